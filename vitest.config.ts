@@ -1,0 +1,38 @@
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+const testsOf = (folder: string): string => `test/${folder}/**/*.test.ts`;
+
+const config: ViteUserConfig = defineConfig({
+  test: {
+    // Worker threads would share one process title, umask and set of signal handlers.
+    pool: "forks",
+    // By itself the runner leaves one core of two idle; most of these tests wait for sockets, not for a core.
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["contract", "simulation", "e2e"].map(testsOf),
+        },
+      },
+      { extends: true, test: { name: "contract", include: [testsOf("contract")] } },
+      { extends: true, test: { name: "simulation", include: [testsOf("simulation")] } },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: [testsOf("e2e")],
+          // These boot whole programs and watch real seconds: after all others, one at a time.
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});
+
+export default config;
