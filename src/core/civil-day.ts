@@ -1,0 +1,33 @@
+/** Days since 1970-01-01 and the Gregorian calendar, by arithmetic alone: no Date, no zone. */
+
+export type CivilDay = { readonly year: number; readonly month: number; readonly day: number };
+
+/** The calendar, weekdays included, repeats after 400 years. */
+export const DAYS_PER_CYCLE = 146_097;
+
+/** From 0000-03-01 to 1970-01-01. A year that starts in March has its leap day at the end. */
+const EPOCH_OFFSET_DAYS = 719_468;
+
+export function civilDayOf(dayNumber: number): CivilDay {
+  const shifted = dayNumber + EPOCH_OFFSET_DAYS;
+  const cycle = Math.floor(shifted / DAYS_PER_CYCLE);
+  const dayOfCycle = shifted - cycle * DAYS_PER_CYCLE;
+  const yearOfCycle = Math.floor(
+    (dayOfCycle -
+      Math.floor(dayOfCycle / 1460) +
+      Math.floor(dayOfCycle / 36_524) -
+      Math.floor(dayOfCycle / 146_096)) /
+      365,
+  );
+  const dayOfYear =
+    dayOfCycle - (365 * yearOfCycle + Math.floor(yearOfCycle / 4) - Math.floor(yearOfCycle / 100));
+  const monthFromMarch = Math.floor((5 * dayOfYear + 2) / 153);
+  const day = dayOfYear - Math.floor((153 * monthFromMarch + 2) / 5) + 1;
+  const month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9;
+  return { year: yearOfCycle + cycle * 400 + (month <= 2 ? 1 : 0), month, day };
+}
+
+/** 0 is Sunday. */
+export function weekdayOf(dayNumber: number): number {
+  return (((dayNumber + 4) % 7) + 7) % 7;
+}

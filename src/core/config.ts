@@ -1,0 +1,105 @@
+/** The running configuration: typed, resolved, proven. It holds no secret, only where each one is found. */
+
+import type { Schedule } from "./schedule.ts";
+
+export type Rate = {
+  readonly requests: number;
+  readonly perMs: number;
+  /** As metrics name it: `1s`, `1m`, `1h`. */
+  readonly label: string;
+};
+
+export type Quota = {
+  readonly requests: number;
+  readonly perMs: number;
+  readonly onExhaust: "stop" | "refuse";
+  readonly pricePerRequest: number | undefined;
+};
+
+export type Budget = {
+  readonly name: string;
+  readonly rates: readonly Rate[];
+  /** 0 < share ≤ 1. */
+  readonly share: number;
+  readonly lingerMs: number;
+  readonly maxPauseMs: number;
+  /** 0 ≤ yieldBelow < 1, of the upstream's own limit. */
+  readonly yieldBelow: number;
+  readonly quota: Quota | undefined;
+};
+
+export type SecretSource =
+  | { readonly from: "env"; readonly variable: string }
+  | { readonly from: "file"; readonly path: string };
+
+export type Auth =
+  | { readonly kind: "none" }
+  | { readonly kind: "bearer"; readonly secret: SecretSource }
+  | { readonly kind: "header"; readonly name: string; readonly secret: SecretSource }
+  | { readonly kind: "query"; readonly name: string; readonly secret: SecretSource };
+
+export type Expectation = {
+  readonly status: readonly number[];
+  readonly json: boolean;
+  readonly maxBodyBytes: number;
+};
+
+export type Objective = {
+  /** 0 < availability < 1. */
+  readonly availability: number;
+  readonly latencyMs: number;
+};
+
+export type Tls = {
+  readonly caFile: string | undefined;
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+  readonly serverName: string | undefined;
+  readonly insecureSkipVerify: boolean;
+};
+
+export type Proxy = { readonly kind: "env" } | { readonly kind: "none" } | { readonly kind: "url"; readonly url: string };
+
+export type Upstream = {
+  readonly name: string;
+  /** Base and path, joined; never a credential in it. */
+  readonly url: string;
+  readonly auth: Auth;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly budget: string;
+  readonly schedule: Schedule;
+  readonly timeoutMs: number;
+  readonly confirm: number;
+  readonly expect: Expectation;
+  readonly degradedAboveMs: number | undefined;
+  readonly objective: Objective;
+  readonly connection: "fresh" | "reuse";
+  readonly proxy: Proxy;
+  readonly tls: Tls;
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+export type Web = {
+  readonly host: string;
+  readonly port: number;
+  readonly configFile: string | undefined;
+  readonly enableLifecycle: boolean;
+  /** As written; undefined where nothing is. */
+  readonly allowedHosts: readonly string[] | undefined;
+};
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export type Config = {
+  readonly web: Web;
+  readonly log: { readonly level: LogLevel };
+  readonly state: { readonly path: string } | undefined;
+  readonly budgets: readonly Budget[];
+  readonly upstreams: readonly Upstream[];
+};
+
+/** C = ⌊L · share⌋, guarded against 0.1 · 30 = 3.0000000000000004 and 0.29 · 100 = 28.999999999999996. */
+export function capOf(rate: Rate, share: number): number {
+  return Math.floor(rate.requests * share + 1e-9);
+}

@@ -1,0 +1,55 @@
+/** What one request met on the wire, before anybody judges it. */
+
+export const PHASES = ["dns", "connect", "tls", "wait", "transfer"] as const;
+export type Phase = (typeof PHASES)[number];
+
+/** A phase that did not happen (an address that needs no name, a reused socket) is absent, not 0. */
+export type PhaseTimesMs = Readonly<Partial<Record<Phase, number>>>;
+
+/** Names are in lower case; a header that came twice is there twice, in the order of arrival. */
+export type Headers = readonly (readonly [name: string, value: string])[];
+
+export type AnswerHead = {
+  readonly status: number;
+  readonly reasonPhrase: string;
+  readonly headers: Headers;
+};
+
+/** Faults that the wire alone can tell; every other reason is a judgement about an answer. */
+export type WireFault =
+  | "dns"
+  | "connect"
+  | "tls"
+  | "timeout"
+  | "reset"
+  | "protocol"
+  | "body_too_large"
+  | "internal";
+
+export type Exchange =
+  | { readonly kind: "answered"; readonly head: AnswerHead; readonly body: Uint8Array }
+  | {
+      readonly kind: "broken";
+      readonly fault: WireFault;
+      /** For people: one line, escaped and capped, without secrets. */
+      readonly detail: string;
+      /** Whether any byte of the request can have reached the upstream. */
+      readonly sent: boolean;
+      /** The head of the answer, where the break came after it. */
+      readonly head: AnswerHead | undefined;
+    };
+
+export type Observation = {
+  readonly exchange: Exchange;
+  readonly durationMs: number;
+  readonly phasesMs: PhaseTimesMs;
+  readonly reusedConnection: boolean;
+  /** The earliest end of validity in the chain that the upstream showed. */
+  readonly certificateExpiresAtMs: number | undefined;
+};
+
+/** All values of one header, joined as HTTP joins them; undefined where it did not come. */
+export function headerValue(headers: Headers, name: string): string | undefined {
+  const values = headers.filter(([candidate]) => candidate === name).map(([, value]) => value);
+  return values.length === 0 ? undefined : values.join(", ");
+}

@@ -1,0 +1,68 @@
+/** Prometheus's text format 0.0.4, rendered synchronously: no number in it is older or newer than another. */
+
+import { BUDGET_SERIES } from "./budget-series.ts";
+import {
+  METRIC_NAMES,
+  metricNamed,
+  type BudgetMetric,
+  type MetricName,
+  type UpstreamMetric,
+} from "./catalogue.ts";
+import { PROCESS_SERIES } from "./process-series.ts";
+import { labelText, type SeriesOf } from "./series.ts";
+import type { MetricsSnapshot } from "./snapshot.ts";
+import { UPSTREAM_SERIES } from "./upstream-series.ts";
+
+export function renderExposition(snapshot: MetricsSnapshot): string {
+  const upstreams = snapshot.upstreams.map((entry) =>
+    owned(entry, labelText([["upstream", entry.upstream.name]])),
+  );
+  const budgets = snapshot.budgets.map((budget) => owned(budget, labelText([["budget", budget.name]])));
+  const process = [{ owner: snapshot, alone: " ", before: "{" }];
+  return METRIC_NAMES.map((name) => {
+    if (isUpstreamMetric(name)) return family(name, upstreams, UPSTREAM_SERIES[name]);
+    if (isBudgetMetric(name)) return family(name, budgets, BUDGET_SERIES[name]);
+    return family(name, process, PROCESS_SERIES[name]);
+  }).join("");
+}
+
+/** An owner with what stands between name and number: its own label alone, or before others. */
+type Owned<Owner> = { readonly owner: Owner; readonly alone: string; readonly before: string };
+
+function owned<Owner>(owner: Owner, label: string): Owned<Owner> {
+  return { owner, alone: `{${label}} `, before: `{${label},` };
+}
+
+function family<Owner>(name: MetricName, owners: readonly Owned<Owner>[], seriesOf: SeriesOf<Owner>): string {
+  let samples = "";
+  for (const { owner, alone, before } of owners) {
+    for (const { suffix, labels, read } of seriesOf(owner)) {
+      const value = read(owner);
+      if (value !== undefined && !Number.isNaN(value)) {
+        samples +=
+          name + suffix + (labels === "" ? alone : before + labels + "} ") + formatNumber(value) + "\n";
+      }
+    }
+  }
+  return samples === "" ? "" : preamble(name) + samples;
+}
+
+/** A metric of which nothing is known is not named at all. */
+function preamble(name: MetricName): string {
+  const { help, type } = metricNamed(name);
+  const escaped = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+  return `# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`;
+}
+
+function formatNumber(value: number): string {
+  if (value === Infinity) return "+Inf";
+  return value === -Infinity ? "-Inf" : String(value);
+}
+
+function isUpstreamMetric(name: MetricName): name is UpstreamMetric {
+  return Object.hasOwn(UPSTREAM_SERIES, name);
+}
+
+function isBudgetMetric(name: MetricName): name is BudgetMetric {
+  return Object.hasOwn(BUDGET_SERIES, name);
+}

@@ -1,0 +1,38 @@
+/** Whether a config fits what its upstreams allow: shown with numbers before a single request is sent. */
+
+import type { Budget, Upstream } from "./config.ts";
+import {
+  type Finding,
+  type KeyIdentity,
+  faultsOf,
+  keySourceOf,
+  sharedKeys,
+  warningsOf,
+} from "./proof-findings.ts";
+import { type BudgetProof, proveBudget } from "./proof-numbers.ts";
+
+export type { Finding } from "./proof-findings.ts";
+
+export type Proof = {
+  readonly budgets: readonly BudgetProof[];
+  /** Why the config must be refused; empty where it fits. */
+  readonly faults: readonly Finding[];
+  readonly warnings: readonly Finding[];
+};
+
+export function prove(
+  config: { readonly budgets: readonly Budget[]; readonly upstreams: readonly Upstream[] },
+  keyOf: KeyIdentity = keySourceOf,
+): Proof {
+  const budgets: BudgetProof[] = [];
+  const faults: Finding[] = [];
+  const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf)];
+  for (const budget of config.budgets) {
+    const upstreams = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+    const proof = proveBudget(budget, upstreams);
+    budgets.push(proof);
+    faults.push(...faultsOf(proof, budget, upstreams));
+    warnings.push(...warningsOf(proof, budget, upstreams));
+  }
+  return { budgets, faults, warnings };
+}

@@ -1,0 +1,46 @@
+/** What one scrape shows: handed over whole, so that every number in it is of the same instant. */
+
+import type { UpstreamAccounts } from "./accounts.ts";
+import type { Upstream } from "./config.ts";
+import type { HealthState } from "./health.ts";
+
+export type UpstreamSnapshot = {
+  readonly upstream: Upstream;
+  readonly accounts: UpstreamAccounts;
+  readonly health: { readonly state: HealthState; readonly up: boolean | undefined };
+  /** Wall clock. */
+  readonly nextSlotAtMs: number | undefined;
+};
+
+export type RateSnapshot = {
+  /** As metrics name it: `1s`, `1m`, `1h`. */
+  readonly label: string;
+  readonly limit: number;
+  readonly cap: number;
+  readonly leases: number;
+};
+
+type QuotaSnapshot = {
+  readonly limit: number;
+  readonly used: number;
+  readonly forecast: number | undefined;
+};
+
+export type BudgetSnapshot = {
+  readonly name: string;
+  readonly rates: readonly RateSnapshot[];
+  readonly advertisedLimit: number | undefined;
+  readonly advertisedRemaining: number | undefined;
+  /** 0 when it is not paused. */
+  readonly pausedUntilWallMs: number;
+  readonly quota: QuotaSnapshot | undefined;
+};
+
+export type MetricsSnapshot = {
+  readonly upstreams: readonly UpstreamSnapshot[];
+  readonly budgets: readonly BudgetSnapshot[];
+  /** Undefined without a state file. */
+  readonly stateStoreUp: boolean | undefined;
+  readonly reload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
+  readonly build: { readonly version: string; readonly node: string };
+};

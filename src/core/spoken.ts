@@ -1,0 +1,26 @@
+/** Amounts as people say them. */
+
+const UNITS: readonly (readonly [unitMs: number, name: string])[] = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1000, "s"],
+];
+
+/** Rounded down; below ten of a unit the next smaller one is said too: `2 d 4 h`, `14 min`, `3 min 20 s`, `340 ms`. */
+export function spokenDuration(ms: number): string {
+  const index = UNITS.findIndex(([unitMs]) => ms >= unitMs);
+  const [unitMs, name] = UNITS[index] ?? [1, "ms"];
+  const amount = Math.floor(Math.max(0, ms) / unitMs);
+  const [smallerMs, smallerName] = UNITS[index + 1] ?? [unitMs, ""];
+  const rest = Math.floor((ms - amount * unitMs) / smallerMs);
+  if (index === -1 || amount >= 10 || rest <= 0 || smallerMs === unitMs) return `${amount} ${name}`;
+  return `${amount} ${name} ${rest} ${smallerName}`;
+}
+
+/** Of one poll: `0.3 ms`, `87 ms`, `1.24 s`, `10 s`. */
+export function spokenLatency(ms: number): string {
+  if (ms < 9.95) return `${Number(ms.toFixed(1))} ms`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  return `${Number((ms / 1000).toFixed(ms < 9_995 ? 2 : 1))} s`;
+}

@@ -1,0 +1,53 @@
+/** What the JSON API answers: cut from the same snapshot that the pages show. */
+
+import { budgetOf, diagnosisOf, type Diagnosis } from "./diagnosis.ts";
+import type { BudgetStatus, Incident, PollStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
+
+/** An upstream in a list: its last poll in place of its history. */
+type UpstreamSummary = Omit<UpstreamStatus, "lastPolls" | "lastFailures"> & {
+  readonly diagnosis: Diagnosis;
+  readonly lastPoll: PollStatus | undefined;
+};
+
+export type ListAnswer = Omit<StatusSnapshot, "upstreams" | "incidents"> & {
+  readonly upstreams: readonly UpstreamSummary[];
+  readonly incidents: readonly Incident[];
+};
+
+export type UpstreamAnswer = {
+  readonly nowMs: number;
+  readonly upstream: UpstreamStatus & { readonly diagnosis: Diagnosis };
+  readonly budget: BudgetStatus | undefined;
+  readonly incidents: readonly Incident[];
+};
+
+export type IncidentsAnswer = Pick<StatusSnapshot, "nowMs" | "incidents">;
+
+export function listAnswer(snapshot: StatusSnapshot): ListAnswer {
+  return { ...snapshot, upstreams: snapshot.upstreams.map((upstream) => summaryOf(upstream, snapshot)) };
+}
+
+/** Undefined for a name that nobody has. */
+export function upstreamAnswer(snapshot: StatusSnapshot, name: string): UpstreamAnswer | undefined {
+  const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
+  if (upstream === undefined) return undefined;
+  return {
+    nowMs: snapshot.nowMs,
+    upstream: { ...upstream, diagnosis: diagnosisOf(upstream, snapshot) },
+    budget: budgetOf(upstream, snapshot),
+    incidents: incidentsOf(snapshot, name),
+  };
+}
+
+export function incidentsAnswer({ nowMs, incidents }: StatusSnapshot): IncidentsAnswer {
+  return { nowMs, incidents };
+}
+
+export function incidentsOf({ incidents }: StatusSnapshot, upstream: string): readonly Incident[] {
+  return incidents.filter((incident) => incident.upstream === upstream);
+}
+
+function summaryOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): UpstreamSummary {
+  const { lastPolls, lastFailures: _, ...rest } = upstream;
+  return { ...rest, diagnosis: diagnosisOf(upstream, snapshot), lastPoll: lastPolls.at(-1) };
+}

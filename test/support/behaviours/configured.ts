@@ -1,0 +1,21 @@
+import { rawUpstream, type RawUpstream } from "../config-folder.ts";
+import type { Behaviour } from "./behaviour.ts";
+import type { Stage } from "./stage.ts";
+
+/** Whether a config alone brings the program to it: a resolver or a key of our own making cannot be configured. */
+export function isConfigurable(behaviour: Behaviour, stage: Stage): boolean {
+  return stage.lookup === undefined && behaviour.credential === undefined;
+}
+
+const TIMEOUT_MS = 4_000;
+
+/** The same poll as a config asks for it. */
+export function configured(name: string, behaviour: Behaviour, stage: Stage): RawUpstream {
+  const { timeoutMs = TIMEOUT_MS, tls } = behaviour.poll ?? {};
+  return rawUpstream(name, stage.url, {
+    budget: name,
+    timeout: `${timeoutMs}ms`,
+    proxy: "none",
+    ...(tls?.caFile === undefined ? {} : { tls: { ca_file: tls.caFile } }),
+  });
+}

@@ -1,0 +1,53 @@
+import { systemClock } from "../../../src/adapters/clock.ts";
+import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
+import { openProbe } from "../../../src/adapters/undici.ts";
+import type { Upstream } from "../../../src/core/config.ts";
+import { reasonOf } from "../../../src/core/outcome.ts";
+import type { Poll } from "../../../src/core/poll.ts";
+import { judge } from "../../../src/engine/judge.ts";
+import { sampleUpstream } from "../samples.ts";
+import { PATIENT_MS, type Behaviour } from "./behaviour.ts";
+import type { Stage } from "./stage.ts";
+
+/** One poll of what misbehaves, by the probe and the judge of the program itself. */
+export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
+  const upstream = upstreamOf(behaviour, stage);
+  const probe = await openProbe({
+    upstream,
+    credential: behaviour.credential,
+    userAgent: "pacewatch/test",
+    clock: systemClock,
+    environment: {},
+    ...(stage.lookup === undefined ? {} : { lookup: stage.lookup }),
+  });
+  const sentAtMs = systemClock.wallNow();
+  const observation = await probe.poll(new AbortController().signal);
+  await probe.close();
+  const times = {
+    id: "1",
+    origin: "schedule",
+    slotAtMs: sentAtMs,
+    sentAtMs,
+    endedAtMs: systemClock.wallNow(),
+    delayMs: 0,
+  } as const;
+  return judge(upstream, observation, times, parseStructuredList).poll;
+}
+
+export function upstreamOf(behaviour: Behaviour, stage: Stage): Upstream {
+  const url = new URL("/v1/resources", stage.url).href;
+  return sampleUpstream({ timeoutMs: PATIENT_MS, ...behaviour.poll, url });
+}
+
+/** As a behaviour's `meets` has it. */
+export function meetingOf({ outcome }: Poll): string {
+  return outcome.kind === "ok" ? "ok" : `${outcome.kind} ${reasonOf(outcome)}`;
+}
+
+/** As a behaviour's `says` has it. */
+export function sayingOf({ detail }: Poll, { url }: Stage, says: string): string {
+  const { host, port } = new URL(url);
+  const named = detail.replaceAll(port === "" ? `${host}:80` : host, "HOST");
+  const beginning = says.slice(0, -1);
+  return says.endsWith("…") && named.startsWith(beginning) ? says : named;
+}

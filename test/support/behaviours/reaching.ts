@@ -1,0 +1,88 @@
+import type { LookupFunction } from "node:net";
+import { type Behaviour, briefly, replies } from "./behaviour.ts";
+import { asking, frozen, nowhere, refusing, serving } from "./stage.ts";
+
+function resolverSays(code: string): LookupFunction {
+  return (_name, _options, callback) =>
+    void setTimeout(() => callback(Object.assign(new Error(code), { code }), ""), 5);
+}
+
+/** From the name to the connection. */
+export const REACHING: readonly Behaviour[] = [
+  {
+    does: "has a name that does not exist",
+    open: nowhere("http://does-not-exist.invalid"),
+    meets: "failed dns",
+    says: "the name of HOST cannot be resolved: …",
+  },
+  {
+    does: "has a name that the resolver does not know",
+    open: nowhere("http://unknown.test", resolverSays("ENOTFOUND")),
+    meets: "failed dns",
+    says: "the name of HOST cannot be resolved: ENOTFOUND",
+  },
+  {
+    does: "has a name whose servers fail",
+    open: nowhere("http://servfail.test", resolverSays("EAI_AGAIN")),
+    meets: "failed dns",
+    says: "the name of HOST cannot be resolved: EAI_AGAIN",
+  },
+  {
+    does: "has a name that the resolver hangs on",
+    open: nowhere("http://hanging.test", () => {}),
+    poll: briefly,
+    meets: "failed timeout",
+    says: "no whole answer within 600 ms: still resolving the name",
+  },
+  {
+    does: "has a dead first address and a living second one",
+    open: asking(serving(replies("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")), ({ url }) => ({
+      url: url.replace("127.0.0.1", "both.test"),
+      lookup: (_name, _options, callback) =>
+        callback(null, [
+          { address: "127.0.0.2", family: 4 },
+          { address: "127.0.0.1", family: 4 },
+        ]),
+    })),
+    meets: "ok",
+    says: "answered 200 with 2 B",
+  },
+  {
+    does: "refuses the connection",
+    open: refusing,
+    meets: "failed connect",
+    says: "no connection to HOST: ECONNREFUSED",
+  },
+  {
+    does: "cannot be reached: no route leads there",
+    open: nowhere("http://255.255.255.255:9"),
+    meets: "failed connect",
+    says: "no connection to HOST: ENETUNREACH",
+  },
+  {
+    does: "never takes the connection",
+    open: frozen,
+    poll: briefly,
+    meets: "failed timeout",
+    says: "no whole answer within 600 ms: still connecting",
+  },
+  {
+    does: "closes the connection at once",
+    open: serving((connection) => connection.end()),
+    meets: "failed reset",
+    says: "the connection was closed before an answer had come",
+  },
+  {
+    does: "resets the connection when it is asked",
+    open: serving(replies("", "reset")),
+    meets: "failed reset",
+    says: "the connection was closed before an answer had come: ECONNRESET",
+  },
+  {
+    does: "takes the connection and is silent",
+    open: serving(() => {}),
+    poll: briefly,
+    meets: "failed timeout",
+    says: "no whole answer within 600 ms: still waiting for an answer",
+  },
+];
