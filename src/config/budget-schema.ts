@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { duration, oneOf, percentage, section, wholeNumber } from "./leaves.ts";
+
+type RawRate = { readonly requests: number; readonly per: number };
+
+export type RawBudget = {
+  readonly rate: RawRate | readonly RawRate[];
+  readonly share: number;
+  readonly linger: number;
+  readonly max_pause: number;
+  readonly yield_below: number;
+  readonly quota?:
+    | {
+        readonly requests: number;
+        readonly per: number;
+        readonly on_exhaust: "stop" | "refuse";
+        readonly price_per_request?: number | undefined;
+      }
+    | undefined;
+};
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+const rate: z.ZodType<RawRate> = section(
+  {
+    requests: wholeNumber(1, 1_000_000_000).describe("How many requests the upstream allows in each window."),
+    per: duration(10, HOUR_MS, "1m").describe(
+      "The length of the window, up to 1h. Longer limits are quotas.",
+    ),
+  },
+  "a mapping of requests and per, such as { requests: 60, per: 1m }",
+).describe("So many requests in any window of this length.");
+
+const price: z.ZodType<number> = z
+  .number({ error: "a number from 0" })
+  .min(0, { error: "a number from 0" })
+  .max(1_000_000, { error: "a number up to 1000000" });
+
+export const budgetSchema: z.ZodType<RawBudget> = section({
+  rate: z
+    .union(
+      [
+        rate,
+        z
+          .array(rate)
+          .min(1, { error: "a list of at least one rate" })
+          .max(16, { error: "a list of at most 16 rates" }),
+      ],
+      { error: "a rate, such as { requests: 60, per: 1m }, or a list of rates" },
+    )
+    .describe("What the upstream's owner allows to one credential: one rate, or a list that all hold."),
+  share: percentage({ zero: false, hundred: true }, "20%")
+    .prefault("20%")
+    .describe("The part of every rate that Pacewatch may use; the rest belongs to production."),
+  linger: duration(0, HOUR_MS, "5s")
+    .prefault("0s")
+    .describe(
+      "How long after its socket has closed an abandoned request may still be counted by the upstream.",
+    ),
+  max_pause: duration(1000, DAY_MS, "1h")
+    .prefault("1h")
+    .describe("The longest pause that an answer of the upstream can ask for."),
+  yield_below: percentage({ zero: true, hundred: false }, "10%")
+    .prefault("10%")
+    .describe(
+      "Where the upstream says that less than this of its limit is left, only one slot in four is used.",
+    ),
+  quota: section({
+    requests: wholeNumber(1, 1_000_000_000_000).describe(
+      "How many requests Pacewatch itself may send in the period.",
+    ),
+    per: duration(HOUR_MS, 366 * DAY_MS, "30d").describe("The period, rolling in hour buckets."),
+    on_exhaust: oneOf(["stop", "refuse"])
+      .prefault("refuse")
+      .describe(
+        "refuse: a schedule that would spend the quota early is refused. stop: polls stop once it is spent.",
+      ),
+    price_per_request: price.optional().describe("For the cost forecast, in any currency."),
+  })
+    .optional()
+    .describe("For usage-based pricing: Pacewatch's own long limit, not scaled by share."),
+}).describe(
+  "What the upstream's owner allows to one credential, and the share of it that Pacewatch may use.",
+);

@@ -1,0 +1,56 @@
+import { isUtf8 } from "node:buffer";
+import type { Fault } from "./fault.ts";
+
+const MAX_CONFIG_BYTES = 1024 * 1024;
+
+export type ConfigText =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "refused"; readonly fault: Fault };
+
+/** Bytes to text; anything that no editor would have written is refused, with its place. */
+export function decodeConfig(bytes: Uint8Array, file: string): ConfigText {
+  if (bytes.length > MAX_CONFIG_BYTES) {
+    return refused(file, 1, 1, `the config must be at most 1MiB, received ${bytes.length} bytes`);
+  }
+  const binaryAt = bytes.findIndex((byte) => isControl(byte));
+  if (binaryAt >= 0) {
+    const { line, column } = placeOf(bytes, binaryAt);
+    return refused(
+      file,
+      line,
+      column,
+      "the config must be text, received a control character (binary data?)",
+    );
+  }
+  if (!isUtf8(bytes)) {
+    const line = firstBrokenLine(bytes);
+    return refused(file, line, 1, "the config must be UTF-8, received a line that is not");
+  }
+  return { kind: "text", text: new TextDecoder().decode(bytes) };
+}
+
+function refused(file: string, line: number, column: number, message: string): ConfigText {
+  return { kind: "refused", fault: { file, line, column, message } };
+}
+
+/** All of ASCII's control characters but tab, line feed and carriage return. */
+function isControl(byte: number): boolean {
+  return (byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) || byte === 0x7f;
+}
+
+function placeOf(bytes: Uint8Array, at: number): { readonly line: number; readonly column: number } {
+  let [line, lineStart] = [1, 0];
+  for (let index = 0; index < at; index += 1) {
+    if (bytes[index] === 0x0a) [line, lineStart] = [line + 1, index + 1];
+  }
+  return { line, column: at - lineStart + 1 };
+}
+
+function firstBrokenLine(bytes: Uint8Array): number {
+  let [line, start] = [1, 0];
+  for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
+    if (!isUtf8(bytes.subarray(start, end))) return line;
+    [line, start] = [line + 1, end + 1];
+  }
+  return line;
+}

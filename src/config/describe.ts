@@ -1,0 +1,91 @@
+import type { Auth, Budget, Config, SecretSource, Upstream } from "../core/config.ts";
+import { formatDuration } from "../core/duration.ts";
+import { formatByteSize } from "./byte-size.ts";
+import { formatListen } from "./listen.ts";
+import { formatPercentage } from "./percentage.ts";
+
+/** The running config as plain JSON, in the words of the config file. Of a key it says the place alone. */
+export function describeConfig(config: Config): unknown {
+  return {
+    web: {
+      listen: formatListen(config.web),
+      config_file: config.web.configFile,
+      enable_lifecycle: config.web.enableLifecycle,
+      allowed_hosts: config.web.allowedHosts,
+    },
+    log: config.log,
+    state: config.state,
+    budgets: Object.fromEntries(config.budgets.map((budget) => [budget.name, describeBudget(budget)])),
+    upstreams: config.upstreams.map((upstream) => describeUpstream(upstream)),
+  };
+}
+
+function describeBudget({ rates, share, lingerMs, maxPauseMs, yieldBelow, quota }: Budget): unknown {
+  return {
+    rate: rates.map(({ requests, label }) => ({ requests, per: label })),
+    share: formatPercentage(share),
+    linger: formatDuration(lingerMs),
+    max_pause: formatDuration(maxPauseMs),
+    yield_below: formatPercentage(yieldBelow),
+    quota:
+      quota === undefined
+        ? undefined
+        : {
+            requests: quota.requests,
+            per: formatDuration(quota.perMs),
+            on_exhaust: quota.onExhaust,
+            price_per_request: quota.pricePerRequest,
+          },
+  };
+}
+
+function describeUpstream(upstream: Upstream): unknown {
+  const { expect, objective, tls, proxy, schedule, degradedAboveMs } = upstream;
+  return {
+    name: upstream.name,
+    url: upstream.url,
+    auth: describeAuth(upstream.auth),
+    headers: upstream.headers,
+    budget: upstream.budget,
+    schedule: schedule.source,
+    cron: schedule.expression,
+    timeout: formatDuration(upstream.timeoutMs),
+    confirm: upstream.confirm,
+    expect: { status: expect.status, json: expect.json, max_body: formatByteSize(expect.maxBodyBytes) },
+    degraded_above: degradedAboveMs === undefined ? undefined : formatDuration(degradedAboveMs),
+    objective: {
+      availability: formatPercentage(objective.availability),
+      latency: formatDuration(objective.latencyMs),
+    },
+    connection: upstream.connection,
+    proxy: proxy.kind === "url" ? proxy.url : proxy.kind,
+    tls: {
+      ca_file: tls.caFile,
+      cert_file: tls.certFile,
+      key_file: tls.keyFile,
+      server_name: tls.serverName,
+      insecure_skip_verify: tls.insecureSkipVerify,
+    },
+    labels: upstream.labels,
+  };
+}
+
+function describeAuth(auth: Auth): unknown {
+  switch (auth.kind) {
+    case "none":
+      return { none: true };
+    case "bearer":
+      return { bearer: describeSecret(auth.secret) };
+    case "header":
+      return { header: { name: auth.name, ...describeSecret(auth.secret) } };
+    case "query":
+      return { query: { name: auth.name, ...describeSecret(auth.secret) } };
+    default:
+      return auth satisfies never;
+  }
+}
+
+function describeSecret(source: SecretSource): Readonly<Record<string, string>> {
+  const place = source.from === "env" ? { env: source.variable } : { file: source.path };
+  return { ...place, key: "<secret>" };
+}

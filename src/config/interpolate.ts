@@ -1,0 +1,46 @@
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export type Interpolation =
+  /** `changed` tells whether any variable was read: what came from one is never shown. */
+  | { readonly kind: "text"; readonly text: string; readonly changed: boolean }
+  | { readonly kind: "unset"; readonly variables: readonly string[] }
+  | { readonly kind: "malformed" };
+
+const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
+
+/** `${VAR}`, and `${VAR:-default}` for one that is unset or empty; `$${` is a literal `${`. */
+export function interpolate(text: string, environment: Environment): Interpolation {
+  const unset = new Set<string>();
+  let [result, from, changed] = ["", 0, false];
+  for (let at = text.indexOf("${"); at >= 0; at = text.indexOf("${", from)) {
+    if (at > from && text[at - 1] === "$") {
+      result += `${text.slice(from, at - 1)}\${`;
+      from = at + 2;
+      continue;
+    }
+    const reference = referenceAt(text, at + 2);
+    if (reference === undefined) return { kind: "malformed" };
+    const { name, fallback, end } = reference;
+    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+    const resolved = fallback === undefined ? value : value || fallback;
+    if (resolved === undefined) unset.add(name);
+    result += `${text.slice(from, at)}${resolved ?? ""}`;
+    from = end;
+    changed = true;
+  }
+  if (unset.size > 0) return { kind: "unset", variables: [...unset] };
+  return { kind: "text", text: result + text.slice(from), changed };
+}
+
+type Reference = { readonly name: string; readonly fallback: string | undefined; readonly end: number };
+
+/** By hand: an expression would look for the end of every beginning again. */
+function referenceAt(text: string, start: number): Reference | undefined {
+  NAME.lastIndex = start;
+  const name = NAME.exec(text)?.[0];
+  const close = text.indexOf("}", start);
+  if (name === undefined || close < 0) return undefined;
+  const rest = text.slice(start + name.length, close);
+  if (rest === "") return { name, fallback: undefined, end: close + 1 };
+  return rest.startsWith(":-") ? { name, fallback: rest.slice(2), end: close + 1 } : undefined;
+}

@@ -1,0 +1,89 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
+import type { Auth, Config, Tls, Upstream } from "../core/config.ts";
+import { type Complaint, complain } from "./complaint.ts";
+import { fileProblem } from "./file-problem.ts";
+import type { Environment } from "./interpolate.ts";
+import { openSecret } from "./secrets.ts";
+import type { Path } from "./tree.ts";
+import { nameOfPath } from "./wording.ts";
+
+/** Whether what a config names outside of itself is there: its key, its certificates. */
+export type UpstreamResources = {
+  readonly complaints: readonly Complaint[];
+  /** Only to tell whether two upstreams use the same one. */
+  readonly key: string | undefined;
+};
+
+export async function openResources(
+  upstream: Upstream,
+  path: Path,
+  environment: Environment,
+): Promise<UpstreamResources> {
+  const { complaints, key } = await openKey(upstream.auth, [...path, "auth"], environment);
+  return { key, complaints: [...complaints, ...(await checkTlsFiles(upstream.tls, [...path, "tls"]))] };
+}
+
+export async function checkWebFile(web: Config["web"]): Promise<readonly Complaint[]> {
+  const file = await readOptional(web.configFile, ["web", "config_file"]);
+  return file.complaints;
+}
+
+async function openKey(auth: Auth, path: Path, environment: Environment): Promise<UpstreamResources> {
+  if (auth.kind === "none") return { complaints: [], key: undefined };
+  const opening = await openSecret(auth.secret, environment, () => {});
+  if (opening.kind === "opened") return { complaints: [], key: await opening.secret.read() };
+  const at = [...path, auth.kind, auth.secret.from];
+  return { complaints: [complain(at, `"${nameOfPath(at)}": ${opening.message}`)], key: undefined };
+}
+
+async function checkTlsFiles(tls: Tls, path: Path): Promise<readonly Complaint[]> {
+  const ca = await readOptional(tls.caFile, [...path, "ca_file"]);
+  const cert = await readOptional(tls.certFile, [...path, "cert_file"]);
+  const key = await readOptional(tls.keyFile, [...path, "key_file"]);
+  const complaints = [...ca.complaints, ...cert.complaints, ...key.complaints];
+  if (ca.text !== undefined && !isCertificate(ca.text)) complaints.push(notPem(ca.path));
+  if (cert.text === undefined || key.text === undefined) return complaints;
+  if (!isCertificate(cert.text)) return [...complaints, notPem(cert.path)];
+  if (fitTogether(cert.text, key.text)) return complaints;
+  const must = `"${nameOfPath(key.path)}" must hold the PEM key of cert_file, without a passphrase`;
+  return [...complaints, complain(key.path, must)];
+}
+
+type OptionalFile = {
+  readonly path: Path;
+  readonly text: string | undefined;
+  readonly complaints: readonly Complaint[];
+};
+
+async function readOptional(file: string | undefined, path: Path): Promise<OptionalFile> {
+  if (file === undefined) return { path, text: undefined, complaints: [] };
+  try {
+    return { path, text: await readFile(file, "utf8"), complaints: [] };
+  } catch (error) {
+    const message = `"${nameOfPath(path)}" must be a readable file: ${fileProblem(error)}`;
+    return { path, text: undefined, complaints: [complain(path, message)] };
+  }
+}
+
+function notPem(path: Path): Complaint {
+  return complain(path, `"${nameOfPath(path)}" must hold a PEM certificate`);
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).serialNumber !== "";
+  } catch {
+    return false;
+  }
+}
+
+function fitTogether(cert: string, key: string): boolean {
+  try {
+    createSecureContext({ cert, key });
+    return true;
+  } catch {
+    return false;
+  }
+}

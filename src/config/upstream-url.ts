@@ -1,0 +1,62 @@
+import { looksLikeSecretParameter } from "./credential-signs.ts";
+
+/** What is wrong with a URL of ours, as "must be …"; undefined where nothing is. It never quotes the URL. */
+export function urlFault(text: string): string | undefined {
+  const url = parseHttpUrl(text);
+  if (url === undefined) return "an http:// or https:// URL with a host";
+  if (url.username !== "" || url.password !== "") {
+    return "a URL without a user name or password: a key is never written in the config, see auth";
+  }
+  if (text.includes("#")) return "a URL without a fragment (#)";
+  if (holdsSecretParameter(url)) {
+    return "a URL without a key in its query: a key is never written in the config, see auth.query";
+  }
+  return undefined;
+}
+
+export function pathFault(path: string): string | undefined {
+  if (!path.startsWith("/")) return "a path that begins with /";
+  if (path.includes("#")) return "a path without a fragment (#)";
+  if (/[\s\\]/.test(path)) return "a path without spaces and backslashes";
+  if (holdsSecretParameter(new URL(`http://host.invalid${path}`))) {
+    return "a path without a key in its query: a key is never written in the config, see auth.query";
+  }
+  return undefined;
+}
+
+/** The path is joined to the base's own, and so are their queries. */
+export function joinUrl(base: string, path: string): string {
+  const url = new URL(base);
+  const [pathname = "", query] = splitAt(path, "?");
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}${pathname}`;
+  const queries = [url.search.slice(1), query ?? ""].filter((part) => part !== "");
+  url.search = queries.join("&");
+  return url.href;
+}
+
+/** Whether it goes over a network in the clear. */
+export function isCleartext(text: string): boolean {
+  const { protocol, hostname } = new URL(text);
+  const isLoopback = hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
+  return protocol === "http:" && !isLoopback;
+}
+
+export function hasQueryParameter(url: string, name: string): boolean {
+  return new URL(url).searchParams.has(name);
+}
+
+function parseHttpUrl(text: string): URL | undefined {
+  // The URL parser forgives spaces, tabs and a missing slash; a config should not need forgiving.
+  if (!/^https?:\/\/[^\s\\/?#]/i.test(text) || /[\s\\]/.test(text)) return undefined;
+  const url = URL.parse(text);
+  return url === null || url.hostname === "" ? undefined : url;
+}
+
+function holdsSecretParameter(url: URL): boolean {
+  return [...url.searchParams.keys()].some((name) => looksLikeSecretParameter(name));
+}
+
+function splitAt(text: string, separator: string): readonly string[] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { describeConfig } from "../../src/config/describe.ts";
+import { loaded, withUpstream } from "./config-file.ts";
+
+test("the running config is told in its own words, with the place of each key and no key", async () => {
+  const text = withUpstream(
+    "auth: { header: { name: X-Api-Key, env: TEST_KEY } }",
+    "headers: { X-Team: growth }",
+  );
+  const { config } = await loaded(text, { TEST_KEY: "test-key-1" });
+  const described = JSON.parse(JSON.stringify(describeConfig(config)));
+  expect(described).toEqual({
+    web: { listen: "127.0.0.1:10429", enable_lifecycle: false },
+    log: { level: "info" },
+    budgets: {
+      api: {
+        rate: [{ requests: 60, per: "1m" }],
+        share: "20%",
+        linger: "0s",
+        max_pause: "1h",
+        yield_below: "10%",
+      },
+    },
+    upstreams: [
+      {
+        name: "api",
+        url: "https://api.example.test/v1/resources",
+        auth: { header: { name: "X-Api-Key", env: "TEST_KEY", key: "<secret>" } },
+        headers: { "X-Team": "growth" },
+        budget: "api",
+        schedule: "every 15s",
+        cron: expect.stringMatching(/-59\/15/),
+        timeout: "10s",
+        confirm: 1,
+        expect: { status: [200], json: true, max_body: "1MiB" },
+        objective: { availability: "99.5%", latency: "1s" },
+        connection: "fresh",
+        proxy: "env",
+        tls: { insecure_skip_verify: false },
+        labels: {},
+      },
+    ],
+  });
+  expect(JSON.stringify(described)).not.toContain("test-key-1");
+});
+
+test("what only some configs have is told too", async () => {
+  const text = withUpstream(
+    "auth: { query: { name: k, env: TEST_KEY } }",
+    "proxy: http://proxy.example.test:3128",
+    "degraded_above: 2s",
+  )
+    .replace(
+      "rate: { requests: 60, per: 1m }",
+      "rate: { requests: 60, per: 1m }\n    quota: { requests: 9000000, per: 30d }",
+    )
+    .concat('web: { listen: "[::1]:0" }\nstate: { path: /var/lib/pacewatch.db }\n');
+  const { config } = await loaded(text, { TEST_KEY: "test-key-1" });
+  expect(describeConfig(config)).toMatchObject({
+    web: { listen: "[::1]:0" },
+    state: { path: "/var/lib/pacewatch.db" },
+    budgets: { api: { quota: { requests: 9_000_000, per: "30d", on_exhaust: "refuse" } } },
+    upstreams: [
+      {
+        auth: { query: { name: "k", env: "TEST_KEY", key: "<secret>" } },
+        proxy: "http://proxy.example.test:3128",
+        degraded_above: "2s",
+      },
+    ],
+  });
+});

@@ -1,0 +1,433 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { load } from "../../src/config/load.ts";
+import { ConfigDirectory, loadText, loaded, refusals, withUpstream } from "./config-file.ts";
+
+describe("a config that says only what it must", () => {
+  test("gets the defaults that the docs promise", async () => {
+    const { config, warnings } = await loaded(withUpstream());
+    expect(config).toMatchObject({
+      web: {
+        host: "127.0.0.1",
+        port: 10_429,
+        configFile: undefined,
+        enableLifecycle: false,
+        allowedHosts: undefined,
+      },
+      log: { level: "info" },
+      state: undefined,
+      budgets: [
+        {
+          name: "api",
+          rates: [{ requests: 60, perMs: 60_000, label: "1m" }],
+          share: 0.2,
+          lingerMs: 0,
+          maxPauseMs: 3_600_000,
+          yieldBelow: 0.1,
+          quota: undefined,
+        },
+      ],
+    });
+    expect(config.upstreams).toEqual([
+      {
+        name: "api",
+        url: "https://api.example.test/v1/resources",
+        auth: { kind: "none" },
+        headers: {},
+        budget: "api",
+        schedule: {
+          expression: expect.stringMatching(/^\d+-59\/15 /),
+          source: "every 15s",
+          longestGapMs: 15_000,
+        },
+        timeoutMs: 10_000,
+        confirm: 1,
+        expect: { status: [200], json: true, maxBodyBytes: 1_048_576 },
+        degradedAboveMs: undefined,
+        objective: { availability: 0.995, latencyMs: 1000 },
+        connection: "fresh",
+        proxy: { kind: "env" },
+        tls: {
+          caFile: undefined,
+          certFile: undefined,
+          keyFile: undefined,
+          serverName: undefined,
+          insecureSkipVerify: false,
+        },
+        labels: {},
+      },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test.each([
+    ["every: 15s", 10_000],
+    ["every: 10s", 10_000],
+    ["cron: '0 * * * *'", 10_000],
+    ["cron: '0,3 * * * * *'", 3000],
+  ])("with %s, a poll must end within %i ms", async (schedule, timeoutMs) => {
+    const { config } = await loaded(withUpstream(schedule));
+    expect(config.upstreams[0]?.timeoutMs).toBe(timeoutMs);
+  });
+});
+
+test("a config that says everything is understood in full", async () => {
+  await using directory = await ConfigDirectory.create();
+  await directory.write("test-key-from-a-file\n", "key.txt");
+  await directory.write("", "web.yaml");
+  const text = `
+web: { listen: "[::1]:0", config_file: web.yaml, enable_lifecycle: true, allowed_hosts: [status.example.test] }
+log: { level: debug }
+state: { path: data/pacewatch.db }
+budgets:
+  api:
+    rate: [{ requests: 1000, per: 1m }, { requests: 20, per: 1s }]
+    share: 12.5%
+    linger: 5s
+    max_pause: 30m
+    yield_below: 0%
+    quota: { requests: 400000, per: 30d, on_exhaust: stop, price_per_request: 0.0001 }
+upstreams:
+  - name: api
+    base_url: https://api.example.test/email/
+    path: /v2/things?page=1
+    auth: { query: { name: api_key, file: key.txt } }
+    headers: { X-Team: growth }
+    budget: api
+    cron: "*/30 * * * * *"
+    timeout: 20s
+    confirm: 0
+    expect: { status: [200, 204], json: false, max_body: 64KiB }
+    degraded_above: 2s
+    objective: { availability: 99.9%, latency: 500ms }
+    connection: reuse
+    proxy: http://proxy.example.test:3128
+    tls: { server_name: other.example.test, insecure_skip_verify: true }
+    labels: { team: growth }
+`;
+  const loading = await load(await directory.write(text), { environment: {} });
+  if (loading.kind === "refused") throw new Error(JSON.stringify(loading.faults));
+  expect(loading.config).toMatchObject({
+    web: {
+      host: "::1",
+      port: 0,
+      configFile: directory.file("web.yaml"),
+      enableLifecycle: true,
+      allowedHosts: ["status.example.test"],
+    },
+    log: { level: "debug" },
+    state: { path: join(directory.path, "data/pacewatch.db") },
+  });
+  expect(loading.config.budgets[0]).toEqual({
+    name: "api",
+    rates: [
+      { requests: 1000, perMs: 60_000, label: "1m" },
+      { requests: 20, perMs: 1000, label: "1s" },
+    ],
+    share: 0.125,
+    lingerMs: 5000,
+    maxPauseMs: 1_800_000,
+    yieldBelow: 0,
+    quota: { requests: 400_000, perMs: 2_592_000_000, onExhaust: "stop", pricePerRequest: 0.0001 },
+  });
+  expect(loading.config.upstreams[0]).toMatchObject({
+    url: "https://api.example.test/email/v2/things?page=1",
+    auth: { kind: "query", name: "api_key", secret: { from: "file", path: directory.file("key.txt") } },
+    schedule: { expression: "*/30 * * * * *", source: "cron */30 * * * * *", longestGapMs: 30_000 },
+    timeoutMs: 20_000,
+    confirm: 0,
+    expect: { status: [200, 204], json: false, maxBodyBytes: 65_536 },
+    degradedAboveMs: 2000,
+    objective: { availability: 0.9990000000000001, latencyMs: 500 },
+    connection: "reuse",
+    proxy: { kind: "url", url: "http://proxy.example.test:3128" },
+    tls: { serverName: "other.example.test", insecureSkipVerify: true },
+    labels: { team: "growth" },
+  });
+});
+
+describe("variables", () => {
+  test("are read in values of every type, and nowhere else", async () => {
+    const text = withUpstream(
+      "confirm: ${CONFIRM}",
+      "timeout: ${TIMEOUT:-7s}",
+      "expect: { json: '${JSON}' }",
+    ).replace("requests: 60", 'requests: "${LIMIT}"');
+    const { config } = await loaded(text, { CONFIRM: "0", JSON: "false", LIMIT: "90" });
+    expect(config.budgets[0]?.rates[0]?.requests).toBe(90);
+    expect(config.upstreams[0]).toMatchObject({ confirm: 0, timeoutMs: 7000, expect: { json: false } });
+  });
+
+  test("cannot bring structure with them", async () => {
+    const evil = 'x"\n    auth: { none: true }\n# ';
+    expect(await refusals(withUpstream("labels: { team: '${TEAM}' }"), { TEAM: evil })).toEqual([
+      '11:21: "upstreams[0].labels.team" must be a text of at most 128 characters (quote numbers) without control characters, received a string of 30 characters',
+    ]);
+  });
+
+  test("have a default that serves where they are unset or empty", async () => {
+    const text = withUpstream("labels: { a: '${A:-one}', b: '${B:-two}', c: '${C:-}x', d: 'x$${D}${D}' }");
+    const { config } = await loaded(text, { B: "", D: "4" });
+    expect(config.upstreams[0]?.labels).toEqual({ a: "one", b: "two", c: "x", d: "x${D}4" });
+  });
+
+  test("must be quoted where braces mean something to YAML, and it says so", async () => {
+    const sentence =
+      'cannot read YAML: a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }';
+    for (const line of ["labels: { a: ${A} }", "labels: { a: /${A:-b}, c: d }", "labels: [${A}]"]) {
+      const said = await refusals(withUpstream(line), { A: "a" });
+      expect(said).toEqual([expect.stringMatching(/^11:\d+: /)]);
+      expect(said[0]).toContain(sentence);
+    }
+  });
+
+  test("that are inherited by every object are not set", async () => {
+    expect(await refusals(withUpstream("labels: { a: '${constructor}' }"))).toEqual([
+      "11:18: the variable constructor is not set",
+    ]);
+  });
+});
+
+describe("a config that is read for its names and schedules alone", () => {
+  const text = withUpstream(
+    "base_url: ${UNSET_URL}/x",
+    "auth: { bearer: { env: UNSET_KEY } }",
+    "tls: { ca_file: no-such-file }",
+    "headers: { X-Team: '${UNSET_TEAM}' }",
+  );
+
+  test("may lack variables, keys and files", async () => {
+    const { config } = await loaded(text, {}, "structure");
+    expect(config.upstreams[0]).toMatchObject({
+      name: "api",
+      headers: {},
+      schedule: { source: "every 15s" },
+    });
+    expect(await refusals(text)).toHaveLength(4);
+  });
+
+  test("must have what rules are made of", async () => {
+    const nameless = withUpstream("name: ${UNSET_NAME}");
+    expect(await refusals(nameless, {}, "structure")).toEqual(["10:11: the variable UNSET_NAME is not set"]);
+  });
+});
+
+describe("how a base and a path are joined", () => {
+  test.each([
+    ["https://api.example.test", "/v1/resources", "https://api.example.test/v1/resources"],
+    ["https://api.example.test/", "/v1/resources", "https://api.example.test/v1/resources"],
+    ["https://api.example.test/email//", "/v1/resources", "https://api.example.test/email/v1/resources"],
+    [
+      "https://api.example.test/email?team=a",
+      "/v1?page=2",
+      "https://api.example.test/email/v1?team=a&page=2",
+    ],
+    ["http://127.0.0.1:8080", "/", "http://127.0.0.1:8080/"],
+    ["HTTPS://API.example.test:443/Email", "/v1", "https://api.example.test/Email/v1"],
+  ])("%s and %s", async (base, path, url) => {
+    const { config } = await loaded(withUpstream(`base_url: ${base}`, `path: ${path}`));
+    expect(config.upstreams[0]?.url).toBe(url);
+  });
+
+  test.each([
+    "api.example.test",
+    "https:/api.example.test",
+    "https://",
+    "https:///v1",
+    "https://api example.test",
+    "file:///etc/passwd",
+    "https://@api.example.test:99999",
+  ])("%s is no base", async (base) => {
+    const [fault] = await refusals(withUpstream(`base_url: "${base}"`));
+    expect(fault).toMatch(/"upstreams\[0\].base_url" must be an http:\/\/ or https:\/\/ URL with a host/);
+  });
+});
+
+describe("what looks like a key is refused wherever it stands", () => {
+  test.each([
+    "Authorization",
+    "Proxy-Authorization",
+    "Cookie",
+    "X-Api-Key",
+    "apikey",
+    "X-Auth-Token",
+    "X-Access-Key",
+    "X-Client-Secret",
+    "X-Vault-Token",
+    "X-Signature",
+  ])("in a header named %s", async (name) => {
+    const [fault] = await refusals(withUpstream(`headers: { ${name}: test-key-1 }`));
+    expect(fault).toContain('"upstreams[0].headers" must not hold a key');
+  });
+
+  test.each(["X-Team", "Accept", "X-Author", "X-Environment", "X-Request-Source", "OpenAI-Organization"])(
+    "but not in a header named %s",
+    async (name) => {
+      const { config } = await loaded(withUpstream(`headers: { ${name}: growth }`));
+      expect(config.upstreams[0]?.headers).toEqual({ [name]: "growth" });
+    },
+  );
+
+  test.each([
+    "api_key",
+    "apikey",
+    "key",
+    "access_token",
+    "sig",
+    "X-Amz-Signature",
+    "client_secret",
+    "password",
+  ])("in a parameter named %s", async (name) => {
+    const [fault] = await refusals(
+      withUpstream(`base_url: "https://api.example.test/?a=1&${name}=test-key-1"`),
+    );
+    expect(fault).toContain("must be a URL without a key in its query");
+    expect(fault).not.toContain("test-key-1");
+  });
+
+  test("a key that a variable brings into a URL is not shown", async () => {
+    const said = await refusals(withUpstream("base_url: https://user:${KEY}@api.example.test"), {
+      KEY: "test-key-1",
+    });
+    expect(said).toHaveLength(1);
+    expect(said[0]).not.toContain("test-key-1");
+  });
+});
+
+describe("what is allowed and probably not meant is told with its place", () => {
+  async function warned(text: string, environment: Record<string, string> = {}): Promise<readonly string[]> {
+    const { warnings } = await loaded(text, environment);
+    return warnings.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+  }
+
+  test("a key in the clear", async () => {
+    const auth = "auth: { bearer: { env: TEST_KEY } }";
+    const environment = { TEST_KEY: "test-key-1" };
+    expect(await warned(withUpstream("base_url: http://api.example.test", auth), environment)).toEqual([
+      '9:15: upstream "api" sends its key in the clear: use https://',
+    ]);
+    expect(await warned(withUpstream("base_url: http://127.0.0.1:8080", auth), environment)).toEqual([]);
+    expect(await warned(withUpstream("base_url: http://[::1]:8080", auth), environment)).toEqual([]);
+  });
+
+  test("certificates that are not looked at, days that must match twice, a threshold that is never reached", async () => {
+    expect(
+      await warned(
+        withUpstream(
+          "cron: 0 0 13 * 5",
+          "tls: { insecure_skip_verify: true }",
+          "timeout: 5s",
+          "degraded_above: 5s",
+        ),
+      ),
+    ).toEqual([
+      '10:11: upstream "api" is polled only on days that match both day-of-month and day-of-week',
+      '11:34: upstream "api" trusts any certificate, so anyone in between can read its key',
+      '13:21: upstream "api" can never be degraded: a poll ends after 5s, its timeout',
+    ]);
+  });
+
+  test("one key on two budgets, even where it comes from two places", async () => {
+    const text = `
+budgets: { a: { rate: { requests: 60, per: 1m } }, b: { rate: { requests: 60, per: 1m } } }
+upstreams:
+  - { name: a, base_url: "https://a.example.test", auth: { bearer: { env: KEY_A } }, budget: a, every: 15s }
+  - { name: b, base_url: "https://b.example.test", auth: { bearer: { env: KEY_B } }, budget: b, every: 15s }
+`;
+    expect(await warned(text, { KEY_A: "test-key-1", KEY_B: "test-key-1" })).toEqual([
+      '5:94: upstreams "a" and "b" use the same key but draw on the budgets "a" and "b": what one key may send should be one budget',
+    ]);
+    expect(await warned(text, { KEY_A: "test-key-1", KEY_B: "test-key-2" })).toEqual([]);
+  });
+});
+
+describe("files that no editor would have written", () => {
+  test("a file that is not there", async () => {
+    await using directory = await ConfigDirectory.create();
+    expect(await load(directory.file("nowhere.yaml"), { environment: {} })).toEqual({
+      kind: "refused",
+      faults: [
+        {
+          file: directory.file("nowhere.yaml"),
+          line: 1,
+          column: 1,
+          message: "cannot read config: there is no such file",
+        },
+      ],
+      proof: undefined,
+    });
+    expect(await load(directory.path, { environment: {} })).toMatchObject({
+      faults: [{ message: "cannot read config: it is a directory" }],
+    });
+  });
+
+  test("a file that is too long, UTF-16, or cut inside a letter", async () => {
+    expect(await refusals(`# ${"x".repeat(1024 * 1024)}`)).toEqual([
+      "1:1: the config must be at most 1MiB, received 1048578 bytes",
+    ]);
+    expect(await refusals(Buffer.from("budgets: {}", "utf16le"))).toEqual([
+      "1:2: the config must be text, received a control character (binary data?)",
+    ]);
+    expect(await refusals(Buffer.from("a: 1\n# é", "utf8").subarray(0, -1))).toEqual([
+      "2:1: the config must be UTF-8, received a line that is not",
+    ]);
+  });
+
+  test("a byte order mark and Windows line ends are no fault, and places stay right", async () => {
+    const windows = withUpstream().replaceAll("\n", "\r\n");
+    expect((await loadText(`\uFEFF${windows}`)).kind).toBe("loaded");
+    expect(await refusals(windows.replace("every: 15s", "every: 7s"))).toEqual([
+      expect.stringMatching(/^10:12: "upstreams\[0\]\.every" must be a period/),
+    ]);
+  });
+
+  test.each([
+    ["brackets without end", "[".repeat(50_000)],
+    ["mappings without end", "{a: ".repeat(50_000)],
+    ["dashes without end", "- ".repeat(100_000)],
+    ["references without end", `a: "${"${A:-".repeat(150_000)}"`],
+    ["one key after the other", Array.from({ length: 10_000 }, (_, index) => `k${index}: 1`).join("\n")],
+    ["lists in aliases", `a: &a [${"x,".repeat(100)}]\n${"b: [*a, *a, *a, *a]\n".repeat(4000)}`],
+  ])("%s are refused in a moment, with at most 201 sentences", async (_, text) => {
+    const said = await refusals(text);
+    expect(said.length).toBeGreaterThan(0);
+    expect(said.length).toBeLessThanOrEqual(201);
+    expect(said.join("")).not.toMatch(/node_modules|RangeError|at .*\.ts/);
+  });
+
+  test("faults beyond the two hundredth are counted", async () => {
+    const said = await refusals(Array.from({ length: 300 }, (_, index) => `k${index}: 1`).join("\n"));
+    expect(said).toHaveLength(201);
+    expect(said.at(-1)).toMatch(/: 102 more faults from here on$/);
+  });
+});
+
+test("an alias stands for a whole value", async () => {
+  const text = `
+budgets: { api: { rate: &rate { requests: 60, per: 1m } }, other: { rate: *rate } }
+upstreams:
+  - { name: a, base_url: "https://a.example.test", auth: &auth { none: true }, budget: api, every: 15s }
+  - { name: b, base_url: "https://b.example.test", auth: *auth, budget: other, every: 15s }
+`;
+  const { config } = await loaded(text);
+  expect(config.budgets[1]?.rates).toEqual(config.budgets[0]?.rates);
+});
+
+test("a change of the file changes its digest, and nothing else does", async () => {
+  const [first, same, other] = await Promise.all([
+    loaded(withUpstream()),
+    loaded(withUpstream()),
+    loaded(withUpstream("confirm: 0")),
+  ]);
+  expect(same?.digest).toBe(first?.digest);
+  expect(other?.digest).not.toBe(first?.digest);
+});
+
+test("the numbers are told where they are all that is wrong", async () => {
+  const loading = await loadText(withUpstream("every: 1s"));
+  expect(loading).toMatchObject({
+    kind: "refused",
+    proof: { budgets: [{ rates: [{ demand: 120, cap: 12 }] }] },
+  });
+  expect(await loadText(withUpstream("every: 1s", "confirm: x"))).toMatchObject({ proof: undefined });
+});
