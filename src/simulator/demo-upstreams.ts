@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { AI_ROUTER_DEMO_SCRIPT, EMAIL_DEMO_SCRIPT } from "./demo-scripts.ts";
+import type { FaultScript } from "./faults.ts";
+import { AI_ROUTER_RESOURCES, EMAIL_RESOURCES } from "./resources.ts";
+import { nextChange } from "./timeline.ts";
+import { startSimulatedUpstream } from "./upstream.ts";
+import type { SimulatedUpstream } from "./upstream.ts";
+import type { UpstreamOptions } from "./upstream-options.ts";
+
+export type DemoOptions = {
+  readonly seed: number;
+  /** Called as it happens: `("email", "answers 500")`. */
+  readonly onFaultChange?: (name: string, words: string) => void;
+  readonly scripts?: { readonly email: FaultScript; readonly aiRouter: FaultScript };
+};
+
+type DemoChange = { readonly name: string; readonly words: string; readonly inMs: number };
+
+/** The variables that the shipped config asks for. */
+type DemoEnvironment = Readonly<
+  Record<"EMAIL_API_BASE_URL" | "EMAIL_API_KEY" | "AI_ROUTER_BASE_URL" | "AI_ROUTER_API_KEY", string>
+>;
+
+export type DemoUpstreams = AsyncDisposable & {
+  readonly email: SimulatedUpstream;
+  readonly aiRouter: SimulatedUpstream;
+  readonly environment: DemoEnvironment;
+  /** Whichever comes first; none where both scripts have nothing more to bring. */
+  nextChange(): DemoChange | undefined;
+};
+
+const MINUTE_MS = 60_000;
+const KEEP_SEEN = 1000;
+const EMAIL_KEY = "demo-key-email";
+const AI_ROUTER_KEY = "demo-key-ai-router";
+
+export async function startDemoUpstreams(options: DemoOptions): Promise<DemoUpstreams> {
+  const scripts = options.scripts ?? { email: EMAIL_DEMO_SCRIPT, aiRouter: AI_ROUTER_DEMO_SCRIPT };
+  await using stack = new AsyncDisposableStack();
+  const email = stack.use(await startSimulatedUpstream(emailOptions(options.seed, scripts.email)));
+  const aiRouter = stack.use(await startSimulatedUpstream(aiRouterOptions(options.seed, scripts.aiRouter)));
+  const told = [
+    { upstream: email, script: scripts.email },
+    { upstream: aiRouter, script: scripts.aiRouter },
+  ];
+  const ending = new AbortController();
+  stack.defer(() => ending.abort());
+  for (const { upstream, script } of told) {
+    void tellChanges(upstream, script, options.onFaultChange ?? (() => undefined), ending.signal);
+  }
+  const owned = stack.move();
+  return {
+    email,
+    aiRouter,
+    environment: {
+      EMAIL_API_BASE_URL: email.url,
+      EMAIL_API_KEY: EMAIL_KEY,
+      AI_ROUTER_BASE_URL: aiRouter.url,
+      AI_ROUTER_API_KEY: AI_ROUTER_KEY,
+    },
+    nextChange: () => firstOf(told.map(({ upstream, script }) => changeOf(upstream, script))),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function emailOptions(seed: number, script: FaultScript): UpstreamOptions {
+  return {
+    name: "email",
+    key: { kind: "bearer", value: EMAIL_KEY },
+    limits: [{ requests: 1000, perMs: MINUTE_MS }],
+    algorithm: "fixed_window",
+    limitHeaders: "x-ratelimit",
+    latency: { minMs: 40, maxMs: 120 },
+    resources: EMAIL_RESOURCES,
+    keepSeen: KEEP_SEEN,
+    seed,
+    script,
+  };
+}
+
+function aiRouterOptions(seed: number, script: FaultScript): UpstreamOptions {
+  return {
+    name: "ai-router",
+    key: { kind: "bearer", value: AI_ROUTER_KEY },
+    limits: [{ requests: 60, perMs: MINUTE_MS }],
+    algorithm: "sliding_log",
+    limitHeaders: "ratelimit",
+    latency: { minMs: 120, maxMs: 450 },
+    resources: AI_ROUTER_RESOURCES,
+    keepSeen: KEEP_SEEN,
+    seed: seed + 1,
+    script,
+  };
+}
+
+async function tellChanges(
+  upstream: SimulatedUpstream,
+  script: FaultScript,
+  tell: (name: string, words: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let change = nextChange(script, upstream.elapsedMs);
+  while (change !== undefined) {
+    await sleep(Math.max(0, change.atMs - upstream.elapsedMs), undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    tell(upstream.name, change.words);
+    change = nextChange(script, change.atMs);
+  }
+}
+
+function changeOf(upstream: SimulatedUpstream, script: FaultScript): DemoChange | undefined {
+  const { elapsedMs } = upstream;
+  const change = nextChange(script, elapsedMs);
+  if (change === undefined) return undefined;
+  return { name: upstream.name, words: change.words, inMs: change.atMs - elapsedMs };
+}
+
+function firstOf(changes: readonly (DemoChange | undefined)[]): DemoChange | undefined {
+  return changes
+    .filter((change) => change !== undefined)
+    .reduce<DemoChange | undefined>(
+      (first, change) => (first === undefined || change.inMs < first.inMs ? change : first),
+      undefined,
+    );
+}

@@ -1,0 +1,107 @@
+import { forgetUntil, meterFor } from "./meters.ts";
+import type { Algorithm, Limit, Meter, Room } from "./meters.ts";
+
+export type LimitRoom = Room & { readonly limit: Limit };
+
+export type Verdict = {
+  readonly allowed: boolean;
+  /** Of the scarcest limit; infinite without limits. */
+  readonly remaining: number;
+  /** Refused: until the same request would be allowed. Allowed: until the scarcest limit has more room. */
+  readonly resetMs: number;
+  /** After this request, one for each limit. */
+  readonly rooms: readonly LimitRoom[];
+};
+
+export type BusiestWindow = { readonly limit: Limit; readonly requests: number };
+
+type Watched = { readonly limit: Limit; readonly meter: Meter; readonly busiest: Busiest };
+
+/**
+ * What an upstream knows of the requests that reached it. Time is an argument, and monotonic.
+ * A refused request uses up none of the limits, but it is a request, and `worstWindow` counts it.
+ */
+export class RequestLedger {
+  readonly #watched: readonly Watched[];
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #requests = 0;
+  #violations = 0;
+
+  constructor(limits: readonly Limit[], algorithm: Algorithm, windowStartMs = 0) {
+    this.#watched = limits.map((limit) => {
+      checkLimit(limit);
+      return { limit, meter: meterFor(limit, algorithm, windowStartMs), busiest: new Busiest(limit.perMs) };
+    });
+  }
+
+  /** All that it saw, refused or not. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Those that it refused. */
+  get violations(): number {
+    return this.#violations;
+  }
+
+  count(nowMs: number): Verdict {
+    if (!(nowMs >= this.#lastMs)) {
+      throw new RangeError(
+        `cannot count a request: "nowMs" must be at or after ${this.#lastMs}, received ${nowMs}`,
+      );
+    }
+    this.#lastMs = nowMs;
+    this.#requests += 1;
+    for (const { busiest } of this.#watched) busiest.saw(nowMs);
+    const allowed = this.#watched.every(({ meter }) => meter.room(nowMs).remaining >= 1);
+    if (allowed) for (const { meter } of this.#watched) meter.charge(nowMs);
+    else this.#violations += 1;
+    return verdict(
+      allowed,
+      this.#watched.map(({ limit, meter }) => ({ limit, ...meter.room(nowMs) })),
+    );
+  }
+
+  /** For each limit the most requests in any window of its length, wherever that window begins. */
+  worstWindow(): readonly BusiestWindow[] {
+    return this.#watched.map(({ limit, busiest }) => ({ limit, requests: busiest.requests }));
+  }
+}
+
+function verdict(allowed: boolean, rooms: readonly LimitRoom[]): Verdict {
+  const remaining = Math.min(...rooms.map((room) => room.remaining));
+  const scarcest = rooms.filter((room) => room.remaining === remaining);
+  return { allowed, remaining, resetMs: Math.max(0, ...scarcest.map((room) => room.resetMs)), rooms };
+}
+
+/** Only the requests of one window are kept, so its memory does not grow with its life. */
+class Busiest {
+  readonly #perMs: number;
+  readonly #recentMs: number[] = [];
+  #requests = 0;
+
+  constructor(perMs: number) {
+    this.#perMs = perMs;
+  }
+
+  get requests(): number {
+    return this.#requests;
+  }
+
+  saw(nowMs: number): void {
+    forgetUntil(this.#recentMs, nowMs - this.#perMs);
+    this.#recentMs.push(nowMs);
+    this.#requests = Math.max(this.#requests, this.#recentMs.length);
+  }
+}
+
+function checkLimit({ requests, perMs }: Limit): void {
+  if (!Number.isInteger(requests) || requests < 1) {
+    throw new RangeError(
+      `cannot keep a limit: "requests" must be a whole number from 1, received ${requests}`,
+    );
+  }
+  if (!(perMs > 0 && Number.isFinite(perMs))) {
+    throw new RangeError(`cannot keep a limit: "perMs" must be more than 0, received ${perMs}`);
+  }
+}

@@ -1,0 +1,149 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { performance } from "node:perf_hooks";
+import { answerTo, latencyMs } from "./answer.ts";
+import { deliver, isStillThere } from "./delivery.ts";
+import { ALWAYS_HEALTHY, faultAt } from "./faults.ts";
+import type { Fault } from "./faults.ts";
+import { carriesKey } from "./key.ts";
+import { limitHeaders } from "./limit-headers.ts";
+import { Listener } from "./listener.ts";
+import { seededRandom, within } from "./randomness.ts";
+import type { Span } from "./randomness.ts";
+import { RequestLedger } from "./request-ledger.ts";
+import type { BusiestWindow } from "./request-ledger.ts";
+import { resourceList } from "./resources.ts";
+import type { UpstreamOptions } from "./upstream-options.ts";
+
+export type SeenRequest = {
+  /** Since the upstream's start. */
+  readonly atMs: number;
+  readonly method: string;
+  /** Path and query, as they came. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly keyAccepted: boolean;
+  readonly fault: Fault;
+};
+
+const AT_ONCE: Span = { minMs: 0, maxMs: 0 };
+
+export async function startSimulatedUpstream(options: UpstreamOptions): Promise<SimulatedUpstream> {
+  const upstream = new SimulatedUpstream(options);
+  await upstream.listen();
+  return upstream;
+}
+
+/** A real HTTP server that enforces its limits, breaks by its script, and keeps the accounts of who called. */
+export class SimulatedUpstream implements AsyncDisposable {
+  readonly name: string;
+  readonly #options: UpstreamOptions;
+  readonly #listener: Listener;
+  readonly #ledger: RequestLedger;
+  readonly #random: () => number;
+  readonly #seen: SeenRequest[] = [];
+  readonly #startedAtMs = performance.now();
+  readonly #closing = new AbortController();
+  #fault: Fault | undefined;
+
+  constructor(options: UpstreamOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#random = seededRandom(options.seed ?? 1);
+    this.#ledger = new RequestLedger(
+      options.limits ?? [],
+      options.algorithm ?? "sliding_log",
+      performance.now() - Date.now(),
+    );
+    this.#listener = new Listener((request, response) => void this.#answer(request, response));
+  }
+
+  /** The base: `http://127.0.0.1:PORT`. */
+  get url(): string {
+    return this.#listener.url;
+  }
+
+  /** Oldest first. */
+  get seen(): readonly SeenRequest[] {
+    return this.#seen;
+  }
+
+  /** Counted so far, whatever they asked for and were answered. */
+  get requests(): number {
+    return this.#ledger.requests;
+  }
+
+  /** Those of them that were beyond a limit. */
+  get violations(): number {
+    return this.#ledger.violations;
+  }
+
+  get openConnections(): number {
+    return this.#listener.openConnections;
+  }
+
+  get elapsedMs(): number {
+    return performance.now() - this.#startedAtMs;
+  }
+
+  get fault(): Fault {
+    return this.#fault ?? faultAt(this.#options.script ?? ALWAYS_HEALTHY, this.elapsedMs);
+  }
+
+  worstWindow(): readonly BusiestWindow[] {
+    return this.#ledger.worstWindow();
+  }
+
+  /** Breaks it for every request from now on, or mends it; undefined gives it back to its script. */
+  setFault(fault: Fault | undefined): void {
+    this.#fault = fault;
+  }
+
+  async listen(): Promise<void> {
+    await this.#listener.listen(this.#options.host ?? "127.0.0.1", this.#options.port ?? 0);
+  }
+
+  /** Ends every connection, answered or not. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#listener.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    request.resume();
+    const seen = this.#remember(request);
+    const queuedMs = within(this.#options.countingDelay ?? AT_ONCE, this.#random);
+    const answerMs = latencyMs(seen.fault, this.#options.latency ?? AT_ONCE, this.#random);
+    if (!(await isStillThere(queuedMs, this.#closing.signal))) return;
+    const verdict = this.#ledger.count(performance.now());
+    if (!(await isStillThere(answerMs, gone.signal))) return;
+    const answer = answerTo({
+      ...seen,
+      path: seen.target.replace(/\?.*$/, ""),
+      allowed: verdict.allowed,
+      limitHeaders: limitHeaders(this.#options.limitHeaders ?? "ratelimit", verdict, Date.now()),
+      resources: resourceList(this.#options.resources ?? []),
+    });
+    await deliver(response, answer, gone.signal);
+  }
+
+  #remember(request: IncomingMessage): SeenRequest {
+    const target = request.url ?? "";
+    const seen: SeenRequest = {
+      atMs: this.elapsedMs,
+      method: request.method ?? "",
+      target,
+      headers: request.headers,
+      keyAccepted: carriesKey(this.#options.key, target, request.headers),
+      fault: this.fault,
+    };
+    this.#seen.push(seen);
+    if (this.#seen.length > (this.#options.keepSeen ?? Number.POSITIVE_INFINITY)) this.#seen.shift();
+    return seen;
+  }
+}

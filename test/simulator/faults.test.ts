@@ -1,0 +1,134 @@
+import { gunzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import type { Fault } from "../../src/simulator/faults.ts";
+import { EMAIL_RESOURCES } from "../../src/simulator/resources.ts";
+import { startSimulatedUpstream } from "../../src/simulator/upstream.ts";
+import { call, until } from "./caller.ts";
+import type { Reply } from "./caller.ts";
+
+const PATH = "/v1/resources";
+
+async function replyUnder(fault: Fault): Promise<Reply> {
+  await using upstream = await startSimulatedUpstream({
+    name: "email",
+    limits: [{ requests: 10, perMs: 60_000 }],
+    resources: EMAIL_RESOURCES,
+  });
+  upstream.setFault(fault);
+  return await call(upstream.url + PATH);
+}
+
+describe("a fault of the answer", () => {
+  it("is a status with a problem, or with the body and headers of one's choice", async () => {
+    const plain = await replyUnder({ kind: "status", code: 503 });
+    expect([plain.status, plain.headers["content-type"]]).toEqual([503, "application/problem+json"]);
+    const chosen = await replyUnder({
+      kind: "status",
+      code: 402,
+      body: "pay",
+      headers: { "content-type": "text/plain", "Retry-After": "7" },
+    });
+    expect([chosen.status, chosen.body.toString()]).toEqual([402, "pay"]);
+    expect([chosen.headers["content-type"], chosen.headers["retry-after"]]).toEqual(["text/plain", "7"]);
+    const none = await replyUnder({ kind: "status", code: 204 });
+    expect([none.status, none.body.byteLength, none.headers["content-length"]]).toEqual([204, 0, undefined]);
+    expect((await replyUnder({ kind: "status", code: 203 })).body.toString()).toContain("mail.example.com");
+  });
+
+  it("is a 429 with any hint or none, from a gate that knows no limits", async () => {
+    const hinted = await replyUnder({ kind: "throttle", retryAfter: "20" });
+    expect([hinted.status, hinted.headers["retry-after"]]).toEqual([429, "20"]);
+    const mute = await replyUnder({ kind: "throttle" });
+    expect(mute.status).toBe(429);
+    expect(Object.keys(mute.headers).filter((name) => /retry|ratelimit/.test(name))).toEqual([]);
+  });
+
+  it("is a 401 for a good key, or a redirect", async () => {
+    expect((await replyUnder({ kind: "unauthorized" })).status).toBe(401);
+    const redirect = await replyUnder({ kind: "redirect", to: "/login" });
+    expect([redirect.status, redirect.headers.location]).toEqual([302, "/login"]);
+    expect((await replyUnder({ kind: "redirect", to: "/login", code: 308 })).status).toBe(308);
+  });
+
+  it("is a body that is no JSON, empty, or far too large, small as it may look on the wire", async () => {
+    const invalid = await replyUnder({ kind: "invalid_json" });
+    expect(invalid.status).toBe(200);
+    expect(() => JSON.parse(invalid.body.toString())).toThrow(SyntaxError);
+    expect((await replyUnder({ kind: "empty" })).body.byteLength).toBe(0);
+    const large = await replyUnder({ kind: "oversized", bodyBytes: 300_000, gzip: false });
+    expect(large.body.byteLength).toBe(300_000);
+    const packed = await replyUnder({ kind: "oversized", bodyBytes: 300_000, gzip: true });
+    expect(packed.headers["content-encoding"]).toBe("gzip");
+    expect(packed.body.byteLength).toBeLessThan(3000);
+    expect(Object.keys(JSON.parse(gunzipSync(packed.body).toString()))).toEqual(["padding"]);
+    expect(gunzipSync(packed.body).byteLength).toBe(300_000);
+  });
+});
+
+describe("a fault of the wire", () => {
+  it("resets the connection before the answer or amid it", async () => {
+    await expect(replyUnder({ kind: "reset", at: "before_head" })).rejects.toThrow("ECONNRESET");
+    const half = await replyUnder({ kind: "reset", at: "mid_body" });
+    expect([half.status, half.complete]).toEqual([200, false]);
+    expect(half.body.byteLength).toBeGreaterThan(0);
+  });
+
+  it("ends the connection in good order, with half of the promised body", async () => {
+    const half = await replyUnder({ kind: "truncated" });
+    expect([half.status, half.complete]).toEqual([200, false]);
+    expect(half.body.byteLength).toBe(Math.floor(Number(half.headers["content-length"]) / 2));
+  });
+
+  it("says what is not HTTP", async () => {
+    await expect(replyUnder({ kind: "garbage" })).rejects.toThrow("Parse Error");
+    const text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n";
+    expect((await replyUnder({ kind: "garbage", text })).complete).toBe(false);
+  });
+
+  it("drips the whole answer in small pieces", async () => {
+    const dripped = await replyUnder({ kind: "drip", chunkBytes: 100, everyMs: 1 });
+    expect(dripped.complete).toBe(true);
+    expect(JSON.parse(dripped.body.toString())).toMatchObject({ total: EMAIL_RESOURCES.length });
+  });
+
+  it.each(["before_head", "mid_body"] as const)("hangs %s for as long as the caller stays", async (at) => {
+    await using upstream = await startSimulatedUpstream({ name: "email", resources: EMAIL_RESOURCES });
+    upstream.setFault({ kind: "hang", at });
+    const leaving = new AbortController();
+    const reply = call(upstream.url + PATH, { signal: leaving.signal }).catch(() => undefined);
+    await until(() => upstream.requests === 1);
+    expect(await Promise.race([reply, new Promise((resolve) => setTimeout(resolve, 100, "hangs"))])).toBe(
+      "hangs",
+    );
+    leaving.abort();
+    expect((await reply)?.complete ?? false).toBe(false);
+    await until(() => upstream.openConnections === 0);
+  });
+});
+
+describe("a fault of time", () => {
+  it.each([
+    { kind: "slow", delayMs: 80 },
+    { kind: "jitter", minMs: 80, maxMs: 120 },
+  ] as const)("answers well, but late: $kind", async (fault) => {
+    const before = performance.now();
+    expect((await replyUnder(fault)).status).toBe(200);
+    expect(performance.now() - before).toBeGreaterThanOrEqual(79);
+  });
+});
+
+it("breaks and mends at once, and is given back to its script", async () => {
+  const entries = [
+    { fromMs: 0, untilMs: 10, fault: { kind: "status", code: 418 } as const, words: "is a teapot" },
+  ];
+  await using upstream = await startSimulatedUpstream({ name: "email", script: { periodMs: 10, entries } });
+  const status = async (): Promise<number> => (await call(upstream.url + PATH)).status;
+  expect(await status()).toBe(418);
+  upstream.setFault({ kind: "status", code: 500 });
+  expect(await status()).toBe(500);
+  upstream.setFault({ kind: "none" });
+  expect(await status()).toBe(200);
+  upstream.setFault(undefined);
+  expect(await status()).toBe(418);
+  expect(upstream.seen.map(({ fault }) => fault.kind)).toEqual(["status", "status", "none", "status"]);
+});

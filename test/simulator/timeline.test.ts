@@ -1,0 +1,126 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { HEALTHY, faultAt } from "../../src/simulator/faults.ts";
+import type { FaultScript } from "../../src/simulator/faults.ts";
+import { describeScript, nextChange, scenesOf } from "../../src/simulator/timeline.ts";
+
+const script: FaultScript = {
+  periodMs: 100_000,
+  entries: [
+    { fromMs: 40_000, untilMs: 65_000, fault: { kind: "slow", delayMs: 3000 }, words: "is slow" },
+    { fromMs: 65_000, untilMs: 70_000, fault: { kind: "status", code: 500 }, words: "answers 500" },
+  ],
+};
+
+const scripts = fc.record({
+  periodMs: fc.oneof(fc.integer({ min: 1, max: 50 }), fc.constant(Number.POSITIVE_INFINITY)),
+  entries: fc.array(
+    fc.record({
+      fromMs: fc.integer({ min: 0, max: 60 }),
+      untilMs: fc.integer({ min: 0, max: 60 }),
+      fault: fc.integer({ min: 500, max: 503 }).map((code) => ({ kind: "status" as const, code })),
+      words: fc.constantFrom("one", "two", "three"),
+    }),
+    { maxLength: 6 },
+  ),
+});
+
+/** What people would read at that moment. */
+function wordsAt(of: FaultScript, elapsedMs: number): string {
+  const momentMs = elapsedMs % of.periodMs;
+  const scene = scenesOf(of).find(({ fromMs, untilMs }) => fromMs <= momentMs && momentMs < untilMs);
+  return scene?.words ?? "nothing";
+}
+
+describe("a script of faults", () => {
+  it("breaks the upstream from the first moment of an entry until just before its last", () => {
+    const kinds = [0, 39_999, 40_000, 64_999, 65_000, 69_999, 70_000].map((at) => faultAt(script, at).kind);
+    expect(kinds).toEqual(["none", "none", "slow", "slow", "status", "status", "none"]);
+  });
+
+  it("begins anew after each period", () => {
+    expect(faultAt(script, 100_000 + 66_000)).toEqual({ kind: "status", code: 500 });
+    expect(faultAt(script, 1_000_000)).toEqual(HEALTHY);
+  });
+
+  it("plays once where its period is infinite", () => {
+    const once = { ...script, periodMs: Number.POSITIVE_INFINITY };
+    expect(faultAt(once, 66_000).kind).toBe("status");
+    expect(faultAt(once, 166_000).kind).toBe("none");
+  });
+
+  it("lets the first entry count where two cover one moment", () => {
+    const [slow, broken] = script.entries;
+    const both = [slow, broken].flatMap((entry) => (entry ? [{ ...entry, fromMs: 0, untilMs: 10 }] : []));
+    expect(faultAt({ periodMs: 10, entries: both }, 5).kind).toBe("slow");
+  });
+});
+
+describe("the scenes of a script", () => {
+  it("cover the whole period without a hole, and tell the same faults", () => {
+    fc.assert(
+      fc.property(scripts, fc.integer({ min: 0, max: 200 }), (any, elapsedMs) => {
+        const scenes = scenesOf(any);
+        expect([0, ...scenes.map(({ untilMs }) => untilMs)]).toEqual([
+          ...scenes.map(({ fromMs }) => fromMs),
+          any.periodMs,
+        ]);
+        for (const scene of scenes) expect(scene.untilMs).toBeGreaterThan(scene.fromMs);
+        const momentMs = elapsedMs % any.periodMs;
+        const scene = scenes.find(({ fromMs, untilMs }) => fromMs <= momentMs && momentMs < untilMs);
+        expect(scene?.fault).toBe(faultAt(any, elapsedMs));
+      }),
+    );
+  });
+
+  it("read as a table for people", () => {
+    expect(describeScript(script)).toEqual([
+      "0:00 to 0:40  is healthy",
+      "0:40 to 1:05  is slow",
+      "1:05 to 1:10  answers 500",
+      "1:10 to 1:40  is healthy",
+      "then again from 0:00",
+    ]);
+    expect(describeScript({ periodMs: Number.POSITIVE_INFINITY, entries: [] })).toEqual([
+      "0:00 onwards  is healthy",
+    ]);
+  });
+});
+
+describe("the next change", () => {
+  it("is the next entry, the end of one, or the first of the next period", () => {
+    const next = (elapsedMs: number): readonly unknown[] => {
+      const change = nextChange(script, elapsedMs);
+      return [change?.atMs, change?.words];
+    };
+    expect(next(0)).toEqual([40_000, "is slow"]);
+    expect(next(40_000)).toEqual([65_000, "answers 500"]);
+    expect(next(69_000)).toEqual([70_000, "is healthy"]);
+    expect(next(70_000)).toEqual([140_000, "is slow"]);
+    expect(next(1_070_000)).toEqual([1_140_000, "is slow"]);
+  });
+
+  it("does not come where nothing ever changes", () => {
+    const forever = { ...script.entries[0], fromMs: 0, untilMs: 10, fault: HEALTHY, words: "sleeps" };
+    expect(nextChange({ periodMs: 10, entries: [forever] }, 3)).toBeUndefined();
+    expect(nextChange({ periodMs: Number.POSITIVE_INFINITY, entries: [] }, 3)).toBeUndefined();
+  });
+
+  it("comes at the first millisecond at which another fault or other words hold", () => {
+    fc.assert(
+      fc.property(scripts, fc.integer({ min: 0, max: 120 }), (any, elapsedMs) => {
+        const change = nextChange(any, elapsedMs);
+        const first = Array.from({ length: 130 }, (_, index) => elapsedMs + index + 1).find(
+          (atMs) =>
+            faultAt(any, atMs) !== faultAt(any, elapsedMs) || wordsAt(any, atMs) !== wordsAt(any, elapsedMs),
+        );
+        const expected =
+          first === undefined
+            ? undefined
+            : { atMs: first, fault: faultAt(any, first), words: wordsAt(any, first) };
+        expect(change).toEqual(expected);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
