@@ -1,0 +1,20 @@
+import type { Clock } from "../core/ports.ts";
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** The machine's clocks. Its sleeps round up: a timer that fires a fraction too early would only ask again. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  wallNow: () => Date.now(),
+  sleep: (delayMs, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const timer = setTimeout(done, Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(delayMs))));
+      function done(): void {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      }
+      signal.addEventListener("abort", done);
+    }),
+};

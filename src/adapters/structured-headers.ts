@@ -1,0 +1,37 @@
+import { isInnerList, parseList, Token, type BareItem, type InnerList, type Item } from "structured-headers";
+import type { StructuredItem } from "../core/advice.ts";
+
+function itemOf(member: Item | InnerList): StructuredItem | undefined {
+  if (isInnerList(member)) return undefined;
+  const [value, parameters] = member;
+  const name = textOf(value);
+  if (name === undefined) return undefined;
+  const readable = new Map<string, string | number | boolean>();
+  for (const [key, parameter] of parameters) {
+    const plain =
+      typeof parameter === "number" || typeof parameter === "boolean" ? parameter : textOf(parameter);
+    if (plain !== undefined) readable.set(key, plain);
+  }
+  return { name, parameters: readable };
+}
+
+function textOf(value: BareItem): string | undefined {
+  if (typeof value === "string") return value;
+  return value instanceof Token ? value.toString() : undefined;
+}
+
+/** Reads an RFC 9651 List whose members are Strings or Tokens; undefined where it is anything else. */
+export function parseStructuredList(text: string): readonly StructuredItem[] | undefined {
+  try {
+    const items: StructuredItem[] = [];
+    for (const member of parseList(text)) {
+      const item = itemOf(member);
+      if (item === undefined) return undefined;
+      items.push(item);
+    }
+    return items;
+  } catch {
+    // The library throws for whatever it cannot read, and not only its own errors.
+    return undefined;
+  }
+}

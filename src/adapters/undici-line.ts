@@ -1,0 +1,85 @@
+import { Client, type buildConnector } from "undici";
+import { Dial } from "./undici-connector.ts";
+import type { Talk } from "./undici-exchange.ts";
+import type { WireRequest } from "./undici-request.ts";
+import type { Way } from "./undici-way.ts";
+
+/** An answer's header block beyond this is no answer. */
+const HEADERS_MAX_BYTES = 65_536;
+
+/** How long an idle connection is kept where the upstream does not say; it closes it when it likes. */
+const IDLE_MAX_MS = 600_000;
+
+/**
+ * One undici Client with at most one connection, which sends a request at most once. Undici never sends again what it
+ * has begun to write; a kept connection that goes before that is replaced, by undici or here, and only then: a second
+ * connection for one talk is refused.
+ */
+export class Line {
+  readonly #origin: string;
+  readonly #way: Way;
+  readonly #keep: boolean;
+  #client: Client;
+  #dial: Dial | undefined;
+  #talk: Talk | undefined;
+
+  constructor(origin: string, way: Way, keep: boolean) {
+    this.#origin = origin;
+    this.#way = way;
+    this.#keep = keep;
+    this.#client = this.#open();
+  }
+
+  send(request: WireRequest, talk: Talk): void {
+    this.#talk = talk;
+    const options = { method: "GET", ...request, ...(this.#keep ? {} : { reset: true }) } as const;
+    talk.resumes(this.#dial, () => {
+      // The kept connection was reset while undici made sure that it lives. Nothing was written.
+      void this.destroy();
+      this.#client = this.#open();
+      this.#client.dispatch(options, talk);
+    });
+    this.#client.dispatch(options, talk);
+  }
+
+  /** After an answer that was read whole: undici closes what is not kept. */
+  release(): void {
+    this.#client.destroy(() => {});
+  }
+
+  /** Breaks off whatever is open; resolves when it has closed. */
+  async destroy(): Promise<void> {
+    const closed = this.#dial?.destroy();
+    this.#client.destroy(() => {});
+    await closed;
+  }
+
+  #open(): Client {
+    return new Client(this.#origin, {
+      connect: (_options, callback) => this.#connect(callback),
+      pipelining: 1,
+      // HTTP/2 streams that the server refuses are sent again by the library: requests that nobody holds a lease for.
+      allowH2: false,
+      useMilo: false,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: HEADERS_MAX_BYTES,
+      keepAliveTimeout: IDLE_MAX_MS,
+      keepAliveMaxTimeout: IDLE_MAX_MS,
+    });
+  }
+
+  #connect(callback: buildConnector.Callback): void {
+    const talk = this.#talk;
+    if (talk === undefined || talk.over || talk.dialled) {
+      callback(new Error("one poll makes one connection"), null);
+      return;
+    }
+    const dial = new Dial(this.#way, talk.timer, (error, socket) => {
+      if (error === undefined) callback(null, socket);
+      else callback(error, null);
+    });
+    this.#dial = dial;
+    talk.dials(dial);
+  }
+}

@@ -1,0 +1,68 @@
+import type { AnswerHead, Exchange } from "../core/exchange.ts";
+import { oneLine } from "../core/escape.ts";
+import { SecretFinder } from "./secret-finder.ts";
+
+/** Below this, a key would be found in innocent text: the answer keeps its bytes, only our own words are searched. */
+const SEARCHED_IN_ANSWERS_CHARS = 8;
+
+/** Knows the secrets of one probe, and takes them out of whatever leaves it. */
+export class Secrecy {
+  readonly #lasting: readonly string[];
+  #key: string | undefined;
+  #inWords = new SecretFinder([]);
+  #inAnswers = new SecretFinder([]);
+
+  constructor(lasting: readonly string[]) {
+    this.#lasting = lasting;
+    this.#know(lasting);
+  }
+
+  /** Keys rotate; the one before is remembered no longer than the next one comes. */
+  learn(key: string): void {
+    if (key === this.#key) return;
+    const before = this.#key === undefined ? [] : [this.#key];
+    this.#key = key;
+    this.#know([key, ...before, ...this.#lasting]);
+  }
+
+  #know(secrets: readonly string[]): void {
+    this.#inWords = new SecretFinder(secrets);
+    this.#inAnswers = new SecretFinder(secrets.filter(({ length }) => length >= SEARCHED_IN_ANSWERS_CHARS));
+  }
+
+  detail(text: string): string {
+    return oneLine(this.#inWords.hide(text));
+  }
+
+  /** An upstream that echoes the key into its answer must not bring it into pages and histories. */
+  clean(exchange: Exchange): Exchange {
+    switch (exchange.kind) {
+      case "answered":
+        return { ...exchange, head: this.#cleanHead(exchange.head), body: this.#cleanBody(exchange.body) };
+      case "broken":
+        return {
+          ...exchange,
+          detail: this.detail(exchange.detail),
+          head: exchange.head === undefined ? undefined : this.#cleanHead(exchange.head),
+        };
+      default:
+        return exchange satisfies never;
+    }
+  }
+
+  #cleanHead({ status, reasonPhrase, headers }: AnswerHead): AnswerHead {
+    const hide = (text: string): string => this.#inAnswers.hide(text);
+    return {
+      status,
+      reasonPhrase: hide(reasonPhrase),
+      headers: headers.map(([name, value]) => [hide(name), hide(value)] as const),
+    };
+  }
+
+  /** Bytes in which nothing is found stay what they are, whether they are text or not. */
+  #cleanBody(body: Uint8Array): Uint8Array {
+    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+    const cleaned = this.#inAnswers.hide(text);
+    return cleaned === text ? body : Buffer.from(cleaned);
+  }
+}
