@@ -1,0 +1,82 @@
+import { html } from "hono/html";
+import { bySickness } from "../core/sickness.ts";
+import type { StatusSnapshot, UpstreamStatus } from "../core/status.ts";
+import { pageShell, type View } from "./page-shell.ts";
+import { stripLegend } from "./plot-strip.ts";
+import { budgetCard } from "./status-page-budgets.ts";
+import { headline } from "./status-page-headline.ts";
+import { incidentTable } from "./status-page-incidents.ts";
+import type { Markup } from "./status-page-markup.ts";
+import { notices } from "./status-page-notices.ts";
+import { upstreamCard } from "./status-page-upstream.ts";
+import { dateTime } from "./wording.ts";
+
+/** Older ones are in the JSON, and on the pages of the upstreams. */
+const INCIDENTS_SHOWN = 20;
+
+export function renderStatusPage(snapshot: StatusSnapshot, view: View): Markup {
+  const { upstreams, budgets, nowMs } = snapshot;
+  const title = headline(snapshot);
+  const { sick = [], well = [] } = Object.groupBy(bySickness(upstreams), ({ health }) =>
+    health.state === "up" ? "well" : "sick",
+  );
+  const body = html`<h1>${title}</h1>
+    ${notices(snapshot)}
+    ${
+      upstreams.length === 0
+        ? html`<section>
+            <h2>Upstreams</h2>
+            ${NO_UPSTREAMS}
+          </section>`
+        : ""
+    }
+    ${upstreamList("Needs a look", sick, snapshot, true)}
+    ${upstreamList("Well", well, snapshot, sick.length === 0)}
+    <section>
+      <h2>Budgets</h2>
+      ${
+        budgets.length === 0
+          ? html`<p class="none">None is configured.</p>`
+          : html`<ul class="budgets">
+              ${budgets.map((budget) => budgetCard(budget, nowMs))}
+            </ul>`
+      }
+    </section>
+    <section>
+      <h2>Incidents</h2>
+      ${incidents(snapshot)}
+    </section>`;
+  return pageShell({ title, root: "./", self: "./", view, body }, snapshot);
+}
+
+const NO_UPSTREAMS: Markup = html`<p class="none">
+  None is configured. Add one to the config file: it is read again by itself.
+</p>`;
+
+function upstreamList(
+  title: string,
+  upstreams: readonly UpstreamStatus[],
+  snapshot: StatusSnapshot,
+  isFirst: boolean,
+): Markup | string {
+  if (upstreams.length === 0) return "";
+  return html`<section>
+    <div class="head">
+      <h2>${title}</h2>
+      ${isFirst ? stripLegend() : ""}
+    </div>
+    <ul class="upstreams">
+      ${upstreams.map((upstream) => upstreamCard(upstream, snapshot))}
+    </ul>
+  </section>`;
+}
+
+function incidents({ incidents, nowMs, startedAtMs }: StatusSnapshot): Markup {
+  if (incidents.length === 0)
+    return html`<p class="none">
+      None on record. Pacewatch has been watching since ${dateTime(startedAtMs)}.
+    </p>`;
+  const older = incidents.length - INCIDENTS_SHOWN;
+  return html`${incidentTable(incidents.slice(0, INCIDENTS_SHOWN), nowMs, (upstream) => `upstreams/${encodeURIComponent(upstream)}`)}
+  ${older > 0 ? html`<p class="of">${older} older ones: <a href="api/v1/incidents">as JSON</a></p>` : ""}`;
+}

@@ -1,0 +1,91 @@
+import { html } from "hono/html";
+import { budgetOf } from "../core/diagnosis.ts";
+import { capText } from "../core/escape.ts";
+import type { SkipCause } from "../core/outcome.ts";
+import { incidentsOf } from "../core/status-answers.ts";
+import type { StatusSnapshot, UpstreamStatus } from "../core/status.ts";
+import { pageShell, type View } from "./page-shell.ts";
+import { sign } from "./page-signs.ts";
+import { stripLegend } from "./plot-strip.ts";
+import { budgetCard } from "./status-page-budgets.ts";
+import { incidentTable } from "./status-page-incidents.ts";
+import { foreign, type Markup } from "./status-page-markup.ts";
+import { reasonLine, seen, stateLine } from "./status-page-upstream.ts";
+import { failureList } from "./upstream-page-failures.ts";
+import { pollTable } from "./upstream-page-polls.ts";
+import { HEALTH_WORDS } from "./wording.ts";
+
+const PLOT_HEIGHT = 180;
+const LONGEST_NAME = 64;
+
+export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSnapshot, view: View): Markup {
+  const { name } = upstream;
+  const budget = budgetOf(upstream, snapshot);
+  const incidents = incidentsOf(snapshot, name);
+  const { nowMs } = snapshot;
+  const body = html`<p class="way"><a href="../">All upstreams</a></p>
+    <section class="upstream ${upstream.health.state}">
+      <header>
+        ${sign(upstream.health.state)}
+        <h1>${name}</h1>
+        ${stateLine(upstream, snapshot)}
+      </header>
+      ${reasonLine(upstream, snapshot)}
+      <p class="of"><code>${upstream.url}</code>${labelsOf(upstream)}</p>
+      ${stripLegend()} ${seen(upstream, nowMs, PLOT_HEIGHT)}
+      <p class="of">${slotsLine(upstream)}</p>
+    </section>
+    <section>
+      <h2>Last failures</h2>
+      ${failureList(upstream.lastFailures, nowMs)}
+    </section>
+    <section>
+      <h2>Incidents</h2>
+      ${incidents.length === 0 ? html`<p class="none">None on record.</p>` : incidentTable(incidents, nowMs)}
+    </section>
+    ${
+      budget === undefined
+        ? ""
+        : html`<section>
+            <h2>Budget</h2>
+            <ul class="budgets">
+              ${budgetCard(budget, nowMs)}
+            </ul>
+          </section>`
+    }
+    <section>
+      <h2>Last polls</h2>
+      ${pollTable(upstream.lastPolls, nowMs)}
+    </section>`;
+  const title = `${name} ${HEALTH_WORDS[upstream.health.state]}`;
+  return pageShell({ title, root: "../", self: name, view, body }, snapshot);
+}
+
+export function renderMissingUpstreamPage(name: string, snapshot: StatusSnapshot, view: View): Markup {
+  const body = html`<h1>No upstream has this name</h1>
+    <p class="none">
+      “${foreign(capText(name, LONGEST_NAME))}” is not in the running config. <a href="../">All upstreams</a>
+    </p>`;
+  return pageShell({ title: "Not found", root: "../", self: "../", view, body }, snapshot);
+}
+
+function labelsOf({ labels }: UpstreamStatus): readonly Markup[] {
+  return Object.entries(labels).map(([key, value]) => html` · ${key} <b>${value}</b>`);
+}
+
+const SKIP_WORDS: Readonly<Record<SkipCause, string>> = {
+  budget: "no lease in time",
+  backoff: "they asked for silence",
+  yield: "left to production",
+  quota: "quota spent",
+  overlap: "the last poll still ran",
+  missed: "late or asleep",
+  ledger: "ledger out of reach",
+  shutdown: "shutting down",
+};
+
+/** The accounts close: slots = polls + in flight + skipped. */
+function slotsLine({ counts, skips }: UpstreamStatus): string {
+  const causes = skips.map(({ cause, count }) => `${count} ${SKIP_WORDS[cause]}`).join(", ");
+  return `Since the start ${counts.slots} slots: ${counts.polls} polls, ${counts.inFlight} in flight, ${counts.skipped} skipped${causes === "" ? "" : ` (${causes})`}. ${counts.waiting} waiting.`;
+}
