@@ -1,0 +1,70 @@
+import type { KnownKeys } from "./adapters/known-keys.ts";
+import { openProbe } from "./adapters/undici.ts";
+import { openSecret } from "./config/secrets.ts";
+import type { Config, Upstream } from "./core/config.ts";
+import { messageOf } from "./core/error-text.ts";
+import type { Log } from "./core/log.ts";
+import type { Clock, Probe } from "./core/ports.ts";
+import { USER_AGENT } from "./version.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export type ProbeParts = {
+  readonly environment: Environment;
+  /** Hears every key that is read. */
+  readonly keys: KnownKeys;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+export type OpenedProbes =
+  | { readonly kind: "opened"; readonly probes: ReadonlyMap<string, Probe> }
+  | { readonly kind: "refused"; readonly faults: readonly string[] };
+
+/** A probe for each of these upstreams, or every reason why not; what was opened for nothing is closed again. */
+export async function openProbes(upstreams: readonly Upstream[], parts: ProbeParts): Promise<OpenedProbes> {
+  const probes = new Map<string, Probe>();
+  const faults: string[] = [];
+  for (const upstream of upstreams) {
+    try {
+      probes.set(upstream.name, await openUpstream(upstream, parts));
+    } catch (error) {
+      faults.push(`upstream "${upstream.name}": ${messageOf(error)}`);
+    }
+  }
+  if (faults.length === 0) return { kind: "opened", probes };
+  await Promise.all([...probes.values()].map((probe) => probe.close()));
+  return { kind: "refused", faults };
+}
+
+/** New, or changed in anything that it is polled by. */
+export function upstreamsToOpen(config: Config, running: Config | undefined): readonly Upstream[] {
+  const known = new Map(running?.upstreams.map((upstream) => [upstream.name, JSON.stringify(upstream)]));
+  return config.upstreams.filter((upstream) => known.get(upstream.name) !== JSON.stringify(upstream));
+}
+
+async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Probe> {
+  return openProbe({
+    upstream,
+    credential: await credentialOf(upstream, parts),
+    userAgent: USER_AGENT,
+    clock: parts.clock,
+    environment: parts.environment,
+  });
+}
+
+async function credentialOf(
+  { auth, name }: Upstream,
+  { environment, keys, log }: ProbeParts,
+): Promise<(() => Promise<string>) | undefined> {
+  if (auth.kind === "none") return undefined;
+  const opened = await openSecret(auth.secret, environment, (message) =>
+    log.warn({ upstream: name }, message),
+  );
+  if (opened.kind === "refused") throw new Error(opened.message);
+  return async () => {
+    const key = await opened.secret.read();
+    keys.learn(name, key);
+    return key;
+  };
+}

@@ -1,0 +1,162 @@
+import { systemClock } from "./adapters/clock.ts";
+import { cronTriggers } from "./adapters/cron.ts";
+import type { KnownKeys } from "./adapters/known-keys.ts";
+import type { Logger } from "./adapters/pino.ts";
+import { createMetrics } from "./adapters/prometheus.ts";
+import { parseStructuredList } from "./adapters/structured-headers.ts";
+import { openProbes } from "./app-probes.ts";
+import { AppReload } from "./app-reload.ts";
+import { openState, quotaReadings } from "./app-state.ts";
+import { metricsView, statusView, type Sights } from "./app-views.ts";
+import { AppWatches } from "./app-watches.ts";
+import { describeConfig } from "./config/describe.ts";
+import { formatFault } from "./config/fault.ts";
+import { load } from "./config/load.ts";
+import { secretVariables } from "./config/secrets.ts";
+import { ConfigWatch } from "./config/watch.ts";
+import type { Config } from "./core/config.ts";
+import { messageOf, stackOf } from "./core/error-text.ts";
+import { LocalLedger } from "./core/local-ledger.ts";
+import { Supervisor } from "./engine/supervisor.ts";
+import { hostsToAllow } from "./http/host-check.ts";
+import type { ReloadResult } from "./http/routes.ts";
+import { startServer, type RunningServer } from "./http/server.ts";
+
+export type AppOptions = {
+  readonly configPath: string;
+  /** In place of the config's own address. */
+  readonly listen: { readonly host: string; readonly port: number } | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Called with the variables that hold a secret: the process itself needs them no longer. */
+  readonly withdraw: (variables: readonly string[]) => void;
+  readonly keys: KnownKeys;
+  readonly log: Logger;
+};
+
+export type App = {
+  readonly url: string;
+  reload(): Promise<ReloadResult>;
+  /** No new polls; those in flight may end, and the metrics are there until they have. */
+  stop(): Promise<void>;
+};
+
+export type Start =
+  | { readonly kind: "started"; readonly app: App }
+  | { readonly kind: "refused"; readonly faults: readonly string[] };
+
+/** Builds everything, owns everything, and closes it in reverse: also when the building fails half-way. */
+export async function startApp(options: AppOptions): Promise<Start> {
+  const loaded = await load(options.configPath, { environment: options.environment });
+  if (loaded.kind === "refused") return { kind: "refused", faults: loaded.faults.map(formatFault) };
+  options.withdraw(secretVariables(loaded.config, options.environment));
+  options.log.level = loaded.config.log.level;
+  for (const warning of loaded.warnings) options.log.warn({}, formatFault(warning));
+  await using stack = new AsyncDisposableStack();
+  const started = await build(loaded.config, loaded.digest, options, stack);
+  if (started.kind === "refused") return started;
+  const owned = stack.move();
+  return { kind: "started", app: { ...started.app, stop: () => owned.disposeAsync() } };
+}
+
+async function build(
+  config: Config,
+  digest: string,
+  options: AppOptions,
+  stack: AsyncDisposableStack,
+): Promise<Start> {
+  const { configPath, environment, withdraw, keys, log } = options;
+  const clock = systemClock;
+  const startedAtMs = clock.wallNow();
+  const state = await openState(config, { clock, log });
+  if (state.kind === "refused") return state;
+  const { store } = state;
+  // The last to close: what it hears of must be over.
+  if (store !== undefined) stack.defer(() => store.close());
+  const ledger = new LocalLedger(config, clock, store?.restoredQuotas);
+  const watches = new AppWatches(clock, log, store);
+  const onBug = (error: unknown): void => log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch");
+  let polls = 0;
+  const supervisor = new Supervisor({
+    clock,
+    ledger,
+    triggers: cronTriggers(log),
+    parseList: parseStructuredList,
+    recorderOf: (upstream) => watches.of(upstream.name),
+    nextPollId: () => `${startedAtMs.toString(36)}-${(polls += 1).toString(36)}`,
+    onBug,
+  });
+  const reload = new AppReload(config, {
+    configPath,
+    environment,
+    withdraw,
+    keys,
+    clock,
+    log,
+    ledger,
+    supervisor,
+    watches,
+  });
+  let isReady = false;
+  const server = await openDoor(options, reload, {
+    clock,
+    startedAtMs,
+    config: () => reload.config,
+    watchOf: (name) => watches.find(name),
+    conditionOf: (upstream) => supervisor.conditionOf(upstream),
+    standingOf: (budget) => ledger.standing(budget),
+    isReady: () => isReady,
+    stateStoreUp: () => store?.isUp,
+    reload: () => reload.status,
+  });
+  if (typeof server === "string") return { kind: "refused", faults: [server] };
+  stack.use(server);
+  stack.defer(() => supervisor.drain());
+  const opened = await openProbes(config.upstreams, { environment, keys, clock, log });
+  if (opened.kind === "refused") return opened;
+  // Before the first request may be sent.
+  await store?.keepQuotas(() => quotaReadings(reload.config, ledger));
+  supervisor.apply(config, opened.probes);
+  const onChange = async (): Promise<void> => void (await reload.run());
+  const { signal } = new AbortController();
+  stack.use(new ConfigWatch(configPath, { clock, digest, onChange, onError: onBug }, signal));
+  stack.defer(() => reload.stop());
+  stack.defer(() => void (isReady = false));
+  isReady = true;
+  log.info({ url: server.url, upstreams: config.upstreams.length }, "listening");
+  return {
+    kind: "started",
+    app: { url: server.url, reload: () => reload.run(), stop: () => Promise.resolve() },
+  };
+}
+
+/** The server, or one sentence why there is none. */
+async function openDoor(
+  { listen, log }: AppOptions,
+  reload: AppReload,
+  sights: Sights,
+): Promise<RunningServer | string> {
+  const metrics = createMetrics(() => metricsView(sights));
+  const { web } = reload.config;
+  const { host, port } = listen ?? web;
+  try {
+    return await startServer({
+      host,
+      port,
+      get allowedHosts() {
+        return hostsToAllow(reload.config.web.allowedHosts, host);
+      },
+      webConfigPath: web.configFile,
+      status: () => statusView(sights),
+      metrics: () => metrics.render(),
+      config: () => describeConfig(reload.config),
+      reload: () => reload.run(),
+      get lifecycleEnabled() {
+        return reload.config.web.enableLifecycle;
+      },
+      ready: () => sights.isReady(),
+      onWarning: (message) => log.warn({}, message),
+    });
+  } catch (error) {
+    return messageOf(error);
+  }
+}

@@ -1,0 +1,54 @@
+import { type Fault, formatFault } from "../config/fault.ts";
+import { load } from "../config/load.ts";
+import type { Proof } from "../core/proof.ts";
+import type { BudgetProof } from "../core/proof-numbers.ts";
+import { proofTable } from "./proof-table.ts";
+
+export type CheckOptions = {
+  readonly configPath: string;
+  readonly json: boolean;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+};
+
+/** What `check --json` prints. */
+export type CheckReport = {
+  readonly file: string;
+  readonly ok: boolean;
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+  /** Empty where too much is wrong to have any numbers. */
+  readonly budgets: readonly BudgetProof[];
+};
+
+/** Validates the config, keys and files included, and shows that it fits. Returns the exit code. */
+export async function check(options: CheckOptions): Promise<number> {
+  const { configPath: file, environment, json, out, err } = options;
+  const loading = await load(file, { environment });
+  const isLoaded = loading.kind === "loaded";
+  const faults = isLoaded ? [] : loading.faults;
+  const warnings = isLoaded ? loading.warnings : [];
+  const budgets = loading.proof?.budgets ?? [];
+  if (json) {
+    const report: CheckReport = { file, ok: isLoaded, faults, warnings, budgets };
+    out(`${JSON.stringify(report, undefined, 2)}\n`);
+    return isLoaded ? 0 : 1;
+  }
+  if (isLoaded) out(`${file} fits: ${summary(loading.proof)}\n`);
+  if (loading.proof !== undefined) out(`\n${proofTable(loading.proof.budgets)}`);
+  for (const warning of warnings) out(`\nwarning: ${formatFault(warning)}\n`);
+  if (faults.length > 0) err(refusal(file, faults));
+  return isLoaded ? 0 : 1;
+}
+
+function refusal(file: string, faults: readonly Fault[]): string {
+  const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
+  return [`${file} is refused: ${count}`, ...faults.map((fault) => `  ${formatFault(fault)}`), ""].join("\n");
+}
+
+function summary({ budgets }: Proof): string {
+  const upstreams = budgets.reduce((sum, { rates }) => sum + (rates[0]?.upstreams.length ?? 0), 0);
+  const many = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+  return `${many(upstreams, "upstream")} on ${many(budgets.length, "budget")}`;
+}

@@ -1,0 +1,67 @@
+import { fileURLToPath } from "node:url";
+
+import { createLogger } from "../adapters/pino.ts";
+import type { App } from "../app.ts";
+import { EMAIL_DEMO_SCRIPT, AI_ROUTER_DEMO_SCRIPT } from "../simulator/demo-scripts.ts";
+import { startDemoUpstreams } from "../simulator/demo-upstreams.ts";
+import { describeScript } from "../simulator/timeline.ts";
+import { run, type ProcessEvents } from "./run.ts";
+
+export type DemoCommand = {
+  readonly listen: { readonly host: string; readonly port: number } | undefined;
+  readonly seed: number;
+  readonly events: ProcessEvents;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+};
+
+/** The config that ships: the demo shows what a user will run, only the upstreams are simulated. */
+const SHIPPED_CONFIG = fileURLToPath(new URL("../../config/pacewatch.yaml", import.meta.url));
+
+/** Everything at once on this machine: both upstreams with their limits enforced, and the daemon watching them. */
+export async function demo(command: DemoCommand): Promise<number> {
+  const { out, seed } = command;
+  await using upstreams = await startDemoUpstreams({
+    seed,
+    onFaultChange: (name, words) => out(`~ the simulated ${name} now: ${words}\n`),
+  });
+  const limits = [upstreams.email, upstreams.aiRouter];
+  const code = await run({
+    ...command,
+    configPath: SHIPPED_CONFIG,
+    // Only what the config asks for: a proxy of this machine has no business between two local programs.
+    environment: upstreams.environment,
+    withdraw: () => {},
+    log: createLogger({ level: "info", pretty: true }),
+    onStarted: (app) => out(welcome(app)),
+  });
+  for (const upstream of limits) {
+    for (const { limit, requests } of upstream.worstWindow()) {
+      const window = `${limit.perMs / 1_000} s`;
+      out(
+        `${upstream.name}: at most ${requests} of ${limit.requests} requests in any ${window}, by its own count\n`,
+      );
+    }
+  }
+  return code;
+}
+
+function welcome({ url }: App): string {
+  return [
+    "",
+    "pacewatch is watching two simulated upstreams. Look at:",
+    "",
+    `  ${url}/           the status page`,
+    `  ${url}/metrics    what Prometheus scrapes`,
+    `  ${url}/api/v1/upstreams`,
+    "",
+    "What will happen to the email delivery API, over and over:",
+    ...describeScript(EMAIL_DEMO_SCRIPT).map((line) => `  ${line}`),
+    "and to the AI routing API:",
+    ...describeScript(AI_ROUTER_DEMO_SCRIPT).map((line) => `  ${line}`),
+    "",
+    "Ctrl-C ends it.",
+    "",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,146 @@
+import { systemClock } from "../adapters/clock.ts";
+import { KnownKeys } from "../adapters/known-keys.ts";
+import { parseStructuredList } from "../adapters/structured-headers.ts";
+import { openProbes } from "../app-probes.ts";
+import { formatFault } from "../config/fault.ts";
+import { load } from "../config/load.ts";
+import { proxyPasswords } from "../config/secrets.ts";
+import type { Config, Upstream } from "../core/config.ts";
+import { LocalLedger } from "../core/local-ledger.ts";
+import type { Log } from "../core/log.ts";
+import { reasonOf } from "../core/outcome.ts";
+import type { Poll } from "../core/poll.ts";
+import type { Lease, Probe } from "../core/ports.ts";
+import { urlWithoutQuery } from "../core/status.ts";
+import { pollOnce } from "../engine/poll-once.ts";
+import type { CommandIo } from "./command-io.ts";
+import { formatMs, phaseBars } from "./phase-bars.ts";
+
+export type ProbeCommand = CommandIo & {
+  /** All of the config's upstreams where empty. */
+  readonly names: readonly string[];
+  readonly force: boolean;
+};
+
+/** A daemon may run on the same budget: two times more than half of it would be too much. */
+const LARGEST_SHARE = 0.5;
+/** A wait longer than this is told, so that nobody takes it for a hang. */
+const TELL_WAITS_OVER_MS = 500;
+
+/** Polls once, now: as the daemon would, with a cold ledger of its own. */
+export async function probe(command: ProbeCommand): Promise<number> {
+  const { environment, err } = command;
+  const loaded = await load(command.configPath, { environment });
+  if (loaded.kind === "refused") return refuse(command, loaded.faults.map(formatFault));
+  const faults = faultsOf(loaded.config, command);
+  if (faults.length > 0) return refuse(command, faults);
+  const upstreams = chosen(loaded.config, command.names);
+  const warn = (_: object, message: string): void => err(`${message}\n`);
+  const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
+  const keys = new KnownKeys(proxyPasswords(environment).values());
+  const discreetErr = (text: string): void => err(keys.hide(text));
+  const opened = await openProbes(upstreams, { environment, keys, clock: systemClock, log });
+  if (opened.kind === "refused") return refuse(command, opened.faults);
+  const ledger = new LocalLedger(loaded.config, systemClock);
+  const results = await Promise.all(
+    upstreams.map(async (upstream) => {
+      const found = opened.probes.get(upstream.name);
+      if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
+      const poll = await pollWithLease(upstream, found, ledger, { ...command, err: discreetErr });
+      await found.close();
+      if (!command.json) command.out(describe(upstream, poll));
+      return { upstream, poll };
+    }),
+  );
+  if (command.json) command.out(`${JSON.stringify(results.map(asJson), undefined, 2)}\n`);
+  return results.every(({ poll }) => poll.outcome.kind === "ok") ? 0 : 1;
+}
+
+function refuse({ err }: ProbeCommand, faults: readonly string[]): number {
+  for (const fault of faults) err(`${fault}\n`);
+  return 1;
+}
+
+function chosen(config: Config, names: readonly string[]): readonly Upstream[] {
+  return names.length === 0 ? config.upstreams : config.upstreams.filter(({ name }) => names.includes(name));
+}
+
+function faultsOf(config: Config, { names, force }: ProbeCommand): readonly string[] {
+  const known = config.upstreams.map((upstream) => upstream.name);
+  const unknown = names
+    .filter((name) => !known.includes(name))
+    .map((name) => `cannot probe: "NAME" must be one of ${known.join(", ")}, received ${name}`);
+  if (force) return unknown;
+  const used = new Set(chosen(config, names).map((upstream) => upstream.budget));
+  const large = config.budgets
+    .filter((budget) => used.has(budget.name) && budget.share > LARGEST_SHARE)
+    .map(
+      ({ name, share }) =>
+        `cannot probe: budget "${name}" gives ${Math.round(share * 100)}% of its limit to one process, and a daemon ` +
+        `may be using it: over 50% needs --force`,
+    );
+  return [...unknown, ...large];
+}
+
+async function pollWithLease(
+  upstream: Upstream,
+  probe: Probe,
+  ledger: LocalLedger,
+  command: ProbeCommand,
+): Promise<Poll> {
+  const askedMs = systemClock.now();
+  const lease = await awaitLease(upstream, ledger, command);
+  const parts = {
+    clock: systemClock,
+    parseList: parseStructuredList,
+    nextPollId: () => `probe-${upstream.name}`,
+    onBug: (error: unknown) => command.err(`a bug in pacewatch: ${String(error)}\n`),
+  };
+  const slot = { origin: "first" as const, atMs: askedMs };
+  const { signal } = new AbortController();
+  return (await pollOnce(upstream, probe, slot, lease, parts, signal)).poll;
+}
+
+async function awaitLease(upstream: Upstream, ledger: LocalLedger, command: ProbeCommand): Promise<Lease> {
+  const { signal } = new AbortController();
+  for (let isFirst = true; ; isFirst = false) {
+    const decision = ledger.take(upstream.budget);
+    if (decision.kind === "granted") return decision.lease;
+    const waitMs = decision.untilMs - systemClock.now();
+    if (isFirst && waitMs > TELL_WAITS_OVER_MS) {
+      const why = "a process that has just started does not know what was sent before it";
+      command.err(`${upstream.name}: waiting ${formatMs(waitMs)} for its budget (${why})\n`);
+    }
+    await systemClock.sleep(waitMs, signal);
+  }
+}
+
+function describe(upstream: Upstream, poll: Poll): string {
+  const status = poll.head === undefined ? "no answer" : `status ${poll.head.status}`;
+  const reason = reasonOf(poll.outcome);
+  const outcome = reason === "" ? poll.outcome.kind : `${poll.outcome.kind}: ${reason}`;
+  const slow = poll.degraded ? ", slow" : "";
+  return [
+    `${upstream.name}  ${outcome}${slow}  ${status}  in ${formatMs(poll.durationMs)}`,
+    `  ${urlWithoutQuery(upstream.url)}`,
+    ...(poll.outcome.kind === "ok" ? [] : [`  ${poll.detail}`]),
+    ...phaseBars(poll.phasesMs).map((line) => `  ${line}`),
+    "",
+    "",
+  ].join("\n");
+}
+
+function asJson({ upstream, poll }: { upstream: Upstream; poll: Poll }): object {
+  return {
+    upstream: upstream.name,
+    url: urlWithoutQuery(upstream.url),
+    outcome: poll.outcome.kind,
+    reason: reasonOf(poll.outcome),
+    degraded: poll.degraded,
+    status: poll.head?.status,
+    durationMs: poll.durationMs,
+    phasesMs: poll.phasesMs,
+    detail: poll.detail,
+    certificateExpiresAtMs: poll.certificateExpiresAtMs,
+  };
+}

@@ -1,0 +1,128 @@
+import { formatPercentage } from "../config/percentage.ts";
+import type { BudgetProof, ColdStart, Demand, QuotaProof, RateProof } from "../core/proof-numbers.ts";
+import { formatDuration } from "../core/duration.ts";
+
+/** The proof, one block a budget, for a person to read. */
+export function proofTable(budgets: readonly BudgetProof[]): string {
+  return budgets.map((budget) => block(budget)).join("\n");
+}
+
+const BAR_WIDTH = 20;
+
+function block(proof: BudgetProof): string {
+  const rows = proof.rates.flatMap((rate) => [rateRow(rate, proof.share), ...rate.upstreams.map(demandRow)]);
+  return [
+    `── budget ${proof.budget} ${"─".repeat(Math.max(0, 68 - proof.budget.length))}`,
+    ...aligned([HEAD, ...rows]),
+    "",
+    `  pace      at least ${readable(proof.paceGapMs)} between two requests`,
+    `  restart   ${restart(proof.coldStart)}`,
+    ...(proof.quota === undefined ? [] : [`  quota     ${quotaLine(proof.quota)}`]),
+    `  forecast  ${forecast(proof)}`,
+    "",
+  ].join("\n");
+}
+
+type Row = readonly [
+  what: string,
+  limit: string,
+  share: string,
+  cap: string,
+  demand: string,
+  headroom: string,
+  bar: string,
+];
+
+const HEAD: Row = ["rate", "limit", "share", "cap", "demand", "headroom", ""];
+
+function rateRow({ rate, cap, demand, headroom }: RateProof, share: number): Row {
+  const limit = String(rate.requests);
+  return [
+    `any ${rate.label}`,
+    limit,
+    formatPercentage(share),
+    String(cap),
+    String(demand),
+    String(headroom),
+    bar(demand, cap),
+  ];
+}
+
+function demandRow({ upstream, schedule, slots, confirm, requests }: Demand): Row {
+  const confirmed =
+    confirm === 0 ? "none confirmed" : `each confirmed ${confirm === 1 ? "once" : `${confirm} times`}`;
+  return [
+    `  ${upstream}`,
+    "",
+    "",
+    "",
+    String(requests),
+    "",
+    `${schedule}: ${slots} slot${slots === 1 ? "" : "s"}, ${confirmed}`,
+  ];
+}
+
+/** The demand, as a part of the cap. */
+function bar(demand: number, cap: number): string {
+  const part = cap === 0 ? Infinity : demand / cap;
+  const filled = Math.min(BAR_WIDTH, Math.ceil(part * BAR_WIDTH));
+  const note = part > 1 ? "does not fit" : `${Math.round(part * 100)}% used`;
+  return `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)} ${note}`;
+}
+
+/** The first and the last column to the left, numbers to the right. */
+function aligned(rows: readonly Row[]): readonly string[] {
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        if (column === row.length - 1) return cell;
+        return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+      })
+      .join("  ")
+      .trimEnd()
+      .replace(/^/, "  "),
+  );
+}
+
+function restart({ rule, waitMs }: ColdStart): string {
+  return rule === "pace_gap"
+    ? `waits one pace gap, ${readable(waitMs)}: a predecessor's requests and ours fit the limit together`
+    : `waits ${readable(waitMs)}, until a predecessor's requests are no longer counted`;
+}
+
+function quotaLine({ quota, scheduled, spentEarly }: QuotaProof): string {
+  const numbers = `${grouped(scheduled)} of ${grouped(quota.requests)} requests in ${formatDuration(quota.perMs)}`;
+  if (!spentEarly) return `schedules ask for ${numbers}`;
+  return `schedules ask for ${numbers}: ${quota.onExhaust === "stop" ? "polls will stop early" : "does not fit"}`;
+}
+
+function forecast({ requestsPer30d, costPer30d }: BudgetProof): string {
+  const requests = `${grouped(Math.ceil(requestsPer30d))} requests in 30d`;
+  return costPer30d === undefined
+    ? requests
+    : `${requests}, at a cost of ${grouped(Number(costPer30d.toFixed(2)))}`;
+}
+
+function grouped(amount: number): string {
+  const [whole = "", fraction] = String(amount).split(".");
+  const separated = whole.replaceAll(/\B(?=(?:\d{3})+$)/g, " ");
+  return fraction === undefined ? separated : `${separated}.${fraction}`;
+}
+
+/** 90s as 1m30s, 1500ms as 1.5s: to read, not to be parsed again. */
+function readable(durationMs: number): string {
+  if (durationMs < 60_000)
+    return durationMs < 1000 ? `${Math.ceil(durationMs)}ms` : `${Number((durationMs / 1000).toFixed(2))}s`;
+  const seconds = Math.ceil(durationMs / 1000);
+  const parts = [
+    [Math.floor(seconds / 3600), "h"],
+    [Math.floor(seconds / 60) % 60, "m"],
+    [seconds % 60, "s"],
+  ] as const;
+  return parts
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount}${unit}`)
+    .join("");
+}

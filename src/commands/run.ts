@@ -1,0 +1,74 @@
+import { KnownKeys } from "../adapters/known-keys.ts";
+import { startApp, type App, type AppOptions } from "../app.ts";
+import { proxyPasswords } from "../config/secrets.ts";
+import { stackOf } from "../core/error-text.ts";
+
+type Ending = "SIGTERM" | "SIGINT";
+
+/** What the daemon needs of its process. */
+export type ProcessEvents = {
+  on(signal: Ending | "SIGHUP", listener: () => void): unknown;
+  on(bug: "uncaughtException", listener: (error: unknown) => void): unknown;
+  off(signal: Ending | "SIGHUP", listener: () => void): unknown;
+  off(bug: "uncaughtException", listener: (error: unknown) => void): unknown;
+  exit(code: number): never;
+};
+
+export type RunOptions = Omit<AppOptions, "keys"> & {
+  readonly events: ProcessEvents;
+  readonly err: (text: string) => void;
+  /** Called once it runs; for those who start it inside something larger. */
+  readonly onStarted?: (app: App) => void;
+};
+
+/** As a shell reports a process that a signal ended. */
+const EXIT_CODES: Readonly<Record<Ending, number>> = { SIGTERM: 143, SIGINT: 130 };
+
+/** The daemon: until a signal asks it to end. A second one ends it at once. */
+export async function run(options: RunOptions): Promise<number> {
+  const { log, events } = options;
+  const keys = new KnownKeys(proxyPasswords(options.environment).values());
+  let app: App | undefined;
+  const onHangUp = (): void => void app?.reload();
+  events.on("SIGHUP", onHangUp);
+  // Who watches at night goes on watching: a bug in one corner is told, and ends nothing.
+  const onBug = (error: unknown): void => log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: it goes on");
+  events.on("uncaughtException", onBug);
+  const ending = awaitEnding(events);
+  try {
+    const start = await startApp({ ...options, keys });
+    if (start.kind === "refused") {
+      for (const fault of start.faults) options.err(`${fault}\n`);
+      return 1;
+    }
+    app = start.app;
+    options.onStarted?.(app);
+    const signal = await ending.asked;
+    log.info({ signal }, "stopping: polls in flight may end");
+    await app.stop();
+    log.info({}, "stopped");
+    return 0;
+  } finally {
+    ending.ignore();
+    events.off("SIGHUP", onHangUp);
+    events.off("uncaughtException", onBug);
+  }
+}
+
+function awaitEnding(events: ProcessEvents): { readonly asked: Promise<Ending>; ignore(): void } {
+  const { promise: asked, resolve } = Promise.withResolvers<Ending>();
+  let isAsked = false;
+  const listeners = (["SIGTERM", "SIGINT"] as const).map((signal) => {
+    const listener = (): void => {
+      if (isAsked) events.exit(EXIT_CODES[signal]);
+      isAsked = true;
+      resolve(signal);
+    };
+    events.on(signal, listener);
+    return { signal, listener };
+  });
+  const ignore = (): void => {
+    for (const { signal, listener } of listeners) events.off(signal, listener);
+  };
+  return { asked, ignore };
+}

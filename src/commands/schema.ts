@@ -1,0 +1,7 @@
+import { configJsonSchemaText } from "../config/json-schema.ts";
+
+/** Prints the config's JSON Schema, byte by byte as `config/schema.json` has it. */
+export function schema(options: { readonly out: (text: string) => void }): number {
+  options.out(configJsonSchemaText());
+  return 0;
+}

@@ -1,0 +1,129 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+
+import { createLogger } from "./adapters/pino.ts";
+import { check } from "./commands/check.ts";
+import type { CommandIo } from "./commands/command-io.ts";
+import { demo } from "./commands/demo.ts";
+import { probe } from "./commands/probe.ts";
+import { run } from "./commands/run.ts";
+import { schema } from "./commands/schema.ts";
+import { parseListen, type ListenAddress } from "./config/listen.ts";
+import { VERSION } from "./version.ts";
+
+const DONE = 0;
+const WRONG_USAGE = 2;
+const LAST_WORDS_MS = 2_000;
+
+type ConfigOption = { readonly config: string };
+type JsonOption = { readonly json: boolean };
+type ListenOption = { readonly listen: ListenAddress | undefined };
+
+const out = (text: string): void => void process.stdout.write(text);
+const err = (text: string): void => void process.stderr.write(text);
+
+/** Ours alone. A diagnostic report and every child are given what the process itself has. */
+const environment: Readonly<Record<string, string | undefined>> = { ...process.env };
+process.report.excludeEnv = true;
+process.title = "pacewatch";
+process.exitCode = await main(process.argv);
+// Everything is closed: what still holds the process, such as a pipe that nobody reads, must not hold it for ever.
+setTimeout(() => process.exit(), LAST_WORDS_MS).unref();
+
+async function main(argv: readonly string[]): Promise<number> {
+  let code = DONE;
+  const program = programWith((command) => async (...received) => {
+    code = await command(...received);
+  });
+  try {
+    await program.parseAsync(argv);
+    return code;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? DONE : WRONG_USAGE;
+  }
+}
+
+type Action<Received extends readonly unknown[]> = (...received: Received) => number | Promise<number>;
+type Acting = <Received extends readonly unknown[]>(
+  action: Action<Received>,
+) => (...received: Received) => Promise<void>;
+
+function programWith(acting: Acting): Command {
+  const program = new Command("pacewatch")
+    .description("Watches third-party HTTP APIs, and is never the reason that they throttle you.")
+    .version(VERSION)
+    .exitOverride()
+    .showHelpAfterError("(--help tells what there is)");
+  const command = (usage: string, description: string): Command =>
+    program.command(usage).description(description).version(VERSION);
+
+  command("run", "the daemon: polls, and serves /metrics and the status page")
+    .addOption(configOption())
+    .addOption(listenOption("in place of the config's web.listen"))
+    .action(
+      acting(({ config, listen }: ConfigOption & ListenOption) =>
+        run({
+          configPath: config,
+          listen,
+          environment,
+          withdraw,
+          log: createLogger({ level: "info" }),
+          events: process,
+          err,
+        }),
+      ),
+    );
+  command("check", "validates the config, and proves that it fits the limits")
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(acting((options: ConfigOption & JsonOption) => check(ioOf(options))));
+  command("probe [names...]", "polls once, now: all upstreams, or those named")
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .option("--force", "also where the budget's share is over 50%", false)
+    .action(
+      acting((names: string[], options: ConfigOption & JsonOption & { readonly force: boolean }) =>
+        probe({ ...ioOf(options), names, force: options.force }),
+      ),
+    );
+  command("schema", "prints the config's JSON Schema").action(acting(() => schema({ out })));
+  command("demo", "everything at once on this machine: two simulated APIs, and the daemon watching them")
+    .addOption(listenOption("in place of the config's web.listen"))
+    .option("--seed <number>", "decides every latency of the simulation", parseSeed, 1)
+    .action(
+      acting(({ listen, seed }: ListenOption & { readonly seed: number }) =>
+        demo({ listen, seed, events: process, out, err }),
+      ),
+    );
+  return program;
+}
+
+function withdraw(variables: readonly string[]): void {
+  for (const name of variables) delete process.env[name];
+}
+
+function ioOf({ config, json }: ConfigOption & JsonOption): CommandIo {
+  return { configPath: config, json, environment, out, err };
+}
+
+function configOption(): Option {
+  return new Option("--config <file>", "the config file").default("config/pacewatch.yaml");
+}
+
+function jsonOption(): Option {
+  return new Option("--json", "for programs").default(false);
+}
+
+function listenOption(description: string): Option {
+  return new Option("--listen <host:port>", description).argParser((text): ListenAddress => {
+    const address = parseListen(text);
+    if (address === undefined) throw new InvalidArgumentError('It must be like "127.0.0.1:10429".');
+    return address;
+  });
+}
+
+function parseSeed(text: string): number {
+  const seed = Number(text);
+  if (!Number.isSafeInteger(seed)) throw new InvalidArgumentError("It must be a whole number.");
+  return seed;
+}

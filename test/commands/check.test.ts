@@ -1,0 +1,122 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type CheckReport, check } from "../../src/commands/check.ts";
+import { ConfigDirectory, withUpstream } from "../config/config-file.ts";
+
+type Printed = { readonly code: number; readonly out: string; readonly err: string };
+
+async function checked(
+  configPath: string,
+  json: boolean,
+  environment: Record<string, string> = {},
+): Promise<Printed> {
+  let [out, err] = ["", ""];
+  const code = await check({
+    configPath,
+    json,
+    environment,
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+  });
+  return { code, out, err };
+}
+
+const SHIPPED = join(import.meta.dirname, "../../config/pacewatch.yaml");
+const VARIABLES = {
+  EMAIL_API_BASE_URL: "https://email.example.test",
+  AI_ROUTER_BASE_URL: "https://router.example.test",
+  EMAIL_API_KEY: "test-key-email",
+  AI_ROUTER_API_KEY: "test-key-router",
+};
+
+describe("a config that fits", () => {
+  test("is shown as a table, budget by budget", async () => {
+    const { code, out, err } = await checked(SHIPPED, false, VARIABLES);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toBe(`${SHIPPED} fits: 2 upstreams on 2 budgets
+
+── budget email ───────────────────────────────────────────────────────────────
+  rate     limit  share  cap  demand  headroom
+  any 1m    1000    20%  200      24       176  ███░░░░░░░░░░░░░░░░░ 12% used
+    email                         24            every 5s: 12 slots, each confirmed once
+
+  pace      at least 300ms between two requests
+  restart   waits one pace gap, 300ms: a predecessor's requests and ours fit the limit together
+  forecast  518 400 requests in 30d
+
+── budget ai-router ───────────────────────────────────────────────────────────
+  rate         limit  share  cap  demand  headroom
+  any 1m          60    20%   12       8         4  ██████████████░░░░░░ 67% used
+    ai-router                          8            every 15s: 4 slots, each confirmed once
+
+  pace      at least 5s between two requests
+  restart   waits one pace gap, 5s: a predecessor's requests and ours fit the limit together
+  forecast  172 800 requests in 30d
+`);
+  });
+
+  test("is told as JSON", async () => {
+    const { code, out } = await checked(SHIPPED, true, VARIABLES);
+    expect(code).toBe(0);
+    const report = JSON.parse(out) as CheckReport;
+    expect(report).toMatchObject({ file: SHIPPED, ok: true, faults: [], warnings: [] });
+    expect(report.budgets.map(({ budget, coldStart }) => [budget, coldStart.rule])).toEqual([
+      ["email", "pace_gap"],
+      ["ai-router", "pace_gap"],
+    ]);
+    expect(out).not.toContain("test-key");
+  });
+
+  test("tells quota, cost, a long restart and warnings", async () => {
+    await using directory = await ConfigDirectory.create();
+    const text = withUpstream(
+      "cron: '*/30 8-17 * * 1-5'",
+      "confirm: 0",
+      "tls: { insecure_skip_verify: true }",
+    ).replace(
+      "per: 1m }",
+      "per: 1m }\n    share: 100%\n    quota: { requests: 400, per: 30d, on_exhaust: stop, price_per_request: 0.05 }",
+    );
+    const path = await directory.write(text);
+    const { code, out } = await checked(path, false);
+    expect(code).toBe(0);
+    expect(out).toContain("cron */30 8-17 * * 1-5: 1 slot, none confirmed");
+    expect(out).toContain("restart   waits 1m10s, until a predecessor's requests are no longer counted");
+    expect(out).toContain("quota     schedules ask for 440 of 400 requests in 30d: polls will stop early");
+    expect(out).toContain("forecast  429 requests in 30d, at a cost of 21.43");
+    expect(out).toContain(`warning: ${path}:14:34: upstream "api" trusts any certificate`);
+    expect(out).toContain(`warning: ${path}:5:12: budget "api" will stop before its period ends`);
+  });
+});
+
+describe("a config that is refused", () => {
+  test("tells every fault on the error side, and the numbers where they are what is wrong", async () => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write(withUpstream("every: 5s"));
+    const { code, out, err } = await checked(path, false);
+    expect(code).toBe(1);
+    expect(out).toContain("-12  ████████████████████ does not fit");
+    expect(err).toBe(
+      `${path} is refused: 1 fault\n  ${path}:3:11: budget "api" does not fit: its upstreams may ask for 24 requests in 1m (api: 12 × (1 + 1 to confirm)), its cap is 12 (20% of 60): poll every 10s, or raise share to 40%, or lower confirm to 0\n`,
+    );
+  });
+
+  test("by a missing key, too", async () => {
+    const { code, out, err } = await checked(SHIPPED, false, { ...VARIABLES, EMAIL_API_KEY: "" });
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toContain("cannot read key: the variable EMAIL_API_KEY is empty");
+  });
+
+  test("is told as JSON with the place of each fault", async () => {
+    const { code, out, err } = await checked(SHIPPED, true);
+    expect({ code, err }).toEqual({ code: 1, err: "" });
+    const report = JSON.parse(out) as CheckReport;
+    expect(report).toMatchObject({ ok: false, budgets: [] });
+    expect(report.faults[0]).toEqual({
+      file: SHIPPED,
+      line: 17,
+      column: 15,
+      message: "the variable EMAIL_API_BASE_URL is not set",
+    });
+  });
+});

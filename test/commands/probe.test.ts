@@ -1,0 +1,98 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { probe, type ProbeCommand } from "../../src/commands/probe.ts";
+import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
+
+let folder: string;
+let upstream: SimulatedUpstream;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "pacewatch-probe-"));
+  upstream = await startSimulatedUpstream({ name: "email", key: { kind: "bearer", value: "test-key-probe" } });
+});
+
+afterAll(async () => {
+  await upstream.close();
+  await rm(folder, { recursive: true });
+});
+
+async function probing(
+  changes: { share?: string; timeout?: string; key?: string } & Partial<ProbeCommand>,
+): Promise<{ code: number; out: string; err: string }> {
+  const configPath = join(folder, "pacewatch.yaml");
+  await writeFile(
+    configPath,
+    `
+budgets:
+  email:
+    rate: { requests: 100, per: 1s }
+    share: ${changes.share ?? "50%"}
+upstreams:
+  - name: email
+    base_url: ${upstream.url}
+    auth: { bearer: { env: EMAIL_KEY } }
+    budget: email
+    every: 1m
+    timeout: ${changes.timeout ?? "900ms"}
+    proxy: none
+`,
+  );
+  let out = "";
+  let err = "";
+  const code = await probe({
+    configPath,
+    json: false,
+    names: [],
+    force: false,
+    environment: { EMAIL_KEY: changes.key ?? "test-key-probe" },
+    ...changes,
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+  });
+  return { code, out, err };
+}
+
+test("an upstream that answers is shown with its phases, and the exit code is 0", async () => {
+  const { code, out, err } = await probing({});
+  expect(out).toMatch(/^email {2}ok {2}status 200 {2}in [\d.]+ m?s\n/);
+  expect(out).toMatch(/ {2}wait +[\d.]+ m?s +[█▏▎▍▌▋▊▉]/);
+  expect(err).toBe("");
+  expect(code).toBe(0);
+});
+
+test("one that refuses our key is no ok, and the exit code is 1", async () => {
+  const { code, out } = await probing({ key: "test-key-wrong" });
+  expect(out).toContain("email  failed: unauthorized  status 401");
+  expect(out).not.toContain("test-key-wrong");
+  expect(code).toBe(1);
+});
+
+test("--json has the same facts", async () => {
+  const { out } = await probing({ json: true });
+  expect(JSON.parse(out)).toMatchObject([{ upstream: "email", outcome: "ok", reason: "", status: 200 }]);
+});
+
+test("over half of a limit is refused without --force, as a daemon may be using it", async () => {
+  const refused = await probing({ share: "51%" });
+  expect(refused.err).toContain('budget "email" gives 51% of its limit to one process');
+  expect(refused.code).toBe(1);
+  const before = upstream.requests;
+  const forced = await probing({ share: "51%", force: true });
+  expect(forced.code).toBe(0);
+  expect(upstream.requests).toBe(before + 1);
+});
+
+test("a name that is not in the config is told with those that are", async () => {
+  const { code, err } = await probing({ names: ["emial"] });
+  expect(err).toBe('cannot probe: "NAME" must be one of email, received emial\n');
+  expect(code).toBe(1);
+});
+
+test("a wait for the budget is told, so that nobody takes it for a hang", async () => {
+  const { err } = await probing({ share: "50%", timeout: "1200ms" });
+  expect(err).toMatch(/^email: waiting 2\.\d+ s for its budget/);
+});
