@@ -74,7 +74,8 @@ async function build(
   if (store !== undefined) stack.defer(() => store.close());
   const ledger = new LocalLedger(config, clock, store?.restoredQuotas);
   const watches = new AppWatches(clock, log, store);
-  const onBug = (error: unknown): void => log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch");
+  const onBug = (error: unknown): void =>
+    log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch");
   let polls = 0;
   const supervisor = new Supervisor({
     clock,

@@ -32,7 +32,8 @@ export async function run(options: RunOptions): Promise<number> {
   const onHangUp = (): void => void app?.reload();
   events.on("SIGHUP", onHangUp);
   // Who watches at night goes on watching: a bug in one corner is told, and ends nothing.
-  const onBug = (error: unknown): void => log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: it goes on");
+  const onBug = (error: unknown): void =>
+    log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: it goes on");
   events.on("uncaughtException", onBug);
   const ending = awaitEnding(events);
   try {

@@ -72,7 +72,10 @@ function classifyExpected(head: AnswerHead, body: Uint8Array, expect: Expectatio
     case "empty":
       return failed("invalid_body", `answered ${status} with an empty body where JSON was expected`);
     case "too_deep":
-      return failed("invalid_body", `answered ${status}, but its JSON nests deeper than ${MOST_LEVELS} levels`);
+      return failed(
+        "invalid_body",
+        `answered ${status}, but its JSON nests deeper than ${MOST_LEVELS} levels`,
+      );
     case "not_utf8":
       return failed("invalid_body", `answered ${status}, but its ${body.length} B are not UTF-8`);
     case "not_json": {

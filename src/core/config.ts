@@ -58,7 +58,10 @@ export type Tls = {
   readonly insecureSkipVerify: boolean;
 };
 
-export type Proxy = { readonly kind: "env" } | { readonly kind: "none" } | { readonly kind: "url"; readonly url: string };
+export type Proxy =
+  | { readonly kind: "env" }
+  | { readonly kind: "none" }
+  | { readonly kind: "url"; readonly url: string };
 
 export type Upstream = {
   readonly name: string;

@@ -42,12 +42,14 @@ export type PollOutcome =
 export type SlotOutcome = PollOutcome | { readonly kind: "skipped"; readonly cause: SkipCause };
 
 /** Every pair that `polls_total` can carry; the reason of `ok` is empty. */
-export const POLL_OUTCOME_LABELS: readonly { readonly outcome: PollOutcome["kind"]; readonly reason: string }[] =
-  [
-    { outcome: "ok", reason: "" },
-    ...FAILURE_REASONS.map((reason) => ({ outcome: "failed" as const, reason })),
-    ...THROTTLE_KINDS.map((reason) => ({ outcome: "throttled" as const, reason })),
-  ];
+export const POLL_OUTCOME_LABELS: readonly {
+  readonly outcome: PollOutcome["kind"];
+  readonly reason: string;
+}[] = [
+  { outcome: "ok", reason: "" },
+  ...FAILURE_REASONS.map((reason) => ({ outcome: "failed" as const, reason })),
+  ...THROTTLE_KINDS.map((reason) => ({ outcome: "throttled" as const, reason })),
+];
 
 /** The reason or the kind of an outcome; empty where it needs none. */
 export function reasonOf(outcome: PollOutcome): string {

@@ -12,7 +12,10 @@ let upstream: SimulatedUpstream;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "pacewatch-probe-"));
-  upstream = await startSimulatedUpstream({ name: "email", key: { kind: "bearer", value: "test-key-probe" } });
+  upstream = await startSimulatedUpstream({
+    name: "email",
+    key: { kind: "bearer", value: "test-key-probe" },
+  });
 });
 
 afterAll(async () => {

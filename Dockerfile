@@ -1,0 +1,31 @@
+# The dependencies alone: they change more seldom than the code, so this layer is kept.
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Production needs plain JavaScript only: no package's install script runs.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-slim
+LABEL org.opencontainers.image.title="Pacewatch" \
+      org.opencontainers.image.description="Watches third-party HTTP APIs from the caller's side, and is never the reason that they throttle you." \
+      org.opencontainers.image.licenses="Apache-2.0"
+# The health address is a whole URL, so that another port or TLS needs this one variable and no new image.
+ENV NODE_ENV=production \
+    PACEWATCH_HEALTH_URL=http://127.0.0.1:10429/-/healthy
+# Where a state file can live: a named volume keeps this owner. Nothing else is ever written.
+RUN mkdir /data && chown 1000:1000 /data
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json LICENSE ./
+COPY bin ./bin
+# The default config is config/pacewatch.yaml, seen from here: mount your own directory at /app/config.
+COPY config ./config
+COPY src ./src
+# By number: Kubernetes can check runAsNonRoot of a number only.
+USER 1000:1000
+EXPOSE 10429
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
+  CMD ["node", "-e", "fetch(process.env.PACEWATCH_HEALTH_URL, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# No shell and no init in between: SIGTERM reaches the daemon, and it starts no children to reap.
+ENTRYPOINT ["node", "bin/pacewatch.mjs"]
+CMD ["run", "--listen", "0.0.0.0:10429"]

@@ -1,0 +1,106 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+
+const dockerfile = readFileSync("Dockerfile", "utf8").replaceAll(/\\\n\s*/gu, "");
+const instructions = dockerfile.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+
+const all = (name: string): readonly string[] =>
+  instructions.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1));
+
+const last = (name: string): string => all(name).at(-1) ?? "";
+
+/** The arguments of an instruction in exec form; the shell form is no JSON. */
+const execForm = (text: string): readonly string[] => JSON.parse(text.slice(text.indexOf("["))) as string[];
+
+const healthUrl = /PACEWATCH_HEALTH_URL=(?<url>\S+)/u.exec(dockerfile)?.groups?.["url"] ?? "";
+
+async function healthExitCode(url: string): Promise<number | null> {
+  const [program, ...args] = execForm(last("HEALTHCHECK"));
+  expect(program).toBe("node");
+  const child = spawn(process.execPath, args, { env: { PACEWATCH_HEALTH_URL: url }, stdio: "ignore" });
+  const [code] = (await once(child, "exit")) as [number | null];
+  return code;
+}
+
+async function healthExitCodeAt(listener: RequestListener): Promise<number | null> {
+  const server = createServer(listener);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const code = await healthExitCode(`http://127.0.0.1:${String(port)}/-/healthy`);
+  server.close();
+  server.closeAllConnections();
+  return code;
+}
+
+describe("the health check of the image", () => {
+  test("passes where the daemon answers 200 on the path that it was given", async () => {
+    const code = await healthExitCodeAt((request, response) => {
+      response.writeHead(request.url === "/-/healthy" ? 200 : 404).end();
+    });
+    expect(code).toBe(0);
+  });
+
+  test("fails on any other answer", async () => {
+    const code = await healthExitCodeAt((_, response) => {
+      response.writeHead(503).end();
+    });
+    expect(code).toBe(1);
+  });
+
+  test("fails where the daemon is there and does not answer", async () => {
+    expect(await healthExitCodeAt(() => undefined)).toBe(1);
+  });
+
+  test("fails where nobody listens", async () => {
+    const server = createServer();
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, "close");
+    expect(await healthExitCode(`http://127.0.0.1:${String(port)}/`)).toBe(1);
+  });
+});
+
+describe("the Dockerfile", () => {
+  test("exposes the port that its command listens on and its health check asks", () => {
+    const listen = execForm(last("CMD")).at(-1);
+    expect(listen).toBe(`0.0.0.0:${last("EXPOSE")}`);
+    expect(new URL(healthUrl).port).toBe(last("EXPOSE"));
+  });
+
+  test("starts the daemon without a shell in between, which would keep SIGTERM to itself", () => {
+    expect(execForm(last("ENTRYPOINT"))[0]).toBe("node");
+  });
+
+  test("drops to a user that is not root, by number, after everything was copied", () => {
+    expect(last("USER")).toMatch(/^[1-9]\d*:[1-9]\d*$/u);
+    const user = instructions.findLastIndex((line) => line.startsWith("USER "));
+    const copy = instructions.findLastIndex((line) => line.startsWith("COPY "));
+    expect(user).toBeGreaterThan(copy);
+  });
+
+  test("builds and runs on the Node.js that the project asks for", () => {
+    const { engines } = JSON.parse(readFileSync("package.json", "utf8")) as { engines: { node: string } };
+    const major = /\d+/u.exec(engines.node)?.[0];
+    expect(all("FROM").map((from) => from.split(" ")[0])).toEqual([
+      `node:${major}-slim`,
+      `node:${major}-slim`,
+    ]);
+  });
+
+  test("copies only what .dockerignore lets through, and all of that exists", () => {
+    const allowed = readFileSync(".dockerignore", "utf8")
+      .split("\n")
+      .filter((line) => line.startsWith("!"))
+      .map((line) => line.slice(1));
+    const copied = all("COPY")
+      .filter((line) => !line.startsWith("--from"))
+      .flatMap((line) => line.split(" ").slice(0, -1));
+    expect(new Set(copied)).toEqual(new Set(allowed));
+    expect(copied.filter((path) => !existsSync(path))).toEqual([]);
+  });
+});
