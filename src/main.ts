@@ -1,12 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
-import { createLogger } from "./adapters/pino.ts";
-import { check } from "./commands/check.ts";
 import type { CommandIo } from "./commands/command-io.ts";
-import { demo } from "./commands/demo.ts";
-import { probe } from "./commands/probe.ts";
-import { run } from "./commands/run.ts";
-import { schema } from "./commands/schema.ts";
 import { parseListen, type ListenAddress } from "./config/listen.ts";
 import { VERSION } from "./version.ts";
 
@@ -16,10 +10,14 @@ const LAST_WORDS_MS = 2_000;
 
 type ConfigOption = { readonly config: string };
 type JsonOption = { readonly json: boolean };
+type RunbooksOption = { readonly runbooks?: string };
 type ListenOption = { readonly listen: ListenAddress | undefined };
 
 const out = (text: string): void => void process.stdout.write(text);
 const err = (text: string): void => void process.stderr.write(text);
+
+// A reader that leaves early, such as head, is no fault of ours and nothing to die of.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 
 /** Ours alone. A diagnostic report and every child are given what the process itself has. */
 const environment: Readonly<Record<string, string | undefined>> = { ...process.env };
@@ -61,39 +59,67 @@ function programWith(acting: Acting): Command {
     .addOption(configOption())
     .addOption(listenOption("in place of the config's web.listen"))
     .action(
-      acting(({ config, listen }: ConfigOption & ListenOption) =>
-        run({
-          configPath: config,
-          listen,
-          environment,
-          withdraw,
-          log: createLogger({ level: "info" }),
-          events: process,
-          err,
-        }),
-      ),
+      acting(async ({ config, listen }: ConfigOption & ListenOption) => {
+        const { run } = await import("./commands/run.ts");
+        const { createLogger } = await import("./adapters/pino.ts");
+        const log = createLogger({ level: "info" });
+        return run({ configPath: config, listen, environment, withdraw, log, events: process, err });
+      }),
     );
   command("check", "validates the config, and proves that it fits the limits")
     .addOption(configOption())
     .addOption(jsonOption())
-    .action(acting((options: ConfigOption & JsonOption) => check(ioOf(options))));
+    .action(
+      acting(async (options: ConfigOption & JsonOption) => {
+        const { check } = await import("./commands/check.ts");
+        return check(ioOf(options));
+      }),
+    );
   command("probe [names...]", "polls once, now: all upstreams, or those named")
     .addOption(configOption())
     .addOption(jsonOption())
     .option("--force", "also where the budget's share is over 50%", false)
     .action(
-      acting((names: string[], options: ConfigOption & JsonOption & { readonly force: boolean }) =>
-        probe({ ...ioOf(options), names, force: options.force }),
-      ),
+      acting(async (names: string[], options: ConfigOption & JsonOption & { readonly force: boolean }) => {
+        const { probe } = await import("./commands/probe.ts");
+        return probe({ ...ioOf(options), names, force: options.force });
+      }),
     );
-  command("schema", "prints the config's JSON Schema").action(acting(() => schema({ out })));
+  command("rules", "prints Prometheus rules for this config: recordings and alerts")
+    .addOption(configOption())
+    .addOption(runbooksOption())
+    .action(
+      acting(async (options: ConfigOption & RunbooksOption) => {
+        const { rules } = await import("./commands/rules.ts");
+        return rules({ ...ioOf({ ...options, json: false }), ...runbooksOf(options) });
+      }),
+    );
+  command("dashboard", "prints the Grafana dashboard")
+    .addOption(configOption())
+    .addOption(runbooksOption())
+    .option("--status-page <url>", "where the panels link to")
+    .action(
+      acting(async (options: ConfigOption & RunbooksOption & { readonly statusPage?: string }) => {
+        const { dashboard } = await import("./commands/dashboard.ts");
+        const { statusPage } = options;
+        const links = { ...runbooksOf(options), ...(statusPage === undefined ? {} : { statusPage }) };
+        return dashboard({ ...ioOf({ ...options, json: false }), ...links });
+      }),
+    );
+  command("schema", "prints the config's JSON Schema").action(
+    acting(async () => {
+      const { schema } = await import("./commands/schema.ts");
+      return schema({ out });
+    }),
+  );
   command("demo", "everything at once on this machine: two simulated APIs, and the daemon watching them")
     .addOption(listenOption("in place of the config's web.listen"))
     .option("--seed <number>", "decides every latency of the simulation", parseSeed, 1)
     .action(
-      acting(({ listen, seed }: ListenOption & { readonly seed: number }) =>
-        demo({ listen, seed, events: process, out, err }),
-      ),
+      acting(async ({ listen, seed }: ListenOption & { readonly seed: number }) => {
+        const { demo } = await import("./commands/demo.ts");
+        return demo({ listen, seed, events: process, out, err });
+      }),
     );
   return program;
 }
@@ -108,6 +134,17 @@ function ioOf({ config, json }: ConfigOption & JsonOption): CommandIo {
 
 function configOption(): Option {
   return new Option("--config <file>", "the config file").default("config/pacewatch.yaml");
+}
+
+function runbooksOption(): Option {
+  return new Option(
+    "--runbooks <url>",
+    "where the runbooks are kept, in place of Prometheus's own user assets",
+  );
+}
+
+function runbooksOf({ runbooks }: RunbooksOption): RunbooksOption {
+  return runbooks === undefined ? {} : { runbooks };
 }
 
 function jsonOption(): Option {

@@ -1,6 +1,7 @@
 /** Whether a config fits what its upstreams allow: shown with numbers before a single request is sent. */
 
 import type { Budget, Upstream } from "./config.ts";
+import { densityWarnings } from "./density.ts";
 import {
   type Finding,
   type KeyIdentity,
@@ -26,7 +27,7 @@ export function prove(
 ): Proof {
   const budgets: BudgetProof[] = [];
   const faults: Finding[] = [];
-  const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf)];
+  const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf), ...densityWarnings(config.upstreams)];
   for (const budget of config.budgets) {
     const upstreams = config.upstreams.filter((upstream) => upstream.budget === budget.name);
     const proof = proveBudget(budget, upstreams);

@@ -321,6 +321,7 @@ describe("what is allowed and probably not meant is told with its place", () => 
         ),
       ),
     ).toEqual([
+      '9:13: upstream "api" cannot be judged well: 99.5% at cron 0 0 13 * 5: 5m may pass without a poll, so the rules leave out the page for 1h; poll every 2m',
       '10:11: upstream "api" is polled only on days that match both day-of-month and day-of-week',
       '11:34: upstream "api" trusts any certificate, so anyone in between can read its key',
       '13:21: upstream "api" can never be degraded: a poll ends after 5s, its timeout',

@@ -1,0 +1,52 @@
+import { stringify } from "yaml";
+import { OBJECTIVE_ALERTS } from "./alerts-objective.ts";
+import { PACEWATCH_ALERTS } from "./alerts-pacewatch.ts";
+import { QUOTA_ALERTS } from "./alerts-quota.ts";
+import { UPSTREAM_ALERTS } from "./alerts-upstream.ts";
+import { WATCHING_ALERTS } from "./alerts-watching.ts";
+import { guardGroup, type Watched } from "./guards.ts";
+import { RECORDING_GROUPS } from "./recordings.ts";
+import { isAlert, type Alert, type RuleGroup } from "./rule.ts";
+import { folderUrl, SHIPPED_RUNBOOKS } from "./runbooks.ts";
+
+const HEADER = `# Written by "pacewatch rules" from the config: write it anew when upstreams, schedules or objectives change.
+# The guards are numbers of this config; everything else reads what Pacewatch itself says, under any job name.
+`;
+
+export type RulesOptions = {
+  /** Where the runbooks are: a folder's address, in Prometheus's own templates if need be. */
+  readonly runbooks?: string | undefined;
+};
+
+export function ruleGroups(config: Watched): readonly RuleGroup[] {
+  return [
+    guardGroup(config),
+    ...RECORDING_GROUPS,
+    UPSTREAM_ALERTS,
+    OBJECTIVE_ALERTS,
+    WATCHING_ALERTS,
+    QUOTA_ALERTS,
+    PACEWATCH_ALERTS,
+  ];
+}
+
+/** A rule file for Prometheus. */
+export function rulesText(config: Watched, { runbooks = SHIPPED_RUNBOOKS }: RulesOptions = {}): string {
+  const groups = ruleGroups(config).map(({ rules, ...group }) => ({
+    ...group,
+    rules: rules.map((rule) => (isAlert(rule) ? alertOf(rule, runbooks) : rule)),
+  }));
+  return HEADER + stringify({ groups }, { lineWidth: 0, blockQuote: "literal" });
+}
+
+function alertOf(rule: Alert, runbooks: string): Readonly<Record<string, unknown>> {
+  const { alert, expr, holdsFor, lastsFor, labels, severity, summary, description } = rule;
+  return {
+    alert,
+    expr,
+    ...(holdsFor === undefined ? {} : { for: holdsFor }),
+    ...(lastsFor === undefined ? {} : { keep_firing_for: lastsFor }),
+    labels: { severity, ...labels },
+    annotations: { summary, description, runbook_url: `${folderUrl(runbooks)}${alert}.md` },
+  };
+}
