@@ -36,6 +36,12 @@ export function paceGapMs(rates: readonly LeaseRate[]): number {
 }
 
 /**
+ * Timers wake by the millisecond. What is paced finer may catch up over this much time, in one burst: so in any
+ * stretch of a life, requests are no more than its length and this, divided by the gap.
+ */
+const PACE_GRAIN_MS = 2;
+
+/**
  * What nothing that was sent before now can outlive, with the same margin as a lease. `uncountedMs` is how long
  * after its sending a request may still be counted: timeout + linger.
  */
@@ -61,7 +67,10 @@ export function coldStartMs(terms: LeaseTerms, limits: readonly number[], uncoun
   const gapKeepsTheLimit = terms.rates.every((rate, index) =>
     gapsKeepTheLimit(rate, limits[index] ?? 0, uncountedMs),
   );
-  return gapKeepsTheLimit ? paceGapMs(terms.rates) * CLOCK_RATE_MARGIN : forgottenAfterMs(terms, uncountedMs);
+  if (!gapKeepsTheLimit) return forgottenAfterMs(terms, uncountedMs);
+  const gapMs = paceGapMs(terms.rates);
+  // Waiting as long as a burst may make up for, lives in a row are paced like one.
+  return (gapMs < PACE_GRAIN_MS ? PACE_GRAIN_MS : gapMs) * CLOCK_RATE_MARGIN;
 }
 
 export class Leases {
@@ -84,7 +93,7 @@ export class Leases {
     const untilMs = this.#freeAtMs(nowMs, caps);
     if (untilMs > nowMs) return { kind: "wait", untilMs };
     this.#outstanding += 1;
-    this.#lastTakenMs = nowMs;
+    this.#lastTakenMs = this.#pacedFromMs(nowMs);
     return { kind: "granted" };
   }
 
@@ -121,6 +130,13 @@ export class Leases {
       terms.rates.map((rate) => [rate.perMs, this.#expiries.get(rate.perMs) ?? new Expiries()]),
     );
     this.#terms = terms;
+  }
+
+  /** The moment from which the next gap counts: now, or a little earlier where timers are too coarse for the gap. */
+  #pacedFromMs(nowMs: number): number {
+    const gapMs = paceGapMs(this.#terms.rates);
+    if (gapMs >= PACE_GRAIN_MS || this.#lastTakenMs === undefined) return nowMs;
+    return Math.max(this.#lastTakenMs + gapMs, nowMs - PACE_GRAIN_MS);
   }
 
   #freeAtMs(nowMs: number, caps: readonly number[]): number {

@@ -117,6 +117,23 @@ test("the memory of a budget is bounded by its cap, not by its history", () => {
   expect(most).toBeLessThanOrEqual(10);
 });
 
+test("a pace finer than the timers is kept over two milliseconds, and no faster", () => {
+  const leases = new Leases({ rates: [{ perMs: 1_000, cap: 4_000 }], lingerMs: 0 }, 0, 0);
+  const atMs: number[] = [];
+  for (let nowMs = 0; nowMs < 500; nowMs += 1) {
+    while (grants(leases, nowMs)) atMs.push(nowMs);
+  }
+  expect(atMs.length).toBeGreaterThanOrEqual(1_990);
+  expect(atMs.length).toBeLessThanOrEqual(2_000);
+  for (const [index, sentMs] of atMs.entries()) {
+    expect(sentMs - (atMs[index - 9] ?? -Infinity)).toBeGreaterThan(0);
+  }
+  // After a silence it catches up for two milliseconds, not for all of it.
+  let burst = 0;
+  while (grants(leases, 600)) burst += 1;
+  expect(burst).toBe(9);
+});
+
 test("whatever the latencies, no window at the upstream ever holds more than the cap", () => {
   const request = fc.record({
     askAfterMs: fc.integer({ min: 0, max: 400 }),
