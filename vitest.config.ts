@@ -26,8 +26,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "e2e",
           include: [testsOf("e2e")],
-          // These boot whole programs and watch real seconds: after all others, one at a time.
-          fileParallelism: false,
+          // These boot whole programs and watch real seconds, most of them waiting: after all others.
           sequence: { groupOrder: 1 },
         },
       },

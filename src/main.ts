@@ -22,6 +22,8 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", () => 
 /** Ours alone. A diagnostic report and every child are given what the process itself has. */
 const environment: Readonly<Record<string, string | undefined>> = { ...process.env };
 process.report.excludeEnv = true;
+// By itself Node.js answers this signal with a debugger that every user of this machine can talk to.
+process.on("SIGUSR1", () => {});
 process.title = "pacewatch";
 process.exitCode = await main(process.argv);
 // Everything is closed: what still holds the process, such as a pipe that nobody reads, must not hold it for ever.

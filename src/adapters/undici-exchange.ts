@@ -120,6 +120,7 @@ export class Talk implements Dispatcher.DispatchHandler {
   ): void {
     // The parser passes any three digits, and asserts against these only once the answer is over.
     if (status < 100) return this.fail("protocol", `the answer's status is none: ${status}`);
+    if (status === 101) return this.fail("protocol", "the answer is not one to this request");
     if (status < 200) {
       this.#informational += 1;
       if (this.#informational > INFORMATIONAL_MAX) {

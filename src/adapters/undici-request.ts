@@ -110,7 +110,7 @@ function keyHeader(name: string, value: string): readonly [string, string] {
 }
 
 /** As a form would, but for spaces: "+" is not a space to everyone. */
-export function encodeQueryPart(part: string): string {
+function encodeQueryPart(part: string): string {
   const escape = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
   return encodeURIComponent(part.toWellFormed()).replace(/[!'()*]/g, escape);
 }

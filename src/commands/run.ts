@@ -21,6 +21,8 @@ export type RunOptions = Omit<AppOptions, "keys"> & {
   readonly onStarted?: (app: App) => void;
 };
 
+const NODE_DEBUG_IS_SET = "NODE_DEBUG is set: Node.js itself may print keys and passwords to standard error";
+
 /** As a shell reports a process that a signal ended. */
 const EXIT_CODES: Readonly<Record<Ending, number>> = { SIGTERM: 143, SIGINT: 130 };
 
@@ -35,6 +37,7 @@ export async function run(options: RunOptions): Promise<number> {
   const onBug = (error: unknown): void =>
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: it goes on");
   events.on("uncaughtException", onBug);
+  if (options.environment["NODE_DEBUG"]) log.warn({}, NODE_DEBUG_IS_SET);
   const ending = awaitEnding(events);
   try {
     const start = await startApp({ ...options, keys });

@@ -1,3 +1,5 @@
+import { escapeText } from "../core/escape.ts";
+
 /** Something that is wrong with a config, and where: line and column count from 1. */
 export type Fault = {
   readonly file: string;
@@ -6,8 +8,9 @@ export type Fault = {
   readonly message: string;
 };
 
+/** One line: a config may hold any characters, and a fault repeats some of them. */
 export function formatFault({ file, line, column, message }: Fault): string {
-  return `${file}:${line}:${column}: ${message}`;
+  return escapeText(`${file}:${line}:${column}: ${message}`);
 }
 
 export function byPlace(a: Fault, b: Fault): number {

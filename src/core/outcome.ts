@@ -38,9 +38,6 @@ export type PollOutcome =
   | { readonly kind: "failed"; readonly reason: FailureReason }
   | { readonly kind: "throttled"; readonly throttle: ThrottleKind };
 
-/** How a slot ended: with a poll, or without one. */
-export type SlotOutcome = PollOutcome | { readonly kind: "skipped"; readonly cause: SkipCause };
-
 /** Every pair that `polls_total` can carry; the reason of `ok` is empty. */
 export const POLL_OUTCOME_LABELS: readonly {
   readonly outcome: PollOutcome["kind"];

@@ -4,7 +4,7 @@ import type { SkipCause } from "./outcome.ts";
 import type { BudgetRestraint } from "./ports.ts";
 
 /** While yielding to production, one slot in this many is used. */
-export const YIELD_KEEPS_ONE_IN = 4;
+const YIELD_KEEPS_ONE_IN = 4;
 
 export type Screening = {
   readonly skip: Extract<SkipCause, "backoff" | "yield" | "quota"> | undefined;

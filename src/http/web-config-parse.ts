@@ -1,6 +1,7 @@
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import type { Document } from "yaml";
 import type { z } from "zod";
+import { escapeText } from "../core/escape.ts";
 import { ALLOWED_KEYS, checkWebConfig, SECRET_SECTION } from "./web-config-schema.ts";
 import type { RawWebConfig } from "./web-config-schema.ts";
 
@@ -24,7 +25,7 @@ export function parseWebConfig(text: string, file: string): ParsedWebConfig {
   if (broken.length > 0)
     return {
       kind: "refused",
-      faults: broken.map(({ pos, message }) => `${at(pos[0])}: cannot read YAML: ${message}`),
+      faults: broken.map(({ pos, message }) => `${at(pos[0])}: cannot read YAML: ${escapeText(message)}`),
     };
 
   const value = valueOf(document);
@@ -33,7 +34,10 @@ export function parseWebConfig(text: string, file: string): ParsedWebConfig {
   const result = checkWebConfig(value ?? {});
   if (result.success) return { kind: "parsed", raw: result.data };
   const faults = result.error.issues.flatMap((issue) => faultsOf(issue, document, value));
-  return { kind: "refused", faults: faults.map(({ offset, sentence }) => `${at(offset)}: ${sentence}`) };
+  return {
+    kind: "refused",
+    faults: faults.map(({ offset, sentence }) => `${at(offset)}: ${escapeText(sentence)}`),
+  };
 }
 
 function valueOf(document: Document): unknown {

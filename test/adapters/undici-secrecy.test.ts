@@ -16,6 +16,12 @@ const greets = (body = "{}") =>
     while ((await connection.request()) !== undefined) connection.write(answer(body));
   });
 
+const greetsWith = (headers: readonly string[]) =>
+  startUpstream(async (connection) => {
+    await connection.request();
+    connection.write(answer("{}", headers));
+  });
+
 test("a bearer key goes into its header, and nowhere else", async () => {
   const upstream = await greets();
   const auth: Auth = { kind: "bearer", secret };
@@ -105,6 +111,16 @@ test.each([
   expect(head.reasonPhrase).toBe("Bad key <secret>");
   expect(head.headers).toContainEqual(["www-authenticate", 'Bearer realm="<secret>"']);
   expect(JSON.parse(Buffer.from(body).toString())).toEqual({ error: "no such key: <secret>" });
+});
+
+test("nor does it come out as the name of a header", async () => {
+  const key = "test-key-AbCdEf0123456789";
+  const upstream = await greetsWith([`X-${key}: 1`, `${key}: 2`]);
+  const changes = { auth: { kind: "bearer", secret } } as const;
+  const { head } = answeredOf(await pollOnce(upstream, changes, { credential: giving(key) }));
+  const names = head.headers.map(([name]) => name);
+  expect(names).toEqual(expect.arrayContaining(["x-<secret>", "<secret>"]));
+  expect(names.join()).not.toContain("0123456789");
 });
 
 test.each<[string, string]>([

@@ -20,6 +20,13 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '5:1: unknown key "e": allowed are web, log, state, budgets, upstreams',
   ],
   "alias-inside-itself": ["4:5: an alias (*) must not stand inside its own anchor"],
+  "allowed-host": ['1:23: "web.allowed_hosts" must be a list of host names, received "status.example.test"'],
+  "allowed-hosts": [
+    `1:45: "web.allowed_hosts[1]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received "https://status.example.test"`,
+    `1:76: "web.allowed_hosts[2]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received "status.example.test:443"`,
+    `1:103: "web.allowed_hosts[3]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received 5`,
+    `1:106: "web.allowed_hosts[4]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received ""`,
+  ],
   "allows-nothing": [
     '1:25: budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 50% and poll every 1m',
   ],

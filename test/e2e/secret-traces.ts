@@ -1,0 +1,53 @@
+/**
+ * Finds a key in any text, without knowing what the code under test looks for: the text is decoded in every way that
+ * anybody could decode it, and in what comes out a part of the key is searched that looks the same in every alphabet.
+ */
+
+const BASE64_RUN = /[A-Za-z0-9+/_-]{12,}/g;
+
+const NAMED_ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** Which of these cores show in the text, each with the name of the reading that shows it; empty for none. */
+export function tracesOf(cores: readonly string[], text: string): readonly string[] {
+  return [...readings(text)].flatMap(([name, reading]) => {
+    const small = reading.toLowerCase();
+    return cores.filter((core) => small.includes(core.toLowerCase())).map((core) => `${core}, read ${name}`);
+  });
+}
+
+function* readings(text: string): Generator<readonly [name: string, text: string]> {
+  const unescaped = unescapeJson(text);
+  yield ["as it is", text];
+  yield ["without escapes", unescaped];
+  yield ["without entities", unescapeHtml(text)];
+  yield ["percent-decoded", percentDecode(unescaped)];
+  yield ["percent-decoded twice", percentDecode(percentDecode(unescaped))];
+  for (const source of [text, unescaped, percentDecode(unescaped)]) {
+    for (const offset of [0, 1, 2, 3]) yield [`from base64, at ${offset}`, decodeRuns(source, offset)];
+  }
+}
+
+function unescapeJson(text: string): string {
+  return text
+    .replace(/\\u([0-9a-f]{4})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replace(/\\(["\\/])/g, "$1");
+}
+
+function unescapeHtml(text: string): string {
+  return text.replace(
+    /&(?:#x([0-9a-f]+)|#(\d+)|([a-z]+));/gi,
+    (whole, hex?: string, digits?: string, name?: string) => {
+      if (name !== undefined) return NAMED_ENTITIES[name] ?? whole;
+      return String.fromCodePoint(hex === undefined ? Number(digits) : Number.parseInt(hex, 16));
+    },
+  );
+}
+
+function percentDecode(text: string): string {
+  return text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+function decodeRuns(text: string, offset: number): string {
+  const runs = text.match(BASE64_RUN) ?? [];
+  return runs.map((run) => Buffer.from(run.slice(offset), "base64").toString("latin1")).join("\n");
+}
