@@ -6,8 +6,8 @@ const config: ViteUserConfig = defineConfig({
   test: {
     // Worker threads would share one process title, umask and set of signal handlers.
     pool: "forks",
-    // By itself the runner leaves one core of two idle; most of these tests wait for sockets, not for a core.
-    maxWorkers: 2,
+    // By itself the runner leaves one core of two idle; most of these tests wait, for sockets or for seconds, not for a core.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [

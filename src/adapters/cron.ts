@@ -3,12 +3,8 @@ import { createTask, type ScheduledTask } from "node-cron";
 import type { Log } from "../core/log.ts";
 import type { Trigger, Triggers } from "../core/ports.ts";
 
-/** Just before a beat, and longer than a timer is imprecise. */
-const GUARD_LEAD_MS = 2;
-/** What node-cron still takes for punctual. */
-const TOLERANCE_MS = 1_000;
-/** node-cron wakes that often at least. */
-const LONGEST_SLEEP_MS = 86_400_000;
+/** More than node-cron takes for punctual; what is later than this is missed, however much it is. */
+const CATCH_UP_AT_MOST_MS = 10_000;
 
 /**
  * node-cron as a trigger and nothing else. UTC, because local time pauses for an hour at a change of daylight
@@ -28,53 +24,47 @@ export function cronTriggers(log: Log): Triggers {
         logger,
         suppressMissedWarning: true,
       });
+      boundCatchUp(task);
       void task.start();
-      const guard = new Guard(task);
       return {
-        replan: () => guard.replan(),
-        stop: () => {
-          guard.stop();
-          void task.destroy();
+        replan: () => {
+          void task.stop();
+          void task.start();
         },
+        stop: () => void task.destroy(),
       };
     },
   };
 }
 
+type TimeMatcher = { getNextMatch(date: Date): Date };
+
 /**
  * A beat that comes late goes through everything that it missed, one by one and at once: after a clock was set
- * ahead by a day, or a machine slept for one, a schedule of seconds would hold the whole process for as long as
- * 86,400 matches take. So somebody gets up just before each beat, and plans it anew where that has happened.
+ * ahead by a day, a schedule of seconds holds the whole process for as long as 86,400 matches take, ten seconds.
+ * No option bounds that, so this reaches inside: what is long past is passed over in one stride.
  */
-class Guard {
-  readonly #task: ScheduledTask;
-  #timer: NodeJS.Timeout | undefined;
+function boundCatchUp(task: ScheduledTask): void {
+  const matcher = timeMatcherOf(task);
+  if (matcher === undefined) throw new Error("cannot bound node-cron: its task must hold a time matcher");
+  const nextMatch = matcher.getNextMatch.bind(matcher);
+  matcher.getNextMatch = (date) => {
+    const earliestMs = Math.floor((Date.now() - CATCH_UP_AT_MOST_MS) / 1_000) * 1_000;
+    return nextMatch(date.getTime() < earliestMs ? new Date(earliestMs) : date);
+  };
+}
 
-  constructor(task: ScheduledTask) {
-    this.#task = task;
-    this.#watch();
-  }
+function timeMatcherOf(task: object): TimeMatcher | undefined {
+  if (!("timeMatcher" in task)) return undefined;
+  const { timeMatcher } = task;
+  return isTimeMatcher(timeMatcher) ? timeMatcher : undefined;
+}
 
-  replan(): void {
-    void this.#task.stop();
-    void this.#task.start();
-    this.#watch();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #watch(): void {
-    clearTimeout(this.#timer);
-    const nowMs = Date.now();
-    // Where this is just before a beat, it is the beat after that which is to be watched next.
-    const beatsMs = this.#task.getNextRuns(2).map((beat) => beat.getTime());
-    const beatMs = beatsMs.find((atMs) => atMs - nowMs > 2 * GUARD_LEAD_MS) ?? Number.POSITIVE_INFINITY;
-    const sleepMs = Math.min(beatMs - nowMs, LONGEST_SLEEP_MS) - GUARD_LEAD_MS;
-    this.#timer = setTimeout(() => {
-      if (Math.abs(Date.now() - nowMs - sleepMs) > TOLERANCE_MS) this.replan();
-      else this.#watch();
-    }, sleepMs);
-  }
+function isTimeMatcher(value: unknown): value is TimeMatcher {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "getNextMatch" in value &&
+    typeof value.getNextMatch === "function"
+  );
 }

@@ -53,10 +53,11 @@ export function forgottenAfterMs(terms: LeaseTerms, uncountedMs: number): number
 /**
  * Whether requests that are only one pace gap apart, life after life, fit the limit. They do if what is sent in a
  * window, and before it within `uncountedMs`, fits with one to spare: a process that stands still keeps requests
- * open for longer, so that those from before and those from after meet in one window.
+ * open for longer, so that those from before and those from after meet in one window. Either may have caught up.
  */
 export function gapsKeepTheLimit(rate: LeaseRate, limit: number, uncountedMs: number): boolean {
-  return rate.cap * (rate.perMs * CLOCK_RATE_MARGIN + uncountedMs) <= (limit - 1) * rate.perMs;
+  const caughtUpMs = rate.perMs / rate.cap < PACE_GRAIN_MS ? 2 * PACE_GRAIN_MS : 0;
+  return rate.cap * (rate.perMs * CLOCK_RATE_MARGIN + uncountedMs + caughtUpMs) <= (limit - 1) * rate.perMs;
 }
 
 /**

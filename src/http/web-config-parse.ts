@@ -15,8 +15,8 @@ type Path = readonly PropertyKey[];
 /** All faults at once, each as `file:line:column: sentence`. */
 export function parseWebConfig(text: string, file: string): ParsedWebConfig {
   const lines = new LineCounter();
-  // Pretty errors would quote the line that is wrong, and it may hold a hash.
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  // Pretty errors and warnings would quote what is wrong, and it may hold a hash.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${file}:${line}:${col}`;
@@ -25,19 +25,27 @@ export function parseWebConfig(text: string, file: string): ParsedWebConfig {
   if (broken.length > 0)
     return {
       kind: "refused",
-      faults: broken.map(({ pos, message }) => `${at(pos[0])}: cannot read YAML: ${escapeText(message)}`),
+      faults: broken.map(({ pos, message }) => `${at(pos[0])}: cannot read YAML: ${printable(message)}`),
     };
 
   const value = valueOf(document);
   if (value instanceof Error)
-    return { kind: "refused", faults: [`${at(0)}: cannot read YAML: ${value.message}`] };
+    return { kind: "refused", faults: [`${at(0)}: cannot read YAML: ${printable(value.message)}`] };
   const result = checkWebConfig(value ?? {});
   if (result.success) return { kind: "parsed", raw: result.data };
   const faults = result.error.issues.flatMap((issue) => faultsOf(issue, document, value));
   return {
     kind: "refused",
-    faults: faults.map(({ offset, sentence }) => `${at(offset)}: ${escapeText(sentence)}`),
+    faults: faults.map(({ offset, sentence }) => `${at(offset)}: ${printable(sentence)}`),
   };
+}
+
+/** A password's hash in a wrong place is still one. */
+const BCRYPT_HASH = /\$2[abxy]?\$[^\s"]*/g;
+
+/** One line: the file may hold any characters, and a fault repeats some of them. */
+function printable(text: string): string {
+  return escapeText(text.replace(BCRYPT_HASH, "<secret>"));
 }
 
 function valueOf(document: Document): unknown {

@@ -56,14 +56,15 @@ describe("a trigger", () => {
   });
 
   it.each([
-    { step: "a day ahead", stepMs: 86_400_000 },
-    { step: "an hour back", stepMs: -3_600_000 },
+    { step: "a day ahead, whether or not anybody replans it", stepMs: 86_400_000, isReplanned: false },
+    { step: "an hour back, once it is replanned", stepMs: -3_600_000, isReplanned: true },
   ])(
     "goes on within seconds after the wall clock was set $step, and holds up nobody meanwhile",
-    async ({ stepMs }) => {
+    async ({ stepMs, isReplanned }) => {
       using listening = listen("* * * * * *");
       await listening.ticks(1);
       stepWallClock(stepMs);
+      if (isReplanned) listening.trigger.replan();
       let longestMs = 0;
       let lastMs = performance.now();
       const watching = setInterval(() => {

@@ -184,3 +184,10 @@ test("gaps that fill the limit to its last request leave no room for a process t
   expect(coldStartMs(terms, [11], 1_000)).toBeCloseTo(11_011);
   expect(coldStartMs(terms, [13], 1_000)).toBeCloseTo(1_001);
 });
+
+test("a pace finer than timers wake needs room for what it may catch up, before and after standing still", () => {
+  const terms = { rates: [{ perMs: 100, cap: 100 }], lingerMs: 0 };
+  // 100.1 ms and four more of catching up, a millisecond apart, and one to spare.
+  expect(coldStartMs(terms, [105], 0)).toBeGreaterThan(100);
+  expect(coldStartMs(terms, [106], 0)).toBeCloseTo(2.002);
+});

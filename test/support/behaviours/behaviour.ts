@@ -1,3 +1,4 @@
+import type { LookupFunction } from "node:net";
 import type { Upstream } from "../../../src/core/config.ts";
 import type { FailureReason, ThrottleKind } from "../../../src/core/outcome.ts";
 import type { Script } from "../raw-upstream.ts";
@@ -10,8 +11,12 @@ export type Behaviour = {
   readonly open: () => Promise<Stage>;
   /** How it is polled, where a plain poll would not meet it. */
   readonly poll?: Partial<Upstream>;
+  /** In place of the system's resolver. */
+  readonly lookup?: LookupFunction;
   /** In place of the key that is not asked for. */
   readonly credential?: () => Promise<string>;
+  /** What its body is encoded with, for those who must be told. */
+  readonly compression?: "gzip" | "br";
   readonly meets: Meeting;
   /**
    * The poll's own sentence, where HOST stands for the upstream's host and port. Ends with "…" where the rest of it is
@@ -24,7 +29,7 @@ export type Meeting = "ok" | `failed ${FailureReason}` | `throttled ${ThrottleKi
 
 /** What can be expected to come on the busiest machine, and what never comes. */
 export const PATIENT_MS = 9_000;
-export const SHORT_MS = 600;
+const SHORT_MS = 600;
 
 /** Far more than anybody waits for. */
 export const ENDLESS_BYTES = 1e12;
@@ -58,7 +63,7 @@ export function drips(first: string, bytes: string, everyMs: number): Script {
   };
 }
 
-/** Answers with the first bytes, and then with as many of the same piece as the other side takes. */
+/** Answers with the first bytes, and then with the same piece over and over, as fast as the other side takes it. */
 export function pours(first: string, piece: string | Uint8Array, mostBytes: number): Script {
   return async (connection) => {
     const { socket } = connection;
@@ -66,12 +71,11 @@ export function pours(first: string, piece: string | Uint8Array, mostBytes: numb
     socket.write(first);
     let leftBytes = mostBytes;
     const pour = (): void => {
-      while (leftBytes > 0 && !socket.destroyed) {
-        leftBytes -= piece.length;
-        if (!socket.write(piece)) return;
-      }
+      if (leftBytes <= 0 || socket.destroyed) return;
+      leftBytes -= piece.length;
+      // A kernel that takes all at once would never let this process come to anything else.
+      socket.write(piece, () => setImmediate(pour));
     };
-    socket.on("drain", pour);
     pour();
   };
 }

@@ -44,12 +44,14 @@ export const BODIES: readonly Behaviour[] = [
   },
   {
     does: "sends 30 MB as a little gzip",
+    compression: "gzip",
     open: later(() => encoded("gzip", bomb())),
     meets: "failed body_too_large",
     says: "the decoded body exceeds 1048576 bytes, after it had answered 200",
   },
   {
     does: "sends 30 MB as a few bytes of brotli",
+    compression: "br",
     open: later(() => encoded("br", brotliCompressSync(Buffer.alloc(BOMB_BYTES), { params: QUICKLY }))),
     meets: "failed body_too_large",
     says: "the decoded body exceeds 1048576 bytes, after it had answered 200",
@@ -62,24 +64,28 @@ export const BODIES: readonly Behaviour[] = [
   },
   {
     does: "sends good gzip",
+    compression: "gzip",
     open: encoded("gzip", gzipSync("{}")),
     meets: "ok",
     says: "answered 200 with 2 B",
   },
   {
     does: "says gzip and sends something else",
+    compression: "gzip",
     open: encoded("gzip", "{}"),
     meets: "failed protocol",
     says: "the body cannot be decoded as gzip: Z_DATA_ERROR, after it had answered 200",
   },
   {
     does: "sends gzip that is cut short",
+    compression: "gzip",
     open: encoded("gzip", gzipSync('{"data":[1,2,3]}').subarray(0, 20)),
     meets: "failed protocol",
     says: "the body cannot be decoded as gzip: Z_BUF_ERROR, after it had answered 200",
   },
   {
     does: "sends gzip with a wrong checksum",
+    compression: "gzip",
     open: encoded("gzip", Buffer.concat([gzipSync("{}").subarray(0, -8), Buffer.alloc(8)])),
     meets: "failed protocol",
     says: "the body cannot be decoded as gzip: Z_DATA_ERROR, after it had answered 200",

@@ -3,8 +3,8 @@ import type { Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";
 
 /** Whether a config alone brings the program to it: a resolver or a key of our own making cannot be configured. */
-export function isConfigurable(behaviour: Behaviour, stage: Stage): boolean {
-  return stage.lookup === undefined && behaviour.credential === undefined;
+export function isConfigurable(behaviour: Behaviour): boolean {
+  return behaviour.lookup === undefined && behaviour.credential === undefined;
 }
 
 const TIMEOUT_MS = 4_000;

@@ -18,7 +18,7 @@ export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
     userAgent: "pacewatch/test",
     clock: systemClock,
     environment: {},
-    ...(stage.lookup === undefined ? {} : { lookup: stage.lookup }),
+    ...(behaviour.lookup === undefined ? {} : { lookup: behaviour.lookup }),
   });
   const sentAtMs = systemClock.wallNow();
   const observation = await probe.poll(new AbortController().signal);
@@ -34,9 +34,12 @@ export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
   return judge(upstream, observation, times, parseStructuredList).poll;
 }
 
-export function upstreamOf(behaviour: Behaviour, stage: Stage): Upstream {
-  const url = new URL("/v1/resources", stage.url).href;
-  return sampleUpstream({ timeoutMs: PATIENT_MS, ...behaviour.poll, url });
+function upstreamOf(behaviour: Behaviour, stage: Stage): Upstream {
+  return sampleUpstream({
+    timeoutMs: PATIENT_MS,
+    ...behaviour.poll,
+    url: `${stage.url}/v1/resources`,
+  });
 }
 
 /** As a behaviour's `meets` has it. */

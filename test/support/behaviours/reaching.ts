@@ -17,33 +17,36 @@ export const REACHING: readonly Behaviour[] = [
   },
   {
     does: "has a name that the resolver does not know",
-    open: nowhere("http://unknown.test", resolverSays("ENOTFOUND")),
+    open: nowhere("http://unknown.test"),
+    lookup: resolverSays("ENOTFOUND"),
     meets: "failed dns",
     says: "the name of HOST cannot be resolved: ENOTFOUND",
   },
   {
     does: "has a name whose servers fail",
-    open: nowhere("http://servfail.test", resolverSays("EAI_AGAIN")),
+    open: nowhere("http://servfail.test"),
+    lookup: resolverSays("EAI_AGAIN"),
     meets: "failed dns",
     says: "the name of HOST cannot be resolved: EAI_AGAIN",
   },
   {
     does: "has a name that the resolver hangs on",
-    open: nowhere("http://hanging.test", () => {}),
+    open: nowhere("http://hanging.test"),
+    lookup: () => {},
     poll: briefly,
     meets: "failed timeout",
     says: "no whole answer within 600 ms: still resolving the name",
   },
   {
     does: "has a dead first address and a living second one",
-    open: asking(serving(replies("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")), ({ url }) => ({
-      url: url.replace("127.0.0.1", "both.test"),
-      lookup: (_name, _options, callback) =>
-        callback(null, [
-          { address: "127.0.0.2", family: 4 },
-          { address: "127.0.0.1", family: 4 },
-        ]),
-    })),
+    open: asking(serving(replies("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")), (url) =>
+      url.replace("127.0.0.1", "both.test"),
+    ),
+    lookup: (_name, _options, callback) =>
+      callback(null, [
+        { address: "127.0.0.2", family: 4 },
+        { address: "127.0.0.1", family: 4 },
+      ]),
     meets: "ok",
     says: "answered 200 with 2 B",
   },

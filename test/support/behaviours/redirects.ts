@@ -4,7 +4,7 @@ import { pointingElsewhere, serving } from "./stage.ts";
 
 const circling: Behaviour["open"] = serving(async (connection) => {
   await connection.request();
-  connection.end(answer("", ["Location: /v1/resources", "Connection: close"], "302 Found"));
+  connection.end(answer("", ["Location: resources", "Connection: close"], "302 Found"));
 });
 
 const REDIRECTING = [

@@ -1,14 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { type LookupFunction, type Socket, connect, createServer } from "node:net";
+import { type Socket, connect, createServer } from "node:net";
 import { Worker } from "node:worker_threads";
 import { answer, openRawUpstream, type RawOptions, type Script } from "../raw-upstream.ts";
 
 /** Where a behaviour is met: a server of ours, or a place where there is none. It counts for itself. */
 export type Stage = {
   readonly url: string;
-  /** In place of the system's resolver. */
-  readonly lookup?: LookupFunction;
-  /** Request heads that were received whole, there and at every other place that it points to. */
+  /** Requests for `url` that were received whole, there and at every other place that it points to. */
   readonly requests: () => number;
   readonly open: () => number;
   /** Resolves when no connection is open. */
@@ -20,9 +19,11 @@ export type Stage = {
 export function serving(script: Script, options: RawOptions = {}): () => Promise<Stage> {
   return async () => {
     const upstream = await openRawUpstream(script, options);
+    // Whoever polled the last owner of this port may still do so.
+    const path = `/${randomUUID()}`;
     return {
-      url: upstream.url,
-      requests: () => upstream.requests.length,
+      url: `${upstream.url}${path}`,
+      requests: () => upstream.requests.filter((head) => head.startsWith(`GET ${path}/`)).length,
       open: () => upstream.open,
       idle: () => upstream.idle(),
       close: () => upstream.close(),
@@ -30,21 +31,18 @@ export function serving(script: Script, options: RawOptions = {}): () => Promise
   };
 }
 
-/** The same server under another scheme, name or resolver. */
-export function asking(
-  open: () => Promise<Stage>,
-  change: (stage: Stage) => Partial<Stage>,
-): () => Promise<Stage> {
+/** The same server under another scheme or name. */
+export function asking(open: () => Promise<Stage>, rename: (url: string) => string): () => Promise<Stage> {
   return async () => {
     const stage = await open();
-    return { ...stage, ...change(stage) };
+    return { ...stage, url: rename(stage.url) };
   };
 }
 
 /** An address that is nobody's. */
-export function nowhere(url: string, lookup?: LookupFunction): () => Promise<Stage> {
+export function nowhere(url: string): () => Promise<Stage> {
   const nothing = { requests: () => 0, open: () => 0, idle: async () => {}, close: async () => {} };
-  return async () => ({ url, ...nothing, ...(lookup === undefined ? {} : { lookup }) });
+  return async () => ({ url, ...nothing });
 }
 
 /** A port that nobody listens on. */

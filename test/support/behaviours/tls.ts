@@ -27,7 +27,7 @@ function securely(identity: Identity, more: TlsOptions = {}, script: Script = gr
 
 /** A server without TLS, asked for TLS. */
 function unsecured(script: Script): () => Promise<Stage> {
-  return asking(serving(script), ({ url }) => ({ url: url.replace("http:", "https:") }));
+  return asking(serving(script), (url) => url.replace("http:", "https:"));
 }
 
 /** Reads on until its client has gone: an alert that it sends is not overtaken by the reset for what lies unread. */
@@ -44,7 +44,7 @@ function patiently(inner: () => Promise<Stage>): () => Promise<Stage> {
     })();
     return {
       ...behind,
-      url: front.url.replace("http:", "https:"),
+      url: behind.url.replace(new URL(behind.url).host, new URL(front.url).host),
       open: () => front.open() + behind.open(),
       idle: async () => void (await Promise.all([front.idle(), behind.idle()])),
       close: async () => void (await Promise.all([front.close(), behind.close()])),
@@ -100,7 +100,7 @@ export const TLS: readonly Behaviour[] = [
   },
   {
     does: "speaks TLS where plain HTTP is expected",
-    open: asking(securely(made.server), ({ url }) => ({ url: url.replace("https:", "http:") })),
+    open: asking(securely(made.server), (url) => url.replace("https:", "http:")),
     meets: "failed reset",
     says: "the connection was closed before an answer had come",
   },
@@ -162,9 +162,9 @@ export const TLS: readonly Behaviour[] = [
   {
     does: "drops TLS without a word to end a body without a length",
     open: patiently(
-      securely(made.server, {}, async ({ socket, request }) => {
-        await request();
-        socket.write("HTTP/1.1 200 OK\r\n\r\n{}", () => socket.destroy());
+      securely(made.server, {}, async (connection) => {
+        await connection.request();
+        connection.socket.write("HTTP/1.1 200 OK\r\n\r\n{}", () => connection.socket.destroy());
       }),
     ),
     poll: trusting,

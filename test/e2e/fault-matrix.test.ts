@@ -1,0 +1,123 @@
+import { readdirSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { answer } from "../support/raw-upstream.ts";
+import { replies, type Behaviour } from "../support/behaviours/behaviour.ts";
+import { BEHAVIOURS } from "../support/behaviours/catalogue.ts";
+import { configured, isConfigurable } from "../support/behaviours/configured.ts";
+import { PAYLOAD_MARK } from "../support/behaviours/markup.ts";
+import { serving, type Stage } from "../support/behaviours/stage.ts";
+import { openConfigFolder, rawUpstream, type RawConfig } from "../support/config-folder.ts";
+import { startDaemon, type Daemon } from "../support/daemon.ts";
+import { eventually } from "../support/eventually.ts";
+import { sampleValue, sumOfSamples, type Families } from "../support/exposition-parser.ts";
+import { accountOf, accountsOf, openAccounts } from "../support/slot-accounts.ts";
+
+type Watched = { readonly name: string; readonly behaviour: Behaviour; readonly stage: Stage };
+
+/** What a reload adds waits for a whole window first: so a short one. */
+const RATE = { rate: { requests: 20, per: "1s" }, share: "50%" };
+
+async function openAll(stack: AsyncDisposableStack): Promise<readonly Watched[]> {
+  const opened: Watched[] = [];
+  for (const behaviour of BEHAVIOURS.filter(isConfigurable)) {
+    const stage = await behaviour.open();
+    stack.defer(() => stage.close());
+    opened.push({ name: `b${opened.length}`, behaviour, stage });
+  }
+  return opened;
+}
+
+function configOf(neighbour: Stage, watched: readonly Watched[]): RawConfig {
+  const misbehaving = watched.map(({ name, behaviour, stage }) => configured(name, behaviour, stage));
+  return {
+    web: { enable_lifecycle: true },
+    budgets: Object.fromEntries(
+      ["neighbour", ...watched.map(({ name }) => name)].map((name) => [name, RATE]),
+    ),
+    upstreams: [
+      rawUpstream("neighbour", neighbour.url, { budget: "neighbour" }),
+      ...misbehaving.map((upstream) => ({ ...upstream, every: "2s" })),
+    ],
+  };
+}
+
+/** What the metrics say that its polls met, each once. */
+function meetingsIn(families: Families, upstream: string): readonly string[] {
+  const samples = families.get("pacewatch_polls_total")?.samples ?? [];
+  return samples
+    .filter(({ labels, value }) => labels["upstream"] === upstream && value > 0)
+    .map(({ labels }) => `${labels["outcome"]} ${labels["reason"]}`.trim());
+}
+
+function areAllPolled(families: Families, watched: readonly Watched[]): boolean {
+  const polls = new Map(accountsOf(families).map((account) => [account.upstream, account.polls]));
+  return watched.every(({ name, behaviour }) => {
+    const enough = behaviour.meets.startsWith("throttled") ? 1 : 2;
+    return (polls.get(name) ?? 0) >= enough;
+  });
+}
+
+/** Without those about the process: of these, some come with time. */
+function ownSeriesIn(families: Families): number {
+  const own = [...families.values()].filter(({ name }) => name.startsWith("pacewatch_"));
+  return own.reduce((sum, { samples }) => sum + samples.length, 0);
+}
+
+function openFilesOf({ pid }: Daemon): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+it("the whole program tells every fault by its name, keeps each text harmless, and is afterwards as it was before", async () => {
+  await using stack = new AsyncDisposableStack();
+  const neighbour = await serving(replies(answer("{}")))();
+  stack.defer(() => neighbour.close());
+  const watched = await openAll(stack);
+  const folder = stack.use(await openConfigFolder(configOf(neighbour, [])));
+  const daemon = stack.use(await startDaemon({ configPath: folder.path }));
+  const before = await eventually(async () => {
+    const scrape = await daemon.metrics();
+    return accountOf(scrape, "neighbour").polls >= 2 ? scrape : undefined;
+  });
+  const openFiles = openFilesOf(daemon);
+
+  await folder.write(configOf(neighbour, watched));
+  expect(await daemon.post("/-/reload")).toMatchObject({ status: 200 });
+  const during = await eventually(async () => {
+    // A scrape of them all is not small.
+    await sleep(500);
+    const scrape = await daemon.metrics();
+    return areAllPolled(scrape, watched) ? scrape : undefined;
+  });
+  const met = watched.map(({ name, behaviour }) => [behaviour.does, meetingsIn(during, name)]);
+  expect(met).toEqual(watched.map(({ behaviour }) => [behaviour.does, [behaviour.meets]]));
+  expect(openAccounts(during)).toEqual([]);
+  const page = (await daemon.get("/")).body;
+  expect(page).toContain(PAYLOAD_MARK);
+  expect(page).not.toContain(`<script>alert("${PAYLOAD_MARK}`);
+  expect(page).not.toContain("<img");
+
+  await folder.write(configOf(neighbour, []));
+  expect(await daemon.post("/-/reload")).toMatchObject({ status: 200 });
+  await Promise.all(watched.map(({ stage }) => stage.idle()));
+  const after = await eventually(async () => {
+    const scrape = await daemon.metrics();
+    return openFilesOf(daemon) <= openFiles ? scrape : undefined;
+  });
+  expect(ownSeriesIn(after)).toBe(ownSeriesIn(before));
+  expect(accountsOf(after).map(({ upstream }) => upstream)).toEqual(["neighbour"]);
+  const { polls, skipped } = accountOf(after, "neighbour");
+  // At its start it may have waited for its budget.
+  expect(skipped).toBe(accountOf(before, "neighbour").skipped);
+  expect(sumOfSamples(after, "pacewatch_polls_total", { upstream: "neighbour", outcome: "ok" })).toBe(polls);
+  expect(sampleValue(after, "pacewatch_upstream_up", { upstream: "neighbour" })).toBe(1);
+
+  expect(daemon.stderr).toBe("");
+  const lines = daemon.stdout.trimEnd().split("\n");
+  expect(lines.length).toBe(daemon.logs.length);
+  expect(daemon.logs.filter(({ msg }) => msg.includes(PAYLOAD_MARK) || msg === "a bug in pacewatch")).toEqual(
+    [],
+  );
+  // oxlint-disable-next-line no-control-regex
+  expect(daemon.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+});

@@ -1,0 +1,246 @@
+import { mkdir, rename, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type SimulatedUpstream, startSimulatedUpstream } from "../../src/simulator/upstream.ts";
+import { openConfigFolder, rawUpstream, type RawConfig } from "../support/config-folder.ts";
+import { type Daemon, startDaemon } from "../support/daemon.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Families, sampleValue } from "../support/exposition-parser.ts";
+import { accountOf, accountsOf, openAccounts } from "../support/slot-accounts.ts";
+
+const BUDGETS = { api: { rate: { requests: 600, per: "1m" } } };
+const LIFECYCLE = { enable_lifecycle: true };
+
+function configOf(upstream: SimulatedUpstream, names: readonly string[], changes: object = {}): RawConfig {
+  return {
+    web: LIFECYCLE,
+    budgets: BUDGETS,
+    upstreams: names.map((name) => rawUpstream(name, upstream.url)),
+    ...changes,
+  };
+}
+
+async function pollsOf(daemon: Daemon, upstream: string): Promise<number> {
+  return accountOf(await daemon.metrics(), upstream).polls;
+}
+
+async function polledAfter(daemon: Daemon, upstream: string, polls: number): Promise<number> {
+  return eventually(async () => {
+    const now = await pollsOf(daemon, upstream);
+    return now > polls ? now : undefined;
+  });
+}
+
+function isReloadGood(families: Families): number | undefined {
+  return sampleValue(families, "pacewatch_config_last_reload_successful");
+}
+
+function namesIn(families: Families): readonly string[] {
+  return accountsOf(families).map(({ upstream }) => upstream);
+}
+
+describe.concurrent("a reload", () => {
+  it("of a bad file changes nothing, says so in the metrics and the log, and the next good one mends it", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    await using folder = await openConfigFolder(configOf(upstream, ["email"]));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    const before = await polledAfter(daemon, "email", 0);
+    const started = await daemon.metrics();
+    expect(isReloadGood(started)).toBe(1);
+
+    await folder.write({ ...configOf(upstream, ["email", "email"]), sharks: {} } as RawConfig);
+    const refused = await daemon.post("/-/reload");
+    expect(refused.status).toBe(400);
+    const places = refused.body.trim().split("\n");
+    expect(places.length).toBe(2);
+    for (const place of places) expect(place).toMatch(/pacewatch\.yaml:\d+:\d+: \S/);
+
+    await polledAfter(daemon, "email", before);
+    const failed = await daemon.metrics();
+    expect(isReloadGood(failed)).toBe(0);
+    const successAt = "pacewatch_config_last_reload_success_timestamp_seconds";
+    expect(sampleValue(failed, successAt)).toBe(sampleValue(started, successAt));
+    expect(namesIn(failed)).toEqual(["email"]);
+    const told = daemon.logs.find(({ msg }) => msg === "reload refused, the old config runs on");
+    expect(told?.["faults"]).toHaveLength(2);
+
+    await folder.write(configOf(upstream, ["email", "router"]));
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    const mended = await daemon.metrics();
+    expect(isReloadGood(mended)).toBe(1);
+    expect(sampleValue(mended, successAt)).toBeGreaterThan(sampleValue(started, successAt) ?? Infinity);
+    expect(namesIn(mended)).toEqual(["email", "router"]);
+  });
+
+  it("keeps the counters and the state of what stays, drops what leaves, and starts what comes at 0", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    // Whoever comes here has no finished poll for a while.
+    await using slow = await startSimulatedUpstream({
+      name: "slow",
+      latency: { minMs: 1_500, maxMs: 1_500 },
+    });
+    const config = (name: string, url: string): RawConfig =>
+      configOf(upstream, [], {
+        upstreams: [rawUpstream("kept", upstream.url), rawUpstream(name, url, { timeout: "10s" })],
+      });
+    await using folder = await openConfigFolder(config("leaving", upstream.url));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    await polledAfter(daemon, "kept", 0);
+    await polledAfter(daemon, "leaving", 0);
+    const before = await daemon.metrics();
+
+    await folder.write(config("coming", slow.url));
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    const after = await daemon.metrics();
+    expect(namesIn(after)).toEqual(["kept", "coming"]);
+    const samples = [...after.values()].flatMap((family) => family.samples);
+    expect(samples.filter(({ labels }) => labels["upstream"] === "leaving")).toEqual([]);
+    expect(accountOf(after, "kept").slots).toBeGreaterThanOrEqual(accountOf(before, "kept").slots);
+    expect(sampleValue(after, "pacewatch_upstream_state", { upstream: "kept", state: "up" })).toBe(1);
+    expect(accountOf(after, "coming").polls).toBe(0);
+    await polledAfter(daemon, "coming", 0);
+
+    await folder.write(config("leaving", slow.url));
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    expect(accountOf(await daemon.metrics(), "leaving").polls).toBe(0);
+    expect(openAccounts(await daemon.metrics())).toEqual([]);
+  });
+
+  it("leaves every upstream at its place in the period, and so does a restart", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    const names = ["email", "router", "search"];
+    const withPeriod = (changed: readonly string[]): RawConfig =>
+      configOf(upstream, [], {
+        upstreams: changed.map((name) => rawUpstream(name, upstream.url, { every: "30s" })),
+      });
+    const phases = async (daemon: Daemon): Promise<readonly number[]> => {
+      const families = await daemon.metrics();
+      return names.map((name) => {
+        const labels = { upstream: name };
+        return Math.floor(sampleValue(families, "pacewatch_next_slot_timestamp_seconds", labels) ?? -1) % 30;
+      });
+    };
+    await using folder = await openConfigFolder(withPeriod(names));
+    await using first = await startDaemon({ configPath: folder.path });
+    const atStart = await phases(first);
+    expect(new Set(atStart).size).toBe(names.length);
+    await folder.write(withPeriod(["another", ...names.toReversed()]));
+    expect((await first.post("/-/reload")).status).toBe(200);
+    expect(await phases(first)).toEqual(atStart);
+    await using second = await startDaemon({ configPath: folder.path });
+    expect(await phases(second)).toEqual(atStart);
+  });
+
+  it("does not move the door nor the memory: another listen or state is refused", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    await using folder = await openConfigFolder(configOf(upstream, ["email"]));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    await folder.write(
+      configOf(upstream, ["email", "router"], {
+        web: { ...LIFECYCLE, listen: "127.0.0.1:1" },
+        state: { path: "new.db" },
+      }),
+    );
+    const refused = await daemon.post("/-/reload");
+    expect(refused.status).toBe(400);
+    expect(refused.body).toContain("web.listen");
+    expect(refused.body).toContain("state.path");
+    expect(namesIn(await daemon.metrics())).toEqual(["email"]);
+  });
+
+  it("of a file whose key is missing keeps the old keys and the old upstreams", async () => {
+    await using upstream = await startSimulatedUpstream({
+      name: "api",
+      key: { kind: "bearer", value: "test-key-old" },
+    });
+    const withKey = (env: string, name: string): RawConfig =>
+      configOf(upstream, [], { upstreams: [rawUpstream(name, upstream.url, { auth: { bearer: { env } } })] });
+    await using folder = await openConfigFolder(withKey("OLD_KEY", "email"));
+    await using daemon = await startDaemon({
+      configPath: folder.path,
+      environment: { OLD_KEY: "test-key-old" },
+    });
+    const before = await polledAfter(daemon, "email", 0);
+    await folder.write(withKey("NEW_KEY", "router"));
+    const refused = await daemon.post("/-/reload");
+    expect(refused.status).toBe(400);
+    expect(refused.body).toContain("NEW_KEY");
+    await polledAfter(daemon, "email", before);
+    expect(upstream.seen.every(({ keyAccepted }) => keyAccepted)).toBe(true);
+  });
+});
+
+describe.concurrent("a reload is asked for", () => {
+  it("by SIGHUP, whatever the lifecycle setting says", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    await using folder = await openConfigFolder(configOf(upstream, ["email"], { web: {} }));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    await folder.write(
+      configOf(upstream, ["email"], {
+        web: {},
+        budgets: { api: { rate: { requests: 1_200, per: "1m" } } },
+        log: { level: "debug" },
+      }),
+    );
+    daemon.kill("SIGHUP");
+    await daemon.logged("config reloaded");
+    const families = await daemon.metrics();
+    expect(sampleValue(families, "pacewatch_budget_limit_requests", { budget: "api" })).toBe(1_200);
+    expect(sampleValue(families, "pacewatch_budget_cap_requests", { budget: "api" })).toBe(240);
+    await daemon.logged("polled");
+  });
+
+  it("by POST only where the config allows it, and the permission itself is reloaded", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    await using folder = await openConfigFolder(configOf(upstream, ["email"], { web: {} }));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    expect((await daemon.post("/-/reload")).status).toBe(403);
+    await folder.write(configOf(upstream, ["email"]));
+    daemon.kill("SIGHUP");
+    await daemon.logged("config reloaded");
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    expect((await daemon.get("/-/reload")).status).toBe(405);
+  });
+
+  it("by the file itself when it changes, once a change", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    await using folder = await openConfigFolder(configOf(upstream, ["email"]));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    await folder.write(configOf(upstream, ["email", "router"]));
+    await daemon.logged("config reloaded");
+    expect(namesIn(await daemon.metrics())).toEqual(["email", "router"]);
+    // As an editor that writes in place.
+    await writeFile(folder.path, JSON.stringify(configOf(upstream, ["router"])));
+    await eventually(async () => (namesIn(await daemon.metrics()).length === 1 ? true : undefined));
+    expect(daemon.logs.filter(({ msg }) => msg === "config reloaded")).toHaveLength(2);
+  });
+
+  it("by every swap of a mounted ConfigMap's link", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    await using folder = await openConfigFolder("");
+    // What a kubelet does: a directory for each version, a link to the newest, and the file a link through it.
+    const publish = async (version: string, names: readonly string[]): Promise<void> => {
+      await mkdir(join(folder.folder, version));
+      const text = JSON.stringify(configOf(upstream, names));
+      await writeFile(join(folder.folder, version, "pacewatch.yaml"), text);
+      await symlink(version, join(folder.folder, "..data_tmp"));
+      await rename(join(folder.folder, "..data_tmp"), join(folder.folder, "..data"));
+    };
+    await publish("..version_1", ["email"]);
+    await symlink(join("..data", "pacewatch.yaml"), join(folder.folder, ".link"));
+    await rename(join(folder.folder, ".link"), folder.path);
+    await using daemon = await startDaemon({ configPath: folder.path });
+    expect(namesIn(await daemon.metrics())).toEqual(["email"]);
+    for (const [version, names] of [
+      ["..version_2", ["email", "router"]],
+      ["..version_3", ["router"]],
+      ["..version_4", ["router", "search"]],
+    ] as const) {
+      await publish(version, names);
+      await eventually(async () => {
+        const shown = namesIn(await daemon.metrics());
+        return shown.join() === names.join() ? true : undefined;
+      });
+    }
+  });
+});

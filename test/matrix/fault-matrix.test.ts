@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FAILURE_REASONS, THROTTLE_KINDS } from "../../src/core/outcome.ts";
+import { BEHAVIOURS } from "../support/behaviours/catalogue.ts";
+import { meet, meetingOf, sayingOf } from "../support/behaviours/meet.ts";
+import { heldBytes } from "../support/garbage.ts";
+import { startNeighbour, type Neighbour } from "./neighbour.ts";
+
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+
+let neighbour: Neighbour;
+
+beforeAll(async () => {
+  neighbour = await startNeighbour();
+});
+
+afterAll(async () => {
+  await neighbour[Symbol.asyncDispose]();
+});
+
+test("every way in which a poll can fail or be throttled is met", () => {
+  const met = new Set(BEHAVIOURS.map(({ meets }) => meets));
+  const failures = FAILURE_REASONS.map((reason) => `failed ${reason}`);
+  const throttles = THROTTLE_KINDS.map((kind) => `throttled ${kind}`);
+  expect([...met].sort()).toEqual(["ok", ...failures, ...throttles].sort());
+});
+
+test("no two behaviours say the same", () => {
+  expect(new Set(BEHAVIOURS.map(({ does }) => does)).size).toBe(BEHAVIOURS.length);
+});
+
+describe.concurrent("an upstream that", () => {
+  for (const behaviour of BEHAVIOURS) {
+    test(`${behaviour.does}: ${behaviour.meets}`, async () => {
+      const stage = await behaviour.open();
+      const poll = await meet(behaviour, stage);
+      // Every socket is gone before the other side is told to end.
+      await stage.idle();
+      const requests = stage.requests();
+      await neighbour.polledAgain();
+      await stage.close();
+
+      expect(meetingOf(poll)).toBe(behaviour.meets);
+      expect(sayingOf(poll, stage, behaviour.says)).toBe(behaviour.says);
+      expect(requests).toBeLessThanOrEqual(1);
+      expect(poll.detail + (poll.excerpt ?? "")).not.toMatch(UNPRINTABLE);
+      expect(neighbour.missed).toEqual([]);
+    });
+  }
+});
+
+const HEAVY = [
+  "sends 4 GiB in chunks",
+  "sends 30 MB as a few bytes of brotli",
+  "sends 64 KiB of chunk extensions with each byte of its body",
+  "sends headers without end",
+  "says 102 Processing thousands of times",
+  "opens a million brackets and closes none",
+  "sends a reason phrase without end",
+];
+const HEAVY_ROUNDS = 8;
+const LEFT_BEHIND_MOST_BYTES = 4_000_000;
+
+test("the heaviest of them leave nothing behind, however often they come", { timeout: 60_000 }, async () => {
+  const heavy = BEHAVIOURS.filter(({ does }) => HEAVY.includes(does));
+  expect(heavy.length).toBe(HEAVY.length);
+  const round = async (): Promise<void> => {
+    for (const behaviour of heavy) {
+      const stage = await behaviour.open();
+      expect(meetingOf(await meet(behaviour, stage))).toBe(behaviour.meets);
+      await stage.idle();
+      await stage.close();
+    }
+  };
+  await round();
+  const before = await heldBytes();
+  for (let rounds = 0; rounds < HEAVY_ROUNDS; rounds += 1) await round();
+  expect((await heldBytes()) - before).toBeLessThan(LEFT_BEHIND_MOST_BYTES);
+});

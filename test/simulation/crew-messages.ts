@@ -1,0 +1,18 @@
+import type { Violation } from "./violation.ts";
+
+/** What a worker is told once. */
+export type Errand = {
+  readonly hours: number;
+  readonly mutant: string | undefined;
+  /** Shared by all: the next seed to run, and the one to stop before. */
+  readonly seeds: SharedArrayBuffer;
+};
+
+/** What it tells after each seed. */
+export type Report = {
+  readonly seed: number;
+  readonly polls: number;
+  readonly lives: number;
+  readonly virtualMs: number;
+  readonly violation: Violation | undefined;
+};

@@ -1,0 +1,79 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { prove } from "../../src/core/proof.ts";
+import { mostSlotsWithin } from "../../src/core/schedule.ts";
+import { ALGORITHMS } from "../../src/simulator/meters.ts";
+import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples.ts";
+import type { Scenario } from "./scenario.ts";
+import { configOf } from "./setup.ts";
+import { simulate } from "./simulate.ts";
+
+const seconds = (...values: readonly number[]): fc.Arbitrary<number> =>
+  fc.constantFrom(...values.map((s) => s * 1_000));
+
+const upstreams = fc.array(
+  fc.record({
+    periodMs: seconds(1, 1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30),
+    confirm: fc.constantFrom(0, 0, 1, 2),
+    timeoutPart: fc.constantFrom(0.2, 0.5, 1),
+  }),
+  { minLength: 1, maxLength: 8 },
+);
+
+/** Any numbers: most do not fit. And what just about fits. */
+const limit = fc.oneof(
+  fc.record({ requests: fc.integer({ min: 1, max: 400 }), isJustEnough: fc.constant(false) }),
+  fc.record({ requests: fc.integer({ min: 0, max: 3 }), isJustEnough: fc.constant(true) }),
+);
+
+const plans = fc
+  .record({
+    upstreams,
+    windows: fc.uniqueArray(seconds(1, 2, 4, 7, 10, 30, 60), { minLength: 1, maxLength: 3 }),
+    limits: fc.tuple(limit, limit, limit),
+    share: fc.constantFrom(0.01, 0.2, 0.5, 0.8, 1, 1),
+    algorithm: fc.constantFrom(...ALGORITHMS),
+    windowStartMs: fc.integer({ min: 0, max: 60_000 }),
+    seed: fc.integer(),
+  })
+  .map((plan): Scenario => {
+    const drawn = plan.upstreams.map(({ periodMs, confirm, timeoutPart }, index) => {
+      const name = `api-${index}`;
+      const schedule = sampleSchedule(periodMs, name);
+      return sampleUpstream({ name, schedule, confirm, timeoutMs: periodMs * timeoutPart });
+    });
+    const rates = plan.windows.map((perMs, index) => {
+      const { requests, isJustEnough } = plan.limits[index] ?? plan.limits[0];
+      const demand = drawn.reduce(
+        (sum, each) => sum + mostSlotsWithin(each.schedule, perMs) * (1 + each.confirm),
+        0,
+      );
+      const least = Math.ceil(demand / plan.share - 1e-9);
+      return { requests: isJustEnough ? least + requests : requests, perMs, label: `${perMs}ms` };
+    });
+    const budget = sampleBudget({ rates, share: plan.share, maxPauseMs: 1_000 });
+    return {
+      seed: String(plan.seed),
+      credentials: [{ id: "K", algorithm: plan.algorithm, windowStartMs: plan.windowStartMs, clockRate: 1 }],
+      setup: { accounts: [{ credential: "K", budget }], upstreams: drawn },
+      roads: new Map(),
+      lagMs: 0,
+      happenings: [],
+      lengthMs: 0,
+    };
+  });
+
+test("whatever the proof accepts fits: no limit is broken, and nine slots of ten are used, of every upstream", async () => {
+  let accepted = 0;
+  await fc.assert(
+    fc.asyncProperty(plans, async (scenario) => {
+      fc.pre(prove(configOf(scenario.setup)).faults.length === 0);
+      accepted += 1;
+      const { violation } = await simulate(scenario);
+      expect(violation?.text).toBeUndefined();
+    }),
+    { seed: 20261121, numRuns: 90 },
+  );
+  expect(accepted).toBe(90);
+});

@@ -1,0 +1,26 @@
+import { describe, expect, test } from "vitest";
+
+import { scenarioOf, TEMPERS } from "./generate.ts";
+import { simulate } from "./simulate.ts";
+
+/** `npm run simulate` runs thousands of these, and longer ones. */
+const HOURS = 0.1;
+const SEEDS_EACH = 5;
+
+describe("in any world the limit holds, the accounts close, nobody starves, and everything recovers", () => {
+  test.each(TEMPERS.filter((temper, index) => TEMPERS.indexOf(temper) === index))("%s", async (temper) => {
+    for (let number = 1; number <= SEEDS_EACH; number += 1) {
+      const seed = `${temper} ${number}`;
+      const { violation, polls } = await simulate(scenarioOf(seed, HOURS * 3_600_000, [temper]));
+      expect({ seed, violation }).toEqual({ seed, violation: undefined });
+      expect(polls).toBeGreaterThan(0);
+    }
+  });
+});
+
+test("the same seed sends the same requests at the same moments, whatever the machine is busy with", async () => {
+  const outcomes = await Promise.all([1, 2].map(() => simulate(scenarioOf("twice", HOURS * 3_600_000))));
+  expect(outcomes[0]).toEqual(outcomes[1]);
+  const other = await simulate(scenarioOf("thrice", HOURS * 3_600_000));
+  expect(other.fingerprint).not.toBe(outcomes[0]?.fingerprint);
+});
