@@ -18,6 +18,7 @@ import type { Config } from "./core/config.ts";
 import { messageOf, stackOf } from "./core/error-text.ts";
 import { LocalLedger } from "./core/local-ledger.ts";
 import { Supervisor } from "./engine/supervisor.ts";
+import { TellingLedger } from "./engine/telling-ledger.ts";
 import { hostsToAllow } from "./http/host-check.ts";
 import type { ReloadResult } from "./http/routes.ts";
 import { startServer, type RunningServer } from "./http/server.ts";
@@ -79,7 +80,7 @@ async function build(
   let polls = 0;
   const supervisor = new Supervisor({
     clock,
-    ledger,
+    ledger: new TellingLedger(ledger, log),
     triggers: cronTriggers(log),
     parseList: parseStructuredList,
     recorderOf: (upstream) => watches.of(upstream.name),

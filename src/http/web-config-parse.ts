@@ -1,4 +1,4 @@
-import { isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
+import { isMap, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
 import type { Document } from "yaml";
 import type { z } from "zod";
 import { escapeText } from "../core/escape.ts";
@@ -28,6 +28,9 @@ export function parseWebConfig(text: string, file: string): ParsedWebConfig {
       faults: broken.map(({ pos, message }) => `${at(pos[0])}: cannot read YAML: ${printable(message)}`),
     };
 
+  const strange = strangeKey(document);
+  if (strange !== undefined)
+    return { kind: "refused", faults: [`${at(strange)}: cannot read YAML: a key must be plain text`] };
   const value = valueOf(document);
   if (value instanceof Error)
     return { kind: "refused", faults: [`${at(0)}: cannot read YAML: ${printable(value.message)}`] };
@@ -46,6 +49,19 @@ const BCRYPT_HASH = /\$2[abxy]?\$[^\s"]*/g;
 /** One line: the file may hold any characters, and a fault repeats some of them. */
 function printable(text: string): string {
   return escapeText(text.replace(BCRYPT_HASH, "<secret>"));
+}
+
+/** A key that is a map or a list, the library writes out as text, and each key within once more: for minutes. */
+function strangeKey(document: Document): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (isScalar(key)) return undefined;
+      offset = isNode(key) ? (key.range?.[0] ?? 0) : 0;
+      return visit.BREAK;
+    },
+  });
+  return offset;
 }
 
 function valueOf(document: Document): unknown {
