@@ -70,6 +70,7 @@ export const webConfigTarget: Target<string> = {
     ["a key that cannot be printed", "\u0000tls_server_config: {}\n"],
     ["an alias that cannot be printed", "*\u0000"],
     ["a hash where a name belongs", `${CANARY}: alice\n`],
+    ["keys within keys, which took minutes", "? ".repeat(716)],
     [
       "a mapping for a key, of which the library would warn in its own words",
       `? { alice: "${CANARY}" }\n: 1\n`,

@@ -33,6 +33,14 @@ type Options = {
 };
 
 function readOptions(): Options | string {
+  try {
+    return parsedOptions();
+  } catch (error) {
+    return `${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`;
+  }
+}
+
+function parsedOptions(): Options | string {
   const { values } = parseArgs({
     options: {
       seeds: { type: "string", default: "4000" },
@@ -89,14 +97,15 @@ async function explore(options: Options, mutation: Mutation): Promise<boolean> {
   if (broken === undefined) return true;
   console.log(`\nVIOLATION with seed ${broken.seed}: looking for its shortest story.\n`);
   await replay(String(broken.seed), options, mutation);
-  console.log(`\nAgain: npm run simulate -- --seed ${broken.seed} --hours ${hours}`);
+  const again = mutant === undefined ? "" : ` --mutant "${mutant}"`;
+  console.log(`\nAgain: npm run simulate -- --seed ${broken.seed} --hours ${hours}${again}`);
   return false;
 }
 
 const options = readOptions();
 if (typeof options === "string") {
   console.log(options);
-  process.exitCode = 2;
+  process.exitCode = process.argv.some((argument) => ["--help", "-h"].includes(argument)) ? 0 : 2;
 } else {
   const mutation = MUTANTS.find(({ name }) => name === options.mutant) ?? UNCHANGED;
   const { seed } = options;

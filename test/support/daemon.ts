@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { type Families, parseExposition } from "./exposition-parser.ts";
+import { type Answer, ask } from "./http-ask.ts";
 
 /** The real program, as a process of its own. */
 
@@ -90,12 +91,12 @@ export class Daemon implements AsyncDisposable {
     await this.until(({ logs }) => logs.some((line) => line.msg === msg));
   }
 
-  async get(path: string): Promise<{ readonly status: number; readonly body: string }> {
-    return this.#ask("GET", path);
+  async get(path: string): Promise<Answer> {
+    return ask(this.url + path);
   }
 
-  async post(path: string): Promise<{ readonly status: number; readonly body: string }> {
-    return this.#ask("POST", path);
+  async post(path: string): Promise<Answer> {
+    return ask(this.url + path, "POST");
   }
 
   async metrics(): Promise<Families> {
@@ -114,11 +115,6 @@ export class Daemon implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#exit === undefined) this.#child.kill("SIGKILL");
     await this.#exited;
-  }
-
-  async #ask(method: string, path: string): Promise<{ readonly status: number; readonly body: string }> {
-    const answer = await fetch(this.url + path, { method, headers: { Connection: "close" } });
-    return { status: answer.status, body: await answer.text() };
   }
 
   async #awaitExit(): Promise<Exit> {
