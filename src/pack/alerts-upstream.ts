@@ -1,4 +1,5 @@
 import { counted, OF_UPSTREAM, recentFailures, SINCE_LAST_SUCCESS, told } from "./alert-text.ts";
+import { OFFLINE, UNREACHABLE } from "./alerts-offline.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 const DOWN: Alert = {
@@ -64,7 +65,10 @@ const SIGNALS_MALFORMED: Alert = {
 
 export const UPSTREAM_ALERTS: RuleGroup = {
   name: "pacewatch-upstreams",
+  // One group is evaluated in this order: what silences the others is known before they are.
   rules: [
+    UNREACHABLE,
+    OFFLINE,
     DOWN,
     KEY_REJECTED,
     THROTTLED,

@@ -44,6 +44,12 @@ function namesOf(config: RawConfig): string {
     .join();
 }
 
+/** Nobody listens there, or the last to do so left before the question was answered. */
+function isGone(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "ECONNREFUSED" || code === "ECONNRESET";
+}
+
 /** Scrapes without a pause until nobody answers any more. */
 async function scrapeToTheEnd(daemon: Daemon): Promise<readonly Families[]> {
   const scrapes: Families[] = [];
@@ -51,7 +57,7 @@ async function scrapeToTheEnd(daemon: Daemon): Promise<readonly Families[]> {
     try {
       scrapes.push(await daemon.metrics());
     } catch (error) {
-      if (error instanceof TypeError && error.message === "fetch failed") return scrapes;
+      if (isGone(error)) return scrapes;
       throw error;
     }
   }

@@ -16,7 +16,7 @@ const alertmanager = requireBinary("prometheus-alertmanager");
 const PERIOD_MS = 1000;
 const TIMEOUT_MS = 500;
 const INTERVAL_S = 1;
-const GROUP_WAIT_S = 2;
+const GROUP_WAIT_S = 4;
 /** This machine has other things to do as well. */
 const PATIENCE_MS = 30_000;
 
