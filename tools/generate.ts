@@ -9,6 +9,7 @@ import { dashboard } from "../src/commands/dashboard.ts";
 import { rules } from "../src/commands/rules.ts";
 import { configJsonSchemaText } from "../src/config/json-schema.ts";
 import { metricsPage } from "./docs-metrics.ts";
+import { prometheusRule } from "./prometheus-rule.ts";
 
 type Printing = {
   readonly configPath: string;
@@ -24,6 +25,7 @@ const GENERATED: Readonly<Record<string, () => string | Promise<string>>> = {
   "config/grafana/dashboards/pacewatch.json": () => printed(dashboard),
   "config/schema.json": configJsonSchemaText,
   "docs/metrics.md": metricsPage,
+  "deploy/kubernetes/base/prometheus-rule.yaml": async () => prometheusRule(await printed(rules)),
 };
 
 /** By path from the project's root, what each should hold. */
