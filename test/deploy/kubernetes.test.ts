@@ -1,0 +1,253 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { rules } from "../../src/commands/rules.ts";
+import { VERSION } from "../../src/version.ts";
+import { findBinary } from "../support/binaries.ts";
+import { schemaFault, unknownKeys } from "../support/kubernetes-schemas.ts";
+import { type Resource, filesOf, kustomize, readDocuments } from "../support/kustomize.ts";
+import { keysIn, loadShipped } from "./shipped-config.ts";
+
+const FOLDER = "deploy/kubernetes";
+const KEYS = "/etc/pacewatch/keys";
+const OVERLAYS = ["single", "fleet"] as const;
+const readme = readFileSync(join(FOLDER, "README.md"), "utf8");
+
+type Container = {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly securityContext: unknown;
+  readonly resources: unknown;
+  readonly startupProbe: unknown;
+  readonly livenessProbe: unknown;
+  readonly readinessProbe: unknown;
+  readonly volumeMounts: readonly { readonly mountPath: string; readonly subPath?: string }[];
+};
+
+type Deployment = {
+  readonly replicas: number;
+  readonly strategy: unknown;
+  readonly template: {
+    readonly spec: {
+      readonly terminationGracePeriodSeconds: number;
+      readonly securityContext: unknown;
+      readonly containers: readonly [Container];
+    };
+  };
+};
+
+function one(resources: readonly Resource[], kind: string): Resource {
+  const found = resources.filter((resource) => resource.kind === kind);
+  expect(found.map(({ metadata }) => metadata.name)).toHaveLength(1);
+  return found[0] as Resource;
+}
+
+const configOf = (resources: readonly Resource[]): string =>
+  (one(resources, "ConfigMap")["data"] as Readonly<Record<string, string>>)["pacewatch.yaml"] ?? "";
+
+const sortedByName = (resources: readonly Resource[]): readonly Resource[] =>
+  resources.toSorted((a, b) => `${a.kind} ${a.metadata.name}`.localeCompare(`${b.kind} ${b.metadata.name}`));
+
+const KUBECTL = findBinary("kubectl");
+if (KUBECTL === undefined) {
+  process.stderr.write(
+    "\n*** SKIPPED: cannot compare with the real Kustomize: there is no kubectl on the PATH\n\n",
+  );
+}
+
+describe.each(OVERLAYS)("the overlay %s", (overlay) => {
+  const folder = join(FOLDER, overlay);
+  let resources: readonly Resource[] = [];
+  let deployment: Deployment;
+
+  beforeAll(() => {
+    resources = kustomize(folder);
+    deployment = one(resources, "Deployment")["spec"] as Deployment;
+  });
+
+  test("is what the schemas of Kubernetes and of the Prometheus Operator allow", () => {
+    expect(resources.map(schemaFault).filter((fault) => fault !== undefined)).toEqual([]);
+  });
+
+  test("says nothing that the cluster would not know and forget", async () => {
+    expect(await unknownKeys(resources)).toEqual([]);
+  });
+
+  test.skipIf(KUBECTL === undefined)("is built by the real Kustomize into the same resources", () => {
+    const built = execFileSync(KUBECTL ?? "", ["kustomize", folder], { encoding: "utf8" });
+    expect(sortedByName(readDocuments(built, folder))).toEqual(sortedByName(resources));
+  });
+
+  test("uses every file that lies in its folder", () => {
+    const lying = ["base", overlay].flatMap((part) =>
+      readdirSync(join(FOLDER, part)).map((name) => join(FOLDER, part, name)),
+    );
+    expect(filesOf(folder).toSorted()).toEqual(lying.toSorted());
+  });
+
+  test("runs an image of this version, never one that changes under its name", () => {
+    expect(deployment.template.spec.containers[0].image).toBe(`pacewatch:${VERSION}`);
+  });
+
+  test("has no rights: not root, no capabilities, a read-only root, no token of the cluster", () => {
+    const pod = deployment.template.spec;
+    expect(pod.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      runAsUser: 1000,
+      runAsGroup: 1000,
+      seccompProfile: { type: "RuntimeDefault" },
+    });
+    expect(pod.containers).toHaveLength(1);
+    expect(pod.containers[0].securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+    expect(pod).toMatchObject({ automountServiceAccountToken: false, serviceAccountName: "pacewatch" });
+    expect(one(resources, "ServiceAccount")).toMatchObject({ automountServiceAccountToken: false });
+  });
+
+  test("has room of its own, probes on the daemon's own paths, and longer to end than the daemon needs", () => {
+    const { terminationGracePeriodSeconds, containers } = deployment.template.spec;
+    expect(terminationGracePeriodSeconds).toBeGreaterThan(10);
+    const [container] = containers;
+    expect(container).toMatchObject({
+      resources: {
+        requests: { cpu: expect.any(String), memory: expect.any(String) },
+        limits: { memory: expect.any(String) },
+      },
+      startupProbe: { httpGet: { path: "/-/ready", port: "http" } },
+      livenessProbe: { httpGet: { path: "/-/healthy", port: "http" } },
+      readinessProbe: { httpGet: { path: "/-/ready", port: "http" } },
+    });
+  });
+
+  test("serves on the port that its probes, its service and its scraper are told", () => {
+    const { containerPort } = deployment.template.spec.containers[0].ports[0] ?? {};
+    expect(parse(configOf(resources))).toMatchObject({ web: { listen: `0.0.0.0:${containerPort}` } });
+    expect(one(resources, "Service")["spec"]).toMatchObject({
+      ports: [{ name: "http", port: containerPort }],
+    });
+    expect(one(resources, "ServiceMonitor")["spec"]).toMatchObject({ endpoints: [{ port: "http" }] });
+  });
+
+  test("hands the config over as a folder and under a name that stays, so that a change reloads the process", () => {
+    const { args, volumeMounts } = deployment.template.spec.containers[0];
+    expect(args).toEqual(["run", "--config", "/etc/pacewatch/config/pacewatch.yaml"]);
+    expect(volumeMounts).toContainEqual({
+      name: "config",
+      mountPath: "/etc/pacewatch/config",
+      readOnly: true,
+    });
+    expect(volumeMounts.filter(({ subPath }) => subPath !== undefined)).toEqual([]);
+    expect(one(resources, "ConfigMap").metadata.name).toBe("pacewatch-config");
+    expect(one(resources, "Deployment")["spec"]).toMatchObject({
+      template: {
+        spec: {
+          volumes: expect.arrayContaining([{ name: "config", configMap: { name: "pacewatch-config" } }]),
+        },
+      },
+    });
+  });
+
+  test("holds no secret, and its page tells how to give each key that its config reads", () => {
+    expect(resources.filter(({ kind }) => kind === "Secret")).toEqual([]);
+    const keys = keysIn(configOf(resources), KEYS);
+    expect(keys).toEqual(expect.arrayContaining(["email", "ai-router"]));
+    const told = keys.filter((key) => readme.includes(`--from-file=${key.replace("redis-", "")}=`));
+    expect(told).toEqual(keys);
+  });
+
+  test("watches the same upstreams, as often, as the rules that come with it are made for", async () => {
+    let printed = "";
+    const code = await rules({
+      configPath: "config/pacewatch.yaml",
+      environment: {},
+      out: (text) => (printed += text),
+      err: () => undefined,
+    });
+    expect(code).toBe(0);
+    expect(one(resources, "PrometheusRule")["spec"]).toEqual(parse(printed));
+    const [own, shipped] = [configOf(resources), readFileSync("config/pacewatch.yaml", "utf8")].map(
+      (text) => parse(text) as { budgets: unknown; upstreams: { name: string; every: string }[] },
+    );
+    expect(own?.budgets).toEqual(shipped?.budgets);
+    const watched = [own, shipped].map((config) => config?.upstreams.map(({ name, every }) => [name, every]));
+    expect(watched[0]).toEqual(watched[1]);
+  });
+});
+
+describe("one process without a shared ledger", () => {
+  test("never has a second one beside it, which would use the budget once more", () => {
+    expect(one(kustomize(join(FOLDER, "single")), "Deployment")["spec"]).toMatchObject({
+      replicas: 1,
+      strategy: { type: "Recreate" },
+    });
+  });
+
+  test("has a config that fits, with nothing to warn of, and a state on its volume", async () => {
+    const loading = await loadShipped(join(FOLDER, "single/pacewatch.yaml"), KEYS);
+    expect(loading).toMatchObject({
+      kind: "loaded",
+      warnings: [],
+      config: { state: { path: "/data/pacewatch.db" } },
+    });
+    const { template } = one(kustomize(join(FOLDER, "single")), "Deployment")["spec"] as Deployment;
+    expect(template.spec.containers[0].volumeMounts).toContainEqual({ name: "state", mountPath: "/data" });
+  });
+});
+
+describe("a fleet", () => {
+  const resources = kustomize(join(FOLDER, "fleet"));
+
+  test("has as many processes as its config divides the work for, also while they are replaced", () => {
+    const { fleet } = parse(configOf(resources)) as { fleet: { replicas: number } };
+    expect(one(resources, "Deployment")["spec"]).toMatchObject({
+      replicas: fleet.replicas,
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+    });
+    expect(one(resources, "PodDisruptionBudget")["spec"]).toMatchObject({ maxUnavailable: 1 });
+  });
+
+  test("reads where its Redis is, and the password, from a Secret", () => {
+    const { fleet } = parse(configOf(resources)) as { fleet: { redis: unknown; name: string } };
+    expect(fleet).toMatchObject({
+      redis: { url: "${PACEWATCH_REDIS_URL}", password: { file: `${KEYS}/redis-password` } },
+      name: "${HOSTNAME}",
+    });
+    const given = JSON.stringify(one(resources, "Deployment"));
+    expect(given).toContain('{"name":"PACEWATCH_REDIS_URL","valueFrom":{"secretKeyRef":');
+    expect(given).toContain('{"name":"HOSTNAME","valueFrom":{"fieldRef":');
+    expect(given).toContain('{"key":"password","path":"redis-password"}');
+  });
+});
+
+describe("the judges of these manifests", () => {
+  const base = kustomize(join(FOLDER, "single"));
+  const broken = (kind: string, spec: Readonly<Record<string, unknown>>): Resource => {
+    const resource = one(base, kind);
+    return { ...resource, spec: { ...(resource["spec"] as object), ...spec } };
+  };
+
+  test("find a value of the wrong type", () => {
+    expect(schemaFault(broken("Deployment", { replicas: "3" }))).toContain("replicas must be integer");
+    expect(schemaFault(broken("ServiceMonitor", { endpoints: [{ interval: "soon" }] }))).toBeDefined();
+  });
+
+  test("find a key that nobody reads", async () => {
+    const faults = await unknownKeys([
+      broken("Deployment", { replica: 3 }),
+      broken("NetworkPolicy", { egres: [] }),
+    ]);
+    expect(faults).toEqual([expect.stringContaining("'\"replica\"'"), expect.stringContaining("egres")]);
+  });
+
+  test("find a kind that its version of the API does not have", () => {
+    expect(schemaFault({ ...one(base, "Deployment"), apiVersion: "policy/v1" })).toBe(
+      "policy/v1 has no Deployment",
+    );
+  });
+});
