@@ -36,6 +36,8 @@ export type RawOptions = {
   readonly tls?: TlsOptions;
   /** The host in `url`. */
   readonly host?: string;
+  /** Hears of every head in place of `requests`, which would keep them all. */
+  readonly onRequest?: (head: string) => void;
 };
 
 export function answer(body: string, headers: readonly string[] = [], status = "200 OK"): string {
@@ -61,7 +63,7 @@ export async function openRawUpstream(script: Script, options: RawOptions = {}):
 
   async function play(socket: Socket, index: number): Promise<void> {
     socket.on("error", () => {});
-    const connection = converse(socket, index, (head) => requests.push(head));
+    const connection = converse(socket, index, options.onRequest ?? ((head) => requests.push(head)));
     await script(connection);
   }
 

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import {
+  accountsIn,
+  lostSlots,
+  unbalanced,
+  unheard,
+  type Account,
+  type Accounts,
+} from "../../tools/soak/accounts.ts";
+import { secondHalf, trendOf, type Look } from "../../tools/soak/trend.ts";
+import { isFlat } from "../../tools/soak/verdict.ts";
+import { parseExposition } from "../support/exposition-parser.ts";
+
+function looks(values: readonly number[]): readonly Look[] {
+  return values.map((value, index) => ({ atMs: 1_000 + index * 500, value }));
+}
+
+describe("a trend", () => {
+  it("is none where all stays the same", () => {
+    expect(trendOf(looks([7, 7, 7, 7]))).toEqual({ mean: 7, growth: 0, error: 0 });
+  });
+
+  it("of a tenth of the mean from the first look to the last is told so, without a doubt", () => {
+    const { mean, growth, error } = trendOf(looks([95, 97.5, 100, 102.5, 105]));
+    expect(mean).toBe(100);
+    expect(growth).toBeCloseTo(0.1, 10);
+    expect(error).toBeCloseTo(0, 10);
+  });
+
+  it("has the standard error that the textbook gives", () => {
+    // Slope 0, squares 4 × 1, 2 degrees of freedom, spread 5 (in steps), from first to last 3 steps.
+    const { growth, error } = trendOf(looks([11, 9, 9, 11]));
+    expect(growth).toBeCloseTo(0, 10);
+    expect(error).toBeCloseTo((3 * Math.sqrt(4 / 2 / 5)) / 10, 10);
+  });
+
+  it("is looked for in the second half of the time", () => {
+    expect(secondHalf(looks([1, 2, 3, 4, 5])).map(({ value }) => value)).toEqual([3, 4, 5]);
+  });
+});
+
+/** The same noise for the same seed, between -1 and 1. */
+function noise(seed: number, length: number): readonly number[] {
+  let state = seed;
+  return Array.from({ length }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 31 - 1;
+  });
+}
+
+const SEEDS = Array.from({ length: 200 }, (_, index) => index + 1);
+const LENGTH = 60;
+const MOST_GROWTH = 0.02;
+
+function flatOnes(value: (noise: number, index: number) => number): number {
+  const runs = SEEDS.map((seed) => looks(noise(seed, LENGTH).map(value)));
+  return runs.filter((run) => isFlat(run, MOST_GROWTH)).length;
+}
+
+describe("what was looked at for a while", () => {
+  it("is flat where it is only noisy", () => {
+    expect(flatOnes((wobble) => 100 + wobble)).toBe(SEEDS.length);
+    expect(flatOnes((wobble) => 100 + 20 * wobble)).toBeGreaterThanOrEqual(SEEDS.length - 2);
+  });
+
+  it("rises where it gains more than it may, however noisy it is", () => {
+    // A tenth in all: a twentieth in the second half.
+    expect(flatOnes((_, index) => 100 + (10 * index) / LENGTH)).toBe(0);
+    expect(flatOnes((wobble, index) => 100 + wobble + (10 * index) / LENGTH)).toBe(0);
+    expect(flatOnes((wobble, index) => 100 + 20 * wobble + (100 * index) / LENGTH)).toBe(0);
+  });
+
+  it("is flat where it rose at first, and then stayed", () => {
+    expect(flatOnes((wobble, index) => 100 + wobble + Math.min(50, 2 * index))).toBe(SEEDS.length);
+  });
+
+  it("is flat where it falls", () => {
+    expect(flatOnes((wobble, index) => 100 + wobble - index)).toBe(SEEDS.length);
+  });
+});
+
+function account(changes: Partial<Account> = {}): Account {
+  return {
+    slots: 10,
+    waiting: 0,
+    polls: 8,
+    inFlight: 1,
+    skipped: 1,
+    sent: 8,
+    nextSlotAtSeconds: 1_000,
+    ...changes,
+  };
+}
+
+function scrape(changes: Partial<Account> = {}): Accounts {
+  return new Map([["plain2", account(changes)]]);
+}
+
+describe("the accounts of a scrape", () => {
+  it("are read from its series, the requests that were sent from the phase of waiting for an answer", () => {
+    const text = [
+      ["slots_total", "counter", 'slots_total{upstream="plain2"} 10'],
+      ["slots_waiting", "gauge", 'slots_waiting{upstream="plain2"} 0'],
+      [
+        "polls_total",
+        "counter",
+        'polls_total{upstream="plain2",outcome="ok",reason=""} 5',
+        'polls_total{upstream="plain2",outcome="failed",reason="connect"} 3',
+      ],
+      ["polls_in_flight", "gauge", 'polls_in_flight{upstream="plain2"} 1'],
+      ["polls_skipped_total", "counter", 'polls_skipped_total{upstream="plain2",cause="overlap"} 1'],
+      ["next_slot_timestamp_seconds", "gauge", 'next_slot_timestamp_seconds{upstream="plain2"} 1000'],
+      [
+        "poll_phase_duration_seconds",
+        "summary",
+        'poll_phase_duration_seconds_sum{upstream="plain2",phase="connect"} 4',
+        'poll_phase_duration_seconds_count{upstream="plain2",phase="connect"} 8',
+        'poll_phase_duration_seconds_sum{upstream="plain2",phase="wait"} 9',
+        'poll_phase_duration_seconds_count{upstream="plain2",phase="wait"} 5',
+      ],
+    ].flatMap(([name, type, ...samples]) => [
+      `# HELP pacewatch_${name} Help.`,
+      `# TYPE pacewatch_${name} ${type}`,
+      ...samples.map((sample) => `pacewatch_${sample}`),
+    ]);
+    expect(accountsIn(parseExposition(`${text.join("\n")}\n`))).toEqual(scrape({ sent: 5 }));
+  });
+
+  it("are named where they do not close", () => {
+    expect(unbalanced(scrape())).toEqual([]);
+    expect(unbalanced(scrape({ polls: 7 }))).toEqual(["plain2"]);
+  });
+
+  it("show a slot that never came or came twice, and do not take one that is just due for lost", () => {
+    const early = [scrape(), scrape({ slots: 11, nextSlotAtSeconds: 1_001 })];
+    const due = scrape({ slots: 19, nextSlotAtSeconds: 1_010 });
+    const whole = scrape({ slots: 20, waiting: 1, nextSlotAtSeconds: 1_011 });
+    const twice = scrape({ slots: 22, nextSlotAtSeconds: 1_011 });
+    expect(lostSlots(early, [due, whole])).toEqual([]);
+    expect(lostSlots(early, [due, due])).toEqual(["plain2: 1 slots were lost"]);
+    expect(lostSlots(early, [twice])).toEqual(["plain2: -1 slots were lost"]);
+  });
+
+  it("are refused where the upstream heard another number of requests, one more as one less", () => {
+    expect(unheard(scrape(), new Map([["plain2", 8]]))).toEqual([]);
+    expect(unheard(scrape(), new Map([["plain2", 9]]))).toEqual(["plain2: it heard 9 requests, 8 were sent"]);
+    expect(unheard(scrape(), new Map())).toEqual(["plain2: it heard 0 requests, 8 were sent"]);
+  });
+});
