@@ -10,7 +10,7 @@ const ROWS = 20;
 export function soakPage(soaked: Soaked, upstreams: number): string {
   const { sights, minutes } = soaked;
   const polls = soaked.polls;
-  return `# Soak: months in minutes
+  return `# Soak: weeks in minutes
 
 <!-- Written by \`npm run soak -- --minutes ${minutes} --upstreams ${upstreams} --write\` from what it measures. -->
 
@@ -53,9 +53,12 @@ another header; every third config was broken and refused.
 `;
 }
 
-function machine({ cpuShare }: Soaked): string {
+function machine({ sights, cpuShare }: Soaked): string {
+  const { polls = 0, skipped = 0 } = sights.at(-1) ?? {};
   return `Measured on ${availableParallelism()} cores of ${cpus()[0]?.model ?? "an unknown processor"}, Node.js ${process.version}. The upstreams and the observer ran on the
-same machine, and so did other work: nothing here is a benchmark. The program itself used ${percent(cpuShare)} of one core.`;
+same machine, and so did other work: nothing here is a benchmark. The program itself used ${percent(cpuShare)} of one core. A
+poll that takes all of its timeout and is then confirmed overlaps with the next slot, and a process that is kept from the
+cores comes late: such slots are skipped, and counted as that. They were ${skipped} of ${polls + skipped}, by cause in the last table.`;
 }
 
 function accounts(soaked: Soaked): string {

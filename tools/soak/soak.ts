@@ -68,16 +68,16 @@ export async function soak(options: SoakOptions): Promise<Soaked> {
 
   const { families } = await scrape(url);
   await folder.write(restingConfig(plan));
-  const { accounts, heard } = await countsAtRest(url, upstreams);
+  const rest = await countsAtRest(url, upstreams);
   await soaked.end();
   return {
     minutes: options.minutes,
     sights,
     lost: lostSlots(accountsOf(sights.slice(0, SIGHTS_COMPARED)), accountsOf(sights.slice(-SIGHTS_COMPARED))),
-    unheard: unheard(accounts, heard),
-    polls: total(accounts, "polls"),
-    sent: total(accounts, "sent"),
-    requests: [...accounts.keys()].reduce((sum, upstream) => sum + (heard.get(upstream) ?? 0), 0),
+    unheard: unheard(rest.accounts, rest.heard),
+    polls: total(rest.accounts, "polls"),
+    sent: total(rest.accounts, "sent"),
+    requests: requestsIn(rest),
     counts: countsIn(families),
     meanDelayMs: meanDelayMs(families),
     cpuShare: cpuShare(families),
@@ -110,15 +110,26 @@ function accountsOf(sights: readonly Sight[]): readonly Accounts[] {
 
 type Rest = { readonly accounts: Accounts; readonly heard: ReadonlyMap<string, number> };
 
-/** Both sides' counts of one moment: nothing went on between the looks before it and after it. */
+/** Both sides' counts of one moment: neither has counted anything between two looks at both. */
 async function countsAtRest(url: string, upstreams: UpstreamsProcess): Promise<Rest> {
-  let before = (await scrape(url)).accounts;
+  let before = await countsOf(url, upstreams);
   for (;;) {
     await sleep(1_000);
-    const heard = await upstreams.heard();
-    const { accounts } = await scrape(url);
-    const isResting = total(accounts, "inFlight") + total(accounts, "waiting") === 0;
-    if (isResting && total(accounts, "slots") === total(before, "slots")) return { accounts, heard };
-    before = accounts;
+    const now = await countsOf(url, upstreams);
+    const isResting = total(now.accounts, "inFlight") + total(now.accounts, "waiting") === 0;
+    const slots = total(now.accounts, "slots");
+    if (isResting && slots === total(before.accounts, "slots") && requestsIn(now) === requestsIn(before))
+      return now;
+    before = now;
   }
+}
+
+async function countsOf(url: string, upstreams: UpstreamsProcess): Promise<Rest> {
+  const { accounts } = await scrape(url);
+  return { accounts, heard: await upstreams.heard() };
+}
+
+/** Guests that have left are in nobody's accounts any more. */
+function requestsIn({ accounts, heard }: Rest): number {
+  return [...accounts.keys()].reduce((sum, upstream) => sum + (heard.get(upstream) ?? 0), 0);
 }
