@@ -4,10 +4,10 @@ import { flatnessOf, lossesOf, percent } from "../../tools/soak/verdict.ts";
 
 it("through seconds of faults and reloads no slot is lost, and the upstreams count as many requests as were sent", async () => {
   const soaked = await soak({
-    minutes: 0.12,
+    minutes: 0.1,
     upstreams: 60,
-    settlesMs: 1_500,
-    sightEveryMs: 700,
+    settlesMs: 1_000,
+    sightEveryMs: 590,
     visitEveryMs: 150,
     reloadEveryMs: 1_500,
   });
@@ -16,7 +16,8 @@ it("through seconds of faults and reloads no slot is lost, and the upstreams cou
     console.log(`${name}: ${mean.toFixed(0)}, gained ${percent(growth)}`);
   }
   expect(lossesOf(soaked)).toEqual([]);
-  expect(soaked.sights.length).toBeGreaterThan(5);
+  // Five of them are compared with five others.
+  expect(soaked.sights.length).toBeGreaterThanOrEqual(10);
   expect(soaked.requests).toBe(soaked.sent);
   expect(soaked.sent).toBeGreaterThan(0);
   expect(soaked.reloads).toBeGreaterThan(1);
