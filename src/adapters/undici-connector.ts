@@ -151,7 +151,7 @@ export class Dial {
       this.#cut = true;
     });
     socket.once("close", () => {
-      this.#tell(new LineLost(), socket);
+      if (!this.#told) this.#tell(new LineLost(), socket);
       this.#open -= 1;
       if (this.#open === 0) this.#closed.resolve();
     });

@@ -5,6 +5,7 @@ import type { Dial } from "./undici-connector.ts";
 import { type Scene, explain } from "./undici-faults.ts";
 import { PhaseTimer } from "./undici-phases.ts";
 import { ReceivedBody } from "./undici-received.ts";
+import { forgoStacksThisTurn } from "./undici-stackless.ts";
 
 const INFORMATIONAL_MAX = 100;
 const REASON_PHRASE_MAX_CHARS = 1_024;
@@ -144,6 +145,7 @@ export class Talk implements Dispatcher.DispatchHandler {
     if (this.#wire?.alert !== undefined) return this.failWith(this.#wire.alert);
     if (this.#wire?.reset === true)
       return this.fail("reset", "the connection was reset before the whole answer had come");
+    forgoStacksThisTurn();
     this.#end({ kind: "answered", head: this.#head, body: this.#received.take() });
   }
 

@@ -1,4 +1,4 @@
-import { errors } from "undici";
+import { HTTPParserError } from "undici/lib/core/errors.js";
 import type { Phase, WireFault } from "../core/exchange.ts";
 
 export type Break = { readonly kind: "break"; readonly fault: WireFault; readonly detail: string };
@@ -36,7 +36,7 @@ export function codeOf(error: unknown): string | undefined {
 
 /** Both families were tried: each has its own error. The parser's errors come without their codes. */
 function codesOf(error: unknown): string | undefined {
-  if (error instanceof errors.HTTPParserError) return codeOf(error) ?? "HPE_INVALID";
+  if (error instanceof HTTPParserError) return codeOf(error) ?? "HPE_INVALID";
   if (!(error instanceof AggregateError)) return codeOf(error);
   const codes = new Set(error.errors.map((one) => codeOf(one) ?? "unknown error"));
   return codes.size === 0 ? codeOf(error) : [...codes].join(", ");
@@ -108,7 +108,7 @@ export function explain(error: unknown, scene: Scene): Break {
 
 /** The parser's reasons are fixed phrases of its own: nothing of the answer is in them. */
 function parserReason(error: unknown): string | undefined {
-  return error instanceof errors.HTTPParserError ? /\(([^()]+)\)$/.exec(error.message)?.[1] : undefined;
+  return error instanceof HTTPParserError ? /\(([^()]+)\)$/.exec(error.message)?.[1] : undefined;
 }
 
 function explainTalk(error: unknown, code: string, scene: Scene): Break {

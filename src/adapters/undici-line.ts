@@ -1,4 +1,5 @@
-import { Client, type buildConnector } from "undici";
+import type { buildConnector } from "undici";
+import Client from "undici/lib/dispatcher/client.js";
 import { Dial } from "./undici-connector.ts";
 import type { Talk } from "./undici-exchange.ts";
 import type { WireRequest } from "./undici-request.ts";
