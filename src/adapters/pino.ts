@@ -43,20 +43,30 @@ function lostNotice(lines: number): string {
   return `${JSON.stringify({ level: "warn", time, lines, msg: "log lines were lost" })}\n`;
 }
 
-export function createLogRecorder(log: Log, upstream: string): Recorder {
+const TELLING_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
+
+/** The level can be changed while it runs, so it is looked at each time. */
+type LevelledLog = Log & { readonly level: string };
+
+export function createLogRecorder(log: LevelledLog, upstream: string): Recorder {
   return new LogRecorder(log, upstream);
 }
 
+/** Of a poll, without the headers of its answer: those would be kept until the next one. */
+type ToldPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
+  readonly status: number | undefined;
+};
+
 /** A change of state is news; a poll is detail; skipped slots are news once, when a cause begins and when all is over. */
 class LogRecorder implements Recorder {
-  readonly #log: Log;
+  readonly #log: LevelledLog;
   readonly #upstream: string;
   readonly #toldCauses = new Set<SkipCause>();
   #skippedSlots = 0;
   #startsInARow = 0;
-  #lastPoll: Poll | undefined;
+  #lastPoll: ToldPoll | undefined;
 
-  constructor(log: Log, upstream: string) {
+  constructor(log: LevelledLog, upstream: string) {
     this.#log = log;
     this.#upstream = upstream;
   }
@@ -92,13 +102,15 @@ class LogRecorder implements Recorder {
   }
 
   polled(poll: Poll): void {
-    this.#lastPoll = poll;
-    const { outcome } = poll;
+    const { id, outcome, durationMs, phasesMs, detail } = poll;
+    this.#lastPoll = { id, outcome, durationMs, phasesMs, detail, status: poll.head?.status };
+    // Nothing is put together that nobody is to read: this is done at every poll.
+    if (!TELLING_LEVELS.has(this.#log.level)) return;
     const fields = {
       upstream: this.#upstream,
       origin: poll.origin,
       outcome: outcome.kind,
-      ...pollFields(poll),
+      ...pollFields(this.#lastPoll),
     };
     this.#log.debug({ ...fields, delayMs: rounded(poll.delayMs) }, "polled");
   }
@@ -115,12 +127,12 @@ class LogRecorder implements Recorder {
   }
 }
 
-function pollFields(poll: Poll): object {
+function pollFields(poll: ToldPoll): object {
   const reason = reasonOf(poll.outcome);
   return {
     poll: poll.id,
     ...(reason === "" ? {} : { reason }),
-    ...(poll.head === undefined ? {} : { status: poll.head.status }),
+    ...(poll.status === undefined ? {} : { status: poll.status }),
     durationMs: rounded(poll.durationMs),
     phasesMs: Object.fromEntries(Object.entries(poll.phasesMs).map(([phase, ms]) => [phase, rounded(ms)])),
     detail: oneLine(poll.detail, [], LONGEST_DETAIL),

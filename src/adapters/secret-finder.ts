@@ -5,17 +5,26 @@ import { redact } from "../core/escape.ts";
  * would, in any mixture, and in base64.
  */
 export class SecretFinder {
+  readonly isEmpty: boolean;
   readonly #literals: readonly string[];
   readonly #patterns: readonly RegExp[];
 
   constructor(secrets: readonly string[]) {
     const known = [...new Set(secrets)].filter((secret) => secret !== "");
+    this.isEmpty = known.length === 0;
     this.#literals = known.flatMap((secret) => [secret, ...base64FormsOf(secret)]);
     // The longest first, as one secret may contain another; and in any case, as the names of headers come in small letters.
     this.#patterns = known
       .filter(canBeTakenApart)
       .sort((a, b) => b.length - a.length)
       .map((secret) => new RegExp(Array.from(secret, writingsOf).join(""), "gi"));
+  }
+
+  isIn(text: string): boolean {
+    return (
+      this.#literals.some((literal) => text.includes(literal)) ||
+      this.#patterns.some((pattern) => text.search(pattern) !== -1)
+    );
   }
 
   hide(text: string): string {

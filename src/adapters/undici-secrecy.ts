@@ -38,6 +38,7 @@ export class Secrecy {
   clean(exchange: Exchange): Exchange {
     switch (exchange.kind) {
       case "answered":
+        if (!this.#isToldBy(exchange.head, exchange.body)) return exchange;
         return { ...exchange, head: this.#cleanHead(exchange.head), body: this.#cleanBody(exchange.body) };
       case "broken":
         return {
@@ -48,6 +49,12 @@ export class Secrecy {
       default:
         return exchange satisfies never;
     }
+  }
+
+  /** Nearly every answer holds none: one look at all of it, instead of one at each of its parts. */
+  #isToldBy({ reasonPhrase, headers }: AnswerHead, body: Uint8Array): boolean {
+    if (this.#inAnswers.isEmpty) return false;
+    return this.#inAnswers.isIn(`${reasonPhrase}\n${headers.flat().join("\n")}\n${textOf(body)}`);
   }
 
   #cleanHead({ status, reasonPhrase, headers }: AnswerHead): AnswerHead {
@@ -61,8 +68,12 @@ export class Secrecy {
 
   /** Bytes in which nothing is found stay what they are, whether they are text or not. */
   #cleanBody(body: Uint8Array): Uint8Array {
-    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+    const text = textOf(body);
     const cleaned = this.#inAnswers.hide(text);
     return cleaned === text ? body : Buffer.from(cleaned);
   }
+}
+
+function textOf(body: Uint8Array): string {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
 }

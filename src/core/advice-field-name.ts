@@ -48,6 +48,8 @@ const RESET_WORDS: ReadonlySet<string> = new Set(["after", "at", "in", "time"]);
  * `X-Rate-Limit` without a word more is a limit; `RateLimit` is the standard's own field, read elsewhere.
  */
 export function rateLimitFieldOf(name: string): RateLimitField | undefined {
+  // Most headers end here, without an expression's work.
+  if (!name.includes("limit")) return undefined;
   const [, stem, words] = STEM.exec(name) ?? [];
   if (stem === undefined) return undefined;
   if (words === undefined && stem === "ratelimit") return undefined;

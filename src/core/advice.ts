@@ -105,8 +105,23 @@ function pauseOf(
   return { scope: "budget", forMs: resetMs, source: "rate_limit" };
 }
 
+const SILENCE: Omit<Advice, "throttled"> = {
+  pause: undefined,
+  limits: [],
+  remaining: undefined,
+  exhaustedPerMs: undefined,
+  malformed: 0,
+};
+
+/** Every name that is read below holds one of these words; most answers hold none of them. */
+function maySignal(name: string): boolean {
+  return name.includes("limit") || name.includes("retry");
+}
+
 /** Reads whatever the headers say about limits. Any bytes at all are read, or counted as malformed. */
 export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: ParseList): Advice {
+  const throttled = head.status === 429 || head.status === 402;
+  if (!head.headers.some(([name]) => maySignal(name))) return { ...SILENCE, throttled };
   // Moments are meant by the upstream's clock, which its Date tells.
   const anchorMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const scope = SCOPES.get(head.status);
@@ -122,7 +137,7 @@ export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: Parse
   const [first, ...others] = left;
   const scarcest = others.reduce((a, b) => (a !== undefined && isScarcer(b, a) ? b : a), first);
   return {
-    throttled: head.status === 429 || head.status === 402,
+    throttled,
     pause: pauseOf(scope, retryAfter.waitMs, spent),
     limits: lowestPerWindow(
       said.filter((limit) => limit.perMs !== undefined || !windows.has(limit.requests)),

@@ -50,6 +50,9 @@ export type Observation = {
 
 /** All values of one header, joined as HTTP joins them; undefined where it did not come. */
 export function headerValue(headers: Headers, name: string): string | undefined {
-  const values = headers.filter(([candidate]) => candidate === name).map(([, value]) => value);
-  return values.length === 0 ? undefined : values.join(", ");
+  let joined: string | undefined;
+  for (const [candidate, value] of headers) {
+    if (candidate === name) joined = joined === undefined ? value : `${joined}, ${value}`;
+  }
+  return joined;
 }

@@ -47,10 +47,7 @@ export class LeaseQueue {
   enter(waiter: Waiter): Ticket {
     const line = this.#lineOf(waiter.budget);
     line.waiters.push(waiter);
-    if (line.wake === undefined) {
-      line.wake = new AbortController();
-      void this.#serve(line);
-    }
+    if (line.wake === undefined) void this.#serve(line);
     return { withdraw: () => this.#withdraw(line, waiter) };
   }
 
@@ -81,8 +78,8 @@ export class LeaseQueue {
   }
 
   async #serveNext(line: Line): Promise<void> {
-    // Made before the ledger is asked: a change that comes while it answers must not be slept through.
-    const wake = new AbortController();
+    // There before the ledger is asked: a change that comes while it answers must not be slept through.
+    const wake = line.wake === undefined || line.wake.signal.aborted ? new AbortController() : line.wake;
     line.wake = wake;
     const decision = await this.#ledger.take(line.budget);
     if (decision.kind === "granted") {
