@@ -42,7 +42,7 @@ export function metricsView(sights: Sights): MetricsSnapshot {
       return [
         {
           upstream,
-          accounts: watch.accounts,
+          accounts: watch.accounts.copy(),
           health: { state: health.state, up: health.isUp },
           nextSlotAtMs,
         },

@@ -1,17 +1,24 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { renderExposition } from "../core/exposition.ts";
+import { expositionPieces } from "../core/exposition.ts";
 import type { MetricsSnapshot } from "../core/snapshot.ts";
+import { GrowingText } from "./growing-text.ts";
 
 export interface Metrics {
-  /** The snapshot is taken and rendered before this returns; only the process's own numbers come later. */
-  render(): Promise<string>;
+  /** The snapshot is taken before this returns, and written in turns; the process's own numbers come last. */
+  render(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 export function createMetrics(snapshot: () => MetricsSnapshot): Metrics {
+  let likelyBytes = 0;
   return {
     async render() {
-      const ours = renderExposition(snapshot());
-      return ours + (await processRegistry().metrics());
+      const pieces = expositionPieces(snapshot());
+      const text = new GrowingText(likelyBytes);
+      await text.writeAll(pieces);
+      text.write(await processRegistry().metrics());
+      const { bytes } = text;
+      likelyBytes = Math.ceil(bytes.length * 1.1);
+      return bytes;
     },
   };
 }

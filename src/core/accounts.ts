@@ -1,76 +1,110 @@
 import { CATALOGUE } from "./catalogue.ts";
 import { PHASES, type Phase } from "./exchange.ts";
-import { Histogram, type HistogramReading } from "./histogram.ts";
-import { reasonOf, type PollOutcome, type SkipCause } from "./outcome.ts";
+import { Histogram, histogramLength, type HistogramReading } from "./histogram.ts";
+import { POLL_OUTCOME_LABELS, reasonOf, SKIP_CAUSES, type PollOutcome, type SkipCause } from "./outcome.ts";
 import type { Poll } from "./poll.ts";
 import type { Recorder } from "./ports.ts";
-import { codeLabel } from "./status-codes.ts";
+import { CODE_LABELS, codeLabel } from "./status-codes.ts";
 
 type PhaseTotal = { readonly count: number; readonly sumSeconds: number };
 
+const DURATION_BOUNDS = CATALOGUE.pacewatch_poll_duration_seconds.buckets;
+const DELAY_BOUNDS = CATALOGUE.pacewatch_poll_delay_seconds.buckets;
+
+/** Gives every number of an upstream its place in one array. */
+class Layout {
+  #length = 0;
+
+  /** The next places, one for each key. */
+  places(keys: readonly string[]): ReadonlyMap<string, number> {
+    const from = this.take(keys.length);
+    return new Map(keys.map((key, index) => [key, from + index]));
+  }
+
+  take(length: number): number {
+    const from = this.#length;
+    this.#length += length;
+    return from;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+}
+
+const layout = new Layout();
+const SLOTS = layout.take(1);
+const WAITING = layout.take(1);
+const IN_FLIGHT = layout.take(1);
+const WITHIN_OBJECTIVE = layout.take(1);
+const MALFORMED_SIGNALS = layout.take(1);
+/** Not a number until it is known. */
+const LAST_POLL_AT_MS = layout.take(1);
+const LAST_SUCCESS_AT_MS = layout.take(1);
+const CERTIFICATE_EXPIRES_AT_MS = layout.take(1);
+const POLLS = layout.places(POLL_OUTCOME_LABELS.map(({ outcome, reason }) => pollKey(outcome, reason)));
+const SKIPPED = layout.places(SKIP_CAUSES);
+const RESPONSES = layout.places(CODE_LABELS);
+const PHASE_COUNT = layout.places(PHASES);
+const PHASE_SECONDS = layout.places(PHASES);
+const DELAY = layout.take(histogramLength(DELAY_BOUNDS));
+const DURATION = {
+  ok: layout.take(histogramLength(DURATION_BOUNDS)),
+  failed: layout.take(histogramLength(DURATION_BOUNDS)),
+  throttled: layout.take(histogramLength(DURATION_BOUNDS)),
+};
+
 /**
- * The numbers of one upstream since the process began. Plain fields, changed and read synchronously: so whoever
- * reads them all in one go sees accounts that close.
+ * The numbers of one upstream since the process began, all in one array, changed and read synchronously: so whoever
+ * copies them in one go sees accounts that close, and has them for as long as a scrape takes to be written.
  */
 export class UpstreamAccounts implements Recorder {
-  #slots = 0;
-  #waiting = 0;
-  #inFlight = 0;
-  #withinObjective = 0;
-  #malformedSignals = 0;
-  #lastPollAtMs: number | undefined;
-  #lastSuccessAtMs: number | undefined;
-  #certificateExpiresAtMs: number | undefined;
-  readonly #polls = new Map<string, number>();
-  readonly #skipped = new Map<SkipCause, number>();
-  readonly #responses = new Map<string, number>();
-  readonly #phases = new Map<Phase, PhaseTotal>();
-  readonly #delay = new Histogram(CATALOGUE.pacewatch_poll_delay_seconds.buckets);
-  readonly #durations = {
-    ok: new Histogram(CATALOGUE.pacewatch_poll_duration_seconds.buckets),
-    failed: new Histogram(CATALOGUE.pacewatch_poll_duration_seconds.buckets),
-    throttled: new Histogram(CATALOGUE.pacewatch_poll_duration_seconds.buckets),
-  };
+  readonly #numbers: Float64Array;
+
+  constructor(numbers: Float64Array = emptyNumbers()) {
+    this.#numbers = numbers;
+  }
+
+  copy(): UpstreamAccounts {
+    return new UpstreamAccounts(this.#numbers.slice());
+  }
 
   slotWaiting(): void {
-    this.#waiting += 1;
+    this.#add(WAITING, 1);
   }
 
   slotStarted(): void {
-    this.#waiting -= 1;
-    this.#slots += 1;
-    this.#inFlight += 1;
+    this.#add(WAITING, -1);
+    this.#add(SLOTS, 1);
+    this.#add(IN_FLIGHT, 1);
   }
 
   slotSkipped(cause: SkipCause, count: number): void {
-    this.#slots += count;
-    add(this.#skipped, cause, count);
+    this.#add(SLOTS, count);
+    this.#add(SKIPPED.get(cause), count);
   }
 
   slotGaveUp(cause: SkipCause): void {
-    this.#waiting -= 1;
+    this.#add(WAITING, -1);
     this.slotSkipped(cause, 1);
   }
 
   polled(poll: Poll): void {
-    this.#inFlight -= 1;
-    add(this.#polls, pollKey(poll.outcome.kind, reasonOf(poll.outcome)), 1);
-    this.#durations[poll.outcome.kind].observe(elapsedSeconds(poll.durationMs));
-    this.#delay.observe(elapsedSeconds(poll.delayMs));
+    const { kind } = poll.outcome;
+    this.#add(IN_FLIGHT, -1);
+    this.#add(POLLS.get(pollKey(kind, reasonOf(poll.outcome))), 1);
+    this.#histogram(DURATION[kind], DURATION_BOUNDS).observe(elapsedSeconds(poll.durationMs));
+    this.#histogram(DELAY, DELAY_BOUNDS).observe(elapsedSeconds(poll.delayMs));
     this.#addPhases(poll);
-    if (poll.head !== undefined) {
-      add(this.#responses, codeLabel(poll.head.status), 1);
-    }
-    if (poll.withinObjective) {
-      this.#withinObjective += 1;
-    }
-    if (poll.outcome.kind === "ok") {
-      this.#lastSuccessAtMs = poll.endedAtMs;
-    }
-    this.#lastPollAtMs = poll.endedAtMs;
-    this.#malformedSignals += poll.malformedSignals;
+    if (poll.head !== undefined) this.#add(RESPONSES.get(codeLabel(poll.head.status)), 1);
+    if (poll.withinObjective) this.#add(WITHIN_OBJECTIVE, 1);
+    if (kind === "ok") this.#numbers[LAST_SUCCESS_AT_MS] = poll.endedAtMs;
+    this.#numbers[LAST_POLL_AT_MS] = poll.endedAtMs;
+    this.#add(MALFORMED_SIGNALS, poll.malformedSignals);
     // A reused connection shows no certificate: what was seen last still stands.
-    this.#certificateExpiresAtMs = poll.certificateExpiresAtMs ?? this.#certificateExpiresAtMs;
+    if (poll.certificateExpiresAtMs !== undefined) {
+      this.#numbers[CERTIFICATE_EXPIRES_AT_MS] = poll.certificateExpiresAtMs;
+    }
   }
 
   /** Health is a fact of now, not a count: a scrape reads it where it is kept. */
@@ -78,104 +112,123 @@ export class UpstreamAccounts implements Recorder {
 
   /** Every slot is accounted for. False only if the engine told the story in an impossible order. */
   closes(): boolean {
-    const closed = this.#slots === this.totalPolls + this.#inFlight + this.totalSkipped;
-    return closed && this.#waiting >= 0 && this.#inFlight >= 0;
+    const closed = this.slots === this.totalPolls + this.inFlight + this.totalSkipped;
+    return closed && this.waiting >= 0 && this.inFlight >= 0;
   }
 
   get slots(): number {
-    return this.#slots;
+    return this.#at(SLOTS);
   }
 
   get waiting(): number {
-    return this.#waiting;
+    return this.#at(WAITING);
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#at(IN_FLIGHT);
   }
 
   get totalPolls(): number {
-    return total(this.#polls);
+    return this.#total(POLLS);
   }
 
   get totalSkipped(): number {
-    return total(this.#skipped);
+    return this.#total(SKIPPED);
   }
 
   get withinObjective(): number {
-    return this.#withinObjective;
+    return this.#at(WITHIN_OBJECTIVE);
   }
 
   get malformedSignals(): number {
-    return this.#malformedSignals;
+    return this.#at(MALFORMED_SIGNALS);
   }
 
   get lastPollAtMs(): number | undefined {
-    return this.#lastPollAtMs;
+    return this.#known(LAST_POLL_AT_MS);
   }
 
   get lastSuccessAtMs(): number | undefined {
-    return this.#lastSuccessAtMs;
+    return this.#known(LAST_SUCCESS_AT_MS);
   }
 
   get certificateExpiresAtMs(): number | undefined {
-    return this.#certificateExpiresAtMs;
+    return this.#known(CERTIFICATE_EXPIRES_AT_MS);
   }
 
   get delay(): HistogramReading {
-    return this.#delay;
+    return this.#histogram(DELAY, DELAY_BOUNDS);
   }
 
   polls(outcome: PollOutcome["kind"], reason: string): number {
-    return this.#polls.get(pollKey(outcome, reason)) ?? 0;
+    return this.#at(POLLS.get(pollKey(outcome, reason)));
   }
 
   skipped(cause: SkipCause): number {
-    return this.#skipped.get(cause) ?? 0;
+    return this.#at(SKIPPED.get(cause));
   }
 
   responses(code: string): number {
-    return this.#responses.get(code) ?? 0;
+    return this.#at(RESPONSES.get(code));
   }
 
   duration(outcome: PollOutcome["kind"]): HistogramReading {
-    return this.#durations[outcome];
+    return this.#histogram(DURATION[outcome], DURATION_BOUNDS);
   }
 
   /** Undefined until the phase has happened: a plain connection never has a `tls`. */
   phase(phase: Phase): PhaseTotal | undefined {
-    return this.#phases.get(phase);
+    const count = this.#at(PHASE_COUNT.get(phase));
+    return count === 0 ? undefined : { count, sumSeconds: this.#at(PHASE_SECONDS.get(phase)) };
   }
 
   #addPhases(poll: Poll): void {
     for (const phase of PHASES) {
       const durationMs = poll.phasesMs[phase];
-      if (durationMs !== undefined) {
-        const before = this.#phases.get(phase) ?? { count: 0, sumSeconds: 0 };
-        const sumSeconds = before.sumSeconds + elapsedSeconds(durationMs);
-        this.#phases.set(phase, { count: before.count + 1, sumSeconds });
-      }
+      if (durationMs === undefined) continue;
+      this.#add(PHASE_COUNT.get(phase), 1);
+      this.#add(PHASE_SECONDS.get(phase), elapsedSeconds(durationMs));
     }
+  }
+
+  #histogram(from: number, bounds: readonly number[]): Histogram {
+    return new Histogram(bounds, this.#numbers, from);
+  }
+
+  #add(place: number | undefined, amount: number): void {
+    if (place !== undefined) this.#numbers[place] = this.#at(place) + amount;
+  }
+
+  #at(place: number | undefined): number {
+    return place === undefined ? 0 : (this.#numbers[place] ?? 0);
+  }
+
+  #known(place: number): number | undefined {
+    const number = this.#at(place);
+    return Number.isNaN(number) ? undefined : number;
+  }
+
+  #total(places: ReadonlyMap<string, number>): number {
+    let sum = 0;
+    for (const place of places.values()) sum += this.#at(place);
+    return sum;
   }
 }
 
+function emptyNumbers(): Float64Array {
+  const numbers = new Float64Array(layout.length);
+  numbers[LAST_POLL_AT_MS] = Number.NaN;
+  numbers[LAST_SUCCESS_AT_MS] = Number.NaN;
+  numbers[CERTIFICATE_EXPIRES_AT_MS] = Number.NaN;
+  return numbers;
+}
+
+/** Reasons and kinds have names of their own, and only `ok` has none: so the outcome need not be said again. */
 function pollKey(outcome: PollOutcome["kind"], reason: string): string {
-  return `${outcome}/${reason}`;
+  return reason === "" ? outcome : reason;
 }
 
 /** A clock that was stepped can make a delay negative; a sum that shrinks would read as a counter's reset. */
 function elapsedSeconds(durationMs: number): number {
   return durationMs > 0 && Number.isFinite(durationMs) ? durationMs / 1000 : 0;
-}
-
-function add<Key>(counts: Map<Key, number>, key: Key, count: number): void {
-  counts.set(key, (counts.get(key) ?? 0) + count);
-}
-
-function total(counts: ReadonlyMap<unknown, number>): number {
-  let sum = 0;
-  for (const count of counts.values()) {
-    sum += count;
-  }
-  return sum;
 }

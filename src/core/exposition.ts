@@ -1,4 +1,4 @@
-/** Prometheus's text format 0.0.4, rendered synchronously: no number in it is older or newer than another. */
+/** Prometheus's text format 0.0.4, of one snapshot: no number in it is older or newer than another. */
 
 import { BUDGET_SERIES } from "./budget-series.ts";
 import {
@@ -13,17 +13,26 @@ import { labelText, type SeriesOf } from "./series.ts";
 import type { MetricsSnapshot } from "./snapshot.ts";
 import { UPSTREAM_SERIES } from "./upstream-series.ts";
 
+/** All of it at once; the snapshot must not change meanwhile. */
 export function renderExposition(snapshot: MetricsSnapshot): string {
+  return [...expositionPieces(snapshot)].join("");
+}
+
+/**
+ * Piece by piece, each a matter of less than a millisecond, so that whoever writes it can let polls come in between:
+ * for as long as that takes the snapshot must stay what it is.
+ */
+export function* expositionPieces(snapshot: MetricsSnapshot): Generator<string> {
   const upstreams = snapshot.upstreams.map((entry) =>
     owned(entry, labelText([["upstream", entry.upstream.name]])),
   );
   const budgets = snapshot.budgets.map((budget) => owned(budget, labelText([["budget", budget.name]])));
   const process = [{ owner: snapshot, alone: " ", before: "{" }];
-  return METRIC_NAMES.map((name) => {
-    if (isUpstreamMetric(name)) return family(name, upstreams, UPSTREAM_SERIES[name]);
-    if (isBudgetMetric(name)) return family(name, budgets, BUDGET_SERIES[name]);
-    return family(name, process, PROCESS_SERIES[name]);
-  }).join("");
+  for (const name of METRIC_NAMES) {
+    if (isUpstreamMetric(name)) yield* family(name, upstreams, UPSTREAM_SERIES[name]);
+    else if (isBudgetMetric(name)) yield* family(name, budgets, BUDGET_SERIES[name]);
+    else yield* family(name, process, PROCESS_SERIES[name]);
+  }
 }
 
 /** An owner with what stands between name and number: its own label alone, or before others. */
@@ -33,18 +42,42 @@ function owned<Owner>(owner: Owner, label: string): Owned<Owner> {
   return { owner, alone: `{${label}} `, before: `{${label},` };
 }
 
-function family<Owner>(name: MetricName, owners: readonly Owned<Owner>[], seriesOf: SeriesOf<Owner>): string {
+const PIECE_CHARACTERS = 32_768;
+
+function* family<Owner>(
+  name: MetricName,
+  owners: readonly Owned<Owner>[],
+  seriesOf: SeriesOf<Owner>,
+): Generator<string> {
   let samples = "";
-  for (const { owner, alone, before } of owners) {
-    for (const { suffix, labels, read } of seriesOf(owner)) {
-      const value = read(owner);
-      if (value !== undefined && !Number.isNaN(value)) {
-        samples +=
-          name + suffix + (labels === "" ? alone : before + labels + "} ") + formatNumber(value) + "\n";
-      }
+  let isNamed = false;
+  for (const one of owners) {
+    samples += samplesOf(name, one, seriesOf);
+    if (!isNamed && samples !== "") {
+      samples = preamble(name) + samples;
+      isNamed = true;
+    }
+    if (samples.length < PIECE_CHARACTERS) continue;
+    yield samples;
+    samples = "";
+  }
+  if (samples !== "") yield samples;
+}
+
+function samplesOf<Owner>(
+  name: MetricName,
+  { owner, alone, before }: Owned<Owner>,
+  seriesOf: SeriesOf<Owner>,
+): string {
+  let samples = "";
+  for (const { suffix, labels, read } of seriesOf(owner)) {
+    const value = read(owner);
+    if (value !== undefined && !Number.isNaN(value)) {
+      samples +=
+        name + suffix + (labels === "" ? alone : before + labels + "} ") + formatNumber(value) + "\n";
     }
   }
-  return samples === "" ? "" : preamble(name) + samples;
+  return samples;
 }
 
 /** A metric of which nothing is known is not named at all. */

@@ -6,14 +6,25 @@ export interface HistogramReading {
   atOrUnder(boundIndex: number): number;
 }
 
+/** How many numbers a histogram is made of: a bucket for each bound, that of +Inf, and the sum. */
+export function histogramLength(bounds: readonly number[]): number {
+  return bounds.length + 2;
+}
+
+/** A view upon numbers that belong to somebody else; nothing is kept here. */
 export class Histogram implements HistogramReading {
   readonly bounds: readonly number[];
-  readonly #atOrUnder: Float64Array;
-  #sum = 0;
+  readonly #numbers: Float64Array;
+  readonly #from: number;
 
-  constructor(bounds: readonly number[]) {
+  constructor(
+    bounds: readonly number[],
+    numbers: Float64Array = new Float64Array(histogramLength(bounds)),
+    from: number = 0,
+  ) {
     this.bounds = bounds;
-    this.#atOrUnder = new Float64Array(bounds.length + 1);
+    this.#numbers = numbers;
+    this.#from = from;
   }
 
   get count(): number {
@@ -21,18 +32,18 @@ export class Histogram implements HistogramReading {
   }
 
   get sum(): number {
-    return this.#sum;
+    return this.#numbers[this.#from + this.bounds.length + 1] ?? 0;
   }
 
   atOrUnder(boundIndex: number): number {
-    return this.#atOrUnder[boundIndex] ?? 0;
+    return boundIndex < 0 ? 0 : (this.#numbers[this.#from + boundIndex] ?? 0);
   }
 
   observe(value: number): void {
     const first = this.bounds.findIndex((bound) => value <= bound);
     for (let index = first === -1 ? this.bounds.length : first; index <= this.bounds.length; index += 1) {
-      this.#atOrUnder[index] = this.atOrUnder(index) + 1;
+      this.#numbers[this.#from + index] = this.atOrUnder(index) + 1;
     }
-    this.#sum += value;
+    this.#numbers[this.#from + this.bounds.length + 1] = this.sum + value;
   }
 }

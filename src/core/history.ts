@@ -2,6 +2,7 @@ import type { HealthChange } from "./health.ts";
 import { Incidents } from "./incidents.ts";
 import type { SkipCause } from "./outcome.ts";
 import type { Poll } from "./poll.ts";
+import { PollRing } from "./poll-ring.ts";
 import type { Recorder } from "./ports.ts";
 import { RollingCounts } from "./rolling-counts.ts";
 import { availabilityVote, HOUR_MS, MINUTE_MS } from "./rollup.ts";
@@ -27,7 +28,7 @@ const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, HOURS_KEPT * HOUR_MS] as const;
 
 /** What one upstream's page can tell: its last polls, its failures for longer, its troubles. Bounded. */
 export class History implements Recorder {
-  readonly #polls: PollStatus[];
+  readonly #polls: PollRing;
   readonly #failures: PollStatus[];
   readonly #incidents: Incidents;
   readonly #byMinute: RollingCounts;
@@ -36,7 +37,7 @@ export class History implements Recorder {
   #sinceMs: number;
 
   constructor(upstream: string, startedAtMs: number, restored?: RestoredUpstream) {
-    this.#polls = (restored?.polls ?? []).slice(-POLLS_KEPT);
+    this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
     this.#failures = (restored?.failures ?? []).slice(-FAILURES_KEPT);
     this.#incidents = new Incidents(upstream, restored?.incidents);
     this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
@@ -58,7 +59,7 @@ export class History implements Recorder {
   polled(poll: Poll): void {
     this.#skippedSincePoll.clear();
     const status = pollStatusOf(poll);
-    keep(this.#polls, status, POLLS_KEPT);
+    this.#polls.add(status);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
     this.#incidents.polled(poll.outcome);
     const vote = availabilityVote(status);
@@ -79,7 +80,7 @@ export class History implements Recorder {
 
   /** The newest last. */
   get lastPolls(): readonly PollStatus[] {
-    return this.#polls;
+    return this.#polls.all;
   }
 
   /** The newest last; they stay when successes of the same age are gone. */
@@ -101,9 +102,7 @@ export class History implements Recorder {
   }
 
   get latency(): LatencyQuantiles | undefined {
-    return latencyQuantiles(
-      this.#polls.filter((poll) => poll.outcome === "ok").map((poll) => poll.durationMs),
-    );
+    return latencyQuantiles(this.#polls.okDurationsMs);
   }
 
   availability(nowMs: number): readonly AvailabilityWindow[] {

@@ -6,6 +6,7 @@ import type { HealthState } from "./health.ts";
 
 export type UpstreamSnapshot = {
   readonly upstream: Upstream;
+  /** A copy: they go on while the text is written. */
   readonly accounts: UpstreamAccounts;
   readonly health: { readonly state: HealthState; readonly up: boolean | undefined };
   /** Wall clock. */

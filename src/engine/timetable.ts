@@ -1,4 +1,5 @@
 import type { Clock, Trigger, Triggers } from "../core/ports.ts";
+import { NextSlots } from "../core/next-slots.ts";
 import { nextSlotMs, slotsBetween, spreadWithinSecond, type Schedule } from "../core/schedule.ts";
 
 export type TimetableEntry = { readonly name: string; readonly schedule: Schedule };
@@ -15,6 +16,7 @@ type Anchor = { readonly wallMs: number; readonly monotonicMs: number };
 /** Everyone with the same expression: one trigger, spread within its second. */
 type Group = {
   readonly schedule: Schedule;
+  readonly next: NextSlots;
   readonly trigger: Trigger;
   readonly ended: AbortController;
   /** In the order of their offsets. */
@@ -74,9 +76,10 @@ export class Timetable {
 
   /** Wall clock; undefined for a name that has no slots. */
   nextSlotAtMs(name: string, schedule: Schedule): number | undefined {
-    const offsetMs = this.#groups.get(schedule.expression)?.offsetsMs.get(name);
-    if (offsetMs === undefined) return undefined;
-    return nextSlotMs(schedule, this.#clock.wallNow() - offsetMs) + offsetMs;
+    const group = this.#groups.get(schedule.expression);
+    const offsetMs = group?.offsetsMs.get(name);
+    if (group === undefined || offsetMs === undefined) return undefined;
+    return group.next.after(this.#clock.wallNow() - offsetMs) + offsetMs;
   }
 
   stop(): void {
@@ -92,6 +95,7 @@ export class Timetable {
     );
     const group: Group = {
       schedule,
+      next: new NextSlots(schedule),
       trigger,
       ended: new AbortController(),
       offsetsMs: new Map(),

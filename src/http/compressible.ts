@@ -10,7 +10,10 @@ const compress = promisify(gzip);
 const COMPRESSION = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 };
 
 /** The text, in gzip where that is welcome. Its other headers are set already. */
-export async function compressible(c: Context<DoorEnv>, text: string): Promise<Response> {
+export async function compressible(
+  c: Context<DoorEnv>,
+  text: string | Uint8Array<ArrayBuffer>,
+): Promise<Response> {
   if (!prefersGzip(c.req.header("accept-encoding"))) return c.body(text);
   c.header("Content-Encoding", "gzip");
   return c.body(new Uint8Array(await compress(text, COMPRESSION)));

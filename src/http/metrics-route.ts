@@ -5,10 +5,16 @@ import { whenOver } from "./exchange-end.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+/** As text, or as the bytes that it is sent as. */
+export type MetricsText = string | Uint8Array<ArrayBuffer>;
+
 export type MetricsRoute = (c: Context<DoorEnv>) => Promise<Response>;
 
 /** A scrape occupies its place until its last byte is handed over, so slow readers count too. */
-export function metricsRoute(metrics: () => string | Promise<string>, maxScrapes: number): MetricsRoute {
+export function metricsRoute(
+  metrics: () => MetricsText | Promise<MetricsText>,
+  maxScrapes: number,
+): MetricsRoute {
   let scrapes = 0;
   return async (c) => {
     c.header("Vary", "Accept-Encoding");

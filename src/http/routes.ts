@@ -4,7 +4,7 @@ import { incidentsAnswer, listAnswer, upstreamAnswer } from "../core/status-answ
 import type { StatusSnapshot } from "../core/status.ts";
 import type { DoorEnv, Guard } from "./door.ts";
 import { checkHost } from "./host-check.ts";
-import { metricsRoute } from "./metrics-route.ts";
+import { metricsRoute, type MetricsText } from "./metrics-route.ts";
 import { answerPage } from "./page-route.ts";
 import { refuseBodies } from "./request-body.ts";
 import { responseHeaders } from "./response-headers.ts";
@@ -19,7 +19,7 @@ export type ReloadResult =
 /** Asked anew at each request, so any of them may be a getter. */
 export type RoutesDeps = {
   status(): StatusSnapshot;
-  metrics(): string | Promise<string>;
+  metrics(): MetricsText | Promise<MetricsText>;
   reload(): Promise<ReloadResult>;
   /** The running config with its secrets already masked. */
   config(): unknown;

@@ -33,6 +33,10 @@ function runApart(program: string): { status: number | null; stdout: string } {
   return { status, stdout };
 }
 
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
 function accountsAreClosed(shown: Families): boolean {
   const ended =
     sumOfSamples(shown, "pacewatch_polls_total") + sumOfSamples(shown, "pacewatch_polls_skipped_total");
@@ -42,7 +46,7 @@ function accountsAreClosed(shown: Families): boolean {
 }
 
 test("our metrics come first, then those of the process, and all of it can be read", async () => {
-  const names = [...parseExposition(await createMetrics(fullMetricsSnapshot).render()).keys()];
+  const names = [...parseExposition(textOf(await createMetrics(fullMetricsSnapshot).render())).keys()];
   expect(names.slice(0, METRIC_NAMES.length)).toEqual(METRIC_NAMES);
   const rest = names.slice(METRIC_NAMES.length);
   expect(rest).toContain("process_resident_memory_bytes");
@@ -53,21 +57,21 @@ test("our metrics come first, then those of the process, and all of it can be re
 test("a scrape shows the moment at which it was asked for, whatever happens before it is answered", async () => {
   const accounts = new UpstreamAccounts();
   const metrics = createMetrics(() =>
-    sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts })] }),
+    sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts: accounts.copy() })] }),
   );
   accounts.slotWaiting();
   accounts.slotStarted();
   queueMicrotask(() => accounts.polled(samplePoll()));
   const scrape = metrics.render();
   accounts.slotSkipped("overlap", 1);
-  const shown = parseExposition(await scrape);
+  const shown = parseExposition(textOf(await scrape));
   expect(accounts.totalPolls).toBe(1);
   expect(sampleValue(shown, "pacewatch_slots_total")).toBe(1);
   expect(sampleValue(shown, "pacewatch_polls_in_flight")).toBe(1);
   expect(sumOfSamples(shown, "pacewatch_polls_total")).toBe(0);
   expect(sumOfSamples(shown, "pacewatch_poll_duration_seconds_count")).toBe(0);
   expect(accountsAreClosed(shown)).toBe(true);
-  expect(accountsAreClosed(parseExposition(await metrics.render()))).toBe(true);
+  expect(accountsAreClosed(parseExposition(textOf(await metrics.render())))).toBe(true);
 });
 
 test("a hundred of them in one process observe it once", () => {
@@ -88,7 +92,7 @@ test("observing the process does not keep it alive", () => {
 test.skipIf(promtool === undefined)(
   "promtool reads the whole, and finds fault with the library's names alone",
   async () => {
-    const input = await createMetrics(fullMetricsSnapshot).render();
+    const input = textOf(await createMetrics(fullMetricsSnapshot).render());
     const { status, stdout, stderr } = spawnSync(promtool ?? "", ["check", "metrics"], {
       input,
       encoding: "utf8",
