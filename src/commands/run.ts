@@ -1,4 +1,5 @@
 import { KnownKeys } from "../adapters/known-keys.ts";
+import { collectStartGarbage } from "../adapters/start-garbage.ts";
 import { startApp, type App, type AppOptions } from "../app.ts";
 import { proxyPasswords } from "../config/secrets.ts";
 import { stackOf } from "../core/error-text.ts";
@@ -46,6 +47,7 @@ export async function run(options: RunOptions): Promise<number> {
       return 1;
     }
     app = start.app;
+    collectStartGarbage();
     options.onStarted?.(app);
     const signal = await ending.asked;
     log.info({ signal }, "stopping: polls in flight may end");
