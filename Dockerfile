@@ -10,7 +10,10 @@ LABEL org.opencontainers.image.title="Pacewatch" \
       org.opencontainers.image.description="Watches third-party HTTP APIs from the caller's side, and is never the reason that they throttle you." \
       org.opencontainers.image.licenses="Apache-2.0"
 # The health address is a whole URL, so that another port or TLS needs this one variable and no new image.
+# A heap as large as the machine's memory suggests would be garbage for the most part (docs/performance.md).
 ENV NODE_ENV=production \
+    NODE_OPTIONS=--max-semi-space-size=4 \
+    MALLOC_ARENA_MAX=2 \
     PACEWATCH_HEALTH_URL=http://127.0.0.1:10429/-/healthy
 # Where a state file can live: a named volume keeps this owner. Nothing else is ever written.
 RUN mkdir /data && chown 1000:1000 /data

@@ -1,4 +1,4 @@
-import { X509Certificate } from "node:crypto";
+import { createHash, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type SecureContext, type TLSSocket, createSecureContext } from "node:tls";
 import type { Tls } from "../core/config.ts";
@@ -15,19 +15,20 @@ type Pem = {
   readonly key: string | undefined;
 };
 
-type Contexts = { readonly upstream: SecureContext; readonly proxy: SecureContext };
+type Contexts = { readonly pem: Pem; readonly upstream: SecureContext; readonly proxy: SecureContext };
+
+/** Upstreams that trust the same roots share them: a thousand copies would take 80 MB. */
+const inUse = new Map<string, WeakRef<Contexts>>();
 
 /** The trust and the identity of one probe: shared by all its connections, and renewed when their files change. */
 export class TlsMaterial {
   readonly #files: Tls;
-  #pem: Pem;
   #contexts: Contexts;
   #readAtMs: number;
   #reading = false;
 
   private constructor(files: Tls, pem: Pem, nowMs: number) {
     this.#files = files;
-    this.#pem = pem;
     this.#contexts = contextsOf(pem);
     this.#readAtMs = nowMs;
   }
@@ -60,9 +61,9 @@ export class TlsMaterial {
   async #reread(): Promise<void> {
     try {
       const pem = await readPem(this.#files);
-      const changed = pem.ca !== this.#pem.ca || pem.cert !== this.#pem.cert || pem.key !== this.#pem.key;
+      const before = this.#contexts.pem;
+      const changed = pem.ca !== before.ca || pem.cert !== before.cert || pem.key !== before.key;
       if (changed) this.#contexts = contextsOf(pem);
-      this.#pem = pem;
     } catch {
       return;
     } finally {
@@ -93,6 +94,16 @@ async function readPart(path: string | undefined, name: string): Promise<string 
 }
 
 function contextsOf(pem: Pem): Contexts {
+  const name = createHash("sha256").update(JSON.stringify(pem)).digest("base64");
+  const known = inUse.get(name)?.deref();
+  if (known !== undefined) return known;
+  const contexts = makeContexts(pem);
+  for (const [other, reference] of inUse) if (reference.deref() === undefined) inUse.delete(other);
+  inUse.set(name, new WeakRef(contexts));
+  return contexts;
+}
+
+function makeContexts(pem: Pem): Contexts {
   const roots = pem.ca === undefined ? {} : { ca: certificatesOf(pem.ca) };
   const identity = {
     ...(pem.cert === undefined ? {} : { cert: pem.cert }),
@@ -101,7 +112,7 @@ function contextsOf(pem: Pem): Contexts {
   try {
     const proxy = createSecureContext(roots);
     const alone = pem.cert === undefined && pem.key === undefined;
-    return { proxy, upstream: alone ? proxy : createSecureContext({ ...roots, ...identity }) };
+    return { pem, proxy, upstream: alone ? proxy : createSecureContext({ ...roots, ...identity }) };
   } catch (error) {
     throw new Error(
       `cannot use TLS: "tls.cert_file" and "tls.key_file" must be a PEM certificate and its own key without a ` +
