@@ -7,6 +7,7 @@ import type { BudgetSnapshot, MetricsSnapshot } from "./core/snapshot.ts";
 import {
   urlWithoutQuery,
   type BudgetStatus,
+  type PollStatus,
   type StatusSnapshot,
   type UpstreamStatus,
 } from "./core/status.ts";
@@ -81,6 +82,7 @@ export function statusView(sights: Sights): StatusSnapshot {
 function upstreamView(upstream: Upstream, watch: Watch, sights: Sights, nowMs: number): UpstreamStatus {
   const { accounts, history } = watch;
   const { health, pausedUntilMs, nextSlotAtMs } = sights.conditionOf(upstream);
+  let lastPolls: readonly PollStatus[] | undefined;
   return {
     name: upstream.name,
     url: urlWithoutQuery(upstream.url),
@@ -104,9 +106,16 @@ function upstreamView(upstream: Upstream, watch: Watch, sights: Sights, nowMs: n
       ({ count }) => count > 0,
     ),
     skippedSincePoll: history.skippedSincePoll,
-    latency: history.latency,
-    availability: history.availability(nowMs),
-    lastPolls: history.lastPolls,
+    get latency() {
+      return history.latency;
+    },
+    get availability() {
+      return history.availability(nowMs);
+    },
+    // Put together only where somebody looks, and then once: it is most of what there is to tell.
+    get lastPolls() {
+      return (lastPolls ??= history.lastPolls);
+    },
     lastFailures: history.lastFailures,
   };
 }

@@ -65,19 +65,30 @@ export class PollRing {
     const words = this.#words[place];
     const id = this.#ids[place];
     if (words === undefined || id === undefined) throw new Error("cannot tell a poll that was never added");
-    const phasesMs: Partial<Record<Phase, number>> = {};
-    PHASES.forEach((phase, index) => {
-      const durationMs = this.#known(from + PHASES_FROM + index);
-      if (durationMs !== undefined) phasesMs[phase] = durationMs;
-    });
-    return {
-      ...words,
+    const { origin, outcome, reason, degraded, detail, excerpt, headers } = words;
+    const poll: PollStatus = {
       id,
+      origin,
       atMs: this.#numbers[from + AT_MS] ?? 0,
+      outcome,
+      reason,
+      degraded,
       durationMs: this.#numbers[from + DURATION_MS] ?? 0,
-      phasesMs,
+      phasesMs: this.#phasesMsAt(from + PHASES_FROM),
       status: this.#known(from + STATUS),
+      detail,
+      excerpt,
     };
+    return headers === undefined ? poll : { ...poll, headers };
+  }
+
+  #phasesMsAt(from: number): PollStatus["phasesMs"] {
+    const phasesMs: Partial<Record<Phase, number>> = {};
+    for (const [index, phase] of PHASES.entries()) {
+      const durationMs = this.#known(from + index);
+      if (durationMs !== undefined) phasesMs[phase] = durationMs;
+    }
+    return phasesMs;
   }
 
   #known(place: number): number | undefined {

@@ -11,6 +11,9 @@ import { notices } from "./status-page-notices.ts";
 import { upstreamCard } from "./status-page-upstream.ts";
 import { dateTime } from "./wording.ts";
 
+/** Drawn in full; beyond that a page would be megabytes, and nobody would read it. The sickest come first. */
+const UPSTREAMS_DRAWN = 100;
+
 /** Older ones are in the JSON, and on the pages of the upstreams. */
 const INCIDENTS_SHOWN = 20;
 
@@ -66,9 +69,16 @@ function upstreamList(
       ${isFirst ? stripLegend() : ""}
     </div>
     <ul class="upstreams">
-      ${upstreams.map((upstream) => upstreamCard(upstream, snapshot))}
+      ${upstreams.slice(0, UPSTREAMS_DRAWN).map((upstream) => upstreamCard(upstream, snapshot))}
     </ul>
+    ${moreUpstreams(upstreams.slice(UPSTREAMS_DRAWN))}
   </section>`;
+}
+
+function moreUpstreams(upstreams: readonly UpstreamStatus[]): Markup | string {
+  if (upstreams.length === 0) return "";
+  const links = upstreams.map(({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
+  return html`<p class="of">${upstreams.length} more: ${links}</p>`;
 }
 
 function incidents({ incidents, nowMs, startedAtMs }: StatusSnapshot): Markup {

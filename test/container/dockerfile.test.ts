@@ -86,10 +86,15 @@ describe("the Dockerfile", () => {
   test("builds and runs on the Node.js that the project asks for", () => {
     const { engines } = JSON.parse(readFileSync("package.json", "utf8")) as { engines: { node: string } };
     const major = /\d+/u.exec(engines.node)?.[0];
-    expect(all("FROM").map((from) => from.split(" ")[0])).toEqual([
-      `node:${major}-slim`,
-      `node:${major}-slim`,
-    ]);
+    const stages = new Set(all("FROM").map((from) => from.split(" AS ")[1]));
+    const bases = all("FROM").map((from) => from.split(" ")[0]);
+    expect(bases.filter((base) => !stages.has(base))).toEqual([`node:${major}-slim`, `node:${major}-slim`]);
+  });
+
+  test("warms what it compiles with the heap that it will run with, else the cache would not be valid", () => {
+    const flags = dockerfile.match(/NODE_OPTIONS=\S+/gu) ?? [];
+    expect(flags).toHaveLength(2);
+    expect(new Set(flags).size).toBe(1);
   });
 
   test("copies only what .dockerignore lets through, and all of that exists", () => {

@@ -237,6 +237,18 @@ describe("the status page", () => {
     expect(text).toContain("5 older ones: as JSON");
   });
 
+  test("draws the sickest hundred of a thousand upstreams, and leads to all of them", async () => {
+    const well = Array.from({ length: 999 }, (_, index) => anUpstream({ name: `well-${index}` }));
+    const down = anUpstream({ name: "down", health: { state: "down", sinceMs: 0, up: false } });
+    const page = await pageOf(aSnapshot({ upstreams: [...well, down] }));
+    expect(page.match(/<li class="upstream /g)).toHaveLength(101);
+    expect(page).toContain('<li class="upstream down">');
+    expect(new Set([...page.matchAll(/<a href="upstreams\/([^"]*)"/g)].map(([, name]) => name)).size).toBe(
+      1_000,
+    );
+    expect(textOf(page)).toContain("899 more:");
+  });
+
   test("works under any path of a proxy, as its links are relative", async () => {
     const page = await pageOf(aSnapshot());
     const links = [...page.matchAll(/<a href="([^"]*)"/g)].map(([, link]) => link);
