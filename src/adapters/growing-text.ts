@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** What is written for longer than this in one go lets others have the loop. */
-const TURN_AT_MOST_MS = 1;
+/** What is written for longer than this in one go lets others have the loop; where they take long, it may, too. */
+const SHORTEST_TURN_MS = 1;
+const LONGEST_TURN_MS = 10;
 const FIRST_BYTES = 65_536;
 const UTF8 = new TextEncoder();
 
@@ -18,12 +19,15 @@ export class GrowingText {
   }
 
   async writeAll(pieces: Iterable<string>): Promise<void> {
+    let turnMs = SHORTEST_TURN_MS;
     let sinceMs = performance.now();
     for (const piece of pieces) {
       this.write(piece);
-      if (performance.now() - sinceMs < TURN_AT_MOST_MS) continue;
+      const untilMs = performance.now();
+      if (untilMs - sinceMs < turnMs) continue;
       await nextTurn();
       sinceMs = performance.now();
+      turnMs = Math.min(LONGEST_TURN_MS, Math.max(SHORTEST_TURN_MS, sinceMs - untilMs));
     }
   }
 
