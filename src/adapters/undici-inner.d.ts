@@ -1,4 +1,4 @@
-/** Parts of undici without the rest of it, which would cost 12 MB and a tenth of a second (docs/decisions/0006). */
+/** Parts of undici without the rest of it, which would cost 12 MB and a tenth of a second (docs/performance.md). */
 
 declare module "undici/lib/dispatcher/client.js" {
   import { Client } from "undici";
