@@ -44,6 +44,11 @@ export class Program implements AsyncDisposable {
     return this.#output;
   }
 
+  /** 0 where it could not be started. */
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   get hasEnded(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined;
   }

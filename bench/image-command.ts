@@ -1,0 +1,37 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const IMAGE_ROOT = "/app";
+
+export type Command = {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/** How the container image starts Pacewatch, moved to this folder: what is measured is what is shipped. */
+export async function imageCommand(): Promise<Command> {
+  const dockerfile = await readFile(`${ROOT}Dockerfile`, "utf8");
+  const { args, env } = commandIn(dockerfile);
+  const here = (text: string): string => text.replaceAll(`${IMAGE_ROOT}/`, ROOT);
+  return {
+    program: process.execPath,
+    args: args.map((arg) => (arg.startsWith("bin/") ? `${ROOT}${arg}` : here(arg))),
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, here(value)])),
+  };
+}
+
+/** ENTRYPOINT without its `node`, and ENV, of the last stage. */
+export function commandIn(dockerfile: string): Pick<Command, "args" | "env"> {
+  const stage = dockerfile.slice(dockerfile.lastIndexOf("\nFROM ") + 1).replaceAll(/\\\n\s*/g, "");
+  const entry: unknown = JSON.parse(/^ENTRYPOINT (\[.*\])$/m.exec(stage)?.[1] ?? "[]");
+  const [program, ...args] = Array.isArray(entry) ? entry.map(String) : [];
+  if (program !== "node") {
+    throw new Error(`cannot read the Dockerfile: its ENTRYPOINT must start "node", received ${program}`);
+  }
+  const assigned = stage.matchAll(/^ENV (.*)$/gm).flatMap(([, line = ""]) => line.matchAll(ASSIGNMENT));
+  return { args, env: Object.fromEntries(assigned.map(([, name, quoted, bare]) => [name, quoted ?? bare])) };
+}
+
+const ASSIGNMENT = /([A-Za-z_]\w*)=(?:"([^"]*)"|(\S*))/g;

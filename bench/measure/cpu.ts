@@ -1,0 +1,82 @@
+import { ratioOf, type Figure } from "../figure.ts";
+import type { Fleet } from "../pacewatch-config.ts";
+import type { Stage } from "../stage.ts";
+import { blackboxSpends, pacewatchSpends, usPerPoll, type Spent } from "./window.ts";
+
+const PER_SECOND = 1_000;
+/** More than one core can carry, of either. */
+const TOO_MANY = 6_000;
+const AT_ONCE = 128;
+
+type Way = "http-fresh" | "https-fresh" | "https-reused";
+type Round = Readonly<Record<Way, number>> & { readonly http: number; readonly https: number };
+
+const WAYS: Readonly<Record<Way, string>> = {
+  "http-fresh": "HTTP, fresh",
+  "https-fresh": "HTTPS, fresh",
+  "https-reused": "HTTPS, reused",
+};
+
+/** CPU per poll to the exporter's per probe, all of them in alternation. */
+export async function measureCpu(stage: Stage): Promise<readonly Figure[]> {
+  const { cpuRounds, saturationRounds } = stage.depth;
+  return [
+    ...(await measure(stage, "cpu", `at ${PER_SECOND} a second`, cpuRounds, PER_SECOND)),
+    ...(await measure(stage, "cpu-saturated", "at saturation", saturationRounds, TOO_MANY)),
+  ];
+}
+
+async function measure(
+  stage: Stage,
+  prefix: string,
+  when: string,
+  rounds: number,
+  perSecond: number,
+): Promise<readonly Figure[]> {
+  if (rounds === 0) return [];
+  const measured: Round[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    measured.push(await oneRound(stage, perSecond, `${when}, round ${round} of ${rounds}`));
+  }
+  return Object.entries(WAYS).map(([way, says]) =>
+    ratioOf(`${prefix}-${way}`, `CPU per poll ${when}, ${says}`, "µs", {
+      ours: measured.map((round) => round[way as Way]),
+      theirs: measured.map((round) => (way === "http-fresh" ? round.http : round.https)),
+    }),
+  );
+}
+
+async function oneRound(stage: Stage, perSecond: number, when: string): Promise<Round> {
+  const { nginx, caFile } = stage;
+  const ours = async (baseUrl: string, connection: Fleet["connection"]): Promise<number> => {
+    const schedule = { every: "1s" };
+    const fleet = { upstreams: perSecond, schedule, baseUrl: () => baseUrl, connection, caFile };
+    const what = `Pacewatch, ${baseUrl.split(":")[0]}, ${connection}`;
+    stage.progress(`CPU ${when}: ${what}`);
+    return costOf(await pacewatchSpends(fleet, stage), what, perSecond, stage.note);
+  };
+  const theirs = async (target: string): Promise<number> => {
+    const what = `blackbox_exporter, ${target.split(":")[0]}`;
+    stage.progress(`CPU ${when}: ${what}`);
+    const manner = perSecond === TOO_MANY ? { atOnce: AT_ONCE } : { perSecond };
+    return costOf(await blackboxSpends(stage, target, manner), what, perSecond, stage.note);
+  };
+  return {
+    "http-fresh": await ours(nginx.httpUrl, "fresh"),
+    http: await theirs(nginx.httpUrl),
+    "https-fresh": await ours(nginx.httpsUrl, "fresh"),
+    https: await theirs(nginx.httpsUrl),
+    "https-reused": await ours(nginx.httpsUrl, "reuse"),
+  };
+}
+
+/** A figure of another rate than the one that it names, or of polls that failed, is kept, and said to be so. */
+function costOf(spent: Spent, what: string, perSecond: number, note: Stage["note"]): number {
+  const { polls, notOk, elapsedMs } = spent;
+  const rate = (polls / elapsedMs) * 1_000;
+  if (perSecond === PER_SECOND && rate < perSecond * 0.95) {
+    note(`${what}: beside its other work this machine carried ${rate.toFixed(0)} of ${perSecond} a second`);
+  }
+  if (notOk > polls * 0.01) note(`${what}: ${notOk} of ${polls} polls were not ok`);
+  return usPerPoll(spent);
+}

@@ -1,0 +1,28 @@
+import type { Probed } from "../load.ts";
+import type { Served } from "../clock-upstream.ts";
+
+/** A poll as Pacewatch's API tells it. */
+export type ToldPoll = { readonly upstream: number; readonly atMs: number; readonly durationMs: number };
+
+/** By how much the measured latencies are above what the upstream's own clock says, in milliseconds. */
+export function errorsOfProbes(probed: readonly Probed[], served: readonly Served[]): readonly number[] {
+  const byNumber = new Map(served.map((each) => [Number(/\?n=(\d+)/.exec(each.path)?.[1]), each]));
+  return probed.flatMap(({ number, durationMs }) => {
+    const clock = byNumber.get(number);
+    return clock === undefined ? [] : [durationMs - clock.durationMs];
+  });
+}
+
+/** An upstream's requests are far apart, so the nearest in time is the one. */
+export function errorsOfPolls(
+  polls: readonly ToldPoll[],
+  served: readonly Served[],
+  nearMs: number,
+): readonly number[] {
+  const byUpstream = Map.groupBy(served, ({ path }) => Number(/^\/u(\d+)\//.exec(path)?.[1]));
+  return polls.flatMap(({ upstream, atMs, durationMs }) => {
+    const distance = (each: Served): number => Math.abs(each.atMs - atMs);
+    const [clock] = (byUpstream.get(upstream) ?? []).toSorted((a, b) => distance(a) - distance(b));
+    return clock === undefined || distance(clock) > nearMs ? [] : [durationMs - clock.durationMs];
+  });
+}

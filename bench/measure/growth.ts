@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Stage } from "../stage.ts";
+import { Pacewatch } from "../pacewatch.ts";
+import { rssBytes } from "../process-usage.ts";
+import { quantile } from "../statistics.ts";
+import { usPerPoll, windowOf } from "./window.ts";
+
+/** One point of the plots. */
+export type GrowthPoint = {
+  readonly upstreams: number;
+  readonly everyS: number;
+  readonly askedPerSecond: number;
+  readonly carriedPerSecond: number;
+  readonly usPerPoll: number;
+  readonly cores: number;
+  readonly rssMb: number;
+  readonly scrapeMs: number;
+};
+
+const UPSTREAMS = [100, 500, 1_000, 2_500, 5_000];
+const EVERY_S = [10, 5, 2, 1];
+const MOST_PER_SECOND = 5_000;
+const WINDOW_S = 5;
+
+/** How cost grows with upstreams and with rate. */
+export async function measureGrowth(stage: Stage): Promise<readonly GrowthPoint[]> {
+  if (!stage.depth.withScale) return [];
+  const points: GrowthPoint[] = [];
+  for (const upstreams of UPSTREAMS) {
+    for (const everyS of EVERY_S) {
+      if (upstreams / everyS > MOST_PER_SECOND) continue;
+      stage.progress(`growth: ${upstreams} upstreams every ${everyS}s`);
+      points.push(await pointOf(stage, upstreams, everyS));
+    }
+  }
+  return points;
+}
+
+async function pointOf({ nginx, depth }: Stage, upstreams: number, everyS: number): Promise<GrowthPoint> {
+  await using pacewatch = await Pacewatch.start({
+    upstreams,
+    schedule: { every: `${everyS}s` },
+    baseUrl: () => nginx.httpUrl,
+    connection: "fresh",
+  });
+  // The first look at everyone comes at once, whatever the rate.
+  await sleep(depth.warmUpS * 1_000 + upstreams / 2);
+  const spent = await windowOf(pacewatch, WINDOW_S);
+  const rssMb = (await rssBytes(pacewatch.pid)) / 1e6;
+  const scrapes = [await pacewatch.scrape(), await pacewatch.scrape(), await pacewatch.scrape()];
+  return {
+    upstreams,
+    everyS,
+    askedPerSecond: upstreams / everyS,
+    carriedPerSecond: (spent.polls / spent.elapsedMs) * 1_000,
+    usPerPoll: usPerPoll(spent),
+    cores: spent.cpuMs / spent.elapsedMs,
+    rssMb,
+    scrapeMs: quantile(
+      scrapes.map(({ ms }) => ms),
+      0.5,
+    ),
+  };
+}

@@ -1,0 +1,15 @@
+import { fileURLToPath } from "node:url";
+import type { Nginx } from "../nginx.ts";
+import { Pacewatch } from "../pacewatch.ts";
+
+const CONFIG = fileURLToPath(new URL("../../config/pacewatch.yaml", import.meta.url));
+
+/** With the config that ships: two upstreams. */
+export function startShipped({ httpUrl }: Nginx): Promise<Pacewatch> {
+  return Pacewatch.startWith(CONFIG, {
+    EMAIL_API_BASE_URL: httpUrl,
+    EMAIL_API_KEY: "test-key-email",
+    AI_ROUTER_BASE_URL: httpUrl,
+    AI_ROUTER_API_KEY: "test-key-ai-router",
+  });
+}

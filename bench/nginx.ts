@@ -1,0 +1,31 @@
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../tools/stack/free-port.ts";
+import { Program } from "../tools/stack/program.ts";
+import type { Identity } from "../test/support/certificates.ts";
+import { nginxConfig } from "./nginx-config.ts";
+
+export type Nginx = AsyncDisposable & { readonly httpUrl: string; readonly httpsUrl: string };
+
+/** The upstream whose cost is no part of any figure: it answers after a known delay, and counts nothing. */
+export async function startNginx(path: string, { certFile, keyFile }: Identity): Promise<Nginx> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "pacewatch-bench-nginx-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  // Where root starts it, its workers are nobody, and must reach the sockets in there.
+  await chmod(folder, 0o755);
+  const httpPort = await freePort();
+  const httpsPort = await freePort();
+  const file = join(folder, "nginx.conf");
+  await writeFile(file, nginxConfig({ folder, httpPort, httpsPort, certFile, keyFile }));
+  const program = stack.use(new Program(path, { args: ["-e", "stderr", "-p", folder, "-c", file] }));
+  const httpUrl = `http://127.0.0.1:${httpPort}`;
+  await program.ready(httpUrl);
+  const owned = stack.move();
+  return {
+    httpUrl,
+    httpsUrl: `https://127.0.0.1:${httpsPort}`,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Program } from "../tools/stack/program.ts";
+import { ask } from "../test/support/http-ask.ts";
+import { imageCommand } from "./image-command.ts";
+import { keysOf, pacewatchConfig, type Fleet } from "./pacewatch-config.ts";
+
+export type Scrape = { readonly ms: number; readonly text: string };
+type Environment = Readonly<Record<string, string>>;
+
+/** Pacewatch as the image runs it, on a free port of its own choice. */
+export class Pacewatch implements AsyncDisposable {
+  readonly #program: Program;
+  readonly #folder: string | undefined;
+  readonly #listening = Promise.withResolvers<string>();
+  #output = "";
+  #url = "";
+
+  private constructor(program: (onOutput: (text: string) => void) => Program, folder?: string) {
+    this.#program = program((text) => this.#hear(text));
+    this.#folder = folder;
+  }
+
+  static async start(fleet: Fleet): Promise<Pacewatch> {
+    const folder = await mkdtemp(join(tmpdir(), "pacewatch-bench-"));
+    const config = join(folder, "pacewatch.yaml");
+    await writeFile(config, pacewatchConfig(fleet));
+    return Pacewatch.startWith(config, keysOf(fleet.upstreams), folder);
+  }
+
+  /** With a config that is there already. A folder is removed at the end. */
+  static async startWith(config: string, environment: Environment, folder?: string): Promise<Pacewatch> {
+    const command = await imageCommand();
+    // None of this machine's variables: only what the image sets, and the keys.
+    const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
+    const options = {
+      args: [...command.args, "run", "--config", config, "--listen", "127.0.0.1:0"],
+      env: { ...none, ...command.env, ...environment },
+    };
+    const program = (onOutput: (text: string) => void): Program =>
+      new Program(command.program, { ...options, onOutput });
+    const pacewatch = new Pacewatch(program, folder);
+    try {
+      await pacewatch.#listens();
+    } catch (error) {
+      await pacewatch[Symbol.asyncDispose]();
+      throw error;
+    }
+    return pacewatch;
+  }
+
+  get pid(): number {
+    return this.#program.pid;
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  async scrape(): Promise<Scrape> {
+    const startedMs = performance.now();
+    const { body: text } = await ask(`${this.#url}/metrics`);
+    return { ms: performance.now() - startedMs, text };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Polls that are in flight matter to nobody here.
+    this.#program.signal("SIGKILL");
+    await this.#program[Symbol.asyncDispose]();
+    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #listens(): Promise<void> {
+    const failed = this.#program.ended.then(() => {
+      throw new Error(`cannot start Pacewatch. It said: ${this.#program.output.slice(0, 2_000)}`);
+    });
+    this.#url = await Promise.race([this.#listening.promise, failed]);
+    failed.catch(() => undefined);
+  }
+
+  #hear(text: string): void {
+    if (this.#url !== "") return;
+    this.#output += text;
+    const url = /"url":"([^"]+)".*"msg":"listening"/.exec(this.#output)?.[1];
+    if (url !== undefined) this.#listening.resolve(url);
+  }
+}
