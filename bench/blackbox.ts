@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../tools/stack/free-port.ts";
 import { Program } from "../tools/stack/program.ts";
+import { endWithUs } from "./end-with-us.ts";
 
 /** A blackbox_exporter that asks as Pacewatch asks: the same headers, the same status; it has no JSON check to ask for. */
 export class Blackbox implements AsyncDisposable {
@@ -21,9 +22,8 @@ export class Blackbox implements AsyncDisposable {
     const config = join(folder, "blackbox.yml");
     await writeFile(config, JSON.stringify({ modules: { bench: moduleOf(caFile) } }));
     const address = `127.0.0.1:${await freePort()}`;
-    const program = new Program(path, {
-      args: [`--config.file=${config}`, `--web.listen-address=${address}`],
-    });
+    const args = [`--config.file=${config}`, `--web.listen-address=${address}`];
+    const program = endWithUs(new Program(path, { args }));
     const blackbox = new Blackbox(program, folder, `http://${address}`);
     try {
       await program.ready(`${blackbox.url}/-/healthy`);

@@ -6,41 +6,46 @@ export type Depth = {
   readonly windowS: number;
   readonly saturationRounds: number;
   readonly errorRounds: number;
+  /** Each round's window is cut into so many, each of which is a value of its own. */
+  readonly errorParts: number;
   readonly errorWindowS: number;
-  readonly bursts: number;
   readonly startUps: number;
+  readonly memoryRounds: number;
   /** By number of upstreams. */
   readonly sizes: readonly number[];
   readonly settleS: number;
   readonly withScale: boolean;
 };
 
+/** What the goals need, in less than 90 s. */
 export const QUICK: Depth = {
   name: "quick",
   cpuRounds: 2,
-  warmUpS: 2,
-  windowS: 3,
+  warmUpS: 1.5,
+  windowS: 2.5,
   saturationRounds: 0,
-  errorRounds: 2,
-  errorWindowS: 2,
-  bursts: 1,
-  startUps: 5,
+  errorRounds: 1,
+  errorParts: 2,
+  errorWindowS: 3,
+  startUps: 3,
+  memoryRounds: 1,
   sizes: [2, 1_000],
-  settleS: 7,
+  settleS: 5,
   withScale: false,
 };
 
 export const FULL: Depth = {
   name: "full",
-  cpuRounds: 5,
-  warmUpS: 4,
-  windowS: 6,
-  saturationRounds: 3,
-  errorRounds: 5,
+  cpuRounds: 4,
+  warmUpS: 3,
+  windowS: 5,
+  saturationRounds: 2,
+  errorRounds: 4,
+  errorParts: 1,
   errorWindowS: 6,
-  bursts: 2,
-  startUps: 15,
+  startUps: 11,
+  memoryRounds: 2,
   sizes: [2, 1_000, 5_000],
-  settleS: 45,
+  settleS: 30,
   withScale: true,
 };

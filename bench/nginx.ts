@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../tools/stack/free-port.ts";
 import { Program } from "../tools/stack/program.ts";
+import { endWithUs } from "./end-with-us.ts";
 import type { Identity } from "../test/support/certificates.ts";
 import { nginxConfig } from "./nginx-config.ts";
 
@@ -19,7 +20,8 @@ export async function startNginx(path: string, { certFile, keyFile }: Identity):
   const httpsPort = await freePort();
   const file = join(folder, "nginx.conf");
   await writeFile(file, nginxConfig({ folder, httpPort, httpsPort, certFile, keyFile }));
-  const program = stack.use(new Program(path, { args: ["-e", "stderr", "-p", folder, "-c", file] }));
+  const args = ["-e", "stderr", "-p", folder, "-c", file];
+  const program = stack.use(endWithUs(new Program(path, { args })));
   const httpUrl = `http://127.0.0.1:${httpPort}`;
   await program.ready(httpUrl);
   const owned = stack.move();

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Program } from "../tools/stack/program.ts";
+import { endWithUs } from "./end-with-us.ts";
 import { ask } from "../test/support/http-ask.ts";
 import { imageCommand } from "./image-command.ts";
 import { keysOf, pacewatchConfig, type Fleet } from "./pacewatch-config.ts";
@@ -39,7 +40,7 @@ export class Pacewatch implements AsyncDisposable {
       env: { ...none, ...command.env, ...environment },
     };
     const program = (onOutput: (text: string) => void): Program =>
-      new Program(command.program, { ...options, onOutput });
+      endWithUs(new Program(command.program, { ...options, onOutput }));
     const pacewatch = new Pacewatch(program, folder);
     try {
       await pacewatch.#listens();

@@ -49,7 +49,7 @@ export async function keepResult(result: Result): Promise<string> {
 export async function newestResult(): Promise<{ readonly name: string; readonly result: Result }> {
   const names = await readdir(FOLDER).catch(() => []);
   const name = names
-    .filter((each) => /cores\.json$/.test(each))
+    .filter((each) => each.endsWith("cores.json"))
     .toSorted()
     .at(-1);
   if (name === undefined) throw new Error("cannot write the table: bench/results has no full run");

@@ -6,16 +6,24 @@ import { nameOf, type Fleet } from "../pacewatch-config.ts";
 import type { LoadQuestion } from "../load.ts";
 import type { Stage } from "../stage.ts";
 import { quantile } from "../statistics.ts";
-import { errorsOfPolls, errorsOfProbes, type ToldPoll } from "./errors.ts";
+import { errorsOfPolls, errorsOfProbes, partsOf, type ToldPoll } from "./errors.ts";
 
 const PER_SECOND = 200;
 const BURST_GAP_S = 2;
+/** At least as many as a round has parts. */
+const BURSTS = 2;
+/** One upstream's polls are further apart than this, twice. */
+const NEAR_MS = 400;
+const WARM_UP_S = 1.5;
 /** Of the upstreams of a large fleet, as many are asked what they measured: asking costs time. */
 const MOST_ASKED = 250;
 
-type Error = { readonly p50: number; readonly p99: number };
+/** In milliseconds, one part of the round after the other. */
+type Errors = readonly (readonly number[])[];
 type Kind = "idle" | "scraped" | "burst";
-type Round = Readonly<Record<Kind | "theirIdle" | "theirBurst", Error>>;
+type Round = Readonly<Record<Kind | "theirIdle" | "theirBurst", Errors>>;
+
+const QUANTILES = { p50: 0.5, p99: 0.99 } as const;
 
 const KINDS: Readonly<Record<Kind, string>> = {
   idle: `${PER_SECOND} a second`,
@@ -33,49 +41,52 @@ export async function measureLatency(stage: Stage): Promise<readonly Figure[]> {
     rounds.push(await oneRound(stage, told));
   }
   return Object.entries(KINDS).flatMap(([kind, says]) =>
-    (["p50", "p99"] as const).map((part) =>
-      ratioOf(`error-${kind}-${part}`, `latency error ${part}, ${says}`, "ms", {
-        ours: rounds.map((round) => round[kind as Kind][part]),
-        theirs: rounds.map((round) => round[kind === "burst" ? "theirBurst" : "theirIdle"][part]),
-      }),
-    ),
+    Object.entries(QUANTILES).map(([name, part]) => {
+      const of = (whose: keyof Round): readonly number[] =>
+        rounds.flatMap((round) => round[whose].map((errorsMs) => quantile(errorsMs, part)));
+      return ratioOf(`error-${kind}-${name}`, `latency error ${name}, ${says}`, "ms", {
+        ours: of(kind as Kind),
+        theirs: of(kind === "burst" ? "theirBurst" : "theirIdle"),
+      });
+    }),
   );
 }
 
 async function oneRound(stage: Stage, told: (what: string) => void): Promise<Round> {
-  const { errorWindowS, bursts } = stage.depth;
+  const { errorWindowS } = stage.depth;
   told("Pacewatch");
-  const idle = await pacewatchErs(stage, PER_SECOND, { every: "1s" }, errorWindowS);
+  const idle = await pacewatchErrors(stage, PER_SECOND, { every: "1s" }, errorWindowS);
   told("blackbox_exporter");
-  const theirIdle = await blackboxErs(stage, {
+  const theirIdle = await blackboxErrors(stage, {
     kind: "rate",
     perSecond: PER_SECOND,
     seconds: errorWindowS,
   });
   told("Pacewatch, scraped in a loop");
-  const scraped = await pacewatchErs(stage, 1_000, { every: "5s" }, Math.max(5, errorWindowS), true);
+  const scraped = await pacewatchErrors(stage, 1_000, { every: "5s" }, errorWindowS, true);
   told("Pacewatch, one schedule");
   const cron = { cron: `*/${BURST_GAP_S} * * * * *` };
-  const burst = await pacewatchErs(stage, PER_SECOND, cron, BURST_GAP_S * bursts);
+  const burst = await pacewatchErrors(stage, PER_SECOND, cron, BURST_GAP_S * BURSTS);
   told("blackbox_exporter, at once");
-  const theirBurst = await blackboxErs(stage, { kind: "burst", count: PER_SECOND });
+  const atOnce = { kind: "burst", count: PER_SECOND } as const;
+  const theirBurst = await blackboxErrors(stage, atOnce, BURSTS);
   return { idle, theirIdle, scraped, burst, theirBurst };
 }
 
-async function pacewatchErs(
+async function pacewatchErrors(
   { depth, clockUpstream }: Stage,
   upstreams: number,
   schedule: Fleet["schedule"],
   seconds: number,
   isScraped = false,
-): Promise<Error> {
+): Promise<Errors> {
   const baseUrl = (number: number): string => `${clockUpstream.url}/u${number}`;
   await using pacewatch = await Pacewatch.start({ upstreams, schedule, baseUrl, connection: "fresh" });
-  await sleep(depth.warmUpS * 1_000);
+  await sleep(WARM_UP_S * 1_000);
   const startMs = performance.timeOrigin + performance.now();
   const endMs = startMs + seconds * 1_000;
   const now = (): number => performance.timeOrigin + performance.now();
-  while (isScraped && now() < endMs) await pacewatch.scrape();
+  if (isScraped) while (now() < endMs) await pacewatch.scrape();
   await sleep(Math.max(0, endMs - now()));
   // Those that the end found in flight are over after this.
   await sleep(200);
@@ -85,8 +96,10 @@ async function pacewatchErs(
   for (let upstream = 0; upstream < upstreams; upstream += step) {
     polls.push(...(await pollsOf(pacewatch, upstream)));
   }
-  const inWindow = polls.filter(({ atMs }) => atMs >= startMs && atMs < endMs);
-  return errorOf(errorsOfPolls(inWindow, served, 400), inWindow.length);
+  const inWindow = polls
+    .filter(({ atMs }) => atMs >= startMs && atMs < endMs)
+    .toSorted((a, b) => a.atMs - b.atMs);
+  return known(errorsOfPolls(inWindow, served, NEAR_MS), inWindow.length, depth.errorParts);
 }
 
 async function pollsOf(pacewatch: Pacewatch, upstream: number): Promise<readonly ToldPoll[]> {
@@ -95,21 +108,27 @@ async function pollsOf(pacewatch: Pacewatch, upstream: number): Promise<readonly
   return told.upstream.lastPolls.map(({ atMs, durationMs }) => ({ upstream, atMs, durationMs }));
 }
 
-async function blackboxErs(stage: Stage, manner: LoadQuestion["manner"]): Promise<Error> {
-  const { blackbox, load, clockUpstream } = stage;
+async function blackboxErrors(stage: Stage, manner: LoadQuestion["manner"], times = 1): Promise<Errors> {
+  const { blackbox, load, clockUpstream, depth } = stage;
   const path = blackbox.probePath(clockUpstream.url);
   const question = { origin: blackbox.url, path, firstNumber: 0 };
   await load.ask({ ...question, manner: { kind: "rate", perSecond: PER_SECOND, seconds: 1 } });
   await clockUpstream.served();
-  const { probed } = await load.ask({ ...question, manner });
-  return errorOf(errorsOfProbes(probed, await clockUpstream.served()), probed.length);
+  const errorsMs: number[] = [];
+  let asked = 0;
+  for (let time = 0; time < times; time++) {
+    const { probed } = await load.ask({ ...question, manner });
+    errorsMs.push(...errorsOfProbes(probed, await clockUpstream.served()));
+    asked += probed.length;
+  }
+  return known(errorsMs, asked, depth.errorParts);
 }
 
-function errorOf(errorsMs: readonly number[], measured: number): Error {
+function known(errorsMs: readonly number[], measured: number, parts: number): Errors {
   if (errorsMs.length === 0 || errorsMs.length < measured * 0.95) {
     throw new Error(
       `cannot compare: the upstream's clock must know the polls, received ${errorsMs.length} of ${measured}`,
     );
   }
-  return { p50: quantile(errorsMs, 0.5), p99: quantile(errorsMs, 0.99) };
+  return partsOf(errorsMs, parts);
 }

@@ -6,51 +6,51 @@ import { figureOf, type Figure } from "../figure.ts";
 import { Pacewatch } from "../pacewatch.ts";
 import { rssBytes } from "../process-usage.ts";
 import type { Stage } from "../stage.ts";
-import { quantile } from "../statistics.ts";
 import { startShipped } from "./shipped.ts";
 
 const MB = 1_000_000;
 const KB = 1_000;
-const LOOKS = 5;
-const SCRAPES = 7;
+const SETTLING_SCRAPES = 2;
+const SCRAPES = 5;
 
 type Size = {
   readonly upstreams: number;
-  /** Of several looks, once it has settled. */
+  /** Once it has settled; of each start one. */
   readonly rss: readonly number[];
   readonly scrapeMs: readonly number[];
-  readonly scrapeBytes: number;
-  readonly gzipBytes: number;
+  readonly scrapeBytes: readonly number[];
+  readonly gzipBytes: readonly number[];
 };
 
 /** How much memory it holds, and what a scrape costs, by the number of upstreams. */
 export async function measureMemory(stage: Stage): Promise<readonly Figure[]> {
-  stage.progress(`RSS with ${stage.depth.sizes.join(", ")} upstreams, settling for ${stage.depth.settleS} s`);
-  const bare = await bareNodeRss();
-  // Beside each other: memory does not notice.
-  const sizes = await Promise.all(stage.depth.sizes.map((upstreams) => measureSize(stage, upstreams)));
+  const { memoryRounds, sizes: counts, settleS } = stage.depth;
+  const bare: number[] = [];
+  let sizes = counts.map(emptySize);
+  for (let round = 1; round <= memoryRounds; round++) {
+    stage.progress(`RSS with ${counts.join(", ")} upstreams, settling for ${settleS} s, round ${round}`);
+    bare.push(await bareNodeRss());
+    // Beside each other: memory does not notice.
+    sizes = await Promise.all(sizes.map((size) => measureOnce(stage, size)));
+  }
+  const mb = (bytes: readonly number[]): readonly number[] => bytes.map((each) => each / MB);
   return [
-    figureOf("rss-bare", "RSS of bare Node.js", "MB", [bare / MB]),
+    figureOf("rss-bare", "RSS of bare Node.js", "MB", mb(bare)),
     ...sizes.map(({ upstreams, rss }) =>
-      figureOf(
-        `rss-${upstreams}`,
-        `RSS with ${many(upstreams)}`,
-        "MB",
-        rss.map((bytes) => bytes / MB),
-      ),
+      figureOf(`rss-${upstreams}`, `RSS with ${many(upstreams)}`, "MB", mb(rss)),
     ),
     ...perUpstream(sizes),
     ...sizes.flatMap(scrapeFigures),
   ];
 }
 
-/** Of the largest, as it is where the most is asked of each. */
+/** From the smallest to the largest, start by start. */
 function perUpstream(sizes: readonly Size[]): readonly Figure[] {
   const [least, ...rest] = sizes;
   const most = rest.at(-1);
   if (least === undefined || most === undefined) return [];
-  const base = quantile(least.rss, 0.5);
-  const each = most.rss.map((bytes) => (bytes - base) / (most.upstreams - least.upstreams) / KB);
+  const further = most.upstreams - least.upstreams;
+  const each = most.rss.map((bytes, round) => (bytes - (least.rss[round] ?? Number.NaN)) / further / KB);
   return [
     figureOf("rss-per-upstream", `RSS per further upstream, up to ${many(most.upstreams)}`, "kB", each),
   ];
@@ -58,44 +58,43 @@ function perUpstream(sizes: readonly Size[]): readonly Figure[] {
 
 function scrapeFigures({ upstreams, scrapeMs, scrapeBytes, gzipBytes }: Size): readonly Figure[] {
   const of = `of ${many(upstreams)}`;
+  const kb = (bytes: readonly number[]): readonly number[] => bytes.map((each) => each / KB);
   return [
     figureOf(`scrape-ms-${upstreams}`, `scrape time ${of}`, "ms", scrapeMs),
-    figureOf(`scrape-kb-${upstreams}`, `scrape size ${of}`, "kB", [scrapeBytes / KB]),
-    figureOf(`scrape-gzip-kb-${upstreams}`, `scrape size ${of}, compressed`, "kB", [gzipBytes / KB]),
+    figureOf(`scrape-kb-${upstreams}`, `scrape size ${of}`, "kB", kb(scrapeBytes)),
+    figureOf(`scrape-gzip-kb-${upstreams}`, `scrape size ${of}, compressed`, "kB", kb(gzipBytes)),
   ];
 }
 
-async function measureSize(stage: Stage, upstreams: number): Promise<Size> {
+async function measureOnce(stage: Stage, before: Size): Promise<Size> {
   const { nginx, depth } = stage;
+  const { upstreams } = before;
+  const schedule = { every: "10s" };
+  const baseUrl = (): string => nginx.httpUrl;
   await using pacewatch =
     upstreams === 2
       ? await startShipped(nginx)
-      : await Pacewatch.start({
-          upstreams,
-          schedule: { every: "10s" },
-          baseUrl: () => nginx.httpUrl,
-          connection: "fresh",
-        });
+      : await Pacewatch.start({ upstreams, schedule, baseUrl, connection: "fresh" });
   // Scraped while it settles, as Prometheus would.
-  for (const part of [1, 2, 3]) {
-    await sleep((depth.settleS * 1_000) / 3);
-    if (part < 3) await pacewatch.scrape();
+  for (let part = 0; part < SETTLING_SCRAPES; part++) {
+    await sleep((depth.settleS * 1_000) / SETTLING_SCRAPES);
+    await pacewatch.scrape();
   }
-  const rss: number[] = [];
-  for (let look = 0; look < LOOKS; look++) {
-    rss.push(await rssBytes(pacewatch.pid));
-    await sleep(200);
-  }
+  const rss = await rssBytes(pacewatch.pid);
   const scrapes = [];
   for (let scrape = 0; scrape < SCRAPES; scrape++) scrapes.push(await pacewatch.scrape());
   const text = Buffer.from(scrapes.at(-1)?.text ?? "");
   return {
     upstreams,
-    rss,
-    scrapeMs: scrapes.map(({ ms }) => ms),
-    scrapeBytes: text.length,
-    gzipBytes: gzipSync(text).length,
+    rss: [...before.rss, rss],
+    scrapeMs: [...before.scrapeMs, ...scrapes.map(({ ms }) => ms)],
+    scrapeBytes: [...before.scrapeBytes, text.length],
+    gzipBytes: [...before.gzipBytes, gzipSync(text).length],
   };
+}
+
+function emptySize(upstreams: number): Size {
+  return { upstreams, rss: [], scrapeMs: [], scrapeBytes: [], gzipBytes: [] };
 }
 
 async function bareNodeRss(): Promise<number> {
