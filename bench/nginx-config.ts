@@ -6,7 +6,7 @@ export type NginxPlace = {
   readonly keyFile: string;
 };
 
-export const DELAY_MS = 5;
+const DELAY_MS = 5;
 
 const BODY = JSON.stringify({ resources: [{ id: "a", status: "available" }], next: null });
 

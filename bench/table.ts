@@ -3,7 +3,7 @@ import type { Figure } from "./figure.ts";
 import { GOALS, type Unit } from "./goals.ts";
 import { goalOf, verdictOf, type Verdict } from "./verdict.ts";
 
-const HEAD = ["figure", "min", "median", "max", "goal", "", "Pacewatch", "the other"] as const;
+const HEAD = ["figure", "min", "median", "max", "goal", "is", "Pacewatch", "the other"] as const;
 
 const VERDICTS: Readonly<Record<Verdict, string>> = { met: "met", noisy: "within noise", missed: "missed" };
 
