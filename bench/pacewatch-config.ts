@@ -13,8 +13,10 @@ export type Fleet = {
 /** As the email delivery API allows it, and the share that is the default. */
 const RATE = { requests: 1_000, per: "1m" };
 const TIMEOUT = "5s";
+/** Beside the config. */
+export const CA_FILE = "ca.pem";
 
-/** JSON is YAML. Each upstream has a budget of its own, as each service has an owner of its own. */
+/** JSON is YAML; short, as a config may have 1 MiB. Each upstream has a budget of its own, as each service has an owner of its own. */
 export function pacewatchConfig(fleet: Fleet): string {
   const numbers = Array.from({ length: fleet.upstreams }, (_, number) => number);
   return JSON.stringify({
@@ -26,8 +28,8 @@ export function pacewatchConfig(fleet: Fleet): string {
       budget: nameOf(number),
       ...fleet.schedule,
       timeout: TIMEOUT,
-      connection: fleet.connection,
-      ...(fleet.baseUrl(number).startsWith("https:") ? { tls: { ca_file: fleet.caFile } } : {}),
+      ...(fleet.connection === "fresh" ? {} : { connection: fleet.connection }),
+      ...(fleet.baseUrl(number).startsWith("https:") ? { tls: { ca_file: CA_FILE } } : {}),
     })),
   });
 }
@@ -39,7 +41,7 @@ export function keysOf(upstreams: number): Record<string, string> {
 }
 
 export function nameOf(number: number): string {
-  return `service-${number}`;
+  return `api-${number}`;
 }
 
 function keyNameOf(number: number): string {

@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Program } from "../tools/stack/program.ts";
 import { endWithUs } from "./end-with-us.ts";
 import { ask } from "../test/support/http-ask.ts";
 import { imageCommand } from "./image-command.ts";
-import { keysOf, pacewatchConfig, type Fleet } from "./pacewatch-config.ts";
+import { CA_FILE, keysOf, pacewatchConfig, type Fleet } from "./pacewatch-config.ts";
 
 export type Scrape = { readonly ms: number; readonly text: string };
 type Environment = Readonly<Record<string, string>>;
@@ -27,6 +27,7 @@ export class Pacewatch implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), "pacewatch-bench-"));
     const config = join(folder, "pacewatch.yaml");
     await writeFile(config, pacewatchConfig(fleet));
+    if (fleet.caFile !== undefined) await copyFile(fleet.caFile, join(folder, CA_FILE));
     return Pacewatch.startWith(config, keysOf(fleet.upstreams), folder);
   }
 

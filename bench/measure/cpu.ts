@@ -5,7 +5,7 @@ import { blackboxSpends, pacewatchSpends, usPerPoll, type Spent } from "./window
 
 const PER_SECOND = 1_000;
 /** More than one core can carry, of either. */
-const TOO_MANY = 6_000;
+const TOO_MANY = 4_000;
 const AT_ONCE = 128;
 
 type Way = "http-fresh" | "https-fresh" | "https-reused";

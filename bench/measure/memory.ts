@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { figureOf, type Figure } from "../figure.ts";
-import { Pacewatch } from "../pacewatch.ts";
+import { Pacewatch, type Scrape } from "../pacewatch.ts";
 import { rssBytes } from "../process-usage.ts";
 import type { Stage } from "../stage.ts";
 import { startShipped } from "./shipped.ts";
@@ -26,12 +26,11 @@ type Size = {
 export async function measureMemory(stage: Stage): Promise<readonly Figure[]> {
   const { memoryRounds, sizes: counts, settleS } = stage.depth;
   const bare: number[] = [];
-  let sizes = counts.map(emptySize);
+  let sizes: readonly Size[] = counts.map(emptySize);
   for (let round = 1; round <= memoryRounds; round++) {
     stage.progress(`RSS with ${counts.join(", ")} upstreams, settling for ${settleS} s, round ${round}`);
     bare.push(await bareNodeRss());
-    // Beside each other: memory does not notice.
-    sizes = await Promise.all(sizes.map((size) => measureOnce(stage, size)));
+    sizes = await measureOnce(stage, sizes);
   }
   const mb = (bytes: readonly number[]): readonly number[] => bytes.map((each) => each / MB);
   return [
@@ -66,27 +65,42 @@ function scrapeFigures({ upstreams, scrapeMs, scrapeBytes, gzipBytes }: Size): r
   ];
 }
 
-async function measureOnce(stage: Stage, before: Size): Promise<Size> {
+/** Settled beside each other, as memory does not notice; then scraped one after the other. */
+async function measureOnce(stage: Stage, before: readonly Size[]): Promise<readonly Size[]> {
   const { nginx, depth } = stage;
-  const { upstreams } = before;
-  const schedule = { every: "10s" };
-  const baseUrl = (): string => nginx.httpUrl;
-  await using pacewatch =
-    upstreams === 2
-      ? await startShipped(nginx)
-      : await Pacewatch.start({ upstreams, schedule, baseUrl, connection: "fresh" });
+  await using stack = new AsyncDisposableStack();
+  const running: Pacewatch[] = [];
+  for (const { upstreams } of before) running.push(stack.use(await startSize(nginx, upstreams)));
   // Scraped while it settles, as Prometheus would.
   for (let part = 0; part < SETTLING_SCRAPES; part++) {
     await sleep((depth.settleS * 1_000) / SETTLING_SCRAPES);
-    await pacewatch.scrape();
+    for (const pacewatch of running) await pacewatch.scrape();
   }
-  const rss = await rssBytes(pacewatch.pid);
-  const scrapes = [];
+  const rss = await Promise.all(running.map(({ pid }) => rssBytes(pid)));
+  const measured: Size[] = [];
+  for (const [index, pacewatch] of running.entries()) {
+    const size = before[index] ?? emptySize(0);
+    measured.push({
+      ...(await scraped(pacewatch, size)),
+      rss: [...size.rss, rss[index] ?? Number.NaN],
+    });
+  }
+  return measured;
+}
+
+function startSize(nginx: Stage["nginx"], upstreams: number): Promise<Pacewatch> {
+  const schedule = { every: "10s" };
+  const baseUrl = (): string => nginx.httpUrl;
+  if (upstreams === 2) return startShipped(nginx);
+  return Pacewatch.start({ upstreams, schedule, baseUrl, connection: "fresh" });
+}
+
+async function scraped(pacewatch: Pacewatch, before: Size): Promise<Size> {
+  const scrapes: Scrape[] = [];
   for (let scrape = 0; scrape < SCRAPES; scrape++) scrapes.push(await pacewatch.scrape());
   const text = Buffer.from(scrapes.at(-1)?.text ?? "");
   return {
-    upstreams,
-    rss: [...before.rss, rss],
+    ...before,
     scrapeMs: [...before.scrapeMs, ...scrapes.map(({ ms }) => ms)],
     scrapeBytes: [...before.scrapeBytes, text.length],
     gzipBytes: [...before.gzipBytes, gzipSync(text).length],

@@ -24,13 +24,25 @@ test("a result is named for when and on what it was measured", () => {
 test("each upstream of a fleet has a budget and a key of its own, and only those by https an authority", () => {
   const fleet = { upstreams: 2, schedule: { every: "1s" }, connection: "fresh", caFile: "/ca.pem" } as const;
   const plain = JSON.parse(pacewatchConfig({ ...fleet, baseUrl: (number) => `http://h/u${number}` }));
-  expect(Object.keys(plain.budgets)).toEqual(["service-0", "service-1"]);
+  expect(Object.keys(plain.budgets)).toEqual(["api-0", "api-1"]);
   expect(plain.upstreams[1]).toMatchObject({
     base_url: "http://h/u1",
-    budget: "service-1",
+    budget: "api-1",
     auth: { bearer: { env: "KEY_1" } },
   });
   expect(plain.upstreams[1].tls).toBeUndefined();
   const secret = JSON.parse(pacewatchConfig({ ...fleet, baseUrl: () => "https://h" }));
-  expect(secret.upstreams[0].tls).toEqual({ ca_file: "/ca.pem" });
+  expect(secret.upstreams[0].tls).toEqual({ ca_file: "ca.pem" });
 });
+
+test.each([
+  ["http", 5_000, "10s"],
+  ["https", 4_000, "1s"],
+])(
+  "the largest fleet by %s, of %d, fits into the size that a config may have",
+  (scheme, upstreams, every) => {
+    const baseUrl = (): string => `${scheme}://127.0.0.1:65535`;
+    const text = pacewatchConfig({ upstreams, schedule: { every }, baseUrl, connection: "reuse" });
+    expect(text.length).toBeLessThan(1_048_576);
+  },
+);
