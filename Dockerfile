@@ -32,7 +32,7 @@ ENV NODE_ENV=production \
 # Where a state file can live: a named volume keeps this owner. Nothing else is ever written.
 RUN mkdir /data && chown 1000:1000 /data
 WORKDIR /app
-COPY --from=warmed /app/node_modules ./node_modules
+COPY --from=warmed --chown=0:0 /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY bin ./bin
 # The default config is config/pacewatch.yaml, seen from here: mount your own directory at /app/config.

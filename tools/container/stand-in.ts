@@ -8,6 +8,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   "/usr/bin/env": "/usr/bin/env",
   "/usr/bin/mkdir": "/usr/bin/mkdir",
   "/usr/bin/chown": "/usr/bin/chown",
+  "/usr/bin/chmod": "/usr/bin/chmod",
+  "/usr/bin/timeout": "/usr/bin/timeout",
   "/usr/local/bin/node": process.execPath,
 };
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
