@@ -35,7 +35,7 @@ export function growthPlots(points: readonly GrowthPoint[]): Readonly<Record<str
       title: "Scrape time, every 10s",
       xTitle: "upstreams",
       yTitle: "ms",
-      lines: [{ name: "scrape", points: bySize((point) => point.scrapeMs) }],
+      lines: [{ name: "scrape", points: bySize((point) => point.scrapeMs ?? 0) }],
     },
   };
 }

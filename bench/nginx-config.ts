@@ -8,6 +8,9 @@ export type NginxPlace = {
 
 const DELAY_MS = 5;
 
+/** How many requests nginx counts for one of ours: the one that it took, and those to its two inner servers. */
+export const COUNTED_EACH = 3;
+
 const BODY = JSON.stringify({ resources: [{ id: "a", status: "available" }], next: null });
 
 /**
@@ -42,6 +45,7 @@ ${temporary}
     listen 127.0.0.1:${httpsPort} ssl backlog=8192 reuseport;
     ssl_certificate ${certFile};
     ssl_certificate_key ${keyFile};
+    location = /count { stub_status; }
     location / { ${hop} proxy_set_header X-Turn $request_id; proxy_pass http://first; }
   }
   server {

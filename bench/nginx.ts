@@ -4,10 +4,16 @@ import { join } from "node:path";
 import { freePort } from "../tools/stack/free-port.ts";
 import { Program } from "../tools/stack/program.ts";
 import { endWithUs } from "./end-with-us.ts";
+import { ask } from "../test/support/http-ask.ts";
 import type { Identity } from "../test/support/certificates.ts";
-import { nginxConfig } from "./nginx-config.ts";
+import { COUNTED_EACH, nginxConfig } from "./nginx-config.ts";
 
-export type Nginx = AsyncDisposable & { readonly httpUrl: string; readonly httpsUrl: string };
+export type Nginx = AsyncDisposable & {
+  readonly httpUrl: string;
+  readonly httpsUrl: string;
+  /** How many requests it has been sent. */
+  requests(): Promise<number>;
+};
 
 /** The upstream whose cost is no part of any figure: it answers after a known delay, and counts nothing. */
 export async function startNginx(path: string, { certFile, keyFile }: Identity): Promise<Nginx> {
@@ -28,6 +34,12 @@ export async function startNginx(path: string, { certFile, keyFile }: Identity):
   return {
     httpUrl,
     httpsUrl: `https://127.0.0.1:${httpsPort}`,
+    requests: async () => requestsIn((await ask(`${httpUrl}/count`)).body) / COUNTED_EACH,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** The third number below the heading: connections taken, connections handled, requests. */
+export function requestsIn(status: string): number {
+  return Number(/^ \d+ \d+ (\d+) $/m.exec(status)?.[1]);
 }

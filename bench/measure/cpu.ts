@@ -53,7 +53,7 @@ async function oneRound(stage: Stage, perSecond: number, when: string): Promise<
     const fleet = { upstreams: perSecond, schedule, baseUrl: () => baseUrl, connection, caFile };
     const what = `Pacewatch, ${baseUrl.split(":")[0]}, ${connection}`;
     stage.progress(`CPU ${when}: ${what}`);
-    return costOf(await pacewatchSpends(fleet, stage), what, perSecond, stage.note);
+    return costOf(await pacewatchSpends(fleet, stage, perSecond === PER_SECOND), what, perSecond, stage.note);
   };
   const theirs = async (target: string): Promise<number> => {
     const what = `blackbox_exporter, ${target.split(":")[0]}`;

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { totalOf } from "../../bench/counters.ts";
 import { commandIn, imageCommand } from "../../bench/image-command.ts";
 import { errorsOfPolls, errorsOfProbes, partsOf } from "../../bench/measure/errors.ts";
+import { requestsIn } from "../../bench/nginx.ts";
 import { cpuMs, cpuMsOf, rssBytes, rssBytesOf } from "../../bench/process-usage.ts";
 
 test("CPU time is user and system time, also of a program whose name holds brackets", () => {
@@ -90,4 +91,10 @@ test("parts are as equal as can be, and lose nothing", () => {
     [1, 2, 3],
     [4, 5],
   ]);
+});
+
+test("nginx tells its requests behind two counts of connections", () => {
+  const status =
+    "Active connections: 1 \nserver accepts handled requests\n 31 30 29 \nReading: 0 Writing: 1 Waiting: 0 \n";
+  expect(requestsIn(status)).toBe(29);
 });
