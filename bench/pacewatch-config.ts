@@ -12,7 +12,8 @@ export type Fleet = {
 
 /** As the email delivery API allows it, and the share that is the default. */
 const RATE = { requests: 1_000, per: "1m" };
-const TIMEOUT = "5s";
+/** Long enough that a machine which cannot carry them all makes them late, not void. */
+const TIMEOUT = "30s";
 /** Beside the config. */
 export const CA_FILE = "ca.pem";
 

@@ -38,10 +38,15 @@ export async function windowOf(
   return { polls, cpuMs: cpuAfterMs - cpuBeforeMs, elapsedMs, notOk: text === undefined ? 0 : notOkIn(text) };
 }
 
-export async function pacewatchSpends(fleet: Fleet, stage: Stage, isScraped: boolean): Promise<Spent> {
+export async function pacewatchSpends(
+  fleet: Fleet,
+  stage: Stage,
+  manner: "scraped" | { readonly afterS: number },
+): Promise<Spent> {
   await using pacewatch = await Pacewatch.start(fleet);
-  await sleep(stage.depth.warmUpS * 1_000);
-  return await windowOf(stage, pacewatch, stage.depth.windowS, isScraped);
+  const { warmUpS, windowS } = stage.depth;
+  await sleep((manner === "scraped" ? warmUpS : warmUpS + manner.afterS) * 1_000);
+  return await windowOf(stage, pacewatch, windowS, manner === "scraped");
 }
 
 /** The exporter is told by whom it is asked, so its warm-up is a load that nobody looks at. */

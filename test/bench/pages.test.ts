@@ -37,7 +37,7 @@ test("each upstream of a fleet has a budget and a key of its own, and only those
 
 test.each([
   ["http", 5_000, "10s", "fresh"],
-  ["https", 4_000, "1s", "reuse"],
+  ["https", 3_000, "1s", "reuse"],
 ] as const)("the largest fleet by %s, of %d, fits into a config", (scheme, upstreams, every, connection) => {
   const baseUrl = (): string => `${scheme}://127.0.0.1:65535`;
   const text = pacewatchConfig({ upstreams, schedule: { every }, baseUrl, connection });
