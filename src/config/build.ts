@@ -3,10 +3,13 @@ import type { Auth, Budget, Config, Rate, SecretSource, Upstream } from "../core
 import { formatDuration } from "../core/duration.ts";
 import { type Schedule, scheduleCron, scheduleEvery, shortestGapMs } from "../core/schedule.ts";
 import type { RawAuth, RawSecret } from "./auth-schema.ts";
+import { buildFleet } from "./fleet-build.ts";
 import type { RawBudget } from "./budget-schema.ts";
 import type { RawGeneral } from "./schema.ts";
 import type { RawUpstream } from "./upstream-schema.ts";
 import { joinUrl } from "./upstream-url.ts";
+
+export type General = Omit<Config, "budgets" | "upstreams">;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
@@ -18,7 +21,7 @@ export class Builder {
     this.#directory = dirname(configPath);
   }
 
-  general({ web, log, state }: RawGeneral): Pick<Config, "web" | "log" | "state"> {
+  general({ web, log, state, fleet }: RawGeneral): General {
     return {
       web: {
         ...web.listen,
@@ -28,6 +31,7 @@ export class Builder {
       },
       log,
       state: state === undefined ? undefined : { path: resolve(this.#directory, state.path) },
+      fleet: fleet === undefined ? undefined : buildFleet(fleet, this.#directory),
     };
   }
 

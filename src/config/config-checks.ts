@@ -1,5 +1,6 @@
 import { parseDuration } from "../core/duration.ts";
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
+import { checkFleet } from "./fleet-checks.ts";
 import { didYouMean } from "./nearest.ts";
 import { type Tree, childOf, entriesOf, itemsOf, textAt } from "./tree.ts";
 import { checkUpstream } from "./upstream-checks.ts";
@@ -10,6 +11,7 @@ export function checkConfig(tree: Tree): readonly Complaint[] {
   const budgets = childOf(tree, "budgets");
   const upstreams = itemsOf(childOf(tree, "upstreams"));
   return [
+    ...checkFleet(tree),
     ...entriesOf(budgets).flatMap(([name, budget]) => checkRates(name, budget)),
     ...upstreams.flatMap((upstream, index) => checkUpstream(upstream, ["upstreams", index])),
     ...checkNames(upstreams),

@@ -1,4 +1,4 @@
-import type { Auth, Budget, Config, SecretSource, Upstream } from "../core/config.ts";
+import type { Auth, Budget, Config, Fleet, SecretSource, Upstream } from "../core/config.ts";
 import { formatDuration } from "../core/duration.ts";
 import { formatByteSize } from "./byte-size.ts";
 import { formatListen } from "./listen.ts";
@@ -15,8 +15,38 @@ export function describeConfig(config: Config): unknown {
     },
     log: config.log,
     state: config.state,
+    fleet: config.fleet === undefined ? undefined : describeFleet(config.fleet),
     budgets: Object.fromEntries(config.budgets.map((budget) => [budget.name, describeBudget(budget)])),
     upstreams: config.upstreams.map((upstream) => describeUpstream(upstream)),
+  };
+}
+
+function describeFleet({ redis, mode, replicas, reserve, ttlMs, name, advertise, prefix }: Fleet): unknown {
+  const { nodes, username, password, tls } = redis;
+  const scheme = tls === undefined ? "redis" : "rediss";
+  return {
+    redis: {
+      url: nodes.kind === "single" ? `${scheme}://${formatListen(nodes)}/${nodes.database}` : undefined,
+      sentinel:
+        nodes.kind === "sentinel"
+          ? { master: nodes.master, nodes: nodes.nodes.map((node) => formatListen(node)) }
+          : undefined,
+      cluster: nodes.kind === "cluster" ? nodes.nodes.map((node) => formatListen(node)) : undefined,
+      tls: tls !== undefined,
+      username,
+      password: password === undefined ? undefined : describeSecret(password),
+      ca_file: tls?.caFile,
+      cert_file: tls?.certFile,
+      key_file: tls?.keyFile,
+      server_name: tls?.serverName,
+    },
+    mode,
+    replicas,
+    reserve: formatPercentage(reserve),
+    ttl: formatDuration(ttlMs),
+    name,
+    advertise,
+    prefix,
   };
 }
 

@@ -1,17 +1,17 @@
-import type { Budget, Config, Upstream } from "../core/config.ts";
+import type { Budget, Upstream } from "../core/config.ts";
 import { type Proof, prove } from "../core/proof.ts";
 import type { Finding, Subject } from "../core/proof-findings.ts";
-import { Builder } from "./build.ts";
+import { Builder, type General } from "./build.ts";
 import { type Complaint, complain } from "./complaint.ts";
 import type { Environment } from "./interpolate.ts";
-import { checkWebFile, openResources } from "./resources.ts";
+import { checkFleetFiles, checkWebFile, openResources } from "./resources.ts";
 import { type Path, type Tree, treeAt } from "./tree.ts";
 import type { Validated } from "./validate.ts";
 import { warningsOf } from "./warnings.ts";
 
 /** All of a config that could be understood. */
 export type Parts = {
-  readonly general: Pick<Config, "web" | "log" | "state"> | undefined;
+  readonly general: General | undefined;
   readonly budgets: readonly Budget[];
   /** By their place in the list. */
   readonly upstreams: ReadonlyMap<number, Upstream>;
@@ -40,6 +40,7 @@ export type Opened = {
 export async function openParts({ general, upstreams }: Parts, environment: Environment): Promise<Opened> {
   const keys = new Map<string, string>();
   const web = general === undefined ? [] : await checkWebFile(general.web);
+  const fleet = general?.fleet === undefined ? [] : await checkFleetFiles(general.fleet, environment);
   const opened = await Promise.all(
     [...upstreams].map(async ([index, upstream]) => {
       const { complaints, key } = await openResources(upstream, ["upstreams", index], environment);
@@ -47,7 +48,7 @@ export async function openParts({ general, upstreams }: Parts, environment: Envi
       return complaints;
     }),
   );
-  return { complaints: [...web, ...opened.flat()], keys };
+  return { complaints: [...web, ...fleet, ...opened.flat()], keys };
 }
 
 /** An upstream that could not be understood is missing from the sums: what does not fit now, never will. */

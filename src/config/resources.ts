@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
-import type { Auth, Config, Tls, Upstream } from "../core/config.ts";
+import type { Auth, Config, Fleet, SecretSource, Tls, Upstream } from "../core/config.ts";
 import { type Complaint, complain } from "./complaint.ts";
 import { fileProblem } from "./file-problem.ts";
 import type { Environment } from "./interpolate.ts";
@@ -30,15 +30,36 @@ export async function checkWebFile(web: Config["web"]): Promise<readonly Complai
   return file.complaints;
 }
 
+export async function checkFleetFiles(
+  { redis }: Fleet,
+  environment: Environment,
+): Promise<readonly Complaint[]> {
+  const path = ["fleet", "redis"];
+  const files = redis.tls === undefined ? [] : await checkTlsFiles(redis.tls, path);
+  if (redis.password === undefined) return files;
+  return [...files, ...(await openSource(redis.password, [...path, "password"], environment)).complaints];
+}
+
 async function openKey(auth: Auth, path: Path, environment: Environment): Promise<UpstreamResources> {
   if (auth.kind === "none") return { complaints: [], key: undefined };
-  const opening = await openSecret(auth.secret, environment, () => {});
+  return openSource(auth.secret, [...path, auth.kind], environment);
+}
+
+async function openSource(
+  source: SecretSource,
+  path: Path,
+  environment: Environment,
+): Promise<UpstreamResources> {
+  const opening = await openSecret(source, environment, () => {});
   if (opening.kind === "opened") return { complaints: [], key: await opening.secret.read() };
-  const at = [...path, auth.kind, auth.secret.from];
+  const at = [...path, source.from];
   return { complaints: [complain(at, `"${nameOfPath(at)}": ${opening.message}`)], key: undefined };
 }
 
-async function checkTlsFiles(tls: Tls, path: Path): Promise<readonly Complaint[]> {
+async function checkTlsFiles(
+  tls: Pick<Tls, "caFile" | "certFile" | "keyFile">,
+  path: Path,
+): Promise<readonly Complaint[]> {
   const ca = await readOptional(tls.caFile, [...path, "ca_file"]);
   const cert = await readOptional(tls.certFile, [...path, "cert_file"]);
   const key = await readOptional(tls.keyFile, [...path, "key_file"]);

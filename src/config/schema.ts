@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { LOG_LEVELS, type LogLevel } from "../core/config.ts";
 import { type RawBudget, budgetSchema } from "./budget-schema.ts";
+import { type RawFleet, fleetSchema } from "./fleet-schema.ts";
 import { NAME_PATTERN, NAME_PHRASE, filePath, flag, matching, oneOf, reading, section } from "./leaves.ts";
 import { type ListenAddress, parseListen } from "./listen.ts";
 import { type RawUpstream, upstreamSchema } from "./upstream-schema.ts";
@@ -14,6 +15,7 @@ export type RawGeneral = {
   };
   readonly log: { readonly level: LogLevel };
   readonly state?: { readonly path: string } | undefined;
+  readonly fleet?: RawFleet | undefined;
 };
 
 export type RawConfig = RawGeneral & {
@@ -57,6 +59,7 @@ export const configSchema: z.ZodType<RawConfig> = section({
   })
     .optional()
     .describe("Keeps history and quotas over restarts. Without it they live in memory."),
+  fleet: fleetSchema.optional(),
   budgets: z
     .record(z.string().regex(NAME_PATTERN, { error: NAME_PHRASE }), budgetSchema, {
       error: "a mapping of names to budgets",

@@ -116,11 +116,12 @@ function decoded(text: string): string {
 
 /** Which variables hold a secret: the keys that the config names, and the passwords of proxies. */
 export function secretVariables(
-  { upstreams }: Pick<Config, "upstreams">,
+  { upstreams, fleet }: Pick<Config, "upstreams" | "fleet">,
   environment: Environment,
 ): readonly string[] {
-  const keys = upstreams.flatMap(({ auth }) =>
-    auth.kind === "none" || auth.secret.from === "file" ? [] : [auth.secret.variable],
+  const sources = upstreams.map(({ auth }) => (auth.kind === "none" ? undefined : auth.secret));
+  const keys = [...sources, fleet?.redis.password].flatMap((source) =>
+    source?.from === "env" ? [source.variable] : [],
   );
   return [...new Set([...keys, ...proxyPasswords(environment).keys()])];
 }

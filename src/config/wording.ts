@@ -55,6 +55,7 @@ function sizeOf(value: string): string {
 }
 
 function mayHoldSecret(path: Path): boolean {
-  const [section, , key] = path;
+  const [section, second, key] = path;
+  if (section === "fleet") return second === "redis" && ["url", "password", "username"].includes(String(key));
   return section === "upstreams" && ["auth", "headers", "base_url", "path", "proxy"].includes(String(key));
 }

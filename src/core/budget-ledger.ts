@@ -159,6 +159,8 @@ export class BudgetLedger {
   #leaseOf(calendarMs: number, settled: (settlement: Settlement) => void): Lease {
     let isOpen = true;
     return {
+      // What is held here is held until it is settled, however long this process stands still.
+      isUsable: () => true,
       settle: (settlement) => {
         if (!isOpen) return;
         isOpen = false;

@@ -91,6 +91,42 @@ export type Web = {
   readonly allowedHosts: readonly string[] | undefined;
 };
 
+export type RedisAddress = { readonly host: string; readonly port: number };
+
+/** Where the one master of a key is found. */
+export type RedisNodes =
+  | ({ readonly kind: "single"; readonly database: number } & RedisAddress)
+  | { readonly kind: "sentinel"; readonly master: string; readonly nodes: readonly RedisAddress[] }
+  | { readonly kind: "cluster"; readonly nodes: readonly RedisAddress[] };
+
+export type FleetRedis = {
+  readonly nodes: RedisNodes;
+  readonly username: string | undefined;
+  readonly password: SecretSource | undefined;
+  /** Undefined where it is spoken to in the clear. */
+  readonly tls: Omit<Tls, "insecureSkipVerify"> | undefined;
+};
+
+export const FLEET_MODES = ["shard", "everywhere"] as const;
+export type FleetMode = (typeof FLEET_MODES)[number];
+
+/** Several replicas that share their budgets over one Redis. */
+export type Fleet = {
+  readonly redis: FleetRedis;
+  readonly mode: FleetMode;
+  /** How many there are at the most: the reserve is divided among so many. */
+  readonly replicas: number;
+  /** The part of each cap that is set aside for when Redis is away. 0 ≤ reserve < 1. */
+  readonly reserve: number;
+  readonly ttlMs: number;
+  /** This replica's own. */
+  readonly name: string;
+  /** Where people find this replica's page; undefined where that is what it listens on. */
+  readonly advertise: string | undefined;
+  /** What its keys begin with. */
+  readonly prefix: string;
+};
+
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -98,6 +134,8 @@ export type Config = {
   readonly web: Web;
   readonly log: { readonly level: LogLevel };
   readonly state: { readonly path: string } | undefined;
+  /** Undefined where this process is the only one. */
+  readonly fleet: Fleet | undefined;
   readonly budgets: readonly Budget[];
   readonly upstreams: readonly Upstream[];
 };

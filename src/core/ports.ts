@@ -4,7 +4,15 @@ import type { Advice } from "./advice.ts";
 import type { Observation } from "./exchange.ts";
 import type { HealthChange } from "./health.ts";
 import type { Poll } from "./poll.ts";
+import type { Orders } from "./orders.ts";
 import type { SkipCause } from "./outcome.ts";
+import type {
+  SharedContribution,
+  SharedSettlement,
+  SharedStanding,
+  SharedTaking,
+  SharedTerms,
+} from "./shared-terms.ts";
 
 export interface Clock {
   /** Monotonic milliseconds: never steps, and keeps counting while the process is stopped. */
@@ -18,9 +26,10 @@ export interface Clock {
 export interface Probe {
   /**
    * Sends one request. Never rejects for anything that an upstream does, and resolves only when a broken
-   * exchange's socket is really closed: a lease is settled by that moment.
+   * exchange's socket is really closed: a lease is settled by that moment. `mayWrite` is asked at once before the
+   * request is written; where it says no, the poll ends with nothing sent.
    */
-  poll(signal: AbortSignal): Promise<Observation>;
+  poll(signal: AbortSignal, mayWrite?: () => boolean): Promise<Observation>;
   close(): Promise<void>;
 }
 
@@ -34,6 +43,11 @@ export type Settlement =
   | "unanswered";
 
 export interface Lease {
+  /**
+   * Asked at once before the request is written: a process that was stopped meanwhile may hold a lease that others
+   * count no more. Then nothing is to be written, and the lease ends as unsent.
+   */
+  isUsable(): boolean;
   settle(settlement: Settlement): void;
 }
 
@@ -61,6 +75,29 @@ export interface Ledger {
   heed(budget: string, advice: Advice): void;
   /** Calls back whenever a wait may have become shorter than it was said to be. */
   onChange(listener: (budget: string) => void): void;
+}
+
+/** What a shared store answers. Where it is away, what was asked may have been done all the same. */
+export type Stored<Answer> =
+  | { readonly kind: "answered"; readonly answer: Answer }
+  | { readonly kind: "away" };
+
+/** The budgets that several replicas share, in a place that each of them may lose at any time. Never rejects. */
+export interface LedgerStore {
+  take(terms: SharedTerms, lease: string): Promise<Stored<SharedTaking>>;
+  /** `agoMs`: how long ago that was. */
+  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedStanding>>;
+  heed(terms: SharedTerms, orders: Orders, agoMs: number): Promise<Stored<SharedStanding>>;
+  /** How it stands. `isAnew`: the clock there was stepped, so that what it knows is worth nothing. */
+  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedStanding>>;
+  /** What a replica has sent by itself, by hour: counted once for each `batch`. */
+  contribute(terms: SharedTerms, contribution: SharedContribution): Promise<Stored<SharedStanding>>;
+  /** One of `seats`, for `forMs`; the same again where this owner has one. Undefined where none is free. */
+  sit(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>>;
+  /** Gives the seat back. */
+  rise(owner: string): Promise<Stored<undefined>>;
+  /** Hears that it may be there again. */
+  onBack(listener: () => void): void;
 }
 
 /** Hears everything that happens to one upstream. Metrics, history and log each are one. */

@@ -16,6 +16,7 @@ describe("a config that says only what it must", () => {
       },
       log: { level: "info" },
       state: undefined,
+      fleet: undefined,
       budgets: [
         {
           name: "api",

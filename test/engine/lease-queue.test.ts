@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Lease, LeaseDecision, Ledger } from "../../src/core/ports.ts";
+import type { Lease, LeaseDecision, Ledger, Settlement } from "../../src/core/ports.ts";
 import { LeaseQueue, type Waiter } from "../../src/engine/lease-queue.ts";
 import { settle, VirtualClock } from "../support/virtual-clock.ts";
 
@@ -28,7 +28,8 @@ class SecondLedger implements Ledger {
       return { kind: "wait", untilMs: this.#freeAtMs, cause: this.cause };
     }
     this.#freeAtMs = this.#clock.now() + 1_000;
-    return { kind: "granted", lease: { settle: (settlement) => void this.settled.push(settlement) } };
+    const record = (settlement: Settlement): void => void this.settled.push(settlement);
+    return { kind: "granted", lease: { isUsable: () => true, settle: record } };
   }
 
   heed(): void {}

@@ -23,7 +23,10 @@ export function withLeases(mutate: (lease: Lease) => Lease): Opening {
 }
 
 export function settlingAs(replace: (settlement: Settlement) => Settlement): (lease: Lease) => Lease {
-  return (lease) => ({ settle: (settlement) => lease.settle(replace(settlement)) });
+  return (lease) => ({
+    isUsable: () => lease.isUsable(),
+    settle: (settlement) => lease.settle(replace(settlement)),
+  });
 }
 
 /** The real ledger that was told something else than the config says. */
@@ -106,7 +109,8 @@ export function perCalendarWindow(config: Config, clock: Clock): ReloadableLedge
     const window = known?.number === number ? known : { number, used: 0 };
     windows.set(name, window);
     window.used += 1;
-    if (window.used <= rate.requests) return { kind: "granted", lease: { settle: () => {} } };
+    if (window.used <= rate.requests)
+      return { kind: "granted", lease: { isUsable: () => true, settle: () => {} } };
     return { kind: "wait", untilMs: (number + 1) * rate.perMs, cause: "budget" };
   };
   const change = (next: Config): void => {

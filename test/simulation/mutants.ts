@@ -54,7 +54,7 @@ export const MUTANTS: readonly Mutant[] = [
     caughtAs: ["limit"],
     openLedger: withLeases((lease) => {
       lease.settle("answered");
-      return { settle: () => {} };
+      return { isUsable: () => true, settle: () => {} };
     }),
   },
   { name: "a pause is ignored", tempers: ["stormy"], caughtAs: ["pause"], openLedger: deaf },

@@ -63,6 +63,7 @@ export function sampleConfig(changes: Partial<Config> = {}): Config {
     },
     log: { level: "info" },
     state: undefined,
+    fleet: undefined,
     budgets: [sampleBudget()],
     upstreams: [sampleUpstream()],
     ...changes,
