@@ -18,7 +18,7 @@
 import { Expiries } from "./expiries.ts";
 import type { Settlement } from "./ports.ts";
 
-const CLOCK_RATE_MARGIN = 1.001;
+export const CLOCK_RATE_MARGIN = 1.001;
 
 /** One window to keep: at most `cap` leases that are not ended. */
 export type LeaseRate = { readonly perMs: number; readonly cap: number };
@@ -39,7 +39,7 @@ export function paceGapMs(rates: readonly LeaseRate[]): number {
  * Timers wake by the millisecond. What is paced finer may catch up over this much time, in one burst: so in any
  * stretch of a life, requests are no more than its length and this, divided by the gap.
  */
-const PACE_GRAIN_MS = 2;
+export const PACE_GRAIN_MS = 2;
 
 /**
  * What nothing that was sent before now can outlive, with the same margin as a lease. `uncountedMs` is how long

@@ -8,7 +8,7 @@ const LONGEST_QUOTA_WINDOW_MS = 24 * 3_600_000;
 export type Orders = {
   /** Refused: without a pause, it backs off by itself. */
   readonly isThrottled: boolean;
-  /** Silence of the whole budget; 0 where none is asked for. Uncapped. */
+  /** Silence of the whole budget, at most `max_pause`; 0 where none is asked for. */
   readonly pauseMs: number;
   /** Fewer requests than the config knows, in the windows of the config's own rates. */
   readonly lowered: readonly { readonly perMs: number; readonly requests: number }[];
@@ -25,7 +25,8 @@ export function ordersOf(advice: Advice, budget: Budget): Orders {
   const { remaining } = advice;
   return {
     isThrottled: advice.throttled,
-    pauseMs: advice.pause?.scope === "budget" ? Math.max(0, advice.pause.forMs) : 0,
+    pauseMs:
+      advice.pause?.scope === "budget" ? Math.min(Math.max(0, advice.pause.forMs), budget.maxPauseMs) : 0,
     lowered: advice.limits
       .map((limit) => loweredBy(limit.requests, limit.perMs, budget))
       .filter((lowered) => lowered !== undefined),

@@ -12,6 +12,8 @@ export type SharedRate = {
 
 /** A budget as a replica's config has it; it comes with every question, as two configs may differ for a while. */
 export type SharedTerms = {
+  /** Who asks. */
+  readonly replica: string;
   readonly budget: string;
   readonly rates: readonly SharedRate[];
   readonly share: number;
@@ -25,6 +27,8 @@ export type SharedTerms = {
 export type SharedSettlement = {
   readonly lease: string;
   readonly settlement: Settlement;
+  /** From the taking to the settling. */
+  readonly heldMs: number;
 };
 
 /** How a shared budget stands. Durations from now on, by the keeper's clock. */
@@ -61,7 +65,6 @@ export type SharedTaking = SharedStanding & {
 
 /** Requests by hour since the epoch of the calendar. */
 export type SharedContribution = {
-  readonly replica: string;
   /** Counted once: of one replica, each is later than the one before. */
   readonly batch: string;
   readonly byHour: ReadonlyMap<number, number>;

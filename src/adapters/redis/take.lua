@@ -1,0 +1,36 @@
+-- ARGV[2]: the lease's name.
+begin(false)
+dropEnded()
+
+local function refusal()
+  local paused = get('paused') or 0
+  if paused > now then return paused - now, 'backoff' end
+  if terms.quota ~= nil and quotaUsed() >= terms.quota.requests then
+    local shortest = longest
+    for _, rate in ipairs(terms.rates) do shortest = math.min(shortest, rate.perMs) end
+    return shortest, 'quota'
+  end
+  local cold = coldMs()
+  if cold > 0 then return cold, 'ledger' end
+  local untilMs, taken = now, get('taken')
+  for _, rate in ipairs(terms.rates) do
+    local cap, window = capOf(rate), rate.perMs * MARGIN
+    if taken ~= nil then untilMs = math.max(untilMs, taken + rate.perMs / cap) end
+    -- One that is still on its way may be settled now, and is then held for a whole window.
+    local latest = redis.call('ZREVRANGE', LEASES, cap - 1, cap - 1, 'WITHSCORES')[2]
+    if latest then untilMs = math.max(untilMs, math.min(tonumber(latest) + window, now + window)) end
+  end
+  if untilMs > now then return untilMs - now, 'budget' end
+end
+
+local wait, cause = refusal()
+if wait then return standing(num(wait), cause) end
+
+-- Timers are too coarse for short gaps: those may be caught up with.
+local gap, taken = 0, get('taken')
+for _, rate in ipairs(terms.rates) do gap = math.max(gap, rate.perMs / rate.cap) end
+if gap >= GRAIN or taken == nil then set('taken', now) else set('taken', math.max(taken + gap, now - GRAIN)) end
+set('latest', now)
+redis.call('ZADD', LEASES, num(now + terms.holdMs + CLOCK_STEP), ARGV[2])
+if terms.quota ~= nil then count(now, 1) end
+return standing('0', 'granted')

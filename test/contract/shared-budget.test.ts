@@ -1,0 +1,235 @@
+import * as fc from "fast-check";
+import { createClient } from "@redis/client";
+import { expect, test } from "vitest";
+
+import { RedisLedger } from "../../src/adapters/redis-ledger.ts";
+import { ledgerScripts } from "../../src/adapters/redis-ledger-scripts.ts";
+import type { Orders } from "../../src/core/orders.ts";
+import type { Stored } from "../../src/core/ports.ts";
+import { SharedBudget } from "../../src/core/shared-budget.ts";
+import type { SharedStanding, SharedTerms } from "../../src/core/shared-terms.ts";
+import { REDIS_SERVER, RedisServer } from "../support/redis-server.ts";
+
+const CLOCK = `
+local now, run = string.match(redis.call('GET', 'clock'), '^(%S+) (%S+)$')
+now = tonumber(now)
+`;
+
+type Step =
+  | { readonly kind: "take" }
+  | {
+      readonly kind: "settle";
+      readonly which: number;
+      readonly as: "unsent" | "answered" | "unanswered";
+      readonly agoMs: number;
+    }
+  | { readonly kind: "wait"; readonly ms: number }
+  | { readonly kind: "heed"; readonly orders: Orders; readonly agoMs: number }
+  | { readonly kind: "look"; readonly isAnew: boolean }
+  | {
+      readonly kind: "contribute";
+      readonly batch: string;
+      readonly hoursAgo: number;
+      readonly requests: number;
+    }
+  | { readonly kind: "restart" }
+  | { readonly kind: "config"; readonly which: number };
+
+const ms = fc.double({ min: 0, max: 8_000, noNaN: true }).map((value) => Math.round(value * 1_000) / 1_000);
+const shortMs = fc
+  .double({ min: 0, max: 300, noNaN: true })
+  .map((value) => Math.round(value * 1_000) / 1_000);
+const maybe = (arbitrary: fc.Arbitrary<number>): fc.Arbitrary<number | undefined> =>
+  fc.option(arbitrary, { nil: undefined });
+
+const lowered = fc.record({
+  perMs: fc.constantFrom(1_000, 5_000),
+  requests: fc.integer({ min: 0, max: 30 }),
+});
+
+const orders: fc.Arbitrary<Orders> = fc.record({
+  isThrottled: fc.boolean(),
+  pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3_000 })),
+  lowered: fc.oneof(
+    fc.array(lowered, { maxLength: 3 }),
+    // Many different limits at once, each less strict than those before.
+    fc.constant(Array.from({ length: 10 }, (_, index) => ({ perMs: 5_000, requests: index + 3 }))),
+  ),
+  advertised: fc.option(fc.record({ limit: maybe(fc.nat(99)), remaining: maybe(fc.nat(99)) }), {
+    nil: undefined,
+  }),
+  yieldMs: maybe(fc.nat(2_000)),
+});
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.constant({ kind: "take" as const }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("settle" as const),
+      which: fc.nat(40),
+      as: fc.constantFrom("unsent" as const, "answered" as const, "unanswered" as const),
+      agoMs: fc.oneof(fc.constant(0), ms),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant("wait" as const), ms: shortMs }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant("wait" as const), ms: fc.constantFrom(0.7, 1.5, 2.5) }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("wait" as const), ms }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("wait" as const),
+      ms: fc.constantFrom(-50_000, -2_000, -500, 5_000_000),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("heed" as const), orders, agoMs: fc.oneof(fc.constant(0), ms) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("look" as const), isAnew: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("contribute" as const),
+      batch: fc.constantFrom("a", "b", "c"),
+      hoursAgo: fc.nat(4),
+      requests: fc.integer({ min: 1, max: 5 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: "restart" as const }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("config" as const), which: fc.nat(3) }) },
+);
+
+const PLAIN: SharedTerms = {
+  replica: "one",
+  budget: "api",
+  rates: [
+    { perMs: 1_000, cap: 4, aside: 2 },
+    { perMs: 5_000, cap: 12, aside: 3 },
+  ],
+  share: 0.7,
+  maxPauseMs: 2_500,
+  lingerMs: 100,
+  holdMs: 700,
+  quota: { requests: 9, perMs: 7_200_000 },
+};
+
+/** As configs differ while they are rolled out. */
+const CONFIGS: readonly SharedTerms[] = [
+  PLAIN,
+  { ...PLAIN, replica: "two", quota: undefined },
+  { ...PLAIN, replica: "three", rates: [{ perMs: 3, cap: 3, aside: 0 }], lingerMs: 0 },
+  { ...PLAIN, replica: "four", rates: [{ perMs: 8_000, cap: 20, aside: 5 }], lingerMs: 150, holdMs: 900 },
+];
+
+/** Past the cold start. */
+const WARM: readonly Step[] = [
+  { kind: "look", isAnew: false },
+  { kind: "wait", ms: 6_000 },
+];
+
+function answerOf<Answer>(stored: Stored<Answer>): Answer {
+  if (stored.kind === "away") throw new Error("it must answer");
+  return stored.answer;
+}
+
+/** Numbers are written in two ways: only what they say counts. */
+function comparable(standing: SharedStanding): unknown {
+  const [run = "", born = ""] = standing.epoch.split("-");
+  return { ...standing, epoch: [run, Number(born)] };
+}
+
+test.skipIf(REDIS_SERVER === undefined)(
+  "whatever happens to a shared budget, Redis and the rule on paper say the same, to the last digit",
+  async () => {
+    await using server = await RedisServer.start();
+    const client = createClient({ RESP: 2, socket: { host: "127.0.0.1", port: server.port } });
+    await client.connect();
+    const runner = {
+      run: async (
+        { body }: { readonly body: string },
+        keys: readonly string[],
+        args: readonly (string | number)[],
+      ) => {
+        const value: unknown = await client.eval(body, { keys: [...keys], arguments: args.map(String) });
+        return { kind: "reply" as const, value };
+      },
+      onChange: () => {},
+    };
+    const onRedis = new RedisLedger(runner, "test", ledgerScripts(CLOCK));
+    try {
+      const seen = new Set<string>();
+      await fc.assert(
+        fc.asyncProperty(fc.nat(3), fc.array(step, { minLength: 5, maxLength: 60 }), async (first, steps) => {
+          await client.flushAll();
+          const onPaper = new SharedBudget();
+          let nowMs = 1_795_000_000_000;
+          let life = 1;
+          let terms = CONFIGS[first] ?? PLAIN;
+          const granted: string[] = [];
+          for (const [index, step] of [...WARM, ...steps].entries()) {
+            const at = { nowMs, run: `life${life}` };
+            await client.set("clock", `${nowMs} ${at.run}`);
+            const same = (real: Stored<SharedStanding>, paper: SharedStanding): void =>
+              expect(comparable(answerOf(real))).toEqual(comparable(paper));
+            switch (step.kind) {
+              case "take": {
+                const lease = `lease${index}`;
+                const paper = onPaper.take(terms, lease, at);
+                same(await onRedis.take(terms, lease), paper);
+                if (paper.decision.kind === "granted") granted.push(lease);
+                seen.add(paper.decision.kind === "granted" ? "granted" : paper.decision.cause);
+                break;
+              }
+              case "settle": {
+                const lease = granted[step.which] ?? "unknown";
+                const settled = { lease, settlement: step.as, heldMs: step.agoMs / 2 };
+                same(
+                  await onRedis.settle(terms, settled, step.agoMs),
+                  onPaper.settle(terms, settled, step.agoMs, at),
+                );
+                break;
+              }
+              case "wait":
+                nowMs += step.ms;
+                break;
+              case "heed":
+                same(
+                  await onRedis.heed(terms, step.orders, step.agoMs),
+                  onPaper.heed(terms, step.orders, step.agoMs, at),
+                );
+                break;
+              case "look":
+                same(await onRedis.look(terms, step.isAnew), onPaper.look(terms, step.isAnew, at));
+                break;
+              case "contribute": {
+                const hour = Math.floor(nowMs / 3_600_000) - step.hoursAgo;
+                const contribution = { batch: step.batch, byHour: new Map([[hour, step.requests]]) };
+                same(
+                  await onRedis.contribute(terms, contribution),
+                  onPaper.contribute(terms, contribution, at),
+                );
+                break;
+              }
+              case "restart":
+                life += 1;
+                break;
+              case "config":
+                terms = CONFIGS[step.which] ?? PLAIN;
+                break;
+              default:
+                step satisfies never;
+            }
+          }
+        }),
+        { seed: 20261122, numRuns: 600 },
+      );
+      expect([...seen].sort()).toEqual(["backoff", "budget", "granted", "ledger", "quota"]);
+    } finally {
+      client.destroy();
+    }
+  },
+);

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { FleetRedis } from "../../src/core/config.ts";
+import { requireBinary } from "./binaries.ts";
+
+export const REDIS_SERVER: string | undefined = requireBinary("redis-server");
+
+/** A real Redis on a port of its own, with nothing in it. Whoever starts it ends it. */
+export class RedisServer implements AsyncDisposable {
+  readonly port: number;
+  readonly #directory: string;
+  readonly #args: readonly string[];
+  #child: ChildProcess;
+
+  private constructor(port: number, directory: string, args: readonly string[]) {
+    this.port = port;
+    this.#directory = directory;
+    this.#args = args;
+    this.#child = this.#spawn();
+  }
+
+  /** `args` may name the port with PORT, and files in its directory with DIR. */
+  static async start(...args: readonly string[]): Promise<RedisServer> {
+    const directory = await mkdtemp(join(tmpdir(), "redis-"));
+    const server = new RedisServer(await freePort(), directory, args);
+    await server.#listening();
+    return server;
+  }
+
+  get directory(): string {
+    return this.#directory;
+  }
+
+  get address(): FleetRedis {
+    return {
+      nodes: { kind: "single", host: "127.0.0.1", port: this.port, database: 0 },
+      username: undefined,
+      password: undefined,
+      tls: undefined,
+    };
+  }
+
+  /** Alive and silent: connections stay, nothing is answered. */
+  halt(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#child.kill("SIGCONT");
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, "exit");
+    this.#child.kill("SIGCONT");
+    this.#child.kill("SIGKILL");
+    await exited;
+  }
+
+  /** On the same port, as empty as in the beginning. */
+  async restart(): Promise<void> {
+    await this.stop();
+    this.#child = this.#spawn();
+    await this.#listening();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  #spawn(): ChildProcess {
+    const own = ["--bind", "127.0.0.1", "--save", "", "--dir", this.#directory, "--loglevel", "warning"];
+    const port = this.#args.includes("--port") ? [] : ["--port", String(this.port)];
+    const given = this.#args.map((arg) =>
+      arg.replaceAll("PORT", String(this.port)).replaceAll("DIR", this.#directory),
+    );
+    return spawn(REDIS_SERVER ?? "redis-server", [...given, ...port, ...own], { stdio: "ignore" });
+  }
+
+  async #listening(): Promise<void> {
+    for (let tries = 0; tries < 500; tries += 1) {
+      if (await answers(this.port)) return;
+      await sleep(10);
+    }
+    throw new Error(`cannot start Redis: it must listen on ${this.port}, received nothing`);
+  }
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect({ host: "127.0.0.1", port });
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
