@@ -4,7 +4,7 @@ import { formatFault } from "./config/fault.ts";
 import { load } from "./config/load.ts";
 import { secretVariables } from "./config/secrets.ts";
 import type { Config } from "./core/config.ts";
-import type { LocalLedger } from "./core/local-ledger.ts";
+import type { RunningLedger } from "./core/ports.ts";
 import type { Supervisor } from "./engine/supervisor.ts";
 import type { ReloadResult } from "./http/routes.ts";
 import type { Logger } from "./adapters/pino.ts";
@@ -12,7 +12,7 @@ import type { Logger } from "./adapters/pino.ts";
 export type ReloadParts = ProbeParts & {
   readonly configPath: string;
   readonly withdraw: (variables: readonly string[]) => void;
-  readonly ledger: LocalLedger;
+  readonly ledger: RunningLedger;
   readonly supervisor: Supervisor;
   readonly watches: AppWatches;
   readonly log: Logger;

@@ -1,8 +1,7 @@
 import { openStateStore } from "./adapters/sqlite.ts";
 import type { Config } from "./core/config.ts";
-import type { LocalLedger } from "./core/local-ledger.ts";
 import type { Log } from "./core/log.ts";
-import type { Clock } from "./core/ports.ts";
+import type { Clock, RunningLedger } from "./core/ports.ts";
 import type { QuotaReading } from "./core/quota-journal.ts";
 import type { StateStore } from "./core/state.ts";
 
@@ -21,7 +20,7 @@ export async function openState(
 }
 
 /** What the state file must know of every budget that has a quota. */
-export function quotaReadings(config: Config, ledger: LocalLedger): ReadonlyMap<string, QuotaReading> {
+export function quotaReadings(config: Config, ledger: RunningLedger): ReadonlyMap<string, QuotaReading> {
   return new Map(
     config.budgets.flatMap(({ name, quota }) => {
       const buckets = ledger.quotaBuckets(name);

@@ -1,4 +1,4 @@
-import type { BudgetStanding } from "./core/budget-ledger.ts";
+import type { BudgetStanding } from "./core/budget-standing.ts";
 import type { Budget, Config, Upstream } from "./core/config.ts";
 import type { Health } from "./core/health.ts";
 import type { Clock } from "./core/ports.ts";

@@ -26,6 +26,7 @@ export class Talk implements Dispatcher.DispatchHandler {
   readonly #startedAtMs: number;
   readonly #parties: Parties;
   readonly #maxBodyBytes: number;
+  readonly #mayWrite: () => boolean;
   readonly #received: ReceivedBody;
   readonly #ended = Promise.withResolvers<Exchange>();
   #endedAtMs: number | undefined;
@@ -37,7 +38,8 @@ export class Talk implements Dispatcher.DispatchHandler {
   #informational = 0;
   #readBefore = 0;
 
-  constructor(clock: Clock, parties: Parties, maxBodyBytes: number) {
+  constructor(clock: Clock, parties: Parties, maxBodyBytes: number, mayWrite: () => boolean) {
+    this.#mayWrite = mayWrite;
     this.timer = new PhaseTimer(clock);
     this.#clock = clock;
     this.#startedAtMs = clock.now();
@@ -108,7 +110,13 @@ export class Talk implements Dispatcher.DispatchHandler {
     return { kind: "broken", fault, detail, sent: this.#sent, head: this.#head };
   }
 
-  onRequestStart(): void {
+  /** The last moment before its first byte: from here to the writing nothing else runs in this process. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (!this.#mayWrite()) {
+      this.fail("timeout", "nothing was sent: the right to send it ended first");
+      controller.abort(new Error("too late"));
+      return;
+    }
     this.#sent = true;
     this.timer.enter("wait");
   }

@@ -63,9 +63,9 @@ class UndiciProbe implements Probe {
     };
   }
 
-  async poll(signal: AbortSignal): Promise<Observation> {
+  async poll(signal: AbortSignal, mayWrite: () => boolean = always): Promise<Observation> {
     const { upstream, clock } = this.#options;
-    const talk = new Talk(clock, this.#parties, upstream.expect.maxBodyBytes);
+    const talk = new Talk(clock, this.#parties, upstream.expect.maxBodyBytes, mayWrite);
     const cutOff = (): void =>
       talk.fail("timeout", `cut off while ${this.#doing(talk)}: the poll was called off`);
     // After a pause of this process, timers come before the answers that arrived meanwhile: let those be read first.
@@ -175,6 +175,10 @@ class UndiciProbe implements Probe {
       this.#kept = line;
     else line.release();
   }
+}
+
+function always(): boolean {
+  return true;
 }
 
 function proxyName(proxy: ProxyServer): string {

@@ -2,25 +2,9 @@ import type { Advice } from "./advice.ts";
 import { capOf, type Budget } from "./config.ts";
 import { coldStartMs, forgottenAfterMs, Leases, paceGapMs, type LeaseTerms } from "./leases.ts";
 import type { BudgetRestraint, Lease, LeaseDecision, Settlement } from "./ports.ts";
+import type { BudgetStanding } from "./budget-standing.ts";
 import { QuotaCount, type QuotaBuckets } from "./quota.ts";
 import { Restraint } from "./restraint.ts";
-
-export type RateStatus = {
-  readonly label: string;
-  readonly limit: number;
-  readonly cap: number;
-  readonly leases: number;
-};
-
-/** How a budget stands at one moment. Monotonic times. */
-export type BudgetStanding = {
-  readonly rates: readonly RateStatus[];
-  readonly advertisedLimit: number | undefined;
-  readonly advertisedRemaining: number | undefined;
-  /** In the past where nothing pauses it. */
-  readonly pausedUntilMs: number;
-  readonly quotaUsed: number | undefined;
-};
 
 /** What a budget starts with: `first` of the process, or `added` by a reload. */
 export type BudgetStart = {

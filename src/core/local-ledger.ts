@@ -1,7 +1,8 @@
 import type { Advice } from "./advice.ts";
-import { BudgetLedger, type BudgetStanding } from "./budget-ledger.ts";
+import { BudgetLedger } from "./budget-ledger.ts";
+import type { BudgetStanding } from "./budget-standing.ts";
 import type { Budget, Config, Upstream } from "./config.ts";
-import type { BudgetRestraint, Clock, Ledger, LeaseDecision } from "./ports.ts";
+import type { BudgetRestraint, Clock, LeaseDecision, RunningLedger } from "./ports.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
 /** How long after its sending a request can still be counted: timeout and linger. */
@@ -11,7 +12,7 @@ function afterlifeMs(upstreams: readonly Upstream[], budgets: readonly Budget[])
 }
 
 /** The ledger of a single process: every budget in memory. */
-export class LocalLedger implements Ledger {
+export class LocalLedger implements RunningLedger {
   readonly #clock: Clock;
   /** The calendar of the start, carried on by the monotonic clock: a stepped wall clock moves no quota. */
   readonly #calendarOffsetMs: number;

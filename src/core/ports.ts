@@ -4,6 +4,9 @@ import type { Advice } from "./advice.ts";
 import type { Observation } from "./exchange.ts";
 import type { HealthChange } from "./health.ts";
 import type { Poll } from "./poll.ts";
+import type { Config } from "./config.ts";
+import type { BudgetStanding } from "./budget-standing.ts";
+import type { QuotaBuckets } from "./quota.ts";
 import type { Orders } from "./orders.ts";
 import type { SkipCause } from "./outcome.ts";
 import type {
@@ -75,6 +78,15 @@ export interface Ledger {
   heed(budget: string, advice: Advice): void;
   /** Calls back whenever a wait may have become shorter than it was said to be. */
   onChange(listener: (budget: string) => void): void;
+}
+
+/** A ledger that follows the config, and shows how its budgets stand. */
+export interface RunningLedger extends Ledger {
+  standing(budget: string): BudgetStanding | undefined;
+  /** What this process sent, by hour. */
+  quotaBuckets(budget: string): QuotaBuckets | undefined;
+  /** What stays keeps its leases; what is added or renamed waits until the unknown past is forgotten. */
+  change(config: Config): void;
 }
 
 /** What a shared store answers. Where it is away, what was asked may have been done all the same. */

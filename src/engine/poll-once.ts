@@ -46,7 +46,7 @@ export async function pollOnce(
 
   let observation: Observation | undefined;
   try {
-    observation = await probe.poll(cutOff);
+    observation = await probe.poll(cutOff, () => lease.isUsable());
   } catch (error) {
     parts.onBug(error);
   }

@@ -1,15 +1,14 @@
 import type { Advice } from "../core/advice.ts";
 import { formatDuration } from "../core/duration.ts";
-import type { LocalLedger } from "../core/local-ledger.ts";
 import type { Log } from "../core/log.ts";
-import type { BudgetRestraint, LeaseDecision, Ledger } from "../core/ports.ts";
+import type { BudgetRestraint, LeaseDecision, Ledger, RunningLedger } from "../core/ports.ts";
 
 /** Tells the operator of every silence that an upstream asks for; loudly where it asks for more than it is given. */
 export class TellingLedger implements Ledger {
-  readonly #ledger: LocalLedger;
+  readonly #ledger: RunningLedger;
   readonly #log: Log;
 
-  constructor(ledger: LocalLedger, log: Log) {
+  constructor(ledger: RunningLedger, log: Log) {
     this.#ledger = ledger;
     this.#log = log;
   }
