@@ -4,6 +4,7 @@ import type { KnownKeys } from "./adapters/known-keys.ts";
 import type { Logger } from "./adapters/pino.ts";
 import { createMetrics } from "./adapters/prometheus.ts";
 import { parseStructuredList } from "./adapters/structured-headers.ts";
+import type { FleetParts, OpenedLedger } from "./app-fleet.ts";
 import { openProbes } from "./app-probes.ts";
 import { AppReload } from "./app-reload.ts";
 import { openState, quotaReadings } from "./app-state.ts";
@@ -73,10 +74,12 @@ async function build(
   const { store } = state;
   // The last to close: what it hears of must be over.
   if (store !== undefined) stack.defer(() => store.close());
-  const ledger = new LocalLedger(config, clock, store?.restoredQuotas);
   const watches = new AppWatches(clock, log, store);
   const onBug = (error: unknown): void =>
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch");
+  const opened = await openLedger(config, { ...options, clock, quotas: store?.restoredQuotas, onBug }, stack);
+  if (opened.kind === "refused") return opened;
+  const { ledger } = opened;
   let polls = 0;
   const supervisor = new Supervisor({
     clock,
@@ -113,11 +116,11 @@ async function build(
   if (typeof server === "string") return { kind: "refused", faults: [server] };
   stack.use(server);
   stack.defer(() => supervisor.drain());
-  const opened = await openProbes(config.upstreams, { environment, keys, clock, log });
-  if (opened.kind === "refused") return opened;
+  const probing = await openProbes(config.upstreams, { environment, keys, clock, log });
+  if (probing.kind === "refused") return probing;
   // Before the first request may be sent.
   await store?.keepQuotas(() => quotaReadings(reload.config, ledger));
-  supervisor.apply(config, opened.probes);
+  supervisor.apply(config, probing.probes);
   const onChange = async (): Promise<void> => void (await reload.run());
   const { signal } = new AbortController();
   stack.use(new ConfigWatch(configPath, { clock, digest, onChange, onError: onBug }, signal));
@@ -129,6 +132,19 @@ async function build(
     kind: "started",
     app: { url: server.url, reload: () => reload.run(), stop: () => Promise.resolve() },
   };
+}
+
+/** Of this process alone, or of many: what a fleet needs is loaded for a fleet alone. */
+async function openLedger(
+  config: Config,
+  parts: FleetParts,
+  stack: AsyncDisposableStack,
+): Promise<OpenedLedger> {
+  if (config.fleet === undefined) {
+    return { kind: "opened", ledger: new LocalLedger(config, parts.clock, parts.quotas) };
+  }
+  const { openFleet } = await import("./app-fleet.ts");
+  return openFleet(config, config.fleet, parts, stack);
 }
 
 /** The server, or one sentence why there is none. */

@@ -17,6 +17,7 @@ function block(proof: BudgetProof): string {
     "",
     `  pace      at least ${readable(proof.paceGapMs)} between two requests`,
     `  restart   ${restart(proof.coldStart)}`,
+    ...reserveLines(proof.rates),
     ...(proof.quota === undefined ? [] : [`  quota     ${quotaLine(proof.quota)}`]),
     `  forecast  ${forecast(proof)}`,
     "",
@@ -87,9 +88,21 @@ function aligned(rows: readonly Row[]): readonly string[] {
 }
 
 function restart({ rule, waitMs }: ColdStart): string {
+  if (rule === "shared") {
+    return `waits for nothing that Redis remembers; where that was emptied, ${readable(waitMs)}`;
+  }
   return rule === "pace_gap"
     ? `waits one pace gap, ${readable(waitMs)}: a predecessor's requests and ours fit the limit together`
     : `waits ${readable(waitMs)}, until a predecessor's requests are no longer counted`;
+}
+
+function reserveLines(rates: readonly RateProof[]): readonly string[] {
+  const reserves = rates.flatMap(({ rate, reserve }) =>
+    reserve === undefined ? [] : [`${reserve} in any ${rate.label}`],
+  );
+  return reserves.length === 0
+    ? []
+    : [`  reserve   ${reserves.join(", ")} for each replica, while Redis is away`];
 }
 
 function quotaLine({ quota, scheduled, spentEarly }: QuotaProof): string {

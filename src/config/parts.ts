@@ -52,8 +52,10 @@ export async function openParts({ general, upstreams }: Parts, environment: Envi
 }
 
 /** An upstream that could not be understood is missing from the sums: what does not fit now, never will. */
-export function proveParts({ budgets, upstreams }: Parts, keys: Opened["keys"]): Proof {
-  return prove({ budgets, upstreams: [...upstreams.values()] }, (upstream) => keys.get(upstream.name));
+export function proveParts({ general, budgets, upstreams }: Parts, keys: Opened["keys"]): Proof {
+  return prove({ budgets, upstreams: [...upstreams.values()], fleet: general?.fleet }, (upstream) =>
+    keys.get(upstream.name),
+  );
 }
 
 export function warningsAbout(parts: Parts, proof: Proof, tree: Tree): readonly Complaint[] {

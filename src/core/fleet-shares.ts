@@ -9,6 +9,11 @@ const SLACK_MS = 1_000;
 
 export type Division = Pick<Fleet, "replicas" | "reserve">;
 
+/** How many times each upstream is polled. */
+export function vantagesOf(fleet: Pick<Fleet, "mode" | "replicas"> | undefined): number {
+  return fleet?.mode === "everywhere" ? fleet.replicas : 1;
+}
+
 /** What one replica has for itself of this cap. */
 export function reservedOf(cap: number, { replicas, reserve }: Division): number {
   return Math.floor((cap * reserve) / replicas + 1e-9);

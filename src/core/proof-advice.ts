@@ -1,5 +1,6 @@
-import { type Budget, type Upstream, capOf } from "./config.ts";
+import { type Budget, type Fleet, type Upstream, capOf } from "./config.ts";
 import { formatDuration } from "./duration.ts";
+import { sharedOf, vantagesOf } from "./fleet-shares.ts";
 import { LEGAL_PERIODS_MS, isEven, mostSlotsWithin } from "./schedule.ts";
 
 /** What could be changed, as numbers: many plans are tried. */
@@ -11,8 +12,12 @@ type Plan = {
 };
 
 /** What would fit the rates: the least change of each kind that is enough by itself, in words. */
-export function adviceForRates(budget: Budget, upstreams: readonly Upstream[]): string {
-  const trial = new Trial(budget, upstreams);
+export function adviceForRates(
+  budget: Budget,
+  upstreams: readonly Upstream[],
+  fleet: Fleet | undefined,
+): string {
+  const trial = new Trial(budget, upstreams, fleet);
   const ways = [trial.slower(), trial.moreShare(), trial.fewerConfirmations()].filter(
     (way) => way !== undefined,
   );
@@ -20,8 +25,8 @@ export function adviceForRates(budget: Budget, upstreams: readonly Upstream[]): 
 }
 
 /** What would let the quota last. */
-export function adviceForQuota(budget: Budget, upstreams: readonly Upstream[]): string {
-  const quota = budget.quota?.requests ?? Infinity;
+export function adviceForQuota(budget: Budget, upstreams: readonly Upstream[], vantages: number): string {
+  const quota = (budget.quota?.requests ?? Infinity) / vantages;
   const asks = asksWithin(upstreams, budget.quota?.perMs ?? 0);
   const periodMs = LEGAL_PERIODS_MS.find(
     (leastMs) => asks.reduce((sum, ask) => sum + slotsOf(ask, leastMs), 0) <= quota,
@@ -34,9 +39,11 @@ class Trial {
   readonly #budget: Budget;
   readonly #asksByRate: readonly (readonly Ask[])[];
   readonly #current: Plan;
+  readonly #fleet: Fleet | undefined;
 
-  constructor(budget: Budget, upstreams: readonly Upstream[]) {
+  constructor(budget: Budget, upstreams: readonly Upstream[], fleet: Fleet | undefined) {
     this.#budget = budget;
+    this.#fleet = fleet;
     this.#asksByRate = budget.rates.map((rate) => asksWithin(upstreams, rate.perMs));
     const mostConfirm = Math.max(0, ...upstreams.map(({ confirm }) => confirm));
     this.#current = { share: budget.share, leastPeriodMs: 0, mostConfirm };
@@ -76,11 +83,14 @@ class Trial {
   #fits(change: Partial<Plan>): boolean {
     const { share, leastPeriodMs, mostConfirm } = { ...this.#current, ...change };
     return this.#budget.rates.every((rate, index) => {
-      const cap = capOf(rate, share);
-      const demand = (this.#asksByRate[index] ?? []).reduce(
-        (sum, ask) => sum + slotsOf(ask, leastPeriodMs) * (1 + Math.min(ask.confirm, mostConfirm)),
-        0,
-      );
+      const whole = capOf(rate, share);
+      const cap = this.#fleet === undefined ? whole : sharedOf(whole, this.#fleet);
+      const demand =
+        vantagesOf(this.#fleet) *
+        (this.#asksByRate[index] ?? []).reduce(
+          (sum, ask) => sum + slotsOf(ask, leastPeriodMs) * (1 + Math.min(ask.confirm, mostConfirm)),
+          0,
+        );
       return cap >= 1 && demand <= cap;
     });
   }

@@ -1,6 +1,6 @@
 /** Whether a config fits what its upstreams allow: shown with numbers before a single request is sent. */
 
-import type { Budget, Upstream } from "./config.ts";
+import type { Budget, Fleet, Upstream } from "./config.ts";
 import { densityWarnings } from "./density.ts";
 import {
   type Finding,
@@ -22,7 +22,11 @@ export type Proof = {
 };
 
 export function prove(
-  config: { readonly budgets: readonly Budget[]; readonly upstreams: readonly Upstream[] },
+  config: {
+    readonly budgets: readonly Budget[];
+    readonly upstreams: readonly Upstream[];
+    readonly fleet?: Fleet | undefined;
+  },
   keyOf: KeyIdentity = keySourceOf,
 ): Proof {
   const budgets: BudgetProof[] = [];
@@ -30,10 +34,10 @@ export function prove(
   const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf), ...densityWarnings(config.upstreams)];
   for (const budget of config.budgets) {
     const upstreams = config.upstreams.filter((upstream) => upstream.budget === budget.name);
-    const proof = proveBudget(budget, upstreams);
+    const proof = proveBudget(budget, upstreams, config.fleet);
     budgets.push(proof);
-    faults.push(...faultsOf(proof, budget, upstreams));
-    warnings.push(...warningsOf(proof, budget, upstreams));
+    faults.push(...faultsOf(proof, budget, upstreams, config.fleet));
+    warnings.push(...warningsOf(proof, budget, upstreams, config.fleet));
   }
   return { budgets, faults, warnings };
 }

@@ -8,12 +8,8 @@ import type { Orders } from "../../src/core/orders.ts";
 import type { Stored } from "../../src/core/ports.ts";
 import { SharedBudget } from "../../src/core/shared-budget.ts";
 import type { SharedStanding, SharedTerms } from "../../src/core/shared-terms.ts";
+import { TOLD_CLOCK } from "../support/ledger-worlds.ts";
 import { REDIS_SERVER, RedisServer } from "../support/redis-server.ts";
-
-const CLOCK = `
-local now, run = string.match(redis.call('GET', 'clock'), '^(%S+) (%S+)$')
-now = tonumber(now)
-`;
 
 type Step =
   | { readonly kind: "take" }
@@ -159,7 +155,7 @@ test.skipIf(REDIS_SERVER === undefined)(
       },
       onChange: () => {},
     };
-    const onRedis = new RedisLedger(runner, "test", ledgerScripts(CLOCK));
+    const onRedis = new RedisLedger(runner, "test", ledgerScripts(TOLD_CLOCK));
     try {
       const seen = new Set<string>();
       await fc.assert(

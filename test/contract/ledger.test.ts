@@ -1,0 +1,221 @@
+import { describe, expect, test } from "vitest";
+
+import type { Budget, Config } from "../../src/core/config.ts";
+import type { Lease } from "../../src/core/ports.ts";
+import {
+  type LedgerWorld,
+  type OpenWorld,
+  localWorld,
+  paperWorld,
+  redisWorld,
+} from "../support/ledger-worlds.ts";
+import { REDIS_SERVER } from "../support/redis-server.ts";
+import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../support/samples.ts";
+
+/** What every ledger promises, whoever keeps it. */
+const LEDGERS: readonly (readonly [string, OpenWorld])[] = [
+  ["a single process", localWorld],
+  ["a fleet on paper", paperWorld],
+  ...(REDIS_SERVER === undefined ? [] : [["a fleet on a real Redis", redisWorld] as const]),
+];
+
+const RATES = [{ requests: 4, perMs: 10_000, label: "10s" }];
+
+function configOf(...budgets: readonly Partial<Budget>[]): Config {
+  return sampleConfig({
+    budgets: budgets.map((changes) => sampleBudget({ rates: RATES, lingerMs: 1_000, ...changes })),
+    upstreams: budgets.map(({ name = "api" }) => sampleUpstream({ name, budget: name, timeoutMs: 2_000 })),
+  });
+}
+
+/** Past every cold start. */
+async function warmWorld(openWorld: OpenWorld, budgets: readonly Partial<Budget>[]): Promise<LedgerWorld> {
+  const world = await openWorld(configOf(...budgets));
+  await world.ledger.take("api");
+  await world.advance(40_000);
+  return world;
+}
+
+/** When told to wait, waits until then, and asks again. */
+async function takeInTurn(world: LedgerWorld, budget = "api"): Promise<Lease> {
+  for (let asked = 0; asked < 5; asked += 1) {
+    const decision = await world.ledger.take(budget);
+    if (decision.kind === "granted") return decision.lease;
+    await world.advance(decision.untilMs - world.clock.now());
+  }
+  throw new Error("it was told when to ask again, and refused then");
+}
+
+describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
+  test("grants the cap in one window, a pace gap apart, and not one more", async () => {
+    await using world = await warmWorld(openWorld, [{}]);
+    const takenAtMs: number[] = [];
+    for (let turn = 0; turn < 9; turn += 1) {
+      const lease = await takeInTurn(world);
+      takenAtMs.push(world.clock.now());
+      lease.settle("answered");
+      await world.advance(1);
+    }
+    const apart = (turns: number): number =>
+      Math.min(...takenAtMs.slice(turns).map((atMs, index) => atMs - (takenAtMs[index] ?? 0)));
+    expect(apart(1)).toBeGreaterThanOrEqual(2_500);
+    expect(apart(4)).toBeGreaterThanOrEqual(10_000);
+    expect((takenAtMs[8] ?? 0) - (takenAtMs[0] ?? 0)).toBeLessThan(20_500);
+  });
+
+  test("holds a request that was answered for a window, and one that was not for the linger too", async () => {
+    await using world = await warmWorld(openWorld, [
+      { rates: [{ requests: 1, perMs: 10_000, label: "10s" }] },
+    ]);
+    (await takeInTurn(world)).settle("answered");
+    const answeredMs = world.clock.now();
+    (await takeInTurn(world)).settle("unanswered");
+    const brokenMs = world.clock.now();
+    expect(brokenMs - answeredMs).toBeGreaterThanOrEqual(10_010);
+    expect(brokenMs - answeredMs).toBeLessThan(10_200);
+    await takeInTurn(world);
+    expect(world.clock.now() - brokenMs).toBeGreaterThanOrEqual(11_010);
+    expect(world.clock.now() - brokenMs).toBeLessThan(11_200);
+  });
+
+  test("holds a request that is still on its way for as long as it takes, within its timeout", async () => {
+    await using world = await warmWorld(openWorld, [
+      { rates: [{ requests: 1, perMs: 10_000, label: "10s" }] },
+    ]);
+    const lease = await takeInTurn(world);
+    await world.advance(2_000);
+    lease.settle("answered");
+    const settledMs = world.clock.now();
+    await takeInTurn(world);
+    expect(world.clock.now() - settledMs).toBeGreaterThanOrEqual(10_010);
+  });
+
+  test("gives back at once what was not sent, and says so", async () => {
+    await using world = await warmWorld(openWorld, [
+      { rates: [{ requests: 2, perMs: 10_000, label: "10s" }] },
+    ]);
+    (await takeInTurn(world)).settle("answered");
+    const unsent = await takeInTurn(world);
+    const told: string[] = [];
+    world.ledger.onChange((budget) => told.push(budget));
+    unsent.settle("unsent");
+    await world.advance(10);
+    expect(told).toContain("api");
+    await world.advance(5_000);
+    expect((await world.ledger.take("api")).kind).toBe("granted");
+  });
+
+  test("is not confused by a lease that is settled twice", async () => {
+    await using world = await warmWorld(openWorld, [
+      { rates: [{ requests: 1, perMs: 10_000, label: "10s" }] },
+    ]);
+    const lease = await takeInTurn(world);
+    lease.settle("answered");
+    lease.settle("unsent");
+    await world.advance(100);
+    expect((await world.ledger.take("api")).kind).toBe("wait");
+  });
+
+  test("a lease is usable when it was just given", async () => {
+    await using world = await warmWorld(openWorld, [{}]);
+    expect((await takeInTurn(world)).isUsable()).toBe(true);
+  });
+
+  test("is silent for as long as an upstream asks for", async () => {
+    await using world = await warmWorld(openWorld, [{}]);
+    (await takeInTurn(world)).settle("answered");
+    const pause = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
+    world.ledger.heed("api", sampleAdvice({ throttled: true, pause }));
+    const untilMs = world.clock.now() + 30_000;
+    expect(await world.ledger.take("api")).toEqual({ kind: "wait", untilMs, cause: "backoff" });
+    expect(world.ledger.restraint("api").pausedUntilMs).toBe(untilMs);
+    expect(world.ledger.standing("api")?.pausedUntilMs).toBe(untilMs);
+    await world.advance(30_200);
+    expect((await world.ledger.take("api")).kind).toBe("granted");
+  });
+
+  test("backs off by itself where an upstream refuses without a hint, twice as long the second time", async () => {
+    await using world = await warmWorld(openWorld, [{}]);
+    world.ledger.heed("api", sampleAdvice({ throttled: true }));
+    expect(await world.ledger.take("api")).toMatchObject({
+      untilMs: world.clock.now() + 10_000,
+      cause: "backoff",
+    });
+    await world.advance(10_001);
+    world.ledger.heed("api", sampleAdvice({ throttled: true }));
+    await world.advance(10);
+    expect(world.ledger.restraint("api").pausedUntilMs).toBeGreaterThanOrEqual(world.clock.now() + 19_980);
+  });
+
+  test("keeps to a lower limit that an upstream speaks of, until a window after it did", async () => {
+    await using world = await warmWorld(openWorld, [{ share: 0.5 }]);
+    world.ledger.heed("api", sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
+    await world.advance(10);
+    (await takeInTurn(world)).settle("answered");
+    expect(world.ledger.standing("api")?.rates[0]).toMatchObject({ limit: 4, cap: 1 });
+    const decision = await world.ledger.take("api");
+    expect(decision).toMatchObject({ kind: "wait", cause: "budget" });
+    await world.advance(10_500);
+    await takeInTurn(world);
+    await world.advance(1);
+    expect(world.ledger.standing("api")?.rates[0]).toMatchObject({ cap: 2 });
+  });
+
+  test("makes way for production where little is left", async () => {
+    await using world = await warmWorld(openWorld, [{}]);
+    world.ledger.heed("api", sampleAdvice({ remaining: { requests: 1, limit: 1_000, resetMs: 5_000 } }));
+    await world.advance(10);
+    expect(world.ledger.restraint("api").isYielding).toBe(true);
+    expect(world.ledger.standing("api")).toMatchObject({ advertisedLimit: 1_000, advertisedRemaining: 1 });
+    await world.advance(5_000);
+    expect(world.ledger.restraint("api").isYielding).toBe(false);
+  });
+
+  const quota = { requests: 2, perMs: 7_200_000, onExhaust: "stop", pricePerRequest: undefined } as const;
+  test("stops at its own quota, and does not count what was not sent", async () => {
+    await using world = await warmWorld(openWorld, [{ quota }]);
+    (await takeInTurn(world)).settle("answered");
+    (await takeInTurn(world)).settle("unsent");
+    (await takeInTurn(world)).settle("answered");
+    await world.advance(5_000);
+    expect(world.ledger.standing("api")?.quotaUsed).toBe(2);
+    expect(world.ledger.restraint("api").isQuotaSpent).toBe(true);
+    expect(await world.ledger.take("api")).toMatchObject({ kind: "wait", cause: "quota" });
+    await world.advance(3 * 3_600_000);
+    (await takeInTurn(world)).settle("answered");
+  });
+
+  test("shows how many leases are held", async () => {
+    await using world = await warmWorld(openWorld, [{}]);
+    const first = await takeInTurn(world);
+    const second = await takeInTurn(world);
+    first.settle("answered");
+    second.settle("answered");
+    await world.advance(10);
+    expect(world.ledger.standing("api")?.rates).toEqual([{ label: "10s", limit: 4, cap: 4, leases: 2 }]);
+    await world.advance(40_000);
+    expect(world.ledger.standing("api")?.rates[0]?.leases).toBe(0);
+  });
+
+  test("keeps what is held over a reload, and lets a new budget wait until its past is forgotten", async () => {
+    await using world = await warmWorld(openWorld, [{}]);
+    (await takeInTurn(world)).settle("answered");
+    await world.advance(10);
+    world.ledger.change(configOf({ rates: [{ requests: 1, perMs: 10_000, label: "10s" }] }, { name: "new" }));
+    expect((await world.ledger.take("api")).kind).toBe("wait");
+    const decision = await world.ledger.take("new");
+    expect(decision.kind).toBe("wait");
+    await world.advance(12_000);
+    expect((await world.ledger.take("new")).kind).toBe("wait");
+    await world.advance(40_000);
+    expect((await world.ledger.take("new")).kind).toBe("granted");
+  });
+
+  test("refuses to lend from a budget that is not there", async () => {
+    await using world = await warmWorld(openWorld, [{}]);
+    await expect((async () => world.ledger.take("none"))()).rejects.toThrow(
+      'budget "none" must be in the config',
+    );
+    expect(world.ledger.standing("none")).toBeUndefined();
+  });
+});

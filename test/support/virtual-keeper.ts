@@ -1,0 +1,163 @@
+import type { Orders } from "../../src/core/orders.ts";
+import type { Clock, LedgerStore, Stored } from "../../src/core/ports.ts";
+import { type KeeperMoment, SharedBudget } from "../../src/core/shared-budget.ts";
+import type {
+  SharedContribution,
+  SharedSettlement,
+  SharedStanding,
+  SharedTaking,
+  SharedTerms,
+} from "../../src/core/shared-terms.ts";
+
+const DEADLINE_MS = 500;
+
+/** The Redis of a virtual world: the same rule, on paper. Its wall clock can be stepped, and it can lose everything. */
+export class VirtualKeeper {
+  readonly #clock: Clock;
+  #budgets = new Map<string, SharedBudget>();
+  #seats = new Map<number, { readonly owner: string; readonly untilMs: number }>();
+  #life = 1;
+  #offsetMs = 1_795_000_000_000;
+  isDown = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Restarted without its data, or another one that was promoted without it. */
+  empty(): void {
+    this.#budgets = new Map();
+    this.#seats = new Map();
+    this.#life += 1;
+  }
+
+  /** Restarted with all of its data. */
+  restart(): void {
+    this.#life += 1;
+  }
+
+  stepClock(byMs: number): void {
+    this.#offsetMs += byMs;
+  }
+
+  get now(): KeeperMoment {
+    return { nowMs: this.#clock.now() + this.#offsetMs, run: `life${this.#life}` };
+  }
+
+  budget({ budget }: SharedTerms): SharedBudget {
+    const known = this.#budgets.get(budget) ?? new SharedBudget();
+    this.#budgets.set(budget, known);
+    return known;
+  }
+
+  sit(seats: number, owner: string, forMs: number): number | undefined {
+    const { nowMs } = this.now;
+    let free: number | undefined;
+    for (let seat = 1; seat <= seats; seat += 1) {
+      const taken = this.#seats.get(seat);
+      if (taken?.owner === owner) {
+        free = seat;
+        break;
+      }
+      if (taken === undefined || taken.untilMs <= nowMs) free ??= seat;
+    }
+    if (free !== undefined) this.#seats.set(free, { owner, untilMs: nowMs + forMs });
+    return free;
+  }
+
+  rise(owner: string): void {
+    for (const [seat, taken] of this.#seats) if (taken.owner === owner) this.#seats.delete(seat);
+  }
+}
+
+/** How one replica reaches the keeper: slowly, or not at all. */
+export class VirtualLine implements LedgerStore {
+  readonly #keeper: VirtualKeeper;
+  readonly #clock: Clock;
+  readonly #delayMs: () => number;
+  readonly #listeners: (() => void)[] = [];
+  readonly #signal = new AbortController().signal;
+  /** Nothing gets through, in either direction. */
+  #isCut = false;
+
+  /** `delayMs` is that of one direction. */
+  constructor(keeper: VirtualKeeper, clock: Clock, delayMs: () => number = () => 0) {
+    this.#keeper = keeper;
+    this.#clock = clock;
+    this.#delayMs = delayMs;
+  }
+
+  cut(): void {
+    this.#isCut = true;
+  }
+
+  mend(): void {
+    this.#isCut = false;
+    this.tellBack();
+  }
+
+  /** As a connection does that has found the keeper again. */
+  tellBack(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  take(terms: SharedTerms, lease: string): Promise<Stored<SharedTaking>> {
+    return this.#ask((at) => this.#keeper.budget(terms).take(terms, lease, at));
+  }
+
+  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedStanding>> {
+    return this.#ask((at) => this.#keeper.budget(terms).settle(terms, settled, agoMs, at));
+  }
+
+  heed(terms: SharedTerms, orders: Orders, agoMs: number): Promise<Stored<SharedStanding>> {
+    return this.#ask((at) => this.#keeper.budget(terms).heed(terms, orders, agoMs, at));
+  }
+
+  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedStanding>> {
+    return this.#ask((at) => this.#keeper.budget(terms).look(terms, isAnew, at));
+  }
+
+  contribute(terms: SharedTerms, contribution: SharedContribution): Promise<Stored<SharedStanding>> {
+    return this.#ask((at) => this.#keeper.budget(terms).contribute(terms, contribution, at));
+  }
+
+  sit(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>> {
+    return this.#ask(() => this.#keeper.sit(seats, owner, forMs));
+  }
+
+  rise(owner: string): Promise<Stored<undefined>> {
+    return this.#ask(() => {
+      this.#keeper.rise(owner);
+      return undefined;
+    });
+  }
+
+  onBack(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async #ask<Answer>(step: (at: KeeperMoment) => Answer): Promise<Stored<Answer>> {
+    const askedMs = this.#clock.now();
+    await this.#travel();
+    if (!this.#isReachable) return this.#inVain(askedMs);
+    const answer = step(this.#keeper.now);
+    await this.#travel();
+    return this.#isReachable && this.#clock.now() - askedMs < DEADLINE_MS
+      ? { kind: "answered", answer }
+      : this.#inVain(askedMs);
+  }
+
+  get #isReachable(): boolean {
+    return !this.#isCut && !this.#keeper.isDown;
+  }
+
+  async #travel(): Promise<void> {
+    const delayMs = this.#delayMs();
+    if (delayMs > 0) await this.#clock.sleep(delayMs, this.#signal);
+  }
+
+  async #inVain(askedMs: number): Promise<{ readonly kind: "away" }> {
+    await this.#clock.sleep(askedMs + DEADLINE_MS - this.#clock.now(), this.#signal);
+    return { kind: "away" };
+  }
+}
