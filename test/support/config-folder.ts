@@ -7,6 +7,7 @@ export type RawConfig = {
   readonly web?: object;
   readonly log?: object;
   readonly state?: object;
+  readonly fleet?: object;
   readonly budgets: Readonly<Record<string, object>>;
   readonly upstreams: readonly RawUpstream[];
 };

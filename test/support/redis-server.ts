@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,8 +33,14 @@ export class RedisServer implements AsyncDisposable {
     return server;
   }
 
-  get directory(): string {
-    return this.#directory;
+  /** One that watches this master, and no other. */
+  static async startSentinel(name: string, masterPort: number): Promise<RedisServer> {
+    const directory = await mkdtemp(join(tmpdir(), "redis-"));
+    const file = join(directory, "sentinel.conf");
+    await writeFile(file, `sentinel monitor ${name} 127.0.0.1 ${masterPort} 1\n`);
+    const server = new RedisServer(await freePort(), directory, [file, "--sentinel"]);
+    await server.#listening();
+    return server;
   }
 
   get address(): FleetRedis {
@@ -76,7 +82,8 @@ export class RedisServer implements AsyncDisposable {
   }
 
   #spawn(): ChildProcess {
-    const own = ["--bind", "127.0.0.1", "--save", "", "--dir", this.#directory, "--loglevel", "warning"];
+    const isSentinel = this.#args.includes("--sentinel");
+    const own = ["--bind", "127.0.0.1", "--dir", this.#directory, ...(isSentinel ? [] : ["--save", ""])];
     const port = this.#args.includes("--port") ? [] : ["--port", String(this.port)];
     const given = this.#args.map((arg) =>
       arg.replaceAll("PORT", String(this.port)).replaceAll("DIR", this.#directory),
