@@ -53,6 +53,7 @@ export class FleetSeat {
   }
 
   async leave(): Promise<void> {
+    this.#askAgainMs = Infinity;
     if (this.#seat === undefined) return;
     this.#usableUntilMs = Number.NEGATIVE_INFINITY;
     this.#seat = undefined;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { describeConfig } from "../../src/config/describe.ts";
+import { secretVariables } from "../../src/config/secrets.ts";
 import { loaded, withUpstream } from "./config-file.ts";
 
 test("the running config is told in its own words, with the place of each key and no key", async () => {
@@ -70,4 +71,34 @@ test("what only some configs have is told too", async () => {
       },
     ],
   });
+});
+
+test("a fleet is told without its password", async () => {
+  const { config } = await loaded(
+    `${withUpstream("auth: { none: true }", "confirm: 0")}
+fleet:
+  redis: { url: "rediss://redis.example.test/2", username: pacewatch, password: { env: TEST_PASSWORD } }
+  mode: shard
+  replicas: 3
+  reserve: 0%
+  name: one
+`,
+    { TEST_PASSWORD: "test-key-of-redis" },
+  );
+  const described = JSON.parse(JSON.stringify(describeConfig(config)));
+  expect(described.fleet).toEqual({
+    redis: {
+      url: "rediss://redis.example.test:6379/2",
+      tls: true,
+      username: "pacewatch",
+      password: { env: "TEST_PASSWORD", key: "<secret>" },
+    },
+    mode: "shard",
+    replicas: 3,
+    reserve: "0%",
+    ttl: "10s",
+    name: "one",
+    prefix: "pacewatch",
+  });
+  expect(secretVariables(config, {})).toEqual(["TEST_PASSWORD"]);
 });

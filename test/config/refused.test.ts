@@ -63,6 +63,28 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "fits-nowhere": [
     '1:25: budget "api" does not fit: its upstreams may ask for 8 requests in 1m (api: 4 × (1 + 1 to confirm)), its cap is 1 (100% of 1): no share and no period fits: watch fewer upstreams, or lower confirm',
   ],
+  fleet: [
+    '5:10: "fleet.redis.url" must be a URL without a user name or password: see username and password, received a string of 55 characters',
+    '6:5: "fleet.redis" must have one of url, sentinel and cluster, received url and cluster',
+    '6:15: "fleet.redis.cluster[0]" must be an address and port, such as 10.0.0.1:6379, received "127.0.0.1"',
+    '7:5: "fleet.redis.tls" must not be set beside url: rediss:// says it already',
+    '8:5: "fleet.redis.password" must have env or file, received both',
+    '9:5: "fleet.redis.cert_file" must be set only where url is rediss://',
+    '9:5: "fleet.redis.cert_file" must come with key_file',
+    '10:9: "fleet.mode" must be one of shard, everywhere, received "all"',
+    '11:13: "fleet.replicas" must be a whole number from 1 to 1000, received 0',
+    '12:12: "fleet.reserve" must be a percentage from 0% and below 100%, such as 20%, received "100%"',
+    '13:8: "fleet.ttl" must be a duration from 1s to 10m, such as 10s, received "1ms"',
+    '14:9: "fleet.name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received "two words"',
+    '15:14: "fleet.advertise" must be an http:// or https:// URL with a host, received "10.0.0.7"',
+  ],
+  "fleet-does-not-fit": [
+    '1:25: budget "api" does not fit: its upstreams may ask for 20 requests in 1m (a: 10 × (1 + 1 to confirm)), its cap is 10 (20% of 60, without 1 in reserve for each of 2 replicas): poll every 30s, or raise share to 40%, or lower confirm to 0',
+  ],
+  "fleet-without-redis": [
+    '3:17: "fleet.redis" must have one of url, sentinel and cluster, received none of them',
+    '3:36: "fleet.redis.password.env": cannot read key: the variable NOT_SET is not set',
+  ],
   fragment: [
     '4:15: "upstreams[0].base_url" must be a URL without a fragment (#), received a string of 29 characters',
   ],

@@ -87,6 +87,7 @@ test.skipIf(REDIS_SERVER === undefined)(
     await redis.restart();
     const away = upstream.requests;
     await eventually(() => (upstream.requests > away + 3 ? true : undefined));
+    expect(upstream.worstWindow()[0]?.requests).toBeLessThanOrEqual(LIMIT.requests);
   },
   60_000,
 );
