@@ -1,0 +1,29 @@
+-- ARGV: joins, info, epoch, version, the most changes.
+local joins, info, version, most = ARGV[5] == '1', ARGV[6], tonumber(ARGV[8]), tonumber(ARGV[9])
+if not isAlive(session) and not joins then return {'lost', ms(now), place} end
+redis.call('ZADD', sessions, ms(now + ttl), session)
+redis.call('HSET', members, session, info)
+for _, old in ipairs(redis.call('ZRANGEBYSCORE', sessions, '-inf', ms(now - 86400000))) do
+  redis.call('ZREM', sessions, old)
+  redis.call('HDEL', members, old)
+end
+local live = {}
+local found = redis.call('ZRANGEBYSCORE', sessions, '(' .. ms(now), '+inf', 'WITHSCORES')
+for index = 1, #found, 2 do
+  local number = #live
+  live[number + 1] = found[index]
+  live[number + 2] = ms(tonumber(found[index + 1]) - now)
+  live[number + 3] = redis.call('HGET', members, found[index])
+end
+local isWhole = ARGV[7] ~= place
+local since = isWhole and 0 or version
+local told = {}
+local later = redis.call('ZRANGEBYSCORE', changes, '(' .. since, '+inf', 'WITHSCORES', 'LIMIT', 0, most + 1)
+for index = 1, math.min(#later, most * 2), 2 do
+  local holder = redis.call('HGET', holders, later[index])
+  told[index] = later[index]
+  told[index + 1] = string.sub(holder, 1, 1) == '@' and '' or holder
+  since = later[index + 1]
+end
+return {'beat', ms(now), place, ms(opensIn), live, isWhole and '1' or '0', told, tostring(since),
+  #later > most * 2 and '1' or '0'}

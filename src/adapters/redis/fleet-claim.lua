@@ -1,0 +1,34 @@
+-- ARGV: retakes, inherits, then upstreams.
+local retakes, inherits = ARGV[5] == '1', ARGV[6] == '1'
+if not isAlive(session) then return {'lost', ms(now), place} end
+if opensIn > 0 and not retakes then return {'settling', ms(now), place, ms(opensIn)} end
+-- A former session of the same process: it knows by itself that it polls nothing by that any more.
+local process = string.match(session, '^(.*%.)')
+local claimed = {}
+local function take(upstream, unheld)
+  local number = #claimed
+  claimed[number + 1] = upstream
+  claimed[number + 2] = unheld and ms(math.max(0, unheld)) or ''
+end
+for index = 7, #ARGV do
+  local upstream = ARGV[index]
+  local holder = redis.call('HGET', holders, upstream)
+  if holder == session then
+    take(upstream, 0)
+  elseif not holder then
+    set(upstream, session)
+    take(upstream, nil)
+  elseif string.sub(holder, 1, 1) == '@' then
+    set(upstream, session)
+    take(upstream, now - tonumber(string.sub(holder, 2)))
+  else
+    local ends = endOf(holder)
+    local isFormer = string.sub(holder, 1, #process) == process
+    if isFormer or (inherits and (not ends or ends <= now)) then
+      -- Until its last beat it may have polled.
+      set(upstream, session)
+      take(upstream, ends and now - (ends - ttl) or nil)
+    end
+  end
+end
+return {'claimed', ms(now), place, claimed}

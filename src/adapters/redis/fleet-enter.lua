@@ -1,0 +1,34 @@
+-- Before every call of the fleet's: is this the board that we know, and is its clock right?
+-- `now` and `run` come from what stands in front of this.
+local epoch, sessions, members, holders, changes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local session, ttl, expected, sure = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
+-- Lua by itself writes milliseconds without their last digits.
+local function ms(number) return string.format('%.3f', number) end
+local known = redis.call('HMGET', epoch, 'run', 'began', 'opens', 'last')
+-- Whoever is further ahead than this was told by a clock that was stepped, or is late.
+local tolerance = ttl * 0.1
+local isAhead = expected >= 0 and now > expected + tolerance
+local isKnown = known[1] == run and now >= tonumber(known[4]) - tolerance
+if isKnown and isAhead and not sure then return {'stepped'} end
+local began, opens = known[2], tonumber(known[3] or '0')
+if not isKnown or isAhead then
+  redis.call('DEL', epoch, sessions, members, holders, changes)
+  began, opens = ms(now), now + ttl
+  redis.call('HSET', epoch, 'run', run, 'began', began, 'opens', ms(opens), 'version', 0)
+end
+redis.call('HSET', epoch, 'last', ms(now))
+-- Which memory of the board this is.
+local place = run .. '@' .. began
+local opensIn = math.max(0, opens - now)
+local function endOf(name)
+  local score = redis.call('ZSCORE', sessions, name)
+  return score and tonumber(score)
+end
+local function isAlive(name)
+  local ends = endOf(name)
+  return ends and ends > now
+end
+local function set(upstream, holder)
+  redis.call('HSET', holders, upstream, holder)
+  redis.call('ZADD', changes, redis.call('HINCRBY', epoch, 'version', 1), upstream)
+end

@@ -1,0 +1,2 @@
+redis.call('HSET', KEYS[1], unpack(ARGV))
+return {'published'}

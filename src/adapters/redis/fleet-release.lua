@@ -1,0 +1,9 @@
+-- ARGV: ends the session, then upstreams.
+for index = 6, #ARGV do
+  if redis.call('HGET', holders, ARGV[index]) == session then set(ARGV[index], '@' .. ms(now)) end
+end
+if ARGV[5] == '1' then
+  redis.call('ZREM', sessions, session)
+  redis.call('HDEL', members, session)
+end
+return {'released', ms(now), place}
