@@ -11,7 +11,12 @@ import type { QuotaBuckets } from "./core/quota.ts";
 import { FleetLedger } from "./engine/fleet-ledger.ts";
 
 export type OpenedLedger =
-  | { readonly kind: "opened"; readonly ledger: RunningLedger }
+  | {
+      readonly kind: "opened";
+      readonly ledger: RunningLedger;
+      /** Undefined where this process is the only one. */
+      readonly redis: Redis | undefined;
+    }
   | { readonly kind: "refused"; readonly faults: readonly string[] };
 
 export type FleetParts = {
@@ -21,7 +26,7 @@ export type FleetParts = {
   readonly log: Log;
   readonly quotas: ReadonlyMap<string, QuotaBuckets> | undefined;
   readonly onBug: (error: unknown) => void;
-  readonly onRedisCall?: (call: RedisCall) => void;
+  readonly onRedisCall: (call: RedisCall) => void;
 };
 
 /** Nobody waits for Redis here: until it is there, a replica polls from its reserve, or not at all. */
@@ -36,14 +41,14 @@ export async function openFleet(
   if (opened.kind === "refused") return opened;
   const { password } = opened;
   const redis = stack.use(
-    new Redis(fleet, { clock, log, password, onCall: parts.onRedisCall ?? (() => {}) }),
+    new Redis(fleet, { clock, log, password, onCall: parts.onRedisCall }),
   );
   const store = new RedisLedger(redis, fleet.prefix);
   const life = `${fleet.name}:${randomBytes(9).toString("base64url")}`;
   const ledger = stack.use(
     new FleetLedger(config, { fleet, store, clock, life, quotaBuckets: quotas, onBug }),
   );
-  return { kind: "opened", ledger };
+  return { kind: "opened", ledger, redis };
 }
 
 type OpenedPassword =

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KnownKeys } from "./adapters/known-keys.ts";
 import { openProbe } from "./adapters/undici.ts";
 import { openSecret } from "./config/secrets.ts";
@@ -21,20 +22,55 @@ export type OpenedProbes =
   | { readonly kind: "opened"; readonly probes: ReadonlyMap<string, Probe> }
   | { readonly kind: "refused"; readonly faults: readonly string[] };
 
+export type OpenedInPart = {
+  readonly probes: ReadonlyMap<string, Probe>;
+  readonly faults: readonly { readonly upstream: string; readonly fault: string }[];
+};
+
+/** Others get their turn after so long: thousands of probes take seconds to open, and polls go on meanwhile. */
+const STRETCH_MS = 10;
+
 /** A probe for each of these upstreams, or every reason why not; what was opened for nothing is closed again. */
 export async function openProbes(upstreams: readonly Upstream[], parts: ProbeParts): Promise<OpenedProbes> {
+  const { probes, faults } = await openInPart(upstreams, parts);
+  if (faults.length === 0) return { kind: "opened", probes };
+  await Promise.all([...probes.values()].map((probe) => probe.close()));
+  return { kind: "refused", faults: faults.map(({ fault }) => fault) };
+}
+
+/** A probe for each of these upstreams that can have one. */
+export async function openInPart(upstreams: readonly Upstream[], parts: ProbeParts): Promise<OpenedInPart> {
   const probes = new Map<string, Probe>();
+  const faults: { upstream: string; fault: string }[] = [];
+  let sinceMs = parts.clock.now();
+  for (const upstream of upstreams) {
+    const { name } = upstream;
+    try {
+      probes.set(name, await openUpstream(upstream, parts));
+    } catch (error) {
+      faults.push({ upstream: name, fault: `upstream "${name}": ${messageOf(error)}` });
+    }
+    if (parts.clock.now() - sinceMs < STRETCH_MS) continue;
+    await nextTurn();
+    sinceMs = parts.clock.now();
+  }
+  return { probes, faults };
+}
+
+/** Every key that cannot be read. */
+export async function faultsOfKeys(
+  upstreams: readonly Upstream[],
+  parts: ProbeParts,
+): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const upstream of upstreams) {
     try {
-      probes.set(upstream.name, await openUpstream(upstream, parts));
+      await credentialOf(upstream, parts);
     } catch (error) {
       faults.push(`upstream "${upstream.name}": ${messageOf(error)}`);
     }
   }
-  if (faults.length === 0) return { kind: "opened", probes };
-  await Promise.all([...probes.values()].map((probe) => probe.close()));
-  return { kind: "refused", faults };
+  return faults;
 }
 
 /** New, or changed in anything that it is polled by. */

@@ -1,11 +1,10 @@
-import { openProbes, upstreamsToOpen, type ProbeParts } from "./app-probes.ts";
-import type { AppWatches } from "./app-watches.ts";
+import type { AppPolling } from "./app-polling.ts";
+import type { ProbeParts } from "./app-probes.ts";
 import { formatFault } from "./config/fault.ts";
 import { load } from "./config/load.ts";
 import { secretVariables } from "./config/secrets.ts";
 import type { Config } from "./core/config.ts";
 import type { RunningLedger } from "./core/ports.ts";
-import type { Supervisor } from "./engine/supervisor.ts";
 import type { ReloadResult } from "./http/routes.ts";
 import type { Logger } from "./adapters/pino.ts";
 
@@ -13,8 +12,9 @@ export type ReloadParts = ProbeParts & {
   readonly configPath: string;
   readonly withdraw: (variables: readonly string[]) => void;
   readonly ledger: RunningLedger;
-  readonly supervisor: Supervisor;
-  readonly watches: AppWatches;
+  readonly polling: AppPolling;
+  /** After another config runs. */
+  readonly onChanged: () => void;
   readonly log: Logger;
 };
 
@@ -70,22 +70,29 @@ export class AppReload {
   }
 
   async #swap(): Promise<readonly string[]> {
-    const { configPath, environment, withdraw, ledger, supervisor, watches, log } = this.#parts;
+    const { configPath, environment, withdraw, polling, log } = this.#parts;
     const loaded = await load(configPath, { environment });
     if (loaded.kind === "refused") return loaded.faults.map(formatFault);
     const { config } = loaded;
     withdraw(secretVariables(config, environment));
     const fixed = whatCannotChange(this.#config, config);
     if (fixed.length > 0) return fixed;
-    const opened = await openProbes(upstreamsToOpen(config, this.#config), this.#parts);
+    const faults = await polling.exclusively(() => this.#change(config));
+    if (faults.length > 0) return faults;
+    log.level = config.log.level;
+    for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
+    this.#parts.onChanged();
+    return [];
+  }
+
+  async #change(config: Config): Promise<readonly string[]> {
+    const { ledger, polling } = this.#parts;
+    const opened = await polling.open(config);
     if (opened.kind === "refused") return opened.faults;
     // Nothing below waits: a scrape sees the old config or the new one, never both.
     ledger.change(config);
-    supervisor.apply(config, opened.probes);
-    watches.keepOnly(config);
+    polling.apply(config, opened.probes);
     this.#config = config;
-    log.level = config.log.level;
-    for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
     return [];
   }
 }

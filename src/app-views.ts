@@ -1,9 +1,10 @@
 import type { BudgetStanding } from "./core/budget-standing.ts";
 import type { Budget, Config, Upstream } from "./core/config.ts";
+import type { FleetStatus, FleetView } from "./core/fleet-status.ts";
 import type { Health } from "./core/health.ts";
 import type { Clock } from "./core/ports.ts";
 import { prove } from "./core/proof.ts";
-import type { BudgetSnapshot, MetricsSnapshot } from "./core/snapshot.ts";
+import type { BudgetSnapshot, FleetSnapshot, MetricsSnapshot } from "./core/snapshot.ts";
 import {
   urlWithoutQuery,
   type BudgetStatus,
@@ -29,6 +30,9 @@ export type Sights = {
   standingOf(budget: string): BudgetStanding | undefined;
   isReady(): boolean;
   stateStoreUp(): boolean | undefined;
+  fleet(): FleetSnapshot | undefined;
+  /** How all replicas see what they poll; undefined where this process is the only one. */
+  fleetStatus(): Promise<FleetStatus | undefined>;
   reload(): { readonly successful: boolean; readonly lastSuccessAtMs: number };
 };
 
@@ -51,6 +55,7 @@ export function metricsView(sights: Sights): MetricsSnapshot {
     }),
     budgets: config.budgets.flatMap((budget) => budgetView(budget, sights, scheduled.get(budget.name))),
     stateStoreUp: sights.stateStoreUp(),
+    fleet: sights.fleet(),
     reload: sights.reload(),
     build: { version: VERSION, node: process.versions.node },
   };
@@ -77,6 +82,28 @@ export function statusView(sights: Sights): StatusSnapshot {
     ),
     incidents: incidents.toSorted((a, b) => b.startedAtMs - a.startedAtMs),
   };
+}
+
+/** How this replica sees what it polls, in short: for the others to know. */
+export function fleetViews(
+  polled: Config,
+  watchOf: Sights["watchOf"],
+  conditionOf: Sights["conditionOf"],
+): ReadonlyMap<string, Omit<FleetView, "vantage">> {
+  return new Map(
+    polled.upstreams.flatMap((upstream) => {
+      const watch = watchOf(upstream.name);
+      if (watch === undefined) return [];
+      const lastPoll = watch.history.lastPolls.at(-1);
+      const view = {
+        state: conditionOf(upstream).health.state,
+        sinceMs: watch.history.sinceMs,
+        lastPollAtMs: lastPoll?.atMs,
+        lastDurationMs: lastPoll?.durationMs,
+      };
+      return [[upstream.name, view] as const];
+    }),
+  );
 }
 
 function upstreamView(upstream: Upstream, watch: Watch, sights: Sights, nowMs: number): UpstreamStatus {

@@ -5,10 +5,11 @@ import type { Logger } from "./adapters/pino.ts";
 import { createMetrics } from "./adapters/prometheus.ts";
 import { parseStructuredList } from "./adapters/structured-headers.ts";
 import type { FleetParts, OpenedLedger } from "./app-fleet.ts";
-import { openProbes } from "./app-probes.ts";
+import { AppMembership } from "./app-membership.ts";
+import { AppPolling } from "./app-polling.ts";
 import { AppReload } from "./app-reload.ts";
 import { openState, quotaReadings } from "./app-state.ts";
-import { metricsView, statusView, type Sights } from "./app-views.ts";
+import { fleetViews, metricsView, statusView, type Sights } from "./app-views.ts";
 import { AppWatches } from "./app-watches.ts";
 import { describeConfig } from "./config/describe.ts";
 import { formatFault } from "./config/fault.ts";
@@ -18,6 +19,7 @@ import { ConfigWatch } from "./config/watch.ts";
 import type { Config } from "./core/config.ts";
 import { messageOf, stackOf } from "./core/error-text.ts";
 import { LocalLedger } from "./core/local-ledger.ts";
+import { RedisAccount } from "./core/redis-account.ts";
 import { Supervisor } from "./engine/supervisor.ts";
 import { TellingLedger } from "./engine/telling-ledger.ts";
 import { hostsToAllow } from "./http/host-check.ts";
@@ -77,9 +79,13 @@ async function build(
   const watches = new AppWatches(clock, log, store);
   const onBug = (error: unknown): void =>
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch");
-  const opened = await openLedger(config, { ...options, clock, quotas: store?.restoredQuotas, onBug }, stack);
+  const account = new RedisAccount();
+  const onRedisCall: FleetParts["onRedisCall"] = ({ call, durationMs, failure }) =>
+    account.observe(call, durationMs, failure);
+  const quotas = store?.restoredQuotas;
+  const opened = await openLedger(config, { ...options, clock, quotas, onBug, onRedisCall }, stack);
   if (opened.kind === "refused") return opened;
-  const { ledger } = opened;
+  const { ledger, redis } = opened;
   let polls = 0;
   const supervisor = new Supervisor({
     clock,
@@ -90,6 +96,17 @@ async function build(
     nextPollId: () => `${startedAtMs.toString(36)}-${(polls += 1).toString(36)}`,
     onBug,
   });
+  let fleet: AppMembership | undefined;
+  const polling = new AppPolling(config, {
+    environment,
+    keys,
+    clock,
+    log,
+    supervisor,
+    watches,
+    holds: (upstream) => fleet?.holds(upstream) === true,
+    isSharded: config.fleet?.mode === "shard",
+  });
   const reload = new AppReload(config, {
     configPath,
     environment,
@@ -98,8 +115,8 @@ async function build(
     clock,
     log,
     ledger,
-    supervisor,
-    watches,
+    polling,
+    onChanged: () => fleet?.changed(),
   });
   let isReady = false;
   const server = await openDoor(options, reload, {
@@ -111,20 +128,50 @@ async function build(
     standingOf: (budget) => ledger.standing(budget),
     isReady: () => isReady,
     stateStoreUp: () => store?.isUp,
+    fleet: () => fleet?.snapshot(),
+    fleetStatus: () => fleet?.status() ?? Promise.resolve(undefined),
     reload: () => reload.status,
   });
   if (typeof server === "string") return { kind: "refused", faults: [server] };
   stack.use(server);
+  if (config.fleet !== undefined && redis !== undefined) {
+    fleet = new AppMembership({
+      fleet: config.fleet,
+      redis,
+      account,
+      clock,
+      log,
+      listensOn: server.url,
+      config: () => reload.config,
+      events: {
+        onGained: (gained) => void polling.gain(gained).catch(onBug),
+        onLost: (upstreams) => polling.lose(upstreams),
+        drain: (upstreams) => polling.drain(upstreams),
+      },
+      views: () =>
+        fleetViews(
+          polling.applied,
+          (name) => watches.find(name),
+          (upstream) => supervisor.conditionOf(upstream),
+        ),
+      onBug,
+    });
+    // After the last poll: then the others may take over what was held here.
+    stack.defer(() => fleet?.close());
+  }
   stack.defer(() => supervisor.drain());
-  const probing = await openProbes(config.upstreams, { environment, keys, clock, log });
+  const probing = await polling.open(config);
   if (probing.kind === "refused") return probing;
   // Before the first request may be sent.
   await store?.keepQuotas(() => quotaReadings(reload.config, ledger));
-  supervisor.apply(config, probing.probes);
+  polling.apply(config, probing.probes);
+  fleet?.start();
   const onChange = async (): Promise<void> => void (await reload.run());
   const { signal } = new AbortController();
   stack.use(new ConfigWatch(configPath, { clock, digest, onChange, onError: onBug }, signal));
+  stack.defer(() => polling.stop());
   stack.defer(() => reload.stop());
+  stack.defer(() => fleet?.leave());
   stack.defer(() => void (isReady = false));
   isReady = true;
   log.info({ url: server.url, upstreams: config.upstreams.length }, "listening");
@@ -141,7 +188,8 @@ async function openLedger(
   stack: AsyncDisposableStack,
 ): Promise<OpenedLedger> {
   if (config.fleet === undefined) {
-    return { kind: "opened", ledger: new LocalLedger(config, parts.clock, parts.quotas) };
+    const ledger = new LocalLedger(config, parts.clock, parts.quotas);
+    return { kind: "opened", ledger, redis: undefined };
   }
   const { openFleet } = await import("./app-fleet.ts");
   return openFleet(config, config.fleet, parts, stack);
@@ -171,6 +219,7 @@ async function openDoor(
       get lifecycleEnabled() {
         return reload.config.web.enableLifecycle;
       },
+      fleet: () => sights.fleetStatus(),
       ready: () => sights.isReady(),
       onWarning: (message) => log.warn({}, message),
     });

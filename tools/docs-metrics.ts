@@ -43,6 +43,8 @@ ${table(["Label", "Values"], labelRows())}
 \`upstream\` and \`budget\` are the names in the config; \`per\` is the window of a rate (\`1s\`, \`1m\`, \`1h\`).
 \`pacewatch_upstream_info\` also carries the \`labels\` that the config gives the upstream.
 
+In a fleet of the mode \`everywhere\`, every metric of this page also carries \`vantage\`: the name of the replica that saw it.
+
 The metrics \`process_*\` and \`nodejs_*\` about the process itself come from the client library.
 `;
 }

@@ -70,6 +70,7 @@ function serve(): Promise<RunningServer> {
       if (shown === undefined) throw new Error("cannot show a page: no scene was chosen");
       return shown;
     },
+    fleet: () => Promise.resolve(undefined),
     metrics: () => "",
     reload: () => Promise.resolve({ kind: "reloaded" }),
     config: () => ({}),

@@ -1,8 +1,5 @@
 import { messageOf } from "../core/error-text.ts";
-
-/** Not connected, or not any more; no answer in time; it answered that it won't. */
-export const REDIS_FAILURES = ["away", "timeout", "refused"] as const;
-export type RedisFailure = (typeof REDIS_FAILURES)[number];
+import type { RedisFailure } from "../core/redis-failure.ts";
 
 export function failureOf(error: unknown): RedisFailure {
   if (!(error instanceof Error)) return "away";

@@ -13,11 +13,7 @@ import { readLua, redisScript, type RedisScript } from "./redis-script.ts";
 
 /** What of the connection is needed here. */
 export type ScriptRunner = {
-  run(
-    script: RedisScript,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-  ): Promise<RedisReply>;
+  run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<RedisReply>;
 };
 
 /** `clock` is another one in tests. */
@@ -49,7 +45,8 @@ export class RedisFleetBoard implements FleetBoard {
   async beat(request: BeatRequest): Promise<BeatAnswer> {
     const { joins, info, epoch, version, mostChanges } = request;
     const told = await this.#ask("beat", request, [flag(joins), info, epoch, version, mostChanges]);
-    if (told.kind !== "beat") return told.kind === "lost" ? { ...placeOf(told), kind: "lost" } : noAnswer(told);
+    if (told.kind !== "beat")
+      return told.kind === "lost" ? { ...placeOf(told), kind: "lost" } : noAnswer(told);
     const [opensIn, live, isWhole, changes, upTo, hasMore] = told.rest;
     return {
       ...placeOf(told),

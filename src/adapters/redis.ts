@@ -2,8 +2,9 @@ import type { Fleet } from "../core/config.ts";
 import { messageOf } from "../core/error-text.ts";
 import type { Log } from "../core/log.ts";
 import type { Clock } from "../core/ports.ts";
+import type { RedisFailure } from "../core/redis-failure.ts";
 import { type RedisDriver, openDriver } from "./redis-driver.ts";
-import { type RedisFailure, failureOf, isFailover } from "./redis-failure.ts";
+import { failureOf, isFailover } from "./redis-failure.ts";
 import type { RedisDriverParts } from "./redis-options.ts";
 import type { RedisScript } from "./redis-script.ts";
 

@@ -3,6 +3,7 @@
 import { PHASES } from "./exchange.ts";
 import { HEALTH_STATES } from "./health.ts";
 import { POLL_OUTCOME_LABELS, SKIP_CAUSES, type PollOutcome } from "./outcome.ts";
+import { REDIS_FAILURES } from "./redis-failure.ts";
 import { CODE_LABELS } from "./status-codes.ts";
 
 type MetricType = "counter" | "gauge" | "histogram" | "summary";
@@ -174,6 +175,42 @@ export const CATALOGUE = {
     help: "1 while state can be written, 0 while it cannot; absent without a state file.",
     labels: [],
   },
+  pacewatch_fleet_replicas: {
+    type: "gauge",
+    help: "Replicas that live, as this one knows; absent without a fleet, as are the others of it.",
+    labels: [],
+  },
+  pacewatch_fleet_upstreams_held: {
+    type: "gauge",
+    help: "Upstreams that this replica polls.",
+    labels: [],
+  },
+  pacewatch_fleet_moves_total: {
+    type: "counter",
+    help: "Upstreams that came to this replica, and that it let go of.",
+    labels: ["direction"],
+  },
+  pacewatch_fleet_session_valid: {
+    type: "gauge",
+    help: "1 while this replica is sure of its place in the fleet, 0 while it is not: in shard it polls nothing then.",
+    labels: [],
+  },
+  pacewatch_redis_up: {
+    type: "gauge",
+    help: "1 while Redis answers, 0 while it does not.",
+    labels: [],
+  },
+  pacewatch_redis_request_duration_seconds: {
+    type: "histogram",
+    help: "Duration of the calls to Redis, by call. A call exists once it has been made.",
+    labels: ["call"],
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.5],
+  },
+  pacewatch_redis_errors_total: {
+    type: "counter",
+    help: "Calls to Redis without a good answer: it was away, late, or refused.",
+    labels: ["kind"],
+  },
   pacewatch_config_last_reload_successful: {
     type: "gauge",
     help: "1 when the last load of the config succeeded, 0 when the old one runs on.",
@@ -201,6 +238,7 @@ type OwnedBy<Owner extends string> = {
 
 export type UpstreamMetric = OwnedBy<"upstream">;
 export type BudgetMetric = OwnedBy<"budget">;
+/** Of the process itself, and of its place in a fleet. */
 export type ProcessMetric = Exclude<MetricName, UpstreamMetric | BudgetMetric>;
 
 export const METRIC_NAMES: readonly MetricName[] = Object.keys(CATALOGUE).filter(isMetricName);
@@ -225,4 +263,6 @@ export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
   code: CODE_LABELS,
   phase: PHASES,
   state: HEALTH_STATES,
+  direction: ["gained", "lost"],
+  kind: REDIS_FAILURES,
 };

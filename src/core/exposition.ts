@@ -9,7 +9,7 @@ import {
   type UpstreamMetric,
 } from "./catalogue.ts";
 import { PROCESS_SERIES } from "./process-series.ts";
-import { labelText, type SeriesOf } from "./series.ts";
+import { labelText, type Labels, type SeriesOf } from "./series.ts";
 import type { MetricsSnapshot } from "./snapshot.ts";
 import { UPSTREAM_SERIES } from "./upstream-series.ts";
 
@@ -23,11 +23,15 @@ export function renderExposition(snapshot: MetricsSnapshot): string {
  * for as long as that takes the snapshot must stay what it is.
  */
 export function* expositionPieces(snapshot: MetricsSnapshot): Generator<string> {
+  const vantage = snapshot.fleet?.vantage;
+  const everywhere: Labels = vantage === undefined ? [] : [["vantage", vantage]];
   const upstreams = snapshot.upstreams.map((entry) =>
-    owned(entry, labelText([["upstream", entry.upstream.name]])),
+    owned(entry, labelText([["upstream", entry.upstream.name], ...everywhere])),
   );
-  const budgets = snapshot.budgets.map((budget) => owned(budget, labelText([["budget", budget.name]])));
-  const process = [{ owner: snapshot, alone: " ", before: "{" }];
+  const budgets = snapshot.budgets.map((budget) =>
+    owned(budget, labelText([["budget", budget.name], ...everywhere])),
+  );
+  const process = [owned(snapshot, labelText(everywhere))];
   for (const name of METRIC_NAMES) {
     if (isUpstreamMetric(name)) yield* family(name, upstreams, UPSTREAM_SERIES[name]);
     else if (isBudgetMetric(name)) yield* family(name, budgets, BUDGET_SERIES[name]);
@@ -39,6 +43,7 @@ export function* expositionPieces(snapshot: MetricsSnapshot): Generator<string> 
 type Owned<Owner> = { readonly owner: Owner; readonly alone: string; readonly before: string };
 
 function owned<Owner>(owner: Owner, label: string): Owned<Owner> {
+  if (label === "") return { owner, alone: " ", before: "{" };
   return { owner, alone: `{${label}} `, before: `{${label},` };
 }
 

@@ -3,6 +3,7 @@
 import type { UpstreamAccounts } from "./accounts.ts";
 import type { Upstream } from "./config.ts";
 import type { HealthState } from "./health.ts";
+import type { RedisAccount } from "./redis-account.ts";
 
 export type UpstreamSnapshot = {
   readonly upstream: Upstream;
@@ -37,11 +38,24 @@ export type BudgetSnapshot = {
   readonly quota: QuotaSnapshot | undefined;
 };
 
+export type FleetSnapshot = {
+  /** Said by every series; undefined where each upstream is held by one replica. */
+  readonly vantage: string | undefined;
+  readonly replicas: number;
+  readonly held: number;
+  readonly moves: { readonly gained: number; readonly lost: number };
+  readonly sessionValid: boolean;
+  readonly redisUp: boolean;
+  readonly redis: RedisAccount;
+};
+
 export type MetricsSnapshot = {
   readonly upstreams: readonly UpstreamSnapshot[];
   readonly budgets: readonly BudgetSnapshot[];
   /** Undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
+  /** Undefined where this process is the only one. */
+  readonly fleet: FleetSnapshot | undefined;
   readonly reload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
   readonly build: { readonly version: string; readonly node: string };
 };

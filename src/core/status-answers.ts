@@ -1,6 +1,7 @@
 /** What the JSON API answers: cut from the same snapshot that the pages show. */
 
 import { budgetOf, diagnosisOf, type Diagnosis } from "./diagnosis.ts";
+import type { FleetStatus } from "./fleet-status.ts";
 import type { BudgetStatus, Incident, PollStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
 
 /** An upstream in a list: its last poll in place of its history. */
@@ -36,6 +37,25 @@ export function upstreamAnswer(snapshot: StatusSnapshot, name: string): Upstream
     upstream: { ...upstream, diagnosis: diagnosisOf(upstream, snapshot) },
     budget: budgetOf(upstream, snapshot),
     incidents: incidentsOf(snapshot, name),
+  };
+}
+
+export type MissingUpstreamAnswer = {
+  readonly error: string;
+  /** Which replica polls it, and where that is. */
+  readonly holder?: { readonly name: string; readonly url: string };
+};
+
+/** A name that nobody has; or that another replica polls. */
+export function missingUpstreamAnswer(name: string, fleet: FleetStatus | undefined): MissingUpstreamAnswer {
+  const foreign = fleet?.upstreams.find((upstream) => upstream.name === name);
+  if (foreign === undefined) return { error: `cannot find an upstream named "${name}"` };
+  const { holder } = foreign;
+  if (holder === undefined) return { error: `cannot tell of "${name}": no replica polls it now` };
+  const url = fleet?.replicas.find((replica) => replica.name === holder)?.url ?? "";
+  return {
+    error: `cannot tell of "${name}" here: replica "${holder}" polls it`,
+    holder: { name: holder, url },
   };
 }
 

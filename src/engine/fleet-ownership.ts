@@ -78,9 +78,7 @@ export class FleetOwnership {
     const left = unheld.filter((upstream) => !isMine(upstream) && isOwn(upstream));
     if (left.length > 0) await this.#release(left);
     const isFree = (upstream: string): boolean => this.#mirror.holderOf(upstream) === undefined;
-    await this.#claim(
-      unheld.filter((upstream) => isMine(upstream) && (isFree(upstream) || isOwn(upstream))),
-    );
+    await this.#claim(unheld.filter((upstream) => isMine(upstream) && (isFree(upstream) || isOwn(upstream))));
   }
 
   /** All that it holds is free from now on, and the session is over. */

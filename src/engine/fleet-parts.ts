@@ -33,6 +33,7 @@ const BATCH = 256;
 
 export function batchesOf(upstreams: readonly string[]): readonly (readonly string[])[] {
   const batches: (readonly string[])[] = [];
-  for (let from = 0; from < upstreams.length; from += BATCH) batches.push(upstreams.slice(from, from + BATCH));
+  for (let from = 0; from < upstreams.length; from += BATCH)
+    batches.push(upstreams.slice(from, from + BATCH));
   return batches;
 }

@@ -53,7 +53,7 @@ export async function pollOnce(
   lease.settle(observation === undefined ? "unanswered" : settlementOf(observation.exchange));
   if (observation === undefined) return unobserved("pacewatch failed at this poll: see its log");
   if (cutOff.aborted && observation.exchange.kind === "broken") {
-    return unobserved("pacewatch was shutting down and could not wait for the answer");
+    return unobserved("pacewatch stopped watching this upstream and could not wait for the answer");
   }
   try {
     return judge(upstream, observation, times(), parts.parseList);

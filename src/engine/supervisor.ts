@@ -51,7 +51,7 @@ export class Supervisor {
     for (const [name, poller] of this.#pollers) {
       if (names.has(name)) continue;
       this.#pollers.delete(name);
-      this.#leave(poller.stop(graceOf(poller.upstream)));
+      void this.#leave(poller.stop(graceOf(poller.upstream)));
     }
     const added: Poller[] = [];
     for (const upstream of config.upstreams) {
@@ -59,11 +59,32 @@ export class Supervisor {
       const probe = probes.get(upstream.name);
       if (probe === undefined) continue;
       if (poller === undefined) added.push(this.#add(upstream, probe));
-      else this.#leave(poller.reconfigure(upstream, probe));
+      else void this.#leave(poller.reconfigure(upstream, probe));
     }
     this.#timetable.set(config.upstreams.map(({ name, schedule }) => ({ name, schedule })));
     // The first look at a new upstream: one slot at once, spread by the budget's own pace.
     for (const poller of added) poller.slot("first", this.#parts.clock.now());
+  }
+
+  /** Slots that were due while nobody polled it. */
+  missed(name: string, count: number): void {
+    this.#pollers.get(name)?.missed(count);
+  }
+
+  /** No new polls of these. Those on their way may end, or are cut off; resolves when they are over. */
+  async drop(names: readonly string[], how: "drain" | "cut off"): Promise<void> {
+    const endings: Promise<void>[] = [];
+    for (const name of names) {
+      const poller = this.#pollers.get(name);
+      if (poller === undefined) continue;
+      this.#pollers.delete(name);
+      endings.push(this.#leave(poller.stop(how === "drain" ? graceOf(poller.upstream) : 0)));
+    }
+    if (endings.length === 0) return;
+    this.#timetable.set(
+      [...this.#pollers.values()].map(({ upstream: { name, schedule } }) => ({ name, schedule })),
+    );
+    await Promise.all(endings);
   }
 
   conditionOf(upstream: Upstream): Condition {
@@ -99,9 +120,10 @@ export class Supervisor {
     return poller;
   }
 
-  #leave(ending: Promise<void>): void {
+  #leave(ending: Promise<void>): Promise<void> {
     const left = ending.catch(this.#parts.onBug).finally(() => this.#leaving.delete(left));
     this.#leaving.add(left);
+    return left;
   }
 }
 

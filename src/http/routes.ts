@@ -1,6 +1,12 @@
 import { Hono } from "hono";
 import type { Context } from "hono";
-import { incidentsAnswer, listAnswer, upstreamAnswer } from "../core/status-answers.ts";
+import {
+  incidentsAnswer,
+  listAnswer,
+  missingUpstreamAnswer,
+  upstreamAnswer,
+} from "../core/status-answers.ts";
+import type { FleetStatus } from "../core/fleet-status.ts";
 import type { StatusSnapshot } from "../core/status.ts";
 import type { DoorEnv, Guard } from "./door.ts";
 import { checkHost } from "./host-check.ts";
@@ -19,6 +25,8 @@ export type ReloadResult =
 /** Asked anew at each request, so any of them may be a getter. */
 export type RoutesDeps = {
   status(): StatusSnapshot;
+  /** The whole fleet; undefined where there is none. */
+  fleet(): Promise<FleetStatus | undefined>;
   metrics(): MetricsText | Promise<MetricsText>;
   reload(): Promise<ReloadResult>;
   /** The running config with its secrets already masked. */
@@ -56,15 +64,24 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Hon
   app.get("/-/healthy", (c) => c.text("healthy\n"));
   app.get("/-/ready", (c) => (deps.ready() ? c.text("ready\n") : c.text("not ready\n", 503)));
   app.post("/-/reload", (c) => reload(c, deps));
-  app.get("/", (c) => answerPage(c, (view) => renderStatusPage(deps.status(), view)));
+  app.get("/", async (c) => {
+    const fleet = await deps.fleet();
+    return answerPage(c, (view) => renderStatusPage(deps.status(), view, fleet));
+  });
   app.get("/upstreams/:name", (c) => upstreamPage(c, deps));
   app.get("/api/v1/upstreams", (c) => c.json(listAnswer(deps.status())));
-  app.get("/api/v1/upstreams/:name", (c) => {
+  app.get("/api/v1/upstreams/:name", async (c) => {
     const name = c.req.param("name");
     const answer = upstreamAnswer(deps.status(), name);
     return answer === undefined
-      ? c.json({ error: `cannot find an upstream named "${name}"` }, 404)
+      ? c.json(missingUpstreamAnswer(name, await deps.fleet()), 404)
       : c.json(answer);
+  });
+  app.get("/api/v1/fleet", async (c) => {
+    const fleet = await deps.fleet();
+    return fleet === undefined
+      ? c.json({ error: "cannot tell of a fleet: none is configured" }, 404)
+      : c.json({ nowMs: deps.status().nowMs, ...fleet });
   });
   app.get("/api/v1/incidents", (c) => c.json(incidentsAnswer(deps.status())));
   app.get("/api/v1/config", (c) => c.json(deps.config()));
@@ -79,12 +96,13 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Hon
 }
 
 /** A reload may have taken the upstream away while somebody looked at it. */
-function upstreamPage(c: Context<DoorEnv, "/upstreams/:name">, deps: RoutesDeps): Promise<Response> {
+async function upstreamPage(c: Context<DoorEnv, "/upstreams/:name">, deps: RoutesDeps): Promise<Response> {
   const name = c.req.param("name");
   const snapshot = deps.status();
   const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
+  const fleet = upstream === undefined ? await deps.fleet() : undefined;
   return upstream === undefined
-    ? answerPage(c, (view) => renderMissingUpstreamPage(name, snapshot, view), 404)
+    ? answerPage(c, (view) => renderMissingUpstreamPage(name, snapshot, view, fleet), 404)
     : answerPage(c, (view) => renderUpstreamPage(upstream, snapshot, view));
 }
 

@@ -1,7 +1,8 @@
 import type { HealthState } from "../core/health.ts";
-import { SICKEST_FIRST, bySickness } from "../core/sickness.ts";
+import { SICKEST_FIRST } from "../core/sickness.ts";
 import type { StatusSnapshot } from "../core/status.ts";
 import { isOffline } from "../core/verdict.ts";
+import type { Elsewhere } from "./status-page-fleet.ts";
 import { HEALTH_WORDS } from "./wording.ts";
 
 /** So many are told by name; more are counted. */
@@ -17,26 +18,35 @@ const COUNTED: Readonly<Record<HealthState, string>> = {
 };
 
 /** The whole page in one line: for a tab's title, and for whoever looks for five seconds. */
-export function headline(snapshot: StatusSnapshot): string {
+export function headline(snapshot: StatusSnapshot, elsewhere: readonly Elsewhere[] = []): string {
   const { ready, upstreams } = snapshot;
   if (!ready) return "Pacewatch is not watching now";
-  const sick = bySickness(upstreams).filter(({ health }) => health.state !== "up");
-  const [first, second, ...others] = upstreams;
+  const here = upstreams.map(({ name, health: { state, sinceMs } }) => ({ name, state, sinceMs }));
+  const all = [...here, ...elsewhere];
+  const sick = sickestFirst(all).filter(({ state }) => state !== "up");
+  const [first, second, ...others] = all;
   if (first === undefined) return "No upstreams are configured";
   if (sick.length === 0) {
     if (second === undefined) return `${first.name} is up`;
-    return others.length === 0 ? "Both upstreams are up" : `All ${upstreams.length} upstreams are up`;
+    return others.length === 0 ? "Both upstreams are up" : `All ${all.length} upstreams are up`;
   }
-  if (
-    upstreams.every(({ health, counts }) => health.state === "unknown" && counts.polls + counts.skipped === 0)
-  )
+  const isUnseen = upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
+  if (isUnseen && sick.length === all.length && sick.every(({ state }) => state === "unknown"))
     return "Nothing is known yet: the first look is under way";
   if (isOffline(snapshot)) return "No upstream can be reached: it is probably us";
-  if (sick.length <= NAMED)
-    return sick.map(({ name, health }) => `${name} ${HEALTH_WORDS[health.state]}`).join(", ");
+  if (sick.length <= NAMED) return sick.map(({ name, state }) => `${name} ${HEALTH_WORDS[state]}`).join(", ");
   const counts = SICKEST_FIRST.map(
-    (state) => [sick.filter(({ health }) => health.state === state).length, COUNTED[state]] as const,
+    (state) => [sick.filter((upstream) => upstream.state === state).length, COUNTED[state]] as const,
   );
   const told = counts.filter(([count]) => count > 0).map(([count, words]) => `${count} ${words}`);
-  return `Of ${upstreams.length} upstreams: ${told.join(", ")}`;
+  return `Of ${all.length} upstreams: ${told.join(", ")}`;
+}
+
+/** As the page shows them. */
+function sickestFirst(upstreams: readonly Elsewhere[]): readonly Elsewhere[] {
+  return upstreams.toSorted(
+    (a, b) =>
+      SICKEST_FIRST.indexOf(a.state) - SICKEST_FIRST.indexOf(b.state) ||
+      (a.state === "up" ? 0 : b.sinceMs - a.sinceMs),
+  );
 }

@@ -1,9 +1,11 @@
 import { html } from "hono/html";
 import { bySickness } from "../core/sickness.ts";
+import type { FleetStatus } from "../core/fleet-status.ts";
 import type { StatusSnapshot, UpstreamStatus } from "../core/status.ts";
 import { pageShell, type View } from "./page-shell.ts";
 import { stripLegend } from "./plot-strip.ts";
 import { budgetCard } from "./status-page-budgets.ts";
+import { elsewhereIn, fleetSection } from "./status-page-fleet.ts";
 import { headline } from "./status-page-headline.ts";
 import { incidentTable } from "./status-page-incidents.ts";
 import type { Markup } from "./status-page-markup.ts";
@@ -17,9 +19,13 @@ const UPSTREAMS_DRAWN = 100;
 /** Older ones are in the JSON, and on the pages of the upstreams. */
 const INCIDENTS_SHOWN = 20;
 
-export function renderStatusPage(snapshot: StatusSnapshot, view: View): Markup {
+export function renderStatusPage(
+  snapshot: StatusSnapshot,
+  view: View,
+  fleet?: FleetStatus | undefined,
+): Markup {
   const { upstreams, budgets, nowMs } = snapshot;
-  const title = headline(snapshot);
+  const title = headline(snapshot, elsewhereIn(fleet, snapshot));
   const { sick = [], well = [] } = Object.groupBy(bySickness(upstreams), ({ health }) =>
     health.state === "up" ? "well" : "sick",
   );
@@ -29,12 +35,13 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View): Markup {
       upstreams.length === 0
         ? html`<section>
             <h2>Upstreams</h2>
-            ${NO_UPSTREAMS}
+            ${fleet === undefined || fleet.upstreams.length === 0 ? NO_UPSTREAMS : NONE_HERE}
           </section>`
         : ""
     }
     ${upstreamList("Needs a look", sick, snapshot, true)}
     ${upstreamList("Well", well, snapshot, sick.length === 0)}
+    ${fleet === undefined ? "" : fleetSection(fleet, snapshot)}
     <section>
       <h2>Budgets</h2>
       ${
@@ -55,6 +62,8 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View): Markup {
 const NO_UPSTREAMS: Markup = html`<p class="none">
   None is configured. Add one to the config file: it is read again by itself.
 </p>`;
+
+const NONE_HERE: Markup = html`<p class="none">This replica polls none now: others of its fleet do.</p>`;
 
 function upstreamList(
   title: string,

@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { budgetOf } from "../core/diagnosis.ts";
 import { capText } from "../core/escape.ts";
+import type { FleetStatus, FleetUpstream } from "../core/fleet-status.ts";
 import type { SkipCause } from "../core/outcome.ts";
 import { incidentsOf } from "../core/status-answers.ts";
 import type { StatusSnapshot, UpstreamStatus } from "../core/status.ts";
@@ -61,12 +62,34 @@ export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSna
   return pageShell({ title, root: "../", self: name, view, body }, snapshot);
 }
 
-export function renderMissingUpstreamPage(name: string, snapshot: StatusSnapshot, view: View): Markup {
+/** One that is not polled here; perhaps another replica does. */
+export function renderMissingUpstreamPage(
+  name: string,
+  snapshot: StatusSnapshot,
+  view: View,
+  fleet?: FleetStatus | undefined,
+): Markup {
+  const elsewhere = fleet?.upstreams.find((upstream) => upstream.name === name);
+  if (fleet !== undefined && elsewhere !== undefined) return elsewherePage(elsewhere, fleet, snapshot, view);
   const body = html`<h1>No upstream has this name</h1>
     <p class="none">
       “${foreign(capText(name, LONGEST_NAME))}” is not in the running config. <a href="../">All upstreams</a>
     </p>`;
   return pageShell({ title: "Not found", root: "../", self: "../", view, body }, snapshot);
+}
+
+function elsewherePage(
+  { name, holder }: FleetUpstream,
+  { replicas }: FleetStatus,
+  snapshot: StatusSnapshot,
+  view: View,
+): Markup {
+  const title = holder === undefined ? `${name} is polled by nobody now` : `${name} is polled by ${holder}`;
+  const url = (replicas.find((replica) => replica.name === holder)?.url ?? "").replace(/\/$/, "");
+  const there = html`<a href="${url}/upstreams/${encodeURIComponent(name)}">Its page there</a>. `;
+  const body = html`<h1>${title}</h1>
+    <p class="none">${url === "" ? "" : there}<a href="../">The whole fleet</a></p>`;
+  return pageShell({ title, root: "../", self: encodeURIComponent(name), view, body }, snapshot);
 }
 
 function labelsOf({ labels }: UpstreamStatus): readonly Markup[] {

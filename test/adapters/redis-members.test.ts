@@ -42,7 +42,10 @@ type Step =
 const who = fc.integer({ min: 0, max: 3 });
 const upstreams = fc.subarray(["u1", "u2", "u3", "u4", "u5"]);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: -3_000, max: 6_000 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: -3_000, max: 6_000 }) }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("restart" as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("empty" as const) }) },
   {
@@ -66,7 +69,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constant("release" as const), who, upstreams, endsSession: fc.boolean() }),
+    arbitrary: fc.record({
+      kind: fc.constant("release" as const),
+      who,
+      upstreams,
+      endsSession: fc.boolean(),
+    }),
   },
 );
 
@@ -124,7 +132,10 @@ test.skipIf(server === undefined)(
 
 type Pair = {
   readonly theirs: object;
-  readonly ours: ReturnType<FleetTable["beat"]> | ReturnType<FleetTable["claim"]> | ReturnType<FleetTable["release"]>;
+  readonly ours:
+    | ReturnType<FleetTable["beat"]>
+    | ReturnType<FleetTable["claim"]>
+    | ReturnType<FleetTable["release"]>;
 };
 
 async function both(
@@ -157,7 +168,9 @@ async function both(
 test.skipIf(server === undefined)("what is published by one is read by all", async () => {
   if (redis === undefined) throw new Error("no redis");
   const board = new RedisFleetBoard(redis.runner, { prefix: "published" });
-  const entries = new Map(Array.from({ length: 1_000 }, (_, index) => [`upstream-${index}`, `{"n":${index}}`]));
+  const entries = new Map(
+    Array.from({ length: 1_000 }, (_, index) => [`upstream-${index}`, `{"n":${index}}`]),
+  );
   expect(await board.publish(entries)).toBe(true);
   expect(await board.published()).toEqual(entries);
 });

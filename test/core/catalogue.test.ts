@@ -36,6 +36,13 @@ gauge     pacewatch_budget_quota_used_requests budget
 gauge     pacewatch_budget_quota_forecast_requests budget
 counter   pacewatch_signals_malformed_total upstream
 gauge     pacewatch_state_store_up
+gauge     pacewatch_fleet_replicas
+gauge     pacewatch_fleet_upstreams_held
+counter   pacewatch_fleet_moves_total direction
+gauge     pacewatch_fleet_session_valid
+gauge     pacewatch_redis_up
+histogram pacewatch_redis_request_duration_seconds call
+counter   pacewatch_redis_errors_total kind
 gauge     pacewatch_config_last_reload_successful
 gauge     pacewatch_config_last_reload_success_timestamp_seconds
 gauge     pacewatch_build_info version,node

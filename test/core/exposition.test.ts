@@ -7,6 +7,7 @@ import { PHASES } from "../../src/core/exchange.ts";
 import { expositionPieces, renderExposition } from "../../src/core/exposition.ts";
 import { HEALTH_STATES } from "../../src/core/health.ts";
 import { FAILURE_REASONS, SKIP_CAUSES, THROTTLE_KINDS, type PollOutcome } from "../../src/core/outcome.ts";
+import { RedisAccount } from "../../src/core/redis-account.ts";
 import type { UpstreamSnapshot } from "../../src/core/snapshot.ts";
 import { requireBinary } from "../support/binaries.ts";
 import { parseExposition, sampleValue, sumOfSamples, type Families } from "../support/exposition-parser.ts";
@@ -15,6 +16,7 @@ import {
   fullMetricsSnapshot,
   POLL_ENDED_AT_MS,
   sampleBudgetSnapshot,
+  sampleFleetSnapshot,
   sampleMetricsSnapshot,
   samplePoll,
   sampleUpstreamSnapshot,
@@ -90,7 +92,40 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_budget_quota_used_requests",
     "pacewatch_budget_quota_forecast_requests",
     "pacewatch_state_store_up",
+    "pacewatch_fleet_replicas",
+    "pacewatch_fleet_upstreams_held",
+    "pacewatch_fleet_moves_total",
+    "pacewatch_fleet_session_valid",
+    "pacewatch_redis_up",
+    "pacewatch_redis_request_duration_seconds",
+    "pacewatch_redis_errors_total",
   ]);
+});
+
+test("where all replicas poll all upstreams, every series says from which vantage", () => {
+  const fleet = sampleFleetSnapshot({ vantage: "eu-1" });
+  const text = renderExposition({ ...fullMetricsSnapshot(), fleet });
+  const samples = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  expect(samples.length).toBeGreaterThan(100);
+  for (const sample of samples) expect(sample).toMatch(/\{[^}]*\bvantage="eu-1"[^}]*\} /);
+  expect(renderExposition(fullMetricsSnapshot())).not.toContain("vantage");
+});
+
+test("what Redis was asked is told by call, and how it failed by kind", () => {
+  const redis = new RedisAccount();
+  redis.observe("beat", 3, undefined);
+  redis.observe("beat", 500, "timeout");
+  redis.observe("claim", 0, "away");
+  const shown = parseExposition(
+    renderExposition(sampleMetricsSnapshot({ fleet: sampleFleetSnapshot({ redis }) })),
+  );
+  expect(sampleValue(shown, "pacewatch_redis_request_duration_seconds_count", { call: "beat" })).toBe(2);
+  expect(
+    sampleValue(shown, "pacewatch_redis_request_duration_seconds_bucket", { call: "beat", le: "0.005" }),
+  ).toBe(1);
+  expect(sumOfSamples(shown, "pacewatch_redis_request_duration_seconds_count")).toBe(2);
+  expect(sampleValue(shown, "pacewatch_redis_errors_total", { kind: "away" })).toBe(1);
+  expect(sampleValue(shown, "pacewatch_redis_errors_total", { kind: "refused" })).toBe(0);
 });
 
 test("an upstream that is down is 0, not absent", () => {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createRoutes } from "../../src/http/routes.ts";
-import { aPoll, aSnapshot, anUpstream, someDeps } from "./samples.ts";
+import { aFleet, aPoll, aSnapshot, anUpstream, someDeps } from "./samples.ts";
 
 /** Every fact known: so every field is there. */
 const POLL = aPoll({
@@ -74,6 +74,27 @@ test("one upstream has it, with its polls and failures in place of the last one"
     incidents: list["incidents"],
   });
   expect(Object.keys(answer)).toEqual(Object.keys(await documented("/api/v1/upstreams/NAME")));
+});
+
+test("the fleet has it", async () => {
+  const routes = createRoutes(someDeps({ fleet: () => Promise.resolve(aFleet()) }));
+  const answer = (await (await routes.request("/api/v1/fleet")).json()) as Json;
+  expect(shapeOf(answer)).toEqual(shapeOf(await documented("/api/v1/fleet")));
+});
+
+test("without a fleet there is none to tell of", async () => {
+  const answer = await createRoutes(someDeps()).request("/api/v1/fleet");
+  expect(answer.status).toBe(404);
+});
+
+test("an upstream that another replica polls is not found here, but where it is", async () => {
+  const routes = createRoutes(someDeps({ fleet: () => Promise.resolve(aFleet()) }));
+  const answer = await routes.request("/api/v1/upstreams/email");
+  expect(answer.status).toBe(404);
+  expect(await answer.json()).toEqual({
+    error: 'cannot tell of "email" here: replica "b" polls it',
+    holder: { name: "b", url: "http://10.0.0.8:10429/" },
+  });
 });
 
 test("the incidents have it", async () => {

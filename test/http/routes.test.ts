@@ -54,7 +54,7 @@ describe("the paths", () => {
     const routes = createRoutes(someDeps()).routes.filter(
       ({ method }) => method === "GET" || method === "POST",
     );
-    expect(routes.length).toBe(10);
+    expect(routes.length).toBe(11);
     for (const { method, path } of routes)
       expect(documentation).toContain(`\`${method} ${path.replace(":name", "NAME")}\``);
   });

@@ -1,4 +1,5 @@
 import type { PollStatus, StatusSnapshot, UpstreamStatus } from "../../src/core/status.ts";
+import type { FleetStatus, FleetView } from "../../src/core/fleet-status.ts";
 import type { RoutesDeps } from "../../src/http/routes.ts";
 
 export function aPoll(over: Partial<PollStatus> = {}): PollStatus {
@@ -66,9 +67,34 @@ export function aSnapshot(over: Partial<StatusSnapshot> = {}): StatusSnapshot {
   };
 }
 
+/** `ai-router` is polled here, `email` by another. */
+export function aFleet(over: Partial<FleetStatus> = {}): FleetStatus {
+  const replica = { url: "http://10.0.0.7:10429", held: 1, isThisOne: false, isLeaving: false };
+  return {
+    mode: "shard",
+    name: "a",
+    redisUp: true,
+    sessionValid: true,
+    replicas: [
+      { ...replica, name: "a", isThisOne: true },
+      { ...replica, name: "b", url: "http://10.0.0.8:10429/" },
+    ],
+    upstreams: [
+      { name: "ai-router", holder: "a", views: [aView()] },
+      { name: "email", holder: "b", views: [aView({ vantage: "b" })] },
+    ],
+    ...over,
+  };
+}
+
+export function aView(over: Partial<FleetView> = {}): FleetView {
+  return { vantage: "a", state: "up", sinceMs: 1_000, lastPollAtMs: 2_000, lastDurationMs: 112, ...over };
+}
+
 export function someDeps(over: Partial<RoutesDeps> = {}): RoutesDeps {
   return {
     status: () => aSnapshot(),
+    fleet: () => Promise.resolve(undefined),
     metrics: () => "pacewatch_slots_total 1\n",
     reload: () => Promise.resolve({ kind: "reloaded" }),
     config: () => ({ upstreams: [] }),

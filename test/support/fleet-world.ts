@@ -1,4 +1,4 @@
-import type { FleetBoard } from "../../src/core/fleet-board.ts";
+import type { Claimed, FleetBoard } from "../../src/core/fleet-board.ts";
 import { FleetTable } from "../../src/core/fleet-table.ts";
 import { FleetMembership } from "../../src/engine/fleet-membership.ts";
 import type { FleetParts } from "../../src/engine/fleet-parts.ts";
@@ -70,8 +70,8 @@ export class TableServer {
 export class SmallReplica {
   readonly name: string;
   readonly membership: FleetMembership;
-  readonly polled = new Set<string>();
-  readonly gains: { readonly upstream: string; readonly unheldMs: number | undefined }[] = [];
+  readonly polled: Set<string> = new Set();
+  readonly gains: Claimed[] = [];
   isCutOff = false;
   drainTakesMs = 0;
 

@@ -1,7 +1,13 @@
 import { UpstreamAccounts } from "../../src/core/accounts.ts";
 import { PHASES } from "../../src/core/exchange.ts";
 import type { Poll } from "../../src/core/poll.ts";
-import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../../src/core/snapshot.ts";
+import { RedisAccount } from "../../src/core/redis-account.ts";
+import type {
+  BudgetSnapshot,
+  FleetSnapshot,
+  MetricsSnapshot,
+  UpstreamSnapshot,
+} from "../../src/core/snapshot.ts";
 import { sampleUpstream } from "./samples.ts";
 
 export const POLL_ENDED_AT_MS = 1_790_000_000_250;
@@ -65,8 +71,24 @@ export function sampleMetricsSnapshot(changes: Partial<MetricsSnapshot> = {}): M
     upstreams: [sampleUpstreamSnapshot()],
     budgets: [sampleBudgetSnapshot()],
     stateStoreUp: undefined,
+    fleet: undefined,
     reload: { successful: true, lastSuccessAtMs: POLL_ENDED_AT_MS },
     build: { version: "0.1.0", node: "24.0.0" },
+    ...changes,
+  };
+}
+
+export function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): FleetSnapshot {
+  const redis = new RedisAccount();
+  redis.observe("beat", 2, undefined);
+  return {
+    vantage: undefined,
+    replicas: 3,
+    held: 1,
+    moves: { gained: 2, lost: 1 },
+    sessionValid: true,
+    redisUp: true,
+    redis,
     ...changes,
   };
 }
@@ -92,5 +114,6 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
       }),
     ],
     stateStoreUp: true,
+    fleet: sampleFleetSnapshot(),
   });
 }
