@@ -101,6 +101,12 @@ export class AppMembership {
       this.#asking = this.#askPublished();
     }
     await this.#asking;
+    const upstreams = this.#parts.config().upstreams.map(({ name }) => ({
+      name,
+      holder: this.#holderOf(name),
+      views: this.#viewsOf(name),
+    }));
+    const heldBy = Map.groupBy(upstreams, ({ holder }) => holder);
     return {
       mode: fleet.mode,
       name: fleet.name,
@@ -109,15 +115,12 @@ export class AppMembership {
       replicas: this.#membership.members.map(({ session, name, url, held, isLeaving }) => ({
         name,
         url,
-        held,
+        // Newer than its own word, where there is a holder to see.
+        held: fleet.mode === "shard" ? (heldBy.get(name)?.length ?? 0) : held,
         isThisOne: session === this.#membership.session,
         isLeaving,
       })),
-      upstreams: this.#parts.config().upstreams.map(({ name }) => ({
-        name,
-        holder: this.#holderOf(name),
-        views: this.#viewsOf(name),
-      })),
+      upstreams,
     };
   }
 

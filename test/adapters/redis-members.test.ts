@@ -3,10 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { RedisFleetBoard } from "../../src/adapters/redis-members.ts";
 import type { Caller, FleetBoard } from "../../src/core/fleet-board.ts";
 import { FleetTable } from "../../src/core/fleet-table.ts";
-import { requireBinary } from "../support/binaries.ts";
-import { openTestRedis, type TestRedis } from "../support/fleet-redis.ts";
-
-const server = requireBinary("redis-server");
+import { TestFleet } from "../support/fleet-redis.ts";
+import { REDIS_SERVER } from "../support/redis-server.ts";
 
 /** The test's own clock, and the server that it says it is. */
 const TEST_CLOCK = `
@@ -14,11 +12,11 @@ local now = tonumber(redis.call('HGET', 'test:clock', 'now'))
 local run = redis.call('HGET', 'test:clock', 'run')
 `;
 
-let redis: TestRedis | undefined;
+let redis: TestFleet | undefined;
 beforeAll(async () => {
-  if (server !== undefined) redis = await openTestRedis(server);
+  if (REDIS_SERVER !== undefined) redis = await TestFleet.start();
 });
-afterAll(() => redis?.close());
+afterAll(() => redis?.[Symbol.asyncDispose]());
 
 type Step =
   | { readonly kind: "pass"; readonly ms: number }
@@ -82,12 +80,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const SESSIONS = ["a#x.1", "a#x.2", "b#y.1", "c#z.1"];
 const TTL_MS = 10_000;
 
-test.skipIf(server === undefined)(
+test.skipIf(REDIS_SERVER === undefined)(
   "the scripts answer what the model answers, whatever happens in whatever order",
   async () => {
     if (redis === undefined) throw new Error("no redis");
-    const { command, runner } = redis;
-    const board = new RedisFleetBoard(runner, { prefix: "test", clock: TEST_CLOCK });
+    const command = await redis.commands();
+    const board = new RedisFleetBoard(await redis.connect(), { prefix: "test", clock: TEST_CLOCK });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
         await command("FLUSHALL");
@@ -165,9 +163,9 @@ async function both(
   }
 }
 
-test.skipIf(server === undefined)("what is published by one is read by all", async () => {
+test.skipIf(REDIS_SERVER === undefined)("what is published by one is read by all", async () => {
   if (redis === undefined) throw new Error("no redis");
-  const board = new RedisFleetBoard(redis.runner, { prefix: "published" });
+  const board = new RedisFleetBoard(await redis.connect(), { prefix: "published" });
   const entries = new Map(
     Array.from({ length: 1_000 }, (_, index) => [`upstream-${index}`, `{"n":${index}}`]),
   );

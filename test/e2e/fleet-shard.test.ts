@@ -1,0 +1,150 @@
+import { expect, test } from "vitest";
+import { startSimulatedUpstream } from "../../src/simulator/upstream.ts";
+import { openConfigFolder, rawUpstream, type RawConfig } from "../support/config-folder.ts";
+import { type Daemon, startDaemon } from "../support/daemon.ts";
+import { eventually } from "../support/eventually.ts";
+import { sampleValue, type Families } from "../support/exposition-parser.ts";
+import { REDIS_SERVER, RedisServer } from "../support/redis-server.ts";
+import { accountsOf, openAccounts } from "../support/slot-accounts.ts";
+
+const NAMES = Array.from({ length: 12 }, (_, index) => `upstream-${index}`);
+
+function configOf(upstreamUrl: string, port: number, name: string, changes: object = {}): RawConfig {
+  return {
+    budgets: { api: { rate: { requests: 200, per: "1s" }, share: "50%" } },
+    fleet: {
+      redis: { url: `redis://127.0.0.1:${port}` },
+      name,
+      mode: "shard",
+      replicas: 3,
+      ttl: "3s",
+      ...changes,
+    },
+    upstreams: NAMES.map((upstream) => rawUpstream(upstream, upstreamUrl)),
+  } as RawConfig;
+}
+
+type Told = {
+  readonly replicas: readonly { readonly name: string; readonly url: string; readonly held: number }[];
+  readonly upstreams: readonly {
+    readonly name: string;
+    readonly holder?: string;
+    readonly views: readonly { readonly vantage: string; readonly state: string }[];
+  }[];
+};
+
+async function fleetAt(daemon: Daemon): Promise<Told> {
+  return JSON.parse((await daemon.get("/api/v1/fleet")).body) as Told;
+}
+
+/** Whose metrics show it; each upstream is shown by one at most. */
+async function holdersBy(daemons: ReadonlyMap<string, Daemon>): Promise<ReadonlyMap<string, string>> {
+  const holders = new Map<string, string>();
+  for (const [name, daemon] of daemons) {
+    const families: Families = await daemon.metrics();
+    expect(openAccounts(families)).toEqual([]);
+    for (const { upstream } of accountsOf(families)) {
+      expect(holders.get(upstream), `${upstream} is polled twice`).toBeUndefined();
+      holders.set(upstream, name);
+    }
+  }
+  return holders;
+}
+
+test.skipIf(REDIS_SERVER === undefined)(
+  "three processes share the upstreams; one that is killed is replaced, one that stops in order at once",
+  { timeout: 90_000 },
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const redis = stack.use(await RedisServer.start());
+    const upstream = stack.use(await startSimulatedUpstream({ name: "api" }));
+    const daemons = new Map<string, Daemon>();
+    for (const name of ["a", "b", "c"]) {
+      const folder = stack.use(await openConfigFolder(configOf(upstream.url, redis.port, name)));
+      daemons.set(name, stack.use(await startDaemon({ configPath: folder.path })));
+    }
+    const shared = await eventually(async () => {
+      const holders = await holdersBy(daemons);
+      return holders.size === NAMES.length ? holders : undefined;
+    });
+    for (const name of daemons.keys()) {
+      expect([...shared.values()].filter((holder) => holder === name).length).toBe(4);
+    }
+
+    // Any of them tells of all, and how the others see what they poll.
+    const [first, second, third] = daemons.values();
+    if (first === undefined || second === undefined || third === undefined) throw new Error("no daemon");
+    const told = await eventually(async () => {
+      const fleet = await fleetAt(first);
+      return fleet.upstreams.every(({ views }) => views[0]?.state === "up") ? fleet : undefined;
+    });
+    expect(new Map(told.upstreams.map(({ name, holder }) => [name, holder]))).toEqual(new Map(shared));
+    expect(told.replicas.map(({ name, held }) => ({ name, held }))).toEqual(
+      ["a", "b", "c"].map((name) => ({ name, held: 4 })),
+    );
+    const elsewhere = NAMES.find((name) => shared.get(name) === "b") ?? "";
+    const page = (await first.get("/")).body;
+    expect(page).toContain(`${second.url}/upstreams/${elsewhere}`);
+    expect((await first.get(`/upstreams/${elsewhere}`)).body).toContain(`is polled by b`);
+
+    first.kill("SIGKILL");
+    await first.exited;
+    daemons.delete("a");
+    const after = await eventually(async () => {
+      const holders = await holdersBy(daemons);
+      return holders.size === NAMES.length ? holders : undefined;
+    });
+    for (const [name, holder] of shared) if (holder !== "a") expect(after.get(name)).toBe(holder);
+    const families = [await second.metrics(), await third.metrics()];
+    const missed = families.flatMap(accountsOf).filter(({ upstream: name }) => shared.get(name) === "a");
+    // Since its last beat nobody polled: a slot each second, counted where it is polled now.
+    expect(missed).toHaveLength(4);
+    for (const { skipped } of missed) expect(skipped).toBeGreaterThanOrEqual(1);
+    for (const metrics of families) {
+      expect(sampleValue(metrics, "pacewatch_fleet_replicas")).toBe(2);
+      expect(sampleValue(metrics, "pacewatch_fleet_upstreams_held")).toBe(6);
+      expect(sampleValue(metrics, "pacewatch_fleet_session_valid")).toBe(1);
+      expect(sampleValue(metrics, "pacewatch_redis_up")).toBe(1);
+    }
+
+    second.kill("SIGTERM");
+    expect((await second.exited).code).toBe(0);
+    daemons.delete("b");
+    await eventually(async () => ((await holdersBy(daemons)).size === NAMES.length ? true : undefined));
+  },
+);
+
+test.skipIf(REDIS_SERVER === undefined)(
+  "from everywhere, every replica polls all, and each series says from where",
+  { timeout: 60_000 },
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const redis = stack.use(await RedisServer.start());
+    const upstream = stack.use(await startSimulatedUpstream({ name: "api" }));
+    const daemons: Daemon[] = [];
+    for (const name of ["a", "b"]) {
+      const config = configOf(upstream.url, redis.port, name, { mode: "everywhere", replicas: 2 });
+      const folder = stack.use(await openConfigFolder(config));
+      daemons.push(stack.use(await startDaemon({ configPath: folder.path })));
+    }
+    for (const [index, daemon] of daemons.entries()) {
+      const vantage = ["a", "b"][index] ?? "";
+      await eventually(async () => {
+        const families = await daemon.metrics();
+        const polls = NAMES.map((name) =>
+          sampleValue(families, "pacewatch_polls_total", { upstream: name, vantage, outcome: "ok" }),
+        );
+        return polls.every((count) => (count ?? 0) > 0) ? true : undefined;
+      });
+    }
+    const [first] = daemons;
+    if (first === undefined) throw new Error("no daemon");
+    await eventually(async () => {
+      const { upstreams } = await fleetAt(first);
+      return upstreams.every(({ views }) => views.length === 2 && views.every(({ state }) => state === "up"))
+        ? true
+        : undefined;
+    });
+    expect((await first.get("/")).body).toContain("2 of 2");
+  },
+);
