@@ -58,8 +58,8 @@ export class Builder {
   }
 
   /** Undefined where something that was complained of elsewhere leaves it incomplete. */
-  upstream(raw: RawUpstream): Upstream | undefined {
-    const schedule = scheduleOf(raw);
+  upstream(raw: RawUpstream, vantage?: string | undefined): Upstream | undefined {
+    const schedule = scheduleOf(raw, vantage);
     const auth = this.#auth(raw.auth);
     if (schedule === undefined || auth === undefined) return undefined;
     return {
@@ -107,8 +107,10 @@ export class Builder {
   }
 }
 
-function scheduleOf({ name, every, cron }: RawUpstream): Schedule | undefined {
+/** Replicas that poll the same upstream do so at different moments. */
+function scheduleOf({ name, every, cron }: RawUpstream, vantage: string | undefined): Schedule | undefined {
   if (every !== undefined && cron !== undefined) return undefined;
-  const reading = every === undefined ? scheduleCron(cron ?? "") : scheduleEvery(every, name);
+  const phase = vantage === undefined ? name : `${name}@${vantage}`;
+  const reading = every === undefined ? scheduleCron(cron ?? "") : scheduleEvery(every, phase);
   return reading.kind === "schedule" ? reading.schedule : undefined;
 }

@@ -19,13 +19,16 @@ export type Parts = {
 
 export function buildParts(validated: Validated, configPath: string): Parts {
   const builder = new Builder(configPath);
+  const general = validated.general === undefined ? undefined : builder.general(validated.general);
+  const fleet = general?.fleet;
+  const vantage = fleet?.mode === "everywhere" ? fleet.name : undefined;
   const upstreams = new Map<number, Upstream>();
   for (const [index, raw] of validated.upstreams) {
-    const upstream = builder.upstream(raw);
+    const upstream = builder.upstream(raw, vantage);
     if (upstream !== undefined) upstreams.set(index, upstream);
   }
   return {
-    general: validated.general === undefined ? undefined : builder.general(validated.general),
+    general,
     budgets: [...validated.budgets].map(([name, raw]) => builder.budget(name, raw)),
     upstreams,
   };

@@ -25,6 +25,7 @@ const RESERVED_LABELS: ReadonlySet<string> = new Set([
   "severity",
   "state",
   "upstream",
+  "vantage",
   "version",
 ]);
 

@@ -1,11 +1,14 @@
 /** Pieces of alert texts in Go's template language: a text without numbers sends its reader elsewhere. */
 
 const UPSTREAM = "$labels.job $labels.instance $labels.upstream";
+const EVERYWHERE = "$labels.job $labels.upstream";
 const BUDGET = "$labels.job $labels.instance $labels.budget";
 const INSTANCE = "$labels.job $labels.instance";
 
 /** Matchers of the alert's own upstream, for the queries below. */
 export const OF_UPSTREAM = "job=%q,instance=%q,upstream=%q";
+/** From all vantages. */
+export const OF_UPSTREAM_EVERYWHERE = "job=%q,upstream=%q";
 export const OF_BUDGET = "job=%q,instance=%q,budget=%q";
 export const OF_INSTANCE = "job=%q,instance=%q";
 
@@ -29,9 +32,9 @@ export function named(query: string, label: string, otherwise: string): string {
 }
 
 /** How its polls failed lately. */
-export function recentFailures(window: string): string {
+export function recentFailures(window: string, of: string = OF_UPSTREAM): string {
   return counted(
-    `sum by (reason) (increase(pacewatch_polls_total{outcome="failed",${OF_UPSTREAM}}[${window}])) >= 0.5`,
+    `sum by (reason) (increase(pacewatch_polls_total{outcome="failed",${of}}[${window}])) >= 0.5`,
     "reason",
     "none",
   );
@@ -53,5 +56,6 @@ function asked(query: string): string {
 
 function labelsOf(query: string): string {
   if (query.includes(OF_UPSTREAM)) return UPSTREAM;
+  if (query.includes(OF_UPSTREAM_EVERYWHERE)) return EVERYWHERE;
   return query.includes(OF_BUDGET) ? BUDGET : INSTANCE;
 }

@@ -63,18 +63,21 @@ const SIGNALS_MALFORMED: Alert = {
     "{{ $value }} rate-limit signals of {{ $labels.upstream }} could not be read in the last 6 hours, and were ignored: Pacewatch keeps to the configured limit, but cannot heed what this upstream says about it.",
 };
 
-export const UPSTREAM_ALERTS: RuleGroup = {
-  name: "pacewatch-upstreams",
-  // One group is evaluated in this order: what silences the others is known before they are.
-  rules: [
-    UNREACHABLE,
-    OFFLINE,
-    DOWN,
-    KEY_REJECTED,
-    THROTTLED,
-    QUOTA_REFUSED,
-    certificateExpiring("page", `${EXPIRES_IN_S} < ${2 * DAY_S}`),
-    certificateExpiring("ticket", `${EXPIRES_IN_S} < ${14 * DAY_S} and ${EXPIRES_IN_S} >= ${2 * DAY_S}`),
-    SIGNALS_MALFORMED,
-  ],
-};
+/** With whatever decides that an upstream is down: one Pacewatch, or a majority of them. */
+export function upstreamAlerts(down: Alert = DOWN): RuleGroup {
+  return {
+    name: "pacewatch-upstreams",
+    // One group is evaluated in this order: what silences the others is known before they are.
+    rules: [
+      UNREACHABLE,
+      OFFLINE,
+      down,
+      KEY_REJECTED,
+      THROTTLED,
+      QUOTA_REFUSED,
+      certificateExpiring("page", `${EXPIRES_IN_S} < ${2 * DAY_S}`),
+      certificateExpiring("ticket", `${EXPIRES_IN_S} < ${14 * DAY_S} and ${EXPIRES_IN_S} >= ${2 * DAY_S}`),
+      SIGNALS_MALFORMED,
+    ],
+  };
+}

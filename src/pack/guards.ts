@@ -3,7 +3,7 @@ import { BURN_PAIRS, densityOf, guardFailures, type BurnPair } from "../core/den
 import { formatDuration } from "../core/duration.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
 
-export type Watched = Pick<Config, "budgets" | "upstreams">;
+export type Watched = Pick<Config, "budgets" | "upstreams"> & Partial<Pick<Config, "fleet">>;
 
 const STALL_MARGIN_S = 60;
 const UNLISTED_STALL_MARGIN_S = 300;

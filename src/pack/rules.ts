@@ -1,8 +1,9 @@
 import { stringify } from "yaml";
+import { DOWN_BY_QUORUM, FLEET_ALERTS, QUORUM_RECORDINGS } from "./alerts-fleet.ts";
 import { OBJECTIVE_ALERTS } from "./alerts-objective.ts";
 import { PACEWATCH_ALERTS } from "./alerts-pacewatch.ts";
 import { QUOTA_ALERTS } from "./alerts-quota.ts";
-import { UPSTREAM_ALERTS } from "./alerts-upstream.ts";
+import { upstreamAlerts } from "./alerts-upstream.ts";
 import { WATCHING_ALERTS } from "./alerts-watching.ts";
 import { guardGroup, type Watched } from "./guards.ts";
 import { RECORDING_GROUPS } from "./recordings.ts";
@@ -19,14 +20,17 @@ export type RulesOptions = {
 };
 
 export function ruleGroups(config: Watched): readonly RuleGroup[] {
+  const isEverywhere = config.fleet?.mode === "everywhere";
   return [
     guardGroup(config),
     ...RECORDING_GROUPS,
-    UPSTREAM_ALERTS,
+    ...(isEverywhere ? [QUORUM_RECORDINGS] : []),
+    upstreamAlerts(isEverywhere ? DOWN_BY_QUORUM : undefined),
     OBJECTIVE_ALERTS,
     WATCHING_ALERTS,
     QUOTA_ALERTS,
     PACEWATCH_ALERTS,
+    ...(config.fleet === undefined ? [] : [FLEET_ALERTS]),
   ];
 }
 

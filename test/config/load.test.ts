@@ -433,3 +433,14 @@ test("the numbers are told where they are all that is wrong", async () => {
   });
   expect(await loadText(withUpstream("every: 1s", "confirm: x"))).toMatchObject({ proof: undefined });
 });
+
+test("replicas that poll the same upstreams do so at different moments; those that share them keep each one's own", async () => {
+  const expressionIn = async (fleet: string): Promise<string | undefined> =>
+    (await loaded(`${withUpstream()}\n${fleet}`)).config.upstreams[0]?.schedule.expression;
+  const fleetOf = (mode: string, name: string): string =>
+    `fleet: { redis: { url: "redis://127.0.0.1:6379" }, mode: ${mode}, replicas: 3, reserve: 0%, name: ${name} }`;
+  const alone = await expressionIn("");
+  expect(await expressionIn(fleetOf("shard", "eu"))).toBe(alone);
+  const vantages = ["eu", "us", "asia"].map((name) => expressionIn(fleetOf("everywhere", name)));
+  expect(new Set(await Promise.all(vantages)).size).toBeGreaterThan(1);
+});

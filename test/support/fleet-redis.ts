@@ -1,9 +1,9 @@
 import { createClient } from "@redis/client";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { Redis } from "../../src/adapters/redis.ts";
-import type { Fleet } from "../../src/core/config.ts";
 import { eventually } from "./eventually.ts";
 import { RedisServer } from "./redis-server.ts";
+import { sampleFleet } from "./samples.ts";
 
 const SILENT = { debug(): void {}, info(): void {}, warn(): void {}, error(): void {} };
 
@@ -22,16 +22,7 @@ export class TestFleet implements AsyncDisposable {
 
   /** As a replica has it. */
   async connect(): Promise<Redis> {
-    const fleet: Fleet = {
-      redis: this.server.address,
-      mode: "shard",
-      replicas: 3,
-      reserve: 0.2,
-      ttlMs: 10_000,
-      name: "a",
-      advertise: undefined,
-      prefix: "pacewatch",
-    };
+    const fleet = sampleFleet({ redis: this.server.address });
     const redis = new Redis(fleet, {
       clock: systemClock,
       log: SILENT,

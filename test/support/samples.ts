@@ -1,5 +1,5 @@
 import type { Advice } from "../../src/core/advice.ts";
-import type { Budget, Config, Upstream } from "../../src/core/config.ts";
+import type { Budget, Config, Fleet, Upstream } from "../../src/core/config.ts";
 import type { Exchange, Observation } from "../../src/core/exchange.ts";
 import { scheduleEvery, type Schedule } from "../../src/core/schedule.ts";
 
@@ -66,6 +66,25 @@ export function sampleConfig(changes: Partial<Config> = {}): Config {
     fleet: undefined,
     budgets: [sampleBudget()],
     upstreams: [sampleUpstream()],
+    ...changes,
+  };
+}
+
+export function sampleFleet(changes: Partial<Fleet> = {}): Fleet {
+  return {
+    redis: {
+      nodes: { kind: "single", host: "127.0.0.1", port: 6379, database: 0 },
+      username: undefined,
+      password: undefined,
+      tls: undefined,
+    },
+    mode: "shard",
+    replicas: 3,
+    reserve: 0.2,
+    ttlMs: 10_000,
+    name: "a",
+    advertise: undefined,
+    prefix: "pacewatch",
     ...changes,
   };
 }
