@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   faultsOfKeys,
   openInPart,
@@ -80,6 +81,8 @@ export class AppPolling {
   gain(gained: readonly Claimed[]): Promise<void> {
     for (const { upstream } of gained) this.#held.add(upstream);
     return this.exclusively(async () => {
+      // Thousands come in batches: others get their turn between them.
+      await nextTurn();
       const wanted = upstreamsToOpen(this.#partOf(this.#config), this.#applied);
       const { probes, faults } = await openInPart(wanted, this.#parts);
       if (this.#ended.signal.aborted) return closeAll(probes);
