@@ -123,7 +123,8 @@ async function build(
     clock,
     startedAtMs,
     config: () => reload.config,
-    watchOf: (name) => watches.find(name),
+    // What is no longer ours is not shown, even before it has been cut off.
+    watchOf: (name) => (fleet?.holds(name) === false ? undefined : watches.find(name)),
     conditionOf: (upstream) => supervisor.conditionOf(upstream),
     standingOf: (budget) => ledger.standing(budget),
     isReady: () => isReady,

@@ -58,7 +58,7 @@ export class Builder {
   }
 
   /** Undefined where something that was complained of elsewhere leaves it incomplete. */
-  upstream(raw: RawUpstream, vantage?: string | undefined): Upstream | undefined {
+  upstream(raw: RawUpstream, vantage?: string): Upstream | undefined {
     const schedule = scheduleOf(raw, vantage);
     const auth = this.#auth(raw.auth);
     if (schedule === undefined || auth === undefined) return undefined;

@@ -2,7 +2,7 @@ import type { Caller } from "./fleet-board.ts";
 import { sessionOf } from "./fleet-member.ts";
 
 /** A holder believes in its session for this part of it: the rest is for ending what is on its way. */
-export const BELIEVED = 0.8;
+const BELIEVED = 0.8;
 /** Clocks of two machines may run at rates that differ by so much. */
 const RATE = 1.001;
 /** Whoever has been there so long would have heard of a stepped clock from the others. */

@@ -1,6 +1,6 @@
 import type { BeatAnswer } from "../core/fleet-board.ts";
 import { infoText, type FleetMember } from "../core/fleet-member.ts";
-import { FleetMirror } from "../core/fleet-mirror.ts";
+import { BoardMirror } from "../core/board-mirror.ts";
 import { hash32 } from "../core/hash.ts";
 import { Tenure } from "../core/tenure.ts";
 import { FleetCalls } from "./fleet-calls.ts";
@@ -18,7 +18,7 @@ export class FleetMembership {
   readonly #parts: FleetParts;
   readonly #tenure: Tenure;
   readonly #calls: FleetCalls;
-  readonly #mirror = new FleetMirror();
+  readonly #mirror = new BoardMirror();
   readonly #ownership: FleetOwnership;
   readonly #published = new Map<string, string>();
   readonly #ended = new AbortController();

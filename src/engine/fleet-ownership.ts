@@ -1,5 +1,5 @@
 import type { Claimed } from "../core/fleet-board.ts";
-import type { FleetMirror } from "../core/fleet-mirror.ts";
+import type { BoardMirror } from "../core/board-mirror.ts";
 import type { Assignment } from "../core/rendezvous.ts";
 import type { Tenure } from "../core/tenure.ts";
 import type { FleetCalls } from "./fleet-calls.ts";
@@ -10,7 +10,7 @@ export class FleetOwnership {
   readonly #parts: FleetParts;
   readonly #tenure: Tenure;
   readonly #calls: FleetCalls;
-  readonly #mirror: FleetMirror;
+  readonly #mirror: BoardMirror;
   readonly #held = new Set<string>();
   /** By the draining that they are part of: one that was lost meanwhile is not handed over any more. */
   readonly #draining = new Map<string, object>();
@@ -19,7 +19,7 @@ export class FleetOwnership {
   #mustWeigh = true;
   #mustAct = true;
 
-  constructor(parts: FleetParts, tenure: Tenure, calls: FleetCalls, mirror: FleetMirror) {
+  constructor(parts: FleetParts, tenure: Tenure, calls: FleetCalls, mirror: BoardMirror) {
     this.#parts = parts;
     this.#tenure = tenure;
     this.#calls = calls;

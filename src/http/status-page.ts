@@ -19,11 +19,7 @@ const UPSTREAMS_DRAWN = 100;
 /** Older ones are in the JSON, and on the pages of the upstreams. */
 const INCIDENTS_SHOWN = 20;
 
-export function renderStatusPage(
-  snapshot: StatusSnapshot,
-  view: View,
-  fleet?: FleetStatus | undefined,
-): Markup {
+export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: FleetStatus): Markup {
   const { upstreams, budgets, nowMs } = snapshot;
   const title = headline(snapshot, elsewhereIn(fleet, snapshot));
   const { sick = [], well = [] } = Object.groupBy(bySickness(upstreams), ({ health }) =>

@@ -67,7 +67,7 @@ export function renderMissingUpstreamPage(
   name: string,
   snapshot: StatusSnapshot,
   view: View,
-  fleet?: FleetStatus | undefined,
+  fleet?: FleetStatus,
 ): Markup {
   const elsewhere = fleet?.upstreams.find((upstream) => upstream.name === name);
   if (fleet !== undefined && elsewhere !== undefined) return elsewherePage(elsewhere, fleet, snapshot, view);

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RedisFleetBoard } from "../../src/adapters/redis-members.ts";
 import type { Caller, FleetBoard } from "../../src/core/fleet-board.ts";

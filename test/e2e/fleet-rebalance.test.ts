@@ -6,7 +6,6 @@ import { AppPolling } from "../../src/app-polling.ts";
 import { AppWatches } from "../../src/app-watches.ts";
 import { LocalLedger } from "../../src/core/local-ledger.ts";
 import { partOf } from "../../src/core/rendezvous.ts";
-import { FleetMembership } from "../../src/engine/fleet-membership.ts";
 import { Supervisor } from "../../src/engine/supervisor.ts";
 import { eventually } from "../support/eventually.ts";
 import { TestFleet } from "../support/fleet-redis.ts";
@@ -103,7 +102,11 @@ test("seventeen hundred probes are opened at once, and others get their turn mea
   const onBug = (error: unknown): never => {
     throw error;
   };
-  const watches = new AppWatches(systemClock, { ...SILENT, bindings: () => ({}), child: () => SILENT } as never);
+  const watches = new AppWatches(systemClock, {
+    ...SILENT,
+    bindings: () => ({}),
+    child: () => SILENT,
+  } as never);
   const supervisor = new Supervisor({
     clock: systemClock,
     ledger,
