@@ -172,3 +172,12 @@ test.skipIf(REDIS_SERVER === undefined)("what is published by one is read by all
   expect(await board.publish(entries)).toBe(true);
   expect(await board.published()).toEqual(entries);
 });
+
+test("where Redis is away, so is the board", async () => {
+  const failed = { run: () => Promise.resolve({ kind: "failed", failure: "away" } as const) };
+  const board = new RedisFleetBoard(failed, { prefix: "away" });
+  const caller = { session: "a#b.1", ttlMs: 10_000, expectedMs: undefined, isStepSure: false };
+  expect(await board.release({ ...caller, upstreams: [], endsSession: true })).toEqual({ kind: "away" });
+  expect(await board.published()).toBeUndefined();
+  expect(await board.publish(new Map([["a", "b"]]))).toBe(false);
+});
