@@ -40,9 +40,7 @@ export async function openFleet(
   const opened = await passwordOf(fleet, parts);
   if (opened.kind === "refused") return opened;
   const { password } = opened;
-  const redis = stack.use(
-    new Redis(fleet, { clock, log, password, onCall: parts.onRedisCall }),
-  );
+  const redis = stack.use(new Redis(fleet, { clock, log, password, onCall: parts.onRedisCall }));
   const store = new RedisLedger(redis, fleet.prefix);
   const life = `${fleet.name}:${randomBytes(9).toString("base64url")}`;
   const ledger = stack.use(

@@ -111,8 +111,5 @@ function whatCannotChange(running: Config, wanted: Config): readonly string[] {
   if (running.state?.path !== wanted.state?.path) {
     faults.push("cannot reload: state.path must stay as it is until a restart");
   }
-  if (JSON.stringify(running.fleet) !== JSON.stringify(wanted.fleet)) {
-    faults.push("cannot reload: fleet must stay as it is until a restart");
-  }
   return faults;
 }
