@@ -4,12 +4,14 @@ const UPSTREAM = "$labels.job $labels.instance $labels.upstream";
 const EVERYWHERE = "$labels.job $labels.upstream";
 const BUDGET = "$labels.job $labels.instance $labels.budget";
 const INSTANCE = "$labels.job $labels.instance";
+const JOB = "$labels.job";
 
 /** Matchers of the alert's own upstream, for the queries below. */
 export const OF_UPSTREAM = "job=%q,instance=%q,upstream=%q";
 /** From all vantages. */
 export const OF_UPSTREAM_EVERYWHERE = "job=%q,upstream=%q";
 export const OF_BUDGET = "job=%q,instance=%q,budget=%q";
+export const OF_JOB = "job=%q";
 export const OF_INSTANCE = "job=%q,instance=%q";
 
 /** What another query says about the same thing, through a template function such as `humanizeDuration`. */
@@ -57,5 +59,6 @@ function asked(query: string): string {
 function labelsOf(query: string): string {
   if (query.includes(OF_UPSTREAM)) return UPSTREAM;
   if (query.includes(OF_UPSTREAM_EVERYWHERE)) return EVERYWHERE;
-  return query.includes(OF_BUDGET) ? BUDGET : INSTANCE;
+  if (query.includes(OF_BUDGET)) return BUDGET;
+  return query.includes(OF_INSTANCE) ? INSTANCE : JOB;
 }

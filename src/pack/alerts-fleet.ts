@@ -1,4 +1,5 @@
-import { named, OF_INSTANCE, OF_UPSTREAM_EVERYWHERE, recentFailures, told } from "./alert-text.ts";
+import type { FleetMode } from "../core/config.ts";
+import { named, OF_INSTANCE, OF_JOB, OF_UPSTREAM_EVERYWHERE, recentFailures, told } from "./alert-text.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 const ACROSS = "by (job, upstream)";
@@ -50,4 +51,19 @@ const REDIS_AWAY: Alert = {
   description: `{{ $labels.instance }} has had no answer from Redis for ${told(`count_over_time((pacewatch_redis_up{${OF_INSTANCE}} == 0)[1h:1m]) * 60`, "humanizeDuration", "some time")} of the last hour. It polls from its reserve, or, where each upstream is held by one replica, not at all: of ${told(`pacewatch_fleet_upstreams_held{${OF_INSTANCE}}`, `printf "%.0f"`, "no")} upstreams it is sure now.`,
 };
 
-export const FLEET_ALERTS: RuleGroup = { name: "pacewatch-fleet", rules: [REDIS_AWAY] };
+/** What nobody holds has no series, so no other alert can tell of it. */
+function unheld(upstreams: number): Alert {
+  return {
+    alert: "PacewatchUpstreamsUnheld",
+    severity: "page",
+    expr: `sum by (job) (pacewatch_fleet_upstreams_held) < ${upstreams}`,
+    holdsFor: "2m",
+    summary: "Nobody watches some upstreams",
+    description: `The replicas of {{ $labels.job }} hold {{ $value | printf "%.0f" }} of ${upstreams} upstreams. Nothing is known of the others. Replicas that reach Redis: ${told(`sum(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} of ${told(`count(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} that are scraped.`,
+  };
+}
+
+export function fleetAlerts(mode: FleetMode, upstreams: number): RuleGroup {
+  const rules = mode === "shard" && upstreams > 0 ? [REDIS_AWAY, unheld(upstreams)] : [REDIS_AWAY];
+  return { name: "pacewatch-fleet", rules };
+}

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { DOWN_BY_QUORUM, FLEET_ALERTS, QUORUM_RECORDINGS } from "./alerts-fleet.ts";
+import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS } from "./alerts-fleet.ts";
 import { OBJECTIVE_ALERTS } from "./alerts-objective.ts";
 import { PACEWATCH_ALERTS } from "./alerts-pacewatch.ts";
 import { QUOTA_ALERTS } from "./alerts-quota.ts";
@@ -30,7 +30,7 @@ export function ruleGroups(config: Watched): readonly RuleGroup[] {
     WATCHING_ALERTS,
     QUOTA_ALERTS,
     PACEWATCH_ALERTS,
-    ...(config.fleet === undefined ? [] : [FLEET_ALERTS]),
+    ...(config.fleet === undefined ? [] : [fleetAlerts(config.fleet.mode, config.upstreams.length)]),
   ];
 }
 

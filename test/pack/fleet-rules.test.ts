@@ -84,6 +84,29 @@ ${seriesOf("upstream_up", { eu: "0x5", us: "1x5" })}
       - { eval_time: 8m, alertname: PacewatchRedisAway }
 `;
 
+const UNHELD = `
+rule_files: [rules.yml]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - { series: 'pacewatch_fleet_upstreams_held{job="pw",instance="a:1"}', values: "1 0 0 0 0 0 1" }
+      - { series: 'pacewatch_fleet_upstreams_held{job="pw",instance="b:1"}', values: "0 0 0 0 0 0 0" }
+      - { series: 'pacewatch_redis_up{job="pw",instance="a:1"}', values: "1 0 0 0 0 0 1" }
+      - { series: 'pacewatch_redis_up{job="pw",instance="b:1"}', values: "1x7" }
+    alert_rule_test:
+      - { eval_time: 2m, alertname: PacewatchUpstreamsUnheld }
+      - eval_time: 4m
+        alertname: PacewatchUpstreamsUnheld
+        exp_alerts:
+          - exp_labels: { job: pw, severity: page }
+            exp_annotations:
+              summary: "Nobody watches some upstreams"
+              description: "The replicas of pw hold 0 of 1 upstreams. Nothing is known of the others. Replicas that reach Redis: 1 of 2 that are scraped."
+              runbook_url: "/user/runbooks/PacewatchUpstreamsUnheld.md"
+      - { eval_time: 6m, alertname: PacewatchUpstreamsUnheld }
+`;
+
 const alertsOf = (mode: FleetMode): readonly string[] =>
   ruleGroups(configOf(mode)).flatMap(({ rules }) => rules.filter(isAlert).map(({ alert }) => alert));
 
@@ -116,6 +139,17 @@ describe.skipIf(promtool === undefined)("promtool", () => {
 
   test("sees that down is what a majority of the vantages says", () => {
     const files = { "rules.yml": rulesText(configOf("everywhere")), "rules.test.yml": TESTS };
+    const { code, output } = runWith(files, promtool ?? "", (folder) => [
+      "test",
+      "rules",
+      `${folder}/rules.test.yml`,
+    ]);
+    expect(output).toContain("SUCCESS");
+    expect(code).toBe(0);
+  });
+
+  test("sees that upstreams which nobody holds are told of", () => {
+    const files = { "rules.yml": rulesText(configOf("shard")), "rules.test.yml": UNHELD };
     const { code, output } = runWith(files, promtool ?? "", (folder) => [
       "test",
       "rules",
