@@ -86,7 +86,7 @@ export class AppMembership {
       vantage: fleet.mode === "everywhere" ? fleet.name : undefined,
       replicas: this.#membership.members.length,
       held: this.#membership.heldCount,
-      moves: this.#membership.moves,
+      moves: { ...this.#membership.moves },
       sessionValid: this.#membership.isValid,
       redisUp: redis.isUp,
       redis: account,
