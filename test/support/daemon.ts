@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { endWithUs } from "./ends-with-us.ts";
 import { type Families, parseExposition } from "./exposition-parser.ts";
 import { type Answer, ask } from "./http-ask.ts";
 
@@ -13,19 +14,6 @@ const COMPILE_CACHE = fileURLToPath(new URL("../../node_modules/.cache/pacewatch
 export type Environment = Readonly<Record<string, string>>;
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
-
-/** A test that runs out of time disposes of nothing: what it started must not outlive it, and poll on. */
-const alive = new Set<ChildProcess>();
-process.once("exit", endAll);
-// As the test runner ends its workers.
-process.once("SIGTERM", () => {
-  endAll();
-  process.exit();
-});
-
-function endAll(): void {
-  for (const child of alive) child.kill("SIGKILL");
-}
 
 export class Daemon implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -41,7 +29,7 @@ export class Daemon implements AsyncDisposable {
       env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    alive.add(this.#child);
+    endWithUs(this.#child);
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.#stdout += text;
       this.#changed();
@@ -119,7 +107,6 @@ export class Daemon implements AsyncDisposable {
 
   async #awaitExit(): Promise<Exit> {
     const [code, signal] = (await once(this.#child, "close")) as [number | null, NodeJS.Signals | null];
-    alive.delete(this.#child);
     this.#exit = { code, signal };
     this.#changed();
     return this.#exit;

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { FleetRedis } from "../../src/core/config.ts";
 import { requireBinary } from "./binaries.ts";
+import { endWithUs } from "./ends-with-us.ts";
 
 export const REDIS_SERVER: string | undefined = requireBinary("redis-server");
 
@@ -88,7 +89,9 @@ export class RedisServer implements AsyncDisposable {
     const given = this.#args.map((arg) =>
       arg.replaceAll("PORT", String(this.port)).replaceAll("DIR", this.#directory),
     );
-    return spawn(REDIS_SERVER ?? "redis-server", [...given, ...port, ...own], { stdio: "ignore" });
+    const child = spawn(REDIS_SERVER ?? "redis-server", [...given, ...port, ...own], { stdio: "ignore" });
+    endWithUs(child);
+    return child;
   }
 
   async #listening(): Promise<void> {

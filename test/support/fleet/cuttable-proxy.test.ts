@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { type Socket, connect, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { eventually } from "../eventually.ts";
+import { openProxy } from "./cuttable-proxy.ts";
+
+/** Says back what it hears. */
+async function openEcho(): Promise<{ port: number; heard: () => string } & AsyncDisposable> {
+  let heard = "";
+  const server = createServer((socket: Socket) => {
+    socket.on("error", () => {});
+    socket.on("data", (chunk) => {
+      heard += chunk.toString();
+      socket.write(chunk);
+    });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : 0,
+    heard: () => heard,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function client(port: number): { socket: Socket; received: () => string } {
+  const socket = connect(port, "127.0.0.1");
+  let received = "";
+  socket.on("error", () => {});
+  socket.on("data", (chunk: Buffer) => void (received += chunk.toString()));
+  return { socket, received: () => received };
+}
+
+/** Whatever the reason. */
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once("close", () => resolve()));
+}
+
+test("what is dropped is silence, and arrives late when the way is mended: also from who has left meanwhile", async () => {
+  await using echo = await openEcho();
+  await using proxy = await openProxy(echo.port);
+  const before = client(proxy.port);
+  before.socket.write("a");
+  await eventually(() => (before.received() === "a" ? true : undefined));
+
+  proxy.cut("drop");
+  before.socket.write("b");
+  const during = client(proxy.port);
+  await once(during.socket, "connect");
+  during.socket.end("c");
+  await sleep(200);
+  expect(echo.heard()).toBe("a");
+  expect(before.received()).toBe("a");
+
+  proxy.mend();
+  await eventually(() => (before.received() === "ab" && echo.heard() === "abc" ? true : undefined));
+  before.socket.destroy();
+  during.socket.destroy();
+});
+
+test("what is reset is thrown out, and so is everybody who comes, until the way is mended", async () => {
+  await using echo = await openEcho();
+  await using proxy = await openProxy(echo.port);
+  const before = client(proxy.port);
+  before.socket.write("a");
+  await eventually(() => (before.received() === "a" ? true : undefined));
+
+  const thrownOut = closed(before.socket);
+  proxy.cut("reset");
+  await thrownOut;
+  const during = client(proxy.port);
+  during.socket.write("b");
+  await closed(during.socket);
+  expect(echo.heard()).toBe("a");
+
+  proxy.mend();
+  const after = client(proxy.port);
+  after.socket.write("c");
+  await eventually(() => (after.received() === "c" ? true : undefined));
+  expect(proxy.openConnections).toBe(1);
+  after.socket.destroy();
+});

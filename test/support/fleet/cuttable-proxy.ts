@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { type Server, type Socket, connect, createServer } from "node:net";
+
+/**
+ * A way to a server that can be cut.
+ * `drop`: silence in both directions, as of a cable that is out. What was sent meanwhile is not lost: it arrives
+ * when the way is mended, however late, as a kernel sends again what nobody acknowledged.
+ * `reset`: whatever connects is thrown out at once.
+ */
+export type Cut = "drop" | "reset";
+
+type Pair = { readonly near: Socket; far: Socket | undefined };
+
+export class CuttableProxy implements AsyncDisposable {
+  readonly #targetPort: number;
+  readonly #server: Server = createServer({ allowHalfOpen: true }, (near) => this.#accept(near));
+  readonly #pairs = new Set<Pair>();
+  #cut: Cut | undefined;
+
+  constructor(targetPort: number) {
+    this.#targetPort = targetPort;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    if (address === null || typeof address === "string") throw new Error("the proxy does not listen");
+    return address.port;
+  }
+
+  get openConnections(): number {
+    return this.#pairs.size;
+  }
+
+  async listen(): Promise<void> {
+    await once(this.#server.listen(0, "127.0.0.1"), "listening");
+  }
+
+  cut(how: Cut): void {
+    this.#cut = how;
+    for (const { near, far } of this.#pairs) {
+      if (how === "drop") {
+        near.pause();
+        far?.pause();
+      } else {
+        near.resetAndDestroy();
+      }
+    }
+  }
+
+  mend(): void {
+    this.#cut = undefined;
+    for (const pair of this.#pairs) {
+      if (pair.far === undefined) this.#reach(pair);
+      pair.near.resume();
+      pair.far?.resume();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { near } of this.#pairs) near.destroy();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  #accept(near: Socket): void {
+    near.on("error", () => {});
+    if (this.#cut === "reset") return void near.resetAndDestroy();
+    const pair: Pair = { near, far: undefined };
+    this.#pairs.add(pair);
+    near.pause();
+    near.once("close", () => {
+      this.#pairs.delete(pair);
+      pair.far?.destroy();
+    });
+    if (this.#cut === undefined) {
+      this.#reach(pair);
+      near.resume();
+    }
+  }
+
+  #reach(pair: Pair): void {
+    const far = connect({ port: this.#targetPort, host: "127.0.0.1", allowHalfOpen: true });
+    pair.far = far;
+    far.on("error", () => {});
+    forward(pair.near, far);
+    forward(far, pair.near);
+    far.once("close", () => pair.near.destroy());
+  }
+}
+
+/** Without a word about pressure: what passes here is small. */
+function forward(from: Socket, to: Socket): void {
+  from.on("data", (chunk: Buffer) => to.write(chunk));
+  from.on("end", () => to.end());
+}
+
+export async function openProxy(targetPort: number): Promise<CuttableProxy> {
+  const proxy = new CuttableProxy(targetPort);
+  await proxy.listen();
+  return proxy;
+}

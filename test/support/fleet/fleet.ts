@@ -1,0 +1,161 @@
+import { type ConfigFolder, type RawConfig, type RawUpstream, openConfigFolder } from "../config-folder.ts";
+import { eventually } from "../eventually.ts";
+import { RedisServer } from "../redis-server.ts";
+import { type CuttableProxy, openProxy } from "./cuttable-proxy.ts";
+import { monotonicMs } from "./monotonic.ts";
+import { type Replica, startReplica } from "./replica.ts";
+import { type SeenRequest, type Witness, startWitness } from "./witness.ts";
+
+export type FleetOptions = {
+  readonly replicas: readonly string[];
+  /** Of the config's `fleet`, but for what makes this one work. */
+  readonly fleet: object;
+  readonly budgets: RawConfig["budgets"];
+  /** By the name of their budget. */
+  readonly upstreams: Readonly<Record<string, readonly string[]>>;
+  /** Of every upstream. */
+  readonly upstream: object;
+  /** The witness takes up to so long for an answer. */
+  readonly slowestMs: number;
+  readonly isScraped: boolean;
+};
+
+type Neighbours = {
+  readonly redis: RedisServer;
+  readonly witness: Witness;
+  readonly folder: ConfigFolder;
+  readonly proxies: ReadonlyMap<string, CuttableProxy>;
+  readonly isScraped: boolean;
+};
+
+/** Real replicas on a real Redis, each with a way of its own to it, and one upstream process that sees them all. */
+export class Fleet implements AsyncDisposable {
+  readonly #neighbours: Neighbours;
+  readonly #stack: AsyncDisposableStack;
+  readonly #upstreams: readonly string[];
+  readonly #current = new Map<string, Replica>();
+  /** All lives of all replicas, in the order of their beginning. */
+  readonly lives: Replica[] = [];
+
+  constructor(neighbours: Neighbours, stack: AsyncDisposableStack, upstreams: readonly string[]) {
+    this.#neighbours = neighbours;
+    this.#stack = stack;
+    this.#upstreams = upstreams;
+  }
+
+  get redis(): RedisServer {
+    return this.#neighbours.redis;
+  }
+
+  get upstreams(): readonly string[] {
+    return this.#upstreams;
+  }
+
+  get current(): readonly Replica[] {
+    return [...this.#current.values()];
+  }
+
+  /** The way of one replica to Redis. */
+  wayOf(name: string): CuttableProxy {
+    const proxy = this.#neighbours.proxies.get(name);
+    if (proxy === undefined) throw new Error(`no replica is called "${name}"`);
+    return proxy;
+  }
+
+  replica(name: string): Replica {
+    const replica = this.#current.get(name);
+    if (replica === undefined) throw new Error(`"${name}" was never started`);
+    return replica;
+  }
+
+  /** A new life of it. */
+  async start(name: string): Promise<Replica> {
+    const lives = this.lives.filter(({ life }) => life.startsWith(`${name}.`)).length;
+    const replica = await startReplica({
+      life: `${name}.${lives + 1}`,
+      configPath: this.#neighbours.folder.path,
+      isScraped: this.#neighbours.isScraped,
+      environment: { REPLICA: name, REDIS_URL: `redis://127.0.0.1:${this.wayOf(name).port}/0` },
+    });
+    this.#stack.use(replica);
+    this.#current.set(name, replica);
+    this.lives.push(replica);
+    return replica;
+  }
+
+  async seen(): Promise<readonly SeenRequest[]> {
+    return this.#neighbours.witness.seen();
+  }
+
+  /** Waits until each upstream has been polled after this moment, by whom the test says. */
+  async allPolled(
+    sinceMs: number = monotonicMs(),
+    isWanted: (request: SeenRequest) => boolean = () => true,
+  ): Promise<void> {
+    await eventually(async () => {
+      const recent = (await this.seen()).filter((request) => request.atMs > sinceMs && isWanted(request));
+      const polled = new Set(recent.map(({ upstream }) => upstream));
+      return this.#upstreams.every((upstream) => polled.has(upstream)) ? true : undefined;
+    });
+  }
+
+  /** Waits until each upstream is held by one of them, and by no two, by their own word; and each of them holds some. */
+  async settled(): Promise<void> {
+    await eventually(() => {
+      const living = this.current.filter(({ hasEnded }) => !hasEnded);
+      const held = living.flatMap(({ holds }) => holds);
+      const isWhole = held.length === this.#upstreams.length && new Set(held).size === held.length;
+      return isWhole && living.every(({ holds }) => holds.length > 0) ? true : undefined;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+}
+
+/** All replicas are started at once. */
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  await using stack = new AsyncDisposableStack();
+  const redis = stack.use(await RedisServer.start());
+  const witness = stack.use(await startWitness(options.slowestMs));
+  const folder = stack.use(await openConfigFolder(configOf(options, witness.url)));
+  const proxies = new Map<string, CuttableProxy>();
+  for (const name of options.replicas) proxies.set(name, stack.use(await openProxy(redis.port)));
+  const upstreams = Object.values(options.upstreams).flat();
+  const fleet = new Fleet(
+    { redis, witness, folder, proxies, isScraped: options.isScraped },
+    stack.move(),
+    upstreams,
+  );
+  try {
+    await Promise.all(options.replicas.map((name) => fleet.start(name)));
+    return fleet;
+  } catch (error) {
+    await fleet[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function configOf(options: FleetOptions, url: string): RawConfig {
+  return {
+    log: { level: "debug" },
+    fleet: {
+      redis: { url: "${REDIS_URL}" },
+      replicas: options.replicas.length,
+      name: "${REPLICA}",
+      ...options.fleet,
+    },
+    budgets: options.budgets,
+    upstreams: Object.entries(options.upstreams).flatMap(([budget, names]) =>
+      names.map((name): RawUpstream => ({
+        name,
+        budget,
+        base_url: `${url}/${budget}/${name}`,
+        auth: { none: true },
+        headers: { "X-Replica": "${LIFE}" },
+        ...options.upstream,
+      })),
+    ),
+  };
+}
