@@ -5,11 +5,12 @@ import { Redis } from "../../src/adapters/redis.ts";
 import { RedisLedger } from "../../src/adapters/redis-ledger.ts";
 import type { SharedTerms } from "../../src/core/shared-terms.ts";
 import { RedisServer } from "../../test/support/redis-server.ts";
+import { say } from "./say.ts";
 
 /** Polls that are on their way at once, over all connections. */
 const AT_ONCE = 64;
 
-export type LoadShape = {
+type LoadShape = {
   readonly connections: number;
   readonly budgets: number;
   readonly perMs: number;
@@ -17,7 +18,7 @@ export type LoadShape = {
 };
 
 /** A poll is one take and one settle. */
-export type LoadSeen = LoadShape & {
+type LoadSeen = LoadShape & {
   readonly pollsPerSecond: number;
   /** Of the one thread that serves all, and of this process, which does nothing else. */
   readonly redisMicrosPerPoll: number;
@@ -27,7 +28,7 @@ export type LoadSeen = LoadShape & {
 };
 
 /** As many polls as go through, with the real scripts on a real Redis; the limits are far away. */
-export async function loadLedger(shape: LoadShape): Promise<LoadSeen> {
+async function loadLedger(shape: LoadShape): Promise<LoadSeen> {
   await using stack = new AsyncDisposableStack();
   const server = stack.use(await RedisServer.start());
   const ledgers: RedisLedger[] = [];
@@ -123,4 +124,25 @@ async function usageOf(port: number): Promise<{ readonly cpuS: number; readonly 
     cpuS: numberOf("used_cpu_user") + numberOf("used_cpu_sys"),
     bytes: numberOf("used_memory"),
   };
+}
+
+const SHAPES: readonly LoadShape[] = [
+  { connections: 1, budgets: 1, perMs: 1_000, runMs: 5_000 },
+  { connections: 3, budgets: 1, perMs: 1_000, runMs: 5_000 },
+  { connections: 3, budgets: 100, perMs: 1_000, runMs: 5_000 },
+  { connections: 3, budgets: 1, perMs: 10_000, runMs: 15_000 },
+];
+
+/** No promise is at stake: it can only be slow. */
+export async function tellLoads(): Promise<readonly string[]> {
+  for (const shape of SHAPES) {
+    const seen = await loadLedger(shape);
+    const busy = `${(seen.redisBusy * 100).toFixed(0)}% of a core`;
+    say(
+      `ledger: ${shape.connections} connections, ${shape.budgets} budgets, windows of ${shape.perMs / 1_000} s: ` +
+        `${seen.pollsPerSecond.toFixed(0)} polls/s, each ${seen.redisMicrosPerPoll.toFixed(0)} µs of Redis ` +
+        `(${busy}, ${seen.redisMegabytes.toFixed(1)} MB) and ${seen.ourMicrosPerPoll.toFixed(0)} µs of the replica`,
+    );
+  }
+  return [];
 }
