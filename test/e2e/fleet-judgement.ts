@@ -48,11 +48,16 @@ export async function handoversFrom(fleet: Fleet, life: string): Promise<readonl
  * They know of its last beat only, and it would have stopped by itself 0.8 of ttl after that: so they may count that
  * much too many.
  */
-export function expectMissedAreCounted(fleet: Fleet, scene: Scene, handovers: readonly Handover[]): void {
+export function expectMissedAreCounted(
+  fleet: Fleet,
+  scene: Scene,
+  handovers: readonly Handover[],
+  sinceWallMs: number,
+): void {
   for (const handover of handovers) {
     const { upstream, to } = handover;
     const unused = unusedSlots(handover, scene.periodMs);
-    const counted = fleet.lives.find(({ life }) => life === to)?.skipped("missed", { upstream }) ?? 0;
+    const counted = fleet.lives.find(({ life }) => life === to)?.missed(upstream, sinceWallMs) ?? 0;
     process.stdout.write(`failover of ${upstream}: ${unused} slots unused, ${counted} counted as missed\n`);
     expect(counted).toBeGreaterThanOrEqual(unused - 1);
     expect(counted).toBeLessThanOrEqual(unused + 1 + Math.ceil((0.8 * scene.ttlMs) / scene.periodMs));

@@ -114,14 +114,17 @@ async function recovered(fleet: Fleet, mode: Scene["mode"]): Promise<void> {
 }
 
 async function tellWhatWasSeen(fleet: Fleet, scene: Scene, fromMs: number, overMs: number): Promise<void> {
-  const seen = (await fleet.seen()).filter(({ atMs }) => atMs > fromMs);
+  const all = await fleet.seen();
+  const seen = all.filter(({ atMs }) => atMs > fromMs);
   const meanwhile = seen.filter(({ atMs }) => atMs < overMs).length;
   const inSeconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
   const silences = fleet.upstreams.map((upstream) => {
     const moments = seen.filter((request) => request.upstream === upstream).map(({ atMs }) => atMs);
     return Math.max(...moments.map((atMs, index) => atMs - (moments[index - 1] ?? fromMs)));
   });
-  const unused = handoversOf(seen).map((handover) => unusedSlots(handover, scene.periodMs));
+  const unused = handoversOf(all)
+    .filter(({ firstMs }) => firstMs > fromMs)
+    .map((handover) => unusedSlots(handover, scene.periodMs));
   const moves =
     scene.mode === "shard" ? `; ${unused.length} moves, at most ${Math.max(0, ...unused)} slots unused` : "";
   say(

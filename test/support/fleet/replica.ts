@@ -5,7 +5,7 @@ import { accountsOf } from "../slot-accounts.ts";
 import type { LoggedLife, Scrape } from "./account-judge.ts";
 import { monotonicMs } from "./monotonic.ts";
 
-const SCRAPE_EVERY_MS = 300;
+const SCRAPE_EVERY_MS = 500;
 
 export type ReplicaOptions = {
   readonly life: string;
@@ -46,6 +46,17 @@ export class Replica implements AsyncDisposable {
 
   skipped(cause: string, labels: Readonly<Record<string, string>> = {}): number {
     return sumOfSamples(this.#families, "pacewatch_polls_skipped_total", { cause, ...labels });
+  }
+
+  /** How many slots it said that nobody used before it got this upstream: the first time after that. */
+  missed(upstream: string, sinceWallMs: number): number | undefined {
+    const line = this.daemon.logs.find(
+      (line) =>
+        line["upstream"] === upstream &&
+        line["cause"] === "missed" &&
+        Date.parse(String(line["time"])) >= sinceWallMs,
+    );
+    return typeof line?.["count"] === "number" ? line["count"] : undefined;
   }
 
   freeze(): void {
