@@ -17,7 +17,7 @@ const FleetAnswer = z.object({
 
 /** 5,000 upstreams, and one of three replicas dies: how long until others hold all that it held. */
 export async function tellRebalance(): Promise<readonly string[]> {
-  const names = Array.from({ length: BUDGETS }, (_, index) => `budget-${index}`);
+  const names = Array.from({ length: BUDGETS }, (_, index) => `b${index}`);
   const scene: Scene = {
     mode: "shard",
     replicas: ["r1", "r2", "r3"],
@@ -33,7 +33,7 @@ export async function tellRebalance(): Promise<readonly string[]> {
         name,
         {
           requests: 1_500,
-          upstreams: Array.from({ length: UPSTREAMS_PER_BUDGET }, (_, index) => `${name}-upstream-${index}`),
+          upstreams: Array.from({ length: UPSTREAMS_PER_BUDGET }, (_, index) => `${name}-${index}`),
         },
       ]),
     ),

@@ -119,7 +119,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   await using stack = new AsyncDisposableStack();
   const redis = stack.use(await RedisServer.start());
   const witness = stack.use(await startWitness(options.slowestMs));
-  const folder = stack.use(await openConfigFolder(configOf(options, witness.url)));
+  const folder = stack.use(await openConfigFolder(JSON.stringify(configOf(options, witness.url))));
   const proxies = new Map<string, CuttableProxy>();
   for (const name of options.replicas) proxies.set(name, stack.use(await openProxy(redis.port)));
   const upstreams = Object.values(options.upstreams).flat();
