@@ -14,6 +14,8 @@ export type ReplicaOptions = {
   readonly isScraped: boolean;
 };
 
+type SkippedSlots = { readonly atWallMs: number; readonly cause: string; readonly count: number };
+
 /** One life of one replica. */
 export class Replica implements AsyncDisposable {
   readonly life: string;
@@ -48,15 +50,15 @@ export class Replica implements AsyncDisposable {
     return sumOfSamples(this.#families, "pacewatch_polls_skipped_total", { cause, ...labels });
   }
 
-  /** How many slots it said that nobody used before it got this upstream: the first time after that. */
-  missed(upstream: string, sinceWallMs: number): number | undefined {
-    const line = this.daemon.logs.find(
-      (line) =>
-        line["upstream"] === upstream &&
-        line["cause"] === "missed" &&
-        Date.parse(String(line["time"])) >= sinceWallMs,
-    );
-    return typeof line?.["count"] === "number" ? line["count"] : undefined;
+  /** What it said of this upstream's slots that it did not use, by cause. */
+  skippedSlots(upstream: string): readonly SkippedSlots[] {
+    return this.daemon.logs
+      .filter((line) => line["upstream"] === upstream && typeof line["cause"] === "string")
+      .map(({ time, cause, count }) => ({
+        atWallMs: Date.parse(String(time)),
+        cause: String(cause),
+        count: Number(count),
+      }));
   }
 
   freeze(): void {
