@@ -203,6 +203,11 @@ describe("one process without a shared ledger", () => {
 describe("a fleet", () => {
   const resources = kustomize(join(FOLDER, "fleet"));
 
+  test("has a config that fits, with nothing to warn of", async () => {
+    const loading = await loadShipped(join(FOLDER, "fleet/pacewatch.yaml"), KEYS);
+    expect(loading).toMatchObject({ kind: "loaded", warnings: [] });
+  });
+
   test("has as many processes as its config divides the work for, also while they are replaced", () => {
     const { fleet } = parse(configOf(resources)) as { fleet: { replicas: number } };
     expect(one(resources, "Deployment")["spec"]).toMatchObject({

@@ -3,6 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Loading, load } from "../../src/config/load.ts";
 
+/** What the manifests put into the environment. */
+const PLACES = { PACEWATCH_REDIS_URL: "redis://redis.example.com:6379", HOSTNAME: "pacewatch-0" };
+
 /** Loads a config as it ships, with a key in each file that it names below the folder of the keys. */
 export async function loadShipped(path: string, keysFolder: string): Promise<Loading> {
   const folder = await mkdtemp(join(tmpdir(), "pacewatch-shipped-"));
@@ -11,7 +14,7 @@ export async function loadShipped(path: string, keysFolder: string): Promise<Loa
     for (const name of keysIn(shipped, keysFolder)) await writeFile(join(folder, name), `test-key-${name}`);
     const config = join(folder, "pacewatch.yaml");
     await writeFile(config, shipped.replaceAll(keysFolder, folder));
-    return await load(config, { environment: { STATE_DIRECTORY: folder } });
+    return await load(config, { environment: { ...PLACES, STATE_DIRECTORY: folder } });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
