@@ -17,7 +17,7 @@ const TIMEOUT = "30s";
 /** Beside the config. */
 export const CA_FILE = "ca.pem";
 
-/** JSON is YAML; short, as a config may have 1 MiB. Each upstream has a budget of its own, as each service has an owner of its own. */
+/** JSON is YAML. Each upstream has a budget of its own, as each service has an owner of its own. */
 export function pacewatchConfig(fleet: Fleet): string {
   const numbers = Array.from({ length: fleet.upstreams }, (_, number) => number);
   return JSON.stringify({

@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import type { Fault } from "./fault.ts";
 
-const MAX_CONFIG_BYTES = 1024 * 1024;
+/** Room for as many upstreams as a config may have, written as people write. */
+const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
 
 export type ConfigText =
   | { readonly kind: "text"; readonly text: string }
@@ -10,7 +11,7 @@ export type ConfigText =
 /** Bytes to text; anything that no editor would have written is refused, with its place. */
 export function decodeConfig(bytes: Uint8Array, file: string): ConfigText {
   if (bytes.length > MAX_CONFIG_BYTES) {
-    return refused(file, 1, 1, `the config must be at most 1MiB, received ${bytes.length} bytes`);
+    return refused(file, 1, 1, `the config must be at most 8MiB, received ${bytes.length} bytes`);
   }
   const binaryAt = bytes.findIndex((byte) => isControl(byte));
   if (binaryAt >= 0) {
