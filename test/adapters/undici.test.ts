@@ -1,6 +1,5 @@
-import { createServer } from "node:net";
-import { once } from "node:events";
 import { expect, test } from "vitest";
+import { freePort } from "../../tools/stack/free-port.ts";
 import { answer, type Script } from "../support/raw-upstream.ts";
 import {
   PATIENT_MS,
@@ -22,15 +21,6 @@ function replies(bytes: string, then: "end" | "reset" | "stay" = "stay"): Script
     // Bytes and reset at once would let the reset overtake the bytes.
     if (then === "reset") setTimeout(() => connection.reset(), 50);
   };
-}
-
-async function unusedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 test("an answer is handed over as it came, with the time of every phase", async () => {
@@ -110,7 +100,7 @@ test("early hints are passed over", async () => {
 });
 
 test("a refused connection is told as such, and nothing was sent", async () => {
-  const port = await unusedPort();
+  const port = await freePort();
   const probe = await startProbe({ url: `http://127.0.0.1:${port}/` });
   const observation = await probe.poll(new AbortController().signal);
   expect(brokenOf(observation)).toEqual({
@@ -378,7 +368,7 @@ test("where the first address of a name is dead, the next one is tried", async (
 });
 
 test("where every address of a name refuses, it is one refusal", async () => {
-  const port = await unusedPort();
+  const port = await freePort();
   const probe = await startProbe(
     { url: `http://both.test:${port}/` },
     {

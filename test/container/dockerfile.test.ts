@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
+import { freePort } from "../../tools/stack/free-port.ts";
 
 const dockerfile = readFileSync("Dockerfile", "utf8").replaceAll(/\\\n\s*/gu, "");
 const instructions = dockerfile.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
@@ -56,12 +57,7 @@ describe("the health check of the image", () => {
   });
 
   test("fails where nobody listens", async () => {
-    const server = createServer();
-    await once(server.listen(0, "127.0.0.1"), "listening");
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, "close");
-    expect(await healthExitCode(`http://127.0.0.1:${String(port)}/`)).toBe(1);
+    expect(await healthExitCode(`http://127.0.0.1:${String(await freePort())}/`)).toBe(1);
   });
 });
 

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { type Socket, connect, createServer } from "node:net";
+import { type Socket, connect } from "node:net";
 import { Worker } from "node:worker_threads";
+import { freePort } from "../../../tools/stack/free-port.ts";
 import { answer, openRawUpstream, type RawOptions, type Script } from "../raw-upstream.ts";
 
 /** Where a behaviour is met: a server of ours, or a place where there is none. It counts for itself. */
@@ -47,13 +48,7 @@ export function nowhere(url: string): () => Promise<Stage> {
 
 /** A port that nobody listens on. */
 export async function refusing(): Promise<Stage> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return await nowhere(`http://127.0.0.1:${port}`)();
+  return await nowhere(`http://127.0.0.1:${await freePort()}`)();
 }
 
 /** Sends whoever asks to another server, which would be glad to answer. What comes there counts as well. */
