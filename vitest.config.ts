@@ -6,7 +6,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     // Worker threads would share one process title, umask and set of signal handlers.
     pool: "forks",
-    // By itself the runner leaves one core of two idle; most of these tests wait, for sockets or for seconds, not for a core.
+    // By itself the runner leaves one core of two idle.
     maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
@@ -26,8 +26,9 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "e2e",
           include: [testsOf("e2e")],
-          // These boot whole programs and watch real seconds, most of them waiting: after all others.
+          // These boot whole programs and watch real seconds, most of them waiting: after all others, and more at once.
           sequence: { groupOrder: 1 },
+          maxWorkers: 4,
         },
       },
     ],

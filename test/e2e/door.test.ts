@@ -44,9 +44,13 @@ async function ask(daemon: Daemon, head: string): Promise<string> {
   const { port } = new URL(daemon.url);
   const socket = connect(Number(port), "127.0.0.1");
   let answer = "";
-  socket.setEncoding("latin1").on("data", (text: string) => (answer += text));
+  socket.setEncoding("latin1").on("data", (text: string) => {
+    answer += text;
+    // Whatever else were to come would have come by now.
+    socket.setTimeout(1_000);
+  });
   socket.on("error", () => {});
-  socket.setTimeout(1_000, () => socket.destroy());
+  socket.setTimeout(10_000, () => socket.destroy());
   socket.write(head);
   await once(socket, "close");
   return answer;
