@@ -11,17 +11,24 @@ export class LifeClock implements Clock {
   readonly #world: VirtualClock;
   readonly #originMs: number;
   readonly #lagMs: () => number;
+  readonly #rate: number;
   #stalledUntilMs = Number.NEGATIVE_INFINITY;
   #isDead = false;
 
-  constructor(world: VirtualClock, originMs: number, lagMs: () => number) {
+  /** `rate`: how fast it runs against the world's time. */
+  constructor(world: VirtualClock, originMs: number, lagMs: () => number, rate = 1) {
     this.#world = world;
     this.#originMs = originMs;
     this.#lagMs = lagMs;
+    this.#rate = rate;
+  }
+
+  get isStandingStill(): boolean {
+    return this.#stalledUntilMs > this.#world.now();
   }
 
   now(): number {
-    return this.#world.now() + this.#originMs;
+    return this.#world.now() * this.#rate + this.#originMs;
   }
 
   wallNow(): number {
@@ -51,7 +58,7 @@ export class LifeClock implements Clock {
       if (waitMs > 0) pending = this.#world.after(waitMs, turn);
       else fire();
     };
-    pending = this.#world.after(Math.max(0, delayMs) + this.#lagMs(), turn);
+    pending = this.#world.after(Math.max(0, delayMs) / this.#rate + this.#lagMs(), turn);
     return { cancel: () => pending.cancel() };
   }
 

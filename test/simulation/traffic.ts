@@ -15,14 +15,22 @@ import type { ViolationKind } from "./violation.ts";
 
 type Storm = Extract<Happening, { kind: "weather" }>;
 
+/** What is asked of whoever sends. */
+export type Inhabitant = Pick<Life, "setup" | "tallyOf"> & {
+  readonly heard: Pick<Life["heard"], "hear" | "pauseBroken" | "loweredCaps">;
+};
+
 export type TrafficParts = {
   readonly clock: VirtualClock;
-  readonly scenario: Scenario;
+  readonly scenario: Pick<Scenario, "credentials" | "roads">;
   readonly setups: readonly Setup[];
   readonly calmFromMs: number;
   readonly dice: Dice;
   readonly story: Story;
-  life(): Life | undefined;
+  /** The one of this number, where it lives. */
+  lifeOf(number: number): Inhabitant | undefined;
+  /** Of whoever lives now. */
+  currentSetup(): Setup | undefined;
   violate(kind: ViolationKind, text: string): void;
 };
 
@@ -62,12 +70,12 @@ export class Traffic implements Surroundings {
   }
 
   sent({ life: number, upstream, credential }: Sender): Flight {
-    const life = this.#parts.life();
+    const life = this.#parts.lifeOf(number);
     const { name, budget } = upstream;
     const nowMs = this.clock.now();
     const terms = life === undefined ? undefined : termsOf(life.setup, credential);
     const account = life === undefined ? undefined : accountOf(life.setup, budget);
-    if (life?.number !== number || terms === undefined || account === undefined) {
+    if (life === undefined || terms === undefined || account === undefined) {
       throw new Error(`cannot send: life ${number} must be the one that runs, received a request of ${name}`);
     }
     this.#sent += 1;
@@ -118,7 +126,7 @@ export class Traffic implements Surroundings {
   ended(flight: Flight, exchange: Exchange, words: Words): void {
     const end = exchange.kind === "answered" ? exchange.head.status : exchange.fault;
     this.#parts.story.tell("request", () => `#${flight.number} ends: ${end}`);
-    const life = this.#parts.life();
+    const life = this.#parts.lifeOf(flight.life);
     if (life === undefined) return;
     life.tallyOf(flight.upstream).ended += 1;
     if (exchange.kind !== "answered") return;
@@ -127,8 +135,8 @@ export class Traffic implements Surroundings {
 
   /** The owner's linger, which whoever configures it must know: at the sending, or now where it became less. */
   lingerOf({ terms, credential }: Flight): number {
-    const life = this.#parts.life();
-    const now = life === undefined ? undefined : termsOf(life.setup, credential);
+    const setup = this.#parts.currentSetup();
+    const now = setup === undefined ? undefined : termsOf(setup, credential);
     return Math.min(terms.lingerMs, now?.lingerMs ?? Infinity);
   }
 

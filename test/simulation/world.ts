@@ -44,7 +44,8 @@ export class World {
       calmFromMs: this.#recovery.calmFromMs,
       dice: this.#dice,
       story: this.#story,
-      life: () => this.#life,
+      lifeOf: (number) => (this.#life?.number === number ? this.#life : undefined),
+      currentSetup: () => this.#life?.setup,
       violate: (kind, text) => this.#violate(kind, text),
     });
     this.#network = new Network(this.traffic);
