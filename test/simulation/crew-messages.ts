@@ -1,9 +1,10 @@
+import type { WorldKind } from "./one-world.ts";
 import type { Violation } from "./violation.ts";
 
 /** What a worker is told once. */
 export type Errand = {
   readonly hours: number;
-  readonly mutant: string | undefined;
+  readonly world: WorldKind;
   /** Shared by all: the next seed to run, and the one to stop before. */
   readonly seeds: SharedArrayBuffer;
 };

@@ -2,13 +2,9 @@ import { parseArgs } from "node:util";
 
 import { runSeeds } from "./crew.ts";
 import type { Report } from "./crew-messages.ts";
-import { scenarioOf } from "./generate.ts";
-import { MUTANTS } from "./mutants.ts";
-import { UNCHANGED, type Mutation } from "./mutation.ts";
+import { runLargeFleet } from "./fleet/large.ts";
+import { mutantsOf, tellWorld } from "./one-world.ts";
 import { Progress } from "./progress.ts";
-import { shrink } from "./shrink.ts";
-import { simulate } from "./simulate.ts";
-import { tell } from "./tell.ts";
 
 const USAGE = `Runs the whole engine in virtual time against upstreams that count by their own rules.
 
@@ -19,8 +15,15 @@ npm run simulate -- [options]
   --workers N     threads (default 2)
   --seed S        replays one seed, and tells its story
   --requests      with --seed: every step of every request
-  --mutant NAME   builds a fault into the engine, to see it caught: ${MUTANTS.map(({ name }) => `\n                    "${name}"`).join("")}
+  --fleet         several replicas that share a store, instead of one process
+  --replicas N    one large fleet, instead of many worlds, in numbers; --upstreams N (default 50 each)
+  --mutant NAME   builds a fault into the engine, to see it caught: ${named(mutantsOf(false))}
+                  with --fleet: ${named(mutantsOf(true))}
 `;
+
+function named(mutants: readonly string[]): string {
+  return mutants.map((name) => `\n                    "${name}"`).join("");
+}
 
 type Options = {
   readonly seeds: number;
@@ -29,6 +32,9 @@ type Options = {
   readonly workers: number;
   readonly seed: string | undefined;
   readonly requests: boolean;
+  readonly isFleet: boolean;
+  readonly replicas: number | undefined;
+  readonly upstreams: number;
   readonly mutant: string | undefined;
 };
 
@@ -49,6 +55,9 @@ function parsedOptions(): Options | string {
       workers: { type: "string", default: "2" },
       seed: { type: "string" },
       requests: { type: "boolean", default: false },
+      fleet: { type: "boolean", default: false },
+      replicas: { type: "string" },
+      upstreams: { type: "string" },
       mutant: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     },
@@ -58,21 +67,22 @@ function parsedOptions(): Options | string {
     Number,
   );
   const isUsable = isCount(seeds) && isCount(workers) && isCount(first) && hours !== undefined && hours > 0;
-  if (!isUsable) return USAGE;
-  if (values.mutant !== undefined && !MUTANTS.some(({ name }) => name === values.mutant)) return USAGE;
-  const { seed, requests, mutant } = values;
-  return { seeds, hours, first, workers, seed, requests, mutant };
+  const replicas = values.replicas === undefined ? undefined : Number(values.replicas);
+  const upstreams = values.upstreams === undefined ? 50 * (replicas ?? 1) : Number(values.upstreams);
+  if (!isUsable || !isCount(replicas ?? 1) || !isCount(upstreams)) return USAGE;
+  const { seed, requests, mutant, fleet: isFleet } = values;
+  if (mutant !== undefined && !mutantsOf(isFleet).includes(mutant)) return USAGE;
+  return { seeds, hours, first, workers, seed, requests, mutant, isFleet, replicas, upstreams };
 }
 
 function isCount(value: number | undefined): value is number {
   return value !== undefined && Number.isInteger(value) && value >= 1;
 }
 
-async function replay(seed: string, { hours, requests }: Options, mutation: Mutation): Promise<boolean> {
-  const scenario = scenarioOf(seed, hours * 3_600_000);
-  const { violation } = await simulate(scenario, mutation);
-  const shortest = violation === undefined ? scenario : await shrink(scenario, violation.kind, mutation);
-  const { lines, outcome } = await tell(shortest, mutation, requests);
+async function replay(seed: string, options: Options): Promise<boolean> {
+  const { hours, requests } = options;
+  const { lines, outcome } = await tellWorld(seed, hours, options, requests);
+  const { violation } = outcome;
   const inWords = violation === undefined ? "no violation" : "the shortest story of the violation";
   console.log(`Seed ${seed}, ${hours} h: ${inWords}.\n`);
   console.log(lines.join("\n"));
@@ -81,11 +91,11 @@ async function replay(seed: string, { hours, requests }: Options, mutation: Muta
   return violation === undefined;
 }
 
-async function explore(options: Options, mutation: Mutation): Promise<boolean> {
+async function explore(options: Options): Promise<boolean> {
   const progress = new Progress(options.seeds, performance.now());
   let broken: Report | undefined;
-  const { first, seeds: count, hours, workers, mutant } = options;
-  await runSeeds({ first, count, hours, workers, mutant }, (report) => {
+  const { first, seeds: count, hours, workers, mutant, isFleet } = options;
+  await runSeeds({ first, count, hours, workers, world: { isFleet, mutant } }, (report) => {
     progress.add(report);
     const line = progress.line(performance.now());
     if (line !== undefined) console.log(line);
@@ -96,9 +106,10 @@ async function explore(options: Options, mutation: Mutation): Promise<boolean> {
   console.log(progress.summary(performance.now()));
   if (broken === undefined) return true;
   console.log(`\nVIOLATION with seed ${broken.seed}: looking for its shortest story.\n`);
-  await replay(String(broken.seed), options, mutation);
+  await replay(String(broken.seed), options);
   const again = mutant === undefined ? "" : ` --mutant "${mutant}"`;
-  console.log(`\nAgain: npm run simulate -- --seed ${broken.seed} --hours ${hours}${again}`);
+  const kind = isFleet ? " --fleet" : "";
+  console.log(`\nAgain: npm run simulate --${kind} --seed ${broken.seed} --hours ${hours}${again}`);
   return false;
 }
 
@@ -107,8 +118,10 @@ if (typeof options === "string") {
   console.log(options);
   process.exitCode = process.argv.some((argument) => ["--help", "-h"].includes(argument)) ? 0 : 2;
 } else {
-  const mutation = MUTANTS.find(({ name }) => name === options.mutant) ?? UNCHANGED;
-  const { seed } = options;
-  const holds = seed === undefined ? await explore(options, mutation) : await replay(seed, options, mutation);
-  process.exitCode = holds ? 0 : 1;
+  const { seed, replicas, upstreams } = options;
+  if (replicas !== undefined) console.log((await runLargeFleet(replicas, upstreams)).join("\n"));
+  else {
+    const holds = seed === undefined ? await explore(options) : await replay(seed, options);
+    process.exitCode = holds ? 0 : 1;
+  }
 }

@@ -9,20 +9,25 @@ const LAST_STEPS = 40;
 
 export type Telling = { readonly lines: readonly string[]; readonly outcome: Outcome };
 
-type Line = { readonly detail: Detail; readonly text: string };
+export type Line = { readonly detail: Detail; readonly text: string };
 
 /** What is there, then what happened. Of requests only the last are told, unless all are asked for. */
 export async function tell(scenario: Scenario, mutation: Mutation, allRequests: boolean): Promise<Telling> {
   const story: Line[] = [];
   const outcome = await simulate(scenario, mutation, (detail, text) => void story.push({ detail, text }));
-  const told = allRequests ? Infinity : outcome.violation === undefined ? 0 : LAST_STEPS;
   return {
-    lines: [...describeSetup(scenario.setup), ...describeRoads(scenario), ...abridged(story, told)],
+    lines: [
+      ...describeSetup(scenario.setup),
+      ...describeRoads(scenario),
+      ...abridged(story, outcome, allRequests),
+    ],
     outcome,
   };
 }
 
-function abridged(story: readonly Line[], lastSteps: number): string[] {
+/** Of requests only the last before a violation, unless all are asked for. */
+export function abridged(story: readonly Line[], { violation }: Outcome, allRequests: boolean): string[] {
+  const lastSteps = allRequests ? Infinity : violation === undefined ? 0 : LAST_STEPS;
   let toPassOver = story.filter(({ detail }) => detail === "request").length - lastSteps;
   const lines: string[] = [];
   let passedOver = 0;

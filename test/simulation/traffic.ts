@@ -16,8 +16,9 @@ import type { ViolationKind } from "./violation.ts";
 type Storm = Extract<Happening, { kind: "weather" }>;
 
 /** What is asked of whoever sends. */
-export type Inhabitant = Pick<Life, "setup" | "tallyOf"> & {
+export type Inhabitant = Pick<Life, "setup"> & {
   readonly heard: Pick<Life["heard"], "hear" | "pauseBroken" | "loweredCaps">;
+  tallyOf(upstream: string): { sent: number; ended: number };
 };
 
 export type TrafficParts = {

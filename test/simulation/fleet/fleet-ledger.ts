@@ -1,0 +1,21 @@
+import { FleetLedger } from "../../../src/engine/fleet-ledger.ts";
+import type { ReplicaParts } from "./replica.ts";
+import { ledgerOver } from "./store-ledger.ts";
+
+/** The ledger of one life of one replica. */
+export function openFleetLedger(
+  { config, clock, way, name, life, mutation, onEpoch }: ReplicaParts,
+  onBug: (error: unknown) => void,
+): FleetLedger {
+  const { fleet } = config;
+  if (fleet === undefined) throw new Error("cannot open a ledger: the config must have a fleet");
+  const store = ledgerOver(way, onEpoch);
+  const told = mutation.tellLedger?.(config) ?? config;
+  return new FleetLedger(told, {
+    fleet: told.fleet ?? fleet,
+    store: mutation.wrapStore?.(store) ?? store,
+    clock,
+    life: `${name}.${life}`,
+    onBug,
+  });
+}

@@ -1,0 +1,38 @@
+import type { LedgerStore, Stored } from "../../../src/core/ports.ts";
+import type { SharedStanding } from "../../../src/core/shared-terms.ts";
+import { budgetIn, type KeptBudget, type StoreMemory } from "./store-memory.ts";
+import type { StoreWay } from "./store-way.ts";
+
+type Moment = Parameters<KeptBudget["look"]>[2];
+
+/** The shared budgets as one replica reaches them. `onEpoch` hears what each answer names, also where it is lost. */
+export function ledgerOver(
+  way: StoreWay<StoreMemory>,
+  onEpoch: (budget: string, epoch: string) => void,
+): LedgerStore {
+  const ask = <Answer extends SharedStanding>(
+    budget: string,
+    step: (budget: KeptBudget, at: Moment) => Answer,
+  ): Promise<Stored<Answer>> =>
+    way.ask(
+      (memory, { nowMs, runId }) => step(budgetIn(memory, budget), { nowMs, run: runId }),
+      ({ epoch }) => onEpoch(budget, epoch),
+    );
+  return {
+    take: (terms, lease) => ask(terms.budget, (budget, at) => budget.take(terms, lease, at)),
+    settle: (terms, settled, agoMs) =>
+      ask(terms.budget, (budget, at) => budget.settle(terms, settled, agoMs, at)),
+    heed: (terms, orders, agoMs) => ask(terms.budget, (budget, at) => budget.heed(terms, orders, agoMs, at)),
+    look: (terms, isAnew) => ask(terms.budget, (budget, at) => budget.look(terms, isAnew, at)),
+    contribute: (terms, contribution) =>
+      ask(terms.budget, (budget, at) => budget.contribute(terms, contribution, at)),
+    sit: (seats, owner, forMs) =>
+      way.ask((memory, { nowMs }) => memory.seats.sit(seats, owner, forMs, nowMs)),
+    rise: (owner) =>
+      way.ask((memory) => {
+        memory.seats.rise(owner);
+        return undefined;
+      }),
+    onBack: (listener) => way.onBack(listener),
+  };
+}
