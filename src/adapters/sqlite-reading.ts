@@ -1,5 +1,4 @@
 import type { DatabaseSync } from "node:sqlite";
-import { z } from "zod";
 import { PHASES } from "../core/exchange.ts";
 import { HEALTH_STATES } from "../core/health.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT, POLLS_KEPT } from "../core/history.ts";
@@ -10,40 +9,10 @@ import { HOUR_MS, MINUTE_MS } from "../core/rollup.ts";
 import type { RestoredUpstream } from "../core/state.ts";
 import type { Incident, PollStatus } from "../core/status.ts";
 import type { Restored } from "./sqlite-messages.ts";
+import { readRows, type Row } from "./sqlite-rows.ts";
 
-/** Rows are judged like any input: a damaged byte that SQLite did not notice costs its row, not the start. */
-const whole = z.number().int();
-const jsonText = <Output>(inner: z.ZodType<Output>): z.ZodType<Output> =>
-  z.string().transform(parseJson).pipe(inner);
-
-const pollRow = z.object({
-  poll: z.string(),
-  origin: z.enum(["schedule", "confirm", "first"]),
-  sent_at_ms: whole,
-  outcome: z.enum(["ok", "failed", "throttled"]),
-  reason: z.string(),
-  degraded: whole,
-  duration_ms: z.number(),
-  phases_ms: jsonText(z.partialRecord(z.enum(PHASES), z.number())),
-  status: whole.nullable(),
-  detail: z.string(),
-  excerpt: z.string().nullable(),
-  headers: jsonText(z.array(z.object({ name: z.string(), bytes: whole }))).nullable(),
-});
-
-const incidentRow = z.object({
-  upstream: z.string(),
-  started_at_ms: whole,
-  ended_at_ms: whole.nullable(),
-  updated_at_ms: whole,
-  state: z.enum(HEALTH_STATES),
-  reason: z.string(),
-  polls: whole,
-});
-
-const countedRow = z.object({ upstream: z.string(), bucket: whole, ok: whole.min(0), failed: whole.min(0) });
-const quotaRow = z.object({ budget: z.string(), hour: whole, requests: whole.min(0) });
-const nameRow = z.object({ upstream: z.string() });
+const ORIGINS = ["schedule", "confirm", "first"] as const;
+const OUTCOMES = ["ok", "failed", "throttled"] as const;
 
 type Part = { -readonly [Key in keyof RestoredUpstream]: RestoredUpstream[Key][number][] };
 
@@ -54,7 +23,7 @@ export function readState(database: DatabaseSync, nowMs: number): Restored {
     upstreams.set(name, part);
     return part;
   };
-  for (const { upstream } of namesIn(database)) {
+  for (const upstream of namesIn(database)) {
     of(upstream).polls = newestPolls(database, upstream, "", POLLS_KEPT);
     of(upstream).failures = newestPolls(database, upstream, "AND outcome <> 'ok'", FAILURES_KEPT);
   }
@@ -71,7 +40,7 @@ export function readState(database: DatabaseSync, nowMs: number): Restored {
 export function readQuotas(database: DatabaseSync): ReadonlyMap<string, QuotaBuckets> {
   const quotas = new Map<string, Map<number, number>>();
   const rows = database.prepare("SELECT * FROM quota_hours UNION ALL SELECT * FROM quota_reserves").all();
-  for (const { budget, hour, requests } of valid(quotaRow, rows)) {
+  for (const { budget, hour, requests } of readRows(rows, quotaOf)) {
     const buckets = quotas.get(budget) ?? new Map<number, number>();
     buckets.set(hour, (buckets.get(hour) ?? 0) + requests);
     quotas.set(budget, buckets);
@@ -79,30 +48,34 @@ export function readQuotas(database: DatabaseSync): ReadonlyMap<string, QuotaBuc
   return quotas;
 }
 
-function namesIn(database: DatabaseSync): readonly z.infer<typeof nameRow>[] {
-  return valid(nameRow, database.prepare("SELECT DISTINCT upstream FROM polls").all());
+function quotaOf(row: Row): { budget: string; hour: number; requests: number } {
+  return { budget: row.text("budget"), hour: row.whole("hour"), requests: row.whole("requests", 0) };
+}
+
+function namesIn(database: DatabaseSync): readonly string[] {
+  const rows = database.prepare("SELECT DISTINCT upstream FROM polls").all();
+  return readRows(rows, (row) => row.text("upstream"));
 }
 
 function newestPolls(database: DatabaseSync, upstream: string, which: string, most: number): PollStatus[] {
   const sql = `SELECT * FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;
-  const rows = valid(pollRow, database.prepare(sql).all(upstream));
-  return rows.map((row) => pollOf(row)).reverse();
+  return readRows(database.prepare(sql).all(upstream), pollOf).toReversed();
 }
 
-function pollOf(row: z.infer<typeof pollRow>): PollStatus {
+function pollOf(row: Row): PollStatus {
   return {
-    id: row.poll,
-    origin: row.origin,
-    atMs: row.sent_at_ms,
-    outcome: row.outcome,
-    reason: row.reason,
-    degraded: row.degraded === 1,
-    durationMs: row.duration_ms,
-    phasesMs: row.phases_ms,
-    status: row.status ?? undefined,
-    detail: row.detail,
-    excerpt: row.excerpt ?? undefined,
-    ...(row.headers === null ? {} : { headers: row.headers }),
+    id: row.text("poll"),
+    origin: row.oneOf("origin", ORIGINS),
+    atMs: row.whole("sent_at_ms"),
+    outcome: row.oneOf("outcome", OUTCOMES),
+    reason: row.text("reason"),
+    degraded: row.whole("degraded") === 1,
+    durationMs: row.number("duration_ms"),
+    phasesMs: row.numbers("phases_ms", PHASES),
+    status: row.has("status") ? row.whole("status") : undefined,
+    detail: row.text("detail"),
+    excerpt: row.has("excerpt") ? row.text("excerpt") : undefined,
+    ...(row.has("headers") ? { headers: row.headers("headers") } : {}),
   };
 }
 
@@ -112,12 +85,20 @@ function newestIncidents(database: DatabaseSync): readonly Incident[] {
     SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents
   ) WHERE place <= ${INCIDENTS_KEPT} ORDER BY upstream, started_at_ms DESC`;
   const seen = new Set<string>();
-  return valid(incidentRow, database.prepare(sql).all()).map((row) => {
-    const isNewest = !seen.has(row.upstream);
-    seen.add(row.upstream);
-    const { upstream, state, reason, polls } = row;
-    const endedAtMs = row.ended_at_ms ?? (isNewest ? undefined : row.updated_at_ms);
-    return { upstream, state, reason, startedAtMs: row.started_at_ms, endedAtMs, polls };
+  return readRows(database.prepare(sql).all(), (row) => {
+    const upstream = row.text("upstream");
+    const updatedAtMs = row.whole("updated_at_ms");
+    const incident = {
+      upstream,
+      state: row.oneOf("state", HEALTH_STATES),
+      reason: row.text("reason"),
+      startedAtMs: row.whole("started_at_ms"),
+      polls: row.whole("polls"),
+    };
+    const endedAtMs = row.has("ended_at_ms") ? row.whole("ended_at_ms") : undefined;
+    const isNewest = !seen.has(upstream);
+    seen.add(upstream);
+    return { ...incident, endedAtMs: endedAtMs ?? (isNewest ? undefined : updatedAtMs) };
   });
 }
 
@@ -127,22 +108,8 @@ function countedFrom(
   bucket: number,
 ): readonly (readonly [upstream: string, counted: CountedBucket])[] {
   const sql = `SELECT upstream, bucket, ok, failed FROM ${table} WHERE bucket >= ? ORDER BY bucket`;
-  return valid(countedRow, database.prepare(sql).all(bucket)).map(
-    ({ upstream, bucket: index, ok, failed }) => [upstream, { index, ok, failed }] as const,
-  );
-}
-
-function valid<Output>(schema: z.ZodType<Output>, rows: readonly unknown[]): readonly Output[] {
-  return rows.flatMap((row) => {
-    const parsed = schema.safeParse(row);
-    return parsed.success ? [parsed.data] : [];
+  return readRows(database.prepare(sql).all(bucket), (row) => {
+    const counted = { index: row.whole("bucket"), ok: row.whole("ok", 0), failed: row.whole("failed", 0) };
+    return [row.text("upstream"), counted] as const;
   });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -64,9 +64,9 @@ export class SqliteThread implements StateThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL("./sqlite-worker.ts", import.meta.url), {
+    const worker = new Worker(new URL("../../bin/thread.mjs", import.meta.url), {
       name: "state",
-      workerData: this.#path,
+      workerData: { module: new URL("./sqlite-worker.ts", import.meta.url).href, path: this.#path },
       // Keys may be in the environment; it needs none of it.
       env: {},
     });

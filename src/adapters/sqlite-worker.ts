@@ -3,7 +3,8 @@ import { StateFile } from "./sqlite-file.ts";
 import type { StateReply, StateRequest } from "./sqlite-messages.ts";
 
 /** In a thread of its own: a slow disk on the main one would hold up polls, and lengthen the latencies they measure. */
-const file = new StateFile(String(workerData));
+const { path }: { readonly path: string } = workerData;
+const file = new StateFile(path);
 
 parentPort?.on("message", (request: StateRequest) => parentPort?.postMessage(answer(request), []));
 

@@ -86,7 +86,9 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL("./bcrypt-worker.ts", import.meta.url));
+    const worker = new Worker(new URL("../../bin/thread.mjs", import.meta.url), {
+      workerData: { module: new URL("./bcrypt-worker.ts", import.meta.url).href },
+    });
     worker.unref();
     worker.on("error", (error) => {
       this.#onWarning(`cannot check passwords, will start anew: ${error.message}`);
