@@ -155,11 +155,14 @@ async function openLedger(
 
 /** The server, or one sentence why there is none. */
 async function openDoor(
-  { listen, log }: AppOptions,
+  { listen, log, keys }: AppOptions,
   reload: AppReload,
   sights: Sights,
 ): Promise<RunningServer | string> {
-  const metrics = createMetrics(() => metricsView(sights));
+  const metrics = createMetrics(
+    () => metricsView(sights),
+    (error) => log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: a scrape was cut short"),
+  );
   const { web } = reload.config;
   const { host, port } = listen ?? web;
   try {

@@ -1,25 +1,16 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { expositionPieces } from "../core/exposition.ts";
 import type { MetricsSnapshot } from "../core/snapshot.ts";
-import { GrowingText } from "./growing-text.ts";
+import { textInTurns, type TextStream } from "./text-in-turns.ts";
 
 export interface Metrics {
-  /** The snapshot is taken before this returns, and written in turns; the process's own numbers come last. */
-  render(): Promise<Uint8Array<ArrayBuffer>>;
+  /** The snapshot is taken before this returns, and written as it is read; the process's own numbers come last. */
+  render(): TextStream;
 }
 
-export function createMetrics(snapshot: () => MetricsSnapshot): Metrics {
-  let likelyBytes = 0;
+export function createMetrics(snapshot: () => MetricsSnapshot, onBug: (error: unknown) => void): Metrics {
   return {
-    async render() {
-      const pieces = expositionPieces(snapshot());
-      const text = new GrowingText(likelyBytes);
-      await text.writeAll(pieces);
-      text.write(await processRegistry().metrics());
-      const { bytes } = text;
-      likelyBytes = Math.ceil(bytes.length * 1.1);
-      return bytes;
-    },
+    render: () => textInTurns(expositionPieces(snapshot()), () => processRegistry().metrics(), onBug),
   };
 }
 

@@ -8,6 +8,7 @@ import {
   type MetricName,
   type UpstreamMetric,
 } from "./catalogue.ts";
+import type { Upstream } from "./config.ts";
 import { PROCESS_SERIES } from "./process-series.ts";
 import { labelText, type Labels, type SeriesOf } from "./series.ts";
 import type { MetricsSnapshot } from "./snapshot.ts";
@@ -25,9 +26,7 @@ export function renderExposition(snapshot: MetricsSnapshot): string {
 export function* expositionPieces(snapshot: MetricsSnapshot): Generator<string> {
   const vantage = snapshot.fleet?.vantage;
   const everywhere: Labels = vantage === undefined ? [] : [["vantage", vantage]];
-  const upstreams = snapshot.upstreams.map((entry) =>
-    owned(entry, labelText([["upstream", entry.upstream.name], ...everywhere])),
-  );
+  const upstreams = snapshot.upstreams.map((entry) => owned(entry, upstreamLabels(entry.upstream, vantage)));
   const budgets = snapshot.budgets.map((budget) =>
     owned(budget, labelText([["budget", budget.name], ...everywhere])),
   );
@@ -37,6 +36,18 @@ export function* expositionPieces(snapshot: MetricsSnapshot): Generator<string> 
     else if (isBudgetMetric(name)) yield* family(name, budgets, BUDGET_SERIES[name]);
     else yield* family(name, process, PROCESS_SERIES[name]);
   }
+}
+
+const knownLabels = new WeakMap<Upstream, { readonly vantage: string | undefined; readonly text: string }>();
+
+/** Made once, as every scrape needs them. */
+function upstreamLabels(upstream: Upstream, vantage: string | undefined): string {
+  const known = knownLabels.get(upstream);
+  if (known !== undefined && known.vantage === vantage) return known.text;
+  const labels: Labels = vantage === undefined ? [] : [["vantage", vantage]];
+  const text = labelText([["upstream", upstream.name], ...labels]);
+  knownLabels.set(upstream, { vantage, text });
+  return text;
 }
 
 /** An owner with what stands between name and number: its own label alone, or before others. */

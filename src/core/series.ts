@@ -20,7 +20,10 @@ export function labelText(labels: Labels): string {
   return labels.map(([name, value]) => `${name}="${escapeLabelValue(value)}"`).join(",");
 }
 
+const NEEDS_ESCAPING = /[\\\n"]/;
+
 function escapeLabelValue(text: string): string {
+  if (!NEEDS_ESCAPING.test(text)) return text;
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 }
 

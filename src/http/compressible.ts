@@ -1,5 +1,6 @@
+import { Duplex } from "node:stream";
 import { promisify } from "node:util";
-import { constants, gzip } from "node:zlib";
+import { constants, createGzip, gzip } from "node:zlib";
 import type { Context } from "hono";
 import { prefersGzip } from "./accept-encoding.ts";
 import type { DoorEnv } from "./door.ts";
@@ -9,12 +10,13 @@ const compress = promisify(gzip);
 // the polls. Larger chunks are fewer turns on those threads.
 const COMPRESSION = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 };
 
+/** A text, or one that is made while it is read. */
+export type Compressible = string | ReadableStream<Uint8Array<ArrayBuffer>>;
+
 /** The text, in gzip where that is welcome. Its other headers are set already. */
-export async function compressible(
-  c: Context<DoorEnv>,
-  text: string | Uint8Array<ArrayBuffer>,
-): Promise<Response> {
+export async function compressible(c: Context<DoorEnv>, text: Compressible): Promise<Response> {
   if (!prefersGzip(c.req.header("accept-encoding"))) return c.body(text);
   c.header("Content-Encoding", "gzip");
+  if (typeof text !== "string") return c.body(text.pipeThrough(Duplex.toWeb(createGzip(COMPRESSION))));
   return c.body(new Uint8Array(await compress(text, COMPRESSION)));
 }

@@ -1,12 +1,12 @@
 import type { Context } from "hono";
-import { compressible } from "./compressible.ts";
+import { compressible, type Compressible } from "./compressible.ts";
 import type { DoorEnv } from "./door.ts";
 import { whenOver } from "./exchange-end.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** As text, or as the bytes that it is sent as. */
-export type MetricsText = string | Uint8Array<ArrayBuffer>;
+/** Whole, or made as it is read. */
+export type MetricsText = Compressible;
 
 export type MetricsRoute = (c: Context<DoorEnv>) => Promise<Response>;
 

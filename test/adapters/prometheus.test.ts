@@ -33,8 +33,12 @@ function runApart(program: string): { status: number | null; stdout: string } {
   return { status, stdout };
 }
 
-function textOf(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
+function fail(error: unknown): void {
+  throw error;
+}
+
+async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
+  return new TextDecoder().decode(Buffer.concat(await Array.fromAsync(stream)));
 }
 
 function accountsAreClosed(shown: Families): boolean {
@@ -46,7 +50,7 @@ function accountsAreClosed(shown: Families): boolean {
 }
 
 test("our metrics come first, then those of the process, and all of it can be read", async () => {
-  const names = [...parseExposition(textOf(await createMetrics(fullMetricsSnapshot).render())).keys()];
+  const names = [...parseExposition(await textOf(createMetrics(fullMetricsSnapshot, fail).render())).keys()];
   expect(names.slice(0, METRIC_NAMES.length)).toEqual(METRIC_NAMES);
   const rest = names.slice(METRIC_NAMES.length);
   expect(rest).toContain("process_resident_memory_bytes");
@@ -56,22 +60,23 @@ test("our metrics come first, then those of the process, and all of it can be re
 
 test("a scrape shows the moment at which it was asked for, whatever happens before it is answered", async () => {
   const accounts = new UpstreamAccounts();
-  const metrics = createMetrics(() =>
-    sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts: accounts.copy() })] }),
+  const metrics = createMetrics(
+    () => sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts: accounts.copy() })] }),
+    fail,
   );
   accounts.slotWaiting();
   accounts.slotStarted();
   queueMicrotask(() => accounts.polled(samplePoll()));
   const scrape = metrics.render();
   accounts.slotSkipped("overlap", 1);
-  const shown = parseExposition(textOf(await scrape));
+  const shown = parseExposition(await textOf(scrape));
   expect(accounts.totalPolls).toBe(1);
   expect(sampleValue(shown, "pacewatch_slots_total")).toBe(1);
   expect(sampleValue(shown, "pacewatch_polls_in_flight")).toBe(1);
   expect(sumOfSamples(shown, "pacewatch_polls_total")).toBe(0);
   expect(sumOfSamples(shown, "pacewatch_poll_duration_seconds_count")).toBe(0);
   expect(accountsAreClosed(shown)).toBe(true);
-  expect(accountsAreClosed(parseExposition(textOf(await metrics.render())))).toBe(true);
+  expect(accountsAreClosed(parseExposition(await textOf(metrics.render())))).toBe(true);
 });
 
 test("a hundred of them in one process observe it once", () => {
@@ -79,20 +84,22 @@ test("a hundred of them in one process observe it once", () => {
     let timers = 0;
     const setIntervalBefore = globalThis.setInterval;
     globalThis.setInterval = (...rest) => { timers += 1; return setIntervalBefore(...rest); };
-    for (let i = 0; i < 100; i += 1) await createMetrics(snapshot).render();
+    for (let i = 0; i < 100; i += 1) await Array.fromAsync(createMetrics(snapshot, console.error).render());
     console.log(timers);`);
   expect(Number(stdout)).toBe(1);
 });
 
 test("observing the process does not keep it alive", () => {
-  const { status, stdout } = runApart(`console.log((await createMetrics(snapshot).render()).length > 1000);`);
+  const { status, stdout } = runApart(
+    `console.log(Buffer.concat(await Array.fromAsync(createMetrics(snapshot, console.error).render())).length > 1000);`,
+  );
   expect({ status, stdout }).toEqual({ status: 0, stdout: "true\n" });
 });
 
 test.skipIf(promtool === undefined)(
   "promtool reads the whole, and finds fault with the library's names alone",
   async () => {
-    const input = textOf(await createMetrics(fullMetricsSnapshot).render());
+    const input = await textOf(createMetrics(fullMetricsSnapshot, fail).render());
     const { status, stdout, stderr } = spawnSync(promtool ?? "", ["check", "metrics"], {
       input,
       encoding: "utf8",

@@ -98,9 +98,12 @@ describe("metrics", () => {
     }
   });
 
-  test("come in gzip where asked for", async () => {
-    const text = "pacewatch_slots_total 1\n".repeat(10_000);
-    const answer = await createRoutes(someDeps({ metrics: () => text })).request("/metrics", {
+  const text = "pacewatch_slots_total 1\n".repeat(10_000);
+  test.each([
+    ["whole", () => text],
+    ["while they are read", () => new Blob([text]).stream()],
+  ])("come in gzip where asked for, made %s", async (_, metrics) => {
+    const answer = await createRoutes(someDeps({ metrics })).request("/metrics", {
       headers: { "Accept-Encoding": "gzip" },
     });
     expect(answer.headers.get("content-encoding")).toBe("gzip");
