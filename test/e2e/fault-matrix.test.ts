@@ -39,7 +39,7 @@ function configOf(neighbour: Stage, watched: readonly Watched[]): RawConfig {
       ["neighbour", ...watched.map(({ name }) => name)].map((name) => [name, RATE]),
     ),
     upstreams: [
-      rawUpstream("neighbour", neighbour.url, { budget: "neighbour" }),
+      rawUpstream("neighbour", neighbour.url, { budget: "neighbour", every: "2s" }),
       ...misbehaving.map((upstream) => ({ ...upstream, every: "2s" })),
     ],
   };
