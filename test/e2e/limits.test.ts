@@ -6,7 +6,6 @@ import { openProbe } from "../../src/adapters/undici.ts";
 import type { Rate } from "../../src/core/config.ts";
 import { LocalLedger } from "../../src/core/local-ledger.ts";
 import type { Poll } from "../../src/core/poll.ts";
-
 import { LeaseQueue } from "../../src/engine/lease-queue.ts";
 import { Poller } from "../../src/engine/poller.ts";
 import type { Limit } from "../../src/simulator/meters.ts";
