@@ -1,7 +1,7 @@
 import type { AppPolling } from "./app-polling.ts";
 import type { ProbeParts } from "./app-probes.ts";
 import { formatFault } from "./config/fault.ts";
-import { load } from "./config/load.ts";
+import { loadInThread } from "./config/load-thread.ts";
 import { secretVariables } from "./config/secrets.ts";
 import type { Config } from "./core/config.ts";
 import type { RunningLedger } from "./core/ports.ts";
@@ -71,7 +71,7 @@ export class AppReload {
 
   async #swap(): Promise<readonly string[]> {
     const { configPath, environment, withdraw, polling, log } = this.#parts;
-    const loaded = await load(configPath, { environment });
+    const loaded = await loadInThread(configPath, environment);
     if (loaded.kind === "refused") return loaded.faults.map(formatFault);
     const { config } = loaded;
     withdraw(secretVariables(config, environment));

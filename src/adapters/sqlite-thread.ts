@@ -1,4 +1,5 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../thread.ts";
 import type { OpenReply, StateBatch, StateReply, StateRequest, WriteReply } from "./sqlite-messages.ts";
 
 /** The thread ended before it answered: nobody knows whether it wrote. */
@@ -64,12 +65,7 @@ export class SqliteThread implements StateThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL("../../bin/thread.mjs", import.meta.url), {
-      name: "state",
-      workerData: { module: new URL("./sqlite-worker.ts", import.meta.url).href, path: this.#path },
-      // Keys may be in the environment; it needs none of it.
-      env: {},
-    });
+    const worker = startThread("state", new URL("./sqlite-worker.ts", import.meta.url), { path: this.#path });
     this.#fault = "its thread ended";
     worker.on("error", (error) => void (this.#fault = error.stack ?? error.message));
     worker.on("exit", () => {

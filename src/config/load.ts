@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Config } from "../core/config.ts";
 import type { Proof } from "../core/proof.ts";
 import { type Complaint, faultOf } from "./complaint.ts";
 import { checkConfig } from "./config-checks.ts";
 import { decodeConfig } from "./config-text.ts";
+import { digestOf } from "./digest.ts";
 import { type Fault, byPlace, formatFault } from "./fault.ts";
 import { fileProblem } from "./file-problem.ts";
 import type { Environment } from "./interpolate.ts";
@@ -49,10 +49,6 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
     return refused([{ file: configPath, line: 1, column: 1, message }]);
   }
   return await loadBytes(bytes, configPath, options);
-}
-
-export function digestOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions): Promise<Loading> {

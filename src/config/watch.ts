@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { Clock } from "../core/ports.ts";
-import { digestOf } from "./load.ts";
+import { digestOf } from "./digest.ts";
 
 export type WatchOptions = {
   readonly clock: Clock;

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
-import { loadWebConfig, lookAgain } from "./web-config.ts";
 import type { FileMarks, WebConfig, WebTls } from "./web-config.ts";
 
 export type Following = {
@@ -23,6 +22,7 @@ export class LiveWebConfig {
   static async open(path: string | undefined): Promise<LiveWebConfig> {
     const live = new LiveWebConfig(path);
     if (path === undefined) return live;
+    const { loadWebConfig } = await reader();
     const loaded = await loadWebConfig(path);
     if (loaded.kind === "refused") throw new Error(loaded.faults.join("\n"));
     live.#config = loaded.config;
@@ -40,6 +40,7 @@ export class LiveWebConfig {
    */
   async follow({ recheckMs, renew, onWarning }: Following, signal: AbortSignal): Promise<void> {
     if (this.#path === undefined) return;
+    const { loadWebConfig, lookAgain } = await reader();
     while (await pause(recheckMs, signal)) {
       if (isDeepStrictEqual(this.#marks, await lookAgain(this.#marks))) continue;
       const loaded = await loadWebConfig(this.#path);
@@ -60,6 +61,11 @@ export class LiveWebConfig {
     this.#config = next;
     return [];
   }
+}
+
+/** Loaded for those alone who have such a file: what reads it is large. */
+function reader(): Promise<typeof import("./web-config.ts")> {
+  return import("./web-config.ts");
 }
 
 /** False when it is time to end. */
