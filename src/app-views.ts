@@ -1,19 +1,13 @@
+import { UpstreamView } from "./app-upstream-view.ts";
 import type { BudgetStanding } from "./core/budget-standing.ts";
 import type { Budget, Config, Upstream } from "./core/config.ts";
 import type { FleetStatus, FleetView } from "./core/fleet-status.ts";
-import type { Health } from "./core/health.ts";
 import type { Clock } from "./core/ports.ts";
 import { prove } from "./core/proof.ts";
-import type { BudgetSnapshot, FleetSnapshot, MetricsSnapshot } from "./core/snapshot.ts";
-import {
-  urlWithoutQuery,
-  type BudgetStatus,
-  type PollStatus,
-  type StatusSnapshot,
-  type UpstreamStatus,
-} from "./core/status.ts";
-import { SKIP_CAUSES } from "./core/outcome.ts";
+import type { BudgetSnapshot, FleetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "./core/snapshot.ts";
+import type { BudgetStatus, StatusSnapshot } from "./core/status.ts";
 import type { Watch } from "./core/watch.ts";
+import type { Condition } from "./engine/supervisor.ts";
 import { VERSION } from "./version.ts";
 
 /** What the views look at: asked anew at each scrape and each page, read in one synchronous go. */
@@ -22,11 +16,7 @@ export type Sights = {
   readonly startedAtMs: number;
   config(): Config;
   watchOf(name: string): Watch | undefined;
-  conditionOf(upstream: Upstream): {
-    readonly health: Health;
-    readonly pausedUntilMs: number;
-    readonly nextSlotAtMs: number | undefined;
-  };
+  conditionOf(upstream: Upstream): Condition;
   standingOf(budget: string): BudgetStanding | undefined;
   isReady(): boolean;
   stateStoreUp(): boolean | undefined;
@@ -36,24 +26,24 @@ export type Sights = {
   reload(): { readonly successful: boolean; readonly lastSuccessAtMs: number };
 };
 
+/** Of this moment only: its accounts go on. */
 export function metricsView(sights: Sights): MetricsSnapshot {
   const config = sights.config();
-  const scheduled = scheduledByBudget(config);
+  const upstreams: UpstreamSnapshot[] = [];
+  for (const upstream of config.upstreams) {
+    const accounts = sights.watchOf(upstream.name)?.accounts;
+    if (accounts === undefined) continue;
+    const { health, nextSlotAtMs } = sights.conditionOf(upstream);
+    upstreams.push({
+      upstream,
+      accounts: accounts.copy(),
+      health: { state: health.state, up: health.isUp },
+      nextSlotAtMs,
+    });
+  }
   return {
-    upstreams: config.upstreams.flatMap((upstream) => {
-      const watch = sights.watchOf(upstream.name);
-      if (watch === undefined) return [];
-      const { health, nextSlotAtMs } = sights.conditionOf(upstream);
-      return [
-        {
-          upstream,
-          accounts: watch.accounts.copy(),
-          health: { state: health.state, up: health.isUp },
-          nextSlotAtMs,
-        },
-      ];
-    }),
-    budgets: config.budgets.flatMap((budget) => budgetView(budget, sights, scheduled.get(budget.name))),
+    upstreams,
+    budgets: budgetViews(config, sights),
     stateStoreUp: sights.stateStoreUp(),
     fleet: sights.fleet(),
     reload: sights.reload(),
@@ -64,7 +54,7 @@ export function metricsView(sights: Sights): MetricsSnapshot {
 export function statusView(sights: Sights): StatusSnapshot {
   const config = sights.config();
   const nowMs = sights.clock.wallNow();
-  const scheduled = scheduledByBudget(config);
+  const budgets = new Map(config.budgets.map((budget) => [budget.name, budget]));
   const incidents = config.upstreams.flatMap(({ name }) => sights.watchOf(name)?.history.incidents ?? []);
   return {
     version: VERSION,
@@ -75,11 +65,14 @@ export function statusView(sights: Sights): StatusSnapshot {
     lastReload: sights.reload(),
     upstreams: config.upstreams.flatMap((upstream) => {
       const watch = sights.watchOf(upstream.name);
-      return watch === undefined ? [] : [upstreamView(upstream, watch, sights, nowMs)];
+      return watch === undefined
+        ? []
+        : [new UpstreamView(upstream, watch, sights.conditionOf(upstream), nowMs)];
     }),
-    budgets: config.budgets.flatMap((budget) =>
-      budgetView(budget, sights, scheduled.get(budget.name)).map((view) => budgetStatusOf(budget, view)),
-    ),
+    budgets: budgetViews(config, sights).flatMap((view) => {
+      const budget = budgets.get(view.name);
+      return budget === undefined ? [] : [budgetStatusOf(budget, view)];
+    }),
     incidents: incidents.toSorted((a, b) => b.startedAtMs - a.startedAtMs),
   };
 }
@@ -106,55 +99,16 @@ export function fleetViews(
   );
 }
 
-function upstreamView(upstream: Upstream, watch: Watch, sights: Sights, nowMs: number): UpstreamStatus {
-  const { accounts, history } = watch;
-  const { health, pausedUntilMs, nextSlotAtMs } = sights.conditionOf(upstream);
-  let lastPolls: readonly PollStatus[] | undefined;
-  return {
-    name: upstream.name,
-    url: urlWithoutQuery(upstream.url),
-    budget: upstream.budget,
-    labels: upstream.labels,
-    schedule: { source: upstream.schedule.source, longestGapMs: upstream.schedule.longestGapMs },
-    objective: upstream.objective,
-    degradedAboveMs: upstream.degradedAboveMs,
-    health: { state: health.state, sinceMs: history.sinceMs, up: health.isUp },
-    pausedUntilMs,
-    nextSlotAtMs,
-    certificateExpiresAtMs: accounts.certificateExpiresAtMs,
-    counts: {
-      slots: accounts.slots,
-      polls: accounts.totalPolls,
-      inFlight: accounts.inFlight,
-      waiting: accounts.waiting,
-      skipped: accounts.totalSkipped,
-    },
-    skips: SKIP_CAUSES.map((cause) => ({ cause, count: accounts.skipped(cause) })).filter(
-      ({ count }) => count > 0,
-    ),
-    skippedSincePoll: history.skippedSincePoll,
-    get latency() {
-      return history.latency;
-    },
-    get availability() {
-      return history.availability(nowMs);
-    },
-    // Put together only where somebody looks, and then once: it is most of what there is to tell.
-    get lastPolls() {
-      return (lastPolls ??= history.lastPolls);
-    },
-    lastFailures: history.lastFailures,
-  };
-}
-
-function budgetView(budget: Budget, sights: Sights, scheduled: number | undefined): BudgetSnapshot[] {
-  const standing = sights.standingOf(budget.name);
-  if (standing === undefined) return [];
-  const pauseMs = standing.pausedUntilMs - sights.clock.now();
-  const { quota } = budget;
-  return [
-    {
-      name: budget.name,
+function budgetViews(config: Config, sights: Sights): BudgetSnapshot[] {
+  const scheduled = scheduledByBudget(config);
+  const views: BudgetSnapshot[] = [];
+  for (const budget of config.budgets) {
+    const standing = sights.standingOf(budget.name);
+    if (standing === undefined) continue;
+    const pauseMs = standing.pausedUntilMs - sights.clock.now();
+    const { name, quota } = budget;
+    views.push({
+      name,
       rates: standing.rates,
       advertisedLimit: standing.advertisedLimit,
       advertisedRemaining: standing.advertisedRemaining,
@@ -162,9 +116,10 @@ function budgetView(budget: Budget, sights: Sights, scheduled: number | undefine
       quota:
         quota === undefined
           ? undefined
-          : { limit: quota.requests, used: standing.quotaUsed ?? 0, forecast: scheduled },
-    },
-  ];
+          : { limit: quota.requests, used: standing.quotaUsed ?? 0, forecast: scheduled.get(name) },
+    });
+  }
+  return views;
 }
 
 function budgetStatusOf(budget: Budget, view: BudgetSnapshot): BudgetStatus {

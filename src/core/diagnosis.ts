@@ -1,5 +1,6 @@
 import { reasonSentence } from "./reason-sentence.ts";
 import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
+import { surroundingsIn } from "./surroundings.ts";
 import { verdictOn, type Verdict } from "./verdict.ts";
 
 /** What is the matter with an upstream, in sentences. */
@@ -10,6 +11,6 @@ export function diagnosisOf(upstream: UpstreamStatus, snapshot: StatusSnapshot):
   return { ...verdictOn(upstream, snapshot), reason };
 }
 
-export function budgetOf({ budget }: UpstreamStatus, { budgets }: StatusSnapshot): BudgetStatus | undefined {
-  return budgets.find(({ name }) => name === budget);
+export function budgetOf({ budget }: UpstreamStatus, snapshot: StatusSnapshot): BudgetStatus | undefined {
+  return surroundingsIn(snapshot).budget(budget);
 }

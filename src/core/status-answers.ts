@@ -34,7 +34,12 @@ export function upstreamAnswer(snapshot: StatusSnapshot, name: string): Upstream
   if (upstream === undefined) return undefined;
   return {
     nowMs: snapshot.nowMs,
-    upstream: { ...upstream, diagnosis: diagnosisOf(upstream, snapshot) },
+    upstream: {
+      ...factsOf(upstream),
+      lastPolls: upstream.lastPolls,
+      lastFailures: upstream.lastFailures,
+      diagnosis: diagnosisOf(upstream, snapshot),
+    },
     budget: budgetOf(upstream, snapshot),
     incidents: incidentsOf(snapshot, name),
   };
@@ -68,6 +73,31 @@ export function incidentsOf({ incidents }: StatusSnapshot, upstream: string): re
 }
 
 function summaryOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): UpstreamSummary {
-  const { lastPolls, lastFailures: _, ...rest } = upstream;
-  return { ...rest, diagnosis: diagnosisOf(upstream, snapshot), lastPoll: lastPolls.at(-1) };
+  return {
+    ...factsOf(upstream),
+    diagnosis: diagnosisOf(upstream, snapshot),
+    lastPoll: upstream.lastPolls.at(-1),
+  };
+}
+
+/** Written out, as they may be worked out where they are read. */
+function factsOf(upstream: UpstreamStatus): Omit<UpstreamStatus, "lastPolls" | "lastFailures"> {
+  return {
+    name: upstream.name,
+    url: upstream.url,
+    budget: upstream.budget,
+    labels: upstream.labels,
+    schedule: upstream.schedule,
+    objective: upstream.objective,
+    degradedAboveMs: upstream.degradedAboveMs,
+    health: upstream.health,
+    pausedUntilMs: upstream.pausedUntilMs,
+    nextSlotAtMs: upstream.nextSlotAtMs,
+    certificateExpiresAtMs: upstream.certificateExpiresAtMs,
+    counts: upstream.counts,
+    skips: upstream.skips,
+    skippedSincePoll: upstream.skippedSincePoll,
+    latency: upstream.latency,
+    availability: upstream.availability,
+  };
 }

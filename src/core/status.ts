@@ -35,7 +35,7 @@ export type PollStatus = {
 
 export type HeaderSize = { readonly name: string; readonly bytes: number };
 
-type HealthStatus = {
+export type HealthStatus = {
   readonly state: HealthState;
   readonly sinceMs: number;
   /** What `upstream_up` says: confirmed, and left as it was by throttling and refused keys. */
@@ -51,7 +51,7 @@ export type LatencyQuantiles = {
 };
 
 /** slots = polls + inFlight + skipped, at every moment; what waits is not a slot yet. */
-type SlotCounts = {
+export type SlotCounts = {
   readonly slots: number;
   readonly polls: number;
   readonly inFlight: number;

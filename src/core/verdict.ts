@@ -1,7 +1,8 @@
 import { PHASES, type Phase, type PhaseTimesMs } from "./exchange.ts";
-import type { FailureReason, SkipCause } from "./outcome.ts";
+import type { SkipCause } from "./outcome.ts";
 import { isTrouble } from "./recent-trouble.ts";
 import type { StatusSnapshot, UpstreamStatus } from "./status.ts";
+import { hostOf, surroundingsIn } from "./surroundings.ts";
 
 /** Whose trouble it is. `open`: what was seen fits more than one of them. `nobody`: there is none. */
 export const SIDES = ["nobody", "them", "us", "our_key", "limit", "open"] as const;
@@ -14,9 +15,6 @@ export type Verdict = {
 };
 
 const NOBODY: Verdict = { side: "nobody", because: "" };
-
-/** Failures that our own network can cause without any fault of theirs; what counts as offline elsewhere, too. */
-const ON_THE_WAY: ReadonlySet<string> = new Set<FailureReason>(["dns", "connect", "timeout"]);
 
 export function verdictOn(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
   const { state } = upstream.health;
@@ -39,14 +37,6 @@ export function verdictOn(upstream: UpstreamStatus, snapshot: StatusSnapshot): V
     default:
       return state satisfies never;
   }
-}
-
-/** All that were looked at fail before they answer, and there are at least two of them. */
-export function isOffline({ upstreams, startedAtMs }: StatusSnapshot): boolean {
-  // What a former life saw is no witness of now.
-  const seen = upstreams.filter(({ lastPolls }) => (lastPolls.at(-1)?.atMs ?? -1) >= startedAtMs);
-  const hosts = new Set(seen.map(({ url }) => hostOf(url)));
-  return hosts.size >= 2 && seen.every(failsOnTheWay);
 }
 
 function failure(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
@@ -73,22 +63,22 @@ function failure(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
 }
 
 function failureOnTheWay(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
-  if (isOffline(snapshot))
+  const surroundings = surroundingsIn(snapshot);
+  if (surroundings.isOffline)
     return {
       side: "us",
       because:
         "Every upstream fails before it answers: more likely our own network than all of them at once.",
     };
-  const witness = reachableOther(upstream, snapshot);
+  const lastOkMs = upstream.lastPolls.findLast((poll) => !isTrouble(poll))?.atMs ?? 0;
+  const witness = surroundings.witness(hostOf(upstream.url), lastOkMs);
   return witness === undefined
     ? { side: "open", because: "They, or the network between us: no other upstream answers that could tell." }
     : { side: "them", because: `${witness.name} answers meanwhile, so our network works.` };
 }
 
-function slowness(upstream: UpstreamStatus, { upstreams }: StatusSnapshot): Verdict {
-  const others = upstreams.filter(({ url }) => hostOf(url) !== hostOf(upstream.url));
-  const areAllSlow = others.length > 0 && others.every(({ health }) => health.state === "degraded");
-  if (areAllSlow)
+function slowness(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
+  if (surroundingsIn(snapshot).areAllOthersSlow(hostOf(upstream.url)))
     return { side: "us", because: "Every upstream is slow: more likely our own network or machine." };
   const phase = longestPhase(upstream.lastPolls.findLast((poll) => poll.degraded)?.phasesMs ?? {});
   return phase === "wait" || phase === "transfer"
@@ -132,21 +122,4 @@ function blindness({ skippedSincePoll, lastPolls, counts }: UpstreamStatus): Ver
   const because = "Nothing is known of them meanwhile.";
   if (cause !== undefined) return { side: BLINDED_BY[cause], because };
   return counts.polls > 0 && lastPolls.at(-1)?.reason === "internal" ? { side: "us", because } : NOBODY;
-}
-
-/** Another host that has answered since this one began to fail, if with a refusal. */
-function reachableOther(upstream: UpstreamStatus, { upstreams }: StatusSnapshot): UpstreamStatus | undefined {
-  const lastOkMs = upstream.lastPolls.findLast((poll) => !isTrouble(poll))?.atMs ?? 0;
-  return upstreams.find(({ url, lastPolls }) => {
-    const newest = lastPolls.at(-1);
-    return hostOf(url) !== hostOf(upstream.url) && newest?.status !== undefined && newest.atMs > lastOkMs;
-  });
-}
-
-function failsOnTheWay({ lastPolls }: UpstreamStatus): boolean {
-  return ON_THE_WAY.has(lastPolls.at(-1)?.reason ?? "");
-}
-
-function hostOf(url: string): string {
-  return /^\w+:\/\/([^/]*)/.exec(url)?.[1] ?? url;
 }

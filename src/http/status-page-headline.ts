@@ -1,7 +1,7 @@
 import type { HealthState } from "../core/health.ts";
 import { SICKEST_FIRST } from "../core/sickness.ts";
 import type { StatusSnapshot } from "../core/status.ts";
-import { isOffline } from "../core/verdict.ts";
+import { surroundingsIn } from "../core/surroundings.ts";
 import type { Elsewhere } from "./status-page-fleet.ts";
 import { HEALTH_WORDS } from "./wording.ts";
 
@@ -33,7 +33,7 @@ export function headline(snapshot: StatusSnapshot, elsewhere: readonly Elsewhere
   const isUnseen = upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
   if (isUnseen && sick.length === all.length && sick.every(({ state }) => state === "unknown"))
     return "Nothing is known yet: the first look is under way";
-  if (isOffline(snapshot)) return "No upstream can be reached: it is probably us";
+  if (surroundingsIn(snapshot).isOffline) return "No upstream can be reached: it is probably us";
   if (sick.length <= NAMED) return sick.map(({ name, state }) => `${name} ${HEALTH_WORDS[state]}`).join(", ");
   const counts = SICKEST_FIRST.map(
     (state) => [sick.filter((upstream) => upstream.state === state).length, COUNTED[state]] as const,

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../src/core/health.ts";
 import { FAILURE_REASONS } from "../../src/core/outcome.ts";
 import type { PollStatus, UpstreamStatus } from "../../src/core/status.ts";
-import { isOffline, verdictOn, type Verdict } from "../../src/core/verdict.ts";
+import { surroundingsIn } from "../../src/core/surroundings.ts";
+import { verdictOn, type Verdict } from "../../src/core/verdict.ts";
 import { aPoll, aSnapshot, anUpstream } from "../http/samples.ts";
 
 function inState(
@@ -39,7 +40,7 @@ describe("what fails on the way", () => {
       failing("connect", { name: "email", url: "https://email.example/" }),
     ] as const;
     expect(judged(...both).side).toBe("us");
-    expect(isOffline(aSnapshot({ upstreams: both }))).toBe(true);
+    expect(surroundingsIn(aSnapshot({ upstreams: both })).isOffline).toBe(true);
   });
 
   test("is not clear where there is nobody else to ask", () => {
@@ -56,7 +57,7 @@ describe("what fails on the way", () => {
     const stale = other({
       lastPolls: [aPoll({ atMs: 500, outcome: "failed", reason: "dns", status: undefined })],
     });
-    expect(isOffline(aSnapshot({ upstreams: [failing("timeout"), stale] }))).toBe(false);
+    expect(surroundingsIn(aSnapshot({ upstreams: [failing("timeout"), stale] })).isOffline).toBe(false);
   });
 
   test("is theirs even where the other upstream only refuses us", () => {
@@ -117,4 +118,21 @@ test("nobody is at fault for what is up, or was not looked at yet", () => {
   expect(judged(anUpstream())).toEqual({ side: "nobody", because: "" });
   const counts = { slots: 0, polls: 0, inFlight: 0, waiting: 1, skipped: 0 };
   expect(judged(inState("unknown", {}, { counts, lastPolls: [] })).side).toBe("nobody");
+});
+
+test("a thousand that are down are judged without looking at all the others for each", () => {
+  let looks = 0;
+  const upstreams = Array.from({ length: 1_000 }, (_, index) => {
+    const state = index % 2 === 0 ? "down" : "degraded";
+    const polls = [aPoll({ outcome: "failed", reason: "timeout", status: undefined })];
+    const upstream = anUpstream({
+      url: `https://host-${index}.example/`,
+      health: { state, sinceMs: 1, up: false },
+    });
+    return Object.defineProperty(upstream, "lastPolls", { get: () => ((looks += 1), polls) });
+  });
+  const snapshot = aSnapshot({ upstreams });
+  const sides = new Set(upstreams.map((upstream) => verdictOn(upstream, snapshot).side));
+  expect(sides).toEqual(new Set(["us", "open"]));
+  expect(looks).toBeLessThan(10_000);
 });
