@@ -1,6 +1,9 @@
+import { once } from "node:events";
 import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { finished } from "node:stream/promises";
 import { Program } from "../tools/stack/program.ts";
 import { endWithUs } from "./end-with-us.ts";
 import { ask } from "../test/support/http-ask.ts";
@@ -64,6 +67,14 @@ export class Pacewatch implements AsyncDisposable {
     const startedMs = performance.now();
     const { body: text } = await ask(`${this.#url}/metrics`);
     return { ms: performance.now() - startedMs, text };
+  }
+
+  /** Compressed, and not looked at. */
+  async scrapeAsPrometheus(): Promise<void> {
+    const asking = get(`${this.#url}/metrics`, { agent: false, headers: { "Accept-Encoding": "gzip" } });
+    const [answer]: IncomingMessage[] = await once(asking, "response");
+    if (answer?.headers["content-encoding"] !== "gzip") throw new Error("cannot scrape: it must be gzip");
+    await finished(answer.resume());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

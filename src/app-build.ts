@@ -76,7 +76,7 @@ export async function build(
     onChanged: () => fleet?.changed(),
   });
   let isReady = false;
-  const server = await openDoor(options, reload, {
+  const sights: Sights = {
     clock,
     startedAtMs,
     config: () => reload.config,
@@ -89,7 +89,8 @@ export async function build(
     fleet: () => fleet?.snapshot(),
     fleetStatus: () => fleet?.status() ?? Promise.resolve(undefined),
     reload: () => reload.status,
-  });
+  };
+  const server = await openDoor(options, reload, sights, stack);
   if (typeof server === "string") return { kind: "refused", faults: [server] };
   stack.use(server);
   if (config.fleet !== undefined && redis !== undefined) {
@@ -158,10 +159,14 @@ async function openDoor(
   { listen, log, keys }: AppOptions,
   reload: AppReload,
   sights: Sights,
+  stack: AsyncDisposableStack,
 ): Promise<RunningServer | string> {
-  const metrics = createMetrics(
-    () => metricsView(sights),
-    (error) => log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: a scrape was cut short"),
+  const metrics = stack.use(
+    createMetrics(
+      () => metricsView(sights),
+      (error) =>
+        log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: a scrape was cut short"),
+    ),
   );
   const { web } = reload.config;
   const { host, port } = listen ?? web;
@@ -174,7 +179,7 @@ async function openDoor(
       },
       webConfigPath: web.configFile,
       status: () => statusView(sights),
-      metrics: () => metrics.render(),
+      metrics: (isGzipWelcome) => metrics.render(isGzipWelcome),
       config: () => describeConfig(reload.config),
       reload: () => reload.run(),
       get lifecycleEnabled() {

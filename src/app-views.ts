@@ -36,7 +36,7 @@ export function metricsView(sights: Sights): MetricsSnapshot {
     const { health, nextSlotAtMs } = sights.conditionOf(upstream);
     upstreams.push({
       upstream,
-      accounts: accounts.copy(),
+      accounts,
       health: { state: health.state, up: health.isUp },
       nextSlotAtMs,
     });

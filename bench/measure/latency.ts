@@ -20,7 +20,8 @@ const MOST_ASKED = 250;
 
 /** In milliseconds, one part of the round after the other. */
 type Errors = readonly (readonly number[])[];
-type Kind = "idle" | "scraped" | "burst";
+type Kind = "idle" | "scraped" | "scraped-plain" | "burst";
+type Scraper = "as Prometheus" | "uncompressed";
 type Round = Readonly<Record<Kind | "theirIdle" | "theirBurst", Errors>>;
 
 const QUANTILES = { p50: 0.5, p99: 0.99 } as const;
@@ -28,6 +29,7 @@ const QUANTILES = { p50: 0.5, p99: 0.99 } as const;
 const KINDS: Readonly<Record<Kind, string>> = {
   idle: `${PER_SECOND} a second`,
   scraped: `${PER_SECOND} a second, 1,000 upstreams scraped in a loop`,
+  "scraped-plain": `${PER_SECOND} a second, 1,000 upstreams scraped in a loop uncompressed`,
   burst: `${PER_SECOND} with one schedule, to ${PER_SECOND} probes at once`,
 };
 
@@ -63,14 +65,16 @@ async function oneRound(stage: Stage, told: (what: string) => void): Promise<Rou
     seconds: errorWindowS,
   });
   told("Pacewatch, scraped in a loop");
-  const scraped = await pacewatchErrors(stage, 1_000, { every: "5s" }, errorWindowS, true);
+  const scraped = await pacewatchErrors(stage, 1_000, { every: "5s" }, errorWindowS, "as Prometheus");
+  told("Pacewatch, scraped in a loop uncompressed");
+  const plain = await pacewatchErrors(stage, 1_000, { every: "5s" }, errorWindowS, "uncompressed");
   told("Pacewatch, one schedule");
   const cron = { cron: `*/${BURST_GAP_S} * * * * *` };
   const burst = await pacewatchErrors(stage, PER_SECOND, cron, BURST_GAP_S * BURSTS);
   told("blackbox_exporter, at once");
   const atOnce = { kind: "burst", count: PER_SECOND } as const;
   const theirBurst = await blackboxErrors(stage, atOnce, BURSTS);
-  return { idle, theirIdle, scraped, burst, theirBurst };
+  return { idle, theirIdle, scraped, "scraped-plain": plain, burst, theirBurst };
 }
 
 async function pacewatchErrors(
@@ -78,15 +82,18 @@ async function pacewatchErrors(
   upstreams: number,
   schedule: Fleet["schedule"],
   seconds: number,
-  isScraped = false,
+  scraper?: Scraper,
 ): Promise<Errors> {
   const baseUrl = (number: number): string => `${clockUpstream.url}/u${number}`;
   await using pacewatch = await Pacewatch.start({ upstreams, schedule, baseUrl, connection: "fresh" });
+  const scrape = (): Promise<unknown> =>
+    scraper === "uncompressed" ? pacewatch.scrape() : pacewatch.scrapeAsPrometheus();
+  if (scraper !== undefined) await scrape();
   await sleep(WARM_UP_S * 1_000);
   const startMs = performance.timeOrigin + performance.now();
   const endMs = startMs + seconds * 1_000;
   const now = (): number => performance.timeOrigin + performance.now();
-  if (isScraped) while (now() < endMs) await pacewatch.scrape();
+  if (scraper !== undefined) while (now() < endMs) await scrape();
   await sleep(Math.max(0, endMs - now()));
   // Those that the end found in flight are over after this.
   await sleep(200);

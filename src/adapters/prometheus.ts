@@ -1,16 +1,45 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { expositionPieces } from "../core/exposition.ts";
+import { ownedPieces, processText } from "../core/exposition.ts";
+import { snapshotIn, takeFrame, type ScrapeCast } from "../core/scrape-frame.ts";
 import type { MetricsSnapshot } from "../core/snapshot.ts";
+import { ScrapeThread } from "./scrape-thread.ts";
 import { textInTurns, type TextStream } from "./text-in-turns.ts";
 
-export interface Metrics {
-  /** The snapshot is taken before this returns, and written as it is read; the process's own numbers come last. */
-  render(): TextStream;
+/** Plain, for whoever serves it to compress; or compressed already. */
+export type ScrapedText = TextStream | { readonly gzipped: TextStream };
+
+export interface Metrics extends AsyncDisposable {
+  /** Of the moment at which this is called, written as it is read; the process's own numbers come last. */
+  render(isGzipWelcome?: boolean): ScrapedText;
 }
 
+/** More of them are written in a thread of their own. It takes some 20 MB, which few upstreams are not worth. */
+const FEW_UPSTREAMS = 50;
+
 export function createMetrics(snapshot: () => MetricsSnapshot, onBug: (error: unknown) => void): Metrics {
+  const thread = new ScrapeThread();
+  let cast: ScrapeCast | undefined;
   return {
-    render: () => textInTurns(expositionPieces(snapshot()), () => processRegistry().metrics(), onBug),
+    render: (isGzipWelcome = false) => {
+      const now = snapshot();
+      const frame = takeFrame(now, cast, thread.takeTold());
+      cast = frame.cast;
+      const ours = processText(now);
+      const ending = async (): Promise<string> => {
+        // What the library reads of the process takes as long as the snapshot: not both in one go.
+        await nextTurn();
+        return ours + (await processRegistry().metrics());
+      };
+      if (now.upstreams.length <= FEW_UPSTREAMS) {
+        thread.rest();
+        return textInTurns(ownedPieces(snapshotIn(frame)), ending, onBug);
+      }
+      return isGzipWelcome
+        ? { gzipped: thread.text(frame, "gzip", ending, onBug) }
+        : thread.text(frame, "plain", ending, onBug);
+    },
+    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
   };
 }
 

@@ -54,6 +54,9 @@ const DURATION = {
   throttled: layout.take(histogramLength(DURATION_BOUNDS)),
 };
 
+/** How many numbers make up the accounts of an upstream. */
+export const ACCOUNTS_LENGTH: number = layout.length;
+
 /**
  * The numbers of one upstream since the process began, all in one array, changed and read synchronously: so whoever
  * copies them in one go sees accounts that close, and has them for as long as a scrape takes to be written.
@@ -61,12 +64,13 @@ const DURATION = {
 export class UpstreamAccounts implements Recorder {
   readonly #numbers: Float64Array;
 
+  /** With the numbers of others that were copied, or from the beginning. */
   constructor(numbers: Float64Array = emptyNumbers()) {
     this.#numbers = numbers;
   }
 
-  copy(): UpstreamAccounts {
-    return new UpstreamAccounts(this.#numbers.slice());
+  copyTo(numbers: Float64Array, at: number): void {
+    numbers.set(this.#numbers, at);
   }
 
   slotWaiting(): void {

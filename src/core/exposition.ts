@@ -8,40 +8,52 @@ import {
   type MetricName,
   type UpstreamMetric,
 } from "./catalogue.ts";
-import type { Upstream } from "./config.ts";
 import { PROCESS_SERIES } from "./process-series.ts";
 import { labelText, type Labels, type SeriesOf } from "./series.ts";
-import type { MetricsSnapshot } from "./snapshot.ts";
+import type { MetricsSnapshot, OwnedSnapshot, ToldUpstream } from "./snapshot.ts";
 import { UPSTREAM_SERIES } from "./upstream-series.ts";
 
 /** All of it at once; the snapshot must not change meanwhile. */
 export function renderExposition(snapshot: MetricsSnapshot): string {
-  return [...expositionPieces(snapshot)].join("");
+  const owned = { ...snapshot, vantage: snapshot.fleet?.vantage };
+  return [...ownedPieces(owned)].join("") + processText(snapshot);
 }
 
 /**
- * Piece by piece, each a matter of less than a millisecond, so that whoever writes it can let polls come in between:
+ * Piece by piece, each a matter of less than a millisecond, so that whoever writes it can let others come in between:
  * for as long as that takes the snapshot must stay what it is.
  */
-export function* expositionPieces(snapshot: MetricsSnapshot): Generator<string> {
-  const vantage = snapshot.fleet?.vantage;
+export function* ownedPieces({ upstreams, budgets, vantage }: OwnedSnapshot): Generator<string> {
   const everywhere: Labels = vantage === undefined ? [] : [["vantage", vantage]];
-  const upstreams = snapshot.upstreams.map((entry) => owned(entry, upstreamLabels(entry.upstream, vantage)));
-  const budgets = snapshot.budgets.map((budget) =>
+  const ofUpstreams = upstreams.map((entry) => owned(entry, upstreamLabels(entry.upstream, vantage)));
+  const ofBudgets = budgets.map((budget) =>
     owned(budget, labelText([["budget", budget.name], ...everywhere])),
   );
-  const process = [owned(snapshot, labelText(everywhere))];
   for (const name of METRIC_NAMES) {
-    if (isUpstreamMetric(name)) yield* family(name, upstreams, UPSTREAM_SERIES[name]);
-    else if (isBudgetMetric(name)) yield* family(name, budgets, BUDGET_SERIES[name]);
-    else yield* family(name, process, PROCESS_SERIES[name]);
+    if (isUpstreamMetric(name)) yield* family(name, ofUpstreams, UPSTREAM_SERIES[name]);
+    else if (isBudgetMetric(name)) yield* family(name, ofBudgets, BUDGET_SERIES[name]);
   }
 }
 
-const knownLabels = new WeakMap<Upstream, { readonly vantage: string | undefined; readonly text: string }>();
+/** What belongs to no upstream and no budget: a few lines. */
+export function processText(snapshot: MetricsSnapshot): string {
+  const vantage = snapshot.fleet?.vantage;
+  const process = [owned(snapshot, labelText(vantage === undefined ? [] : [["vantage", vantage]]))];
+  let text = "";
+  for (const name of METRIC_NAMES) {
+    if (isUpstreamMetric(name) || isBudgetMetric(name)) continue;
+    for (const piece of family(name, process, PROCESS_SERIES[name])) text += piece;
+  }
+  return text;
+}
+
+const knownLabels = new WeakMap<
+  ToldUpstream,
+  { readonly vantage: string | undefined; readonly text: string }
+>();
 
 /** Made once, as every scrape needs them. */
-function upstreamLabels(upstream: Upstream, vantage: string | undefined): string {
+function upstreamLabels(upstream: ToldUpstream, vantage: string | undefined): string {
   const known = knownLabels.get(upstream);
   if (known !== undefined && known.vantage === vantage) return known.text;
   const labels: Labels = vantage === undefined ? [] : [["vantage", vantage]];

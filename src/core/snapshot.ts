@@ -1,13 +1,16 @@
-/** What one scrape shows: handed over whole, so that every number in it is of the same instant. */
+/** What one scrape shows: read in one synchronous go, so that every number in it is of the same instant. */
 
 import type { UpstreamAccounts } from "./accounts.ts";
 import type { Upstream } from "./config.ts";
 import type { HealthState } from "./health.ts";
 import type { RedisAccount } from "./redis-account.ts";
 
+/** What a scrape tells of an upstream's config. */
+export type ToldUpstream = Pick<Upstream, "name" | "budget" | "labels" | "schedule" | "objective" | "expect">;
+
 export type UpstreamSnapshot = {
-  readonly upstream: Upstream;
-  /** A copy: they go on while the text is written. */
+  readonly upstream: ToldUpstream;
+  /** They go on: whoever writes a text of them takes a frame first. */
   readonly accounts: UpstreamAccounts;
   readonly health: { readonly state: HealthState; readonly up: boolean | undefined };
   /** Wall clock. */
@@ -39,7 +42,7 @@ export type BudgetSnapshot = {
 };
 
 export type FleetSnapshot = {
-  /** Said by every series; undefined where each upstream is held by one replica. */
+  /** Undefined where each upstream is held by one replica. */
   readonly vantage: string | undefined;
   readonly replicas: number;
   readonly held: number;
@@ -49,9 +52,15 @@ export type FleetSnapshot = {
   readonly redis: RedisAccount;
 };
 
-export type MetricsSnapshot = {
+/** What is told upstream by upstream, and budget by budget: nearly all of it. */
+export type OwnedSnapshot = {
   readonly upstreams: readonly UpstreamSnapshot[];
   readonly budgets: readonly BudgetSnapshot[];
+  /** Said by every series; undefined where there is none. */
+  readonly vantage: string | undefined;
+};
+
+export type MetricsSnapshot = Omit<OwnedSnapshot, "vantage"> & {
   /** Undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
   /** Undefined where this process is the only one. */

@@ -1,20 +1,19 @@
 import type { Context } from "hono";
+import { prefersGzip } from "./accept-encoding.ts";
 import { compressible, type Compressible } from "./compressible.ts";
 import type { DoorEnv } from "./door.ts";
 import { whenOver } from "./exchange-end.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Whole, or made as it is read. */
-export type MetricsText = Compressible;
+/** Whole, or made as it is read; or compressed already, where that was welcome. */
+export type MetricsText = Compressible | { readonly gzipped: ReadableStream<Uint8Array<ArrayBuffer>> };
+export type MetricsSource = (isGzipWelcome: boolean) => MetricsText | Promise<MetricsText>;
 
 export type MetricsRoute = (c: Context<DoorEnv>) => Promise<Response>;
 
 /** A scrape occupies its place until its last byte is handed over, so slow readers count too. */
-export function metricsRoute(
-  metrics: () => MetricsText | Promise<MetricsText>,
-  maxScrapes: number,
-): MetricsRoute {
+export function metricsRoute(metrics: MetricsSource, maxScrapes: number): MetricsRoute {
   let scrapes = 0;
   return async (c) => {
     c.header("Vary", "Accept-Encoding");
@@ -24,8 +23,12 @@ export function metricsRoute(
     }
     scrapes += 1;
     whenOver(c.env, () => (scrapes -= 1));
-    const text = await metrics();
+    const text = await metrics(prefersGzip(c.req.header("accept-encoding")));
     c.header("Content-Type", CONTENT_TYPE);
+    if (typeof text === "object" && "gzipped" in text) {
+      c.header("Content-Encoding", "gzip");
+      return c.body(text.gzipped);
+    }
     return compressible(c, text);
   };
 }

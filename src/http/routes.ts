@@ -10,7 +10,7 @@ import type { FleetStatus } from "../core/fleet-status.ts";
 import type { StatusSnapshot } from "../core/status.ts";
 import type { DoorEnv, Guard } from "./door.ts";
 import { checkHost } from "./host-check.ts";
-import { metricsRoute, type MetricsText } from "./metrics-route.ts";
+import { metricsRoute, type MetricsSource } from "./metrics-route.ts";
 import { answerPage } from "./page-route.ts";
 import { refuseBodies } from "./request-body.ts";
 import { responseHeaders } from "./response-headers.ts";
@@ -27,7 +27,7 @@ export type RoutesDeps = {
   status(): StatusSnapshot;
   /** The whole fleet; undefined where there is none. */
   fleet(): Promise<FleetStatus | undefined>;
-  metrics(): MetricsText | Promise<MetricsText>;
+  readonly metrics: MetricsSource;
   reload(): Promise<ReloadResult>;
   /** The running config with its secrets already masked. */
   config(): unknown;
@@ -59,7 +59,7 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Hon
 
   app.get(
     "/metrics",
-    metricsRoute(() => deps.metrics(), options.maxScrapes ?? DEFAULT_MAX_SCRAPES),
+    metricsRoute((isGzipWelcome) => deps.metrics(isGzipWelcome), options.maxScrapes ?? DEFAULT_MAX_SCRAPES),
   );
   app.get("/-/healthy", (c) => c.text("healthy\n"));
   app.get("/-/ready", (c) => (deps.ready() ? c.text("ready\n") : c.text("not ready\n", 503)));

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { createMetrics } from "../../src/adapters/prometheus.ts";
+import { createMetrics, type ScrapedText } from "../../src/adapters/prometheus.ts";
 import { UpstreamAccounts } from "../../src/core/accounts.ts";
 import { METRIC_NAMES } from "../../src/core/catalogue.ts";
 import { requireBinary } from "../support/binaries.ts";
@@ -37,8 +38,9 @@ function fail(error: unknown): void {
   throw error;
 }
 
-async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
-  return new TextDecoder().decode(Buffer.concat(await Array.fromAsync(stream)));
+async function textOf(text: ScrapedText): Promise<string> {
+  if (!("gzipped" in text)) return new TextDecoder().decode(Buffer.concat(await Array.fromAsync(text)));
+  return gunzipSync(Buffer.concat(await Array.fromAsync(text.gzipped))).toString("utf8");
 }
 
 function accountsAreClosed(shown: Families): boolean {
@@ -61,7 +63,7 @@ test("our metrics come first, then those of the process, and all of it can be re
 test("a scrape shows the moment at which it was asked for, whatever happens before it is answered", async () => {
   const accounts = new UpstreamAccounts();
   const metrics = createMetrics(
-    () => sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts: accounts.copy() })] }),
+    () => sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts })] }),
     fail,
   );
   accounts.slotWaiting();

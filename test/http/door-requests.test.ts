@@ -267,7 +267,7 @@ describe("answers that many ask for at once", () => {
         ...deps,
         metrics: () => {
           made.push(turn());
-          return deps.metrics();
+          return deps.metrics(false);
         },
         status: () => {
           made.push(turn());

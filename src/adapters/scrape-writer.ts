@@ -1,0 +1,96 @@
+import type { Transferable } from "node:worker_threads";
+import type { ScrapeCast, ScrapeFrame } from "../core/scrape-frame.ts";
+import { startThread } from "../thread.ts";
+import type { Coding, ScrapeReply, ScrapeRequest } from "./scrape-messages.ts";
+
+/** A text that is being written. */
+export type Writing = {
+  /** The next part; one after the other. */
+  ask(): Promise<ScrapeReply>;
+  /** Whether or not it is all told. */
+  leave(): void;
+};
+
+/** One life of the thread. */
+export class ScrapeWriter implements AsyncDisposable {
+  readonly #worker = startThread("scrapes", new URL("./scrape-worker.ts", import.meta.url));
+  readonly #awaited = new Map<number, PromiseWithResolvers<ScrapeReply>>();
+  readonly #open = new Set<number>();
+  /** What the thread knows. */
+  #cast: ScrapeCast | undefined;
+  #scrapes = 0;
+  #fault = new Error("cannot write a scrape: its thread ended");
+  #isOver = false;
+
+  constructor() {
+    this.#worker.on("message", (reply: ScrapeReply) => this.#awaited.get(reply.scrape)?.resolve(reply));
+    this.#worker.on("error", (error) => void (this.#fault = error));
+    this.#worker.on("exit", () => {
+      this.#isOver = true;
+      for (const { reject } of this.#awaited.values()) reject(this.#fault);
+    });
+    this.#worker.unref();
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get isIdle(): boolean {
+    return this.#open.size === 0;
+  }
+
+  write(frame: ScrapeFrame, coding: Coding, ending: Promise<string>): Writing {
+    const scrape = (this.#scrapes += 1);
+    this.#open.add(scrape);
+    if (this.#cast !== frame.cast) this.#tell({ kind: "cast", cast: withoutTheRest(frame.cast) });
+    this.#cast = frame.cast;
+    const { numbers } = frame;
+    this.#tell({ kind: "begin", scrape, numbers, coding }, [numbers.buffer]);
+    const ended = ending.then((text) => this.#tell({ kind: "ending", scrape, text }));
+    return {
+      ask: () => {
+        const reply = this.#ask(scrape);
+        // Without an ending the last part would never come.
+        const part = Promise.race([reply, ended.then(() => reply)]);
+        // Of a part that nobody waits for any more nobody hears.
+        part.catch(() => {});
+        return part;
+      },
+      leave: () => {
+        this.#tell({ kind: "leave", scrape });
+        this.#open.delete(scrape);
+        this.#awaited.delete(scrape);
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #ask(scrape: number): Promise<ScrapeReply> {
+    const reply = Promise.withResolvers<ScrapeReply>();
+    this.#awaited.set(scrape, reply);
+    if (this.#isOver) reply.reject(this.#fault);
+    this.#tell({ kind: "more", scrape });
+    return reply.promise;
+  }
+
+  #tell(request: ScrapeRequest, moved: Transferable[] = []): void {
+    this.#worker.postMessage(request, moved);
+  }
+}
+
+/** Of each upstream only what a scrape tells: thousands are copied. */
+function withoutTheRest(cast: ScrapeCast): ScrapeCast {
+  const upstreams = cast.upstreams.map(({ name, budget, labels, schedule, objective, expect }) => ({
+    name,
+    budget,
+    labels,
+    schedule,
+    objective,
+    expect,
+  }));
+  return { ...cast, upstreams };
+}
