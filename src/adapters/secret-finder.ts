@@ -7,30 +7,47 @@ import { redact } from "../core/escape.ts";
 export class SecretFinder {
   readonly isEmpty: boolean;
   readonly #literals: readonly string[];
-  readonly #patterns: readonly RegExp[];
+  /** What no writing of a secret lacks: where none of it is found, no expression need be made, let alone be run. */
+  readonly #marks: readonly string[];
+  readonly #takenApart: readonly string[];
+  #patterns: readonly RegExp[] | undefined;
 
   constructor(secrets: readonly string[]) {
     const known = [...new Set(secrets)].filter((secret) => secret !== "");
     this.isEmpty = known.length === 0;
     this.#literals = known.flatMap((secret) => [secret, ...base64FormsOf(secret)]);
-    // The longest first, as one secret may contain another; and in any case, as the names of headers come in small letters.
-    this.#patterns = known
-      .filter(canBeTakenApart)
-      .sort((a, b) => b.length - a.length)
-      .map((secret) => new RegExp(Array.from(secret, writingsOf).join(""), "gi"));
+    // The longest first, as one secret may contain another.
+    this.#takenApart = known.filter(canBeTakenApart).sort((a, b) => b.length - a.length);
+    this.#marks = this.#takenApart.map(markOf);
   }
 
   isIn(text: string): boolean {
     return (
       this.#literals.some((literal) => text.includes(literal)) ||
-      this.#patterns.some((pattern) => text.search(pattern) !== -1)
+      this.#patternsFor(text).some((pattern) => text.search(pattern) !== -1)
     );
   }
 
   hide(text: string): string {
     const left = redact(text, this.#literals);
-    return this.#patterns.reduce((rest, pattern) => rest.replace(pattern, "<secret>"), left);
+    return this.#patternsFor(left).reduce((rest, pattern) => rest.replace(pattern, "<secret>"), left);
   }
+
+  #patternsFor(text: string): readonly RegExp[] {
+    const lower = text.toLowerCase();
+    if (!this.#marks.some((mark) => lower.includes(mark))) return [];
+    // In any case, as the names of headers come in small letters.
+    this.#patterns ??= this.#takenApart.map(
+      (secret) => new RegExp(Array.from(secret, writingsOf).join(""), "gi"),
+    );
+    return this.#patterns;
+  }
+}
+
+/** The longest of its parts that are always written as they are, if in another case. */
+function markOf(secret: string): string {
+  const parts = secret.match(/[A-Za-z0-9]+/g) ?? [];
+  return parts.reduce((longest, part) => (part.length > longest.length ? part : longest), "").toLowerCase();
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

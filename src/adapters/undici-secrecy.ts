@@ -27,7 +27,8 @@ export class Secrecy {
 
   #know(secrets: readonly string[]): void {
     this.#inWords = new SecretFinder(secrets);
-    this.#inAnswers = new SecretFinder(secrets.filter(({ length }) => length >= SEARCHED_IN_ANSWERS_CHARS));
+    const long = secrets.filter(({ length }) => length >= SEARCHED_IN_ANSWERS_CHARS);
+    this.#inAnswers = long.length === secrets.length ? this.#inWords : new SecretFinder(long);
   }
 
   detail(text: string): string {

@@ -71,6 +71,13 @@ test("a secret behind a user name in base64 leaves nothing that can be read", ()
   }
 });
 
+test("letters of other alphabets are found escaped, also where their small form is one of ours", () => {
+  // The sign of the kelvin: its small letter is a plain k.
+  const secret = "\u212aelvin-test-\u0130-key";
+  expect(redact(`before ${encodeURIComponent(secret)} after`, [secret])).toBe("before <secret> after");
+  expect(redact(JSON.stringify({ key: secret }), [secret])).toBe('{"key":"<secret>"}');
+});
+
 test("a secret that contains another goes as a whole", () => {
   expect(redact("test-key-12", ["test-key-1", "test-key-12"])).toBe("<secret>");
 });
