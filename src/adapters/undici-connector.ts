@@ -1,9 +1,10 @@
 import { type LookupFunction, type Socket, isIP } from "node:net";
-import { type ConnectionOptions, type TLSSocket, checkServerIdentity, connect as connectTls } from "node:tls";
+import { type ConnectionOptions, type TLSSocket, connect as connectTls } from "node:tls";
+import { PeerCertificate } from "./undici-certificate.ts";
 import { LineLost, WireError, isLineLost, isTlsBroken } from "./undici-faults.ts";
 import type { PhaseTimer } from "./undici-phases.ts";
 import { ResettableSocket } from "./undici-socket.ts";
-import { chainExpiresAtMs } from "./undici-tls.ts";
+
 import { openTunnel } from "./undici-tunnel.ts";
 import type { Way } from "./undici-way.ts";
 
@@ -122,18 +123,21 @@ export class Dial {
       host: tls.name,
       secureContext: material.upstream,
       ALPNProtocols: ["http/1.1"],
-      checkServerIdentity: (_host, certificate) => checkServerIdentity(tls.name, certificate),
+      checkServerIdentity: () => certificate.identityFault(tls.name),
       // Checked in #verified, before any byte of the request: a connection that Node.js refuses by itself shows no
       // certificate any more, and an expired one is what people most want to see.
       rejectUnauthorized: false,
       ...(isIP(tls.name) === 0 ? { servername: tls.name } : {}),
     };
-    const secured = connectTls(options, () => this.#verified(secured, tls.name, tls.verify));
+    const secured = connectTls(options, () => {
+      this.#certificateExpiresAtMs = certificate.chainExpiresAtMs;
+      this.#verified(secured, tls.name, tls.verify);
+    });
+    const certificate = new PeerCertificate(secured);
     this.#own(secured);
   }
 
   #verified(socket: TLSSocket, name: string, verify: boolean): void {
-    this.#certificateExpiresAtMs = chainExpiresAtMs(socket);
     if (socket.authorized || !verify) return this.#tell(undefined, socket);
     const reason = String(socket.authorizationError);
     this.#tell(new WireError("tls", `the certificate that ${name} shows is refused: ${reason}`), socket);

@@ -11,6 +11,9 @@ const HEADERS_MAX_BYTES = 65_536;
 /** How long an idle connection is kept where the upstream does not say; it closes it when it likes. */
 const IDLE_MAX_MS = 600_000;
 
+/** One for all, as nobody hears of it: to make one of each poll's own takes longer than to close. */
+const RELEASED = new Error("its answer was read whole");
+
 /**
  * One undici Client with at most one connection, which sends a request at most once. Undici never sends again what it
  * has begun to write; a kept connection that goes before that is replaced, by undici or here, and only then: a second
@@ -45,7 +48,7 @@ export class Line {
 
   /** After an answer that was read whole: undici closes what is not kept. */
   release(): void {
-    this.#client.destroy(() => {});
+    this.#client.destroy(RELEASED, () => {});
   }
 
   /** Breaks off whatever is open; resolves when it has closed. */

@@ -1,13 +1,10 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { type SecureContext, type TLSSocket, createSecureContext } from "node:tls";
+import { type SecureContext, createSecureContext } from "node:tls";
 import type { Tls } from "../core/config.ts";
 import { codeOf } from "./undici-faults.ts";
 
 const REREAD_AFTER_MS = 10_000;
-
-/** No sane chain is longer; a loop of issuers ends here. */
-const CHAIN_MAX = 16;
 
 type Pem = {
   readonly ca: string | undefined;
@@ -136,15 +133,4 @@ function certificatesOf(pem: string): string[] {
     );
   }
   throw new Error('cannot use TLS: "tls.ca_file" must hold PEM certificates, received none');
-}
-
-/** The earliest end of validity in the chain that was shown. Asked once a connection: asking empties the chain. */
-export function chainExpiresAtMs(socket: TLSSocket): number | undefined {
-  let certificate = socket.getPeerX509Certificate();
-  let earliestMs = Number.POSITIVE_INFINITY;
-  for (let depth = 0; certificate !== undefined && depth < CHAIN_MAX; depth += 1) {
-    earliestMs = Math.min(earliestMs, certificate.validToDate.getTime());
-    certificate = certificate.issuerCertificate;
-  }
-  return Number.isFinite(earliestMs) ? earliestMs : undefined;
 }
