@@ -5,19 +5,15 @@ COPY package.json package-lock.json ./
 # Production needs plain JavaScript only: no package's install script runs.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
-# One short life of the daemon, polling nobody: what it compiles, and strips of its types, is kept for those to come.
-# The heap's flag is part of what the cache is valid for, and so is the user.
+# One short life of the daemon and of its threads, polling nobody: what they compile, and strip of its types, is kept
+# for those to come. The heap's flag is part of what the cache is valid for, and so is the user.
 FROM dependencies AS warmed
 COPY bin ./bin
 COPY config ./config
 COPY src ./src
 RUN mkdir -p node_modules/.cache/pacewatch && chown 1000:1000 node_modules/.cache/pacewatch
 USER 1000:1000
-RUN EMAIL_API_BASE_URL=http://127.0.0.1:9 EMAIL_API_KEY=unused \
-    AI_ROUTER_BASE_URL=http://127.0.0.1:9 AI_ROUTER_API_KEY=unused \
-    NODE_OPTIONS=--max-semi-space-size=4 \
-    timeout --preserve-status 5 node bin/pacewatch.mjs run --listen 127.0.0.1:0 \
-    && chmod -R go+rX node_modules/.cache/pacewatch
+RUN NODE_OPTIONS=--max-semi-space-size=4 node bin/warm.mjs && chmod -R go+rX node_modules/.cache/pacewatch
 
 FROM node:24-slim
 LABEL org.opencontainers.image.title="Pacewatch" \

@@ -37,7 +37,7 @@ export const QUICK: Depth = {
 export const FULL: Depth = {
   name: "full",
   cpuRounds: 4,
-  warmUpS: 10,
+  warmUpS: 6,
   windowS: 5,
   saturationRounds: 2,
   errorRounds: 4,

@@ -46,7 +46,7 @@ export async function pacewatchSpends(
   await using pacewatch = await Pacewatch.start(fleet);
   const { warmUpS, windowS } = stage.depth;
   // The first one starts a thread, and is followed by many in any life but this.
-  await pacewatch.scrape();
+  if (manner === "scraped") await pacewatch.scrape();
   await sleep((manner === "scraped" ? warmUpS : warmUpS + manner.afterS) * 1_000);
   return await windowOf(stage, pacewatch, windowS, manner === "scraped");
 }

@@ -3,7 +3,8 @@ import { snapshotIn, type ScrapeFrame } from "../core/scrape-frame.ts";
 import { GzipParts } from "./gzip-parts.ts";
 import type { Coding, ScrapeReply } from "./scrape-messages.ts";
 
-const PART_CHARACTERS = 131_072;
+/** Each passes the thread that polls, and waits there for its turn: not too many, and none that takes long. */
+const PART_CHARACTERS = 524_288;
 const UTF8 = new TextEncoder();
 
 /** The text of one scrape, made part by part as they are asked for. */

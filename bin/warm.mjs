@@ -1,0 +1,54 @@
+// One short life of the daemon, and of every thread that it may start. What they compile, and strip of its types, is
+// kept for the lives to come: an image brings it along, as nothing is written in it later.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const GIVE_UP_AFTER_MS = 60_000;
+/** More than are written by the thread that polls. Nobody is there at their address. */
+const UPSTREAMS = 60;
+
+const folder = await mkdtemp(join(tmpdir(), "pacewatch-warm-"));
+const config = join(folder, "pacewatch.yaml");
+const upstreams = Array.from({ length: UPSTREAMS }, (_, number) => ({
+  name: `warm-${number}`,
+  base_url: "http://127.0.0.1:9",
+  auth: { none: true },
+  budget: "warm",
+  every: "1h",
+}));
+const budgets = { warm: { rate: { requests: 1_000, per: "1m" } } };
+await writeFile(config, JSON.stringify({ state: { path: "state.db" }, budgets, upstreams }));
+
+const program = fileURLToPath(new URL("pacewatch.mjs", import.meta.url));
+const args = [program, "run", "--config", config, "--listen", "127.0.0.1:0"];
+const daemon = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+const ended = once(daemon, "exit");
+setTimeout(() => daemon.kill("SIGKILL"), GIVE_UP_AFTER_MS).unref();
+const told = createInterface({ input: daemon.stdout })[Symbol.asyncIterator]();
+
+const { url } = await hear("listening");
+for (const path of ["/metrics", "/", "/api/v1/upstreams", "/upstreams/warm-0"]) {
+  const answer = await fetch(url + path);
+  if (!answer.ok) throw new Error(`cannot warm up: ${path} answered ${answer.status}`);
+  await answer.arrayBuffer();
+}
+daemon.kill("SIGHUP");
+await hear("config reloaded");
+daemon.kill("SIGTERM");
+const [code] = await ended;
+await rm(folder, { recursive: true, force: true });
+process.exitCode = code ?? 1;
+
+/** The line of the log that says so. */
+async function hear(message) {
+  for (let next = await told.next(); next.done !== true; next = await told.next()) {
+    const line = JSON.parse(next.value);
+    if (line.msg === message) return line;
+  }
+  throw new Error(`cannot warm up: it ended before it said "${message}"`);
+}
