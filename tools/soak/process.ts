@@ -8,6 +8,9 @@ import { askChild } from "./telling.ts";
 const PROGRAM = fileURLToPath(new URL("../../bin/pacewatch.mjs", import.meta.url));
 const PRELOAD = new URL("preload.ts", import.meta.url).href;
 
+/** As the image has it: without the second, every thread of a reload may leave a part of the allocator behind. */
+const ENVIRONMENT = { NODE_OPTIONS: "--max-semi-space-size=4", MALLOC_ARENA_MAX: "2" };
+
 /** The program under soak: looked at by its kernel, by its metrics, and by what was loaded beside it. */
 export class SoakedProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -20,7 +23,7 @@ export class SoakedProcess implements AsyncDisposable {
     const parameters = ["--expose-gc", `--import=${PRELOAD}`, PROGRAM, "run", "--config", configPath];
     // None of this machine's variables: a proxy of its own would come between the program and its upstreams.
     this.#child = spawn(process.execPath, [...parameters, "--listen", "127.0.0.1:0"], {
-      env: {},
+      env: ENVIRONMENT,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     const endToo = (): void => void this.#child.kill("SIGKILL");
