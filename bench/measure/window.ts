@@ -45,9 +45,9 @@ export async function pacewatchSpends(
 ): Promise<Spent> {
   await using pacewatch = await Pacewatch.start(fleet);
   const { warmUpS, windowS } = stage.depth;
+  await sleep((manner === "scraped" ? warmUpS : warmUpS + manner.afterS) * 1_000);
   // The first one starts a thread, and is followed by many in any life but this.
   if (manner === "scraped") await pacewatch.scrape();
-  await sleep((manner === "scraped" ? warmUpS : warmUpS + manner.afterS) * 1_000);
   return await windowOf(stage, pacewatch, windowS, manner === "scraped");
 }
 
