@@ -9,7 +9,6 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 # for those to come. The heap's flag is part of what the cache is valid for, and so is the user.
 FROM dependencies AS warmed
 COPY bin ./bin
-COPY config ./config
 COPY src ./src
 RUN mkdir -p node_modules/.cache/pacewatch && chown 1000:1000 node_modules/.cache/pacewatch
 USER 1000:1000

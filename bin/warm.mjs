@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { hash } from "bcryptjs";
 
 const GIVE_UP_AFTER_MS = 60_000;
 /** More than are written by the thread that polls. Nobody is there at their address. */
@@ -22,18 +23,23 @@ const upstreams = Array.from({ length: UPSTREAMS }, (_, number) => ({
   every: "1h",
 }));
 const budgets = { warm: { rate: { requests: 1_000, per: "1m" } } };
-await writeFile(config, JSON.stringify({ state: { path: "state.db" }, budgets, upstreams }));
+const web = { config_file: "web.yaml" };
+await writeFile(config, JSON.stringify({ web, state: { path: "state.db" }, budgets, upstreams }));
+const users = { warm: await hash("test-password", 10) };
+await writeFile(join(folder, web.config_file), JSON.stringify({ basic_auth_users: users }));
+const headers = { Authorization: `Basic ${btoa("warm:test-password")}` };
 
 const program = fileURLToPath(new URL("pacewatch.mjs", import.meta.url));
 const args = [program, "run", "--config", config, "--listen", "127.0.0.1:0"];
 const daemon = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
 const ended = once(daemon, "exit");
+process.once("exit", () => daemon.kill("SIGKILL"));
 setTimeout(() => daemon.kill("SIGKILL"), GIVE_UP_AFTER_MS).unref();
 const told = createInterface({ input: daemon.stdout })[Symbol.asyncIterator]();
 
 const { url } = await hear("listening");
 for (const path of ["/metrics", "/", "/api/v1/upstreams", "/upstreams/warm-0"]) {
-  const answer = await fetch(url + path);
+  const answer = await fetch(url + path, { headers });
   if (!answer.ok) throw new Error(`cannot warm up: ${path} answered ${answer.status}`);
   await answer.arrayBuffer();
 }

@@ -23,7 +23,7 @@ export function createMetrics(snapshot: () => MetricsSnapshot, onBug: (error: un
   return {
     render: (isGzipWelcome = false) => {
       const now = snapshot();
-      const frame = takeFrame(now, cast, thread.takeTold());
+      const frame = takeFrame(now, cast);
       cast = frame.cast;
       const ours = processText(now);
       const ending = async (): Promise<string> => {

@@ -21,6 +21,5 @@ export type ScrapeRequest =
 export type ScrapeReply = {
   readonly scrape: number;
   readonly part: Uint8Array<ArrayBuffer>;
-  /** Those that it was made of, behind the last part. */
-  readonly told: Float64Array<ArrayBuffer> | undefined;
+  readonly isLast: boolean;
 };

@@ -9,7 +9,6 @@ const UTF8 = new TextEncoder();
 
 /** The text of one scrape, made part by part as they are asked for. */
 export class ScrapeText {
-  readonly #numbers: ScrapeFrame["numbers"];
   readonly #pieces: Iterator<string>;
   readonly #gzip: GzipParts | undefined;
   #ending: string | undefined;
@@ -17,7 +16,6 @@ export class ScrapeText {
   #asked = 0;
 
   constructor(frame: ScrapeFrame, coding: Coding) {
-    this.#numbers = frame.numbers;
     this.#pieces = ownedPieces(snapshotIn(frame));
     this.#gzip = coding === "gzip" ? new GzipParts() : undefined;
   }
@@ -43,6 +41,6 @@ export class ScrapeText {
     }
     const isLast = !this.#hasMore && this.#ending !== undefined;
     const bytes = UTF8.encode(isLast ? text + this.#ending : text);
-    return { part: this.#gzip?.next(bytes, isLast) ?? bytes, told: isLast ? this.#numbers : undefined };
+    return { part: this.#gzip?.next(bytes, isLast) ?? bytes, isLast };
   }
 }

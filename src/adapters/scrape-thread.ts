@@ -3,19 +3,9 @@ import type { Coding } from "./scrape-messages.ts";
 import { ScrapeWriter } from "./scrape-writer.ts";
 import type { TextStream } from "./text-in-turns.ts";
 
-type Numbers = ScrapeFrame["numbers"];
-
 /** Writes texts in a thread of its own, which is there from the first on, and again after it rested or died. */
 export class ScrapeThread implements AsyncDisposable {
   #writer: ScrapeWriter | undefined;
-  #told: Numbers | undefined;
-
-  /** The array of an earlier frame, once: what is new to the process must be given to it page by page. */
-  takeTold(): Numbers | undefined {
-    const told = this.#told;
-    this.#told = undefined;
-    return told;
-  }
 
   /** Made as it is read, one part ahead of its reader, and not at all where nobody reads. The `ending` comes last. */
   text(
@@ -51,7 +41,6 @@ export class ScrapeThread implements AsyncDisposable {
     if (this.#writer?.isIdle !== true) return;
     void this.#writer[Symbol.asyncDispose]();
     this.#writer = undefined;
-    this.#told = undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -66,14 +55,13 @@ export class ScrapeThread implements AsyncDisposable {
     if (this.#writer?.isOver !== false) this.#writer = new ScrapeWriter();
     const writing = this.#writer.write(frame, coding, ending());
     try {
-      let told: Numbers | undefined;
-      for (let next = writing.ask(); told === undefined;) {
-        const reply = await next;
-        told = reply.told;
-        if (told === undefined) next = writing.ask();
-        yield reply.part;
+      let { part, isLast } = await writing.ask();
+      while (!isLast) {
+        const next = writing.ask();
+        yield part;
+        ({ part, isLast } = await next);
       }
-      this.#told = told;
+      yield part;
     } finally {
       writing.leave();
     }

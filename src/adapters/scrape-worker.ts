@@ -43,10 +43,7 @@ function hear(request: ScrapeRequest): void {
 function answer(scrape: number): void {
   const made = texts.get(scrape)?.takeAsked();
   if (made === undefined) return;
-  const { part, told } = made;
-  if (told !== undefined) texts.delete(scrape);
-  const moved = told === undefined ? [part.buffer] : [part.buffer, told.buffer];
-  parentPort?.postMessage({ scrape, part, told } satisfies ScrapeReply, moved);
+  parentPort?.postMessage({ scrape, ...made } satisfies ScrapeReply, [made.part.buffer]);
 }
 
 /** To the thread that polls, where there are too few cores for both. Linux alone knows priorities of threads. */

@@ -1,6 +1,7 @@
 import { CATALOGUE } from "./catalogue.ts";
 import { PHASES, type Phase } from "./exchange.ts";
 import { Histogram, histogramLength, type HistogramReading } from "./histogram.ts";
+import { known, UNKNOWN } from "./known.ts";
 import { POLL_OUTCOME_LABELS, reasonOf, SKIP_CAUSES, type PollOutcome, type SkipCause } from "./outcome.ts";
 import type { Poll } from "./poll.ts";
 import type { Recorder } from "./ports.ts";
@@ -208,8 +209,7 @@ export class UpstreamAccounts implements Recorder {
   }
 
   #known(place: number): number | undefined {
-    const number = this.#at(place);
-    return Number.isNaN(number) ? undefined : number;
+    return known(this.#at(place));
   }
 
   #total(places: ReadonlyMap<string, number>): number {
@@ -221,9 +221,9 @@ export class UpstreamAccounts implements Recorder {
 
 function emptyNumbers(): Float64Array {
   const numbers = new Float64Array(layout.length);
-  numbers[LAST_POLL_AT_MS] = Number.NaN;
-  numbers[LAST_SUCCESS_AT_MS] = Number.NaN;
-  numbers[CERTIFICATE_EXPIRES_AT_MS] = Number.NaN;
+  numbers[LAST_POLL_AT_MS] = UNKNOWN;
+  numbers[LAST_SUCCESS_AT_MS] = UNKNOWN;
+  numbers[CERTIFICATE_EXPIRES_AT_MS] = UNKNOWN;
   return numbers;
 }
 

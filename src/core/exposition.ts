@@ -24,7 +24,7 @@ export function renderExposition(snapshot: MetricsSnapshot): string {
  * for as long as that takes the snapshot must stay what it is.
  */
 export function* ownedPieces({ upstreams, budgets, vantage }: OwnedSnapshot): Generator<string> {
-  const everywhere: Labels = vantage === undefined ? [] : [["vantage", vantage]];
+  const everywhere = vantageLabels(vantage);
   const ofUpstreams = upstreams.map((entry) => owned(entry, upstreamLabels(entry.upstream, vantage)));
   const ofBudgets = budgets.map((budget) =>
     owned(budget, labelText([["budget", budget.name], ...everywhere])),
@@ -37,14 +37,17 @@ export function* ownedPieces({ upstreams, budgets, vantage }: OwnedSnapshot): Ge
 
 /** What belongs to no upstream and no budget: a few lines. */
 export function processText(snapshot: MetricsSnapshot): string {
-  const vantage = snapshot.fleet?.vantage;
-  const process = [owned(snapshot, labelText(vantage === undefined ? [] : [["vantage", vantage]]))];
+  const process = [owned(snapshot, labelText(vantageLabels(snapshot.fleet?.vantage)))];
   let text = "";
   for (const name of METRIC_NAMES) {
     if (isUpstreamMetric(name) || isBudgetMetric(name)) continue;
     for (const piece of family(name, process, PROCESS_SERIES[name])) text += piece;
   }
   return text;
+}
+
+function vantageLabels(vantage: string | undefined): Labels {
+  return vantage === undefined ? [] : [["vantage", vantage]];
 }
 
 const knownLabels = new WeakMap<
@@ -56,8 +59,7 @@ const knownLabels = new WeakMap<
 function upstreamLabels(upstream: ToldUpstream, vantage: string | undefined): string {
   const known = knownLabels.get(upstream);
   if (known !== undefined && known.vantage === vantage) return known.text;
-  const labels: Labels = vantage === undefined ? [] : [["vantage", vantage]];
-  const text = labelText([["upstream", upstream.name], ...labels]);
+  const text = labelText([["upstream", upstream.name], ...vantageLabels(vantage)]);
   knownLabels.set(upstream, { vantage, text });
   return text;
 }

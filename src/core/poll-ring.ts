@@ -1,6 +1,7 @@
 /** The last polls of one upstream, as plain numbers and words that are shared: sixty of them in 8 kB instead of 30. */
 
 import { PHASES, type Phase } from "./exchange.ts";
+import { known, UNKNOWN } from "./known.ts";
 import type { PollStatus } from "./status.ts";
 
 /** What many polls in a row have in common, word for word. */
@@ -33,9 +34,9 @@ export class PollRing {
     const from = place * NUMBERS_A_POLL;
     this.#numbers[from + AT_MS] = poll.atMs;
     this.#numbers[from + DURATION_MS] = poll.durationMs;
-    this.#numbers[from + STATUS] = poll.status ?? Number.NaN;
+    this.#numbers[from + STATUS] = poll.status ?? UNKNOWN;
     PHASES.forEach((phase, index) => {
-      this.#numbers[from + PHASES_FROM + index] = poll.phasesMs[phase] ?? Number.NaN;
+      this.#numbers[from + PHASES_FROM + index] = poll.phasesMs[phase] ?? UNKNOWN;
     });
     const before = this.#words[(this.#added - 1 + this.#most) % this.#most];
     this.#ids[place] = poll.id;
@@ -75,7 +76,7 @@ export class PollRing {
       degraded,
       durationMs: this.#numbers[from + DURATION_MS] ?? 0,
       phasesMs: this.#phasesMsAt(from + PHASES_FROM),
-      status: this.#known(from + STATUS),
+      status: known(this.#numbers[from + STATUS]),
       detail,
       excerpt,
     };
@@ -85,15 +86,10 @@ export class PollRing {
   #phasesMsAt(from: number): PollStatus["phasesMs"] {
     const phasesMs: Partial<Record<Phase, number>> = {};
     for (const [index, phase] of PHASES.entries()) {
-      const durationMs = this.#known(from + index);
+      const durationMs = known(this.#numbers[from + index]);
       if (durationMs !== undefined) phasesMs[phase] = durationMs;
     }
     return phasesMs;
-  }
-
-  #known(place: number): number | undefined {
-    const number = this.#numbers[place];
-    return number === undefined || Number.isNaN(number) ? undefined : number;
   }
 
   #grow(): void {

@@ -6,6 +6,8 @@
 
 import { ACCOUNTS_LENGTH, UpstreamAccounts } from "./accounts.ts";
 import { HEALTH_STATES } from "./health.ts";
+import { known, UNKNOWN } from "./known.ts";
+import { flag } from "./series.ts";
 import type {
   BudgetSnapshot,
   MetricsSnapshot,
@@ -31,15 +33,10 @@ const UPSTREAM_LENGTH = ACCOUNTS_LENGTH + 3;
 const BUDGET_LENGTH = 6;
 const RATE_LENGTH = 3;
 
-/** With the cast of the one before, and in the array of one that is told, where they fit still. */
-export function takeFrame(
-  snapshot: MetricsSnapshot,
-  before?: ScrapeCast,
-  told?: ScrapeFrame["numbers"],
-): ScrapeFrame {
+/** With the cast of the one before, where it is the same still. */
+export function takeFrame(snapshot: MetricsSnapshot, before?: ScrapeCast): ScrapeFrame {
   const cast = isCastOf(snapshot, before) ? before : castOf(snapshot);
-  const length = lengthOf(cast);
-  const numbers = told?.length === length ? told : new Float64Array(length);
+  const numbers = new Float64Array(lengthOf(cast));
   let at = 0;
   for (const upstream of snapshot.upstreams) at = writeUpstream(upstream, numbers, at);
   for (const budget of snapshot.budgets) at = writeBudget(budget, numbers, at);
@@ -111,8 +108,8 @@ function writeUpstream(
   accounts.copyTo(numbers, at);
   let to = at + ACCOUNTS_LENGTH;
   numbers[to++] = HEALTH_STATES.indexOf(health.state);
-  numbers[to++] = unlessUnknown(health.up === undefined ? undefined : Number(health.up));
-  numbers[to++] = unlessUnknown(nextSlotAtMs);
+  numbers[to++] = flag(health.up) ?? UNKNOWN;
+  numbers[to++] = nextSlotAtMs ?? UNKNOWN;
   return to;
 }
 
@@ -136,12 +133,12 @@ function writeBudget(
   at: number,
 ): number {
   let to = at;
-  numbers[to++] = unlessUnknown(advertisedLimit);
-  numbers[to++] = unlessUnknown(advertisedRemaining);
+  numbers[to++] = advertisedLimit ?? UNKNOWN;
+  numbers[to++] = advertisedRemaining ?? UNKNOWN;
   numbers[to++] = pausedUntilWallMs;
-  numbers[to++] = unlessUnknown(quota?.limit);
-  numbers[to++] = unlessUnknown(quota?.used);
-  numbers[to++] = unlessUnknown(quota?.forecast);
+  numbers[to++] = quota?.limit ?? UNKNOWN;
+  numbers[to++] = quota?.used ?? UNKNOWN;
+  numbers[to++] = quota?.forecast ?? UNKNOWN;
   for (const { limit, cap, leases } of rates) {
     numbers[to++] = limit;
     numbers[to++] = cap;
@@ -155,7 +152,7 @@ function readBudget(
   numbers: Float64Array,
   at: number,
 ): BudgetSnapshot {
-  const number = (place: number): number => numbers[at + place] ?? Number.NaN;
+  const number = (place: number): number => numbers[at + place] ?? UNKNOWN;
   return {
     name,
     advertisedLimit: known(number(0)),
@@ -167,12 +164,4 @@ function readBudget(
       return { label, limit: number(from), cap: number(from + 1), leases: number(from + 2) };
     }),
   };
-}
-
-function unlessUnknown(number: number | undefined): number {
-  return number ?? Number.NaN;
-}
-
-function known(number: number | undefined): number | undefined {
-  return number === undefined || Number.isNaN(number) ? undefined : number;
 }

@@ -10,13 +10,17 @@ const compress = promisify(gzip);
 // the polls. Larger chunks are fewer turns on those threads.
 const COMPRESSION = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 };
 
-/** A text, or one that is made while it is read. */
-export type Compressible = string | ReadableStream<Uint8Array<ArrayBuffer>>;
+type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
+
+/** A text, or one that is made while it is read; or compressed already, where that is welcome. */
+export type Compressible = string | Bytes | { readonly gzipped: Bytes };
 
 /** The text, in gzip where that is welcome. Its other headers are set already. */
 export async function compressible(c: Context<DoorEnv>, text: Compressible): Promise<Response> {
-  if (!prefersGzip(c.req.header("accept-encoding"))) return c.body(text);
+  const isCompressed = typeof text === "object" && "gzipped" in text;
+  if (!isCompressed && !prefersGzip(c.req.header("accept-encoding"))) return c.body(text);
   c.header("Content-Encoding", "gzip");
+  if (isCompressed) return c.body(text.gzipped);
   if (typeof text !== "string") return c.body(text.pipeThrough(Duplex.toWeb(createGzip(COMPRESSION))));
   return c.body(new Uint8Array(await compress(text, COMPRESSION)));
 }

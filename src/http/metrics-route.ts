@@ -6,9 +6,7 @@ import { whenOver } from "./exchange-end.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Whole, or made as it is read; or compressed already, where that was welcome. */
-export type MetricsText = Compressible | { readonly gzipped: ReadableStream<Uint8Array<ArrayBuffer>> };
-export type MetricsSource = (isGzipWelcome: boolean) => MetricsText | Promise<MetricsText>;
+export type MetricsSource = (isGzipWelcome: boolean) => Compressible | Promise<Compressible>;
 
 export type MetricsRoute = (c: Context<DoorEnv>) => Promise<Response>;
 
@@ -25,10 +23,6 @@ export function metricsRoute(metrics: MetricsSource, maxScrapes: number): Metric
     whenOver(c.env, () => (scrapes -= 1));
     const text = await metrics(prefersGzip(c.req.header("accept-encoding")));
     c.header("Content-Type", CONTENT_TYPE);
-    if (typeof text === "object" && "gzipped" in text) {
-      c.header("Content-Encoding", "gzip");
-      return c.body(text.gzipped);
-    }
     return compressible(c, text);
   };
 }

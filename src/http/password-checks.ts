@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../thread.ts";
 import type { PasswordChecker, PasswordVerdict } from "./basic-auth.ts";
 
 export type PasswordCheckLimits = {
@@ -86,9 +87,7 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL("../../bin/thread.mjs", import.meta.url), {
-      workerData: { module: new URL("./bcrypt-worker.ts", import.meta.url).href },
-    });
+    const worker = startThread("passwords", new URL("./bcrypt-worker.ts", import.meta.url));
     worker.unref();
     worker.on("error", (error) => {
       this.#onWarning(`cannot check passwords, will start anew: ${error.message}`);

@@ -106,15 +106,3 @@ test("the cast stays the same while nobody comes, goes or changes", () => {
     expect(textOf(frame) + processText(snapshot)).toBe(renderExposition(snapshot));
   }
 });
-
-test("the array of a frame that is told is used again, where it fits", () => {
-  const first = takeFrame(fullMetricsSnapshot());
-  const wanted = textOf(first);
-  first.numbers.fill(7);
-  const second = takeFrame(fullMetricsSnapshot(), first.cast, first.numbers);
-  expect(second.numbers).toBe(first.numbers);
-  expect(textOf(second)).toBe(wanted);
-  expect(takeFrame(sampleMetricsSnapshot({ upstreams: [] }), undefined, first.numbers).numbers).not.toBe(
-    first.numbers,
-  );
-});

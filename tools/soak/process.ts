@@ -3,13 +3,11 @@ import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { imageCommand } from "../../bench/image-command.ts";
 import { askChild } from "./telling.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../bin/pacewatch.mjs", import.meta.url));
 const PRELOAD = new URL("preload.ts", import.meta.url).href;
-
-/** As the image has it: without the second, every thread of a reload may leave a part of the allocator behind. */
-const ENVIRONMENT = { NODE_OPTIONS: "--max-semi-space-size=4", MALLOC_ARENA_MAX: "2" };
 
 /** The program under soak: looked at by its kernel, by its metrics, and by what was loaded beside it. */
 export class SoakedProcess implements AsyncDisposable {
@@ -19,11 +17,16 @@ export class SoakedProcess implements AsyncDisposable {
   #lines = 0;
   #errors = "";
 
-  constructor(configPath: string) {
+  /** With the environment of the image, and none of this machine's: a proxy of its own would come in between. */
+  static async start(configPath: string): Promise<SoakedProcess> {
+    const { env } = await imageCommand();
+    return new SoakedProcess(configPath, env);
+  }
+
+  private constructor(configPath: string, env: Readonly<Record<string, string>>) {
     const parameters = ["--expose-gc", `--import=${PRELOAD}`, PROGRAM, "run", "--config", configPath];
-    // None of this machine's variables: a proxy of its own would come between the program and its upstreams.
     this.#child = spawn(process.execPath, [...parameters, "--listen", "127.0.0.1:0"], {
-      env: ENVIRONMENT,
+      env,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     const endToo = (): void => void this.#child.kill("SIGKILL");

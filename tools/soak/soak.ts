@@ -55,7 +55,7 @@ export async function soak(options: SoakOptions): Promise<Soaked> {
   const statePath = join(state, "state.db");
   const plan = { upstreams: options.upstreams, address: await upstreams.address, statePath };
   const folder = stack.use(await openConfigFolder(soakConfig(plan, 0)));
-  const soaked = stack.use(new SoakedProcess(folder.path));
+  const soaked = stack.use(await SoakedProcess.start(folder.path));
   const url = await soaked.url;
   await sleep(options.settlesMs);
 
