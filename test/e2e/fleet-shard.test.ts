@@ -56,118 +56,124 @@ async function holdersBy(daemons: ReadonlyMap<string, Daemon>): Promise<Readonly
   return holders;
 }
 
-test.skipIf(REDIS_SERVER === undefined)(
-  "three processes share the upstreams; one that is killed or stands still is replaced, one that stops in order at once",
-  { timeout: 120_000 },
-  async () => {
-    await using stack = new AsyncDisposableStack();
-    const redis = stack.use(await RedisServer.start());
-    const upstream = stack.use(await startSimulatedUpstream({ name: "api" }));
-    const daemons = new Map<string, Daemon>();
-    for (const name of ["a", "b", "c"]) {
-      const folder = stack.use(await openConfigFolder(configOf(upstream.url, redis.port, name)));
-      daemons.set(name, stack.use(await startDaemon({ configPath: folder.path })));
-    }
-    const shared = await eventually(async () => {
-      const holders = await holdersBy(daemons);
-      return holders.size === NAMES.length ? holders : undefined;
-    });
-    for (const name of daemons.keys()) {
-      expect([...shared.values()].filter((holder) => holder === name).length).toBe(4);
-    }
-
-    // Any of them tells of all, and how the others see what they poll.
-    const [first, second, third] = daemons.values();
-    if (first === undefined || second === undefined || third === undefined) throw new Error("no daemon");
-    const told = await eventually(async () => {
-      const fleet = await fleetAt(first);
-      return fleet.upstreams.every(({ views }) => views[0]?.state === "up") ? fleet : undefined;
-    });
-    expect(new Map(told.upstreams.map(({ name, holder }) => [name, holder]))).toEqual(new Map(shared));
-    expect(told.replicas.map(({ name, held }) => ({ name, held }))).toEqual(
-      ["a", "b", "c"].map((name) => ({ name, held: 4 })),
-    );
-    const elsewhere = NAMES.find((name) => shared.get(name) === "b") ?? "";
-    const page = (await first.get("/")).body;
-    expect(page).toContain(`${second.url}/upstreams/${elsewhere}`);
-    expect((await first.get(`/upstreams/${elsewhere}`)).body).toContain(`is polled by b`);
-
-    first.kill("SIGKILL");
-    await first.exited;
-    daemons.delete("a");
-    const after = await eventually(async () => {
-      const holders = await holdersBy(daemons);
-      return holders.size === NAMES.length ? holders : undefined;
-    });
-    const stayed = [...shared].filter(([, holder]) => holder !== "a");
-    for (const [name, holder] of stayed) expect(after.get(name)).toBe(holder);
-    const families = [await second.metrics(), await third.metrics()];
-    const missed = families.flatMap(accountsOf).filter(({ upstream: name }) => shared.get(name) === "a");
-    // Since its last beat nobody polled: a slot each second, counted where it is polled now.
-    expect(missed).toHaveLength(4);
-    for (const { skipped } of missed) expect(skipped).toBeGreaterThanOrEqual(1);
-    const shown = {
-      pacewatch_fleet_replicas: 2,
-      pacewatch_fleet_upstreams_held: 6,
-      pacewatch_fleet_session_valid: 1,
-      pacewatch_redis_up: 1,
-    };
-    for (const daemon of daemons.values()) {
-      await eventually(async () => {
-        const metrics = await daemon.metrics();
-        const isSo = Object.entries(shown).every(([name, value]) => sampleValue(metrics, name) === value);
-        return isSo ? true : undefined;
+test
+  .skipIf(REDIS_SERVER === undefined)
+  .concurrent(
+    "three processes share the upstreams; one that is killed or stands still is replaced, one that stops in order at once",
+    { timeout: 120_000 },
+    async () => {
+      await using stack = new AsyncDisposableStack();
+      const redis = stack.use(await RedisServer.start());
+      const upstream = stack.use(await startSimulatedUpstream({ name: "api" }));
+      const daemons = new Map<string, Daemon>();
+      for (const name of ["a", "b", "c"]) {
+        const folder = stack.use(await openConfigFolder(configOf(upstream.url, redis.port, name)));
+        daemons.set(name, stack.use(await startDaemon({ configPath: folder.path })));
+      }
+      const shared = await eventually(async () => {
+        const holders = await holdersBy(daemons);
+        return holders.size === NAMES.length ? holders : undefined;
       });
-    }
+      for (const name of daemons.keys()) {
+        expect([...shared.values()].filter((holder) => holder === name).length).toBe(4);
+      }
 
-    // A process that stands still is replaced; when it goes on, it polls nothing that is not its own again.
-    second.kill("SIGSTOP");
-    const alone = new Map([["c", third]]);
-    await eventually(async () => ((await holdersBy(alone)).size === NAMES.length ? true : undefined));
-    second.kill("SIGCONT");
-    await eventually(async () => {
-      const counts = Map.groupBy((await holdersBy(daemons)).values(), (name) => name);
-      return counts.get("b")?.length === 6 && counts.get("c")?.length === 6 ? true : undefined;
-    });
-
-    second.kill("SIGTERM");
-    expect((await second.exited).code).toBe(0);
-    daemons.delete("b");
-    await eventually(async () => ((await holdersBy(daemons)).size === NAMES.length ? true : undefined));
-  },
-);
-
-test.skipIf(REDIS_SERVER === undefined)(
-  "from everywhere, every replica polls all, and each series says from where",
-  { timeout: 60_000 },
-  async () => {
-    await using stack = new AsyncDisposableStack();
-    const redis = stack.use(await RedisServer.start());
-    const upstream = stack.use(await startSimulatedUpstream({ name: "api" }));
-    const daemons: Daemon[] = [];
-    for (const name of ["a", "b"]) {
-      const config = configOf(upstream.url, redis.port, name, { mode: "everywhere", replicas: 2 });
-      const folder = stack.use(await openConfigFolder(config));
-      daemons.push(stack.use(await startDaemon({ configPath: folder.path })));
-    }
-    for (const [index, daemon] of daemons.entries()) {
-      const vantage = ["a", "b"][index] ?? "";
-      await eventually(async () => {
-        const families = await daemon.metrics();
-        const polls = NAMES.map((name) =>
-          sampleValue(families, "pacewatch_polls_total", { upstream: name, vantage, outcome: "ok" }),
-        );
-        return polls.every((count) => (count ?? 0) > 0) ? true : undefined;
+      // Any of them tells of all, and how the others see what they poll.
+      const [first, second, third] = daemons.values();
+      if (first === undefined || second === undefined || third === undefined) throw new Error("no daemon");
+      const told = await eventually(async () => {
+        const fleet = await fleetAt(first);
+        return fleet.upstreams.every(({ views }) => views[0]?.state === "up") ? fleet : undefined;
       });
-    }
-    const [first] = daemons;
-    if (first === undefined) throw new Error("no daemon");
-    await eventually(async () => {
-      const { upstreams } = await fleetAt(first);
-      return upstreams.every(({ views }) => views.length === 2 && views.every(({ state }) => state === "up"))
-        ? true
-        : undefined;
-    });
-    expect((await first.get("/")).body).toContain("2 of 2");
-  },
-);
+      expect(new Map(told.upstreams.map(({ name, holder }) => [name, holder]))).toEqual(new Map(shared));
+      expect(told.replicas.map(({ name, held }) => ({ name, held }))).toEqual(
+        ["a", "b", "c"].map((name) => ({ name, held: 4 })),
+      );
+      const elsewhere = NAMES.find((name) => shared.get(name) === "b") ?? "";
+      const page = (await first.get("/")).body;
+      expect(page).toContain(`${second.url}/upstreams/${elsewhere}`);
+      expect((await first.get(`/upstreams/${elsewhere}`)).body).toContain(`is polled by b`);
+
+      first.kill("SIGKILL");
+      await first.exited;
+      daemons.delete("a");
+      const after = await eventually(async () => {
+        const holders = await holdersBy(daemons);
+        return holders.size === NAMES.length ? holders : undefined;
+      });
+      const stayed = [...shared].filter(([, holder]) => holder !== "a");
+      for (const [name, holder] of stayed) expect(after.get(name)).toBe(holder);
+      const families = [await second.metrics(), await third.metrics()];
+      const missed = families.flatMap(accountsOf).filter(({ upstream: name }) => shared.get(name) === "a");
+      // Since its last beat nobody polled: a slot each second, counted where it is polled now.
+      expect(missed).toHaveLength(4);
+      for (const { skipped } of missed) expect(skipped).toBeGreaterThanOrEqual(1);
+      const shown = {
+        pacewatch_fleet_replicas: 2,
+        pacewatch_fleet_upstreams_held: 6,
+        pacewatch_fleet_session_valid: 1,
+        pacewatch_redis_up: 1,
+      };
+      for (const daemon of daemons.values()) {
+        await eventually(async () => {
+          const metrics = await daemon.metrics();
+          const isSo = Object.entries(shown).every(([name, value]) => sampleValue(metrics, name) === value);
+          return isSo ? true : undefined;
+        });
+      }
+
+      // A process that stands still is replaced; when it goes on, it polls nothing that is not its own again.
+      second.kill("SIGSTOP");
+      const alone = new Map([["c", third]]);
+      await eventually(async () => ((await holdersBy(alone)).size === NAMES.length ? true : undefined));
+      second.kill("SIGCONT");
+      await eventually(async () => {
+        const counts = Map.groupBy((await holdersBy(daemons)).values(), (name) => name);
+        return counts.get("b")?.length === 6 && counts.get("c")?.length === 6 ? true : undefined;
+      });
+
+      second.kill("SIGTERM");
+      expect((await second.exited).code).toBe(0);
+      daemons.delete("b");
+      await eventually(async () => ((await holdersBy(daemons)).size === NAMES.length ? true : undefined));
+    },
+  );
+
+test
+  .skipIf(REDIS_SERVER === undefined)
+  .concurrent(
+    "from everywhere, every replica polls all, and each series says from where",
+    { timeout: 60_000 },
+    async () => {
+      await using stack = new AsyncDisposableStack();
+      const redis = stack.use(await RedisServer.start());
+      const upstream = stack.use(await startSimulatedUpstream({ name: "api" }));
+      const daemons: Daemon[] = [];
+      for (const name of ["a", "b"]) {
+        const config = configOf(upstream.url, redis.port, name, { mode: "everywhere", replicas: 2 });
+        const folder = stack.use(await openConfigFolder(config));
+        daemons.push(stack.use(await startDaemon({ configPath: folder.path })));
+      }
+      for (const [index, daemon] of daemons.entries()) {
+        const vantage = ["a", "b"][index] ?? "";
+        await eventually(async () => {
+          const families = await daemon.metrics();
+          const polls = NAMES.map((name) =>
+            sampleValue(families, "pacewatch_polls_total", { upstream: name, vantage, outcome: "ok" }),
+          );
+          return polls.every((count) => (count ?? 0) > 0) ? true : undefined;
+        });
+      }
+      const [first] = daemons;
+      if (first === undefined) throw new Error("no daemon");
+      await eventually(async () => {
+        const { upstreams } = await fleetAt(first);
+        return upstreams.every(
+          ({ views }) => views.length === 2 && views.every(({ state }) => state === "up"),
+        )
+          ? true
+          : undefined;
+      });
+      expect((await first.get("/")).body).toContain("2 of 2");
+    },
+  );

@@ -77,7 +77,7 @@ function stateFileOf(folder: ConfigFolder): string {
   return join(folder.folder, "data", "pacewatch.db");
 }
 
-describe("after a restart", () => {
+describe.concurrent("after a restart", () => {
   test("history, an incident that was open and availability are there; what the answer said is not in the file", async () => {
     await using api = await Api.open();
     await using folder = await openConfigFolder(configOf(api.url));
@@ -153,7 +153,7 @@ describe("after a restart", () => {
   });
 });
 
-describe("in trouble, polls go on, and metric and log tell", () => {
+describe.concurrent("in trouble, polls go on, and metric and log tell", () => {
   /** What was logged meanwhile; three polls ended meanwhile, or this does not. */
   async function loggedDuring(daemon: Daemon, begin: () => Disposable): Promise<readonly LogLine[]> {
     await polled(daemon, 1);
@@ -206,7 +206,7 @@ describe("in trouble, polls go on, and metric and log tell", () => {
   });
 });
 
-describe("does not start, and says why in one sentence", () => {
+describe.concurrent("does not start, and says why in one sentence", () => {
   async function refusalOf(folder: ConfigFolder): Promise<string> {
     await using daemon = launch(["run", "--config", folder.path, "--listen", "127.0.0.1:0"]);
     expect(await daemon.exited).toEqual({ code: 1, signal: null });

@@ -7,7 +7,7 @@ export function isConfigurable(behaviour: Behaviour): boolean {
   return behaviour.lookup === undefined && behaviour.credential === undefined;
 }
 
-const TIMEOUT_MS = 4_000;
+const TIMEOUT_MS = 6_000;
 
 /** The same poll as a config asks for it. */
 export function configured(name: string, behaviour: Behaviour, stage: Stage): RawUpstream {
