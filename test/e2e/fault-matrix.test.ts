@@ -40,7 +40,8 @@ function configOf(neighbour: Stage, watched: readonly Watched[]): RawConfig {
     ),
     upstreams: [
       rawUpstream("neighbour", neighbour.url, { budget: "neighbour", every: "2s" }),
-      ...misbehaving.map((upstream) => ({ ...upstream, every: "2s" })),
+      // Some send megabytes each time: too much of it at once would be a fault of ours.
+      ...misbehaving.map((upstream) => ({ ...upstream, every: "5s" })),
     ],
   };
 }
