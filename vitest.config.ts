@@ -28,7 +28,7 @@ const config: ViteUserConfig = defineConfig({
           include: [testsOf("e2e")],
           // These boot whole programs and watch real seconds, most of them waiting: after all others, and more at once.
           sequence: { groupOrder: 1 },
-          maxWorkers: 5,
+          maxWorkers: 4,
           // Only to end what waits in vain: a machine with other things to do takes several times as long as a quiet one.
           testTimeout: 90_000,
           hookTimeout: 60_000,

@@ -3,6 +3,8 @@ import type { ScrapeCast, ScrapeFrame } from "../core/scrape-frame.ts";
 import { startThread } from "../thread.ts";
 import type { Coding, ScrapeReply, ScrapeRequest } from "./scrape-messages.ts";
 
+const SCRAPE_WORKER = new URL("./scrape-worker.ts", import.meta.url);
+
 /** A text that is being written. */
 export type Writing = {
   /** The next part; one after the other. */
@@ -13,7 +15,7 @@ export type Writing = {
 
 /** One life of the thread. */
 export class ScrapeWriter implements AsyncDisposable {
-  readonly #worker = startThread("scrapes", new URL("./scrape-worker.ts", import.meta.url));
+  readonly #worker = startThread({ name: "scrapes", module: SCRAPE_WORKER, canWait: true });
   readonly #awaited = new Map<number, PromiseWithResolvers<ScrapeReply>>();
   readonly #open = new Set<number>();
   /** What the thread knows. */

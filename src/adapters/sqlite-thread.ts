@@ -2,6 +2,8 @@ import type { Worker } from "node:worker_threads";
 import { startThread } from "../thread.ts";
 import type { OpenReply, StateBatch, StateReply, StateRequest, WriteReply } from "./sqlite-messages.ts";
 
+const SQLITE_WORKER = new URL("./sqlite-worker.ts", import.meta.url);
+
 /** The thread ended before it answered: nobody knows whether it wrote. */
 export type Died = { readonly kind: "died"; readonly message: string };
 
@@ -65,7 +67,12 @@ export class SqliteThread implements StateThread {
   }
 
   #start(): Worker {
-    const worker = startThread("state", new URL("./sqlite-worker.ts", import.meta.url), { path: this.#path });
+    const worker = startThread({
+      name: "state",
+      module: SQLITE_WORKER,
+      canWait: false,
+      data: { path: this.#path },
+    });
     this.#fault = "its thread ended";
     worker.on("error", (error) => void (this.#fault = error.stack ?? error.message));
     worker.on("exit", () => {

@@ -12,9 +12,11 @@ export type LoadedInThread =
  * what that leaves behind, and the libraries that do it, go with the thread.
  */
 export function loadInThread(configPath: string, environment: Environment): Promise<LoadedInThread> {
-  const thread = startThread("config", new URL("./load-worker.ts", import.meta.url), {
-    configPath,
-    environment,
+  const thread = startThread({
+    name: "config",
+    module: new URL("./load-worker.ts", import.meta.url),
+    canWait: true,
+    data: { configPath, environment },
   });
   return new Promise((resolve, reject) => {
     thread.once("message", resolve);

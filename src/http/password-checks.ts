@@ -9,6 +9,7 @@ export type PasswordCheckLimits = {
   readonly maxWaitingPerClient: number;
 };
 
+const BCRYPT_WORKER = new URL("./bcrypt-worker.ts", import.meta.url);
 const DEFAULT_LIMITS: PasswordCheckLimits = { maxWaiting: 32, maxWaitingPerClient: 4 };
 
 type Waiting = {
@@ -87,7 +88,7 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   }
 
   #start(): Worker {
-    const worker = startThread("passwords", new URL("./bcrypt-worker.ts", import.meta.url));
+    const worker = startThread({ name: "passwords", module: BCRYPT_WORKER, canWait: true });
     worker.unref();
     worker.on("error", (error) => {
       this.#onWarning(`cannot check passwords, will start anew: ${error.message}`);
