@@ -3,6 +3,8 @@ import type { ScrapeCast } from "../core/scrape-frame.ts";
 import type { ScrapeReply, ScrapeRequest } from "./scrape-messages.ts";
 import { ScrapeText } from "./scrape-text.ts";
 
+const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+
 let cast: ScrapeCast = { upstreams: [], budgets: [], vantage: undefined };
 const texts = new Map<number, ScrapeText>();
 
@@ -34,7 +36,14 @@ function hear(request: ScrapeRequest): void {
 }
 
 function answer(scrape: number): void {
+  const beganMs = performance.now();
   const made = texts.get(scrape)?.takeAsked();
   if (made === undefined) return;
   parentPort?.postMessage({ scrape, ...made } satisfies ScrapeReply, [made.part.buffer]);
+  rest(performance.now() - beganMs);
+}
+
+/** As long as was worked: polls are not to wait for a core, nor for a container's share of one, that texts used up. */
+function rest(forMs: number): void {
+  Atomics.wait(never, 0, 0, forMs);
 }

@@ -3,8 +3,7 @@ import { type ConnectionOptions, type TLSSocket, connect as connectTls } from "n
 import { PeerCertificate } from "./undici-certificate.ts";
 import { LineLost, WireError, isLineLost, isTlsBroken } from "./undici-faults.ts";
 import type { PhaseTimer } from "./undici-phases.ts";
-import { ResettableSocket } from "./undici-socket.ts";
-
+import { letGo, ResettableSocket } from "./undici-socket.ts";
 import { openTunnel } from "./undici-tunnel.ts";
 import type { Way } from "./undici-way.ts";
 
@@ -54,6 +53,16 @@ export class Dial {
 
   get bytesRead(): number {
     return this.#sockets.at(-1)?.bytesRead ?? 0;
+  }
+
+  /** Whether it has been destroyed, by whomever. */
+  get isEnding(): boolean {
+    return this.#sockets.at(-1)?.destroyed === true;
+  }
+
+  /** When every socket has really closed. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
   }
 
   get certificateExpiresAtMs(): number | undefined {
@@ -156,6 +165,7 @@ export class Dial {
     });
     socket.once("close", () => {
       if (!this.#told) this.#tell(new LineLost(), socket);
+      letGo(socket);
       this.#open -= 1;
       if (this.#open === 0) this.#closed.resolve();
     });

@@ -15,9 +15,9 @@ const IDLE_MAX_MS = 600_000;
 const RELEASED = new Error("its answer was read whole");
 
 /**
- * One undici Client with at most one connection, which sends a request at most once. Undici never sends again what it
- * has begun to write; a kept connection that goes before that is replaced, by undici or here, and only then: a second
- * connection for one talk is refused.
+ * One undici Client with at most one connection at a time, which sends a request at most once. Undici never sends again
+ * what it has begun to write; a kept connection that goes before that is replaced, by undici or here, and only then: a
+ * second connection for one talk is refused. Where no connection is kept, each talk makes one.
  */
 export class Line {
   readonly #origin: string;
@@ -37,7 +37,7 @@ export class Line {
   send(request: WireRequest, talk: Talk): void {
     this.#talk = talk;
     const options = { method: "GET", ...request, ...(this.#keep ? {} : { reset: true }) } as const;
-    talk.resumes(this.#dial, () => {
+    talk.resumes(this.#keep ? this.#dial : undefined, () => {
       // The kept connection was reset while undici made sure that it lives. Nothing was written.
       void this.destroy();
       this.#client = this.#open();
@@ -46,7 +46,26 @@ export class Line {
     this.#client.dispatch(options, talk);
   }
 
-  /** After an answer that was read whole: undici closes what is not kept. */
+  /**
+   * After an answer that was read whole: whether another talk may begin. undici closes what is not kept; nothing of
+   * the talk is remembered, as its answer may be large.
+   */
+  rest(): boolean {
+    this.#talk = undefined;
+    const dial = this.#dial;
+    if (this.#keep || dial === undefined) return true;
+    void dial.closed.then(() => {
+      if (this.#dial === dial) this.#dial = undefined;
+    });
+    return dial.isEnding;
+  }
+
+  /** Whether what is not kept has closed. */
+  get isFree(): boolean {
+    return this.#keep || this.#dial === undefined;
+  }
+
+  /** For good, after an answer that was read whole. */
   release(): void {
     this.#client.destroy(RELEASED, () => {});
   }

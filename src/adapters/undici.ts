@@ -162,17 +162,17 @@ class UndiciProbe implements Probe {
   }
 
   #takeLine(): Line {
-    const line =
-      this.#kept ?? new Line(this.#origin, this.#way, this.#options.upstream.connection === "reuse");
+    const kept = this.#kept;
     this.#kept = undefined;
-    return line;
+    if (kept?.isFree === true) return kept;
+    kept?.release();
+    return new Line(this.#origin, this.#way, this.#options.upstream.connection === "reuse");
   }
 
   async #putBack(line: Line | undefined, exchange: Exchange): Promise<void> {
     if (line === undefined) return;
     if (exchange.kind === "broken") return line.destroy();
-    if (this.#options.upstream.connection === "reuse" && this.#kept === undefined && !this.#closed)
-      this.#kept = line;
+    if (line.rest() && this.#kept === undefined && !this.#closed) this.#kept = line;
     else line.release();
   }
 }

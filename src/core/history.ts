@@ -57,7 +57,8 @@ export class History implements Recorder {
   }
 
   polled(poll: Poll): void {
-    this.#skippedSincePoll.clear();
+    // To clear a map makes another table, however empty it was.
+    if (this.#skippedSincePoll.size > 0) this.#skippedSincePoll.clear();
     const status = pollStatusOf(poll);
     this.#polls.add(status);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
