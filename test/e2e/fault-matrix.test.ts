@@ -39,7 +39,7 @@ function configOf(neighbour: Stage, watched: readonly Watched[]): RawConfig {
       ["neighbour", ...watched.map(({ name }) => name)].map((name) => [name, RATE]),
     ),
     upstreams: [
-      rawUpstream("neighbour", neighbour.url, { budget: "neighbour", every: "2s", timeout: "2s" }),
+      rawUpstream("neighbour", neighbour.url, { budget: "neighbour", every: "4s", timeout: "4s" }),
       // Some send megabytes each time: too much of it at once would be a fault of ours.
       ...misbehaving.map((upstream) => ({ ...upstream, every: "5s" })),
     ],

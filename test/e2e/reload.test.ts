@@ -77,7 +77,7 @@ describe.concurrent("a reload", () => {
     // Whoever comes here has no finished poll for a while.
     await using slow = await startSimulatedUpstream({
       name: "slow",
-      latency: { minMs: 1_500, maxMs: 1_500 },
+      latency: { minMs: 4_000, maxMs: 4_000 },
     });
     const config = (name: string, url: string): RawConfig =>
       configOf(upstream, [], {
