@@ -3,6 +3,7 @@ import type { ScrapeCast } from "../core/scrape-frame.ts";
 import type { ScrapeReply, ScrapeRequest } from "./scrape-messages.ts";
 import { ScrapeText } from "./scrape-text.ts";
 
+/** Nobody ever changes it: to wait for that is to rest. */
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
 let cast: ScrapeCast = { upstreams: [], budgets: [], vantage: undefined };

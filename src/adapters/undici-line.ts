@@ -55,7 +55,7 @@ export class Line {
     const dial = this.#dial;
     if (this.#keep || dial === undefined) return true;
     void dial.closed.then(() => {
-      if (this.#dial === dial) this.#dial = undefined;
+      this.#dial = undefined;
     });
     return dial.isEnding;
   }

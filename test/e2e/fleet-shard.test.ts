@@ -37,6 +37,22 @@ async function fleetAt(daemon: Daemon): Promise<Told> {
   return JSON.parse((await daemon.get("/api/v1/fleet")).body) as Told;
 }
 
+/** By their names; one Redis and one upstream for all. */
+async function startReplicas(
+  stack: AsyncDisposableStack,
+  names: readonly string[],
+  changes: object = {},
+): Promise<Map<string, Daemon>> {
+  const redis = stack.use(await RedisServer.start());
+  const upstream = stack.use(await startSimulatedUpstream({ name: "api" }));
+  const daemons = new Map<string, Daemon>();
+  for (const name of names) {
+    const folder = stack.use(await openConfigFolder(configOf(upstream.url, redis.port, name, changes)));
+    daemons.set(name, stack.use(await startDaemon({ configPath: folder.path })));
+  }
+  return daemons;
+}
+
 /** Whose metrics show it; each upstream is shown by one at most, but for one that moves while they are read. */
 async function holdersBy(daemons: ReadonlyMap<string, Daemon>): Promise<ReadonlyMap<string, string>> {
   const holders = new Map<string, string>();
@@ -63,13 +79,7 @@ test
     { timeout: 120_000 },
     async () => {
       await using stack = new AsyncDisposableStack();
-      const redis = stack.use(await RedisServer.start());
-      const upstream = stack.use(await startSimulatedUpstream({ name: "api" }));
-      const daemons = new Map<string, Daemon>();
-      for (const name of ["a", "b", "c"]) {
-        const folder = stack.use(await openConfigFolder(configOf(upstream.url, redis.port, name)));
-        daemons.set(name, stack.use(await startDaemon({ configPath: folder.path })));
-      }
+      const daemons = await startReplicas(stack, ["a", "b", "c"]);
       // One that is there later takes its share of what the others took at first.
       const shared = await eventually(async () => {
         const holders = await holdersBy(daemons);
@@ -147,16 +157,8 @@ test
     { timeout: 60_000 },
     async () => {
       await using stack = new AsyncDisposableStack();
-      const redis = stack.use(await RedisServer.start());
-      const upstream = stack.use(await startSimulatedUpstream({ name: "api" }));
-      const daemons: Daemon[] = [];
-      for (const name of ["a", "b"]) {
-        const config = configOf(upstream.url, redis.port, name, { mode: "everywhere", replicas: 2 });
-        const folder = stack.use(await openConfigFolder(config));
-        daemons.push(stack.use(await startDaemon({ configPath: folder.path })));
-      }
-      for (const [index, daemon] of daemons.entries()) {
-        const vantage = ["a", "b"][index] ?? "";
+      const daemons = await startReplicas(stack, ["a", "b"], { mode: "everywhere", replicas: 2 });
+      for (const [vantage, daemon] of daemons) {
         await eventually(async () => {
           const families = await daemon.metrics();
           const polls = NAMES.map((name) =>
@@ -165,7 +167,7 @@ test
           return polls.every((count) => (count ?? 0) > 0) ? true : undefined;
         });
       }
-      const [first] = daemons;
+      const first = daemons.get("a");
       if (first === undefined) throw new Error("no daemon");
       await eventually(async () => {
         const { upstreams } = await fleetAt(first);
