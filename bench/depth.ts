@@ -26,11 +26,11 @@ export const QUICK: Depth = {
   saturationRounds: 0,
   errorRounds: 1,
   errorParts: 2,
-  errorWindowS: 2.5,
+  errorWindowS: 2,
   startUps: 3,
   memoryRounds: 1,
   sizes: [2, 5_000],
-  settleS: 5,
+  settleS: 4,
   withScale: false,
 };
 
