@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
 import type { CommandIo } from "./commands/command-io.ts";
-import { parseListen, type ListenAddress } from "./config/listen.ts";
+import { parseListen, type ListenAddress } from "./config/schema/listen.ts";
 import { VERSION } from "./version.ts";
 
 const DONE = 0;
@@ -63,7 +63,7 @@ function programWith(acting: Acting): Command {
     .action(
       acting(async ({ config, listen }: ConfigOption & ListenOption) => {
         const { run } = await import("./commands/run.ts");
-        const { createLogger } = await import("./adapters/pino.ts");
+        const { createLogger } = await import("./adapters/log/logger.ts");
         const log = createLogger({ level: "info" });
         return run({ configPath: config, listen, environment, withdraw, log, events: process, err });
       }),

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { CLOSED_LABELS, METRIC_NAMES, metricNamed, type MetricName } from "../src/core/catalogue.ts";
+import { CLOSED_LABELS, METRIC_NAMES, metricNamed, type MetricName } from "../src/core/metrics/catalogue.ts";
 
 const SECTIONS: readonly (readonly [heading: string, firstLabel: string | undefined])[] = [
   ["Of each upstream", "upstream"],
@@ -17,7 +17,7 @@ export function metricsPage(): string {
   });
   return `# Metrics
 
-<!-- Written by \`node tools/docs-metrics.ts\` from src/core/catalogue.ts: change it there. -->
+<!-- Written by \`node tools/docs-metrics.ts\` from src/core/metrics/catalogue.ts: change it there. -->
 
 What \`GET /metrics\` shows, in text format 0.0.4. A scrape is one synchronous snapshot, so for every upstream, at
 every scrape, \`slots = polls + in flight + skipped\`:

@@ -7,7 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { dashboard } from "../src/commands/dashboard.ts";
 import { rules } from "../src/commands/rules.ts";
-import { configJsonSchemaText } from "../src/config/json-schema.ts";
+import { configJsonSchemaText } from "../src/config/schema/json-schema.ts";
 import { metricsPage } from "./docs-metrics.ts";
 import { prometheusRule } from "./prometheus-rule.ts";
 

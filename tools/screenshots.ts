@@ -1,9 +1,10 @@
+import { startThread } from "../src/adapters/thread.ts";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startServer, type RunningServer } from "../src/http/server.ts";
-import type { StatusSnapshot } from "../src/core/status.ts";
+import { startServer, type RunningServer } from "../src/http/server/server.ts";
+import type { StatusSnapshot } from "../src/core/status/status.ts";
 import { openBrowser, openPage } from "../test/support/browser.ts";
 import { SCENES } from "../test/support/page-stories.ts";
 
@@ -65,6 +66,7 @@ function serve(): Promise<RunningServer> {
     host: "127.0.0.1",
     port: 0,
     webConfigPath: undefined,
+    startWorker: startThread,
     onWarning: (message) => process.stderr.write(`${message}\n`),
     status: () => {
       if (shown === undefined) throw new Error("cannot show a page: no scene was chosen");

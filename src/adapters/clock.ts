@@ -1,4 +1,4 @@
-import type { Clock } from "../core/ports.ts";
+import type { Clock } from "../core/time/clock.ts";
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 

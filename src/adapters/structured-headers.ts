@@ -1,5 +1,5 @@
 import { isInnerList, parseList, Token, type BareItem, type InnerList, type Item } from "structured-headers";
-import type { StructuredItem } from "../core/advice.ts";
+import type { StructuredItem } from "../core/advice/reading.ts";
 
 function itemOf(member: Item | InnerList): StructuredItem | undefined {
   if (isInnerList(member)) return undefined;

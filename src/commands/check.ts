@@ -1,7 +1,7 @@
-import { type Fault, formatFault } from "../config/fault.ts";
+import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
-import type { Proof } from "../core/proof.ts";
-import type { BudgetProof } from "../core/proof-numbers.ts";
+import type { Proof } from "../core/proof/proof.ts";
+import type { BudgetProof } from "../core/proof/numbers.ts";
 import { proofTable } from "./proof-table.ts";
 
 export type CheckOptions = {

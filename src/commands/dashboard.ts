@@ -1,6 +1,6 @@
-import { formatFault } from "../config/fault.ts";
+import { formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
-import type { DashboardOptions } from "../pack/dashboard.ts";
+import type { DashboardOptions } from "../pack/dashboard/dashboard.ts";
 import type { CommandIo } from "./command-io.ts";
 
 export type DashboardCommand = Omit<CommandIo, "json"> & DashboardOptions;
@@ -15,7 +15,7 @@ export async function dashboard(options: DashboardCommand): Promise<number> {
   }
   const statusPage = options.statusPage ?? `http://localhost:${loading.config.web.port}/`;
   // Only here: the daemon has no use for the dashboard's library.
-  const { dashboardText } = await import("../pack/dashboard.ts");
+  const { dashboardText } = await import("../pack/dashboard/dashboard.ts");
   out(dashboardText({ runbooks, statusPage }));
   return 0;
 }

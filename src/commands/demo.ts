@@ -1,11 +1,9 @@
 import { fileURLToPath } from "node:url";
-
-import { createLogger } from "../adapters/pino.ts";
-import type { App } from "../app.ts";
-import { EMAIL_DEMO_SCRIPT, AI_ROUTER_DEMO_SCRIPT } from "../simulator/demo-scripts.ts";
-import { startDemoUpstreams } from "../simulator/demo-upstreams.ts";
+import { createLogger } from "../adapters/log/logger.ts";
+import type { App } from "../app/build.ts";
+import { AI_ROUTER_DEMO_SCRIPT, EMAIL_DEMO_SCRIPT, startDemoUpstreams } from "../simulator/demo-upstreams.ts";
 import { describeScript } from "../simulator/timeline.ts";
-import { run, type ProcessEvents } from "./run.ts";
+import { type ProcessEvents, run } from "./run.ts";
 
 export type DemoCommand = {
   readonly listen: { readonly host: string; readonly port: number } | undefined;

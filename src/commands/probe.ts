@@ -1,20 +1,21 @@
 import { systemClock } from "../adapters/clock.ts";
-import { KnownKeys } from "../adapters/known-keys.ts";
+import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
-import { openProbes } from "../app-probes.ts";
-import { formatFault } from "../config/fault.ts";
+import { openProbes } from "../app/probes.ts";
+import { formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
-import { proxyPasswords } from "../config/secrets.ts";
-import type { Config, Upstream } from "../core/config.ts";
-import { LocalLedger } from "../core/local-ledger.ts";
-import type { Log } from "../core/log.ts";
-import { reasonOf } from "../core/outcome.ts";
-import type { Poll } from "../core/poll.ts";
-import type { Lease, Probe } from "../core/ports.ts";
-import { urlWithoutQuery } from "../core/status.ts";
-import { pollOnce } from "../engine/poll-once.ts";
+import { proxyPasswords } from "../config/read/secrets.ts";
+import type { Config, Upstream } from "../core/config/config.ts";
+import { LocalLedger } from "../core/budget/local-ledger.ts";
+import type { Log } from "../core/text/log.ts";
+import { reasonOf } from "../core/exchange/outcome.ts";
+import type { Poll } from "../core/poll/poll.ts";
+import type { Lease } from "../core/budget/ledger.ts";
+import type { Probe } from "../core/poll/ports.ts";
+import { urlWithoutQuery } from "../core/status/status.ts";
+import { pollOnce } from "../engine/poll/poll-once.ts";
 import type { CommandIo } from "./command-io.ts";
-import { formatMs, phaseBars } from "./phase-bars.ts";
+import { PHASES, type PhaseTimesMs } from "../core/exchange/exchange.ts";
 
 export type ProbeCommand = CommandIo & {
   /** All of the config's upstreams where empty. */
@@ -143,4 +144,35 @@ function asJson({ upstream, poll }: { upstream: Upstream; poll: Poll }): object 
     detail: poll.detail,
     certificateExpiresAtMs: poll.certificateExpiresAtMs,
   };
+}
+
+const BAR_CELLS = 32;
+const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/** One line for each phase that happened, each bar where it lies in the whole: a small waterfall. */
+export function phaseBars(phasesMs: PhaseTimesMs): readonly string[] {
+  const happened = PHASES.flatMap((phase) => {
+    const ms = phasesMs[phase];
+    return ms === undefined ? [] : [{ phase, ms }];
+  });
+  const totalMs = happened.reduce((sum, { ms }) => sum + ms, 0);
+  let beforeMs = 0;
+  return happened.map(({ phase, ms }) => {
+    const offset = totalMs === 0 ? 0 : Math.floor((beforeMs / totalMs) * BAR_CELLS);
+    beforeMs += ms;
+    const bar = totalMs === 0 ? "" : barOf((ms / totalMs) * BAR_CELLS);
+    return `${phase.padEnd(8)} ${formatMs(ms).padStart(9)}  ${" ".repeat(offset)}${bar}`;
+  });
+}
+
+export function formatMs(ms: number): string {
+  if (ms < 10) return `${ms.toFixed(2)} ms`;
+  if (ms < 1_000) return `${ms.toFixed(0)} ms`;
+  return `${(ms / 1_000).toFixed(2)} s`;
+}
+
+/** What is too short for an eighth of a cell is still there. */
+function barOf(cells: number): string {
+  const eighths = Math.max(1, Math.round(cells * 8));
+  return "█".repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? "");
 }

@@ -1,6 +1,6 @@
-import { formatPercentage } from "../config/percentage.ts";
-import type { BudgetProof, ColdStart, Demand, QuotaProof, RateProof } from "../core/proof-numbers.ts";
-import { formatDuration } from "../core/duration.ts";
+import { formatPercentage } from "../config/schema/leaves.ts";
+import type { BudgetProof, ColdStart, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
+import { formatDuration } from "../core/time/duration.ts";
 
 /** The proof, one block a budget, for a person to read. */
 export function proofTable(budgets: readonly BudgetProof[]): string {

@@ -1,6 +1,6 @@
-import { formatFault } from "../config/fault.ts";
+import { formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
-import { rulesText, type RulesOptions } from "../pack/rules.ts";
+import { rulesText, type RulesOptions } from "../pack/rules/rules.ts";
 import type { CommandIo } from "./command-io.ts";
 
 export type RulesCommand = Omit<CommandIo, "json"> & RulesOptions;

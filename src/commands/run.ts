@@ -1,8 +1,9 @@
-import { KnownKeys } from "../adapters/known-keys.ts";
-import { collectStartGarbage } from "../adapters/start-garbage.ts";
-import { startApp, type App, type AppOptions } from "../app.ts";
-import { proxyPasswords } from "../config/secrets.ts";
-import { stackOf } from "../core/error-text.ts";
+import { KnownKeys } from "../adapters/secrets/known-keys.ts";
+import { collectStartGarbage } from "../adapters/collect-garbage.ts";
+import { startApp } from "../app/app.ts";
+import type { App, AppOptions } from "../app/build.ts";
+import { proxyPasswords } from "../config/read/secrets.ts";
+import { stackOf } from "../core/text/escape.ts";
 
 type Ending = "SIGTERM" | "SIGINT";
 

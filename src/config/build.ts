@@ -1,13 +1,24 @@
 import { dirname, resolve } from "node:path";
-import type { Auth, Budget, Config, Rate, SecretSource, Upstream } from "../core/config.ts";
-import { formatDuration } from "../core/duration.ts";
-import { type Schedule, scheduleCron, scheduleEvery, shortestGapMs } from "../core/schedule.ts";
-import type { RawAuth, RawSecret } from "./auth-schema.ts";
-import { buildFleet } from "./fleet-build.ts";
-import type { RawBudget } from "./budget-schema.ts";
-import type { RawGeneral } from "./schema.ts";
-import type { RawUpstream } from "./upstream-schema.ts";
-import { joinUrl } from "./upstream-url.ts";
+import type {
+  Auth,
+  Budget,
+  Config,
+  Fleet,
+  FleetRedis,
+  Rate,
+  RedisNodes,
+  SecretSource,
+  Upstream,
+} from "../core/config/config.ts";
+import { formatDuration } from "../core/time/duration.ts";
+import { type Schedule, scheduleCron, scheduleEvery, shortestGapMs } from "../core/schedule/schedule.ts";
+import type { RawAuth, RawSecret } from "./schema/auth.ts";
+import type { RawBudget } from "./schema/budget.ts";
+import type { RawGeneral } from "./schema/schema.ts";
+import type { RawUpstream } from "./schema/upstream.ts";
+import { joinUrl } from "./schema/upstream-url.ts";
+import { hostname } from "node:os";
+import type { RawFleet, RawRedis } from "./schema/fleet.ts";
 
 export type General = Omit<Config, "budgets" | "upstreams">;
 
@@ -113,4 +124,59 @@ function scheduleOf({ name, every, cron }: RawUpstream, vantage: string | undefi
   const phase = vantage === undefined ? name : `${name}@${vantage}`;
   const reading = every === undefined ? scheduleCron(cron ?? "") : scheduleEvery(every, phase);
   return reading.kind === "schedule" ? reading.schedule : undefined;
+}
+
+/** Paths are relative to the config's directory. */
+function buildFleet(raw: RawFleet, directory: string): Fleet {
+  return {
+    redis: buildRedis(raw.redis, directory),
+    mode: raw.mode,
+    replicas: raw.replicas,
+    reserve: raw.reserve,
+    ttlMs: raw.ttl,
+    name: raw.name ?? ownName(),
+    advertise: raw.advertise,
+    prefix: raw.prefix,
+  };
+}
+
+function buildRedis(raw: RawRedis, directory: string): FleetRedis {
+  const path = (file: string | undefined): string | undefined =>
+    file === undefined ? undefined : resolve(directory, file);
+  const isEncrypted = raw.url === undefined ? raw.tls === true : raw.url.tls;
+  return {
+    nodes: nodesOf(raw),
+    username: raw.username,
+    password: raw.password === undefined ? undefined : sourceOf(raw.password, directory),
+    tls: isEncrypted
+      ? {
+          caFile: path(raw.ca_file),
+          certFile: path(raw.cert_file),
+          keyFile: path(raw.key_file),
+          serverName: raw.server_name,
+        }
+      : undefined,
+  };
+}
+
+/** That one of them is there was checked elsewhere. */
+function nodesOf({ url, sentinel, cluster }: RawRedis): RedisNodes {
+  if (sentinel !== undefined) return { kind: "sentinel", ...sentinel };
+  if (url === undefined) return { kind: "cluster", nodes: cluster ?? [] };
+  return { kind: "single", host: url.host, port: url.port, database: url.database };
+}
+
+function sourceOf({ env, file }: RawSecret, directory: string): SecretSource {
+  return env === undefined
+    ? { from: "file", path: resolve(directory, file ?? "") }
+    : { from: "env", variable: env };
+}
+
+/** The machine's, in the letters that a name may have. */
+function ownName(): string {
+  const name = hostname()
+    .replaceAll(/[^A-Za-z0-9._-]/g, "-")
+    .replace(/^[^A-Za-z0-9]+/, "")
+    .slice(0, 64);
+  return name === "" ? "replica" : name;
 }

@@ -1,8 +1,7 @@
-import type { Auth, Budget, Config, Fleet, SecretSource, Upstream } from "../core/config.ts";
-import { formatDuration } from "../core/duration.ts";
-import { formatByteSize } from "./byte-size.ts";
-import { formatListen } from "./listen.ts";
-import { formatPercentage } from "./percentage.ts";
+import type { Auth, Budget, Config, Fleet, SecretSource, Upstream } from "../core/config/config.ts";
+import { formatDuration } from "../core/time/duration.ts";
+import { formatByteSize, formatPercentage } from "./schema/leaves.ts";
+import { formatListen } from "./schema/listen.ts";
 
 /** The running config as plain JSON, in the words of the config file. Of a key it says the place alone. */
 export function describeConfig(config: Config): unknown {

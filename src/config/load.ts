@@ -1,16 +1,16 @@
 import { readFile } from "node:fs/promises";
-import type { Config } from "../core/config.ts";
-import type { Proof } from "../core/proof.ts";
-import { type Complaint, faultOf } from "./complaint.ts";
-import { checkConfig } from "./config-checks.ts";
-import { decodeConfig } from "./config-text.ts";
-import { digestOf } from "./digest.ts";
-import { type Fault, byPlace, formatFault } from "./fault.ts";
-import { fileProblem } from "./file-problem.ts";
-import type { Environment } from "./interpolate.ts";
+import type { Config } from "../core/config/config.ts";
+import type { Proof } from "../core/proof/proof.ts";
+import { type Complaint, faultOf } from "./check/complaint.ts";
+import { checkConfig } from "./check/config.ts";
+import { decodeConfig } from "./read/text.ts";
+import { digestOf } from "./watch.ts";
+import { type Fault, byPlace, formatFault } from "./read/fault.ts";
+import { fileProblem } from "./read/secrets.ts";
+import type { Environment } from "./read/interpolate.ts";
 import { buildParts, complaintsAbout, openParts, proveParts, warningsAbout } from "./parts.ts";
-import { validate } from "./validate.ts";
-import { readYaml } from "./yaml-tree.ts";
+import { validate } from "./check/validate.ts";
+import { readYaml } from "./read/yaml-tree.ts";
 
 export type LoadOptions = {
   readonly environment: Environment;

@@ -1,13 +1,13 @@
-import type { Budget, Upstream } from "../core/config.ts";
-import { type Proof, prove } from "../core/proof.ts";
-import type { Finding, Subject } from "../core/proof-findings.ts";
+import type { Budget, Upstream } from "../core/config/config.ts";
+import { type Proof, prove } from "../core/proof/proof.ts";
+import type { Finding, Subject } from "../core/proof/findings.ts";
 import { Builder, type General } from "./build.ts";
-import { type Complaint, complain } from "./complaint.ts";
-import type { Environment } from "./interpolate.ts";
-import { checkFleetFiles, checkWebFile, openResources } from "./resources.ts";
-import { type Path, type Tree, treeAt } from "./tree.ts";
-import type { Validated } from "./validate.ts";
-import { warningsOf } from "./warnings.ts";
+import { type Complaint, complain } from "./check/complaint.ts";
+import type { Environment } from "./read/interpolate.ts";
+import { checkFleetFiles, checkWebFile, openResources } from "./check/files-and-keys.ts";
+import { type Path, type Tree, treeAt } from "./read/tree.ts";
+import type { Validated } from "./check/validate.ts";
+import { warningsOf } from "./check/warnings.ts";
 
 /** All of a config that could be understood. */
 export type Parts = {

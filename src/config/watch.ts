@@ -1,8 +1,8 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import type { Clock } from "../core/ports.ts";
-import { digestOf } from "./digest.ts";
+import type { Clock } from "../core/time/clock.ts";
+import { createHash } from "node:crypto";
 
 export type WatchOptions = {
   readonly clock: Clock;
@@ -127,4 +127,9 @@ async function currentDigest(path: string): Promise<string> {
   } catch {
     return UNREADABLE;
   }
+}
+
+/** Tells whether a file has changed. */
+export function digestOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }

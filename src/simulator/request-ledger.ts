@@ -1,5 +1,4 @@
-import { forgetUntil, meterFor } from "./meters.ts";
-import type { Algorithm, Limit, Meter, Room } from "./meters.ts";
+import { type Algorithm, forgetUntil, type Limit, type Meter, meterFor, type Room } from "./meters.ts";
 
 export type LimitRoom = Room & { readonly limit: Limit };
 

@@ -1,5 +1,4 @@
-import { HEALTHY, entryAt } from "./faults.ts";
-import type { Fault, FaultScript } from "./faults.ts";
+import { entryAt, type Fault, type FaultScript, HEALTHY } from "./faults.ts";
 
 /** A stretch of a script in which nothing changes. Scenes cover a whole period, the healthy stretches too. */
 export type Scene = {

@@ -1,18 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
-import { answerTo, latencyMs } from "./answer.ts";
+import { answerTo, carriesKey, type Key, latencyMs } from "./answer.ts";
 import { deliver, isStillThere } from "./delivery.ts";
-import { ALWAYS_HEALTHY, faultAt } from "./faults.ts";
-import type { Fault } from "./faults.ts";
-import { carriesKey } from "./key.ts";
-import { limitHeaders } from "./limit-headers.ts";
+import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "./faults.ts";
+import { limitHeaders, type LimitHeaders } from "./limit-headers.ts";
 import { Listener } from "./listener.ts";
-import { seededRandom, within } from "./randomness.ts";
-import type { Span } from "./randomness.ts";
-import { RequestLedger } from "./request-ledger.ts";
-import type { BusiestWindow } from "./request-ledger.ts";
-import { resourceList } from "./resources.ts";
-import type { UpstreamOptions } from "./upstream-options.ts";
+import { seededRandom, type Span, within } from "./randomness.ts";
+import { type BusiestWindow, RequestLedger } from "./request-ledger.ts";
+import { resourceList, type Resources } from "./resources.ts";
+import type { Algorithm, Limit } from "./meters.ts";
 
 export type SeenRequest = {
   /** Since the upstream's start. */
@@ -147,3 +143,23 @@ export class SimulatedUpstream implements AsyncDisposable {
     return seen;
   }
 }
+
+export type UpstreamOptions = {
+  readonly name: string;
+  /** Without a key, everybody is welcome. */
+  readonly key?: Key | undefined;
+  readonly limits?: readonly Limit[];
+  readonly algorithm?: Algorithm;
+  readonly limitHeaders?: LimitHeaders;
+  /** From the counting to the answer. */
+  readonly latency?: Span;
+  /** From the arrival to the counting, as behind a queue; even a caller that left is counted then. */
+  readonly countingDelay?: Span;
+  readonly script?: FaultScript;
+  readonly seed?: number;
+  readonly port?: number;
+  readonly host?: string;
+  readonly resources?: Resources;
+  /** How many of the last requests are kept in `seen`; all of them by default. */
+  readonly keepSeen?: number;
+};

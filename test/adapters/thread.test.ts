@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { getPriority } from "node:os";
 import { describe, expect, it } from "vitest";
-import { startThread } from "../../src/thread.ts";
+import { startThread } from "../../src/adapters/thread.ts";
 
 /** Tells how it runs. */
 const TELLER = `

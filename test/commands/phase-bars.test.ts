@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { formatMs, phaseBars } from "../../src/commands/phase-bars.ts";
+import { formatMs, phaseBars } from "../../src/commands/probe.ts";
 
 test("each phase is a bar where it lies in the whole", () => {
   expect(phaseBars({ dns: 25, connect: 25, wait: 50 })).toEqual([

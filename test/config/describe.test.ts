@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describeConfig } from "../../src/config/describe.ts";
-import { secretVariables } from "../../src/config/secrets.ts";
+import { secretVariables } from "../../src/config/read/secrets.ts";
 import { loaded, withUpstream } from "./config-file.ts";
 
 test("the running config is told in its own words, with the place of each key and no key", async () => {

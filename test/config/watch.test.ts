@@ -2,9 +2,8 @@ import { appendFile, mkdir, readFile, rename, rm, symlink, writeFile } from "nod
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
-import type { Clock } from "../../src/core/ports.ts";
-import { digestOf } from "../../src/config/digest.ts";
-import { ConfigWatch } from "../../src/config/watch.ts";
+import type { Clock } from "../../src/core/time/clock.ts";
+import { ConfigWatch, digestOf } from "../../src/config/watch.ts";
 import { eventually } from "../support/eventually.ts";
 import { ConfigDirectory } from "./config-file.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { Budget, Config } from "../../src/core/config.ts";
-import type { Lease } from "../../src/core/ports.ts";
+import type { Budget, Config } from "../../src/core/config/config.ts";
+import type { Lease } from "../../src/core/budget/ledger.ts";
 import {
   type LedgerWorld,
   type OpenWorld,

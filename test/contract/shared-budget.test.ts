@@ -1,13 +1,11 @@
 import * as fc from "fast-check";
 import { createClient } from "@redis/client";
 import { expect, test } from "vitest";
-
-import { RedisLedger } from "../../src/adapters/redis-ledger.ts";
-import { ledgerScripts } from "../../src/adapters/redis-ledger-scripts.ts";
-import type { Orders } from "../../src/core/orders.ts";
-import type { Stored } from "../../src/core/ports.ts";
-import { SharedBudget } from "../../src/core/shared-budget.ts";
-import type { SharedStanding, SharedTerms } from "../../src/core/shared-terms.ts";
+import { ledgerScripts, RedisLedger } from "../../src/adapters/redis/ledger.ts";
+import type { Orders } from "../../src/core/budget/orders.ts";
+import type { Stored } from "../../src/core/fleet/ledger-store.ts";
+import { SharedBudget } from "../models/shared-budget.ts";
+import type { SharedStanding, SharedTerms } from "../../src/core/fleet/shared-terms.ts";
 import { TOLD_CLOCK } from "../support/ledger-worlds.ts";
 import { REDIS_SERVER, RedisServer } from "../support/redis-server.ts";
 
@@ -23,7 +21,7 @@ type Step =
   | { readonly kind: "heed"; readonly orders: Orders; readonly agoMs: number }
   | { readonly kind: "look"; readonly isAnew: boolean }
   | {
-      readonly kind: "contribute";
+      readonly kind: "reportUsage";
       readonly batch: string;
       readonly hoursAgo: number;
       readonly requests: number;
@@ -89,7 +87,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constant("contribute" as const),
+      kind: fc.constant("reportUsage" as const),
       batch: fc.constantFrom("a", "b", "c"),
       hoursAgo: fc.nat(4),
       requests: fc.integer({ min: 1, max: 5 }),
@@ -201,12 +199,12 @@ test.skipIf(REDIS_SERVER === undefined)(
               case "look":
                 same(await onRedis.look(terms, step.isAnew), onPaper.look(terms, step.isAnew, at));
                 break;
-              case "contribute": {
+              case "reportUsage": {
                 const hour = Math.floor(nowMs / 3_600_000) - step.hoursAgo;
                 const contribution = { batch: step.batch, byHour: new Map([[hour, step.requests]]) };
                 same(
-                  await onRedis.contribute(terms, contribution),
-                  onPaper.contribute(terms, contribution, at),
+                  await onRedis.reportUsage(terms, contribution),
+                  onPaper.reportUsage(terms, contribution, at),
                 );
                 break;
               }

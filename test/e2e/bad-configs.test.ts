@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { formatFault } from "../../src/config/fault.ts";
+import { formatFault } from "../../src/config/read/fault.ts";
 import { load } from "../../src/config/load.ts";
 import { startSimulatedUpstream } from "../../src/simulator/upstream.ts";
 import { openConfigFolder, rawUpstream, type RawConfig } from "../support/config-folder.ts";

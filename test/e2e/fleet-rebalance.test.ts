@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
-import { KnownKeys } from "../../src/adapters/known-keys.ts";
-import { RedisFleetBoard } from "../../src/adapters/redis-members.ts";
-import { AppPolling } from "../../src/app-polling.ts";
-import { AppWatches } from "../../src/app-watches.ts";
-import { LocalLedger } from "../../src/core/local-ledger.ts";
-import { partOf } from "../../src/core/rendezvous.ts";
-import { Supervisor } from "../../src/engine/supervisor.ts";
+import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
+import { RedisFleetBoard } from "../../src/adapters/redis/board.ts";
+import { AppPolling, UpstreamRecords } from "../../src/app/polling.ts";
+import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import { partOf } from "../../src/core/fleet/rendezvous.ts";
+import { Supervisor } from "../../src/engine/poll/supervisor.ts";
 import { eventually } from "../support/eventually.ts";
 import { TestFleet } from "../support/fleet-redis.ts";
 import { SmallReplica, upstreamNames } from "../support/fleet-world.ts";
@@ -102,7 +101,7 @@ test("seventeen hundred probes are opened at once, and others get their turn mea
   const onBug = (error: unknown): never => {
     throw error;
   };
-  const watches = new AppWatches(systemClock, {
+  const watches = new UpstreamRecords(systemClock, {
     ...SILENT,
     bindings: () => ({}),
     child: () => SILENT,

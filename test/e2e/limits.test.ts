@@ -2,15 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { parseStructuredList } from "../../src/adapters/structured-headers.ts";
-import { openProbe } from "../../src/adapters/undici.ts";
-import type { Rate } from "../../src/core/config.ts";
-import { LocalLedger } from "../../src/core/local-ledger.ts";
-import type { Poll } from "../../src/core/poll.ts";
-import { LeaseQueue } from "../../src/engine/lease-queue.ts";
-import { Poller } from "../../src/engine/poller.ts";
+import { openProbe } from "../../src/adapters/undici/probe.ts";
+import type { Rate } from "../../src/core/config/config.ts";
+import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import type { Poll } from "../../src/core/poll/poll.ts";
+import { LeaseQueue } from "../../src/engine/poll/lease-queue.ts";
+import { Poller } from "../../src/engine/poll/poller.ts";
 import type { Limit } from "../../src/simulator/meters.ts";
-import { type SimulatedUpstream, startSimulatedUpstream } from "../../src/simulator/upstream.ts";
-import type { UpstreamOptions } from "../../src/simulator/upstream-options.ts";
+import {
+  type SimulatedUpstream,
+  startSimulatedUpstream,
+  type UpstreamOptions,
+} from "../../src/simulator/upstream.ts";
 import { StoryRecorder } from "../support/fakes.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../support/samples.ts";
 

@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/adapters/clock.ts";
-import { openStateStore } from "../../src/adapters/sqlite.ts";
-import { History } from "../../src/core/history.ts";
-import { Watch } from "../../src/core/watch.ts";
+import { openStateStore } from "../../src/adapters/sqlite/store.ts";
+import { History } from "../../src/core/history/history.ts";
+import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
 import { samplePoll } from "../support/metrics-samples.ts";
 
 /**
@@ -19,7 +19,7 @@ const buckets = new Map(store.restoredQuotas.get("api"));
 const restored = [...buckets.values()].reduce((sum, requests) => sum + requests, 0);
 await store.keepQuotas(() => new Map([["api", { buckets, paceGapMs: 4 }]]));
 const history = new History("email", Date.now(), store.restored("email"));
-const watch = new Watch(history, [store.recorderOf("email", history)]);
+const watch = new UpstreamRecord(history, [store.recorderOf("email", history)]);
 process.stdout.write(`restored ${history.lastPolls.length} ${restored}\n`);
 
 let polls = 0;

@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Incident, UpstreamStatus } from "../../src/core/status.ts";
-import { Immutable, SmallDisk } from "../adapters/sqlite-disks.ts";
+import type { Incident, UpstreamStatus } from "../../src/core/status/status.ts";
+import { Immutable, SmallDisk } from "../adapters/sqlite/disks.ts";
 import {
   type ConfigFolder,
   openConfigFolder,

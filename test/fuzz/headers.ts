@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { parseStructuredList } from "../../src/adapters/structured-headers.ts";
-import { readAdvice, type Advice } from "../../src/core/advice.ts";
-import type { Headers } from "../../src/core/exchange.ts";
+import { readAdvice, type Advice } from "../../src/core/advice/advice.ts";
+import type { Headers } from "../../src/core/exchange/exchange.ts";
 import { mutated, pieces } from "./mutate.ts";
 import { promise, type Target, within } from "./target.ts";
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { parseWebConfig } from "../../src/http/web-config-parse.ts";
+import { parseWebConfig } from "../../src/http/web-config/parse.ts";
 import { bytesOf, mutated, pieces } from "./mutate.ts";
 import { promise, type Session, type Target, UNPRINTABLE, within } from "./target.ts";
 

@@ -1,6 +1,6 @@
-import type { PollStatus, StatusSnapshot, UpstreamStatus } from "../../src/core/status.ts";
-import type { FleetStatus, FleetView } from "../../src/core/fleet-status.ts";
-import type { RoutesDeps } from "../../src/http/routes.ts";
+import type { PollStatus, StatusSnapshot, UpstreamStatus } from "../../src/core/status/status.ts";
+import type { FleetStatus, FleetView } from "../../src/core/fleet/fleet-status.ts";
+import type { RoutesDeps } from "../../src/http/routes/routes.ts";
 
 export function aPoll(over: Partial<PollStatus> = {}): PollStatus {
   return {

@@ -1,5 +1,5 @@
-import type { Budget, Rate, Upstream } from "../../src/core/config.ts";
-import { mostSlotsWithin } from "../../src/core/schedule.ts";
+import type { Budget, Rate, Upstream } from "../../src/core/config/config.ts";
+import { mostSlotsWithin } from "../../src/core/schedule/schedule.ts";
 import { ALGORITHMS } from "../../src/simulator/meters.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples.ts";
 import type { Dice } from "./dice.ts";

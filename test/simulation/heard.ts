@@ -1,4 +1,4 @@
-import type { Budget } from "../../src/core/config.ts";
+import type { Budget } from "../../src/core/config/config.ts";
 import type { Words } from "./answers.ts";
 import type { Flight } from "./flight.ts";
 import { accountOf } from "./setup.ts";

@@ -1,8 +1,8 @@
 import { parseStructuredList } from "../../src/adapters/structured-headers.ts";
-import type { Upstream } from "../../src/core/config.ts";
-import { LocalLedger } from "../../src/core/local-ledger.ts";
-import type { Probe } from "../../src/core/ports.ts";
-import { Supervisor } from "../../src/engine/supervisor.ts";
+import type { Upstream } from "../../src/core/config/config.ts";
+import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import type { Probe } from "../../src/core/poll/ports.ts";
+import { Supervisor } from "../../src/engine/poll/supervisor.ts";
 import { virtualTriggers } from "../support/virtual-triggers.ts";
 import { Fairness } from "./fairness.ts";
 import { Heard } from "./heard.ts";

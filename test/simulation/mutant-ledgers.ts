@@ -1,6 +1,7 @@
-import type { Budget, Config } from "../../src/core/config.ts";
-import { LocalLedger } from "../../src/core/local-ledger.ts";
-import type { Clock, Ledger, Lease, Settlement } from "../../src/core/ports.ts";
+import type { Budget, Config } from "../../src/core/config/config.ts";
+import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import type { Ledger, Lease, Settlement } from "../../src/core/budget/ledger.ts";
+import type { Clock } from "../../src/core/time/clock.ts";
 import type { ReloadableLedger } from "./mutation.ts";
 
 /** Ledgers with one fault each, built around the real one. */

@@ -1,4 +1,4 @@
-import type { Probe, Recorder } from "../../src/core/ports.ts";
+import type { Probe, Recorder } from "../../src/core/poll/ports.ts";
 import type { Temper } from "./generate.ts";
 import {
   deaf,

@@ -1,5 +1,8 @@
-import type { Config } from "../../src/core/config.ts";
-import type { Clock, Ledger, Probe, Recorder, Triggers } from "../../src/core/ports.ts";
+import type { Config } from "../../src/core/config/config.ts";
+import type { Ledger } from "../../src/core/budget/ledger.ts";
+import type { Triggers } from "../../src/core/schedule/triggers.ts";
+import type { Probe, Recorder } from "../../src/core/poll/ports.ts";
+import type { Clock } from "../../src/core/time/clock.ts";
 
 export type ReloadableLedger = Ledger & { change(config: Config): void };
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { prove } from "../../src/core/proof.ts";
-import { mostSlotsWithin } from "../../src/core/schedule.ts";
+import { prove } from "../../src/core/proof/proof.ts";
+import { mostSlotsWithin } from "../../src/core/schedule/schedule.ts";
 import { ALGORITHMS } from "../../src/simulator/meters.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples.ts";
 import type { Scenario } from "./scenario.ts";

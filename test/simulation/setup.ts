@@ -1,5 +1,5 @@
-import type { Config } from "../../src/core/config.ts";
-import { prove } from "../../src/core/proof.ts";
+import type { Config } from "../../src/core/config/config.ts";
+import { prove } from "../../src/core/proof/proof.ts";
 import { sampleConfig } from "../support/samples.ts";
 import type { Account, Edit, Setup } from "./scenario.ts";
 

@@ -1,7 +1,7 @@
-import { UpstreamAccounts } from "../../src/core/accounts.ts";
-import type { SkipCause } from "../../src/core/outcome.ts";
-import type { Poll } from "../../src/core/poll.ts";
-import type { Recorder } from "../../src/core/ports.ts";
+import { UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
+import type { SkipCause } from "../../src/core/exchange/outcome.ts";
+import type { Poll } from "../../src/core/poll/poll.ts";
+import type { Recorder } from "../../src/core/poll/ports.ts";
 
 /** What one upstream does in the line of its budget. */
 export type Turn = "waits" | "served" | "left";

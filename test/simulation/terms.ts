@@ -1,4 +1,4 @@
-import { capOf, type Rate } from "../../src/core/config.ts";
+import { capOf, type Rate } from "../../src/core/config/config.ts";
 import { accountOf, budgetNameOf } from "./setup.ts";
 import type { Setup } from "./scenario.ts";
 

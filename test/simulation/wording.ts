@@ -1,4 +1,4 @@
-import type { Budget, Rate, Upstream } from "../../src/core/config.ts";
+import type { Budget, Rate, Upstream } from "../../src/core/config/config.ts";
 import type { Edit, Happening, Setup, Weather } from "./scenario.ts";
 
 /** Scenarios in words. */

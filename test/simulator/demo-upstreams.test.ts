@@ -1,9 +1,11 @@
 import { expect, it } from "vitest";
-import { AI_ROUTER_DEMO_SCRIPT, EMAIL_DEMO_SCRIPT } from "../../src/simulator/demo-scripts.ts";
-import { startDemoUpstreams } from "../../src/simulator/demo-upstreams.ts";
-import type { DemoOptions } from "../../src/simulator/demo-upstreams.ts";
-import { ALWAYS_HEALTHY, faultAt } from "../../src/simulator/faults.ts";
-import type { Fault, FaultScript } from "../../src/simulator/faults.ts";
+import {
+  AI_ROUTER_DEMO_SCRIPT,
+  type DemoOptions,
+  EMAIL_DEMO_SCRIPT,
+  startDemoUpstreams,
+} from "../../src/simulator/demo-upstreams.ts";
+import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "../../src/simulator/faults.ts";
 import { describeScript } from "../../src/simulator/timeline.ts";
 import { call, until } from "./caller.ts";
 

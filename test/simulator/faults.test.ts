@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Fault } from "../../src/simulator/faults.ts";
 import { EMAIL_RESOURCES } from "../../src/simulator/resources.ts";
 import { startSimulatedUpstream } from "../../src/simulator/upstream.ts";
-import { call, until } from "./caller.ts";
-import type { Reply } from "./caller.ts";
+import { call, type Reply, until } from "./caller.ts";
 
 const PATH = "/v1/resources";
 

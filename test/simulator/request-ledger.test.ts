@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ALGORITHMS } from "../../src/simulator/meters.ts";
-import type { Algorithm, Limit } from "../../src/simulator/meters.ts";
+import { type Algorithm, ALGORITHMS, type Limit } from "../../src/simulator/meters.ts";
 import { RequestLedger } from "../../src/simulator/request-ledger.ts";
 
 const limits = fc.record({

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { HEALTHY, faultAt } from "../../src/simulator/faults.ts";
-import type { FaultScript } from "../../src/simulator/faults.ts";
+import { faultAt, type FaultScript, HEALTHY } from "../../src/simulator/faults.ts";
 import { describeScript, nextChange, scenesOf } from "../../src/simulator/timeline.ts";
 
 const script: FaultScript = {

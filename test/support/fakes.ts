@@ -1,8 +1,8 @@
-import type { Observation } from "../../src/core/exchange.ts";
-import type { HealthChange } from "../../src/core/health.ts";
-import type { SkipCause } from "../../src/core/outcome.ts";
-import type { Poll } from "../../src/core/poll.ts";
-import type { Probe, Recorder } from "../../src/core/ports.ts";
+import type { Observation } from "../../src/core/exchange/exchange.ts";
+import type { HealthChange } from "../../src/core/poll/health.ts";
+import type { SkipCause } from "../../src/core/exchange/outcome.ts";
+import type { Poll } from "../../src/core/poll/poll.ts";
+import type { Probe, Recorder } from "../../src/core/poll/ports.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** Answers what it is told to, after as long as it is told to; counts what was sent. */

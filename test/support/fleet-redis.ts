@@ -1,6 +1,6 @@
 import { createClient } from "@redis/client";
 import { systemClock } from "../../src/adapters/clock.ts";
-import { Redis } from "../../src/adapters/redis.ts";
+import { Redis } from "../../src/adapters/redis/connection.ts";
 import { eventually } from "./eventually.ts";
 import { RedisServer } from "./redis-server.ts";
 import { sampleFleet } from "./samples.ts";

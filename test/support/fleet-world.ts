@@ -1,7 +1,7 @@
-import type { Claimed, FleetBoard } from "../../src/core/fleet-board.ts";
-import { FleetTable } from "../../src/core/fleet-table.ts";
-import { FleetMembership } from "../../src/engine/fleet-membership.ts";
-import type { FleetParts } from "../../src/engine/fleet-parts.ts";
+import type { Claimed, FleetBoard } from "../../src/core/fleet/board.ts";
+import { FleetTable } from "../models/fleet-table.ts";
+import { FleetMembership } from "../../src/engine/fleet/membership.ts";
+import type { FleetParts } from "../../src/engine/fleet/parts.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const CALL_TAKES_MS = 1;

@@ -1,12 +1,11 @@
 import { createClient } from "@redis/client";
-
-import { RedisLedger } from "../../src/adapters/redis-ledger.ts";
-import { ledgerScripts } from "../../src/adapters/redis-ledger-scripts.ts";
-import type { RedisScript } from "../../src/adapters/redis-script.ts";
-import type { Config, Fleet } from "../../src/core/config.ts";
-import { LocalLedger } from "../../src/core/local-ledger.ts";
-import type { LedgerStore, RunningLedger } from "../../src/core/ports.ts";
-import { FleetLedger } from "../../src/engine/fleet-ledger.ts";
+import { ledgerScripts, RedisLedger } from "../../src/adapters/redis/ledger.ts";
+import type { RedisScript } from "../../src/adapters/redis/script.ts";
+import type { Config, Fleet } from "../../src/core/config/config.ts";
+import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import type { RunningLedger } from "../../src/core/budget/ledger.ts";
+import type { LedgerStore } from "../../src/core/fleet/ledger-store.ts";
+import { FleetLedger } from "../../src/engine/fleet/shared-ledger.ts";
 import { RedisServer } from "./redis-server.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import { VirtualKeeper, VirtualLine } from "./virtual-keeper.ts";

@@ -1,13 +1,13 @@
-import { UpstreamAccounts } from "../../src/core/accounts.ts";
-import { PHASES } from "../../src/core/exchange.ts";
-import type { Poll } from "../../src/core/poll.ts";
-import { RedisAccount } from "../../src/core/redis-account.ts";
+import { UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
+import { PHASES } from "../../src/core/exchange/exchange.ts";
+import type { Poll } from "../../src/core/poll/poll.ts";
+import { RedisAccount } from "../../src/core/metrics/redis-account.ts";
 import type {
   BudgetSnapshot,
   FleetSnapshot,
   MetricsSnapshot,
   UpstreamSnapshot,
-} from "../../src/core/snapshot.ts";
+} from "../../src/core/metrics/snapshot.ts";
 import { sampleUpstream } from "./samples.ts";
 
 export const POLL_ENDED_AT_MS = 1_790_000_000_250;

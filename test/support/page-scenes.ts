@@ -1,9 +1,9 @@
-import type { Headers, PhaseTimesMs } from "../../src/core/exchange.ts";
-import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../src/core/health.ts";
-import { hash32 } from "../../src/core/hash.ts";
-import { History } from "../../src/core/history.ts";
-import type { PollOutcome, SkipCause } from "../../src/core/outcome.ts";
-import type { Incident, StatusSnapshot, UpstreamStatus } from "../../src/core/status.ts";
+import type { Headers, PhaseTimesMs } from "../../src/core/exchange/exchange.ts";
+import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../src/core/poll/health.ts";
+import { hash32 } from "../../src/core/schedule/hash.ts";
+import { History } from "../../src/core/history/history.ts";
+import type { PollOutcome, SkipCause } from "../../src/core/exchange/outcome.ts";
+import type { Incident, StatusSnapshot, UpstreamStatus } from "../../src/core/status/status.ts";
 import { seededRandom, within, type Span } from "../../src/simulator/randomness.ts";
 import { samplePoll } from "./metrics-samples.ts";
 

@@ -1,5 +1,5 @@
-import type { Headers } from "../../src/core/exchange.ts";
-import type { StatusSnapshot } from "../../src/core/status.ts";
+import type { Headers } from "../../src/core/exchange/exchange.ts";
+import type { StatusSnapshot } from "../../src/core/status/status.ts";
 import { SCENE_NOW_MS, snapshotOf, tell, type Chapter, type Told } from "./page-scenes.ts";
 
 const PROBLEM_HEADERS: Headers = [

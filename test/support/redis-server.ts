@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { FleetRedis } from "../../src/core/config.ts";
+import type { FleetRedis } from "../../src/core/config/config.ts";
 import { freePort } from "../../tools/stack/free-port.ts";
 import { requireBinary } from "./binaries.ts";
 import { endWithUs } from "./ends-with-us.ts";

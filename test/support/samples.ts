@@ -1,7 +1,7 @@
-import type { Advice } from "../../src/core/advice.ts";
-import type { Budget, Config, Fleet, Upstream } from "../../src/core/config.ts";
-import type { Exchange, Observation } from "../../src/core/exchange.ts";
-import { scheduleEvery, type Schedule } from "../../src/core/schedule.ts";
+import type { Advice } from "../../src/core/advice/advice.ts";
+import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
+import type { Exchange, Observation } from "../../src/core/exchange/exchange.ts";
+import { scheduleEvery, type Schedule } from "../../src/core/schedule/schedule.ts";
 
 export function sampleSchedule(periodMs: number, name = "email"): Schedule {
   const reading = scheduleEvery(periodMs, name);

@@ -1,5 +1,4 @@
-import type { UpstreamOptions } from "../../src/simulator/upstream-options.ts";
-import { startSimulatedUpstream } from "../../src/simulator/upstream.ts";
+import { startSimulatedUpstream, type UpstreamOptions } from "../../src/simulator/upstream.ts";
 
 // The other end of upstream-process.ts. It goes with its parent.
 const options = JSON.parse(process.argv[2] ?? "") as UpstreamOptions;

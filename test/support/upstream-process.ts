@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { UpstreamOptions } from "../../src/simulator/upstream-options.ts";
+import type { UpstreamOptions } from "../../src/simulator/upstream.ts";
 
 /** A simulated upstream in a process of its own, so that it alone can be frozen. */
 

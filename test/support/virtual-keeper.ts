@@ -1,13 +1,14 @@
-import type { Orders } from "../../src/core/orders.ts";
-import type { Clock, LedgerStore, Stored } from "../../src/core/ports.ts";
-import { type KeeperMoment, SharedBudget } from "../../src/core/shared-budget.ts";
+import type { Orders } from "../../src/core/budget/orders.ts";
+import type { LedgerStore, Stored } from "../../src/core/fleet/ledger-store.ts";
+import type { Clock } from "../../src/core/time/clock.ts";
+import { type KeeperMoment, SharedBudget } from "../models/shared-budget.ts";
 import type {
-  SharedContribution,
+  UsageReport,
   SharedSettlement,
   SharedStanding,
   SharedTaking,
   SharedTerms,
-} from "../../src/core/shared-terms.ts";
+} from "../../src/core/fleet/shared-terms.ts";
 
 const DEADLINE_MS = 500;
 
@@ -50,7 +51,7 @@ export class VirtualKeeper {
     return known;
   }
 
-  sit(seats: number, owner: string, forMs: number): number | undefined {
+  takeSeat(seats: number, owner: string, forMs: number): number | undefined {
     const { nowMs } = this.now;
     let free: number | undefined;
     for (let seat = 1; seat <= seats; seat += 1) {
@@ -65,7 +66,7 @@ export class VirtualKeeper {
     return free;
   }
 
-  rise(owner: string): void {
+  leaveSeat(owner: string): void {
     for (const [seat, taken] of this.#seats) if (taken.owner === owner) this.#seats.delete(seat);
   }
 }
@@ -117,17 +118,17 @@ export class VirtualLine implements LedgerStore {
     return this.#ask((at) => this.#keeper.budget(terms).look(terms, isAnew, at));
   }
 
-  contribute(terms: SharedTerms, contribution: SharedContribution): Promise<Stored<SharedStanding>> {
-    return this.#ask((at) => this.#keeper.budget(terms).contribute(terms, contribution, at));
+  reportUsage(terms: SharedTerms, contribution: UsageReport): Promise<Stored<SharedStanding>> {
+    return this.#ask((at) => this.#keeper.budget(terms).reportUsage(terms, contribution, at));
   }
 
-  sit(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>> {
-    return this.#ask(() => this.#keeper.sit(seats, owner, forMs));
+  takeSeat(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>> {
+    return this.#ask(() => this.#keeper.takeSeat(seats, owner, forMs));
   }
 
-  rise(owner: string): Promise<Stored<undefined>> {
+  leaveSeat(owner: string): Promise<Stored<undefined>> {
     return this.#ask(() => {
-      this.#keeper.rise(owner);
+      this.#keeper.leaveSeat(owner);
       return undefined;
     });
   }

@@ -1,5 +1,5 @@
-import type { Trigger, Triggers } from "../../src/core/ports.ts";
-import { nextSlotMs } from "../../src/core/schedule.ts";
+import type { Trigger, Triggers } from "../../src/core/schedule/triggers.ts";
+import { nextSlotMs } from "../../src/core/schedule/schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const TOLERANCE_MS = 1_000;

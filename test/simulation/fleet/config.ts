@@ -1,5 +1,5 @@
-import type { Config } from "../../../src/core/config.ts";
-import { scheduleEvery } from "../../../src/core/schedule.ts";
+import type { Config } from "../../../src/core/config/config.ts";
+import { scheduleEvery } from "../../../src/core/schedule/schedule.ts";
 import { sampleConfig } from "../../support/samples.ts";
 import type { Setup } from "../scenario.ts";
 import { configOf } from "../setup.ts";

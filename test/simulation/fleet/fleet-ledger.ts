@@ -1,4 +1,4 @@
-import { FleetLedger } from "../../../src/engine/fleet-ledger.ts";
+import { FleetLedger } from "../../../src/engine/fleet/shared-ledger.ts";
 import type { ReplicaParts } from "./replica.ts";
 import { ledgerOver } from "./store-ledger.ts";
 

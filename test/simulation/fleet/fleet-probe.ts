@@ -1,5 +1,5 @@
-import type { Observation } from "../../../src/core/exchange.ts";
-import type { Probe } from "../../../src/core/ports.ts";
+import type { Observation } from "../../../src/core/exchange/exchange.ts";
+import type { Probe } from "../../../src/core/poll/ports.ts";
 import type { Dice } from "../dice.ts";
 import type { Network, Sender } from "../network.ts";
 import type { Tally } from "../tally.ts";

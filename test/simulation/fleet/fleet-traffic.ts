@@ -1,4 +1,4 @@
-import type { Exchange } from "../../../src/core/exchange.ts";
+import type { Exchange } from "../../../src/core/exchange/exchange.ts";
 import type { VirtualClock } from "../../support/virtual-clock.ts";
 import type { Words } from "../answers.ts";
 import type { Dice } from "../dice.ts";

@@ -1,6 +1,6 @@
-import { capOf, type Upstream } from "../../../src/core/config.ts";
-import { sharedOf } from "../../../src/core/fleet-shares.ts";
-import { mostSlotsWithin } from "../../../src/core/schedule.ts";
+import { capOf, type Upstream } from "../../../src/core/config/config.ts";
+import { sharedOf } from "../../../src/core/fleet/shares.ts";
+import { mostSlotsWithin } from "../../../src/core/schedule/schedule.ts";
 import { ALGORITHMS } from "../../../src/simulator/meters.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import type { Dice } from "../dice.ts";

@@ -1,5 +1,5 @@
-import type { Upstream } from "../../../src/core/config.ts";
-import type { LedgerStore } from "../../../src/core/ports.ts";
+import type { Upstream } from "../../../src/core/config/config.ts";
+import type { LedgerStore } from "../../../src/core/fleet/ledger-store.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import { FleetWorld } from "./fleet-world.ts";
 import type { FleetMutation } from "./mutation.ts";

@@ -1,7 +1,7 @@
-import type { Caller } from "../../../src/core/fleet-board.ts";
-import { FleetTable } from "../../../src/core/fleet-table.ts";
-import { SharedBudget } from "../../../src/core/shared-budget.ts";
-import type { SharedTerms } from "../../../src/core/shared-terms.ts";
+import type { Caller } from "../../../src/core/fleet/board.ts";
+import { FleetTable } from "../../models/fleet-table.ts";
+import { SharedBudget } from "../../models/shared-budget.ts";
+import type { SharedTerms } from "../../../src/core/fleet/shared-terms.ts";
 import type { Board, KeptBudget } from "./store-memory.ts";
 import type { StoreTime } from "./store-server.ts";
 
@@ -34,9 +34,9 @@ export function warmBudget(): KeptBudget {
       age(terms, at);
       return real.look(terms, isAnew, at);
     },
-    contribute: (terms, contribution, at) => {
+    reportUsage: (terms, contribution, at) => {
       age(terms, at);
-      return real.contribute(terms, contribution, at);
+      return real.reportUsage(terms, contribution, at);
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { Config } from "../../../src/core/config.ts";
-import type { LedgerStore } from "../../../src/core/ports.ts";
+import type { Config } from "../../../src/core/config/config.ts";
+import type { LedgerStore } from "../../../src/core/fleet/ledger-store.ts";
 import type { ViolationKind } from "../violation.ts";
 import type { FleetBias } from "./generate.ts";
 import type { FleetMutation } from "./mutation.ts";
@@ -56,7 +56,7 @@ export const FLEET_MUTANTS: readonly FleetMutant[] = [
     bias: { tempers: ["store-away", "ambushed"], mode: "everywhere", reserves: [0.2, 0.5], style: "greedy" },
     caughtAs: ["limit"],
     tellLedger: (config) => withFleet(config, { replicas: 1 }),
-    wrapStore: (store) => ({ ...store, sit: () => Promise.resolve({ kind: "answered", answer: 1 }) }),
+    wrapStore: (store) => ({ ...store, takeSeat: () => Promise.resolve({ kind: "answered", answer: 1 }) }),
   },
   {
     name: "a lease can be used for ever",

@@ -1,9 +1,9 @@
 import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
-import type { Config, Upstream } from "../../../src/core/config.ts";
-import type { Probe } from "../../../src/core/ports.ts";
-import { FleetLedger } from "../../../src/engine/fleet-ledger.ts";
-import { FleetMembership } from "../../../src/engine/fleet-membership.ts";
-import { Supervisor } from "../../../src/engine/supervisor.ts";
+import type { Config, Upstream } from "../../../src/core/config/config.ts";
+import type { Probe } from "../../../src/core/poll/ports.ts";
+import { FleetLedger } from "../../../src/engine/fleet/shared-ledger.ts";
+import { FleetMembership } from "../../../src/engine/fleet/membership.ts";
+import { Supervisor } from "../../../src/engine/poll/supervisor.ts";
 import { virtualTriggers } from "../../support/virtual-triggers.ts";
 import type { Dice } from "../dice.ts";
 import { Heard } from "../heard.ts";

@@ -1,4 +1,4 @@
-import type { FleetMode } from "../../../src/core/config.ts";
+import type { FleetMode } from "../../../src/core/config/config.ts";
 import type { Credential, Happening, Road, Setup } from "../scenario.ts";
 
 /** What the config of every replica says of the fleet. */

@@ -1,5 +1,5 @@
-import type { LedgerStore, Stored } from "../../../src/core/ports.ts";
-import type { SharedStanding } from "../../../src/core/shared-terms.ts";
+import type { LedgerStore, Stored } from "../../../src/core/fleet/ledger-store.ts";
+import type { SharedStanding } from "../../../src/core/fleet/shared-terms.ts";
 import { budgetIn, type KeptBudget, type StoreMemory } from "./store-memory.ts";
 import type { StoreWay } from "./store-way.ts";
 
@@ -24,13 +24,13 @@ export function ledgerOver(
       ask(terms.budget, (budget, at) => budget.settle(terms, settled, agoMs, at)),
     heed: (terms, orders, agoMs) => ask(terms.budget, (budget, at) => budget.heed(terms, orders, agoMs, at)),
     look: (terms, isAnew) => ask(terms.budget, (budget, at) => budget.look(terms, isAnew, at)),
-    contribute: (terms, contribution) =>
-      ask(terms.budget, (budget, at) => budget.contribute(terms, contribution, at)),
-    sit: (seats, owner, forMs) =>
-      way.ask((memory, { nowMs }) => memory.seats.sit(seats, owner, forMs, nowMs)),
-    rise: (owner) =>
+    reportUsage: (terms, contribution) =>
+      ask(terms.budget, (budget, at) => budget.reportUsage(terms, contribution, at)),
+    takeSeat: (seats, owner, forMs) =>
+      way.ask((memory, { nowMs }) => memory.seats.takeSeat(seats, owner, forMs, nowMs)),
+    leaveSeat: (owner) =>
       way.ask((memory) => {
-        memory.seats.rise(owner);
+        memory.seats.leaveSeat(owner);
         return undefined;
       }),
     onBack: (listener) => way.onBack(listener),

@@ -1,11 +1,11 @@
-import { FleetTable } from "../../../src/core/fleet-table.ts";
-import { SharedBudget } from "../../../src/core/shared-budget.ts";
+import { FleetTable } from "../../models/fleet-table.ts";
+import { SharedBudget } from "../../models/shared-budget.ts";
 
 /** Who sits where, and until when by the store's clock. */
 export class Seats {
   readonly #seats = new Map<number, { readonly owner: string; readonly untilMs: number }>();
 
-  sit(seats: number, owner: string, forMs: number, nowMs: number): number | undefined {
+  takeSeat(seats: number, owner: string, forMs: number, nowMs: number): number | undefined {
     const numbers = Array.from({ length: seats }, (_, index) => index + 1);
     const own = numbers.find((seat) => this.#seats.get(seat)?.owner === owner);
     const seat = own ?? numbers.find((each) => (this.#seats.get(each)?.untilMs ?? 0) <= nowMs);
@@ -13,13 +13,13 @@ export class Seats {
     return seat;
   }
 
-  rise(owner: string): void {
+  leaveSeat(owner: string): void {
     for (const [seat, taken] of this.#seats) if (taken.owner === owner) this.#seats.delete(seat);
   }
 }
 
 export type Board = Pick<FleetTable, "beat" | "claim" | "release">;
-export type KeptBudget = Pick<SharedBudget, "take" | "settle" | "heed" | "look" | "contribute">;
+export type KeptBudget = Pick<SharedBudget, "take" | "settle" | "heed" | "look" | "reportUsage">;
 
 /** All that the store keeps: the models that its scripts are tested against. */
 export type StoreMemory = {

@@ -1,4 +1,4 @@
-import type { BeatAnswer, ClaimAnswer, FleetBoard, ReleaseAnswer } from "../../../src/core/fleet-board.ts";
+import type { BeatAnswer, ClaimAnswer, FleetBoard, ReleaseAnswer } from "../../../src/core/fleet/board.ts";
 import type { StoreStep } from "./store-server.ts";
 import type { StoreWay } from "./store-way.ts";
 import type { StoreMemory } from "./store-memory.ts";

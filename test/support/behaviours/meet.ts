@@ -1,10 +1,10 @@
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
-import { openProbe } from "../../../src/adapters/undici.ts";
-import type { Upstream } from "../../../src/core/config.ts";
-import { reasonOf } from "../../../src/core/outcome.ts";
-import type { Poll } from "../../../src/core/poll.ts";
-import { judge } from "../../../src/engine/judge.ts";
+import { openProbe } from "../../../src/adapters/undici/probe.ts";
+import type { Upstream } from "../../../src/core/config/config.ts";
+import { reasonOf } from "../../../src/core/exchange/outcome.ts";
+import type { Poll } from "../../../src/core/poll/poll.ts";
+import { judge } from "../../../src/engine/poll/judge.ts";
 import { sampleUpstream } from "../samples.ts";
 import { PATIENT_MS, type Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";

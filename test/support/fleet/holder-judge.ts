@@ -1,7 +1,7 @@
 import type { SeenRequest } from "./witness.ts";
 
 /** A stretch in which one life of one replica polled an upstream again and again. */
-export type Tenure = {
+export type SessionValidity = {
   readonly upstream: string;
   readonly life: string;
   /** From its first request's coming until its last one's end. */
@@ -24,10 +24,10 @@ export type Handover = {
 const SILENT_PERIODS = 1.5;
 
 /** What each life held, as far as its requests tell: whatever others did meanwhile. */
-export function tenuresOf(seen: readonly SeenRequest[], periodMs: number): readonly Tenure[] {
-  const tenures: Tenure[] = [];
+export function tenuresOf(seen: readonly SeenRequest[], periodMs: number): readonly SessionValidity[] {
+  const tenures: SessionValidity[] = [];
   for (const requests of Map.groupBy(inOrder(seen), ({ upstream, life }) => `${upstream} ${life}`).values()) {
-    let open: (Tenure & { lastMs: number }) | undefined;
+    let open: (SessionValidity & { lastMs: number }) | undefined;
     for (const { upstream, life, atMs, endedAtMs } of requests) {
       if (open === undefined || atMs - open.lastMs > SILENT_PERIODS * periodMs) {
         if (open !== undefined) tenures.push(open);

@@ -1,0 +1,144 @@
+import { pino } from "pino";
+import type { LogLevel } from "../../core/config/config.ts";
+import type { HealthChange } from "../../core/poll/health.ts";
+import type { Log } from "../../core/text/log.ts";
+import { reasonOf, type SkipCause } from "../../core/exchange/outcome.ts";
+import type { Poll } from "../../core/poll/poll.ts";
+import type { Recorder } from "../../core/poll/ports.ts";
+import { prettyLine } from "./pretty.ts";
+import { oneLine } from "../../core/text/escape.ts";
+import { StdoutLines } from "./stdout.ts";
+
+const LONGEST_DETAIL = 500;
+/** While yielding, one slot in four is used: fewer than this many in a row do not yet mean that skipping is over. */
+const STARTS_THAT_END_SKIPPING = 5;
+
+export type LoggerOptions = {
+  readonly level: LogLevel;
+  /** Standard output by default. */
+  readonly out?: { write(line: string): unknown };
+  /** For people rather than machines; by default when standard output is a terminal. */
+  readonly pretty?: boolean;
+};
+
+/** The level may be changed while it runs. */
+export type Logger = Log & { level: string };
+
+export function createLogger({ level, out, pretty }: LoggerOptions): Logger {
+  const isPretty = pretty ?? (out === undefined && process.stdout.isTTY);
+  const hasColours = isPretty && !process.env["NO_COLOR"];
+  const format = (line: string): string => (isPretty ? prettyLine(line, hasColours) : line);
+  const lines = out ?? new StdoutLines((lost) => format(lostNotice(lost)));
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  return pino(options, { write: (line) => void lines.write(format(line)) });
+}
+
+function lostNotice(lines: number): string {
+  const time = new Date().toISOString();
+  return `${JSON.stringify({ level: "warn", time, lines, msg: "log lines were lost" })}\n`;
+}
+
+const TELLING_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
+
+/** The level can be changed while it runs, so it is looked at each time. */
+type LevelledLog = Log & { readonly level: string };
+
+export function createLogRecorder(log: LevelledLog, upstream: string): Recorder {
+  return new LogRecorder(log, upstream);
+}
+
+/** Of a poll, without the headers of its answer: those would be kept until the next one. */
+type ToldPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
+  readonly status: number | undefined;
+};
+
+/** A change of state is news; a poll is detail; skipped slots are news once, when a cause begins and when all is over. */
+class LogRecorder implements Recorder {
+  readonly #log: LevelledLog;
+  readonly #upstream: string;
+  readonly #toldCauses = new Set<SkipCause>();
+  #skippedSlots = 0;
+  #startsInARow = 0;
+  #lastPoll: ToldPoll | undefined;
+
+  constructor(log: LevelledLog, upstream: string) {
+    this.#log = log;
+    this.#upstream = upstream;
+  }
+
+  slotWaiting(): void {}
+
+  slotStarted(): void {
+    this.#startsInARow += 1;
+    if (this.#toldCauses.size > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
+      this.#log.info(
+        { upstream: this.#upstream, skipped: this.#skippedSlots },
+        "no slots are skipped any more",
+      );
+      this.#toldCauses.clear();
+      this.#skippedSlots = 0;
+    }
+  }
+
+  slotSkipped(cause: SkipCause, count: number): void {
+    this.#startsInARow = 0;
+    const fields = { upstream: this.#upstream, cause, count };
+    if (cause === "shutdown" || this.#toldCauses.has(cause)) {
+      this.#log.debug(fields, "slot skipped");
+    } else {
+      this.#log.info(fields, "slots are being skipped");
+      this.#toldCauses.add(cause);
+    }
+    this.#skippedSlots += count;
+  }
+
+  slotGaveUp(cause: SkipCause): void {
+    this.slotSkipped(cause, 1);
+  }
+
+  polled(poll: Poll): void {
+    const { id, outcome, durationMs, phasesMs, detail } = poll;
+    this.#lastPoll = { id, outcome, durationMs, phasesMs, detail, status: poll.head?.status };
+    // Nothing is put together that nobody is to read: this is done at every poll.
+    if (!TELLING_LEVELS.has(this.#log.level)) return;
+    const fields = {
+      upstream: this.#upstream,
+      origin: poll.origin,
+      outcome: outcome.kind,
+      ...pollFields(this.#lastPoll),
+    };
+    this.#log.debug({ ...fields, delayMs: rounded(poll.delayMs) }, "polled");
+  }
+
+  healthChanged({ from, to }: HealthChange): void {
+    // It becomes unknown for want of polls: the last one is not the reason.
+    const cause = to === "unknown" || this.#lastPoll === undefined ? {} : pollFields(this.#lastPoll);
+    const fields = { upstream: this.#upstream, from, to, ...cause };
+    if (to === "up") {
+      this.#log.info(fields, "health changed");
+    } else {
+      this.#log.warn(fields, "health changed");
+    }
+  }
+}
+
+function pollFields(poll: ToldPoll): object {
+  const reason = reasonOf(poll.outcome);
+  return {
+    poll: poll.id,
+    ...(reason === "" ? {} : { reason }),
+    ...(poll.status === undefined ? {} : { status: poll.status }),
+    durationMs: rounded(poll.durationMs),
+    phasesMs: Object.fromEntries(Object.entries(poll.phasesMs).map(([phase, ms]) => [phase, rounded(ms)])),
+    detail: oneLine(poll.detail, [], LONGEST_DETAIL),
+  };
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}

@@ -1,0 +1,50 @@
+import { parentPort } from "node:worker_threads";
+import type { ScrapeSubjects } from "../../core/metrics/scrape-frame.ts";
+import type { ScrapeReply, ScrapeRequest } from "./scrape-writer.ts";
+import { ScrapeText } from "./scrape-text.ts";
+
+/** Nobody ever changes it: to wait for that is to rest. */
+const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+
+let cast: ScrapeSubjects = { upstreams: [], budgets: [], vantage: undefined };
+const texts = new Map<number, ScrapeText>();
+
+parentPort?.on("message", hear);
+
+function hear(request: ScrapeRequest): void {
+  if (request.kind === "cast") {
+    cast = request.cast;
+    return;
+  }
+  const { scrape } = request;
+  switch (request.kind) {
+    case "begin":
+      texts.set(scrape, new ScrapeText({ cast, numbers: request.numbers }, request.coding));
+      return;
+    case "ending":
+      texts.get(scrape)?.end(request.text);
+      break;
+    case "more":
+      texts.get(scrape)?.ask();
+      break;
+    case "leave":
+      texts.delete(scrape);
+      return;
+    default:
+      request satisfies never;
+  }
+  answer(scrape);
+}
+
+function answer(scrape: number): void {
+  const beganMs = performance.now();
+  const made = texts.get(scrape)?.takeAsked();
+  if (made === undefined) return;
+  parentPort?.postMessage({ scrape, ...made } satisfies ScrapeReply, [made.part.buffer]);
+  rest(performance.now() - beganMs);
+}
+
+/** As long as was worked: polls are not to wait for a core, nor for a container's share of one, that texts used up. */
+function rest(forMs: number): void {
+  Atomics.wait(never, 0, 0, forMs);
+}

@@ -1,0 +1,221 @@
+import type { Fleet } from "../../core/config/config.ts";
+import { messageOf } from "../../core/text/escape.ts";
+import type { Log } from "../../core/text/log.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import type { RedisFailure } from "../../core/metrics/catalogue.ts";
+import { openDriver, type RedisDriver } from "./driver.ts";
+import type { RedisDriverParts } from "./options.ts";
+import type { RedisScript } from "./script.ts";
+
+/** What was asked of Redis, and how it went: for the metrics. */
+export type RedisCall = {
+  readonly call: string;
+  readonly durationMs: number;
+  readonly failure: RedisFailure | undefined;
+};
+
+export type RedisReply =
+  | { readonly kind: "reply"; readonly value: unknown }
+  /** It may have been done all the same: only the answer is missing for sure. */
+  | { readonly kind: "failed"; readonly failure: RedisFailure };
+
+export type RedisParts = RedisDriverParts & {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onCall: (call: RedisCall) => void;
+};
+
+const DEADLINE_MS = 500;
+const IDLE_MS = 1_000;
+/** A connection that has not said anything for so long, though asked, is given up for a new one. */
+const SILENCE_MS = 2_000;
+const FIRST_BACKOFF_MS = 50;
+const LONGEST_BACKOFF_MS = 1_000;
+
+/** One Redis, wherever it is now: connects by itself, again and again, and never lets a caller wait for that. */
+export class Redis implements AsyncDisposable {
+  readonly #fleet: Fleet;
+  readonly #parts: RedisParts;
+  readonly #listeners: ((isUp: boolean) => void)[] = [];
+  readonly #closing = new AbortController();
+  readonly #ended: Promise<unknown>;
+  #driver: RedisDriver | undefined;
+  #isUp = false;
+  #problem: string | undefined;
+  #lastReplyMs: number;
+  #lastAskedMs: number;
+
+  constructor(fleet: Fleet, parts: RedisParts) {
+    this.#fleet = fleet;
+    this.#parts = parts;
+    this.#lastReplyMs = this.#lastAskedMs = parts.clock.now();
+    this.#ended = Promise.all([this.#keepConnected(), this.#keepAsking()]);
+  }
+
+  /** Whether what was asked last was answered. */
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** Hears every change of `isUp`. */
+  onChange(listener: (isUp: boolean) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Never rejects, and never takes longer than the deadline. The first key decides on the node of a cluster. */
+  run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<RedisReply> {
+    const rest = [String(keys.length), ...keys, ...args.map(String)];
+    return this.#ask(script.call, async (driver, signal) => {
+      try {
+        return await driver.send(keys[0], ["EVALSHA", script.sha, ...rest], signal);
+      } catch (error) {
+        if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
+        return await driver.send(keys[0], ["EVAL", script.body, ...rest], signal);
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#driver?.destroy();
+    await this.#ended;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #ask(
+    call: string,
+    send: (driver: RedisDriver, signal: AbortSignal) => Promise<unknown>,
+  ): Promise<RedisReply> {
+    const { clock, onCall } = this.#parts;
+    const askedMs = clock.now();
+    this.#lastAskedMs = askedMs;
+    const driver = this.#driver;
+    const reply =
+      driver === undefined
+        ? ({ kind: "failed", failure: "away" } as const)
+        : await this.#inTime(driver, send);
+    const failure = reply.kind === "failed" ? reply.failure : undefined;
+    onCall({ call, durationMs: clock.now() - askedMs, failure });
+    if (driver === this.#driver) this.#turn(failure === undefined);
+    return reply;
+  }
+
+  async #inTime(
+    driver: RedisDriver,
+    send: (driver: RedisDriver, signal: AbortSignal) => Promise<unknown>,
+  ): Promise<RedisReply> {
+    const deadline = new AbortController();
+    const late = Promise.withResolvers<RedisReply>();
+    const timer = setTimeout(() => {
+      late.resolve({ kind: "failed", failure: "timeout" });
+      // What was not written yet never will be.
+      deadline.abort();
+    }, DEADLINE_MS);
+    const answered = send(driver, deadline.signal).then(
+      (value): RedisReply => {
+        this.#lastReplyMs = this.#parts.clock.now();
+        return { kind: "reply", value };
+      },
+      (error: unknown): RedisReply => this.#failed(driver, error),
+    );
+    const reply = await Promise.race([answered, late.promise]);
+    clearTimeout(timer);
+    return reply;
+  }
+
+  #failed(driver: RedisDriver, error: unknown): RedisReply {
+    const failure = failureOf(error);
+    if (failure === "refused") {
+      this.#lastReplyMs = this.#parts.clock.now();
+      this.#tell(messageOf(error));
+      if (isFailover(error)) driver.destroy();
+    }
+    return { kind: "failed", failure };
+  }
+
+  #turn(isUp: boolean): void {
+    if (isUp === this.#isUp) return;
+    this.#isUp = isUp;
+    if (isUp) {
+      this.#problem = undefined;
+      this.#parts.log.info({}, "redis is there");
+    } else if (!this.#closing.signal.aborted) {
+      this.#parts.log.warn({}, "redis is away");
+    }
+    for (const listener of this.#listeners) listener(isUp);
+  }
+
+  /** A connection is made anew by us alone: the library's own way would send again what was sent before. */
+  async #keepConnected(): Promise<void> {
+    const { signal } = this.#closing;
+    let backoffMs = FIRST_BACKOFF_MS;
+    while (!signal.aborted) {
+      const driver = await this.#connect();
+      if (driver !== undefined) {
+        backoffMs = FIRST_BACKOFF_MS;
+        this.#driver = driver;
+        this.#lastReplyMs = this.#parts.clock.now();
+        if (signal.aborted) driver.destroy();
+        else await this.#ping();
+        await driver.ended;
+        this.#driver = undefined;
+        this.#turn(false);
+      }
+      await this.#parts.clock.sleep(backoffMs, signal);
+      backoffMs = Math.min(LONGEST_BACKOFF_MS, backoffMs * 2);
+    }
+  }
+
+  async #connect(): Promise<RedisDriver | undefined> {
+    try {
+      return await openDriver(this.#fleet.redis, this.#parts, this.#closing.signal);
+    } catch (error) {
+      if (!this.#closing.signal.aborted) this.#tell(messageOf(error));
+      return undefined;
+    }
+  }
+
+  /** What is not asked is not known: so it is asked, where nobody else does. */
+  async #keepAsking(): Promise<void> {
+    const { clock } = this.#parts;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await clock.sleep(this.#isUp ? IDLE_MS : IDLE_MS / 4, signal);
+      const driver = this.#driver;
+      if (driver === undefined || signal.aborted) continue;
+      const nowMs = clock.now();
+      if (!this.#isUp && nowMs - this.#lastReplyMs > SILENCE_MS) driver.destroy();
+      else if (!this.#isUp || nowMs - this.#lastAskedMs >= IDLE_MS) await this.#ping();
+    }
+  }
+
+  async #ping(): Promise<void> {
+    await this.#ask("ping", (driver, signal) => driver.send(undefined, ["PING"], signal));
+  }
+
+  /** The same trouble is told once. */
+  #tell(problem: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#parts.log.warn({ problem }, "redis does not do what it is asked");
+  }
+}
+
+function failureOf(error: unknown): RedisFailure {
+  if (!(error instanceof Error)) return "away";
+  if (error.name === "AbortError") return "timeout";
+  return isErrorReply(error) ? "refused" : "away";
+}
+
+/** An answer of one that was a master, or is not one yet: somebody else may be it now. */
+function isFailover(error: unknown): boolean {
+  return /^(?:READONLY|MASTERDOWN|LOADING|UNBLOCKED)\b/.test(messageOf(error));
+}
+
+/** What a server says begins with a word in capitals. */
+function isErrorReply(error: Error): boolean {
+  return /^[A-Z]{3,}\b/.test(error.message);
+}

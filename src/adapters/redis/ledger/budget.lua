@@ -1,0 +1,139 @@
+-- What every step on a shared budget begins with and answers. The rule is told in test/models/shared-budget.ts.
+-- KEYS: state, leases, quota, contributed. ARGV[1]: the terms of whoever asks, as JSON.
+
+local MARGIN, GRAIN, CLOCK_STEP, SET_BACK, HOUR = 1.001, 2, 10, 1000, 3600000
+local MOST_STANDING, MOST_DOUBLINGS = 8, 30
+-- Long after the last who asked, nothing of it is worth anything.
+local FORGOTTEN_AFTER = 604800000
+
+local STATE, LEASES, QUOTA, CONTRIBUTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local terms = cjson.decode(ARGV[1])
+
+local state = {}
+do
+  local fields = redis.call('HGETALL', STATE)
+  for index = 1, #fields, 2 do state[fields[index]] = fields[index + 1] end
+end
+local changed = {}
+
+local function get(name) return tonumber(state[name] or '') end
+
+local function set(name, value)
+  local text = type(value) == 'number' and num(value) or value
+  if state[name] == text then return end
+  state[name] = text
+  changed[name] = text
+end
+
+local function save()
+  local fields = {}
+  for name, text in pairs(changed) do
+    fields[#fields + 1] = name
+    fields[#fields + 1] = text
+  end
+  if #fields > 0 then redis.call('HSET', STATE, unpack(fields)) end
+end
+
+local longest = 0
+for _, rate in ipairs(terms.rates) do longest = math.max(longest, rate.perMs) end
+
+local function lowered(per)
+  local list = {}
+  for requests, untilMs in string.gmatch(state['lowered:' .. num(per)] or '', '(%S+):(%S+)') do
+    list[#list + 1] = { requests = tonumber(requests), untilMs = tonumber(untilMs) }
+  end
+  return list
+end
+
+local function setLowered(per, list)
+  local parts = {}
+  for _, entry in ipairs(list) do parts[#parts + 1] = num(entry.requests) .. ':' .. num(entry.untilMs) end
+  set('lowered:' .. num(per), table.concat(parts, ' '))
+end
+
+-- Where it cannot know what was sent, it begins anew, and refuses until all of that is forgotten.
+local function begin(isAnew)
+  local kept, linger = get('kept') or 0, get('linger') or 0
+  local latest = get('latest') or 0
+  if not isAnew and state.run == run and now >= latest - SET_BACK and longest <= kept
+    and terms.lingerMs <= linger then return end
+  set('run', run)
+  set('born', now)
+  set('latest', now)
+  set('kept', math.max(kept, longest))
+  set('linger', math.max(linger, terms.lingerMs))
+  set('taken', '')
+  redis.call('DEL', LEASES)
+  if (get('paused') or 0) > now + terms.maxPauseMs then set('paused', now + terms.maxPauseMs) end
+  if (get('yield') or 0) > now + terms.maxPauseMs then set('yield', now + terms.maxPauseMs) end
+  for _, rate in ipairs(terms.rates) do
+    local list = lowered(rate.perMs)
+    for _, entry in ipairs(list) do entry.untilMs = math.min(entry.untilMs, now + rate.perMs) end
+    if #list > 0 then setLowered(rate.perMs, list) end
+  end
+end
+
+local function capOf(rate)
+  for _, entry in ipairs(lowered(rate.perMs)) do
+    if now < entry.untilMs then
+      local cap = math.max(1, math.floor(entry.requests * terms.share + 1e-9) - rate.aside)
+      return math.min(rate.cap, cap)
+    end
+  end
+  return rate.cap
+end
+
+local function coldMs()
+  return math.max(0, get('born') + ((longest + terms.holdMs) * MARGIN + CLOCK_STEP) - now)
+end
+
+-- A sum is worth keeping until the hour, or what was counted, changes.
+local function quotaUsed()
+  if terms.quota == nil then return 0 end
+  local summed = num(math.floor(now / HOUR)) .. '/' .. num(terms.quota.perMs)
+  if state.summed == summed then return get('sum') end
+  local oldest = math.floor((now - terms.quota.perMs) / HOUR)
+  local sum, fields = 0, redis.call('HGETALL', QUOTA)
+  for index = 1, #fields, 2 do
+    if tonumber(fields[index]) < oldest then redis.call('HDEL', QUOTA, fields[index])
+    else sum = sum + tonumber(fields[index + 1]) end
+  end
+  set('sum', sum)
+  set('summed', summed)
+  return sum
+end
+
+local function count(at, amount)
+  local hour = string.format('%.0f', math.floor(at / HOUR))
+  local before = tonumber(redis.call('HGET', QUOTA, hour) or '0')
+  redis.call('HSET', QUOTA, hour, num(math.max(0, before + amount)))
+  set('summed', '')
+end
+
+local function free() set('freed', (get('freed') or 0) + 1) end
+
+local function dropEnded()
+  redis.call('ZREMRANGEBYSCORE', LEASES, '-inf', num(now - get('kept') * MARGIN))
+end
+
+-- Durations from now on; then a cap and its leases for each rate.
+local function standing(...)
+  local quota = quotaUsed()
+  local answer = {
+    num(now), run .. '-' .. state.born, num(coldMs()),
+    num(math.max(0, (get('paused') or 0) - now)), num(math.max(0, (get('yield') or 0) - now)),
+    state.limit or '', state.remaining or '', num(quota),
+    tostring(redis.call('HEXISTS', CONTRIBUTED, terms.replica)), state.freed or '0',
+  }
+  for _, rate in ipairs(terms.rates) do
+    answer[#answer + 1] = num(capOf(rate))
+    answer[#answer + 1] = num(redis.call('ZCOUNT', LEASES, '(' .. num(now - rate.perMs * MARGIN), '+inf'))
+  end
+  for _, more in ipairs({ ... }) do answer[#answer + 1] = more end
+  save()
+  return answer
+end
+
+local function keepForAWhile()
+  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, FORGOTTEN_AFTER) end
+end

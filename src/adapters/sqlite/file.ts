@@ -1,0 +1,172 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import { hasBytes, inodeOf, moveAside, PlaceError, requirePlace, StateLock } from "./place.ts";
+import { isEmpty, makeWritable, openDatabase, openDatabaseAlone, requireSound } from "./database.ts";
+import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
+import { readQuotas, readState } from "./reading.ts";
+import { Upkeep } from "./retention.ts";
+import { StateFileError, troubleOf } from "./trouble.ts";
+import { StateWriter } from "./writing.ts";
+
+type Connection = {
+  readonly database: DatabaseSync;
+  readonly writer: StateWriter;
+  readonly upkeep: Upkeep;
+  readonly inode: number | undefined;
+};
+
+const NOTHING: Restored = { upstreams: new Map(), quotas: new Map() };
+
+/** One state file, from the first opening to the last closing: whatever happens to it, it can be written again. */
+export class StateFile {
+  readonly #path: string;
+  #lock: StateLock | undefined;
+  #connection: Connection | undefined;
+  #isChecked = false;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Refused unless it can be read and written; where only the writing must wait, it opens and tells why. */
+  open(nowMs: number): OpenReply {
+    try {
+      requirePlace(this.#path);
+      this.#lock = new StateLock(this.#path);
+      return this.#start(nowMs);
+    } catch (error) {
+      this.close();
+      return { kind: "refused", message: this.#refusalOf(error) };
+    }
+  }
+
+  write(batch: StateBatch): WriteReply {
+    const notes: string[] = [];
+    try {
+      this.#lock ??= new StateLock(this.#path);
+      const { writer, inode } = (this.#connection ??= this.#connect(notes));
+      if (inodeOf(this.#path) !== inode) throw new StateFileError("moved", "was moved, replaced or removed");
+      writer.write(batch);
+    } catch (error) {
+      return { kind: "failed", trouble: this.#fail(error), notes };
+    }
+    this.#tidy(batch.nowMs);
+    return { kind: "written", notes };
+  }
+
+  close(): void {
+    this.#disconnect();
+    this.#lock?.release();
+    this.#lock = undefined;
+  }
+
+  #start(nowMs: number): OpenReply {
+    let restored: Restored | undefined;
+    const notes: string[] = [];
+    try {
+      this.#connection = this.#connect(notes, (database) => void (restored = readState(database, nowMs)));
+      return { kind: "opened", restored: restored ?? NOTHING, trouble: undefined, notes };
+    } catch (error) {
+      const { kind, says } = troubleOf(error);
+      if (kind !== "full" && kind !== "failing" && kind !== "locked") throw error;
+      restored ??= this.#readAlone(nowMs);
+      return { kind: "opened", restored, trouble: says, notes };
+    }
+  }
+
+  /** `look` sees it before it is first written. A damaged file makes room for a new one. */
+  #connect(notes: string[], look: (database: DatabaseSync) => void = () => {}): Connection {
+    try {
+      return this.#connectOnce(look);
+    } catch (error) {
+      const { kind, says } = troubleOf(error);
+      if (kind !== "damaged") throw error;
+      const quotas = this.#salvageQuotas();
+      const aside = moveAside(this.#path);
+      const kept = quotas === undefined ? "history and quota counts begin" : "history begins";
+      notes.push(`the state file ${says}: it was moved to "${aside}", and ${kept} anew`);
+      const connection = this.#connectOnce(() => {});
+      this.#carryOver(connection, quotas ?? new Map());
+      look(connection.database);
+      return connection;
+    }
+  }
+
+  #connectOnce(look: (database: DatabaseSync) => void): Connection {
+    const database = openDatabase(this.#path);
+    try {
+      if (!isEmpty(database)) {
+        if (!this.#isChecked) requireSound(database);
+        look(database);
+      }
+      makeWritable(database);
+      this.#isChecked = true;
+      const inode = inodeOf(this.#path);
+      return { database, inode, writer: new StateWriter(database), upkeep: new Upkeep(database) };
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  /** Nothing is forgotten only because a disk is full. Throws where there is a past that cannot be read. */
+  #readAlone(nowMs: number): Restored {
+    if (!hasBytes(this.#path)) return NOTHING;
+    const database = openDatabaseAlone(this.#path);
+    try {
+      return isEmpty(database) ? NOTHING : readState(database, nowMs);
+    } finally {
+      database.close();
+    }
+  }
+
+  /** Counts of money are worth a second look, even in a damaged file. */
+  #salvageQuotas(): ReadonlyMap<string, QuotaBuckets> | undefined {
+    let database: DatabaseSync | undefined;
+    try {
+      database = openDatabase(this.#path);
+      return readQuotas(database);
+    } catch (error) {
+      troubleOf(error);
+      return undefined;
+    } finally {
+      database?.close();
+    }
+  }
+
+  #carryOver({ writer }: Connection, quotas: ReadonlyMap<string, QuotaBuckets>): void {
+    const counts = [...quotas].flatMap(([budget, buckets]) =>
+      [...buckets].map(([hour, requests]) => ({ budget, hour, requests })),
+    );
+    writer.write({ polls: [], incidents: [], quotas: { counts, reserves: [] }, nowMs: 0 });
+  }
+
+  /** The batch is written already: what fails here is told by the next one. */
+  #tidy(nowMs: number): void {
+    try {
+      this.#connection?.upkeep.tidy(nowMs);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): string {
+    const { kind, says } = troubleOf(error);
+    if (kind === "damaged") this.#isChecked = false;
+    this.#disconnect();
+    return says;
+  }
+
+  #disconnect(): void {
+    this.#connection?.database.close();
+    this.#connection = undefined;
+  }
+
+  #refusalOf(error: unknown): string {
+    const must =
+      error instanceof PlaceError
+        ? error.message
+        : `a file that can be read and written, received one that ${troubleOf(error).says}`;
+    return `cannot keep state: "${this.#path}" must be ${must}`;
+  }
+}

@@ -1,0 +1,39 @@
+/** What the main thread and the one with the database say to each other: one question, one answer. */
+
+import type { QuotaChanges } from "../../core/budget/quota-journal.ts";
+import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import type { RestoredUpstream } from "../../core/history/state.ts";
+import type { StateRows } from "../../core/history/state-buffer.ts";
+
+export type Restored = {
+  readonly upstreams: ReadonlyMap<string, RestoredUpstream>;
+  readonly quotas: ReadonlyMap<string, QuotaBuckets>;
+};
+
+export type StateBatch = StateRows & {
+  readonly quotas: QuotaChanges;
+  /** Wall clock: it decides what is too old to be kept. */
+  readonly nowMs: number;
+};
+
+export type StateRequest =
+  | { readonly kind: "open"; readonly nowMs: number }
+  | { readonly kind: "write"; readonly batch: StateBatch }
+  | { readonly kind: "close" };
+
+export type OpenReply =
+  | {
+      readonly kind: "opened";
+      readonly restored: Restored;
+      /** Why it cannot be written now; undefined where it can. */
+      readonly trouble: string | undefined;
+      /** What the operator must know. */
+      readonly notes: readonly string[];
+    }
+  | { readonly kind: "refused"; readonly message: string };
+
+export type WriteReply =
+  | { readonly kind: "written"; readonly notes: readonly string[] }
+  | { readonly kind: "failed"; readonly trouble: string; readonly notes: readonly string[] };
+
+export type StateReply = OpenReply | WriteReply | { readonly kind: "closed" };

@@ -1,0 +1,61 @@
+import type { Poll } from "../../core/poll/poll.ts";
+import type { Recorder } from "../../core/poll/ports.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import type { StateBuffer } from "../../core/history/state-buffer.ts";
+import { pollStatusOf, type Incident } from "../../core/status/status.ts";
+
+export type IncidentSource = { readonly newestIncident: Incident | undefined };
+
+/** Puts what happens to one upstream where it waits to be written. */
+export class StateRecorder implements Recorder {
+  readonly #upstream: string;
+  readonly #history: IncidentSource;
+  readonly #buffer: StateBuffer;
+  readonly #clock: Clock;
+  #saved: Incident | undefined;
+
+  constructor(upstream: string, history: IncidentSource, buffer: StateBuffer, clock: Clock) {
+    this.#upstream = upstream;
+    this.#history = history;
+    this.#buffer = buffer;
+    this.#clock = clock;
+    this.#saved = history.newestIncident;
+  }
+
+  slotWaiting(): void {}
+  slotStarted(): void {}
+  slotSkipped(): void {}
+  slotGaveUp(): void {}
+
+  polled(poll: Poll): void {
+    const { endedAtMs, withinObjective } = poll;
+    this.#buffer.addPoll({
+      upstream: this.#upstream,
+      endedAtMs,
+      withinObjective,
+      status: pollStatusOf(poll),
+    });
+    this.#saveIncident();
+  }
+
+  healthChanged(): void {
+    this.#saveIncident();
+  }
+
+  #saveIncident(): void {
+    const incident = this.#history.newestIncident;
+    if (incident === undefined || isSame(incident, this.#saved)) return;
+    this.#saved = incident;
+    this.#buffer.addIncident({ ...incident, updatedAtMs: this.#clock.wallNow() });
+  }
+}
+
+function isSame(incident: Incident, saved: Incident | undefined): boolean {
+  return (
+    saved !== undefined &&
+    incident.startedAtMs === saved.startedAtMs &&
+    incident.endedAtMs === saved.endedAtMs &&
+    incident.polls === saved.polls &&
+    incident.state === saved.state
+  );
+}

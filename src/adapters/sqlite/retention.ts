@@ -1,0 +1,65 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { FAILURES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
+import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
+import { retentionAt } from "../../core/history/rollup.ts";
+import { inTransaction } from "./database.ts";
+
+/** What a loss of power may take with it. */
+const CHECKPOINT_EVERY_MS = 60_000;
+const ROUND_EVERY_MS = 600_000;
+/** Together they are one round; deleted in bites, so that no batch waits long for it. */
+const BITE_ROWS = 5_000;
+const FREED_PAGES = 2_000;
+
+/** A day's polls go, but for the newest ones and the newest failures of each upstream. */
+const OLD_POLLS = `DELETE FROM polls WHERE id IN (
+  SELECT id FROM polls AS old WHERE ended_at_ms < :day
+  AND (ended_at_ms < :year OR id NOT IN (
+    SELECT id FROM polls WHERE upstream = old.upstream ORDER BY id DESC LIMIT ${POLLS_KEPT}))
+  AND (ended_at_ms < :year OR outcome = 'ok' OR id NOT IN (
+    SELECT id FROM polls WHERE upstream = old.upstream AND outcome <> 'ok' ORDER BY id DESC LIMIT ${FAILURES_KEPT}))
+  LIMIT ${BITE_ROWS})`;
+
+const OLD_INCIDENTS = `DELETE FROM incidents AS old WHERE started_at_ms < ? OR started_at_ms < (
+  SELECT started_at_ms FROM incidents WHERE upstream = old.upstream
+  ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_KEPT - 1})`;
+
+/** Keeps the file bounded, and brings it to the disk: between two batches, now and then. */
+export class Upkeep {
+  readonly #database: DatabaseSync;
+  readonly #oldPolls: StatementSync;
+  #roundAtMs = Number.NEGATIVE_INFINITY;
+  #checkpointAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#oldPolls = database.prepare(OLD_POLLS);
+  }
+
+  /** A clock that was set back does not put it off for as long. */
+  tidy(nowMs: number): void {
+    if (Math.abs(nowMs - this.#roundAtMs) >= ROUND_EVERY_MS) this.#round(nowMs);
+    if (Math.abs(nowMs - this.#checkpointAtMs) < CHECKPOINT_EVERY_MS) return;
+    this.#checkpointAtMs = nowMs;
+    this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  }
+
+  #round(nowMs: number): void {
+    const kept = retentionAt(nowMs);
+    let gone = 0;
+    inTransaction(this.#database, () => {
+      gone = Number(this.#oldPolls.run({ day: kept.pollsFromMs, year: kept.newestFromMs }).changes);
+    });
+    // The next batch is followed by the next bite.
+    if (gone === BITE_ROWS) return;
+    inTransaction(this.#database, () => {
+      this.#database.prepare("DELETE FROM minutes WHERE bucket < ?").run(kept.minutesFrom);
+      this.#database.prepare("DELETE FROM hours WHERE bucket < ?").run(kept.hoursFrom);
+      this.#database.prepare(OLD_INCIDENTS).run(kept.incidentsFromMs);
+      this.#database.prepare("DELETE FROM quota_hours WHERE hour < ?").run(kept.quotaHoursFrom);
+      this.#database.prepare("DELETE FROM quota_reserves WHERE hour < ?").run(kept.quotaHoursFrom);
+    });
+    this.#database.exec(`PRAGMA incremental_vacuum(${FREED_PAGES})`);
+    this.#roundAtMs = nowMs;
+  }
+}

@@ -1,0 +1,221 @@
+import type { Log } from "../../core/text/log.ts";
+import type { Recorder } from "../../core/poll/ports.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { QuotaJournal, type QuotaReading } from "../../core/budget/quota-journal.ts";
+import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import type { RestoredUpstream, StateStore } from "../../core/history/state.ts";
+import { StateBuffer } from "../../core/history/state-buffer.ts";
+import type { OpenReply, StateBatch } from "./messages.ts";
+import { type IncidentSource, StateRecorder } from "./recorder.ts";
+import { type Died, SqliteThread, type StateThread } from "./thread.ts";
+
+/** A killed process loses what came since: so it is half of what is promised. */
+const FLUSH_EVERY_MS = 500;
+const RETRY_EVERY_MS = 5_000;
+/** Two batches in a row may take as long, and the quotas' reserve still lasts. */
+const STUCK_AFTER_MS = 4_000;
+const CLOSE_AT_MOST_MS = 5_000;
+/** Handing a batch over costs the main thread some microseconds a poll. */
+const MOST_POLLS_A_BATCH = 500;
+const BOUNDS = { mostPolls: 10_000, mostIncidents: 1_000 };
+
+export type StoreParts = {
+  readonly path: string;
+  readonly thread: StateThread;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/** The main thread's side: takes what is recorded, hands it over in batches, and waits for nobody. */
+export class SqliteStateStore implements StateStore {
+  readonly #parts: StoreParts;
+  readonly #calendarOffsetMs: number;
+  readonly #restored: Map<string, RestoredUpstream>;
+  readonly restoredQuotas: ReadonlyMap<string, QuotaBuckets>;
+  readonly #buffer = new StateBuffer(BOUNDS);
+  readonly #journal = new QuotaJournal();
+  readonly #closing = new AbortController();
+  #readQuotas: () => ReadonlyMap<string, QuotaReading> = () => new Map();
+  #isUp = true;
+  #retryAtMs = Number.NEGATIVE_INFINITY;
+  /** While the thread works on a batch. */
+  #flushing: { readonly sinceMs: number; readonly ended: Promise<void> } | undefined;
+
+  constructor(parts: StoreParts, { restored, trouble, notes }: Extract<OpenReply, { kind: "opened" }>) {
+    this.#parts = parts;
+    this.#calendarOffsetMs = parts.clock.wallNow() - parts.clock.now();
+    this.#restored = new Map(restored.upstreams);
+    this.restoredQuotas = restored.quotas;
+    this.#tell(notes);
+    if (trouble !== undefined) this.#goDown(trouble);
+    void this.#run();
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  restored(upstream: string): RestoredUpstream | undefined {
+    const restored = this.#restored.get(upstream);
+    this.#restored.delete(upstream);
+    return restored;
+  }
+
+  recorderOf(upstream: string, history: IncidentSource): Recorder {
+    return new StateRecorder(upstream, history, this.#buffer, this.#parts.clock);
+  }
+
+  async keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): Promise<void> {
+    this.#readQuotas = read;
+    if (this.#isUp) await this.#atMost(STUCK_AFTER_MS, this.#flushNow(false));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    const isClosed = await this.#atMost(CLOSE_AT_MOST_MS, this.#finish());
+    if (isClosed) return;
+    this.#goDown("did not answer");
+    this.#parts.thread.abandon();
+  }
+
+  async #run(): Promise<void> {
+    const { clock } = this.#parts;
+    while (!this.#closing.signal.aborted) {
+      await clock.sleep(FLUSH_EVERY_MS, this.#closing.signal);
+      if (this.#closing.signal.aborted) return;
+      if (this.#flushing === undefined) {
+        if (clock.now() >= this.#retryAtMs) void this.#flush(false);
+      } else if (clock.now() - this.#flushing.sinceMs >= STUCK_AFTER_MS) {
+        this.#goDown("does not answer");
+      }
+    }
+  }
+
+  async #finish(): Promise<void> {
+    await this.#flushNow(true);
+    const lost = this.#buffer.takeLost() + this.#buffer.waitingPolls;
+    if (lost > 0) this.#parts.log.warn({ lost }, "polls were not written to the state file");
+    await this.#parts.thread.close();
+  }
+
+  async #flushNow(isLast: boolean): Promise<void> {
+    while (this.#flushing !== undefined) await this.#flushing.ended;
+    await this.#flush(isLast);
+  }
+
+  #flush(isLast: boolean): Promise<void> {
+    const ended = this.#writeAll(isLast).finally(() => void (this.#flushing = undefined));
+    this.#flushing = { sinceMs: this.#parts.clock.now(), ended };
+    return ended;
+  }
+
+  /** Until nothing is left that would fill a batch, or one fails. */
+  async #writeAll(isLast: boolean): Promise<void> {
+    let isWritten = true;
+    do {
+      const batch = this.#nextBatch(isLast);
+      if (batch === undefined) return;
+      isWritten = await this.#write(batch);
+    } while (isWritten && this.#buffer.waitingPolls >= (isLast ? 1 : MOST_POLLS_A_BATCH));
+  }
+
+  #nextBatch(isLast: boolean): StateBatch | undefined {
+    const { clock } = this.#parts;
+    const quotas = this.#journal.changes(this.#readQuotas(), this.#calendarOffsetMs + clock.now(), isLast);
+    const rows = this.#buffer.take(MOST_POLLS_A_BATCH);
+    const size = rows.polls.length + rows.incidents.length + quotas.counts.length + quotas.reserves.length;
+    // While it is down, an empty batch asks whether it still is.
+    return size === 0 && this.#isUp ? undefined : { ...rows, quotas, nowMs: clock.wallNow() };
+  }
+
+  async #write(batch: StateBatch): Promise<boolean> {
+    const reply = await this.#parts.thread.write(batch);
+    switch (reply.kind) {
+      case "written":
+        this.#tell(reply.notes);
+        this.#journal.written();
+        this.#goUp();
+        return true;
+      case "failed":
+        this.#tell(reply.notes);
+        this.#buffer.giveBack(batch);
+        this.#goDown(reply.trouble);
+        return false;
+      case "died":
+        // It may have been written: twice would be worse than not at all.
+        this.#buffer.lose(batch);
+        this.#goDown(`cannot be kept: ${reply.message}`);
+        return false;
+      default:
+        return reply satisfies never;
+    }
+  }
+
+  #goDown(trouble: string): void {
+    const { clock, log, path } = this.#parts;
+    this.#journal.forget();
+    this.#retryAtMs = clock.now() + RETRY_EVERY_MS;
+    if (!this.#isUp) return;
+    this.#isUp = false;
+    log.error(
+      { path, trouble },
+      `the state file ${trouble}: history and quotas are kept in memory until it can be written`,
+    );
+  }
+
+  #goUp(): void {
+    if (this.#isUp) return;
+    this.#isUp = true;
+    const { log, path } = this.#parts;
+    log.info({ path, lost: this.#buffer.takeLost() }, "the state file is written again");
+  }
+
+  #tell(notes: readonly string[]): void {
+    const { log, path } = this.#parts;
+    for (const note of notes) log.error({ path }, note);
+  }
+
+  /** Whether it ended in time. */
+  async #atMost(mostMs: number, work: Promise<void>): Promise<boolean> {
+    const ended = new AbortController();
+    const late = this.#parts.clock.sleep(mostMs, ended.signal).then(() => false);
+    const isInTime = await Promise.race([work.then(() => true), late]);
+    ended.abort();
+    return isInTime;
+  }
+}
+
+export type StateStoreOptions = { readonly path: string; readonly log: Log; readonly clock: Clock };
+
+export type OpenedStateStore =
+  | { readonly kind: "opened"; readonly store: StateStore }
+  | { readonly kind: "refused"; readonly message: string };
+
+/** Some gigabytes are read in this time. */
+const OPEN_AT_MOST_MS = 60_000;
+const LATE: Died = { kind: "died", message: `no answer from its disk within ${OPEN_AT_MOST_MS / 1000} s` };
+
+/** Opens or makes the state file, and reads what former lives left in it. */
+export async function openStateStore({ path, log, clock }: StateStoreOptions): Promise<OpenedStateStore> {
+  const thread = new SqliteThread(path);
+  const opened = new AbortController();
+  const late = clock.sleep(OPEN_AT_MOST_MS, opened.signal).then(() => LATE);
+  const reply = await Promise.race([thread.open(clock.wallNow()), late]);
+  opened.abort();
+  switch (reply.kind) {
+    case "opened":
+      return { kind: "opened", store: new SqliteStateStore({ path, thread, clock, log }, reply) };
+    case "refused":
+      await thread.close();
+      return reply;
+    case "died":
+      thread.abandon();
+      return {
+        kind: "refused",
+        message: `cannot keep state: "${path}" must be a state file, received: ${reply.message}`,
+      };
+    default:
+      return reply satisfies never;
+  }
+}

@@ -1,0 +1,23 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { StateFile } from "./file.ts";
+import type { StateReply, StateRequest } from "./messages.ts";
+
+/** In a thread of its own: a slow disk on the main one would hold up polls, and lengthen the latencies they measure. */
+const { path }: { readonly path: string } = workerData;
+const file = new StateFile(path);
+
+parentPort?.on("message", (request: StateRequest) => parentPort?.postMessage(answer(request), []));
+
+function answer(request: StateRequest): StateReply {
+  switch (request.kind) {
+    case "open":
+      return file.open(request.nowMs);
+    case "write":
+      return file.write(request.batch);
+    case "close":
+      file.close();
+      return { kind: "closed" };
+    default:
+      return request satisfies never;
+  }
+}

@@ -1,0 +1,95 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { QuotaRow } from "../../core/budget/quota-journal.ts";
+import { HOUR_MS, MINUTE_MS, rollUp, type RollUp } from "../../core/history/rollup.ts";
+import type { SavedIncident, SavedPoll } from "../../core/history/state.ts";
+import type { StateBatch } from "./messages.ts";
+import { inTransaction } from "./database.ts";
+
+const INSERT_POLL = `INSERT INTO polls (upstream, poll, origin, sent_at_ms, ended_at_ms, outcome, reason, degraded,
+  within_objective, duration_ms, phases_ms, status, detail, excerpt, headers)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const addRollUp = (
+  table: "minutes" | "hours",
+): string => `INSERT INTO ${table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET polls = polls + excluded.polls, ok = ok + excluded.ok, failed = failed + excluded.failed,
+  throttled = throttled + excluded.throttled, within_objective = within_objective + excluded.within_objective,
+  ok_duration_ms = ok_duration_ms + excluded.ok_duration_ms,
+  slowest_ok_ms = max(slowest_ok_ms, excluded.slowest_ok_ms)`;
+
+const PUT_INCIDENT = `INSERT OR REPLACE INTO incidents
+  (upstream, started_at_ms, ended_at_ms, updated_at_ms, state, reason, polls) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+
+/** Writes batches, each wholly or not at all: roll-ups are never apart from the polls that they count. */
+export class StateWriter {
+  readonly #database: DatabaseSync;
+  readonly #insertPoll: StatementSync;
+  readonly #addMinute: StatementSync;
+  readonly #addHour: StatementSync;
+  readonly #putIncident: StatementSync;
+  readonly #putQuota: StatementSync;
+  readonly #putReserve: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#insertPoll = database.prepare(INSERT_POLL);
+    this.#addMinute = database.prepare(addRollUp("minutes"));
+    this.#addHour = database.prepare(addRollUp("hours"));
+    this.#putIncident = database.prepare(PUT_INCIDENT);
+    this.#putQuota = database.prepare("INSERT OR REPLACE INTO quota_hours VALUES (?, ?, ?)");
+    this.#putReserve = database.prepare("INSERT OR REPLACE INTO quota_reserves VALUES (?, ?, ?)");
+  }
+
+  write({ polls, incidents, quotas }: StateBatch): void {
+    inTransaction(this.#database, () => {
+      for (const poll of polls) this.#poll(poll);
+      for (const minute of rollUp(polls, MINUTE_MS)) addTo(this.#addMinute, minute);
+      for (const hour of rollUp(polls, HOUR_MS)) addTo(this.#addHour, hour);
+      for (const incident of incidents) this.#incident(incident);
+      for (const row of quotas.counts) putInto(this.#putQuota, row);
+      for (const row of quotas.reserves) putInto(this.#putReserve, row);
+    });
+  }
+
+  #poll({ upstream, endedAtMs, withinObjective, status }: SavedPoll): void {
+    this.#insertPoll.run(
+      upstream,
+      status.id,
+      status.origin,
+      Math.round(status.atMs),
+      Math.round(endedAtMs),
+      status.outcome,
+      status.reason,
+      Number(status.degraded),
+      Number(withinObjective),
+      status.durationMs,
+      JSON.stringify(status.phasesMs),
+      status.status ?? null,
+      status.detail,
+      status.excerpt ?? null,
+      status.headers === undefined ? null : JSON.stringify(status.headers),
+    );
+  }
+
+  #incident({ upstream, startedAtMs, endedAtMs, updatedAtMs, state, reason, polls }: SavedIncident): void {
+    const ended = endedAtMs === undefined ? null : Math.round(endedAtMs);
+    this.#putIncident.run(
+      upstream,
+      Math.round(startedAtMs),
+      ended,
+      Math.round(updatedAtMs),
+      state,
+      reason,
+      polls,
+    );
+  }
+}
+
+function addTo(statement: StatementSync, sum: RollUp): void {
+  const { bucket, upstream, polls, ok, failed, throttled, withinObjective, okDurationMs, slowestOkMs } = sum;
+  statement.run(bucket, upstream, polls, ok, failed, throttled, withinObjective, okDurationMs, slowestOkMs);
+}
+
+function putInto(statement: StatementSync, { budget, hour, requests }: QuotaRow): void {
+  statement.run(budget, hour, requests);
+}

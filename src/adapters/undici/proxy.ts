@@ -1,0 +1,115 @@
+import { BlockList, isIP } from "node:net";
+import type { Proxy } from "../../core/config/config.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export type ProxyServer = {
+  readonly host: string;
+  readonly port: number;
+  /** Whether the proxy itself is spoken to over TLS. */
+  readonly secure: boolean;
+  readonly authorization: string | undefined;
+  /** Never to be printed. */
+  readonly secrets: readonly string[];
+};
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
+
+export function portOf(url: URL): number {
+  return url.port === "" ? (DEFAULT_PORTS[url.protocol] ?? 0) : Number(url.port);
+}
+
+/** Without the brackets of IPv6. A dot at the end stays: it tells the resolver not to try search domains. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, "");
+}
+
+/** Which proxy a request to this URL goes through; undefined for none. Throws where its address cannot be used. */
+export function chooseProxy(proxy: Proxy, url: URL, environment: Environment): ProxyServer | undefined {
+  switch (proxy.kind) {
+    case "none":
+      return undefined;
+    case "url":
+      return parseProxy(proxy.url, "proxy");
+    case "env":
+      return proxyFromEnvironment(url, environment);
+    default:
+      return proxy satisfies never;
+  }
+}
+
+function proxyFromEnvironment(url: URL, environment: Environment): ProxyServer | undefined {
+  if (isExempt(url, read(environment, "no_proxy")?.value ?? "")) return undefined;
+  const found = read(environment, `${url.protocol.slice(0, -1)}_proxy`) ?? read(environment, "all_proxy");
+  return found === undefined ? undefined : parseProxy(found.value, found.name);
+}
+
+/** Lower case goes first, as in curl; an empty variable counts as unset. */
+function read(environment: Environment, lower: string): { name: string; value: string } | undefined {
+  for (const name of [lower, lower.toUpperCase()]) {
+    const value = environment[name]?.trim();
+    if (value !== undefined && value !== "") return { name, value };
+  }
+  return undefined;
+}
+
+/** The address itself stays out of the error: it may hold a password. */
+function parseProxy(address: string, name: string): ProxyServer {
+  const withScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `http://${address}`;
+  const url = URL.canParse(withScheme) ? new URL(withScheme) : undefined;
+  if (url === undefined || DEFAULT_PORTS[url.protocol] === undefined || url.hostname === "") {
+    throw new Error(`cannot use the proxy: "${name}" must be an http or https URL`);
+  }
+  const user = decode(url.username);
+  const password = decode(url.password);
+  const known = user !== "" || password !== "";
+  const pair = Buffer.from(`${user}:${password}`).toString("base64");
+  return {
+    host: hostOf(url),
+    port: portOf(url),
+    secure: url.protocol === "https:",
+    authorization: known ? `Basic ${pair}` : undefined,
+    secrets: known ? [password, pair].filter((secret) => secret !== "") : [],
+  };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** `no_proxy`: names with all that ends in them, addresses, networks, each with an optional port; `*` is everything. */
+function isExempt(url: URL, list: string): boolean {
+  const host = hostOf(url).toLowerCase().replace(/\.$/, "");
+  const port = portOf(url);
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== "")
+    .some((entry) => matches(entry, host, port));
+}
+
+function matches(entry: string, host: string, port: number): boolean {
+  if (entry === "*") return true;
+  const [, bracketed, plain, entryPort] = /^(?:\[([^\]]+)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
+  const bare = isIP(entry) === 6 ? entry : (bracketed ?? plain);
+  if (bare === undefined) return false;
+  if (entryPort !== undefined && bare !== entry && Number(entryPort) !== port) return false;
+  if (isIP(host) !== 0) return bare === host || isInNetwork(bare, host);
+  const suffix = bare.replace(/^\*?\./, "").replace(/\.$/, "");
+  return suffix !== "" && (host === suffix || host.endsWith(`.${suffix}`));
+}
+
+function isInNetwork(network: string, address: string): boolean {
+  const [base, length, more] = network.split("/");
+  if (base === undefined || length === undefined || more !== undefined || !/^\d{1,3}$/.test(length))
+    return false;
+  const family = isIP(base) === 6 ? "ipv6" : "ipv4";
+  if (isIP(base) === 0 || Number(length) > (family === "ipv6" ? 128 : 32)) return false;
+  const block = new BlockList();
+  block.addSubnet(base, Number(length), family);
+  return block.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}

@@ -1,0 +1,30 @@
+import { startThread } from "../adapters/thread.ts";
+import type { Loading } from "../config/load.ts";
+import type { Environment } from "../config/read/interpolate.ts";
+
+/** Without the proof, which only people read. */
+export type LoadedInThread =
+  | Omit<Extract<Loading, { kind: "loaded" }>, "proof">
+  | Omit<Extract<Loading, { kind: "refused" }>, "proof">;
+
+/**
+ * As `load` does, in a thread of its own: polls go on while thousands of upstreams are read, proven and checked, and
+ * what that leaves behind, and the libraries that do it, go with the thread.
+ */
+export function loadInThread(configPath: string, environment: Environment): Promise<LoadedInThread> {
+  const thread = startThread({
+    name: "config",
+    module: new URL("./load-worker.ts", import.meta.url),
+    canWait: true,
+    data: { configPath, environment },
+  });
+  return new Promise((resolve, reject) => {
+    thread.once("message", resolve);
+    thread.once("error", (error) => {
+      if (!("code" in error) || error.code !== "ERR_WORKER_OUT_OF_MEMORY") return reject(error);
+      const message = "cannot read config: it takes more memory than there is";
+      resolve({ kind: "refused", faults: [{ file: configPath, line: 1, column: 1, message }] });
+    });
+    thread.once("exit", () => reject(new Error("cannot read config: its thread ended")));
+  });
+}

@@ -1,0 +1,115 @@
+import type { AppPolling } from "./polling.ts";
+import type { ProbeParts } from "./probes.ts";
+import { formatFault } from "../config/read/fault.ts";
+import { loadInThread } from "./load-thread.ts";
+import { secretVariables } from "../config/read/secrets.ts";
+import type { Config } from "../core/config/config.ts";
+import type { RunningLedger } from "../core/budget/ledger.ts";
+import type { ReloadResult } from "../http/routes/routes.ts";
+import type { Logger } from "../adapters/log/logger.ts";
+
+export type ReloadParts = ProbeParts & {
+  readonly configPath: string;
+  readonly withdraw: (variables: readonly string[]) => void;
+  readonly ledger: RunningLedger;
+  readonly polling: AppPolling;
+  /** After another config runs. */
+  readonly onChanged: () => void;
+  readonly log: Logger;
+};
+
+export type ReloadStatus = { readonly successful: boolean; readonly lastSuccessAtMs: number };
+
+/** Parse, prove, build, then swap in one step: on any fault the old config runs on untouched. */
+export class AppReload {
+  readonly #parts: ReloadParts;
+  #config: Config;
+  #status: ReloadStatus;
+  #isStopped = false;
+  /** One after the other, whoever asks: a signal, a changed file, a POST. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(config: Config, parts: ReloadParts) {
+    this.#config = config;
+    this.#parts = parts;
+    this.#status = { successful: true, lastSuccessAtMs: parts.clock.wallNow() };
+  }
+
+  get config(): Config {
+    return this.#config;
+  }
+
+  get status(): ReloadStatus {
+    return this.#status;
+  }
+
+  run(): Promise<ReloadResult> {
+    const turn = this.#turn.then(() => this.#reload());
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Waits for one under way; refuses those that come later. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#turn;
+  }
+
+  async #reload(): Promise<ReloadResult> {
+    if (this.#isStopped) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
+    const { log, clock } = this.#parts;
+    const faults = await this.#swap();
+    if (faults.length > 0) {
+      this.#status = { ...this.#status, successful: false };
+      log.error({ faults }, "reload refused, the old config runs on");
+      return { kind: "refused", faults };
+    }
+    this.#status = { successful: true, lastSuccessAtMs: clock.wallNow() };
+    log.info({ upstreams: this.#config.upstreams.length }, "config reloaded");
+    return { kind: "reloaded" };
+  }
+
+  async #swap(): Promise<readonly string[]> {
+    const { configPath, environment, withdraw, polling, log } = this.#parts;
+    const loaded = await loadInThread(configPath, environment);
+    if (loaded.kind === "refused") return loaded.faults.map(formatFault);
+    const { config } = loaded;
+    withdraw(secretVariables(config, environment));
+    const fixed = whatCannotChange(this.#config, config);
+    if (fixed.length > 0) return fixed;
+    const faults = await polling.exclusively(() => this.#change(config));
+    if (faults.length > 0) return faults;
+    log.level = config.log.level;
+    for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
+    this.#parts.onChanged();
+    return [];
+  }
+
+  async #change(config: Config): Promise<readonly string[]> {
+    const { ledger, polling } = this.#parts;
+    const opened = await polling.open(config);
+    if (opened.kind === "refused") return opened.faults;
+    // Nothing below waits: a scrape sees the old config or the new one, never both.
+    ledger.change(config);
+    polling.apply(config, opened.probes);
+    this.#config = config;
+    return [];
+  }
+}
+
+function whatCannotChange(running: Config, wanted: Config): readonly string[] {
+  const faults: string[] = [];
+  if (running.web.host !== wanted.web.host || running.web.port !== wanted.web.port) {
+    faults.push("cannot reload: web.listen must stay as it is until a restart");
+  }
+  if (running.web.configFile !== wanted.web.configFile) {
+    faults.push("cannot reload: web.config_file must stay as it is until a restart");
+  }
+  if (JSON.stringify(running.fleet) !== JSON.stringify(wanted.fleet)) {
+    faults.push("cannot reload: fleet must stay as it is until a restart");
+  }
+  if (running.state?.path !== wanted.state?.path) {
+    faults.push("cannot reload: state.path must stay as it is until a restart");
+  }
+  return faults;
+}

@@ -1,0 +1,81 @@
+import { parseDuration } from "../../core/time/duration.ts";
+import { type Complaint, complain, complainOfKey } from "./complaint.ts";
+import { checkFleet } from "./fleet.ts";
+import { didYouMean } from "./nearest.ts";
+import { type Tree, childOf, entriesOf, itemsOf, textAt } from "../read/tree.ts";
+import { checkUpstream } from "./upstream.ts";
+import { nameOfPath, received } from "./wording.ts";
+
+/** What the parts of a config have to do with each other; each says what it can, whatever else is wrong. */
+export function checkConfig(tree: Tree): readonly Complaint[] {
+  const budgets = childOf(tree, "budgets");
+  const upstreams = itemsOf(childOf(tree, "upstreams"));
+  return [
+    ...checkFleet(tree),
+    ...entriesOf(budgets).flatMap(([name, budget]) => checkRates(name, budget)),
+    ...upstreams.flatMap((upstream, index) => checkUpstream(upstream, ["upstreams", index])),
+    ...checkNames(upstreams),
+    ...(budgets?.kind === "map" ? checkBudgetNames(upstreams, [...budgets.entries.keys()]) : []),
+    ...checkLabelKeys(upstreams),
+  ];
+}
+
+/** Two rates over one window would be one series of metrics. */
+function checkRates(name: string, budget: Tree): readonly Complaint[] {
+  const seen = new Set<number>();
+  return itemsOf(childOf(budget, "rate")).flatMap((rate, index) => {
+    const perMs = parseDuration(textAt(rate, "per") ?? "");
+    if (perMs === undefined) return [];
+    const path = ["budgets", name, "rate", index, "per"];
+    if (seen.has(perMs))
+      return [complain(path, `"${nameOfPath(path)}" must differ from the other rates of its budget`)];
+    seen.add(perMs);
+    return [];
+  });
+}
+
+function checkNames(upstreams: readonly Tree[]): readonly Complaint[] {
+  const firstByName = new Map<string, number>();
+  return upstreams.flatMap((upstream, index) => {
+    const name = textAt(upstream, "name");
+    if (name === undefined) return [];
+    const first = firstByName.get(name);
+    if (first === undefined) {
+      firstByName.set(name, index);
+      return [];
+    }
+    const path = ["upstreams", index, "name"];
+    const shown = received(childOf(upstream, "name"), path);
+    return [
+      complain(path, `"${nameOfPath(path)}" must be unique, received ${shown} like upstreams[${first}]`),
+    ];
+  });
+}
+
+function checkBudgetNames(upstreams: readonly Tree[], known: readonly string[]): readonly Complaint[] {
+  return upstreams.flatMap((upstream, index) => {
+    const budget = textAt(upstream, "budget");
+    if (budget === undefined || known.includes(budget)) return [];
+    const path = ["upstreams", index, "budget"];
+    const shown = received(childOf(upstream, "budget"), path);
+    const hint = `${didYouMean(budget, known)}there ${known.length === 1 ? "is" : "are"} ${known.join(", ") || "none"}`;
+    return [complain(path, `"${nameOfPath(path)}" must name a budget, received ${shown}: ${hint}`)];
+  });
+}
+
+/** One metric family has one set of label names. */
+function checkLabelKeys(upstreams: readonly Tree[]): readonly Complaint[] {
+  const keysOf = (upstream: Tree | undefined): string =>
+    entriesOf(upstream === undefined ? undefined : childOf(upstream, "labels"))
+      .map(([key]) => key)
+      .sort()
+      .join(", ");
+  const expected = keysOf(upstreams[0]);
+  return upstreams.flatMap((upstream, index) => {
+    const found = keysOf(upstream);
+    if (found === expected) return [];
+    const path = ["upstreams", index, "labels"];
+    const must = `"${nameOfPath(path)}" must have the same keys as on upstreams[0] (${expected || "none"}), received ${found || "none"}`;
+    return [complainOfKey(path, must)];
+  });
+}

@@ -1,8 +1,0 @@
-import { parentPort, workerData } from "node:worker_threads";
-import type { Environment } from "./interpolate.ts";
-import { load } from "./load.ts";
-
-const { configPath, environment }: { readonly configPath: string; readonly environment: Environment } =
-  workerData;
-const { proof: _proof, ...loaded } = await load(configPath, { environment });
-parentPort?.postMessage(loaded, []);

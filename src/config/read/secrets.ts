@@ -1,0 +1,146 @@
+import { readFile, stat } from "node:fs/promises";
+import type { Config, SecretSource } from "../../core/config/config.ts";
+import type { Environment } from "./interpolate.ts";
+
+export interface Secret {
+  /** The key as it is now; never rejects. A file is read again each time, so that keys rotate. */
+  read(): Promise<string>;
+}
+
+export type SecretOpening =
+  | { readonly kind: "opened"; readonly secret: Secret }
+  | { readonly kind: "refused"; readonly message: string };
+
+/**
+ * Reads a key for the first time. `onWarning` hears when its file turns unreadable (the last key is kept) and
+ * when it is readable again: once a change, not once a poll.
+ */
+export async function openSecret(
+  source: SecretSource,
+  environment: Environment,
+  onWarning: (message: string) => void,
+): Promise<SecretOpening> {
+  if (source.from === "env") {
+    const reading = readVariable(source.variable, environment);
+    if (reading.kind === "unreadable")
+      return { kind: "refused", message: `cannot read key: ${reading.problem}` };
+    return { kind: "opened", secret: { read: () => Promise.resolve(reading.key) } };
+  }
+  const reading = await readKeyFile(source.path);
+  if (reading.kind === "unreadable")
+    return { kind: "refused", message: `cannot read key: ${reading.problem}` };
+  return { kind: "opened", secret: new FileSecret(source.path, reading.key, onWarning) };
+}
+
+class FileSecret implements Secret {
+  readonly #path: string;
+  readonly #onWarning: (message: string) => void;
+  #key: string;
+  #problem: string | undefined = undefined;
+
+  constructor(path: string, key: string, onWarning: (message: string) => void) {
+    this.#path = path;
+    this.#key = key;
+    this.#onWarning = onWarning;
+  }
+
+  async read(): Promise<string> {
+    const reading = await readKeyFile(this.#path);
+    const problem = reading.kind === "unreadable" ? reading.problem : undefined;
+    if (reading.kind === "key") this.#key = reading.key;
+    if (problem !== this.#problem) {
+      this.#problem = problem;
+      this.#onWarning(
+        problem === undefined ? READABLE_AGAIN : `cannot read key, the last one is kept: ${problem}`,
+      );
+    }
+    return this.#key;
+  }
+}
+
+const READABLE_AGAIN = "the key's file is readable again";
+const MAX_KEY_BYTES = 64 * 1024;
+
+type KeyReading =
+  | { readonly kind: "key"; readonly key: string }
+  | { readonly kind: "unreadable"; readonly problem: string };
+
+function readVariable(name: string, environment: Environment): KeyReading {
+  // A key that was pasted where its variable's name belongs must not be shown.
+  const shown = /^[A-Z][A-Z0-9_]*$/.test(name) ? `the variable ${name}` : "the variable that is named here";
+  const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
+  return value === undefined ? { kind: "unreadable", problem: `${shown} is not set` } : keyOf(value, shown);
+}
+
+async function readKeyFile(path: string): Promise<KeyReading> {
+  try {
+    const stats = await stat(path);
+    // Opening a pipe would wait for its writer, and a device might never end.
+    if (!stats.isFile()) return { kind: "unreadable", problem: "its file is not a regular file" };
+    if (stats.size > MAX_KEY_BYTES) return { kind: "unreadable", problem: "its file is longer than 64KiB" };
+    return keyOf(await readFile(path, "utf8"), "its file");
+  } catch (error) {
+    return { kind: "unreadable", problem: `its file cannot be read: ${fileProblem(error)}` };
+  }
+}
+
+function keyOf(text: string, where: string): KeyReading {
+  const key = text.trim();
+  if (key === "") return { kind: "unreadable", problem: `${where} is empty` };
+  if (/^[\x20-\x7e]+$/.test(key)) return { kind: "key", key };
+  return {
+    kind: "unreadable",
+    problem: `${where} must hold one line of visible ASCII characters, received others`,
+  };
+}
+
+const PROXY_VARIABLE = /_proxy$/i;
+const USER_AND_PASSWORD = /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^/:@]*:([^/]*)@/i;
+
+/** By the names of their variables; of other variables nobody here can say whether they hold a secret. */
+export function proxyPasswords(environment: Environment): ReadonlyMap<string, string> {
+  const passwords = Object.entries(environment)
+    .filter(([name]) => PROXY_VARIABLE.test(name))
+    .map(([name, value]) => [name, decoded(USER_AND_PASSWORD.exec(value?.trim() ?? "")?.[1] ?? "")] as const);
+  return new Map(passwords.filter(([, password]) => password !== ""));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Which variables hold a secret: the keys that the config names, and the passwords of proxies. */
+export function secretVariables(
+  { upstreams, fleet }: Pick<Config, "upstreams" | "fleet">,
+  environment: Environment,
+): readonly string[] {
+  const sources = upstreams.map(({ auth }) => (auth.kind === "none" ? undefined : auth.secret));
+  const keys = [...sources, fleet?.redis.password].flatMap((source) =>
+    source?.from === "env" ? [source.variable] : [],
+  );
+  return [...new Set([...keys, ...proxyPasswords(environment).keys()])];
+}
+
+/** Why a file could not be read, in words and without its path. */
+export function fileProblem(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+  switch (code) {
+    case "ENOENT":
+      return "there is no such file";
+    case "EACCES":
+    case "EPERM":
+      return "it may not be read (permission denied)";
+    case "EISDIR":
+      return "it is a directory";
+    case "ENOTDIR":
+      return "a part of its path is not a directory";
+    case "ELOOP":
+      return "its links run in a circle";
+    default:
+      return `reading failed (${code})`;
+  }
+}

@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { LOG_LEVELS, type LogLevel } from "../../core/config/config.ts";
+import { type RawBudget, budgetSchema } from "./budget.ts";
+import { type RawFleet, fleetSchema } from "./fleet.ts";
+import { NAME_PATTERN, NAME_PHRASE, filePath, flag, matching, oneOf, reading, section } from "./leaves.ts";
+import { type ListenAddress, parseListen } from "./listen.ts";
+import { type RawUpstream, upstreamSchema } from "./upstream.ts";
+
+export type RawGeneral = {
+  readonly web: {
+    readonly listen: ListenAddress;
+    readonly config_file?: string | undefined;
+    readonly enable_lifecycle: boolean;
+    readonly allowed_hosts?: readonly string[] | undefined;
+  };
+  readonly log: { readonly level: LogLevel };
+  readonly state?: { readonly path: string } | undefined;
+  readonly fleet?: RawFleet | undefined;
+};
+
+export type RawConfig = RawGeneral & {
+  readonly budgets: Readonly<Record<string, RawBudget>>;
+  readonly upstreams: readonly RawUpstream[];
+};
+
+const hostName = matching(
+  /^(?:\*|\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})$/,
+  "a host's name or address without a port, such as pacewatch.example, or * for any",
+);
+
+export const configSchema: z.ZodType<RawConfig> = section({
+  web: section({
+    listen: reading(/:\d{1,5}$/, "an address and port, such as 127.0.0.1:10429 or [::1]:10429", parseListen)
+      .prefault("127.0.0.1:10429")
+      .describe(
+        "Where /metrics and the status page are served. :10429 listens on all IPv4 addresses, [::]:10429 on all; port 0 takes any free one.",
+      ),
+    config_file: filePath()
+      .optional()
+      .describe("TLS and basic auth, in the format of Prometheus's exporter-toolkit. Relative to this file."),
+    enable_lifecycle: flag().prefault(false).describe("Whether POST /-/reload is allowed."),
+    allowed_hosts: z
+      .array(hostName, { error: "a list of host names" })
+      .max(100, { error: "a list of at most 100 host names" })
+      .optional()
+      .describe(
+        'The names that a request may have in Host, besides localhost, 127.0.0.1, [::1] and the listen address; "*" allows any. Default: none where listen is a loopback address, any otherwise.',
+      ),
+  })
+    .prefault({})
+    .describe("The HTTP side."),
+  log: section({
+    level: oneOf(LOG_LEVELS).prefault("info").describe("The least level that is logged."),
+  })
+    .prefault({})
+    .describe("The log, JSON lines on standard output."),
+  state: section({
+    path: filePath().describe("The database file, relative to this file. It is made where it is missing."),
+  })
+    .optional()
+    .describe("Keeps history and quotas over restarts. Without it they live in memory."),
+  fleet: fleetSchema.optional(),
+  budgets: z
+    .record(z.string().regex(NAME_PATTERN, { error: NAME_PHRASE }), budgetSchema, {
+      error: "a mapping of names to budgets",
+    })
+    .describe("What may be sent, by name. Upstreams that use the same key should share one."),
+  upstreams: z
+    .array(upstreamSchema, { error: "a list of upstreams" })
+    .min(1, { error: "a list of at least one upstream" })
+    .max(10_000, { error: "a list of at most 10000 upstreams" })
+    .describe("The services that are watched."),
+}).describe("The configuration of Pacewatch.");

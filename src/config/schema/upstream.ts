@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { parseDuration, DURATION_PATTERN } from "../../core/time/duration.ts";
+import { parseCron } from "../../core/schedule/cron-expression.ts";
+import { scheduleEvery } from "../../core/schedule/schedule.ts";
+import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
+import { type RawAuth, authSchema } from "./auth.ts";
+import {
+  NAME_PATTERN,
+  NAME_PHRASE,
+  byteSize,
+  duration,
+  filePath,
+  flag,
+  matching,
+  oneOf,
+  percentage,
+  section,
+  text,
+  wholeNumber,
+} from "./leaves.ts";
+import { pathFault, urlFault } from "./upstream-url.ts";
+
+type RawTls = {
+  readonly ca_file?: string | undefined;
+  readonly cert_file?: string | undefined;
+  readonly key_file?: string | undefined;
+  readonly server_name?: string | undefined;
+  readonly insecure_skip_verify: boolean;
+};
+
+export type RawUpstream = {
+  readonly name: string;
+  readonly base_url: string;
+  readonly path: string;
+  readonly auth: RawAuth;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly budget: string;
+  readonly every?: number | undefined;
+  readonly cron?: string | undefined;
+  readonly timeout?: number | undefined;
+  readonly confirm: number;
+  readonly expect: { readonly status: readonly number[]; readonly json: boolean; readonly max_body: number };
+  readonly degraded_above?: number | undefined;
+  readonly objective: { readonly availability: number; readonly latency: number };
+  readonly connection: "fresh" | "reuse";
+  readonly proxy: string;
+  readonly tls: RawTls;
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+const MAX_TIMEOUT_MS = 60_000;
+const LABEL_NAME_PATTERN = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+
+const every: z.ZodType<number, string> = z
+  .string({ error: "a period such as 15s, 5m or 1h" })
+  .regex(DURATION_PATTERN, { error: "a period such as 15s, 5m or 1h", abort: true })
+  .transform((value, context) => {
+    const periodMs = parseDuration(value) ?? 0;
+    const reading = scheduleEvery(periodMs, "");
+    if (reading.kind === "schedule") return periodMs;
+    const message = `a period that divides a minute, an hour or a day evenly (${reading.message})`;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+
+const cron: z.ZodType<string> = z.string({ error: "a cron expression" }).superRefine((value, context) => {
+  const reading = parseCron(value);
+  if (reading.kind === "cron") return;
+  context.addIssue({ code: "custom", message: `a cron expression: ${reading.message}` });
+});
+
+function url(fault: (text: string) => string | undefined, phrase: string): z.ZodType<string, string> {
+  return z.string({ error: phrase }).superRefine((value, context) => {
+    const message = fault(value);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  });
+}
+
+const status: z.ZodType<number> = wholeNumber(200, 599).refine((code) => code !== 402 && code !== 429, {
+  error: "a status other than 402 and 429, which always mean throttled",
+});
+
+const labelValue: z.ZodType<string> = text("a text of at most 128 characters (quote numbers)", 128);
+
+export const upstreamSchema: z.ZodType<RawUpstream> = section({
+  name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
+  base_url: url(urlFault, "an http:// or https:// URL").describe(
+    "Where it is: http or https, without a key in it.",
+  ),
+  path: url(pathFault, "a path that begins with /")
+    .prefault("/v1/resources")
+    .describe("What is asked for, joined to the base's own path."),
+  auth: authSchema,
+  headers: z
+    .record(
+      matching(HEADER_NAME_PATTERN, "a header's name"),
+      matching(HEADER_VALUE_PATTERN, "visible ASCII text of at most 2048 characters (quote numbers)"),
+      { error: "a mapping of header names to values" },
+    )
+    .prefault({})
+    .describe("Further headers, the same on every request. They are shown on pages: never put a key here."),
+  budget: matching(NAME_PATTERN, "the name of a budget").describe(
+    "The budget that its requests are taken from.",
+  ),
+  every: every
+    .optional()
+    .describe(
+      "The period: seconds that divide 60, minutes that divide 60, or hours that divide 24. Its phase comes from the name.",
+    ),
+  cron: cron
+    .optional()
+    .describe(
+      "Instead of every: 5 or 6 fields (seconds first) in UTC; numbers, lists, ranges and steps. Days must match both day fields.",
+    ),
+  timeout: duration(10, MAX_TIMEOUT_MS, "10s")
+    .optional()
+    .describe(
+      "The deadline of the whole poll, up to 60s. Default: the smaller of 10s and the period. Where it is longer than the period, a slot that finds the last poll still running is skipped.",
+    ),
+  confirm: wholeNumber(0, 10)
+    .prefault(1)
+    .describe(
+      "How many further polls must fail before a failure counts as down. Each is paid from the budget.",
+    ),
+  expect: section({
+    status: z
+      .array(status, { error: "a list of status codes, such as [200]" })
+      .min(1, { error: "a list of at least one status code" })
+      .max(100, { error: "a list of at most 100 status codes" })
+      .prefault([200])
+      .describe("The status codes that are ok. 402 and 429 always mean throttled."),
+    json: flag().prefault(true).describe("Whether the body must be JSON."),
+    max_body: byteSize(1, 64 * 1024 * 1024, "1MiB")
+      .prefault("1MiB")
+      .describe("A longer body, also after decompression, is a failure."),
+  })
+    .prefault({})
+    .describe("What an ok answer looks like."),
+  degraded_above: duration(1, MAX_TIMEOUT_MS, "2s")
+    .optional()
+    .describe("An ok answer that took longer means degraded. Without it, none does."),
+  objective: section({
+    availability: percentage({ zero: false, hundred: false }, "99.5%")
+      .prefault("99.5%")
+      .describe("The part of the polls that should be ok."),
+    latency: duration(1, MAX_TIMEOUT_MS, "1s")
+      .prefault("1s")
+      .describe("Within this an ok poll counts as fast enough."),
+  })
+    .prefault({})
+    .describe("The service level that alerts and dashboards are measured against."),
+  connection: oneOf(["fresh", "reuse"])
+    .prefault("fresh")
+    .describe("fresh: a new connection each poll, as a new caller meets it. reuse: keep one open."),
+  proxy: url(
+    (value) => (value === "env" || value === "none" ? undefined : proxyFault(value)),
+    "env, none or a URL",
+  )
+    .prefault("env")
+    .describe(
+      "env: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. none: directly. Or the proxy's URL, without a key in it.",
+    ),
+  tls: section({
+    ca_file: filePath().optional().describe("PEM certificates to trust instead of the system's."),
+    cert_file: filePath().optional().describe("Our own PEM certificate, where the upstream asks for one."),
+    key_file: filePath().optional().describe("Its PEM key."),
+    server_name: matching(/^[A-Za-z0-9.-]{1,253}$/, "a host name")
+      .optional()
+      .describe("The name to ask for and to verify, where it is not the URL's host."),
+    insecure_skip_verify: flag().prefault(false).describe("Trust any certificate. Only for tests."),
+  })
+    .prefault({})
+    .describe("For https only."),
+  labels: z
+    .record(matching(LABEL_NAME_PATTERN, "a Prometheus label name"), labelValue, {
+      error: "a mapping of label names to texts",
+    })
+    .prefault({})
+    .describe("Labels of your own on pacewatch_upstream_info: the same keys on every upstream."),
+})
+  .meta({ oneOf: [{ required: ["every"] }, { required: ["cron"] }] })
+  .describe("A service that is watched.");
+
+function proxyFault(value: string): string | undefined {
+  const fault = urlFault(value);
+  return fault === undefined ? undefined : `env, none or ${fault}`;
+}

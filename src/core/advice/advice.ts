@@ -1,0 +1,139 @@
+/** What an answer's headers say about limits, in one form. Signals can only tighten. */
+
+import { readSeparateFields } from "./family.ts";
+import type { QuotaLeft, AdvertisedLimit, ParseList } from "./reading.ts";
+import { readRetryAfter } from "./retry-after.ts";
+import { readStructuredFields } from "./structured-fields.ts";
+import { type AnswerHead, headerValue } from "../exchange/exchange.ts";
+import { parseHttpDate } from "../time/http-date.ts";
+
+export type Pause = {
+  readonly scope: "budget" | "upstream";
+  /** From the moment of the answer. Uncapped: the ledger caps it. */
+  readonly forMs: number;
+  readonly source: "retry_after" | "rate_limit";
+};
+
+export type Advice = {
+  /** 429 or 402: without a pause in it, the budget backs off by itself. */
+  readonly throttled: boolean;
+  readonly pause: Pause | undefined;
+  readonly limits: readonly AdvertisedLimit[];
+  /** The scarcest of what was said to be left, and when more comes; undefined where nothing was said. */
+  readonly remaining:
+    | { readonly requests: number; readonly limit: number | undefined; readonly resetMs: number | undefined }
+    | undefined;
+  /** The window of the exhausted policy, where the answer named one. */
+  readonly exhaustedPerMs: number | undefined;
+  /** Signals that could not be read. */
+  readonly malformed: number;
+};
+
+/** Statuses that `Retry-After` is heeded with, and whom it silences. */
+const SCOPES: ReadonlyMap<number, Pause["scope"]> = new Map([
+  [429, "budget"],
+  [402, "budget"],
+  [503, "upstream"],
+]);
+
+/** One for each window: the lowest that was said. */
+function lowestPerWindow(limits: readonly AdvertisedLimit[]): readonly AdvertisedLimit[] {
+  const lowest = new Map<number | undefined, AdvertisedLimit>();
+  for (const limit of limits) {
+    if (limit.requests < (lowest.get(limit.perMs)?.requests ?? Infinity)) lowest.set(limit.perMs, limit);
+  }
+  return [...lowest.values()];
+}
+
+type Windows = ReadonlyMap<number, ReadonlySet<number>>;
+
+/** The windows that limits were named with, by their number of requests. */
+function windowsByRequests(limits: readonly AdvertisedLimit[]): Windows {
+  const windows = new Map<number, Set<number>>();
+  for (const { requests, perMs } of limits) {
+    if (perMs !== undefined) windows.set(requests, (windows.get(requests) ?? new Set()).add(perMs));
+  }
+  return windows;
+}
+
+/** `100, 100;w=60` says one limit twice: the window of the second is that of the first. */
+function withWindow(quota: QuotaLeft, windows: Windows): QuotaLeft {
+  if (quota.perMs !== undefined || quota.limit === undefined) return quota;
+  const [perMs, ...others] = windows.get(quota.limit) ?? [];
+  return others.length > 0 ? quota : { ...quota, perMs };
+}
+
+/** Of two that are spent, the one that comes back later; else the smaller part of a known limit. */
+function isScarcer(a: QuotaLeft, b: QuotaLeft): boolean {
+  if (a.requests === 0 && b.requests === 0) return (a.resetMs ?? 0) > (b.resetMs ?? 0);
+  if (a.requests === 0 || b.requests === 0) return a.requests === 0;
+  if (a.limit === undefined && b.limit === undefined) return a.requests < b.requests;
+  if (a.limit === undefined || b.limit === undefined) return a.limit !== undefined;
+  return a.requests / a.limit < b.requests / b.limit;
+}
+
+function longest(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : known.reduce((a, b) => Math.max(a, b));
+}
+
+function pauseOf(
+  scope: Pause["scope"] | undefined,
+  retryAfterMs: number | undefined,
+  spent: readonly QuotaLeft[],
+): Pause | undefined {
+  if (scope !== undefined && retryAfterMs !== undefined) {
+    return { scope, forMs: retryAfterMs, source: "retry_after" };
+  }
+  const resetMs = longest(spent.map((quota) => quota.resetMs));
+  // Spent, and back at once: no reason to pause, nor a hint that would stop a refused budget's own back-off.
+  if (resetMs === undefined || resetMs === 0) return undefined;
+  return { scope: "budget", forMs: resetMs, source: "rate_limit" };
+}
+
+const SILENCE: Omit<Advice, "throttled"> = {
+  pause: undefined,
+  limits: [],
+  remaining: undefined,
+  exhaustedPerMs: undefined,
+  malformed: 0,
+};
+
+/** Every name that is read below holds one of these words; most answers hold none of them. */
+function maySignal(name: string): boolean {
+  return name.includes("limit") || name.includes("retry");
+}
+
+/** Reads whatever the headers say about limits. Any bytes at all are read, or counted as malformed. */
+export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: ParseList): Advice {
+  const throttled = head.status === 429 || head.status === 402;
+  if (!head.headers.some(([name]) => maySignal(name))) return { ...SILENCE, throttled };
+  // Moments are meant by the upstream's clock, which its Date tells.
+  const anchorMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
+  const scope = SCOPES.get(head.status);
+  const retryAfter =
+    scope === undefined ? { waitMs: undefined, malformed: 0 } : readRetryAfter(head.headers, anchorMs);
+  const structured = readStructuredFields(head.headers, anchorMs, parseList);
+  const separate = readSeparateFields(head.headers, anchorMs);
+
+  const said = [...structured.limits, ...separate.limits];
+  const windows = windowsByRequests(said);
+  const left = [...structured.left, ...separate.left].map((quota) => withWindow(quota, windows));
+  const spent = left.filter((quota) => quota.requests === 0);
+  const [first, ...others] = left;
+  const scarcest = others.reduce((a, b) => (a !== undefined && isScarcer(b, a) ? b : a), first);
+  return {
+    throttled,
+    pause: pauseOf(scope, retryAfter.waitMs, spent),
+    limits: lowestPerWindow(
+      said.filter((limit) => limit.perMs !== undefined || !windows.has(limit.requests)),
+    ),
+    remaining: scarcest && {
+      requests: scarcest.requests,
+      limit: scarcest.limit,
+      resetMs: scarcest.resetMs,
+    },
+    exhaustedPerMs: longest(spent.map((quota) => quota.perMs)),
+    malformed: retryAfter.malformed + structured.malformed + separate.malformed,
+  };
+}

@@ -1,0 +1,67 @@
+import { plainNumberOf, readAll, splitOutsideQuotes } from "./header-list.ts";
+import { parseHttpDate } from "../time/http-date.ts";
+
+/** No rate limit that is met here resets later than the longest month. */
+export const FURTHEST_RESET_MS: number = 31 * 86_400_000;
+
+const EPOCH_MS_FROM = 1e11;
+const EPOCH_SECONDS_FROM = 1e9;
+
+const DURATION_PART = /(\d{1,15}(?:\.\d{1,9})?)(d|h|ms|m|s|us|µs|ns)/y;
+/** In the order in which Go writes them. */
+const UNITS_MS: readonly (readonly [unit: string, ms: number])[] = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1000],
+  ["ms", 1],
+  ["us", 1e-3],
+  ["µs", 1e-3],
+  ["ns", 1e-6],
+];
+
+/** `6m0s`, `12ms`, `1h2m3.5s`. */
+function durationMsOf(text: string): number | undefined {
+  let totalMs = 0;
+  let nextUnit = 0;
+  DURATION_PART.lastIndex = 0;
+  while (DURATION_PART.lastIndex < text.length) {
+    const part = DURATION_PART.exec(text);
+    const unit = UNITS_MS.findIndex(([name]) => name === part?.[2]);
+    if (part === null || unit < nextUnit) return undefined;
+    nextUnit = unit + 1;
+    totalMs += Number(part[1]) * (UNITS_MS[unit]?.[1] ?? 0);
+  }
+  return nextUnit === 0 ? undefined : totalMs;
+}
+
+/** One name, many meanings: a number is a moment where it is as large as one, else a delay. */
+function numberMsOf(text: string, anchorMs: number, unit: "s" | "ms"): number | undefined {
+  const number = plainNumberOf(text);
+  if (number === undefined) return undefined;
+  if (number >= EPOCH_MS_FROM) return number - anchorMs;
+  if (unit === "ms") return number;
+  return number >= EPOCH_SECONDS_FROM ? number * 1000 - anchorMs : number * 1000;
+}
+
+function dateMsOf(text: string, anchorMs: number): number | undefined {
+  const dateMs = parseHttpDate(text, anchorMs);
+  return dateMs === undefined ? undefined : dateMs - anchorMs;
+}
+
+/**
+ * How long until a reset, whichever way it is written. A moment is read against the upstream's own clock,
+ * `anchorMs`. Undefined where it cannot be read, or is too far off to be meant.
+ */
+function resetMsOf(text: string, anchorMs: number, unit: "s" | "ms" = "s"): number | undefined {
+  const untilMs = numberMsOf(text, anchorMs, unit) ?? durationMsOf(text) ?? dateMsOf(text, anchorMs);
+  if (untilMs === undefined || Math.abs(untilMs) > FURTHEST_RESET_MS) return undefined;
+  return Math.max(0, Math.ceil(untilMs));
+}
+
+/** One reset, or one for each of several limits; a date has a comma of its own. */
+export function resetsMsOf(text: string, anchorMs: number, unit: "s" | "ms"): readonly number[] | undefined {
+  const whole = resetMsOf(text, anchorMs, unit);
+  if (whole !== undefined) return [whole];
+  return readAll(splitOutsideQuotes(text, ","), (part) => resetMsOf(part, anchorMs, unit));
+}

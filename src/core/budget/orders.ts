@@ -1,0 +1,73 @@
+/** What an advice asks of a budget: worked out where the config is known, carried out where the budget is kept. */
+
+import type { Advice } from "../advice/advice.ts";
+import type { Budget, Rate } from "../config/config.ts";
+
+const LONGEST_QUOTA_WINDOW_MS = 24 * 3_600_000;
+
+export type Orders = {
+  /** Refused: without a pause, it backs off by itself. */
+  readonly isThrottled: boolean;
+  /** Silence of the whole budget, at most `max_pause`; 0 where none is asked for. */
+  readonly pauseMs: number;
+  /** Fewer requests than the config knows, in the windows of the config's own rates. */
+  readonly lowered: readonly { readonly perMs: number; readonly requests: number }[];
+  /** What was said of the limit; undefined where nothing was. */
+  readonly advertised:
+    | { readonly limit: number | undefined; readonly remaining: number | undefined }
+    | undefined;
+  /** How long production comes first; 0 ends it, undefined says nothing about it. */
+  readonly yieldMs: number | undefined;
+};
+
+export function ordersOf(advice: Advice, budget: Budget): Orders {
+  const saidLimits = advice.limits.map((limit) => limit.requests);
+  const { remaining } = advice;
+  return {
+    isThrottled: advice.throttled,
+    pauseMs:
+      advice.pause?.scope === "budget" ? Math.min(Math.max(0, advice.pause.forMs), budget.maxPauseMs) : 0,
+    lowered: advice.limits
+      .map((limit) => loweredBy(limit.requests, limit.perMs, budget))
+      .filter((lowered) => lowered !== undefined),
+    advertised:
+      saidLimits.length === 0 && remaining === undefined
+        ? undefined
+        : {
+            limit: remaining?.limit ?? (saidLimits.length > 0 ? Math.min(...saidLimits) : undefined),
+            remaining: remaining?.requests,
+          },
+    yieldMs: remaining === undefined ? undefined : yieldMsOf(remaining, budget),
+  };
+}
+
+export function longestWindowMs(budget: Budget): number {
+  return Math.max(...budget.rates.map((rate) => rate.perMs));
+}
+
+function loweredBy(
+  requests: number,
+  perMs: number | undefined,
+  budget: Budget,
+): Orders["lowered"][number] | undefined {
+  if (perMs !== undefined && perMs >= LONGEST_QUOTA_WINDOW_MS) return undefined;
+  const rate = rateMeantBy(requests, perMs, budget);
+  if (rate === undefined) return undefined;
+  const inItsWindow = perMs === undefined ? requests : Math.floor((requests * rate.perMs) / perMs);
+  return inItsWindow >= rate.requests ? undefined : { perMs: rate.perMs, requests: inItsWindow };
+}
+
+/** The rate of the same window; of the nearest one; where no window was said, of the nearest number. */
+function rateMeantBy(requests: number, perMs: number | undefined, budget: Budget): Rate | undefined {
+  const distance = (rate: Rate): number =>
+    perMs === undefined
+      ? Math.abs(Math.log(rate.requests / requests))
+      : Math.abs(Math.log(rate.perMs / perMs));
+  return budget.rates.toSorted((a, b) => distance(a) - distance(b))[0];
+}
+
+function yieldMsOf(remaining: NonNullable<Advice["remaining"]>, budget: Budget): number {
+  const ofLimit = remaining.limit ?? Math.min(...budget.rates.map((rate) => rate.requests));
+  if (remaining.requests >= budget.yieldBelow * ofLimit) return 0;
+  return Math.min(remaining.resetMs ?? longestWindowMs(budget), budget.maxPauseMs);
+}

@@ -1,0 +1,146 @@
+/** The running configuration: typed, resolved, proven. It holds no secret, only where each one is found. */
+
+import type { Schedule } from "../schedule/schedule.ts";
+
+export type Rate = {
+  readonly requests: number;
+  readonly perMs: number;
+  /** As metrics name it: `1s`, `1m`, `1h`. */
+  readonly label: string;
+};
+
+export type Quota = {
+  readonly requests: number;
+  readonly perMs: number;
+  readonly onExhaust: "stop" | "refuse";
+  readonly pricePerRequest: number | undefined;
+};
+
+export type Budget = {
+  readonly name: string;
+  readonly rates: readonly Rate[];
+  /** 0 < share ≤ 1. */
+  readonly share: number;
+  readonly lingerMs: number;
+  readonly maxPauseMs: number;
+  /** 0 ≤ yieldBelow < 1, of the upstream's own limit. */
+  readonly yieldBelow: number;
+  readonly quota: Quota | undefined;
+};
+
+export type SecretSource =
+  | { readonly from: "env"; readonly variable: string }
+  | { readonly from: "file"; readonly path: string };
+
+export type Auth =
+  | { readonly kind: "none" }
+  | { readonly kind: "bearer"; readonly secret: SecretSource }
+  | { readonly kind: "header"; readonly name: string; readonly secret: SecretSource }
+  | { readonly kind: "query"; readonly name: string; readonly secret: SecretSource };
+
+export type Expectation = {
+  readonly status: readonly number[];
+  readonly json: boolean;
+  readonly maxBodyBytes: number;
+};
+
+export type Objective = {
+  /** 0 < availability < 1. */
+  readonly availability: number;
+  readonly latencyMs: number;
+};
+
+export type Tls = {
+  readonly caFile: string | undefined;
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+  readonly serverName: string | undefined;
+  readonly insecureSkipVerify: boolean;
+};
+
+export type Proxy =
+  | { readonly kind: "env" }
+  | { readonly kind: "none" }
+  | { readonly kind: "url"; readonly url: string };
+
+export type Upstream = {
+  readonly name: string;
+  /** Base and path, joined; never a credential in it. */
+  readonly url: string;
+  readonly auth: Auth;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly budget: string;
+  readonly schedule: Schedule;
+  readonly timeoutMs: number;
+  readonly confirm: number;
+  readonly expect: Expectation;
+  readonly degradedAboveMs: number | undefined;
+  readonly objective: Objective;
+  readonly connection: "fresh" | "reuse";
+  readonly proxy: Proxy;
+  readonly tls: Tls;
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+export type Web = {
+  readonly host: string;
+  readonly port: number;
+  readonly configFile: string | undefined;
+  readonly enableLifecycle: boolean;
+  /** As written; undefined where nothing is. */
+  readonly allowedHosts: readonly string[] | undefined;
+};
+
+export type RedisAddress = { readonly host: string; readonly port: number };
+
+/** Where the one master of a key is found. */
+export type RedisNodes =
+  | ({ readonly kind: "single"; readonly database: number } & RedisAddress)
+  | { readonly kind: "sentinel"; readonly master: string; readonly nodes: readonly RedisAddress[] }
+  | { readonly kind: "cluster"; readonly nodes: readonly RedisAddress[] };
+
+export type FleetRedis = {
+  readonly nodes: RedisNodes;
+  readonly username: string | undefined;
+  readonly password: SecretSource | undefined;
+  /** Undefined where it is spoken to in the clear. */
+  readonly tls: Omit<Tls, "insecureSkipVerify"> | undefined;
+};
+
+export const FLEET_MODES = ["shard", "everywhere"] as const;
+export type FleetMode = (typeof FLEET_MODES)[number];
+
+/** Several replicas that share their budgets over one Redis. */
+export type Fleet = {
+  readonly redis: FleetRedis;
+  readonly mode: FleetMode;
+  /** How many there are at the most: the reserve is divided among so many. */
+  readonly replicas: number;
+  /** The part of each cap that is set aside for when Redis is away. 0 ≤ reserve < 1. */
+  readonly reserve: number;
+  readonly ttlMs: number;
+  /** This replica's own. */
+  readonly name: string;
+  /** Where people find this replica's page; undefined where that is what it listens on. */
+  readonly advertise: string | undefined;
+  /** What its keys begin with. */
+  readonly prefix: string;
+};
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export type Config = {
+  readonly web: Web;
+  readonly log: { readonly level: LogLevel };
+  readonly state: { readonly path: string } | undefined;
+  /** Undefined where this process is the only one. */
+  readonly fleet: Fleet | undefined;
+  readonly budgets: readonly Budget[];
+  readonly upstreams: readonly Upstream[];
+};
+
+/** C = ⌊L · share⌋, guarded against 0.1 · 30 = 3.0000000000000004 and 0.29 · 100 = 28.999999999999996. */
+export function capOf(rate: Rate, share: number): number {
+  return Math.floor(rate.requests * share + 1e-9);
+}

@@ -1,0 +1,68 @@
+/** What any replica can tell of the whole fleet. Wall-clock milliseconds, by the clock of whoever polled. */
+
+import type { FleetMode } from "../config/config.ts";
+import { readObject } from "./member.ts";
+import { HEALTH_STATES, type HealthState } from "../poll/health.ts";
+
+/** How one replica sees one upstream. */
+export type FleetView = {
+  readonly vantage: string;
+  readonly state: HealthState;
+  readonly sinceMs: number | undefined;
+  readonly lastPollAtMs: number | undefined;
+  readonly lastDurationMs: number | undefined;
+};
+
+export type FleetReplica = {
+  readonly name: string;
+  /** Where its page is; empty where it does not say. */
+  readonly url: string;
+  readonly held: number;
+  readonly isThisOne: boolean;
+  readonly isLeaving: boolean;
+};
+
+export type FleetUpstream = {
+  readonly name: string;
+  /** In `shard`, the replica that holds it; undefined while nobody does. */
+  readonly holder: string | undefined;
+  /** In `shard` one at most, in `everywhere` one of each living replica that has told. */
+  readonly views: readonly FleetView[];
+};
+
+export type FleetStatus = {
+  readonly mode: FleetMode;
+  /** This replica's own. */
+  readonly name: string;
+  /** Whether Redis answered last. */
+  readonly redisUp: boolean;
+  /** Whether this replica is sure of what it holds. */
+  readonly sessionValid: boolean;
+  /** The living ones, by name. */
+  readonly replicas: readonly FleetReplica[];
+  /** Of all upstreams of this replica's config. */
+  readonly upstreams: readonly FleetUpstream[];
+};
+
+/** How a view travels: short, as there are thousands. */
+export function viewText(view: FleetView): string {
+  const { vantage: v, state: s, sinceMs: t, lastPollAtMs: p, lastDurationMs: d } = view;
+  return JSON.stringify({ v, s, t, p, d: d === undefined ? undefined : Math.round(d) });
+}
+
+/** Undefined where another version wrote what this one cannot read. */
+export function readView(text: string): FleetView | undefined {
+  const { v, s, t, p, d } = readObject(text);
+  const state = HEALTH_STATES.find((known) => known === s);
+  if (typeof v !== "string" || state === undefined) return undefined;
+  return { vantage: v, state, sinceMs: numberIn(t), lastPollAtMs: numberIn(p), lastDurationMs: numberIn(d) };
+}
+
+function numberIn(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
+
+/** A name has no `@`. */
+export function viewKey(mode: FleetMode, upstream: string, vantage: string): string {
+  return mode === "shard" ? upstream : `${upstream}@${vantage}`;
+}

@@ -1,0 +1,55 @@
+import type { LiveSession } from "./board.ts";
+
+/** A living replica, as it describes itself. */
+export type FleetMember = {
+  readonly session: string;
+  /** `fleet.name` of its config. */
+  readonly name: string;
+  readonly url: string;
+  readonly held: number;
+  /** Of the names of its upstreams: only who knows the same ones can be given any of them. */
+  readonly config: string;
+  /** It is shutting down, and wants no more. */
+  readonly isLeaving: boolean;
+  readonly endsInMs: number;
+};
+
+export type MemberInfo = Pick<FleetMember, "url" | "held" | "config" | "isLeaving">;
+
+/** A name has no `#`: what comes after tells the sessions of one replica apart. */
+export function sessionOf(name: string, boot: string, count: number): string {
+  return `${name}#${boot}.${count}`;
+}
+
+export function nameOf(session: string): string {
+  const end = session.indexOf("#");
+  return end < 0 ? session : session.slice(0, end);
+}
+
+export function infoText(info: MemberInfo): string {
+  return JSON.stringify(info);
+}
+
+/** Another version may have written it: what cannot be read is left out, but the replica is there. */
+export function memberOf({ session, endsInMs, info }: LiveSession): FleetMember {
+  const said = readObject(info);
+  const { url, held, config, isLeaving } = said;
+  return {
+    session,
+    name: nameOf(session),
+    url: typeof url === "string" && /^https?:\/\//.test(url) ? url : "",
+    held: typeof held === "number" ? held : 0,
+    config: typeof config === "string" ? config : "",
+    isLeaving: isLeaving === true,
+    endsInMs,
+  };
+}
+
+export function readObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const read: unknown = JSON.parse(text);
+    return typeof read === "object" && read !== null ? { ...read } : {};
+  } catch {
+    return {};
+  }
+}

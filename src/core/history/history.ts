@@ -1,0 +1,121 @@
+import type { HealthChange } from "../poll/health.ts";
+import { Incidents } from "./incidents.ts";
+import type { SkipCause } from "../exchange/outcome.ts";
+import type { Poll } from "../poll/poll.ts";
+import { PollRing } from "./poll-ring.ts";
+import type { Recorder } from "../poll/ports.ts";
+import { RollingCounts } from "./rolling-counts.ts";
+import { availabilityVote, HOUR_MS, MINUTE_MS } from "./rollup.ts";
+import type { RestoredUpstream } from "./state.ts";
+import {
+  availabilityOf,
+  latencyQuantiles,
+  pollStatusOf,
+  type AvailabilityWindow,
+  type Incident,
+  type LatencyQuantiles,
+  type PollStatus,
+  type SkipCount,
+} from "../status/status.ts";
+
+export const POLLS_KEPT = 60;
+export const FAILURES_KEPT = 20;
+/** Whole minutes and hours that availability is counted in. */
+export const MINUTES_KEPT = 60;
+export const HOURS_KEPT = 720;
+
+const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, HOURS_KEPT * HOUR_MS] as const;
+
+/** What one upstream's page can tell: its last polls, its failures for longer, its troubles. Bounded. */
+export class History implements Recorder {
+  readonly #polls: PollRing;
+  readonly #failures: PollStatus[];
+  readonly #incidents: Incidents;
+  readonly #byMinute: RollingCounts;
+  readonly #byHour: RollingCounts;
+  readonly #skippedSincePoll = new Map<SkipCause, number>();
+  #sinceMs: number;
+
+  constructor(upstream: string, startedAtMs: number, restored?: RestoredUpstream) {
+    this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
+    this.#failures = (restored?.failures ?? []).slice(-FAILURES_KEPT);
+    this.#incidents = new Incidents(upstream, restored?.incidents);
+    this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
+    this.#byHour = new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
+    this.#sinceMs = startedAtMs;
+  }
+
+  slotWaiting(): void {}
+  slotStarted(): void {}
+
+  slotSkipped(cause: SkipCause, count: number): void {
+    this.#skippedSincePoll.set(cause, (this.#skippedSincePoll.get(cause) ?? 0) + count);
+  }
+
+  slotGaveUp(cause: SkipCause): void {
+    this.slotSkipped(cause, 1);
+  }
+
+  polled(poll: Poll): void {
+    // To clear a map makes another table, however empty it was.
+    if (this.#skippedSincePoll.size > 0) this.#skippedSincePoll.clear();
+    const status = pollStatusOf(poll);
+    this.#polls.add(status);
+    if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
+    this.#incidents.polled(poll.outcome);
+    const vote = availabilityVote(status);
+    if (vote === undefined) return;
+    this.#byMinute.add(poll.endedAtMs, vote === "ok");
+    this.#byHour.add(poll.endedAtMs, vote === "ok");
+  }
+
+  healthChanged(change: HealthChange): void {
+    this.#sinceMs = change.atMs;
+    this.#incidents.healthChanged(change);
+  }
+
+  /** Since when the health is what it is. */
+  get sinceMs(): number {
+    return this.#sinceMs;
+  }
+
+  /** The newest last. */
+  get lastPolls(): readonly PollStatus[] {
+    return this.#polls.all;
+  }
+
+  /** The newest last; they stay when successes of the same age are gone. */
+  get lastFailures(): readonly PollStatus[] {
+    return this.#failures;
+  }
+
+  get incidents(): readonly Incident[] {
+    return this.#incidents.all;
+  }
+
+  get newestIncident(): Incident | undefined {
+    return this.#incidents.newest;
+  }
+
+  /** Only the causes that were met. */
+  get skippedSincePoll(): readonly SkipCount[] {
+    return [...this.#skippedSincePoll].map(([cause, count]) => ({ cause, count }));
+  }
+
+  get latency(): LatencyQuantiles | undefined {
+    return latencyQuantiles(this.#polls.okDurationsMs);
+  }
+
+  availability(nowMs: number): readonly AvailabilityWindow[] {
+    return WINDOWS_MS.map((windowMs) => {
+      const counts = windowMs === HOUR_MS ? this.#byMinute : this.#byHour;
+      const { ok, failed } = counts.within(windowMs, nowMs);
+      return availabilityOf(windowMs, ok, failed);
+    });
+  }
+}
+
+function keep<T>(list: T[], entry: T, most: number): void {
+  list.push(entry);
+  if (list.length > most) list.shift();
+}

@@ -1,0 +1,119 @@
+/** The last polls of one upstream, as plain numbers and words that are shared: sixty of them in 8 kB instead of 30. */
+
+import { PHASES, type Phase } from "../exchange/exchange.ts";
+import { known, UNKNOWN } from "../metrics/histogram.ts";
+import type { PollStatus } from "../status/status.ts";
+
+/** What many polls in a row have in common, word for word. */
+type Words = Omit<PollStatus, "id" | "atMs" | "durationMs" | "phasesMs" | "status">;
+
+const AT_MS = 0;
+const DURATION_MS = 1;
+const STATUS = 2;
+const PHASES_FROM = 3;
+const NUMBERS_A_POLL = PHASES_FROM + PHASES.length;
+const FIRST_POLLS = 4;
+
+export class PollRing {
+  readonly #most: number;
+  #numbers: Float64Array = new Float64Array(FIRST_POLLS * NUMBERS_A_POLL);
+  readonly #ids: string[] = [];
+  readonly #words: Words[] = [];
+  /** How many polls were ever added: the place of the next one. */
+  #added = 0;
+
+  /** Goes on with `polls`, the newest last. */
+  constructor(most: number, polls: readonly PollStatus[] = []) {
+    this.#most = most;
+    for (const poll of polls) this.add(poll);
+  }
+
+  add(poll: PollStatus): void {
+    const place = this.#added % this.#most;
+    if ((place + 1) * NUMBERS_A_POLL > this.#numbers.length) this.#grow();
+    const from = place * NUMBERS_A_POLL;
+    this.#numbers[from + AT_MS] = poll.atMs;
+    this.#numbers[from + DURATION_MS] = poll.durationMs;
+    this.#numbers[from + STATUS] = poll.status ?? UNKNOWN;
+    PHASES.forEach((phase, index) => {
+      this.#numbers[from + PHASES_FROM + index] = poll.phasesMs[phase] ?? UNKNOWN;
+    });
+    const before = this.#words[(this.#added - 1 + this.#most) % this.#most];
+    this.#ids[place] = poll.id;
+    this.#words[place] = before !== undefined && saysTheSame(before, poll) ? before : wordsOf(poll);
+    this.#added += 1;
+  }
+
+  /** The newest last. */
+  get all(): readonly PollStatus[] {
+    const length = Math.min(this.#added, this.#most);
+    return Array.from({ length }, (_, index) => this.#at((this.#added - length + index) % this.#most));
+  }
+
+  get newest(): PollStatus | undefined {
+    return this.#added === 0 ? undefined : this.#at((this.#added - 1) % this.#most);
+  }
+
+  /** How long those took that went well. */
+  get okDurationsMs(): readonly number[] {
+    return this.#words.flatMap(({ outcome }, place) =>
+      outcome === "ok" ? [this.#numbers[place * NUMBERS_A_POLL + DURATION_MS] ?? 0] : [],
+    );
+  }
+
+  #at(place: number): PollStatus {
+    const from = place * NUMBERS_A_POLL;
+    const words = this.#words[place];
+    const id = this.#ids[place];
+    if (words === undefined || id === undefined) throw new Error("cannot tell a poll that was never added");
+    const { origin, outcome, reason, degraded, detail, excerpt, headers } = words;
+    const poll: PollStatus = {
+      id,
+      origin,
+      atMs: this.#numbers[from + AT_MS] ?? 0,
+      outcome,
+      reason,
+      degraded,
+      durationMs: this.#numbers[from + DURATION_MS] ?? 0,
+      phasesMs: this.#phasesMsAt(from + PHASES_FROM),
+      status: known(this.#numbers[from + STATUS]),
+      detail,
+      excerpt,
+    };
+    return headers === undefined ? poll : { ...poll, headers };
+  }
+
+  #phasesMsAt(from: number): PollStatus["phasesMs"] {
+    const phasesMs: Partial<Record<Phase, number>> = {};
+    for (const [index, phase] of PHASES.entries()) {
+      const durationMs = known(this.#numbers[from + index]);
+      if (durationMs !== undefined) phasesMs[phase] = durationMs;
+    }
+    return phasesMs;
+  }
+
+  #grow(): void {
+    const larger = new Float64Array(Math.min(this.#most * NUMBERS_A_POLL, this.#numbers.length * 2));
+    larger.set(this.#numbers);
+    this.#numbers = larger;
+  }
+}
+
+function wordsOf({ origin, outcome, reason, degraded, detail, excerpt, headers }: PollStatus): Words {
+  const words = { origin, outcome, reason, degraded, detail, excerpt };
+  return headers === undefined ? words : { ...words, headers };
+}
+
+/** A poll that carries headers is a failure: rare, and never quite the same. */
+function saysTheSame(words: Words, poll: PollStatus): boolean {
+  return (
+    words.detail === poll.detail &&
+    words.origin === poll.origin &&
+    words.outcome === poll.outcome &&
+    words.reason === poll.reason &&
+    words.degraded === poll.degraded &&
+    words.excerpt === poll.excerpt &&
+    words.headers === undefined &&
+    poll.headers === undefined
+  );
+}

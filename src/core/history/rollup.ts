@@ -1,0 +1,97 @@
+/** What is left of polls once they are too old to be kept one by one. */
+
+import type { SavedPoll } from "./state.ts";
+import type { PollStatus } from "../status/status.ts";
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const YEAR_MS = 366 * DAY_MS;
+
+/** Everything of one upstream in one minute or hour, counted by when it ended. */
+export type RollUp = {
+  readonly upstream: string;
+  /** Minutes or hours since the epoch. */
+  readonly bucket: number;
+  readonly polls: number;
+  readonly ok: number;
+  /** Of these, only what says something about their availability. */
+  readonly failed: number;
+  readonly throttled: number;
+  readonly withinObjective: number;
+  readonly okDurationMs: number;
+  readonly slowestOkMs: number;
+};
+
+/** Our own bug and our own key say nothing about their availability; a throttled poll does not either. */
+export function availabilityVote({
+  outcome,
+  reason,
+}: Pick<PollStatus, "outcome" | "reason">): "ok" | "failed" | undefined {
+  if (outcome === "ok") return "ok";
+  if (outcome === "throttled") return undefined;
+  const isOurs = reason === "internal" || reason === "unauthorized" || reason === "forbidden";
+  return isOurs ? undefined : "failed";
+}
+
+export function rollUp(polls: readonly SavedPoll[], bucketMs: number): readonly RollUp[] {
+  const byKey = new Map<string, RollUp>();
+  for (const poll of polls) {
+    const bucket = Math.floor(poll.endedAtMs / bucketMs);
+    const key = `${bucket} ${poll.upstream}`;
+    byKey.set(key, plus(byKey.get(key) ?? nothing(poll.upstream, bucket), poll));
+  }
+  return [...byKey.values()];
+}
+
+function nothing(upstream: string, bucket: number): RollUp {
+  return {
+    upstream,
+    bucket,
+    polls: 0,
+    ok: 0,
+    failed: 0,
+    throttled: 0,
+    withinObjective: 0,
+    okDurationMs: 0,
+    slowestOkMs: 0,
+  };
+}
+
+function plus(sum: RollUp, { status, withinObjective }: SavedPoll): RollUp {
+  const vote = availabilityVote(status);
+  const okMs = vote === "ok" ? status.durationMs : 0;
+  return {
+    ...sum,
+    polls: sum.polls + 1,
+    ok: sum.ok + (vote === "ok" ? 1 : 0),
+    failed: sum.failed + (vote === "failed" ? 1 : 0),
+    throttled: sum.throttled + (status.outcome === "throttled" ? 1 : 0),
+    withinObjective: sum.withinObjective + (withinObjective ? 1 : 0),
+    okDurationMs: sum.okDurationMs + okMs,
+    slowestOkMs: Math.max(sum.slowestOkMs, okMs),
+  };
+}
+
+/** What is older than this goes. Polls end at a moment, roll-ups and quotas are named by their bucket. */
+export type Retention = {
+  readonly pollsFromMs: number;
+  /** The newest polls and failures of an upstream outlive a day, but not this. */
+  readonly newestFromMs: number;
+  readonly minutesFrom: number;
+  readonly hoursFrom: number;
+  readonly incidentsFromMs: number;
+  readonly quotaHoursFrom: number;
+};
+
+export function retentionAt(nowMs: number): Retention {
+  return {
+    pollsFromMs: nowMs - DAY_MS,
+    newestFromMs: nowMs - YEAR_MS,
+    minutesFrom: Math.floor((nowMs - 30 * DAY_MS) / MINUTE_MS),
+    hoursFrom: Math.floor((nowMs - YEAR_MS) / HOUR_MS),
+    incidentsFromMs: nowMs - YEAR_MS,
+    // The longest period that a quota may have, and the hour that it begins in.
+    quotaHoursFrom: Math.floor((nowMs - YEAR_MS) / HOUR_MS) - 1,
+  };
+}

@@ -1,0 +1,243 @@
+import { CATALOGUE } from "./catalogue.ts";
+import { type Phase, PHASES } from "../exchange/exchange.ts";
+import { Histogram, histogramLength, type HistogramReading, known, UNKNOWN } from "./histogram.ts";
+import {
+  POLL_OUTCOME_LABELS,
+  type PollOutcome,
+  reasonOf,
+  SKIP_CAUSES,
+  type SkipCause,
+} from "../exchange/outcome.ts";
+import type { Poll } from "../poll/poll.ts";
+import type { Recorder } from "../poll/ports.ts";
+import { CODE_LABELS, codeLabel } from "./status-codes.ts";
+
+type PhaseTotal = { readonly count: number; readonly sumSeconds: number };
+
+const DURATION_BOUNDS = CATALOGUE.pacewatch_poll_duration_seconds.buckets;
+const DELAY_BOUNDS = CATALOGUE.pacewatch_poll_delay_seconds.buckets;
+
+/** Gives every number of an upstream its place in one array. */
+class Layout {
+  #length = 0;
+
+  /** The next places, one for each key. */
+  places(keys: readonly string[]): ReadonlyMap<string, number> {
+    const from = this.take(keys.length);
+    return new Map(keys.map((key, index) => [key, from + index]));
+  }
+
+  take(length: number): number {
+    const from = this.#length;
+    this.#length += length;
+    return from;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+}
+
+const layout = new Layout();
+const SLOTS = layout.take(1);
+const WAITING = layout.take(1);
+const IN_FLIGHT = layout.take(1);
+const WITHIN_OBJECTIVE = layout.take(1);
+const MALFORMED_SIGNALS = layout.take(1);
+/** Not a number until it is known. */
+const LAST_POLL_AT_MS = layout.take(1);
+const LAST_SUCCESS_AT_MS = layout.take(1);
+const CERTIFICATE_EXPIRES_AT_MS = layout.take(1);
+const POLLS = layout.places(POLL_OUTCOME_LABELS.map(({ outcome, reason }) => pollKey(outcome, reason)));
+const SKIPPED = layout.places(SKIP_CAUSES);
+const RESPONSES = layout.places(CODE_LABELS);
+const PHASE_COUNT = layout.places(PHASES);
+const PHASE_SECONDS = layout.places(PHASES);
+const DELAY = layout.take(histogramLength(DELAY_BOUNDS));
+const DURATION = {
+  ok: layout.take(histogramLength(DURATION_BOUNDS)),
+  failed: layout.take(histogramLength(DURATION_BOUNDS)),
+  throttled: layout.take(histogramLength(DURATION_BOUNDS)),
+};
+
+/** How many numbers make up the accounts of an upstream. */
+export const ACCOUNTS_LENGTH: number = layout.length;
+
+/**
+ * The numbers of one upstream since the process began, all in one array, changed and read synchronously: so whoever
+ * copies them in one go sees accounts that close, and has them for as long as a scrape takes to be written.
+ */
+export class UpstreamAccounts implements Recorder {
+  readonly #numbers: Float64Array;
+
+  /** With the numbers of others that were copied, or from the beginning. */
+  constructor(numbers: Float64Array = emptyNumbers()) {
+    this.#numbers = numbers;
+  }
+
+  copyTo(numbers: Float64Array, at: number): void {
+    numbers.set(this.#numbers, at);
+  }
+
+  slotWaiting(): void {
+    this.#add(WAITING, 1);
+  }
+
+  slotStarted(): void {
+    this.#add(WAITING, -1);
+    this.#add(SLOTS, 1);
+    this.#add(IN_FLIGHT, 1);
+  }
+
+  slotSkipped(cause: SkipCause, count: number): void {
+    this.#add(SLOTS, count);
+    this.#add(SKIPPED.get(cause), count);
+  }
+
+  slotGaveUp(cause: SkipCause): void {
+    this.#add(WAITING, -1);
+    this.slotSkipped(cause, 1);
+  }
+
+  polled(poll: Poll): void {
+    const { kind } = poll.outcome;
+    this.#add(IN_FLIGHT, -1);
+    this.#add(POLLS.get(pollKey(kind, reasonOf(poll.outcome))), 1);
+    this.#histogram(DURATION[kind], DURATION_BOUNDS).observe(elapsedSeconds(poll.durationMs));
+    this.#histogram(DELAY, DELAY_BOUNDS).observe(elapsedSeconds(poll.delayMs));
+    this.#addPhases(poll);
+    if (poll.head !== undefined) this.#add(RESPONSES.get(codeLabel(poll.head.status)), 1);
+    if (poll.withinObjective) this.#add(WITHIN_OBJECTIVE, 1);
+    if (kind === "ok") this.#numbers[LAST_SUCCESS_AT_MS] = poll.endedAtMs;
+    this.#numbers[LAST_POLL_AT_MS] = poll.endedAtMs;
+    this.#add(MALFORMED_SIGNALS, poll.malformedSignals);
+    // A reused connection shows no certificate: what was seen last still stands.
+    if (poll.certificateExpiresAtMs !== undefined) {
+      this.#numbers[CERTIFICATE_EXPIRES_AT_MS] = poll.certificateExpiresAtMs;
+    }
+  }
+
+  /** Health is a fact of now, not a count: a scrape reads it where it is kept. */
+  healthChanged(): void {}
+
+  /** Every slot is accounted for. False only if the engine told the story in an impossible order. */
+  closes(): boolean {
+    const closed = this.slots === this.totalPolls + this.inFlight + this.totalSkipped;
+    return closed && this.waiting >= 0 && this.inFlight >= 0;
+  }
+
+  get slots(): number {
+    return this.#at(SLOTS);
+  }
+
+  get waiting(): number {
+    return this.#at(WAITING);
+  }
+
+  get inFlight(): number {
+    return this.#at(IN_FLIGHT);
+  }
+
+  get totalPolls(): number {
+    return this.#total(POLLS);
+  }
+
+  get totalSkipped(): number {
+    return this.#total(SKIPPED);
+  }
+
+  get withinObjective(): number {
+    return this.#at(WITHIN_OBJECTIVE);
+  }
+
+  get malformedSignals(): number {
+    return this.#at(MALFORMED_SIGNALS);
+  }
+
+  get lastPollAtMs(): number | undefined {
+    return this.#known(LAST_POLL_AT_MS);
+  }
+
+  get lastSuccessAtMs(): number | undefined {
+    return this.#known(LAST_SUCCESS_AT_MS);
+  }
+
+  get certificateExpiresAtMs(): number | undefined {
+    return this.#known(CERTIFICATE_EXPIRES_AT_MS);
+  }
+
+  get delay(): HistogramReading {
+    return this.#histogram(DELAY, DELAY_BOUNDS);
+  }
+
+  polls(outcome: PollOutcome["kind"], reason: string): number {
+    return this.#at(POLLS.get(pollKey(outcome, reason)));
+  }
+
+  skipped(cause: SkipCause): number {
+    return this.#at(SKIPPED.get(cause));
+  }
+
+  responses(code: string): number {
+    return this.#at(RESPONSES.get(code));
+  }
+
+  duration(outcome: PollOutcome["kind"]): HistogramReading {
+    return this.#histogram(DURATION[outcome], DURATION_BOUNDS);
+  }
+
+  /** Undefined until the phase has happened: a plain connection never has a `tls`. */
+  phase(phase: Phase): PhaseTotal | undefined {
+    const count = this.#at(PHASE_COUNT.get(phase));
+    return count === 0 ? undefined : { count, sumSeconds: this.#at(PHASE_SECONDS.get(phase)) };
+  }
+
+  #addPhases(poll: Poll): void {
+    for (const phase of PHASES) {
+      const durationMs = poll.phasesMs[phase];
+      if (durationMs === undefined) continue;
+      this.#add(PHASE_COUNT.get(phase), 1);
+      this.#add(PHASE_SECONDS.get(phase), elapsedSeconds(durationMs));
+    }
+  }
+
+  #histogram(from: number, bounds: readonly number[]): Histogram {
+    return new Histogram(bounds, this.#numbers, from);
+  }
+
+  #add(place: number | undefined, amount: number): void {
+    if (place !== undefined) this.#numbers[place] = this.#at(place) + amount;
+  }
+
+  #at(place: number | undefined): number {
+    return place === undefined ? 0 : (this.#numbers[place] ?? 0);
+  }
+
+  #known(place: number): number | undefined {
+    return known(this.#at(place));
+  }
+
+  #total(places: ReadonlyMap<string, number>): number {
+    let sum = 0;
+    for (const place of places.values()) sum += this.#at(place);
+    return sum;
+  }
+}
+
+function emptyNumbers(): Float64Array {
+  const numbers = new Float64Array(layout.length);
+  numbers[LAST_POLL_AT_MS] = UNKNOWN;
+  numbers[LAST_SUCCESS_AT_MS] = UNKNOWN;
+  numbers[CERTIFICATE_EXPIRES_AT_MS] = UNKNOWN;
+  return numbers;
+}
+
+/** Reasons and kinds have names of their own, and only `ok` has none: so the outcome need not be said again. */
+function pollKey(outcome: PollOutcome["kind"], reason: string): string {
+  return reason === "" ? outcome : reason;
+}
+
+/** A clock that was stepped can make a delay negative; a sum that shrinks would read as a counter's reset. */
+function elapsedSeconds(durationMs: number): number {
+  return durationMs > 0 && Number.isFinite(durationMs) ? durationMs / 1000 : 0;
+}

@@ -1,0 +1,272 @@
+/** Every metric that Pacewatch shows: a public contract, kept in this one place. Families are rendered in this order. */
+
+import { PHASES } from "../exchange/exchange.ts";
+import { HEALTH_STATES } from "../poll/health.ts";
+import { POLL_OUTCOME_LABELS, type PollOutcome, SKIP_CAUSES } from "../exchange/outcome.ts";
+import { CODE_LABELS } from "./status-codes.ts";
+
+/** Not connected, or not any more; no answer in time; it answered that it won't. */
+export const REDIS_FAILURES = ["away", "timeout", "refused"] as const;
+
+type MetricType = "counter" | "gauge" | "histogram" | "summary";
+
+export type Metric = {
+  readonly type: MetricType;
+  readonly help: string;
+  /** The first one tells what the metric belongs to: an upstream, a budget, or (neither) the process. */
+  readonly labels: readonly string[];
+  /** Upper bounds, in the metric's own unit; a histogram has them, nothing else does. */
+  readonly buckets?: readonly number[];
+};
+
+export const CATALOGUE = {
+  pacewatch_upstream_info: {
+    type: "gauge",
+    help: "Always 1: the upstream's budget, and the labels that the config gives it.",
+    labels: ["upstream", "budget"],
+  },
+  pacewatch_slots_total: {
+    type: "counter",
+    help: "Slots that were decided. Always polls + polls in flight + skipped slots.",
+    labels: ["upstream"],
+  },
+  pacewatch_slots_waiting: {
+    type: "gauge",
+    help: "Slots that wait for the right to send, not yet decided.",
+    labels: ["upstream"],
+  },
+  pacewatch_polls_in_flight: {
+    type: "gauge",
+    help: "Polls that were sent or are being sent, and have not ended.",
+    labels: ["upstream"],
+  },
+  pacewatch_polls_total: {
+    type: "counter",
+    help: "Polls that ended, by outcome, and by reason of failure or kind of throttling (empty for ok).",
+    labels: ["upstream", "outcome", "reason"],
+  },
+  pacewatch_polls_skipped_total: {
+    type: "counter",
+    help: "Slots that ended without a poll, by cause.",
+    labels: ["upstream", "cause"],
+  },
+  pacewatch_polls_within_objective_total: {
+    type: "counter",
+    help: "Polls that were ok, at or under the latency objective.",
+    labels: ["upstream"],
+  },
+  pacewatch_responses_total: {
+    type: "counter",
+    help: "Answers whose head arrived, by status code. Expected codes exist from the start, others once seen.",
+    labels: ["upstream", "code"],
+  },
+  pacewatch_poll_duration_seconds: {
+    type: "histogram",
+    help: "Duration of whole polls, by outcome: failures keep their time too.",
+    labels: ["upstream", "outcome"],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+  },
+  pacewatch_poll_phase_duration_seconds: {
+    type: "summary",
+    help: "Time spent in each phase of the polls that reached it. A phase exists once it has happened.",
+    labels: ["upstream", "phase"],
+  },
+  pacewatch_poll_delay_seconds: {
+    type: "histogram",
+    help: "From the slot to the sending: spreading, pacing, and waiting for the right to send.",
+    labels: ["upstream"],
+    buckets: [0.05, 0.5, 5, 30],
+  },
+  pacewatch_upstream_up: {
+    type: "gauge",
+    help: "1 while the upstream answers as expected, 0 once a failure is confirmed; absent while unknown.",
+    labels: ["upstream"],
+  },
+  pacewatch_upstream_state: {
+    type: "gauge",
+    help: "The upstream's health: 1 for the present state, 0 for the others.",
+    labels: ["upstream", "state"],
+  },
+  pacewatch_last_poll_timestamp_seconds: {
+    type: "gauge",
+    help: "When the last poll ended; absent before the first.",
+    labels: ["upstream"],
+  },
+  pacewatch_last_success_timestamp_seconds: {
+    type: "gauge",
+    help: "When the last poll that was ok ended; absent before the first.",
+    labels: ["upstream"],
+  },
+  pacewatch_next_slot_timestamp_seconds: {
+    type: "gauge",
+    help: "When the next slot of the schedule is due.",
+    labels: ["upstream"],
+  },
+  pacewatch_schedule_period_seconds: {
+    type: "gauge",
+    help: "The longest gap between two slots that the schedule allows.",
+    labels: ["upstream"],
+  },
+  pacewatch_tls_certificate_expiry_timestamp_seconds: {
+    type: "gauge",
+    help: "When the earliest to expire of the certificates in the chain does; absent until one was seen.",
+    labels: ["upstream"],
+  },
+  pacewatch_objective_ratio: {
+    type: "gauge",
+    help: "Availability objective from the config: the share of polls that should be ok.",
+    labels: ["upstream"],
+  },
+  pacewatch_objective_latency_seconds: {
+    type: "gauge",
+    help: "Latency objective from the config.",
+    labels: ["upstream"],
+  },
+  pacewatch_budget_limit_requests: {
+    type: "gauge",
+    help: "Requests that the upstream's owner allows within the period.",
+    labels: ["budget", "per"],
+  },
+  pacewatch_budget_cap_requests: {
+    type: "gauge",
+    help: "Requests that Pacewatch allows itself within the period: its share of the limit, less when told.",
+    labels: ["budget", "per"],
+  },
+  pacewatch_budget_leases: {
+    type: "gauge",
+    help: "Leases that are held now: each is the right to one request, kept until it can no longer count.",
+    labels: ["budget", "per"],
+  },
+  pacewatch_budget_advertised_limit_requests: {
+    type: "gauge",
+    help: "The limit that the upstream last told; absent until it tells one.",
+    labels: ["budget"],
+  },
+  pacewatch_budget_advertised_remaining_requests: {
+    type: "gauge",
+    help: "What was left of the limit, as the upstream last told; absent until it tells.",
+    labels: ["budget"],
+  },
+  pacewatch_budget_paused_until_timestamp_seconds: {
+    type: "gauge",
+    help: "Until when the upstream asked for silence; 0 when it does not.",
+    labels: ["budget"],
+  },
+  pacewatch_budget_quota_limit_requests: {
+    type: "gauge",
+    help: "Requests that Pacewatch's own long quota allows; absent without one.",
+    labels: ["budget"],
+  },
+  pacewatch_budget_quota_used_requests: {
+    type: "gauge",
+    help: "Requests of the long quota that are spent.",
+    labels: ["budget"],
+  },
+  pacewatch_budget_quota_forecast_requests: {
+    type: "gauge",
+    help: "Requests that the schedule would spend within the quota's period.",
+    labels: ["budget"],
+  },
+  pacewatch_signals_malformed_total: {
+    type: "counter",
+    help: "Rate-limit signals in answers that could not be read, and were ignored.",
+    labels: ["upstream"],
+  },
+  pacewatch_state_store_up: {
+    type: "gauge",
+    help: "1 while state can be written, 0 while it cannot; absent without a state file.",
+    labels: [],
+  },
+  pacewatch_fleet_replicas: {
+    type: "gauge",
+    help: "Replicas that live, as this one knows; absent without a fleet, as are the others of it.",
+    labels: [],
+  },
+  pacewatch_fleet_upstreams_held: {
+    type: "gauge",
+    help: "Upstreams that this replica polls.",
+    labels: [],
+  },
+  pacewatch_fleet_moves_total: {
+    type: "counter",
+    help: "Upstreams that came to this replica, and that it let go of.",
+    labels: ["direction"],
+  },
+  pacewatch_fleet_session_valid: {
+    type: "gauge",
+    help: "1 while this replica is sure of its place in the fleet, 0 while it is not: in shard it polls nothing then.",
+    labels: [],
+  },
+  pacewatch_redis_up: {
+    type: "gauge",
+    help: "1 while Redis answers, 0 while it does not.",
+    labels: [],
+  },
+  pacewatch_redis_request_duration_seconds: {
+    type: "histogram",
+    help: "Duration of the calls to Redis, by call. A call exists once it has been made.",
+    labels: ["call"],
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.5],
+  },
+  pacewatch_redis_errors_total: {
+    type: "counter",
+    help: "Calls to Redis without a good answer: it was away, late, or refused.",
+    labels: ["kind"],
+  },
+  pacewatch_config_last_reload_successful: {
+    type: "gauge",
+    help: "1 when the last load of the config succeeded, 0 when the old one runs on.",
+    labels: [],
+  },
+  pacewatch_config_last_reload_success_timestamp_seconds: {
+    type: "gauge",
+    help: "When the config was last loaded with success.",
+    labels: [],
+  },
+  pacewatch_build_info: {
+    type: "gauge",
+    help: "Always 1: the versions of Pacewatch and of Node.js.",
+    labels: ["version", "node"],
+  },
+} as const;
+
+export type MetricName = keyof typeof CATALOGUE;
+
+type OwnedBy<Owner extends string> = {
+  [Name in MetricName]: (typeof CATALOGUE)[Name]["labels"] extends readonly [Owner, ...(readonly string[])]
+    ? Name
+    : never;
+}[MetricName];
+
+export type UpstreamMetric = OwnedBy<"upstream">;
+export type BudgetMetric = OwnedBy<"budget">;
+/** Of the process itself, and of its place in a fleet. */
+export type ProcessMetric = Exclude<MetricName, UpstreamMetric | BudgetMetric>;
+
+export const METRIC_NAMES: readonly MetricName[] = Object.keys(CATALOGUE).filter(isMetricName);
+
+function isMetricName(name: string): name is MetricName {
+  return Object.hasOwn(CATALOGUE, name);
+}
+
+export function metricNamed(name: MetricName): Metric {
+  return CATALOGUE[name];
+}
+
+export const OUTCOME_KINDS: readonly PollOutcome["kind"][] = [
+  ...new Set(POLL_OUTCOME_LABELS.map(({ outcome }) => outcome)),
+];
+
+/** Labels whose values are a closed set, whichever metric carries them. */
+export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
+  outcome: OUTCOME_KINDS,
+  reason: POLL_OUTCOME_LABELS.map(({ reason }) => reason),
+  cause: SKIP_CAUSES,
+  code: CODE_LABELS,
+  phase: PHASES,
+  state: HEALTH_STATES,
+  direction: ["gained", "lost"],
+  kind: REDIS_FAILURES,
+};
+
+export type RedisFailure = (typeof REDIS_FAILURES)[number];

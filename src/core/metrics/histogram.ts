@@ -1,0 +1,56 @@
+/** A reading of a histogram: buckets are cumulative, the one after the last bound is +Inf and equals the count. */
+export interface HistogramReading {
+  readonly bounds: readonly number[];
+  readonly count: number;
+  readonly sum: number;
+  atOrUnder(boundIndex: number): number;
+}
+
+/** How many numbers a histogram is made of: a bucket for each bound, that of +Inf, and the sum. */
+export function histogramLength(bounds: readonly number[]): number {
+  return bounds.length + 2;
+}
+
+/** A view upon numbers that belong to somebody else; nothing is kept here. */
+export class Histogram implements HistogramReading {
+  readonly bounds: readonly number[];
+  readonly #numbers: Float64Array;
+  readonly #from: number;
+
+  constructor(
+    bounds: readonly number[],
+    numbers: Float64Array = new Float64Array(histogramLength(bounds)),
+    from: number = 0,
+  ) {
+    this.bounds = bounds;
+    this.#numbers = numbers;
+    this.#from = from;
+  }
+
+  get count(): number {
+    return this.atOrUnder(this.bounds.length);
+  }
+
+  get sum(): number {
+    return this.#numbers[this.#from + this.bounds.length + 1] ?? 0;
+  }
+
+  atOrUnder(boundIndex: number): number {
+    return boundIndex < 0 ? 0 : (this.#numbers[this.#from + boundIndex] ?? 0);
+  }
+
+  observe(value: number): void {
+    const first = this.bounds.findIndex((bound) => value <= bound);
+    for (let index = first === -1 ? this.bounds.length : first; index <= this.bounds.length; index += 1) {
+      this.#numbers[this.#from + index] = this.atOrUnder(index) + 1;
+    }
+    this.#numbers[this.#from + this.bounds.length + 1] = this.sum + value;
+  }
+}
+
+/** In arrays of plain numbers, what is not known is none. */
+export const UNKNOWN: number = Number.NaN;
+
+export function known(number: number | undefined): number | undefined {
+  return number === undefined || Number.isNaN(number) ? undefined : number;
+}

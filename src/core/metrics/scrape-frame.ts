@@ -1,0 +1,167 @@
+/**
+ * All numbers of one scrape, copied in one go into one array: they stay what they are while the text is written, and
+ * can be handed to another thread without being looked at one by one. Who they belong to seldom changes, and is kept
+ * apart.
+ */
+
+import { ACCOUNTS_LENGTH, UpstreamAccounts } from "./accounts.ts";
+import { HEALTH_STATES } from "../poll/health.ts";
+import { known, UNKNOWN } from "./histogram.ts";
+import { flag } from "./series.ts";
+import type {
+  BudgetSnapshot,
+  MetricsSnapshot,
+  OwnedSnapshot,
+  ToldUpstream,
+  UpstreamSnapshot,
+} from "./snapshot.ts";
+
+export type ScrapeFrame = { readonly cast: ScrapeSubjects; readonly numbers: Float64Array<ArrayBuffer> };
+
+/** Whose numbers they are, in their order. */
+export type ScrapeSubjects = {
+  readonly upstreams: readonly ToldUpstream[];
+  readonly budgets: readonly ToldBudget[];
+  readonly vantage: string | undefined;
+};
+
+type ToldBudget = { readonly name: string; readonly hasQuota: boolean; readonly rates: readonly string[] };
+
+/** Behind the accounts: health, whether it is up, the next slot. */
+const UPSTREAM_LENGTH = ACCOUNTS_LENGTH + 3;
+/** Before the rates: what was advertised (two), the pause, the quota (three). */
+const BUDGET_LENGTH = 6;
+const RATE_LENGTH = 3;
+
+/** With the cast of the one before, where it is the same still. */
+export function takeFrame(snapshot: MetricsSnapshot, before?: ScrapeSubjects): ScrapeFrame {
+  const cast = isCastOf(snapshot, before) ? before : castOf(snapshot);
+  const numbers = new Float64Array(lengthOf(cast));
+  let at = 0;
+  for (const upstream of snapshot.upstreams) at = writeUpstream(upstream, numbers, at);
+  for (const budget of snapshot.budgets) at = writeBudget(budget, numbers, at);
+  return { cast, numbers };
+}
+
+export function snapshotIn({ cast, numbers }: ScrapeFrame): OwnedSnapshot {
+  let at = 0;
+  const upstreams = cast.upstreams.map((upstream) => {
+    const snapshot = readUpstream(upstream, numbers, at);
+    at += UPSTREAM_LENGTH;
+    return snapshot;
+  });
+  const budgets = cast.budgets.map((budget) => {
+    const snapshot = readBudget(budget, numbers, at);
+    at += BUDGET_LENGTH + RATE_LENGTH * budget.rates.length;
+    return snapshot;
+  });
+  return { upstreams, budgets, vantage: cast.vantage };
+}
+
+/** A reload makes new upstreams of those that it changes; rates are compared by what is told of them. */
+function isCastOf(
+  { upstreams, budgets, fleet }: MetricsSnapshot,
+  cast: ScrapeSubjects | undefined,
+): cast is ScrapeSubjects {
+  return (
+    cast !== undefined &&
+    cast.vantage === fleet?.vantage &&
+    cast.upstreams.length === upstreams.length &&
+    cast.budgets.length === budgets.length &&
+    upstreams.every(({ upstream }, index) => upstream === cast.upstreams[index]) &&
+    budgets.every((budget, index) => isTold(budget, cast.budgets[index]))
+  );
+}
+
+function isTold({ name, quota, rates }: BudgetSnapshot, told: ToldBudget | undefined): boolean {
+  return (
+    told?.name === name &&
+    told.hasQuota === (quota !== undefined) &&
+    told.rates.length === rates.length &&
+    rates.every(({ label }, index) => label === told.rates[index])
+  );
+}
+
+function castOf({ upstreams, budgets, fleet }: MetricsSnapshot): ScrapeSubjects {
+  return {
+    upstreams: upstreams.map(({ upstream }) => upstream),
+    budgets: budgets.map(({ name, quota, rates }) => ({
+      name,
+      hasQuota: quota !== undefined,
+      rates: rates.map(({ label }) => label),
+    })),
+    vantage: fleet?.vantage,
+  };
+}
+
+function lengthOf({ upstreams, budgets }: ScrapeSubjects): number {
+  let length = upstreams.length * UPSTREAM_LENGTH;
+  for (const { rates } of budgets) length += BUDGET_LENGTH + RATE_LENGTH * rates.length;
+  return length;
+}
+
+function writeUpstream(
+  { accounts, health, nextSlotAtMs }: UpstreamSnapshot,
+  numbers: Float64Array,
+  at: number,
+): number {
+  accounts.copyTo(numbers, at);
+  let to = at + ACCOUNTS_LENGTH;
+  numbers[to++] = HEALTH_STATES.indexOf(health.state);
+  numbers[to++] = flag(health.up) ?? UNKNOWN;
+  numbers[to++] = nextSlotAtMs ?? UNKNOWN;
+  return to;
+}
+
+function readUpstream(upstream: ToldUpstream, numbers: Float64Array, at: number): UpstreamSnapshot {
+  const after = at + ACCOUNTS_LENGTH;
+  const up = known(numbers[after + 1]);
+  return {
+    upstream,
+    accounts: new UpstreamAccounts(numbers.subarray(at, after)),
+    health: {
+      state: HEALTH_STATES[numbers[after] ?? 0] ?? "unknown",
+      up: up === undefined ? undefined : up === 1,
+    },
+    nextSlotAtMs: known(numbers[after + 2]),
+  };
+}
+
+function writeBudget(
+  { advertisedLimit, advertisedRemaining, pausedUntilWallMs, quota, rates }: BudgetSnapshot,
+  numbers: Float64Array,
+  at: number,
+): number {
+  let to = at;
+  numbers[to++] = advertisedLimit ?? UNKNOWN;
+  numbers[to++] = advertisedRemaining ?? UNKNOWN;
+  numbers[to++] = pausedUntilWallMs;
+  numbers[to++] = quota?.limit ?? UNKNOWN;
+  numbers[to++] = quota?.used ?? UNKNOWN;
+  numbers[to++] = quota?.forecast ?? UNKNOWN;
+  for (const { limit, cap, leases } of rates) {
+    numbers[to++] = limit;
+    numbers[to++] = cap;
+    numbers[to++] = leases;
+  }
+  return to;
+}
+
+function readBudget(
+  { name, hasQuota, rates }: ToldBudget,
+  numbers: Float64Array,
+  at: number,
+): BudgetSnapshot {
+  const number = (place: number): number => numbers[at + place] ?? UNKNOWN;
+  return {
+    name,
+    advertisedLimit: known(number(0)),
+    advertisedRemaining: known(number(1)),
+    pausedUntilWallMs: number(2),
+    quota: hasQuota ? { limit: number(3), used: number(4), forecast: known(number(5)) } : undefined,
+    rates: rates.map((label, index) => {
+      const from = BUDGET_LENGTH + RATE_LENGTH * index;
+      return { label, limit: number(from), cap: number(from + 1), leases: number(from + 2) };
+    }),
+  };
+}

@@ -1,0 +1,70 @@
+/** What one scrape shows: read in one synchronous go, so that every number in it is of the same instant. */
+
+import type { UpstreamAccounts } from "./accounts.ts";
+import type { Upstream } from "../config/config.ts";
+import type { HealthState } from "../poll/health.ts";
+import type { RedisAccount } from "./redis-account.ts";
+
+/** What a scrape tells of an upstream's config. */
+export type ToldUpstream = Pick<Upstream, "name" | "budget" | "labels" | "schedule" | "objective" | "expect">;
+
+export type UpstreamSnapshot = {
+  readonly upstream: ToldUpstream;
+  /** They go on: whoever writes a text of them takes a frame first. */
+  readonly accounts: UpstreamAccounts;
+  readonly health: { readonly state: HealthState; readonly up: boolean | undefined };
+  /** Wall clock. */
+  readonly nextSlotAtMs: number | undefined;
+};
+
+export type RateSnapshot = {
+  /** As metrics name it: `1s`, `1m`, `1h`. */
+  readonly label: string;
+  readonly limit: number;
+  readonly cap: number;
+  readonly leases: number;
+};
+
+type QuotaSnapshot = {
+  readonly limit: number;
+  readonly used: number;
+  readonly forecast: number | undefined;
+};
+
+export type BudgetSnapshot = {
+  readonly name: string;
+  readonly rates: readonly RateSnapshot[];
+  readonly advertisedLimit: number | undefined;
+  readonly advertisedRemaining: number | undefined;
+  /** 0 when it is not paused. */
+  readonly pausedUntilWallMs: number;
+  readonly quota: QuotaSnapshot | undefined;
+};
+
+export type FleetSnapshot = {
+  /** Undefined where each upstream is held by one replica. */
+  readonly vantage: string | undefined;
+  readonly replicas: number;
+  readonly held: number;
+  readonly moves: { readonly gained: number; readonly lost: number };
+  readonly sessionValid: boolean;
+  readonly redisUp: boolean;
+  readonly redis: RedisAccount;
+};
+
+/** What is told upstream by upstream, and budget by budget: nearly all of it. */
+export type OwnedSnapshot = {
+  readonly upstreams: readonly UpstreamSnapshot[];
+  readonly budgets: readonly BudgetSnapshot[];
+  /** Said by every series; undefined where there is none. */
+  readonly vantage: string | undefined;
+};
+
+export type MetricsSnapshot = Omit<OwnedSnapshot, "vantage"> & {
+  /** Undefined without a state file. */
+  readonly stateStoreUp: boolean | undefined;
+  /** Undefined where this process is the only one. */
+  readonly fleet: FleetSnapshot | undefined;
+  readonly reload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
+  readonly build: { readonly version: string; readonly node: string };
+};

@@ -1,0 +1,114 @@
+/** What the outcomes of one upstream fold into. Pure: the engine carries out what a fold asks for. */
+
+import type { PollOutcome, SkipCause } from "../exchange/outcome.ts";
+
+export const HEALTH_STATES = ["unknown", "up", "degraded", "throttled", "unauthorized", "down"] as const;
+export type HealthState = (typeof HEALTH_STATES)[number];
+
+export type HealthChange = {
+  readonly from: HealthState;
+  readonly to: HealthState;
+  /** Wall clock. */
+  readonly atMs: number;
+};
+
+export type Health = {
+  readonly state: HealthState;
+  /** Confirmed; undefined while nobody knows. */
+  readonly isUp: boolean | undefined;
+  /** The newest failures without an ok between them, oldest first, at most one more than `confirm`. */
+  readonly streak: readonly ("refused" | "failed")[];
+  /** Slots since the last completed poll. */
+  readonly slotsWithoutPoll: number;
+};
+
+export type HealthEvent =
+  | {
+      readonly kind: "polled";
+      readonly outcome: PollOutcome;
+      readonly isDegraded: boolean;
+      /** The upstream itself said so (503 with Retry-After): nothing is left to confirm. */
+      readonly isConfirmed: boolean;
+    }
+  | { readonly kind: "skipped"; readonly cause: SkipCause; readonly count: number }
+  /** The budget or the upstream asked for silence. */
+  | { readonly kind: "paused" };
+
+export type HealthFold = {
+  readonly health: Health;
+  /** Ask for one more poll soon: the failure is not confirmed yet. */
+  readonly wantsConfirmation: boolean;
+};
+
+const SLOTS_UNTIL_UNKNOWN = 3;
+
+export const UNKNOWN_HEALTH: Health = { state: "unknown", isUp: undefined, streak: [], slotsWithoutPoll: 0 };
+
+export function foldHealth(health: Health, event: HealthEvent, confirm: number): HealthFold {
+  switch (event.kind) {
+    case "polled":
+      return foldPoll(health, event, confirm);
+    case "skipped":
+      return { health: foldSkip(health, event.cause, event.count), wantsConfirmation: false };
+    case "paused":
+      return { health: { ...health, streak: [] }, wantsConfirmation: false };
+    default:
+      return event satisfies never;
+  }
+}
+
+function foldPoll(
+  health: Health,
+  event: Extract<HealthEvent, { kind: "polled" }>,
+  confirm: number,
+): HealthFold {
+  const outcome = event.outcome;
+  switch (outcome.kind) {
+    case "ok":
+      return settled({ ...UNKNOWN_HEALTH, state: event.isDegraded ? "degraded" : "up", isUp: true });
+    case "throttled":
+      return settled({ ...health, state: "throttled", streak: [], slotsWithoutPoll: 0 });
+    case "failed":
+      // Our own bug tells nothing about the upstream: it is as if nobody had looked.
+      if (outcome.reason === "internal") return settled(foldSkip(health, "missed", 1));
+      return foldFailure(
+        health,
+        outcome.reason === "unauthorized" || outcome.reason === "forbidden" ? "refused" : "failed",
+        event.isConfirmed,
+        confirm,
+      );
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function foldFailure(
+  health: Health,
+  failure: "refused" | "failed",
+  isConfirmed: boolean,
+  confirm: number,
+): HealthFold {
+  const needed = confirm + 1;
+  const streak = isConfirmed
+    ? Array.from({ length: needed }, () => failure)
+    : [...health.streak, failure].slice(-needed);
+  const seen = { ...health, streak, slotsWithoutPoll: 0 };
+  if (streak.length < needed) return { health: seen, wantsConfirmation: true };
+  return settled(
+    streak.every((each) => each === "refused")
+      ? { ...seen, state: "unauthorized" }
+      : { ...seen, state: "down", isUp: false },
+  );
+}
+
+function foldSkip(health: Health, cause: SkipCause, count: number): Health {
+  // A pause and yielding are by the upstream's own word: the silence says nothing new about it.
+  if (cause === "backoff" || cause === "yield" || cause === "shutdown") return health;
+  const slotsWithoutPoll = health.slotsWithoutPoll + count;
+  if (slotsWithoutPoll < SLOTS_UNTIL_UNKNOWN) return { ...health, slotsWithoutPoll };
+  return { ...UNKNOWN_HEALTH, slotsWithoutPoll: SLOTS_UNTIL_UNKNOWN };
+}
+
+function settled(health: Health): HealthFold {
+  return { health, wantsConfirmation: false };
+}

@@ -1,0 +1,31 @@
+import type { AnswerHead, PhaseTimesMs } from "../exchange/exchange.ts";
+import type { PollOutcome } from "../exchange/outcome.ts";
+
+/** Why a slot came to be. */
+export type SlotOrigin = "schedule" | "confirm" | "first";
+
+/** One finished poll, judged: what metrics, history, page and log are told. Wall-clock times in milliseconds. */
+export type Poll = {
+  readonly id: string;
+  readonly origin: SlotOrigin;
+  readonly slotAtMs: number;
+  readonly sentAtMs: number;
+  readonly endedAtMs: number;
+  /** From the slot to the sending. */
+  readonly delayMs: number;
+  readonly durationMs: number;
+  readonly phasesMs: PhaseTimesMs;
+  readonly reusedConnection: boolean;
+  readonly outcome: PollOutcome;
+  /** ok, but slower than `degraded_above`. */
+  readonly degraded: boolean;
+  /** ok, and at or under the latency objective. */
+  readonly withinObjective: boolean;
+  /** One sentence for people: escaped, capped, free of secrets. */
+  readonly detail: string;
+  readonly head: AnswerHead | undefined;
+  readonly excerpt: string | undefined;
+  readonly certificateExpiresAtMs: number | undefined;
+  /** Rate-limit signals in the answer that could not be read. */
+  readonly malformedSignals: number;
+};

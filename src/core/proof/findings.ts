@@ -1,0 +1,128 @@
+import type { Budget, Fleet, SecretSource, Upstream } from "../config/config.ts";
+import { formatDuration } from "../time/duration.ts";
+import { vantagesOf } from "../fleet/shares.ts";
+import { adviceForQuota, adviceForRates } from "./suggestions.ts";
+import type { BudgetProof, QuotaProof, RateProof } from "./numbers.ts";
+import { mostSlotsWithin } from "../schedule/schedule.ts";
+
+export type Subject =
+  | { readonly kind: "rate"; readonly budget: string; readonly index: number }
+  | { readonly kind: "quota"; readonly budget: string }
+  | { readonly kind: "budget"; readonly budget: string }
+  | { readonly kind: "upstream"; readonly upstream: string };
+
+export type Finding = { readonly subject: Subject; readonly message: string };
+
+/** Equal for two upstreams that authorise themselves with the same key; undefined where there is none. */
+export type KeyIdentity = (upstream: Upstream) => string | undefined;
+
+export function faultsOf(
+  proof: BudgetProof,
+  budget: Budget,
+  upstreams: readonly Upstream[],
+  fleet: Fleet | undefined,
+): readonly Finding[] {
+  const faults: Finding[] = [];
+  const broken = [...proof.rates.entries()].filter(([, { cap, headroom }]) => cap < 1 || headroom < 0);
+  const advice = broken.length === 0 ? "" : adviceForRates(budget, upstreams, fleet);
+  for (const [index, rate] of broken) {
+    const subject: Subject = { kind: "rate", budget: budget.name, index };
+    const sentence = rate.cap < 1 ? nothingAllowed : tooMuch;
+    faults.push({ subject, message: sentence(rate, budget, advice, fleet) });
+  }
+  if (proof.quota?.spentEarly === true && proof.quota.quota.onExhaust !== "stop") {
+    const subject: Subject = { kind: "quota", budget: budget.name };
+    faults.push({ subject, message: spentEarly(proof.quota, budget, upstreams, vantagesOf(fleet)) });
+  }
+  return faults;
+}
+
+function nothingAllowed({ rate }: RateProof, budget: Budget, advice: string): string {
+  return `budget "${budget.name}" allows nothing: ${percent(budget.share)} of ${rate.requests} in ${rate.label} is less than one request: ${advice}`;
+}
+
+function tooMuch(
+  { rate, cap, reserve = 0, demand, upstreams }: RateProof,
+  budget: Budget,
+  advice: string,
+  fleet: Fleet | undefined,
+): string {
+  const parts = upstreams.map(
+    ({ upstream, slots, confirm }) => `${upstream}: ${slots} × (1 + ${confirm} to confirm)`,
+  );
+  const aside =
+    fleet === undefined ? "" : `, without ${reserve} in reserve for each of ${fleet.replicas} replicas`;
+  return `budget "${budget.name}" does not fit: its upstreams may ask for ${demand} requests in ${rate.label} (${parts.join(", ")}), its cap is ${cap} (${percent(budget.share)} of ${rate.requests}${aside}): ${advice}`;
+}
+
+function spentEarly(
+  { quota, scheduled }: QuotaProof,
+  budget: Budget,
+  upstreams: readonly Upstream[],
+  vantages: number,
+): string {
+  return `budget "${budget.name}" would spend its quota early: its schedules ask for ${scheduled} requests in ${formatDuration(quota.perMs)}, the quota is ${quota.requests}: ${adviceForQuota(budget, upstreams, vantages)}`;
+}
+
+export function warningsOf(
+  proof: BudgetProof,
+  budget: Budget,
+  upstreams: readonly Upstream[],
+  fleet: Fleet | undefined,
+): readonly Finding[] {
+  const subject: Subject = { kind: "budget", budget: budget.name };
+  if (upstreams.length === 0) return [{ subject, message: `budget "${budget.name}" has no upstream` }];
+  const warnings: Finding[] = [];
+  if (proof.quota?.spentEarly === true && proof.quota.quota.onExhaust === "stop") {
+    const { quota, scheduled } = proof.quota;
+    const message = `budget "${budget.name}" will stop before its period ends: its schedules ask for ${scheduled} requests in ${formatDuration(quota.perMs)}, the quota is ${quota.requests}`;
+    warnings.push({ subject: { kind: "quota", budget: budget.name }, message });
+  }
+  for (const [index, { rate, cap, headroom }] of proof.rates.entries()) {
+    // A lease outlives its window by the poll, so slots that fill the cap exactly come late in the long run.
+    const held =
+      vantagesOf(fleet) *
+      upstreams.reduce(
+        (sum, { schedule, timeoutMs }) =>
+          sum + mostSlotsWithin(schedule, rate.perMs * 1.001 + timeoutMs + budget.lingerMs),
+        0,
+      );
+    if (headroom < 0 || held <= cap) continue;
+    const message = `budget "${budget.name}" is tight: slow polls may hold ${held} leases for ${rate.label} at once, its cap is ${cap}, so some slots will be late or skipped`;
+    warnings.push({ subject: { kind: "rate", budget: budget.name, index }, message });
+  }
+  if (fleet !== undefined && proof.rates.some(({ reserve }) => reserve === 0)) {
+    const message = `budget "${budget.name}" has no reserve: ${percent(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away`;
+    warnings.push({ subject, message });
+  }
+  return warnings;
+}
+
+export function sharedKeys(upstreams: readonly Upstream[], keyOf: KeyIdentity): readonly Finding[] {
+  const firstByKey = new Map<string, Upstream>();
+  const warnings: Finding[] = [];
+  for (const upstream of upstreams) {
+    const key = keyOf(upstream);
+    if (key === undefined) continue;
+    const first = firstByKey.get(key);
+    if (first === undefined) firstByKey.set(key, upstream);
+    else if (first.budget !== upstream.budget) {
+      const message = `upstreams "${first.name}" and "${upstream.name}" use the same key but draw on the budgets "${first.budget}" and "${upstream.budget}": what one key may send should be one budget`;
+      warnings.push({ subject: { kind: "upstream", upstream: upstream.name }, message });
+    }
+  }
+  return warnings;
+}
+
+/** The key's place, which is all that a config knows of it. */
+export function keySourceOf({ auth }: Upstream): string | undefined {
+  return auth.kind === "none" ? undefined : nameOfSource(auth.secret);
+}
+
+function nameOfSource(source: SecretSource): string {
+  return source.from === "env" ? `env ${source.variable}` : `file ${source.path}`;
+}
+
+function percent(share: number): string {
+  return `${Number((share * 100).toFixed(4))}%`;
+}

@@ -1,0 +1,140 @@
+/** Whether an objective can be judged at the rate of polling, and how many failures it takes to be sure. */
+
+import type { Upstream } from "../config/config.ts";
+import { formatDuration } from "../time/duration.ts";
+import type { Finding } from "./findings.ts";
+import { isEven, LEGAL_PERIODS_MS, slotsPerDay } from "../schedule/schedule.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** An alert on an error budget: both windows must burn it faster than `factor`. */
+export type BurnPair = {
+  readonly longMs: number;
+  readonly shortMs: number;
+  readonly factor: number;
+  readonly severity: "page" | "ticket";
+};
+
+/** The fast page: 2 % of a month's error budget in an hour. */
+const FAST_PAGE: BurnPair = { longMs: HOUR_MS, shortMs: 5 * MINUTE_MS, factor: 14.4, severity: "page" };
+
+export const BURN_PAIRS: readonly BurnPair[] = [
+  FAST_PAGE,
+  { longMs: 6 * HOUR_MS, shortMs: 30 * MINUTE_MS, factor: 6, severity: "page" },
+  { longMs: DAY_MS, shortMs: 2 * HOUR_MS, factor: 3, severity: "ticket" },
+  { longMs: 3 * DAY_MS, shortMs: 6 * HOUR_MS, factor: 1, severity: "ticket" },
+];
+
+/** How often a service is looked at, how sure one wants to be of a failure, and what is asked of it. */
+export type Density = {
+  readonly slotsPerDay: number;
+  readonly longestGapMs: number;
+  readonly confirm: number;
+  readonly availability: number;
+};
+
+/** A page by pure chance: at most in one window of so many, for an upstream that just meets its objective. */
+const WINDOWS_PER_FALSE_PAGE = 1000;
+
+/** Availabilities that people aim at, the highest first. */
+const LADDER: readonly number[] = [0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9];
+
+export function densityOf(upstream: Upstream): Density {
+  return {
+    slotsPerDay: slotsPerDay(upstream.schedule),
+    longestGapMs: upstream.schedule.longestGapMs,
+    confirm: upstream.confirm,
+    availability: upstream.objective.availability,
+  };
+}
+
+/**
+ * The failures in the long window that an alert must wait for: as many as burn a full window, so that a window that is
+ * not full yet is judged as if it were; and never so few that they mean nothing. Infinite where the short window may
+ * hold no poll at all: there the alert would come and go between two polls.
+ */
+export function guardFailures(density: Density, pair: BurnPair): number {
+  if (pair.shortMs < 2 * density.longestGapMs) return Infinity;
+  return Math.max(failuresThatBurn(density, pair), fewestThatMean(density, pair));
+}
+
+/** The fewest failures that burn a full long window faster than the pair allows. */
+export function failuresThatBurn(density: Density, pair: BurnPair): number {
+  return Math.floor(pair.factor * (1 - density.availability) * slotsIn(density, pair) + 1e-9) + 1;
+}
+
+/** More than one slot can see with its confirmations; and, to wake somebody, more than chance alone reaches. */
+function fewestThatMean(density: Density, pair: BurnPair): number {
+  const beyondOneSlot = density.confirm + 2;
+  if (pair.severity === "ticket") return beyondOneSlot;
+  return Math.max(beyondOneSlot, failuresBeyondChance(slotsIn(density, pair) * (1 - density.availability)));
+}
+
+/** In words, for each upstream whose objective the fast page cannot judge at its rate of polling. */
+export function densityWarnings(upstreams: readonly Upstream[]): readonly Finding[] {
+  return upstreams.flatMap((upstream) => {
+    const message = warningFor(upstream);
+    return message === undefined ? [] : [{ subject: { kind: "upstream", upstream: upstream.name }, message }];
+  });
+}
+
+function warningFor(upstream: Upstream): string | undefined {
+  const density = densityOf(upstream);
+  if (isJudged(density)) return undefined;
+  const { source } = upstream.schedule;
+  const rate = isEven(upstream.schedule) ? `one poll ${source}` : source;
+  return `upstream "${upstream.name}" cannot be judged well: ${percent(density.availability)} at ${rate}: ${whyNot(density)}${whatWouldDo(density)}`;
+}
+
+function isJudged(density: Density): boolean {
+  return failuresThatBurn(density, FAST_PAGE) === guardFailures(density, FAST_PAGE);
+}
+
+function whyNot(density: Density): string {
+  const guard = guardFailures(density, FAST_PAGE);
+  const longWindow = formatDuration(FAST_PAGE.longMs);
+  if (guard === Infinity) {
+    return `${formatDuration(FAST_PAGE.shortMs)} may pass without a poll, so the rules leave out the page for ${longWindow}`;
+  }
+  const burning = failuresThatBurn(density, FAST_PAGE);
+  return `${burning} ${burning === 1 ? "failure" : "failures"} in ${longWindow} would already page, so the rules wait for ${guard}`;
+}
+
+function whatWouldDo(density: Density): string {
+  const periodMs = LEGAL_PERIODS_MS.findLast(
+    (legalMs) =>
+      legalMs < density.longestGapMs &&
+      isJudged({ ...density, slotsPerDay: DAY_MS / legalMs, longestGapMs: legalMs }),
+  );
+  const availability = LADDER.find(
+    (lower) => lower < density.availability && isJudged({ ...density, availability: lower }),
+  );
+  const ways = [
+    periodMs === undefined ? undefined : `poll every ${formatDuration(periodMs)}`,
+    availability === undefined ? undefined : `aim at ${percent(availability)}`,
+  ].filter((way) => way !== undefined);
+  return ways.length === 0 ? "" : `; ${ways.join(" or ")}`;
+}
+
+function slotsIn(density: Density, pair: BurnPair): number {
+  return (density.slotsPerDay * pair.longMs) / DAY_MS;
+}
+
+/** The least count that a Poisson process of this mean reaches seldom enough. In logarithms, as e^-mean may be 0. */
+function failuresBeyondChance(mean: number): number {
+  let count = 0;
+  let logTerm = -mean;
+  let below = 0;
+  while (1 - below > 1 / WINDOWS_PER_FALSE_PAGE) {
+    below += Math.exp(logTerm);
+    count += 1;
+    logTerm += Math.log(mean / count);
+  }
+  return count;
+}
+
+function percent(ratio: number): string {
+  return `${Number((ratio * 100).toFixed(4))}%`;
+}

@@ -1,0 +1,36 @@
+/** Whether a config fits what its upstreams allow: shown with numbers before a single request is sent. */
+
+import type { Budget, Fleet, Upstream } from "../config/config.ts";
+import { densityWarnings } from "./objective-density.ts";
+import { type Finding, type KeyIdentity, faultsOf, keySourceOf, sharedKeys, warningsOf } from "./findings.ts";
+import { type BudgetProof, proveBudget } from "./numbers.ts";
+
+export type { Finding } from "./findings.ts";
+
+export type Proof = {
+  readonly budgets: readonly BudgetProof[];
+  /** Why the config must be refused; empty where it fits. */
+  readonly faults: readonly Finding[];
+  readonly warnings: readonly Finding[];
+};
+
+export function prove(
+  config: {
+    readonly budgets: readonly Budget[];
+    readonly upstreams: readonly Upstream[];
+    readonly fleet?: Fleet | undefined;
+  },
+  keyOf: KeyIdentity = keySourceOf,
+): Proof {
+  const budgets: BudgetProof[] = [];
+  const faults: Finding[] = [];
+  const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf), ...densityWarnings(config.upstreams)];
+  for (const budget of config.budgets) {
+    const upstreams = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+    const proof = proveBudget(budget, upstreams, config.fleet);
+    budgets.push(proof);
+    faults.push(...faultsOf(proof, budget, upstreams, config.fleet));
+    warnings.push(...warningsOf(proof, budget, upstreams, config.fleet));
+  }
+  return { budgets, faults, warnings };
+}

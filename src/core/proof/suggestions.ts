@@ -1,0 +1,118 @@
+import { type Budget, type Fleet, type Upstream, capOf } from "../config/config.ts";
+import { formatDuration } from "../time/duration.ts";
+import { sharedOf, vantagesOf } from "../fleet/shares.ts";
+import { LEGAL_PERIODS_MS, isEven, mostSlotsWithin } from "../schedule/schedule.ts";
+
+/** What could be changed, as numbers: many plans are tried. */
+type Plan = {
+  readonly share: number;
+  /** No even schedule is faster than this. */
+  readonly leastPeriodMs: number;
+  readonly mostConfirm: number;
+};
+
+/** What would fit the rates: the least change of each kind that is enough by itself, in words. */
+export function adviceForRates(
+  budget: Budget,
+  upstreams: readonly Upstream[],
+  fleet: Fleet | undefined,
+): string {
+  const trial = new Trial(budget, upstreams, fleet);
+  const ways = [trial.slower(), trial.moreShare(), trial.fewerConfirmations()].filter(
+    (way) => way !== undefined,
+  );
+  return ways.length === 0 ? trial.bothChanges() : ways.join(", or ");
+}
+
+/** What would let the quota last. */
+export function adviceForQuota(budget: Budget, upstreams: readonly Upstream[], vantages: number): string {
+  const quota = (budget.quota?.requests ?? Infinity) / vantages;
+  const asks = asksWithin(upstreams, budget.quota?.perMs ?? 0);
+  const periodMs = LEGAL_PERIODS_MS.find(
+    (leastMs) => asks.reduce((sum, ask) => sum + slotsOf(ask, leastMs), 0) <= quota,
+  );
+  const stop = "set on_exhaust: stop";
+  return periodMs === undefined ? stop : `poll every ${formatDuration(periodMs)}, or ${stop}`;
+}
+
+class Trial {
+  readonly #budget: Budget;
+  readonly #asksByRate: readonly (readonly Ask[])[];
+  readonly #current: Plan;
+  readonly #fleet: Fleet | undefined;
+
+  constructor(budget: Budget, upstreams: readonly Upstream[], fleet: Fleet | undefined) {
+    this.#budget = budget;
+    this.#fleet = fleet;
+    this.#asksByRate = budget.rates.map((rate) => asksWithin(upstreams, rate.perMs));
+    const mostConfirm = Math.max(0, ...upstreams.map(({ confirm }) => confirm));
+    this.#current = { share: budget.share, leastPeriodMs: 0, mostConfirm };
+  }
+
+  slower(share: number = this.#current.share): string | undefined {
+    const periodMs = LEGAL_PERIODS_MS.find((leastPeriodMs) => this.#fits({ share, leastPeriodMs }));
+    return periodMs === undefined ? undefined : `poll every ${formatDuration(periodMs)}`;
+  }
+
+  moreShare(): string | undefined {
+    const percent = this.#higherPercents().find((percent) => this.#fits({ share: percent / 100 }));
+    return percent === undefined ? undefined : `raise share to ${percent}%`;
+  }
+
+  fewerConfirmations(): string | undefined {
+    for (let mostConfirm = this.#current.mostConfirm - 1; mostConfirm >= 0; mostConfirm -= 1) {
+      if (this.#fits({ mostConfirm })) return `lower confirm to ${mostConfirm}`;
+    }
+    return undefined;
+  }
+
+  /** Where no single change is enough: the least share with which some period fits. */
+  bothChanges(): string {
+    for (const percent of this.#higherPercents()) {
+      const way = this.slower(percent / 100);
+      if (way !== undefined) return `raise share to ${percent}% and ${way}`;
+    }
+    return "no share and no period fits: watch fewer upstreams, or lower confirm";
+  }
+
+  #higherPercents(): readonly number[] {
+    const first = Math.floor(this.#budget.share * 100) + 1;
+    return Array.from({ length: Math.max(0, 101 - first) }, (_, index) => first + index);
+  }
+
+  #fits(change: Partial<Plan>): boolean {
+    const { share, leastPeriodMs, mostConfirm } = { ...this.#current, ...change };
+    return this.#budget.rates.every((rate, index) => {
+      const whole = capOf(rate, share);
+      const cap = this.#fleet === undefined ? whole : sharedOf(whole, this.#fleet);
+      const demand =
+        vantagesOf(this.#fleet) *
+        (this.#asksByRate[index] ?? []).reduce(
+          (sum, ask) => sum + slotsOf(ask, leastPeriodMs) * (1 + Math.min(ask.confirm, mostConfirm)),
+          0,
+        );
+      return cap >= 1 && demand <= cap;
+    });
+  }
+}
+
+type Ask = {
+  readonly windowMs: number;
+  /** Undefined where the schedule is not an even one: then its slots are what they are. */
+  readonly periodMs: number | undefined;
+  readonly slots: number;
+  readonly confirm: number;
+};
+
+function asksWithin(upstreams: readonly Upstream[], windowMs: number): readonly Ask[] {
+  return upstreams.map(({ schedule, confirm }) => ({
+    windowMs,
+    periodMs: isEven(schedule) ? schedule.longestGapMs : undefined,
+    slots: mostSlotsWithin(schedule, windowMs),
+    confirm,
+  }));
+}
+
+function slotsOf({ windowMs, periodMs, slots }: Ask, leastPeriodMs: number): number {
+  return periodMs === undefined ? slots : Math.ceil(windowMs / Math.max(periodMs, leastPeriodMs));
+}

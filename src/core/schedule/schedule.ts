@@ -1,0 +1,135 @@
+import { type CronExpression, parseCron } from "./cron-expression.ts";
+import { formatDuration } from "../time/duration.ts";
+import { hash32 } from "./hash.ts";
+
+/** When an upstream's slots are. `every` is written as a cron expression with the upstream's own phase in it. */
+export type Schedule = {
+  /** Six fields, UTC. Upstreams with the same expression share one trigger. */
+  readonly expression: string;
+  /** As the config said it, for people: `every 15s`, `cron 0 9 * * 1`. */
+  readonly source: string;
+  /** The longest gap between two slots. */
+  readonly longestGapMs: number;
+};
+
+export type ScheduleReading =
+  | { readonly kind: "schedule"; readonly schedule: Schedule }
+  | { readonly kind: "refused"; readonly message: string };
+
+const DAY_MS = 86_400_000;
+
+/** The periods that cron repeats evenly: divisors of a minute, an hour and a day. */
+export const LEGAL_PERIODS_MS: readonly number[] = [
+  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((seconds) => seconds * 1000),
+  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((minutes) => minutes * 60_000),
+  ...[1, 2, 3, 4, 6, 8, 12, 24].map((hours) => hours * 3_600_000),
+];
+
+export function scheduleEvery(periodMs: number, name: string): ScheduleReading {
+  if (!LEGAL_PERIODS_MS.includes(periodMs)) {
+    return { kind: "refused", message: `the nearest that fit are ${nearestPeriods(periodMs)}` };
+  }
+  const expression = expressionOf(periodMs / 1000, hash32(name) % (periodMs / 1000));
+  const source = `every ${formatDuration(periodMs)}`;
+  return { kind: "schedule", schedule: { expression, source, longestGapMs: periodMs } };
+}
+
+export function scheduleCron(text: string): ScheduleReading {
+  const reading = parseCron(text);
+  if (reading.kind === "refused") return reading;
+  const schedule: Schedule = {
+    expression: reading.cron.text,
+    source: `cron ${text.trim().replaceAll(/\s+/g, " ")}`,
+    longestGapMs: reading.cron.gapsMs().longestMs,
+  };
+  parsed.set(schedule, reading.cron);
+  return { kind: "schedule", schedule };
+}
+
+/** The first slot strictly after this moment. A schedule built here always has one. */
+export function nextSlotMs(schedule: Schedule, wallMs: number): number {
+  return cronOf(schedule).next(wallMs) ?? Infinity;
+}
+
+/** The slots in (fromMs, toMs]. */
+export function slotsBetween(schedule: Schedule, fromMs: number, toMs: number): number {
+  return cronOf(schedule).countBetween(fromMs, toMs);
+}
+
+/** The most slots in any half-open window of this length; never too few. */
+export function mostSlotsWithin(schedule: Schedule, windowMs: number): number {
+  if (isEven(schedule)) return Math.ceil(windowMs / schedule.longestGapMs);
+  return cronOf(schedule).mostWithin(windowMs);
+}
+
+/** The long-run average. */
+export function slotsPerDay(schedule: Schedule): number {
+  return cronOf(schedule).slotsPerDay();
+}
+
+export function shortestGapMs(schedule: Schedule): number {
+  return isEven(schedule) ? schedule.longestGapMs : cronOf(schedule).gapsMs().shortestMs;
+}
+
+/** Only days that match both day fields count, which classic cron reads otherwise. */
+export function restrictsBothDayFields(schedule: Schedule): boolean {
+  return cronOf(schedule).restrictsBothDayFields;
+}
+
+/** Where in a second each of these starts, in milliseconds: evenly spaced, in the order of their hashes. */
+export function spreadWithinSecond(names: readonly string[]): Map<string, number> {
+  const ranked = [...new Set(names)]
+    .map((name) => ({ name, hash: hash32(name) }))
+    .sort((a, b) => a.hash - b.hash || (a.name < b.name ? -1 : 1));
+  return new Map(ranked.map(({ name }, rank) => [name, Math.floor((rank * 1000) / ranked.length)]));
+}
+
+/** Seconds and phase as a cron expression: `7-59/15 * * * * *`, `17 2-59/5 * * * *`, `17 2 5-23/6 * * *`. */
+function expressionOf(periodSeconds: number, phase: number): string {
+  const second = phase % 60;
+  const minute = Math.floor(phase / 60) % 60;
+  const hour = Math.floor(phase / 3600);
+  if (periodSeconds <= 60) return `${repeat(second, periodSeconds, 60)} * * * * *`;
+  if (periodSeconds <= 3600) return `${second} ${repeat(minute, periodSeconds / 60, 60)} * * * *`;
+  return `${second} ${minute} ${repeat(hour, periodSeconds / 3600, 24)} * * *`;
+}
+
+function repeat(first: number, step: number, size: number): string {
+  if (step === 1) return "*";
+  return step === size ? `${first}` : `${first}-${size - 1}/${step}`;
+}
+
+function nearestPeriods(periodMs: number): string {
+  const below = LEGAL_PERIODS_MS.findLast((legal) => legal < periodMs);
+  const above = LEGAL_PERIODS_MS.find((legal) => legal > periodMs);
+  return [below, above]
+    .filter((legal) => legal !== undefined)
+    .map((legal) => formatDuration(legal))
+    .join(" and ");
+}
+
+/** As many slots as the longest gap allows at least: then every gap is the longest one. */
+export function isEven(schedule: Schedule): boolean {
+  return Math.abs(slotsPerDay(schedule) * schedule.longestGapMs - DAY_MS) < 1e-6;
+}
+
+/** A schedule stays plain data; its parsed form, of 4 kB, is kept beside it, one for all that say the same. */
+const parsed = new WeakMap<Schedule, CronExpression>();
+const byExpression = new Map<string, CronExpression>();
+const MOST_EXPRESSIONS = 5_000;
+
+function cronOf(schedule: Schedule): CronExpression {
+  const known = parsed.get(schedule);
+  if (known !== undefined) return known;
+  const cron = byExpression.get(schedule.expression) ?? parse(schedule.expression);
+  if (byExpression.size >= MOST_EXPRESSIONS) byExpression.clear();
+  byExpression.set(schedule.expression, cron);
+  parsed.set(schedule, cron);
+  return cron;
+}
+
+function parse(expression: string): CronExpression {
+  const reading = parseCron(expression);
+  if (reading.kind === "cron") return reading.cron;
+  throw new Error(`cannot read schedule: "expression" is not a cron expression: ${reading.message}`);
+}

@@ -1,0 +1,198 @@
+/**
+ * What the page and the JSON API show: one plain snapshot of everything, taken at one moment.
+ * All times are wall-clock milliseconds. A fact that is not known is absent from the JSON, never 0.
+ */
+
+import type { Objective } from "../config/config.ts";
+import { oneLine } from "../text/escape.ts";
+import type { Headers, PhaseTimesMs } from "../exchange/exchange.ts";
+import type { HealthState } from "../poll/health.ts";
+import { type PollOutcome, reasonOf, type SkipCause } from "../exchange/outcome.ts";
+import type { Poll, SlotOrigin } from "../poll/poll.ts";
+import type { Schedule } from "../schedule/schedule.ts";
+
+export type PollStatus = {
+  readonly id: string;
+  readonly origin: SlotOrigin;
+  /** When it was sent. */
+  readonly atMs: number;
+  readonly outcome: PollOutcome["kind"];
+  /** The failure's reason or the throttle's kind; empty for ok. */
+  readonly reason: string;
+  /** ok, but slow. */
+  readonly degraded: boolean;
+  readonly durationMs: number;
+  readonly phasesMs: PhaseTimesMs;
+  /** The HTTP status, where there was an answer. */
+  readonly status: number | undefined;
+  readonly detail: string;
+  /** The beginning of an answer's body, where it explains a failure. */
+  readonly excerpt: string | undefined;
+  /** Of an answer that was no success: what it carried, without what it said. */
+  readonly headers?: readonly HeaderSize[];
+};
+
+export type HeaderSize = { readonly name: string; readonly bytes: number };
+
+export type HealthStatus = {
+  readonly state: HealthState;
+  readonly sinceMs: number;
+  /** What `upstream_up` says: confirmed, and left as it was by throttling and refused keys. */
+  readonly up: boolean | undefined;
+};
+
+export type LatencyQuantiles = {
+  /** How many polls the quantiles are of. */
+  readonly polls: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly p99Ms: number;
+};
+
+/** slots = polls + inFlight + skipped, at every moment; what waits is not a slot yet. */
+export type SlotCounts = {
+  readonly slots: number;
+  readonly polls: number;
+  readonly inFlight: number;
+  readonly waiting: number;
+  readonly skipped: number;
+};
+
+export type AvailabilityWindow = {
+  readonly windowMs: number;
+  readonly ok: number;
+  readonly failed: number;
+  /** ok / (ok + failed); undefined where nothing was decided. */
+  readonly ratio: number | undefined;
+};
+
+export type SkipCount = { readonly cause: SkipCause; readonly count: number };
+
+export type UpstreamStatus = {
+  readonly name: string;
+  /** Without its query. */
+  readonly url: string;
+  readonly budget: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly schedule: Pick<Schedule, "source" | "longestGapMs">;
+  readonly objective: Objective;
+  /** Above this an ok poll counts as slow; undefined where none does. */
+  readonly degradedAboveMs: number | undefined;
+  readonly health: HealthStatus;
+  /** 0 when not paused by itself; its budget may be. */
+  readonly pausedUntilMs: number;
+  readonly nextSlotAtMs: number | undefined;
+  readonly certificateExpiresAtMs: number | undefined;
+  readonly counts: SlotCounts;
+  /** Only the causes that were met. */
+  readonly skips: readonly SkipCount[];
+  /** Those of them that came after the last poll. */
+  readonly skippedSincePoll: readonly SkipCount[];
+  readonly latency: LatencyQuantiles | undefined;
+  readonly availability: readonly AvailabilityWindow[];
+  /** Bounded; the newest last. */
+  readonly lastPolls: readonly PollStatus[];
+  /** Bounded, the newest last, and kept after newer successes have pushed them out of `lastPolls`. */
+  readonly lastFailures: readonly PollStatus[];
+};
+
+export type BudgetStatus = {
+  readonly name: string;
+  readonly share: number;
+  readonly rates: readonly {
+    readonly label: string;
+    readonly limit: number;
+    readonly cap: number;
+    readonly leases: number;
+  }[];
+  /** What the upstream last said. */
+  readonly advertised:
+    | { readonly limit: number | undefined; readonly remaining: number | undefined }
+    | undefined;
+  /** 0 when not paused. */
+  readonly pausedUntilMs: number;
+  readonly quota: QuotaStatus | undefined;
+};
+
+export type QuotaStatus = {
+  readonly limit: number;
+  readonly perMs: number;
+  readonly used: number;
+  /** What the schedules ask for in one period. */
+  readonly forecast: number;
+};
+
+export type Incident = {
+  readonly upstream: string;
+  /** The worst state that it reached. */
+  readonly state: HealthState;
+  readonly reason: string;
+  readonly startedAtMs: number;
+  /** Undefined while it lasts. */
+  readonly endedAtMs: number | undefined;
+  /** Polls that belong to it. */
+  readonly polls: number;
+};
+
+export type StatusSnapshot = {
+  readonly version: string;
+  readonly startedAtMs: number;
+  readonly nowMs: number;
+  readonly ready: boolean;
+  /** Whether what is seen now outlives a restart; undefined without a state file. */
+  readonly stateStoreUp: boolean | undefined;
+  /** False where the config file has changed to one that cannot be used. */
+  readonly lastReload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
+  readonly upstreams: readonly UpstreamStatus[];
+  readonly budgets: readonly BudgetStatus[];
+  /** The newest first. */
+  readonly incidents: readonly Incident[];
+};
+
+export function pollStatusOf(poll: Poll): PollStatus {
+  return {
+    id: poll.id,
+    origin: poll.origin,
+    atMs: poll.sentAtMs,
+    outcome: poll.outcome.kind,
+    reason: reasonOf(poll.outcome),
+    degraded: poll.degraded,
+    durationMs: poll.durationMs,
+    phasesMs: poll.phasesMs,
+    status: poll.head?.status,
+    detail: poll.detail,
+    excerpt: poll.excerpt,
+    ...(poll.outcome.kind === "ok" || poll.head === undefined
+      ? {}
+      : { headers: headerSizes(poll.head.headers) }),
+  };
+}
+
+const MOST_HEADERS = 50;
+const LONGEST_HEADER_NAME = 80;
+
+/** A value may be anything, even a session or a key; its size tells enough. */
+function headerSizes(headers: Headers): readonly HeaderSize[] {
+  return headers
+    .slice(0, MOST_HEADERS)
+    .map(([name, value]) => ({ name: oneLine(name, [], LONGEST_HEADER_NAME), bytes: value.length }));
+}
+
+export function availabilityOf(windowMs: number, ok: number, failed: number): AvailabilityWindow {
+  const decided = ok + failed;
+  return { windowMs, ok, failed, ratio: decided === 0 ? undefined : ok / decided };
+}
+
+/** By nearest rank: each quantile is a duration that really happened. */
+export function latencyQuantiles(durationsMs: readonly number[]): LatencyQuantiles | undefined {
+  const sorted = [...durationsMs].sort((a, b) => a - b);
+  const longestMs = sorted.at(-1);
+  if (longestMs === undefined) return undefined;
+  const at = (quantile: number): number => sorted[Math.ceil(quantile * sorted.length) - 1] ?? longestMs;
+  return { polls: sorted.length, p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
+}
+
+/** A query can carry a key, and a fragment is never sent: neither is shown. */
+export function urlWithoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, "");
+}

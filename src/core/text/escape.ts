@@ -1,0 +1,58 @@
+/** Text from outside, made safe to print on one line of a log, a page or a terminal. */
+
+const DETAIL_MAX_CHARS = 300;
+
+/** Controls, format characters (bidi overrides, zero widths, tags), line separators, lone surrogates. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** An escape that a cut went through. */
+const HALF_ESCAPE = /\\(?:u(?:[0-9a-f]{0,3}|\{[0-9a-f]*))?$/;
+
+function escapeCharacter(character: string): string {
+  const named = NAMED[character];
+  if (named !== undefined) return named;
+  const hex = (character.codePointAt(0) ?? 0).toString(16);
+  return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
+}
+
+/** Backslashes stay as they are: what was escaped already passes unchanged. */
+export function escapeText(text: string): string {
+  return text.replace(UNSAFE, escapeCharacter);
+}
+
+/** At most `maxChars` UTF-16 units, the mark of the cut included; no pair of surrogates and no escape is halved. */
+export function capText(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  if (maxChars < 1) return "";
+  const kept = text.slice(0, maxChars - 1).replace(/[\uD800-\uDBFF]$/, "");
+  return `${kept.replace(HALF_ESCAPE, "")}…`;
+}
+
+/** Replaces each secret that occurs in the text; the longest first, as one may contain another. */
+export function redact(text: string, secrets: readonly string[]): string {
+  const found = secrets.filter((secret) => secret !== "" && text.includes(secret));
+  if (found.length === 0) return text;
+  return found
+    .toSorted((one, other) => other.length - one.length)
+    .reduce((rest, secret) => rest.replaceAll(secret, "<secret>"), text);
+}
+
+/** Redacts before it cuts, so that no half of a secret is left at the cut. */
+export function oneLine(
+  text: string,
+  secrets: readonly string[] = [],
+  maxChars: number = DETAIL_MAX_CHARS,
+): string {
+  return capText(escapeText(redact(text, secrets)), maxChars);
+}
+
+/** What was thrown, in words: anything can be thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+export function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

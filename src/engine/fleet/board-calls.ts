@@ -1,0 +1,58 @@
+import type {
+  BeatAnswer,
+  BeatRequest,
+  Caller,
+  ClaimAnswer,
+  ClaimRequest,
+  FleetBoard,
+  ReleaseAnswer,
+  ReleaseRequest,
+} from "../../core/fleet/board.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import type { SessionValidity } from "../../core/fleet/session-validity.ts";
+
+type Asked<Answer> = { readonly answer: Answer; readonly sentAtMs: number };
+type Own<Request extends Caller> = Omit<Request, keyof Caller>;
+
+/** The board, asked in the name of a tenure, which hears how the board's clock stands. */
+export class FleetCalls {
+  readonly #board: FleetBoard;
+  readonly #tenure: SessionValidity;
+  readonly #clock: Clock;
+
+  constructor(board: FleetBoard, tenure: SessionValidity, clock: Clock) {
+    this.#board = board;
+    this.#tenure = tenure;
+    this.#clock = clock;
+  }
+
+  beat(request: Own<BeatRequest>): Promise<Asked<BeatAnswer>> {
+    return this.#ask((caller) => this.#board.beat({ ...caller, ...request }));
+  }
+
+  async claim(request: Own<ClaimRequest>): Promise<ClaimAnswer> {
+    return (await this.#ask((caller) => this.#board.claim({ ...caller, ...request }))).answer;
+  }
+
+  async release(request: Own<ReleaseRequest>): Promise<ReleaseAnswer> {
+    return (await this.#ask((caller) => this.#board.release({ ...caller, ...request }))).answer;
+  }
+
+  /** A message that was late looks like a clock that was stepped forward: asked again, only the step still does. */
+  async #ask<Answer extends BeatAnswer | ClaimAnswer | ReleaseAnswer>(
+    call: (caller: Caller) => Promise<Answer>,
+  ): Promise<Asked<Answer>> {
+    const first = await this.#once(call, false);
+    return first.answer.kind === "stepped" ? await this.#once(call, true) : first;
+  }
+
+  async #once<Answer extends BeatAnswer | ClaimAnswer | ReleaseAnswer>(
+    call: (caller: Caller) => Promise<Answer>,
+    isStepSure: boolean,
+  ): Promise<Asked<Answer>> {
+    const sentAtMs = this.#clock.now();
+    const answer = await call(this.#tenure.callerAt(sentAtMs, isStepSure));
+    if (answer.kind !== "away" && answer.kind !== "stepped") this.#tenure.hear(answer.serverMs, sentAtMs);
+    return { answer, sentAtMs };
+  }
+}

@@ -1,0 +1,196 @@
+import type { BeatAnswer } from "../../core/fleet/board.ts";
+import { infoText, type FleetMember } from "../../core/fleet/member.ts";
+import { BoardMirror } from "../../core/fleet/board-mirror.ts";
+import { hash32 } from "../../core/schedule/hash.ts";
+import { SessionValidity } from "../../core/fleet/session-validity.ts";
+import { FleetCalls } from "./board-calls.ts";
+import { FleetOwnership } from "./ownership.ts";
+import type { FleetParts } from "./parts.ts";
+
+const MOST_CHANGES = 2_000;
+const MOST_PUBLISHED = 1_000;
+const BEATS_PER_TTL = 5;
+/** Just after a session has ended, or the board has opened. */
+const AFTER_MS = 20;
+
+/** This replica's place in its fleet: it beats, knows who else does, and believes in its session by its own clock. */
+export class FleetMembership {
+  readonly #parts: FleetParts;
+  readonly #tenure: SessionValidity;
+  readonly #calls: FleetCalls;
+  readonly #mirror = new BoardMirror();
+  readonly #ownership: FleetOwnership;
+  readonly #published = new Map<string, string>();
+  readonly #ended = new AbortController();
+  #upstreams: readonly string[] = [];
+  #config = "";
+  #mustRetake = false;
+  #isLeaving = false;
+  #nextBeatInMs = 0;
+  #wake = new AbortController();
+  #guardWake = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+    this.#tenure = new SessionValidity(parts.name, parts.boot, parts.ttlMs);
+    this.#calls = new FleetCalls(parts.board, this.#tenure, parts.clock);
+    this.#ownership = new FleetOwnership(parts, this.#tenure, this.#calls, this.#mirror);
+  }
+
+  get session(): string {
+    return this.#tenure.session;
+  }
+
+  get members(): readonly FleetMember[] {
+    return this.#mirror.members;
+  }
+
+  get heldCount(): number {
+    return this.#parts.isSharded ? this.#ownership.held.size : this.#upstreams.length;
+  }
+
+  get moves(): { readonly gained: number; readonly lost: number } {
+    return this.#ownership.moves;
+  }
+
+  get isValid(): boolean {
+    return this.#tenure.isValidAt(this.#parts.clock.now());
+  }
+
+  holderOf(upstream: string): string | undefined {
+    return this.#mirror.holderOf(upstream);
+  }
+
+  /** Asked right before a request is written, too: a process that stood still must not send when it goes on. */
+  holds(upstream: string): boolean {
+    return !this.#parts.isSharded || (this.#ownership.held.has(upstream) && this.isValid);
+  }
+
+  /** Of the config as it is now. */
+  setUpstreams(upstreams: readonly string[]): void {
+    this.#upstreams = upstreams;
+    this.#config = hash32(upstreams.toSorted().join("\n")).toString(36);
+    this.#ownership.weighAnew();
+    this.beatSoon();
+  }
+
+  start(): void {
+    this.#running = Promise.all([this.#beatOn(), this.#guardOn()]).catch(this.#parts.onBug);
+  }
+
+  /** Where there is reason not to wait for the next beat. */
+  beatSoon(): void {
+    this.#wake.abort();
+  }
+
+  /** From now on it claims nothing; what it holds stays its own until `close`. */
+  leave(): void {
+    this.#isLeaving = true;
+    this.beatSoon();
+  }
+
+  /** After the last poll: what it held is free at once. */
+  async close(): Promise<void> {
+    this.#ended.abort();
+    this.#wake.abort();
+    this.#guardWake.abort();
+    await this.#running;
+    if (this.#tenure.hasJoined) await this.#ownership.end();
+  }
+
+  async #beatOn(): Promise<void> {
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      this.#nextBeatInMs = this.#parts.ttlMs / BEATS_PER_TTL;
+      try {
+        await this.#round();
+      } catch (error) {
+        this.#parts.onBug(error);
+      }
+      if (!signal.aborted) await this.#parts.clock.sleep(this.#nextBeatInMs, this.#wake.signal);
+    }
+  }
+
+  /** Polls of a session that may be over are cut off by its own clock: nobody needs to be reached for that. */
+  async #guardOn(): Promise<void> {
+    const { clock } = this.#parts;
+    while (!this.#ended.signal.aborted) {
+      this.#loseWhatIsNotSure();
+      this.#guardWake = new AbortController();
+      const leftMs = this.isValid ? this.#tenure.validUntilMs - clock.now() : Infinity;
+      await clock.sleep(leftMs, this.#guardWake.signal);
+    }
+  }
+
+  #loseWhatIsNotSure(): void {
+    const { held } = this.#ownership;
+    if (held.size === 0 || this.isValid) return;
+    this.#parts.log.warn({ upstreams: held.size }, "the fleet is out of reach: its upstreams are let go of");
+    this.#mustRetake = false;
+    this.#ownership.lose([...held]);
+  }
+
+  async #round(): Promise<void> {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      this.#loseWhatIsNotSure();
+      const { answer, sentAtMs } = await this.#beat();
+      if (answer.kind === "beat") return await this.#goOn(answer, sentAtMs);
+      if (answer.kind !== "lost") return;
+      this.#parts.log.warn({ session: this.session }, "the fleet has forgotten this replica: it joins anew");
+      this.#tenure.begin();
+      this.#mustRetake = this.#ownership.held.size > 0;
+    }
+  }
+
+  #beat(): Promise<{ readonly answer: BeatAnswer; readonly sentAtMs: number }> {
+    return this.#calls.beat({
+      joins: !this.#tenure.hasJoined,
+      info: infoText({
+        url: this.#parts.url,
+        held: this.heldCount,
+        config: this.#config,
+        isLeaving: this.#isLeaving,
+      }),
+      epoch: this.#mirror.epoch,
+      version: this.#mirror.version,
+      mostChanges: MOST_CHANGES,
+    });
+  }
+
+  async #goOn(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAtMs: number): Promise<void> {
+    this.#tenure.joined(this.#parts.clock.now());
+    if (this.#mirror.hear(answer)) this.#ownership.weighAnew();
+    if (this.#mustRetake) {
+      if (!(await this.#ownership.retake())) return;
+      this.#mustRetake = false;
+    }
+    this.#tenure.renew(sentAtMs);
+    this.#guardWake.abort();
+    // What is due can be told only once everything was heard.
+    if (answer.hasMore) return this.beatSoon();
+    const { isSharded } = this.#parts;
+    if (isSharded && !this.#isLeaving) await this.#ownership.act(this.#upstreams, this.#config);
+    this.#planNextBeat(answer.opensInMs);
+    await this.#publish();
+  }
+
+  /** At the usual time, or when there may be something to claim. */
+  #planNextBeat(opensInMs: number): void {
+    const others = this.#mirror.members.filter(({ session }) => session !== this.session);
+    const moments = others.map(({ endsInMs }) => endsInMs);
+    if (this.#ownership.isPending && opensInMs > 0) moments.push(opensInMs);
+    this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));
+  }
+
+  async #publish(): Promise<void> {
+    const statuses = this.#parts.events.statuses();
+    for (const key of this.#published.keys()) if (!statuses.has(key)) this.#published.delete(key);
+    const changed = [...statuses]
+      .filter(([key, text]) => this.#published.get(key) !== text)
+      .slice(0, MOST_PUBLISHED);
+    if (changed.length === 0 || !(await this.#parts.board.publish(new Map(changed)))) return;
+    for (const [key, text] of changed) this.#published.set(key, text);
+  }
+}

@@ -1,0 +1,67 @@
+import type { Budget, Fleet } from "../../core/config/config.ts";
+import { reservedOf, reservedRates } from "../../core/fleet/shares.ts";
+import { type LeaseTerms, Leases, forgottenAfterMs } from "../../core/budget/leases.ts";
+import type { Restraint } from "../../core/budget/restraint.ts";
+import type { Settlement } from "../../core/budget/ledger.ts";
+
+export type ReserveDecision =
+  | { readonly kind: "granted"; readonly settle: (settlement: Settlement, nowMs: number) => void }
+  /** Undefined where there is nothing to wait for. */
+  | { readonly kind: "refused"; readonly untilMs: number | undefined };
+
+/** What this replica has of a budget for itself alone, for when it cannot ask. */
+export class FleetReserve {
+  readonly #fleet: Fleet;
+  #budget: Budget;
+  #uncountedMs: number;
+  #leases: Leases | undefined;
+
+  constructor(budget: Budget, fleet: Fleet, uncountedMs: number) {
+    this.#budget = budget;
+    this.#fleet = fleet;
+    this.#uncountedMs = uncountedMs;
+  }
+
+  /** With a seat that somebody else may have had: what that one sent must be forgotten first. */
+  open(nowMs: number): void {
+    const terms = this.#terms();
+    this.#leases =
+      terms === undefined ? undefined : new Leases(terms, nowMs, forgottenAfterMs(terms, this.#uncountedMs));
+  }
+
+  change(budget: Budget, uncountedMs: number, nowMs: number): void {
+    this.#budget = budget;
+    this.#uncountedMs = uncountedMs;
+    const terms = this.#terms();
+    if (terms === undefined) this.#leases = undefined;
+    else this.#leases?.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
+  }
+
+  take(restraint: Restraint, nowMs: number): ReserveDecision {
+    const leases = this.#leases;
+    const caps = this.caps(restraint, nowMs);
+    if (leases === undefined || caps.some((cap) => cap < 1)) return { kind: "refused", untilMs: undefined };
+    const decision = leases.take(nowMs, caps);
+    if (decision.kind === "wait") return { kind: "refused", untilMs: decision.untilMs };
+    return { kind: "granted", settle: (settlement, atMs) => leases.settle(settlement, atMs) };
+  }
+
+  caps(restraint: Restraint, nowMs: number): readonly number[] {
+    if (this.#leases === undefined) return this.#budget.rates.map(() => 0);
+    return this.#budget.rates.map((rate) =>
+      reservedOf(
+        restraint.capOf(rate, Math.floor(rate.requests * this.#budget.share + 1e-9), nowMs),
+        this.#fleet,
+      ),
+    );
+  }
+
+  heldIn(perMs: number, nowMs: number): number {
+    return this.#leases?.heldIn(perMs, nowMs) ?? 0;
+  }
+
+  #terms(): LeaseTerms | undefined {
+    const rates = reservedRates(this.#budget, this.#fleet);
+    return rates === undefined ? undefined : { rates, lingerMs: this.#budget.lingerMs };
+  }
+}

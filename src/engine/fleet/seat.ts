@@ -1,0 +1,63 @@
+import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
+import type { Clock } from "../../core/time/clock.ts";
+
+const SEAT_MS = 24 * 3_600_000;
+/** Clocks differ: it is left so much earlier than it is lost. */
+const USABLE_MS = SEAT_MS * 0.999;
+const RENEW_EVERY_MS = 3_600_000;
+const RETRY_EVERY_MS = 5_000;
+
+/** There are as many seats as reserves were set aside: only who has one may use its reserve. */
+export class FleetSeat {
+  readonly #store: LedgerStore;
+  readonly #clock: Clock;
+  readonly #owner: string;
+  readonly #seats: number;
+  /** Told when it is taken anew: somebody else may have had it before. */
+  readonly #onTaken: () => void;
+  #usableUntilMs = Number.NEGATIVE_INFINITY;
+  #askAgainMs = Number.NEGATIVE_INFINITY;
+  #seat: number | undefined;
+  #isAsking = false;
+
+  constructor(store: LedgerStore, clock: Clock, owner: string, seats: number, onTaken: () => void) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#owner = owner;
+    this.#seats = seats;
+    this.#onTaken = onTaken;
+  }
+
+  get isUsable(): boolean {
+    return this.#clock.now() < this.#usableUntilMs;
+  }
+
+  /** Takes or renews it, where it is time to. */
+  async keep(): Promise<void> {
+    const askedMs = this.#clock.now();
+    if (this.#isAsking || askedMs < this.#askAgainMs) return;
+    this.#isAsking = true;
+    const stored = await this.#store.takeSeat(this.#seats, this.#owner, SEAT_MS);
+    this.#isAsking = false;
+    const seat = stored.kind === "answered" ? stored.answer : undefined;
+    this.#askAgainMs = askedMs + (seat === undefined ? RETRY_EVERY_MS : RENEW_EVERY_MS);
+    if (stored.kind === "away") return;
+    const isAnew = seat !== undefined && (seat !== this.#seat || askedMs >= this.#usableUntilMs);
+    this.#seat = seat;
+    this.#usableUntilMs = seat === undefined ? Number.NEGATIVE_INFINITY : askedMs + USABLE_MS;
+    if (isAnew) this.#onTaken();
+  }
+
+  /** It may be another Redis now, which has to be told. */
+  askAtOnce(): void {
+    this.#askAgainMs = Number.NEGATIVE_INFINITY;
+  }
+
+  async leave(): Promise<void> {
+    this.#askAgainMs = Infinity;
+    if (this.#seat === undefined) return;
+    this.#usableUntilMs = Number.NEGATIVE_INFINITY;
+    this.#seat = undefined;
+    await this.#store.leaveSeat(this.#owner);
+  }
+}

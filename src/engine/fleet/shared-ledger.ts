@@ -1,0 +1,150 @@
+import type { Advice } from "../../core/advice/advice.ts";
+import type {
+  BudgetRestraint,
+  BudgetStanding,
+  LeaseDecision,
+  RunningLedger,
+} from "../../core/budget/ledger.ts";
+import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import type { Budget, Config, Fleet } from "../../core/config/config.ts";
+import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import { FleetBudget } from "./shared-budget.ts";
+import { FleetSeat } from "./seat.ts";
+
+const TICK_MS = 1_000;
+
+export type FleetLedgerParts = {
+  readonly fleet: Fleet;
+  readonly store: LedgerStore;
+  readonly clock: Clock;
+  /** Another one for each life of each process, anywhere. */
+  readonly life: string;
+  readonly quotaBuckets?: ReadonlyMap<string, QuotaBuckets> | undefined;
+  readonly onBug: (error: unknown) => void;
+};
+
+/** The ledger of one replica of many: budgets that are kept in one place for all of them. */
+export class FleetLedger implements RunningLedger, AsyncDisposable {
+  readonly #parts: FleetLedgerParts;
+  readonly #seat: FleetSeat;
+  readonly #budgets = new Map<string, FleetBudget>();
+  /** Of budgets that are not in the config now: one that comes back goes on counting. */
+  readonly #absentQuotas: Map<string, QuotaBuckets>;
+  readonly #listeners: ((budget: string) => void)[] = [];
+  readonly #calendarOffsetMs: number;
+  readonly #closing = new AbortController();
+  readonly #ended: Promise<void>;
+  #leases = 0;
+
+  constructor(config: Config, parts: FleetLedgerParts) {
+    const { fleet, store, clock } = parts;
+    this.#parts = parts;
+    this.#calendarOffsetMs = clock.wallNow() - clock.now();
+    this.#absentQuotas = new Map(parts.quotaBuckets ?? []);
+    this.#seat = new FleetSeat(store, clock, fleet.name, fleet.replicas, () => {
+      for (const budget of this.#budgets.values()) budget.seated();
+    });
+    this.change(config);
+    store.onBack(() => {
+      this.#seat.askAtOnce();
+      this.#tick();
+    });
+    this.#ended = this.#keepLooking();
+  }
+
+  take(budget: string): Promise<LeaseDecision> {
+    return this.#get(budget, "take a lease").take();
+  }
+
+  heed(budget: string, advice: Advice): void {
+    this.#budgets.get(budget)?.heed(advice);
+  }
+
+  restraint(budget: string): BudgetRestraint {
+    return this.#get(budget, "ask a budget").restraint();
+  }
+
+  standing(budget: string): BudgetStanding | undefined {
+    return this.#budgets.get(budget)?.standing();
+  }
+
+  quotaBuckets(budget: string): QuotaBuckets | undefined {
+    return this.#budgets.get(budget)?.quotaBuckets;
+  }
+
+  onChange(listener: (budget: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Where a budget has not been kept there before, the keeper itself waits until the unknown past is forgotten. */
+  change(config: Config): void {
+    const staying = new Set(config.budgets.map((budget) => budget.name));
+    for (const [name, budget] of this.#budgets) {
+      if (staying.has(name)) continue;
+      this.#budgets.delete(name);
+      this.#absentQuotas.set(name, budget.quotaBuckets);
+    }
+    for (const budget of config.budgets) {
+      const drawers = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+      const timeoutMs = Math.max(0, ...drawers.map((upstream) => upstream.timeoutMs));
+      const kept = this.#budgets.get(budget.name);
+      if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, timeoutMs));
+      else kept.change(budget, timeoutMs);
+      this.#tell(budget.name);
+    }
+  }
+
+  /** Gives the seat back: whoever comes next need not wait for a day. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#ended;
+    await Promise.all([...this.#budgets.values()].map((budget) => budget.end()));
+    await this.#seat.leave();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #get(name: string, purpose: string): FleetBudget {
+    const budget = this.#budgets.get(name);
+    if (budget === undefined) throw new Error(`cannot ${purpose}: budget "${name}" must be in the config`);
+    return budget;
+  }
+
+  #add(budget: Budget, timeoutMs: number): FleetBudget {
+    const { fleet, store, clock, life } = this.#parts;
+    const quotaBuckets = this.#absentQuotas.get(budget.name);
+    this.#absentQuotas.delete(budget.name);
+    return new FleetBudget(budget, timeoutMs, {
+      fleet,
+      store,
+      clock,
+      life,
+      quotaBuckets,
+      seat: this.#seat,
+      nextLease: () => `${life}-${(this.#leases += 1).toString(36)}`,
+      calendarMs: () => this.#calendarOffsetMs + clock.now(),
+      onChange: () => this.#tell(budget.name),
+    });
+  }
+
+  async #keepLooking(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      this.#tick();
+      await this.#parts.clock.sleep(TICK_MS, signal);
+    }
+  }
+
+  /** Nobody waits for it: a store that is slow must not slow down the asking of others. */
+  #tick(): void {
+    const ticks = [...this.#budgets.values()].map((budget) => budget.tick());
+    Promise.all([this.#seat.keep(), ...ticks]).catch(this.#parts.onBug);
+  }
+
+  #tell(budget: string): void {
+    for (const listener of this.#listeners) listener(budget);
+  }
+}

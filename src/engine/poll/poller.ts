@@ -1,0 +1,203 @@
+import type { Advice } from "../../core/advice/advice.ts";
+import type { Upstream } from "../../core/config/config.ts";
+import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../core/poll/health.ts";
+import type { SkipCause } from "../../core/exchange/outcome.ts";
+import type { SlotOrigin } from "../../core/poll/poll.ts";
+import type { Lease, Ledger } from "../../core/budget/ledger.ts";
+import type { Probe, Recorder } from "../../core/poll/ports.ts";
+import { shortestGapMs } from "../../core/schedule/schedule.ts";
+import { screenSlot } from "../../core/budget/screen-slot.ts";
+import type { LeaseQueue, Ticket } from "./lease-queue.ts";
+import { pollOnce, type PollOnceParts, type PollResult, type Slot } from "./poll-once.ts";
+
+export type PollerParts = PollOnceParts & {
+  readonly ledger: Ledger;
+  readonly queue: LeaseQueue;
+  readonly recorder: Recorder;
+};
+
+type State =
+  | { readonly kind: "idle" }
+  /** An unconfirmed failure: one more look after a pace gap, unless a slot comes first. */
+  | { readonly kind: "confirming"; readonly cancel: AbortController }
+  | { readonly kind: "waiting"; readonly slot: Slot; readonly ticket: Ticket }
+  | { readonly kind: "polling"; readonly ended: Promise<void> };
+
+const IDLE: State = { kind: "idle" };
+
+/** One upstream's turns: slot → screen → lease → probe → judge → record, never two at once. */
+export class Poller {
+  readonly #parts: PollerParts;
+  #upstream: Upstream;
+  /** A slot is in time before the next one can come. */
+  #periodMs: number;
+  #probe: Probe;
+  #state: State = IDLE;
+  #health: Health = UNKNOWN_HEALTH;
+  #yielded = 0;
+  #pausedUntilMs = Number.NEGATIVE_INFINITY;
+  /** The first slot that went unused since the last poll. Monotonic. */
+  #wantedSinceMs: number | undefined;
+  #isStopped = false;
+  readonly #cutOff = new AbortController();
+
+  constructor(upstream: Upstream, probe: Probe, parts: PollerParts) {
+    this.#upstream = upstream;
+    this.#periodMs = shortestGapMs(upstream.schedule);
+    this.#probe = probe;
+    this.#parts = parts;
+  }
+
+  get upstream(): Upstream {
+    return this.#upstream;
+  }
+
+  get health(): Health {
+    return this.#health;
+  }
+
+  /** Monotonic; in the past where the upstream did not ask for silence by itself. */
+  get pausedUntilMs(): number {
+    return this.#pausedUntilMs;
+  }
+
+  slot(origin: SlotOrigin, atMs: number): void {
+    if (this.#isStopped) return;
+    if (this.#state.kind === "polling") return this.#skip("overlap", 1);
+    if (this.#state.kind === "confirming") this.#state.cancel.abort();
+    if (this.#state.kind === "waiting") this.#giveUp(this.#state.ticket.withdraw());
+    this.#state = IDLE;
+    const screening = screenSlot(
+      this.#parts.ledger.restraint(this.#upstream.budget),
+      this.#pausedUntilMs,
+      this.#yielded,
+      this.#parts.clock.now(),
+    );
+    this.#yielded = screening.yielded;
+    if (screening.skip !== undefined) return this.#skip(screening.skip, 1);
+    this.#parts.recorder.slotWaiting();
+    this.#wait({ origin, atMs });
+  }
+
+  /** Slots that were due while the process was late or asleep. */
+  missed(count: number): void {
+    if (!this.#isStopped) this.#skip("missed", count);
+  }
+
+  /** From the next poll on. One that is in flight ends as it began; its probe is closed after it. */
+  async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
+    const past = { budget: this.#upstream.budget, probe: this.#probe };
+    this.#upstream = upstream;
+    this.#periodMs = shortestGapMs(upstream.schedule);
+    this.#probe = probe;
+    const state = this.#state;
+    if (state.kind === "waiting" && upstream.budget !== past.budget) {
+      state.ticket.withdraw();
+      this.#wait(state.slot);
+    }
+    if (past.probe === probe) return;
+    if (state.kind === "polling") await state.ended;
+    await past.probe.close();
+  }
+
+  /** No new polls; one in flight may end within `graceMs`, then it is cut off. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopped = true;
+    const state = this.#state;
+    if (state.kind === "confirming") state.cancel.abort();
+    if (state.kind === "waiting") {
+      state.ticket.withdraw();
+      this.#giveUp("shutdown");
+    }
+    if (state.kind === "polling") {
+      const isOver = new AbortController();
+      void this.#parts.clock.sleep(graceMs, isOver.signal).then(() => this.#cutOff.abort());
+      await state.ended;
+      isOver.abort();
+    }
+    this.#state = IDLE;
+    await this.#probe.close();
+  }
+
+  #wait(slot: Slot): void {
+    this.#wantedSinceMs ??= slot.atMs;
+    const ticket = this.#parts.queue.enter({
+      budget: this.#upstream.budget,
+      dueAtMs: this.#wantedSinceMs + this.#periodMs,
+      endsAtPause: slot.origin === "confirm",
+      granted: (lease) => this.#begin(slot, lease),
+      refused: (cause) => {
+        this.#state = IDLE;
+        this.#giveUp(cause);
+        this.#fold({ kind: "paused" });
+      },
+    });
+    this.#state = { kind: "waiting", slot, ticket };
+  }
+
+  #begin(slot: Slot, lease: Lease): void {
+    this.#parts.recorder.slotStarted();
+    this.#wantedSinceMs = undefined;
+    const upstream = this.#upstream;
+    const ended = pollOnce(upstream, this.#probe, slot, lease, this.#parts, this.#cutOff.signal)
+      .then((result) => this.#finish(upstream, result))
+      .catch((error: unknown) => this.#parts.onBug(error));
+    this.#state = { kind: "polling", ended };
+  }
+
+  #finish(upstream: Upstream, { poll, advice }: PollResult): void {
+    this.#state = IDLE;
+    this.#parts.recorder.polled(poll);
+    if (advice !== undefined) this.#heed(upstream.budget, advice);
+    const wantsConfirmation = this.#fold({
+      kind: "polled",
+      outcome: poll.outcome,
+      isDegraded: poll.degraded,
+      isConfirmed: advice?.pause?.scope === "upstream",
+    });
+    if (wantsConfirmation && !this.#isStopped) void this.#confirm();
+  }
+
+  #heed(budget: string, advice: Advice): void {
+    this.#parts.ledger.heed(budget, advice);
+    if (this.#isStopped || advice.pause?.scope !== "upstream") return;
+    const pauseMs = Math.min(
+      advice.pause.forMs,
+      this.#parts.ledger.restraint(this.#upstream.budget).maxPauseMs,
+    );
+    this.#pausedUntilMs = this.#parts.clock.now() + pauseMs;
+  }
+
+  async #confirm(): Promise<void> {
+    const cancel = new AbortController();
+    this.#state = { kind: "confirming", cancel };
+    const { clock, ledger } = this.#parts;
+    await clock.sleep(ledger.restraint(this.#upstream.budget).paceGapMs, cancel.signal);
+    if (cancel.signal.aborted) return;
+    this.#state = IDLE;
+    const isPaused = ledger.restraint(this.#upstream.budget).pausedUntilMs > clock.now();
+    if (isPaused) this.#fold({ kind: "paused" });
+    else this.slot("confirm", clock.now());
+  }
+
+  #skip(cause: SkipCause, count: number): void {
+    this.#parts.recorder.slotSkipped(cause, count);
+    this.#fold({ kind: "skipped", cause, count });
+  }
+
+  #giveUp(cause: SkipCause): void {
+    this.#parts.recorder.slotGaveUp(cause);
+    this.#fold({ kind: "skipped", cause, count: 1 });
+  }
+
+  /** Answers whether the failure wants to be confirmed. */
+  #fold(event: HealthEvent): boolean {
+    const from = this.#health.state;
+    const { health, wantsConfirmation } = foldHealth(this.#health, event, this.#upstream.confirm);
+    this.#health = health;
+    if (health.state !== from) {
+      this.#parts.recorder.healthChanged({ from, to: health.state, atMs: this.#parts.clock.wallNow() });
+    }
+    return wantsConfirmation;
+  }
+}

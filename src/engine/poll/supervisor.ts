@@ -1,0 +1,135 @@
+import type { ParseList } from "../../core/advice/reading.ts";
+import type { Config, Upstream } from "../../core/config/config.ts";
+import { UNKNOWN_HEALTH, type Health } from "../../core/poll/health.ts";
+import type { Ledger } from "../../core/budget/ledger.ts";
+import type { Triggers } from "../../core/schedule/triggers.ts";
+import type { Probe, Recorder } from "../../core/poll/ports.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { LeaseQueue } from "./lease-queue.ts";
+import { Poller } from "./poller.ts";
+import { Timetable } from "./timetable.ts";
+
+/** Long polls may end on the way down, but not for longer than this. */
+const DRAIN_AT_MOST_MS = 10_000;
+
+export type SupervisorParts = {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly triggers: Triggers;
+  readonly parseList: ParseList;
+  /** The same recorder for the same upstream, over reloads. */
+  readonly recorderOf: (upstream: Upstream) => Recorder;
+  readonly nextPollId: () => string;
+  readonly onBug: (error: unknown) => void;
+};
+
+/** Wall clock. */
+export type Condition = {
+  readonly health: Health;
+  /** 0 when it did not ask for silence by itself; its budget may be paused all the same. */
+  readonly pausedUntilMs: number;
+  readonly nextSlotAtMs: number | undefined;
+};
+
+/** Owns the pollers: starts, changes and drains them, and gives each its slots. */
+export class Supervisor {
+  readonly #parts: SupervisorParts;
+  readonly #queue: LeaseQueue;
+  readonly #timetable: Timetable;
+  readonly #pollers = new Map<string, Poller>();
+  readonly #leaving = new Set<Promise<void>>();
+
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts;
+    this.#queue = new LeaseQueue(parts.ledger, parts.clock, parts.onBug);
+    this.#timetable = new Timetable(parts.clock, parts.triggers, {
+      onSlot: (name, atMs) => this.#pollers.get(name)?.slot("schedule", atMs),
+      onMissed: (name, count) => this.#pollers.get(name)?.missed(count),
+    });
+  }
+
+  /** `probes` has one for each upstream that is new or changed; what it lacks goes on with its own. */
+  apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
+    const names = new Set(config.upstreams.map((upstream) => upstream.name));
+    for (const [name, poller] of this.#pollers) {
+      if (names.has(name)) continue;
+      this.#pollers.delete(name);
+      void this.#leave(poller.stop(graceOf(poller.upstream)));
+    }
+    const added: Poller[] = [];
+    for (const upstream of config.upstreams) {
+      const poller = this.#pollers.get(upstream.name);
+      const probe = probes.get(upstream.name);
+      if (probe === undefined) continue;
+      if (poller === undefined) added.push(this.#add(upstream, probe));
+      else void this.#leave(poller.reconfigure(upstream, probe));
+    }
+    this.#timetable.set(config.upstreams.map(({ name, schedule }) => ({ name, schedule })));
+    // The first look at a new upstream: one slot at once, spread by the budget's own pace.
+    for (const poller of added) poller.slot("first", this.#parts.clock.now());
+  }
+
+  /** Slots that were due while nobody polled it. */
+  missed(name: string, count: number): void {
+    this.#pollers.get(name)?.missed(count);
+  }
+
+  /** No new polls of these. Those on their way may end, or are cut off; resolves when they are over. */
+  async drop(names: readonly string[], how: "drain" | "cut off"): Promise<void> {
+    const endings: Promise<void>[] = [];
+    for (const name of names) {
+      const poller = this.#pollers.get(name);
+      if (poller === undefined) continue;
+      this.#pollers.delete(name);
+      endings.push(this.#leave(poller.stop(how === "drain" ? graceOf(poller.upstream) : 0)));
+    }
+    if (endings.length === 0) return;
+    this.#timetable.set(
+      [...this.#pollers.values()].map(({ upstream: { name, schedule } }) => ({ name, schedule })),
+    );
+    await Promise.all(endings);
+  }
+
+  conditionOf(upstream: Upstream): Condition {
+    const poller = this.#pollers.get(upstream.name);
+    const pauseMs = (poller?.pausedUntilMs ?? 0) - this.#parts.clock.now();
+    return {
+      health: poller?.health ?? UNKNOWN_HEALTH,
+      pausedUntilMs: pauseMs > 0 ? this.#parts.clock.wallNow() + pauseMs : 0,
+      nextSlotAtMs: this.#timetable.nextSlotAtMs(upstream.name, upstream.schedule),
+    };
+  }
+
+  async drain(): Promise<void> {
+    this.#timetable.stop();
+    const pollers = [...this.#pollers.values()];
+    await Promise.all(pollers.map((poller) => poller.stop(graceOf(poller.upstream))));
+    await Promise.all(this.#leaving);
+  }
+
+  #add(upstream: Upstream, probe: Probe): Poller {
+    const { clock, ledger, parseList, nextPollId, onBug } = this.#parts;
+    const recorder = this.#parts.recorderOf(upstream);
+    const poller = new Poller(upstream, probe, {
+      clock,
+      ledger,
+      queue: this.#queue,
+      parseList,
+      recorder,
+      nextPollId,
+      onBug,
+    });
+    this.#pollers.set(upstream.name, poller);
+    return poller;
+  }
+
+  #leave(ending: Promise<void>): Promise<void> {
+    const left = ending.catch(this.#parts.onBug).finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+    return left;
+  }
+}
+
+function graceOf(upstream: Upstream): number {
+  return Math.min(upstream.timeoutMs, DRAIN_AT_MOST_MS);
+}

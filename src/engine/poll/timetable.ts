@@ -1,0 +1,173 @@
+import type { Trigger, Triggers } from "../../core/schedule/triggers.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { NextSlots } from "../../core/schedule/next-slots.ts";
+import { nextSlotMs, slotsBetween, spreadWithinSecond, type Schedule } from "../../core/schedule/schedule.ts";
+
+export type TimetableEntry = { readonly name: string; readonly schedule: Schedule };
+
+export type TimetableEvents = {
+  /** `atMs` is monotonic. */
+  onSlot(name: string, atMs: number): void;
+  onMissed(name: string, count: number): void;
+};
+
+/** A moment on both clocks. */
+type Anchor = { readonly wallMs: number; readonly monotonicMs: number };
+
+/** Everyone with the same expression: one trigger, spread within its second. */
+type Group = {
+  readonly schedule: Schedule;
+  readonly next: NextSlots;
+  readonly trigger: Trigger;
+  readonly ended: AbortController;
+  /** In the order of their offsets. */
+  offsetsMs: ReadonlyMap<string, number>;
+  /** Since when each member's slots are counted: its last one, or its coming. */
+  readonly anchors: Map<string, Anchor>;
+  lastTick: Anchor;
+  replannedAtMs: number;
+};
+
+const WATCH_EVERY_MS = 1_000;
+/** A wall clock that moves this much against the monotonic one was stepped, not slewed. */
+const STEP_MS = 500;
+/** A trigger that is this late is asleep by a clock that was set back. */
+const OVERDUE_MS = 1_500;
+
+/**
+ * Turns triggers into slots. The triggers sleep by the wall clock, so a watchdog on the monotonic one replans
+ * them when it was stepped; slots that were lost on the way are counted by the monotonic gap, never by the wall's.
+ */
+export class Timetable {
+  readonly #clock: Clock;
+  readonly #triggers: Triggers;
+  readonly #events: TimetableEvents;
+  readonly #groups = new Map<string, Group>();
+  readonly #ended = new AbortController();
+  #skewMs: number;
+  #isWatched = false;
+
+  constructor(clock: Clock, triggers: Triggers, events: TimetableEvents) {
+    this.#clock = clock;
+    this.#triggers = triggers;
+    this.#events = events;
+    this.#skewMs = clock.wallNow() - clock.now();
+  }
+
+  /** Triggers of expressions that stay are not touched. */
+  set(entries: readonly TimetableEntry[]): void {
+    if (!this.#isWatched) void this.#watch();
+    this.#isWatched = true;
+    const byExpression = Map.groupBy(entries, (entry) => entry.schedule.expression);
+    for (const [expression, group] of this.#groups) {
+      if (byExpression.has(expression)) continue;
+      endGroup(group);
+      this.#groups.delete(expression);
+    }
+    for (const [expression, members] of byExpression) {
+      const schedule = members[0]?.schedule;
+      if (schedule === undefined) continue;
+      const group = this.#groups.get(expression) ?? this.#startGroup(expression, schedule);
+      this.#setMembers(
+        group,
+        members.map((member) => member.name),
+      );
+    }
+  }
+
+  /** Wall clock; undefined for a name that has no slots. */
+  nextSlotAtMs(name: string, schedule: Schedule): number | undefined {
+    const group = this.#groups.get(schedule.expression);
+    const offsetMs = group?.offsetsMs.get(name);
+    if (group === undefined || offsetMs === undefined) return undefined;
+    return group.next.after(this.#clock.wallNow() - offsetMs) + offsetMs;
+  }
+
+  stop(): void {
+    this.#ended.abort();
+    for (const group of this.#groups.values()) endGroup(group);
+    this.#groups.clear();
+  }
+
+  #startGroup(expression: string, schedule: Schedule): Group {
+    const trigger = this.#triggers.start(
+      expression,
+      (scheduledAtMs) => void this.#tick(group, scheduledAtMs),
+    );
+    const group: Group = {
+      schedule,
+      next: new NextSlots(schedule),
+      trigger,
+      ended: new AbortController(),
+      offsetsMs: new Map(),
+      anchors: new Map(),
+      lastTick: this.#anchor(),
+      replannedAtMs: Number.NEGATIVE_INFINITY,
+    };
+    this.#groups.set(expression, group);
+    return group;
+  }
+
+  #setMembers(group: Group, names: readonly string[]): void {
+    group.offsetsMs = spreadWithinSecond(names);
+    for (const name of group.anchors.keys()) if (!group.offsetsMs.has(name)) group.anchors.delete(name);
+    for (const name of names) if (!group.anchors.has(name)) group.anchors.set(name, this.#anchor());
+  }
+
+  async #tick(group: Group, scheduledAtMs: number): Promise<void> {
+    const now = this.#anchor();
+    group.lastTick = { wallMs: scheduledAtMs, monotonicMs: now.monotonicMs };
+    // A step between the planning and now must not throw the second's beginning far away.
+    const lateMs = Math.min(Math.max(0, now.wallMs - scheduledAtMs), WATCH_EVERY_MS);
+    const startMs = now.monotonicMs - lateMs;
+    for (const [name, offsetMs] of group.offsetsMs) {
+      const waitMs = startMs + offsetMs - this.#clock.now();
+      if (waitMs > 0) await this.#clock.sleep(waitMs, group.ended.signal);
+      if (group.ended.signal.aborted) return;
+      if (!group.anchors.has(name)) continue;
+      this.#countMissed(group, name, { wallMs: scheduledAtMs, monotonicMs: startMs });
+      this.#events.onSlot(name, startMs + offsetMs);
+    }
+  }
+
+  #countMissed(group: Group, name: string, slot: Anchor): void {
+    const past = group.anchors.get(name);
+    group.anchors.set(name, slot);
+    if (past === undefined) return;
+    const elapsedMs = slot.monotonicMs - past.monotonicMs;
+    const due = slotsBetween(group.schedule, past.wallMs, past.wallMs + elapsedMs + STEP_MS);
+    if (due > 1) this.#events.onMissed(name, due - 1);
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#ended;
+    while (!signal.aborted) {
+      await this.#clock.sleep(WATCH_EVERY_MS, signal);
+      const now = this.#anchor();
+      const skewMs = now.wallMs - now.monotonicMs;
+      const wasStepped = Math.abs(skewMs - this.#skewMs) > STEP_MS;
+      this.#skewMs = skewMs;
+      for (const group of this.#groups.values()) {
+        if (wasStepped || isOverdue(group, now.monotonicMs)) {
+          group.replannedAtMs = now.monotonicMs;
+          group.trigger.replan();
+        }
+      }
+    }
+  }
+
+  #anchor(): Anchor {
+    return { wallMs: this.#clock.wallNow(), monotonicMs: this.#clock.now() };
+  }
+}
+
+function isOverdue(group: Group, nowMs: number): boolean {
+  if (nowMs - group.replannedAtMs < OVERDUE_MS) return false;
+  const gapMs = nextSlotMs(group.schedule, group.lastTick.wallMs) - group.lastTick.wallMs;
+  return nowMs > group.lastTick.monotonicMs + gapMs + OVERDUE_MS;
+}
+
+function endGroup(group: Group): void {
+  group.ended.abort();
+  group.trigger.stop();
+}

@@ -1,0 +1,100 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { type Guard, PROBE_PATHS } from "./guard.ts";
+
+/** bcrypt hashes by user name. Nobody needs a password while it is empty. */
+export type Users = ReadonlyMap<string, string>;
+
+export type PasswordVerdict = "match" | "mismatch" | "busy";
+
+export interface PasswordChecker {
+  /** `client` is whom a long queue is held against. */
+  check(password: string, hash: string, client: string): Promise<PasswordVerdict>;
+}
+
+/** Users are asked for at each request, as they change when their file does. */
+export function basicAuth(users: () => Users, checker: PasswordChecker): Guard {
+  const verified = new VerifiedCredentials();
+  return async (c, next) => {
+    const current = users();
+    if (current.size === 0 || PROBE_PATHS.has(c.req.path)) return next();
+    const credentials = parseCredentials(c.req.header("authorization"));
+    const client = c.env?.incoming?.socket.remoteAddress ?? "";
+    const verdict =
+      credentials === undefined ? "mismatch" : await judge(credentials, current, verified, checker, client);
+    switch (verdict) {
+      case "match":
+        return next();
+      case "mismatch":
+        c.header("WWW-Authenticate", 'Basic realm="pacewatch", charset="UTF-8"');
+        return c.text("unauthorized\n", 401);
+      case "busy":
+        c.header("Retry-After", "1");
+        return c.text("cannot check the password: too many are waiting to be checked\n", 503);
+      default:
+        return verdict satisfies never;
+    }
+  };
+}
+
+type Credentials = { readonly user: string; readonly password: string };
+
+function parseCredentials(authorization: string | undefined): Credentials | undefined {
+  const encoded = /^basic +([a-z0-9+/]+=*) *$/i.exec(authorization ?? "")?.[1];
+  if (encoded === undefined) return undefined;
+  const decoded = Buffer.from(encoded, "base64").toString("utf8");
+  const colon = decoded.indexOf(":");
+  return colon === -1 ? undefined : { user: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
+}
+
+async function judge(
+  credentials: Credentials,
+  users: Users,
+  verified: VerifiedCredentials,
+  checker: PasswordChecker,
+  client: string,
+): Promise<PasswordVerdict> {
+  const hash = users.get(credentials.user);
+  if (hash !== undefined && verified.has(credentials, hash)) return "match";
+  // An unknown user costs what a known one costs, or the time would tell which names exist.
+  const verdict = await checker.check(
+    credentials.password,
+    hash ?? verified.decoy(credentials.user, users),
+    client,
+  );
+  if (verdict !== "match") return verdict;
+  if (hash === undefined) return "mismatch";
+  verified.add(credentials, hash);
+  return "match";
+}
+
+/**
+ * bcrypt is slow on purpose, and a scraper says the same password every few seconds. Kept is a hash under a key
+ * that dies with the process, one a user: so it is bounded by the users, and wrong passwords push nothing out.
+ */
+class VerifiedCredentials {
+  readonly #key: Buffer = randomBytes(32);
+  readonly #macs = new Map<string, Buffer>();
+
+  has(credentials: Credentials, hash: string): boolean {
+    const mac = this.#macs.get(credentials.user);
+    return mac !== undefined && timingSafeEqual(mac, this.#macOf(credentials, hash));
+  }
+
+  add(credentials: Credentials, hash: string): void {
+    this.#macs.set(credentials.user, this.#macOf(credentials, hash));
+  }
+
+  /** The hash of some real user, always the same one for the same unknown name. */
+  decoy(user: string, users: Users): string {
+    const hashes = [...users.values()];
+    const digest = createHmac("sha256", this.#key).update(user).digest();
+    return hashes[digest.readUInt32BE() % hashes.length] ?? "";
+  }
+
+  /** The bcrypt hash is part of it, so a changed password forgets the old one. */
+  #macOf({ user, password }: Credentials, hash: string): Buffer {
+    return createHmac("sha256", this.#key)
+      .update(JSON.stringify([user, password, hash]))
+      .digest();
+  }
+}

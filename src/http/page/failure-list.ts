@@ -1,0 +1,67 @@
+import { html } from "hono/html";
+import type { HeaderSize, PollStatus } from "../../core/status/status.ts";
+import { phaseBar } from "./plot-phases.ts";
+import { ago, untrusted, moment, type Markup } from "./markup.ts";
+import { reasonWords } from "./wording.ts";
+
+/** The newest first. Failures that look alike and follow each other are shown once. */
+export function failureList(failures: readonly PollStatus[], nowMs: number): Markup {
+  if (failures.length === 0) return html`<p class="none">None on record.</p>`;
+  return html`<p class="of">
+      Kept when successes of the same age are gone. Of headers only names and sizes are kept, of a body its
+      beginning; keys are taken out.
+    </p>
+    <ol class="failures">
+      ${alike(failures.toReversed()).map((group) => failureItem(group, nowMs))}
+    </ol>`;
+}
+
+type Group = { readonly newest: PollStatus; readonly older: readonly PollStatus[] };
+
+function alike(newestFirst: readonly PollStatus[]): readonly Group[] {
+  const starts = newestFirst.flatMap((poll, index) => {
+    const before = newestFirst[index - 1];
+    return before !== undefined && looksOf(before) === looksOf(poll) ? [] : [{ newest: poll, index }];
+  });
+  return starts.map(({ newest, index }, group) => ({
+    newest,
+    older: newestFirst.slice(index + 1, starts[group + 1]?.index),
+  }));
+}
+
+function looksOf({ outcome, reason, status, detail, excerpt, headers = [] }: PollStatus): string {
+  return JSON.stringify([outcome, reason, status, detail, excerpt, headers.map(({ name }) => name)]);
+}
+
+function failureItem({ newest: failure, older }: Group, nowMs: number): Markup {
+  const { status, reason, detail, excerpt, headers = [] } = failure;
+  return html`<li>
+    <h3>${reasonWords(reason)}${status === undefined ? "" : `, ${status}`}</h3>
+    <p class="of">${moment(failure.atMs, nowMs)}, ${ago(failure.atMs, nowMs)}${alikeTimes(older, nowMs)}</p>
+    <dl class="facts">
+      <dt>Seen</dt>
+      <dd>${detail === "" ? "nothing more" : untrusted(detail)}</dd>
+      <dt>Phases</dt>
+      <dd>${phaseBar(failure.phasesMs)}</dd>
+      <dt>Headers</dt>
+      <dd>${headerList(status, headers)}</dd>
+      <dt>Body</dt>
+      <dd>
+        ${excerpt === undefined ? "none was kept" : html`<p class="excerpt"><code>${untrusted(excerpt)}</code></p>`}
+      </dd>
+    </dl>
+  </li>`;
+}
+
+function alikeTimes(older: readonly PollStatus[], nowMs: number): Markup | string {
+  const oldest = older.at(-1);
+  if (oldest === undefined) return "";
+  return html`; ${older.length} more alike before it, the first at ${moment(oldest.atMs, nowMs)}`;
+}
+
+function headerList(status: number | undefined, headers: readonly HeaderSize[]): Markup {
+  if (headers.length === 0) return status === undefined ? html`no answer came` : html`none`;
+  return html`<ul class="headers">
+    ${headers.map(({ name, bytes }) => html`<li><code>${untrusted(name)}</code> ${bytes} B</li>`)}
+  </ul>`;
+}

@@ -1,0 +1,98 @@
+import { raw } from "hono/html";
+import { spokenLatency } from "../../core/status/spoken.ts";
+import type { PollStatus } from "../../core/status/status.ts";
+import type { Markup } from "./markup.ts";
+import { clockTime, reasonWords } from "./wording.ts";
+import { POLLS_KEPT } from "../../core/history/history.ts";
+
+/** The strip and the plot beneath it share their columns: one for each poll that is kept, the newest at the right. */
+export const COLUMNS: number = POLLS_KEPT;
+
+const HEIGHT = 28;
+const GAP = 0.18;
+
+const KINDS = ["ok", "slow", "failed", "refused", "throttled"] as const;
+type Kind = (typeof KINDS)[number];
+
+export const KIND_WORDS: Readonly<Record<Kind, string>> = {
+  ok: "ok",
+  slow: "ok, but slow",
+  failed: "failed",
+  refused: "key refused",
+  throttled: "throttled",
+};
+
+/** Told apart by their shape: low, higher, full, full and parted, full and hollow. Rows of `y` and height. */
+const SHAPES: Readonly<Record<Kind, readonly (readonly [y: number, height: number])[]>> = {
+  ok: [[17, 11]],
+  slow: [[10, 18]],
+  failed: [[0, HEIGHT]],
+  refused: [
+    [0, 11],
+    [17, 11],
+  ],
+  throttled: [[1, HEIGHT - 2]],
+};
+
+/** The last polls, one bar each. Numbers and fixed words only: nothing in it is from outside. */
+export function pollStrip(polls: readonly PollStatus[], nowMs: number): Markup {
+  const bars = polls
+    .slice(-COLUMNS)
+    .map((poll, index, shown) => bar(poll, columnOf(index, shown.length), nowMs));
+  return raw(
+    `<svg class="strip" height="${HEIGHT}" role="img" aria-label="${summary(polls)}"><line class="base" x1="0" x2="100%" y1="27.5" y2="27.5"/>${bars.join("")}</svg>`,
+  );
+}
+
+/** One of each kind, with its name. */
+export function stripLegend(): Markup {
+  const items = KINDS.map(
+    (kind) =>
+      `<li><svg viewBox="0 0 6 ${HEIGHT}" aria-hidden="true">${shape(kind, "0.5", "5")}</svg> ${KIND_WORDS[kind]}</li>`,
+  );
+  return raw(`<ul class="legend" aria-label="How the strips are read">${items.join("")}</ul>`);
+}
+
+export function kindOf({ outcome, reason, degraded }: PollStatus): Kind {
+  if (outcome === "ok") return degraded ? "slow" : "ok";
+  if (outcome === "throttled") return "throttled";
+  return reason === "unauthorized" || reason === "forbidden" ? "refused" : "failed";
+}
+
+const WIDTH = percentOf(1 - GAP);
+
+function bar(poll: PollStatus, column: number, nowMs: number): string {
+  const kind = kindOf(poll);
+  const title = `${clockTime(poll.atMs, nowMs)}: ${outcomeWords(poll, kind)}, ${spokenLatency(poll.durationMs)}`;
+  return `<g><title>${title}</title>${shape(kind, percentOf(column + GAP / 2), WIDTH)}</g>`;
+}
+
+function shape(kind: Kind, x: string, width: string): string {
+  return SHAPES[kind]
+    .map(([y, height]) => `<rect class="${kind}" x="${x}" y="${y}" width="${width}" height="${height}"/>`)
+    .join("");
+}
+
+function percentOf(columns: number): string {
+  return `${Math.round((columns / COLUMNS) * 10_000) / 100}%`;
+}
+
+function outcomeWords({ reason, status }: PollStatus, kind: Kind): string {
+  // A reason that is not one of ours can only come from a file that somebody has changed.
+  const words = /^[a-z_]+$/.test(reason) ? `, ${reasonWords(reason)}` : "";
+  return `${KIND_WORDS[kind]}${words}${status === undefined ? "" : `, ${status}`}`;
+}
+
+/** `Last 60 polls: 52 ok, 8 failed. The newest is failed.` */
+function summary(polls: readonly PollStatus[]): string {
+  const newest = polls.at(-1);
+  if (newest === undefined) return "No polls yet";
+  const counts = KINDS.map((kind) => [kind, polls.filter((poll) => kindOf(poll) === kind).length] as const);
+  const told = counts.filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${KIND_WORDS[kind]}`);
+  return `The last ${polls.length} polls: ${told.join("; ")}. The newest: ${KIND_WORDS[kindOf(newest)]}`;
+}
+
+/** The column of the poll at `index` of `polls`: where there are few, the left stays empty. */
+export function columnOf(index: number, polls: number): number {
+  return COLUMNS - polls + index;
+}

@@ -1,0 +1,91 @@
+import type { HealthState } from "../../core/poll/health.ts";
+import type { Side } from "../../core/status/verdict.ts";
+
+/** With the upstream's name before it: `email asks us to slow down`. */
+export const HEALTH_WORDS: Readonly<Record<HealthState, string>> = {
+  unknown: "is not known",
+  up: "is up",
+  degraded: "is up, but slow",
+  throttled: "asks us to slow down",
+  unauthorized: "refuses our key",
+  down: "is down",
+};
+
+/** Standing alone. */
+export const HEALTH_TITLES: Readonly<Record<HealthState, string>> = {
+  unknown: "Not known",
+  up: "Up",
+  degraded: "Up, but slow",
+  throttled: "Asks us to slow down",
+  unauthorized: "Refuses our key",
+  down: "Down",
+};
+
+export const SIDE_WORDS: Readonly<Record<Side, string>> = {
+  nobody: "",
+  them: "It is them.",
+  us: "It is us.",
+  our_key: "It is our key.",
+  limit: "It is a limit.",
+  open: "Them or us: not clear.",
+};
+
+const REASON_WORDS: ReadonlyMap<string, string> = new Map([
+  ["dns", "name not resolved"],
+  ["connect", "no connection"],
+  ["tls", "TLS failed"],
+  ["timeout", "timed out"],
+  ["reset", "connection lost"],
+  ["protocol", "not valid HTTP"],
+  ["body_too_large", "answer too large"],
+  ["redirect", "redirected"],
+  ["unauthorized", "key not accepted"],
+  ["forbidden", "key does not allow it"],
+  ["client_error", "request refused"],
+  ["server_error", "fault of the server"],
+  ["unexpected_status", "unexpected status"],
+  ["invalid_body", "not the JSON it should be"],
+  ["internal", "fault of Pacewatch"],
+  ["rate", "too many requests"],
+  ["quota", "quota or credit spent"],
+]);
+
+/** In two or three words; a reason that is not known stays as it is. */
+export function reasonWords(reason: string): string {
+  return REASON_WORDS.get(reason) ?? reason;
+}
+
+export function percent(ratio: number): string {
+  // Rounded down, as 99.996 % is not 100 %; but 0.29 · 10 000 is 2899.9999999999995, and 29 % all the same.
+  return `${Math.floor(ratio * 10_000 + 1e-6) / 100} %`;
+}
+
+/** `1,200`: with a thin space between the thousands. */
+export function grouped(amount: number): string {
+  return String(Math.round(amount)).replaceAll(/\B(?=(?:\d{3})+$)/g, "\u202f");
+}
+
+export function dateTime(atMs: number): string {
+  return `${isoOf(atMs).slice(0, 19).replace("T", " ")} UTC`;
+}
+
+const DAY_MS = 86_400_000;
+
+/** `12:04:30 UTC`, with the day before it where it is another than `nowMs`'s. A page has thousands: no Date here. */
+export function clockTime(atMs: number, nowMs: number): string {
+  const day = Math.floor(atMs / DAY_MS);
+  const seconds = Math.floor((atMs - day * DAY_MS) / 1000);
+  const time = `${two(seconds / 3600)}:${two((seconds / 60) % 60)}:${two(seconds % 60)} UTC`;
+  return day === Math.floor(nowMs / DAY_MS) ? time : `${isoOf(atMs).slice(0, 10)} ${time}`;
+}
+
+function two(amount: number): string {
+  const whole = Math.floor(amount);
+  return whole < 10 ? `0${whole}` : String(whole);
+}
+
+/** A time that no calendar reaches must not cost the page. */
+export function isoOf(atMs: number): string {
+  const date = new Date(atMs);
+  return Number.isNaN(date.getTime()) ? "at no time that can be told" : date.toISOString();
+}

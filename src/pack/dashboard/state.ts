@@ -1,0 +1,44 @@
+import * as common from "@grafana/grafana-foundation-sdk/common";
+import * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
+import type { HealthState } from "../../core/poll/health.ts";
+import { UPSTREAM } from "./panel.ts";
+
+/** Worse is higher. Grafana draws one number for each upstream, and writes the word for it. */
+const STATES: Readonly<Record<HealthState, { readonly code: number; readonly color: string }>> = {
+  unknown: { code: 0, color: "text" },
+  up: { code: 1, color: "green" },
+  degraded: { code: 2, color: "yellow" },
+  throttled: { code: 3, color: "blue" },
+  unauthorized: { code: 4, color: "purple" },
+  down: { code: 5, color: "red" },
+};
+
+export const STATE_CODE: string = `sum by (job, instance, upstream) (
+  ${Object.entries(STATES)
+    .map(([state, { code }]) => `${code} * pacewatch_upstream_state{state="${state}",${UPSTREAM}}`)
+    .join("\n  or ")}
+)`;
+
+export const STATE_WORDS: grafana.ValueMap = {
+  type: grafana.MappingType.ValueToText,
+  options: Object.fromEntries(
+    Object.entries(STATES).map(([text, { code, color }], index) => [String(code), { text, color, index }]),
+  ),
+};
+
+/** A state that was not there a minute ago. */
+export function stateChanges(datasource: common.DataSourceRef): grafana.AnnotationQueryBuilder {
+  return new grafana.AnnotationQueryBuilder()
+    .name("State changes")
+    .datasource(datasource)
+    .enable(true)
+    .hide(false)
+    .iconColor("orange")
+    .expr(
+      `pacewatch_upstream_state{${UPSTREAM}} == 1 unless (pacewatch_upstream_state{${UPSTREAM}} offset 1m) == 1`,
+    )
+    .step("60s")
+    .titleFormat("{{upstream}}: {{state}}")
+    .textFormat("{{instance}}")
+    .tagKeys("state");
+}

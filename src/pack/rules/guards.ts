@@ -1,0 +1,51 @@
+import type { Config, Upstream } from "../../core/config/config.ts";
+import { BURN_PAIRS, densityOf, guardFailures, type BurnPair } from "../../core/proof/objective-density.ts";
+import { formatDuration } from "../../core/time/duration.ts";
+import type { Recording, RuleGroup } from "./rule.ts";
+
+export type Watched = Pick<Config, "budgets" | "upstreams"> & Partial<Pick<Config, "fleet">>;
+
+const STALL_MARGIN_S = 60;
+const UNLISTED_STALL_MARGIN_S = 300;
+
+/** What the rules know of each upstream's schedule: the only part of them that differs from config to config. */
+export function guardGroup(config: Watched): RuleGroup {
+  return {
+    name: "pacewatch-guards",
+    rules: [...BURN_PAIRS.map((pair) => guardRecording(config, pair)), stallRecording(config)],
+  };
+}
+
+export function guardName(pair: BurnPair): string {
+  return `pacewatch:guard_failures:${formatDuration(pair.longMs)}`;
+}
+
+function guardRecording({ upstreams }: Watched, pair: BurnPair): Recording {
+  const listed = eachOf(upstreams, (upstream) => guardFailures(densityOf(upstream), pair));
+  // An upstream that came into the config after the rules were written is reckoned from what it shows of itself.
+  const unlisted = `clamp_min(floor(${pair.factor} * (1 - pacewatch_objective_ratio) * ${pair.longMs / 1000} / pacewatch_schedule_period_seconds) + 1, 3)`;
+  return { record: guardName(pair), expr: [...listed, unlisted].join("\nor\n") };
+}
+
+/** A budget that a reload adds is silent for its longest window, and so are its upstreams. */
+function stallRecording({ budgets, upstreams }: Watched): Recording {
+  const longestTimeoutMs = Math.max(0, ...upstreams.map(({ timeoutMs }) => timeoutMs));
+  const listed = eachOf(upstreams, ({ budget, schedule }) => {
+    const { rates = [], lingerMs = 0 } = budgets.find(({ name }) => name === budget) ?? {};
+    const silentMs = Math.max(0, ...rates.map(({ perMs }) => perMs)) + longestTimeoutMs + lingerMs;
+    return Math.ceil((3 * schedule.longestGapMs + silentMs) / 1000) + STALL_MARGIN_S;
+  });
+  const unlisted = `3 * pacewatch_schedule_period_seconds + ${UNLISTED_STALL_MARGIN_S}`;
+  return { record: "pacewatch:stalled_after_seconds", expr: [...listed, unlisted].join("\nor\n") };
+}
+
+/** Upstreams of the same number share a line. The live series gives the labels: whose job, which instance. */
+function eachOf(upstreams: readonly Upstream[], numberOf: (upstream: Upstream) => number): readonly string[] {
+  return [...Map.groupBy(upstreams, numberOf)]
+    .sort(([a], [b]) => a - b)
+    .map(([number, alike]) => {
+      const names = alike.map(({ name }) => name.replaceAll(".", "\\\\.")).sort();
+      const value = number === Infinity ? "Inf" : String(number);
+      return `0 * pacewatch_objective_ratio{upstream=~"${names.join("|")}"} + ${value}`;
+    });
+}

@@ -1,0 +1,97 @@
+import { BURN_PAIRS } from "../../core/proof/objective-density.ts";
+import { formatDuration } from "../../core/time/duration.ts";
+import type { Recording, RuleGroup } from "./rule.ts";
+
+/** What nobody may hold against the upstream: our own bug, and our own key. */
+const NOT_ITS_FAULT = `reason!~"internal|unauthorized|forbidden"`;
+
+export const MONTH = "30d";
+
+/** Over long windows a range of samples is dear, and a minute more or less is nothing. */
+const LONG_WINDOWS: readonly string[] = ["1d", "3d", MONTH];
+const LONG_INTERVAL = "1m";
+const SHORT_WINDOWS: readonly string[] = ["5m", "30m", "1h", "2h", "6h"];
+const GUARDED: ReadonlySet<string> = new Set(BURN_PAIRS.map(({ longMs }) => formatDuration(longMs)));
+
+const LATENCY_COUNTED: ReadonlySet<string> = new Set(["1h", "1d"]);
+
+const QUANTILES: readonly string[] = ["0.5", "0.95", "0.99"];
+
+const SLOTS_IN_A_MONTH = "30 * 86400 / pacewatch_schedule_period_seconds";
+
+/** Of a whole month's polls: where fewer were made yet, those to come count as ok. */
+const BUDGET_LEFT: Recording = {
+  record: `pacewatch:error_budget_left:ratio${MONTH}`,
+  expr: `1 - increase(pacewatch:polls_failed:sum[${MONTH}]) / (
+  (1 - pacewatch_objective_ratio)
+  * (increase(pacewatch:polls_judged:sum[${MONTH}]) > ${SLOTS_IN_A_MONTH} or ${SLOTS_IN_A_MONTH})
+)`,
+};
+
+export const RECORDING_GROUPS: readonly RuleGroup[] = [
+  {
+    name: "pacewatch-availability",
+    rules: [
+      {
+        record: "pacewatch:polls_judged:sum",
+        expr: `sum without (outcome, reason) (pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT}})`,
+      },
+      {
+        record: "pacewatch:polls_failed:sum",
+        expr: `sum without (outcome, reason) (pacewatch_polls_total{outcome="failed",${NOT_ITS_FAULT}})`,
+      },
+      ...SHORT_WINDOWS.flatMap(availabilityOver),
+    ],
+  },
+  {
+    name: "pacewatch-availability-long",
+    interval: LONG_INTERVAL,
+    rules: [...LONG_WINDOWS.flatMap(availabilityOver), BUDGET_LEFT],
+  },
+  {
+    name: "pacewatch-latency",
+    rules: [...QUANTILES.map(quantileOf), ...["30m", "1h"].flatMap(withinObjectiveOver)],
+  },
+  {
+    name: "pacewatch-latency-long",
+    interval: LONG_INTERVAL,
+    rules: ["6h", "1d"].flatMap(withinObjectiveOver),
+  },
+];
+
+/** A window without a poll to judge has no ratio. */
+function availabilityOver(window: string): readonly Recording[] {
+  const failed = `increase(pacewatch:polls_failed:sum[${window}])`;
+  const ratio: Recording = {
+    record: `pacewatch:availability:ratio${window}`,
+    expr: `1 - ${failed} / (increase(pacewatch:polls_judged:sum[${window}]) > 0)`,
+  };
+  if (window === MONTH) return [ratio];
+  const burn: Recording = {
+    record: `pacewatch:error_budget_burn:${window}`,
+    expr: `(1 - pacewatch:availability:ratio${window}) / (1 - pacewatch_objective_ratio)`,
+  };
+  if (!GUARDED.has(window)) return [ratio, burn];
+  // Rounded, as what an increase guesses about the window's edges is never a whole failure.
+  return [{ record: `pacewatch:polls_failed:increase${window}`, expr: `round(${failed})` }, ratio, burn];
+}
+
+function quantileOf(quantile: string): Recording {
+  return {
+    record: "pacewatch:poll_duration_seconds:quantile5m",
+    expr: `histogram_quantile(${quantile}, sum without (outcome) (rate(pacewatch_poll_duration_seconds_bucket{outcome="ok"}[5m])))`,
+    labels: { quantile },
+  };
+}
+
+/** Of the polls that were ok: that a failure took its time is no matter of latency. */
+function withinObjectiveOver(window: string): readonly Recording[] {
+  const ok = `sum without (outcome, reason) (increase(pacewatch_polls_total{outcome="ok"}[${window}]))`;
+  const within = `increase(pacewatch_polls_within_objective_total[${window}])`;
+  const ratio: Recording = {
+    record: `pacewatch:within_latency_objective:ratio${window}`,
+    expr: `${within} / (${ok} > 0)`,
+  };
+  if (!LATENCY_COUNTED.has(window)) return [ratio];
+  return [{ record: `pacewatch:polls_slow:increase${window}`, expr: `round(${ok} - ${within})` }, ratio];
+}

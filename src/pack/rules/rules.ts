@@ -1,0 +1,54 @@
+import { stringify } from "yaml";
+import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS } from "./alerts-fleet.ts";
+import { OBJECTIVE_ALERTS } from "./alerts-objective.ts";
+import { PACEWATCH_ALERTS, QUOTA_ALERTS } from "./alerts-pacewatch.ts";
+import { upstreamAlerts } from "./alerts-upstream.ts";
+import { WATCHING_ALERTS } from "./alerts-watching.ts";
+import { guardGroup, type Watched } from "./guards.ts";
+import { RECORDING_GROUPS } from "./recordings.ts";
+import { type Alert, folderUrl, isAlert, type RuleGroup, SHIPPED_RUNBOOKS } from "./rule.ts";
+
+const HEADER = `# Written by "pacewatch rules" from the config: write it anew when upstreams, schedules or objectives change.
+# The guards are numbers of this config; everything else reads what Pacewatch itself says, under any job name.
+`;
+
+export type RulesOptions = {
+  /** Where the runbooks are: a folder's address, in Prometheus's own templates if need be. */
+  readonly runbooks?: string | undefined;
+};
+
+export function ruleGroups(config: Watched): readonly RuleGroup[] {
+  const isEverywhere = config.fleet?.mode === "everywhere";
+  return [
+    guardGroup(config),
+    ...RECORDING_GROUPS,
+    ...(isEverywhere ? [QUORUM_RECORDINGS] : []),
+    upstreamAlerts(isEverywhere ? DOWN_BY_QUORUM : undefined),
+    OBJECTIVE_ALERTS,
+    WATCHING_ALERTS,
+    QUOTA_ALERTS,
+    PACEWATCH_ALERTS,
+    ...(config.fleet === undefined ? [] : [fleetAlerts(config.fleet.mode, config.upstreams.length)]),
+  ];
+}
+
+/** A rule file for Prometheus. */
+export function rulesText(config: Watched, { runbooks = SHIPPED_RUNBOOKS }: RulesOptions = {}): string {
+  const groups = ruleGroups(config).map(({ rules, ...group }) => ({
+    ...group,
+    rules: rules.map((rule) => (isAlert(rule) ? alertOf(rule, runbooks) : rule)),
+  }));
+  return HEADER + stringify({ groups }, { lineWidth: 0, blockQuote: "literal" });
+}
+
+function alertOf(rule: Alert, runbooks: string): Readonly<Record<string, unknown>> {
+  const { alert, expr, holdsFor, lastsFor, labels, severity, summary, description } = rule;
+  return {
+    alert,
+    expr,
+    ...(holdsFor === undefined ? {} : { for: holdsFor }),
+    ...(lastsFor === undefined ? {} : { keep_firing_for: lastsFor }),
+    labels: { severity, ...labels },
+    annotations: { summary, description, runbook_url: `${folderUrl(runbooks)}${alert}.md` },
+  };
+}

@@ -1,0 +1,194 @@
+import { stripVTControlCharacters } from "node:util";
+import { afterEach, expect, test, vi } from "vitest";
+import { createLogger, createLogRecorder } from "../../../src/adapters/log/logger.ts";
+import type { LogLevel } from "../../../src/core/config/config.ts";
+import type { Log } from "../../../src/core/text/log.ts";
+import { samplePoll } from "../../support/metrics-samples.ts";
+
+type Told = { readonly level: string; readonly msg: string; readonly [field: string]: unknown };
+
+afterEach(() => vi.unstubAllEnvs());
+
+function listen(level: LogLevel): {
+  log: ReturnType<typeof createLogger>;
+  lines: string[];
+  told: () => Told[];
+} {
+  const lines: string[] = [];
+  const log = createLogger({ level, out: { write: (line: string) => lines.push(line) } });
+  return { log, lines, told: () => lines.map((line): Told => JSON.parse(line)) };
+}
+
+test("a line is one JSON object with the time in ISO form, the level as a word and the message", () => {
+  const { log, lines } = listen("info");
+  log.info({ url: "http://127.0.0.1:10429" }, "listening");
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(
+    /^\{"level":"info","time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","url":"http:\/\/127\.0\.0\.1:10429","msg":"listening"\}\n$/,
+  );
+});
+
+test("what is under the level is not said, and the level can change while it runs", () => {
+  const { log, told } = listen("warn");
+  log.info({}, "before");
+  log.level = "debug";
+  log.debug({}, "after");
+  expect(told().map(({ msg }) => msg)).toEqual(["after"]);
+});
+
+test("at a terminal a line is time, level, message and fields", () => {
+  const lines: string[] = [];
+  const log = createLogger({
+    level: "info",
+    pretty: true,
+    out: { write: (line: string) => lines.push(line) },
+  });
+  log.warn(
+    { upstream: "email", phasesMs: { dns: 1.5 }, detail: "got 503, not 200", empty: "" },
+    "health changed",
+  );
+  const plain = stripVTControlCharacters(lines[0] ?? "");
+  expect(plain).not.toBe(lines[0]);
+  expect(plain).toMatch(
+    /^\d\d:\d\d:\d\d\.\d{3} WARN  health changed upstream=email phasesMs=\{"dns":1\.5\} detail="got 503, not 200" empty=""\n$/,
+  );
+});
+
+test("a terminal is sent no control characters, and no colours where they are not wanted", () => {
+  vi.stubEnv("NO_COLOR", "1");
+  const lines: string[] = [];
+  const log = createLogger({
+    level: "info",
+    pretty: true,
+    out: { write: (line: string) => lines.push(line) },
+  });
+  log.info({ detail: "\u001b]0;title\u0007 \u009b31m \u202e\r\n" }, "a\u001b[2Jb");
+  expect(lines).toHaveLength(1);
+  expect(lines[0]?.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});
+
+test("a change of state tells from what to what, why, and by which poll", () => {
+  const { log, told } = listen("info");
+  const recorder = createLogRecorder(log, "email");
+  recorder.polled(
+    samplePoll({
+      id: "poll-7",
+      outcome: { kind: "failed", reason: "server_error" },
+      head: { status: 503, reasonPhrase: "not shown", headers: [["set-cookie", "test-key-cookie"]] },
+      phasesMs: { dns: 1.23456, wait: 20 },
+      durationMs: 21.239,
+      detail: "503, expected 200",
+    }),
+  );
+  recorder.healthChanged({ from: "up", to: "down", atMs: 0 });
+  expect(told()).toEqual([
+    {
+      level: "warn",
+      time: expect.any(String),
+      upstream: "email",
+      from: "up",
+      to: "down",
+      poll: "poll-7",
+      reason: "server_error",
+      status: 503,
+      durationMs: 21.24,
+      phasesMs: { dns: 1.23, wait: 20 },
+      detail: "503, expected 200",
+      msg: "health changed",
+    },
+  ]);
+});
+
+test("recovery is news, but no warning", () => {
+  const { log, told } = listen("info");
+  const recorder = createLogRecorder(log, "email");
+  recorder.polled(samplePoll());
+  recorder.healthChanged({ from: "down", to: "up", atMs: 0 });
+  expect(told()).toMatchObject([{ level: "info", from: "down", to: "up", status: 200 }]);
+});
+
+test("a state that is unknown for want of polls is not blamed on the last one", () => {
+  const { log, told } = listen("info");
+  const recorder = createLogRecorder(log, "email");
+  recorder.polled(samplePoll());
+  recorder.healthChanged({ from: "up", to: "unknown", atMs: 0 });
+  expect(told()).toHaveLength(1);
+  expect(told()[0]).toMatchObject({ level: "warn", to: "unknown" });
+  expect(told()[0]).not.toHaveProperty("poll");
+});
+
+test("single polls are told only to who asks for details", () => {
+  const atInfo = listen("info");
+  createLogRecorder(atInfo.log, "email").polled(samplePoll());
+  expect(atInfo.lines).toEqual([]);
+
+  const atDebug = listen("debug");
+  createLogRecorder(atDebug.log, "email").polled(samplePoll({ delayMs: 3.456 }));
+  expect(atDebug.told()).toMatchObject([
+    { level: "debug", msg: "polled", origin: "schedule", outcome: "ok", status: 200, delayMs: 3.46 },
+  ]);
+});
+
+test("headers, excerpts and reason phrases of an answer reach no log, and a wild detail is tamed", () => {
+  const { log, lines } = listen("debug");
+  const recorder = createLogRecorder(log, "email");
+  const secret = "test-key-in-an-answer";
+  recorder.polled(
+    samplePoll({
+      outcome: { kind: "failed", reason: "invalid_body" },
+      head: { status: 200, reasonPhrase: secret, headers: [["x-echo", secret]] },
+      excerpt: secret,
+      detail: `\u001b[31m\u009b\u202e\n{"level":"error"}${"x".repeat(10_000)}`,
+    }),
+  );
+  recorder.healthChanged({ from: "up", to: "down", atMs: 0 });
+  const text = lines.join("");
+  expect(text).not.toContain(secret);
+  expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  expect(lines.every((line) => line.length < 1000)).toBe(true);
+});
+
+function skipsTold(happenings: (recorder: ReturnType<typeof createLogRecorder>) => void): string[] {
+  const said: string[] = [];
+  const hear =
+    (level: string) =>
+    (fields: object, msg: string): void =>
+      void said.push(`${level} ${msg} ${JSON.stringify(fields)}`);
+  const log: Log = { debug: () => {}, info: hear("info"), warn: hear("warn"), error: hear("error") };
+  happenings(createLogRecorder({ ...log, level: "info" }, "email"));
+  return said;
+}
+
+test("of a night of yielding, with one slot in four used, only its begin is told", () => {
+  const said = skipsTold((recorder) => {
+    for (let slot = 0; slot < 4_000; slot += 1) {
+      recorder.slotWaiting();
+      if (slot % 4 === 0) recorder.slotStarted();
+      else recorder.slotGaveUp("yield");
+    }
+  });
+  expect(said).toEqual(['info slots are being skipped {"upstream":"email","cause":"yield","count":1}']);
+});
+
+test("each cause is told once, then that it is over and how many were lost; the next time is news again", () => {
+  const said = skipsTold((recorder) => {
+    recorder.slotSkipped("missed", 40);
+    recorder.slotSkipped("backoff", 1);
+    recorder.slotSkipped("missed", 2);
+    for (let slot = 0; slot < 20; slot += 1) {
+      recorder.slotWaiting();
+      recorder.slotStarted();
+    }
+    recorder.slotSkipped("missed", 3);
+  });
+  expect(said).toEqual([
+    'info slots are being skipped {"upstream":"email","cause":"missed","count":40}',
+    'info slots are being skipped {"upstream":"email","cause":"backoff","count":1}',
+    'info no slots are skipped any more {"upstream":"email","skipped":43}',
+    'info slots are being skipped {"upstream":"email","cause":"missed","count":3}',
+  ]);
+});
+
+test("slots that are skipped because it stops are no news", () => {
+  expect(skipsTold((recorder) => recorder.slotSkipped("shutdown", 1))).toEqual([]);
+});

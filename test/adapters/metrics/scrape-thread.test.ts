@@ -1,0 +1,151 @@
+import { readdirSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { expect, onTestFinished, test } from "vitest";
+import { createMetrics, type Metrics, type ScrapedText } from "../../../src/adapters/metrics/metrics.ts";
+import { ownedPieces, processText } from "../../../src/core/metrics/exposition.ts";
+import type { MetricsSnapshot } from "../../../src/core/metrics/snapshot.ts";
+import {
+  accountsOf,
+  sampleMetricsSnapshot,
+  samplePoll,
+  sampleUpstreamSnapshot,
+} from "../../support/metrics-samples.ts";
+import { eventually } from "../../support/eventually.ts";
+import { sampleUpstream } from "../../support/samples.ts";
+
+/** More than are written on the thread that polls: three parts. */
+const MANY = 150;
+
+function manyUpstreams(count = MANY): MetricsSnapshot {
+  return sampleMetricsSnapshot({
+    upstreams: Array.from({ length: count }, (_, index) =>
+      sampleUpstreamSnapshot({
+        upstream: sampleUpstream({ name: `upstream-${index} 🐢` }),
+        accounts: accountsOf(samplePoll({ durationMs: index })),
+      }),
+    ),
+  });
+}
+
+function metricsOf(snapshot: () => MetricsSnapshot, onBug: (error: unknown) => void = fail): Metrics {
+  const metrics = createMetrics(snapshot, onBug);
+  onTestFinished(() => metrics[Symbol.asyncDispose]());
+  return metrics;
+}
+
+function fail(error: unknown): void {
+  throw error;
+}
+
+function threads(): number {
+  return readdirSync("/proc/self/task").length;
+}
+
+function streamOf(text: ScrapedText): ReadableStream<Uint8Array> {
+  return "gzipped" in text ? text.gzipped : text;
+}
+
+async function textOf(text: ScrapedText): Promise<string> {
+  const bytes = Buffer.concat(await Array.fromAsync(streamOf(text)));
+  return ("gzipped" in text ? gunzipSync(bytes) : bytes).toString("utf8");
+}
+
+/** Without what the library tells of the process, which is never twice the same. */
+function ours(snapshot: MetricsSnapshot): string {
+  return [...ownedPieces({ ...snapshot, vantage: undefined })].join("") + processText(snapshot);
+}
+
+test.each([false, true])(
+  "many are told as few are, and the process last; gzip: %s",
+  async (isGzipWelcome) => {
+    const snapshot = manyUpstreams();
+    const metrics = metricsOf(() => snapshot);
+    const scraped = metrics.render(isGzipWelcome);
+    expect("gzipped" in scraped).toBe(isGzipWelcome);
+    const text = await textOf(scraped);
+    expect(text.startsWith(ours(snapshot))).toBe(true);
+    expect(text.slice(ours(snapshot).length)).toMatch(/^# HELP process_/);
+    expect(text).toMatch(/nodejs_version_info\{.*\} 1\n/);
+  },
+);
+
+test("a text is of the moment at which it was asked for, and the next one of its own", async () => {
+  const snapshot = manyUpstreams();
+  const metrics = metricsOf(() => snapshot);
+  const before = ours(snapshot);
+  const scraped = metrics.render();
+  for (const { accounts } of snapshot.upstreams) accounts.slotSkipped("overlap", 1);
+  expect((await textOf(scraped)).startsWith(before)).toBe(true);
+  expect((await textOf(metrics.render())).startsWith(ours(snapshot))).toBe(true);
+  expect(ours(snapshot)).not.toBe(before);
+});
+
+test("several read theirs at the same time, each at its own pace, and whoever goes away stops nobody", async () => {
+  const snapshots = [manyUpstreams(51), manyUpstreams(200), manyUpstreams(90)];
+  let asked = 0;
+  const metrics = metricsOf(() => snapshots[asked++ % snapshots.length] ?? manyUpstreams());
+  const scraped = Array.from({ length: 9 }, (_, index) => metrics.render(index % 2 === 0));
+  const leaving = streamOf(metrics.render()).getReader();
+  await leaving.read();
+  await leaving.cancel();
+  const wanted = snapshots.map(ours);
+  const texts = await Promise.all(scraped.map(textOf));
+  expect(texts.map((text, index) => text.startsWith(wanted[index % wanted.length] ?? "none"))).toEqual(
+    texts.map(() => true),
+  );
+});
+
+test("no more of it is made than is read", async () => {
+  const metrics = metricsOf(() => manyUpstreams(1_000));
+  const reader = streamOf(metrics.render()).getReader();
+  const first = (await reader.read()).value?.length ?? 0;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(first).toBeGreaterThan(500_000);
+  expect(first).toBeLessThan(1_000_000);
+  await reader.cancel();
+});
+
+test("a thread that dies costs the scrapes that it was writing, is told of, and is there again", async () => {
+  const labels = JSON.parse("null") as Record<string, string>;
+  const broken = sampleMetricsSnapshot({
+    upstreams: Array.from({ length: MANY }, () =>
+      sampleUpstreamSnapshot({ upstream: sampleUpstream({ labels }) }),
+    ),
+  });
+  const told: unknown[] = [];
+  let snapshot = broken;
+  const metrics = metricsOf(
+    () => snapshot,
+    (error) => told.push(error),
+  );
+  await expect(textOf(metrics.render())).rejects.toThrow(TypeError);
+  expect(told).toHaveLength(1);
+  snapshot = manyUpstreams();
+  expect((await textOf(metrics.render(true))).startsWith(ours(snapshot))).toBe(true);
+});
+
+test("one that has ended writes nothing more", async () => {
+  const metrics = createMetrics(manyUpstreams, () => {});
+  const reader = streamOf(metrics.render()).getReader();
+  await reader.read();
+  await metrics[Symbol.asyncDispose]();
+  await expect(
+    Array.fromAsync({ [Symbol.asyncIterator]: () => ({ next: () => reader.read() }) }),
+  ).rejects.toThrow("its thread ended");
+});
+
+test.skipIf(process.platform !== "linux")(
+  "what nobody reads is not begun, and what is not needed any more ends",
+  async () => {
+    let snapshot = manyUpstreams();
+    const metrics = metricsOf(() => snapshot);
+    const threadsBefore = threads();
+    metrics.render();
+    expect(threads()).toBe(threadsBefore);
+    await textOf(metrics.render());
+    expect(threads()).toBeGreaterThan(threadsBefore);
+    snapshot = manyUpstreams(1);
+    await textOf(metrics.render());
+    await eventually(() => threads() === threadsBefore || undefined);
+  },
+);

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { cronTriggers } from "../../src/adapters/node-cron.ts";
+import type { Trigger } from "../../src/core/schedule/triggers.ts";
+
+const TrueDate = Date;
+const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** The wall clock of this process alone; its timers go on as they are. */
+function stepWallClock(byMs: number): void {
+  globalThis.Date = class extends TrueDate {
+    constructor(...parameters: [] | [number]) {
+      super(parameters.length === 0 ? TrueDate.now() + byMs : parameters[0]);
+    }
+
+    static override now(): number {
+      return TrueDate.now() + byMs;
+    }
+  } as DateConstructor;
+}
+
+type Listening = Disposable & { readonly trigger: Trigger; ticks(count: number): Promise<readonly number[]> };
+
+function listen(expression: string): Listening {
+  const ticks: number[] = [];
+  let wake = (): void => {};
+  const trigger = cronTriggers(quiet).start(expression, (atMs) => {
+    ticks.push(atMs);
+    wake();
+  });
+  return {
+    trigger,
+    async ticks(count): Promise<readonly number[]> {
+      const wanted = ticks.length + count;
+      while (ticks.length < wanted) await new Promise<void>((resolve) => (wake = resolve));
+      return ticks.slice(-count);
+    },
+    [Symbol.dispose]: () => trigger.stop(),
+  };
+}
+
+afterEach(() => {
+  globalThis.Date = TrueDate;
+});
+
+describe("a trigger", () => {
+  it("ticks once at each of its seconds, and no more once it was stopped", async () => {
+    using listening = listen("* * * * * *");
+    const [first = 0, second = 0] = await listening.ticks(2);
+    expect([second - first, first % 1_000]).toEqual([1_000, 0]);
+    listening.trigger.stop();
+    let isTicking = false;
+    void listening.ticks(1).then(() => (isTicking = true));
+    await sleep(1_200);
+    expect(isTicking).toBe(false);
+  });
+
+  it.each([
+    { step: "a day ahead, whether or not anybody replans it", stepMs: 86_400_000, isReplanned: false },
+    { step: "an hour back, once it is replanned", stepMs: -3_600_000, isReplanned: true },
+  ])(
+    "goes on within seconds after the wall clock was set $step, and holds up nobody meanwhile",
+    async ({ stepMs, isReplanned }) => {
+      using listening = listen("* * * * * *");
+      await listening.ticks(1);
+      stepWallClock(stepMs);
+      if (isReplanned) listening.trigger.replan();
+      let longestMs = 0;
+      let lastMs = performance.now();
+      const watching = setInterval(() => {
+        longestMs = Math.max(longestMs, performance.now() - lastMs);
+        lastMs = performance.now();
+      }, 10);
+      const [next = 0] = await listening.ticks(1);
+      await listening.ticks(1);
+      clearInterval(watching);
+      expect(Math.abs(next - Date.now())).toBeLessThan(5_000);
+      // A day of missed beats, one by one, takes ten seconds.
+      expect(longestMs).toBeLessThan(2_000);
+    },
+  );
+});

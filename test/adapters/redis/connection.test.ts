@@ -1,0 +1,207 @@
+import { execFile } from "node:child_process";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { systemClock } from "../../../src/adapters/clock.ts";
+import { ledgerScripts, RedisLedger } from "../../../src/adapters/redis/ledger.ts";
+import { Redis, type RedisCall } from "../../../src/adapters/redis/connection.ts";
+import { redisScript } from "../../../src/adapters/redis/script.ts";
+import type { FleetRedis } from "../../../src/core/config/config.ts";
+import type { SharedTerms } from "../../../src/core/fleet/shared-terms.ts";
+import { certificates } from "../../support/certificates.ts";
+import { eventually } from "../../support/eventually.ts";
+import { sampleFleet } from "../../support/ledger-worlds.ts";
+import { REDIS_SERVER, RedisServer } from "../../support/redis-server.ts";
+
+const PASSWORD = "test-key-of-redis";
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const COUNT = redisScript("count", "return redis.call('INCR', KEYS[1])");
+
+const TERMS: SharedTerms = {
+  replica: "one",
+  budget: "api",
+  rates: [{ perMs: 20, cap: 5, aside: 0 }],
+  share: 1,
+  maxPauseMs: 1_000,
+  lingerMs: 0,
+  holdMs: 30,
+  quota: { requests: 1_000, perMs: 7_200_000 },
+};
+
+type Opened = { readonly redis: Redis; readonly calls: RedisCall[]; readonly told: string[] };
+
+function open(address: FleetRedis, password?: string): Opened {
+  const calls: RedisCall[] = [];
+  const told: string[] = [];
+  const say = (fields: object, msg: string): void => void told.push(`${msg} ${JSON.stringify(fields)}`);
+  const redis = new Redis(sampleFleet({ redis: address }), {
+    clock: systemClock,
+    log: { ...SILENT, info: say, warn: say },
+    password: password === undefined ? undefined : () => Promise.resolve(password),
+    onCall: (call) => calls.push(call),
+  });
+  return { redis, calls, told };
+}
+
+async function isUp(redis: Redis): Promise<void> {
+  await eventually(() => (redis.isUp ? true : undefined));
+}
+
+/** The whole way: cold, then granted, settled, looked at, and a seat taken and given back. */
+async function usesLedger(redis: Redis): Promise<void> {
+  await isUp(redis);
+  const ledger = new RedisLedger(redis, "test", ledgerScripts());
+  const taken = await eventually(async () => {
+    const stored = await ledger.take(TERMS, "lease");
+    return stored.kind === "answered" && stored.answer.decision.kind === "granted"
+      ? stored.answer
+      : undefined;
+  });
+  expect(taken.leases).toEqual([1]);
+  const settled = { lease: "lease", settlement: "unsent", heldMs: 1 } as const;
+  expect(await ledger.settle(TERMS, settled, 0)).toMatchObject({ kind: "answered", answer: { leases: [0] } });
+  const contribution = { batch: "one", byHour: new Map([[Math.floor(taken.nowMs / 3_600_000), 3]]) };
+  expect(await ledger.reportUsage(TERMS, contribution)).toMatchObject({
+    answer: { quotaUsed: 3, hasReported: true },
+  });
+  expect(await ledger.takeSeat(1, "one", 10_000)).toEqual({ kind: "answered", answer: 1 });
+  expect(await ledger.takeSeat(1, "two", 10_000)).toEqual({ kind: "answered", answer: undefined });
+  await ledger.leaveSeat("one");
+  expect(await ledger.takeSeat(1, "two", 10_000)).toEqual({ kind: "answered", answer: 1 });
+}
+
+test.skipIf(REDIS_SERVER === undefined)(
+  "a call that is made before Redis was ever there fails at once, and later ones work",
+  async () => {
+    await using server = await RedisServer.start();
+    await server.stop();
+    const { redis, calls } = open(server.address);
+    await using _ = redis;
+    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "failed", failure: "away" });
+    await server.restart();
+    await isUp(redis);
+    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "reply", value: 1 });
+    // The server knows the script by now: it is sent in full once.
+    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "reply", value: 2 });
+    expect(calls.filter(({ call, failure }) => call === "count" && failure === undefined)).toHaveLength(2);
+  },
+);
+
+test.skipIf(REDIS_SERVER === undefined)(
+  "a server that stands still costs one deadline, and what it was asked is not asked twice",
+  async () => {
+    await using server = await RedisServer.start();
+    const { redis, told } = open(server.address);
+    await using _ = redis;
+    await isUp(redis);
+    const changes: boolean[] = [];
+    redis.onChange((up) => changes.push(up));
+    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "reply", value: 1 });
+    server.halt();
+    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "failed", failure: "timeout" });
+    expect(redis.isUp).toBe(false);
+    server.resume();
+    await isUp(redis);
+    expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "reply", value: 3 });
+    expect(changes).toEqual([false, true]);
+    expect(told).toEqual(["redis is there {}", "redis is away {}", "redis is there {}"]);
+  },
+);
+
+test.skipIf(REDIS_SERVER === undefined)(
+  "a connection that nothing comes back on is given up for a new one",
+  async () => {
+    await using server = await RedisServer.start();
+    let connections = 0;
+    const hole = createServer((socket) => {
+      connections += 1;
+      socket.on("error", () => {});
+    }).listen(0, "127.0.0.1");
+    await once(hole, "listening");
+    const address = hole.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    const { redis } = open({
+      ...server.address,
+      nodes: { kind: "single", host: "127.0.0.1", port: address.port, database: 0 },
+    });
+    await eventually(() => (connections > 1 ? true : undefined));
+    expect(redis.isUp).toBe(false);
+    await redis.close();
+    hole.close();
+  },
+);
+
+test.skipIf(REDIS_SERVER === undefined)(
+  "a user who may do what the ledger does, and nothing else, is enough; and a wrong password is told",
+  async () => {
+    const user = `user pacewatch on >${PASSWORD} ~test:* resetchannels -@all +eval +evalsha +ping +select +time +info +hset +hget +hgetall +hdel +hexists +del +zadd +zrem +zcount +zrevrange +zremrangebyscore +pexpire`;
+    await using server = await RedisServer.start(...`--${user}`.split(" "), "--user", "default", "off");
+    const address = { ...server.address, username: "pacewatch" };
+    const right = open(address, PASSWORD);
+    await usesLedger(right.redis);
+    await right.redis.close();
+    const wrong = open(address, "test-key-that-is-wrong");
+    await eventually(() => (wrong.told.length > 0 ? true : undefined));
+    expect(wrong.told.join(" ")).toContain("WRONGPASS");
+    expect(wrong.told.join(" ")).not.toContain("test-key-that-is-wrong");
+    await wrong.redis.close();
+  },
+);
+
+test.skipIf(REDIS_SERVER === undefined)("over TLS, with a certificate on each side", async () => {
+  const { ca, server: identity, client } = certificates();
+  await using server = await RedisServer.start(
+    "--tls-port",
+    "PORT",
+    "--port",
+    "0",
+    "--tls-cert-file",
+    identity.certFile,
+    "--tls-key-file",
+    identity.keyFile,
+    "--tls-ca-cert-file",
+    ca.certFile,
+  );
+  const tls = {
+    caFile: ca.certFile,
+    certFile: client.certFile,
+    keyFile: client.keyFile,
+    serverName: undefined,
+  };
+  const { redis } = open({ ...server.address, tls });
+  await using _ = redis;
+  await usesLedger(redis);
+  const distrusting = open({ ...server.address, tls: { ...tls, caFile: undefined } });
+  await eventually(() => (distrusting.told.length > 0 ? true : undefined));
+  expect(distrusting.told[0]).toContain("certificate");
+  await distrusting.redis.close();
+});
+
+test.skipIf(REDIS_SERVER === undefined)("in a cluster, all keys of a budget are on one node", async () => {
+  await using server = await RedisServer.start("--cluster-enabled", "yes");
+  const cli = (...args: readonly string[]): Promise<unknown> =>
+    promisify(execFile)("redis-cli", ["-p", String(server.port), ...args]);
+  await cli("cluster", "addslotsrange", "0", "16383");
+  const nodes = [{ host: "127.0.0.1", port: server.port }];
+  const { redis } = open({ ...server.address, nodes: { kind: "cluster", nodes } });
+  await using _ = redis;
+  await usesLedger(redis);
+  expect(redis.isUp).toBe(true);
+});
+
+test.skipIf(REDIS_SERVER === undefined)("by the word of the first sentinel that answers", async () => {
+  await using master = await RedisServer.start();
+  await using sentinel = await RedisServer.startSentinel("mymaster", master.port);
+  const nodes = [
+    { host: "127.0.0.1", port: 1 },
+    { host: "127.0.0.1", port: sentinel.port },
+  ];
+  const known = open({ ...master.address, nodes: { kind: "sentinel", master: "mymaster", nodes } });
+  await usesLedger(known.redis);
+  await known.redis.close();
+  const unknown = open({ ...master.address, nodes: { kind: "sentinel", master: "other", nodes } });
+  await eventually(() => (unknown.told.length > 0 ? true : undefined));
+  expect(unknown.told[0]).toContain("no sentinel knows");
+  await unknown.redis.close();
+});

@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { openStateStore } from "../../../src/adapters/sqlite/store.ts";
+import { History } from "../../../src/core/history/history.ts";
+import type { Log } from "../../../src/core/text/log.ts";
+import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
+import type { RestoredUpstream, StateStore } from "../../../src/core/history/state.ts";
+import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
+import { samplePoll } from "../../support/metrics-samples.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+export const NOW_MS = 1_790_000_000_000;
+export const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
+
+/** A folder of its own, virtual time over a real thread and a real disk, and everything that was logged. */
+export class StateBench implements AsyncDisposable {
+  readonly clock: VirtualClock = new VirtualClock({ wallMs: NOW_MS });
+  readonly logged: { readonly level: string; readonly msg: string }[] = [];
+  readonly directory: string;
+  path: string;
+  readonly #stores: StateStore[] = [];
+
+  private constructor(directory: string) {
+    this.directory = directory;
+    this.path = join(directory, "pacewatch.db");
+  }
+
+  static async make(): Promise<StateBench> {
+    return new StateBench(await mkdtemp(join(tmpdir(), "pacewatch-state-")));
+  }
+
+  get log(): Log {
+    const at = (level: string) => (_: object, msg: string) => void this.logged.push({ level, msg });
+    return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  }
+
+  async open(): Promise<StateStore> {
+    const opened = await openStateStore(this);
+    if (opened.kind === "refused") throw new Error(opened.message);
+    this.#stores.push(opened.store);
+    return opened.store;
+  }
+
+  async refusal(): Promise<string> {
+    const opened = await openStateStore(this);
+    if (opened.kind === "refused") return opened.message;
+    this.#stores.push(opened.store);
+    return "it opened";
+  }
+
+  /** As the app does it. */
+  watch(store: StateStore, upstream = "email"): UpstreamRecord {
+    const history = new History(upstream, this.clock.wallNow(), store.restored(upstream));
+    return new UpstreamRecord(history, [store.recorderOf(upstream, history)]);
+  }
+
+  poll(watch: UpstreamRecord, outcome: PollOutcome = { kind: "ok" }, id = "poll-1"): void {
+    const atMs = this.clock.wallNow();
+    watch.polled(samplePoll({ id, outcome, sentAtMs: atMs - 200, endedAtMs: atMs }));
+  }
+
+  /** Lets time pass, and the real thread do its work, until something is so. */
+  async until(isSo: () => boolean, stepMs = 500): Promise<void> {
+    for (let turn = 0; turn < 2_000; turn += 1) {
+      await this.clock.advance(stepMs);
+      if (isSo()) return;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    throw new Error(`it did not become so: ${JSON.stringify(this.logged)}`);
+  }
+
+  /** Until `count` polls are in the file. */
+  async written(count: number): Promise<void> {
+    await this.until(() => this.count("polls") === count);
+  }
+
+  count(table: string): number {
+    return Number(this.query(`SELECT count(*) AS n FROM ${table}`)[0]?.["n"]);
+  }
+
+  query(sql: string): readonly Record<string, unknown>[] {
+    const database = new DatabaseSync(this.path, { timeout: 1_000 });
+    try {
+      return database.prepare(sql).all();
+    } finally {
+      database.close();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()));
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** What a next life would be given, without living it. */
+export async function restoredOf(
+  bench: StateBench,
+  upstream = "email",
+): Promise<RestoredUpstream | undefined> {
+  const store = await bench.open();
+  const restored = store.restored(upstream);
+  await store.close();
+  return restored;
+}
+
+export function stateErrors(bench: StateBench): readonly string[] {
+  return bench.logged.filter(({ level }) => level === "error").map(({ msg }) => msg);
+}

@@ -1,0 +1,140 @@
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { StateFile } from "../../../src/adapters/sqlite/file.ts";
+import { samplePoll } from "../../support/metrics-samples.ts";
+import { NOW_MS, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
+
+const HOUR = Math.floor(NOW_MS / 3_600_000);
+
+/** A file with some hundred pages or more. */
+async function aLife(bench: StateBench, polls = 500): Promise<void> {
+  const store = await bench.open();
+  const watch = bench.watch(store);
+  const excerpt = "an excerpt of an answer ".repeat(20);
+  for (let turn = 0; turn < polls; turn += 1) {
+    const outcome = turn % 2 ? TIMEOUT : ({ kind: "ok" } as const);
+    watch.polled(samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }));
+  }
+  await store.keepQuotas(() => new Map([["api", { buckets: new Map([[HOUR, 40]]), paceGapMs: 5_000 }]]));
+  await store.close();
+}
+
+function overwrite(path: string, offset: number, bytes: Uint8Array): void {
+  const file = openSync(path, "r+");
+  writeSync(file, bytes, 0, bytes.length, offset);
+  closeSync(file);
+}
+
+function truncate(path: string, length: number): void {
+  const file = openSync(path, "r+");
+  ftruncateSync(file, length);
+  closeSync(file);
+}
+
+function dropTable(path: string, table: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(`DROP TABLE ${table}`);
+  database.close();
+}
+
+describe("a damaged file is moved aside and told, and a new one is begun", () => {
+  test.each([
+    ["not a database", (path: string) => writeFileSync(path, "upstreams:\n  - name: email\n".repeat(50))],
+    ["truncated in the middle", (path: string) => truncate(path, Math.floor(statSync(path).size / 2))],
+    ["truncated within a page", (path: string) => truncate(path, 4_096 * 3 + 100)],
+    [
+      "overwritten in the middle",
+      (path: string) =>
+        overwrite(path, Math.floor(statSync(path).size / 2), new Uint8Array(8_192).fill(0xa5)),
+    ],
+    ["of an unknown format", (path: string) => overwrite(path, 47, new Uint8Array([9]))],
+    ["without one of its tables", (path: string) => dropTable(path, "hours")],
+  ])("%s", async (_, damage) => {
+    await using bench = await StateBench.make();
+    await aLife(bench);
+    damage(bench.path);
+    const damaged = readFileSync(bench.path);
+
+    const store = await bench.open();
+    const aside = `${bench.path}.corrupt-1`;
+    expect(readFileSync(aside).equals(damaged)).toBe(true);
+    expect(stateErrors(bench)).toEqual([expect.stringContaining(`it was moved to "${aside}"`)]);
+    expect(store.isUp).toBe(true);
+    const watch = bench.watch(store);
+    expect(watch.history.lastPolls).toEqual([]);
+    bench.poll(watch);
+    await bench.written(1);
+  });
+});
+
+test("quota counts are saved from a damaged file, where they can be read", async () => {
+  await using bench = await StateBench.make();
+  await aLife(bench);
+  // The last pages hold polls and their indexes.
+  overwrite(bench.path, statSync(bench.path).size - 40_960, new Uint8Array(8_192).fill(0xa5));
+  const store = await bench.open();
+  expect(stateErrors(bench)).toEqual([expect.stringMatching(/and history begins anew$/)]);
+  expect(store.restoredQuotas).toEqual(new Map([["api", new Map([[HOUR, 40]])]]));
+  expect(bench.query("SELECT budget, hour, requests FROM quota_hours")).toEqual([
+    { budget: "api", hour: HOUR, requests: 40 },
+  ]);
+});
+
+test("of damaged files the last three are kept", async () => {
+  await using bench = await StateBench.make();
+  for (let turn = 1; turn <= 5; turn += 1) {
+    writeFileSync(bench.path, `damaged ${turn}`.repeat(100));
+    await (await bench.open()).close();
+  }
+  const kept = [1, 2, 3, 4, 5].filter((number) => existsSync(`${bench.path}.corrupt-${number}`));
+  expect(kept).toEqual([3, 4, 5]);
+});
+
+test("a file that is damaged while it is in use is replaced, and recording goes on", async () => {
+  await using bench = await StateBench.make();
+  await aLife(bench, 9_000);
+  const store = await bench.open();
+  const watch = bench.watch(store);
+  overwrite(bench.path, 4_096, new Uint8Array(statSync(bench.path).size - 4_096).fill(0xa5));
+  // It is noticed when what is not in the cache is needed: at the latest when a day's polls have to go.
+  bench.clock.stall(2 * 86_400_000);
+  let turn = 0;
+  await bench.until(() => {
+    bench.poll(watch, TIMEOUT, `late-${(turn += 1)}`);
+    return existsSync(`${bench.path}.corrupt-1`) && store.isUp;
+  }, 100);
+  await store.close();
+  expect(bench.query("SELECT poll FROM polls ORDER BY id DESC LIMIT 1")).toEqual([{ poll: `late-${turn}` }]);
+  expect(stateErrors(bench).at(-1)).toMatch(/it was moved to/);
+});
+
+test("whatever byte is flipped, it opens, and what is restored is well-formed", async () => {
+  await using bench = await StateBench.make();
+  await aLife(bench);
+  const sound = readFileSync(bench.path);
+  const property = fc.property(fc.nat(sound.length - 1), fc.integer({ min: 1, max: 255 }), (offset, bits) => {
+    const damaged = Uint8Array.from(sound);
+    damaged[offset] = (damaged[offset] ?? 0) ^ bits;
+    writeFileSync(bench.path, damaged);
+    const file = new StateFile(bench.path);
+    const reply = file.open(NOW_MS);
+    file.close();
+    // Whose it is, of which version and who may write it is said by a few bytes: then it may be somebody else's.
+    const mayBeRefused = offset === 18 || (offset >= 60 && offset < 72);
+    const polls = reply.kind === "opened" ? (reply.restored.upstreams.get("email")?.polls ?? []) : [];
+    expect(reply.kind === "opened" || mayBeRefused).toBe(true);
+    expect(polls.filter((poll) => typeof poll.durationMs !== "number")).toEqual([]);
+  });
+  fc.assert(property, { numRuns: 100 });
+});

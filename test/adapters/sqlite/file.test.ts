@@ -1,0 +1,208 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { samplePoll } from "../../support/metrics-samples.ts";
+import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
+
+const HOUR_MS = 3_600_000;
+const hourOf = (atMs: number): number => Math.floor(atMs / HOUR_MS);
+
+describe("after a restart", () => {
+  test("history is there: polls, failures for longer, availability, and what was seen of an answer", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    const watch = bench.watch(first);
+    const failure = samplePoll({
+      id: "the failure",
+      origin: "confirm",
+      outcome: { kind: "failed", reason: "server_error" },
+      sentAtMs: NOW_MS - 400,
+      endedAtMs: NOW_MS,
+      durationMs: 412.5,
+      phasesMs: { dns: 1.5, wait: 400 },
+      detail: "503 Service Unavailable",
+      excerpt: '{"error":"we are sorry"}',
+      head: { status: 503, reasonPhrase: "", headers: [["set-cookie", "session=test-key-1"]] },
+    });
+    watch.polled(failure);
+    for (let turn = 0; turn < 70; turn += 1) bench.poll(watch, { kind: "ok" }, `poll-${turn}`);
+    await first.close();
+
+    const restored = bench.watch(await bench.open()).history;
+    expect(restored.lastPolls).toEqual(watch.history.lastPolls);
+    expect(restored.lastFailures).toEqual(watch.history.lastFailures);
+    expect(restored.lastFailures[0]).toMatchObject({
+      id: "the failure",
+      headers: [{ name: "set-cookie", bytes: 18 }],
+    });
+    expect(restored.availability(NOW_MS)).toEqual(watch.history.availability(NOW_MS));
+    expect(readFileSync(bench.path).includes("test-key-1")).toBe(false);
+  });
+
+  test("an incident that was open stays open, and the first ok ends it, in the file too", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    const watch = bench.watch(first);
+    bench.poll(watch, TIMEOUT);
+    watch.healthChanged({ from: "up", to: "down", atMs: NOW_MS });
+    bench.poll(watch, TIMEOUT);
+    await first.close();
+
+    const second = await bench.open();
+    const next = bench.watch(second);
+    expect(next.history.incidents).toEqual([
+      {
+        upstream: "email",
+        state: "down",
+        reason: "timeout",
+        startedAtMs: NOW_MS,
+        endedAtMs: undefined,
+        polls: 2,
+      },
+    ]);
+    bench.poll(next);
+    next.healthChanged({ from: "unknown", to: "up", atMs: NOW_MS + 9_000 });
+    await second.close();
+    expect((await restoredOf(bench))?.incidents).toMatchObject([
+      { startedAtMs: NOW_MS, endedAtMs: NOW_MS + 9_000 },
+    ]);
+  });
+
+  test("an older incident that nobody closed ended when it was last heard of", async () => {
+    await using bench = await StateBench.make();
+    const store = await bench.open();
+    const removed = bench.watch(store);
+    removed.healthChanged({ from: "up", to: "down", atMs: NOW_MS });
+    await bench.clock.advance(5_000);
+    bench.poll(removed, TIMEOUT);
+    const added = bench.watch(store);
+    added.healthChanged({ from: "up", to: "throttled", atMs: NOW_MS + HOUR_MS });
+    await store.close();
+    expect((await restoredOf(bench))?.incidents).toMatchObject([
+      { state: "throttled", endedAtMs: undefined },
+      { state: "down", endedAtMs: NOW_MS + 5_000 },
+    ]);
+  });
+
+  test("quota counts are there by hour; an orderly end counts nothing that was not sent", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    const buckets = new Map([[hourOf(NOW_MS) - 5, 40]]);
+    await first.keepQuotas(() => new Map([["api", { buckets, paceGapMs: 5_000 }]]));
+    buckets.set(hourOf(NOW_MS), 2);
+    await first.close();
+    expect((await bench.open()).restoredQuotas).toEqual(
+      new Map([
+        [
+          "api",
+          new Map([
+            [hourOf(NOW_MS) - 5, 40],
+            [hourOf(NOW_MS), 2],
+          ]),
+        ],
+      ]),
+    );
+  });
+
+  test("each upstream is handed over once: who comes back after it was removed begins anew", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    bench.poll(bench.watch(first));
+    await first.close();
+    const second = await bench.open();
+    expect(second.restored("email")?.polls).toHaveLength(1);
+    expect(second.restored("email")).toBeUndefined();
+    expect(second.restored("nobody")).toBeUndefined();
+  });
+});
+
+test("rows are in the file half a second later, without an orderly end; quotas with their reserve, at once", async () => {
+  await using bench = await StateBench.make();
+  const store = await bench.open();
+  await store.keepQuotas(
+    () => new Map([["api", { buckets: new Map([[hourOf(NOW_MS), 7]]), paceGapMs: 5_000 }]]),
+  );
+  expect(
+    bench.query("SELECT requests FROM quota_hours UNION ALL SELECT requests FROM quota_reserves"),
+  ).toEqual([{ requests: 7 }, { requests: 3 }]);
+  bench.poll(bench.watch(store));
+  await bench.written(1);
+  expect(store.isUp).toBe(true);
+  expect(bench.logged).toEqual([]);
+});
+
+test("a missing folder is made", async () => {
+  await using bench = await StateBench.make();
+  bench.path = join(bench.directory, "data", "deeper", "pacewatch.db");
+  await (await bench.open()).close();
+  expect(existsSync(bench.path)).toBe(true);
+});
+
+test("others may read the file while it is in use", async () => {
+  await using bench = await StateBench.make();
+  const store = await bench.open();
+  bench.poll(bench.watch(store));
+  await bench.written(1);
+  expect(bench.query("SELECT upstream, polls, ok FROM hours")).toEqual([
+    { upstream: "email", polls: 1, ok: 1 },
+  ]);
+});
+
+describe("is refused, with one sentence", () => {
+  test("a file that another pacewatch uses; and it is free again when that one ends", async () => {
+    await using bench = await StateBench.make();
+    const store = await bench.open();
+    expect(await bench.refusal()).toBe(
+      `cannot keep state: "${bench.path}" must be a file that can be read and written, received one that is in use by another pacewatch`,
+    );
+    await store.close();
+    expect(await bench.refusal()).toBe("it opened");
+  });
+
+  test("a directory", async () => {
+    await using bench = await StateBench.make();
+    mkdirSync(bench.path);
+    expect(await bench.refusal()).toBe(
+      `cannot keep state: "${bench.path}" must be a file, received a directory`,
+    );
+  });
+
+  test("a folder that cannot be made", async () => {
+    await using bench = await StateBench.make();
+    writeFileSync(join(bench.directory, "file"), "");
+    bench.path = join(bench.directory, "file", "pacewatch.db");
+    expect(await bench.refusal()).toMatch(
+      /^cannot keep state: ".*" must be in a directory that exists or can be made, received E(EXIST|NOTDIR): /,
+    );
+  });
+
+  test("another program's database, which stays as it was", async () => {
+    await using bench = await StateBench.make();
+    const other = new DatabaseSync(bench.path);
+    other.exec("CREATE TABLE customers (name TEXT); INSERT INTO customers VALUES ('Ada')");
+    other.close();
+    const before = readFileSync(bench.path);
+    expect(await bench.refusal()).toMatch(/received one that is the database of another program$/);
+    expect(readFileSync(bench.path).equals(before)).toBe(true);
+  });
+
+  test("a file of a newer pacewatch", async () => {
+    await using bench = await StateBench.make();
+    await (await bench.open()).close();
+    const newer = new DatabaseSync(bench.path);
+    newer.exec("PRAGMA user_version = 99");
+    newer.close();
+    expect(await bench.refusal()).toMatch(
+      /received one that was written by a newer pacewatch \(version 99 of the file\)$/,
+    );
+  });
+});
+
+test("nothing is logged in a life without trouble", async () => {
+  await using bench = await StateBench.make();
+  await (await bench.open()).close();
+  await (await bench.open()).close();
+  expect(stateErrors(bench)).toEqual([]);
+  expect(bench.logged).toEqual([]);
+});

@@ -1,0 +1,200 @@
+import { expect, test } from "vitest";
+import type { StateBatch, WriteReply } from "../../../src/adapters/sqlite/messages.ts";
+import { SqliteStateStore } from "../../../src/adapters/sqlite/store.ts";
+import type { Died, StateThread } from "../../../src/adapters/sqlite/thread.ts";
+import { History } from "../../../src/core/history/history.ts";
+import type { Recorder } from "../../../src/core/poll/ports.ts";
+import { samplePoll } from "../../support/metrics-samples.ts";
+import { settle, VirtualClock } from "../../support/virtual-clock.ts";
+
+const WRITTEN: WriteReply = { kind: "written", notes: [] };
+
+/** Answers what and when it is told to. */
+class FakeThread implements StateThread {
+  readonly batches: StateBatch[] = [];
+  isClosed = false;
+  isAbandoned = false;
+  reply: (() => Promise<WriteReply | Died>) | undefined;
+
+  open(): Promise<Died> {
+    return Promise.resolve({ kind: "died", message: "this thread is always open" });
+  }
+
+  write(batch: StateBatch): Promise<WriteReply | Died> {
+    this.batches.push(batch);
+    return this.reply?.() ?? Promise.resolve(WRITTEN);
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    return Promise.resolve();
+  }
+
+  abandon(): void {
+    this.isAbandoned = true;
+  }
+
+  get polls(): readonly string[] {
+    return this.batches.flatMap((batch) => batch.polls.map((poll) => poll.status.id));
+  }
+}
+
+class Scene {
+  readonly clock = new VirtualClock();
+  readonly thread = new FakeThread();
+  readonly logged: string[] = [];
+  readonly store: SqliteStateStore;
+  readonly recorder: Recorder;
+
+  constructor(trouble?: string) {
+    const say = (fields: object, msg: string) => void this.logged.push(`${msg} ${JSON.stringify(fields)}`);
+    const log = { debug: say, info: say, warn: say, error: say };
+    const restored = { upstreams: new Map(), quotas: new Map() };
+    const parts = { path: "state.db", thread: this.thread, clock: this.clock, log };
+    this.store = new SqliteStateStore(parts, { kind: "opened", restored, trouble, notes: [] });
+    this.recorder = this.store.recorderOf("email", new History("email", 0));
+  }
+
+  poll(id: string): void {
+    this.recorder.polled(samplePoll({ id }));
+  }
+}
+
+test("a batch goes out each half second at most, and none where nothing happened", async () => {
+  const scene = new Scene();
+  scene.poll("a");
+  scene.poll("b");
+  await scene.clock.advance(499);
+  expect(scene.thread.batches).toHaveLength(0);
+  await scene.clock.advance(1);
+  expect(scene.thread.polls).toEqual(["a", "b"]);
+  await scene.clock.advance(60_000);
+  expect(scene.thread.batches).toHaveLength(1);
+  await scene.store.close();
+});
+
+test("a thread that is stuck holds up nobody: it is told once, rows wait, and all goes on when it answers", async () => {
+  const scene = new Scene();
+  const { promise, resolve } = Promise.withResolvers<WriteReply>();
+  scene.thread.reply = () => promise;
+  scene.poll("a");
+  await scene.clock.advance(4_000);
+  expect(scene.store.isUp).toBe(true);
+  await scene.clock.advance(1_000);
+  expect(scene.store.isUp).toBe(false);
+  scene.poll("b");
+  await scene.clock.advance(60_000);
+  expect(scene.thread.batches).toHaveLength(1);
+  expect(scene.logged).toHaveLength(1);
+  expect(scene.logged[0]).toMatch(/^the state file does not answer: history and quotas are kept in memory/);
+
+  scene.thread.reply = undefined;
+  resolve(WRITTEN);
+  await settle();
+  expect(scene.store.isUp).toBe(true);
+  await scene.clock.advance(5_000);
+  expect(scene.thread.polls).toEqual(["a", "b"]);
+  await scene.store.close();
+});
+
+test("a failed batch is tried again every five seconds, whole and in order", async () => {
+  const scene = new Scene();
+  scene.thread.reply = () =>
+    Promise.resolve({ kind: "failed", trouble: "is on a disk that is full", notes: [] });
+  scene.poll("a");
+  await scene.clock.advance(500);
+  scene.poll("b");
+  await scene.clock.advance(4_500);
+  expect(scene.thread.polls).toEqual(["a"]);
+  expect(scene.store.isUp).toBe(false);
+  scene.thread.reply = undefined;
+  await scene.clock.advance(500);
+  expect(scene.thread.polls).toEqual(["a", "a", "b"]);
+  expect(scene.store.isUp).toBe(true);
+  expect(scene.logged.map((line) => line.split(":")[0])).toEqual([
+    "the state file is on a disk that is full",
+    'the state file is written again {"path"',
+  ]);
+  await scene.store.close();
+});
+
+test("a store that began in trouble asks by itself whether it is over", async () => {
+  const scene = new Scene("is on a disk that is full");
+  expect(scene.store.isUp).toBe(false);
+  await scene.clock.advance(4_500);
+  expect(scene.thread.batches).toHaveLength(0);
+  await scene.clock.advance(500);
+  expect(scene.thread.batches).toHaveLength(1);
+  expect(scene.store.isUp).toBe(true);
+  await scene.store.close();
+});
+
+test("a thread that died with a batch does not get it twice; what it lost is told", async () => {
+  const scene = new Scene();
+  scene.thread.reply = () => Promise.resolve({ kind: "died", message: "out of memory" });
+  scene.poll("a");
+  await scene.clock.advance(500);
+  expect(scene.store.isUp).toBe(false);
+  scene.thread.reply = undefined;
+  scene.poll("b");
+  await scene.clock.advance(5_000);
+  expect(scene.thread.polls).toEqual(["a", "b"]);
+  expect(scene.logged.at(-1)).toBe('the state file is written again {"path":"state.db","lost":1}');
+  await scene.store.close();
+});
+
+test("many rows are handed over in bites, one after the other, without waiting in between", async () => {
+  const scene = new Scene();
+  for (let turn = 0; turn < 1_700; turn += 1) scene.poll(`${turn}`);
+  await scene.clock.advance(500);
+  expect(scene.thread.batches.map((batch) => batch.polls.length)).toEqual([500, 500, 500]);
+  await scene.clock.advance(500);
+  expect(scene.thread.batches.at(-1)?.polls).toHaveLength(200);
+  await scene.store.close();
+});
+
+test("requests may be sent once their reserve is in the file; a store that is stuck is not waited for", async () => {
+  const scene = new Scene();
+  const { promise, resolve } = Promise.withResolvers<WriteReply>();
+  scene.thread.reply = () => promise;
+  const read = () => new Map([["api", { buckets: new Map([[1, 5]]), paceGapMs: 5_000 }]]);
+  let isKept = false;
+  const kept = scene.store.keepQuotas(read).then(() => (isKept = true));
+  await settle();
+  expect(isKept).toBe(false);
+  expect(scene.thread.batches[0]?.quotas).toMatchObject({
+    counts: [{ requests: 5 }],
+    reserves: [{ requests: 3 }],
+  });
+  await scene.clock.advance(4_000);
+  await kept;
+  resolve(WRITTEN);
+  scene.thread.reply = undefined;
+  await scene.store.close();
+});
+
+test("at the end everything that waits is written, and the reserve is taken back", async () => {
+  const scene = new Scene();
+  await scene.store.keepQuotas(() => new Map([["api", { buckets: new Map([[1, 5]]), paceGapMs: 5_000 }]]));
+  for (let turn = 0; turn < 1_200; turn += 1) scene.poll(`${turn}`);
+  await scene.store.close();
+  expect(scene.thread.polls).toHaveLength(1_200);
+  expect(scene.thread.batches.at(-1)?.quotas.reserves.every((reserve) => reserve.requests === 0)).toBe(true);
+  expect(scene.thread.isClosed).toBe(true);
+  expect(scene.logged).toEqual([]);
+});
+
+test("the end waits a few seconds for a thread that is stuck, and not longer", async () => {
+  const scene = new Scene();
+  scene.thread.reply = () => new Promise(() => {});
+  scene.poll("a");
+  await scene.clock.advance(500);
+  let isClosed = false;
+  const closing = scene.store.close().then(() => (isClosed = true));
+  await scene.clock.advance(4_999);
+  expect(isClosed).toBe(false);
+  await scene.clock.advance(1);
+  await closing;
+  expect(scene.thread.isAbandoned).toBe(true);
+  expect(scene.logged).toHaveLength(1);
+});

@@ -1,0 +1,207 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { Immutable, SmallDisk } from "./disks.ts";
+import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
+
+const HOUR = Math.floor(NOW_MS / 3_600_000);
+const IN_MEMORY = "history and quotas are kept in memory until it can be written";
+
+/** Records until the store says that it is down. */
+async function recordUntilDown(
+  bench: StateBench,
+  store: { readonly isUp: boolean },
+  record: () => void,
+): Promise<void> {
+  // Little by little: the thread waits for a lock in real time.
+  await bench.until(() => {
+    if (store.isUp) record();
+    return !store.isUp;
+  }, 10);
+}
+
+describe("a full disk", () => {
+  test("is told once, stops nobody, and nothing is lost once there is room again", async ({ skip }) => {
+    await using bench = await StateBench.make();
+    using disk = SmallDisk.mount(join(bench.directory, "disk"), "1m") ?? skip("needs the right to mount");
+    bench.path = join(disk.path, "pacewatch.db");
+    const store = await bench.open();
+    const watch = bench.watch(store);
+    let polls = 0;
+    const record = (): void => {
+      for (let turn = 0; turn < 20; turn += 1) bench.poll(watch, TIMEOUT, `poll-${(polls += 1)}`);
+    };
+    disk.fill();
+    await recordUntilDown(bench, store, record);
+    record();
+    await bench.clock.advance(60_000);
+    expect(watch.history.lastPolls).toHaveLength(Math.min(polls, 60));
+    expect(stateErrors(bench)).toEqual([`the state file is on a disk that is full: ${IN_MEMORY}`]);
+
+    disk.empty();
+    await bench.until(() => store.isUp);
+    await store.close();
+    expect(bench.query("SELECT count(DISTINCT poll) AS n, count(*) AS rows FROM polls")).toEqual([
+      { n: polls, rows: polls },
+    ]);
+    expect(bench.query("SELECT sum(polls) AS n FROM hours")).toEqual([{ n: polls }]);
+    expect(bench.logged.at(-1)).toEqual({ level: "info", msg: "the state file is written again" });
+  });
+
+  test("at the start hides no history and no quota", async ({ skip }) => {
+    await using bench = await StateBench.make();
+    using disk = SmallDisk.mount(join(bench.directory, "disk"), "1m") ?? skip("needs the right to mount");
+    bench.path = join(disk.path, "pacewatch.db");
+    const first = await bench.open();
+    bench.poll(bench.watch(first), TIMEOUT);
+    await first.keepQuotas(() => new Map([["api", { buckets: new Map([[HOUR, 40]]), paceGapMs: 5_000 }]]));
+    await first.close();
+
+    disk.fill();
+    const second = await bench.open();
+    expect(second.isUp).toBe(false);
+    expect(second.restoredQuotas).toEqual(new Map([["api", new Map([[HOUR, 40]])]]));
+    const watch = bench.watch(second);
+    expect(watch.history.lastFailures).toHaveLength(1);
+    disk.empty();
+    bench.poll(watch);
+    await bench.until(() => second.isUp);
+    expect(bench.count("polls")).toBe(2);
+  });
+
+  test("without a past is no reason not to start", async ({ skip }) => {
+    await using bench = await StateBench.make();
+    using disk = SmallDisk.mount(join(bench.directory, "disk"), "200k") ?? skip("needs the right to mount");
+    bench.path = join(disk.path, "pacewatch.db");
+    disk.fill();
+    const store = await bench.open();
+    expect(store.isUp).toBe(false);
+    disk.empty();
+    await bench.until(() => store.isUp);
+  });
+});
+
+describe("a file that is made read-only", () => {
+  test("while it is in use is told, stops nobody, and is written again when it may be", async ({ skip }) => {
+    await using bench = await StateBench.make();
+    const store = await bench.open();
+    const watch = bench.watch(store);
+    bench.poll(watch);
+    await bench.written(1);
+    {
+      using _ =
+        Immutable.make(bench.path, `${bench.path}-wal`) ?? skip("needs the right to make files immutable");
+      await recordUntilDown(bench, store, () => bench.poll(watch));
+      expect(stateErrors(bench)).toEqual([expect.stringMatching(`${IN_MEMORY}$`)]);
+    }
+    await bench.until(() => store.isUp);
+    await store.close();
+    expect(bench.query("SELECT count(*) AS n FROM polls")).toEqual(
+      bench.query("SELECT sum(polls) AS n FROM hours"),
+    );
+    expect((await restoredOf(bench))?.polls.length).toBeGreaterThan(1);
+  });
+
+  test("before the start is refused", async ({ skip }) => {
+    await using bench = await StateBench.make();
+    await (await bench.open()).close();
+    using _ = Immutable.make(bench.path) ?? skip("needs the right to make files immutable");
+    expect(await bench.refusal()).toBe(
+      `cannot keep state: "${bench.path}" must be a file that can be read and written, received one that is read-only`,
+    );
+  });
+});
+
+describe("a file that another program holds locked", () => {
+  test("while it is in use is told, stops nobody, and is written again when it is free", async () => {
+    await using bench = await StateBench.make();
+    const store = await bench.open();
+    const watch = bench.watch(store);
+    const other = new DatabaseSync(bench.path);
+    other.exec("BEGIN IMMEDIATE");
+    let polls = 0;
+    await recordUntilDown(bench, store, () => bench.poll(watch, TIMEOUT, `poll-${(polls += 1)}`));
+    expect(stateErrors(bench)).toEqual([`the state file is locked by another program: ${IN_MEMORY}`]);
+    other.close();
+    await bench.until(() => store.isUp);
+    expect(bench.count("polls")).toBe(polls);
+  });
+
+  test("at the start can still be read, so it starts with its history", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    bench.poll(bench.watch(first));
+    await first.close();
+    const other = new DatabaseSync(bench.path);
+    other.exec("BEGIN IMMEDIATE");
+    const second = await bench.open();
+    expect(second.isUp).toBe(false);
+    expect(second.restored("email")?.polls).toHaveLength(1);
+    other.close();
+    await bench.until(() => second.isUp);
+  });
+
+  test("so that it cannot even be read, is refused: nobody knows what was spent of the quotas", async () => {
+    await using bench = await StateBench.make();
+    await (await bench.open()).close();
+    const other = new DatabaseSync(bench.path);
+    other.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    expect(await bench.refusal()).toMatch(/received one that is locked by another program$/);
+    other.close();
+  });
+});
+
+test("a damaged file that cannot be moved aside is refused, and stays", async ({ skip }) => {
+  await using bench = await StateBench.make();
+  writeFileSync(bench.path, "no database".repeat(100));
+  writeFileSync(`${bench.path}.lock`, "");
+  using _ = Immutable.make(bench.directory) ?? skip("needs the right to make files immutable");
+  expect(await bench.refusal()).toMatch(/received one that is not a database$/);
+  expect(existsSync(bench.path)).toBe(true);
+});
+
+test.each([
+  ["removed", (path: string) => rmSync(path)],
+  ["moved", (path: string) => renameSync(path, `${path}.backup`)],
+])("a file that is %s under it is noticed, and a new one is begun", async (_, change) => {
+  await using bench = await StateBench.make();
+  const store = await bench.open();
+  const watch = bench.watch(store);
+  await store.keepQuotas(() => new Map([["api", { buckets: new Map([[HOUR, 40]]), paceGapMs: 5_000 }]]));
+  bench.poll(watch);
+  await bench.written(1);
+  change(bench.path);
+  bench.poll(watch, TIMEOUT, "the next");
+  await bench.until(() => !store.isUp);
+  expect(stateErrors(bench)).toEqual([`the state file was moved, replaced or removed: ${IN_MEMORY}`]);
+  await bench.until(() => store.isUp);
+  expect(bench.query("SELECT poll FROM polls")).toEqual([{ poll: "the next" }]);
+  expect(bench.query("SELECT requests FROM quota_hours")).toEqual([{ requests: 40 }]);
+});
+
+test("whatever cannot be written is bounded: the oldest polls are lost, and it is told how many", async () => {
+  await using bench = await StateBench.make();
+  const store = await bench.open();
+  const watch = bench.watch(store);
+  const other = new DatabaseSync(bench.path);
+  other.exec("BEGIN IMMEDIATE");
+  for (let turn = 1; turn <= 12_000; turn += 1) bench.poll(watch, { kind: "ok" }, `poll-${turn}`);
+  await bench.until(() => !store.isUp);
+  other.close();
+  await bench.until(() => store.isUp);
+  await store.close();
+  expect(bench.query("SELECT count(*) AS n FROM polls WHERE poll IN ('poll-2001', 'poll-12000')")).toEqual([
+    { n: 2 },
+  ]);
+  expect(bench.count("polls")).toBe(10_000);
+});
+
+test("no file but its own is left behind by an orderly end", async () => {
+  await using bench = await StateBench.make();
+  const store = await bench.open();
+  bench.poll(bench.watch(store));
+  await store.close();
+  expect(existsSync(`${bench.path}-wal`)).toBe(false);
+  expect(readFileSync(`${bench.path}.lock`)).toHaveLength(0);
+});

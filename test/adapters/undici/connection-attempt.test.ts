@@ -1,0 +1,66 @@
+import type { Socket } from "node:net";
+import { expect, test } from "vitest";
+import { systemClock } from "../../../src/adapters/clock.ts";
+import { ConnectionAttempt } from "../../../src/adapters/undici/connection-attempt.ts";
+import { PhaseTimer } from "../../../src/adapters/undici/phases.ts";
+import { findRoute } from "../../../src/adapters/undici/route.ts";
+import { certificates } from "../../support/certificates.ts";
+import { sampleUpstream } from "../../support/samples.ts";
+import { NO_TLS_FILES, startUpstream } from "./polling.ts";
+
+const made = certificates();
+
+async function dial(
+  url: string,
+  lookup?: () => void,
+): Promise<{ dial: ConnectionAttempt; ready: Promise<Socket | Error> }> {
+  const tls = { ...NO_TLS_FILES, caFile: made.ca.certFile };
+  const way = await findRoute(sampleUpstream({ url, tls }), {}, systemClock, lookup);
+  const { promise: ready, resolve } = Promise.withResolvers<Socket | Error>();
+  const timer = new PhaseTimer(systemClock);
+  return { dial: new ConnectionAttempt(way, timer, (error, socket) => resolve(error ?? socket)), ready };
+}
+
+test.each([false, true])(
+  "a connection is destroyed only when its socket has closed (over TLS: %s)",
+  async (over) => {
+    const identity = { cert: made.server.cert, key: made.server.key };
+    const upstream = await startUpstream(() => {}, over ? { tls: identity } : {});
+    const { dial: dialled, ready } = await dial(upstream.url);
+    const socket = await ready;
+    if (socket instanceof Error) throw socket;
+    socket.write("half a request");
+    let closed = false;
+    socket.on("close", () => {
+      closed = true;
+    });
+    const destroyed = dialled.destroy();
+    expect(closed).toBe(false);
+    await destroyed;
+    expect(closed).toBe(true);
+    await upstream.idle();
+  },
+);
+
+test("a connection that is destroyed in its handshake leaves no socket, and is never handed over", async () => {
+  const upstream = await startUpstream(() => {});
+  const { dial: dialled, ready } = await dial(upstream.url.replace("http:", "https:"));
+  await expect.poll(() => upstream.open).toBe(1);
+  await dialled.destroy();
+  await upstream.idle();
+  expect(await Promise.race([ready, Promise.resolve("never")])).toBe("never");
+});
+
+test("a connection whose name is never resolved can be destroyed", async () => {
+  const { dial: dialled, ready } = await dial("http://nowhere.test/", () => {});
+  await dialled.destroy();
+  expect(await Promise.race([ready, Promise.resolve("never")])).toBe("never");
+});
+
+test("a connection that failed is destroyed already", async () => {
+  const upstream = await startUpstream((connection) => connection.end());
+  const { dial: dialled, ready } = await dial(upstream.url.replace("http:", "https:"));
+  expect(await ready).toBeInstanceOf(Error);
+  await dialled.destroy();
+  await upstream.idle();
+});

@@ -1,0 +1,83 @@
+import { errors } from "undici";
+import { expect, test } from "vitest";
+import { explain, type FaultContext, WireError } from "../../../src/adapters/undici/faults.ts";
+import type { Phase } from "../../../src/core/exchange/exchange.ts";
+
+function scene(phase: Phase | undefined, changes: Partial<FaultContext> = {}): FaultContext {
+  return { phase, peer: "api.test:443", upstream: "api.test:443", cut: false, encrypted: true, ...changes };
+}
+
+const coded = (code: string): Error => Object.assign(new Error("words that may hold anything"), { code });
+
+test.each<[string, Phase, string]>([
+  ["ENOTFOUND", "dns", "dns"],
+  ["EAI_AGAIN", "dns", "dns"],
+  ["EAI_FAIL", "dns", "dns"],
+  ["ECONNREFUSED", "connect", "connect"],
+  ["ECONNRESET", "connect", "connect"],
+  ["EHOSTUNREACH", "connect", "connect"],
+  ["ENETUNREACH", "connect", "connect"],
+  ["ETIMEDOUT", "connect", "connect"],
+  ["ERR_SOCKET_CLOSED", "connect", "connect"],
+  ["ECONNRESET", "tls", "tls"],
+  ["EPIPE", "tls", "tls"],
+  ["ERR_SOCKET_CLOSED", "tls", "tls"],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "tls", "tls"],
+  ["CERT_HAS_EXPIRED", "tls", "tls"],
+  ["ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "wait", "tls"],
+  ["ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE", "wait", "tls"],
+  ["EPROTO", "transfer", "tls"],
+  ["ECONNRESET", "wait", "reset"],
+  ["EPIPE", "wait", "reset"],
+  ["ECONNRESET", "transfer", "reset"],
+  ["EHOSTUNREACH", "transfer", "reset"],
+  ["ETIMEDOUT", "wait", "timeout"],
+  ["UND_ERR_HEADERS_OVERFLOW", "wait", "protocol"],
+  ["UND_ERR_RES_CONTENT_LENGTH_MISMATCH", "transfer", "protocol"],
+  ["EMFILE", "connect", "internal"],
+  ["ENFILE", "dns", "internal"],
+  ["ERR_INVALID_ARG_TYPE", "connect", "internal"],
+  ["ERR_ASSERTION", "wait", "internal"],
+  ["UND_ERR_INVALID_ARG", "wait", "internal"],
+  ["SOMETHING_NEW", "transfer", "internal"],
+])("%s in the phase %s is %s, told without the error's own words", (code, phase, fault) => {
+  const told = explain(coded(code), scene(phase));
+  expect(told.fault).toBe(fault);
+  expect(told.detail).not.toContain("anything");
+});
+
+test("what the parser says after the connection was cut is but a consequence of it", () => {
+  const parser = new errors.HTTPParserError(
+    "Response does not match the HTTP/1.1 protocol (Invalid EOF state)",
+  );
+  expect(explain(parser, scene("transfer", { cut: true })).fault).toBe("reset");
+  expect(explain(parser, scene("transfer"))).toMatchObject({
+    fault: "protocol",
+    detail: "the answer is not valid HTTP: Invalid EOF state",
+  });
+});
+
+test("both families of a name failing are told together", () => {
+  const both = new AggregateError([coded("ECONNREFUSED"), coded("ENETUNREACH"), coded("ECONNREFUSED")]);
+  expect(explain(both, scene("connect"))).toMatchObject({
+    fault: "connect",
+    detail: "no connection to api.test:443: ECONNREFUSED, ENETUNREACH",
+  });
+});
+
+test("what has no code, or is thrown before anything began, is our own bug", () => {
+  expect(explain(new TypeError("anything"), scene("wait"))).toMatchObject({
+    fault: "internal",
+    detail: "the poll could not be made: TypeError",
+  });
+  expect(explain("anything", scene("wait"))).toMatchObject({ fault: "internal" });
+  expect(explain(coded("ECONNRESET"), scene(undefined)).fault).toBe("internal");
+});
+
+test("what we found ourselves passes as we said it", () => {
+  expect(explain(new WireError("connect", "our words"), scene("wait"))).toEqual({
+    kind: "break",
+    fault: "connect",
+    detail: "our words",
+  });
+});

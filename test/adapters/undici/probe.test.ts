@@ -1,0 +1,410 @@
+import { expect, test } from "vitest";
+import { freePort } from "../../../tools/stack/free-port.ts";
+import { answer, type Script } from "../../support/raw-upstream.ts";
+import {
+  PATIENT_MS,
+  SHORT_MS,
+  answeredOf,
+  bodyText,
+  brokenOf,
+  pollOnce,
+  startProbe,
+  startUpstream,
+} from "./polling.ts";
+
+/** Answers every request with these bytes, then does as it is told. */
+function replies(bytes: string, then: "end" | "reset" | "stay" = "stay"): Script {
+  return async (connection) => {
+    await connection.request();
+    if (then === "end") return connection.end(bytes);
+    connection.write(bytes);
+    // Bytes and reset at once would let the reset overtake the bytes.
+    if (then === "reset") setTimeout(() => connection.reset(), 50);
+  };
+}
+
+test("an answer is handed over as it came, with the time of every phase", async () => {
+  const upstream = await startUpstream(replies(answer('{"ok":true}', ["X-One: 1", "x-one: 2"], "200 Fine")));
+  const observation = await pollOnce(upstream);
+  const { head, body } = answeredOf(observation);
+  expect(head).toEqual({
+    status: 200,
+    reasonPhrase: "Fine",
+    headers: [
+      ["content-length", "11"],
+      ["x-one", "1"],
+      ["x-one", "2"],
+    ],
+  });
+  expect(Buffer.from(body).toString()).toBe('{"ok":true}');
+  expect(Object.keys(observation.phasesMs)).toEqual(["connect", "wait", "transfer"]);
+  expect(observation.reusedConnection).toBe(false);
+  expect(observation.certificateExpiresAtMs).toBeUndefined();
+});
+
+test("the request says who asks, what for, and that the connection is not kept", async () => {
+  const upstream = await startUpstream(replies(answer("{}")));
+  await pollOnce(upstream, {
+    url: `${upstream.url}/base/v1/resources?page=1`,
+    headers: { "X-Team": "growth" },
+  });
+  expect(upstream.requests[0]?.split("\r\n")).toEqual([
+    "GET /base/v1/resources?page=1 HTTP/1.1",
+    `host: 127.0.0.1:${upstream.port}`,
+    "connection: close",
+    "User-Agent: pacewatch/test",
+    "Accept: application/json",
+    "Accept-Encoding: gzip, br, deflate",
+    "Content-Type: application/json",
+    "X-Team: growth",
+  ]);
+});
+
+test("the phases make up about the whole duration", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    setTimeout(() => connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), 120);
+    setTimeout(() => connection.write("{}"), 240);
+  });
+  const { phasesMs, durationMs } = await pollOnce(upstream);
+  expect(phasesMs.wait).toBeGreaterThan(100);
+  expect(phasesMs.transfer).toBeGreaterThan(80);
+  const sumMs = Object.values(phasesMs).reduce((sum, ms) => sum + ms, 0);
+  expect(sumMs / durationMs).toBeGreaterThan(0.8);
+});
+
+test("a redirect is not followed", async () => {
+  const upstream = await startUpstream(replies(answer("", ["Location: /elsewhere"], "302 Found")));
+  expect(answeredOf(await pollOnce(upstream)).head.status).toBe(302);
+  expect(upstream.connections).toBe(1);
+});
+
+test.each(["204 No Content", "304 Not Modified"])("%s ends without a body", async (status) => {
+  const upstream = await startUpstream(replies(`HTTP/1.1 ${status}\r\nContent-Length: 5\r\n\r\n`));
+  expect(bodyText(await pollOnce(upstream))).toBe("");
+});
+
+test("a body without a length ends with the connection, a chunked one with its last chunk", async () => {
+  const closing = await startUpstream(replies("HTTP/1.1 200 OK\r\n\r\n[1,2]", "end"));
+  expect(bodyText(await pollOnce(closing))).toBe("[1,2]");
+  const chunked = await startUpstream(
+    replies("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n1\r\n]\r\n0\r\n\r\n"),
+  );
+  expect(bodyText(await pollOnce(chunked))).toBe("[1]");
+});
+
+test("early hints are passed over", async () => {
+  const hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n".repeat(3);
+  const upstream = await startUpstream(replies(`${hints}${answer("{}")}`));
+  expect(answeredOf(await pollOnce(upstream)).head.headers).toEqual([["content-length", "2"]]);
+});
+
+test("a refused connection is told as such, and nothing was sent", async () => {
+  const port = await freePort();
+  const probe = await startProbe({ url: `http://127.0.0.1:${port}/` });
+  const observation = await probe.poll(new AbortController().signal);
+  expect(brokenOf(observation)).toEqual({
+    kind: "broken",
+    fault: "connect",
+    detail: `no connection to 127.0.0.1:${port}: ECONNREFUSED`,
+    sent: false,
+    head: undefined,
+  });
+  expect(Object.keys(observation.phasesMs)).toEqual(["connect"]);
+});
+
+test.each<[string, Script, string, string]>([
+  ["closes at once", (connection) => connection.end(), "reset", "before an answer"],
+  ["closes when it is asked", replies("", "end"), "reset", "before an answer"],
+  ["resets when it is asked", replies("", "reset"), "reset", "ECONNRESET"],
+  [
+    "resets in the middle of the body",
+    replies("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", "reset"),
+    "reset",
+    "whole",
+  ],
+  [
+    "resets in the middle of a body without a length",
+    replies("HTTP/1.1 200 OK\r\n\r\n{", "reset"),
+    "reset",
+    "whole",
+  ],
+  [
+    "closes before the body is complete",
+    replies("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", "end"),
+    "reset",
+    "whole",
+  ],
+  [
+    "closes before the last chunk",
+    replies("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n", "end"),
+    "reset",
+    "whole",
+  ],
+  [
+    "closes within a chunk",
+    replies("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n[1", "end"),
+    "reset",
+    "whole",
+  ],
+  [
+    "closes before the body that ends the connection is complete",
+    replies("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 99\r\n\r\n{", "end"),
+    "reset",
+    "whole",
+  ],
+  [
+    "closes within the chunks that end the connection",
+    replies("HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n[1", "end"),
+    "reset",
+    "whole",
+  ],
+  [
+    "resets within the body that ends the connection",
+    replies("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 99\r\n\r\n{", "reset"),
+    "reset",
+    "whole",
+  ],
+  ["closes within the head", replies("HTTP/1.1 200 OK\r\nX-Half", "end"), "reset", "before an answer"],
+  ["answers with something else", replies("* OK IMAP4 ready\r\n\r\n"), "protocol", "not valid HTTP"],
+  ["answers a bad status line", replies("HTTP/1.1 2xx OK\r\n\r\n"), "protocol", "not valid HTTP"],
+  ["speaks TLS", replies("\u0015\u0003\u0003\u0000\u0002\u0002\u0046", "end"), "protocol", "not valid HTTP"],
+  [
+    "says two lengths",
+    replies("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}"),
+    "protocol",
+    "",
+  ],
+  [
+    "says a negative length",
+    replies("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"),
+    "protocol",
+    "not valid HTTP",
+  ],
+  [
+    "says a length and chunks",
+    replies("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"),
+    "protocol",
+    "",
+  ],
+  [
+    "sends a bad chunk",
+    replies("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n"),
+    "protocol",
+    "not valid HTTP",
+  ],
+  [
+    "sends headers without end",
+    replies(`HTTP/1.1 200 OK\r\nX-Big: ${"x".repeat(70_000)}\r\n\r\n`),
+    "protocol",
+    "too large",
+  ],
+  [
+    "sends many headers",
+    replies(`HTTP/1.1 200 OK\r\n${"X-Many: 12345678\r\n".repeat(6_000)}\r\n`),
+    "protocol",
+    "too large",
+  ],
+  [
+    "floods with informational answers",
+    replies("HTTP/1.1 102 Processing\r\n\r\n".repeat(101)),
+    "protocol",
+    "informational",
+  ],
+  [
+    "switches protocols",
+    replies("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+    "protocol",
+    "",
+  ],
+])("an upstream that %s", async (_does, script, fault, detail) => {
+  const upstream = await startUpstream(script);
+  const broken = brokenOf(await pollOnce(upstream));
+  expect(broken).toMatchObject({ fault, sent: true });
+  expect(broken.detail).toContain(detail);
+});
+
+test.each<[string, Script, string]>([
+  ["accepts and is silent", () => {}, "waiting for an answer"],
+  ["sends its head byte by byte", drip("HTTP/1.1 200 OK\r\nX-Slow: 1234567890\r\n"), "waiting for an answer"],
+  [
+    "sends its body byte by byte",
+    drip("[1,2,3,4,5,6,7,8,9,10]", "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n"),
+    "reading the answer",
+  ],
+])("an upstream that %s is given up at the deadline", async (_does, script, doing) => {
+  const upstream = await startUpstream(script);
+  const observation = await pollOnce(upstream, { timeoutMs: SHORT_MS });
+  const broken = brokenOf(observation);
+  expect(broken).toMatchObject({ fault: "timeout", sent: true });
+  expect(broken.detail).toBe(`no whole answer within ${SHORT_MS} ms: still ${doing}`);
+  expect(observation.durationMs).toBeGreaterThan(SHORT_MS - 5);
+});
+
+function drip(bytes: string, first = ""): Script {
+  return async (connection) => {
+    await connection.request();
+    connection.write(first);
+    let sent = 0;
+    const timer = setInterval(() => {
+      connection.write(bytes.charAt(sent % bytes.length));
+      sent += 1;
+    }, 20);
+    await connection.closed;
+    clearInterval(timer);
+  };
+}
+
+test("the head of a broken answer is kept: a 429 counts, whatever its body does", async () => {
+  const head = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 99\r\n\r\n{";
+  const upstream = await startUpstream(replies(head, "end"));
+  const { fault, head: kept } = brokenOf(await pollOnce(upstream));
+  expect(fault).toBe("reset");
+  expect(kept?.status).toBe(429);
+  expect(kept?.headers).toContainEqual(["retry-after", "7"]);
+});
+
+test("a request that is given up is reset, so that no kernel goes on delivering it", async () => {
+  const errors: unknown[] = [];
+  const upstream = await startUpstream(async (connection) => {
+    connection.socket.on("error", (error: NodeJS.ErrnoException) => errors.push(error.code));
+    await connection.closed;
+  });
+  await pollOnce(upstream, { timeoutMs: SHORT_MS });
+  expect(errors).toEqual(["ECONNRESET"]);
+});
+
+test("a poll that is called off ends at once, as cut off", async () => {
+  const upstream = await startUpstream(() => {});
+  const probe = await startProbe({ url: upstream.url });
+  const abort = new AbortController();
+  const polled = probe.poll(abort.signal);
+  setTimeout(() => abort.abort(), 60);
+  const broken = brokenOf(await polled);
+  expect(broken).toMatchObject({ fault: "timeout", sent: true });
+  expect(broken.detail).toContain("cut off while waiting for an answer");
+  await upstream.idle();
+});
+
+test("a poll that is called off before it starts opens no connection", async () => {
+  const upstream = await startUpstream(() => {});
+  const probe = await startProbe({ url: upstream.url });
+  const broken = brokenOf(await probe.poll(AbortSignal.abort()));
+  expect(broken).toMatchObject({ fault: "timeout", sent: false });
+  expect(upstream.connections).toBe(0);
+});
+
+test("closing the probe cuts off its polls and leaves no connection", async () => {
+  const upstream = await startUpstream(() => {});
+  const probe = await startProbe({ url: upstream.url });
+  const polled = probe.poll(new AbortController().signal);
+  setTimeout(() => void probe.close(), 60);
+  expect(brokenOf(await polled).fault).toBe("timeout");
+  await upstream.idle();
+  expect(brokenOf(await probe.poll(new AbortController().signal)).sent).toBe(false);
+  expect(upstream.connections).toBe(1);
+});
+
+test("an answer that came while this process stood still is no timeout", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    connection.write(answer("{}"));
+    const untilMs = performance.now() + 2 * SHORT_MS;
+    while (performance.now() < untilMs);
+  });
+  const observation = await pollOnce(upstream, { timeoutMs: SHORT_MS });
+  expect(answeredOf(observation).head.status).toBe(200);
+  expect(observation.durationMs).toBeGreaterThan(SHORT_MS);
+});
+
+test("names are resolved in a phase of their own, and failing that is no fault of the connection", async () => {
+  const failing = await startProbe(
+    { url: "http://nowhere.test:80/" },
+    {
+      lookup: (_name, _options, callback) =>
+        void setTimeout(() => callback(Object.assign(new Error("x"), { code: "ENOTFOUND" }), ""), 5),
+    },
+  );
+  const observation = await failing.poll(new AbortController().signal);
+  expect(brokenOf(observation)).toMatchObject({
+    fault: "dns",
+    sent: false,
+    detail: "the name of nowhere.test:80 cannot be resolved: ENOTFOUND",
+  });
+  expect(Object.keys(observation.phasesMs)).toEqual(["dns"]);
+
+  const upstream = await startUpstream(replies(answer("{}")));
+  const { phasesMs } = await pollOnce(
+    upstream,
+    { url: `http://somewhere.test:${upstream.port}/` },
+    { lookup: (_name, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]) },
+  );
+  expect(Object.keys(phasesMs)).toEqual(["dns", "connect", "wait", "transfer"]);
+});
+
+test("a resolver that hangs is given up at the deadline", async () => {
+  const probe = await startProbe({ url: "http://nowhere.test/", timeoutMs: SHORT_MS }, { lookup: () => {} });
+  expect(brokenOf(await probe.poll(new AbortController().signal))).toMatchObject({
+    fault: "timeout",
+    sent: false,
+    detail: `no whole answer within ${SHORT_MS} ms: still resolving the name`,
+  });
+});
+
+test("where the first address of a name is dead, the next one is tried", async () => {
+  const upstream = await startUpstream(replies(answer("{}")));
+  const observation = await pollOnce(
+    upstream,
+    { url: `http://both.test:${upstream.port}/` },
+    {
+      lookup: (_name, _options, callback) =>
+        callback(null, [
+          { address: "::1", family: 6 },
+          { address: "127.0.0.1", family: 4 },
+        ]),
+    },
+  );
+  expect(answeredOf(observation).head.status).toBe(200);
+});
+
+test("where every address of a name refuses, it is one refusal", async () => {
+  const port = await freePort();
+  const probe = await startProbe(
+    { url: `http://both.test:${port}/` },
+    {
+      lookup: (_name, _options, callback) =>
+        callback(null, [
+          { address: "127.0.0.2", family: 4 },
+          { address: "127.0.0.1", family: 4 },
+        ]),
+    },
+  );
+  const broken = brokenOf(await probe.poll(new AbortController().signal));
+  expect(broken).toMatchObject({ fault: "connect", sent: false });
+  expect(broken.detail).toContain("ECONNREFUSED");
+});
+
+test("a hundred polls at once leave nothing behind", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    if (connection.index % 4 === 0) connection.reset();
+    else if (connection.index % 4 === 1) connection.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
+    else if (connection.index % 4 === 2) connection.write(answer("{}"));
+  });
+  const probe = await startProbe({ url: upstream.url, timeoutMs: PATIENT_MS / 8 });
+  const signal = new AbortController().signal;
+  const observations = await Promise.all(Array.from({ length: 100 }, () => probe.poll(signal)));
+  await upstream.idle();
+  const sent = observations.filter(({ exchange }) => exchange.kind === "answered" || exchange.sent);
+  expect(upstream.requests.length).toBe(sent.length);
+  const faults = observations.map(({ exchange }) =>
+    exchange.kind === "broken" ? exchange.fault : "answered",
+  );
+  expect(new Set(faults)).toEqual(new Set(["reset", "answered", "timeout"]));
+});
+
+test("a header that is not ours to set is refused when the probe opens", async () => {
+  await expect(startProbe({ headers: { "Content-Length": "5" } })).rejects.toThrow(
+    'cannot send the headers of email: "Content-Length" must be a free name and one line of text',
+  );
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { ReceivedBody } from "../../../src/adapters/undici/request-in-flight.ts";
+
+test("what comes in pieces is handed over as one", () => {
+  const body = new ReceivedBody(20_000);
+  const pieces = Array.from({ length: 100 }, (_, index) => Buffer.from(`${index},`.repeat(index)));
+  for (const piece of pieces) expect(body.add(piece)).toBe(true);
+  expect(body.take()).toEqual(Buffer.concat(pieces));
+});
+
+test("nothing is an empty body", () => {
+  expect(new ReceivedBody(5).take()).toEqual(Buffer.alloc(0));
+});
+
+test("the last byte that is allowed is taken, the next is not", () => {
+  const body = new ReceivedBody(5);
+  expect(body.add(Buffer.from("1234"))).toBe(true);
+  expect(body.add(Buffer.from("5"))).toBe(true);
+  expect(body.add(Buffer.from("6"))).toBe(false);
+  expect(body.take()).toEqual(Buffer.alloc(0));
+});
+
+test("a byte that comes in a read of 64 KiB keeps a byte, not the read", () => {
+  const reads = Array.from({ length: 200 }, () => Buffer.alloc(65_536, "x"));
+  const body = new ReceivedBody(1_000);
+  for (const read of reads) body.add(read.subarray(7, 8));
+  const taken = body.take();
+  expect(taken.toString()).toBe("x".repeat(200));
+  expect(taken.buffer.byteLength).toBeLessThan(10_000);
+  expect(reads.some((read) => read.buffer === taken.buffer)).toBe(false);
+});

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { answer } from "../../support/raw-upstream.ts";
+import { answeredOf, brokenOf, startProbe, startUpstream } from "./polling.ts";
+
+const signal = new AbortController().signal;
+
+test("a right to send that ends while the connection is made sends nothing", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    if ((await connection.request()) !== undefined) connection.end(answer("{}"));
+  });
+  const probe = await startProbe({ url: upstream.url });
+  const asked: number[] = [];
+  const mayWrite = (): boolean => {
+    asked.push(upstream.connections);
+    return false;
+  };
+  const observation = await probe.poll(signal, mayWrite);
+  expect(brokenOf(observation)).toMatchObject({ fault: "timeout", sent: false });
+  expect(asked).toHaveLength(1);
+  await upstream.idle();
+  expect(upstream.requests).toHaveLength(0);
+});
+
+test("a right to send that ends leaves a kept connection without a request, and the next poll works", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    while ((await connection.request()) !== undefined) connection.write(answer("{}"));
+  });
+  const probe = await startProbe({ url: upstream.url, connection: "reuse" });
+  await probe.poll(signal, () => true);
+  expect(brokenOf(await probe.poll(signal, () => false))).toMatchObject({ fault: "timeout", sent: false });
+  expect(answeredOf(await probe.poll(signal, () => true)).head.status).toBe(200);
+  expect(upstream.requests).toHaveLength(2);
+  await probe.close();
+  await upstream.idle();
+});

@@ -1,0 +1,242 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { load } from "../../../src/config/load.ts";
+
+const FIXTURES = join(import.meta.dirname, "../../fixtures/config");
+const SECRET = "test-key-that-must-not-be-shown";
+const environment = { TEST_KEY: SECRET, BIG_PORT: "70000" };
+
+/** Each of the files there, and every sentence that is said about it: line, column, message. */
+const REFUSED: Readonly<Record<string, readonly string[]>> = {
+  "alias-bomb": [
+    '1:1: "budgets" is missing: it must be a mapping of names to budgets',
+    '1:1: "upstreams" is missing: it must be a list of upstreams',
+    '1:1: unknown key "a": allowed are web, log, state, fleet, budgets, upstreams',
+    "1:32: the config must have at most 100000 values, aliases (*) counted in full",
+    '2:1: unknown key "b": allowed are web, log, state, fleet, budgets, upstreams',
+    '3:1: unknown key "c": allowed are web, log, state, fleet, budgets, upstreams',
+    '4:1: unknown key "d": allowed are web, log, state, fleet, budgets, upstreams',
+    '5:1: unknown key "e": allowed are web, log, state, fleet, budgets, upstreams',
+  ],
+  "alias-inside-itself": ["4:5: an alias (*) must not stand inside its own anchor"],
+  "allowed-host": ['1:23: "web.allowed_hosts" must be a list of host names, received "status.example.test"'],
+  "allowed-hosts": [
+    `1:45: "web.allowed_hosts[1]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received "https://status.example.test"`,
+    `1:76: "web.allowed_hosts[2]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received "status.example.test:443"`,
+    `1:103: "web.allowed_hosts[3]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received 5`,
+    `1:106: "web.allowed_hosts[4]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received ""`,
+  ],
+  "allows-nothing": [
+    '1:25: budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 50% and poll every 1m',
+  ],
+  "budget-name": [
+    '1:12: key "my api" in "budgets" must be a name of at most 64 letters, digits, dots, dashes and underscores',
+    '2:94: "upstreams[0].budget" must be the name of a budget, received "my api"',
+  ],
+  "cron-month": [
+    '7:11: "upstreams[0].cron" must be a cron expression: its month field "13" must be within 1 to 12, received "0 0 1 13 *"',
+  ],
+  "cron-never": [
+    '7:11: "upstreams[0].cron" must be a cron expression: no date ever matches its day-of-month and month, received "0 0 30 2 *"',
+  ],
+  "different-labels": [
+    '4:101: "upstreams[1].labels" must have the same keys as on upstreams[0] (team), received owner',
+  ],
+  directive: ["1:1: cannot read YAML: directives (%) are not used here"],
+  "does-not-fit": [
+    '4:9: budget "api" does not fit: its upstreams may ask for 14 requests in 1m (a: 6 × (1 + 1 to confirm), b: 1 × (1 + 1 to confirm)), its cap is 12 (20% of 60): poll every 2m, or raise share to 84%',
+    '5:9: budget "api" does not fit: its upstreams may ask for 840 requests in 1h (a: 360 × (1 + 1 to confirm), b: 60 × (1 + 1 to confirm)), its cap is 200 (20% of 1000): poll every 2m, or raise share to 84%',
+  ],
+  "duplicate-key": ["4:1: this key stands here twice"],
+  "duplicate-name": ['4:13: "upstreams[1].name" must be unique, received "api" like upstreams[0]'],
+  "duration-without-unit": [
+    '1:46: "budgets.api.rate.per" must be a duration from 10ms to 1h, such as 1m, received 60',
+  ],
+  "empty-value": ['2:1: "log" must be a mapping, received nothing'],
+  empty: ["1:1: the config is empty: it needs at least budgets and upstreams"],
+  "every-and-cron": ['8:5: "upstreams[0]" must have every or cron, received both'],
+  "expected-throttle": [
+    '8:29: "upstreams[0].expect.status[1]" must be a status other than 402 and 429, which always mean throttled, received 429',
+    '8:45: "upstreams[0].expect.max_body" must be a size from 1B to 64MiB, such as 1MiB, received "1MB"',
+  ],
+  "fits-nowhere": [
+    '1:25: budget "api" does not fit: its upstreams may ask for 8 requests in 1m (api: 4 × (1 + 1 to confirm)), its cap is 1 (100% of 1): no share and no period fits: watch fewer upstreams, or lower confirm',
+  ],
+  fleet: [
+    '5:10: "fleet.redis.url" must be a URL without a user name or password: see username and password, received a string of 55 characters',
+    '6:5: "fleet.redis" must have one of url, sentinel and cluster, received url and cluster',
+    '6:15: "fleet.redis.cluster[0]" must be an address and port, such as 10.0.0.1:6379, received "127.0.0.1"',
+    '7:5: "fleet.redis.tls" must not be set beside url: rediss:// says it already',
+    '8:5: "fleet.redis.password" must have env or file, received both',
+    '9:5: "fleet.redis.cert_file" must be set only where url is rediss://',
+    '9:5: "fleet.redis.cert_file" must come with key_file',
+    '10:9: "fleet.mode" must be one of shard, everywhere, received "all"',
+    '11:13: "fleet.replicas" must be a whole number from 1 to 1000, received 0',
+    '12:12: "fleet.reserve" must be a percentage from 0% and below 100%, such as 20%, received "100%"',
+    '13:8: "fleet.ttl" must be a duration from 1s to 10m, such as 10s, received "1ms"',
+    '14:9: "fleet.name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received "two words"',
+    '15:14: "fleet.advertise" must be an http:// or https:// URL with a host, received "10.0.0.7"',
+  ],
+  "fleet-does-not-fit": [
+    '1:25: budget "api" does not fit: its upstreams may ask for 20 requests in 1m (a: 10 × (1 + 1 to confirm)), its cap is 10 (20% of 60, without 1 in reserve for each of 2 replicas): poll every 30s, or raise share to 40%, or lower confirm to 0',
+  ],
+  "fleet-without-redis": [
+    '3:17: "fleet.redis" must have one of url, sentinel and cluster, received none of them',
+    '3:36: "fleet.redis.password.env": cannot read key: the variable NOT_SET is not set',
+  ],
+  fragment: [
+    '4:15: "upstreams[0].base_url" must be a URL without a fragment (#), received a string of 29 characters',
+  ],
+  "key-in-a-header": [
+    '6:32: "upstreams[0].headers" must not hold a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
+    '6:76: "upstreams[0].headers" must not hold a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
+  ],
+  "key-in-a-query": [
+    '4:15: "upstreams[0].base_url" must be a URL without a key in its query: a key is never written in the config, see auth.query, received a string of 65 characters',
+    '5:11: "upstreams[0].path" must be a path without a key in its query: a key is never written in the config, see auth.query, received a string of 51 characters',
+  ],
+  "key-in-a-url": [
+    '4:15: "upstreams[0].base_url" must be a URL without a user name or password: a key is never written in the config, see auth, received a string of 61 characters',
+    '8:12: "upstreams[0].proxy" must be env, none or a URL without a user name or password: a key is never written in the config, see auth, received a string of 67 characters',
+  ],
+  "latin-1": ["1:1: the config must be UTF-8, received a line that is not"],
+  listen: [
+    '1:16: "web.listen" must be an address and port, such as 127.0.0.1:10429 or [::1]:10429, received 10429',
+    '1:41: "web.enable_lifecycle" must be true or false, received "yes"',
+  ],
+  "literal-key-as-a-key": [
+    '5:13: "upstreams[0].auth.bearer" must have env or file, received neither',
+    '5:23: unknown key of 31 characters in "upstreams[0].auth.bearer": allowed are env, file',
+  ],
+  "literal-key-as-a-name": [
+    '5:28: "upstreams[0].auth.bearer.env": cannot read key: the variable that is named here is not set',
+  ],
+  "literal-key": [
+    '5:21: "upstreams[0].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
+  ],
+  "malformed-variable": ['5:11: a "${" must be ${NAME} or ${NAME:-default}, or $${ for itself'],
+  "many-faults": [
+    '1:16: "web.listen" must be an address and port, such as 127.0.0.1:10429 or [::1]:10429, received "localhost"',
+    '2:15: "log.level" must be one of trace, debug, info, warn, error, received "loud"',
+    '4:30: "budgets.email.rate.requests" must be a whole number from 1 to 1000000000, received 0',
+    '4:51: "budgets.email.share" must be a percentage above 0% and up to 100%, such as 20%, received "120%"',
+    "8:15: the variable PACEWATCH_TEST_URL is not set",
+    '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? there are email, router',
+    '11:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 30s and 1m), received "45s"',
+    '14:21: "upstreams[1].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
+    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
+    '18:11: "upstreams[2].name" must be unique, received "router" like upstreams[1]',
+    '23:14: "upstreams[2].timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
+  ],
+  "merge-key": ["4:5: merge keys (<<) are not used here: repeat the keys, or alias (*) a whole value"],
+  "missing-key": [
+    '5:28: "upstreams[0].auth.bearer.env": cannot read key: the variable PACEWATCH_TEST_KEY is not set',
+    '10:46: "upstreams[1].auth.header.file": cannot read key: its file cannot be read: there is no such file',
+  ],
+  "no-schedule": ['3:5: "upstreams[0]" must have every or cron, received neither'],
+  "no-upstreams": ['2:12: "upstreams" must be a list of at least one upstream, received an empty list'],
+  "not-a-certificate": ['8:21: "upstreams[0].tls.ca_file" must hold a PEM certificate'],
+  "not-a-mapping": ["1:1: the config must be a mapping, received a list"],
+  "not-http": [
+    '4:15: "upstreams[0].base_url" must be an http:// or https:// URL with a host, received a string of 22 characters',
+  ],
+  "nul-byte": ["2:4: the config must be text, received a control character (binary data?)"],
+  "number-from-a-variable": [
+    '1:37: "budgets.api.rate.requests" must be a whole number from 1 to 1000000000, received a string of 31 characters',
+  ],
+  "only-a-comment": ["1:1: the config is empty: it needs at least budgets and upstreams"],
+  "own-header": [
+    '5:29: "upstreams[0].auth.header.name" must be a header that Pacewatch does not set itself',
+    '6:16: "upstreams[0].headers.content-length" is set by Pacewatch itself',
+    '6:48: "upstreams[0].headers.X-Team" is set twice (names differ in case only)',
+  ],
+  "port-from-a-variable": [
+    '1:16: "web.listen" must be an address and port, such as 127.0.0.1:10429 or [::1]:10429, received a string of 15 characters',
+  ],
+  "quota-spent-early": [
+    '4:12: budget "api" would spend its quota early: its schedules ask for 172800 requests in 30d, the quota is 100000: poll every 30s, or set on_exhaust: stop',
+  ],
+  "quota-unknown-way": ['4:55: "budgets.api.quota.on_exhaust" must be one of stop, refuse, received "warn"'],
+  "rate-over-an-hour": [
+    '1:48: "budgets.api.rate.per" must be a duration from 10ms to 1h, such as 1m, received "1d"',
+  ],
+  "rates-over-one-window": ['5:30: "budgets.api.rate[1].per" must differ from the other rates of its budget'],
+  "reserved-label": [
+    '8:15: "upstreams[0].labels.upstream" is a label that metrics, scrapes or alerts set themselves: choose another name',
+    '8:28: key "1st" in "upstreams[0].labels" must be a Prometheus label name',
+    '8:42: "upstreams[0].labels.tier" must be a text of at most 128 characters (quote numbers), received 1',
+  ],
+  "several-documents": ["2:1: cannot read YAML: a config must be one document, received several"],
+  "share-as-a-number": [
+    '1:59: "budgets.api.share" must be a percentage above 0% and up to 100%, such as 20%, received 0.2',
+  ],
+  tab: ["2:1: cannot read YAML: tabs must not be used to indent: use spaces"],
+  tag: ["1:16: tags (!) are not used here"],
+  "taken-parameter": [
+    '5:28: "upstreams[0].auth.query.name" must be a parameter that base_url and path do not have already',
+  ],
+  "tls-without-https": [
+    '8:5: "upstreams[0].tls" must not be set where base_url is http://',
+    '8:12: "upstreams[0].tls.cert_file" must come with key_file',
+    '8:23: "upstreams[0].tls.cert_file" must be a readable file: there is no such file',
+  ],
+  "two-auths": [
+    '5:5: "upstreams[0].auth" must have one of none, bearer, header or query, received bearer and query',
+    '5:40: "upstreams[0].auth.query" must have env or file, received neither',
+  ],
+  "unclosed-list": [
+    "3:1: cannot read YAML: the indentation is wrong, or a bracket or quote before here is not closed",
+  ],
+  "uneven-period": [
+    '7:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
+  ],
+  "unknown-alias": ["4:5: an alias (*) must name an anchor (&) before it"],
+  "unknown-budget": [
+    '6:13: "upstreams[0].budget" must name a budget, received "apii": did you mean "api"? there is api',
+  ],
+  "unknown-key": [
+    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
+  ],
+  "unknown-section": ['2:1: unknown key "metrics": allowed are web, log, state, fleet, budgets, upstreams'],
+  "unquoted-variable": [
+    '1:38: cannot read YAML: a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }',
+  ],
+  "unset-variable": ["4:15: the variables PACEWATCH_TEST_HOST and PACEWATCH_TEST_PATH are not set"],
+  "web-file": ['1:21: "web.config_file" must be a readable file: there is no such file'],
+  "wrong-types": [
+    '1:10: "budgets" must be a mapping of names to budgets, received a list',
+    '3:5: "upstreams[0]" must be a mapping, received "api"',
+    '4:11: "upstreams[1].name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received 5',
+    '5:15: "upstreams[1].base_url" must be an http:// or https:// URL, received a list',
+    '6:11: "upstreams[1].auth" must be one of bearer, header, query (each with env or file) or none: true; a key is never written in the config, received a boolean',
+    '7:13: "upstreams[1].budget" must be the name of a budget, received a mapping',
+    '8:12: "upstreams[1].every" must be a period such as 15s, 5m or 1h, received 15',
+    '9:14: "upstreams[1].confirm" must be a whole number from 0 to 10, received "1"',
+    '10:26: "upstreams[1].headers.X-Number" must be visible ASCII text of at most 2048 characters (quote numbers), received a number',
+    '11:13: "upstreams[1].labels" must be a mapping of label names to texts, received "none"',
+  ],
+};
+
+async function faultsOf(name: string): Promise<readonly string[]> {
+  const loading = await load(join(FIXTURES, `${name}.yaml`), { environment });
+  if (loading.kind === "loaded") return ["loaded"];
+  return loading.faults.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+}
+
+describe("a config is refused with every fault and its place", () => {
+  test.each(Object.keys(REFUSED))("%s", async (name) => {
+    expect(await faultsOf(name)).toEqual(REFUSED[name]);
+  });
+
+  test("each file there is listed here", () => {
+    const files = readdirSync(FIXTURES).map((file) => file.replace(/\.yaml$/, ""));
+    expect(files.toSorted()).toEqual(Object.keys(REFUSED).toSorted());
+  });
+
+  test("no sentence shows a key that was pasted into the config, wherever it was pasted", async () => {
+    const said = (await Promise.all(Object.keys(REFUSED).map((name) => faultsOf(name)))).flat().join("\n");
+    expect(said).not.toContain("must-not-be-shown");
+    expect(said).not.toContain("must_not_be_shown");
+  });
+});

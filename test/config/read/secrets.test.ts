@@ -1,0 +1,136 @@
+import { mkdir, rm, symlink } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import {
+  type Secret,
+  openSecret,
+  proxyPasswords,
+  secretVariables,
+} from "../../../src/config/read/secrets.ts";
+import { ConfigDirectory, loaded, withUpstream } from "../config-file.ts";
+
+async function refusalOf(...given: Parameters<typeof openSecret>): Promise<string> {
+  const opening = await openSecret(...given);
+  return opening.kind === "refused" ? opening.message : "opened";
+}
+
+async function opened(...given: Parameters<typeof openSecret>): Promise<Secret> {
+  const opening = await openSecret(...given);
+  if (opening.kind === "refused") throw new Error(opening.message);
+  return opening.secret;
+}
+
+const quiet = (): void => {};
+
+describe("a key in a variable", () => {
+  const source = { from: "env", variable: "TEST_KEY" } as const;
+
+  test("is read without the line end that came with it", async () => {
+    const secret = await opened(source, { TEST_KEY: " test-key-1\n" }, quiet);
+    expect(await secret.read()).toBe("test-key-1");
+  });
+
+  test.each([
+    [{}, "cannot read key: the variable TEST_KEY is not set"],
+    [{ TEST_KEY: " \n" }, "cannot read key: the variable TEST_KEY is empty"],
+    [
+      { TEST_KEY: "test-key-1\r\nX-Evil: 1" },
+      "cannot read key: the variable TEST_KEY must hold one line of visible ASCII characters, received others",
+    ],
+    [
+      { TEST_KEY: "test\u0000key" },
+      "cannot read key: the variable TEST_KEY must hold one line of visible ASCII characters, received others",
+    ],
+    [
+      { TEST_KEY: "test-kéy" },
+      "cannot read key: the variable TEST_KEY must hold one line of visible ASCII characters, received others",
+    ],
+  ])("is refused where it cannot be one: %j", async (environment, message) => {
+    expect(await refusalOf(source, environment, quiet)).toBe(message);
+  });
+
+  test("whose name is a key that was pasted there is not named", async () => {
+    const pasted = { from: "env", variable: "sk_test_key_1234" } as const;
+    expect(await refusalOf(pasted, {}, quiet)).toBe(
+      "cannot read key: the variable that is named here is not set",
+    );
+  });
+});
+
+describe("a key in a file", () => {
+  test("rotates without a restart", async () => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write("test-key-1\n", "key");
+    const secret = await opened({ from: "file", path }, {}, quiet);
+    expect(await secret.read()).toBe("test-key-1");
+    await directory.write("test-key-2\n", "key");
+    expect(await secret.read()).toBe("test-key-2");
+  });
+
+  test("that turns unreadable keeps its last key, and says so once until it is back", async () => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write("test-key-1", "key");
+    const warnings: string[] = [];
+    const secret = await opened({ from: "file", path }, {}, (message) => warnings.push(message));
+    await rm(path);
+    expect([await secret.read(), await secret.read(), await secret.read()]).toEqual(
+      Array(3).fill("test-key-1"),
+    );
+    await directory.write("", "key");
+    expect([await secret.read(), await secret.read()]).toEqual(Array(2).fill("test-key-1"));
+    await directory.write("test-key-2", "key");
+    expect([await secret.read(), await secret.read()]).toEqual(Array(2).fill("test-key-2"));
+    expect(warnings).toEqual([
+      "cannot read key, the last one is kept: its file cannot be read: there is no such file",
+      "cannot read key, the last one is kept: its file is empty",
+      "the key's file is readable again",
+    ]);
+  });
+
+  test("is read through links, as Kubernetes mounts it", async () => {
+    await using directory = await ConfigDirectory.create();
+    await mkdir(directory.file("..one"));
+    await directory.write("test-key-1", "..one/key");
+    await symlink("..one", directory.file("..data"));
+    await symlink("..data/key", directory.file("key"));
+    const secret = await opened({ from: "file", path: directory.file("key") }, {}, quiet);
+    expect(await secret.read()).toBe("test-key-1");
+  });
+
+  test("that cannot be read at the start is refused, without its path", async () => {
+    await using directory = await ConfigDirectory.create();
+    expect(await refusalOf({ from: "file", path: directory.file("nowhere") }, {}, quiet)).toBe(
+      "cannot read key: its file cannot be read: there is no such file",
+    );
+    expect(await refusalOf({ from: "file", path: directory.path }, {}, quiet)).toBe(
+      "cannot read key: its file is not a regular file",
+    );
+    expect(await refusalOf({ from: "file", path: "/dev/zero" }, {}, quiet)).toBe(
+      "cannot read key: its file is not a regular file",
+    );
+    const long = await directory.write("k".repeat(70_000), "long");
+    expect(await refusalOf({ from: "file", path: long }, {}, quiet)).toBe(
+      "cannot read key: its file is longer than 64KiB",
+    );
+    const binary = await directory.write(Uint8Array.of(0xff, 0xfe, 0x00), "binary");
+    expect(await refusalOf({ from: "file", path: binary }, {}, quiet)).toBe(
+      "cannot read key: its file must hold one line of visible ASCII characters, received others",
+    );
+  });
+});
+
+test("the variables that hold a secret are those of the keys, and of the proxies with a password", async () => {
+  const environment = {
+    TEST_KEY: "test-key-1",
+    OTHER: "not-ours",
+    HTTP_PROXY: "http://user:test-password@proxy.example.test:3128",
+    https_proxy: "user:test%40password@proxy.example.test",
+    ALL_PROXY: "http://proxy.example.test:3128/a@b",
+    no_proxy: "localhost",
+  };
+  expect([...proxyPasswords(environment)]).toEqual([
+    ["HTTP_PROXY", "test-password"],
+    ["https_proxy", "test@password"],
+  ]);
+  const { config } = await loaded(withUpstream("auth: { bearer: { env: TEST_KEY } }"), environment);
+  expect(secretVariables(config, environment)).toEqual(["TEST_KEY", "HTTP_PROXY", "https_proxy"]);
+});

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { infoText, memberOf } from "../../../src/core/fleet/member.ts";
+import { readView, viewKey, viewText, type FleetView } from "../../../src/core/fleet/fleet-status.ts";
+
+const VIEW: FleetView = {
+  vantage: "eu-1",
+  state: "down",
+  sinceMs: 1_790_000_000_000,
+  lastPollAtMs: 1_790_000_010_000,
+  lastDurationMs: 112,
+};
+
+test("what one replica tells of an upstream, another one reads", () => {
+  expect(readView(viewText(VIEW))).toEqual(VIEW);
+  const unseen = { ...VIEW, state: "unknown", lastPollAtMs: undefined, lastDurationMs: undefined } as const;
+  expect(readView(viewText(unseen))).toEqual(unseen);
+});
+
+test("what another version wrote and this one cannot read is left out", () => {
+  for (const text of ["", "{", "null", "[]", "7", '{"v":"a","s":"asleep"}', '{"s":"up"}']) {
+    expect(readView(text)).toBeUndefined();
+  }
+});
+
+test("from everywhere, each vantage has a word of its own on an upstream; else whoever holds it has the only one", () => {
+  expect(viewKey("everywhere", "email", "eu-1")).not.toBe(viewKey("everywhere", "email", "us-1"));
+  expect(viewKey("shard", "email", "eu-1")).toBe(viewKey("shard", "email", "us-1"));
+});
+
+test("a replica is there even where nothing that it says of itself can be read", () => {
+  expect(memberOf({ session: "eu-1#ab.1", endsInMs: 9_000, info: "???" })).toEqual({
+    session: "eu-1#ab.1",
+    name: "eu-1",
+    url: "",
+    held: 0,
+    config: "",
+    isLeaving: false,
+    endsInMs: 9_000,
+  });
+});
+
+test("an address that is no page is not linked to", () => {
+  const info = infoText({ url: "javascript:alert(1)", held: 1, config: "c", isLeaving: false });
+  expect(memberOf({ session: "a#b.1", endsInMs: 1, info }).url).toBe("");
+});

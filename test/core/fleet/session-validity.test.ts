@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { SessionValidity } from "../../../src/core/fleet/session-validity.ts";
+
+const TTL_MS = 10_000;
+
+function renewed(sentAtMs: number): SessionValidity {
+  const tenure = new SessionValidity("a", "boot", TTL_MS);
+  tenure.joined(sentAtMs);
+  tenure.renew(sentAtMs);
+  return tenure;
+}
+
+test("a session is believed in from when its beat was sent, not from when it was answered, and not to its end", () => {
+  const tenure = renewed(1_000);
+  expect(tenure.isValidAt(8_999)).toBe(true);
+  expect(tenure.isValidAt(9_000)).toBe(false);
+});
+
+test("an answer that comes late does not take back what a later one has given", () => {
+  const tenure = renewed(5_000);
+  tenure.renew(1_000);
+  expect(tenure.isValidAt(12_999)).toBe(true);
+});
+
+test("a new session leaves what is believed as it is, and is another one", () => {
+  const tenure = renewed(1_000);
+  const before = tenure.session;
+  tenure.begin();
+  expect(tenure.session).not.toBe(before);
+  expect(tenure.hasJoined).toBe(false);
+  expect(tenure.isValidAt(8_999)).toBe(true);
+});
+
+test("the board's clock cannot be further on than the time since it was asked", () => {
+  const tenure = renewed(0);
+  expect(tenure.callerAt(0, false).expectedMs).toBeUndefined();
+  tenure.hear(50_000, 1_000);
+  expect(tenure.callerAt(3_000, false).expectedMs).toBeCloseTo(52_002);
+});
+
+test("whoever has just come takes nothing from the dead yet: others would know of a stepped clock", () => {
+  const tenure = renewed(1_000);
+  expect(tenure.inheritsAt(4_999)).toBe(false);
+  expect(tenure.inheritsAt(5_000)).toBe(true);
+});

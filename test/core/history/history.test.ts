@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { History } from "../../../src/core/history/history.ts";
+import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
+import type { RestoredUpstream } from "../../../src/core/history/state.ts";
+import { pollStatusOf } from "../../../src/core/status/status.ts";
+import { samplePoll } from "../../support/metrics-samples.ts";
+
+const START_MS = 1_790_000_000_000;
+const HOUR_MS = 3_600_000;
+
+const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
+
+function pollAt(atMs: number, outcome: PollOutcome = { kind: "ok" }, id = `poll-${atMs}`) {
+  return samplePoll({ id, sentAtMs: atMs, endedAtMs: atMs, outcome });
+}
+
+function filled(polls: number, changes: { readonly outcome?: PollOutcome } = {}): History {
+  const history = new History("email", START_MS);
+  for (let turn = 0; turn < polls; turn += 1)
+    history.polled(pollAt(START_MS + turn * 1_000, changes.outcome));
+  return history;
+}
+
+test("the last sixty polls are kept, the newest last", () => {
+  const history = filled(100);
+  expect(history.lastPolls).toHaveLength(60);
+  expect(history.lastPolls.at(-1)?.atMs).toBe(START_MS + 99_000);
+});
+
+test("failures stay after the successes of their age are gone", () => {
+  const history = new History("email", START_MS);
+  history.polled(pollAt(START_MS, TIMEOUT, "the failure"));
+  for (let turn = 1; turn < 200; turn += 1) history.polled(pollAt(START_MS + turn * 1_000));
+  expect(history.lastPolls.some((poll) => poll.id === "the failure")).toBe(false);
+  expect(history.lastFailures.map((poll) => poll.id)).toEqual(["the failure"]);
+  expect(filled(100, { outcome: TIMEOUT }).lastFailures).toHaveLength(20);
+});
+
+test("latency is that of the polls that were ok", () => {
+  const history = new History("email", START_MS);
+  history.polled(samplePoll({ durationMs: 100 }));
+  history.polled(samplePoll({ durationMs: 10_000, outcome: TIMEOUT }));
+  expect(history.latency).toMatchObject({ polls: 1, p95Ms: 100 });
+});
+
+test.each([
+  ["their failure counts", TIMEOUT, 1],
+  ["a refused key of ours does not", { kind: "failed", reason: "unauthorized" }, 0],
+  ["a forbidden one does not", { kind: "failed", reason: "forbidden" }, 0],
+  ["a bug of ours does not", { kind: "failed", reason: "internal" }, 0],
+  ["being throttled does not", { kind: "throttled", throttle: "rate" }, 0],
+] as const)("in availability, %s", (_, outcome, counted) => {
+  const history = new History("email", START_MS);
+  history.polled(pollAt(START_MS));
+  history.polled(pollAt(START_MS + 1_000, outcome));
+  for (const window of history.availability(START_MS + 2_000))
+    expect(window).toMatchObject({ ok: 1, failed: counted });
+});
+
+test("each window of availability forgets by itself", () => {
+  const history = new History("email", START_MS);
+  history.polled(pollAt(START_MS, TIMEOUT));
+  history.polled(pollAt(START_MS + 3 * HOUR_MS));
+  const ratios = (nowMs: number) => history.availability(nowMs).map((window) => window.ratio);
+  expect(ratios(START_MS + 3 * HOUR_MS)).toEqual([1, 0.5, 0.5]);
+  expect(ratios(START_MS + 26 * HOUR_MS)).toEqual([undefined, 1, 0.5]);
+  expect(ratios(START_MS + 800 * HOUR_MS)).toEqual([undefined, undefined, undefined]);
+});
+
+describe("after a restart", () => {
+  const restored: RestoredUpstream = {
+    polls: Array.from({ length: 60 }, (_, turn) => pollStatusOf(pollAt(START_MS + turn * 1_000))),
+    failures: [pollStatusOf(pollAt(START_MS - HOUR_MS, TIMEOUT, "the failure"))],
+    incidents: [
+      {
+        upstream: "email",
+        state: "down",
+        reason: "timeout",
+        startedAtMs: START_MS,
+        endedAtMs: undefined,
+        polls: 3,
+      },
+    ],
+    minutes: [{ index: Math.floor(START_MS / 60_000), ok: 59, failed: 1 }],
+    hours: [{ index: Math.floor(START_MS / HOUR_MS), ok: 5_000, failed: 40 }],
+  };
+  const laterMs = START_MS + 120_000;
+
+  test("history goes on: polls, failures, incidents, availability", () => {
+    const history = new History("email", laterMs, restored);
+    history.polled(pollAt(laterMs));
+    expect(history.lastPolls).toHaveLength(60);
+    expect(history.lastPolls.at(-1)?.atMs).toBe(laterMs);
+    expect(history.lastPolls[0]?.atMs).toBe(START_MS + 1_000);
+    expect(history.lastFailures.map((poll) => poll.id)).toEqual(["the failure"]);
+    expect(history.incidents).toMatchObject([{ startedAtMs: START_MS, endedAtMs: undefined }]);
+    expect(history.availability(laterMs)).toMatchObject([
+      { ok: 60, failed: 1 },
+      { ok: 5_001, failed: 40 },
+      { ok: 5_001, failed: 40 },
+    ]);
+    expect(restored.polls).toHaveLength(60);
+  });
+
+  test("since when the health is what it is begins with the process: nobody has looked yet", () => {
+    expect(new History("email", laterMs, restored).sinceMs).toBe(laterMs);
+  });
+
+  test("the first ok ends the incident that was open", () => {
+    const history = new History("email", laterMs, restored);
+    history.polled(pollAt(laterMs));
+    history.healthChanged({ from: "unknown", to: "up", atMs: laterMs });
+    expect(history.newestIncident).toMatchObject({ startedAtMs: START_MS, endedAtMs: laterMs });
+  });
+});

@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import type { SavedIncident, SavedPoll } from "../../../src/core/history/state.ts";
+import { StateBuffer } from "../../../src/core/history/state-buffer.ts";
+import { pollStatusOf } from "../../../src/core/status/status.ts";
+import { samplePoll } from "../../support/metrics-samples.ts";
+
+const BOUNDS = { mostPolls: 5, mostIncidents: 2 };
+
+function poll(turn: number): SavedPoll {
+  return { upstream: "email", endedAtMs: turn, withinObjective: true, status: pollStatusOf(samplePoll()) };
+}
+
+function incident(startedAtMs: number, polls: number): SavedIncident {
+  return {
+    upstream: "email",
+    state: "down",
+    reason: "dns",
+    startedAtMs,
+    endedAtMs: undefined,
+    polls,
+    updatedAtMs: 0,
+  };
+}
+
+function buffered(count: number): StateBuffer {
+  const buffer = new StateBuffer(BOUNDS);
+  for (let turn = 1; turn <= count; turn += 1) buffer.addPoll(poll(turn));
+  return buffer;
+}
+
+const turnsOf = (polls: readonly SavedPoll[]): readonly number[] => polls.map((each) => each.endedAtMs);
+
+test("the oldest are handed out first, so many at a time", () => {
+  const buffer = buffered(4);
+  expect(turnsOf(buffer.take(3).polls)).toEqual([1, 2, 3]);
+  expect(turnsOf(buffer.take(3).polls)).toEqual([4]);
+});
+
+test("beyond its bound the oldest is lost, and counted once", () => {
+  const buffer = buffered(7);
+  expect(buffer.takeLost()).toBe(2);
+  expect(buffer.takeLost()).toBe(0);
+  expect(turnsOf(buffer.take(9).polls)).toEqual([3, 4, 5, 6, 7]);
+});
+
+test("rows that come back stand before those that came since, within the same bound", () => {
+  const buffer = buffered(4);
+  const rows = buffer.take(9);
+  buffer.addPoll(poll(5));
+  buffer.addPoll(poll(6));
+  buffer.giveBack(rows);
+  expect(buffer.takeLost()).toBe(1);
+  expect(turnsOf(buffer.take(9).polls)).toEqual([2, 3, 4, 5, 6]);
+});
+
+test("rows that nobody knows the fate of are lost", () => {
+  const buffer = buffered(4);
+  buffer.lose(buffer.take(3));
+  expect(buffer.takeLost()).toBe(3);
+  expect(buffer.waitingPolls).toBe(1);
+});
+
+test("of an incident only the last word is kept, also over a failed write", () => {
+  const buffer = new StateBuffer(BOUNDS);
+  buffer.addIncident(incident(1, 1));
+  buffer.addIncident(incident(1, 2));
+  const rows = buffer.take(9);
+  expect(rows.incidents).toEqual([incident(1, 2)]);
+  buffer.addIncident(incident(1, 3));
+  buffer.giveBack(rows);
+  expect(buffer.take(9).incidents).toEqual([incident(1, 3)]);
+});
+
+test("incidents are bounded too: the one that was heard of longest ago gives way", () => {
+  const buffer = new StateBuffer(BOUNDS);
+  buffer.addIncident(incident(1, 1));
+  buffer.addIncident(incident(2, 1));
+  buffer.addIncident(incident(1, 2));
+  buffer.addIncident(incident(3, 1));
+  expect(buffer.take(9).incidents).toEqual([incident(1, 2), incident(3, 1)]);
+});

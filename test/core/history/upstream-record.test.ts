@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { History } from "../../../src/core/history/history.ts";
+import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
+import { StoryRecorder } from "../../support/fakes.ts";
+import { samplePoll } from "../../support/metrics-samples.ts";
+
+/** One of each. */
+function tellEverything(watch: UpstreamRecord): void {
+  watch.slotWaiting();
+  watch.slotStarted();
+  watch.polled(samplePoll());
+  watch.healthChanged({ from: "unknown", to: "up", atMs: 1_000 });
+  watch.slotSkipped("missed", 3);
+  watch.slotWaiting();
+  watch.slotGaveUp("budget");
+}
+
+test("everybody hears everything, and the accounts close", () => {
+  const others = [new StoryRecorder(), new StoryRecorder()];
+  const watch = new UpstreamRecord(new History("email", 0), others);
+  tellEverything(watch);
+  for (const other of others) {
+    expect(other.story).toEqual(["schedule ok", "unknown -> up", "skipped missed x3", "gave up budget"]);
+    expect(other.closes()).toBe(true);
+  }
+  expect(watch.accounts).toMatchObject({ slots: 5, totalPolls: 1, totalSkipped: 4, waiting: 0, inFlight: 0 });
+  expect(watch.accounts.closes()).toBe(true);
+  expect(watch.history.lastPolls).toHaveLength(1);
+  expect(watch.history.sinceMs).toBe(1_000);
+});
+
+test("the others hear of it after the history knows: what came of it can be asked there", () => {
+  class Asking extends StoryRecorder {
+    known: (number | undefined)[] = [];
+    override polled(): void {
+      this.known.push(history.lastPolls.length);
+    }
+    override healthChanged(): void {
+      this.known.push(history.newestIncident?.startedAtMs);
+    }
+  }
+  const history = new History("email", 0);
+  const asking = new Asking();
+  const watch = new UpstreamRecord(history, [asking]);
+  watch.polled(samplePoll({ outcome: { kind: "failed", reason: "dns" } }));
+  watch.healthChanged({ from: "up", to: "down", atMs: 7_000 });
+  expect(asking.known).toEqual([1, 7_000]);
+});

@@ -1,0 +1,124 @@
+import { expect, test } from "vitest";
+import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
+import { accountsOf, POLL_ENDED_AT_MS, samplePoll } from "../../support/metrics-samples.ts";
+
+test("a slot that waits is not a slot yet; one that got its lease is, and is in flight until its poll ends", () => {
+  const accounts = new UpstreamAccounts();
+  accounts.slotWaiting();
+  expect(accounts).toMatchObject({ slots: 0, waiting: 1, inFlight: 0 });
+  accounts.slotStarted();
+  expect(accounts).toMatchObject({ slots: 1, waiting: 0, inFlight: 1, totalPolls: 0 });
+  accounts.polled(samplePoll());
+  expect(accounts).toMatchObject({ slots: 1, inFlight: 0, totalPolls: 1 });
+  expect(accounts.closes()).toBe(true);
+});
+
+test("slots that never waited and a slot that gave up waiting are skipped slots", () => {
+  const accounts = new UpstreamAccounts();
+  accounts.slotSkipped("missed", 40);
+  accounts.slotWaiting();
+  accounts.slotGaveUp("budget");
+  expect(accounts).toMatchObject({ slots: 41, waiting: 0, totalSkipped: 41 });
+  expect(accounts.skipped("missed")).toBe(40);
+  expect(accounts.skipped("budget")).toBe(1);
+  expect(accounts.closes()).toBe(true);
+});
+
+test("a poll that nobody started shows as accounts that do not close", () => {
+  const accounts = new UpstreamAccounts();
+  accounts.polled(samplePoll());
+  expect(accounts.closes()).toBe(false);
+});
+
+test("a slot that starts without having waited shows as accounts that do not close", () => {
+  const accounts = new UpstreamAccounts();
+  accounts.slotStarted();
+  expect(accounts.closes()).toBe(false);
+});
+
+test("an outcome is counted under its own reason and no other", () => {
+  const accounts = accountsOf(samplePoll({ outcome: { kind: "throttled", throttle: "quota" } }));
+  expect(accounts.polls("throttled", "quota")).toBe(1);
+  expect(accounts.polls("throttled", "rate")).toBe(0);
+  expect(accounts.polls("ok", "")).toBe(0);
+});
+
+test("a failure keeps its time, and apart from the successes", () => {
+  const accounts = accountsOf(
+    samplePoll({ outcome: { kind: "failed", reason: "timeout" }, durationMs: 10_000 }),
+  );
+  expect(accounts.duration("failed")).toMatchObject({ count: 1, sum: 10 });
+  expect(accounts.duration("ok")).toMatchObject({ count: 0, sum: 0 });
+});
+
+test("a duration that equals a bucket's bound belongs to that bucket", () => {
+  const { bounds } = new UpstreamAccounts().duration("ok");
+  expect(bounds).toHaveLength(12);
+  for (const [index, bound] of bounds.entries()) {
+    const duration = accountsOf(samplePoll({ durationMs: bound * 1000 })).duration("ok");
+    expect(duration.atOrUnder(index), `at ${bound}`).toBe(1);
+    expect(duration.atOrUnder(index - 1), `under ${bound}`).toBe(0);
+  }
+});
+
+test("a duration beyond the last bound is counted, in +Inf alone", () => {
+  const duration = accountsOf(samplePoll({ durationMs: 61_000 })).duration("ok");
+  expect(duration.atOrUnder(duration.bounds.length - 1)).toBe(0);
+  expect(duration.atOrUnder(duration.bounds.length)).toBe(1);
+  expect(duration.count).toBe(1);
+});
+
+test("a clock that was set back makes no sum shrink and no count lost", () => {
+  const accounts = accountsOf(samplePoll({ delayMs: -3_600_000, durationMs: NaN, phasesMs: { dns: -1 } }));
+  expect(accounts.delay).toMatchObject({ count: 1, sum: 0 });
+  expect(accounts.duration("ok")).toMatchObject({ count: 1, sum: 0 });
+  expect(accounts.phase("dns")).toEqual({ count: 1, sumSeconds: 0 });
+});
+
+test("a phase that has not happened is not known; one that took no time is", () => {
+  const accounts = accountsOf(samplePoll({ phasesMs: { connect: 0, wait: 250 } }));
+  expect(accounts.phase("tls")).toBeUndefined();
+  expect(accounts.phase("connect")).toEqual({ count: 1, sumSeconds: 0 });
+  expect(accounts.phase("wait")).toEqual({ count: 1, sumSeconds: 0.25 });
+});
+
+test("status codes are counted as they are when registered; the wild rest shares one name", () => {
+  const accounts = new UpstreamAccounts();
+  for (const status of [200, 503, 299, 418, 799]) {
+    accounts.slotWaiting();
+    accounts.slotStarted();
+    accounts.polled(samplePoll({ head: { status, reasonPhrase: "", headers: [] } }));
+  }
+  expect([accounts.responses("200"), accounts.responses("503"), accounts.responses("other")]).toEqual([
+    1, 1, 3,
+  ]);
+  expect(accounts.responses("299")).toBe(0);
+});
+
+test("an answer that broke off after its head still counts as that status code", () => {
+  const accounts = accountsOf(samplePoll({ outcome: { kind: "failed", reason: "reset" } }));
+  expect(accounts.responses("200")).toBe(1);
+});
+
+test("only a poll that was ok moves the time of the last success", () => {
+  const accounts = accountsOf(samplePoll());
+  accounts.slotWaiting();
+  accounts.slotStarted();
+  accounts.polled(
+    samplePoll({
+      outcome: { kind: "failed", reason: "dns" },
+      head: undefined,
+      endedAtMs: POLL_ENDED_AT_MS + 15_000,
+    }),
+  );
+  expect(accounts.lastSuccessAtMs).toBe(POLL_ENDED_AT_MS);
+  expect(accounts.lastPollAtMs).toBe(POLL_ENDED_AT_MS + 15_000);
+});
+
+test("a certificate that was seen still stands after a poll that showed none", () => {
+  const accounts = accountsOf(samplePoll({ certificateExpiresAtMs: 1 }));
+  accounts.slotWaiting();
+  accounts.slotStarted();
+  accounts.polled(samplePoll({ reusedConnection: true }));
+  expect(accounts.certificateExpiresAtMs).toBe(1);
+});

@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { CLOSED_LABELS, METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
+import { metricsPage } from "../../../tools/docs-metrics.ts";
+
+/** What dashboards and alerts of strangers rely on. A change here breaks them. */
+const CONTRACT = `
+gauge     pacewatch_upstream_info upstream,budget
+counter   pacewatch_slots_total upstream
+gauge     pacewatch_slots_waiting upstream
+gauge     pacewatch_polls_in_flight upstream
+counter   pacewatch_polls_total upstream,outcome,reason
+counter   pacewatch_polls_skipped_total upstream,cause
+counter   pacewatch_polls_within_objective_total upstream
+counter   pacewatch_responses_total upstream,code
+histogram pacewatch_poll_duration_seconds upstream,outcome
+summary   pacewatch_poll_phase_duration_seconds upstream,phase
+histogram pacewatch_poll_delay_seconds upstream
+gauge     pacewatch_upstream_up upstream
+gauge     pacewatch_upstream_state upstream,state
+gauge     pacewatch_last_poll_timestamp_seconds upstream
+gauge     pacewatch_last_success_timestamp_seconds upstream
+gauge     pacewatch_next_slot_timestamp_seconds upstream
+gauge     pacewatch_schedule_period_seconds upstream
+gauge     pacewatch_tls_certificate_expiry_timestamp_seconds upstream
+gauge     pacewatch_objective_ratio upstream
+gauge     pacewatch_objective_latency_seconds upstream
+gauge     pacewatch_budget_limit_requests budget,per
+gauge     pacewatch_budget_cap_requests budget,per
+gauge     pacewatch_budget_leases budget,per
+gauge     pacewatch_budget_advertised_limit_requests budget
+gauge     pacewatch_budget_advertised_remaining_requests budget
+gauge     pacewatch_budget_paused_until_timestamp_seconds budget
+gauge     pacewatch_budget_quota_limit_requests budget
+gauge     pacewatch_budget_quota_used_requests budget
+gauge     pacewatch_budget_quota_forecast_requests budget
+counter   pacewatch_signals_malformed_total upstream
+gauge     pacewatch_state_store_up
+gauge     pacewatch_fleet_replicas
+gauge     pacewatch_fleet_upstreams_held
+counter   pacewatch_fleet_moves_total direction
+gauge     pacewatch_fleet_session_valid
+gauge     pacewatch_redis_up
+histogram pacewatch_redis_request_duration_seconds call
+counter   pacewatch_redis_errors_total kind
+gauge     pacewatch_config_last_reload_successful
+gauge     pacewatch_config_last_reload_success_timestamp_seconds
+gauge     pacewatch_build_info version,node
+`;
+
+test("the names, types and labels are those that were promised, and no others", () => {
+  const lines = METRIC_NAMES.map((name) => {
+    const { type, labels } = metricNamed(name);
+    return `${type.padEnd(9)} ${name} ${labels.join(",")}`.trim();
+  });
+  expect(lines).toEqual(CONTRACT.trim().split("\n"));
+});
+
+test("the buckets of durations are those that were promised", () => {
+  expect(metricNamed("pacewatch_poll_duration_seconds").buckets).toEqual([
+    0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+  ]);
+});
+
+test("a label with a closed set of values names each once", () => {
+  for (const [label, values] of Object.entries(CLOSED_LABELS)) {
+    expect(new Set(values).size, `label ${label}`).toBe(values.length);
+  }
+  expect(CLOSED_LABELS["outcome"]).toEqual(["ok", "failed", "throttled"]);
+});
+
+test("the page about the metrics tells what the catalogue tells", () => {
+  expect(readFileSync("docs/metrics.md", "utf8"), "stale: run node tools/docs-metrics.ts").toBe(
+    metricsPage(),
+  );
+});

@@ -1,0 +1,369 @@
+import { spawnSync } from "node:child_process";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
+import { CLOSED_LABELS, METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
+import { PHASES } from "../../../src/core/exchange/exchange.ts";
+import { ownedPieces, renderExposition } from "../../../src/core/metrics/exposition.ts";
+import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
+import {
+  FAILURE_REASONS,
+  SKIP_CAUSES,
+  THROTTLE_KINDS,
+  type PollOutcome,
+} from "../../../src/core/exchange/outcome.ts";
+import { RedisAccount } from "../../../src/core/metrics/redis-account.ts";
+import type { UpstreamSnapshot } from "../../../src/core/metrics/snapshot.ts";
+import { requireBinary } from "../../support/binaries.ts";
+import {
+  parseExposition,
+  sampleValue,
+  sumOfSamples,
+  type Families,
+} from "../../support/exposition-parser.ts";
+import {
+  accountsOf,
+  fullMetricsSnapshot,
+  POLL_ENDED_AT_MS,
+  sampleBudgetSnapshot,
+  sampleFleetSnapshot,
+  sampleMetricsSnapshot,
+  samplePoll,
+  sampleUpstreamSnapshot,
+} from "../../support/metrics-samples.ts";
+import { sampleUpstream } from "../../support/samples.ts";
+
+const promtool = requireBinary("promtool");
+
+function renderUpstream(changes: Partial<UpstreamSnapshot>): Families {
+  return parseExposition(
+    renderExposition(sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot(changes)] })),
+  );
+}
+
+function seriesOfUpstream(families: Families): number {
+  const samples = [...families.values()].flatMap((family) => family.samples);
+  return samples.filter((sample) => sample.labels["upstream"] !== undefined).length;
+}
+
+test("every metric of the catalogue is shown, in its order, with its type, help and labels", () => {
+  const families = parseExposition(renderExposition(fullMetricsSnapshot()));
+  expect([...families.keys()]).toEqual(METRIC_NAMES);
+  for (const name of METRIC_NAMES) {
+    const { type, help, labels } = metricNamed(name);
+    expect(families.get(name)).toMatchObject({ type, help });
+    for (const sample of families.get(name)?.samples ?? []) {
+      const shown = Object.keys(sample.labels).filter((label) => label !== "le" && label !== "team");
+      expect(shown, `labels of ${sample.name}`).toEqual(labels);
+    }
+  }
+});
+
+test("labels with a closed set of values show no other value", () => {
+  for (const { samples } of parseExposition(renderExposition(fullMetricsSnapshot())).values()) {
+    for (const [label, value] of samples.flatMap((sample) => Object.entries(sample.labels))) {
+      expect(CLOSED_LABELS[label] ?? [value], `label ${label}`).toContain(value);
+    }
+  }
+});
+
+test("from its first second an upstream has every outcome, reason and cause at 0", () => {
+  const families = renderUpstream({});
+  const reasons = [
+    ...FAILURE_REASONS.map((reason) => ["failed", reason]),
+    ...THROTTLE_KINDS.map((kind) => ["throttled", kind]),
+  ];
+  for (const [outcome = "", reason = ""] of [["ok", ""], ...reasons]) {
+    expect(sampleValue(families, "pacewatch_polls_total", { outcome, reason }), `${outcome} ${reason}`).toBe(
+      0,
+    );
+    expect(sampleValue(families, "pacewatch_poll_duration_seconds_count", { outcome })).toBe(0);
+  }
+  for (const cause of SKIP_CAUSES) {
+    expect(sampleValue(families, "pacewatch_polls_skipped_total", { cause }), `cause ${cause}`).toBe(0);
+  }
+  expect(sampleValue(families, "pacewatch_poll_delay_seconds_count")).toBe(0);
+  expect(sampleValue(families, "pacewatch_signals_malformed_total")).toBe(0);
+});
+
+test("what is not known yet is absent, not 0", () => {
+  const families = parseExposition(renderExposition(sampleMetricsSnapshot()));
+  const absent = METRIC_NAMES.filter((name) => !families.has(name));
+  expect(absent).toEqual([
+    "pacewatch_poll_phase_duration_seconds",
+    "pacewatch_upstream_up",
+    "pacewatch_last_poll_timestamp_seconds",
+    "pacewatch_last_success_timestamp_seconds",
+    "pacewatch_next_slot_timestamp_seconds",
+    "pacewatch_tls_certificate_expiry_timestamp_seconds",
+    "pacewatch_budget_advertised_limit_requests",
+    "pacewatch_budget_advertised_remaining_requests",
+    "pacewatch_budget_quota_limit_requests",
+    "pacewatch_budget_quota_used_requests",
+    "pacewatch_budget_quota_forecast_requests",
+    "pacewatch_state_store_up",
+    "pacewatch_fleet_replicas",
+    "pacewatch_fleet_upstreams_held",
+    "pacewatch_fleet_moves_total",
+    "pacewatch_fleet_session_valid",
+    "pacewatch_redis_up",
+    "pacewatch_redis_request_duration_seconds",
+    "pacewatch_redis_errors_total",
+  ]);
+});
+
+test("where all replicas poll all upstreams, every series says from which vantage", () => {
+  const fleet = sampleFleetSnapshot({ vantage: "eu-1" });
+  const text = renderExposition({ ...fullMetricsSnapshot(), fleet });
+  const samples = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  expect(samples.length).toBeGreaterThan(100);
+  for (const sample of samples) expect(sample).toMatch(/\{[^}]*\bvantage="eu-1"[^}]*\} /);
+  expect(renderExposition(fullMetricsSnapshot())).not.toContain("vantage");
+});
+
+test("what Redis was asked is told by call, and how it failed by kind", () => {
+  const redis = new RedisAccount();
+  redis.observe("beat", 3, undefined);
+  redis.observe("beat", 500, "timeout");
+  redis.observe("claim", 0, "away");
+  const shown = parseExposition(
+    renderExposition(sampleMetricsSnapshot({ fleet: sampleFleetSnapshot({ redis }) })),
+  );
+  expect(sampleValue(shown, "pacewatch_redis_request_duration_seconds_count", { call: "beat" })).toBe(2);
+  expect(
+    sampleValue(shown, "pacewatch_redis_request_duration_seconds_bucket", { call: "beat", le: "0.005" }),
+  ).toBe(1);
+  expect(sumOfSamples(shown, "pacewatch_redis_request_duration_seconds_count")).toBe(2);
+  expect(sampleValue(shown, "pacewatch_redis_errors_total", { kind: "away" })).toBe(1);
+  expect(sampleValue(shown, "pacewatch_redis_errors_total", { kind: "refused" })).toBe(0);
+});
+
+test("an upstream that is down is 0, not absent", () => {
+  expect(sampleValue(renderUpstream({ health: { state: "down", up: false } }), "pacewatch_upstream_up")).toBe(
+    0,
+  );
+});
+
+test("exactly one state is 1", () => {
+  for (const state of HEALTH_STATES) {
+    const families = renderUpstream({ health: { state, up: undefined } });
+    expect(sumOfSamples(families, "pacewatch_upstream_state")).toBe(1);
+    expect(sampleValue(families, "pacewatch_upstream_state", { state })).toBe(1);
+    expect(families.get("pacewatch_upstream_state")?.samples).toHaveLength(HEALTH_STATES.length);
+  }
+});
+
+test("times are shown in seconds", () => {
+  const families = parseExposition(renderExposition(fullMetricsSnapshot()));
+  const shown = Object.fromEntries(
+    [...families.values()].flatMap(({ samples }) => samples).map(({ name, value }) => [name, value]),
+  );
+  expect(shown).toMatchObject({
+    pacewatch_last_poll_timestamp_seconds: POLL_ENDED_AT_MS / 1000,
+    pacewatch_last_success_timestamp_seconds: POLL_ENDED_AT_MS / 1000,
+    pacewatch_next_slot_timestamp_seconds: POLL_ENDED_AT_MS / 1000 + 15,
+    pacewatch_schedule_period_seconds: 15,
+    pacewatch_objective_ratio: 0.995,
+    pacewatch_objective_latency_seconds: 1,
+    pacewatch_poll_delay_seconds_sum: 0.05,
+  });
+  expect(sampleValue(families, "pacewatch_poll_duration_seconds_sum", { outcome: "ok" })).toBe(0.2);
+  expect(sampleValue(families, "pacewatch_poll_phase_duration_seconds_sum", { phase: "tls" })).toBe(0.01);
+});
+
+test("a code that is expected is there from the start, any other once it was seen", () => {
+  const upstream = sampleUpstream({ expect: { status: [200, 304, 299], json: false, maxBodyBytes: 1 } });
+  const before = renderUpstream({ upstream }).get("pacewatch_responses_total")?.samples;
+  expect(before?.map(({ labels, value }) => [labels["code"], value])).toEqual([
+    ["200", 0],
+    ["304", 0],
+    ["other", 0],
+  ]);
+  const accounts = accountsOf(samplePoll({ head: { status: 503, reasonPhrase: "", headers: [] } }));
+  const after = renderUpstream({ upstream, accounts }).get("pacewatch_responses_total")?.samples;
+  expect(after?.map(({ labels }) => labels["code"])).toEqual(["200", "304", "503", "other"]);
+});
+
+test("an upstream has 95 series at its start, 109 with all facts known, 166 with every status code", () => {
+  expect(seriesOfUpstream(renderUpstream({ nextSlotAtMs: POLL_ENDED_AT_MS }))).toBe(95);
+  expect(seriesOfUpstream(parseExposition(renderExposition(fullMetricsSnapshot())))).toBe(109);
+
+  const accounts = new UpstreamAccounts();
+  for (let status = 100; status < 600; status += 1) {
+    accounts.slotWaiting();
+    accounts.slotStarted();
+    const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 1]));
+    accounts.polled(
+      samplePoll({ phasesMs, certificateExpiresAtMs: 1, head: { status, reasonPhrase: "", headers: [] } }),
+    );
+  }
+  const everything = { accounts, health: { state: "up", up: true } as const, nextSlotAtMs: 1 };
+  expect(seriesOfUpstream(renderUpstream(everything))).toBe(166);
+});
+
+test("names and labels arrive as they were written, however strange", () => {
+  const strange = 'a "quoted"\\back\nslash{}, le="1"';
+  const families = parseExposition(
+    renderExposition(
+      sampleMetricsSnapshot({
+        upstreams: [
+          sampleUpstreamSnapshot({ upstream: sampleUpstream({ name: strange, labels: { team: strange } }) }),
+        ],
+        budgets: [sampleBudgetSnapshot({ name: strange })],
+        build: { version: strange, node: "" },
+      }),
+    ),
+  );
+  expect(families.get("pacewatch_upstream_info")?.samples[0]?.labels).toEqual({
+    upstream: strange,
+    budget: "api",
+    team: strange,
+  });
+  expect(families.get("pacewatch_budget_leases")?.samples[0]?.labels).toEqual({ budget: strange, per: "1m" });
+  expect(families.get("pacewatch_build_info")?.samples[0]?.labels).toEqual({ version: strange, node: "" });
+});
+
+test("a config label that Prometheus could not read, or that is ours, does not cost it the scrape", () => {
+  const labels = {
+    team: "growth",
+    upstream: "other",
+    budget: "other",
+    "not-a-name": "x",
+    __name__: "x",
+    "": "x",
+  };
+  const families = renderUpstream({ upstream: sampleUpstream({ labels }) });
+  expect(families.get("pacewatch_upstream_info")?.samples[0]?.labels).toEqual({
+    upstream: "email",
+    budget: "api",
+    team: "growth",
+  });
+});
+
+test("a number that is none is left out, and one without end is written as Prometheus writes it", () => {
+  const rates = [{ label: "1m", limit: Infinity, cap: NaN, leases: 1e21 }];
+  const text = renderExposition(sampleMetricsSnapshot({ budgets: [sampleBudgetSnapshot({ rates })] }));
+  const families = parseExposition(text);
+  expect(text).toContain('pacewatch_budget_limit_requests{budget="api",per="1m"} +Inf\n');
+  expect(families.has("pacewatch_budget_cap_requests")).toBe(false);
+  expect(sampleValue(families, "pacewatch_budget_leases")).toBe(1e21);
+});
+
+test("a budget with two rates shows each, and 0 while it is not paused", () => {
+  const rates = [
+    { label: "1s", limit: 10, cap: 2, leases: 1 },
+    { label: "1m", limit: 60, cap: 12, leases: 3 },
+  ];
+  const families = parseExposition(
+    renderExposition(sampleMetricsSnapshot({ budgets: [sampleBudgetSnapshot({ rates })] })),
+  );
+  expect(sampleValue(families, "pacewatch_budget_cap_requests", { per: "1s" })).toBe(2);
+  expect(sampleValue(families, "pacewatch_budget_cap_requests", { per: "1m" })).toBe(12);
+  expect(sampleValue(families, "pacewatch_budget_paused_until_timestamp_seconds")).toBe(0);
+});
+
+test.skipIf(promtool === undefined)("promtool has nothing to say about it", () => {
+  for (const snapshot of [sampleMetricsSnapshot(), fullMetricsSnapshot()]) {
+    const result = spawnSync(promtool ?? "", ["check", "metrics"], {
+      input: renderExposition(snapshot),
+      encoding: "utf8",
+    });
+    expect({ status: result.status, said: result.stdout + result.stderr }).toEqual({ status: 0, said: "" });
+  }
+});
+
+const outcomes: fc.Arbitrary<PollOutcome> = fc.oneof(
+  fc.constant({ kind: "ok" } as const),
+  fc.constantFrom(...FAILURE_REASONS).map((reason) => ({ kind: "failed", reason }) as const),
+  fc.constantFrom(...THROTTLE_KINDS).map((throttle) => ({ kind: "throttled", throttle }) as const),
+);
+
+const polls = fc.record({
+  outcome: outcomes,
+  durationMs: fc.double({ min: 0, max: 70_000, noNaN: true }),
+  delayMs: fc.double({ min: -10, max: 40_000, noNaN: true }),
+  head: fc.option(
+    fc.record({
+      status: fc.integer({ min: 100, max: 599 }),
+      reasonPhrase: fc.string(),
+      headers: fc.constant([]),
+    }),
+    { nil: undefined },
+  ),
+  malformedSignals: fc.nat(3),
+});
+
+const stories = fc.array(
+  fc.oneof(
+    fc.constantFrom("waits" as const, "starts" as const),
+    fc.record({ givesUp: fc.constantFrom(...SKIP_CAUSES) }),
+    fc.record({ skips: fc.constantFrom(...SKIP_CAUSES), count: fc.integer({ min: 1, max: 500 }) }),
+    polls.map((ends) => ({ ends })),
+  ),
+  { maxLength: 60 },
+);
+
+test("whatever happens, and whenever it is scraped, the accounts close in what is shown", () => {
+  fc.assert(
+    fc.property(stories, (story) => {
+      const accounts = new UpstreamAccounts();
+      const entry = sampleUpstreamSnapshot({ accounts });
+      const told = { waiting: 0, inFlight: 0, polls: 0, skipped: 0 };
+      for (const event of story) {
+        if (event === "waits") {
+          accounts.slotWaiting();
+          told.waiting += 1;
+        } else if (event === "starts") {
+          if (told.waiting === 0) continue;
+          accounts.slotStarted();
+          told.waiting -= 1;
+          told.inFlight += 1;
+        } else if ("givesUp" in event) {
+          if (told.waiting === 0) continue;
+          accounts.slotGaveUp(event.givesUp);
+          told.waiting -= 1;
+          told.skipped += 1;
+        } else if ("skips" in event) {
+          accounts.slotSkipped(event.skips, event.count);
+          told.skipped += event.count;
+        } else {
+          if (told.inFlight === 0) {
+            accounts.slotWaiting();
+            accounts.slotStarted();
+            told.inFlight += 1;
+          }
+          accounts.polled(samplePoll(event.ends));
+          told.inFlight -= 1;
+          told.polls += 1;
+        }
+        const shown = parseExposition(renderExposition(sampleMetricsSnapshot({ upstreams: [entry] })));
+        expect(accountsIn(shown)).toEqual({ ...told, slots: told.polls + told.inFlight + told.skipped });
+        expect(sumOfSamples(shown, "pacewatch_poll_duration_seconds_count")).toBe(told.polls);
+        expect(sumOfSamples(shown, "pacewatch_poll_delay_seconds_count")).toBe(told.polls);
+        expect(accounts.closes()).toBe(true);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+function accountsIn(shown: Families): object {
+  return {
+    slots: sampleValue(shown, "pacewatch_slots_total"),
+    waiting: sampleValue(shown, "pacewatch_slots_waiting"),
+    inFlight: sampleValue(shown, "pacewatch_polls_in_flight"),
+    polls: sumOfSamples(shown, "pacewatch_polls_total"),
+    skipped: sumOfSamples(shown, "pacewatch_polls_skipped_total"),
+  };
+}
+
+test("a snapshot of many upstreams is written in pieces, which make up the same text", () => {
+  const upstreams = Array.from({ length: 400 }, (_, index) =>
+    sampleUpstreamSnapshot({ upstream: sampleUpstream({ name: `upstream-${index}` }) }),
+  );
+  const snapshot = sampleMetricsSnapshot({ upstreams });
+  const pieces = [...ownedPieces({ ...snapshot, vantage: undefined })];
+  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(50_000);
+  expect(pieces.length).toBeGreaterThan(20);
+  expect(renderExposition(snapshot).startsWith(pieces.join(""))).toBe(true);
+});

@@ -1,0 +1,112 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
+import { ownedPieces, processText, renderExposition } from "../../../src/core/metrics/exposition.ts";
+import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
+import { snapshotIn, takeFrame, type ScrapeFrame } from "../../../src/core/metrics/scrape-frame.ts";
+import type {
+  BudgetSnapshot,
+  MetricsSnapshot,
+  UpstreamSnapshot,
+} from "../../../src/core/metrics/snapshot.ts";
+import {
+  accountsOf,
+  fullMetricsSnapshot,
+  sampleBudgetSnapshot,
+  sampleFleetSnapshot,
+  sampleMetricsSnapshot,
+  samplePoll,
+  sampleUpstreamSnapshot,
+} from "../../support/metrics-samples.ts";
+import { sampleUpstream } from "../../support/samples.ts";
+
+function textOf(frame: ScrapeFrame): string {
+  return [...ownedPieces(snapshotIn(frame))].join("");
+}
+
+const unknown = { nil: undefined };
+const count = fc.oneof(fc.nat(), fc.constant(Infinity));
+
+const upstreams: fc.Arbitrary<UpstreamSnapshot> = fc
+  .record({
+    name: fc.string({ minLength: 1 }),
+    durationMs: fc.double({ min: 0, max: 70_000, noNaN: true }),
+    certificateExpiresAtMs: fc.option(fc.nat(), unknown),
+    state: fc.constantFrom(...HEALTH_STATES),
+    up: fc.option(fc.boolean(), unknown),
+    nextSlotAtMs: fc.option(fc.nat(), unknown),
+  })
+  .map(({ name, durationMs, certificateExpiresAtMs, state, up, nextSlotAtMs }) =>
+    sampleUpstreamSnapshot({
+      upstream: sampleUpstream({ name }),
+      accounts: accountsOf(samplePoll({ durationMs, certificateExpiresAtMs })),
+      health: { state, up },
+      nextSlotAtMs,
+    }),
+  );
+
+const budgets: fc.Arbitrary<BudgetSnapshot> = fc.record({
+  name: fc.string({ minLength: 1 }),
+  rates: fc.array(fc.record({ label: fc.string(), limit: count, cap: count, leases: count }), {
+    maxLength: 3,
+  }),
+  advertisedLimit: fc.option(count, unknown),
+  advertisedRemaining: fc.option(count, unknown),
+  pausedUntilWallMs: fc.nat(),
+  quota: fc.option(fc.record({ limit: count, used: count, forecast: fc.option(count, unknown) }), unknown),
+});
+
+const snapshots: fc.Arbitrary<MetricsSnapshot> = fc
+  .record({
+    upstreams: fc.array(upstreams, { maxLength: 4 }),
+    budgets: fc.array(budgets, { maxLength: 4 }),
+    fleet: fc.constantFrom(undefined, sampleFleetSnapshot(), sampleFleetSnapshot({ vantage: "berlin" })),
+  })
+  .map(sampleMetricsSnapshot);
+
+test("a frame tells all that its snapshot did, also after it was copied to another thread", () => {
+  fc.assert(
+    fc.property(snapshots, (snapshot) => {
+      const frame = takeFrame(snapshot);
+      const wanted = renderExposition(snapshot);
+      expect(textOf(frame) + processText(snapshot)).toBe(wanted);
+      expect(textOf(structuredClone(frame)) + processText(snapshot)).toBe(wanted);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("what happens after a frame was taken does not show in it", () => {
+  const accounts = new UpstreamAccounts();
+  const snapshot = sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts })] });
+  const frame = takeFrame(snapshot);
+  const before = textOf(frame);
+  accounts.slotWaiting();
+  accounts.slotStarted();
+  accounts.polled(samplePoll());
+  expect(textOf(frame)).toBe(before);
+  expect(textOf(takeFrame(snapshot))).not.toBe(before);
+});
+
+test("the cast stays the same while nobody comes, goes or changes", () => {
+  const before = fullMetricsSnapshot();
+  const { cast } = takeFrame(before);
+  const budget = sampleBudgetSnapshot({ ...before.budgets[0], advertisedLimit: 7 });
+  expect(takeFrame({ ...before, budgets: [budget] }, cast).cast).toBe(cast);
+  const others: readonly Partial<MetricsSnapshot>[] = [
+    { upstreams: [] },
+    { upstreams: [sampleUpstreamSnapshot({ upstream: sampleUpstream() })] },
+    { budgets: [] },
+    { budgets: [{ ...budget, name: "other" }] },
+    { budgets: [{ ...budget, quota: undefined }] },
+    { budgets: [{ ...budget, rates: [] }] },
+    { budgets: [{ ...budget, rates: [{ label: "1h", limit: 1, cap: 1, leases: 0 }] }] },
+    { fleet: sampleFleetSnapshot({ vantage: "berlin" }) },
+  ];
+  for (const other of others) {
+    const snapshot = { ...before, ...other };
+    const frame = takeFrame(snapshot, cast);
+    expect(frame.cast).not.toBe(cast);
+    expect(textOf(frame) + processText(snapshot)).toBe(renderExposition(snapshot));
+  }
+});

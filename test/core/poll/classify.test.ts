@@ -1,0 +1,284 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Advice } from "../../../src/core/advice/advice.ts";
+import { classify } from "../../../src/core/poll/classify.ts";
+import { settlementOf } from "../../../src/core/budget/settlement.ts";
+import type { Expectation } from "../../../src/core/config/config.ts";
+import type { AnswerHead, Exchange, Headers, WireFault } from "../../../src/core/exchange/exchange.ts";
+import { FAILURE_REASONS, reasonOf } from "../../../src/core/exchange/outcome.ts";
+
+const SEED = 20_261_120;
+const JSON_200: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576 };
+const DAY_MS = 86_400_000;
+
+function headOf(status: number, headers: Headers = []): AnswerHead {
+  return { status, reasonPhrase: "", headers };
+}
+
+function answered(status: number, body: string | Uint8Array = "{}", headers: Headers = []): Exchange {
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  return { kind: "answered", head: headOf(status, headers), body: bytes };
+}
+
+function broken(fault: WireFault, status?: number, sent = true): Exchange {
+  const head = status === undefined ? undefined : headOf(status);
+  return { kind: "broken", fault, detail: "the connection was reset", sent, head };
+}
+
+function adviceWith(exhaustedPerMs: number | undefined): Advice {
+  return {
+    throttled: true,
+    pause: undefined,
+    limits: [],
+    remaining: undefined,
+    exhaustedPerMs,
+    malformed: 0,
+  };
+}
+
+function reason(exchange: Exchange, expectation: Expectation = JSON_200, advice?: Advice): string {
+  const { outcome } = classify(exchange, expectation, advice);
+  return `${outcome.kind} ${reasonOf(outcome)}`.trim();
+}
+
+const WIRE_FAULTS = [
+  "dns",
+  "connect",
+  "tls",
+  "timeout",
+  "reset",
+  "protocol",
+  "body_too_large",
+  "internal",
+] as const;
+
+describe("the status decides", () => {
+  test.each([
+    [200, "ok"],
+    [100, "failed unexpected_status"],
+    [101, "failed unexpected_status"],
+    [201, "failed unexpected_status"],
+    [204, "failed unexpected_status"],
+    [206, "failed unexpected_status"],
+    [299, "failed unexpected_status"],
+    [300, "failed redirect"],
+    [301, "failed redirect"],
+    [304, "failed redirect"],
+    [399, "failed redirect"],
+    [400, "failed client_error"],
+    [401, "failed unauthorized"],
+    [402, "throttled quota"],
+    [403, "failed forbidden"],
+    [404, "failed client_error"],
+    [412, "failed client_error"],
+    [428, "failed client_error"],
+    [429, "throttled rate"],
+    [430, "failed client_error"],
+    [499, "failed client_error"],
+    [500, "failed server_error"],
+    [503, "failed server_error"],
+    [599, "failed server_error"],
+    [600, "failed unexpected_status"],
+    [999, "failed unexpected_status"],
+    [0, "failed unexpected_status"],
+  ])("%i is %s", (status, expected) => {
+    expect(reason(answered(status))).toBe(expected);
+  });
+
+  test("a status that the config expects is expected, of whatever class it is", () => {
+    for (const status of [101, 201, 301, 401, 403, 404, 500, 503, 999]) {
+      expect(reason(answered(status), { ...JSON_200, status: [status] })).toBe("ok");
+    }
+  });
+
+  test("no config makes a refusal a success", () => {
+    const expectation = { ...JSON_200, status: [200, 402, 429] };
+    expect(reason(answered(429), expectation)).toBe("throttled rate");
+    expect(reason(answered(402), expectation)).toBe("throttled quota");
+  });
+
+  test("200 that is not expected is unexpected", () => {
+    expect(classify(answered(200), { ...JSON_200, status: [204, 404] }, undefined)).toEqual({
+      outcome: { kind: "failed", reason: "unexpected_status" },
+      detail: "answered 200, expected 204 or 404",
+    });
+  });
+});
+
+describe("the wire decides where it broke", () => {
+  test.each(WIRE_FAULTS)("%s stays what it is", (fault) => {
+    expect(reason(broken(fault))).toBe(`failed ${fault}`);
+    expect(reason(broken(fault, 200))).toBe(`failed ${fault}`);
+    expect(reason(broken(fault, 503))).toBe(`failed ${fault}`);
+    expect(reason(broken(fault, 404), { ...JSON_200, status: [404] })).toBe(`failed ${fault}`);
+  });
+
+  test("a refusal is a refusal even where its body broke off", () => {
+    for (const fault of WIRE_FAULTS) {
+      expect(reason(broken(fault, 429))).toBe("throttled rate");
+      expect(reason(broken(fault, 402))).toBe("throttled quota");
+    }
+  });
+
+  test("a break after the head tells what had been answered", () => {
+    expect(classify(broken("reset", 503), JSON_200, undefined).detail).toBe(
+      "the connection was reset, after it had answered 503",
+    );
+    expect(classify(broken("connect"), JSON_200, undefined).detail).toBe("the connection was reset");
+  });
+});
+
+describe("a spent quota is not a rate", () => {
+  const PROBLEM = "https://iana.org/assignments/http-problem-types#quota-exceeded";
+
+  test.each<[string, string, string]>([
+    ["application/problem+json", JSON.stringify({ type: PROBLEM }), "quota"],
+    ["Application/Problem+JSON; charset=utf-8", JSON.stringify({ type: PROBLEM, title: "spent" }), "quota"],
+    ["application/problem+json", JSON.stringify({ type: "urn:example:quota-exceeded" }), "quota"],
+    ["application/problem+json", `\uFEFF${JSON.stringify({ type: PROBLEM })}`, "quota"],
+    ["application/json", JSON.stringify({ type: PROBLEM }), "rate"],
+    ["application/problem+json", JSON.stringify({ type: `${PROBLEM}#not` }), "rate"],
+    ["application/problem+json", JSON.stringify({ title: PROBLEM }), "rate"],
+    ["application/problem+json", '{"type":{"toString":1}}', "rate"],
+    ["application/problem+json", '{"type":["quota-exceeded"]}', "rate"],
+    ["application/problem+json", `{"type":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "rate"],
+    ["application/problem+json", `"${PROBLEM}"`, "rate"],
+    ["application/problem+json", "null", "rate"],
+    ["application/problem+json", '{"type":"', "rate"],
+    ["application/problem+json", "", "rate"],
+  ])("429 as %s", (contentType, body, kind) => {
+    expect(reason(answered(429, body, [["content-type", contentType]]))).toBe(`throttled ${kind}`);
+  });
+
+  test.each([
+    [undefined, "rate"],
+    [60_000, "rate"],
+    [DAY_MS - 1, "rate"],
+    [DAY_MS, "quota"],
+    [30 * DAY_MS, "quota"],
+  ])("429 with a spent window of %s ms", (exhaustedPerMs, kind) => {
+    expect(reason(answered(429), JSON_200, adviceWith(exhaustedPerMs))).toBe(`throttled ${kind}`);
+    expect(reason(broken("reset", 429), JSON_200, adviceWith(exhaustedPerMs))).toBe(`throttled ${kind}`);
+  });
+
+  test("the people are told which quota", () => {
+    expect(classify(answered(429), JSON_200, adviceWith(DAY_MS)).detail).toBe(
+      "answered 429: the quota of 24 h is spent",
+    );
+  });
+});
+
+describe("the body decides where JSON is expected", () => {
+  test.each([
+    ["{}"],
+    ["[]"],
+    ["null"],
+    ["0"],
+    ['"text"'],
+    [' \r\n\t{"data": []} \n'],
+    ['\uFEFF{"data":[]}'],
+    ['{"name":"Grüße, 世界 🎉"}'],
+    [`${"[".repeat(1_000)}${"]".repeat(1_000)}`],
+    [`${'{"a":'.repeat(1_000)}1${"}".repeat(1_000)}`],
+    [`[${'"[{\\"[{",'.repeat(2_000)}0]`],
+    [`[${"[],{},".repeat(2_000)}0]`],
+  ])("%.20s is JSON", (body) => {
+    expect(reason(answered(200, body))).toBe("ok");
+  });
+
+  test.each<[string, string | Uint8Array]>([
+    ["nothing", ""],
+    ["spaces", " \r\n\t"],
+    ["a byte order mark alone", "\uFEFF"],
+    ["a page", "<html><body>login</body></html>"],
+    ["a word", "OK"],
+    ["an answer cut short", '{"data":[{"id":1},{"id"'],
+    ["a string cut short", '{"data":"abc'],
+    ["two answers", "{}{}"],
+    ["a comma too many", "[1,]"],
+    ["not a number", "NaN"],
+    ["a nest cut short", "[".repeat(900)],
+    ["a level too many", `${"[".repeat(1_001)}${"]".repeat(1_001)}`],
+    ["a million levels", "[".repeat(1_000_000)],
+    ["bytes that are not UTF-8", Uint8Array.from([0x22, 0xff, 0x22])],
+    ["UTF-8 cut short", Uint8Array.from([0x22, 0xc3])],
+    ["UTF-16", Uint8Array.from([0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00])],
+    ["zeros", new Uint8Array(1000)],
+  ])("%s is not", (_, body) => {
+    expect(reason(answered(200, body))).toBe("failed invalid_body");
+    expect(reason(answered(200, body), { ...JSON_200, json: false })).toBe("ok");
+  });
+
+  test("JSON is not asked of answers that have no content", () => {
+    const expectation = { ...JSON_200, status: [200, 204, 304] };
+    expect(reason(answered(204, ""), expectation)).toBe("ok");
+    expect(reason(answered(304, ""), expectation)).toBe("ok");
+    expect(reason(answered(200, ""), expectation)).toBe("failed invalid_body");
+  });
+
+  test("JSON is asked of every other status that is expected", () => {
+    expect(reason(answered(404, "<html>"), { ...JSON_200, status: [404] })).toBe("failed invalid_body");
+  });
+
+  test("the people are shown how the answer begins, on one safe line", () => {
+    const detail = (body: string | Uint8Array): string =>
+      classify(answered(200, body), JSON_200, undefined).detail;
+    expect(detail("<html>")).toBe('answered 200, but its 6 B are not JSON: they begin with "<html>"');
+    expect(detail("a\r\nb\u001b[31m\u202e")).toBe(
+      'answered 200, but its 12 B are not JSON: they begin with "a\\r\\nb\\u001b[31m\\u202e"',
+    );
+    expect(detail("<".repeat(5000)).length).toBeLessThan(120);
+    expect(detail("")).toBe("answered 200 with an empty body where JSON was expected");
+    expect(detail(Uint8Array.from([0xff]))).toBe("answered 200, but its 1 B are not UTF-8");
+  });
+});
+
+test("whatever JSON an upstream answers is ok, and whatever bytes, it is judged", () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 6 }), (body) => {
+      expect(reason(answered(200, body))).toBe("ok");
+    }),
+    { seed: SEED, numRuns: 1000 },
+  );
+  const exchange = fc.oneof(
+    fc.record({
+      kind: fc.constant("answered" as const),
+      head: fc.integer({ min: 0, max: 999 }).map((status) => headOf(status)),
+      body: fc.uint8Array({ maxLength: 200 }),
+    }),
+    fc
+      .constantFrom(...WIRE_FAULTS)
+      .chain((fault) =>
+        fc
+          .option(fc.integer({ min: 100, max: 999 }), { nil: undefined })
+          .map((status) => broken(fault, status)),
+      ),
+  );
+  fc.assert(
+    fc.property(exchange, fc.boolean(), (exchange, json) => {
+      const { detail } = classify(exchange, { ...JSON_200, json }, undefined);
+      expect(detail.length).toBeGreaterThan(0);
+      expect(detail.length).toBeLessThan(200);
+      expect(detail).not.toMatch(/\p{Cc}|\u2028|\u2029/u);
+    }),
+    { seed: SEED, numRuns: 3000 },
+  );
+});
+
+test("every reason of the contract is reached by some exchange", () => {
+  const exchanges = [
+    ...WIRE_FAULTS.map((fault) => broken(fault)),
+    ...[301, 401, 403, 404, 500, 206].map((status) => answered(status)),
+    answered(200, ""),
+  ];
+  const reached = exchanges.map((exchange) => reason(exchange));
+  expect(new Set(reached)).toEqual(new Set(FAILURE_REASONS.map((name) => `failed ${name}`)));
+});
+
+test("a lease is released only where no byte was written, and an answer that began has counted it", () => {
+  expect(settlementOf(answered(500))).toBe("answered");
+  expect(settlementOf(broken("reset", 200))).toBe("answered");
+  expect(settlementOf(broken("protocol", 200, false))).toBe("answered");
+  expect(settlementOf(broken("timeout"))).toBe("unanswered");
+  expect(settlementOf(broken("connect", undefined, false))).toBe("unsent");
+});

@@ -1,0 +1,154 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  BURN_PAIRS,
+  densityOf,
+  densityWarnings,
+  failuresThatBurn,
+  guardFailures,
+  type BurnPair,
+  type Density,
+} from "../../../src/core/proof/objective-density.ts";
+import { parseDuration } from "../../../src/core/time/duration.ts";
+import { LEGAL_PERIODS_MS, scheduleCron } from "../../../src/core/schedule/schedule.ts";
+import { sampleSchedule, sampleUpstream } from "../../support/samples.ts";
+
+const DAY_MS = 86_400_000;
+
+function pair(longHours: number): BurnPair {
+  const found = BURN_PAIRS.find(({ longMs }) => longMs === longHours * 3_600_000);
+  if (found === undefined) throw new Error(`no pair for ${longHours} h`);
+  return found;
+}
+
+function every(periodMs: number, availability: number, confirm = 1): Density {
+  return { slotsPerDay: DAY_MS / periodMs, longestGapMs: periodMs, confirm, availability };
+}
+
+function warningsFor(periodMs: number, availability: number): readonly string[] {
+  const objective = { availability, latencyMs: 1000 };
+  return densityWarnings([sampleUpstream({ schedule: sampleSchedule(periodMs), objective })]).map(
+    ({ message }) => message,
+  );
+}
+
+describe("the failures that an alert waits for", () => {
+  test("at one poll a minute and 99.9 %, one failure burns fast enough to page, and the guard waits for three", () => {
+    const density = every(60_000, 0.999);
+    expect(failuresThatBurn(density, pair(1))).toBe(1);
+    expect(guardFailures(density, pair(1))).toBe(3);
+  });
+
+  test("at one poll every 15 s and 99.9 %, an outage of 60 s has enough failures", () => {
+    const slotsInTheOutage = 4;
+    const confirmations = 1;
+    expect(guardFailures(every(15_000, 0.999), pair(1))).toBeLessThanOrEqual(
+      slotsInTheOutage + confirmations,
+    );
+  });
+
+  test("what one slot sees with its confirmations is never enough", () => {
+    expect(guardFailures(every(60_000, 0.999, 4), pair(1))).toBe(6);
+  });
+
+  test("where polls are dense, the burn rate alone decides", () => {
+    const density = every(5000, 0.995);
+    expect(guardFailures(density, pair(1))).toBe(failuresThatBurn(density, pair(1)));
+    expect(failuresThatBurn(density, pair(1))).toBe(52);
+  });
+
+  test("a window that may hold no poll is left out", () => {
+    expect(guardFailures(every(300_000, 0.99), pair(1))).toBe(Infinity);
+    expect(guardFailures(every(300_000, 0.99), pair(6))).toBeLessThan(Infinity);
+  });
+
+  test("an upstream that just meets its objective is paged for by chance in fewer than one window of a thousand", () => {
+    const pages = BURN_PAIRS.filter(({ severity }) => severity === "page");
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...LEGAL_PERIODS_MS),
+        fc.double({ min: 0.9, max: 0.99999, noNaN: true }),
+        fc.constantFrom(...pages),
+        (periodMs, availability, page) => {
+          const density = every(periodMs, availability);
+          const guard = guardFailures(density, page);
+          if (guard === Infinity) return;
+          const mean = (page.longMs / periodMs) * (1 - availability);
+          expect(chanceOfAtLeast(guard, mean)).toBeLessThanOrEqual(0.001);
+        },
+      ),
+      { seed: 4 },
+    );
+  });
+
+  test("an uneven schedule counts by its days, and by its longest gap", () => {
+    const reading = scheduleCron("*/10 * 9-17 * * *");
+    if (reading.kind === "refused") throw new Error(reading.message);
+    const density = densityOf(sampleUpstream({ schedule: reading.schedule }));
+    expect(density.slotsPerDay).toBe(9 * 360);
+    expect(guardFailures(density, pair(1))).toBe(Infinity);
+  });
+});
+
+describe("the warning", () => {
+  test("says why an objective cannot be judged, and what would do", () => {
+    expect(warningsFor(60_000, 0.999)).toEqual([
+      'upstream "email" cannot be judged well: 99.9% at one poll every 1m: 1 failure in 1h would already page, so the rules wait for 3; poll every 20s or aim at 99.5%',
+    ]);
+  });
+
+  test("says that a slow schedule leaves the fast page out", () => {
+    expect(warningsFor(600_000, 0.99)).toEqual([
+      'upstream "email" cannot be judged well: 99% at one poll every 10m: 5m may pass without a poll, so the rules leave out the page for 1h; poll every 2m',
+    ]);
+  });
+
+  test("is silent where polls are dense enough", () => {
+    expect(warningsFor(15_000, 0.995)).toEqual([]);
+    expect(warningsFor(10_000, 0.999)).toEqual([]);
+  });
+
+  test("proposes only what it would not warn about itself", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...LEGAL_PERIODS_MS),
+        fc.constantFrom(0.9, 0.95, 0.99, 0.995, 0.999, 0.9999),
+        (periodMs, availability) => {
+          const proposals = proposalsOf(warningsFor(periodMs, availability), periodMs, availability);
+          for (const [otherPeriodMs, otherAim] of proposals) {
+            expect(warningsFor(otherPeriodMs, otherAim)).toEqual([]);
+          }
+        },
+      ),
+      { seed: 4 },
+    );
+  });
+});
+
+/** Of the warnings' own words: with which period, or which aim, all would be well. */
+function proposalsOf(
+  warnings: readonly string[],
+  periodMs: number,
+  availability: number,
+): readonly (readonly [periodMs: number, availability: number])[] {
+  return warnings.flatMap((warning) => {
+    const proposal = warning.split(";")[1] ?? "";
+    const period = parseDuration(/poll every (\w+)/.exec(proposal)?.[1] ?? "");
+    const aim = /aim at ([\d.]+)%/.exec(proposal)?.[1];
+    return [
+      ...(period === undefined ? [] : [[period, availability] as const]),
+      ...(aim === undefined ? [] : [[periodMs, Number(aim) / 100] as const]),
+    ];
+  });
+}
+
+/** From the definition of Poisson, with every term by itself. */
+function chanceOfAtLeast(count: number, mean: number): number {
+  let below = 0;
+  let logFactorial = 0;
+  for (let k = 0; k < count; k += 1) {
+    if (k > 0) logFactorial += Math.log(k);
+    below += Math.exp(k * Math.log(mean) - mean - logFactorial);
+  }
+  return 1 - below;
+}

@@ -1,0 +1,330 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts";
+import { prove } from "../../../src/core/proof/proof.ts";
+import { coldStartOf } from "../../../src/core/proof/numbers.ts";
+import {
+  LEGAL_PERIODS_MS,
+  type Schedule,
+  nextSlotMs,
+  scheduleCron,
+  scheduleEvery,
+} from "../../../src/core/schedule/schedule.ts";
+
+const MINUTE: Rate = { requests: 60, perMs: 60_000, label: "1m" };
+
+function budget(overrides: Partial<Budget> = {}): Budget {
+  return {
+    name: "api",
+    rates: [MINUTE],
+    share: 0.2,
+    lingerMs: 0,
+    maxPauseMs: 3_600_000,
+    yieldBelow: 0.1,
+    quota: undefined,
+    ...overrides,
+  };
+}
+
+function every(periodMs: number, name: string): Schedule {
+  const reading = scheduleEvery(periodMs, name);
+  if (reading.kind === "refused") throw new Error(reading.message);
+  return reading.schedule;
+}
+
+function cron(text: string): Schedule {
+  const reading = scheduleCron(text);
+  if (reading.kind === "refused") throw new Error(reading.message);
+  return reading.schedule;
+}
+
+function upstream(overrides: Partial<Upstream> = {}): Upstream {
+  const name = overrides.name ?? "a";
+  return {
+    name,
+    url: "https://api.example.test/v1/resources",
+    auth: { kind: "none" },
+    headers: {},
+    budget: "api",
+    schedule: every(15_000, name),
+    timeoutMs: 10_000,
+    confirm: 1,
+    expect: { status: [200], json: true, maxBodyBytes: 1024 },
+    degradedAboveMs: undefined,
+    objective: { availability: 0.995, latencyMs: 1000 },
+    connection: "fresh",
+    proxy: { kind: "env" },
+    tls: {
+      caFile: undefined,
+      certFile: undefined,
+      keyFile: undefined,
+      serverName: undefined,
+      insecureSkipVerify: false,
+    },
+    labels: {},
+    ...overrides,
+  };
+}
+
+function faults(given: Budget, upstreams: readonly Upstream[]): readonly string[] {
+  return prove({ budgets: [given], upstreams }).faults.map(({ message }) => message);
+}
+
+function warnings(given: Budget, upstreams: readonly Upstream[]): readonly string[] {
+  return prove({ budgets: [given], upstreams }).warnings.map(({ message }) => message);
+}
+
+describe("a plan that fits", () => {
+  test("is shown with all of its numbers", () => {
+    const proof = prove({ budgets: [budget()], upstreams: [upstream()] });
+    expect(proof).toEqual({
+      faults: [],
+      warnings: [],
+      budgets: [
+        {
+          budget: "api",
+          share: 0.2,
+          rates: [
+            {
+              rate: MINUTE,
+              cap: 12,
+              demand: 8,
+              headroom: 4,
+              upstreams: [{ upstream: "a", schedule: "every 15s", confirm: 1, slots: 4, requests: 8 }],
+            },
+          ],
+          paceGapMs: 5000,
+          coldStart: { rule: "pace_gap", waitMs: 5000 },
+          quota: undefined,
+          requestsPer30d: 172_800,
+          costPer30d: undefined,
+        },
+      ],
+    });
+  });
+
+  test("may use its cap to the last request", () => {
+    expect(faults(budget(), [upstream({ schedule: every(10_000, "a") })])).toEqual([]);
+    expect(faults(budget({ share: 0.19 }), [upstream({ schedule: every(10_000, "a") })])).toHaveLength(1);
+  });
+
+  test("an upstream of another budget is not counted", () => {
+    expect(faults(budget(), [upstream(), upstream({ name: "b", budget: "other" })])).toEqual([]);
+  });
+});
+
+describe("a plan that does not fit is refused with what would", () => {
+  test("one upstream", () => {
+    expect(faults(budget(), [upstream({ schedule: every(5000, "a") })])).toEqual([
+      'budget "api" does not fit: its upstreams may ask for 24 requests in 1m (a: 12 × (1 + 1 to confirm)), its cap is 12 (20% of 60): poll every 10s, or raise share to 40%, or lower confirm to 0',
+    ]);
+  });
+
+  test("a rate of which the share leaves no request", () => {
+    const second: Rate = { requests: 1, perMs: 1000, label: "1s" };
+    expect(faults(budget({ rates: [second, MINUTE] }), [upstream()])).toEqual([
+      'budget "api" allows nothing: 20% of 1 in 1s is less than one request: no share and no period fits: watch fewer upstreams, or lower confirm',
+    ]);
+  });
+
+  test("where one change is not enough, two are named", () => {
+    expect(faults(budget({ rates: [{ requests: 4, perMs: 60_000, label: "1m" }] }), [upstream()])).toEqual([
+      'budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 50% and poll every 1m',
+    ]);
+  });
+
+  test("a bunched cron counts its worst window, not its average", () => {
+    const bunched = upstream({ schedule: cron("0,1,2,3,4,5,6 0 * * * *") });
+    expect(faults(budget(), [bunched])).toEqual([
+      'budget "api" does not fit: its upstreams may ask for 14 requests in 1m (a: 7 × (1 + 1 to confirm)), its cap is 12 (20% of 60): raise share to 24%, or lower confirm to 0',
+    ]);
+  });
+
+  test("what is named really fits", () => {
+    const plan = fc.array(
+      fc.record({
+        periodMs: fc.constantFrom(...LEGAL_PERIODS_MS.slice(0, 14)),
+        confirm: fc.integer({ min: 0, max: 3 }),
+      }),
+      { minLength: 1, maxLength: 4 },
+    );
+    let refused = 0;
+    fc.assert(
+      fc.property(plan, fc.integer({ min: 5, max: 200 }), (plan, requests) => {
+        const given = budget({ rates: [{ ...MINUTE, requests }] });
+        const upstreams = plan.map(({ periodMs, confirm }, index) =>
+          upstream({ name: `u${index}`, schedule: every(periodMs, `u${index}`), confirm }),
+        );
+        const [message = ""] = faults(given, upstreams);
+        if (message === "") return;
+        refused += 1;
+        const advice = message.slice(message.lastIndexOf(": ") + 2);
+        const share = /^raise share to (\d+)%$|or raise share to (\d+)%/.exec(advice);
+        if (share === null) return;
+        const raised = { ...given, share: Number(share[1] ?? share[2]) / 100 };
+        expect(faults(raised, upstreams)).toEqual([]);
+        expect(faults({ ...raised, share: raised.share - 0.01 }, upstreams)).not.toEqual([]);
+      }),
+      { seed: 20261121, numRuns: 200 },
+    );
+    expect(refused).toBeGreaterThan(20);
+  });
+});
+
+test("no stretch of any accepted plan asks for more than the cap, even if every slot must be confirmed", () => {
+  const schedule = fc.oneof(
+    fc.constantFrom(...LEGAL_PERIODS_MS.slice(0, 20)).map((periodMs) => every(periodMs, `p${periodMs}`)),
+    fc
+      .constantFrom(
+        "*/7 * * * * *",
+        "0,1,2 */5 * * * *",
+        "13 */20 * * * *",
+        "30-40 59 * * * *",
+        "*/45 * * * * *",
+      )
+      .map((text) => cron(text)),
+  );
+  const windowMs = fc.constantFrom(1000, 7000, 60_000, 90_000, 3_600_000);
+  const plan = fc.array(fc.record({ schedule, confirm: fc.integer({ min: 0, max: 2 }) }), {
+    minLength: 1,
+    maxLength: 4,
+  });
+  let fitted = 0;
+  fc.assert(
+    fc.property(plan, windowMs, fc.integer({ min: 1, max: 2000 }), (plan, perMs, requests) => {
+      const upstreams = plan.map((part, index) => upstream({ name: `u${index}`, ...part }));
+      const given = budget({ rates: [{ requests, perMs, label: "w" }], share: 1 });
+      if (faults(given, upstreams).length > 0) return;
+      fitted += 1;
+      expect(busiest(upstreams, perMs)).toBeLessThanOrEqual(requests);
+    }),
+    { seed: 20261121, numRuns: 120 },
+  );
+  expect(fitted).toBeGreaterThan(20);
+});
+
+/** By going through two hours of slots, one after the other. */
+function busiest(upstreams: readonly Upstream[], windowMs: number): number {
+  const fromMs = Date.parse("2026-11-21T23:00:00Z");
+  const asked = upstreams.flatMap(({ schedule, confirm }) => {
+    const slots: { atMs: number; requests: number }[] = [];
+    for (
+      let atMs = nextSlotMs(schedule, fromMs);
+      atMs < fromMs + 7_200_000;
+      atMs = nextSlotMs(schedule, atMs)
+    ) {
+      slots.push({ atMs, requests: 1 + confirm });
+    }
+    return slots;
+  });
+  asked.sort((a, b) => a.atMs - b.atMs);
+  let [most, sum, first] = [0, 0, 0];
+  for (const { atMs, requests } of asked) {
+    sum += requests;
+    for (
+      let oldest = asked[first];
+      oldest !== undefined && atMs - oldest.atMs >= windowMs;
+      oldest = asked[first]
+    ) {
+      sum -= oldest.requests;
+      first += 1;
+    }
+    most = Math.max(most, sum);
+  }
+  return most;
+}
+
+describe("after a restart", () => {
+  test("one pace gap is enough where requests a gap apart stay under the limit, with one to spare", () => {
+    // 12 · (60.06 + 10) = 840.7 ≤ 59 · 60 = 3540.
+    expect(coldStartOf(budget(), 10_000)).toEqual({ rule: "pace_gap", waitMs: 5000 });
+    // 50 · 70.06 = 3503 ≤ 3540 < 51 · 70.06.
+    expect(coldStartOf(budget({ share: 50 / 60 }), 10_000).rule).toBe("pace_gap");
+    expect(coldStartOf(budget({ share: 51 / 60 }), 10_000).rule).toBe("whole_window");
+  });
+
+  test("else a whole window, the longest poll and its lingering", () => {
+    const rates = [MINUTE, { requests: 10, perMs: 1000, label: "1s" }];
+    expect(coldStartOf(budget({ rates, share: 1, lingerMs: 5000 }), 10_000)).toEqual({
+      rule: "whole_window",
+      waitMs: 75_000,
+    });
+  });
+
+  test("the longest timeout of the budget's own upstreams counts", () => {
+    const upstreams = [upstream({ timeoutMs: 1000 }), upstream({ name: "b", timeoutMs: 60_000 })];
+    const [proof] = prove({ budgets: [budget({ share: 0.9 })], upstreams }).budgets;
+    expect(proof?.coldStart).toEqual({ rule: "whole_window", waitMs: 120_000 });
+  });
+});
+
+describe("a quota", () => {
+  const quota = {
+    requests: 100_000,
+    perMs: 30 * 86_400_000,
+    onExhaust: "refuse",
+    pricePerRequest: 0.0001,
+  } as const;
+
+  test("that the schedule would spend early is refused with the period that would last", () => {
+    expect(faults(budget({ quota }), [upstream()])).toEqual([
+      'budget "api" would spend its quota early: its schedules ask for 172800 requests in 30d, the quota is 100000: poll every 30s, or set on_exhaust: stop',
+    ]);
+    expect(faults(budget({ quota }), [upstream({ schedule: every(30_000, "a") })])).toEqual([]);
+  });
+
+  test("that may run out only warns", () => {
+    const given = budget({ quota: { ...quota, onExhaust: "stop" } });
+    expect(faults(given, [upstream()])).toEqual([]);
+    expect(warnings(given, [upstream()])).toEqual([
+      'budget "api" will stop before its period ends: its schedules ask for 172800 requests in 30d, the quota is 100000',
+    ]);
+  });
+
+  test("is not scaled by the share, and its price is forecast", () => {
+    const given = budget({ quota: { ...quota, requests: 172_800 } });
+    const proof = prove({ budgets: [given], upstreams: [upstream()] });
+    expect(proof.faults).toEqual([]);
+    expect(proof.budgets[0]?.quota).toMatchObject({ scheduled: 172_800, spentEarly: false });
+    expect(proof.budgets[0]?.costPer30d).toBeCloseTo(17.28, 6);
+  });
+});
+
+describe("what is allowed and probably not meant", () => {
+  test("two upstreams with one key on two budgets", () => {
+    const auth = { kind: "bearer", secret: { from: "env", variable: "TEST_KEY" } } as const;
+    const upstreams = [
+      upstream({ auth }),
+      upstream({ name: "b", budget: "other", auth: { ...auth, kind: "query", name: "key" } }),
+    ];
+    const budgets = [budget(), budget({ name: "other" })];
+    const { warnings } = prove({ budgets, upstreams });
+    expect(warnings).toEqual([
+      {
+        subject: { kind: "upstream", upstream: "b" },
+        message:
+          'upstreams "a" and "b" use the same key but draw on the budgets "api" and "other": what one key may send should be one budget',
+      },
+    ]);
+    expect(prove({ budgets, upstreams }, ({ name }) => name).warnings).toEqual([]);
+  });
+
+  test("two upstreams with one key on one budget are as they should be", () => {
+    const auth = { kind: "bearer", secret: { from: "file", path: "/keys/one" } } as const;
+    expect(
+      warnings(budget(), [upstream({ auth, confirm: 0 }), upstream({ name: "b", auth, confirm: 0 })]),
+    ).toEqual([]);
+  });
+
+  test("a budget that nobody uses", () => {
+    expect(warnings(budget(), [])).toEqual(['budget "api" has no upstream']);
+  });
+
+  test("slots that fill the cap while slow polls hold their leases for longer", () => {
+    const full = upstream({ schedule: every(5000, "a"), confirm: 0, timeoutMs: 5000 });
+    expect(faults(budget(), [full])).toEqual([]);
+    expect(warnings(budget(), [full])).toEqual([
+      'budget "api" is tight: slow polls may hold 14 leases for 1m at once, its cap is 12, so some slots will be late or skipped',
+    ]);
+  });
+});

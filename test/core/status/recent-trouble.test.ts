@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { recentTrouble } from "../../../src/core/status/recent-trouble.ts";
+import type { PollStatus } from "../../../src/core/status/status.ts";
+import { aPoll } from "../../http/samples.ts";
+
+const TIMEOUT = aPoll({
+  outcome: "failed",
+  reason: "timeout",
+  status: undefined,
+  durationMs: 10_004,
+  phasesMs: { dns: 1, connect: 9, tls: 20, wait: 9_974 },
+});
+const BROKEN = aPoll({ outcome: "failed", reason: "server_error", status: 503 });
+const RESET = aPoll({ outcome: "failed", reason: "reset", status: undefined });
+
+/** `o` ok, `t` timed out, `s` 503, `r` reset; the newest last. */
+function polls(story: string): readonly PollStatus[] {
+  const kinds: Readonly<Record<string, PollStatus>> = { o: aPoll(), t: TIMEOUT, s: BROKEN, r: RESET };
+  return story.split("").flatMap((letter) => kinds[letter] ?? []);
+}
+
+const TIMED_OUT = "timed out after 10 s, waiting for the answer";
+
+test.each([
+  ["ooooooooot", `The last poll ${TIMED_OUT}`],
+  ["ooooooootttt", `The last 4 polls ${TIMED_OUT}`],
+  ["ootttottttt", `7 of the last 8 polls ${TIMED_OUT}`],
+  ["oooooootoot", `2 of the last 4 polls ${TIMED_OUT}`],
+  ["otttttttttttt", `The last 12 polls ${TIMED_OUT}`],
+  ["ooosst", `The last 3 polls failed: 2 got 503: a fault of the server; 1 ${TIMED_OUT}`],
+  ["osrtsttt", `The last 7 polls failed: 4 ${TIMED_OUT}; 2 got 503: a fault of the server; 1 otherwise`],
+])("of %s is said: %s", (story, sentence) => expect(recentTrouble(polls(story))).toBe(sentence));
+
+test("two timeouts are one kind whatever their milliseconds, but not in different phases", () => {
+  const later = { ...TIMEOUT, durationMs: 10_041 };
+  expect(recentTrouble([TIMEOUT, later])).toBe(`The last 2 polls ${TIMED_OUT}`);
+  const connecting = { ...TIMEOUT, phasesMs: { dns: 1, connect: 10_000 } };
+  expect(recentTrouble([TIMEOUT, connecting])).toBe(
+    `The last 2 polls failed: 1 timed out after 10 s, connecting; 1 ${TIMED_OUT}`,
+  );
+});
+
+test("where nothing was in trouble, nothing is said", () => {
+  expect(recentTrouble([])).toBeUndefined();
+  expect(recentTrouble(polls("ooo"))).toBeUndefined();
+});

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { spokenDuration, spokenLatency } from "../../../src/core/status/spoken.ts";
+
+const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
+
+test.each([
+  [0, "0 ms"],
+  [340, "340 ms"],
+  [999.9, "999 ms"],
+  [SECOND, "1 s"],
+  [59_999, "59 s"],
+  [MINUTE, "1 min"],
+  [3 * MINUTE + 20 * SECOND, "3 min 20 s"],
+  [14 * MINUTE + 50 * SECOND, "14 min"],
+  [HOUR + 59 * MINUTE, "1 h 59 min"],
+  [23 * HOUR + 59 * MINUTE, "23 h"],
+  [2 * DAY + 4 * HOUR, "2 d 4 h"],
+  [400 * DAY, "400 d"],
+])("%d ms lasted %s", (ms, words) => expect(spokenDuration(ms)).toBe(words));
+
+test.each([
+  [0, "0 ms"],
+  [0.34, "0.3 ms"],
+  [9.94, "9.9 ms"],
+  [9.96, "10 ms"],
+  [87.4, "87 ms"],
+  [999.4, "999 ms"],
+  [999.6, "1 s"],
+  [1_240, "1.24 s"],
+  [10_003, "10 s"],
+  [61_250, "61.3 s"],
+])("a poll of %d ms took %s", (ms, words) => expect(spokenLatency(ms)).toBe(words));

@@ -1,0 +1,138 @@
+import { describe, expect, test } from "vitest";
+import type { HealthState } from "../../../src/core/poll/health.ts";
+import { FAILURE_REASONS } from "../../../src/core/exchange/outcome.ts";
+import type { PollStatus, UpstreamStatus } from "../../../src/core/status/status.ts";
+import { surroundingsIn } from "../../../src/core/status/surroundings.ts";
+import { verdictOn, type Verdict } from "../../../src/core/status/verdict.ts";
+import { aPoll, aSnapshot, anUpstream } from "../../http/samples.ts";
+
+function inState(
+  state: HealthState,
+  polls: Partial<PollStatus>,
+  changes: Partial<UpstreamStatus> = {},
+): UpstreamStatus {
+  return anUpstream({ health: { state, sinceMs: 5_000, up: false }, lastPolls: [aPoll(polls)], ...changes });
+}
+
+function failing(reason: string, changes: Partial<UpstreamStatus> = {}): UpstreamStatus {
+  return inState("down", { outcome: "failed", reason, status: undefined }, changes);
+}
+
+function other(changes: Partial<UpstreamStatus> = {}): UpstreamStatus {
+  return anUpstream({ name: "email", url: "https://email.example/v1/resources", ...changes });
+}
+
+function judged(upstream: UpstreamStatus, ...others: readonly UpstreamStatus[]): Verdict {
+  return verdictOn(upstream, aSnapshot({ upstreams: [upstream, ...others] }));
+}
+
+describe("what fails on the way", () => {
+  test.each(["dns", "connect", "timeout"])("by %s is theirs while another upstream answers", (reason) => {
+    expect(judged(failing(reason), other())).toEqual({
+      side: "them",
+      because: "email answers meanwhile, so our network works.",
+    });
+  });
+
+  test.each(["dns", "connect", "timeout"])("by %s is ours where every upstream fails so", (reason) => {
+    const both = [
+      failing(reason),
+      failing("connect", { name: "email", url: "https://email.example/" }),
+    ] as const;
+    expect(judged(...both).side).toBe("us");
+    expect(surroundingsIn(aSnapshot({ upstreams: both })).isOffline).toBe(true);
+  });
+
+  test("is not clear where there is nobody else to ask", () => {
+    expect(judged(failing("timeout")).side).toBe("open");
+  });
+
+  test("is not made clear by another path of the same host, by an older answer, or by a former life", () => {
+    const sameHost = other({ url: "https://ai.example/v2/resources" });
+    expect(judged(failing("timeout"), sameHost).side).toBe("open");
+    const wasOkLater = {
+      lastPolls: [aPoll({ atMs: 99_500 }), aPoll({ atMs: 99_900, outcome: "failed", reason: "timeout" })],
+    };
+    expect(judged(failing("timeout", wasOkLater), other()).side).toBe("open");
+    const stale = other({
+      lastPolls: [aPoll({ atMs: 500, outcome: "failed", reason: "dns", status: undefined })],
+    });
+    expect(surroundingsIn(aSnapshot({ upstreams: [failing("timeout"), stale] })).isOffline).toBe(false);
+  });
+
+  test("is theirs even where the other upstream only refuses us", () => {
+    const refusing = other({
+      lastPolls: [aPoll({ outcome: "failed", reason: "unauthorized", status: 401 })],
+    });
+    expect(judged(failing("connect"), refusing).side).toBe("them");
+  });
+});
+
+test.each([
+  ["server_error", "them"],
+  ["reset", "them"],
+  ["protocol", "them"],
+  ["invalid_body", "them"],
+  ["body_too_large", "them"],
+  ["tls", "open"],
+  ["redirect", "open"],
+  ["client_error", "open"],
+  ["unexpected_status", "open"],
+  ["internal", "us"],
+])("down by %s: %s", (reason, side) => expect(judged(failing(reason), other()).side).toBe(side));
+
+test("every reason leads to a verdict that says why", () => {
+  for (const reason of FAILURE_REASONS) expect(judged(failing(reason), other()).because).not.toBe("");
+});
+
+test("a refused key is our key, and throttling is a limit: neither is an outage", () => {
+  expect(judged(inState("unauthorized", { outcome: "failed", reason: "forbidden" })).side).toBe("our_key");
+  expect(judged(inState("throttled", { outcome: "throttled", reason: "rate" }))).toMatchObject({
+    side: "limit",
+    because: "They answer, and ask us to slow down: this is no outage.",
+  });
+  expect(judged(inState("throttled", { outcome: "throttled", reason: "quota" })).because).toContain("credit");
+});
+
+test("slowness is theirs by where the time goes, and ours where every upstream is slow", () => {
+  const slow = (phasesMs: PollStatus["phasesMs"]): UpstreamStatus =>
+    inState("degraded", { degraded: true, phasesMs });
+  expect(judged(slow({ connect: 10, wait: 2_000 }), other()).side).toBe("them");
+  expect(judged(slow({ connect: 2_000, wait: 10 }), other()).side).toBe("open");
+  const alsoSlow = other({ health: { state: "degraded", sinceMs: 0, up: true } });
+  expect(judged(slow({ connect: 10, wait: 2_000 }), alsoSlow).side).toBe("us");
+});
+
+test.each([
+  ["budget", "us"],
+  ["ledger", "us"],
+  ["missed", "us"],
+  ["overlap", "us"],
+  ["backoff", "limit"],
+  ["quota", "limit"],
+] as const)("not looking because of %s: %s", (cause, side) => {
+  expect(judged(inState("unknown", {}, { skippedSincePoll: [{ cause, count: 3 }] })).side).toBe(side);
+});
+
+test("nobody is at fault for what is up, or was not looked at yet", () => {
+  expect(judged(anUpstream())).toEqual({ side: "nobody", because: "" });
+  const counts = { slots: 0, polls: 0, inFlight: 0, waiting: 1, skipped: 0 };
+  expect(judged(inState("unknown", {}, { counts, lastPolls: [] })).side).toBe("nobody");
+});
+
+test("a thousand that are down are judged without looking at all the others for each", () => {
+  let looks = 0;
+  const upstreams = Array.from({ length: 1_000 }, (_, index) => {
+    const state = index % 2 === 0 ? "down" : "degraded";
+    const polls = [aPoll({ outcome: "failed", reason: "timeout", status: undefined })];
+    const upstream = anUpstream({
+      url: `https://host-${index}.example/`,
+      health: { state, sinceMs: 1, up: false },
+    });
+    return Object.defineProperty(upstream, "lastPolls", { get: () => ((looks += 1), polls) });
+  });
+  const snapshot = aSnapshot({ upstreams });
+  const sides = new Set(upstreams.map((upstream) => verdictOn(upstream, snapshot).side));
+  expect(sides).toEqual(new Set(["us", "open"]));
+  expect(looks).toBeLessThan(10_000);
+});

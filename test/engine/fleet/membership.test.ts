@@ -1,0 +1,253 @@
+import { expect, test } from "vitest";
+import { partOf } from "../../../src/core/fleet/rendezvous.ts";
+import { SmallReplica, TableServer, upstreamNames } from "../../support/fleet-world.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+
+const SECOND_MS = 1_000;
+const TTL_MS = 10 * SECOND_MS;
+
+type World = {
+  readonly clock: VirtualClock;
+  readonly server: TableServer;
+  readonly replicas: SmallReplica[];
+  readonly upstreams: readonly string[];
+  add(name: string): SmallReplica;
+  /** Lets time pass, and looks at every step that nobody polls what another one does. */
+  pass(ms: number): Promise<void>;
+  polledBy(): ReadonlyMap<string, string>;
+};
+
+function newWorld(upstreams: readonly string[], names: readonly string[]): World {
+  const clock = new VirtualClock();
+  const server = new TableServer(clock);
+  const replicas: SmallReplica[] = [];
+  const polledBy = (): ReadonlyMap<string, string> => {
+    const holders = new Map<string, string>();
+    for (const replica of replicas) {
+      for (const upstream of replica.polled) {
+        expect(holders.get(upstream), `${upstream} is polled twice`).toBeUndefined();
+        holders.set(upstream, replica.name);
+      }
+    }
+    return holders;
+  };
+  const world: World = {
+    clock,
+    server,
+    replicas,
+    upstreams,
+    polledBy,
+    add(name) {
+      const replica = new SmallReplica(clock, (isCutOff) => server.boardFor(isCutOff), {
+        name,
+        boot: String(clock.now()),
+      });
+      replica.membership.setUpstreams(upstreams);
+      replica.membership.start();
+      replicas.push(replica);
+      return replica;
+    },
+    async pass(ms) {
+      for (let passedMs = 0; passedMs < ms; passedMs += 100) {
+        await clock.advance(100);
+        polledBy();
+      }
+    },
+  };
+  for (const name of names) world.add(name);
+  return world;
+}
+
+function expectAllHeld(world: World, living: readonly SmallReplica[]): void {
+  const holders = world.polledBy();
+  expect(holders.size).toBe(world.upstreams.length);
+  const { least, most } = partOf(world.upstreams.length, living.length);
+  for (const replica of living) {
+    expect(replica.polled.size).toBeGreaterThanOrEqual(least);
+    expect(replica.polled.size).toBeLessThanOrEqual(most);
+    expect(replica.membership.heldCount).toBe(replica.polled.size);
+  }
+}
+
+/** Dead to the others and to itself: it polls no more, and never comes back. */
+function kill(replica: SmallReplica): void {
+  replica.isCutOff = true;
+  replica.polled.clear();
+}
+
+test("a new fleet waits until no former one can hold anything, then shares all upstreams evenly", async () => {
+  const world = newWorld(upstreamNames(100), ["a", "b", "c"]);
+  await world.pass(TTL_MS - 200);
+  expect(world.polledBy().size).toBe(0);
+  await world.pass(1_000);
+  expectAllHeld(world, world.replicas);
+});
+
+test("five thousand upstreams are shared anew within 15 s of a death, and only those of the dead one move", async () => {
+  const world = newWorld(upstreamNames(5_000), ["a", "b", "c"]);
+  await world.pass(2 * TTL_MS);
+  const [dead, ...living] = world.replicas;
+  if (dead === undefined) throw new Error("no replica");
+  const before = world.polledBy();
+  expect(before.size).toBe(5_000);
+  const orphans = new Set(dead.polled);
+  kill(dead);
+  await world.pass(15 * SECOND_MS - 100);
+  expectAllHeld(world, living);
+  const stayed = [...world.polledBy()].filter(([upstream]) => !orphans.has(upstream));
+  for (const [upstream, holder] of stayed) expect(holder).toBe(before.get(upstream));
+});
+
+test("how long nobody held it is told with each upstream that is taken over", async () => {
+  const world = newWorld(upstreamNames(30), ["a", "b"]);
+  await world.pass(2 * TTL_MS);
+  const [dead, heir] = world.replicas;
+  if (dead === undefined || heir === undefined) throw new Error("no replica");
+  expect(heir.gains.every(({ unheldMs }) => unheldMs === undefined)).toBe(true);
+  heir.gains.length = 0;
+  kill(dead);
+  await world.pass(15 * SECOND_MS);
+  expect(heir.gains).toHaveLength(15);
+  for (const { unheldMs } of heir.gains) {
+    expect(unheldMs).toBeGreaterThanOrEqual(TTL_MS);
+    expect(unheldMs).toBeLessThan(TTL_MS * 1.25);
+  }
+});
+
+test("whoever leaves in order is replaced within a beat", async () => {
+  const world = newWorld(upstreamNames(60), ["a", "b", "c"]);
+  await world.pass(2 * TTL_MS);
+  const [leaving, ...staying] = world.replicas;
+  if (leaving === undefined) throw new Error("no replica");
+  leaving.membership.leave();
+  await world.pass(3 * SECOND_MS);
+  expect(leaving.polled.size).toBe(20);
+  leaving.polled.clear();
+  const closing = leaving.membership.close();
+  await world.pass(TTL_MS / 5 + 200);
+  await closing;
+  expectAllHeld(world, staying);
+});
+
+test("a newcomer is handed its part after polls on their way have ended, and the others keep theirs", async () => {
+  const world = newWorld(upstreamNames(90), ["a", "b"]);
+  await world.pass(2 * TTL_MS);
+  for (const replica of world.replicas) replica.drainTakesMs = 3_000;
+  const before = world.polledBy();
+  const newcomer = world.add("c");
+  await world.pass(TTL_MS);
+  expectAllHeld(world, world.replicas);
+  const stayed = [...world.polledBy()].filter(([, holder]) => holder !== newcomer.name);
+  for (const [upstream, holder] of stayed) expect(holder).toBe(before.get(upstream));
+  await world.pass(TTL_MS);
+  const moves = world.replicas.reduce((sum, { membership }) => sum + membership.moves.lost, 0);
+  expect(moves).toBe(newcomer.polled.size);
+});
+
+test("one that is cut off lets go before anybody else may take, and takes again when it is back", async () => {
+  const world = newWorld(upstreamNames(40), ["a", "b"]);
+  await world.pass(2 * TTL_MS);
+  const [lonely, other] = world.replicas;
+  if (lonely === undefined || other === undefined) throw new Error("no replica");
+  lonely.isCutOff = true;
+  await world.pass(TTL_MS * 0.5);
+  expect(lonely.polled.size).toBe(20);
+  expect(other.polled.size).toBe(20);
+  await world.pass(TTL_MS * 0.31);
+  expect(lonely.polled.size).toBe(0);
+  expect(lonely.membership.isValid).toBe(false);
+  await world.pass(5 * SECOND_MS);
+  expectAllHeld(world, [other]);
+  lonely.isCutOff = false;
+  await world.pass(TTL_MS);
+  expectAllHeld(world, world.replicas);
+});
+
+test("a process that stood still holds nothing from the moment it goes on", async () => {
+  const world = newWorld(upstreamNames(10), ["a"]);
+  await world.pass(2 * TTL_MS);
+  const [replica] = world.replicas;
+  if (replica === undefined) throw new Error("no replica");
+  expect(world.upstreams.every((upstream) => replica.membership.holds(upstream))).toBe(true);
+  world.clock.stall(TTL_MS);
+  expect(world.upstreams.some((upstream) => replica.membership.holds(upstream))).toBe(false);
+  await world.pass(3 * SECOND_MS);
+  expectAllHeld(world, [replica]);
+});
+
+test("when the board is away for longer than a session, all stop; when it is back, all go on", async () => {
+  const world = newWorld(upstreamNames(40), ["a", "b"]);
+  await world.pass(2 * TTL_MS);
+  world.server.isAway = true;
+  await world.pass(TTL_MS);
+  expect(world.polledBy().size).toBe(0);
+  world.server.isAway = false;
+  await world.pass(5 * SECOND_MS);
+  expectAllHeld(world, world.replicas);
+});
+
+for (const [accident, happen] of [
+  ["emptied", (server: TableServer) => server.empty()],
+  ["restarted", (server: TableServer) => server.restart()],
+  ["stepped forward by an hour", (server: TableServer) => server.step(3_600_000)],
+  ["set back by an hour", (server: TableServer) => server.step(-3_600_000)],
+] as const) {
+  test(`a board that is ${accident} moves nothing, and no poll is missed`, async () => {
+    const world = newWorld(upstreamNames(300), ["a", "b", "c"]);
+    await world.pass(2 * TTL_MS);
+    const before = world.polledBy();
+    happen(world.server);
+    for (let passedMs = 0; passedMs < 3 * TTL_MS; passedMs += 500) {
+      await world.pass(500);
+      expect(world.polledBy()).toEqual(before);
+    }
+  });
+}
+
+test("a death just before the board is emptied is found out after one session's time", async () => {
+  const world = newWorld(upstreamNames(40), ["a", "b"]);
+  await world.pass(2 * TTL_MS);
+  const [dead, heir] = world.replicas;
+  if (dead === undefined || heir === undefined) throw new Error("no replica");
+  kill(dead);
+  world.server.empty();
+  await world.pass(TTL_MS);
+  expect(heir.polled.size).toBe(20);
+  await world.pass(3 * SECOND_MS);
+  expectAllHeld(world, [heir]);
+});
+
+test("a replica that comes back under its name after a crash is given back what it had, and nothing else moves", async () => {
+  const world = newWorld(upstreamNames(60), ["a", "b", "c"]);
+  await world.pass(2 * TTL_MS);
+  const [dead] = world.replicas;
+  if (dead === undefined) throw new Error("no replica");
+  const before = world.polledBy();
+  kill(dead);
+  await world.pass(SECOND_MS);
+  world.add("a");
+  await world.pass(1.5 * TTL_MS);
+  expect(world.polledBy()).toEqual(before);
+});
+
+test("upstreams that only some know of are held by one of those", async () => {
+  const world = newWorld(upstreamNames(40), ["a", "b"]);
+  await world.pass(2 * TTL_MS);
+  const [first, second] = world.replicas;
+  if (first === undefined || second === undefined) throw new Error("no replica");
+  first.membership.setUpstreams([...world.upstreams, "new-1", "new-2"]);
+  await world.pass(5 * SECOND_MS);
+  expect([...first.polled]).toEqual(expect.arrayContaining(["new-1", "new-2"]));
+  expect(world.polledBy().size).toBe(42);
+  second.membership.setUpstreams([...world.upstreams, "new-1", "new-2"]);
+  await world.pass(TTL_MS);
+  expect(world.polledBy().size).toBe(42);
+});
+
+test("what leaves the config is let go of", async () => {
+  const world = newWorld(upstreamNames(40), ["a", "b"]);
+  await world.pass(2 * TTL_MS);
+  for (const { membership } of world.replicas) membership.setUpstreams(world.upstreams.slice(0, 10));
+  await world.pass(5 * SECOND_MS);
+  expect(world.polledBy().size).toBe(10);
+});

@@ -1,0 +1,238 @@
+import { expect, test } from "vitest";
+
+import type { Budget, Upstream } from "../../../src/core/config/config.ts";
+import type { Exchange, Observation } from "../../../src/core/exchange/exchange.ts";
+import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import { LeaseQueue } from "../../../src/engine/poll/lease-queue.ts";
+import { Poller } from "../../../src/engine/poll/poller.ts";
+import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
+import {
+  answered,
+  observed,
+  sampleAdvice,
+  sampleBudget,
+  sampleConfig,
+  sampleUpstream,
+} from "../../support/samples.ts";
+import { settle, VirtualClock } from "../../support/virtual-clock.ts";
+
+const TIMED_OUT: Exchange = { kind: "broken", fault: "timeout", detail: "", sent: true, head: undefined };
+
+const SILENCE = sampleAdvice({
+  throttled: true,
+  pause: { scope: "budget", forMs: 10_000, source: "retry_after" },
+});
+
+type World = {
+  readonly ledger: LocalLedger;
+  readonly clock: VirtualClock;
+  readonly probe: FakeProbe;
+  readonly recorder: StoryRecorder;
+  readonly poller: Poller;
+  readonly bugs: unknown[];
+};
+
+async function world(
+  answer: (turn: number) => Observation,
+  changes: { budget?: Partial<Budget>; upstream?: Partial<Upstream> } = {},
+): Promise<World> {
+  const clock = new VirtualClock();
+  const upstream = sampleUpstream(changes.upstream);
+  const config = sampleConfig({ budgets: [sampleBudget(changes.budget)], upstreams: [upstream] });
+  const ledger = new LocalLedger(config, clock);
+  const bugs: unknown[] = [];
+  const onBug = (error: unknown): void => void bugs.push(error);
+  const recorder = new StoryRecorder();
+  const probe = new FakeProbe(clock, answer);
+  let polls = 0;
+  const poller = new Poller(upstream, probe, {
+    clock,
+    ledger,
+    queue: new LeaseQueue(ledger, clock, onBug),
+    parseList: () => undefined,
+    recorder,
+    nextPollId: () => `p${(polls += 1)}`,
+    onBug,
+  });
+  await clock.advance(120_000);
+  return { ledger, clock, probe, recorder, poller, bugs };
+}
+
+test("a slot becomes a poll, and the poll is recorded with its delay and duration", async () => {
+  const { clock, poller, recorder } = await world(() => observed(answered(200), 40));
+  poller.slot("schedule", clock.now() - 3);
+  await clock.advance(100);
+  expect(recorder.story).toEqual(["schedule ok", "unknown -> up"]);
+  expect(recorder.polls[0]).toMatchObject({ id: "p1", delayMs: 3, durationMs: 40, outcome: { kind: "ok" } });
+});
+
+test("a slot that comes while the last poll still runs is skipped as overlap", async () => {
+  const { clock, poller, recorder } = await world(() => observed(answered(200), 20_000));
+  poller.slot("schedule", clock.now());
+  await clock.advance(15_000);
+  poller.slot("schedule", clock.now());
+  expect(recorder.story).toEqual(["skipped overlap"]);
+  expect(recorder.closes()).toBe(true);
+  await clock.advance(10_000);
+  expect(recorder.story).toEqual(["skipped overlap", "schedule ok", "unknown -> up"]);
+});
+
+test("a slot waits for a lease until the next slot takes its place", async () => {
+  const { clock, poller, recorder } = await world(() => observed(answered(200)), {
+    budget: { rates: [{ requests: 1, perMs: 60_000, label: "1m" }] },
+  });
+  poller.slot("schedule", clock.now());
+  await clock.advance(15_000);
+  poller.slot("schedule", clock.now());
+  await settle();
+  expect(recorder.waiting).toBe(1);
+  await clock.advance(15_000);
+  poller.slot("schedule", clock.now());
+  expect(recorder.story).toEqual(["schedule ok", "unknown -> up", "gave up budget"]);
+  await clock.advance(35_000);
+  expect(recorder.story.at(-1)).toBe("schedule ok");
+  expect(recorder.closes()).toBe(true);
+});
+
+test("a failure is confirmed by a poll one pace gap later, not sooner", async () => {
+  const { clock, poller, probe, recorder } = await world(() => observed(TIMED_OUT, 100));
+  poller.slot("schedule", clock.now());
+  await clock.advance(5_000);
+  expect(recorder.story).toEqual(["schedule failed", "confirm failed", "unknown -> down"]);
+  expect((probe.sentAtMs[1] ?? 0) - (probe.sentAtMs[0] ?? 0)).toBe(1_100);
+});
+
+test("a slot that comes before the confirmation is the confirmation", async () => {
+  const { clock, poller, recorder } = await world(() => observed(TIMED_OUT, 100), {
+    budget: { rates: [{ requests: 3, perMs: 60_000, label: "1m" }] },
+  });
+  poller.slot("schedule", clock.now());
+  await clock.advance(15_000);
+  poller.slot("schedule", clock.now());
+  await clock.advance(10_000);
+  expect(recorder.story).toEqual(["schedule failed", "schedule failed", "unknown -> down"]);
+});
+
+test("once down, a further failure asks for no confirmation", async () => {
+  const { clock, poller, probe } = await world(() => observed(TIMED_OUT, 100));
+  poller.slot("schedule", clock.now());
+  await clock.advance(10_000);
+  poller.slot("schedule", clock.now());
+  await clock.advance(10_000);
+  expect(probe.sentAtMs.length).toBe(3);
+});
+
+test("after a 429 the budget is silent until it said, and the slots say why", async () => {
+  const { clock, poller, probe, recorder } = await world((turn) =>
+    turn === 1 ? observed(answered(429, [["retry-after", "20"]])) : observed(answered(200)),
+  );
+  poller.slot("schedule", clock.now());
+  await clock.advance(15_000);
+  poller.slot("schedule", clock.now());
+  await clock.advance(15_000);
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  expect(recorder.story).toEqual([
+    "schedule throttled",
+    "unknown -> throttled",
+    "skipped backoff",
+    "schedule ok",
+    "throttled -> up",
+  ]);
+  expect(probe.sentAtMs.length).toBe(2);
+});
+
+test("a 503 with Retry-After is down at once, and pauses this upstream only", async () => {
+  const { clock, poller, recorder, probe } = await world(() =>
+    observed(answered(503, [["retry-after", "30"]])),
+  );
+  poller.slot("schedule", clock.now());
+  await clock.advance(15_000);
+  poller.slot("schedule", clock.now());
+  expect(recorder.story).toEqual(["schedule failed", "unknown -> down", "skipped backoff"]);
+  expect(probe.sentAtMs.length).toBe(1);
+});
+
+test("a pause that comes before the confirmation cancels it", async () => {
+  const { clock, poller, recorder, ledger } = await world(() => observed(TIMED_OUT, 100), {
+    budget: { rates: [{ requests: 12, perMs: 60_000, label: "1m" }] },
+  });
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  ledger.heed("api", SILENCE);
+  await clock.advance(14_000);
+  expect(recorder.story).toEqual(["schedule failed"]);
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  expect(recorder.story).toEqual(["schedule failed", "schedule failed"]);
+});
+
+test("a confirmation that waits for its lease leaves the line when a pause comes", async () => {
+  const { clock, poller, recorder, ledger } = await world(
+    (turn) => observed(turn === 1 ? answered(200) : TIMED_OUT, 100),
+    { budget: { rates: [{ requests: 2, perMs: 60_000, label: "1m" }] } },
+  );
+  poller.slot("schedule", clock.now());
+  await clock.advance(30_000);
+  poller.slot("schedule", clock.now());
+  await clock.advance(30_120);
+  expect(recorder.waiting).toBe(1);
+  ledger.heed("api", SILENCE);
+  await clock.advance(1_000);
+  expect(recorder.story).toEqual(["schedule ok", "unknown -> up", "schedule failed", "gave up backoff"]);
+  expect(recorder.closes()).toBe(true);
+});
+
+test("a probe that throws is our bug: counted as internal, the lease settled, the next slot polled", async () => {
+  const { clock, poller, recorder, bugs } = await world((turn) => {
+    if (turn === 1) throw new Error("a bug");
+    return observed(answered(200));
+  });
+  poller.slot("schedule", clock.now());
+  await clock.advance(2_000);
+  expect(recorder.polls[0]?.outcome).toEqual({ kind: "failed", reason: "internal" });
+  expect(bugs.length).toBe(1);
+  poller.slot("schedule", clock.now());
+  await clock.advance(2_000);
+  expect(recorder.polls[1]?.outcome).toEqual({ kind: "ok" });
+  expect(recorder.closes()).toBe(true);
+});
+
+test("on the way down a waiting slot is given up, a poll in flight ends, and nothing is polled again", async () => {
+  const { clock, poller, recorder, probe } = await world(() => observed(answered(200), 3_000));
+  poller.slot("schedule", clock.now());
+  await settle();
+  const stopped = poller.stop(10_000);
+  await clock.advance(3_000);
+  await stopped;
+  poller.slot("schedule", clock.now());
+  expect(recorder.story).toEqual(["schedule ok", "unknown -> up"]);
+  expect(recorder.closes()).toBe(true);
+  expect(probe.isClosed).toBe(true);
+});
+
+test("a poll that outlasts the grace is cut off, and is nobody's failure but ours", async () => {
+  const { clock, poller, recorder } = await world(() => observed(answered(200), 60_000));
+  poller.slot("schedule", clock.now());
+  await settle();
+  const stopped = poller.stop(10_000);
+  await clock.advance(10_000);
+  await stopped;
+  expect(recorder.polls[0]?.outcome).toEqual({ kind: "failed", reason: "internal" });
+  expect(recorder.closes()).toBe(true);
+});
+
+test("a changed upstream polls anew from its next slot; the poll in flight ends as it began", async () => {
+  const { clock, poller, recorder, probe } = await world(() => observed(answered(200), 3_000));
+  poller.slot("schedule", clock.now());
+  await settle();
+  const next = new FakeProbe(clock, () => observed(answered(500)));
+  const changed = poller.reconfigure(sampleUpstream({ confirm: 0 }), next);
+  expect(probe.isClosed).toBe(false);
+  await clock.advance(4_000);
+  await changed;
+  expect(probe.isClosed).toBe(true);
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  expect(recorder.story).toEqual(["schedule ok", "unknown -> up", "schedule failed", "up -> down"]);
+});

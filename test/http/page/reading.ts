@@ -1,0 +1,26 @@
+import { expect } from "vitest";
+import type { StatusSnapshot } from "../../../src/core/status/status.ts";
+import { createRoutes } from "../../../src/http/routes/routes.ts";
+import type { Markup } from "../../../src/http/page/markup.ts";
+import { someDeps } from "../samples.ts";
+
+export const HOSTILE: string = `"><script>alert('x')</script><img src=x onerror=alert(1)>&amp;\u0000\u001b[31m\u202e`;
+
+export async function pageOf(snapshot: StatusSnapshot, path = "/"): Promise<string> {
+  const answer = await createRoutes(someDeps({ status: () => snapshot })).request(path);
+  expect(answer.headers.get("content-type")).toBe("text/html; charset=UTF-8");
+  return answer.text();
+}
+
+export async function drawn(markup: Markup): Promise<string> {
+  return (await markup).toString();
+}
+
+/** As a reader sees it; what hovering shows is not in it. */
+export function textOf(page: string): string {
+  const body = page.slice(page.indexOf("<body>")).replaceAll(/<title>[^<]*<\/title>/g, "");
+  return body
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll(/[ \n]+/g, " ")
+    .replaceAll(/ ([.,;:])/g, "$1");
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { createRoutes } from "../../../src/http/routes/routes.ts";
+import { HOSTILE, pageOf, textOf } from "./reading.ts";
+import { aPoll, aSnapshot, anUpstream, someDeps } from "../samples.ts";
+
+const PATH = "/upstreams/ai-router";
+
+const FAILURE = aPoll({
+  id: "poll-0",
+  atMs: 40_000,
+  outcome: "failed",
+  reason: "server_error",
+  status: 503,
+  detail: "answered 503",
+  headers: [
+    { name: "content-type", bytes: 24 },
+    { name: "retry-after", bytes: 2 },
+  ],
+  excerpt: '{"title":"busy"}',
+});
+
+describe("the page of an upstream", () => {
+  test("keeps what a failure looked like after newer successes", async () => {
+    const upstream = anUpstream({ lastFailures: [FAILURE] });
+    const text = textOf(await pageOf(aSnapshot({ upstreams: [upstream] }), PATH));
+    expect(text).toContain("fault of the server, 503 00:00:40 UTC, 1 min ago Seen answered 503");
+    expect(text).toContain(
+      "Headers content-type 24 B retry-after 2 B Body {&quot;title&quot;:&quot;busy&quot;}",
+    );
+    expect(text).toContain("00:01:39 UTC ok 200 120 ms the schedule");
+  });
+
+  test("shows failures that look alike once, the newest of them, and says how many there were", async () => {
+    const timeout = aPoll({
+      ...FAILURE,
+      reason: "timeout",
+      status: undefined,
+      headers: [],
+      excerpt: undefined,
+    });
+    const lastFailures = [
+      { ...FAILURE, atMs: 10_000 },
+      { ...FAILURE, atMs: 20_000 },
+      { ...FAILURE, atMs: 30_000 },
+      { ...timeout, atMs: 50_000 },
+      { ...FAILURE, atMs: 60_000, excerpt: "else" },
+    ];
+    const text = textOf(await pageOf(aSnapshot({ upstreams: [anUpstream({ lastFailures })] }), PATH));
+    expect(text.match(/fault of the server, 503/g)).toHaveLength(2);
+    expect(text).toContain("00:00:30 UTC, 1 min 10 s ago; 2 more alike before it, the first at 00:00:10 UTC");
+    expect(text).toContain("timed out 00:00:50 UTC, 50 s ago");
+    expect(text).toContain("Headers no answer came Body none was kept");
+  });
+
+  test("shows hostile text as text: the body's beginning, header names, details, labels", async () => {
+    const failure = aPoll({
+      outcome: "failed",
+      reason: HOSTILE,
+      detail: HOSTILE,
+      excerpt: HOSTILE,
+      headers: [{ name: HOSTILE, bytes: 1 }],
+    });
+    const upstream = anUpstream({
+      url: `https://x.example/${HOSTILE}`,
+      labels: { [HOSTILE]: HOSTILE },
+      lastPolls: [failure],
+      lastFailures: [failure],
+    });
+    const page = await pageOf(aSnapshot({ upstreams: [upstream] }), PATH);
+    expect(page).not.toMatch(/<script|<img/);
+    const foreign = [...page.matchAll(/<bdi>(.*?)<\/bdi>/g)].map(([, text]) => text);
+    expect(foreign.length).toBeGreaterThanOrEqual(4);
+    for (const text of foreign) expect(text).toMatch(/\\u0000\\u001b\[31m\\u202e$/);
+  });
+
+  test("tells slots that close, its own incidents and its budget", async () => {
+    const incident = {
+      state: "down" as const,
+      reason: "dns",
+      startedAtMs: 1_000,
+      endedAtMs: 9_000,
+      polls: 2,
+    };
+    const incidents = [
+      { ...incident, upstream: "ai-router" },
+      { ...incident, upstream: "email", reason: "tls" },
+    ];
+    const text = textOf(await pageOf(aSnapshot({ incidents }), PATH));
+    expect(text).toContain("Since the start 10 slots: 8 polls, 1 in flight, 1 skipped (1 no lease in time).");
+    expect(text).toContain("Down: name not resolved");
+    expect(text).not.toContain("TLS failed");
+    expect(text).toContain("4 of our 12 leases held");
+  });
+
+  test("has empty places that say so", async () => {
+    const upstream = anUpstream({ lastPolls: [], lastFailures: [], latency: undefined });
+    const page = await pageOf(aSnapshot({ upstreams: [upstream], budgets: [] }), PATH);
+    expect(textOf(page)).toContain(
+      "Last failures None on record. Incidents None on record. Last polls None yet.",
+    );
+    expect(page).not.toMatch(/undefined|NaN|\[object/);
+  });
+
+  test("refreshes by itself, and links back by relative ways", async () => {
+    const answer = await createRoutes(someDeps()).request(PATH);
+    expect(answer.headers.get("refresh")).toBe("10");
+    const links = [...(await answer.text()).matchAll(/<a href="([^"]*)"/g)].map(([, link]) => link);
+    expect(links.slice(0, 3)).toEqual(["../", "?refresh=off", "../"]);
+    expect(links.every((link) => !link?.startsWith("/"))).toBe(true);
+  });
+
+  test.each(["nope", "__proto__", "%3Cscript%3Ealert(1)%3C%2Fscript%3E", "%E2%80%AE", "x".repeat(500)])(
+    "of %s is not found, and says so without repeating anything harmful",
+    async (name) => {
+      const answer = await createRoutes(someDeps()).request(`/upstreams/${name}`);
+      const page = await answer.text();
+      expect(answer.status).toBe(404);
+      expect(answer.headers.has("refresh")).toBe(false);
+      expect(textOf(page)).toContain("No upstream has this name");
+      expect(page).not.toMatch(/<script|\u202e|x{100}/);
+    },
+  );
+});

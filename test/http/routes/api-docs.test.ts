@@ -1,0 +1,131 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { createRoutes } from "../../../src/http/routes/routes.ts";
+import { aFleet, aPoll, aSnapshot, anUpstream, someDeps } from "../samples.ts";
+
+/** Every fact known: so every field is there. */
+const POLL = aPoll({
+  outcome: "failed",
+  reason: "server_error",
+  status: 503,
+  excerpt: "{}",
+  headers: [{ name: "content-type", bytes: 24 }],
+});
+const INCIDENT = { state: "down" as const, reason: "dns", startedAtMs: 1, endedAtMs: 2, polls: 3 };
+const [BUDGET] = aSnapshot().budgets;
+const FULL = aSnapshot({
+  stateStoreUp: true,
+  upstreams: [
+    anUpstream({
+      certificateExpiresAtMs: 1,
+      lastPolls: [POLL],
+      lastFailures: [POLL],
+      skippedSincePoll: [{ cause: "budget", count: 1 }],
+    }),
+  ],
+  budgets:
+    BUDGET === undefined
+      ? []
+      : [
+          {
+            ...BUDGET,
+            advertised: { limit: 1, remaining: 1 },
+            quota: { limit: 1, perMs: 1, used: 1, forecast: 1 },
+          },
+        ],
+  incidents: [{ ...INCIDENT, upstream: "ai-router" }],
+});
+
+type Json = Record<string, unknown>;
+
+/** Keys and the types of their values, all the way down; lists by their first element. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
+  if (typeof value !== "object" || value === null) return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shapeOf(inner)]));
+}
+
+async function documented(path: string): Promise<Json> {
+  const text = await readFile(new URL("../../../docs/api.md", import.meta.url), "utf8");
+  const section = text.split("\n### ").find((part) => part.startsWith(`\`${path}\``)) ?? "";
+  return JSON.parse(/```json\n([^]*?)```/.exec(section)?.[1] ?? "") as Json;
+}
+
+async function answered(path: string): Promise<Json> {
+  const answer = await createRoutes(someDeps({ status: () => FULL })).request(path);
+  return (await answer.json()) as Json;
+}
+
+test("the list of upstreams has the documented shape, no field more or less", async () => {
+  expect(shapeOf(await answered("/api/v1/upstreams"))).toEqual(
+    shapeOf(await documented("/api/v1/upstreams")),
+  );
+});
+
+test("one upstream has it, with its polls and failures in place of the last one", async () => {
+  const list = shapeOf(await documented("/api/v1/upstreams")) as { readonly [key: string]: readonly Json[] };
+  const [{ lastPoll, ...upstream } = {}] = list["upstreams"] ?? [];
+  const [budget] = list["budgets"] ?? [];
+  const answer = await answered("/api/v1/upstreams/ai-router");
+  expect(shapeOf(answer)).toEqual({
+    nowMs: "number",
+    upstream: { ...upstream, lastPolls: [lastPoll], lastFailures: [lastPoll] },
+    budget,
+    incidents: list["incidents"],
+  });
+  expect(Object.keys(answer)).toEqual(Object.keys(await documented("/api/v1/upstreams/NAME")));
+});
+
+test("the fleet has it", async () => {
+  const routes = createRoutes(someDeps({ fleet: () => Promise.resolve(aFleet()) }));
+  const answer = (await (await routes.request("/api/v1/fleet")).json()) as Json;
+  expect(shapeOf(answer)).toEqual(shapeOf(await documented("/api/v1/fleet")));
+});
+
+test("without a fleet there is none to tell of", async () => {
+  const answer = await createRoutes(someDeps()).request("/api/v1/fleet");
+  expect(answer.status).toBe(404);
+});
+
+test("an upstream that another replica polls is not found here, but where it is", async () => {
+  const routes = createRoutes(someDeps({ fleet: () => Promise.resolve(aFleet()) }));
+  const answer = await routes.request("/api/v1/upstreams/email");
+  expect(answer.status).toBe(404);
+  expect(await answer.json()).toEqual({
+    error: 'cannot tell of "email" here: replica "b" polls it',
+    holder: { name: "b", url: "http://10.0.0.8:10429/" },
+  });
+});
+
+test("the incidents have it", async () => {
+  const { incidents } = shapeOf(await documented("/api/v1/upstreams")) as Json;
+  const answer = await answered("/api/v1/incidents");
+  expect(shapeOf(answer)).toEqual({ nowMs: "number", incidents });
+  expect(Object.keys(answer)).toEqual(Object.keys(await documented("/api/v1/incidents")));
+});
+
+test("what is not known is absent rather than null", async () => {
+  const upstream = anUpstream({
+    nextSlotAtMs: undefined,
+    latency: undefined,
+    lastPolls: [],
+    degradedAboveMs: undefined,
+    health: { state: "unknown", sinceMs: 1, up: undefined },
+    availability: [{ windowMs: 1, ok: 0, failed: 0, ratio: undefined }],
+  });
+  const app = createRoutes(someDeps({ status: () => aSnapshot({ upstreams: [upstream] }) }));
+  for (const path of ["/api/v1/upstreams", "/api/v1/upstreams/ai-router"]) {
+    const text = await (await app.request(path)).text();
+    expect(text).not.toContain("null");
+    for (const name of [
+      "nextSlotAtMs",
+      "latency",
+      "lastPoll",
+      "degradedAboveMs",
+      "up",
+      "ratio",
+      "stateStoreUp",
+    ])
+      expect(text).not.toContain(`"${name}"`);
+  }
+});

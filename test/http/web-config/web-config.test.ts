@@ -1,0 +1,186 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { hashSync } from "bcryptjs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type LoadedWebConfig, loadWebConfig } from "../../../src/http/web-config/web-config.ts";
+import { OPENSSL, writeCertificate } from "../certificates.ts";
+
+let directory = "";
+
+async function load(text: string): Promise<LoadedWebConfig> {
+  const path = join(directory, "web.yaml");
+  writeFileSync(path, text);
+  return loadWebConfig(path);
+}
+
+async function faultsOf(text: string): Promise<readonly string[]> {
+  const loaded = await load(text);
+  return loaded.kind === "refused" ? loaded.faults.map((fault) => fault.replaceAll(`${directory}/`, "")) : [];
+}
+
+const TLS = "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n";
+const HASH = hashSync("test-password", 4);
+
+describe.skipIf(OPENSSL === undefined)("a web config", () => {
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), "pacewatch-web-config-"));
+    writeCertificate(directory, "server");
+    writeCertificate(directory, "other");
+  });
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  test.each(["", "# nothing\n", "tls_server_config:\nhttp_server_config:\nbasic_auth_users:\n", "{}"])(
+    "that says nothing (%j) asks for nothing",
+    async (text) => {
+      const loaded = await load(text);
+      expect(loaded).toMatchObject({ kind: "loaded", config: { tls: undefined, headers: {} } });
+      expect(loaded.kind === "loaded" && loaded.config.users.size).toBe(0);
+    },
+  );
+
+  test("in full is understood, with files beside it", async () => {
+    const loaded = await load(
+      `${TLS}  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: other.crt
+  min_version: TLS13
+  max_version: TLS13
+  prefer_server_cipher_suites: false
+  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]
+  curve_preferences: [X25519, CurveP256]
+http_server_config:
+  http2: false
+  headers:
+    X-Frame-Options: deny
+    Strict-Transport-Security: max-age=60
+    Content-Security-Policy: ""
+basic_auth_users:
+  alice: ${HASH}
+  123: ${HASH.replace("$2b$", "$2y$")}
+`,
+    );
+    expect(loaded).toMatchObject({
+      kind: "loaded",
+      config: {
+        tls: {
+          clientAuth: "RequireAndVerifyClientCert",
+          context: {
+            minVersion: "TLSv1.3",
+            maxVersion: "TLSv1.3",
+            honorCipherOrder: false,
+            ecdhCurve: "X25519:P-256",
+            ciphers: expect.stringMatching(/^TLS_AES_128_GCM_SHA256:.*:ECDHE-RSA-AES128-GCM-SHA256$/),
+          },
+        },
+        headers: { "X-Frame-Options": "deny", "Strict-Transport-Security": "max-age=60" },
+      },
+    });
+    const users = loaded.kind === "loaded" ? [...loaded.config.users.keys()] : [];
+    expect(users.sort()).toEqual(["123", "alice"]);
+  });
+
+  test("that is wrong in many places is told them all, each with its place", async () => {
+    const text = `tls_server_config:
+  cert_file: server.crt
+  min_version: TLS11
+  client_allowed_sans: [a]
+http_server_config:
+  http2: maybe
+  headers:
+    X-Frame-Options: allow
+    X-Other: 1
+rate_limit: {}
+basic_auth_users:
+  alice: test-password
+  "bob:": ${HASH}
+`;
+    expect([...(await faultsOf(text))].sort()).toEqual(
+      [
+        'web.yaml:2:3: cannot use "tls_server_config.key_file": it must be the name of a file, and is missing',
+        'web.yaml:3:16: cannot use "tls_server_config.min_version": it must be one of TLS12, TLS13, received "TLS11"',
+        'web.yaml:4:3: cannot use "tls_server_config.client_allowed_sans": allowed here are cert_file, key_file, client_auth_type, client_ca_file, min_version, max_version, cipher_suites, prefer_server_cipher_suites, curve_preferences',
+        'web.yaml:6:10: cannot use "http_server_config.http2": it must be true or false, received "maybe"',
+        'web.yaml:8:22: cannot use "http_server_config.headers.X-Frame-Options": it must be deny or sameorigin, received "allow"',
+        'web.yaml:9:5: cannot use "http_server_config.headers.X-Other": allowed here are Content-Security-Policy, X-Frame-Options, X-Content-Type-Options, X-XSS-Protection, Strict-Transport-Security',
+        'web.yaml:10:1: cannot use "rate_limit": allowed here are tls_server_config, http_server_config, basic_auth_users',
+        'web.yaml:12:10: cannot use "basic_auth_users.alice": it must be a bcrypt hash',
+        'web.yaml:13:3: cannot use "basic_auth_users.bob:": a user\'s name must have no colon, and not be empty',
+      ].sort(),
+    );
+  });
+
+  test.each([
+    ["- a\n", 'web.yaml:1:1: cannot use the file: it must be a map, received ["a"]'],
+    ["a: 1\na: 2\n", "web.yaml:2:1: cannot read YAML: Map keys must be unique"],
+    [
+      `basic_auth_users:\n  a: ${HASH.replace("$04$", "$17$")}\n`,
+      'web.yaml:2:6: cannot use "basic_auth_users.a": it must be a bcrypt hash of cost 16 at most',
+    ],
+    [
+      `${TLS}  client_auth_type: RequireAndVerifyClientCert\n`,
+      'web.yaml:2:3: cannot use "tls_server_config.client_ca_file": it must be the name of a file where client_auth_type is RequireAndVerifyClientCert, and is missing',
+    ],
+    [
+      `${TLS}  client_ca_file: other.crt\n`,
+      'web.yaml:2:3: cannot use "tls_server_config.client_auth_type": it must be one that asks for a certificate where client_ca_file is set, and is missing',
+    ],
+    [
+      `${TLS}  min_version: TLS13\n  max_version: TLS12\n`,
+      'web.yaml:4:16: cannot use "tls_server_config.min_version": it must be at most max_version, received "TLS13"',
+    ],
+    [
+      `${TLS}  cipher_suites: [TLS_RSA_WITH_RC4_128_SHA]\n`,
+      expect.stringMatching(
+        /^web\.yaml:4:19: cannot use "tls_server_config\.cipher_suites\.0": it must be one of TLS_/,
+      ),
+    ],
+    [
+      'http_server_config: { headers: { Content-Security-Policy: "a\\r\\nX: b" } }',
+      'web.yaml:1:59: cannot use "http_server_config.headers.Content-Security-Policy": it must be one line of plain text, received several lines',
+    ],
+  ])("refuses %j", async (text, fault) => expect(await faultsOf(text)).toEqual([fault]));
+
+  test("refuses an alias bomb instead of growing", async () => {
+    const levels = Array.from(
+      { length: 9 },
+      (_, level) => `${level}: &a${level + 1} [${`*a${level},`.repeat(9)}]`,
+    );
+    const faults = await faultsOf(`x: &a0 [x]\n${levels.join("\n")}\n`);
+    expect(faults.join("\n")).toMatch(/^web\.yaml:1:1: cannot read YAML: Excessive alias count/);
+  });
+
+  test("never repeats what may be a password or a key", async () => {
+    const texts = [
+      "basic_auth_users:\n  alice: test-password\n",
+      "basic_auth_users: test-password\n",
+      "basic_auth_users:\n  alice: [test-password]\n",
+      "basic_auth_users:\n  alice: test-password\n  alice: 'test-password\n",
+      "basic_auth_users:\n  alice: 'x' test-password\n",
+      "tls_server_config:\n  key: test-password\n",
+      "tls_server_config:\n  cert_file: a\n  key_file: |\n    -----BEGIN\n    test-password\n",
+    ];
+    for (const text of texts) {
+      const faults = await faultsOf(text);
+      expect(faults.length).toBeGreaterThan(0);
+      expect(faults.join("\n")).not.toContain("test-password");
+    }
+  });
+
+  test("whose files are missing, no certificates or not of one kind is refused", async () => {
+    expect(await faultsOf(TLS.replace("server.crt", "none.crt"))).toEqual([
+      expect.stringMatching(
+        /^web\.yaml: cannot use it: ENOENT: no such file or directory, open '.*none\.crt'$/,
+      ),
+    ]);
+    expect(await faultsOf(TLS.replace("server.crt", "web.yaml"))).toEqual([
+      expect.stringMatching(/^web\.yaml: cannot use it: "web\.yaml" and "server\.key" make no certificate: /),
+    ]);
+    expect(await faultsOf(TLS.replace("server.key", "other.key"))).toEqual([
+      expect.stringMatching(/"server\.crt" and "other\.key" make no certificate: .*key values mismatch/),
+    ]);
+    expect(await loadWebConfig(join(directory, "none.yaml"))).toMatchObject({
+      kind: "refused",
+      faults: [expect.stringMatching(/none\.yaml: cannot use it: ENOENT/)],
+    });
+  });
+});

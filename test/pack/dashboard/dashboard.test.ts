@@ -1,0 +1,106 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
+import { isAlert } from "../../../src/pack/rules/rule.ts";
+import { dashboardText } from "../../../src/pack/dashboard/dashboard.ts";
+import { ruleGroups } from "../../../src/pack/rules/rules.ts";
+import { sampleConfig } from "../../support/samples.ts";
+import { metricsIn } from "../promql.ts";
+
+const Link = z.object({ title: z.string(), url: z.string() });
+const Panel = z.object({
+  id: z.number(),
+  type: z.string(),
+  title: z.string(),
+  description: z.string(),
+  gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
+  links: z.array(Link),
+  fieldConfig: z.object({
+    defaults: z.object({
+      unit: z.string(),
+      thresholds: z.object({ steps: z.array(z.object({ value: z.number().nullable(), color: z.string() })) }),
+    }),
+  }),
+  targets: z.array(
+    z.object({ expr: z.string(), refId: z.string(), datasource: z.object({ uid: z.string() }) }),
+  ),
+});
+const Dashboard = z.object({
+  uid: z.string(),
+  links: z.array(Link),
+  annotations: z.object({ list: z.array(z.object({ name: z.string(), expr: z.string() })) }),
+  templating: z.object({ list: z.array(z.object({ name: z.string(), type: z.string() })) }),
+  panels: z.array(z.object({ id: z.number(), type: z.string(), title: z.string() }).loose()),
+});
+
+const dashboard = Dashboard.parse(JSON.parse(dashboardText()));
+const panels = dashboard.panels.filter(({ type }) => type !== "row").map((panel) => Panel.parse(panel));
+const rules = ruleGroups(sampleConfig()).flatMap((group) => group.rules);
+
+describe("the dashboard", () => {
+  test("has a row for each question", () => {
+    const rows = dashboard.panels.filter(({ type }) => type === "row").map(({ title }) => title);
+    expect(rows).toEqual(["Are my APIs fine?", "Latency", "Outcomes", "Budgets", "Pacewatch itself"]);
+  });
+
+  test("lets one choose the datasource, the job, the instance and the upstream", () => {
+    const names = dashboard.templating.list.map(({ name }) => name);
+    expect(names).toEqual(["datasource", "job", "instance", "upstream", "runbooks", "status_page"]);
+  });
+
+  test("marks the changes of state", () => {
+    const [changes] = dashboard.annotations.list;
+    expect(changes?.name).toBe("State changes");
+    expect(metricsIn(changes?.expr ?? "")).toEqual(["pacewatch_upstream_state"]);
+  });
+
+  test.each(panels)("$title: says what it shows, in which unit, and when to worry", (panel) => {
+    const { unit, thresholds } = panel.fieldConfig.defaults;
+    expect(panel.description.length).toBeGreaterThan(20);
+    expect(unit).not.toBe("");
+    expect(thresholds.steps[0]?.value).toBeNull();
+    expect(panel.targets.length).toBeGreaterThan(0);
+    for (const { datasource } of panel.targets) expect(datasource.uid).toBe("${datasource}");
+  });
+
+  test.each(panels)("$title: leads to a runbook that exists, and to the status page", (panel) => {
+    const [runbook, statusPage] = panel.links.map(({ url }) => url);
+    const page = runbook?.replace("${runbooks:raw}", "../../../docs/runbooks/") ?? "";
+    expect(readFileSync(new URL(page, import.meta.url), "utf8")).toContain("# ");
+    expect(statusPage).toBe("${status_page:raw}");
+  });
+
+  test("reads only metrics that exist", () => {
+    const recorded = new Set(rules.flatMap((rule) => (isAlert(rule) ? [] : [rule.record])));
+    const shown = METRIC_NAMES.flatMap((name) =>
+      metricNamed(name).type === "histogram" || metricNamed(name).type === "summary"
+        ? ["_bucket", "_sum", "_count"].map((suffix) => `${name}${suffix}`)
+        : [name],
+    );
+    const known = new Set([...shown, ...recorded, "ALERTS", "up"]);
+    const library = /^(?:process|nodejs)_/;
+    const unknown = panels
+      .flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsIn(expr)))
+      .filter((metric) => !known.has(metric) && !library.test(metric));
+    expect(unknown).toEqual([]);
+  });
+
+  test("no two panels lie on each other, and none has another's id", () => {
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    for (const { gridPos } of panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+  });
+
+  test("starts with the addresses that it is given", () => {
+    const text = dashboardText({
+      runbooks: "https://wiki.example.com/",
+      statusPage: "https://pw.example.com/",
+    });
+    expect(text).toContain('"query": "https://wiki.example.com/"');
+    expect(text).toContain('"query": "https://pw.example.com/"');
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import type { Config, FleetMode } from "../../../src/core/config/config.ts";
+import { isAlert } from "../../../src/pack/rules/rule.ts";
+import { ruleGroups, rulesText } from "../../../src/pack/rules/rules.ts";
+import { requireBinary } from "../../support/binaries.ts";
+import { sampleConfig, sampleFleet, sampleUpstream } from "../../support/samples.ts";
+import { runWith } from "../promtool.ts";
+
+const promtool = requireBinary("promtool");
+
+const configOf = (mode: FleetMode): Config =>
+  sampleConfig({ fleet: sampleFleet({ mode }), upstreams: [sampleUpstream({ name: "email" })] });
+
+/** Three vantages; each has its own story, in a value a minute. */
+function seriesOf(metric: string, values: Readonly<Record<string, string>>, labels = ""): string {
+  return Object.entries(values)
+    .map(
+      ([vantage, story]) =>
+        `      - series: 'pacewatch_${metric}{job="pw",instance="${vantage}:1",vantage="${vantage}",upstream="email"${labels}}'\n        values: "${story}"`,
+    )
+    .join("\n");
+}
+
+const TESTS = `
+rule_files: [rules.yml]
+evaluation_interval: 1m
+group_eval_order: [pacewatch-quorum, pacewatch-upstreams]
+tests:
+  - interval: 1m
+    input_series:
+${seriesOf("upstream_up", { eu: "1 0 0 0 0 1 _ _", us: "1 1 0 0 1 1 _ _", asia: "1 1 1 0 1 1 1 0" })}
+${seriesOf("polls_total", { eu: "0 0 4 4 4", us: "0 0 2 2 2" }, ',outcome="failed",reason="timeout"')}
+${seriesOf("polls_total", { eu: "0 4 4 4 4", us: "0 4 4 4 4", asia: "0 4 4 4 4" }, ',outcome="ok",reason=""')}
+    promql_expr_test:
+      - expr: pacewatch:upstream_up:quorum
+        eval_time: 1m
+        exp_samples: [{ labels: 'pacewatch:upstream_up:quorum{job="pw",upstream="email"}', value: 1 }]
+      - expr: pacewatch:upstream_up:quorum
+        eval_time: 2m
+        exp_samples: [{ labels: 'pacewatch:upstream_up:quorum{job="pw",upstream="email"}', value: 0 }]
+    alert_rule_test:
+      # One of three says so.
+      - { eval_time: 1m, alertname: PacewatchUpstreamDown }
+      # Two do.
+      - eval_time: 2m
+        alertname: PacewatchUpstreamDown
+        exp_alerts:
+          - exp_labels: { job: pw, severity: page, upstream: email }
+            exp_annotations:
+              summary: "email is down"
+              description: "email is down from 2 of 3 vantages: eu, us. Failures in the last 5 minutes, by reason: timeout (6). Availability from all of them in that time: 66.67%."
+              runbook_url: "/user/runbooks/PacewatchUpstreamDown.md"
+      - { eval_time: 4m, alertname: PacewatchUpstreamDown }
+  # Whoever is throttled reaches it: no vote for down.
+  - interval: 1m
+    input_series:
+${seriesOf("upstream_up", { eu: "0x5", us: "0x5", asia: "1x5" })}
+${seriesOf("upstream_state", { us: "1x5" }, ',state="throttled"')}
+    alert_rule_test:
+      - { eval_time: 3m, alertname: PacewatchUpstreamDown }
+  # Of two, both must say so; of one alone, that one.
+  - interval: 1m
+    input_series:
+${seriesOf("upstream_up", { eu: "0x5", us: "1x5" })}
+    alert_rule_test:
+      - { eval_time: 3m, alertname: PacewatchUpstreamDown }
+  # Redis is away for longer than a failover takes.
+  - interval: 1m
+    input_series:
+      - series: 'pacewatch_redis_up{job="pw",instance="a:1"}'
+        values: "1 1 0 0 0 0 0 1"
+      - series: 'pacewatch_fleet_upstreams_held{job="pw",instance="a:1"}'
+        values: "7x8"
+    alert_rule_test:
+      - { eval_time: 3m, alertname: PacewatchRedisAway }
+      - eval_time: 6m
+        alertname: PacewatchRedisAway
+        exp_alerts:
+          - exp_labels: { instance: "a:1", job: pw, severity: ticket }
+            exp_annotations:
+              summary: "Pacewatch at a:1 cannot reach Redis"
+              description: "a:1 has had no answer from Redis for 5m 0s of the last hour. It polls from its reserve, or, where each upstream is held by one replica, not at all: of 7 upstreams it is sure now."
+              runbook_url: "/user/runbooks/PacewatchRedisAway.md"
+      - { eval_time: 8m, alertname: PacewatchRedisAway }
+`;
+
+const UNHELD = `
+rule_files: [rules.yml]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - { series: 'pacewatch_fleet_upstreams_held{job="pw",instance="a:1"}', values: "1 0 0 0 0 0 1" }
+      - { series: 'pacewatch_fleet_upstreams_held{job="pw",instance="b:1"}', values: "0 0 0 0 0 0 0" }
+      - { series: 'pacewatch_redis_up{job="pw",instance="a:1"}', values: "1 0 0 0 0 0 1" }
+      - { series: 'pacewatch_redis_up{job="pw",instance="b:1"}', values: "1x7" }
+    alert_rule_test:
+      - { eval_time: 2m, alertname: PacewatchUpstreamsUnheld }
+      - eval_time: 4m
+        alertname: PacewatchUpstreamsUnheld
+        exp_alerts:
+          - exp_labels: { job: pw, severity: page }
+            exp_annotations:
+              summary: "Nobody watches some upstreams"
+              description: "The replicas of pw hold 0 of 1 upstreams. Nothing is known of the others. Replicas that reach Redis: 1 of 2 that are scraped."
+              runbook_url: "/user/runbooks/PacewatchUpstreamsUnheld.md"
+      - { eval_time: 6m, alertname: PacewatchUpstreamsUnheld }
+`;
+
+const alertsOf = (mode: FleetMode): readonly string[] =>
+  ruleGroups(configOf(mode)).flatMap(({ rules }) => rules.filter(isAlert).map(({ alert }) => alert));
+
+test("one alert says that an upstream is down, whoever decides on it", () => {
+  for (const mode of ["shard", "everywhere"] as const) {
+    expect(alertsOf(mode).filter((alert) => alert === "PacewatchUpstreamDown")).toHaveLength(1);
+    expect(alertsOf(mode)).toContain("PacewatchRedisAway");
+  }
+});
+
+test("without a fleet there are no rules about one", () => {
+  expect(rulesText(sampleConfig())).not.toMatch(/fleet|redis|quorum/i);
+});
+
+describe.skipIf(promtool === undefined)("promtool", () => {
+  test("accepts the rules of both modes", () => {
+    const files = {
+      "shard.yml": rulesText(configOf("shard")),
+      "everywhere.yml": rulesText(configOf("everywhere")),
+    };
+    const { code, output } = runWith(files, promtool ?? "", (folder) => [
+      "check",
+      "rules",
+      "--lint-fatal",
+      ...Object.keys(files).map((name) => `${folder}/${name}`),
+    ]);
+    expect(output).not.toMatch(/FAILED/);
+    expect(code).toBe(0);
+  });
+
+  test("sees that down is what a majority of the vantages says", () => {
+    const files = { "rules.yml": rulesText(configOf("everywhere")), "rules.test.yml": TESTS };
+    const { code, output } = runWith(files, promtool ?? "", (folder) => [
+      "test",
+      "rules",
+      `${folder}/rules.test.yml`,
+    ]);
+    expect(output).toContain("SUCCESS");
+    expect(code).toBe(0);
+  });
+
+  test("sees that upstreams which nobody holds are told of", () => {
+    const files = { "rules.yml": rulesText(configOf("shard")), "rules.test.yml": UNHELD };
+    const { code, output } = runWith(files, promtool ?? "", (folder) => [
+      "test",
+      "rules",
+      `${folder}/rules.test.yml`,
+    ]);
+    expect(output).toContain("SUCCESS");
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,162 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
+import { isAlert } from "../../../src/pack/rules/rule.ts";
+import { ruleGroups, rulesText } from "../../../src/pack/rules/rules.ts";
+import { requireBinary } from "../../support/binaries.ts";
+import { sampleConfig, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
+import { metricsIn, queriesIn } from "../promql.ts";
+import { run, runWith } from "../promtool.ts";
+
+const promtool = requireBinary("promtool");
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const TEST_FILES = ["config/prometheus/rules.test.yml", "config/prometheus/rules-slow.test.yml"];
+
+const RuleTests = z.object({
+  group_eval_order: z.array(z.string()),
+  tests: z.array(
+    z.object({
+      alert_rule_test: z.array(
+        z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()).default([]) }),
+      ),
+    }),
+  ),
+});
+
+const groups = ruleGroups(sampleConfig());
+const rules = groups.flatMap((group) => group.rules);
+const alerts = rules.filter(isAlert);
+const recorded = new Set(rules.flatMap((rule) => (isAlert(rule) ? [] : [rule.record])));
+
+/** What the catalogue knows, with the endings that a histogram and a summary have. */
+function isShown(metric: string): boolean {
+  return METRIC_NAMES.some(
+    (name) =>
+      metric === name ||
+      (["histogram", "summary"].includes(metricNamed(name).type) &&
+        metric.replace(/_(?:bucket|sum|count)$/, "") === name),
+  );
+}
+
+describe("the rules", () => {
+  test("read only metrics that Pacewatch shows, that they record themselves, and up", () => {
+    const exprs = rules.map(({ expr }) => expr);
+    const queries = alerts.flatMap(({ summary, description }) => queriesIn(`${summary} ${description}`, {}));
+    const unknown = [...exprs, ...queries]
+      .flatMap((expr) => metricsIn(expr))
+      .filter((metric) => !isShown(metric) && !recorded.has(metric) && metric !== "up");
+    expect(unknown).toEqual([]);
+    expect(queries.length).toBeGreaterThan(20);
+  });
+
+  test("record nothing that neither a rule nor the dashboard reads", () => {
+    const dashboard = readFileSync(`${ROOT}config/grafana/dashboards/pacewatch.json`, "utf8");
+    const texts = [
+      ...rules.map(({ expr }) => expr),
+      ...alerts.map(({ description }) => description),
+      dashboard,
+    ];
+    const unread = [...recorded].filter((name) => !texts.some((text) => text.includes(name)));
+    expect(unread).toEqual([]);
+  });
+
+  test("name no job, so that they fit any", () => {
+    for (const { expr } of rules) expect(expr).not.toMatch(/job\s*=/);
+  });
+
+  test("tell of each alert how bad it is, what it means in numbers, and what to do", () => {
+    for (const alert of alerts) {
+      expect(["page", "ticket"]).toContain(alert.severity);
+      expect(alert.summary).not.toBe("");
+      expect(alert.description).toMatch(/\{\{|\d/);
+      const runbook = readFileSync(`${ROOT}docs/runbooks/${alert.alert}.md`, "utf8");
+      const headings = [...runbook.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading);
+      expect(headings).toEqual([
+        alert.alert,
+        "What it means",
+        "How to confirm",
+        "What to do",
+        "How to silence",
+      ]);
+      expect(runbook).toContain(alert.severity);
+    }
+  });
+
+  test("link to runbooks wherever they are kept", () => {
+    const own = rulesText(sampleConfig(), { runbooks: "https://wiki.example.com/pw" });
+    expect(own).toContain("runbook_url: https://wiki.example.com/pw/PacewatchUpstreamDown.md");
+    expect(rulesText(sampleConfig())).toContain(
+      'runbook_url: "{{ $externalURL }}/user/runbooks/PacewatchUpstreamDown.md"',
+    );
+  });
+
+  test("an upstream whose name is a pattern in PromQL is matched by its name alone", () => {
+    const upstreams = [sampleUpstream({ name: "api.v1" }), sampleUpstream({ name: "api-v1" })];
+    const text = rulesText(sampleConfig({ upstreams }));
+    expect(text).toContain(String.raw`upstream=~"api-v1|api\\.v1"`);
+  });
+
+  test("an upstream that the short window may miss has a guard that nothing reaches", () => {
+    const slow = sampleUpstream({ name: "slow", schedule: sampleSchedule(300_000, "slow") });
+    const guards = rulesText(sampleConfig({ upstreams: [slow] }));
+    expect(guards).toContain('0 * pacewatch_objective_ratio{upstream=~"slow"} + Inf');
+  });
+});
+
+describe.skipIf(promtool === undefined)("promtool", () => {
+  const program = promtool ?? "";
+
+  test("accepts the rules of very different configs", () => {
+    const names = ["a", "b.c", "d_e", "F-0"];
+    const periodsMs = [1000, 60_000, 3_600_000, 86_400_000];
+    const upstreams = names.map((name, index) =>
+      sampleUpstream({ name, schedule: sampleSchedule(periodsMs[index] ?? 1000, name) }),
+    );
+    const files = {
+      "many.yml": rulesText(sampleConfig({ upstreams })),
+      "none.yml": rulesText({ budgets: [], upstreams: [] }),
+    };
+    const ran = runWith(files, program, (folder) => [
+      "check",
+      "rules",
+      "--lint-fatal",
+      ...Object.keys(files).map((name) => `${folder}/${name}`),
+    ]);
+    expect(ran.output).not.toMatch(/FAILED/);
+    expect(ran.code).toBe(0);
+  });
+
+  test("accepts the scrape configs that ship", () => {
+    expect(run(program, ["check", "config", `${ROOT}config/prometheus/prometheus.yml`])).toMatchObject({
+      code: 0,
+    });
+    const compose = `${ROOT}deploy/compose/prometheus.yml`;
+    expect(run(program, ["check", "config", "--syntax-only", compose])).toMatchObject({ code: 0 });
+  });
+
+  test("sees every alert fire, and not fire", { timeout: 120_000 }, () => {
+    const ran = run(program, ["test", "rules", ...TEST_FILES.map((file) => `${ROOT}${file}`)]);
+    expect(ran.output).not.toMatch(/FAILED/);
+    expect(ran.code).toBe(0);
+  });
+});
+
+test("every alert has a case in which it fires, and one in which it does not", () => {
+  const files = TEST_FILES.map((file) => RuleTests.parse(parse(readFileSync(`${ROOT}${file}`, "utf8"))));
+  const cases = files.flatMap(({ tests }) => tests.flatMap(({ alert_rule_test }) => alert_rule_test));
+  for (const { alert } of alerts) {
+    const own = cases.filter(({ alertname }) => alertname === alert);
+    expect(
+      own.some(({ exp_alerts }) => exp_alerts.length > 0),
+      `${alert} fires`,
+    ).toBe(true);
+    expect(
+      own.some(({ exp_alerts }) => exp_alerts.length === 0),
+      `${alert} does not fire`,
+    ).toBe(true);
+  }
+  for (const { group_eval_order } of files) expect(group_eval_order).toEqual(groups.map(({ name }) => name));
+});
