@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -41,4 +41,14 @@ test.each(OURS)("every file and folder that %s names exists", (page) => {
     .map(([, path = ""]) => path)
     .filter((path) => ![path, join("src", path)].some((place) => existsSync(join(ROOT, place))));
   expect(missing).toEqual([]);
+});
+
+test("CONTRIBUTING says of every folder of src what it is for, and which of its files to read first", () => {
+  const rows = read("CONTRIBUTING.md").matchAll(/^\| `([a-z./-]+)` +\| .+\| `([a-z-]+\.ts)` +\|$/gm);
+  const first = new Map([...rows].map(([, folder = "", file = ""]) => [folder, file]));
+  const sources = globSync("src/**/*.ts", { cwd: ROOT }).map((file) => relative("src", file));
+  expect([...first.keys()].toSorted()).toEqual([...new Set(sources.map((file) => dirname(file)))].toSorted());
+  expect(
+    [...first].map(([folder, file]) => join(folder, file)).filter((file) => !sources.includes(file)),
+  ).toEqual([]);
 });
