@@ -1,6 +1,6 @@
 /**
  * What Pacewatch costs and how true it measures, next to blackbox_exporter on the same machine: `npm run bench`.
- * With `--quick` only what the goals need. With `--write` the newest full run goes into the README and the docs.
+ * With `--quick` only what the goals need. With `--write` the newest full run goes into docs/performance.md, and its headline into the README.
  */
 
 import { parseArgs } from "node:util";

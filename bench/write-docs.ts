@@ -1,40 +1,68 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { GOALS } from "./goals.ts";
 import { growthPlots } from "./growth-plots.ts";
 import { betweenMarkers } from "./markers.ts";
 import { newestResult, type Result } from "./result.ts";
 import { svgOf } from "./svg.ts";
-import { tableOf } from "./table.ts";
-import { GOALS } from "./goals.ts";
+import { amount, tableOf } from "./table.ts";
+import { verdictOf } from "./verdict.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
-/** The newest full run into every page that shows it. Answers which. */
+/** Writes the newest full run into every page that shows it. Returns their paths. */
 export async function writeDocs(): Promise<readonly string[]> {
-  const { name, result } = await newestResult();
-  const goals = new Set(GOALS.map((goal) => goal.figure));
-  const inShort = result.figures.filter(({ id }) => goals.has(id));
-  const written = [
-    await rewrite("README.md", page(name, { ...result, figures: inShort })),
-    await rewrite("docs/performance.md", page(name, result)),
-  ];
-  for (const [file, plot] of Object.entries(growthPlots(result.growth))) {
-    await writeFile(new URL(`docs/images/${file}`, ROOT), svgOf(plot));
-    written.push(`docs/images/${file}`);
-  }
-  return written;
+  const pages = await benchPages();
+  for (const [path, text] of pages) await writeFile(new URL(path, ROOT), text);
+  return [...pages.keys()];
 }
 
-function page(name: string, { at, machine, versions, figures, notes }: Result): string {
-  const told = Object.entries(versions).map(([program, version]) => `${program} ${version}`);
-  const about = `${at.slice(0, 10)}, ${machine.cores} cores of ${machine.cpu}, ${told.join(", ")}: [bench/results/${name}](LINK).`;
+/** Every file that shows the newest full run, by path: the table and the plots, and the README's sentences. */
+export async function benchPages(): Promise<ReadonlyMap<string, string>> {
+  const { name, result } = await newestResult();
+  const plots = Object.entries(growthPlots(result.growth));
+  return new Map([
+    ["README.md", await withBench("README.md", headlineOf(result))],
+    ["docs/performance.md", await withBench("docs/performance.md", tableAndMachine(name, result))],
+    ...plots.map(([file, plot]) => [`docs/images/${file}`, svgOf(plot)] as const),
+  ]);
+}
+
+async function withBench(path: string, text: string): Promise<string> {
+  return betweenMarkers(await readFile(new URL(path, ROOT), "utf8"), "bench", text);
+}
+
+function tableAndMachine(name: string, { at, machine, versions, figures, notes }: Result): string {
+  const programs = Object.entries(versions).map(([program, version]) => `${program} ${version}`);
+  const link = `[bench/results/${name}](../bench/results/${name})`;
+  const about = `${at.slice(0, 10)}, ${machine.cores} cores of ${machine.cpu}, ${programs.join(", ")}: ${link}.`;
   const remarks = notes.map((note) => `- ${note}`).join("\n");
   return `${tableOf(figures)}\n${about}\n${remarks === "" ? "" : `\n${remarks}\n`}`;
 }
 
-async function rewrite(path: string, text: string): Promise<string> {
-  const url = new URL(path, ROOT);
-  const name = /\[(bench\/results\/[^\]]+)\]/.exec(text)?.[1] ?? "";
-  const linked = text.replace("(LINK)", `(${path.startsWith("docs/") ? "../" : ""}${name})`);
-  await writeFile(url, betweenMarkers(await readFile(url, "utf8"), "bench", linked));
-  return path;
+/** The run in a few sentences: what matters most, and every goal that it missed. */
+export function headlineOf({ at, figures }: Pick<Result, "at" | "figures">): string {
+  const median = (id: string): string => {
+    const figure = figures.find((each) => each.id === id);
+    return figure === undefined ? "unknown" : amount(figure.summary.median, figure.unit);
+  };
+  const judged = GOALS.flatMap((goal) =>
+    figures
+      .filter(({ id }) => id === goal.figure)
+      .map((figure) => ({ goal, figure, verdict: verdictOf(goal, figure) })),
+  );
+  const missed = judged.filter(({ verdict }) => verdict === "missed");
+  const noisy = judged.filter(({ verdict }) => verdict === "noisy").length;
+  const met = judged.length - missed.length - noisy;
+  const misses = missed.map(
+    ({ goal, figure }) =>
+      `${figure.says}: ${amount(figure.summary.median, figure.unit)} (goal ${amount(goal.atMost, figure.unit)})`,
+  );
+  return [
+    `Measured next to blackbox_exporter on the same machine (${at.slice(0, 10)}), a poll costs ${median("cpu-http-fresh")} of its CPU over HTTP and ${median("cpu-https-fresh")} over HTTPS. `,
+    `The process takes ${median("rss-2")} with 2 upstreams and ${median("rss-per-upstream")} for each further one. `,
+    `It meets ${met} of ${judged.length} [goals](docs/performance.md), ${noisy} are within noise`,
+    misses.length === 0
+      ? ", and none is missed.\n"
+      : `, and it misses ${misses.length}: ${misses.join("; ")}.\n`,
+  ].join("");
 }

@@ -1,7 +1,10 @@
+import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { figureOf, ratioOf } from "../../bench/figure.ts";
 import { pacewatchConfig } from "../../bench/pacewatch-config.ts";
 import { betweenMarkers } from "../../bench/markers.ts";
 import { fileNameOf } from "../../bench/result.ts";
+import { benchPages, headlineOf } from "../../bench/write-docs.ts";
 
 test("only what is between the markers is replaced", () => {
   const page = "before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n";
@@ -42,4 +45,25 @@ test.each([
   const baseUrl = (): string => `${scheme}://127.0.0.1:65535`;
   const text = pacewatchConfig({ upstreams, schedule: { every }, baseUrl, connection });
   expect(text.length).toBeLessThan(1_048_576);
+});
+
+test("the README and the page about performance show the newest full run", async () => {
+  for (const [path, text] of await benchPages())
+    expect(await readFile(path, "utf8"), `${path} is stale: run npm run bench -- --write`).toBe(text);
+});
+
+test("the headline names every goal that is missed, with its figure, and counts the others", () => {
+  const figures = [
+    ratioOf("cpu-http-fresh", "CPU by HTTP", "µs", { ours: [50, 50], theirs: [100, 100] }),
+    ratioOf("cpu-https-fresh", "CPU by HTTPS", "µs", { ours: [100, 110], theirs: [100, 100] }),
+    figureOf("rss-2", "RSS", "MB", [60, 60]),
+  ];
+  const headline = headlineOf({ at: "2026-01-31T12:05:00.000Z", figures });
+  expect(headline).toContain("It meets 1 of 3 [goals](docs/performance.md), 1 are within noise");
+  expect(headline).toContain("it misses 1: CPU by HTTP: 0.50 (goal 0.45).");
+});
+
+test("the README says what matters in 1,000 words", async () => {
+  const words = (await readFile("README.md", "utf8")).split(/\s+/).filter((word) => word !== "");
+  expect(words.length).toBeLessThanOrEqual(1_000);
 });

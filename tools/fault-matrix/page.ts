@@ -41,29 +41,29 @@ function introduction({ blackboxVersion, measured }: Run): string {
 
 <!-- Written by \`npm run fault-matrix\` from test/support/behaviours/ and from what it measures: change it there. -->
 
-What an upstream can do to those who call it, and what Pacewatch makes of it: ${all.length} behaviours of servers that
-know no HTTP and send just these bytes, over real sockets. Each row is two tests, both of which compare it word by word:
+What an upstream can do to its callers, and what Pacewatch reports: ${all.length} behaviours of servers that
+send just these bytes, over real sockets. Each row is two tests, and both compare it word by word:
 
 - **poll**: one poll by the program's own probe and judge, in
-  [test/matrix/fault-matrix.test.ts](../test/matrix/fault-matrix.test.ts), where each test bears the name of its row. A
-  healthy neighbour is polled all the while and misses nothing; the upstream sees one request at most, and no connection
-  is left; and the heaviest, over and over, leave no memory behind.
+  [test/matrix/fault-matrix.test.ts](../test/matrix/fault-matrix.test.ts), where each test has the name of its row. A
+  healthy upstream is polled meanwhile and misses nothing. The faulty upstream gets one request at most, and no
+  connection stays open. The heaviest faults, repeated, leave no memory in use.
 - **program**: the whole program, configured with all of them at once, in
-  [test/e2e/fault-matrix.test.ts](../test/e2e/fault-matrix.test.ts). Its metrics name the same outcome and no other, the
-  texts that attack come out of log, page and metrics harmless, and once these upstreams have left the config, open
-  files and series are those of before.
+  [test/e2e/fault-matrix.test.ts](../test/e2e/fault-matrix.test.ts). Its metrics show the same outcome and no other.
+  Hostile texts are harmless in log, page and metrics. After these upstreams have left the config, open files and series
+  are as before.
 
-HOST is the upstream's host and port; "…" is up to the machine.
+HOST is the upstream's host and port; "…" depends on the machine.
 
 The column of **blackbox_exporter** (${blackboxVersion}, as Debian has it) was measured in the same run, against the same
-servers, with the same deadlines. Its module has what it has settings for: status 200, HTTP/1.0 or 1.1, at most 1 MiB,
-the certificate authority, a regexp for the beginning of a JSON value, and the compression where there is one; redirects
-are followed, which is its default. The cell shows what its metrics tell: \`probe_success\`, \`probe_http_status_code\`,
-\`probe_http_redirects\`, \`probe_failed_due_to_regex\`, and whether it took all of its time. What went wrong in words is in
-its own log, and in the \`debug=true\` output of one probe. "${NOT_MEASURED}" stands where the fault is put into Pacewatch's own
-resolver or key, where the exporter has none.
+servers, with the same deadlines. Its module uses every setting that it has: status 200, HTTP/1.0 or 1.1, at most 1 MiB,
+the certificate authority, a regexp for the beginning of a JSON value, and the compression where there is one. It
+follows redirects, which is its default. The cell shows its metrics: \`probe_success\`, \`probe_http_status_code\`,
+\`probe_http_redirects\`, \`probe_failed_due_to_regex\`, and whether it timed out. The words for
+what went wrong are in its log, and in the \`debug=true\` output of one probe. "${NOT_MEASURED}" means that the fault is in Pacewatch's own
+resolver or key, which the exporter does not have.
 
-Both were asked about ${failing.length} behaviours in which a poll is not ok. The exporter calls ${unseen} of them a success.
+Both polled ${failing.length} behaviours in which a poll is not ok. The exporter calls ${unseen} of them a success.
 For ${alike.length} others its metrics are the same, "${NO_SIGN}"; in Pacewatch's metrics these are ${kinds} different outcomes.
 `;
 }

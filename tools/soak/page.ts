@@ -19,19 +19,19 @@ ${machine(soaked)}
 
 ## Is it flat?
 
-The straight line (least squares) through the second half of the run. Flat is what gains no more from its first look to
-its last than it may, or than three standard errors of its own noise. The heap is measured after a full garbage
-collection, asked for by a module that only the soak loads into the process.
+A straight line (least squares) through the second half of the run. A measure is flat if it grows by no more than allowed,
+or by no more than three standard errors of its own noise. The heap is measured after a full garbage
+collection, triggered by a module that only the soak loads into the process.
 
 ${markdownTable(["What", "Mean", "Gained", "Standard error", "At most", "Flat"], flatnessOf(sights).map(flatnessRow))}
-Kept by design, and bounded, but not full after minutes: a count of ok and failed polls for each of the last 60 minutes and
-720 hours. It is a few dozen bytes per upstream and minute.
+One thing still grows, by design and with a bound: a count of ok and failed polls for each of the last 60 minutes and
+720 hours, a few dozen bytes per upstream and minute.
 
 ## Is anything lost?
 
 ${accounts(soaked)}
 
-## The story
+## Over time
 
 ${markdownTable(["Minute", "Polls", "Skipped", "Heap after GC", "Resident", "Open files", "Resources", "Series", "Scrape"], storyRows(sights))}
 ## What ${polls} polls met
@@ -44,32 +44,32 @@ ${markdownTable(
 
 function introduction({ sights, minutes, polls, reloads, visits }: Soaked, upstreams: number): string {
   return `The real program, as one process, watched ${upstreams} upstreams once a second for ${minutes} minutes, ${perSecond(sights).toFixed(0)} polls a
-second: ${polls} polls, as many as the two services of the shipped config get in ${daysOf(polls)} days. The upstreams are raw
-socket servers in another process, some with TLS, some on kept connections. Two polls in five met a fault, another one every
-second: errors and odd statuses, empty, cut, bad and bomb-like bodies, truncation, resets, silence, dripping, broken HTTP,
-headers too long, 429 with \`Retry-After\`, 402, exhausted limits. State was kept in a file. Metrics, pages and API were read
-${visits} times, and the config was changed ${reloads} times: ten upstreams left, ten others came, two hundred were asked with
-another header; every third config was broken and refused.
+second: ${polls} polls, as many as the two upstreams of the shipped config get in ${daysOf(polls)} days. The upstreams are raw
+socket servers in another process, some with TLS, some with reused connections. Two polls in five met a fault, a different one
+each second: errors and unusual statuses, empty, cut, malformed and compressed-bomb bodies, truncation, resets, silence, slow
+bytes, broken HTTP, headers too long, 429 with \`Retry-After\`, 402, exhausted limits. A state file was in use. Metrics, pages and API were read
+${visits} times, and the config was changed ${reloads} times: ten upstreams were removed, ten others added, two hundred got
+another request header; every third config was faulty and refused.
 `;
 }
 
 function machine({ sights, cpuShare }: Soaked): string {
   const { polls = 0, skipped = 0 } = sights.at(-1) ?? {};
   return `Measured on ${availableParallelism()} cores of ${cpus()[0]?.model ?? "an unknown processor"}, Node.js ${process.version}. The upstreams and the observer ran on the
-same machine, and so did other work: nothing here is a benchmark. The program itself used ${percent(cpuShare)} of one core. A
-poll that takes all of its timeout and is then confirmed overlaps with the next slot, and a process that is kept from the
-cores comes late: such slots are skipped, and counted as that. They were ${skipped} of ${polls + skipped}, by cause in the last table.`;
+same machine, and so did other work: this is no benchmark. The program itself used ${percent(cpuShare)} of one core. A
+poll that times out and is then confirmed overlaps with the next slot, and a process that gets no CPU time
+is late: such slots are skipped, and counted as skipped. They were ${skipped} of ${polls + skipped}, by cause in the last table.`;
 }
 
 function accounts(soaked: Soaked): string {
   const { sights, lost, unheard, polls, sent, requests } = soaked;
   const unbalanced = sights.filter((sight) => sight.unbalanced.length > 0).length;
-  return `- At each of ${sights.length} scrapes that were judged, slots = polls + in flight + skipped for every upstream: ${unbalanced === 0 ? "it held always" : `**broken in ${unbalanced}**`}.
-- The schedule's slots between the first scrapes and the last, of the upstreams without confirmations, which can be counted
+  return `- At each of ${sights.length} scrapes that were checked, slots = polls + in flight + skipped for every upstream: ${unbalanced === 0 ? "it always held" : `**broken in ${unbalanced}**`}.
+- The schedule's slots between the first and the last scrapes, for upstreams without confirmations, where they can be counted
   exactly: ${lost.length === 0 ? "none is missing, none too many" : `**wrong for ${lost.length} upstreams**`}.
-- Requests: ${requests} by the upstreams' own count, ${sent} sent by Pacewatch's: ${unheard.length === 0 ? "the same for each upstream" : `**different for ${unheard.length} upstreams**`}. Of ${polls} polls,
+- Requests: ${requests} by the upstreams' own count, ${sent} by Pacewatch's: ${unheard.length === 0 ? "equal for each upstream" : `**different for ${unheard.length} upstreams**`}. Of ${polls} polls,
   ${polls - sent} ended before their request was sent.
-- From slot to sending: ${soaked.meanDelayMs.toFixed(1)} ms on average. It wrote ${soaked.logLines} lines of log, and ended on SIGTERM with ${soaked.exitCode}.`;
+- From slot to sending: ${soaked.meanDelayMs.toFixed(1)} ms on average. The log has ${soaked.logLines} lines. After SIGTERM the exit code was ${soaked.exitCode}.`;
 }
 
 function perSecond(sights: readonly Sight[]): number {

@@ -1,0 +1,54 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+const PAGES = ["*.md", "docs/**/*.md", "deploy/**/*.md"].flatMap((pattern) =>
+  globSync(pattern, { cwd: ROOT }),
+);
+
+const read = (page: string): string => readFileSync(join(ROOT, page), "utf8");
+
+/** A heading's anchor, as GitHub makes it. */
+function anchorsOf(page: string): readonly string[] {
+  return [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+function isThere(page: string, target: string): boolean {
+  const [path = "", anchor] = target.split("#");
+  const file = path === "" ? page : join(dirname(page), path);
+  if (!existsSync(join(ROOT, file))) return false;
+  return anchor === undefined || anchorsOf(file).includes(anchor);
+}
+
+test.each(PAGES)("every file and heading that %s links to exists", (page) => {
+  const links = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+  const local = links.filter((target) => !/^[a-z]+:/.test(target));
+  expect(local.filter((target) => !isThere(page, target))).toEqual([]);
+});
+
+// The page about peers names the files of other projects.
+const OURS = PAGES.filter((page) => page !== "docs/peers.md");
+
+test.each(OURS)("every file and folder that %s names exists", (page) => {
+  const named = [...read(page).matchAll(/`((?:bin|src|test|tools|bench|config|deploy|docs)\/[\w./-]+)`/g)];
+  const missing = named
+    .map(([, path = ""]) => path)
+    .filter((path) => ![path, join("src", path)].some((place) => existsSync(join(ROOT, place))));
+  expect(missing).toEqual([]);
+});
+
+test("CONTRIBUTING says of every folder of src what it is for, and which of its files to read first", () => {
+  const rows = read("CONTRIBUTING.md").matchAll(/^\| `([a-z./-]+)` +\| .+\| `([a-z-]+\.ts)` +\|$/gm);
+  const first = new Map([...rows].map(([, folder = "", file = ""]) => [folder, file]));
+  const sources = globSync("src/**/*.ts", { cwd: ROOT }).map((file) => relative("src", file));
+  expect([...first.keys()].toSorted()).toEqual([...new Set(sources.map((file) => dirname(file)))].toSorted());
+  expect(
+    [...first].map(([folder, file]) => join(folder, file)).filter((file) => !sources.includes(file)),
+  ).toEqual([]);
+});
