@@ -1,9 +1,9 @@
 import { html, raw } from "hono/html";
 import { PHASES, type PhaseTimesMs } from "../../core/exchange/exchange.ts";
-import { spokenLatency } from "../../core/status/spoken.ts";
+import { humanLatency } from "../../core/status/humanize.ts";
 import type { Markup } from "./markup.ts";
 
-/** Where the time of one poll went: a bar in parts, and the parts in words in the same order. */
+/** How the time of one poll divides into phases: a bar, and the same in words. */
 export function phaseBar(phasesMs: PhaseTimesMs): Markup {
   const happened = PHASES.flatMap((phase) => {
     const ms = phasesMs[phase];
@@ -27,7 +27,7 @@ export function phaseBar(phasesMs: PhaseTimesMs): Markup {
         ({ phase, ms }) =>
           html`<li>
             ${raw(`<svg width="8" height="8" aria-hidden="true"><rect class="${phase}" width="8" height="8"/></svg>`)}
-            ${phase} <b>${spokenLatency(ms)}</b>
+            ${phase} <b>${humanLatency(ms)}</b>
           </li>`,
       )}
     </ul>

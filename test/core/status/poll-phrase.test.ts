@@ -13,7 +13,7 @@ test("every way to fail or to be throttled has words of its own", () => {
 
 test.each([
   ["redirect", 302, "got a redirect (302), which is not followed"],
-  ["unauthorized", 401, "got 401: the key was not accepted"],
+  ["unauthorized", 401, "got 401: the key was rejected"],
   ["client_error", 404, "got 404: the request was refused"],
 ])("%s tells the status", (reason, status, words) =>
   expect(pollPhrase(aPoll({ outcome: "failed", reason, status }))).toBe(words),

@@ -39,7 +39,7 @@ test("up tells how long nothing has happened, and what happened before", () => {
 
 test("a failure that is not confirmed yet is told as such", () => {
   expect(said({ lastPolls: [aPoll(), aPoll(TIMEOUT)] })).toBe(
-    "The last poll timed out after 10 s, waiting for the answer. Not confirmed yet: the next look will tell.",
+    "The last poll timed out after 10 s, waiting for the answer. Not confirmed yet: waiting for another poll.",
   );
 });
 
@@ -59,26 +59,24 @@ test("a pause of the budget or of the upstream alone is told with its end, the l
     lastPolls: [aPoll({ outcome: "throttled", reason: "rate", status: 429 })],
   };
   expect(said(throttled, NOW_MS + 18_000)).toBe(
-    "The last poll got 429: too many requests. Polls pause for 18 s more.",
+    "The last poll got 429: too many requests. Polls are paused for another 18 s.",
   );
-  expect(said({ pausedUntilMs: NOW_MS + 30_000 }, NOW_MS + 18_000)).toContain("Polls pause for 30 s more.");
-  expect(said({ pausedUntilMs: NOW_MS - 1 })).not.toContain("pause");
+  expect(said({ pausedUntilMs: NOW_MS + 30_000 }, NOW_MS + 18_000)).toContain(
+    "Polls are paused for another 30 s.",
+  );
+  expect(said({ pausedUntilMs: NOW_MS - 1 })).not.toContain("paused");
 });
 
 const NEVER = { slots: 0, polls: 0, inFlight: 0, waiting: 0, skipped: 0 };
 
 test.each([
-  ["nothing happened", { counts: NEVER }, "It was not looked at yet since the start."],
-  [
-    "the first poll waits",
-    { counts: { ...NEVER, waiting: 1 } },
-    "The first poll waits for its turn within the budget.",
-  ],
-  ["the first poll runs", { counts: { ...NEVER, slots: 1, inFlight: 1 } }, "The first poll is on its way."],
+  ["nothing happened", { counts: NEVER }, "Not polled yet since the start."],
+  ["the first poll waits", { counts: { ...NEVER, waiting: 1 } }, "The first poll is waiting for its budget."],
+  ["the first poll runs", { counts: { ...NEVER, slots: 1, inFlight: 1 } }, "The first poll is running."],
   [
     "no lease came",
     { skippedSincePoll: [{ cause: "budget", count: 3 }] },
-    "3 slots have passed since the last poll without one: no lease came in time, our share of the budget was used up.",
+    "3 slots were skipped since the last poll: our share of the rate limit was used up.",
   ],
   [
     "two causes met",
@@ -89,18 +87,18 @@ test.each([
         { cause: "missed", count: 4 },
       ],
     },
-    "5 slots have passed since the start without one: 4 as Pacewatch was late or asleep; 1 as the poll before still ran.",
+    "5 slots were skipped since the start: 4 because Pacewatch was late or suspended; 1 because the previous poll was still running.",
   ],
   [
     "Pacewatch itself is broken",
     { lastPolls: [aPoll({ outcome: "failed", reason: "internal" })] },
-    "The last poll failed inside of Pacewatch itself.",
+    "The last poll failed because of a bug in Pacewatch.",
   ],
 ] as const)("not known tells why nobody looks: %s", (_, changes, sentence) =>
   expect(said({ ...state("unknown"), ...changes })).toBe(sentence),
 );
 
 test("a state whose polls are no longer kept is no reason to make something up", () => {
-  expect(said({ ...state("down"), lastPolls: [] })).toBe("The polls that told so are no longer kept.");
-  expect(said({ lastPolls: [] })).toBe("It was seen up; the polls that told so are no longer kept.");
+  expect(said({ ...state("down"), lastPolls: [] })).toBe("The polls that showed this are no longer kept.");
+  expect(said({ lastPolls: [] })).toBe("It was up when last polled; those polls are no longer kept.");
 });

@@ -27,8 +27,8 @@ test.each([
   ["ootttottttt", `7 of the last 8 polls ${TIMED_OUT}`],
   ["oooooootoot", `2 of the last 4 polls ${TIMED_OUT}`],
   ["otttttttttttt", `The last 12 polls ${TIMED_OUT}`],
-  ["ooosst", `The last 3 polls failed: 2 got 503: a fault of the server; 1 ${TIMED_OUT}`],
-  ["osrtsttt", `The last 7 polls failed: 4 ${TIMED_OUT}; 2 got 503: a fault of the server; 1 otherwise`],
+  ["ooosst", `The last 3 polls failed: 2 got 503: server error; 1 ${TIMED_OUT}`],
+  ["osrtsttt", `The last 7 polls failed: 4 ${TIMED_OUT}; 2 got 503: server error; 1 for other reasons`],
 ])("of %s is said: %s", (story, sentence) => expect(recentTrouble(polls(story))).toBe(sentence));
 
 test("two timeouts are one kind whatever their milliseconds, but not in different phases", () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/core/poll/health.ts";
 import { FAILURE_REASONS } from "../../../src/core/exchange/outcome.ts";
 import type { PollStatus, UpstreamStatus } from "../../../src/core/status/status.ts";
-import { surroundingsIn } from "../../../src/core/status/surroundings.ts";
+import { snapshotIndex } from "../../../src/core/status/snapshot-index.ts";
 import { verdictOn, type Verdict } from "../../../src/core/status/verdict.ts";
 import { aPoll, aSnapshot, anUpstream } from "../../http/samples.ts";
 
@@ -30,7 +30,7 @@ describe("what fails on the way", () => {
   test.each(["dns", "connect", "timeout"])("by %s is theirs while another upstream answers", (reason) => {
     expect(judged(failing(reason), other())).toEqual({
       side: "them",
-      because: "email answers meanwhile, so our network works.",
+      because: "email still answers, so our network works.",
     });
   });
 
@@ -40,7 +40,7 @@ describe("what fails on the way", () => {
       failing("connect", { name: "email", url: "https://email.example/" }),
     ] as const;
     expect(judged(...both).side).toBe("us");
-    expect(surroundingsIn(aSnapshot({ upstreams: both })).isOffline).toBe(true);
+    expect(snapshotIndex(aSnapshot({ upstreams: both })).isOffline).toBe(true);
   });
 
   test("is not clear where there is nobody else to ask", () => {
@@ -57,7 +57,7 @@ describe("what fails on the way", () => {
     const stale = other({
       lastPolls: [aPoll({ atMs: 500, outcome: "failed", reason: "dns", status: undefined })],
     });
-    expect(surroundingsIn(aSnapshot({ upstreams: [failing("timeout"), stale] })).isOffline).toBe(false);
+    expect(snapshotIndex(aSnapshot({ upstreams: [failing("timeout"), stale] })).isOffline).toBe(false);
   });
 
   test("is theirs even where the other upstream only refuses us", () => {
@@ -89,7 +89,7 @@ test("a refused key is our key, and throttling is a limit: neither is an outage"
   expect(judged(inState("unauthorized", { outcome: "failed", reason: "forbidden" })).side).toBe("our_key");
   expect(judged(inState("throttled", { outcome: "throttled", reason: "rate" }))).toMatchObject({
     side: "limit",
-    because: "They answer, and ask us to slow down: this is no outage.",
+    because: "The upstream answers, but asks us to slow down. This is not an outage.",
   });
   expect(judged(inState("throttled", { outcome: "throttled", reason: "quota" })).because).toContain("credit");
 });

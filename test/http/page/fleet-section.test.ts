@@ -13,7 +13,7 @@ test("the page tells of the whole fleet: who is there, and what others poll, wit
   expect(text).toContain("<title>Both upstreams are up");
   expect(text).toContain('<a href="http://10.0.0.8:10429/">b</a>');
   expect(text).toContain('<a href="http://10.0.0.8:10429/upstreams/email">email</a>');
-  expect(text).toContain("This is <b>a</b>, with 1 other.");
+  expect(text).toContain("This is <b>a</b>, with 1 other replica.");
 });
 
 test("the headline knows what others see, too", async () => {
@@ -29,14 +29,14 @@ test("what nobody polls is not known, whatever it was before", async () => {
   const text = await page(
     aFleet({ upstreams: [own, { name: "email", holder: undefined, views: [aView()] }] }),
   );
-  expect(text).toContain("<title>email is not known");
+  expect(text).toContain("<title>email is in an unknown state");
   expect(text).toContain("nobody now");
 });
 
 test("without Redis the page says that it tells old news", async () => {
   const text = await page(aFleet({ redisUp: false, sessionValid: false }));
   expect(text).toContain("Redis does not answer");
-  expect(text).toContain("no place in the fleet");
+  expect(text).toContain("no valid session in the fleet");
 });
 
 test("from everywhere, it tells from how many vantages each upstream is up", async () => {
@@ -50,7 +50,7 @@ test("from everywhere, it tells from how many vantages each upstream is up", asy
 test("the page of an upstream that another one polls leads there", async () => {
   const text = await page(aFleet(), "/upstreams/email");
   expect(text).toContain("<h1>email is polled by b</h1>");
-  expect(text).toContain('<a href="http://10.0.0.8:10429/upstreams/email">Its page there</a>');
+  expect(text).toContain('<a href="http://10.0.0.8:10429/upstreams/email">Its page on that replica</a>');
   expect(await page(aFleet(), "/upstreams/nope")).toContain("No upstream has this name");
 });
 

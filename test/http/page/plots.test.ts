@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { latencyPlot, scaleFor } from "../../../src/http/page/plot-latency.ts";
 import { pollStrip } from "../../../src/http/page/plot-strip.ts";
-import { gauge } from "../../../src/http/page/plot-gauge.ts";
+import { gauge } from "../../../src/http/page/budget-card.ts";
 import { phaseBar } from "../../../src/http/page/plot-phases.ts";
 import { drawn } from "./reading.ts";
 import { anUpstream, aPoll } from "../samples.ts";
@@ -24,7 +24,7 @@ describe("the strip of the last polls", () => {
         "00:00:10 UTC: ok, 200, 120 ms",
         "00:00:20 UTC: ok, but slow, 200, 2.4 s",
         "00:00:30 UTC: failed, timed out, 10 s",
-        "00:00:40 UTC: key refused, key does not allow it, 403, 120 ms",
+        "00:00:40 UTC: key rejected, key does not allow it, 403, 120 ms",
         "00:00:50 UTC: throttled, too many requests, 429, 120 ms",
       ],
     );
@@ -44,7 +44,7 @@ describe("the strip of the last polls", () => {
 
   test("says the same in words for whoever does not see it", async () => {
     expect(await drawn(markup)).toContain(
-      'aria-label="The last 5 polls: 1 ok; 1 ok, but slow; 1 failed; 1 key refused; 1 throttled. The newest: throttled"',
+      'aria-label="The last 5 polls: 1 ok; 1 ok, but slow; 1 failed; 1 key rejected; 1 throttled. The newest: throttled"',
     );
   });
 
@@ -89,7 +89,7 @@ describe("the latency plot", () => {
 
   test("claims nothing where no poll was ok, but still tells the objective", async () => {
     const plot = await drawn(latencyPlot(anUpstream({ latency: undefined, lastPolls: [] }), 96));
-    expect(plot).toContain("No latency to draw yet");
+    expect(plot).toContain("No latency yet");
     expect(plot).toContain("<b>1 s</b>");
   });
 });

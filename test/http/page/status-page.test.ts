@@ -21,12 +21,12 @@ describe("the status page", () => {
     expect(page).toContain("prefers-color-scheme: dark");
   });
 
-  test("asks to be loaded again by a header, unless it is to be held still", async () => {
+  test("asks to be loaded again by a header, unless it is to be refresh paused", async () => {
     const app = createRoutes(someDeps());
     expect((await app.request("/")).headers.get("refresh")).toBe("10");
     const held = await app.request("/?refresh=off");
     expect(held.headers.has("refresh")).toBe(false);
-    expect(textOf(await held.text())).toContain("held still");
+    expect(textOf(await held.text())).toContain("refresh paused");
   });
 
   test("comes in gzip where asked for", async () => {
@@ -94,8 +94,8 @@ describe("the status page", () => {
       incidents: [{ ...began, startedAtMs: 30_000, endedAtMs: undefined }],
     });
     expect(text).toContain(
-      "Refuses our key for 1 min since 00:00:40 UTC; in trouble since 00:00:30 UTC It is our key. " +
-        "The last 2 polls got 401: the key was not accepted. They answer, but refuse our key.",
+      "Rejects our key for 1 min since 00:00:40 UTC; incident since 00:00:30 UTC It is our key. " +
+        "The last 2 polls got 401: the key was rejected. The upstream answers, but rejects our key.",
     );
   });
 
@@ -109,7 +109,7 @@ describe("the status page", () => {
     expect(text).toContain("Availability objective 99.5 %");
     expect(text).toContain("1 h 87.5 % missed: 1 of 8 failed");
     expect(text).toContain("24 h 99.95 % met: 1 of 2\u202f000 failed");
-    expect(text).toContain("30 d – no polls that could tell");
+    expect(text).toContain("30 d – no polls to judge by");
   });
 
   test.each([
@@ -135,12 +135,12 @@ describe("the status page", () => {
     });
     const page = await pageOf(aSnapshot({ upstreams: [upstream] }));
     const text = textOf(page);
-    expect(text).toContain("It was not looked at yet since the start.");
-    expect(text).toContain("Last poll none yet Next slot not planned");
-    expect(text).toContain("No latency to draw yet");
+    expect(text).toContain("Not polled yet since the start.");
+    expect(text).toContain("Last poll none yet Next slot not scheduled");
+    expect(text).toContain("No latency yet");
     expect(page).toContain('aria-label="No polls yet"');
-    expect(text).toContain("They have said nothing about their limit.");
-    expect(text).toContain("None on record. Pacewatch has been watching since 1970-01-01 00:00:01 UTC.");
+    expect(text).toContain("The upstream has not advertised a limit.");
+    expect(text).toContain("None on record. Pacewatch has been running since 1970-01-01 00:00:01 UTC.");
     expect(page).not.toMatch(/undefined|NaN|Infinity|\[object/);
   });
 
@@ -150,15 +150,15 @@ describe("the status page", () => {
     );
     const text = await textOfPage({ upstreams });
     expect(text).toContain(
-      "Of 6 upstreams: 1 down, 1 refusing our key, 1 not known, 1 throttling us, 1 slow Needs a look",
+      "Of 6 upstreams: 1 down, 1 rejecting our key, 1 unknown, 1 throttling us, 1 slow Needs attention",
     );
     const words = [
       "is-down Down for",
-      "is-unauthorized Refuses our key for",
-      "is-unknown Not known for",
-      "is-throttled Asks us to slow down for",
+      "is-unauthorized Rejects our key for",
+      "is-unknown Unknown for",
+      "is-throttled Throttling us for",
       "is-degraded Up, but slow for",
-      "Well is-up Up for",
+      "Healthy is-up Up for",
     ];
     const places = words.map((each) => text.indexOf(each));
     expect(places).not.toContain(-1);
@@ -177,10 +177,10 @@ describe("the status page", () => {
     [{ upstreams: both.map((each) => ({ ...each, ...down })) }, "ai-router is down, email is down"],
     [
       { upstreams: both.map((each) => ({ ...each, ...unreached })) },
-      "No upstream can be reached: it is probably us",
+      "No upstream can be reached: probably our own network",
     ],
     [{ upstreams: [] }, "No upstreams are configured"],
-    [{ ready: false }, "Pacewatch is not watching now"],
+    [{ ready: false }, "Pacewatch is not polling now"],
   ])("sums up %#: %s", async (over, headline) => {
     const page = await pageOf(aSnapshot(over));
     expect(page).toContain(`<h1>${headline}</h1>`);
@@ -192,7 +192,9 @@ describe("the status page", () => {
       stateStoreUp: false,
       lastReload: { successful: false, lastSuccessAtMs: 40_000 },
     });
-    expect(text).toContain("The changed config cannot be used. The one of 00:00:40 UTC runs on");
+    expect(text).toContain(
+      "The new config is invalid. Pacewatch still uses the one from 00:00:40 UTC; the log lists the faults.",
+    );
     expect(text).toContain("The state file cannot be written.");
     expect(await textOfPage({ stateStoreUp: true })).not.toContain("cannot");
   });
@@ -210,13 +212,13 @@ describe("the status page", () => {
       quota: { limit: 400, perMs: 2_592_000_000, used: 3, forecast: 44.4 },
     };
     const text = await textOfPage({ budgets: [budget] });
-    expect(text).toContain("Paused: the next poll may go out in 30 s at 00:02:10 UTC");
+    expect(text).toContain("Paused: the next poll can be sent in 30 s at 00:02:10 UTC");
     expect(text).toContain(
-      "1 of our 4 leases held their limit: 20 in any 1s; our share 29 %, lowered from 5 by their word",
+      "1 of our 4 leases in use limit: 20 per 1s; our share 29 %, lowered from 5 by the advertised limit",
     );
-    expect(text).toContain("9 of our 290 leases held their limit: 1\u202f000 in any 1m; our share 29 %");
+    expect(text).toContain("9 of our 290 leases in use limit: 1\u202f000 per 1m; our share 29 %");
     expect(text).toContain("3 of our quota of 400 used in 30 d the schedule needs 44");
-    expect(text).toContain("They last said: 3 left of 900.");
+    expect(text).toContain("Last advertised: 3 left of 900.");
   });
 
   test("lists incidents with start, end, reason and polls, and counts the older ones", async () => {
@@ -232,7 +234,7 @@ describe("the status page", () => {
       endedAtMs: index === 0 ? undefined : 70_000,
     }));
     const text = await textOfPage({ incidents });
-    expect(text).toContain("email Down: timed out 00:00:10 UTC still on 1 min 30 s 8");
+    expect(text).toContain("email Down: timed out 00:00:10 UTC ongoing 1 min 30 s 8");
     expect(text).toContain("email Down: timed out 00:00:10 UTC 00:01:10 UTC 1 min 8");
     expect(text).toContain("5 older ones: as JSON");
   });

@@ -92,7 +92,7 @@ test("an upstream that another replica polls is not found here, but where it is"
   const answer = await routes.request("/api/v1/upstreams/email");
   expect(answer.status).toBe(404);
   expect(await answer.json()).toEqual({
-    error: 'cannot tell of "email" here: replica "b" polls it',
+    error: 'cannot show "email" here: replica "b" polls it',
     holder: { name: "b", url: "http://10.0.0.8:10429/" },
   });
 });

@@ -230,7 +230,7 @@ describe("the JSON API", () => {
 });
 
 describe("the host check", () => {
-  const app = createRoutes(someDeps(), { allowedHosts: ["pacewatch.example", "[::1]:10429"] });
+  const app = createRoutes(someDeps({ allowedHosts: ["pacewatch.example", "[::1]:10429"] }));
   const status = async (host: string, path = "/"): Promise<number> =>
     (await app.request(path, { headers: { Host: host } })).status;
 
