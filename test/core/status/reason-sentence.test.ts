@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { reasonSentence } from "../../../src/core/status/reason-sentence.ts";
 import type { PollStatus, UpstreamStatus } from "../../../src/core/status/status.ts";
-import { aPoll, aSnapshot, anUpstream } from "../../http/samples.ts";
+import { samplePollStatus, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
 const NOW_MS = 100_000;
 
 function said(changes: Partial<UpstreamStatus>, pausedUntilMs = 0): string {
-  const [budget] = aSnapshot().budgets;
-  return reasonSentence(anUpstream(changes), budget && { ...budget, pausedUntilMs }, NOW_MS);
+  const [budget] = sampleStatus().budgets;
+  return reasonSentence(sampleUpstreamStatus(changes), budget && { ...budget, pausedUntilMs }, NOW_MS);
 }
 
 function state(state: UpstreamStatus["health"]["state"]): Pick<UpstreamStatus, "health"> {
@@ -22,32 +22,37 @@ const TIMEOUT: Partial<PollStatus> = {
 };
 
 test("down tells what the polls met", () => {
-  const lastPolls = [aPoll(), ...Array.from({ length: 3 }, () => aPoll(TIMEOUT))];
+  const lastPolls = [samplePollStatus(), ...Array.from({ length: 3 }, () => samplePollStatus(TIMEOUT))];
   expect(said({ ...state("down"), lastPolls })).toBe(
     "The last 3 polls timed out after 10 s, waiting for the answer.",
   );
 });
 
 test("up tells how long nothing has happened, and what happened before", () => {
-  const oks = Array.from({ length: 12 }, () => aPoll());
+  const oks = Array.from({ length: 12 }, () => samplePollStatus());
   expect(said({ lastPolls: oks })).toBe("The last 12 polls were ok.");
-  expect(said({ lastPolls: [aPoll()] })).toBe("The last poll was ok.");
-  expect(said({ lastPolls: [aPoll(), aPoll({ ...TIMEOUT, atMs: 40_000 }), ...oks] })).toBe(
+  expect(said({ lastPolls: [samplePollStatus()] })).toBe("The last poll was ok.");
+  expect(
+    said({ lastPolls: [samplePollStatus(), samplePollStatus({ ...TIMEOUT, atMs: 40_000 }), ...oks] }),
+  ).toBe(
     "The last 12 polls were ok; the one before, 1 min ago, timed out after 10 s, waiting for the answer.",
   );
 });
 
 test("a failure that is not confirmed yet is told as such", () => {
-  expect(said({ lastPolls: [aPoll(), aPoll(TIMEOUT)] })).toBe(
+  expect(said({ lastPolls: [samplePollStatus(), samplePollStatus(TIMEOUT)] })).toBe(
     "The last poll timed out after 10 s, waiting for the answer. Not confirmed yet: waiting for another poll.",
   );
 });
 
 test("slow tells by how much", () => {
-  const slow = (durationMs: number): PollStatus => aPoll({ degraded: true, durationMs });
-  expect(said({ ...state("degraded"), lastPolls: [aPoll(), slow(3_100), aPoll(), slow(2_400)] })).toBe(
-    "2 of the last 3 polls took longer than 2 s, up to 3.1 s.",
-  );
+  const slow = (durationMs: number): PollStatus => samplePollStatus({ degraded: true, durationMs });
+  expect(
+    said({
+      ...state("degraded"),
+      lastPolls: [samplePollStatus(), slow(3_100), samplePollStatus(), slow(2_400)],
+    }),
+  ).toBe("2 of the last 3 polls took longer than 2 s, up to 3.1 s.");
   expect(said({ ...state("degraded"), lastPolls: Array.from({ length: 20 }, () => slow(2_400)) })).toBe(
     "The last 20 polls took longer than 2 s, up to 2.4 s.",
   );
@@ -56,7 +61,7 @@ test("slow tells by how much", () => {
 test("a pause of the budget or of the upstream alone is told with its end, the longer one", () => {
   const throttled = {
     ...state("throttled"),
-    lastPolls: [aPoll({ outcome: "throttled", reason: "rate", status: 429 })],
+    lastPolls: [samplePollStatus({ outcome: "throttled", reason: "rate", status: 429 })],
   };
   expect(said(throttled, NOW_MS + 18_000)).toBe(
     "The last poll got 429: too many requests. Polls are paused for another 18 s.",
@@ -91,7 +96,7 @@ test.each([
   ],
   [
     "Pacewatch itself is broken",
-    { lastPolls: [aPoll({ outcome: "failed", reason: "internal" })] },
+    { lastPolls: [samplePollStatus({ outcome: "failed", reason: "internal" })] },
     "The last poll failed because of a bug in Pacewatch.",
   ],
 ] as const)("not known tells why nobody looks: %s", (_, changes, sentence) =>

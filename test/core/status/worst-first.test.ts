@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
 import { WORST_FIRST, worstFirst } from "../../../src/core/status/worst-first.ts";
-import { anUpstream } from "../../http/samples.ts";
+import { sampleUpstreamStatus } from "../../support/samples.ts";
 
 function sick(
   name: string,
   state: (typeof HEALTH_STATES)[number],
   sinceMs: number,
-): ReturnType<typeof anUpstream> {
-  return anUpstream({ name, health: { state, sinceMs, up: undefined } });
+): ReturnType<typeof sampleUpstreamStatus> {
+  return sampleUpstreamStatus({ name, health: { state, sinceMs, up: undefined } });
 }
 
 test("the worst come first, within a state the latest change, and the healthy in the order of the config", () => {

@@ -4,17 +4,23 @@ import { pollStrip } from "../../../src/http/page/plot-strip.ts";
 import { gauge } from "../../../src/http/page/budget-card.ts";
 import { phaseBar } from "../../../src/http/page/plot-phases.ts";
 import { drawn } from "./reading.ts";
-import { anUpstream, aPoll } from "../samples.ts";
+import { sampleUpstreamStatus, samplePollStatus } from "../../support/samples.ts";
 
 const NOW_MS = 100_000;
 
 describe("the strip of the last polls", () => {
   const polls = [
-    aPoll({ atMs: 10_000 }),
-    aPoll({ atMs: 20_000, degraded: true, durationMs: 2_400 }),
-    aPoll({ atMs: 30_000, outcome: "failed", reason: "timeout", status: undefined, durationMs: 10_001 }),
-    aPoll({ atMs: 40_000, outcome: "failed", reason: "forbidden", status: 403 }),
-    aPoll({ atMs: 50_000, outcome: "throttled", reason: "rate", status: 429 }),
+    samplePollStatus({ atMs: 10_000 }),
+    samplePollStatus({ atMs: 20_000, degraded: true, durationMs: 2_400 }),
+    samplePollStatus({
+      atMs: 30_000,
+      outcome: "failed",
+      reason: "timeout",
+      status: undefined,
+      durationMs: 10_001,
+    }),
+    samplePollStatus({ atMs: 40_000, outcome: "failed", reason: "forbidden", status: 403 }),
+    samplePollStatus({ atMs: 50_000, outcome: "throttled", reason: "rate", status: 429 }),
   ];
   const markup = pollStrip(polls, NOW_MS);
 
@@ -55,7 +61,7 @@ describe("the strip of the last polls", () => {
   });
 
   test("tells the day of a poll that was on another", async () => {
-    const old = await drawn(pollStrip([aPoll({ atMs: 10_000 })], 86_400_000 + NOW_MS));
+    const old = await drawn(pollStrip([samplePollStatus({ atMs: 10_000 })], 86_400_000 + NOW_MS));
     expect(old).toContain("<title>1970-01-01 00:00:10 UTC: ok");
   });
 });
@@ -78,8 +84,13 @@ describe("the scale", () => {
 
 describe("the latency plot", () => {
   test("draws p50, p95 and the objective, and breaks the line where a poll was not ok", async () => {
-    const lastPolls = [aPoll(), aPoll(), aPoll({ outcome: "failed", reason: "dns" }), aPoll()];
-    const plot = await drawn(latencyPlot(anUpstream({ lastPolls }), 96));
+    const lastPolls = [
+      samplePollStatus(),
+      samplePollStatus(),
+      samplePollStatus({ outcome: "failed", reason: "dns" }),
+      samplePollStatus(),
+    ];
+    const plot = await drawn(latencyPlot(sampleUpstreamStatus({ lastPolls }), 96));
     expect(plot).toContain("Latency of the last polls: p50 100 ms, p95 200 ms, objective 1 s");
     const curve = /class="curve" d="([^"]*)"/.exec(plot)?.[1] ?? "";
     expect(curve.match(/M/g)).toHaveLength(2);
@@ -88,7 +99,7 @@ describe("the latency plot", () => {
   });
 
   test("claims nothing where no poll was ok, but still tells the objective", async () => {
-    const plot = await drawn(latencyPlot(anUpstream({ latency: undefined, lastPolls: [] }), 96));
+    const plot = await drawn(latencyPlot(sampleUpstreamStatus({ latency: undefined, lastPolls: [] }), 96));
     expect(plot).toContain("No latency yet");
     expect(plot).toContain("<b>1 s</b>");
   });

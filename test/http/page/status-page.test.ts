@@ -3,16 +3,21 @@ import { describe, expect, test } from "vitest";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
 import type { StatusSnapshot } from "../../../src/core/status/status.ts";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
-import { aPoll, aSnapshot, anUpstream, someDeps } from "../samples.ts";
+import {
+  samplePollStatus,
+  sampleStatus,
+  sampleUpstreamStatus,
+  sampleRoutesDeps,
+} from "../../support/samples.ts";
 import { HOSTILE, pageOf, textOf } from "./reading.ts";
 
 async function textOfPage(over: Partial<StatusSnapshot>): Promise<string> {
-  return textOf(await pageOf(aSnapshot(over)));
+  return textOf(await pageOf(sampleStatus(over)));
 }
 
 describe("the status page", () => {
   test("carries no script, and the one style that its policy lets through", async () => {
-    const answer = await createRoutes(someDeps()).request("/");
+    const answer = await createRoutes(sampleRoutesDeps()).request("/");
     const page = await answer.text();
     const style = /<style>([^]*?)<\/style>/.exec(page)?.[1] ?? "";
     const hash = createHash("sha256").update(style).digest("base64");
@@ -22,7 +27,7 @@ describe("the status page", () => {
   });
 
   test("asks to be loaded again by a header, unless it is to be refresh paused", async () => {
-    const app = createRoutes(someDeps());
+    const app = createRoutes(sampleRoutesDeps());
     expect((await app.request("/")).headers.get("refresh")).toBe("10");
     const held = await app.request("/?refresh=off");
     expect(held.headers.has("refresh")).toBe(false);
@@ -31,7 +36,7 @@ describe("the status page", () => {
 
   test("comes in gzip where asked for", async () => {
     const headers = { "Accept-Encoding": "gzip" };
-    const answer = await createRoutes(someDeps()).request("/", { headers });
+    const answer = await createRoutes(sampleRoutesDeps()).request("/", { headers });
     expect([answer.headers.get("content-encoding"), answer.headers.get("vary")]).toEqual([
       "gzip",
       "Accept-Encoding",
@@ -39,8 +44,8 @@ describe("the status page", () => {
   });
 
   test("shows hostile text of an upstream as text, wherever it stands", async () => {
-    const poll = aPoll({ outcome: "failed", reason: HOSTILE, detail: HOSTILE });
-    const upstream = anUpstream({
+    const poll = samplePollStatus({ outcome: "failed", reason: HOSTILE, detail: HOSTILE });
+    const upstream = sampleUpstreamStatus({
       name: HOSTILE,
       url: `https://x.example/${HOSTILE}`,
       budget: HOSTILE,
@@ -56,10 +61,10 @@ describe("the status page", () => {
       endedAtMs: 2,
       polls: 1,
     };
-    const [budget] = aSnapshot().budgets;
+    const [budget] = sampleStatus().budgets;
     const budgets = budget === undefined ? [] : [{ ...budget, name: HOSTILE }];
     const page = await pageOf(
-      aSnapshot({ version: HOSTILE, upstreams: [upstream], budgets, incidents: [incident] }),
+      sampleStatus({ version: HOSTILE, upstreams: [upstream], budgets, incidents: [incident] }),
     );
     expect(page).toContain("&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;");
     expect(page).not.toContain("<script");
@@ -68,14 +73,14 @@ describe("the status page", () => {
   });
 
   test("says in words what the last poll met", async () => {
-    const poll = aPoll({
+    const poll = samplePollStatus({
       outcome: "failed",
       reason: "server_error",
       durationMs: 1240,
       status: 503,
       detail: "busy",
     });
-    const text = await textOfPage({ upstreams: [anUpstream({ lastPolls: [poll] })] });
+    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ lastPolls: [poll] })] });
     expect(text).toContain("Last poll failed, 503, after 1.24 s 1 s ago busy");
     expect(text).toContain("dns 2 ms connect 10 ms tls 20 ms wait 80 ms transfer 8 ms");
     expect(text).toContain("Next slot in 5 s every 15s");
@@ -83,14 +88,14 @@ describe("the status page", () => {
 
   test("says whose trouble it is, and why, beside a state with its beginning", async () => {
     const lastPolls = [
-      aPoll(),
-      aPoll({ atMs: 99_500, outcome: "failed", reason: "unauthorized", status: 401 }),
-      aPoll({ atMs: 99_900, outcome: "failed", reason: "unauthorized", status: 401 }),
+      samplePollStatus(),
+      samplePollStatus({ atMs: 99_500, outcome: "failed", reason: "unauthorized", status: 401 }),
+      samplePollStatus({ atMs: 99_900, outcome: "failed", reason: "unauthorized", status: 401 }),
     ];
     const health = { state: "unauthorized" as const, sinceMs: 40_000, up: true };
     const began = { upstream: "ai-router", state: "unauthorized" as const, reason: "", polls: 3 };
     const text = await textOfPage({
-      upstreams: [anUpstream({ health, lastPolls })],
+      upstreams: [sampleUpstreamStatus({ health, lastPolls })],
       incidents: [{ ...began, startedAtMs: 30_000, endedAtMs: undefined }],
     });
     expect(text).toContain(
@@ -105,7 +110,7 @@ describe("the status page", () => {
       { windowMs: 86_400_000, ok: 1_999, failed: 1, ratio: 0.9995 },
       { windowMs: 2_592_000_000, ok: 0, failed: 0, ratio: undefined },
     ];
-    const text = await textOfPage({ upstreams: [anUpstream({ availability })] });
+    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ availability })] });
     expect(text).toContain("Availability objective 99.5 %");
     expect(text).toContain("1 h 87.5 % missed: 1 of 8 failed");
     expect(text).toContain("24 h 99.95 % met: 1 of 2\u202f000 failed");
@@ -120,12 +125,12 @@ describe("the status page", () => {
     [40_000, "https://a.example/", "expired 1 min ago"],
     [Infinity, "https://a.example/", "expires in"],
   ])("a certificate that expires at %s of %s: %s", async (certificateExpiresAtMs, url, words) => {
-    const text = await textOfPage({ upstreams: [anUpstream({ certificateExpiresAtMs, url })] });
+    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ certificateExpiresAtMs, url })] });
     expect(text).toContain(`Certificate ${words}`);
   });
 
   test("draws what is not known yet without inventing it", async () => {
-    const upstream = anUpstream({
+    const upstream = sampleUpstreamStatus({
       health: { state: "unknown", sinceMs: 100_000, up: undefined },
       latency: undefined,
       availability: [{ windowMs: 3_600_000, ok: 0, failed: 0, ratio: undefined }],
@@ -133,7 +138,7 @@ describe("the status page", () => {
       lastPolls: [],
       counts: { slots: 0, polls: 0, inFlight: 0, waiting: 0, skipped: 0 },
     });
-    const page = await pageOf(aSnapshot({ upstreams: [upstream] }));
+    const page = await pageOf(sampleStatus({ upstreams: [upstream] }));
     const text = textOf(page);
     expect(text).toContain("Not polled yet since the start.");
     expect(text).toContain("Last poll none yet Next slot not scheduled");
@@ -146,7 +151,7 @@ describe("the status page", () => {
 
   test("tells down, throttled, a refused key, slow and not known apart, the sickest first", async () => {
     const upstreams = HEALTH_STATES.map((state) =>
-      anUpstream({ name: `is-${state}`, health: { state, sinceMs: 0, up: true } }),
+      sampleUpstreamStatus({ name: `is-${state}`, health: { state, sinceMs: 0, up: true } }),
     );
     const text = await textOfPage({ upstreams });
     expect(text).toContain(
@@ -165,14 +170,20 @@ describe("the status page", () => {
     expect(places).toEqual(places.toSorted((a, b) => a - b));
   });
 
-  const both = [anUpstream(), anUpstream({ name: "email", url: "https://email.example/" })] as const;
+  const both = [
+    sampleUpstreamStatus(),
+    sampleUpstreamStatus({ name: "email", url: "https://email.example/" }),
+  ] as const;
   const down = { health: { state: "down" as const, sinceMs: 0, up: false } };
-  const unreached = { ...down, lastPolls: [aPoll({ outcome: "failed", reason: "dns", status: undefined })] };
+  const unreached = {
+    ...down,
+    lastPolls: [samplePollStatus({ outcome: "failed", reason: "dns", status: undefined })],
+  };
 
   test.each([
     [{}, "ai-router is up"],
     [{ upstreams: both }, "Both upstreams are up"],
-    [{ upstreams: [...both, anUpstream({ name: "c" })] }, "All 3 upstreams are up"],
+    [{ upstreams: [...both, sampleUpstreamStatus({ name: "c" })] }, "All 3 upstreams are up"],
     [{ upstreams: [both[0], { ...both[1], ...down }] }, "email is down"],
     [{ upstreams: both.map((each) => ({ ...each, ...down })) }, "ai-router is down, email is down"],
     [
@@ -182,7 +193,7 @@ describe("the status page", () => {
     [{ upstreams: [] }, "No upstreams are configured"],
     [{ ready: false }, "Pacewatch is not polling now"],
   ])("sums up %#: %s", async (over, headline) => {
-    const page = await pageOf(aSnapshot(over));
+    const page = await pageOf(sampleStatus(over));
     expect(page).toContain(`<h1>${headline}</h1>`);
     expect(page).toContain(`<title>${headline} · Pacewatch</title>`);
   });
@@ -240,9 +251,9 @@ describe("the status page", () => {
   });
 
   test("draws the sickest hundred of a thousand upstreams, and leads to all of them", async () => {
-    const well = Array.from({ length: 999 }, (_, index) => anUpstream({ name: `well-${index}` }));
-    const down = anUpstream({ name: "down", health: { state: "down", sinceMs: 0, up: false } });
-    const page = await pageOf(aSnapshot({ upstreams: [...well, down] }));
+    const well = Array.from({ length: 999 }, (_, index) => sampleUpstreamStatus({ name: `well-${index}` }));
+    const down = sampleUpstreamStatus({ name: "down", health: { state: "down", sinceMs: 0, up: false } });
+    const page = await pageOf(sampleStatus({ upstreams: [...well, down] }));
     expect(page.match(/<li class="upstream /g)).toHaveLength(101);
     expect(page).toContain('<li class="upstream down">');
     expect(new Set([...page.matchAll(/<a href="upstreams\/([^"]*)"/g)].map(([, name]) => name)).size).toBe(
@@ -252,7 +263,7 @@ describe("the status page", () => {
   });
 
   test("works under any path of a proxy, as its links are relative", async () => {
-    const page = await pageOf(aSnapshot());
+    const page = await pageOf(sampleStatus());
     const links = [...page.matchAll(/<a href="([^"]*)"/g)].map(([, link]) => link);
     expect(links).toEqual([
       "./",
