@@ -3,7 +3,7 @@ import { capOf } from "../../core/config/config.ts";
 import { humanDuration } from "../../core/status/humanize.ts";
 import type { BudgetStatus, QuotaStatus } from "../../core/status/status.ts";
 import { ahead, moment, type Markup } from "./markup.ts";
-import { grouped, percent } from "./wording.ts";
+import { grouped, percent, percentOf } from "./wording.ts";
 
 export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
   const { name, share, rates, pausedUntilMs, quota } = budget;
@@ -76,8 +76,4 @@ export function gauge({ label, full, used, mark }: Gauge): Markup {
       `<rect class="used" y="${BAR_Y}" width="${usedPercent}%" height="${BAR_HEIGHT}" rx="2"/>` +
       `<line class="mark" x1="${markPercent}%" x2="${markPercent}%" y1="0" y2="${GAUGE_HEIGHT}"/></svg>`,
   );
-}
-
-function percentOf(part: number, full: number): number {
-  return full <= 0 ? 0 : Math.round(Math.min(1, Math.max(0, part / full)) * 10_000) / 100;
 }

@@ -2,7 +2,7 @@ import { raw } from "hono/html";
 import { humanLatency } from "../../core/status/humanize.ts";
 import type { PollStatus } from "../../core/status/status.ts";
 import type { Markup } from "./markup.ts";
-import { clockTime, reasonWords } from "./wording.ts";
+import { clockTime, percentOf, reasonWords } from "./wording.ts";
 import { POLLS_KEPT } from "../../core/history/history.ts";
 
 /** The strip and the latency plot share their columns: one for each kept poll, the newest at the right. */
@@ -59,12 +59,12 @@ export function kindOf({ outcome, reason, degraded }: PollStatus): Kind {
   return reason === "unauthorized" || reason === "forbidden" ? "refused" : "failed";
 }
 
-const WIDTH = percentOf(1 - GAP);
+const WIDTH = columnPercent(1 - GAP);
 
 function bar(poll: PollStatus, column: number, nowMs: number): string {
   const kind = kindOf(poll);
   const title = `${clockTime(poll.atMs, nowMs)}: ${outcomeWords(poll, kind)}, ${humanLatency(poll.durationMs)}`;
-  return `<g><title>${title}</title>${shape(kind, percentOf(column + GAP / 2), WIDTH)}</g>`;
+  return `<g><title>${title}</title>${shape(kind, columnPercent(column + GAP / 2), WIDTH)}</g>`;
 }
 
 function shape(kind: Kind, x: string, width: string): string {
@@ -73,8 +73,8 @@ function shape(kind: Kind, x: string, width: string): string {
     .join("");
 }
 
-function percentOf(columns: number): string {
-  return `${Math.round((columns / COLUMNS) * 10_000) / 100}%`;
+function columnPercent(columns: number): string {
+  return `${percentOf(columns, COLUMNS)}%`;
 }
 
 function outcomeWords({ reason, status }: PollStatus, kind: Kind): string {

@@ -60,6 +60,11 @@ export function percent(ratio: number): string {
   return `${Math.floor(ratio * 10_000 + 1e-6) / 100} %`;
 }
 
+/** For widths and places in a drawing: 0 to 100, with two decimals. */
+export function percentOf(part: number, whole: number): number {
+  return whole <= 0 ? 0 : Math.round(Math.min(1, Math.max(0, part / whole)) * 10_000) / 100;
+}
+
 /** `1 200`: with a thin space between the thousands. */
 export function grouped(amount: number): string {
   return String(Math.round(amount)).replaceAll(/\B(?=(?:\d{3})+$)/g, "\u202f");

@@ -38,7 +38,7 @@ export function budgetPanels(): readonly cog.Builder<grafana.Panel>[] {
         title: "Pauses",
         description: "How much longer polls pause because the upstream requested it; 0 without a pause.",
         unit: "s",
-        thresholds: { below: "green", from: [[600, "orange"]] },
+        thresholds: ["green", [600, "orange"]],
         runbook: "PacewatchThrottled",
         span: 12,
       },

@@ -41,7 +41,7 @@ export function glancePanels(): readonly cog.Builder<grafana.Panel>[] {
         title: "Alerts firing",
         description: "By severity. A page is for now, a ticket for the next working day.",
         unit: "none",
-        thresholds: { below: "green", from: [[1, "red"]] },
+        thresholds: ["green", [1, "red"]],
         runbook: "README",
         span: 3,
       },
@@ -76,13 +76,7 @@ export function glancePanels(): readonly cog.Builder<grafana.Panel>[] {
         description:
           "The share of failures that the objective still allows in 30 days. At 0 it is used up. Polls that are still to come count as ok.",
         unit: "percentunit",
-        thresholds: {
-          below: "red",
-          from: [
-            [0, "orange"],
-            [0.25, "green"],
-          ],
-        },
+        thresholds: ["red", [0, "orange"], [0.25, "green"]],
         runbook: "PacewatchErrorBudgetBurning",
         span: 6,
       },
@@ -99,13 +93,7 @@ export function glancePanels(): readonly cog.Builder<grafana.Panel>[] {
         description:
           "How many times faster than the objective allows. 14.4 over 1 hour and 6 over 6 hours page, if the short window agrees and enough polls failed.",
         unit: "suffix:×",
-        thresholds: {
-          below: "green",
-          from: [
-            [6, "orange"],
-            [14.4, "red"],
-          ],
-        },
+        thresholds: ["green", [6, "orange"], [14.4, "red"]],
         runbook: "PacewatchErrorBudgetBurning",
         span: 8,
       },

@@ -79,7 +79,7 @@ export function latencyPanels(): readonly cog.Builder<grafana.Panel>[] {
         title: "Polls within the latency objective",
         description: `Of the ok polls, over the last hour. Below ${WITHIN_LATENCY_SHARE * 100}% a ticket is opened.`,
         unit: "percentunit",
-        thresholds: { below: "red", from: [[WITHIN_LATENCY_SHARE, "green"]] },
+        thresholds: ["red", [WITHIN_LATENCY_SHARE, "green"]],
         runbook: RUNBOOK,
         span: 12,
         floats: true,

@@ -23,11 +23,8 @@ export type Query = {
   readonly format?: prometheus.PromQueryFormat;
 };
 
-/** Each color starts at its value. `below` is the color of smaller values. */
-export type Thresholds = {
-  readonly below: string;
-  readonly from?: readonly (readonly [value: number, color: string])[];
-};
+/** A color for small values, then the values from which others start. */
+type Thresholds = readonly [color: string, ...steps: (readonly [value: number, color: string])[]];
 
 export type PanelText = {
   readonly title: string;
@@ -64,7 +61,7 @@ export function dress<Panel extends Dressable>(
   panel.description(text.description);
   panel.datasource(DATASOURCE);
   panel.unit(text.unit);
-  panel.thresholds(thresholdsOf(text.thresholds ?? { below: "text" }));
+  panel.thresholds(thresholdsOf(text.thresholds));
   panel.links([
     link(`Runbook: ${text.runbook}`, `\${runbooks:raw}${text.runbook}.md`),
     link("Status page", "${status_page:raw}"),
@@ -77,7 +74,7 @@ export function dress<Panel extends Dressable>(
 
 /** Lines over time, and the thresholds as dashed lines. */
 export function lines(text: PanelText, queries: readonly Query[]): timeseries.PanelBuilder {
-  const hasThreshold = text.thresholds?.from !== undefined;
+  const hasThreshold = text.thresholds !== undefined;
   const panel = dress(new timeseries.PanelBuilder(), text, queries);
   if (text.floats !== true) panel.min(0);
   return panel
@@ -136,10 +133,10 @@ export function refId(index: number): string {
   return String.fromCharCode(65 + index);
 }
 
-function thresholdsOf({ below, from = [] }: Thresholds): grafana.ThresholdsConfigBuilder {
+function thresholdsOf([color, ...steps]: Thresholds = ["text"]): grafana.ThresholdsConfigBuilder {
   return new grafana.ThresholdsConfigBuilder()
     .mode(grafana.ThresholdsMode.Absolute)
-    .steps([{ value: null, color: below }, ...from.map(([value, color]) => ({ value, color }))]);
+    .steps([{ value: null, color }, ...steps.map(([value, color]) => ({ value, color }))]);
 }
 
 function target(

@@ -1,11 +1,5 @@
 /** Parts of alert texts in Go's template language, so that each alert shows the numbers behind it. */
 
-const UPSTREAM = "$labels.job $labels.instance $labels.upstream";
-const EVERYWHERE = "$labels.job $labels.upstream";
-const BUDGET = "$labels.job $labels.instance $labels.budget";
-const INSTANCE = "$labels.job $labels.instance";
-const JOB = "$labels.job";
-
 /** Matchers for the labels of the alert, for the queries below. */
 export const OF_UPSTREAM = "job=%q,instance=%q,upstream=%q";
 /** As seen from all vantages. */
@@ -56,9 +50,7 @@ function queryCall(query: string): string {
   return `printf \`${query}\` ${labelsOf(query)} | query`;
 }
 
+/** The labels that fill in the `%q` of a query, in their order: `$labels.job $labels.instance`. */
 function labelsOf(query: string): string {
-  if (query.includes(OF_UPSTREAM)) return UPSTREAM;
-  if (query.includes(OF_UPSTREAM_EVERYWHERE)) return EVERYWHERE;
-  if (query.includes(OF_BUDGET)) return BUDGET;
-  return query.includes(OF_INSTANCE) ? INSTANCE : JOB;
+  return [...query.matchAll(/(\w+)=%q/g)].map(([, label]) => `$labels.${label}`).join(" ");
 }
