@@ -50,7 +50,7 @@ const aliceAndBob = (): Users =>
     ["bob", OTHER],
   ]);
 
-describe("the door", () => {
+describe("a server with users", () => {
   test("is open to all while no users are named", async () => {
     const { ask, checker } = aDoor(() => new Map());
     expect((await ask()).status).toBe(200);
