@@ -17,7 +17,7 @@ import { LocalLedger } from "../core/budget/local-ledger.ts";
 import { RedisAccount } from "../core/metrics/redis-account.ts";
 import { Supervisor } from "../engine/poll/supervisor.ts";
 import { LoggingLedger } from "../engine/poll/logging-ledger.ts";
-import { hostsToAllow } from "../http/guards/host-check.ts";
+import { hostsToAllow } from "../http/guards/request-checks.ts";
 import { type RunningServer, startServer } from "../http/server/server.ts";
 import { openStateStore } from "../adapters/sqlite/store.ts";
 import type { Log } from "../core/text/log.ts";

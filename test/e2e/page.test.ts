@@ -218,28 +218,26 @@ describe.skipIf(CHROMIUM === undefined)("the pages in a browser", { timeout: PAT
           .innerText()
       ).replaceAll(/\s+/g, " ");
     expect(await card("hanging")).toMatch(
-      /Down for .* It is them\. The last \d+ polls timed out after [\d.]+ m?s, waiting for the answer\. .* answers meanwhile, so our network works\./,
+      /Down for .* It is them\. The last \d+ polls timed out after [\d.]+ m?s, waiting for the answer\. .* still answers, so our network works\./,
     );
-    expect(await card("broken")).toMatch(/It is them\. The last \d+ polls got 503: a fault of the server\./);
-    expect(await card("locked")).toMatch(/Refuses our key for .* It is our key\. The last \d+ polls got 401/);
+    expect(await card("broken")).toMatch(/It is them\. The last \d+ polls got 503: server error\./);
+    expect(await card("locked")).toMatch(/Rejects our key for .* It is our key\. The last \d+ polls got 401/);
     expect(await card("limited")).toMatch(
-      /Asks us to slow down for .* It is a limit\. The last poll got 429: too many requests\. Polls pause for 9 min \d+ s more\./,
+      /Throttling us for .* It is a limit\. The last poll got 429: too many requests\. Polls are paused for another 9 min \d+ s\./,
     );
     expect(await card("slow")).toMatch(/Up, but slow for .* took longer than 200 ms, up to [\d.]+ m?s\./);
     expect(await card("unlooked")).toMatch(
-      /Not known for .* It is us\. \d+ slots? ha(s|ve) passed since the start without one: no lease came in time/,
+      /Unknown for .* It is us\. \d+ slots? (was|were) skipped since the start: our share of the rate limit was used up/,
     );
-    expect(await card("recovered")).toMatch(
-      /Up for .*; the one before, \d+ s ago, got 500: a fault of the server\./,
-    );
+    expect(await card("recovered")).toMatch(/Up for .*; the one before, \d+ s ago, got 500: server error\./);
     expect(await card("well")).toMatch(
       /Up for .* Availability objective 99\.5 % .* 1 h 100 % met: none of \d+ failed/,
     );
     expect(await page.locator("li.budget").filter({ hasText: "limited" }).innerText()).toMatch(
-      /Paused: the next poll may go out in 9 min/,
+      /Paused: the next poll can be sent in 9 min/,
     );
     expect(await page.locator("table.incidents tr").filter({ hasText: "recovered" }).innerText()).toMatch(
-      /Down: fault of the server/,
+      /Down: server error/,
     );
   });
 
@@ -248,9 +246,9 @@ describe.skipIf(CHROMIUM === undefined)("the pages in a browser", { timeout: PAT
     await watched.page.getByRole("link", { name: "recovered", exact: true }).first().click();
     expect(new URL(watched.page.url()).pathname).toBe("/upstreams/recovered");
     const text = (await watched.text()).replaceAll(/\s+/g, " ");
-    expect(text).toMatch(/Last failures .* fault of the server, 500/i);
+    expect(text).toMatch(/Last failures .* server error, 500/i);
     expect(text).toMatch(
-      /Seen answered 500 Phases .* Headers content-length 2 B retry-reason 4 B Body \{"title":"busy"\}/,
+      /Detail answered 500 Phases .* Headers content-length 2 B retry-reason 4 B Body \{"title":"busy"\}/,
     );
   });
 

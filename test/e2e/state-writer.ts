@@ -2,7 +2,7 @@ import { systemClock } from "../../src/adapters/clock.ts";
 import { openStateStore } from "../../src/adapters/sqlite/store.ts";
 import { History } from "../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
-import { samplePoll } from "../support/metrics-samples.ts";
+import { samplePoll } from "../support/samples.ts";
 
 /**
  * Records a poll every few milliseconds, until it is killed. It tells each one once it is recorded, with the

@@ -1,15 +1,35 @@
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
-import type { Exchange, Observation } from "../../src/core/exchange/exchange.ts";
+import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
+import type { FleetStatus, FleetView } from "../../src/core/fleet/fleet-status.ts";
+import { UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
+import { RedisAccount } from "../../src/core/metrics/redis-account.ts";
+import type {
+  BudgetSnapshot,
+  FleetSnapshot,
+  MetricsSnapshot,
+  UpstreamSnapshot,
+} from "../../src/core/metrics/snapshot.ts";
+import type { Poll } from "../../src/core/poll/poll.ts";
 import { scheduleEvery, type Schedule } from "../../src/core/schedule/schedule.ts";
+import {
+  type PollStatus,
+  pollStatusOf,
+  type StatusSnapshot,
+  type UpstreamStatus,
+} from "../../src/core/status/status.ts";
+import type { RoutesDeps } from "../../src/http/routes/routes.ts";
+
+/**
+ * Plain, valid values, so that a test mentions only what it is about. In this order: the config, an exchange and its
+ * poll, what the metrics show, what the status page and the JSON API show.
+ */
 
 export function sampleSchedule(periodMs: number, name = "email"): Schedule {
   const reading = scheduleEvery(periodMs, name);
   if (reading.kind === "refused") throw new Error(reading.message);
   return reading.schedule;
 }
-
-/** Plain, valid values; a test says only what it is about. */
 
 export function sampleBudget(changes: Partial<Budget> = {}): Budget {
   return {
@@ -120,5 +140,204 @@ export function observed(exchange: Exchange, durationMs = 5): Observation {
     phasesMs: { wait: durationMs },
     reusedConnection: false,
     certificateExpiresAtMs: undefined,
+  };
+}
+
+export const POLL_ENDED_AT_MS = 1_790_000_000_250;
+
+export function samplePoll(changes: Partial<Poll> = {}): Poll {
+  return {
+    id: "poll-1",
+    origin: "schedule",
+    slotAtMs: POLL_ENDED_AT_MS - 250,
+    sentAtMs: POLL_ENDED_AT_MS - 200,
+    endedAtMs: POLL_ENDED_AT_MS,
+    delayMs: 50,
+    durationMs: 200,
+    phasesMs: { wait: 150, transfer: 50 },
+    reusedConnection: false,
+    outcome: { kind: "ok" },
+    degraded: false,
+    withinObjective: true,
+    detail: "200 OK",
+    head: { status: 200, reasonPhrase: "OK", headers: [] },
+    excerpt: undefined,
+    certificateExpiresAtMs: undefined,
+    malformedSignals: 0,
+    ...changes,
+  };
+}
+
+/** Accounts of one finished poll. */
+export function accountsOf(poll: Poll): UpstreamAccounts {
+  const accounts = new UpstreamAccounts();
+  accounts.slotWaiting();
+  accounts.slotStarted();
+  accounts.polled(poll);
+  return accounts;
+}
+
+export function sampleUpstreamSnapshot(changes: Partial<UpstreamSnapshot> = {}): UpstreamSnapshot {
+  return {
+    upstream: sampleUpstream(),
+    accounts: new UpstreamAccounts(),
+    health: { state: "unknown", up: undefined },
+    nextSlotAtMs: undefined,
+    ...changes,
+  };
+}
+
+export function sampleBudgetSnapshot(changes: Partial<BudgetSnapshot> = {}): BudgetSnapshot {
+  return {
+    name: "api",
+    rates: [{ label: "1m", limit: 60, cap: 12, leases: 3 }],
+    advertisedLimit: undefined,
+    advertisedRemaining: undefined,
+    pausedUntilWallMs: 0,
+    quota: undefined,
+    ...changes,
+  };
+}
+
+export function sampleMetricsSnapshot(changes: Partial<MetricsSnapshot> = {}): MetricsSnapshot {
+  return {
+    upstreams: [sampleUpstreamSnapshot()],
+    budgets: [sampleBudgetSnapshot()],
+    stateStoreUp: undefined,
+    fleet: undefined,
+    reload: { successful: true, lastSuccessAtMs: POLL_ENDED_AT_MS },
+    build: { version: "0.1.0", node: "24.0.0" },
+    ...changes,
+  };
+}
+
+export function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): FleetSnapshot {
+  const redis = new RedisAccount();
+  redis.observe("beat", 2, undefined);
+  return {
+    vantage: undefined,
+    replicas: 3,
+    held: 1,
+    moves: { gained: 2, lost: 1 },
+    sessionValid: true,
+    redisUp: true,
+    redis,
+    ...changes,
+  };
+}
+
+/** Every fact that can be known is known. */
+export function fullMetricsSnapshot(): MetricsSnapshot {
+  const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 10]));
+  const poll = samplePoll({ phasesMs, certificateExpiresAtMs: POLL_ENDED_AT_MS + 86_400_000 });
+  return sampleMetricsSnapshot({
+    upstreams: [
+      sampleUpstreamSnapshot({
+        upstream: sampleUpstream({ labels: { team: "growth" } }),
+        accounts: accountsOf(poll),
+        health: { state: "up", up: true },
+        nextSlotAtMs: POLL_ENDED_AT_MS + 15_000,
+      }),
+    ],
+    budgets: [
+      sampleBudgetSnapshot({
+        advertisedLimit: 60,
+        advertisedRemaining: 48,
+        quota: { limit: 400_000, used: 120, forecast: 172_800 },
+      }),
+    ],
+    stateStoreUp: true,
+    fleet: sampleFleetSnapshot(),
+  });
+}
+
+export function samplePollStatus(changes: Partial<PollStatus> = {}): PollStatus {
+  const phasesMs = { dns: 2, connect: 10, tls: 20, wait: 80, transfer: 8 };
+  const poll = samplePoll({ sentAtMs: 99_000, durationMs: 120, phasesMs, detail: "" });
+  return { ...pollStatusOf(poll), ...changes };
+}
+
+export function sampleUpstreamStatus(changes: Partial<UpstreamStatus> = {}): UpstreamStatus {
+  return {
+    name: "ai-router",
+    url: "https://ai.example/v1/resources",
+    budget: "ai-router",
+    labels: { team: "growth" },
+    schedule: { source: "every 15s", longestGapMs: 15_000 },
+    objective: { availability: 0.995, latencyMs: 1000 },
+    degradedAboveMs: 2000,
+    health: { state: "up", sinceMs: 5000, up: true },
+    pausedUntilMs: 0,
+    nextSlotAtMs: 105_000,
+    certificateExpiresAtMs: undefined,
+    counts: { slots: 10, polls: 8, inFlight: 1, waiting: 0, skipped: 1 },
+    skips: [{ cause: "budget", count: 1 }],
+    skippedSincePoll: [],
+    latency: { polls: 8, p50Ms: 100, p95Ms: 200, p99Ms: 1240 },
+    availability: [{ windowMs: 3_600_000, ok: 7, failed: 1, ratio: 0.875 }],
+    lastPolls: [samplePollStatus()],
+    lastFailures: [],
+    ...changes,
+  };
+}
+
+export function sampleStatus(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
+  return {
+    version: "0.1.0",
+    startedAtMs: 1000,
+    nowMs: 100_000,
+    ready: true,
+    stateStoreUp: undefined,
+    lastReload: { successful: true, lastSuccessAtMs: 1000 },
+    upstreams: [sampleUpstreamStatus()],
+    budgets: [
+      {
+        name: "ai-router",
+        share: 0.2,
+        rates: [{ label: "1m", limit: 60, cap: 12, leases: 4 }],
+        advertised: undefined,
+        pausedUntilMs: 0,
+        quota: undefined,
+      },
+    ],
+    incidents: [],
+    ...changes,
+  };
+}
+
+/** `ai-router` is polled here, `email` by another. */
+export function sampleFleetStatus(changes: Partial<FleetStatus> = {}): FleetStatus {
+  const replica = { url: "http://10.0.0.7:10429", held: 1, isThisOne: false, isLeaving: false };
+  return {
+    mode: "shard",
+    name: "a",
+    redisUp: true,
+    sessionValid: true,
+    replicas: [
+      { ...replica, name: "a", isThisOne: true },
+      { ...replica, name: "b", url: "http://10.0.0.8:10429/" },
+    ],
+    upstreams: [
+      { name: "ai-router", holder: "a", views: [sampleFleetView()] },
+      { name: "email", holder: "b", views: [sampleFleetView({ vantage: "b" })] },
+    ],
+    ...changes,
+  };
+}
+
+export function sampleFleetView(changes: Partial<FleetView> = {}): FleetView {
+  return { vantage: "a", state: "up", sinceMs: 1_000, lastPollAtMs: 2_000, lastDurationMs: 112, ...changes };
+}
+
+export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps {
+  return {
+    status: () => sampleStatus(),
+    fleet: () => Promise.resolve(undefined),
+    metrics: () => "pacewatch_slots_total 1\n",
+    reload: () => Promise.resolve({ kind: "reloaded" }),
+    config: () => ({ upstreams: [] }),
+    lifecycleEnabled: false,
+    ready: () => true,
+    ...changes,
   };
 }

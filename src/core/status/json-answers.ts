@@ -1,19 +1,23 @@
-/** What the JSON API answers: cut from the same snapshot that the pages show. */
+/** The answers of the JSON API, made from the same snapshot that the pages show. */
 
 import { budgetOf, diagnosisOf, type Diagnosis } from "./verdict.ts";
 import type { FleetStatus } from "../fleet/fleet-status.ts";
 import type { BudgetStatus, Incident, PollStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
 
-/** An upstream in a list: its last poll in place of its history. */
-type UpstreamSummary = Omit<UpstreamStatus, "lastPolls" | "lastFailures"> & {
-  readonly diagnosis: Diagnosis;
-  readonly lastPoll: PollStatus | undefined;
+type UpstreamFacts = Omit<UpstreamStatus, "lastPolls" | "lastFailures"> & { readonly diagnosis: Diagnosis };
+
+/** An upstream in the list has its last poll in place of its history. */
+export type ListAnswer = Omit<StatusSnapshot, "upstreams"> & {
+  readonly upstreams: readonly (UpstreamFacts & { readonly lastPoll: PollStatus | undefined })[];
 };
 
-export type ListAnswer = Omit<StatusSnapshot, "upstreams" | "incidents"> & {
-  readonly upstreams: readonly UpstreamSummary[];
-  readonly incidents: readonly Incident[];
-};
+export function listAnswer(snapshot: StatusSnapshot): ListAnswer {
+  const upstreams = snapshot.upstreams.map((upstream) => ({
+    ...factsOf(upstream, snapshot),
+    lastPoll: upstream.lastPolls.at(-1),
+  }));
+  return { ...snapshot, upstreams };
+}
 
 export type UpstreamAnswer = {
   readonly nowMs: number;
@@ -22,24 +26,14 @@ export type UpstreamAnswer = {
   readonly incidents: readonly Incident[];
 };
 
-export type IncidentsAnswer = Pick<StatusSnapshot, "nowMs" | "incidents">;
-
-export function listAnswer(snapshot: StatusSnapshot): ListAnswer {
-  return { ...snapshot, upstreams: snapshot.upstreams.map((upstream) => summaryOf(upstream, snapshot)) };
-}
-
-/** Undefined for a name that nobody has. */
+/** Undefined if no upstream has this name. */
 export function upstreamAnswer(snapshot: StatusSnapshot, name: string): UpstreamAnswer | undefined {
   const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
   if (upstream === undefined) return undefined;
+  const { lastPolls, lastFailures } = upstream;
   return {
     nowMs: snapshot.nowMs,
-    upstream: {
-      ...factsOf(upstream),
-      lastPolls: upstream.lastPolls,
-      lastFailures: upstream.lastFailures,
-      diagnosis: diagnosisOf(upstream, snapshot),
-    },
+    upstream: { ...factsOf(upstream, snapshot), lastPolls, lastFailures },
     budget: budgetOf(upstream, snapshot),
     incidents: incidentsOf(snapshot, name),
   };
@@ -47,41 +41,26 @@ export function upstreamAnswer(snapshot: StatusSnapshot, name: string): Upstream
 
 export type MissingUpstreamAnswer = {
   readonly error: string;
-  /** Which replica polls it, and where that is. */
+  /** The replica that polls it. */
   readonly holder?: { readonly name: string; readonly url: string };
 };
 
-/** A name that nobody has; or that another replica polls. */
+/** For a name that is not in the config, or that another replica polls. */
 export function missingUpstreamAnswer(name: string, fleet: FleetStatus | undefined): MissingUpstreamAnswer {
-  const foreign = fleet?.upstreams.find((upstream) => upstream.name === name);
-  if (foreign === undefined) return { error: `cannot find an upstream named "${name}"` };
-  const { holder } = foreign;
-  if (holder === undefined) return { error: `cannot tell of "${name}": no replica polls it now` };
+  const remote = fleet?.upstreams.find((upstream) => upstream.name === name);
+  if (remote === undefined) return { error: `cannot find an upstream named "${name}"` };
+  const { holder } = remote;
+  if (holder === undefined) return { error: `cannot show "${name}": no replica polls it now` };
   const url = fleet?.replicas.find((replica) => replica.name === holder)?.url ?? "";
-  return {
-    error: `cannot tell of "${name}" here: replica "${holder}" polls it`,
-    holder: { name: holder, url },
-  };
-}
-
-export function incidentsAnswer({ nowMs, incidents }: StatusSnapshot): IncidentsAnswer {
-  return { nowMs, incidents };
+  return { error: `cannot show "${name}" here: replica "${holder}" polls it`, holder: { name: holder, url } };
 }
 
 export function incidentsOf({ incidents }: StatusSnapshot, upstream: string): readonly Incident[] {
   return incidents.filter((incident) => incident.upstream === upstream);
 }
 
-function summaryOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): UpstreamSummary {
-  return {
-    ...factsOf(upstream),
-    diagnosis: diagnosisOf(upstream, snapshot),
-    lastPoll: upstream.lastPolls.at(-1),
-  };
-}
-
-/** Written out, as they may be worked out where they are read. */
-function factsOf(upstream: UpstreamStatus): Omit<UpstreamStatus, "lastPolls" | "lastFailures"> {
+/** Listed one by one: the fields may be getters of a class, which a spread would lose. */
+function factsOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): UpstreamFacts {
   return {
     name: upstream.name,
     url: upstream.url,
@@ -99,5 +78,6 @@ function factsOf(upstream: UpstreamStatus): Omit<UpstreamStatus, "lastPolls" | "
     skippedSincePoll: upstream.skippedSincePoll,
     latency: upstream.latency,
     availability: upstream.availability,
+    diagnosis: diagnosisOf(upstream, snapshot),
   };
 }

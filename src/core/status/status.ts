@@ -1,6 +1,6 @@
 /**
  * What the page and the JSON API show: one plain snapshot of everything, taken at one moment.
- * All times are wall-clock milliseconds. A fact that is not known is absent from the JSON, never 0.
+ * All times are wall-clock milliseconds. An unknown fact is absent from the JSON, never 0.
  */
 
 import type { Objective } from "../config/config.ts";
@@ -23,12 +23,12 @@ export type PollStatus = {
   readonly degraded: boolean;
   readonly durationMs: number;
   readonly phasesMs: PhaseTimesMs;
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, if there was an answer. */
   readonly status: number | undefined;
   readonly detail: string;
-  /** The beginning of an answer's body, where it explains a failure. */
+  /** The beginning of the answer's body, if it explains a failure. */
   readonly excerpt: string | undefined;
-  /** Of an answer that was no success: what it carried, without what it said. */
+  /** Only of answers that were not ok. */
   readonly headers?: readonly HeaderSize[];
 };
 
@@ -37,19 +37,19 @@ export type HeaderSize = { readonly name: string; readonly bytes: number };
 export type HealthStatus = {
   readonly state: HealthState;
   readonly sinceMs: number;
-  /** What `upstream_up` says: confirmed, and left as it was by throttling and refused keys. */
+  /** The value of `upstream_up`: confirmed, and not changed by throttling or a rejected key. */
   readonly up: boolean | undefined;
 };
 
 export type LatencyQuantiles = {
-  /** How many polls the quantiles are of. */
+  /** How many polls were counted. */
   readonly polls: number;
   readonly p50Ms: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
 };
 
-/** slots = polls + inFlight + skipped, at every moment; what waits is not a slot yet. */
+/** slots = polls + inFlight + skipped, at every moment. A waiting slot is not counted yet. */
 export type SlotCounts = {
   readonly slots: number;
   readonly polls: number;
@@ -62,7 +62,7 @@ export type AvailabilityWindow = {
   readonly windowMs: number;
   readonly ok: number;
   readonly failed: number;
-  /** ok / (ok + failed); undefined where nothing was decided. */
+  /** ok / (ok + failed); undefined if both are 0. */
   readonly ratio: number | undefined;
 };
 
@@ -76,23 +76,23 @@ export type UpstreamStatus = {
   readonly labels: Readonly<Record<string, string>>;
   readonly schedule: Pick<Schedule, "source" | "longestGapMs">;
   readonly objective: Objective;
-  /** Above this an ok poll counts as slow; undefined where none does. */
+  /** An ok poll above this is slow; undefined if there is no such limit. */
   readonly degradedAboveMs: number | undefined;
   readonly health: HealthStatus;
-  /** 0 when not paused by itself; its budget may be. */
+  /** 0 when not paused. Its budget may be paused too. */
   readonly pausedUntilMs: number;
   readonly nextSlotAtMs: number | undefined;
   readonly certificateExpiresAtMs: number | undefined;
   readonly counts: SlotCounts;
-  /** Only the causes that were met. */
+  /** Only causes that occurred. */
   readonly skips: readonly SkipCount[];
-  /** Those of them that came after the last poll. */
+  /** The skips since the last poll. */
   readonly skippedSincePoll: readonly SkipCount[];
   readonly latency: LatencyQuantiles | undefined;
   readonly availability: readonly AvailabilityWindow[];
-  /** Bounded; the newest last. */
+  /** Bounded, the newest last. */
   readonly lastPolls: readonly PollStatus[];
-  /** Bounded, the newest last, and kept after newer successes have pushed them out of `lastPolls`. */
+  /** Bounded, the newest last. Kept even after newer successes have pushed them out of `lastPolls`. */
   readonly lastFailures: readonly PollStatus[];
 };
 
@@ -105,7 +105,7 @@ export type BudgetStatus = {
     readonly cap: number;
     readonly leases: number;
   }[];
-  /** What the upstream last said. */
+  /** What the upstream advertised last. */
   readonly advertised:
     | { readonly limit: number | undefined; readonly remaining: number | undefined }
     | undefined;
@@ -118,19 +118,19 @@ export type QuotaStatus = {
   readonly limit: number;
   readonly perMs: number;
   readonly used: number;
-  /** What the schedules ask for in one period. */
+  /** What the schedules need in one period. */
   readonly forecast: number;
 };
 
 export type Incident = {
   readonly upstream: string;
-  /** The worst state that it reached. */
+  /** The worst state that was reached. */
   readonly state: HealthState;
   readonly reason: string;
   readonly startedAtMs: number;
-  /** Undefined while it lasts. */
+  /** Undefined while it is ongoing. */
   readonly endedAtMs: number | undefined;
-  /** Polls that belong to it. */
+  /** How many polls belong to it. */
   readonly polls: number;
 };
 
@@ -139,9 +139,9 @@ export type StatusSnapshot = {
   readonly startedAtMs: number;
   readonly nowMs: number;
   readonly ready: boolean;
-  /** Whether what is seen now outlives a restart; undefined without a state file. */
+  /** Whether history survives a restart; undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
-  /** False where the config file has changed to one that cannot be used. */
+  /** Not successful if the config file has changed and the new config is invalid. */
   readonly lastReload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
   readonly upstreams: readonly UpstreamStatus[];
   readonly budgets: readonly BudgetStatus[];
@@ -171,7 +171,7 @@ export function pollStatusOf(poll: Poll): PollStatus {
 const MOST_HEADERS = 50;
 const LONGEST_HEADER_NAME = 80;
 
-/** A value may be anything, even a session or a key; its size tells enough. */
+/** A value may be a session or a key, so only its size is kept. */
 function headerSizes(headers: Headers): readonly HeaderSize[] {
   return headers
     .slice(0, MOST_HEADERS)
@@ -183,7 +183,7 @@ export function availabilityOf(windowMs: number, ok: number, failed: number): Av
   return { windowMs, ok, failed, ratio: decided === 0 ? undefined : ok / decided };
 }
 
-/** By nearest rank: each quantile is a duration that really happened. */
+/** By nearest rank: each quantile is a measured duration. */
 export function latencyQuantiles(durationsMs: readonly number[]): LatencyQuantiles | undefined {
   const sorted = [...durationsMs].sort((a, b) => a - b);
   const longestMs = sorted.at(-1);
@@ -192,7 +192,7 @@ export function latencyQuantiles(durationsMs: readonly number[]): LatencyQuantil
   return { polls: sorted.length, p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
 }
 
-/** A query can carry a key, and a fragment is never sent: neither is shown. */
+/** A query may hold a key, and a fragment is never sent: neither is shown. */
 export function urlWithoutQuery(url: string): string {
   return url.replace(/[?#].*$/s, "");
 }

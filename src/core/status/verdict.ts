@@ -2,18 +2,30 @@ import { type Phase, PHASES, type PhaseTimesMs } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import { isTrouble } from "./recent-trouble.ts";
 import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
-import { hostOf, surroundingsIn } from "./surroundings.ts";
+import { hostOf, snapshotIndex } from "./snapshot-index.ts";
 import { reasonSentence } from "./reason-sentence.ts";
 
-/** Whose trouble it is. `open`: what was seen fits more than one of them. `nobody`: there is none. */
+/** Who has to act. `open`: we cannot tell. `nobody`: nothing is wrong. */
 export const SIDES = ["nobody", "them", "us", "our_key", "limit", "open"] as const;
 export type Side = (typeof SIDES)[number];
 
 export type Verdict = {
   readonly side: Side;
-  /** What speaks for it: a sentence, or nothing. */
+  /** The evidence: a sentence, or empty. */
   readonly because: string;
 };
+
+/** What is wrong with an upstream, in sentences. */
+export type Diagnosis = Verdict & { readonly reason: string };
+
+export function diagnosisOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): Diagnosis {
+  const reason = reasonSentence(upstream, budgetOf(upstream, snapshot), snapshot.nowMs);
+  return { ...verdictOn(upstream, snapshot), reason };
+}
+
+export function budgetOf({ budget }: UpstreamStatus, snapshot: StatusSnapshot): BudgetStatus | undefined {
+  return snapshotIndex(snapshot).budget(budget);
+}
 
 const NOBODY: Verdict = { side: "nobody", because: "" };
 
@@ -23,71 +35,71 @@ export function verdictOn(upstream: UpstreamStatus, snapshot: StatusSnapshot): V
     case "up":
       return NOBODY;
     case "degraded":
-      return slowness(upstream, snapshot);
+      return verdictOnSlow(upstream, snapshot);
     case "throttled":
-      return throttling(upstream);
+      return verdictOnThrottled(upstream);
     case "unauthorized":
       return {
         side: "our_key",
-        because: "They answer, but refuse our key. Whatever else uses this key is likely to be refused, too.",
+        because:
+          "The upstream answers, but rejects our key. Anything else that uses this key is probably rejected too.",
       };
     case "down":
-      return failure(upstream, snapshot);
+      return verdictOnDown(upstream, snapshot);
     case "unknown":
-      return blindness(upstream);
+      return verdictOnUnknown(upstream);
     default:
       return state satisfies never;
   }
 }
 
-function failure(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
+function verdictOnDown(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
   const reason = upstream.lastPolls.findLast(isTrouble)?.reason ?? "";
   switch (reason) {
     case "dns":
     case "connect":
     case "timeout":
-      return failureOnTheWay(upstream, snapshot);
+      return verdictOnUnreachable(upstream, snapshot);
     case "tls":
-      return { side: "open", because: "Their certificate, or what we trust and expect: the detail tells." };
+      return { side: "open", because: "Either its certificate or our TLS config is wrong: see the detail." };
     case "redirect":
     case "client_error":
     case "unexpected_status":
       return {
         side: "open",
-        because: "They answer, but not to this request: their API has changed, or our config is wrong.",
+        because: "The upstream answers, but not as expected: its API has changed, or our config is wrong.",
       };
     case "internal":
-      return { side: "us", because: "Pacewatch itself is at fault; nothing is said about them." };
+      return { side: "us", because: "This says nothing about the upstream." };
     default:
-      return { side: "them", because: "We reach them, and what they answer is broken." };
+      return { side: "them", because: "We reach the upstream, but its answers are broken." };
   }
 }
 
-function failureOnTheWay(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
-  const surroundings = surroundingsIn(snapshot);
-  if (surroundings.isOffline)
-    return {
-      side: "us",
-      because:
-        "Every upstream fails before it answers: more likely our own network than all of them at once.",
-    };
+function verdictOnUnreachable(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
+  const index = snapshotIndex(snapshot);
+  if (index.isOffline)
+    return { side: "us", because: "No upstream can be reached: our own network is the likely cause." };
   const lastOkMs = upstream.lastPolls.findLast((poll) => !isTrouble(poll))?.atMs ?? 0;
-  const witness = surroundings.witness(hostOf(upstream.url), lastOkMs);
-  return witness === undefined
-    ? { side: "open", because: "They, or the network between us: no other upstream answers that could tell." }
-    : { side: "them", because: `${witness.name} answers meanwhile, so our network works.` };
-}
-
-function slowness(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
-  if (surroundingsIn(snapshot).areAllOthersSlow(hostOf(upstream.url)))
-    return { side: "us", because: "Every upstream is slow: more likely our own network or machine." };
-  const phase = longestPhase(upstream.lastPolls.findLast((poll) => poll.degraded)?.phasesMs ?? {});
-  return phase === "wait" || phase === "transfer"
-    ? { side: "them", because: "Most of the time is theirs: it goes by after our request has arrived." }
-    : {
+  const other = index.answeredElsewhere(hostOf(upstream.url), lastOkMs);
+  return other === undefined
+    ? {
         side: "open",
         because:
-          "Most of the time goes by before our request is sent: their edge, or the network between us.",
+          "The upstream or the network is down: no other upstream has answered since, so we cannot tell which.",
+      }
+    : { side: "them", because: `${other} still answers, so our network works.` };
+}
+
+function verdictOnSlow(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
+  if (snapshotIndex(snapshot).areAllOthersSlow(hostOf(upstream.url)))
+    return { side: "us", because: "Every upstream is slow: our own network or machine is the likely cause." };
+  const phase = longestPhase(upstream.lastPolls.findLast((poll) => poll.degraded)?.phasesMs ?? {});
+  return phase === "wait" || phase === "transfer"
+    ? { side: "them", because: "Most of the time passes after our request is sent." }
+    : {
+        side: "open",
+        because: "Most of the time passes before our request is sent: their edge or the network is slow.",
       };
 }
 
@@ -97,17 +109,15 @@ function longestPhase(phasesMs: PhaseTimesMs): Phase | undefined {
   );
 }
 
-function throttling({ lastPolls }: UpstreamStatus): Verdict {
-  return lastPolls.findLast(isTrouble)?.reason === "quota"
-    ? {
-        side: "limit",
-        because:
-          "The quota or the credit of our key is spent; production is refused, too, if it shares the account.",
-      }
-    : { side: "limit", because: "They answer, and ask us to slow down: this is no outage." };
+function verdictOnThrottled({ lastPolls }: UpstreamStatus): Verdict {
+  const because =
+    lastPolls.findLast(isTrouble)?.reason === "quota"
+      ? "The quota or credit of our key is used up. Production is rejected too if it shares the account."
+      : "The upstream answers, but asks us to slow down. This is not an outage.";
+  return { side: "limit", because };
 }
 
-const BLINDED_BY: Readonly<Record<SkipCause, Side>> = {
+const SIDE_OF_SKIPS: Readonly<Record<SkipCause, Side>> = {
   budget: "us",
   backoff: "limit",
   yield: "limit",
@@ -118,21 +128,9 @@ const BLINDED_BY: Readonly<Record<SkipCause, Side>> = {
   shutdown: "us",
 };
 
-function blindness({ skippedSincePoll, lastPolls, counts }: UpstreamStatus): Verdict {
+function verdictOnUnknown({ skippedSincePoll, lastPolls, counts }: UpstreamStatus): Verdict {
   const [cause] = skippedSincePoll.toSorted((a, b) => b.count - a.count).map(({ cause }) => cause);
-  const because = "Nothing is known of them meanwhile.";
-  if (cause !== undefined) return { side: BLINDED_BY[cause], because };
+  const because = "Until polls succeed again, the state of the upstream is unknown.";
+  if (cause !== undefined) return { side: SIDE_OF_SKIPS[cause], because };
   return counts.polls > 0 && lastPolls.at(-1)?.reason === "internal" ? { side: "us", because } : NOBODY;
-}
-
-/** What is the matter with an upstream, in sentences. */
-export type Diagnosis = Verdict & { readonly reason: string };
-
-export function diagnosisOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): Diagnosis {
-  const reason = reasonSentence(upstream, budgetOf(upstream, snapshot), snapshot.nowMs);
-  return { ...verdictOn(upstream, snapshot), reason };
-}
-
-export function budgetOf({ budget }: UpstreamStatus, snapshot: StatusSnapshot): BudgetStatus | undefined {
-  return surroundingsIn(snapshot).budget(budget);
 }

@@ -1,17 +1,17 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Guard, PROBE_PATHS } from "./guard.ts";
 
-/** bcrypt hashes by user name. Nobody needs a password while it is empty. */
+/** bcrypt hashes by user name. While it is empty, no password is needed. */
 export type Users = ReadonlyMap<string, string>;
 
 export type PasswordVerdict = "match" | "mismatch" | "busy";
 
 export interface PasswordChecker {
-  /** `client` is whom a long queue is held against. */
+  /** The queue is limited for each `client`. */
   check(password: string, hash: string, client: string): Promise<PasswordVerdict>;
 }
 
-/** Users are asked for at each request, as they change when their file does. */
+/** `users` is called for each request, because the web config file can change. */
 export function basicAuth(users: () => Users, checker: PasswordChecker): Guard {
   const verified = new VerifiedCredentials();
   return async (c, next) => {
@@ -20,7 +20,7 @@ export function basicAuth(users: () => Users, checker: PasswordChecker): Guard {
     const credentials = parseCredentials(c.req.header("authorization"));
     const client = c.env?.incoming?.socket.remoteAddress ?? "";
     const verdict =
-      credentials === undefined ? "mismatch" : await judge(credentials, current, verified, checker, client);
+      credentials === undefined ? "mismatch" : await verify(credentials, current, verified, checker, client);
     switch (verdict) {
       case "match":
         return next();
@@ -29,7 +29,7 @@ export function basicAuth(users: () => Users, checker: PasswordChecker): Guard {
         return c.text("unauthorized\n", 401);
       case "busy":
         c.header("Retry-After", "1");
-        return c.text("cannot check the password: too many are waiting to be checked\n", 503);
+        return c.text("cannot check the password: too many checks are waiting\n", 503);
       default:
         return verdict satisfies never;
     }
@@ -46,7 +46,7 @@ function parseCredentials(authorization: string | undefined): Credentials | unde
   return colon === -1 ? undefined : { user: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }
 
-async function judge(
+async function verify(
   credentials: Credentials,
   users: Users,
   verified: VerifiedCredentials,
@@ -55,7 +55,7 @@ async function judge(
 ): Promise<PasswordVerdict> {
   const hash = users.get(credentials.user);
   if (hash !== undefined && verified.has(credentials, hash)) return "match";
-  // An unknown user costs what a known one costs, or the time would tell which names exist.
+  // An unknown user takes as long as a known one. Otherwise the time would reveal which names exist.
   const verdict = await checker.check(
     credentials.password,
     hash ?? verified.decoy(credentials.user, users),
@@ -68,8 +68,8 @@ async function judge(
 }
 
 /**
- * bcrypt is slow on purpose, and a scraper says the same password every few seconds. Kept is a hash under a key
- * that dies with the process, one a user: so it is bounded by the users, and wrong passwords push nothing out.
+ * bcrypt is slow on purpose, and a scraper sends the same password every few seconds. So the last right password of each
+ * user is remembered, as a MAC under a key that exists only in this process. Wrong passwords do not displace it.
  */
 class VerifiedCredentials {
   readonly #key: Buffer = randomBytes(32);
@@ -84,14 +84,14 @@ class VerifiedCredentials {
     this.#macs.set(credentials.user, this.#macOf(credentials, hash));
   }
 
-  /** The hash of some real user, always the same one for the same unknown name. */
+  /** The hash of a real user, always the same one for the same unknown name. */
   decoy(user: string, users: Users): string {
     const hashes = [...users.values()];
     const digest = createHmac("sha256", this.#key).update(user).digest();
     return hashes[digest.readUInt32BE() % hashes.length] ?? "";
   }
 
-  /** The bcrypt hash is part of it, so a changed password forgets the old one. */
+  /** The bcrypt hash is part of it, so the old password is forgotten when it changes. */
   #macOf({ user, password }: Credentials, hash: string): Buffer {
     return createHmac("sha256", this.#key)
       .update(JSON.stringify([user, password, hash]))

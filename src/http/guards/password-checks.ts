@@ -4,11 +4,11 @@ import type { PasswordChecker, PasswordVerdict } from "./basic-auth.ts";
 
 export type PasswordCheckLimits = {
   readonly maxWaiting: number;
-  /** So that one that guesses does not keep the others out. */
+  /** So a client that guesses passwords does not keep the others out. */
   readonly maxWaitingPerClient: number;
 };
 
-/** Starts a thread that runs a module. */
+/** Starts a worker thread that runs a module. */
 export type StartWorker = (options: {
   readonly name: string;
   readonly module: URL;
@@ -25,7 +25,7 @@ type Waiting = {
   readonly settle: (verdict: PasswordVerdict) => void;
 };
 
-/** Checks one password at a time, in a thread that starts with the first one. */
+/** Checks one password at a time, in a thread that is started for the first check. */
 export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   readonly #limits: PasswordCheckLimits;
   readonly #startWorker: StartWorker;
@@ -68,7 +68,7 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
       const startedMs = performance.now();
       const verdict = await this.#compare(next);
       next.settle(verdict);
-      // After a wrong password the thread rests for as long as it worked: guessing takes half a core at most.
+      // After a wrong password the thread rests as long as it worked, so guessing uses at most half a core.
       if (verdict === "mismatch") await this.#rest(performance.now() - startedMs);
     }
     this.#working = false;
@@ -78,7 +78,7 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
     try {
       await sleep(restMs, undefined, { signal: this.#closing.signal, ref: false });
     } catch {
-      // Closing: nobody waits any more.
+      // Closing: no check is waiting any more.
     }
   }
 
@@ -103,7 +103,7 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
     const worker = this.#startWorker({ name: "passwords", module: BCRYPT_WORKER, canWait: true });
     worker.unref();
     worker.on("error", (error) => {
-      this.#onWarning(`cannot check passwords, will start anew: ${error.message}`);
+      this.#onWarning(`password check thread failed, a new one will be started: ${error.message}`);
     });
     worker.on("exit", () => {
       if (this.#worker === worker) this.#worker = undefined;

@@ -1,10 +1,9 @@
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 import { capOf } from "../../core/config/config.ts";
-import { spokenDuration } from "../../core/status/spoken.ts";
+import { humanDuration } from "../../core/status/humanize.ts";
 import type { BudgetStatus, QuotaStatus } from "../../core/status/status.ts";
-import { gauge } from "./plot-gauge.ts";
 import { ahead, moment, type Markup } from "./markup.ts";
-import { grouped, percent } from "./wording.ts";
+import { grouped, percent, percentOf } from "./wording.ts";
 
 export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
   const { name, share, rates, pausedUntilMs, quota } = budget;
@@ -14,46 +13,67 @@ export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
     ${
       isPaused
         ? html`<p class="pause">
-            <strong>Paused</strong>: the next poll may go out ${ahead(pausedUntilMs, nowMs)}
+            <strong>Paused</strong>: the next poll can be sent ${ahead(pausedUntilMs, nowMs)}
             <span class="of">at ${moment(pausedUntilMs, nowMs)}</span>
           </p>`
         : ""
     }
     ${rates.map((rate) => rateGauge(rate, share))} ${quota === undefined ? "" : quotaGauge(quota)}
-    <p class="said">${said(budget)}</p>
+    <p class="said">${advertisedLine(budget)}</p>
   </li>`;
 }
 
 function rateGauge({ label, limit, cap, leases }: BudgetStatus["rates"][number], share: number): Markup {
   const configured = capOf({ requests: limit, perMs: 0, label }, share);
-  const lowered = cap < configured ? `, lowered from ${grouped(configured)} by their word` : "";
+  const lowered = cap < configured ? `, lowered from ${grouped(configured)} by the advertised limit` : "";
   return html`<div class="rate">
     <p>
-      <b>${grouped(leases)}</b> of our <b>${grouped(cap)}</b> leases held
-      <span class="of"
-        >their limit: ${grouped(limit)} in any ${label}; our share ${percent(share)}${lowered}</span
-      >
+      <b>${grouped(leases)}</b> of our <b>${grouped(cap)}</b> leases in use
+      <span class="of">limit: ${grouped(limit)} per ${label}; our share ${percent(share)}${lowered}</span>
     </p>
-    ${gauge({ label: `${leases} leases of a cap of ${cap} and a limit of ${limit}`, full: limit, used: leases, mark: cap })}
+    ${gauge({ label: `${leases} leases in use, cap ${cap}, limit ${limit}`, full: limit, used: leases, mark: cap })}
   </div>`;
 }
 
 function quotaGauge({ limit, used, forecast, perMs }: QuotaStatus): Markup {
-  const isEarly = forecast > limit;
+  const tooMuch = forecast > limit ? ": the quota will not last" : "";
   return html`<div class="rate quota">
     <p>
-      <b>${grouped(used)}</b> of our quota of <b>${grouped(limit)}</b> used in ${spokenDuration(perMs)}
-      <span class="of"
-        >the schedule needs ${grouped(forecast)}${isEarly ? ": it will be spent early" : ""}</span
-      >
+      <b>${grouped(used)}</b> of our quota of <b>${grouped(limit)}</b> used in ${humanDuration(perMs)}
+      <span class="of">the schedule needs ${grouped(forecast)}${tooMuch}</span>
     </p>
-    ${gauge({ label: `${used} of a quota of ${limit}; forecast ${Math.round(forecast)}`, full: limit, used, mark: forecast })}
+    ${gauge({ label: `${used} used of a quota of ${limit}, forecast ${Math.round(forecast)}`, full: limit, used, mark: forecast })}
   </div>`;
 }
 
-function said({ advertised }: BudgetStatus): string {
-  if (advertised === undefined) return "They have said nothing about their limit.";
+function advertisedLine({ advertised }: BudgetStatus): string {
+  if (advertised === undefined) return "The upstream has not advertised a limit.";
   const { limit, remaining } = advertised;
-  if (remaining === undefined) return `They last said: a limit of ${grouped(limit ?? 0)}.`;
-  return `They last said: ${grouped(remaining)} left${limit === undefined ? "" : ` of ${grouped(limit)}`}.`;
+  if (remaining === undefined) return `Last advertised: a limit of ${grouped(limit ?? 0)}.`;
+  return `Last advertised: ${grouped(remaining)} left${limit === undefined ? "" : ` of ${grouped(limit)}`}.`;
+}
+
+const GAUGE_HEIGHT = 18;
+const BAR_Y = 5;
+const BAR_HEIGHT = 8;
+
+export type Gauge = {
+  /** The same in words. */
+  readonly label: string;
+  readonly full: number;
+  readonly used: number;
+  /** A line across the gauge: our cap, or a forecast. */
+  readonly mark: number;
+};
+
+/** A bar from 0 to full: used is filled, the rest up to the mark is tinted. What exceeds `full` is drawn at its end. */
+export function gauge({ label, full, used, mark }: Gauge): Markup {
+  const [usedPercent, markPercent] = [percentOf(used, full), percentOf(mark, full)];
+  return raw(
+    `<svg class="gauge" height="${GAUGE_HEIGHT}" role="img" aria-label="${label}">` +
+      `<rect class="track" y="${BAR_Y}" width="100%" height="${BAR_HEIGHT}" rx="2"/>` +
+      `<rect class="ours" y="${BAR_Y}" width="${markPercent}%" height="${BAR_HEIGHT}" rx="2"/>` +
+      `<rect class="used" y="${BAR_Y}" width="${usedPercent}%" height="${BAR_HEIGHT}" rx="2"/>` +
+      `<line class="mark" x1="${markPercent}%" x2="${markPercent}%" y1="0" y2="${GAUGE_HEIGHT}"/></svg>`,
+  );
 }

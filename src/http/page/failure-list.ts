@@ -4,24 +4,24 @@ import { phaseBar } from "./plot-phases.ts";
 import { ago, untrusted, moment, type Markup } from "./markup.ts";
 import { reasonWords } from "./wording.ts";
 
-/** The newest first. Failures that look alike and follow each other are shown once. */
+/** The newest first. Equal failures in a row are shown once. */
 export function failureList(failures: readonly PollStatus[], nowMs: number): Markup {
   if (failures.length === 0) return html`<p class="none">None on record.</p>`;
   return html`<p class="of">
-      Kept when successes of the same age are gone. Of headers only names and sizes are kept, of a body its
-      beginning; keys are taken out.
+      Failures are kept longer than successes. Of headers only names and sizes are kept, of a body only the
+      beginning; keys are removed.
     </p>
     <ol class="failures">
-      ${alike(failures.toReversed()).map((group) => failureItem(group, nowMs))}
+      ${groupEqual(failures.toReversed()).map((group) => failureItem(group, nowMs))}
     </ol>`;
 }
 
 type Group = { readonly newest: PollStatus; readonly older: readonly PollStatus[] };
 
-function alike(newestFirst: readonly PollStatus[]): readonly Group[] {
+function groupEqual(newestFirst: readonly PollStatus[]): readonly Group[] {
   const starts = newestFirst.flatMap((poll, index) => {
     const before = newestFirst[index - 1];
-    return before !== undefined && looksOf(before) === looksOf(poll) ? [] : [{ newest: poll, index }];
+    return before !== undefined && fingerprint(before) === fingerprint(poll) ? [] : [{ newest: poll, index }];
   });
   return starts.map(({ newest, index }, group) => ({
     newest,
@@ -29,7 +29,7 @@ function alike(newestFirst: readonly PollStatus[]): readonly Group[] {
   }));
 }
 
-function looksOf({ outcome, reason, status, detail, excerpt, headers = [] }: PollStatus): string {
+function fingerprint({ outcome, reason, status, detail, excerpt, headers = [] }: PollStatus): string {
   return JSON.stringify([outcome, reason, status, detail, excerpt, headers.map(({ name }) => name)]);
 }
 
@@ -37,30 +37,30 @@ function failureItem({ newest: failure, older }: Group, nowMs: number): Markup {
   const { status, reason, detail, excerpt, headers = [] } = failure;
   return html`<li>
     <h3>${reasonWords(reason)}${status === undefined ? "" : `, ${status}`}</h3>
-    <p class="of">${moment(failure.atMs, nowMs)}, ${ago(failure.atMs, nowMs)}${alikeTimes(older, nowMs)}</p>
+    <p class="of">${moment(failure.atMs, nowMs)}, ${ago(failure.atMs, nowMs)}${olderLine(older, nowMs)}</p>
     <dl class="facts">
-      <dt>Seen</dt>
-      <dd>${detail === "" ? "nothing more" : untrusted(detail)}</dd>
+      <dt>Detail</dt>
+      <dd>${detail === "" ? "none" : untrusted(detail)}</dd>
       <dt>Phases</dt>
       <dd>${phaseBar(failure.phasesMs)}</dd>
       <dt>Headers</dt>
       <dd>${headerList(status, headers)}</dd>
       <dt>Body</dt>
       <dd>
-        ${excerpt === undefined ? "none was kept" : html`<p class="excerpt"><code>${untrusted(excerpt)}</code></p>`}
+        ${excerpt === undefined ? "not kept" : html`<p class="excerpt"><code>${untrusted(excerpt)}</code></p>`}
       </dd>
     </dl>
   </li>`;
 }
 
-function alikeTimes(older: readonly PollStatus[], nowMs: number): Markup | string {
+function olderLine(older: readonly PollStatus[], nowMs: number): Markup | string {
   const oldest = older.at(-1);
   if (oldest === undefined) return "";
-  return html`; ${older.length} more alike before it, the first at ${moment(oldest.atMs, nowMs)}`;
+  return html`; ${older.length} more like it before, the first at ${moment(oldest.atMs, nowMs)}`;
 }
 
 function headerList(status: number | undefined, headers: readonly HeaderSize[]): Markup {
-  if (headers.length === 0) return status === undefined ? html`no answer came` : html`none`;
+  if (headers.length === 0) return status === undefined ? html`no answer` : html`none`;
   return html`<ul class="headers">
     ${headers.map(({ name, bytes }) => html`<li><code>${untrusted(name)}</code> ${bytes} B</li>`)}
   </ul>`;

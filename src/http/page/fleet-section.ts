@@ -1,69 +1,34 @@
 import { html } from "hono/html";
 import type { FleetReplica, FleetStatus, FleetUpstream, FleetView } from "../../core/fleet/fleet-status.ts";
 import type { HealthState } from "../../core/poll/health.ts";
-import { SICKEST_FIRST } from "../../core/status/sickness.ts";
-import { spokenLatency } from "../../core/status/spoken.ts";
+import { humanLatency } from "../../core/status/humanize.ts";
 import type { StatusSnapshot } from "../../core/status/status.ts";
-import { ago, type Markup, sign } from "./markup.ts";
+import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
+import { ago, icon, type Markup, scrollTable } from "./markup.ts";
 import { HEALTH_TITLES } from "./wording.ts";
 
-/** More are in the JSON. */
+/** The JSON has all of them. */
 const ROWS_SHOWN = 200;
 
-/** An upstream that this replica's own snapshot does not show: in the words of whoever holds it. */
-export type Elsewhere = { readonly name: string; readonly state: HealthState; readonly sinceMs: number };
-
-/** What this page does not show by itself: in `everywhere`, nothing. */
-export function elsewhereIn(
-  fleet: FleetStatus | undefined,
-  { upstreams, nowMs }: StatusSnapshot,
-): readonly Elsewhere[] {
-  if (fleet?.mode !== "shard") return [];
-  const here = new Set(upstreams.map(({ name }) => name));
-  return fleet.upstreams
-    .filter(({ name }) => !here.has(name))
-    .map(({ name, holder, views: [view] }) => ({
-      name,
-      // What nobody looks at is not known, whatever it was when somebody did.
-      state: holder === undefined ? "unknown" : (view?.state ?? "unknown"),
-      sinceMs: view?.sinceMs ?? nowMs,
-    }));
-}
-
 export function fleetSection(fleet: FleetStatus, snapshot: StatusSnapshot): Markup {
-  const { replicas } = fleet;
+  const columns = [{ title: "Replica" }, { title: "Upstreams", isNumber: true }, { title: "Where" }];
   return html`<section>
     <h2>Fleet</h2>
-    <p>${standingLine(fleet)}</p>
-    <div class="wide" role="region" aria-label="Replicas" tabindex="0">
-      <table class="replicas">
-        <thead>
-          <tr>
-            <th scope="col">Replica</th>
-            <th scope="col" class="number">Upstreams</th>
-            <th scope="col">Where</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${replicas.map(replicaRow)}
-        </tbody>
-      </table>
-    </div>
-    ${fleet.mode === "shard" ? othersTable(fleet, snapshot) : vantagesTable(fleet)}
+    <p>${summaryLine(fleet)}</p>
+    ${scrollTable("Replicas", "replicas", columns, fleet.replicas.map(replicaRow))}
+    ${fleet.mode === "shard" ? remoteTable(fleet, snapshot) : vantageTable(fleet)}
     <p class="of">As JSON: <a href="api/v1/fleet">the fleet</a></p>
   </section>`;
 }
 
-function standingLine({ mode, name, redisUp, sessionValid, replicas }: FleetStatus): Markup {
+function summaryLine({ mode, name, redisUp, sessionValid, replicas }: FleetStatus): Markup {
   const others = replicas.filter(({ isThisOne }) => !isThisOne).length;
-  const words =
+  const division =
     mode === "shard" ? "Each upstream is polled by one replica." : "All replicas poll all upstreams.";
-  const trouble = redisUp
-    ? ""
-    : html` <strong>Redis does not answer: what is told of the others is old.</strong>`;
-  const unsure = sessionValid ? "" : html` <strong>This replica has no place in the fleet now.</strong>`;
-  return html`This is <b>${name}</b>, with ${others} ${others === 1 ? "other" : "others"}.
-    ${words}${trouble}${unsure}`;
+  const stale = html` <strong>Redis does not answer: what this page shows of other replicas is old.</strong>`;
+  const lost = html` <strong>This replica has no valid session in the fleet.</strong>`;
+  return html`This is <b>${name}</b>, with ${others} other ${others === 1 ? "replica" : "replicas"}.
+    ${division}${redisUp ? "" : stale}${sessionValid ? "" : lost}`;
 }
 
 function replicaRow({ name, url, held, isThisOne, isLeaving }: FleetReplica): Markup {
@@ -74,36 +39,41 @@ function replicaRow({ name, url, held, isThisOne, isLeaving }: FleetReplica): Ma
   </tr>`;
 }
 
-function othersTable(fleet: FleetStatus, snapshot: StatusSnapshot): Markup | string {
-  const foreign = new Map(elsewhereIn(fleet, snapshot).map((upstream) => [upstream.name, upstream.state]));
-  const rows = bySickest(
-    fleet.upstreams.filter(({ name }) => foreign.has(name)),
-    ({ name }) => foreign.get(name) ?? "unknown",
-  );
-  if (rows.length === 0) return "";
-  const urls = urlsOf(fleet);
-  return html`<h3>Polled by others</h3>
-    <div class="wide" role="region" aria-label="Polled by others" tabindex="0">
-      <table class="elsewhere">
-        <thead>
-          <tr>
-            <th scope="col">Upstream</th>
-            <th scope="col">State</th>
-            <th scope="col">Polled by</th>
-            <th scope="col">Last poll</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows
-            .slice(0, ROWS_SHOWN)
-            .map((row) => otherRow(row, foreign.get(row.name) ?? "unknown", urls, snapshot.nowMs))}
-        </tbody>
-      </table>
-    </div>
-    ${moreLine(rows.length)}`;
+/** An upstream that another replica polls, in the state that its holder reported. */
+export type RemoteUpstream = { readonly name: string; readonly state: HealthState; readonly sinceMs: number };
+
+/** Empty in the mode `everywhere`, where this replica polls all of them itself. */
+export function remoteUpstreams(
+  fleet: FleetStatus | undefined,
+  { upstreams, nowMs }: StatusSnapshot,
+): readonly RemoteUpstream[] {
+  if (fleet?.mode !== "shard") return [];
+  const here = new Set(upstreams.map(({ name }) => name));
+  return fleet.upstreams
+    .filter(({ name }) => !here.has(name))
+    .map(({ name, holder, views: [view] }) => ({
+      name,
+      // Without a holder nobody polls it, so its last reported state says nothing about now.
+      state: holder === undefined ? "unknown" : (view?.state ?? "unknown"),
+      sinceMs: view?.sinceMs ?? nowMs,
+    }));
 }
 
-function otherRow(
+function remoteTable(fleet: FleetStatus, snapshot: StatusSnapshot): Markup | string {
+  const states = new Map(remoteUpstreams(fleet, snapshot).map(({ name, state }) => [name, state]));
+  const remote = fleet.upstreams.flatMap((upstream) => {
+    const state = states.get(upstream.name);
+    return state === undefined ? [] : [{ upstream, state }];
+  });
+  if (remote.length === 0) return "";
+  const urls = urlsOf(fleet);
+  const columns = [{ title: "Upstream" }, { title: "State" }, { title: "Polled by" }, { title: "Last poll" }];
+  const rows = byState(remote).map(({ upstream, state }) => remoteRow(upstream, state, urls, snapshot.nowMs));
+  return html`<h3>Polled by other replicas</h3>
+    ${scrollTable("Polled by other replicas", "elsewhere", columns, rows)} ${moreLine(remote.length)}`;
+}
+
+function remoteRow(
   { name, holder, views: [view] }: FleetUpstream,
   state: HealthState,
   urls: ReadonlyMap<string, string>,
@@ -113,7 +83,7 @@ function otherRow(
   const page = pageAt(url, `upstreams/${encodeURIComponent(name)}`);
   return html`<tr class="${state}">
     <th scope="row">${url === "" ? name : html`<a href="${page}">${name}</a>`}</th>
-    <td>${sign(state)} <b>${HEALTH_TITLES[state]}</b></td>
+    <td>${icon(state)} <b>${HEALTH_TITLES[state]}</b></td>
     <td>${holder ?? html`<strong>nobody now</strong>`}</td>
     <td>${lastPoll(view, nowMs)}</td>
   </tr>`;
@@ -122,45 +92,33 @@ function otherRow(
 function lastPoll(view: FleetView | undefined, nowMs: number): Markup {
   if (view?.lastPollAtMs === undefined) return html`none yet`;
   const { lastDurationMs } = view;
-  const took = lastDurationMs === undefined ? "" : html`, after ${spokenLatency(lastDurationMs)}`;
+  const took = lastDurationMs === undefined ? "" : html`, after ${humanLatency(lastDurationMs)}`;
   return html`${ago(Math.min(view.lastPollAtMs, nowMs), nowMs)}${took}`;
 }
 
-/** Down is what most of them say; so it tells how many do. */
-function vantagesTable(fleet: FleetStatus): Markup {
-  const worst = (upstream: FleetUpstream): HealthState =>
-    SICKEST_FIRST.find((state) => upstream.views.some((view) => view.state === state)) ?? "unknown";
-  const rows = bySickest(fleet.upstreams, worst);
+/** Each upstream as every replica sees it. */
+function vantageTable(fleet: FleetStatus): Markup {
+  const worst = ({ views }: FleetUpstream): HealthState =>
+    WORST_FIRST.find((state) => views.some((view) => view.state === state)) ?? "unknown";
+  const sorted = byState(fleet.upstreams.map((upstream) => ({ upstream, state: worst(upstream) })));
   const urls = urlsOf(fleet);
-  return html`<h3>From each vantage</h3>
-    <div class="wide" role="region" aria-label="From each vantage" tabindex="0">
-      <table class="vantages">
-        <thead>
-          <tr>
-            <th scope="col">Upstream</th>
-            <th scope="col" class="number">Up</th>
-            <th scope="col">Otherwise</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.slice(0, ROWS_SHOWN).map((row) => vantageRow(row, urls))}
-        </tbody>
-      </table>
-    </div>
-    ${moreLine(rows.length)}`;
+  const columns = [{ title: "Upstream" }, { title: "Up", isNumber: true }, { title: "Not up" }];
+  const rows = sorted.map(({ upstream }) => vantageRow(upstream, urls));
+  return html`<h3>By vantage</h3>
+    ${scrollTable("By vantage", "vantages", columns, rows)} ${moreLine(fleet.upstreams.length)}`;
 }
 
 function vantageRow({ name, views }: FleetUpstream, urls: ReadonlyMap<string, string>): Markup {
-  const sick = views.filter(({ state }) => state !== "up");
-  const page = (url: string): string => pageAt(url, `upstreams/${encodeURIComponent(name)}`);
+  const notUp = views.filter(({ state }) => state !== "up");
+  const path = `upstreams/${encodeURIComponent(name)}`;
   return html`<tr>
-    <th scope="row"><a href="upstreams/${encodeURIComponent(name)}">${name}</a></th>
-    <td class="number">${views.length - sick.length} of ${views.length}</td>
+    <th scope="row"><a href="${path}">${name}</a></th>
+    <td class="number">${views.length - notUp.length} of ${views.length}</td>
     <td>
-      ${sick.map(({ vantage, state }) => {
+      ${notUp.map(({ vantage, state }) => {
         const url = urls.get(vantage) ?? "";
         return html`<span class="${state}"
-          >${url === "" ? vantage : html`<a href="${page(url)}">${vantage}</a>`}:
+          >${url === "" ? vantage : html`<a href="${pageAt(url, path)}">${vantage}</a>`}:
           <b>${HEALTH_TITLES[state]}</b>
         </span>`;
       })}
@@ -168,16 +126,16 @@ function vantageRow({ name, views }: FleetUpstream, urls: ReadonlyMap<string, st
   </tr>`;
 }
 
+type WithState = { readonly upstream: FleetUpstream; readonly state: HealthState };
+
+/** The worst first, and only as many as are shown. Equal states keep their order. */
+function byState(upstreams: readonly WithState[]): readonly WithState[] {
+  return worstFirst(upstreams, ({ state }) => ({ state, sinceMs: 0 })).slice(0, ROWS_SHOWN);
+}
+
 function moreLine(rows: number): Markup | string {
   const more = rows - ROWS_SHOWN;
   return more > 0 ? html`<p class="of">${more} more: <a href="api/v1/fleet">as JSON</a></p>` : "";
-}
-
-function bySickest(
-  upstreams: readonly FleetUpstream[],
-  stateOf: (upstream: FleetUpstream) => HealthState,
-): readonly FleetUpstream[] {
-  return upstreams.toSorted((a, b) => SICKEST_FIRST.indexOf(stateOf(a)) - SICKEST_FIRST.indexOf(stateOf(b)));
 }
 
 function urlsOf({ replicas }: FleetStatus): ReadonlyMap<string, string> {

@@ -1,32 +1,26 @@
 import { html } from "hono/html";
-import { spokenDuration } from "../../core/status/spoken.ts";
+import { humanDuration } from "../../core/status/humanize.ts";
 import type { Incident } from "../../core/status/status.ts";
-import { moment, type Markup } from "./markup.ts";
+import { type Column, moment, type Markup, scrollTable } from "./markup.ts";
 import { HEALTH_TITLES, reasonWords } from "./wording.ts";
 
-/** `link` makes the way from this page to an upstream's; none where the page is that one. */
+const COLUMNS: readonly Column[] = [
+  { title: "What" },
+  { title: "Start" },
+  { title: "End" },
+  { title: "Lasted", isNumber: true },
+  { title: "Polls", isNumber: true },
+];
+
+/** `link` leads to the page of an upstream. On that page itself there is none, and no column for it. */
 export function incidentTable(
   incidents: readonly Incident[],
   nowMs: number,
   link?: (upstream: string) => string,
 ): Markup {
-  return html`<div class="wide" role="region" aria-label="Incidents" tabindex="0">
-    <table class="incidents">
-      <thead>
-        <tr>
-          ${link === undefined ? "" : html`<th scope="col">Upstream</th>`}
-          <th scope="col">What</th>
-          <th scope="col">Start</th>
-          <th scope="col">End</th>
-          <th scope="col" class="number">Lasted</th>
-          <th scope="col" class="number">Polls</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${incidents.map((incident) => row(incident, nowMs, link))}
-      </tbody>
-    </table>
-  </div>`;
+  const columns = link === undefined ? COLUMNS : [{ title: "Upstream" }, ...COLUMNS];
+  const rows = incidents.map((incident) => row(incident, nowMs, link));
+  return scrollTable("Incidents", "incidents", columns, rows);
 }
 
 function row(incident: Incident, nowMs: number, link?: (upstream: string) => string): Markup {
@@ -35,8 +29,8 @@ function row(incident: Incident, nowMs: number, link?: (upstream: string) => str
     ${link === undefined ? "" : html`<th scope="row"><a href="${link(upstream)}">${upstream}</a></th>`}
     <td><b>${HEALTH_TITLES[state]}</b>${reason === "" ? "" : `: ${reasonWords(reason)}`}</td>
     <td>${moment(startedAtMs, nowMs)}</td>
-    <td>${endedAtMs === undefined ? html`<strong>still on</strong>` : moment(endedAtMs, nowMs)}</td>
-    <td class="number">${spokenDuration(Math.max(0, (endedAtMs ?? nowMs) - startedAtMs))}</td>
+    <td>${endedAtMs === undefined ? html`<strong>ongoing</strong>` : moment(endedAtMs, nowMs)}</td>
+    <td class="number">${humanDuration(Math.max(0, (endedAtMs ?? nowMs) - startedAtMs))}</td>
     <td class="number">${incident.polls}</td>
   </tr>`;
 }

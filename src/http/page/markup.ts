@@ -1,37 +1,37 @@
 import { html, raw } from "hono/html";
 import { escapeText } from "../../core/text/escape.ts";
-import { spokenDuration } from "../../core/status/spoken.ts";
+import { humanDuration } from "../../core/status/humanize.ts";
 import { clockTime, dateTime, isoOf } from "./wording.ts";
 import { HEALTH_STATES, type HealthState } from "../../core/poll/health.ts";
 
 export type Markup = ReturnType<typeof html>;
 
-/** Text that came from an upstream: no markup, no controls, and kept from turning the line's direction around. */
+/** Text from an upstream: markup and control characters are escaped, and it cannot change the text direction. */
 export function untrusted(text: string): Markup {
   return html`<bdi>${escapeText(text)}</bdi>`;
 }
 
-/** `12:04:30 UTC`, with the whole date on hovering. */
+/** `12:04:30 UTC`, with the date on hovering. */
 export function moment(atMs: number, nowMs: number): Markup {
   return time(atMs, clockTime(atMs, nowMs));
 }
 
-/** `12 s ago`, with the moment itself on hovering. */
+/** `12 s ago`, with date and time on hovering. */
 export function ago(atMs: number, nowMs: number): Markup {
-  return time(atMs, nowMs - atMs < 1000 ? "just now" : `${spokenDuration(nowMs - atMs)} ago`);
+  return time(atMs, nowMs - atMs < 1000 ? "just now" : `${humanDuration(nowMs - atMs)} ago`);
 }
 
-/** `in 12 s`, with the moment itself on hovering. */
+/** `in 12 s`, with date and time on hovering. */
 export function ahead(atMs: number, nowMs: number): Markup {
   const seconds = Math.ceil((atMs - nowMs) / 1000);
-  return time(atMs, seconds <= 0 ? "now" : `in ${spokenDuration(seconds * 1000)}`);
+  return time(atMs, seconds <= 0 ? "now" : `in ${humanDuration(seconds * 1000)}`);
 }
 
 function time(atMs: number, words: string): Markup {
   return html`<time datetime="${isoOf(atMs)}" title="${dateTime(atMs)}">${words}</time>`;
 }
 
-/** A shape for each state, on a field of 24 by 24. The words beside it say the same. */
+/** An icon for each state, 24 by 24. The words beside it say the same. */
 const SHAPES: Readonly<Record<HealthState, string>> = {
   up: '<circle cx="12" cy="12" r="10"/><path class="cut" d="M7 12.5l3.5 3.5L17 9"/>',
   degraded: '<circle cx="12" cy="12" r="10"/><path class="cut" d="M12 6v6.5l4 2.5"/>',
@@ -43,13 +43,41 @@ const SHAPES: Readonly<Record<HealthState, string>> = {
     '<circle class="open" cx="12" cy="12" r="9"/><path class="query" d="M9.3 9.6a2.8 2.8 0 1 1 4 2.5c-.9.5-1.3 1-1.3 2M12 17.2h0"/>',
 };
 
-/** Drawn once a page, used wherever a sign is. */
-export const SIGN_SHAPES: Markup = raw(
+/** Defined once in each page, referenced by every `icon`. */
+export const STATE_ICONS: Markup = raw(
   `<svg class="shapes" width="0" height="0" aria-hidden="true"><defs>${HEALTH_STATES.map(
     (state) => `<g id="sign-${state}">${SHAPES[state]}</g>`,
   ).join("")}</defs></svg>`,
 );
 
-export function sign(state: HealthState): Markup {
+export function icon(state: HealthState): Markup {
   return raw(`<svg class="sign" viewBox="0 0 24 24" aria-hidden="true"><use href="#sign-${state}"/></svg>`);
+}
+
+export type Column = { readonly title: string; readonly isNumber?: boolean };
+
+/** Scrolls sideways by itself where the screen is narrow. */
+export function scrollTable(
+  label: string,
+  className: string,
+  columns: readonly Column[],
+  rows: readonly Markup[],
+): Markup {
+  const head = columns.map(({ title, isNumber }) =>
+    isNumber === true
+      ? html`<th scope="col" class="number">${title}</th>`
+      : html`<th scope="col">${title}</th>`,
+  );
+  return html`<div class="wide" role="region" aria-label="${label}" tabindex="0">
+    <table class="${className}">
+      <thead>
+        <tr>
+          ${head}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div>`;
 }

@@ -1,5 +1,5 @@
 import { html, raw } from "hono/html";
-import { spokenLatency } from "../../core/status/spoken.ts";
+import { humanLatency } from "../../core/status/humanize.ts";
 import type { PollStatus, UpstreamStatus } from "../../core/status/status.ts";
 import { columnOf, COLUMNS } from "./plot-strip.ts";
 import type { Markup } from "./markup.ts";
@@ -10,7 +10,7 @@ const EMPTY_HEIGHT = 44;
 
 type Level = { readonly className: "p50" | "p95" | "objective"; readonly words: string; readonly ms: number };
 
-/** Latencies of the polls that were ok, in the columns of the strip above; p50, p95 and the objective as lines. */
+/** The latencies of the ok polls, in the same columns as the strip above, with lines for p50, p95 and the objective. */
 export function latencyPlot({ lastPolls, latency, objective }: UpstreamStatus, height: number): Markup {
   const polls = lastPolls.slice(-COLUMNS);
   const okMs = polls.flatMap((poll) => (poll.outcome === "ok" ? [poll.durationMs] : []));
@@ -34,7 +34,7 @@ function emptyPlot(objectiveMs: number): Markup {
   return html`<figure class="latency">
     ${raw(`<svg class="plot" height="${EMPTY_HEIGHT}" aria-hidden="true"><line class="objective" x1="0" x2="100%" y1="12" y2="12"/><line class="base" x1="0" x2="100%" y1="${EMPTY_HEIGHT - 1}" y2="${EMPTY_HEIGHT - 1}"/></svg>`)}
     <figcaption>
-      No latency to draw yet: no poll that is kept was ok.
+      No latency yet: none of the last polls was ok.
       ${legendItem({ className: "objective", words: "objective", ms: objectiveMs })}
     </figcaption>
   </figure>`;
@@ -43,11 +43,11 @@ function emptyPlot(objectiveMs: number): Markup {
 function legendItem({ className, words, ms }: Level): Markup {
   return html`<span class="level"
     >${raw(`<svg width="22" height="8" aria-hidden="true"><line class="${className}" x1="0" x2="22" y1="4" y2="4"/></svg>`)}
-    ${words} <b>${spokenLatency(ms)}</b></span
+    ${words} <b>${humanLatency(ms)}</b></span
   > `;
 }
 
-/** Widths are in percent, so that it fills any screen and its strokes are not stretched. */
+/** Widths are in percent, so the plot fills any screen without stretching its lines. */
 function drawing(
   polls: readonly PollStatus[],
   levels: readonly Level[],
@@ -58,16 +58,16 @@ function drawing(
     `<line class="${className}" x1="0" x2="100%" y1="${y(ms)}" y2="${y(ms)}"/>`;
   const grid = gridMs.map((ms) => line("grid", ms)).join("");
   const lines = levels.map(({ className, ms }) => line(className, ms)).join("");
-  const told = levels.map(({ words, ms }) => `${words} ${spokenLatency(ms)}`).join(", ");
-  return `<svg class="plot" height="${height}" role="img" aria-label="Latency of the last polls: ${told}">${grid}${lines}<svg viewBox="0 0 ${COLUMNS} ${height}" preserveAspectRatio="none"><path class="curve" d="${curve(polls, y)}"/><path class="dots" d="${dots(polls, y)}"/></svg></svg>`;
+  const summary = levels.map(({ words, ms }) => `${words} ${humanLatency(ms)}`).join(", ");
+  return `<svg class="plot" height="${height}" role="img" aria-label="Latency of the last polls: ${summary}">${grid}${lines}<svg viewBox="0 0 ${COLUMNS} ${height}" preserveAspectRatio="none"><path class="curve" d="${curve(polls, y)}"/><path class="dots" d="${dots(polls, y)}"/></svg></svg>`;
 }
 
 function axis({ y, gridMs }: Scale, height: number): string {
-  const marks = gridMs.map((ms) => `<text x="8" y="${y(ms) + 3.5}">${spokenLatency(ms)}</text>`);
+  const marks = gridMs.map((ms) => `<text x="8" y="${y(ms) + 3.5}">${humanLatency(ms)}</text>`);
   return `<svg class="axis" width="${AXIS_WIDTH}" height="${height}" aria-hidden="true">${marks.join("")}</svg>`;
 }
 
-/** A line through the polls that were ok; where one was not, there is a gap. */
+/** A line through the ok polls, with a gap for each poll that was not ok. */
 function curve(polls: readonly PollStatus[], y: Scale["y"]): string {
   return polls
     .map((poll, index) => {
@@ -77,7 +77,7 @@ function curve(polls: readonly PollStatus[], y: Scale["y"]): string {
     .join("");
 }
 
-/** The newest poll, and those that have no neighbour to draw a line to. */
+/** The newest poll, and polls without an ok neighbour to draw a line to. */
 function dots(polls: readonly PollStatus[], y: Scale["y"]): string {
   return polls
     .map((poll, index) => {
@@ -94,15 +94,16 @@ function pointOf(poll: PollStatus, index: number, polls: number, y: Scale["y"]):
   return `${columnOf(index, polls) + 0.5} ${y(poll.durationMs)}`;
 }
 
-/** A logarithmic scale: 80 ms, an objective of 1 s and a timeout of 10 s all keep their place on it. */
+/** Logarithmic, so that 80 ms, an objective of 1 s and a timeout of 10 s all fit. */
 export type Scale = {
   /** In pixels from the top. */
   readonly y: (ms: number) => number;
-  /** The powers of ten that lie on it, in milliseconds. */
+  /** The powers of ten within the scale. */
   readonly gridMs: readonly number[];
 };
 
 const STEPS = [1, 2, 5] as const;
+/** The scale spans at least one power of ten. */
 const LEAST_RATIO = 10;
 
 export function scaleFor(valuesMs: readonly number[], height: number, padding: number): Scale {

@@ -1,24 +1,22 @@
 import { html, raw } from "hono/html";
 import { PHASES, type PhaseTimesMs } from "../../core/exchange/exchange.ts";
-import { spokenLatency } from "../../core/status/spoken.ts";
+import { humanLatency } from "../../core/status/humanize.ts";
 import type { Markup } from "./markup.ts";
+import { percentOf } from "./wording.ts";
 
-/** Where the time of one poll went: a bar in parts, and the parts in words in the same order. */
+/** How the time of one poll divides into phases: a bar, and the same in words. */
 export function phaseBar(phasesMs: PhaseTimesMs): Markup {
   const happened = PHASES.flatMap((phase) => {
     const ms = phasesMs[phase];
     return ms === undefined ? [] : [{ phase, ms }];
   });
   if (happened.length === 0) return html`<p class="phases">no phase was reached</p>`;
-  const totalMs = Math.max(
-    1e-9,
-    happened.reduce((sum, { ms }) => sum + ms, 0),
-  );
+  const totalMs = happened.reduce((sum, { ms }) => sum + ms, 0);
   let beforeMs = 0;
   const parts = happened.map(({ phase, ms }) => {
-    const x = share(beforeMs, totalMs);
+    const x = percentOf(beforeMs, totalMs);
     beforeMs += ms;
-    return `<rect class="${phase}" x="${x}%" width="${share(ms, totalMs)}%" height="8"/>`;
+    return `<rect class="${phase}" x="${x}%" width="${percentOf(ms, totalMs)}%" height="8"/>`;
   });
   return html`<div class="phases">
     ${raw(`<svg class="bar" height="8" aria-hidden="true">${parts.join("")}</svg>`)}
@@ -27,13 +25,9 @@ export function phaseBar(phasesMs: PhaseTimesMs): Markup {
         ({ phase, ms }) =>
           html`<li>
             ${raw(`<svg width="8" height="8" aria-hidden="true"><rect class="${phase}" width="8" height="8"/></svg>`)}
-            ${phase} <b>${spokenLatency(ms)}</b>
+            ${phase} <b>${humanLatency(ms)}</b>
           </li>`,
       )}
     </ul>
   </div>`;
-}
-
-function share(ms: number, totalMs: number): number {
-  return Math.round((ms / totalMs) * 10_000) / 100;
 }

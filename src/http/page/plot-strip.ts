@@ -1,11 +1,11 @@
 import { raw } from "hono/html";
-import { spokenLatency } from "../../core/status/spoken.ts";
+import { humanLatency } from "../../core/status/humanize.ts";
 import type { PollStatus } from "../../core/status/status.ts";
 import type { Markup } from "./markup.ts";
-import { clockTime, reasonWords } from "./wording.ts";
+import { clockTime, percentOf, reasonWords } from "./wording.ts";
 import { POLLS_KEPT } from "../../core/history/history.ts";
 
-/** The strip and the plot beneath it share their columns: one for each poll that is kept, the newest at the right. */
+/** The strip and the latency plot share their columns: one for each kept poll, the newest at the right. */
 export const COLUMNS: number = POLLS_KEPT;
 
 const HEIGHT = 28;
@@ -18,11 +18,11 @@ export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   ok: "ok",
   slow: "ok, but slow",
   failed: "failed",
-  refused: "key refused",
+  refused: "key rejected",
   throttled: "throttled",
 };
 
-/** Told apart by their shape: low, higher, full, full and parted, full and hollow. Rows of `y` and height. */
+/** Each kind has its own shape: low, higher, full, split, hollow. Boxes of `y` and height. */
 const SHAPES: Readonly<Record<Kind, readonly (readonly [y: number, height: number])[]>> = {
   ok: [[17, 11]],
   slow: [[10, 18]],
@@ -34,7 +34,7 @@ const SHAPES: Readonly<Record<Kind, readonly (readonly [y: number, height: numbe
   throttled: [[1, HEIGHT - 2]],
 };
 
-/** The last polls, one bar each. Numbers and fixed words only: nothing in it is from outside. */
+/** The last polls, one bar each. It may be raw markup: numbers and fixed words only, nothing from an upstream. */
 export function pollStrip(polls: readonly PollStatus[], nowMs: number): Markup {
   const bars = polls
     .slice(-COLUMNS)
@@ -44,13 +44,13 @@ export function pollStrip(polls: readonly PollStatus[], nowMs: number): Markup {
   );
 }
 
-/** One of each kind, with its name. */
+/** The bar of each kind, with its name. */
 export function stripLegend(): Markup {
   const items = KINDS.map(
     (kind) =>
       `<li><svg viewBox="0 0 6 ${HEIGHT}" aria-hidden="true">${shape(kind, "0.5", "5")}</svg> ${KIND_WORDS[kind]}</li>`,
   );
-  return raw(`<ul class="legend" aria-label="How the strips are read">${items.join("")}</ul>`);
+  return raw(`<ul class="legend" aria-label="Legend">${items.join("")}</ul>`);
 }
 
 export function kindOf({ outcome, reason, degraded }: PollStatus): Kind {
@@ -59,12 +59,12 @@ export function kindOf({ outcome, reason, degraded }: PollStatus): Kind {
   return reason === "unauthorized" || reason === "forbidden" ? "refused" : "failed";
 }
 
-const WIDTH = percentOf(1 - GAP);
+const WIDTH = columnPercent(1 - GAP);
 
 function bar(poll: PollStatus, column: number, nowMs: number): string {
   const kind = kindOf(poll);
-  const title = `${clockTime(poll.atMs, nowMs)}: ${outcomeWords(poll, kind)}, ${spokenLatency(poll.durationMs)}`;
-  return `<g><title>${title}</title>${shape(kind, percentOf(column + GAP / 2), WIDTH)}</g>`;
+  const title = `${clockTime(poll.atMs, nowMs)}: ${outcomeWords(poll, kind)}, ${humanLatency(poll.durationMs)}`;
+  return `<g><title>${title}</title>${shape(kind, columnPercent(column + GAP / 2), WIDTH)}</g>`;
 }
 
 function shape(kind: Kind, x: string, width: string): string {
@@ -73,26 +73,28 @@ function shape(kind: Kind, x: string, width: string): string {
     .join("");
 }
 
-function percentOf(columns: number): string {
-  return `${Math.round((columns / COLUMNS) * 10_000) / 100}%`;
+function columnPercent(columns: number): string {
+  return `${percentOf(columns, COLUMNS)}%`;
 }
 
 function outcomeWords({ reason, status }: PollStatus, kind: Kind): string {
-  // A reason that is not one of ours can only come from a file that somebody has changed.
+  // Any other reason comes from a state file that somebody has edited.
   const words = /^[a-z_]+$/.test(reason) ? `, ${reasonWords(reason)}` : "";
   return `${KIND_WORDS[kind]}${words}${status === undefined ? "" : `, ${status}`}`;
 }
 
-/** `Last 60 polls: 52 ok, 8 failed. The newest is failed.` */
+/** `The last 60 polls: 52 ok; 8 failed. The newest: failed` */
 function summary(polls: readonly PollStatus[]): string {
   const newest = polls.at(-1);
   if (newest === undefined) return "No polls yet";
   const counts = KINDS.map((kind) => [kind, polls.filter((poll) => kindOf(poll) === kind).length] as const);
-  const told = counts.filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${KIND_WORDS[kind]}`);
-  return `The last ${polls.length} polls: ${told.join("; ")}. The newest: ${KIND_WORDS[kindOf(newest)]}`;
+  const words = counts
+    .filter(([, count]) => count > 0)
+    .map(([kind, count]) => `${count} ${KIND_WORDS[kind]}`);
+  return `The last ${polls.length} polls: ${words.join("; ")}. The newest: ${KIND_WORDS[kindOf(newest)]}`;
 }
 
-/** The column of the poll at `index` of `polls`: where there are few, the left stays empty. */
+/** If there are fewer polls than columns, the left columns stay empty. */
 export function columnOf(index: number, polls: number): number {
   return COLUMNS - polls + index;
 }

@@ -1,20 +1,20 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { html, raw } from "hono/html";
 import type { StatusSnapshot } from "../../core/status/status.ts";
-import { PAGE_STYLE } from "./style.ts";
-import { type Markup, moment, SIGN_SHAPES } from "./markup.ts";
+import { type Markup, moment, STATE_ICONS } from "./markup.ts";
 import { dateTime } from "./wording.ts";
 
 export const REFRESH_SECONDS = 10;
 
-/** How a page is looked at. */
 export type View = {
-  /** Whether it asks to be loaded again by itself. */
+  /** Whether the browser reloads the page by itself. */
   readonly refreshes: boolean;
 };
 
 export type Shell = {
   readonly title: string;
-  /** From this page to the root: links are relative, so that they work under any path of a reverse proxy. */
+  /** From this page to the root. Links are relative, so they work under any path of a reverse proxy. */
   readonly root: "./" | "../";
   /** From this page to itself. */
   readonly self: string;
@@ -22,7 +22,7 @@ export type Shell = {
   readonly body: Markup;
 };
 
-/** What all pages share. It refreshes by a header of the answer, not from here: what runs can then be held still. */
+/** What all pages share. The refresh is a response header, not markup: only so can the reader stop it. */
 export function pageShell({ title, root, self, view, body }: Shell, snapshot: StatusSnapshot): Markup {
   return html`<!doctype html>
     <html lang="en">
@@ -31,13 +31,13 @@ export function pageShell({ title, root, self, view, body }: Shell, snapshot: St
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>${title} · Pacewatch</title>
-        ${raw(PAGE_STYLE)}
+        ${raw(`<style>${STYLE}</style>`)}
       </head>
       <body>
-        ${SIGN_SHAPES}
+        ${STATE_ICONS}
         <header class="top">
           <p class="brand"><a href="${root}">Pacewatch</a></p>
-          <p class="clock">${moment(snapshot.nowMs, snapshot.nowMs)} · ${refreshing(self, view)}</p>
+          <p class="clock">${moment(snapshot.nowMs, snapshot.nowMs)} · ${refreshSwitch(self, view)}</p>
         </header>
         <main>${body}</main>
         <footer>
@@ -51,8 +51,13 @@ export function pageShell({ title, root, self, view, body }: Shell, snapshot: St
     </html>`;
 }
 
-function refreshing(self: string, { refreshes }: View): Markup {
+function refreshSwitch(self: string, { refreshes }: View): Markup {
   return refreshes
-    ? html`fresh every ${REFRESH_SECONDS} s, <a href="?refresh=off">hold still</a>`
-    : html`<strong>held still</strong>, <a href="${self}">refresh again</a>`;
+    ? html`refreshes every ${REFRESH_SECONDS} s, <a href="?refresh=off">pause</a>`
+    : html`<strong>refresh paused</strong>, <a href="${self}">resume</a>`;
 }
+
+const STYLE = `\n${readFileSync(new URL("page.css", import.meta.url), "utf8").replaceAll(/\n\s*/g, "\n")}`;
+
+/** The content security policy allows this one style, by its hash. The hash covers every byte between the tags. */
+export const PAGE_STYLE_HASH: string = `sha256-${createHash("sha256").update(STYLE).digest("base64")}`;

@@ -1,29 +1,30 @@
 import { html } from "hono/html";
-import { bySickness, SICKEST_FIRST } from "../../core/status/sickness.ts";
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
+import type { HealthState } from "../../core/poll/health.ts";
+import { snapshotIndex } from "../../core/status/snapshot-index.ts";
 import type { StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
-import { pageShell, type View } from "./shell.ts";
-import { stripLegend } from "./plot-strip.ts";
+import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { budgetCard } from "./budget-card.ts";
-import { type Elsewhere, elsewhereIn, fleetSection } from "./fleet-section.ts";
+import { fleetSection, type RemoteUpstream, remoteUpstreams } from "./fleet-section.ts";
 import { incidentTable } from "./incident-table.ts";
 import { type Markup, moment } from "./markup.ts";
+import { stripLegend } from "./plot-strip.ts";
+import { pageShell, type View } from "./shell.ts";
 import { upstreamCard } from "./upstream-card.ts";
 import { dateTime, HEALTH_WORDS } from "./wording.ts";
-import type { HealthState } from "../../core/poll/health.ts";
-import { surroundingsIn } from "../../core/status/surroundings.ts";
 
-/** Drawn in full; beyond that a page would be megabytes, and nobody would read it. The sickest come first. */
+/** Only these are drawn, the worst first: more would make a page of megabytes. */
 const UPSTREAMS_DRAWN = 100;
 
-/** Older ones are in the JSON, and on the pages of the upstreams. */
+/** Older incidents are in the JSON and on the pages of the upstreams. */
 const INCIDENTS_SHOWN = 20;
 
 export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: FleetStatus): Markup {
   const { upstreams, budgets, nowMs } = snapshot;
-  const title = headline(snapshot, elsewhereIn(fleet, snapshot));
-  const { sick = [], well = [] } = Object.groupBy(bySickness(upstreams), ({ health }) =>
-    health.state === "up" ? "well" : "sick",
+  const title = headline(snapshot, remoteUpstreams(fleet, snapshot));
+  const { sick = [], healthy = [] } = Object.groupBy(
+    worstFirst(upstreams, ({ health }) => health),
+    ({ health }) => (health.state === "up" ? "healthy" : "sick"),
   );
   const body = html`<h1>${title}</h1>
     ${notices(snapshot)}
@@ -35,8 +36,8 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: F
           </section>`
         : ""
     }
-    ${upstreamList("Needs a look", sick, snapshot, true)}
-    ${upstreamList("Well", well, snapshot, sick.length === 0)}
+    ${upstreamList("Needs attention", sick, snapshot, true)}
+    ${upstreamList("Healthy", healthy, snapshot, sick.length === 0)}
     ${fleet === undefined ? "" : fleetSection(fleet, snapshot)}
     <section>
       <h2>Budgets</h2>
@@ -50,16 +51,65 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: F
     </section>
     <section>
       <h2>Incidents</h2>
-      ${incidents(snapshot)}
+      ${incidentList(snapshot)}
     </section>`;
   return pageShell({ title, root: "./", self: "./", view, body }, snapshot);
 }
 
+/** The whole page in one line, also for the browser's tab. */
+function headline(snapshot: StatusSnapshot, remote: readonly RemoteUpstream[]): string {
+  const { ready, upstreams } = snapshot;
+  if (!ready) return "Pacewatch is not polling now";
+  const here = upstreams.map(({ name, health: { state, sinceMs } }) => ({ name, state, sinceMs }));
+  const all = [...here, ...remote];
+  const sick = worstFirst(all, (upstream) => upstream).filter(({ state }) => state !== "up");
+  const [first, second, ...others] = all;
+  if (first === undefined) return "No upstreams are configured";
+  if (sick.length === 0) {
+    if (second === undefined) return `${first.name} is up`;
+    return others.length === 0 ? "Both upstreams are up" : `All ${all.length} upstreams are up`;
+  }
+  const isStarting = upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
+  if (isStarting && sick.length === all.length && sick.every(({ state }) => state === "unknown"))
+    return "No results yet: the first polls are running";
+  if (snapshotIndex(snapshot).isOffline) return "No upstream can be reached: probably our own network";
+  if (sick.length <= NAMED) return sick.map(({ name, state }) => `${name} ${HEALTH_WORDS[state]}`).join(", ");
+  const counts = WORST_FIRST.map(
+    (state) => [sick.filter((upstream) => upstream.state === state).length, COUNTED[state]] as const,
+  ).filter(([count]) => count > 0);
+  return `Of ${all.length} upstreams: ${counts.map(([count, words]) => `${count} ${words}`).join(", ")}`;
+}
+
+/** The headline names this many upstreams. More are counted. */
+const NAMED = 2;
+
+const COUNTED: Readonly<Record<HealthState, string>> = {
+  down: "down",
+  unauthorized: "rejecting our key",
+  unknown: "unknown",
+  throttled: "throttling us",
+  degraded: "slow",
+  up: "up",
+};
+
+/** What is wrong with Pacewatch itself. */
+function notices({ stateStoreUp, lastReload, nowMs }: StatusSnapshot): readonly Markup[] {
+  const reloadFailed = html`<p class="notice">
+    <strong>The new config is invalid.</strong> Pacewatch still uses the one from
+    ${moment(lastReload.lastSuccessAtMs, nowMs)}; the log lists the faults.
+  </p>`;
+  const notWritten = html`<p class="notice">
+    <strong>The state file cannot be written.</strong> Polls continue, but their history would be lost on a
+    restart.
+  </p>`;
+  return [...(lastReload.successful ? [] : [reloadFailed]), ...(stateStoreUp === false ? [notWritten] : [])];
+}
+
 const NO_UPSTREAMS: Markup = html`<p class="none">
-  None is configured. Add one to the config file: it is read again by itself.
+  None is configured. Add one to the config file: it is reloaded when it changes.
 </p>`;
 
-const NONE_HERE: Markup = html`<p class="none">This replica polls none now: others of its fleet do.</p>`;
+const NONE_HERE: Markup = html`<p class="none">This replica polls none now; other replicas do.</p>`;
 
 function upstreamList(
   title: string,
@@ -68,6 +118,8 @@ function upstreamList(
   isFirst: boolean,
 ): Markup | string {
   if (upstreams.length === 0) return "";
+  const more = upstreams.slice(UPSTREAMS_DRAWN);
+  const links = more.map(({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
   return html`<section>
     <div class="head">
       <h2>${title}</h2>
@@ -76,90 +128,16 @@ function upstreamList(
     <ul class="upstreams">
       ${upstreams.slice(0, UPSTREAMS_DRAWN).map((upstream) => upstreamCard(upstream, snapshot))}
     </ul>
-    ${moreUpstreams(upstreams.slice(UPSTREAMS_DRAWN))}
+    ${more.length === 0 ? "" : html`<p class="of">${more.length} more: ${links}</p>`}
   </section>`;
 }
 
-function moreUpstreams(upstreams: readonly UpstreamStatus[]): Markup | string {
-  if (upstreams.length === 0) return "";
-  const links = upstreams.map(({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
-  return html`<p class="of">${upstreams.length} more: ${links}</p>`;
-}
-
-function incidents({ incidents, nowMs, startedAtMs }: StatusSnapshot): Markup {
+function incidentList({ incidents, nowMs, startedAtMs }: StatusSnapshot): Markup {
   if (incidents.length === 0)
     return html`<p class="none">
-      None on record. Pacewatch has been watching since ${dateTime(startedAtMs)}.
+      None on record. Pacewatch has been running since ${dateTime(startedAtMs)}.
     </p>`;
   const older = incidents.length - INCIDENTS_SHOWN;
   return html`${incidentTable(incidents.slice(0, INCIDENTS_SHOWN), nowMs, (upstream) => `upstreams/${encodeURIComponent(upstream)}`)}
   ${older > 0 ? html`<p class="of">${older} older ones: <a href="api/v1/incidents">as JSON</a></p>` : ""}`;
-}
-
-/** So many are told by name; more are counted. */
-const NAMED = 2;
-
-const COUNTED: Readonly<Record<HealthState, string>> = {
-  down: "down",
-  unauthorized: "refusing our key",
-  unknown: "not known",
-  throttled: "throttling us",
-  degraded: "slow",
-  up: "up",
-};
-
-/** The whole page in one line: for a tab's title, and for whoever looks for five seconds. */
-function headline(snapshot: StatusSnapshot, elsewhere: readonly Elsewhere[] = []): string {
-  const { ready, upstreams } = snapshot;
-  if (!ready) return "Pacewatch is not watching now";
-  const here = upstreams.map(({ name, health: { state, sinceMs } }) => ({ name, state, sinceMs }));
-  const all = [...here, ...elsewhere];
-  const sick = sickestFirst(all).filter(({ state }) => state !== "up");
-  const [first, second, ...others] = all;
-  if (first === undefined) return "No upstreams are configured";
-  if (sick.length === 0) {
-    if (second === undefined) return `${first.name} is up`;
-    return others.length === 0 ? "Both upstreams are up" : `All ${all.length} upstreams are up`;
-  }
-  const isUnseen = upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
-  if (isUnseen && sick.length === all.length && sick.every(({ state }) => state === "unknown"))
-    return "Nothing is known yet: the first look is under way";
-  if (surroundingsIn(snapshot).isOffline) return "No upstream can be reached: it is probably us";
-  if (sick.length <= NAMED) return sick.map(({ name, state }) => `${name} ${HEALTH_WORDS[state]}`).join(", ");
-  const counts = SICKEST_FIRST.map(
-    (state) => [sick.filter((upstream) => upstream.state === state).length, COUNTED[state]] as const,
-  );
-  const told = counts.filter(([count]) => count > 0).map(([count, words]) => `${count} ${words}`);
-  return `Of ${all.length} upstreams: ${told.join(", ")}`;
-}
-
-/** As the page shows them. */
-function sickestFirst(upstreams: readonly Elsewhere[]): readonly Elsewhere[] {
-  return upstreams.toSorted(
-    (a, b) =>
-      SICKEST_FIRST.indexOf(a.state) - SICKEST_FIRST.indexOf(b.state) ||
-      (a.state === "up" ? 0 : b.sinceMs - a.sinceMs),
-  );
-}
-
-/** What is the matter with Pacewatch itself, if anything is. */
-function notices({ stateStoreUp, lastReload, nowMs }: StatusSnapshot): readonly Markup[] {
-  return [
-    ...(lastReload.successful
-      ? []
-      : [
-          html`<p class="notice">
-            <strong>The changed config cannot be used.</strong> The one of
-            ${moment(lastReload.lastSuccessAtMs, nowMs)} runs on; the log tells the faults.
-          </p>`,
-        ]),
-    ...(stateStoreUp === false
-      ? [
-          html`<p class="notice">
-            <strong>The state file cannot be written.</strong> The polls go on; what is seen now is lost at a
-            restart.
-          </p>`,
-        ]
-      : []),
-  ];
 }

@@ -1,17 +1,17 @@
 import { html } from "hono/html";
-import { diagnosisOf } from "../../core/status/verdict.ts";
-import { spokenDuration, spokenLatency } from "../../core/status/spoken.ts";
+import { humanDuration, humanLatency } from "../../core/status/humanize.ts";
 import type {
   AvailabilityWindow,
   PollStatus,
   StatusSnapshot,
   UpstreamStatus,
 } from "../../core/status/status.ts";
-import { ago, ahead, untrusted, type Markup, moment, sign } from "./markup.ts";
+import { diagnosisOf } from "../../core/status/verdict.ts";
+import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
 import { latencyPlot } from "./plot-latency.ts";
+import { phaseBar } from "./plot-phases.ts";
 import { KIND_WORDS, kindOf, pollStrip } from "./plot-strip.ts";
 import { grouped, HEALTH_TITLES, percent, SIDE_WORDS } from "./wording.ts";
-import { phaseBar } from "./plot-phases.ts";
 
 const PLOT_HEIGHT = 88;
 const SICK_PLOT_HEIGHT = 200;
@@ -20,32 +20,24 @@ export function upstreamCard(upstream: UpstreamStatus, snapshot: StatusSnapshot)
   const { name, health } = upstream;
   return html`<li class="upstream ${health.state}">
     <header>
-      ${sign(health.state)}
+      ${icon(health.state)}
       <h3><a href="upstreams/${name}">${name}</a></h3>
       ${stateLine(upstream, snapshot)}
     </header>
     ${reasonLine(upstream, snapshot)}
-    ${seen(upstream, snapshot.nowMs, health.state === "up" ? PLOT_HEIGHT : SICK_PLOT_HEIGHT)}
+    ${pollResults(upstream, snapshot.nowMs, health.state === "up" ? PLOT_HEIGHT : SICK_PLOT_HEIGHT)}
   </li>`;
 }
 
-/** What the polls saw: drawn, and told in numbers. */
-export function seen(upstream: UpstreamStatus, nowMs: number, plotHeight: number): Markup {
-  return html`<div class="seen">
-    <div class="drawn">${pollStrip(upstream.lastPolls, nowMs)} ${latencyPlot(upstream, plotHeight)}</div>
-    <div class="told">${availabilityTable(upstream)} ${facts(upstream, nowMs)}</div>
-  </div>`;
-}
-
-/** `Down for 14 min, since 12:03:10 UTC`, and when the trouble began, where that was in another state. */
+/** `Down for 14 min, since 12:03:10 UTC`. If the incident began in another state, also since when. */
 export function stateLine({ name, health }: UpstreamStatus, { incidents, nowMs }: StatusSnapshot): Markup {
-  const open = incidents.find((incident) => incident.upstream === name && incident.endedAtMs === undefined);
-  const beganAtMs = open === undefined || open.startedAtMs >= health.sinceMs ? undefined : open.startedAtMs;
+  const incident = incidents.find(({ upstream, endedAtMs }) => upstream === name && endedAtMs === undefined);
+  const beganEarlier = incident !== undefined && incident.startedAtMs < health.sinceMs;
   return html`<p class="state">
-    <strong>${HEALTH_TITLES[health.state]}</strong> for ${spokenDuration(Math.max(0, nowMs - health.sinceMs))}
+    <strong>${HEALTH_TITLES[health.state]}</strong> for ${humanDuration(Math.max(0, nowMs - health.sinceMs))}
     <span class="of"
       >since
-      ${moment(health.sinceMs, nowMs)}${beganAtMs === undefined ? "" : html`; in trouble since ${moment(beganAtMs, nowMs)}`}</span
+      ${moment(health.sinceMs, nowMs)}${beganEarlier ? html`; incident since ${moment(incident.startedAtMs, nowMs)}` : ""}</span
     >
   </p>`;
 }
@@ -57,7 +49,14 @@ export function reasonLine(upstream: UpstreamStatus, snapshot: StatusSnapshot): 
   </p>`;
 }
 
-/** Availability of each window beside the objective, and in words whether it is met. */
+/** The last polls as drawings, and next to them the same in numbers. */
+export function pollResults(upstream: UpstreamStatus, nowMs: number, plotHeight: number): Markup {
+  return html`<div class="seen">
+    <div class="drawn">${pollStrip(upstream.lastPolls, nowMs)} ${latencyPlot(upstream, plotHeight)}</div>
+    <div class="told">${availabilityTable(upstream)} ${facts(upstream, nowMs)}</div>
+  </div>`;
+}
+
 function availabilityTable({ name, availability, objective }: UpstreamStatus): Markup {
   return html`<table class="availability">
     <caption>
@@ -72,18 +71,20 @@ function availabilityTable({ name, availability, objective }: UpstreamStatus): M
       </tr>
     </thead>
     <tbody>
-      ${availability.map((window) => row(window, objective.availability))}
+      ${availability.map((window) => availabilityRow(window, objective.availability))}
     </tbody>
   </table>`;
 }
 
-function row({ windowMs, ok, failed, ratio }: AvailabilityWindow, objective: number): Markup {
-  const window = windowMs === 86_400_000 ? "24 h" : spokenDuration(windowMs);
+const DAY_MS = 86_400_000;
+
+function availabilityRow({ windowMs, ok, failed, ratio }: AvailabilityWindow, objective: number): Markup {
+  const window = windowMs === DAY_MS ? "24 h" : humanDuration(windowMs);
   if (ratio === undefined)
     return html`<tr>
       <th scope="row">${window}</th>
       <td class="ratio">–</td>
-      <td class="of">no polls that could tell</td>
+      <td class="of">no polls to judge by</td>
     </tr>`;
   const isMet = ratio >= objective;
   return html`<tr class="${isMet ? "met" : "missed"}">
@@ -96,40 +97,33 @@ function row({ windowMs, ok, failed, ratio }: AvailabilityWindow, objective: num
   </tr>`;
 }
 
-const DAY_MS = 86_400_000;
-const EXPIRES_SOON_MS = 14 * DAY_MS;
-
-/** The last poll and where its time went, the next slot, the certificate. */
 function facts(upstream: UpstreamStatus, nowMs: number): Markup {
+  const { schedule, counts, nextSlotAtMs } = upstream;
   const lastPoll = upstream.lastPolls.at(-1);
   return html`<dl class="facts">
     <dt>Last poll</dt>
     <dd>${lastPoll === undefined ? html`none yet` : pollLine(lastPoll, nowMs)}</dd>
     <dt>Next slot</dt>
     <dd>
-      ${nextSlot(upstream, nowMs)}
-      <span class="of"
-        >${upstream.schedule.source}${upstream.counts.inFlight > 0 ? "; a poll is on its way now" : ""}</span
-      >
+      ${nextSlotAtMs === undefined ? html`not scheduled` : ahead(nextSlotAtMs, nowMs)}
+      <span class="of">${schedule.source}${counts.inFlight > 0 ? "; a poll is running" : ""}</span>
     </dd>
     <dt>Certificate</dt>
     <dd>${certificate(upstream, nowMs)}</dd>
   </dl>`;
 }
 
-/** `failed, 503, after 1.24 s, 4 s ago`, what was seen, and the phases. */
+/** `failed, 503, after 1.24 s, 4 s ago`, the detail, and the phases. */
 function pollLine(poll: PollStatus, nowMs: number): Markup {
   const { status, detail } = poll;
   return html`${KIND_WORDS[kindOf(poll)]}${status === undefined ? "" : `, ${status}`}, after
-    <b>${spokenLatency(poll.durationMs)}</b>
+    <b>${humanLatency(poll.durationMs)}</b>
     <span class="of">${ago(poll.atMs, nowMs)}</span>
     ${poll.outcome === "ok" || detail === "" ? "" : html`<p class="detail">${untrusted(detail)}</p>`}
     ${phaseBar(poll.phasesMs)}`;
 }
 
-function nextSlot({ nextSlotAtMs }: UpstreamStatus, nowMs: number): Markup {
-  return nextSlotAtMs === undefined ? html`not planned` : ahead(nextSlotAtMs, nowMs);
-}
+const EXPIRES_SOON_MS = 14 * DAY_MS;
 
 function certificate({ url, certificateExpiresAtMs: expiresAtMs }: UpstreamStatus, nowMs: number): Markup {
   if (url.startsWith("http:")) return html`none: plain HTTP`;

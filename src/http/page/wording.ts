@@ -1,23 +1,23 @@
 import type { HealthState } from "../../core/poll/health.ts";
 import type { Side } from "../../core/status/verdict.ts";
 
-/** With the upstream's name before it: `email asks us to slow down`. */
+/** After the upstream's name: `email is throttling us`. */
 export const HEALTH_WORDS: Readonly<Record<HealthState, string>> = {
-  unknown: "is not known",
+  unknown: "is in an unknown state",
   up: "is up",
   degraded: "is up, but slow",
-  throttled: "asks us to slow down",
-  unauthorized: "refuses our key",
+  throttled: "is throttling us",
+  unauthorized: "rejects our key",
   down: "is down",
 };
 
-/** Standing alone. */
+/** On their own. */
 export const HEALTH_TITLES: Readonly<Record<HealthState, string>> = {
-  unknown: "Not known",
+  unknown: "Unknown",
   up: "Up",
   degraded: "Up, but slow",
-  throttled: "Asks us to slow down",
-  unauthorized: "Refuses our key",
+  throttled: "Throttling us",
+  unauthorized: "Rejects our key",
   down: "Down",
 };
 
@@ -27,12 +27,12 @@ export const SIDE_WORDS: Readonly<Record<Side, string>> = {
   us: "It is us.",
   our_key: "It is our key.",
   limit: "It is a limit.",
-  open: "Them or us: not clear.",
+  open: "Them or us: unclear.",
 };
 
 const REASON_WORDS: ReadonlyMap<string, string> = new Map([
-  ["dns", "name not resolved"],
-  ["connect", "no connection"],
+  ["dns", "DNS lookup failed"],
+  ["connect", "could not connect"],
   ["tls", "TLS failed"],
   ["timeout", "timed out"],
   ["reset", "connection lost"],
@@ -42,25 +42,30 @@ const REASON_WORDS: ReadonlyMap<string, string> = new Map([
   ["unauthorized", "key not accepted"],
   ["forbidden", "key does not allow it"],
   ["client_error", "request refused"],
-  ["server_error", "fault of the server"],
+  ["server_error", "server error"],
   ["unexpected_status", "unexpected status"],
-  ["invalid_body", "not the JSON it should be"],
-  ["internal", "fault of Pacewatch"],
+  ["invalid_body", "not valid JSON"],
+  ["internal", "bug in Pacewatch"],
   ["rate", "too many requests"],
-  ["quota", "quota or credit spent"],
+  ["quota", "quota or credit used up"],
 ]);
 
-/** In two or three words; a reason that is not known stays as it is. */
+/** In two or three words. An unknown reason is shown as it is. */
 export function reasonWords(reason: string): string {
   return REASON_WORDS.get(reason) ?? reason;
 }
 
 export function percent(ratio: number): string {
-  // Rounded down, as 99.996 % is not 100 %; but 0.29 · 10 000 is 2899.9999999999995, and 29 % all the same.
+  // Rounded down: 99.996 % is not 100 %. But 0.29 · 10 000 is 2899.9999999999995, and that must be 29 %.
   return `${Math.floor(ratio * 10_000 + 1e-6) / 100} %`;
 }
 
-/** `1,200`: with a thin space between the thousands. */
+/** For widths and places in a drawing: 0 to 100, with two decimals. */
+export function percentOf(part: number, whole: number): number {
+  return whole <= 0 ? 0 : Math.round(Math.min(1, Math.max(0, part / whole)) * 10_000) / 100;
+}
+
+/** `1 200`: with a thin space between the thousands. */
 export function grouped(amount: number): string {
   return String(Math.round(amount)).replaceAll(/\B(?=(?:\d{3})+$)/g, "\u202f");
 }
@@ -71,7 +76,7 @@ export function dateTime(atMs: number): string {
 
 const DAY_MS = 86_400_000;
 
-/** `12:04:30 UTC`, with the day before it where it is another than `nowMs`'s. A page has thousands: no Date here. */
+/** `12:04:30 UTC`, after the date if that is not today. A page has thousands of them, so no Date is created here. */
 export function clockTime(atMs: number, nowMs: number): string {
   const day = Math.floor(atMs / DAY_MS);
   const seconds = Math.floor((atMs - day * DAY_MS) / 1000);
@@ -84,8 +89,8 @@ function two(amount: number): string {
   return whole < 10 ? `0${whole}` : String(whole);
 }
 
-/** A time that no calendar reaches must not cost the page. */
+/** A time outside the calendar must not break the page. */
 export function isoOf(atMs: number): string {
   const date = new Date(atMs);
-  return Number.isNaN(date.getTime()) ? "at no time that can be told" : date.toISOString();
+  return Number.isNaN(date.getTime()) ? "unknown time" : date.toISOString();
 }

@@ -1,4 +1,4 @@
-import { PAGE_STYLE_HASH } from "../page/style.ts";
+import { PAGE_STYLE_HASH } from "../page/shell.ts";
 import type { Guard } from "../guards/guard.ts";
 
 const CONTENT_SECURITY_POLICY = [
@@ -16,7 +16,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, string>> = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** On every answer, errors included; `extra` comes from the web config file and wins. */
+/** On every answer, errors included. `extra` comes from the web config file and wins. */
 export function responseHeaders(extra: () => Readonly<Record<string, string>>): Guard {
   return async (c, next) => {
     for (const [name, value] of Object.entries({ ...RESPONSE_HEADERS, ...extra() })) c.header(name, value);

@@ -1,44 +1,41 @@
 import { type Context, Hono } from "hono";
-import {
-  incidentsAnswer,
-  listAnswer,
-  missingUpstreamAnswer,
-  upstreamAnswer,
-} from "../../core/status/json-answers.ts";
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
+import { listAnswer, missingUpstreamAnswer, upstreamAnswer } from "../../core/status/json-answers.ts";
 import type { StatusSnapshot } from "../../core/status/status.ts";
-import type { DoorEnv, Guard } from "../guards/guard.ts";
-import { checkHost } from "../guards/host-check.ts";
-import { metricsRoute, type MetricsSource } from "./metrics-route.ts";
-import { answerPage } from "./page-route.ts";
-import { refuseBodies } from "../guards/request-body.ts";
-import { responseHeaders } from "./response-headers.ts";
-import { oneAnswerATurn } from "../guards/turns.ts";
+import { oneAnswerPerTurn } from "../guards/answer-queue.ts";
+import { type Guard, type HttpEnv, whenResponseEnds } from "../guards/guard.ts";
+import { checkHost, refuseBodies } from "../guards/request-checks.ts";
+import type { Markup } from "../page/markup.ts";
+import { REFRESH_SECONDS, type View } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
+import { answerCompressed, type Compressible, prefersGzip } from "./compression.ts";
+import { responseHeaders } from "./response-headers.ts";
 
 export type ReloadResult =
   | { readonly kind: "reloaded" }
   | { readonly kind: "refused"; readonly faults: readonly string[] };
 
-/** Asked anew at each request, so any of them may be a getter. */
+export type MetricsSource = (acceptsGzip: boolean) => Compressible | Promise<Compressible>;
+
+/** Read anew for each request, so any of them may be a getter. */
 export type RoutesDeps = {
   status(): StatusSnapshot;
-  /** The whole fleet; undefined where there is none. */
+  /** Undefined without a fleet. */
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
   reload(): Promise<ReloadResult>;
-  /** The running config with its secrets already masked. */
+  /** The running config, with its secrets masked. */
   config(): unknown;
   readonly lifecycleEnabled: boolean;
   ready(): boolean;
+  /** The names that `Host` may have; undefined for any. */
+  readonly allowedHosts?: readonly string[] | undefined;
 };
 
 export type RoutesOptions = {
-  /** Names that `Host` may say; any where undefined. */
-  readonly allowedHosts?: readonly string[] | undefined;
   readonly maxScrapes?: number;
-  /** Passed by every request before its route. */
+  /** In front of every route. */
   readonly guards?: readonly Guard[];
   readonly extraHeaders?: () => Readonly<Record<string, string>>;
   readonly onWarning?: (message: string) => void;
@@ -46,44 +43,24 @@ export type RoutesOptions = {
 
 const DEFAULT_MAX_SCRAPES = 40;
 
-export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Hono<DoorEnv> {
-  const app = new Hono<DoorEnv>();
-  app.use(responseHeaders(options.extraHeaders ?? (() => ({}))));
+type Routes = Hono<HttpEnv>;
+
+export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Routes {
+  const app: Routes = new Hono();
   app.use(
-    checkHost(() => options.allowedHosts),
+    responseHeaders(options.extraHeaders ?? (() => ({}))),
+    checkHost(() => deps.allowedHosts),
     refuseBodies,
     ...(options.guards ?? []),
-    oneAnswerATurn(),
+    oneAnswerPerTurn(),
   );
 
-  app.get(
-    "/metrics",
-    metricsRoute((isGzipWelcome) => deps.metrics(isGzipWelcome), options.maxScrapes ?? DEFAULT_MAX_SCRAPES),
-  );
+  app.get("/metrics", metricsRoute(deps, options.maxScrapes ?? DEFAULT_MAX_SCRAPES));
   app.get("/-/healthy", (c) => c.text("healthy\n"));
   app.get("/-/ready", (c) => (deps.ready() ? c.text("ready\n") : c.text("not ready\n", 503)));
   app.post("/-/reload", (c) => reload(c, deps));
-  app.get("/", async (c) => {
-    const fleet = await deps.fleet();
-    return answerPage(c, (view) => renderStatusPage(deps.status(), view, fleet));
-  });
-  app.get("/upstreams/:name", (c) => upstreamPage(c, deps));
-  app.get("/api/v1/upstreams", (c) => c.json(listAnswer(deps.status())));
-  app.get("/api/v1/upstreams/:name", async (c) => {
-    const name = c.req.param("name");
-    const answer = upstreamAnswer(deps.status(), name);
-    return answer === undefined
-      ? c.json(missingUpstreamAnswer(name, await deps.fleet()), 404)
-      : c.json(answer);
-  });
-  app.get("/api/v1/fleet", async (c) => {
-    const fleet = await deps.fleet();
-    return fleet === undefined
-      ? c.json({ error: "cannot tell of a fleet: none is configured" }, 404)
-      : c.json({ nowMs: deps.status().nowMs, ...fleet });
-  });
-  app.get("/api/v1/incidents", (c) => c.json(incidentsAnswer(deps.status())));
-  app.get("/api/v1/config", (c) => c.json(deps.config()));
+  addPages(app, deps);
+  addJsonRoutes(app, deps);
 
   refuseOtherMethods(app);
   app.notFound((c) => c.text("not found\n", 404));
@@ -94,23 +71,29 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Hon
   return app;
 }
 
-/** A reload may have taken the upstream away while somebody looked at it. */
-async function upstreamPage(c: Context<DoorEnv, "/upstreams/:name">, deps: RoutesDeps): Promise<Response> {
-  const name = c.req.param("name");
-  const snapshot = deps.status();
-  const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
-  const fleet = upstream === undefined ? await deps.fleet() : undefined;
-  return upstream === undefined
-    ? answerPage(c, (view) => renderMissingUpstreamPage(name, snapshot, view, fleet), 404)
-    : answerPage(c, (view) => renderUpstreamPage(upstream, snapshot, view));
+/** A scrape counts until its last byte is sent, so slow readers count too. */
+function metricsRoute(deps: RoutesDeps, maxScrapes: number): (c: Context<HttpEnv>) => Promise<Response> {
+  let scrapes = 0;
+  return async (c) => {
+    if (scrapes >= maxScrapes) {
+      c.header("Vary", "Accept-Encoding");
+      c.header("Retry-After", "1");
+      return c.text(`cannot serve metrics: ${maxScrapes} scrapes are already running\n`, 503);
+    }
+    scrapes += 1;
+    whenResponseEnds(c.env, () => (scrapes -= 1));
+    const text = await deps.metrics(prefersGzip(c.req.header("accept-encoding")));
+    c.header("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+    return answerCompressed(c, text);
+  };
 }
 
-async function reload(c: Context<DoorEnv>, deps: RoutesDeps): Promise<Response> {
+async function reload(c: Context<HttpEnv>, deps: RoutesDeps): Promise<Response> {
   if (!deps.lifecycleEnabled)
     return c.text('cannot reload: "web.enable_lifecycle" must be true, received false\n', 403);
-  // Browsers say Origin on every POST, curl and its kind on none; and no page of ours asks for a reload.
+  // Browsers send Origin with every POST, curl and the like do not, and our own pages never reload the config.
   if (c.req.header("origin") !== undefined)
-    return c.text("cannot reload: a web page may not ask for it\n", 403);
+    return c.text("cannot reload: requests from web pages are refused\n", 403);
   const result = await deps.reload();
   switch (result.kind) {
     case "reloaded":
@@ -122,7 +105,61 @@ async function reload(c: Context<DoorEnv>, deps: RoutesDeps): Promise<Response> 
   }
 }
 
-function refuseOtherMethods(app: Hono<DoorEnv>): void {
+function addPages(app: Routes, deps: RoutesDeps): void {
+  app.get("/", async (c) => {
+    const fleet = await deps.fleet();
+    return answerPage(c, (view) => renderStatusPage(deps.status(), view, fleet));
+  });
+  app.get("/upstreams/:name", async (c) => {
+    const name = c.req.param("name");
+    const snapshot = deps.status();
+    const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
+    if (upstream !== undefined) return answerPage(c, (view) => renderUpstreamPage(upstream, snapshot, view));
+    const fleet = await deps.fleet();
+    return answerPage(c, (view) => renderMissingUpstreamPage(name, snapshot, view, fleet), 404);
+  });
+}
+
+/**
+ * The browser reloads the page by itself and keeps the scroll position. `?refresh=off` stops that: a refresh in the
+ * markup could not be stopped.
+ */
+async function answerPage(
+  c: Context<HttpEnv>,
+  render: (view: View) => Markup,
+  status: 200 | 404 = 200,
+): Promise<Response> {
+  const refreshes = c.req.query("refresh") !== "off";
+  const page = String(await render({ refreshes }));
+  if (refreshes && status === 200) c.header("Refresh", String(REFRESH_SECONDS));
+  c.header("Content-Type", "text/html; charset=UTF-8");
+  c.status(status);
+  return answerCompressed(c, page);
+}
+
+function addJsonRoutes(app: Routes, deps: RoutesDeps): void {
+  app.get("/api/v1/upstreams", (c) => c.json(listAnswer(deps.status())));
+  app.get("/api/v1/upstreams/:name", async (c) => {
+    const name = c.req.param("name");
+    const answer = upstreamAnswer(deps.status(), name);
+    return answer === undefined
+      ? c.json(missingUpstreamAnswer(name, await deps.fleet()), 404)
+      : c.json(answer);
+  });
+  app.get("/api/v1/fleet", async (c) => {
+    const fleet = await deps.fleet();
+    return fleet === undefined
+      ? c.json({ error: "cannot show the fleet: none is configured" }, 404)
+      : c.json({ nowMs: deps.status().nowMs, ...fleet });
+  });
+  app.get("/api/v1/incidents", (c) => {
+    const { nowMs, incidents } = deps.status();
+    return c.json({ nowMs, incidents });
+  });
+  app.get("/api/v1/config", (c) => c.json(deps.config()));
+}
+
+function refuseOtherMethods(app: Routes): void {
   const routes = app.routes.filter(({ method }) => method === "GET" || method === "POST");
   for (const { path, method } of routes) {
     const allow = method === "GET" ? "GET, HEAD" : method;

@@ -1,19 +1,19 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { whenOver } from "../guards/guard.ts";
+import { whenResponseEnds } from "../guards/guard.ts";
 import type { ServerLimits } from "./limits.ts";
 
 type Connection = { readonly socket: Socket; unanswered: number };
 
-/** Knows what is open, so that it can be bounded, and so that closing ends: node closes only what it counts as idle. */
+/** Limits the number of open connections, and closes all of them at shutdown. Node alone closes only idle ones. */
 export class Connections {
   readonly #server: Server;
   readonly #limits: Pick<ServerLimits, "maxConnections" | "maxPipelined">;
   /** The oldest first. */
   readonly #open = new Map<string, Connection>();
-  readonly #quiet = new AbortController();
-  #exchanges = 0;
+  readonly #drained = new AbortController();
+  #requestsInFlight = 0;
   #closing: Promise<void> | undefined;
 
   constructor(server: Server, limits: Pick<ServerLimits, "maxConnections" | "maxPipelined">) {
@@ -23,9 +23,9 @@ export class Connections {
   }
 
   /**
-   * False for a request that nobody is to answer. Node reads all that a chunk holds at once, so whoever sends a
-   * thousand small requests without waiting has a thousand answers made in one go, while polls and other clients wait.
-   * A connection with more than a few of them unanswered is cut off: no client that we know of sends even two.
+   * False for a request that must not be answered. Node parses every request in a chunk at once, so a client that sends
+   * a thousand small requests without waiting would get a thousand answers in one turn, while polls and other clients
+   * wait. A connection with too many unanswered requests is closed. No known client sends even two.
    */
   admit(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
     const connection = this.#open.get(nameOf(incoming.socket));
@@ -35,16 +35,16 @@ export class Connections {
       return false;
     }
     connection.unanswered += 1;
-    this.#exchanges += 1;
-    whenOver({ incoming, outgoing }, () => {
+    this.#requestsInFlight += 1;
+    whenResponseEnds({ incoming, outgoing }, () => {
       connection.unanswered -= 1;
-      this.#exchanges -= 1;
-      if (this.#exchanges === 0 && this.#closing !== undefined) this.#quiet.abort();
+      this.#requestsInFlight -= 1;
+      if (this.#requestsInFlight === 0 && this.#closing !== undefined) this.#drained.abort();
     });
     return true;
   }
 
-  /** Accepts nobody from now on; requests in flight may end within the grace. */
+  /** Accepts no more connections. Requests in flight may end within the grace period. */
   close(graceMs: number): Promise<void> {
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
@@ -60,8 +60,8 @@ export class Connections {
   }
 
   /**
-   * Whoever has been there longest without being owed an answer goes, and comes again if it meant well: so those who
-   * only hold places, silent or dripping, keep nobody out.
+   * Closes the oldest connection that is not waiting for an answer: an honest client simply connects again. So clients
+   * that only hold connections open, silent or slow, keep nobody out.
    */
   #makeRoom(): void {
     for (const [name, { socket, unanswered }] of this.#open) {
@@ -76,21 +76,21 @@ export class Connections {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#server.closeIdleConnections();
-    if (this.#exchanges > 0) await graceOf(graceMs, this.#quiet.signal);
+    if (this.#requestsInFlight > 0) await sleepUnless(this.#drained.signal, graceMs);
     for (const { socket } of this.#open.values()) socket.destroy();
     await closed;
   }
 }
 
-/** A TLS socket and the one that it lies upon have the same other end, and at one time nobody else has. */
+/** A TLS socket and the TCP socket below it share the remote address and port, and no other connection has them. */
 function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-async function graceOf(graceMs: number, quiet: AbortSignal): Promise<void> {
+async function sleepUnless(signal: AbortSignal, ms: number): Promise<void> {
   try {
-    await sleep(graceMs, undefined, { signal: quiet });
+    await sleep(ms, undefined, { signal });
   } catch {
-    // Nothing is in flight any more.
+    // Aborted: the last request in flight has ended.
   }
 }

@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
-import { whenOver } from "../guards/guard.ts";
+import { whenResponseEnds } from "../guards/guard.ts";
 
-/** What one client, or many, can take of us. */
+/** What one client, or many together, may use. */
 export type ServerLimits = {
   readonly maxConnections: number;
   readonly maxScrapes: number;
-  /** Requests of one connection that wait for their answers. */
+  /** Unanswered requests on one connection. */
   readonly maxPipelined: number;
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   /** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
   readonly keepAliveTimeoutMs: number;
-  /** From the request's head to the answer's last byte, whether the client reads slowly or not at all. */
+  /** From the head of the request to the last byte of the answer, however slowly the client reads. */
   readonly responseTimeoutMs: number;
-  /** How long requests in flight may go on after closing has begun. */
+  /** How long a shutdown waits for requests in flight. */
   readonly closeGraceMs: number;
 };
 
@@ -37,7 +37,7 @@ export function serverOptions(limits: ServerLimits): ServerOptions {
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
-    // Node looks for overdue requests only this often, and every half minute by itself.
+    // How often Node looks for overdue requests. Its default is half a minute.
     connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
   };
 }
@@ -49,5 +49,5 @@ export function limitResponse(
 ): void {
   const { socket } = incoming;
   const timer = setTimeout(() => socket.destroy(), limits.responseTimeoutMs).unref();
-  whenOver({ incoming, outgoing }, () => clearTimeout(timer));
+  whenResponseEnds({ incoming, outgoing }, () => clearTimeout(timer));
 }

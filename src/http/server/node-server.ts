@@ -6,7 +6,7 @@ import type { ClientAuthType } from "../web-config/schema.ts";
 
 export type NodeServer = {
   readonly server: Server | TlsServer;
-  /** For connections from now on. */
+  /** Applies to new connections. */
   readonly renew: (tls: WebTls) => void;
 };
 
@@ -19,16 +19,12 @@ export function createNodeServer(
 ): NodeServer {
   if (tls === undefined) return { server: createServer(options, listener), renew: () => {} };
   const { clientAuth, context } = tls;
+  const certificates = clientCertificateOptions(clientAuth);
   const server = createTlsServer(
-    {
-      ...options,
-      ...context,
-      ...clientCertificateOptions(clientAuth),
-      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-    },
+    { ...options, ...context, ...certificates, handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
     listener,
   );
-  // Before the listener that reads requests from it.
+  // Before Node's own listener, which reads requests from the socket.
   server.prependListener("secureConnection", (socket) => {
     if (!acceptsClient(clientAuth, socket)) socket.destroy();
   });
@@ -41,21 +37,58 @@ function clientCertificateOptions(
   return { requestCert: type !== "NoClientCert", rejectUnauthorized: type === "RequireAndVerifyClientCert" };
 }
 
-/** The policies between none and all, which node does not know by itself. */
+/** Node itself knows only two policies: no certificate, or a verified one. */
 function acceptsClient(type: ClientAuthType, socket: TLSSocket): boolean {
-  const shown = socket.getPeerX509Certificate() !== undefined;
+  const hasCertificate = socket.getPeerX509Certificate() !== undefined;
   switch (type) {
     case "NoClientCert":
     case "RequestClientCert":
       return true;
     case "RequireAnyClientCert":
     case "RequireClientCert":
-      return shown;
+      return hasCertificate;
     case "VerifyClientCertIfGiven":
-      return !shown || socket.authorized;
+      return !hasCertificate || socket.authorized;
     case "RequireAndVerifyClientCert":
       return socket.authorized;
     default:
       return type satisfies never;
   }
+}
+
+export type Address = { readonly host: string; readonly port: number };
+
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "the address is already in use",
+  EACCES: "permission denied; ports below 1024 need a privilege",
+  EADDRNOTAVAIL: "this machine does not have the address",
+  ENOTFOUND: "the host name cannot be resolved",
+};
+
+/** Resolves with the actual port: port 0 asks for any free one. An empty host means all addresses. */
+export async function listen(server: Server, { host, port }: Address): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen({ port, ...(host !== "" && { host }) }, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const reason = LISTEN_ERRORS[code] ?? (error instanceof Error ? error.message : String(error));
+    throw new Error(`cannot listen on ${bracketed(host)}:${port}: ${reason}`, { cause: error });
+  } finally {
+    server.off("error", reject);
+  }
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+}
+
+/** A URL that a browser on this machine can open, also for a wildcard address. */
+export function urlOf(scheme: "http" | "https", { host, port }: Address): string {
+  const reachable = host === "" || host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `${scheme}://${bracketed(reachable)}:${port}`;
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
 }

@@ -10,9 +10,9 @@ import { folderUrl } from "../rules/rule.ts";
 import { stateChanges } from "./state.ts";
 
 export type DashboardOptions = {
-  /** Where people open the runbooks: a folder's address. */
+  /** The URL of the folder with the runbooks. */
   readonly runbooks?: string | undefined;
-  /** Where people open Pacewatch's own page. */
+  /** The URL of Pacewatch's status page. */
   readonly statusPage?: string | undefined;
 };
 
@@ -24,12 +24,12 @@ const ROWS: readonly (readonly [title: string, panels: () => readonly cog.Builde
   ["Pacewatch itself", itselfPanels],
 ];
 
-/** A dashboard for Grafana, as its file provisioning and its import page read it. */
+/** A dashboard for Grafana's file provisioning or its import page. */
 export function dashboardText(options: DashboardOptions = {}): string {
   return `${JSON.stringify(dashboard(options), withoutHiding, 2)}\n`;
 }
 
-/** The library hides links and annotations in a menu, and knows no word for showing them. */
+/** The SDK puts links and annotations into a menu, and has no option to show them. */
 function withoutHiding(key: string, value: unknown): unknown {
   return key === "placement" && value === grafana.DashboardLinkPlacement.InControlsMenu ? undefined : value;
 }

@@ -2,149 +2,105 @@ import * as bargauge from "@grafana/grafana-foundation-sdk/bargauge";
 import * as common from "@grafana/grafana-foundation-sdk/common";
 import type * as cog from "@grafana/grafana-foundation-sdk/cog";
 import type * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
-import * as stat from "@grafana/grafana-foundation-sdk/stat";
 import * as statetimeline from "@grafana/grafana-foundation-sdk/statetimeline";
-import { DASHED, dress, lines, newest, UPSTREAM } from "./panel.ts";
+import { DASHED, dress, lines, newest, numbers, UPSTREAM } from "./panel.ts";
 import { STATE_CODE, STATE_WORDS } from "./state.ts";
 
-const NO_MATTER = { below: "text" };
-
 export function glancePanels(): readonly cog.Builder<grafana.Panel>[] {
-  return [states(), stateNow(), alertsFiring(), availability(), budgetLeft(), burnRate()];
-}
-
-function states(): cog.Builder<grafana.Panel> {
-  return dress(
-    new statetimeline.PanelBuilder(),
-    {
-      title: "State of each upstream",
-      description:
-        "Up, degraded (slow), throttled (they ask us to slow down), unauthorized (our key), down (confirmed), or unknown (nobody looked). Only red is an outage of theirs.",
-      unit: "none",
-      thresholds: NO_MATTER,
-      runbook: "PacewatchUpstreamDown",
-      span: 18,
-    },
-    [{ expr: STATE_CODE, legend: "{{upstream}}" }],
-  )
-    .mappings([STATE_WORDS])
-    .mergeValues(true)
-    .showValue(common.VisibilityMode.Auto)
-    .fillOpacity(80);
-}
-
-function stateNow(): cog.Builder<grafana.Panel> {
-  return dress(
-    new stat.PanelBuilder(),
-    {
-      title: "Now",
-      description: "The present state of each upstream.",
-      unit: "none",
-      thresholds: NO_MATTER,
-      runbook: "PacewatchUpstreamDown",
-      span: 3,
-    },
-    [{ expr: STATE_CODE, legend: "{{upstream}}", instant: true }],
-  )
-    .mappings([STATE_WORDS])
-    .reduceOptions(newest())
-    .graphMode(common.BigValueGraphMode.None)
-    .textMode(common.BigValueTextMode.ValueAndName)
-    .colorMode(common.BigValueColorMode.Background);
-}
-
-function alertsFiring(): cog.Builder<grafana.Panel> {
-  return dress(
-    new stat.PanelBuilder(),
-    {
-      title: "Alerts firing",
-      description: "By severity. Pages are for now, tickets for the next working day.",
-      unit: "none",
-      thresholds: { below: "green", from: [[1, "red"]] },
-      runbook: "README",
-      span: 3,
-    },
-    ["page", "ticket"].map((severity) => ({
-      expr: `count(ALERTS{alertname=~"Pacewatch.*",alertstate="firing",severity="${severity}"}) or vector(0)`,
-      legend: severity,
-      instant: true,
-    })),
-  )
-    .reduceOptions(newest())
-    .graphMode(common.BigValueGraphMode.None)
-    .textMode(common.BigValueTextMode.ValueAndName)
-    .colorMode(common.BigValueColorMode.Background);
-}
-
-function availability(): cog.Builder<grafana.Panel> {
-  return lines(
-    {
-      title: "Availability against objective",
-      description:
-        "ok / (ok + failed) over the last hour and the last 30 days, with the objective dashed. What was throttled or skipped, and a key that was rejected, are no part of it.",
-      unit: "percentunit",
-      thresholds: NO_MATTER,
-      runbook: "PacewatchErrorBudgetBurning",
-      span: 10,
-      floats: true,
-    },
-    [
-      { expr: `pacewatch:availability:ratio1h{${UPSTREAM}}`, legend: "{{upstream}}, 1h" },
-      { expr: `pacewatch:availability:ratio30d{${UPSTREAM}}`, legend: "{{upstream}}, 30d" },
-      { expr: `pacewatch_objective_ratio{${UPSTREAM}}`, legend: "objective of {{upstream}}" },
-    ],
-  )
-    .max(1)
-    .overrideByRegexp("/^objective of /", DASHED);
-}
-
-function budgetLeft(): cog.Builder<grafana.Panel> {
-  return dress(
-    new bargauge.PanelBuilder(),
-    {
-      title: "Error budget left",
-      description:
-        "Of the polls that the objective allows to fail in 30 days. At 0 it is used up; polls that are still to come count as ok.",
-      unit: "percentunit",
-      thresholds: {
-        below: "red",
-        from: [
-          [0, "orange"],
-          [0.25, "green"],
-        ],
+  return [
+    dress(
+      new statetimeline.PanelBuilder(),
+      {
+        title: "State of each upstream",
+        description:
+          "Up, degraded (slow), throttled (it asks us to slow down), unauthorized (it rejects our key), down (confirmed), or unknown (not polled). Only red is an outage of the upstream.",
+        unit: "none",
+        runbook: "PacewatchUpstreamDown",
+        span: 18,
       },
-      runbook: "PacewatchErrorBudgetBurning",
-      span: 6,
-    },
-    [{ expr: `pacewatch:error_budget_left:ratio30d{${UPSTREAM}}`, legend: "{{upstream}}", instant: true }],
-  )
-    .min(0)
-    .max(1)
-    .reduceOptions(newest())
-    .displayMode(common.BarGaugeDisplayMode.Basic)
-    .orientation(common.VizOrientation.Horizontal);
-}
-
-function burnRate(): cog.Builder<grafana.Panel> {
-  return lines(
-    {
-      title: "Error budget burn rate",
-      description:
-        "How many times faster than the objective allows. 14.4 over an hour and 6 over six hours page, if the short window agrees and enough polls failed.",
-      unit: "suffix:×",
-      thresholds: {
-        below: "green",
-        from: [
-          [6, "orange"],
-          [14.4, "red"],
-        ],
+      [{ expr: STATE_CODE, legend: "{{upstream}}" }],
+    )
+      .mappings([STATE_WORDS])
+      .mergeValues(true)
+      .showValue(common.VisibilityMode.Auto)
+      .fillOpacity(80),
+    numbers(
+      {
+        title: "Now",
+        description: "The current state of each upstream.",
+        unit: "none",
+        runbook: "PacewatchUpstreamDown",
+        span: 3,
       },
-      runbook: "PacewatchErrorBudgetBurning",
-      span: 8,
-    },
-    ["1h", "6h"].map((window) => ({
-      expr: `pacewatch:error_budget_burn:${window}{${UPSTREAM}}`,
-      legend: `{{upstream}}, ${window}`,
-    })),
-  );
+      [{ expr: STATE_CODE, legend: "{{upstream}}", instant: true }],
+    )
+      .mappings([STATE_WORDS])
+      .textMode(common.BigValueTextMode.ValueAndName),
+    numbers(
+      {
+        title: "Alerts firing",
+        description: "By severity. A page is for now, a ticket for the next working day.",
+        unit: "none",
+        thresholds: ["green", [1, "red"]],
+        runbook: "README",
+        span: 3,
+      },
+      ["page", "ticket"].map((severity) => ({
+        expr: `count(ALERTS{alertname=~"Pacewatch.*",alertstate="firing",severity="${severity}"}) or vector(0)`,
+        legend: severity,
+        instant: true,
+      })),
+    ).textMode(common.BigValueTextMode.ValueAndName),
+    lines(
+      {
+        title: "Availability against objective",
+        description:
+          "ok / (ok + failed) over the last hour and the last 30 days, with the objective dashed. Throttled polls, skipped slots and rejected keys do not count.",
+        unit: "percentunit",
+        runbook: "PacewatchErrorBudgetBurning",
+        span: 10,
+        floats: true,
+      },
+      [
+        { expr: `pacewatch:availability:ratio1h{${UPSTREAM}}`, legend: "{{upstream}}, 1h" },
+        { expr: `pacewatch:availability:ratio30d{${UPSTREAM}}`, legend: "{{upstream}}, 30d" },
+        { expr: `pacewatch_objective_ratio{${UPSTREAM}}`, legend: "objective of {{upstream}}" },
+      ],
+    )
+      .max(1)
+      .overrideByRegexp("/^objective of /", DASHED),
+    dress(
+      new bargauge.PanelBuilder(),
+      {
+        title: "Error budget left",
+        description:
+          "The share of failures that the objective still allows in 30 days. At 0 it is used up. Polls that are still to come count as ok.",
+        unit: "percentunit",
+        thresholds: ["red", [0, "orange"], [0.25, "green"]],
+        runbook: "PacewatchErrorBudgetBurning",
+        span: 6,
+      },
+      [{ expr: `pacewatch:error_budget_left:ratio30d{${UPSTREAM}}`, legend: "{{upstream}}", instant: true }],
+    )
+      .min(0)
+      .max(1)
+      .reduceOptions(newest())
+      .displayMode(common.BarGaugeDisplayMode.Basic)
+      .orientation(common.VizOrientation.Horizontal),
+    lines(
+      {
+        title: "Error budget burn rate",
+        description:
+          "How many times faster than the objective allows. 14.4 over 1 hour and 6 over 6 hours page, if the short window agrees and enough polls failed.",
+        unit: "suffix:×",
+        thresholds: ["green", [6, "orange"], [14.4, "red"]],
+        runbook: "PacewatchErrorBudgetBurning",
+        span: 8,
+      },
+      ["1h", "6h"].map((window) => ({
+        expr: `pacewatch:error_budget_burn:${window}{${UPSTREAM}}`,
+        legend: `{{upstream}}, ${window}`,
+      })),
+    ),
+  ];
 }

@@ -9,97 +9,82 @@ import { DASHED, dress, lines, stacked, UPSTREAM } from "./panel.ts";
 const RUNBOOK = "PacewatchLatencyObjectiveMissed";
 
 export function latencyPanels(): readonly cog.Builder<grafana.Panel>[] {
-  return [distribution(), quantiles(), phases(), withinObjective()];
-}
-
-function distribution(): cog.Builder<grafana.Panel> {
-  return dress(
-    new heatmap.PanelBuilder(),
-    {
-      title: "How long polls take",
-      description:
-        "Whole polls of every outcome, failures too: a band at the timeout is a service that hangs.",
-      unit: "short",
-      thresholds: { below: "text" },
-      runbook: RUNBOOK,
-      span: 12,
-    },
-    [
+  return [
+    dress(
+      new heatmap.PanelBuilder(),
       {
-        expr: `sum by (le) (increase(pacewatch_poll_duration_seconds_bucket{${UPSTREAM}}[$__rate_interval]))`,
-        legend: "{{le}}",
-        format: prometheus.PromQueryFormat.Heatmap,
+        title: "How long polls take",
+        description: "All polls, failures too. A band at the timeout is an upstream that hangs.",
+        unit: "short",
+        runbook: RUNBOOK,
+        span: 12,
       },
-    ],
-  )
-    .calculate(false)
-    .yAxis(new heatmap.YAxisConfigBuilder().unit("s").axisPlacement(common.AxisPlacement.Left))
-    .color(
-      new heatmap.HeatmapColorOptionsBuilder()
-        .mode(heatmap.HeatmapColorMode.Scheme)
-        .scheme("Turbo")
-        .fill("dark-orange")
-        .exponent(0.5)
-        .steps(64)
-        .reverse(false),
+      [
+        {
+          expr: `sum by (le) (increase(pacewatch_poll_duration_seconds_bucket{${UPSTREAM}}[$__rate_interval]))`,
+          legend: "{{le}}",
+          format: prometheus.PromQueryFormat.Heatmap,
+        },
+      ],
     )
-    .cellGap(1)
-    .showLegend();
-}
-
-function quantiles(): cog.Builder<grafana.Panel> {
-  return lines(
-    {
-      title: "Latency quantiles",
-      description: "Of the polls that were ok, over 5 minutes, with the latency objective dashed.",
-      unit: "s",
-      thresholds: { below: "text" },
-      runbook: RUNBOOK,
-      span: 12,
-    },
-    [
+      .calculate(false)
+      .yAxis(new heatmap.YAxisConfigBuilder().unit("s").axisPlacement(common.AxisPlacement.Left))
+      .color(
+        new heatmap.HeatmapColorOptionsBuilder()
+          .mode(heatmap.HeatmapColorMode.Scheme)
+          .scheme("Turbo")
+          .fill("dark-orange")
+          .exponent(0.5)
+          .steps(64)
+          .reverse(false),
+      )
+      .cellGap(1)
+      .showLegend(),
+    lines(
       {
-        expr: `pacewatch:poll_duration_seconds:quantile5m{${UPSTREAM}}`,
-        legend: "{{upstream}}, {{quantile}}",
+        title: "Latency quantiles",
+        description: "Of the ok polls, over 5 minutes, with the latency objective dashed.",
+        unit: "s",
+        runbook: RUNBOOK,
+        span: 12,
       },
-      { expr: `pacewatch_objective_latency_seconds{${UPSTREAM}}`, legend: "objective of {{upstream}}" },
-    ],
-  ).overrideByRegexp("/^objective of /", DASHED);
-}
-
-function phases(): cog.Builder<grafana.Panel> {
-  return stacked(
-    {
-      title: "Where the time goes",
-      description:
-        "Mean time of a poll, by phase: dns, connect and tls are the way there, wait is the service thinking, transfer its answer.",
-      unit: "s",
-      thresholds: { below: "text" },
-      runbook: RUNBOOK,
-      span: 12,
-    },
-    [
+      [
+        {
+          expr: `pacewatch:poll_duration_seconds:quantile5m{${UPSTREAM}}`,
+          legend: "{{upstream}}, {{quantile}}",
+        },
+        { expr: `pacewatch_objective_latency_seconds{${UPSTREAM}}`, legend: "objective of {{upstream}}" },
+      ],
+    ).overrideByRegexp("/^objective of /", DASHED),
+    stacked(
       {
-        expr: `sum by (phase) (rate(pacewatch_poll_phase_duration_seconds_sum{${UPSTREAM}}[$__rate_interval]))
+        title: "Where the time goes",
+        description:
+          "Mean time of a poll, by phase: dns, connect and tls are spent before the request is sent, wait is the upstream working, transfer is its answer.",
+        unit: "s",
+        runbook: RUNBOOK,
+        span: 12,
+      },
+      [
+        {
+          expr: `sum by (phase) (rate(pacewatch_poll_phase_duration_seconds_sum{${UPSTREAM}}[$__rate_interval]))
 / on () group_left ()
 (sum(rate(pacewatch_poll_duration_seconds_count{${UPSTREAM}}[$__rate_interval])) > 0)`,
-        legend: "{{phase}}",
+          legend: "{{phase}}",
+        },
+      ],
+    ),
+    lines(
+      {
+        title: "Polls within the latency objective",
+        description: `Of the ok polls, over the last hour. Below ${WITHIN_LATENCY_SHARE * 100}% a ticket is opened.`,
+        unit: "percentunit",
+        thresholds: ["red", [WITHIN_LATENCY_SHARE, "green"]],
+        runbook: RUNBOOK,
+        span: 12,
+        floats: true,
       },
-    ],
-  );
-}
-
-function withinObjective(): cog.Builder<grafana.Panel> {
-  return lines(
-    {
-      title: "Polls within the latency objective",
-      description: `Of the polls that were ok, over the last hour. Under ${WITHIN_LATENCY_SHARE * 100}% a ticket is opened.`,
-      unit: "percentunit",
-      thresholds: { below: "red", from: [[WITHIN_LATENCY_SHARE, "green"]] },
-      runbook: RUNBOOK,
-      span: 12,
-      floats: true,
-    },
-    [{ expr: `pacewatch:within_latency_objective:ratio1h{${UPSTREAM}}`, legend: "{{upstream}}" }],
-  ).max(1);
+      [{ expr: `pacewatch:within_latency_objective:ratio1h{${UPSTREAM}}`, legend: "{{upstream}}" }],
+    ).max(1),
+  ];
 }

@@ -1,46 +1,42 @@
-/** What every panel has: a question, an answer's unit and thresholds, and a way on from here. */
-
 import * as common from "@grafana/grafana-foundation-sdk/common";
 import * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
 import * as prometheus from "@grafana/grafana-foundation-sdk/prometheus";
+import * as stat from "@grafana/grafana-foundation-sdk/stat";
 import * as timeseries from "@grafana/grafana-foundation-sdk/timeseries";
 
 export const DATASOURCE: common.DataSourceRef = { type: "prometheus", uid: "${datasource}" };
 
-/** The matchers that the variables fill in. */
+/** The dashboard's variables as label matchers. */
 export const PROCESS = `job=~"$job",instance=~"$instance"`;
 export const UPSTREAM: string = `${PROCESS},upstream=~"$upstream"`;
 
-/** A budget's series carry no upstream: those whose upstreams are chosen are asked for. */
+/** The series of a budget have no upstream label, so they are joined with the selected upstreams. */
 export function ofBudgets(series: string): string {
   return `${series} and on (job, instance, budget) pacewatch_upstream_info{${UPSTREAM}}`;
 }
 
 export type Query = {
   readonly expr: string;
-  /** In Grafana's template: `{{upstream}}`. */
+  /** A Grafana template such as `{{upstream}}`. */
   readonly legend: string;
   readonly instant?: boolean;
   readonly format?: prometheus.PromQueryFormat;
 };
 
-/** Colours from a value on; what is below the first is `below`. */
-export type Thresholds = {
-  readonly below: string;
-  readonly from?: readonly (readonly [value: number, color: string])[];
-};
+/** A color for small values, then the values from which others start. */
+type Thresholds = readonly [color: string, ...steps: (readonly [value: number, color: string])[]];
 
 export type PanelText = {
   readonly title: string;
   /** What it shows, and when to worry. */
   readonly description: string;
   readonly unit: string;
-  readonly thresholds: Thresholds;
-  /** The alert whose runbook says what to do. */
+  readonly thresholds?: Thresholds;
+  /** The alert with the runbook that says what to do. */
   readonly runbook: string;
   readonly span: number;
   readonly height?: number;
-  /** Where 0 is not of interest. */
+  /** The axis need not start at 0. */
   readonly floats?: boolean;
 };
 
@@ -76,9 +72,9 @@ export function dress<Panel extends Dressable>(
   return panel;
 }
 
-/** Lines over time, with the threshold drawn where there is one. */
+/** Lines over time, and the thresholds as dashed lines. */
 export function lines(text: PanelText, queries: readonly Query[]): timeseries.PanelBuilder {
-  const hasThreshold = text.thresholds.from !== undefined;
+  const hasThreshold = text.thresholds !== undefined;
   const panel = dress(new timeseries.PanelBuilder(), text, queries);
   if (text.floats !== true) panel.min(0);
   return panel
@@ -99,13 +95,13 @@ export function lines(text: PanelText, queries: readonly Query[]): timeseries.Pa
     );
 }
 
-/** A limit or an objective: no area under it. */
+/** For a limit or an objective. */
 export const DASHED: grafana.DynamicConfigValue[] = [
   { id: "custom.lineStyle", value: { fill: "dash", dash: [8, 8] } },
   { id: "custom.fillOpacity", value: 0 },
 ];
 
-/** Parts of a whole, one on the other. */
+/** Parts of a whole, on top of each other. */
 export function stacked(text: PanelText, queries: readonly Query[]): timeseries.PanelBuilder {
   return lines(text, queries)
     .fillOpacity(40)
@@ -119,15 +115,28 @@ export function link(title: string, url: string): grafana.DashboardLinkBuilder {
     .targetBlank(true);
 }
 
-/** The newest value of each series. */
+/** Only the newest value of each series. */
 export function newest(): common.ReduceDataOptionsBuilder {
   return new common.ReduceDataOptionsBuilder().calcs(["lastNotNull"]).values(false);
 }
 
-function thresholdsOf({ below, from = [] }: Thresholds): grafana.ThresholdsConfigBuilder {
+/** The newest value of each series as a big number on a colored background. */
+export function numbers(text: PanelText, queries: readonly Query[]): stat.PanelBuilder {
+  return dress(new stat.PanelBuilder(), text, queries)
+    .reduceOptions(newest())
+    .graphMode(common.BigValueGraphMode.None)
+    .colorMode(common.BigValueColorMode.Background);
+}
+
+/** Grafana names the queries of a panel A, B, C … */
+export function refId(index: number): string {
+  return String.fromCharCode(65 + index);
+}
+
+function thresholdsOf([color, ...steps]: Thresholds = ["text"]): grafana.ThresholdsConfigBuilder {
   return new grafana.ThresholdsConfigBuilder()
     .mode(grafana.ThresholdsMode.Absolute)
-    .steps([{ value: null, color: below }, ...from.map(([value, color]) => ({ value, color }))]);
+    .steps([{ value: null, color }, ...steps.map(([value, color]) => ({ value, color }))]);
 }
 
 function target(
@@ -135,7 +144,7 @@ function target(
   index: number,
 ): prometheus.DataqueryBuilder {
   const query = new prometheus.DataqueryBuilder()
-    .refId(String.fromCharCode(65 + index))
+    .refId(refId(index))
     .datasource(DATASOURCE)
     .expr(expr)
     .legendFormat(legend);

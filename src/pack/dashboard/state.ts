@@ -3,7 +3,7 @@ import * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
 import type { HealthState } from "../../core/poll/health.ts";
 import { UPSTREAM } from "./panel.ts";
 
-/** Worse is higher. Grafana draws one number for each upstream, and writes the word for it. */
+/** Grafana draws one number for each upstream, the worse the higher, and shows the word for it. */
 const STATES: Readonly<Record<HealthState, { readonly code: number; readonly color: string }>> = {
   unknown: { code: 0, color: "text" },
   up: { code: 1, color: "green" },
@@ -26,7 +26,7 @@ export const STATE_WORDS: grafana.ValueMap = {
   ),
 };
 
-/** A state that was not there a minute ago. */
+/** Marks each state that was not there a minute ago. */
 export function stateChanges(datasource: common.DataSourceRef): grafana.AnnotationQueryBuilder {
   return new grafana.AnnotationQueryBuilder()
     .name("State changes")

@@ -1,64 +1,56 @@
-/** Pieces of alert texts in Go's template language: a text without numbers sends its reader elsewhere. */
+/** Parts of alert texts in Go's template language, so that each alert shows the numbers behind it. */
 
-const UPSTREAM = "$labels.job $labels.instance $labels.upstream";
-const EVERYWHERE = "$labels.job $labels.upstream";
-const BUDGET = "$labels.job $labels.instance $labels.budget";
-const INSTANCE = "$labels.job $labels.instance";
-const JOB = "$labels.job";
-
-/** Matchers of the alert's own upstream, for the queries below. */
+/** Matchers for the labels of the alert, for the queries below. */
 export const OF_UPSTREAM = "job=%q,instance=%q,upstream=%q";
-/** From all vantages. */
+/** As seen from all vantages. */
 export const OF_UPSTREAM_EVERYWHERE = "job=%q,upstream=%q";
 export const OF_BUDGET = "job=%q,instance=%q,budget=%q";
 export const OF_JOB = "job=%q";
 export const OF_INSTANCE = "job=%q,instance=%q";
 
-/** What another query says about the same thing, through a template function such as `humanizeDuration`. */
-export function told(query: string, format: string, otherwise: string): string {
-  return `{{ with ${asked(query)} }}{{ . | first | value | ${format} }}{{ else }}${otherwise}{{ end }}`;
+/** The value of another query, formatted by a template function such as `humanizeDuration`. */
+export function queryValue(query: string, format: string, otherwise: string): string {
+  return `{{ with ${queryCall(query)} }}{{ . | first | value | ${format} }}{{ else }}${otherwise}{{ end }}`;
 }
 
-/** Like `timeout (3), reset (1)`: each value of a label, with how many there were, the most first. */
-export function counted(query: string, label: string, otherwise: string): string {
-  return listed(
-    asked(`sort_desc(${query})`),
+/** The values of a label with their counts, the most frequent first: `timeout (3), reset (1)`. */
+export function queryCounts(query: string, label: string, otherwise: string): string {
+  return joined(
+    queryCall(`sort_desc(${query})`),
     `{{ $each.Labels.${label} }} ({{ printf "%.0f" $each.Value }})`,
     otherwise,
   );
 }
 
-/** Like `email, ai-router`: each value of a label. */
-export function named(query: string, label: string, otherwise: string): string {
-  return listed(`${asked(query)} | sortByLabel "${label}"`, `{{ $each.Labels.${label} }}`, otherwise);
+/** The values of a label: `ai-router, email`. */
+export function queryLabels(query: string, label: string, otherwise: string): string {
+  return joined(`${queryCall(query)} | sortByLabel "${label}"`, `{{ $each.Labels.${label} }}`, otherwise);
 }
 
-/** How its polls failed lately. */
+/** The failures in this window, by reason. */
 export function recentFailures(window: string, of: string = OF_UPSTREAM): string {
-  return counted(
+  return queryCounts(
     `sum by (reason) (increase(pacewatch_polls_total{outcome="failed",${of}}[${window}])) >= 0.5`,
     "reason",
     "none",
   );
 }
 
-export const SINCE_LAST_SUCCESS: string = told(
+export const SINCE_LAST_SUCCESS: string = queryValue(
   `time() - pacewatch_last_success_timestamp_seconds{${OF_UPSTREAM}}`,
   "humanizeDuration",
-  "as long as this process runs",
+  "as long as this process has been running",
 );
 
-function listed(vector: string, item: string, otherwise: string): string {
+function joined(vector: string, item: string, otherwise: string): string {
   return `{{ with ${vector} }}{{ range $i, $each := . }}{{ if $i }}, {{ end }}${item}{{ end }}{{ else }}${otherwise}{{ end }}`;
 }
 
-function asked(query: string): string {
+function queryCall(query: string): string {
   return `printf \`${query}\` ${labelsOf(query)} | query`;
 }
 
+/** The labels that fill in the `%q` of a query, in their order: `$labels.job $labels.instance`. */
 function labelsOf(query: string): string {
-  if (query.includes(OF_UPSTREAM)) return UPSTREAM;
-  if (query.includes(OF_UPSTREAM_EVERYWHERE)) return EVERYWHERE;
-  if (query.includes(OF_BUDGET)) return BUDGET;
-  return query.includes(OF_INSTANCE) ? INSTANCE : JOB;
+  return [...query.matchAll(/(\w+)=%q/g)].map(([, label]) => `$labels.${label}`).join(" ");
 }

@@ -1,15 +1,22 @@
-import { counted, OF_INSTANCE, OF_UPSTREAM, recentFailures, SINCE_LAST_SUCCESS, told } from "./alert-text.ts";
+import {
+  queryCounts,
+  OF_INSTANCE,
+  OF_UPSTREAM,
+  recentFailures,
+  SINCE_LAST_SUCCESS,
+  queryValue,
+} from "./alert-text.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
 const DOWN: Alert = {
   alert: "PacewatchUpstreamDown",
   severity: "page",
-  // Confirmed before it is 0, so there is nothing left to wait for. An upstream that says "too many requests" or
-  // "not with this key" is there: that it was down before is no news then.
+  // It is 0 only after confirmation, so there is nothing left to wait for. An upstream that throttles us or rejects our
+  // key does answer: if it was down before, that is over.
   expr: `pacewatch_upstream_up == 0
 unless ignoring (state) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1`,
   summary: "{{ $labels.upstream }} is down",
-  description: `No poll of {{ $labels.upstream }} was ok for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures("5m")}. Availability over the last hour: ${told(`pacewatch:availability:ratio1h{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
+  description: `No poll of {{ $labels.upstream }} has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures("5m")}. Availability over the last hour: ${queryValue(`pacewatch:availability:ratio1h{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
 };
 
 const KEY_REJECTED: Alert = {
@@ -17,7 +24,7 @@ const KEY_REJECTED: Alert = {
   severity: "page",
   expr: `max without (state) (pacewatch_upstream_state{state="unauthorized"} == 1)`,
   summary: "{{ $labels.upstream }} rejects our key",
-  description: `{{ $labels.upstream }} answers 401 or 403 to our key, confirmed; production may be next if it uses the same one. No poll was ok for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures("5m")}.`,
+  description: `{{ $labels.upstream }} answers our key with 401 or 403, confirmed by further polls. Production fails too if it uses the same key. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures("5m")}.`,
 };
 
 const THROTTLED: Alert = {
@@ -25,8 +32,8 @@ const THROTTLED: Alert = {
   severity: "ticket",
   expr: `max without (state) (avg_over_time(pacewatch_upstream_state{state="throttled"}[30m])) > 0.5`,
   holdsFor: "10m",
-  summary: "{{ $labels.upstream }} throttles us for long",
-  description: `{{ $labels.upstream }} was throttled for {{ $value | humanizePercentage }} of the last 30 minutes; this is not an outage. Refused polls in that time, by kind: ${counted(`sum by (reason) (increase(pacewatch_polls_total{outcome="throttled",${OF_UPSTREAM}}[30m])) >= 0.5`, "reason", "none")}. Whatever else uses this key is likely to be refused too.`,
+  summary: "{{ $labels.upstream }} keeps throttling us",
+  description: `{{ $labels.upstream }} throttled us for {{ $value | humanizePercentage }} of the last 30 minutes. This is not an outage. Throttled polls in that time, by kind: ${queryCounts(`sum by (reason) (increase(pacewatch_polls_total{outcome="throttled",${OF_UPSTREAM}}[30m])) >= 0.5`, "reason", "none")}. Anything else that uses this key is probably throttled too.`,
 };
 
 const QUOTA_REFUSED: Alert = {
@@ -34,8 +41,8 @@ const QUOTA_REFUSED: Alert = {
   severity: "page",
   expr: `max without (state) (pacewatch_upstream_state{state="throttled"} == 1)
 and ignoring (outcome, reason) increase(pacewatch_polls_total{outcome="throttled",reason="quota"}[2h]) > 0`,
-  summary: "The quota of our key at {{ $labels.upstream }} is spent",
-  description: `{{ $labels.upstream }} answers that the quota or the credit of our key is spent; for ${SINCE_LAST_SUCCESS} no poll was ok. Production is refused too if it uses the same account.`,
+  summary: "The quota of our key at {{ $labels.upstream }} is used up",
+  description: `{{ $labels.upstream }} answers that the quota or credit of our key is used up. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Production is rejected too if it uses the same account.`,
 };
 
 const EXPIRES_IN_S = "pacewatch_tls_certificate_expiry_timestamp_seconds - time()";
@@ -49,7 +56,7 @@ function certificateExpiring(severity: Alert["severity"], expr: string): Alert {
     holdsFor: "10m",
     summary: "The certificate of {{ $labels.upstream }} expires soon",
     description:
-      "The earliest to expire of the certificates that {{ $labels.upstream }} shows has {{ $value | humanizeDuration }} left. After that every caller that checks it fails.",
+      "The first certificate in the chain of {{ $labels.upstream }} to expire has {{ $value | humanizeDuration }} left. After that, every client that verifies it fails.",
   };
 }
 
@@ -57,16 +64,16 @@ const SIGNALS_MALFORMED: Alert = {
   alert: "PacewatchSignalsMalformed",
   severity: "ticket",
   expr: `round(increase(pacewatch_signals_malformed_total[6h])) >= 3`,
-  summary: "{{ $labels.upstream }} sends rate-limit headers that cannot be read",
+  summary: "{{ $labels.upstream }} sends rate-limit headers that Pacewatch cannot parse",
   description:
-    "{{ $value }} rate-limit signals of {{ $labels.upstream }} could not be read in the last 6 hours, and were ignored: Pacewatch keeps to the configured limit, but cannot heed what this upstream says about it.",
+    "{{ $value }} rate-limit headers of {{ $labels.upstream }} could not be parsed in the last 6 hours and were ignored. Pacewatch keeps to the configured limit, but cannot follow what the upstream advertises.",
 };
 
-/** With whatever decides that an upstream is down: one Pacewatch, or a majority of them. */
+/** `down` decides when an upstream is down: by one Pacewatch, or by a majority of vantages. */
 export function upstreamAlerts(down: Alert = DOWN): RuleGroup {
   return {
     name: "pacewatch-upstreams",
-    // One group is evaluated in this order: what silences the others is known before they are.
+    // A group is evaluated in order. PacewatchOffline inhibits the others, so it comes before them.
     rules: [
       UNREACHABLE,
       OFFLINE,
@@ -83,7 +90,7 @@ export function upstreamAlerts(down: Alert = DOWN): RuleGroup {
 
 const NETWORK = `reason=~"dns|connect|timeout"`;
 
-/** Its newest poll failed on the way, and so it has since about the last time that any upstream was reached. */
+/** Its newest poll failed in the network, and it has not succeeded since about the last success of any upstream. */
 const UNREACHABLE: Recording = {
   record: "pacewatch:unreachable",
   expr: `(
@@ -109,8 +116,8 @@ unless on (job, instance)
   )
 unless on (job, instance)
   sum by (job, instance) (increase(pacewatch_polls_total{outcome!="ok",reason!~"dns|connect|timeout|internal"}[5m])) > 0`,
-  // The first ok ends it. The others need a moment to be polled again, and are not down meanwhile.
+  // The first success ends it. The other upstreams need a moment to be polled again, and are not down meanwhile.
   lastsFor: "2m",
-  summary: "{{ $labels.instance }} reaches no upstream: it is offline",
-  description: `{{ $value }} upstreams, all that {{ $labels.instance }} polled lately, fail by dns, connect or timeout; none answers. Time since the last ok of any: ${told(`time() - max(pacewatch_last_success_timestamp_seconds{${OF_INSTANCE}})`, "humanizeDuration", "none since its start")}. More likely its own network is broken than all of them at once: whether they are down is not known from here.`,
+  summary: "{{ $labels.instance }} cannot reach any upstream: it is offline",
+  description: `All {{ $value }} upstreams that {{ $labels.instance }} polled recently fail with dns, connect or timeout errors. Time since the last successful poll: ${queryValue(`time() - max(pacewatch_last_success_timestamp_seconds{${OF_INSTANCE}})`, "humanizeDuration", "none since it started")}. Its own network is the likely cause. Whether the upstreams are down is unknown.`,
 };

@@ -1,17 +1,17 @@
-import { counted, OF_UPSTREAM, told } from "./alert-text.ts";
+import { queryCounts, OF_UPSTREAM, queryValue } from "./alert-text.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
-/** Silence that the upstream or a quota asks for tells of itself elsewhere. */
+/** These pauses are requested by the upstream or a quota, and have alerts of their own. */
 const EXPLAINED = `cause=~"backoff|yield|quota"`;
 
-/** A window must be longer than two periods to see a skipped slot for sure. */
+/** A window must be longer than two periods to be sure to contain a skipped slot. */
 const EXPLAINED_WITHIN: readonly (readonly [longestPeriodS: number, window: string])[] = [
   [120, "5m"],
   [900, "1h"],
   [86_400, "2d"],
 ];
 
-/** A process that has not polled yet is silent since its config was loaded. */
+/** Before the first poll, the time counts from when the config was loaded. */
 const SILENT = `time() - (
   pacewatch_last_poll_timestamp_seconds
   or 0 * pacewatch_schedule_period_seconds + on (job, instance) group_left () pacewatch_config_last_reload_success_timestamp_seconds
@@ -21,7 +21,7 @@ ${EXPLAINED_WITHIN.map(
     `unless (sum without (cause) (increase(pacewatch_polls_skipped_total{${EXPLAINED}}[${window}])) > 0 and pacewatch_schedule_period_seconds <= ${longestPeriodS})`,
 ).join("\n")}`;
 
-/** Series that were here and are not: unless another process has taken over, or a reload took the upstream out. */
+/** The series have disappeared, no other process has taken over, and no reload has removed the upstream. */
 const GONE = `time() - last_over_time(pacewatch_last_poll_timestamp_seconds[6h])
 unless on (upstream) pacewatch_schedule_period_seconds
 unless on (job) time() - pacewatch_config_last_reload_success_timestamp_seconds < 6 * 3600`;
@@ -31,11 +31,11 @@ const POLLS_STALLED: Alert = {
   severity: "page",
   expr: `${SILENT}\nor\n${GONE}`,
   holdsFor: "2m",
-  summary: "Nobody looks at {{ $labels.upstream }}",
-  description: `The last sign of life of the polls of {{ $labels.upstream }} is {{ $value | humanizeDuration }} old; there should be one every ${told(`last_over_time(pacewatch_schedule_period_seconds{${OF_UPSTREAM}}[6h])`, "humanizeDuration", "so often")}. Until this is over, silence about this upstream means nothing.`,
+  summary: "{{ $labels.upstream }} is not being polled",
+  description: `No poll of {{ $labels.upstream }} has finished for {{ $value | humanizeDuration }}; one is expected every ${queryValue(`last_over_time(pacewatch_schedule_period_seconds{${OF_UPSTREAM}}[6h])`, "humanizeDuration", "period")}. Other alerts about this upstream cannot fire until polls resume.`,
 };
 
-/** Not the causes that are somebody's wish: backoff, yield, quota, shutdown. */
+/** The other causes are intended: backoff, yield, quota, shutdown. */
 const UNWANTED = `cause=~"budget|overlap|missed|ledger"`;
 const SKIPPED_IN_AN_HOUR = `sum without (cause) (increase(pacewatch_polls_skipped_total{${UNWANTED}}[1h]))`;
 
@@ -45,17 +45,17 @@ const SLOTS_SKIPPED: Alert = {
   expr: `${SKIPPED_IN_AN_HOUR} / (increase(pacewatch_slots_total[1h]) > 0) > 0.1
 and round(${SKIPPED_IN_AN_HOUR}) >= 3`,
   holdsFor: "15m",
-  summary: "Polls of {{ $labels.upstream }} are skipped",
-  description: `{{ $value | humanizePercentage }} of the slots of {{ $labels.upstream }} in the last hour ended without a poll, by cause: ${counted(`sum by (cause) (increase(pacewatch_polls_skipped_total{${UNWANTED},${OF_UPSTREAM}}[1h])) >= 0.5`, "cause", "none")}. What is not polled is not seen.`,
+  summary: "Polls of {{ $labels.upstream }} are being skipped",
+  description: `{{ $value | humanizePercentage }} of the slots of {{ $labels.upstream }} were skipped in the last hour, by cause: ${queryCounts(`sum by (cause) (increase(pacewatch_polls_skipped_total{${UNWANTED},${OF_UPSTREAM}}[1h])) >= 0.5`, "cause", "none")}. An outage may be noticed late.`,
 };
 
 const INTERNAL_ERRORS: Alert = {
   alert: "PacewatchInternalErrors",
   severity: "ticket",
   expr: `round(sum without (outcome, reason) (increase(pacewatch_polls_total{outcome="failed",reason="internal"}[15m]))) > 0`,
-  summary: "Pacewatch itself fails to poll {{ $labels.upstream }}",
+  summary: "Pacewatch fails to poll {{ $labels.upstream }} because of a bug",
   description:
-    "{{ $value }} polls of {{ $labels.upstream }} in the last 15 minutes ended in a fault of Pacewatch's own. They count neither for nor against the upstream: nobody knows how it is.",
+    "{{ $value }} polls of {{ $labels.upstream }} in the last 15 minutes failed because of a bug in Pacewatch. They do not count for or against the upstream, so its state is unknown.",
 };
 
 export const WATCHING_ALERTS: RuleGroup = {

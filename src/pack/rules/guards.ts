@@ -8,7 +8,7 @@ export type Watched = Pick<Config, "budgets" | "upstreams"> & Partial<Pick<Confi
 const STALL_MARGIN_S = 60;
 const UNLISTED_STALL_MARGIN_S = 300;
 
-/** What the rules know of each upstream's schedule: the only part of them that differs from config to config. */
+/** The only rules that depend on the config: thresholds computed from the schedule of each upstream. */
 export function guardGroup(config: Watched): RuleGroup {
   return {
     name: "pacewatch-guards",
@@ -22,12 +22,12 @@ export function guardName(pair: BurnPair): string {
 
 function guardRecording({ upstreams }: Watched, pair: BurnPair): Recording {
   const listed = eachOf(upstreams, (upstream) => guardFailures(densityOf(upstream), pair));
-  // An upstream that came into the config after the rules were written is reckoned from what it shows of itself.
+  // An upstream that was added to the config after the rules were written: computed from its metrics.
   const unlisted = `clamp_min(floor(${pair.factor} * (1 - pacewatch_objective_ratio) * ${pair.longMs / 1000} / pacewatch_schedule_period_seconds) + 1, 3)`;
   return { record: guardName(pair), expr: [...listed, unlisted].join("\nor\n") };
 }
 
-/** A budget that a reload adds is silent for its longest window, and so are its upstreams. */
+/** A budget that a reload adds waits for its longest window before the first poll. */
 function stallRecording({ budgets, upstreams }: Watched): Recording {
   const longestTimeoutMs = Math.max(0, ...upstreams.map(({ timeoutMs }) => timeoutMs));
   const listed = eachOf(upstreams, ({ budget, schedule }) => {
@@ -39,7 +39,7 @@ function stallRecording({ budgets, upstreams }: Watched): Recording {
   return { record: "pacewatch:stalled_after_seconds", expr: [...listed, unlisted].join("\nor\n") };
 }
 
-/** Upstreams of the same number share a line. The live series gives the labels: whose job, which instance. */
+/** Upstreams with the same number share a line. The live series provides the job and instance labels. */
 function eachOf(upstreams: readonly Upstream[], numberOf: (upstream: Upstream) => number): readonly string[] {
   return [...Map.groupBy(upstreams, numberOf)]
     .sort(([a], [b]) => a - b)

@@ -2,12 +2,12 @@ import { BURN_PAIRS } from "../../core/proof/objective-density.ts";
 import { formatDuration } from "../../core/time/duration.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
 
-/** What nobody may hold against the upstream: our own bug, and our own key. */
+/** Without failures that are not the upstream's fault: our own bug, and our own key. */
 const NOT_ITS_FAULT = `reason!~"internal|unauthorized|forbidden"`;
 
 export const MONTH = "30d";
 
-/** Over long windows a range of samples is dear, and a minute more or less is nothing. */
+/** Long windows are expensive to evaluate, and a minute more or less does not matter there. */
 const LONG_WINDOWS: readonly string[] = ["1d", "3d", MONTH];
 const LONG_INTERVAL = "1m";
 const SHORT_WINDOWS: readonly string[] = ["5m", "30m", "1h", "2h", "6h"];
@@ -19,7 +19,7 @@ const QUANTILES: readonly string[] = ["0.5", "0.95", "0.99"];
 
 const SLOTS_IN_A_MONTH = "30 * 86400 / pacewatch_schedule_period_seconds";
 
-/** Of a whole month's polls: where fewer were made yet, those to come count as ok. */
+/** Relative to the polls of a whole month: those that are still to come count as ok. */
 const BUDGET_LEFT: Recording = {
   record: `pacewatch:error_budget_left:ratio${MONTH}`,
   expr: `1 - increase(pacewatch:polls_failed:sum[${MONTH}]) / (
@@ -59,7 +59,7 @@ export const RECORDING_GROUPS: readonly RuleGroup[] = [
   },
 ];
 
-/** A window without a poll to judge has no ratio. */
+/** A window without polls has no ratio. */
 function availabilityOver(window: string): readonly Recording[] {
   const failed = `increase(pacewatch:polls_failed:sum[${window}])`;
   const ratio: Recording = {
@@ -72,7 +72,7 @@ function availabilityOver(window: string): readonly Recording[] {
     expr: `(1 - pacewatch:availability:ratio${window}) / (1 - pacewatch_objective_ratio)`,
   };
   if (!GUARDED.has(window)) return [ratio, burn];
-  // Rounded, as what an increase guesses about the window's edges is never a whole failure.
+  // Rounded, because `increase` extrapolates to the edges of the window.
   return [{ record: `pacewatch:polls_failed:increase${window}`, expr: `round(${failed})` }, ratio, burn];
 }
 
@@ -84,7 +84,7 @@ function quantileOf(quantile: string): Recording {
   };
 }
 
-/** Of the polls that were ok: that a failure took its time is no matter of latency. */
+/** Of the ok polls: how long a failure took is not latency. */
 function withinObjectiveOver(window: string): readonly Recording[] {
   const ok = `sum without (outcome, reason) (increase(pacewatch_polls_total{outcome="ok"}[${window}]))`;
   const within = `increase(pacewatch_polls_within_objective_total[${window}])`;

@@ -12,9 +12,9 @@ export type Alert = {
   readonly alert: string;
   readonly severity: Severity;
   readonly expr: string;
-  /** How long it must hold before it fires; at once where absent. */
+  /** How long it must hold before it fires; at once if absent. */
   readonly holdsFor?: string;
-  /** How long it goes on firing once it no longer holds. */
+  /** How long it keeps firing after it no longer holds. */
   readonly lastsFor?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly summary: string;
@@ -23,7 +23,7 @@ export type Alert = {
 
 export type RuleGroup = {
   readonly name: string;
-  /** Where the rules are too dear to run at every evaluation. */
+  /** For rules that are too expensive for every evaluation. */
   readonly interval?: string;
   readonly rules: readonly (Recording | Alert)[];
 };
@@ -32,10 +32,10 @@ export function isAlert(rule: Recording | Alert): rule is Alert {
   return "alert" in rule;
 }
 
-/** Where a Prometheus that was started with `--web.user-assets=docs` shows this project's own runbooks. */
+/** A Prometheus that was started with `--web.user-assets=docs` serves the runbooks of this project there. */
 export const SHIPPED_RUNBOOKS = "{{ $externalURL }}/user/runbooks/";
 
-/** A folder's address, to which NAME.md can be appended. */
+/** The URL of a folder, with a final slash. */
 export function folderUrl(url: string): string {
   return url.endsWith("/") ? url : `${url}/`;
 }

@@ -8,12 +8,12 @@ import { guardGroup, type Watched } from "./guards.ts";
 import { RECORDING_GROUPS } from "./recordings.ts";
 import { type Alert, folderUrl, isAlert, type RuleGroup, SHIPPED_RUNBOOKS } from "./rule.ts";
 
-const HEADER = `# Written by "pacewatch rules" from the config: write it anew when upstreams, schedules or objectives change.
-# The guards are numbers of this config; everything else reads what Pacewatch itself says, under any job name.
+const HEADER = `# Written by "pacewatch rules" from the config. Run it again when upstreams, schedules or objectives change.
+# Only the guards depend on this config. All other rules read metrics, under any job name.
 `;
 
 export type RulesOptions = {
-  /** Where the runbooks are: a folder's address, in Prometheus's own templates if need be. */
+  /** The URL of the folder with the runbooks. It may contain Prometheus templates. */
   readonly runbooks?: string | undefined;
 };
 

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { createLogger, createLogRecorder } from "../../../src/adapters/log/logger.ts";
 import type { LogLevel } from "../../../src/core/config/config.ts";
 import type { Log } from "../../../src/core/text/log.ts";
-import { samplePoll } from "../../support/metrics-samples.ts";
+import { samplePoll } from "../../support/samples.ts";
 
 type Told = { readonly level: string; readonly msg: string; readonly [field: string]: unknown };
 

@@ -17,7 +17,7 @@ import {
   sampleMetricsSnapshot,
   samplePoll,
   sampleUpstreamSnapshot,
-} from "../../support/metrics-samples.ts";
+} from "../../support/samples.ts";
 
 const ADAPTER = new URL("../../../src/adapters/metrics/metrics.ts", import.meta.url).href;
 const promtool = requireBinary("promtool");

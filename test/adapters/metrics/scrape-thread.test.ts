@@ -8,10 +8,10 @@ import {
   accountsOf,
   sampleMetricsSnapshot,
   samplePoll,
+  sampleUpstream,
   sampleUpstreamSnapshot,
-} from "../../support/metrics-samples.ts";
+} from "../../support/samples.ts";
 import { eventually } from "../../support/eventually.ts";
-import { sampleUpstream } from "../../support/samples.ts";
 
 /** More than are written on the thread that polls: three parts. */
 const MANY = 150;

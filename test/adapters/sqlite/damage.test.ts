@@ -12,7 +12,7 @@ import { DatabaseSync } from "node:sqlite";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
-import { samplePoll } from "../../support/metrics-samples.ts";
+import { samplePoll } from "../../support/samples.ts";
 import { NOW_MS, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
 const HOUR = Math.floor(NOW_MS / 3_600_000);

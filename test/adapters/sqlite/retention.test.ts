@@ -5,7 +5,7 @@ import type { StateBatch } from "../../../src/adapters/sqlite/messages.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { SavedPoll } from "../../../src/core/history/state.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
-import { samplePoll } from "../../support/metrics-samples.ts";
+import { samplePoll } from "../../support/samples.ts";
 import { NOW_MS, StateBench, TIMEOUT } from "./bench.ts";
 
 const MINUTE_MS = 60_000;

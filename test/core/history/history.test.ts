@@ -3,7 +3,7 @@ import { History } from "../../../src/core/history/history.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream } from "../../../src/core/history/state.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
-import { samplePoll } from "../../support/metrics-samples.ts";
+import { samplePoll } from "../../support/samples.ts";
 
 const START_MS = 1_790_000_000_000;
 const HOUR_MS = 3_600_000;

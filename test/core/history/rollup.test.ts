@@ -3,7 +3,7 @@ import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import { MINUTE_MS, retentionAt, rollUp } from "../../../src/core/history/rollup.ts";
 import type { SavedPoll } from "../../../src/core/history/state.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
-import { samplePoll } from "../../support/metrics-samples.ts";
+import { samplePoll } from "../../support/samples.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { SavedIncident, SavedPoll } from "../../../src/core/history/state.ts";
 import { StateBuffer } from "../../../src/core/history/state-buffer.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
-import { samplePoll } from "../../support/metrics-samples.ts";
+import { samplePoll } from "../../support/samples.ts";
 
 const BOUNDS = { mostPolls: 5, mostIncidents: 2 };
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { History } from "../../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
-import { samplePoll } from "../../support/metrics-samples.ts";
+import { samplePoll } from "../../support/samples.ts";
 
 /** One of each. */
 function tellEverything(watch: UpstreamRecord): void {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
-import { accountsOf, POLL_ENDED_AT_MS, samplePoll } from "../../support/metrics-samples.ts";
+import { accountsOf, POLL_ENDED_AT_MS, samplePoll } from "../../support/samples.ts";
 
 test("a slot that waits is not a slot yet; one that got its lease is, and is in flight until its poll ends", () => {
   const accounts = new UpstreamAccounts();

@@ -29,9 +29,9 @@ import {
   sampleFleetSnapshot,
   sampleMetricsSnapshot,
   samplePoll,
+  sampleUpstream,
   sampleUpstreamSnapshot,
-} from "../../support/metrics-samples.ts";
-import { sampleUpstream } from "../../support/samples.ts";
+} from "../../support/samples.ts";
 
 const promtool = requireBinary("promtool");
 

@@ -16,9 +16,9 @@ import {
   sampleFleetSnapshot,
   sampleMetricsSnapshot,
   samplePoll,
+  sampleUpstream,
   sampleUpstreamSnapshot,
-} from "../../support/metrics-samples.ts";
-import { sampleUpstream } from "../../support/samples.ts";
+} from "../../support/samples.ts";
 
 function textOf(frame: ScrapeFrame): string {
   return [...ownedPieces(snapshotIn(frame))].join("");

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { FAILURE_REASONS, POLL_OUTCOME_LABELS, THROTTLE_KINDS } from "../../../src/core/exchange/outcome.ts";
 import { lastPhase, pollPhrase } from "../../../src/core/status/poll-phrase.ts";
-import { aPoll } from "../../http/samples.ts";
+import { samplePollStatus } from "../../support/samples.ts";
 
 test("every way to fail or to be throttled has words of its own", () => {
   const phrases = POLL_OUTCOME_LABELS.filter(({ outcome }) => outcome !== "ok").map(({ outcome, reason }) =>
-    pollPhrase(aPoll({ outcome, reason, status: undefined })),
+    pollPhrase(samplePollStatus({ outcome, reason, status: undefined })),
   );
   expect(new Set(phrases).size).toBe(FAILURE_REASONS.length + THROTTLE_KINDS.length);
   for (const phrase of phrases) expect(phrase).not.toMatch(/undefined|_/);
@@ -13,14 +13,14 @@ test("every way to fail or to be throttled has words of its own", () => {
 
 test.each([
   ["redirect", 302, "got a redirect (302), which is not followed"],
-  ["unauthorized", 401, "got 401: the key was not accepted"],
+  ["unauthorized", 401, "got 401: the key was rejected"],
   ["client_error", 404, "got 404: the request was refused"],
 ])("%s tells the status", (reason, status, words) =>
-  expect(pollPhrase(aPoll({ outcome: "failed", reason, status }))).toBe(words),
+  expect(pollPhrase(samplePollStatus({ outcome: "failed", reason, status }))).toBe(words),
 );
 
 test("a reason that a changed file brings is still told somehow", () => {
-  expect(pollPhrase(aPoll({ outcome: "failed", reason: "constructor" }))).toBe("ended as failed");
+  expect(pollPhrase(samplePollStatus({ outcome: "failed", reason: "constructor" }))).toBe("ended as failed");
 });
 
 test("it broke in the last phase that began", () => {

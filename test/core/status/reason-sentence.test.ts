@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { reasonSentence } from "../../../src/core/status/reason-sentence.ts";
 import type { PollStatus, UpstreamStatus } from "../../../src/core/status/status.ts";
-import { aPoll, aSnapshot, anUpstream } from "../../http/samples.ts";
+import { samplePollStatus, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
 const NOW_MS = 100_000;
 
 function said(changes: Partial<UpstreamStatus>, pausedUntilMs = 0): string {
-  const [budget] = aSnapshot().budgets;
-  return reasonSentence(anUpstream(changes), budget && { ...budget, pausedUntilMs }, NOW_MS);
+  const [budget] = sampleStatus().budgets;
+  return reasonSentence(sampleUpstreamStatus(changes), budget && { ...budget, pausedUntilMs }, NOW_MS);
 }
 
 function state(state: UpstreamStatus["health"]["state"]): Pick<UpstreamStatus, "health"> {
@@ -22,32 +22,37 @@ const TIMEOUT: Partial<PollStatus> = {
 };
 
 test("down tells what the polls met", () => {
-  const lastPolls = [aPoll(), ...Array.from({ length: 3 }, () => aPoll(TIMEOUT))];
+  const lastPolls = [samplePollStatus(), ...Array.from({ length: 3 }, () => samplePollStatus(TIMEOUT))];
   expect(said({ ...state("down"), lastPolls })).toBe(
     "The last 3 polls timed out after 10 s, waiting for the answer.",
   );
 });
 
 test("up tells how long nothing has happened, and what happened before", () => {
-  const oks = Array.from({ length: 12 }, () => aPoll());
+  const oks = Array.from({ length: 12 }, () => samplePollStatus());
   expect(said({ lastPolls: oks })).toBe("The last 12 polls were ok.");
-  expect(said({ lastPolls: [aPoll()] })).toBe("The last poll was ok.");
-  expect(said({ lastPolls: [aPoll(), aPoll({ ...TIMEOUT, atMs: 40_000 }), ...oks] })).toBe(
+  expect(said({ lastPolls: [samplePollStatus()] })).toBe("The last poll was ok.");
+  expect(
+    said({ lastPolls: [samplePollStatus(), samplePollStatus({ ...TIMEOUT, atMs: 40_000 }), ...oks] }),
+  ).toBe(
     "The last 12 polls were ok; the one before, 1 min ago, timed out after 10 s, waiting for the answer.",
   );
 });
 
 test("a failure that is not confirmed yet is told as such", () => {
-  expect(said({ lastPolls: [aPoll(), aPoll(TIMEOUT)] })).toBe(
-    "The last poll timed out after 10 s, waiting for the answer. Not confirmed yet: the next look will tell.",
+  expect(said({ lastPolls: [samplePollStatus(), samplePollStatus(TIMEOUT)] })).toBe(
+    "The last poll timed out after 10 s, waiting for the answer. Not confirmed yet: waiting for another poll.",
   );
 });
 
 test("slow tells by how much", () => {
-  const slow = (durationMs: number): PollStatus => aPoll({ degraded: true, durationMs });
-  expect(said({ ...state("degraded"), lastPolls: [aPoll(), slow(3_100), aPoll(), slow(2_400)] })).toBe(
-    "2 of the last 3 polls took longer than 2 s, up to 3.1 s.",
-  );
+  const slow = (durationMs: number): PollStatus => samplePollStatus({ degraded: true, durationMs });
+  expect(
+    said({
+      ...state("degraded"),
+      lastPolls: [samplePollStatus(), slow(3_100), samplePollStatus(), slow(2_400)],
+    }),
+  ).toBe("2 of the last 3 polls took longer than 2 s, up to 3.1 s.");
   expect(said({ ...state("degraded"), lastPolls: Array.from({ length: 20 }, () => slow(2_400)) })).toBe(
     "The last 20 polls took longer than 2 s, up to 2.4 s.",
   );
@@ -56,29 +61,27 @@ test("slow tells by how much", () => {
 test("a pause of the budget or of the upstream alone is told with its end, the longer one", () => {
   const throttled = {
     ...state("throttled"),
-    lastPolls: [aPoll({ outcome: "throttled", reason: "rate", status: 429 })],
+    lastPolls: [samplePollStatus({ outcome: "throttled", reason: "rate", status: 429 })],
   };
   expect(said(throttled, NOW_MS + 18_000)).toBe(
-    "The last poll got 429: too many requests. Polls pause for 18 s more.",
+    "The last poll got 429: too many requests. Polls are paused for another 18 s.",
   );
-  expect(said({ pausedUntilMs: NOW_MS + 30_000 }, NOW_MS + 18_000)).toContain("Polls pause for 30 s more.");
-  expect(said({ pausedUntilMs: NOW_MS - 1 })).not.toContain("pause");
+  expect(said({ pausedUntilMs: NOW_MS + 30_000 }, NOW_MS + 18_000)).toContain(
+    "Polls are paused for another 30 s.",
+  );
+  expect(said({ pausedUntilMs: NOW_MS - 1 })).not.toContain("paused");
 });
 
 const NEVER = { slots: 0, polls: 0, inFlight: 0, waiting: 0, skipped: 0 };
 
 test.each([
-  ["nothing happened", { counts: NEVER }, "It was not looked at yet since the start."],
-  [
-    "the first poll waits",
-    { counts: { ...NEVER, waiting: 1 } },
-    "The first poll waits for its turn within the budget.",
-  ],
-  ["the first poll runs", { counts: { ...NEVER, slots: 1, inFlight: 1 } }, "The first poll is on its way."],
+  ["nothing happened", { counts: NEVER }, "Not polled yet since the start."],
+  ["the first poll waits", { counts: { ...NEVER, waiting: 1 } }, "The first poll is waiting for its budget."],
+  ["the first poll runs", { counts: { ...NEVER, slots: 1, inFlight: 1 } }, "The first poll is running."],
   [
     "no lease came",
     { skippedSincePoll: [{ cause: "budget", count: 3 }] },
-    "3 slots have passed since the last poll without one: no lease came in time, our share of the budget was used up.",
+    "3 slots were skipped since the last poll: our share of the rate limit was used up.",
   ],
   [
     "two causes met",
@@ -89,18 +92,18 @@ test.each([
         { cause: "missed", count: 4 },
       ],
     },
-    "5 slots have passed since the start without one: 4 as Pacewatch was late or asleep; 1 as the poll before still ran.",
+    "5 slots were skipped since the start: 4 because Pacewatch was late or suspended; 1 because the previous poll was still running.",
   ],
   [
     "Pacewatch itself is broken",
-    { lastPolls: [aPoll({ outcome: "failed", reason: "internal" })] },
-    "The last poll failed inside of Pacewatch itself.",
+    { lastPolls: [samplePollStatus({ outcome: "failed", reason: "internal" })] },
+    "The last poll failed because of a bug in Pacewatch.",
   ],
 ] as const)("not known tells why nobody looks: %s", (_, changes, sentence) =>
   expect(said({ ...state("unknown"), ...changes })).toBe(sentence),
 );
 
 test("a state whose polls are no longer kept is no reason to make something up", () => {
-  expect(said({ ...state("down"), lastPolls: [] })).toBe("The polls that told so are no longer kept.");
-  expect(said({ lastPolls: [] })).toBe("It was seen up; the polls that told so are no longer kept.");
+  expect(said({ ...state("down"), lastPolls: [] })).toBe("The polls that showed this are no longer kept.");
+  expect(said({ lastPolls: [] })).toBe("It was up when last polled; those polls are no longer kept.");
 });

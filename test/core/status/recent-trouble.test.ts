@@ -1,21 +1,26 @@
 import { expect, test } from "vitest";
 import { recentTrouble } from "../../../src/core/status/recent-trouble.ts";
 import type { PollStatus } from "../../../src/core/status/status.ts";
-import { aPoll } from "../../http/samples.ts";
+import { samplePollStatus } from "../../support/samples.ts";
 
-const TIMEOUT = aPoll({
+const TIMEOUT = samplePollStatus({
   outcome: "failed",
   reason: "timeout",
   status: undefined,
   durationMs: 10_004,
   phasesMs: { dns: 1, connect: 9, tls: 20, wait: 9_974 },
 });
-const BROKEN = aPoll({ outcome: "failed", reason: "server_error", status: 503 });
-const RESET = aPoll({ outcome: "failed", reason: "reset", status: undefined });
+const BROKEN = samplePollStatus({ outcome: "failed", reason: "server_error", status: 503 });
+const RESET = samplePollStatus({ outcome: "failed", reason: "reset", status: undefined });
 
 /** `o` ok, `t` timed out, `s` 503, `r` reset; the newest last. */
 function polls(story: string): readonly PollStatus[] {
-  const kinds: Readonly<Record<string, PollStatus>> = { o: aPoll(), t: TIMEOUT, s: BROKEN, r: RESET };
+  const kinds: Readonly<Record<string, PollStatus>> = {
+    o: samplePollStatus(),
+    t: TIMEOUT,
+    s: BROKEN,
+    r: RESET,
+  };
   return story.split("").flatMap((letter) => kinds[letter] ?? []);
 }
 
@@ -27,8 +32,8 @@ test.each([
   ["ootttottttt", `7 of the last 8 polls ${TIMED_OUT}`],
   ["oooooootoot", `2 of the last 4 polls ${TIMED_OUT}`],
   ["otttttttttttt", `The last 12 polls ${TIMED_OUT}`],
-  ["ooosst", `The last 3 polls failed: 2 got 503: a fault of the server; 1 ${TIMED_OUT}`],
-  ["osrtsttt", `The last 7 polls failed: 4 ${TIMED_OUT}; 2 got 503: a fault of the server; 1 otherwise`],
+  ["ooosst", `The last 3 polls failed: 2 got 503: server error; 1 ${TIMED_OUT}`],
+  ["osrtsttt", `The last 7 polls failed: 4 ${TIMED_OUT}; 2 got 503: server error; 1 for other reasons`],
 ])("of %s is said: %s", (story, sentence) => expect(recentTrouble(polls(story))).toBe(sentence));
 
 test("two timeouts are one kind whatever their milliseconds, but not in different phases", () => {

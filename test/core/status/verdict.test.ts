@@ -2,16 +2,20 @@ import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/core/poll/health.ts";
 import { FAILURE_REASONS } from "../../../src/core/exchange/outcome.ts";
 import type { PollStatus, UpstreamStatus } from "../../../src/core/status/status.ts";
-import { surroundingsIn } from "../../../src/core/status/surroundings.ts";
+import { snapshotIndex } from "../../../src/core/status/snapshot-index.ts";
 import { verdictOn, type Verdict } from "../../../src/core/status/verdict.ts";
-import { aPoll, aSnapshot, anUpstream } from "../../http/samples.ts";
+import { samplePollStatus, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
 function inState(
   state: HealthState,
   polls: Partial<PollStatus>,
   changes: Partial<UpstreamStatus> = {},
 ): UpstreamStatus {
-  return anUpstream({ health: { state, sinceMs: 5_000, up: false }, lastPolls: [aPoll(polls)], ...changes });
+  return sampleUpstreamStatus({
+    health: { state, sinceMs: 5_000, up: false },
+    lastPolls: [samplePollStatus(polls)],
+    ...changes,
+  });
 }
 
 function failing(reason: string, changes: Partial<UpstreamStatus> = {}): UpstreamStatus {
@@ -19,18 +23,18 @@ function failing(reason: string, changes: Partial<UpstreamStatus> = {}): Upstrea
 }
 
 function other(changes: Partial<UpstreamStatus> = {}): UpstreamStatus {
-  return anUpstream({ name: "email", url: "https://email.example/v1/resources", ...changes });
+  return sampleUpstreamStatus({ name: "email", url: "https://email.example/v1/resources", ...changes });
 }
 
 function judged(upstream: UpstreamStatus, ...others: readonly UpstreamStatus[]): Verdict {
-  return verdictOn(upstream, aSnapshot({ upstreams: [upstream, ...others] }));
+  return verdictOn(upstream, sampleStatus({ upstreams: [upstream, ...others] }));
 }
 
 describe("what fails on the way", () => {
   test.each(["dns", "connect", "timeout"])("by %s is theirs while another upstream answers", (reason) => {
     expect(judged(failing(reason), other())).toEqual({
       side: "them",
-      because: "email answers meanwhile, so our network works.",
+      because: "email still answers, so our network works.",
     });
   });
 
@@ -40,7 +44,7 @@ describe("what fails on the way", () => {
       failing("connect", { name: "email", url: "https://email.example/" }),
     ] as const;
     expect(judged(...both).side).toBe("us");
-    expect(surroundingsIn(aSnapshot({ upstreams: both })).isOffline).toBe(true);
+    expect(snapshotIndex(sampleStatus({ upstreams: both })).isOffline).toBe(true);
   });
 
   test("is not clear where there is nobody else to ask", () => {
@@ -51,18 +55,21 @@ describe("what fails on the way", () => {
     const sameHost = other({ url: "https://ai.example/v2/resources" });
     expect(judged(failing("timeout"), sameHost).side).toBe("open");
     const wasOkLater = {
-      lastPolls: [aPoll({ atMs: 99_500 }), aPoll({ atMs: 99_900, outcome: "failed", reason: "timeout" })],
+      lastPolls: [
+        samplePollStatus({ atMs: 99_500 }),
+        samplePollStatus({ atMs: 99_900, outcome: "failed", reason: "timeout" }),
+      ],
     };
     expect(judged(failing("timeout", wasOkLater), other()).side).toBe("open");
     const stale = other({
-      lastPolls: [aPoll({ atMs: 500, outcome: "failed", reason: "dns", status: undefined })],
+      lastPolls: [samplePollStatus({ atMs: 500, outcome: "failed", reason: "dns", status: undefined })],
     });
-    expect(surroundingsIn(aSnapshot({ upstreams: [failing("timeout"), stale] })).isOffline).toBe(false);
+    expect(snapshotIndex(sampleStatus({ upstreams: [failing("timeout"), stale] })).isOffline).toBe(false);
   });
 
   test("is theirs even where the other upstream only refuses us", () => {
     const refusing = other({
-      lastPolls: [aPoll({ outcome: "failed", reason: "unauthorized", status: 401 })],
+      lastPolls: [samplePollStatus({ outcome: "failed", reason: "unauthorized", status: 401 })],
     });
     expect(judged(failing("connect"), refusing).side).toBe("them");
   });
@@ -89,7 +96,7 @@ test("a refused key is our key, and throttling is a limit: neither is an outage"
   expect(judged(inState("unauthorized", { outcome: "failed", reason: "forbidden" })).side).toBe("our_key");
   expect(judged(inState("throttled", { outcome: "throttled", reason: "rate" }))).toMatchObject({
     side: "limit",
-    because: "They answer, and ask us to slow down: this is no outage.",
+    because: "The upstream answers, but asks us to slow down. This is not an outage.",
   });
   expect(judged(inState("throttled", { outcome: "throttled", reason: "quota" })).because).toContain("credit");
 });
@@ -115,7 +122,7 @@ test.each([
 });
 
 test("nobody is at fault for what is up, or was not looked at yet", () => {
-  expect(judged(anUpstream())).toEqual({ side: "nobody", because: "" });
+  expect(judged(sampleUpstreamStatus())).toEqual({ side: "nobody", because: "" });
   const counts = { slots: 0, polls: 0, inFlight: 0, waiting: 1, skipped: 0 };
   expect(judged(inState("unknown", {}, { counts, lastPolls: [] })).side).toBe("nobody");
 });
@@ -124,14 +131,14 @@ test("a thousand that are down are judged without looking at all the others for 
   let looks = 0;
   const upstreams = Array.from({ length: 1_000 }, (_, index) => {
     const state = index % 2 === 0 ? "down" : "degraded";
-    const polls = [aPoll({ outcome: "failed", reason: "timeout", status: undefined })];
-    const upstream = anUpstream({
+    const polls = [samplePollStatus({ outcome: "failed", reason: "timeout", status: undefined })];
+    const upstream = sampleUpstreamStatus({
       url: `https://host-${index}.example/`,
       health: { state, sinceMs: 1, up: false },
     });
     return Object.defineProperty(upstream, "lastPolls", { get: () => ((looks += 1), polls) });
   });
-  const snapshot = aSnapshot({ upstreams });
+  const snapshot = sampleStatus({ upstreams });
   const sides = new Set(upstreams.map((upstream) => verdictOn(upstream, snapshot).side));
   expect(sides).toEqual(new Set(["us", "open"]));
   expect(looks).toBeLessThan(10_000);

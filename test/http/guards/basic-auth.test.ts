@@ -8,7 +8,7 @@ import {
   type PasswordVerdict,
   type Users,
 } from "../../../src/http/guards/basic-auth.ts";
-import type { DoorEnv } from "../../../src/http/guards/guard.ts";
+import type { HttpEnv } from "../../../src/http/guards/guard.ts";
 import { PasswordChecks } from "../../../src/http/guards/password-checks.ts";
 
 const HASH = hashSync("test-password", 4);
@@ -36,7 +36,7 @@ type Door = {
 
 function aDoor(users: () => Users): Door {
   const checker = new CountingChecker();
-  const app = new Hono<DoorEnv>();
+  const app = new Hono<HttpEnv>();
   app.use(basicAuth(users, checker));
   app.get("*", (c) => c.text("inside"));
   const ask = async (authorization?: string, path = "/metrics"): Promise<Response> =>
@@ -50,7 +50,7 @@ const aliceAndBob = (): Users =>
     ["bob", OTHER],
   ]);
 
-describe("the door", () => {
+describe("a server with users", () => {
   test("is open to all while no users are named", async () => {
     const { ask, checker } = aDoor(() => new Map());
     expect((await ask()).status).toBe(200);
@@ -133,7 +133,7 @@ describe("the door", () => {
         return Promise.resolve("match");
       },
     };
-    const app = new Hono<DoorEnv>();
+    const app = new Hono<HttpEnv>();
     app.use(basicAuth(() => new Map([["zoë", HASH]]), checker));
     app.get("*", (c) => c.text("inside"));
     const answer = await app.request("/", { headers: { Authorization: basic("zoë", "a:b:ç") } });
@@ -211,7 +211,7 @@ describe("password checks", () => {
     const notEvenText = null as never;
     expect(await checks.check("guess", notEvenText, "a")).toBe("busy");
     await vi.waitUntil(() => warnings.length > 0);
-    expect(warnings[0]).toMatch(/^cannot check passwords, will start anew: /);
+    expect(warnings[0]).toMatch(/^password check thread failed, a new one will be started: /);
     expect(await checks.check("test-password", HASH, "a")).toBe("match");
   });
 });

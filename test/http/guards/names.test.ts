@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hostsToAllow } from "../../../src/http/guards/host-check.ts";
+import { hostsToAllow } from "../../../src/http/guards/request-checks.ts";
 
 const OWN = ["localhost", "127.0.0.1", "[::1]"];
 

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
 import { aRequest, connectRaw, statusOf } from "../raw-client.ts";
-import { someDeps } from "../samples.ts";
+import { sampleRoutesDeps } from "../../support/samples.ts";
 
 /** A server that could be reloaded, and must not be by anything here. */
 async function start(
@@ -12,7 +12,7 @@ async function start(
   let reloads = 0;
   const server = await startServer({
     startWorker: startThread,
-    ...someDeps(),
+    ...sampleRoutesDeps(),
     lifecycleEnabled: true,
     reload: () => {
       reloads += 1;
@@ -204,7 +204,7 @@ describe("names", () => {
     let names: readonly string[] | undefined = ["status.example"];
     const server = await startServer({
       startWorker: startThread,
-      ...someDeps(),
+      ...sampleRoutesDeps(),
       host: "127.0.0.1",
       port: 0,
       webConfigPath: undefined,
@@ -264,7 +264,7 @@ describe("answers that many ask for at once", () => {
     async (path) => {
       const turn = countTurns();
       const made: number[] = [];
-      const deps = someDeps();
+      const deps = sampleRoutesDeps();
       const app = createRoutes({
         ...deps,
         metrics: () => {
@@ -283,7 +283,7 @@ describe("answers that many ask for at once", () => {
   );
 
   test("are refused at once beyond a hundred, but for the word that it lives", async () => {
-    const app = createRoutes(someDeps());
+    const app = createRoutes(sampleRoutesDeps());
     const asked = Array.from({ length: 300 }, async () => app.request("/"));
     const healthy = await app.request("/-/healthy");
     expect(healthy.status).toBe(200);

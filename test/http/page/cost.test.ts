@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { renderStatusPage } from "../../../src/http/page/status-page.ts";
-import { snapshotOf, tell } from "../../support/page-scenes.ts";
-import { CHAPTERS } from "../../support/page-stories.ts";
+import { play, POLL_RUNS, snapshotOf } from "../../support/page-scenes.ts";
 
 const WARM_UPS = 40;
 const RUNS = 60;
@@ -17,9 +16,9 @@ function cpuMsOf(work: () => unknown): number {
 }
 
 function upstreams(count: number): Parameters<typeof snapshotOf>[0] {
-  const stories = Object.values(CHAPTERS);
+  const runs = Object.values(POLL_RUNS);
   return Array.from({ length: count }, (_, index) =>
-    tell({ name: `upstream-${index}`, everyMs: 5_000, chapters: stories[index % stories.length] ?? [] }),
+    play({ name: `upstream-${index}`, everyMs: 5_000, runs: runs[index % runs.length] ?? [] }),
   );
 }
 

@@ -1,66 +1,66 @@
 import { expect, test } from "vitest";
 import type { FleetStatus } from "../../../src/core/fleet/fleet-status.ts";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
-import { aFleet, aView, someDeps } from "../samples.ts";
+import { sampleFleetStatus, sampleFleetView, sampleRoutesDeps } from "../../support/samples.ts";
 
 async function page(fleet: FleetStatus | undefined, path = "/"): Promise<string> {
-  const routes = createRoutes(someDeps({ fleet: () => Promise.resolve(fleet) }));
+  const routes = createRoutes(sampleRoutesDeps({ fleet: () => Promise.resolve(fleet) }));
   return (await (await routes.request(path)).text()).replaceAll(/\s+/g, " ");
 }
 
 test("the page tells of the whole fleet: who is there, and what others poll, with a way to their pages", async () => {
-  const text = await page(aFleet());
+  const text = await page(sampleFleetStatus());
   expect(text).toContain("<title>Both upstreams are up");
   expect(text).toContain('<a href="http://10.0.0.8:10429/">b</a>');
   expect(text).toContain('<a href="http://10.0.0.8:10429/upstreams/email">email</a>');
-  expect(text).toContain("This is <b>a</b>, with 1 other.");
+  expect(text).toContain("This is <b>a</b>, with 1 other replica.");
 });
 
 test("the headline knows what others see, too", async () => {
-  const [own] = aFleet().upstreams;
+  const [own] = sampleFleetStatus().upstreams;
   if (own === undefined) throw new Error("no upstream");
-  const down = { name: "email", holder: "b", views: [aView({ vantage: "b", state: "down" })] };
-  expect(await page(aFleet({ upstreams: [own, down] }))).toContain("<title>email is down");
+  const down = { name: "email", holder: "b", views: [sampleFleetView({ vantage: "b", state: "down" })] };
+  expect(await page(sampleFleetStatus({ upstreams: [own, down] }))).toContain("<title>email is down");
 });
 
 test("what nobody polls is not known, whatever it was before", async () => {
-  const [own] = aFleet().upstreams;
+  const [own] = sampleFleetStatus().upstreams;
   if (own === undefined) throw new Error("no upstream");
   const text = await page(
-    aFleet({ upstreams: [own, { name: "email", holder: undefined, views: [aView()] }] }),
+    sampleFleetStatus({ upstreams: [own, { name: "email", holder: undefined, views: [sampleFleetView()] }] }),
   );
-  expect(text).toContain("<title>email is not known");
+  expect(text).toContain("<title>email is in an unknown state");
   expect(text).toContain("nobody now");
 });
 
 test("without Redis the page says that it tells old news", async () => {
-  const text = await page(aFleet({ redisUp: false, sessionValid: false }));
+  const text = await page(sampleFleetStatus({ redisUp: false, sessionValid: false }));
   expect(text).toContain("Redis does not answer");
-  expect(text).toContain("no place in the fleet");
+  expect(text).toContain("no valid session in the fleet");
 });
 
 test("from everywhere, it tells from how many vantages each upstream is up", async () => {
-  const views = [aView(), aView({ vantage: "b", state: "down" })];
+  const views = [sampleFleetView(), sampleFleetView({ vantage: "b", state: "down" })];
   const upstreams = [{ name: "ai-router", holder: undefined, views }];
-  const text = await page(aFleet({ mode: "everywhere", upstreams }));
+  const text = await page(sampleFleetStatus({ mode: "everywhere", upstreams }));
   expect(text).toContain('<td class="number">1 of 2</td>');
   expect(text).toContain('<a href="http://10.0.0.8:10429/upstreams/ai-router">b</a>: <b>Down</b>');
 });
 
 test("the page of an upstream that another one polls leads there", async () => {
-  const text = await page(aFleet(), "/upstreams/email");
+  const text = await page(sampleFleetStatus(), "/upstreams/email");
   expect(text).toContain("<h1>email is polled by b</h1>");
-  expect(text).toContain('<a href="http://10.0.0.8:10429/upstreams/email">Its page there</a>');
-  expect(await page(aFleet(), "/upstreams/nope")).toContain("No upstream has this name");
+  expect(text).toContain('<a href="http://10.0.0.8:10429/upstreams/email">Its page on that replica</a>');
+  expect(await page(sampleFleetStatus(), "/upstreams/nope")).toContain("No upstream has this name");
 });
 
 test("of thousands the page shows the sickest, and the rest is JSON", async () => {
   const upstreams = Array.from({ length: 5_000 }, (_, index) => ({
     name: `upstream-${index}`,
     holder: "b",
-    views: [aView({ vantage: "b", state: index === 4_999 ? ("down" as const) : ("up" as const) })],
+    views: [sampleFleetView({ vantage: "b", state: index === 4_999 ? ("down" as const) : ("up" as const) })],
   }));
-  const text = await page(aFleet({ upstreams }));
+  const text = await page(sampleFleetStatus({ upstreams }));
   expect(text).toContain("upstream-4999 is down");
   expect(text).toContain("4800 more");
   expect(text.length).toBeLessThan(300_000);

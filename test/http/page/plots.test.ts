@@ -1,20 +1,26 @@
 import { describe, expect, test } from "vitest";
 import { latencyPlot, scaleFor } from "../../../src/http/page/plot-latency.ts";
 import { pollStrip } from "../../../src/http/page/plot-strip.ts";
-import { gauge } from "../../../src/http/page/plot-gauge.ts";
+import { gauge } from "../../../src/http/page/budget-card.ts";
 import { phaseBar } from "../../../src/http/page/plot-phases.ts";
 import { drawn } from "./reading.ts";
-import { anUpstream, aPoll } from "../samples.ts";
+import { sampleUpstreamStatus, samplePollStatus } from "../../support/samples.ts";
 
 const NOW_MS = 100_000;
 
 describe("the strip of the last polls", () => {
   const polls = [
-    aPoll({ atMs: 10_000 }),
-    aPoll({ atMs: 20_000, degraded: true, durationMs: 2_400 }),
-    aPoll({ atMs: 30_000, outcome: "failed", reason: "timeout", status: undefined, durationMs: 10_001 }),
-    aPoll({ atMs: 40_000, outcome: "failed", reason: "forbidden", status: 403 }),
-    aPoll({ atMs: 50_000, outcome: "throttled", reason: "rate", status: 429 }),
+    samplePollStatus({ atMs: 10_000 }),
+    samplePollStatus({ atMs: 20_000, degraded: true, durationMs: 2_400 }),
+    samplePollStatus({
+      atMs: 30_000,
+      outcome: "failed",
+      reason: "timeout",
+      status: undefined,
+      durationMs: 10_001,
+    }),
+    samplePollStatus({ atMs: 40_000, outcome: "failed", reason: "forbidden", status: 403 }),
+    samplePollStatus({ atMs: 50_000, outcome: "throttled", reason: "rate", status: 429 }),
   ];
   const markup = pollStrip(polls, NOW_MS);
 
@@ -24,7 +30,7 @@ describe("the strip of the last polls", () => {
         "00:00:10 UTC: ok, 200, 120 ms",
         "00:00:20 UTC: ok, but slow, 200, 2.4 s",
         "00:00:30 UTC: failed, timed out, 10 s",
-        "00:00:40 UTC: key refused, key does not allow it, 403, 120 ms",
+        "00:00:40 UTC: key rejected, key does not allow it, 403, 120 ms",
         "00:00:50 UTC: throttled, too many requests, 429, 120 ms",
       ],
     );
@@ -44,7 +50,7 @@ describe("the strip of the last polls", () => {
 
   test("says the same in words for whoever does not see it", async () => {
     expect(await drawn(markup)).toContain(
-      'aria-label="The last 5 polls: 1 ok; 1 ok, but slow; 1 failed; 1 key refused; 1 throttled. The newest: throttled"',
+      'aria-label="The last 5 polls: 1 ok; 1 ok, but slow; 1 failed; 1 key rejected; 1 throttled. The newest: throttled"',
     );
   });
 
@@ -55,7 +61,7 @@ describe("the strip of the last polls", () => {
   });
 
   test("tells the day of a poll that was on another", async () => {
-    const old = await drawn(pollStrip([aPoll({ atMs: 10_000 })], 86_400_000 + NOW_MS));
+    const old = await drawn(pollStrip([samplePollStatus({ atMs: 10_000 })], 86_400_000 + NOW_MS));
     expect(old).toContain("<title>1970-01-01 00:00:10 UTC: ok");
   });
 });
@@ -78,8 +84,13 @@ describe("the scale", () => {
 
 describe("the latency plot", () => {
   test("draws p50, p95 and the objective, and breaks the line where a poll was not ok", async () => {
-    const lastPolls = [aPoll(), aPoll(), aPoll({ outcome: "failed", reason: "dns" }), aPoll()];
-    const plot = await drawn(latencyPlot(anUpstream({ lastPolls }), 96));
+    const lastPolls = [
+      samplePollStatus(),
+      samplePollStatus(),
+      samplePollStatus({ outcome: "failed", reason: "dns" }),
+      samplePollStatus(),
+    ];
+    const plot = await drawn(latencyPlot(sampleUpstreamStatus({ lastPolls }), 96));
     expect(plot).toContain("Latency of the last polls: p50 100 ms, p95 200 ms, objective 1 s");
     const curve = /class="curve" d="([^"]*)"/.exec(plot)?.[1] ?? "";
     expect(curve.match(/M/g)).toHaveLength(2);
@@ -88,8 +99,8 @@ describe("the latency plot", () => {
   });
 
   test("claims nothing where no poll was ok, but still tells the objective", async () => {
-    const plot = await drawn(latencyPlot(anUpstream({ latency: undefined, lastPolls: [] }), 96));
-    expect(plot).toContain("No latency to draw yet");
+    const plot = await drawn(latencyPlot(sampleUpstreamStatus({ latency: undefined, lastPolls: [] }), 96));
+    expect(plot).toContain("No latency yet");
     expect(plot).toContain("<b>1 s</b>");
   });
 });

@@ -3,16 +3,21 @@ import { describe, expect, test } from "vitest";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
 import type { StatusSnapshot } from "../../../src/core/status/status.ts";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
-import { aPoll, aSnapshot, anUpstream, someDeps } from "../samples.ts";
+import {
+  samplePollStatus,
+  sampleStatus,
+  sampleUpstreamStatus,
+  sampleRoutesDeps,
+} from "../../support/samples.ts";
 import { HOSTILE, pageOf, textOf } from "./reading.ts";
 
 async function textOfPage(over: Partial<StatusSnapshot>): Promise<string> {
-  return textOf(await pageOf(aSnapshot(over)));
+  return textOf(await pageOf(sampleStatus(over)));
 }
 
 describe("the status page", () => {
   test("carries no script, and the one style that its policy lets through", async () => {
-    const answer = await createRoutes(someDeps()).request("/");
+    const answer = await createRoutes(sampleRoutesDeps()).request("/");
     const page = await answer.text();
     const style = /<style>([^]*?)<\/style>/.exec(page)?.[1] ?? "";
     const hash = createHash("sha256").update(style).digest("base64");
@@ -21,17 +26,17 @@ describe("the status page", () => {
     expect(page).toContain("prefers-color-scheme: dark");
   });
 
-  test("asks to be loaded again by a header, unless it is to be held still", async () => {
-    const app = createRoutes(someDeps());
+  test("asks to be loaded again by a header, unless it is to be refresh paused", async () => {
+    const app = createRoutes(sampleRoutesDeps());
     expect((await app.request("/")).headers.get("refresh")).toBe("10");
     const held = await app.request("/?refresh=off");
     expect(held.headers.has("refresh")).toBe(false);
-    expect(textOf(await held.text())).toContain("held still");
+    expect(textOf(await held.text())).toContain("refresh paused");
   });
 
   test("comes in gzip where asked for", async () => {
     const headers = { "Accept-Encoding": "gzip" };
-    const answer = await createRoutes(someDeps()).request("/", { headers });
+    const answer = await createRoutes(sampleRoutesDeps()).request("/", { headers });
     expect([answer.headers.get("content-encoding"), answer.headers.get("vary")]).toEqual([
       "gzip",
       "Accept-Encoding",
@@ -39,8 +44,8 @@ describe("the status page", () => {
   });
 
   test("shows hostile text of an upstream as text, wherever it stands", async () => {
-    const poll = aPoll({ outcome: "failed", reason: HOSTILE, detail: HOSTILE });
-    const upstream = anUpstream({
+    const poll = samplePollStatus({ outcome: "failed", reason: HOSTILE, detail: HOSTILE });
+    const upstream = sampleUpstreamStatus({
       name: HOSTILE,
       url: `https://x.example/${HOSTILE}`,
       budget: HOSTILE,
@@ -56,10 +61,10 @@ describe("the status page", () => {
       endedAtMs: 2,
       polls: 1,
     };
-    const [budget] = aSnapshot().budgets;
+    const [budget] = sampleStatus().budgets;
     const budgets = budget === undefined ? [] : [{ ...budget, name: HOSTILE }];
     const page = await pageOf(
-      aSnapshot({ version: HOSTILE, upstreams: [upstream], budgets, incidents: [incident] }),
+      sampleStatus({ version: HOSTILE, upstreams: [upstream], budgets, incidents: [incident] }),
     );
     expect(page).toContain("&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;");
     expect(page).not.toContain("<script");
@@ -68,14 +73,14 @@ describe("the status page", () => {
   });
 
   test("says in words what the last poll met", async () => {
-    const poll = aPoll({
+    const poll = samplePollStatus({
       outcome: "failed",
       reason: "server_error",
       durationMs: 1240,
       status: 503,
       detail: "busy",
     });
-    const text = await textOfPage({ upstreams: [anUpstream({ lastPolls: [poll] })] });
+    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ lastPolls: [poll] })] });
     expect(text).toContain("Last poll failed, 503, after 1.24 s 1 s ago busy");
     expect(text).toContain("dns 2 ms connect 10 ms tls 20 ms wait 80 ms transfer 8 ms");
     expect(text).toContain("Next slot in 5 s every 15s");
@@ -83,19 +88,19 @@ describe("the status page", () => {
 
   test("says whose trouble it is, and why, beside a state with its beginning", async () => {
     const lastPolls = [
-      aPoll(),
-      aPoll({ atMs: 99_500, outcome: "failed", reason: "unauthorized", status: 401 }),
-      aPoll({ atMs: 99_900, outcome: "failed", reason: "unauthorized", status: 401 }),
+      samplePollStatus(),
+      samplePollStatus({ atMs: 99_500, outcome: "failed", reason: "unauthorized", status: 401 }),
+      samplePollStatus({ atMs: 99_900, outcome: "failed", reason: "unauthorized", status: 401 }),
     ];
     const health = { state: "unauthorized" as const, sinceMs: 40_000, up: true };
     const began = { upstream: "ai-router", state: "unauthorized" as const, reason: "", polls: 3 };
     const text = await textOfPage({
-      upstreams: [anUpstream({ health, lastPolls })],
+      upstreams: [sampleUpstreamStatus({ health, lastPolls })],
       incidents: [{ ...began, startedAtMs: 30_000, endedAtMs: undefined }],
     });
     expect(text).toContain(
-      "Refuses our key for 1 min since 00:00:40 UTC; in trouble since 00:00:30 UTC It is our key. " +
-        "The last 2 polls got 401: the key was not accepted. They answer, but refuse our key.",
+      "Rejects our key for 1 min since 00:00:40 UTC; incident since 00:00:30 UTC It is our key. " +
+        "The last 2 polls got 401: the key was rejected. The upstream answers, but rejects our key.",
     );
   });
 
@@ -105,11 +110,11 @@ describe("the status page", () => {
       { windowMs: 86_400_000, ok: 1_999, failed: 1, ratio: 0.9995 },
       { windowMs: 2_592_000_000, ok: 0, failed: 0, ratio: undefined },
     ];
-    const text = await textOfPage({ upstreams: [anUpstream({ availability })] });
+    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ availability })] });
     expect(text).toContain("Availability objective 99.5 %");
     expect(text).toContain("1 h 87.5 % missed: 1 of 8 failed");
     expect(text).toContain("24 h 99.95 % met: 1 of 2\u202f000 failed");
-    expect(text).toContain("30 d – no polls that could tell");
+    expect(text).toContain("30 d – no polls to judge by");
   });
 
   test.each([
@@ -120,12 +125,12 @@ describe("the status page", () => {
     [40_000, "https://a.example/", "expired 1 min ago"],
     [Infinity, "https://a.example/", "expires in"],
   ])("a certificate that expires at %s of %s: %s", async (certificateExpiresAtMs, url, words) => {
-    const text = await textOfPage({ upstreams: [anUpstream({ certificateExpiresAtMs, url })] });
+    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ certificateExpiresAtMs, url })] });
     expect(text).toContain(`Certificate ${words}`);
   });
 
   test("draws what is not known yet without inventing it", async () => {
-    const upstream = anUpstream({
+    const upstream = sampleUpstreamStatus({
       health: { state: "unknown", sinceMs: 100_000, up: undefined },
       latency: undefined,
       availability: [{ windowMs: 3_600_000, ok: 0, failed: 0, ratio: undefined }],
@@ -133,56 +138,62 @@ describe("the status page", () => {
       lastPolls: [],
       counts: { slots: 0, polls: 0, inFlight: 0, waiting: 0, skipped: 0 },
     });
-    const page = await pageOf(aSnapshot({ upstreams: [upstream] }));
+    const page = await pageOf(sampleStatus({ upstreams: [upstream] }));
     const text = textOf(page);
-    expect(text).toContain("It was not looked at yet since the start.");
-    expect(text).toContain("Last poll none yet Next slot not planned");
-    expect(text).toContain("No latency to draw yet");
+    expect(text).toContain("Not polled yet since the start.");
+    expect(text).toContain("Last poll none yet Next slot not scheduled");
+    expect(text).toContain("No latency yet");
     expect(page).toContain('aria-label="No polls yet"');
-    expect(text).toContain("They have said nothing about their limit.");
-    expect(text).toContain("None on record. Pacewatch has been watching since 1970-01-01 00:00:01 UTC.");
+    expect(text).toContain("The upstream has not advertised a limit.");
+    expect(text).toContain("None on record. Pacewatch has been running since 1970-01-01 00:00:01 UTC.");
     expect(page).not.toMatch(/undefined|NaN|Infinity|\[object/);
   });
 
   test("tells down, throttled, a refused key, slow and not known apart, the sickest first", async () => {
     const upstreams = HEALTH_STATES.map((state) =>
-      anUpstream({ name: `is-${state}`, health: { state, sinceMs: 0, up: true } }),
+      sampleUpstreamStatus({ name: `is-${state}`, health: { state, sinceMs: 0, up: true } }),
     );
     const text = await textOfPage({ upstreams });
     expect(text).toContain(
-      "Of 6 upstreams: 1 down, 1 refusing our key, 1 not known, 1 throttling us, 1 slow Needs a look",
+      "Of 6 upstreams: 1 down, 1 rejecting our key, 1 unknown, 1 throttling us, 1 slow Needs attention",
     );
     const words = [
       "is-down Down for",
-      "is-unauthorized Refuses our key for",
-      "is-unknown Not known for",
-      "is-throttled Asks us to slow down for",
+      "is-unauthorized Rejects our key for",
+      "is-unknown Unknown for",
+      "is-throttled Throttling us for",
       "is-degraded Up, but slow for",
-      "Well is-up Up for",
+      "Healthy is-up Up for",
     ];
     const places = words.map((each) => text.indexOf(each));
     expect(places).not.toContain(-1);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
   });
 
-  const both = [anUpstream(), anUpstream({ name: "email", url: "https://email.example/" })] as const;
+  const both = [
+    sampleUpstreamStatus(),
+    sampleUpstreamStatus({ name: "email", url: "https://email.example/" }),
+  ] as const;
   const down = { health: { state: "down" as const, sinceMs: 0, up: false } };
-  const unreached = { ...down, lastPolls: [aPoll({ outcome: "failed", reason: "dns", status: undefined })] };
+  const unreached = {
+    ...down,
+    lastPolls: [samplePollStatus({ outcome: "failed", reason: "dns", status: undefined })],
+  };
 
   test.each([
     [{}, "ai-router is up"],
     [{ upstreams: both }, "Both upstreams are up"],
-    [{ upstreams: [...both, anUpstream({ name: "c" })] }, "All 3 upstreams are up"],
+    [{ upstreams: [...both, sampleUpstreamStatus({ name: "c" })] }, "All 3 upstreams are up"],
     [{ upstreams: [both[0], { ...both[1], ...down }] }, "email is down"],
     [{ upstreams: both.map((each) => ({ ...each, ...down })) }, "ai-router is down, email is down"],
     [
       { upstreams: both.map((each) => ({ ...each, ...unreached })) },
-      "No upstream can be reached: it is probably us",
+      "No upstream can be reached: probably our own network",
     ],
     [{ upstreams: [] }, "No upstreams are configured"],
-    [{ ready: false }, "Pacewatch is not watching now"],
+    [{ ready: false }, "Pacewatch is not polling now"],
   ])("sums up %#: %s", async (over, headline) => {
-    const page = await pageOf(aSnapshot(over));
+    const page = await pageOf(sampleStatus(over));
     expect(page).toContain(`<h1>${headline}</h1>`);
     expect(page).toContain(`<title>${headline} · Pacewatch</title>`);
   });
@@ -192,7 +203,9 @@ describe("the status page", () => {
       stateStoreUp: false,
       lastReload: { successful: false, lastSuccessAtMs: 40_000 },
     });
-    expect(text).toContain("The changed config cannot be used. The one of 00:00:40 UTC runs on");
+    expect(text).toContain(
+      "The new config is invalid. Pacewatch still uses the one from 00:00:40 UTC; the log lists the faults.",
+    );
     expect(text).toContain("The state file cannot be written.");
     expect(await textOfPage({ stateStoreUp: true })).not.toContain("cannot");
   });
@@ -210,13 +223,13 @@ describe("the status page", () => {
       quota: { limit: 400, perMs: 2_592_000_000, used: 3, forecast: 44.4 },
     };
     const text = await textOfPage({ budgets: [budget] });
-    expect(text).toContain("Paused: the next poll may go out in 30 s at 00:02:10 UTC");
+    expect(text).toContain("Paused: the next poll can be sent in 30 s at 00:02:10 UTC");
     expect(text).toContain(
-      "1 of our 4 leases held their limit: 20 in any 1s; our share 29 %, lowered from 5 by their word",
+      "1 of our 4 leases in use limit: 20 per 1s; our share 29 %, lowered from 5 by the advertised limit",
     );
-    expect(text).toContain("9 of our 290 leases held their limit: 1\u202f000 in any 1m; our share 29 %");
+    expect(text).toContain("9 of our 290 leases in use limit: 1\u202f000 per 1m; our share 29 %");
     expect(text).toContain("3 of our quota of 400 used in 30 d the schedule needs 44");
-    expect(text).toContain("They last said: 3 left of 900.");
+    expect(text).toContain("Last advertised: 3 left of 900.");
   });
 
   test("lists incidents with start, end, reason and polls, and counts the older ones", async () => {
@@ -232,15 +245,15 @@ describe("the status page", () => {
       endedAtMs: index === 0 ? undefined : 70_000,
     }));
     const text = await textOfPage({ incidents });
-    expect(text).toContain("email Down: timed out 00:00:10 UTC still on 1 min 30 s 8");
+    expect(text).toContain("email Down: timed out 00:00:10 UTC ongoing 1 min 30 s 8");
     expect(text).toContain("email Down: timed out 00:00:10 UTC 00:01:10 UTC 1 min 8");
     expect(text).toContain("5 older ones: as JSON");
   });
 
   test("draws the sickest hundred of a thousand upstreams, and leads to all of them", async () => {
-    const well = Array.from({ length: 999 }, (_, index) => anUpstream({ name: `well-${index}` }));
-    const down = anUpstream({ name: "down", health: { state: "down", sinceMs: 0, up: false } });
-    const page = await pageOf(aSnapshot({ upstreams: [...well, down] }));
+    const well = Array.from({ length: 999 }, (_, index) => sampleUpstreamStatus({ name: `well-${index}` }));
+    const down = sampleUpstreamStatus({ name: "down", health: { state: "down", sinceMs: 0, up: false } });
+    const page = await pageOf(sampleStatus({ upstreams: [...well, down] }));
     expect(page.match(/<li class="upstream /g)).toHaveLength(101);
     expect(page).toContain('<li class="upstream down">');
     expect(new Set([...page.matchAll(/<a href="upstreams\/([^"]*)"/g)].map(([, name]) => name)).size).toBe(
@@ -250,7 +263,7 @@ describe("the status page", () => {
   });
 
   test("works under any path of a proxy, as its links are relative", async () => {
-    const page = await pageOf(aSnapshot());
+    const page = await pageOf(sampleStatus());
     const links = [...page.matchAll(/<a href="([^"]*)"/g)].map(([, link]) => link);
     expect(links).toEqual([
       "./",

@@ -1,11 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
 import { HOSTILE, pageOf, textOf } from "./reading.ts";
-import { aPoll, aSnapshot, anUpstream, someDeps } from "../samples.ts";
+import {
+  samplePollStatus,
+  sampleStatus,
+  sampleUpstreamStatus,
+  sampleRoutesDeps,
+} from "../../support/samples.ts";
 
 const PATH = "/upstreams/ai-router";
 
-const FAILURE = aPoll({
+const FAILURE = samplePollStatus({
   id: "poll-0",
   atMs: 40_000,
   outcome: "failed",
@@ -21,17 +26,17 @@ const FAILURE = aPoll({
 
 describe("the page of an upstream", () => {
   test("keeps what a failure looked like after newer successes", async () => {
-    const upstream = anUpstream({ lastFailures: [FAILURE] });
-    const text = textOf(await pageOf(aSnapshot({ upstreams: [upstream] }), PATH));
-    expect(text).toContain("fault of the server, 503 00:00:40 UTC, 1 min ago Seen answered 503");
+    const upstream = sampleUpstreamStatus({ lastFailures: [FAILURE] });
+    const text = textOf(await pageOf(sampleStatus({ upstreams: [upstream] }), PATH));
+    expect(text).toContain("server error, 503 00:00:40 UTC, 1 min ago Detail answered 503");
     expect(text).toContain(
       "Headers content-type 24 B retry-after 2 B Body {&quot;title&quot;:&quot;busy&quot;}",
     );
-    expect(text).toContain("00:01:39 UTC ok 200 120 ms the schedule");
+    expect(text).toContain("00:01:39 UTC ok 200 120 ms schedule");
   });
 
   test("shows failures that look alike once, the newest of them, and says how many there were", async () => {
-    const timeout = aPoll({
+    const timeout = samplePollStatus({
       ...FAILURE,
       reason: "timeout",
       status: undefined,
@@ -45,28 +50,30 @@ describe("the page of an upstream", () => {
       { ...timeout, atMs: 50_000 },
       { ...FAILURE, atMs: 60_000, excerpt: "else" },
     ];
-    const text = textOf(await pageOf(aSnapshot({ upstreams: [anUpstream({ lastFailures })] }), PATH));
-    expect(text.match(/fault of the server, 503/g)).toHaveLength(2);
-    expect(text).toContain("00:00:30 UTC, 1 min 10 s ago; 2 more alike before it, the first at 00:00:10 UTC");
+    const text = textOf(
+      await pageOf(sampleStatus({ upstreams: [sampleUpstreamStatus({ lastFailures })] }), PATH),
+    );
+    expect(text.match(/server error, 503/g)).toHaveLength(2);
+    expect(text).toContain("00:00:30 UTC, 1 min 10 s ago; 2 more like it before, the first at 00:00:10 UTC");
     expect(text).toContain("timed out 00:00:50 UTC, 50 s ago");
-    expect(text).toContain("Headers no answer came Body none was kept");
+    expect(text).toContain("Headers no answer Body not kept");
   });
 
   test("shows hostile text as text: the body's beginning, header names, details, labels", async () => {
-    const failure = aPoll({
+    const failure = samplePollStatus({
       outcome: "failed",
       reason: HOSTILE,
       detail: HOSTILE,
       excerpt: HOSTILE,
       headers: [{ name: HOSTILE, bytes: 1 }],
     });
-    const upstream = anUpstream({
+    const upstream = sampleUpstreamStatus({
       url: `https://x.example/${HOSTILE}`,
       labels: { [HOSTILE]: HOSTILE },
       lastPolls: [failure],
       lastFailures: [failure],
     });
-    const page = await pageOf(aSnapshot({ upstreams: [upstream] }), PATH);
+    const page = await pageOf(sampleStatus({ upstreams: [upstream] }), PATH);
     expect(page).not.toMatch(/<script|<img/);
     const foreign = [...page.matchAll(/<bdi>(.*?)<\/bdi>/g)].map(([, text]) => text);
     expect(foreign.length).toBeGreaterThanOrEqual(4);
@@ -85,16 +92,16 @@ describe("the page of an upstream", () => {
       { ...incident, upstream: "ai-router" },
       { ...incident, upstream: "email", reason: "tls" },
     ];
-    const text = textOf(await pageOf(aSnapshot({ incidents }), PATH));
+    const text = textOf(await pageOf(sampleStatus({ incidents }), PATH));
     expect(text).toContain("Since the start 10 slots: 8 polls, 1 in flight, 1 skipped (1 no lease in time).");
-    expect(text).toContain("Down: name not resolved");
+    expect(text).toContain("Down: DNS lookup failed");
     expect(text).not.toContain("TLS failed");
-    expect(text).toContain("4 of our 12 leases held");
+    expect(text).toContain("4 of our 12 leases in use");
   });
 
   test("has empty places that say so", async () => {
-    const upstream = anUpstream({ lastPolls: [], lastFailures: [], latency: undefined });
-    const page = await pageOf(aSnapshot({ upstreams: [upstream], budgets: [] }), PATH);
+    const upstream = sampleUpstreamStatus({ lastPolls: [], lastFailures: [], latency: undefined });
+    const page = await pageOf(sampleStatus({ upstreams: [upstream], budgets: [] }), PATH);
     expect(textOf(page)).toContain(
       "Last failures None on record. Incidents None on record. Last polls None yet.",
     );
@@ -102,7 +109,7 @@ describe("the page of an upstream", () => {
   });
 
   test("refreshes by itself, and links back by relative ways", async () => {
-    const answer = await createRoutes(someDeps()).request(PATH);
+    const answer = await createRoutes(sampleRoutesDeps()).request(PATH);
     expect(answer.headers.get("refresh")).toBe("10");
     const links = [...(await answer.text()).matchAll(/<a href="([^"]*)"/g)].map(([, link]) => link);
     expect(links.slice(0, 3)).toEqual(["../", "?refresh=off", "../"]);
@@ -112,7 +119,7 @@ describe("the page of an upstream", () => {
   test.each(["nope", "__proto__", "%3Cscript%3Ealert(1)%3C%2Fscript%3E", "%E2%80%AE", "x".repeat(500)])(
     "of %s is not found, and says so without repeating anything harmful",
     async (name) => {
-      const answer = await createRoutes(someDeps()).request(`/upstreams/${name}`);
+      const answer = await createRoutes(sampleRoutesDeps()).request(`/upstreams/${name}`);
       const page = await answer.text();
       expect(answer.status).toBe(404);
       expect(answer.headers.has("refresh")).toBe(false);

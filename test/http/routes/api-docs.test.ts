@@ -1,10 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
-import { aFleet, aPoll, aSnapshot, anUpstream, someDeps } from "../samples.ts";
+import {
+  sampleFleetStatus,
+  samplePollStatus,
+  sampleStatus,
+  sampleUpstreamStatus,
+  sampleRoutesDeps,
+} from "../../support/samples.ts";
 
 /** Every fact known: so every field is there. */
-const POLL = aPoll({
+const POLL = samplePollStatus({
   outcome: "failed",
   reason: "server_error",
   status: 503,
@@ -12,11 +18,11 @@ const POLL = aPoll({
   headers: [{ name: "content-type", bytes: 24 }],
 });
 const INCIDENT = { state: "down" as const, reason: "dns", startedAtMs: 1, endedAtMs: 2, polls: 3 };
-const [BUDGET] = aSnapshot().budgets;
-const FULL = aSnapshot({
+const [BUDGET] = sampleStatus().budgets;
+const FULL = sampleStatus({
   stateStoreUp: true,
   upstreams: [
-    anUpstream({
+    sampleUpstreamStatus({
       certificateExpiresAtMs: 1,
       lastPolls: [POLL],
       lastFailures: [POLL],
@@ -52,7 +58,7 @@ async function documented(path: string): Promise<Json> {
 }
 
 async function answered(path: string): Promise<Json> {
-  const answer = await createRoutes(someDeps({ status: () => FULL })).request(path);
+  const answer = await createRoutes(sampleRoutesDeps({ status: () => FULL })).request(path);
   return (await answer.json()) as Json;
 }
 
@@ -77,22 +83,22 @@ test("one upstream has it, with its polls and failures in place of the last one"
 });
 
 test("the fleet has it", async () => {
-  const routes = createRoutes(someDeps({ fleet: () => Promise.resolve(aFleet()) }));
+  const routes = createRoutes(sampleRoutesDeps({ fleet: () => Promise.resolve(sampleFleetStatus()) }));
   const answer = (await (await routes.request("/api/v1/fleet")).json()) as Json;
   expect(shapeOf(answer)).toEqual(shapeOf(await documented("/api/v1/fleet")));
 });
 
 test("without a fleet there is none to tell of", async () => {
-  const answer = await createRoutes(someDeps()).request("/api/v1/fleet");
+  const answer = await createRoutes(sampleRoutesDeps()).request("/api/v1/fleet");
   expect(answer.status).toBe(404);
 });
 
 test("an upstream that another replica polls is not found here, but where it is", async () => {
-  const routes = createRoutes(someDeps({ fleet: () => Promise.resolve(aFleet()) }));
+  const routes = createRoutes(sampleRoutesDeps({ fleet: () => Promise.resolve(sampleFleetStatus()) }));
   const answer = await routes.request("/api/v1/upstreams/email");
   expect(answer.status).toBe(404);
   expect(await answer.json()).toEqual({
-    error: 'cannot tell of "email" here: replica "b" polls it',
+    error: 'cannot show "email" here: replica "b" polls it',
     holder: { name: "b", url: "http://10.0.0.8:10429/" },
   });
 });
@@ -105,7 +111,7 @@ test("the incidents have it", async () => {
 });
 
 test("what is not known is absent rather than null", async () => {
-  const upstream = anUpstream({
+  const upstream = sampleUpstreamStatus({
     nextSlotAtMs: undefined,
     latency: undefined,
     lastPolls: [],
@@ -113,7 +119,7 @@ test("what is not known is absent rather than null", async () => {
     health: { state: "unknown", sinceMs: 1, up: undefined },
     availability: [{ windowMs: 1, ok: 0, failed: 0, ratio: undefined }],
   });
-  const app = createRoutes(someDeps({ status: () => aSnapshot({ upstreams: [upstream] }) }));
+  const app = createRoutes(sampleRoutesDeps({ status: () => sampleStatus({ upstreams: [upstream] }) }));
   for (const path of ["/api/v1/upstreams", "/api/v1/upstreams/ai-router"]) {
     const text = await (await app.request(path)).text();
     expect(text).not.toContain("null");

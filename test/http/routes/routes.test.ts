@@ -2,7 +2,12 @@ import { readFile } from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
-import { aPoll, aSnapshot, anUpstream, someDeps } from "../samples.ts";
+import {
+  samplePollStatus,
+  sampleStatus,
+  sampleUpstreamStatus,
+  sampleRoutesDeps,
+} from "../../support/samples.ts";
 
 const PATHS = [
   "/",
@@ -18,7 +23,7 @@ const PATHS = [
 
 describe("the paths", () => {
   test.each(PATHS)("%s answers GET, and HEAD with the same head and no body", async (path) => {
-    const app = createRoutes(someDeps());
+    const app = createRoutes(sampleRoutesDeps());
     const got = await app.request(path);
     const head = await app.request(path, { method: "HEAD" });
     expect([got.status, head.status]).toEqual([200, 200]);
@@ -29,13 +34,15 @@ describe("the paths", () => {
 
   test.each(PATHS)("%s refuses other methods and says which it knows", async (path) => {
     for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
-      const answer = await createRoutes(someDeps()).request(path, { method });
+      const answer = await createRoutes(sampleRoutesDeps()).request(path, { method });
       expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     }
   });
 
   test.each(["GET", "HEAD", "PUT"])("a reload is not asked for with %s", async (method) => {
-    const answer = await createRoutes(someDeps({ lifecycleEnabled: true })).request("/-/reload", { method });
+    const answer = await createRoutes(sampleRoutesDeps({ lifecycleEnabled: true })).request("/-/reload", {
+      method,
+    });
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
   });
 
@@ -43,15 +50,15 @@ describe("the paths", () => {
     "%s is not found, whatever the method",
     async (path) => {
       for (const method of ["GET", "HEAD", "POST", "DELETE"])
-        expect((await createRoutes(someDeps()).request(`http://localhost${path}`, { method })).status).toBe(
-          404,
-        );
+        expect(
+          (await createRoutes(sampleRoutesDeps()).request(`http://localhost${path}`, { method })).status,
+        ).toBe(404);
     },
   );
 
   test("the documentation names every one of them", async () => {
     const documentation = await readFile(new URL("../../../docs/api.md", import.meta.url), "utf8");
-    const routes = createRoutes(someDeps()).routes.filter(
+    const routes = createRoutes(sampleRoutesDeps()).routes.filter(
       ({ method }) => method === "GET" || method === "POST",
     );
     expect(routes.length).toBe(11);
@@ -64,7 +71,7 @@ describe("every answer", () => {
   test.each(["/", "/metrics", "/nope", "/api/v1/upstreams/nope", "/-/reload"])(
     "of %s keeps browsers from guessing, framing, caching and telling on",
     async (path) => {
-      const { headers } = await createRoutes(someDeps()).request(path);
+      const { headers } = await createRoutes(sampleRoutesDeps()).request(path);
       expect(headers.get("x-content-type-options")).toBe("nosniff");
       expect(headers.get("referrer-policy")).toBe("no-referrer");
       expect(headers.get("cache-control")).toBe("no-store");
@@ -79,7 +86,9 @@ describe("every answer", () => {
     const status = (): never => {
       throw new Error("test-detail");
     };
-    const app = createRoutes(someDeps({ status }), { onWarning: (message) => warnings.push(message) });
+    const app = createRoutes(sampleRoutesDeps({ status }), {
+      onWarning: (message) => warnings.push(message),
+    });
     const answer = await app.request("/api/v1/upstreams");
     expect(answer.status).toBe(500);
     expect(await answer.text()).not.toContain("test-detail");
@@ -91,7 +100,7 @@ describe("every answer", () => {
 describe("metrics", () => {
   test("are text 0.0.4, from a string or a promise of one", async () => {
     for (const metrics of [() => "a 1\n", () => Promise.resolve("a 1\n")]) {
-      const answer = await createRoutes(someDeps({ metrics })).request("/metrics");
+      const answer = await createRoutes(sampleRoutesDeps({ metrics })).request("/metrics");
       expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
       expect(answer.headers.get("vary")).toBe("Accept-Encoding");
       expect(await answer.text()).toBe("a 1\n");
@@ -103,7 +112,7 @@ describe("metrics", () => {
     ["whole", () => text],
     ["while they are read", () => new Blob([text]).stream()],
   ])("come in gzip where asked for, made %s", async (_, metrics) => {
-    const answer = await createRoutes(someDeps({ metrics })).request("/metrics", {
+    const answer = await createRoutes(sampleRoutesDeps({ metrics })).request("/metrics", {
       headers: { "Accept-Encoding": "gzip" },
     });
     expect(answer.headers.get("content-encoding")).toBe("gzip");
@@ -116,7 +125,7 @@ describe("metrics", () => {
 
 describe("readiness", () => {
   test("is 503 until the schedule runs, while the process is healthy all along", async () => {
-    const app = createRoutes(someDeps({ ready: () => false }));
+    const app = createRoutes(sampleRoutesDeps({ ready: () => false }));
     expect((await app.request("/-/ready")).status).toBe(503);
     expect((await app.request("/-/healthy")).status).toBe(200);
   });
@@ -129,7 +138,7 @@ describe("a reload", () => {
     let reloads = 0;
     const reload = (): Promise<{ kind: "reloaded" }> =>
       Promise.resolve({ kind: "reloaded", count: (reloads += 1) });
-    const answer = await createRoutes(someDeps({ reload })).request("/-/reload", post);
+    const answer = await createRoutes(sampleRoutesDeps({ reload })).request("/-/reload", post);
     expect(answer.status).toBe(403);
     expect(await answer.text()).toBe('cannot reload: "web.enable_lifecycle" must be true, received false\n');
     expect(reloads).toBe(0);
@@ -137,7 +146,7 @@ describe("a reload", () => {
 
   test("follows lifecycleEnabled as it is now, not as it was at the start", async () => {
     let enabled = false;
-    const deps = someDeps();
+    const deps = sampleRoutesDeps();
     const app = createRoutes({
       ...deps,
       get lifecycleEnabled() {
@@ -152,7 +161,7 @@ describe("a reload", () => {
   test("that is refused tells every fault on a line of its own", async () => {
     const reload = () =>
       Promise.resolve({ kind: "refused" as const, faults: ["a.yaml:1:2: one", "a.yaml:3:4: two"] });
-    const answer = await createRoutes(someDeps({ reload, lifecycleEnabled: true })).request(
+    const answer = await createRoutes(sampleRoutesDeps({ reload, lifecycleEnabled: true })).request(
       "/-/reload",
       post,
     );
@@ -161,13 +170,13 @@ describe("a reload", () => {
   });
 
   test("is not taken from a web page of somebody else", async () => {
-    const app = createRoutes(someDeps({ lifecycleEnabled: true }));
+    const app = createRoutes(sampleRoutesDeps({ lifecycleEnabled: true }));
     const answer = await app.request("/-/reload", { ...post, headers: { Origin: "https://evil.example" } });
     expect(answer.status).toBe(403);
   });
 
   test("may carry a few bytes, not many, and none of unknown length", async () => {
-    const app = createRoutes(someDeps({ lifecycleEnabled: true }));
+    const app = createRoutes(sampleRoutesDeps({ lifecycleEnabled: true }));
     const status = async (headers: Record<string, string>): Promise<number> =>
       (await app.request("/-/reload", { ...post, headers })).status;
     expect(await status({ "Content-Length": "1024" })).toBe(200);
@@ -177,17 +186,17 @@ describe("a reload", () => {
 });
 
 describe("the JSON API", () => {
-  const snapshot = aSnapshot({
+  const snapshot = sampleStatus({
     upstreams: [
-      anUpstream({ lastPolls: [aPoll({ id: "old" }), aPoll({ id: "new" })] }),
-      anUpstream({ name: "email", budget: "gone", latency: undefined }),
+      sampleUpstreamStatus({ lastPolls: [samplePollStatus({ id: "old" }), samplePollStatus({ id: "new" })] }),
+      sampleUpstreamStatus({ name: "email", budget: "gone", latency: undefined }),
     ],
     incidents: [
       { upstream: "email", state: "down", reason: "dns", startedAtMs: 1, endedAtMs: undefined, polls: 2 },
       { upstream: "ai-router", state: "down", reason: "tls", startedAtMs: 1, endedAtMs: 2, polls: 3 },
     ],
   });
-  const app = createRoutes(someDeps({ status: () => snapshot }));
+  const app = createRoutes(sampleRoutesDeps({ status: () => snapshot }));
 
   test("lists upstreams with their last poll in place of their history", async () => {
     const answer = await app.request("/api/v1/upstreams");
@@ -224,13 +233,13 @@ describe("the JSON API", () => {
 
   test("shows the config that it is given", async () => {
     const config = { auth: { bearer: "<secret>" } };
-    const answer = await createRoutes(someDeps({ config: () => config })).request("/api/v1/config");
+    const answer = await createRoutes(sampleRoutesDeps({ config: () => config })).request("/api/v1/config");
     expect(await answer.json()).toEqual(config);
   });
 });
 
 describe("the host check", () => {
-  const app = createRoutes(someDeps(), { allowedHosts: ["pacewatch.example", "[::1]:10429"] });
+  const app = createRoutes(sampleRoutesDeps({ allowedHosts: ["pacewatch.example", "[::1]:10429"] }));
   const status = async (host: string, path = "/"): Promise<number> =>
     (await app.request(path, { headers: { Host: host } })).status;
 
@@ -257,7 +266,7 @@ describe("the host check", () => {
   });
 
   test("is not made where no names are given", async () => {
-    const answer = await createRoutes(someDeps()).request("/", { headers: { Host: "any.example" } });
+    const answer = await createRoutes(sampleRoutesDeps()).request("/", { headers: { Host: "any.example" } });
     expect(answer.status).toBe(200);
   });
 });

@@ -9,14 +9,14 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
 import { aRequest, connectRaw, type RawClient, statusOf } from "../raw-client.ts";
-import { someDeps } from "../samples.ts";
+import { sampleRoutesDeps } from "../../support/samples.ts";
 
 const warnings: string[] = [];
 
 async function start(over: Partial<StartOptions> = {}): Promise<RunningServer> {
   const server = await startServer({
     startWorker: startThread,
-    ...someDeps(),
+    ...sampleRoutesDeps(),
     host: "127.0.0.1",
     port: 0,
     webConfigPath: undefined,
@@ -311,7 +311,7 @@ describe("a client that hangs up", () => {
     const checking = Promise.withResolvers<void>();
     const entered = Promise.withResolvers<void>();
     const left = Promise.withResolvers<void>();
-    const app = createRoutes(someDeps(), {
+    const app = createRoutes(sampleRoutesDeps(), {
       maxScrapes: 1,
       guards: [
         async (c, next) => {

@@ -18,7 +18,7 @@ import { hashSync } from "bcryptjs";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
 import { OPENSSL, readPem, writeCertificate } from "../certificates.ts";
-import { someDeps } from "../samples.ts";
+import { sampleRoutesDeps } from "../../support/samples.ts";
 
 let directory = "";
 let warnings: string[] = [];
@@ -39,7 +39,7 @@ async function start(text: string, over: Partial<StartOptions> = {}): Promise<Ru
   writeConfig(text);
   const server = await startServer({
     startWorker: startThread,
-    ...someDeps(),
+    ...sampleRoutesDeps(),
     host: "127.0.0.1",
     port: 0,
     webConfigPath: join(directory, "web.yaml"),

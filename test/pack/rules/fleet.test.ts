@@ -48,7 +48,7 @@ ${seriesOf("polls_total", { eu: "0 4 4 4 4", us: "0 4 4 4 4", asia: "0 4 4 4 4" 
           - exp_labels: { job: pw, severity: page, upstream: email }
             exp_annotations:
               summary: "email is down"
-              description: "email is down from 2 of 3 vantages: eu, us. Failures in the last 5 minutes, by reason: timeout (6). Availability from all of them in that time: 66.67%."
+              description: "email is down from 2 of 3 vantages: eu, us. Failures in the last 5 minutes, by reason: timeout (6). Availability from all vantages in that time: 66.67%."
               runbook_url: "/user/runbooks/PacewatchUpstreamDown.md"
       - { eval_time: 4m, alertname: PacewatchUpstreamDown }
   # Whoever is throttled reaches it: no vote for down.
@@ -79,7 +79,7 @@ ${seriesOf("upstream_up", { eu: "0x5", us: "1x5" })}
           - exp_labels: { instance: "a:1", job: pw, severity: ticket }
             exp_annotations:
               summary: "Pacewatch at a:1 cannot reach Redis"
-              description: "a:1 has had no answer from Redis for 5m 0s of the last hour. It polls from its reserve, or, where each upstream is held by one replica, not at all: of 7 upstreams it is sure now."
+              description: "a:1 has had no answer from Redis for 5m 0s of the last hour. In mode everywhere it polls slowly from its reserve. In mode shard it polls only the upstreams that it still holds: 7."
               runbook_url: "/user/runbooks/PacewatchRedisAway.md"
       - { eval_time: 8m, alertname: PacewatchRedisAway }
 `;
@@ -101,8 +101,8 @@ tests:
         exp_alerts:
           - exp_labels: { job: pw, severity: page }
             exp_annotations:
-              summary: "Nobody watches some upstreams"
-              description: "The replicas of pw hold 0 of 1 upstreams. Nothing is known of the others. Replicas that reach Redis: 1 of 2 that are scraped."
+              summary: "Some upstreams are not polled by any replica"
+              description: "The replicas of pw hold 0 of 1 upstreams. The state of the others is unknown. Replicas that reach Redis: 1 of 2 that are scraped."
               runbook_url: "/user/runbooks/PacewatchUpstreamsUnheld.md"
       - { eval_time: 6m, alertname: PacewatchUpstreamsUnheld }
 `;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { spokenDuration, spokenLatency } from "../../../src/core/status/spoken.ts";
+import { humanDuration, humanLatency } from "../../../src/core/status/humanize.ts";
 
 const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 
@@ -16,7 +16,7 @@ test.each([
   [23 * HOUR + 59 * MINUTE, "23 h"],
   [2 * DAY + 4 * HOUR, "2 d 4 h"],
   [400 * DAY, "400 d"],
-])("%d ms lasted %s", (ms, words) => expect(spokenDuration(ms)).toBe(words));
+])("%d ms lasted %s", (ms, words) => expect(humanDuration(ms)).toBe(words));
 
 test.each([
   [0, "0 ms"],
@@ -29,4 +29,4 @@ test.each([
   [1_240, "1.24 s"],
   [10_003, "10 s"],
   [61_250, "61.3 s"],
-])("a poll of %d ms took %s", (ms, words) => expect(spokenLatency(ms)).toBe(words));
+])("a poll of %d ms took %s", (ms, words) => expect(humanLatency(ms)).toBe(words));

@@ -1,4 +1,4 @@
-/** Amounts as people say them. */
+/** Durations as people write them. */
 
 const UNITS: readonly (readonly [unitMs: number, name: string])[] = [
   [86_400_000, "d"],
@@ -7,8 +7,8 @@ const UNITS: readonly (readonly [unitMs: number, name: string])[] = [
   [1000, "s"],
 ];
 
-/** Rounded down; below ten of a unit the next smaller one is said too: `2 d 4 h`, `14 min`, `3 min 20 s`, `340 ms`. */
-export function spokenDuration(ms: number): string {
+/** Rounded down. Below ten of a unit, the next smaller unit is added: `2 d 4 h`, `14 min`, `3 min 20 s`, `340 ms`. */
+export function humanDuration(ms: number): string {
   const index = UNITS.findIndex(([unitMs]) => ms >= unitMs);
   const [unitMs, name] = UNITS[index] ?? [1, "ms"];
   const amount = Math.floor(Math.max(0, ms) / unitMs);
@@ -18,8 +18,8 @@ export function spokenDuration(ms: number): string {
   return `${amount} ${name} ${rest} ${smallerName}`;
 }
 
-/** Of one poll: `0.3 ms`, `87 ms`, `1.24 s`, `10 s`. */
-export function spokenLatency(ms: number): string {
+/** The duration of one poll: `0.3 ms`, `87 ms`, `1.24 s`, `10 s`. */
+export function humanLatency(ms: number): string {
   if (ms < 9.95) return `${Number(ms.toFixed(1))} ms`;
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   return `${Number((ms / 1000).toFixed(ms < 9_995 ? 2 : 1))} s`;
