@@ -22,7 +22,7 @@ const TIMED_OUT: Chapter = {
   outcome: { kind: "failed", reason: "timeout" },
   latency: { minMs: 10_001, maxMs: 10_008 },
   phasesMs: { dns: 1.4, connect: 10.2, tls: 21.7, wait: 9_967 },
-  detail: "no whole answer within 10000 ms: still waiting for an answer",
+  detail: "timed out after 10000 ms while waiting for an answer",
 };
 
 const KEY_REFUSED: Chapter = {

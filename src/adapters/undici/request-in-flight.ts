@@ -8,110 +8,108 @@ import { PhaseTimer } from "./phases.ts";
 const INFORMATIONAL_MAX = 100;
 const REASON_PHRASE_MAX_CHARS = 1_024;
 
-/** A chunk of one byte takes six on the wire; and before the body come the headers. */
+/** A chunk of one byte takes six on the wire, and the headers come before the body. */
 const WIRE_BYTES_A_BODY_BYTE = 8;
 const WIRE_EXTRA_BYTES = 1_048_576;
 
 type Broken = Extract<Exchange, { kind: "broken" }>;
 
-/** Between whom a talk is, for the words of its faults. */
-export type Parties = Pick<FaultContext, "peer" | "upstream" | "encrypted">;
+/** What all requests of one probe have in common. */
+export type Target = Pick<FaultContext, "peer" | "upstream" | "encrypted"> & {
+  readonly maxBodyBytes: number;
+  readonly keepsConnection: boolean;
+};
 
-/** One request and its answer as undici tells of them. It ends once: whatever comes later is not heard. */
+/** One request and its answer, as undici reports them. It ends once; what comes later is ignored. */
 export class RequestInFlight implements Dispatcher.DispatchHandler {
   readonly timer: PhaseTimer;
   readonly #clock: Clock;
-  readonly #startedAtMs: number;
-  readonly #parties: Parties;
-  readonly #maxBodyBytes: number;
+  readonly #target: Target;
   readonly #mayWrite: () => boolean;
-  readonly #received: ReceivedBody;
+  readonly #startedAtMs: number;
+  readonly #body: ReceivedBody;
   readonly #ended = Promise.withResolvers<Exchange>();
+  /** The body is still encoded. */
+  readonly ended: Promise<Exchange> = this.#ended.promise;
   #endedAtMs: number | undefined;
-  #wire: ConnectionAttempt | undefined;
-  #redial: (() => void) | undefined;
-  #dialled = false;
+  #connection: ConnectionAttempt | undefined;
+  #openedConnection = false;
+  #reconnect: (() => void) | undefined;
+  #bytesReadBefore = 0;
   #sent = false;
-  #head: AnswerHead | undefined;
   #informational = 0;
-  #readBefore = 0;
+  #head: AnswerHead | undefined;
 
-  constructor(clock: Clock, parties: Parties, maxBodyBytes: number, mayWrite: () => boolean) {
-    this.#mayWrite = mayWrite;
+  constructor(clock: Clock, target: Target, mayWrite: () => boolean) {
     this.timer = new PhaseTimer(clock);
     this.#clock = clock;
+    this.#target = target;
+    this.#mayWrite = mayWrite;
     this.#startedAtMs = clock.now();
-    this.#parties = parties;
-    this.#maxBodyBytes = maxBodyBytes;
-    this.#received = new ReceivedBody(maxBodyBytes);
+    this.#body = new ReceivedBody(target.maxBodyBytes);
   }
 
-  /** The body is as it came: still encoded. */
-  get ended(): Promise<Exchange> {
-    return this.#ended.promise;
-  }
-
-  get over(): boolean {
+  get hasEnded(): boolean {
     return this.#endedAtMs !== undefined;
   }
 
-  get dialled(): boolean {
-    return this.#dialled;
+  get connection(): ConnectionAttempt | undefined {
+    return this.#connection;
+  }
+
+  /** Whether a connection was opened for this request. */
+  get openedConnection(): boolean {
+    return this.#openedConnection;
   }
 
   get sent(): boolean {
     return this.#sent;
   }
 
-  get wire(): ConnectionAttempt | undefined {
-    return this.#wire;
-  }
-
   get durationMs(): number {
     return (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs;
   }
 
-  /** The connection that a kept line brings, and what to do should it turn out to be dead before it is written to. */
-  resumes(wire: ConnectionAttempt | undefined, redial: () => void): void {
-    this.#wire = wire;
-    this.#readBefore = wire?.bytesRead ?? 0;
-    this.#redial = wire === undefined ? undefined : redial;
+  /** `reconnect` is called once if the kept connection turns out to be dead before anything is written to it. */
+  useKept(connection: ConnectionAttempt, reconnect: () => void): void {
+    this.#connection = connection;
+    this.#bytesReadBefore = connection.bytesRead;
+    this.#reconnect = reconnect;
   }
 
-  /** Registers the connection that was made for this talk. */
-  dials(wire: ConnectionAttempt): void {
-    this.#wire = wire;
-    this.#readBefore = 0;
-    this.#dialled = true;
+  useNew(connection: ConnectionAttempt): void {
+    this.#connection = connection;
+    this.#bytesReadBefore = 0;
+    this.#openedConnection = true;
   }
 
   fail(fault: WireFault, detail: string): void {
-    this.#end({ kind: "broken", fault, detail, sent: this.#sent, head: this.#head });
-  }
-
-  /** What is neither header nor body can come without end too: blank lines, a reason phrase, chunk extensions. */
-  checkLength(): void {
-    const mostBytes = this.#maxBodyBytes * WIRE_BYTES_A_BODY_BYTE + WIRE_EXTRA_BYTES;
-    if ((this.#wire?.bytesRead ?? 0) - this.#readBefore <= mostBytes) return;
-    this.fail("protocol", `the answer is longer than ${mostBytes} bytes, though little of it is body`);
+    this.#end(this.broken(fault, detail));
   }
 
   failWith(error: unknown): void {
-    const scene = { ...this.#parties, phase: this.timer.phase, cut: this.#wire?.cut ?? false };
-    // undici forgets it: it tells only of the end that follows.
-    const { fault, detail } = explain(this.#wire?.alert ?? error, scene);
+    const { connection, timer } = this;
+    const context = { ...this.#target, phase: timer.phase, lost: connection?.isLost ?? false };
+    // undici drops the TLS error and reports only the end that follows it.
+    const { fault, detail } = explain(connection?.tlsError ?? error, context);
     this.fail(fault, detail);
   }
 
-  /** The same break, found after the end: in the decoding of the body. */
   broken(fault: WireFault, detail: string): Broken {
     return { kind: "broken", fault, detail, sent: this.#sent, head: this.#head };
   }
 
-  /** The last moment before its first byte: from here to the writing nothing else runs in this process. */
+  /** Blank lines, a reason phrase and chunk extensions are neither header nor body, and can be endless too. */
+  checkLength(): void {
+    const maxBytes = this.#target.maxBodyBytes * WIRE_BYTES_A_BODY_BYTE + WIRE_EXTRA_BYTES;
+    if ((this.#connection?.bytesRead ?? 0) - this.#bytesReadBefore <= maxBytes) return;
+    this.fail("protocol", `the answer is longer than ${maxBytes} bytes, though little of it is body`);
+  }
+
+  /** The last moment before the first byte: nothing else runs in this process between here and the write. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (!this.#mayWrite()) {
-      this.fail("timeout", "nothing was sent: the right to send it ended first");
+      this.fail("timeout", "nothing was sent: the lease ended first");
       controller.abort(new Error("too late"));
       return;
     }
@@ -125,9 +123,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     _headers: unknown,
     reasonPhrase: string = "",
   ): void {
-    // The parser passes any three digits, and asserts against these only once the answer is over.
-    if (status < 100) return this.fail("protocol", `the answer's status is none: ${status}`);
-    if (status === 101) return this.fail("protocol", "the answer is not one to this request");
+    // The parser accepts any three digits, and asserts that these do not occur only when the answer is over.
+    if (status < 100) return this.fail("protocol", `the answer has an invalid status: ${status}`);
+    if (status === 101) return this.fail("protocol", "the answer does not belong to this request");
     if (status < 200) {
       this.#informational += 1;
       if (this.#informational > INFORMATIONAL_MAX) {
@@ -141,29 +139,29 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
-    if (this.over || this.#received.add(chunk)) return;
-    this.fail("body_too_large", `the body exceeds ${this.#maxBodyBytes} bytes`);
+    if (this.hasEnded || this.#body.add(chunk)) return;
+    this.fail("body_too_large", `the body exceeds ${this.#target.maxBodyBytes} bytes`);
   }
 
   onResponseEnd(): void {
     if (this.#head === undefined) return this.fail("internal", "an answer ended without a head");
-    // undici takes them for the end of a body whose length was not said.
-    if (this.#wire?.alert !== undefined) return this.failWith(this.#wire.alert);
-    if (this.#wire?.reset === true)
-      return this.fail("reset", "the connection was reset before the whole answer had come");
+    // Where the body has no length, undici takes a TLS error or a reset for its end.
+    if (this.#connection?.tlsError !== undefined) return this.failWith(this.#connection.tlsError);
+    if (this.#connection?.isReset === true)
+      return this.fail("reset", "the connection was reset before the answer was complete");
     forgoStacksThisTurn();
-    this.#end({ kind: "answered", head: this.#head, body: this.#received.take() });
+    this.#end({ kind: "answered", head: this.#head, body: this.#body.take() });
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    const redial = this.#redial;
-    this.#redial = undefined;
-    if (redial !== undefined && !this.#sent && !this.#dialled && !this.over) redial();
+    const reconnect = this.#reconnect;
+    this.#reconnect = undefined;
+    if (reconnect !== undefined && !this.#sent && !this.#openedConnection && !this.hasEnded) reconnect();
     else this.failWith(error);
   }
 
   #end(exchange: Exchange): void {
-    if (this.over) return;
+    if (this.hasEnded) return;
     this.timer.stop();
     this.#endedAtMs = this.#clock.now();
     this.#ended.resolve(exchange);
@@ -186,22 +184,22 @@ function readText(text: Buffer | string | undefined): string {
 const FIRST_BYTES = 4_096;
 
 /**
- * A body as it comes. It is copied: a piece that is kept would keep the whole read that it is a part of, and an
- * upstream can see to it that each read of 64 KiB holds one byte of body.
+ * A body as it arrives. Pieces are copied: each one keeps alive the whole read that it is a part of, and an upstream
+ * can arrange that each read of 64 KiB holds one byte of body.
  */
 export class ReceivedBody {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #bytes: Buffer = Buffer.alloc(0);
   #length = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  /** False where it is too much, and then nothing is kept any more. */
+  /** False where the body is too large; nothing of it is kept then. */
   add(piece: Buffer): boolean {
     const length = this.#length + piece.byteLength;
-    if (length > this.#mostBytes) {
+    if (length > this.#maxBytes) {
       this.#drop();
       return false;
     }

@@ -149,7 +149,7 @@ test("a proxy that never answers CONNECT is given up at the deadline", async () 
   const probe = await startProbe({ url: "https://upstream.test/", proxy: over(proxy), timeoutMs: SHORT_MS });
   const broken = brokenOf(await probe.poll(new AbortController().signal));
   expect(broken).toMatchObject({ fault: "timeout", sent: false });
-  expect(broken.detail).toContain("still connecting");
+  expect(broken.detail).toContain("while connecting");
   await proxy.idle();
 });
 
@@ -165,7 +165,7 @@ test("an upstream behind a tunnel that breaks TLS is told as in the open", async
     proxy: over(toSilent),
     timeoutMs: SHORT_MS,
   });
-  expect(brokenOf(stalled).detail).toContain("still in the TLS handshake");
+  expect(brokenOf(stalled).detail).toContain("while in the TLS handshake");
   await toSilent.idle();
 });
 

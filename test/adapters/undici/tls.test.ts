@@ -67,7 +67,7 @@ test.each<[string, Identity, string, number]>([
     expect(brokenOf(observation)).toMatchObject({
       fault: "tls",
       sent: false,
-      detail: `the certificate that 127.0.0.1 shows is refused: ${code}`,
+      detail: `the certificate of 127.0.0.1 was rejected: ${code}`,
     });
     expect(observation.certificateExpiresAtMs).toBe(endMs);
     expect(upstream.requests).toEqual([]);
@@ -110,7 +110,7 @@ test("a handshake that stalls is given up at the deadline, its socket too", asyn
   expect(brokenOf(observation)).toMatchObject({
     fault: "timeout",
     sent: false,
-    detail: `no whole answer within ${SHORT_MS} ms: still in the TLS handshake`,
+    detail: `timed out after ${SHORT_MS} ms while in the TLS handshake`,
   });
   expect(Object.keys(observation.phasesMs)).toEqual(["connect", "tls"]);
 });
