@@ -1,6 +1,6 @@
 import type { buildConnector } from "undici";
 import Client from "undici/lib/dispatcher/client.js";
-import { ConnectionAttempt } from "./connection-attempt.ts";
+import { ANSWER_READ, ConnectionAttempt } from "./connection-attempt.ts";
 import type { RequestInFlight } from "./request-in-flight.ts";
 import type { WireRequest } from "./request.ts";
 import type { Route } from "./route.ts";
@@ -10,9 +10,6 @@ const HEADERS_MAX_BYTES = 65_536;
 
 /** How long an idle connection is kept unless the upstream says otherwise. The upstream may close it at any time. */
 const IDLE_MAX_MS = 600_000;
-
-/** One error for all polls: creating one for each takes longer than closing. */
-const RELEASED = new Error("the answer was read");
 
 /**
  * One undici Client with at most one connection, which sends each request at most once. undici never repeats what it
@@ -64,7 +61,7 @@ export class ClientSlot {
 
   /** For good, after a complete answer. */
   release(): void {
-    this.#client.destroy(RELEASED, () => {});
+    this.#client.destroy(ANSWER_READ, () => {});
   }
 
   /** Aborts what is open; resolves when it has closed. */

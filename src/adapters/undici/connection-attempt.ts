@@ -12,6 +12,12 @@ const KEEP_ALIVE_PROBE_AFTER_MS = 60_000;
 /** A destroyed socket always closes. If one does not, its lease must not wait for it forever. */
 const CLOSE_GUARD_MS = 5_000;
 
+/**
+ * Ends a connection after a complete answer. One error for all polls: undici would make one for each, and Node.js would
+ * write out its stack, which costs more than closing the socket. The code tells undici that its client stays usable.
+ */
+export const ANSWER_READ: Error = Object.assign(new Error("the answer was read"), { code: "UND_ERR_INFO" });
+
 type Ready = (error: Error | undefined, socket: Socket) => void;
 
 /** One connection, from the lookup of its name until every socket that it uses has closed. */
@@ -59,6 +65,10 @@ export class ConnectionAttempt {
 
   get certificateExpiresAtMs(): number | undefined {
     return this.#certificateExpiresAtMs;
+  }
+
+  closeAfterAnswer(): void {
+    this.#sockets.at(-1)?.destroy(ANSWER_READ);
   }
 
   /** Aborts the connection; resolves when every socket has really closed. */

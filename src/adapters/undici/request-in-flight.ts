@@ -149,7 +149,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     if (this.#connection?.tlsError !== undefined) return this.failWith(this.#connection.tlsError);
     if (this.#connection?.isReset === true)
       return this.fail("reset", "the connection was reset before the answer was complete");
-    forgoStacksThisTurn();
+    if (!this.#target.keepsConnection) this.#connection?.closeAfterAnswer();
     this.#end({ kind: "answered", head: this.#head, body: this.#body.take() });
   }
 
@@ -225,17 +225,4 @@ export class ReceivedBody {
     this.#bytes = Buffer.alloc(0);
     this.#length = 0;
   }
-}
-
-/**
- * Undici ends a connection by way of errors that nobody ever sees. To write down where each one came from, and to
- * make text of it, takes a ninth of what a poll costs: so until this turn of the loop is over, no error has a stack.
- */
-function forgoStacksThisTurn(): void {
-  const usual = Error.stackTraceLimit;
-  if (usual === 0) return;
-  Error.stackTraceLimit = 0;
-  queueMicrotask(() => {
-    Error.stackTraceLimit = usual;
-  });
 }
