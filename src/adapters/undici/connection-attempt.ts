@@ -20,6 +20,15 @@ export const ANSWER_READ: Error = Object.assign(new Error("the answer was read")
 
 type Ready = (error: Error | undefined, socket: Socket) => void;
 
+type ConnectionState = {
+  /** The other side, or the network, has ended the connection. */
+  isLost: boolean;
+  isReset: boolean;
+  /** The alert of the other side, or the error of the record layer, that ended TLS. */
+  tlsError: Error | undefined;
+  certificateExpiresAtMs: number | undefined;
+};
+
 /** One connection, from the lookup of its name until every socket that it uses has closed. */
 export class ConnectionAttempt {
   readonly #route: Route;
@@ -33,10 +42,12 @@ export class ConnectionAttempt {
   readonly closed: Promise<void> = this.#closed.promise;
   #openSockets = 0;
   #isReported = false;
-  #isLost = false;
-  #isReset = false;
-  #tlsError: Error | undefined;
-  #certificateExpiresAtMs: number | undefined;
+  readonly #state: ConnectionState = {
+    isLost: false,
+    isReset: false,
+    tlsError: undefined,
+    certificateExpiresAtMs: undefined,
+  };
 
   constructor(route: Route, timer: PhaseTimer, ready: Ready) {
     this.#route = route;
@@ -45,26 +56,12 @@ export class ConnectionAttempt {
     this.#connect();
   }
 
-  /** Whether the other side, or the network, has ended the connection. */
-  get isLost(): boolean {
-    return this.#isLost;
-  }
-
-  get isReset(): boolean {
-    return this.#isReset;
-  }
-
-  /** The alert of the other side, or the error of the record layer, that ended TLS. */
-  get tlsError(): Error | undefined {
-    return this.#tlsError;
+  get state(): Readonly<ConnectionState> {
+    return this.#state;
   }
 
   get bytesRead(): number {
     return this.#sockets.at(-1)?.bytesRead ?? 0;
-  }
-
-  get certificateExpiresAtMs(): number | undefined {
-    return this.#certificateExpiresAtMs;
   }
 
   closeAfterAnswer(): void {
@@ -141,7 +138,7 @@ export class ConnectionAttempt {
       ...(isIP(tls.name) === 0 ? { servername: tls.name } : {}),
     };
     const secured = connectTls(options, () => {
-      this.#certificateExpiresAtMs = certificate.chainExpiresAtMs;
+      this.#state.certificateExpiresAtMs = certificate.chainExpiresAtMs;
       this.#verify(secured, tls.name, tls.verify);
     });
     const certificate = new PeerCertificate(secured);
@@ -158,12 +155,12 @@ export class ConnectionAttempt {
     this.#sockets.push(socket);
     this.#openSockets += 1;
     socket.on("error", (error) => {
-      if (isConnectionLost(error)) this.#isLost = this.#isReset = true;
-      if (isTlsError(error)) this.#tlsError ??= error;
+      if (isConnectionLost(error)) this.#state.isLost = this.#state.isReset = true;
+      if (isTlsError(error)) this.#state.tlsError ??= error;
       this.#report(error, socket);
     });
     socket.on("end", () => {
-      this.#isLost = true;
+      this.#state.isLost = true;
     });
     socket.once("close", () => {
       if (!this.#isReported) this.#report(new ConnectionLost(), socket);

@@ -73,7 +73,7 @@ function explainAnswer(
     return isUnrelated ? broken("protocol", "the answer does not belong to this request") : closed;
   }
   if (code === "ETIMEDOUT") return broken("timeout", `the network timed out ${when}: ETIMEDOUT`);
-  if (CONNECTION_LOST.has(code)) return broken("reset", `${closed.detail}: ${code}`);
+  if (CONNECTION_LOST.test(code)) return broken("reset", `${closed.detail}: ${code}`);
   return broken("internal", `unexpected error ${when}: ${code}`);
 }
 
@@ -91,26 +91,15 @@ const OUR_MISTAKE =
 /** undici's messages for an answer that nothing was asked for. */
 const UNRELATED_ANSWER: ReadonlySet<string> = new Set(["bad response", "bad upgrade"]);
 
-const CONNECTION_LOST: ReadonlySet<string> = new Set([
-  "ECONNRESET",
-  "ECONNABORTED",
-  "ECONNREFUSED",
-  "EPIPE",
-  "ENOTCONN",
-  "EHOSTUNREACH",
-  "EHOSTDOWN",
-  "ENETUNREACH",
-  "ENETDOWN",
-  "ENETRESET",
-  "ERR_SOCKET_CLOSED",
-]);
+const CONNECTION_LOST =
+  /^(ECONN(RESET|ABORTED|REFUSED)|EPIPE|ENOTCONN|EHOST(UNREACH|DOWN)|ENET(UNREACH|DOWN|RESET)|ERR_SOCKET_CLOSED)$/;
 
 const TLS_ERROR = /^ERR_(SSL|TLS|OSSL)_/;
 
 /** Whether the network, not the parser, ended the connection. */
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error);
-  return code !== undefined && (CONNECTION_LOST.has(code) || code === "ETIMEDOUT");
+  return code !== undefined && (CONNECTION_LOST.test(code) || code === "ETIMEDOUT");
 }
 
 export function isTlsError(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import type { Upstream } from "../../core/config/config.ts";
-import { type Exchange, type Observation, type Phase, headerValue } from "../../core/exchange/exchange.ts";
+import { type Exchange, type Observation, headerValue } from "../../core/exchange/exchange.ts";
 import type { Probe } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { ClientSlot } from "./client-slot.ts";
@@ -61,18 +61,19 @@ class UndiciProbe implements Probe {
   }
 
   async poll(signal: AbortSignal, mayWrite: () => boolean = always): Promise<Observation> {
-    const { upstream, clock } = this.#options;
+    const { clock, upstream } = this.#options;
+    const { timeoutMs } = upstream;
     const request = new RequestInFlight(clock, this.#target, mayWrite);
-    const cancel = (): void => request.fail("timeout", `the poll was cancelled while ${activity(request)}`);
+    const cancel = (): void => request.cancel("the poll was cancelled");
     // After this process was paused, timers run before the answers that arrived meanwhile: let those be read first.
-    const deadline = setTimeout(() => setImmediate(() => this.#timeOut(request)), upstream.timeoutMs);
+    const deadline = setTimeout(() => setImmediate(() => request.timeOut(timeoutMs)), timeoutMs);
     const lengthCheck = setInterval(() => request.checkLength(), LENGTH_CHECK_EVERY_MS);
     signal.addEventListener("abort", cancel, { once: true });
     if (signal.aborted || this.#isClosed) cancel();
     const exchanged = this.#exchange(request);
     this.#running.set(request, exchanged);
     try {
-      return this.#observe(request, await exchanged);
+      return request.observation(this.#redactor.clean(await exchanged));
     } finally {
       clearTimeout(deadline);
       clearInterval(lengthCheck);
@@ -84,9 +85,7 @@ class UndiciProbe implements Probe {
   async close(): Promise<void> {
     this.#isClosed = true;
     const running = [...this.#running];
-    for (const [request] of running) {
-      request.fail("timeout", `the probe was closed while ${activity(request)}`);
-    }
+    for (const [request] of running) request.cancel("the probe was closed");
     await Promise.allSettled(running.map(([, exchanged]) => exchanged));
     await this.#kept?.destroy();
     this.#kept = undefined;
@@ -134,23 +133,6 @@ class UndiciProbe implements Probe {
     return { kind: "answered", head, body: decoded.body };
   }
 
-  #observe(request: RequestInFlight, exchange: Exchange): Observation {
-    return {
-      exchange: this.#redactor.clean(exchange),
-      durationMs: request.durationMs,
-      phasesMs: request.timer.timesMs,
-      reusedConnection: request.sent && !request.openedConnection,
-      certificateExpiresAtMs: request.connection?.certificateExpiresAtMs,
-    };
-  }
-
-  #timeOut(request: RequestInFlight): void {
-    const { timeoutMs } = this.#options.upstream;
-    if (request.connection === undefined) {
-      request.fail("internal", `the key was not read within ${timeoutMs} ms`);
-    } else request.fail("timeout", `timed out after ${timeoutMs} ms while ${activity(request)}`);
-  }
-
   #takeSlot(): ClientSlot {
     const kept = this.#kept;
     this.#kept = undefined;
@@ -170,16 +152,4 @@ class UndiciProbe implements Probe {
 
 function always(): boolean {
   return true;
-}
-
-const ACTIVITIES: Readonly<Record<Phase, string>> = {
-  dns: "resolving the name",
-  connect: "connecting",
-  tls: "in the TLS handshake",
-  wait: "waiting for an answer",
-  transfer: "reading the answer",
-};
-
-function activity({ timer: { phase } }: RequestInFlight): string {
-  return phase === undefined ? "preparing" : ACTIVITIES[phase];
 }

@@ -1,9 +1,17 @@
 import type { Dispatcher } from "undici";
-import type { AnswerHead, Exchange, WireFault } from "../../core/exchange/exchange.ts";
+import type { AnswerHead, Exchange, Observation, Phase, WireFault } from "../../core/exchange/exchange.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { ConnectionAttempt } from "./connection-attempt.ts";
 import { explain, type FaultContext } from "./faults.ts";
 import { PhaseTimer } from "./phases.ts";
+
+const ACTIVITIES: Readonly<Record<Phase, string>> = {
+  dns: "resolving the name",
+  connect: "connecting",
+  tls: "in the TLS handshake",
+  wait: "waiting for an answer",
+  transfer: "reading the answer",
+};
 
 const INFORMATIONAL_MAX = 100;
 const REASON_PHRASE_MAX_CHARS = 1_024;
@@ -53,21 +61,20 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     return this.#endedAtMs !== undefined;
   }
 
-  get connection(): ConnectionAttempt | undefined {
-    return this.#connection;
-  }
-
   /** Whether a connection was opened for this request. */
   get openedConnection(): boolean {
     return this.#openedConnection;
   }
 
-  get sent(): boolean {
-    return this.#sent;
-  }
-
-  get durationMs(): number {
-    return (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs;
+  /** After the end: `exchange` is decoded, and without secrets. */
+  observation(exchange: Exchange): Observation {
+    return {
+      exchange,
+      durationMs: (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs,
+      phasesMs: this.timer.timesMs,
+      reusedConnection: this.#sent && !this.#openedConnection,
+      certificateExpiresAtMs: this.#connection?.state.certificateExpiresAtMs,
+    };
   }
 
   /** `reconnect` is called once if the kept connection turns out to be dead before anything is written to it. */
@@ -88,11 +95,21 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   }
 
   failWith(error: unknown): void {
-    const { connection, timer } = this;
-    const context = { ...this.#target, phase: timer.phase, lost: connection?.isLost ?? false };
+    const { isLost = false, tlsError } = this.#connection?.state ?? {};
+    const context = { ...this.#target, phase: this.timer.phase, lost: isLost };
     // undici drops the TLS error and reports only the end that follows it.
-    const { fault, detail } = explain(connection?.tlsError ?? error, context);
+    const { fault, detail } = explain(tlsError ?? error, context);
     this.fail(fault, detail);
+  }
+
+  timeOut(afterMs: number): void {
+    if (this.#connection === undefined) this.fail("internal", `the key was not read within ${afterMs} ms`);
+    else this.cancel(`timed out after ${afterMs} ms`);
+  }
+
+  cancel(reason: string): void {
+    const { phase } = this.timer;
+    this.fail("timeout", `${reason} while ${phase === undefined ? "preparing" : ACTIVITIES[phase]}`);
   }
 
   broken(fault: WireFault, detail: string): Broken {
@@ -146,9 +163,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.#head === undefined) return this.fail("internal", "an answer ended without a head");
     // Where the body has no length, undici takes a TLS error or a reset for its end.
-    if (this.#connection?.tlsError !== undefined) return this.failWith(this.#connection.tlsError);
-    if (this.#connection?.isReset === true)
-      return this.fail("reset", "the connection was reset before the answer was complete");
+    const { isReset = false, tlsError } = this.#connection?.state ?? {};
+    if (tlsError !== undefined) return this.failWith(tlsError);
+    if (isReset) return this.fail("reset", "the connection was reset before the answer was complete");
     if (!this.#target.keepsConnection) this.#connection?.closeAfterAnswer();
     this.#end({ kind: "answered", head: this.#head, body: this.#body.take() });
   }
