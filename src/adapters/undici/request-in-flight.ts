@@ -126,7 +126,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   /** The last moment before the first byte: nothing else runs in this process between here and the write. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (!this.#mayWrite()) {
-      this.fail("timeout", "nothing was sent: the lease ended first");
+      this.fail("timeout", "nothing was sent: the right to send ended first");
       controller.abort(new Error("too late"));
       return;
     }

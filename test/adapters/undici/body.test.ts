@@ -61,7 +61,7 @@ test("decoded, the largest size is the same", async () => {
   expect(bodyText(await pollOnce(upstream, expecting(40)))).toBe("[12345]");
 });
 
-test("a body without end is broken off at the largest size", async () => {
+test("an endless body is aborted at the largest size", async () => {
   let writtenBytes = 0;
   const upstream = await startUpstream(async (connection) => {
     await connection.request();

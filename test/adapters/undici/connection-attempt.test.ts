@@ -45,7 +45,7 @@ test.each([false, true])(
   },
 );
 
-test("a connection that is destroyed in its handshake leaves no socket, and is never handed over", async () => {
+test("a connection that is destroyed in its handshake leaves no socket, and is never reported as ready", async () => {
   const upstream = await startUpstream(() => {});
   const { connection, ready } = await connect(upstream.url.replace("http:", "https:"));
   await expect.poll(() => upstream.open).toBe(1);

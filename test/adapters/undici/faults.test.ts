@@ -46,7 +46,7 @@ test.each<[string, Phase, string]>([
   expect(explained.detail).not.toContain("anything");
 });
 
-test("what the parser says after the connection was cut is but a consequence of it", () => {
+test("an error of the parser after the connection was lost counts as the loss", () => {
   const parser = new errors.HTTPParserError(
     "Response does not match the HTTP/1.1 protocol (Invalid EOF state)",
   );
@@ -57,7 +57,7 @@ test("what the parser says after the connection was cut is but a consequence of 
   });
 });
 
-test("both families of a name failing are told together", () => {
+test("the errors of several addresses are reported together", () => {
   const both = new AggregateError([coded("ECONNREFUSED"), coded("ENETUNREACH"), coded("ECONNREFUSED")]);
   expect(explain(both, context("connect"))).toMatchObject({
     fault: "connect",
@@ -74,7 +74,7 @@ test("what has no code, or is thrown before anything began, is our own bug", () 
   expect(explain(coded("ECONNRESET"), context(undefined)).fault).toBe("internal");
 });
 
-test("what we found ourselves passes as we said it", () => {
+test("a break that we found ourselves keeps our words", () => {
   expect(explain(new WireError("connect", "our words"), context("wait"))).toEqual({
     kind: "break",
     fault: "connect",

@@ -23,7 +23,7 @@ function replies(bytes: string, then: "end" | "reset" | "stay" = "stay"): Script
   };
 }
 
-test("an answer is handed over as it came, with the time of every phase", async () => {
+test("an answer is returned unchanged, with the time of every phase", async () => {
   const upstream = await startUpstream(replies(answer('{"ok":true}', ["X-One: 1", "x-one: 2"], "200 Fine")));
   const observation = await pollOnce(upstream);
   const { head, body } = answeredOf(observation);
@@ -93,7 +93,7 @@ test("a body without a length ends with the connection, a chunked one with its l
   expect(bodyText(await pollOnce(chunked))).toBe("[1]");
 });
 
-test("early hints are passed over", async () => {
+test("early hints are ignored", async () => {
   const hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n".repeat(3);
   const upstream = await startUpstream(replies(`${hints}${answer("{}")}`));
   expect(answeredOf(await pollOnce(upstream)).head.headers).toEqual([["content-length", "2"]]);

@@ -76,7 +76,7 @@ test("encrypted requests go through a tunnel, in which the proxy sees nothing of
   await proxy.idle();
 });
 
-test("a proxy may itself be spoken to over TLS", async () => {
+test("the connection to a proxy may use TLS", async () => {
   const upstream = await startSecure();
   const proxy = await startSecure(passesTo(upstream));
   const observation = await pollOnce(upstream, { proxy: over(proxy), tls: trusting });
@@ -153,7 +153,7 @@ test("a proxy that never answers CONNECT is given up at the deadline", async () 
   await proxy.idle();
 });
 
-test("an upstream behind a tunnel that breaks TLS is told as in the open", async () => {
+test("an upstream that breaks TLS behind a tunnel is reported as without one", async () => {
   const upstream = await startUpstream((connection) => connection.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
   const proxy = await startUpstream(passesTo(upstream));
   const url = upstream.url.replace("http:", "https:");
