@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that an old Node reaches the one line below instead of a loader's stack trace.
+// Plain JavaScript, so that an old Node.js prints the one line below instead of a loader's stack trace.
 import { fileURLToPath } from "node:url";
 
 const major = Number(process.versions.node.split(".")[0]);
@@ -12,15 +12,16 @@ if (major < 24) {
 
 const { enableCompileCache } = await import("node:module");
 const { setFlagsFromString } = await import("node:v8");
-// Each of these is measured in docs/performance.md. The parser of HTTP is WebAssembly: to optimize it takes 10 MB for
-// good, and gains nothing. A young heap of 4 MB is collected sooner by one thread than it takes to wake others. What is
-// put into the old one from the start, as its like lived long, keeps alive all that it refers to long after both are
-// over. And the old heap, which hardly changes, need not grow to several times its size before it is looked through.
+// Each flag is measured in docs/performance.md, in this order:
+// - The HTTP parser is WebAssembly. Optimizing it takes 10 MB for good, and gains nothing.
+// - One thread collects a young heap of 4 MB sooner than it can wake others.
+// - An object that is allocated in the old heap, because similar ones lived long, keeps alive all that it refers to.
+// - The old heap hardly changes: it need not grow to several times its size before it is collected.
 setFlagsFromString("--liftoff-only");
 setFlagsFromString("--no-parallel-scavenge");
 setFlagsFromString("--no-allocation-site-pretenuring");
 setFlagsFromString("--heap-growing-percent=50");
-// What was compiled and stripped of its types once is read from here: a start takes half as long, and a third less
-// memory. Where it cannot be written, as in a read-only image, it is only read.
+// The cache of compiled code, without its types: a start takes half the time and a third less memory. Where it cannot be
+// written, as in a read-only image, it is only read.
 enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/pacewatch", import.meta.url)));
 await import("../src/main.ts");

@@ -1,4 +1,4 @@
-// A thread of the daemon: with what was compiled before, as the daemon itself has it.
+// A thread of the daemon, with the same compile cache.
 import { readlinkSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { constants, getPriority, setPriority } from "node:os";
@@ -6,18 +6,18 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { workerData } from "node:worker_threads";
 
-/** An answer that is being timed cannot wait. */
-const STEPS_BACK = 10;
+/** The polling thread measures latencies, so it goes first. */
+const NICENESS = 10;
 
-if (workerData.canWait) giveWay();
+if (workerData.canWait) lowerPriority();
 enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/pacewatch", import.meta.url)));
 await import(workerData.module);
 
-/** To the thread that polls, where there are too few cores for both. Linux alone knows priorities of threads. */
-function giveWay() {
+/** Only Linux has priorities of threads. */
+function lowerPriority() {
   try {
     const thread = Number(basename(readlinkSync("/proc/thread-self")));
-    setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
+    setPriority(thread, Math.min(getPriority(thread) + NICENESS, constants.priority.PRIORITY_LOW));
   } catch {
     return;
   }

@@ -1,5 +1,5 @@
-// One short life of the daemon, and of every thread that it may start. What they compile, and strip of its types, is
-// kept for the lives to come: an image brings it along, as nothing is written in it later.
+// Starts the daemon and every thread that it can start, then stops it, to fill the compile cache. An image ships that
+// cache, because nothing is written in it later.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { hash } from "bcryptjs";
 
 const GIVE_UP_AFTER_MS = 60_000;
-/** More than are written by the thread that polls. Nobody is there at their address. */
+/** So many that /metrics is written by a thread of its own. Nothing listens at their address. */
 const UPSTREAMS = 60;
 
 const folder = await mkdtemp(join(tmpdir(), "pacewatch-warm-"));
@@ -35,26 +35,26 @@ const daemon = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inheri
 const ended = once(daemon, "exit");
 process.once("exit", () => daemon.kill("SIGKILL"));
 setTimeout(() => daemon.kill("SIGKILL"), GIVE_UP_AFTER_MS).unref();
-const told = createInterface({ input: daemon.stdout })[Symbol.asyncIterator]();
+const lines = createInterface({ input: daemon.stdout })[Symbol.asyncIterator]();
 
-const { url } = await hear("listening");
+const { url } = await logged("listening");
 for (const path of ["/metrics", "/", "/api/v1/upstreams", "/upstreams/warm-0"]) {
   const answer = await fetch(url + path, { headers });
   if (!answer.ok) throw new Error(`cannot warm up: ${path} answered ${answer.status}`);
   await answer.arrayBuffer();
 }
 daemon.kill("SIGHUP");
-await hear("config reloaded");
+await logged("config reloaded");
 daemon.kill("SIGTERM");
 const [code] = await ended;
 await rm(folder, { recursive: true, force: true });
 process.exitCode = code ?? 1;
 
-/** The line of the log that says so. */
-async function hear(message) {
-  for (let next = await told.next(); next.done !== true; next = await told.next()) {
+/** Waits for the log line with this message. */
+async function logged(message) {
+  for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
     const line = JSON.parse(next.value);
     if (line.msg === message) return line;
   }
-  throw new Error(`cannot warm up: it ended before it said "${message}"`);
+  throw new Error(`cannot warm up: it ended before it logged "${message}"`);
 }

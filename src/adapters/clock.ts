@@ -2,7 +2,7 @@ import type { Clock } from "../core/time/clock.ts";
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The machine's clocks. Its sleeps round up: a timer that fires a fraction too early would only ask again. */
+/** The machine's clocks. Sleeps are rounded up: a timer that fires a fraction too early would only be set again. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   wallNow: () => Date.now(),

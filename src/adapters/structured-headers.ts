@@ -1,6 +1,22 @@
 import { isInnerList, parseList, Token, type BareItem, type InnerList, type Item } from "structured-headers";
 import type { StructuredItem } from "../core/advice/reading.ts";
 
+/** Parses an RFC 9651 List of Strings or Tokens; undefined for anything else. */
+export function parseStructuredList(text: string): readonly StructuredItem[] | undefined {
+  try {
+    const items: StructuredItem[] = [];
+    for (const member of parseList(text)) {
+      const item = itemOf(member);
+      if (item === undefined) return undefined;
+      items.push(item);
+    }
+    return items;
+  } catch {
+    // The library throws on invalid input, and not only its own errors.
+    return undefined;
+  }
+}
+
 function itemOf(member: Item | InnerList): StructuredItem | undefined {
   if (isInnerList(member)) return undefined;
   const [value, parameters] = member;
@@ -18,20 +34,4 @@ function itemOf(member: Item | InnerList): StructuredItem | undefined {
 function textOf(value: BareItem): string | undefined {
   if (typeof value === "string") return value;
   return value instanceof Token ? value.toString() : undefined;
-}
-
-/** Reads an RFC 9651 List whose members are Strings or Tokens; undefined where it is anything else. */
-export function parseStructuredList(text: string): readonly StructuredItem[] | undefined {
-  try {
-    const items: StructuredItem[] = [];
-    for (const member of parseList(text)) {
-      const item = itemOf(member);
-      if (item === undefined) return undefined;
-      items.push(item);
-    }
-    return items;
-  } catch {
-    // The library throws for whatever it cannot read, and not only its own errors.
-    return undefined;
-  }
 }

@@ -13,7 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export type ProbeParts = {
   readonly environment: Environment;
-  /** Hears every key that is read. */
+  /** Learns every key that is read. */
   readonly keys: KnownKeys;
   readonly clock: Clock;
   readonly log: Log;
@@ -28,10 +28,10 @@ export type OpenedInPart = {
   readonly faults: readonly { readonly upstream: string; readonly fault: string }[];
 };
 
-/** Others get their turn after so long: thousands of probes take seconds to open, and polls go on meanwhile. */
-const STRETCH_MS = 10;
+/** Opening thousands of probes takes seconds, and polls go on meanwhile: yield to them this often. */
+const YIELD_EVERY_MS = 10;
 
-/** A probe for each of these upstreams, or every reason why not; what was opened for nothing is closed again. */
+/** A probe for each of these upstreams, or every fault; then the probes that did open are closed again. */
 export async function openProbes(upstreams: readonly Upstream[], parts: ProbeParts): Promise<OpenedProbes> {
   const { probes, faults } = await openInPart(upstreams, parts);
   if (faults.length === 0) return { kind: "opened", probes };
@@ -39,7 +39,7 @@ export async function openProbes(upstreams: readonly Upstream[], parts: ProbePar
   return { kind: "refused", faults: faults.map(({ fault }) => fault) };
 }
 
-/** A probe for each of these upstreams that can have one. */
+/** A probe for each upstream that can have one, and the faults of the others. */
 export async function openInPart(upstreams: readonly Upstream[], parts: ProbeParts): Promise<OpenedInPart> {
   const probes = new Map<string, Probe>();
   const faults: { upstream: string; fault: string }[] = [];
@@ -51,14 +51,14 @@ export async function openInPart(upstreams: readonly Upstream[], parts: ProbePar
     } catch (error) {
       faults.push({ upstream: name, fault: `upstream "${name}": ${messageOf(error)}` });
     }
-    if (parts.clock.now() - sinceMs < STRETCH_MS) continue;
+    if (parts.clock.now() - sinceMs < YIELD_EVERY_MS) continue;
     await nextTurn();
     sinceMs = parts.clock.now();
   }
   return { probes, faults };
 }
 
-/** Every key that cannot be read. */
+/** The fault of every key that cannot be read. */
 export async function faultsOfKeys(
   upstreams: readonly Upstream[],
   parts: ProbeParts,
@@ -74,7 +74,7 @@ export async function faultsOfKeys(
   return faults;
 }
 
-/** New, or changed in anything that it is polled by. */
+/** The upstreams that are new, or whose config has changed. */
 export function upstreamsToOpen(config: Config, running: Config | undefined): readonly Upstream[] {
   const known = new Map(running?.upstreams.map((upstream) => [upstream.name, JSON.stringify(upstream)]));
   return config.upstreams.filter((upstream) => known.get(upstream.name) !== JSON.stringify(upstream));

@@ -1,9 +1,9 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { gzipSync } from "node:zlib";
 import type { Fault } from "./faults.ts";
 import { type Span, within } from "./randomness.ts";
-import type { IncomingHttpHeaders } from "node:http";
 
-/** How the bytes of an answer go out, or do not. */
+/** How the bytes of an answer are sent. */
 type Delivery =
   | { readonly kind: "whole" }
   | { readonly kind: "reset" | "hang"; readonly at: "before_head" | "mid_body" }
@@ -22,7 +22,7 @@ export type Question = {
   readonly method: string;
   readonly path: string;
   readonly keyAccepted: boolean;
-  /** By the upstream's own limits. */
+  /** Within the upstream's limits. */
   readonly allowed: boolean;
   readonly limitHeaders: Readonly<Record<string, string>>;
   readonly fault: Fault;
@@ -34,7 +34,7 @@ const PATH = "/v1/resources";
 const WHOLE: Delivery = { kind: "whole" };
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-/** What is broken beneath HTTP breaks for everybody; then come the limits, the key, the route, and the rest. */
+/** Faults below HTTP come first, then the limits, the key, the path, and the other faults. */
 export function answerTo(question: Question): Answer {
   const { fault } = question;
   if (fault.kind === "reset" || fault.kind === "hang") return { ...listing(question), delivery: fault };
@@ -46,7 +46,7 @@ export function answerTo(question: Question): Answer {
   }
   if (!question.allowed) return problem(question, 429, "Too Many Requests", {});
   if (fault.kind === "throttle") {
-    // As from a gate in front of the upstream, that does not know its limits.
+    // As from a gateway that does not know the upstream's limits.
     const hint: Record<string, string> =
       fault.retryAfter === undefined ? {} : { "Retry-After": fault.retryAfter };
     return problem({ ...question, limitHeaders: {} }, 429, "Too Many Requests", hint);
@@ -129,14 +129,14 @@ function answer(
   };
 }
 
-/** How long an answer takes: under a fault of time by that fault, else by the upstream's usual latency. */
+/** A slow or jittery upstream takes the fault's time, any other its usual latency. */
 export function latencyMs(fault: Fault, usual: Span, random: () => number): number {
   const usualMs = within(usual, random);
   if (fault.kind === "slow") return fault.delayMs;
   return fault.kind === "jitter" ? within(fault, random) : usualMs;
 }
 
-/** How a caller must show its key. */
+/** How a caller must send its key. */
 export type Key =
   | { readonly kind: "bearer"; readonly value: string }
   | { readonly kind: "header"; readonly name: string; readonly value: string }

@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./answer.ts";
 
-/** Between half an answer and the end of its connection, so that the half arrives. */
+/** Pause between half an answer and the end of its connection, so that the half arrives. */
 const HALF_WAY_MS = 20;
 
-/** Carries an answer out; ends quietly when `gone` says that the caller has left. */
+/** Sends an answer. Stops when `gone` is aborted, because the caller has left. */
 export async function deliver(response: ServerResponse, answer: Answer, gone: AbortSignal): Promise<void> {
   const { delivery } = answer;
   switch (delivery.kind) {
@@ -38,7 +38,7 @@ export async function deliver(response: ServerResponse, answer: Answer, gone: Ab
   }
 }
 
-/** Waits; true unless the caller left meanwhile. */
+/** Waits; false if the caller left meanwhile. */
 export async function isStillThere(afterMs: number, gone: AbortSignal): Promise<boolean> {
   if (afterMs > 0) await sleep(afterMs, undefined, { signal: gone }).catch(() => undefined);
   return !gone.aborted;

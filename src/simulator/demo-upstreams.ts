@@ -6,14 +6,14 @@ import { type SimulatedUpstream, startSimulatedUpstream, type UpstreamOptions } 
 
 export type DemoOptions = {
   readonly seed: number;
-  /** Called as it happens: `("email", "answers 500")`. */
+  /** Called at each change: `("email", "answers 500")`. */
   readonly onFaultChange?: (name: string, words: string) => void;
   readonly scripts?: { readonly email: FaultScript; readonly aiRouter: FaultScript };
 };
 
 type DemoChange = { readonly name: string; readonly words: string; readonly inMs: number };
 
-/** The variables that the shipped config asks for. */
+/** The variables that the shipped config reads. */
 type DemoEnvironment = Readonly<
   Record<"EMAIL_API_BASE_URL" | "EMAIL_API_KEY" | "AI_ROUTER_BASE_URL" | "AI_ROUTER_API_KEY", string>
 >;
@@ -22,7 +22,7 @@ export type DemoUpstreams = AsyncDisposable & {
   readonly email: SimulatedUpstream;
   readonly aiRouter: SimulatedUpstream;
   readonly environment: DemoEnvironment;
-  /** Whichever comes first; none where both scripts have nothing more to bring. */
+  /** The earlier of the two; undefined where neither script changes again. */
   nextChange(): DemoChange | undefined;
 };
 
@@ -36,14 +36,14 @@ export async function startDemoUpstreams(options: DemoOptions): Promise<DemoUpst
   await using stack = new AsyncDisposableStack();
   const email = stack.use(await startSimulatedUpstream(emailOptions(options.seed, scripts.email)));
   const aiRouter = stack.use(await startSimulatedUpstream(aiRouterOptions(options.seed, scripts.aiRouter)));
-  const told = [
+  const scripted = [
     { upstream: email, script: scripts.email },
     { upstream: aiRouter, script: scripts.aiRouter },
   ];
   const ending = new AbortController();
   stack.defer(() => ending.abort());
-  for (const { upstream, script } of told) {
-    void tellChanges(upstream, script, options.onFaultChange ?? (() => undefined), ending.signal);
+  for (const { upstream, script } of scripted) {
+    void reportChanges(upstream, script, options.onFaultChange ?? (() => undefined), ending.signal);
   }
   const owned = stack.move();
   return {
@@ -55,7 +55,7 @@ export async function startDemoUpstreams(options: DemoOptions): Promise<DemoUpst
       AI_ROUTER_BASE_URL: aiRouter.url,
       AI_ROUTER_API_KEY: AI_ROUTER_KEY,
     },
-    nextChange: () => firstOf(told.map(({ upstream, script }) => changeOf(upstream, script))),
+    nextChange: () => firstOf(scripted.map(({ upstream, script }) => changeOf(upstream, script))),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -90,17 +90,17 @@ function aiRouterOptions(seed: number, script: FaultScript): UpstreamOptions {
   };
 }
 
-async function tellChanges(
+async function reportChanges(
   upstream: SimulatedUpstream,
   script: FaultScript,
-  tell: (name: string, words: string) => void,
+  report: (name: string, words: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
   let change = nextChange(script, upstream.elapsedMs);
   while (change !== undefined) {
     await sleep(Math.max(0, change.atMs - upstream.elapsedMs), undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    tell(upstream.name, change.words);
+    report(upstream.name, change.words);
     change = nextChange(script, change.atMs);
   }
 }
@@ -121,7 +121,7 @@ function firstOf(changes: readonly (DemoChange | undefined)[]): DemoChange | und
     );
 }
 
-/** Both begin with 40 s of health; then, within three minutes, every state that an upstream can be in is seen. */
+/** Both begin with 40 s of health, then show every state of an upstream within three minutes. */
 const PERIOD_MS = 180_000;
 
 export const EMAIL_DEMO_SCRIPT: FaultScript = {
@@ -139,7 +139,7 @@ export const AI_ROUTER_DEMO_SCRIPT: FaultScript = {
   entries: [
     entry(40, 70, "answers after 0.2 s to 3.5 s", { kind: "jitter", minMs: 200, maxMs: 3_500 }),
     entry(70, 100, "answers 429 with Retry-After: 20", { kind: "throttle", retryAfter: "20" }),
-    // The last pause may end at 120 s. A hang is long enough for a poll and its confirmation to time out.
+    // The pause after the last 429 may end at 120 s. The hang is long enough for a poll and its confirmation to time out.
     entry(135, 180, "accepts requests and never answers", { kind: "hang", at: "before_head" }),
   ],
 };

@@ -1,7 +1,7 @@
 import type { Limit } from "./meters.ts";
 import type { LimitRoom, Verdict } from "./request-ledger.ts";
 
-/** How an upstream tells of its limits; with `none` it tells nothing, not even Retry-After. */
+/** How an upstream announces its limits; `none` sends no header at all, not even Retry-After. */
 export type LimitHeaders = "ratelimit" | "x-ratelimit" | "none";
 
 export function limitHeaders(
@@ -16,7 +16,7 @@ export function limitHeaders(
     : { ...plainFields(verdict, wallMs), ...retry };
 }
 
-/** Structured fields: the policy of every limit, and what is left of it. */
+/** Structured fields: the policy and the remaining requests of every limit. */
 function structuredFields(rooms: readonly LimitRoom[]): Readonly<Record<string, string>> {
   return {
     "RateLimit-Policy": rooms
@@ -28,7 +28,7 @@ function structuredFields(rooms: readonly LimitRoom[]): Readonly<Record<string, 
   };
 }
 
-/** The older habit: the scarcest limit alone, and its reset as a moment in seconds since the epoch. */
+/** The older style: only the scarcest limit, with its reset in seconds since the epoch. */
 function plainFields(verdict: Verdict, wallMs: number): Readonly<Record<string, string>> {
   const scarcest = verdict.rooms.find((room) => room.remaining === verdict.remaining);
   if (scarcest === undefined) return {};
@@ -43,7 +43,7 @@ function policyName(limit: Limit): string {
   return `per-${windowSeconds(limit)}s`;
 }
 
-/** The fields know whole seconds only. */
+/** The fields have whole seconds only. */
 function windowSeconds(limit: Limit): number {
   return Math.max(1, seconds(limit.perMs));
 }

@@ -1,4 +1,4 @@
-/** How an upstream may decide that there is room for one more request. */
+/** The algorithms by which an upstream decides whether there is room for one more request. */
 
 export type Limit = { readonly requests: number; readonly perMs: number };
 
@@ -7,7 +7,7 @@ export type Algorithm = (typeof ALGORITHMS)[number];
 
 export type Room = {
   readonly remaining: number;
-  /** Whole milliseconds until there is room for one request more than now; 0 where nothing is used. */
+  /** Whole milliseconds until there is room for one more request than now; 0 where nothing is used. */
   readonly resetMs: number;
 };
 
@@ -53,7 +53,7 @@ class SlidingLog implements Meter {
   }
 }
 
-/** At most `requests` in each window of the calendar: so up to twice as many around a window's edge. */
+/** At most `requests` in each fixed window: up to twice as many around a window's edge. */
 class FixedWindow implements Meter {
   readonly #limit: Limit;
   readonly #windowStartMs: number;
@@ -84,10 +84,10 @@ class FixedWindow implements Meter {
   }
 }
 
-/** `requests` at once, then one each perMs / requests: so nearly twice as many in the first window. */
+/** `requests` at once, then one every perMs / requests: nearly twice as many in the first window. */
 class TokenBucket implements Meter {
   readonly #limit: Limit;
-  /** A request costs `perMs`, and each millisecond brings `requests`: whole numbers, so nothing is rounded. */
+  /** A request costs `perMs`, and each millisecond adds `requests`: whole numbers, so nothing is rounded. */
   #level: number;
   #filledAtMs = Number.NaN;
 
@@ -118,7 +118,7 @@ class TokenBucket implements Meter {
   }
 }
 
-/** Drops from the front of an ascending list what is not after `untilMs`. */
+/** Removes the times up to `untilMs` from an ascending list. */
 export function forgetUntil(timesMs: number[], untilMs: number): void {
   const kept = timesMs.findIndex((timeMs) => timeMs > untilMs);
   timesMs.splice(0, kept === -1 ? timesMs.length : kept);

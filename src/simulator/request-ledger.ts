@@ -6,7 +6,7 @@ export type Verdict = {
   readonly allowed: boolean;
   /** Of the scarcest limit; infinite without limits. */
   readonly remaining: number;
-  /** Refused: until the same request would be allowed. Allowed: until the scarcest limit has more room. */
+  /** If refused: until the same request would be allowed. If allowed: until the scarcest limit has more room. */
   readonly resetMs: number;
   /** After this request, one for each limit. */
   readonly rooms: readonly LimitRoom[];
@@ -17,8 +17,8 @@ export type BusiestWindow = { readonly limit: Limit; readonly requests: number }
 type Watched = { readonly limit: Limit; readonly meter: Meter; readonly busiest: Busiest };
 
 /**
- * What an upstream knows of the requests that reached it. Time is an argument, and monotonic.
- * A refused request uses up none of the limits, but it is a request, and `worstWindow` counts it.
+ * Counts the requests that reached an upstream. Time is an argument, and monotonic. A refused request uses none of the
+ * limits, but `worstWindow` counts it.
  */
 export class RequestLedger {
   readonly #watched: readonly Watched[];
@@ -33,12 +33,12 @@ export class RequestLedger {
     });
   }
 
-  /** All that it saw, refused or not. */
+  /** All requests, refused or not. */
   get requests(): number {
     return this.#requests;
   }
 
-  /** Those that it refused. */
+  /** Refused requests. */
   get violations(): number {
     return this.#violations;
   }
@@ -51,7 +51,7 @@ export class RequestLedger {
     }
     this.#lastMs = nowMs;
     this.#requests += 1;
-    for (const { busiest } of this.#watched) busiest.saw(nowMs);
+    for (const { busiest } of this.#watched) busiest.add(nowMs);
     const allowed = this.#watched.every(({ meter }) => meter.room(nowMs).remaining >= 1);
     if (allowed) for (const { meter } of this.#watched) meter.charge(nowMs);
     else this.#violations += 1;
@@ -61,7 +61,7 @@ export class RequestLedger {
     );
   }
 
-  /** For each limit the most requests in any window of its length, wherever that window begins. */
+  /** For each limit, the most requests in any window of its length, wherever it begins. */
   worstWindow(): readonly BusiestWindow[] {
     return this.#watched.map(({ limit, busiest }) => ({ limit, requests: busiest.requests }));
   }
@@ -73,7 +73,7 @@ function verdict(allowed: boolean, rooms: readonly LimitRoom[]): Verdict {
   return { allowed, remaining, resetMs: Math.max(0, ...scarcest.map((room) => room.resetMs)), rooms };
 }
 
-/** Only the requests of one window are kept, so its memory does not grow with its life. */
+/** Keeps only the requests of one window, so its memory does not grow. */
 class Busiest {
   readonly #perMs: number;
   readonly #recentMs: number[] = [];
@@ -87,7 +87,7 @@ class Busiest {
     return this.#requests;
   }
 
-  saw(nowMs: number): void {
+  add(nowMs: number): void {
     forgetUntil(this.#recentMs, nowMs - this.#perMs);
     this.#recentMs.push(nowMs);
     this.#requests = Math.max(this.#requests, this.#recentMs.length);

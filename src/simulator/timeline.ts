@@ -1,7 +1,7 @@
 import { entryAt, type Fault, type FaultScript, HEALTHY } from "./faults.ts";
 
-/** A stretch of a script in which nothing changes. Scenes cover a whole period, the healthy stretches too. */
-export type Scene = {
+/** A part of a script in which nothing changes. The scenes cover a whole period, its healthy parts too. */
+type Scene = {
   readonly fromMs: number;
   readonly untilMs: number;
   readonly fault: Fault;
@@ -27,13 +27,13 @@ export function scenesOf(script: FaultScript): readonly Scene[] {
 }
 
 export type FaultChange = {
-  /** Since the upstream's start, after `elapsedMs`. */
+  /** Since the upstream's start. */
   readonly atMs: number;
   readonly fault: Fault;
   readonly words: string;
 };
 
-/** The next moment at which another scene begins; none where the script never changes again. */
+/** When the next scene begins; undefined where the script never changes again. */
 export function nextChange(script: FaultScript, elapsedMs: number): FaultChange | undefined {
   const repeats = Number.isFinite(script.periodMs);
   const periodStartMs = repeats ? elapsedMs - (elapsedMs % script.periodMs) : 0;
@@ -49,7 +49,7 @@ export function nextChange(script: FaultScript, elapsedMs: number): FaultChange 
   );
 }
 
-/** One line a scene: `0:40 to 1:05  answers 500`. */
+/** One line per scene: `0:40 to 1:05  answers 500`. */
 export function describeScript(script: FaultScript): string[] {
   const lines = scenesOf(script).map(
     ({ fromMs, untilMs, words }) =>

@@ -1,20 +1,48 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import { answerTo, carriesKey, type Key, latencyMs } from "./answer.ts";
 import { deliver, isStillThere } from "./delivery.ts";
 import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "./faults.ts";
 import { limitHeaders, type LimitHeaders } from "./limit-headers.ts";
-import { Listener } from "./listener.ts";
 import { seededRandom, type Span, within } from "./randomness.ts";
 import { type BusiestWindow, RequestLedger } from "./request-ledger.ts";
 import { resourceList, type Resources } from "./resources.ts";
 import type { Algorithm, Limit } from "./meters.ts";
 
+export type UpstreamOptions = {
+  readonly name: string;
+  /** Without a key, every request is accepted. */
+  readonly key?: Key | undefined;
+  readonly limits?: readonly Limit[];
+  readonly algorithm?: Algorithm;
+  readonly limitHeaders?: LimitHeaders;
+  /** From counting the request to answering it. */
+  readonly latency?: Span;
+  /** From arrival to counting, as behind a queue. A caller that has left is counted too. */
+  readonly countingDelay?: Span;
+  readonly script?: FaultScript;
+  readonly seed?: number;
+  readonly port?: number;
+  readonly host?: string;
+  readonly resources?: Resources;
+  /** How many of the last requests `seen` keeps; all of them by default. */
+  readonly keepSeen?: number;
+};
+
 export type SeenRequest = {
   /** Since the upstream's start. */
   readonly atMs: number;
   readonly method: string;
-  /** Path and query, as they came. */
+  /** Path and query, unchanged. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly keyAccepted: boolean;
@@ -29,7 +57,7 @@ export async function startSimulatedUpstream(options: UpstreamOptions): Promise<
   return upstream;
 }
 
-/** A real HTTP server that enforces its limits, breaks by its script, and keeps the accounts of who called. */
+/** A real HTTP server that enforces its limits, fails by its script, and records every request. */
 export class SimulatedUpstream implements AsyncDisposable {
   readonly name: string;
   readonly #options: UpstreamOptions;
@@ -53,7 +81,7 @@ export class SimulatedUpstream implements AsyncDisposable {
     this.#listener = new Listener((request, response) => void this.#answer(request, response));
   }
 
-  /** The base: `http://127.0.0.1:PORT`. */
+  /** `http://127.0.0.1:PORT` */
   get url(): string {
     return this.#listener.url;
   }
@@ -63,12 +91,12 @@ export class SimulatedUpstream implements AsyncDisposable {
     return this.#seen;
   }
 
-  /** Counted so far, whatever they asked for and were answered. */
+  /** All requests so far, whatever the answer. */
   get requests(): number {
     return this.#ledger.requests;
   }
 
-  /** Those of them that were beyond a limit. */
+  /** Requests beyond a limit. */
   get violations(): number {
     return this.#ledger.violations;
   }
@@ -89,7 +117,7 @@ export class SimulatedUpstream implements AsyncDisposable {
     return this.#ledger.worstWindow();
   }
 
-  /** Breaks it for every request from now on, or mends it; undefined gives it back to its script. */
+  /** Applies to every request from now on; undefined returns to the script. */
   setFault(fault: Fault | undefined): void {
     this.#fault = fault;
   }
@@ -144,22 +172,47 @@ export class SimulatedUpstream implements AsyncDisposable {
   }
 }
 
-export type UpstreamOptions = {
-  readonly name: string;
-  /** Without a key, everybody is welcome. */
-  readonly key?: Key | undefined;
-  readonly limits?: readonly Limit[];
-  readonly algorithm?: Algorithm;
-  readonly limitHeaders?: LimitHeaders;
-  /** From the counting to the answer. */
-  readonly latency?: Span;
-  /** From the arrival to the counting, as behind a queue; even a caller that left is counted then. */
-  readonly countingDelay?: Span;
-  readonly script?: FaultScript;
-  readonly seed?: number;
-  readonly port?: number;
-  readonly host?: string;
-  readonly resources?: Resources;
-  /** How many of the last requests are kept in `seen`; all of them by default. */
-  readonly keepSeen?: number;
-};
+/** An HTTP server whose closing ends every connection, answered or not. */
+class Listener {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #url = "";
+
+  constructor(onRequest: RequestListener) {
+    // By default Node.js refuses a request without a Host before we can count it.
+    this.#server = createServer({ requireHostHeader: false }, onRequest);
+    this.#server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  get openConnections(): number {
+    return this.#sockets.size;
+  }
+
+  async listen(host: string, port: number): Promise<void> {
+    this.#server.listen(port, host);
+    await once(this.#server, "listening");
+    const address = this.#server.address();
+    if (address === null || typeof address === "string") throw new TypeError("cannot tell the server's port");
+    this.#url = `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+  }
+
+  async close(): Promise<void> {
+    const closed = this.#server.listening ? once(this.#server, "close") : undefined;
+    this.#server.close();
+    await Promise.all([closed, ...[...this.#sockets].map(end)]);
+  }
+}
+
+function end(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.once("close", () => resolve());
+    socket.destroy();
+  });
+}

@@ -55,6 +55,47 @@ describe("a trigger", () => {
     expect(isTicking).toBe(false);
   });
 
+  it("makes the tick of the current second after the process stood still, and no older one", async () => {
+    using listening = listen("* * * * * *");
+    const [before = 0] = await listening.ticks(1);
+    const untilMs = before + 2_700;
+    while (Date.now() < untilMs);
+    const [next = 0, following = 0] = await listening.ticks(2);
+    expect([next - before, following - next]).toEqual([2_000, 1_000]);
+  });
+
+  it("ticks no more where the clock was set back, until it is replanned", async () => {
+    using listening = listen("* * * * * *");
+    await listening.ticks(1);
+    stepWallClock(-3_600_000);
+    let hasTicked = false;
+    const next = listening.ticks(1).then(([atMs = 0]) => {
+      hasTicked = true;
+      return atMs;
+    });
+    await sleep(1_200);
+    expect(hasTicked).toBe(false);
+    listening.trigger.replan();
+    expect(Math.abs((await next) - Date.now())).toBeLessThan(2_000);
+  });
+
+  it("reports what fails in a tick, and goes on", async () => {
+    const errors: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let ticks = 0;
+    const trigger = cronTriggers({ ...quiet, error: (_facts, message) => errors.push(message) }).start(
+      "* * * * * *",
+      () => {
+        ticks += 1;
+        if (ticks === 1) throw new Error("broken");
+        resolve();
+      },
+    );
+    await promise;
+    trigger.stop();
+    expect(errors).toEqual(["trigger failed: Error: broken"]);
+  });
+
   it.each([
     { step: "a day ahead, whether or not anybody replans it", stepMs: 86_400_000, isReplanned: false },
     { step: "an hour back, once it is replanned", stepMs: -3_600_000, isReplanned: true },
@@ -75,7 +116,7 @@ describe("a trigger", () => {
       await listening.ticks(1);
       clearInterval(watching);
       expect(Math.abs(next - Date.now())).toBeLessThan(5_000);
-      // A day of missed beats, one by one, takes ten seconds.
+      // A day of missed ticks, one by one, takes ten seconds.
       expect(longestMs).toBeLessThan(2_000);
     },
   );

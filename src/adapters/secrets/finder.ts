@@ -1,24 +1,24 @@
 import { redact } from "../../core/text/escape.ts";
 
 /**
- * Takes secrets out of text that others wrote: as they are, with each of their signs escaped as a URL, JSON or a page
- * would, in any mixture, and in base64.
+ * Finds secrets in text that others wrote: unchanged, in base64, or with any of their characters escaped as in a URL, in
+ * JSON or in HTML.
  */
 export class SecretFinder {
   readonly isEmpty: boolean;
   readonly #literals: readonly string[];
-  /** What no writing of a secret lacks: where none of it is found, no expression need be made, let alone be run. */
+  /** A part of each secret that no escaping changes. A text without any of them needs no expression at all. */
   readonly #marks: readonly string[];
-  readonly #takenApart: readonly string[];
+  readonly #escapable: readonly string[];
   #patterns: readonly RegExp[] | undefined;
 
   constructor(secrets: readonly string[]) {
     const known = [...new Set(secrets)].filter((secret) => secret !== "");
     this.isEmpty = known.length === 0;
     this.#literals = known.flatMap((secret) => [secret, ...base64FormsOf(secret)]);
-    // The longest first, as one secret may contain another.
-    this.#takenApart = known.filter(canBeTakenApart).sort((a, b) => b.length - a.length);
-    this.#marks = this.#takenApart.map(markOf);
+    // The longest first, because one secret may contain another.
+    this.#escapable = known.filter(canBeMatched).sort((a, b) => b.length - a.length);
+    this.#marks = this.#escapable.map(markOf);
   }
 
   isIn(text: string): boolean {
@@ -36,15 +36,15 @@ export class SecretFinder {
   #patternsFor(text: string): readonly RegExp[] {
     const lower = text.toLowerCase();
     if (!this.#marks.some((mark) => lower.includes(mark))) return [];
-    // In any case, as the names of headers come in small letters.
-    this.#patterns ??= this.#takenApart.map(
+    // Case is ignored, because header names arrive in lower case.
+    this.#patterns ??= this.#escapable.map(
       (secret) => new RegExp(Array.from(secret, writingsOf).join(""), "gi"),
     );
     return this.#patterns;
   }
 }
 
-/** The longest of its parts that are always written as they are, if in another case. */
+/** The longest part that no escaping changes, in lower case. */
 function markOf(secret: string): string {
   const parts = secret.match(/[A-Za-z0-9]+/g) ?? [];
   return parts.reduce((longest, part) => (part.length > longest.length ? part : longest), "").toLowerCase();
@@ -58,19 +58,19 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "apos",
 };
 
-/** A larger expression than this makes could not be compiled, and the error would print all of it. */
-const LONGEST_TAKEN_APART = 512;
-/** One, two or four of them may stand for each: with more of them, the ways to read a text would multiply. */
-const MOST_BACKSLASHES = 6;
+/** The expression of a longer secret may not compile, and the error would print all of it. */
+const MATCHED_MAX_CHARS = 512;
+/** One, two or four backslashes may stand for each: with more of them, the ways to read a text would multiply. */
+const BACKSLASHES_MAX = 6;
 
-function canBeTakenApart(secret: string): boolean {
-  return secret.length <= LONGEST_TAKEN_APART && secret.split("\\").length - 1 <= MOST_BACKSLASHES;
+function canBeMatched(secret: string): boolean {
+  return secret.length <= MATCHED_MAX_CHARS && secret.split("\\").length - 1 <= BACKSLASHES_MAX;
 }
 
 function writingsOf(character: string): string {
   if (/[A-Za-z0-9]/.test(character)) return character;
   const code = character.codePointAt(0) ?? 0;
-  // "25" is an escaped percent sign: a URL inside of a URL.
+  // "25" is an escaped percent sign: a URL inside a URL.
   const inUrl = Array.from(Buffer.from(character), (byte) => `%(?:25)*${hex(byte, 2)}`).join("");
   const entity = ENTITIES[character];
   const writings = [
@@ -93,12 +93,12 @@ function literally(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
 
-/** Where a form is too short it could be part of any word. */
-const SHORTEST_BASE64 = 8;
+/** A shorter form could be part of any word. */
+const BASE64_MIN_CHARS = 8;
 
 /**
- * In base64 a secret looks different at each of three offsets (think of `user:secret`); what is certain of it
- * are the characters that no neighbouring byte reaches into.
+ * In base64 a secret looks different at each of three offsets (as in `user:secret`). Only the characters that do not
+ * depend on a neighbouring byte are certain.
  */
 function base64FormsOf(secret: string): readonly string[] {
   const forms = [0, 1, 2].flatMap((offset) => {
@@ -109,5 +109,5 @@ function base64FormsOf(secret: string): readonly string[] {
   });
   const whole = Buffer.from(secret).toString("base64");
   const distinct = new Set([whole, whole.replace(/=+$/, ""), ...forms]);
-  return [...distinct].filter((form) => form.length >= SHORTEST_BASE64);
+  return [...distinct].filter((form) => form.length >= BASE64_MIN_CHARS);
 }

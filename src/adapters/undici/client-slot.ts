@@ -1,87 +1,81 @@
 import type { buildConnector } from "undici";
 import Client from "undici/lib/dispatcher/client.js";
-import { ConnectionAttempt } from "./connection-attempt.ts";
+import { ANSWER_READ, ConnectionAttempt } from "./connection-attempt.ts";
 import type { RequestInFlight } from "./request-in-flight.ts";
 import type { WireRequest } from "./request.ts";
 import type { Route } from "./route.ts";
 
-/** An answer's header block beyond this is no answer. */
+/** An answer with larger headers is rejected. */
 const HEADERS_MAX_BYTES = 65_536;
 
-/** How long an idle connection is kept where the upstream does not say; it closes it when it likes. */
+/** How long an idle connection is kept unless the upstream says otherwise. The upstream may close it at any time. */
 const IDLE_MAX_MS = 600_000;
 
-/** One for all, as nobody hears of it: to make one of each poll's own takes longer than to close. */
-const RELEASED = new Error("its answer was read whole");
-
 /**
- * One undici Client with at most one connection at a time, which sends a request at most once. Undici never sends again
- * what it has begun to write; a kept connection that goes before that is replaced, by undici or here, and only then: a
- * second connection for one talk is refused. Where no connection is kept, each talk makes one.
+ * One undici Client with at most one connection, which sends each request at most once. undici never repeats what it
+ * has begun to write. A kept connection that dies before that is replaced, by undici or here, and only then: a second
+ * connection for one request is refused. Where connections are not kept, each request opens one.
  */
 export class ClientSlot {
   readonly #origin: string;
-  readonly #way: Route;
+  readonly #route: Route;
   readonly #keep: boolean;
   #client: Client;
-  #dial: ConnectionAttempt | undefined;
-  #talk: RequestInFlight | undefined;
+  #connection: ConnectionAttempt | undefined;
+  #request: RequestInFlight | undefined;
 
-  constructor(origin: string, way: Route, keep: boolean) {
+  constructor(origin: string, route: Route, keep: boolean) {
     this.#origin = origin;
-    this.#way = way;
+    this.#route = route;
     this.#keep = keep;
-    this.#client = this.#open();
+    this.#client = this.#openClient();
   }
 
-  send(request: WireRequest, talk: RequestInFlight): void {
-    this.#talk = talk;
-    const options = { method: "GET", ...request, ...(this.#keep ? {} : { reset: true }) } as const;
-    talk.resumes(this.#keep ? this.#dial : undefined, () => {
-      // The kept connection was reset while undici made sure that it lives. Nothing was written.
-      void this.destroy();
-      this.#client = this.#open();
-      this.#client.dispatch(options, talk);
+  send(written: WireRequest, request: RequestInFlight): void {
+    this.#request = request;
+    const options = { method: "GET", ...written, ...(this.#keep ? {} : { reset: true }) } as const;
+    if (this.#keep && this.#connection !== undefined) {
+      request.useKept(this.#connection, () => {
+        // The kept connection was reset while undici checked that it is alive. Nothing was written.
+        void this.destroy();
+        this.#client = this.#openClient();
+        this.#client.dispatch(options, request);
+      });
+    }
+    this.#client.dispatch(options, request);
+  }
+
+  /** After a complete answer: another request may follow. The last one is forgotten, as its answer may be large. */
+  finish(): void {
+    this.#request = undefined;
+    if (this.#keep) return;
+    void this.#connection?.closed.then(() => {
+      this.#connection = undefined;
     });
-    this.#client.dispatch(options, talk);
   }
 
-  /**
-   * After an answer that was read whole: whether another talk may begin. undici closes what is not kept; nothing of
-   * the talk is remembered, as its answer may be large.
-   */
-  rest(): boolean {
-    this.#talk = undefined;
-    const dial = this.#dial;
-    if (this.#keep || dial === undefined) return true;
-    void dial.closed.then(() => {
-      this.#dial = undefined;
-    });
-    return dial.isEnding;
-  }
-
-  /** Whether what is not kept has closed. */
+  /** False until a connection that is not kept has closed. */
   get isFree(): boolean {
-    return this.#keep || this.#dial === undefined;
+    return this.#keep || this.#connection === undefined;
   }
 
-  /** For good, after an answer that was read whole. */
+  /** For good, after a complete answer. */
   release(): void {
-    this.#client.destroy(RELEASED, () => {});
+    this.#client.destroy(ANSWER_READ, () => {});
   }
 
-  /** Breaks off whatever is open; resolves when it has closed. */
+  /** Aborts what is open; resolves when it has closed. */
   async destroy(): Promise<void> {
-    const closed = this.#dial?.destroy();
+    const closed = this.#connection?.destroy();
     this.#client.destroy(() => {});
     await closed;
   }
 
-  #open(): Client {
+  #openClient(): Client {
     return new Client(this.#origin, {
       connect: (_options, callback) => this.#connect(callback),
       pipelining: 1,
-      // HTTP/2 streams that the server refuses are sent again by the library: requests that nobody holds a lease for.
+      // undici repeats HTTP/2 streams that the server refused: requests without a lease.
       allowH2: false,
       useMilo: false,
       headersTimeout: 0,
@@ -93,16 +87,15 @@ export class ClientSlot {
   }
 
   #connect(callback: buildConnector.Callback): void {
-    const talk = this.#talk;
-    if (talk === undefined || talk.over || talk.dialled) {
+    const request = this.#request;
+    if (request === undefined || request.hasEnded || request.openedConnection) {
       callback(new Error("one poll makes one connection"), null);
       return;
     }
-    const dial = new ConnectionAttempt(this.#way, talk.timer, (error, socket) => {
+    this.#connection = new ConnectionAttempt(this.#route, request.timer, (error, socket) => {
       if (error === undefined) callback(null, socket);
       else callback(error, null);
     });
-    this.#dial = dial;
-    talk.dials(dial);
+    request.useNew(this.#connection);
   }
 }

@@ -1,131 +1,130 @@
+import { EventEmitter } from "node:events";
 import { isIP, type LookupFunction, Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
-import { PeerCertificate } from "./certificate.ts";
-import { isLineLost, isTlsBroken, LineLost, WireError } from "./faults.ts";
+import { ConnectionLost, isConnectionLost, isTlsError, WireError } from "./faults.ts";
 import type { PhaseTimer } from "./phases.ts";
-import { openTunnel } from "./tunnel.ts";
+import { openTunnel } from "./proxy.ts";
 import type { Route } from "./route.ts";
-import { EventEmitter } from "node:events";
+import { PeerCertificate } from "./tls.ts";
 
 const KEEP_ALIVE_PROBE_AFTER_MS = 60_000;
 
-/** A destroyed socket always closes; should one not, a lease must not wait for it for ever. */
+/** A destroyed socket always closes. If one does not, its lease must not wait for it forever. */
 const CLOSE_GUARD_MS = 5_000;
 
-type Done = (error: Error | undefined, socket: Socket) => void;
+/**
+ * Ends a connection after a complete answer. One error for all polls: undici would make one for each, and Node.js would
+ * write out its stack, which costs more than closing the socket. The code tells undici that its client stays usable.
+ */
+export const ANSWER_READ: Error = Object.assign(new Error("the answer was read"), { code: "UND_ERR_INFO" });
 
-/** One connection, from the first question to the resolver until all that it is made of has closed. */
+type Ready = (error: Error | undefined, socket: Socket) => void;
+
+type ConnectionState = {
+  /** The other side, or the network, has ended the connection. */
+  isLost: boolean;
+  isReset: boolean;
+  /** The alert of the other side, or the error of the record layer, that ended TLS. */
+  tlsError: Error | undefined;
+  certificateExpiresAtMs: number | undefined;
+};
+
+/** One connection, from the lookup of its name until every socket that it uses has closed. */
 export class ConnectionAttempt {
-  readonly #way: Route;
+  readonly #route: Route;
   readonly #timer: PhaseTimer;
-  readonly #done: Done;
-  readonly #base = new ResettableSocket();
-  /** The base, and the TLS that lies upon it: to the proxy, to the upstream. */
+  readonly #ready: Ready;
+  readonly #tcp = new ResettableSocket();
+  /** TCP first, then the TLS on top of it: to the proxy, to the upstream. */
   readonly #sockets: Socket[] = [];
   readonly #closed = Promise.withResolvers<void>();
-  #open = 0;
-  #told = false;
-  #cut = false;
-  #reset = false;
-  #alert: Error | undefined;
-  #certificateExpiresAtMs: number | undefined;
+  /** When every socket has really closed. */
+  readonly closed: Promise<void> = this.#closed.promise;
+  #openSockets = 0;
+  #isReported = false;
+  readonly #state: ConnectionState = {
+    isLost: false,
+    isReset: false,
+    tlsError: undefined,
+    certificateExpiresAtMs: undefined,
+  };
 
-  constructor(way: Route, timer: PhaseTimer, done: Done) {
-    this.#way = way;
+  constructor(route: Route, timer: PhaseTimer, ready: Ready) {
+    this.#route = route;
     this.#timer = timer;
-    this.#done = done;
-    this.#dial();
+    this.#ready = ready;
+    this.#connect();
   }
 
-  /** Whether the other side, or the network, has ended the connection. */
-  get cut(): boolean {
-    return this.#cut;
-  }
-
-  get reset(): boolean {
-    return this.#reset;
-  }
-
-  /** What the other side, or the record layer, broke TLS off with. */
-  get alert(): Error | undefined {
-    return this.#alert;
+  get state(): Readonly<ConnectionState> {
+    return this.#state;
   }
 
   get bytesRead(): number {
     return this.#sockets.at(-1)?.bytesRead ?? 0;
   }
 
-  /** Whether it has been destroyed, by whomever. */
-  get isEnding(): boolean {
-    return this.#sockets.at(-1)?.destroyed === true;
+  closeAfterAnswer(): void {
+    this.#sockets.at(-1)?.destroy(ANSWER_READ);
   }
 
-  /** When every socket has really closed. */
-  get closed(): Promise<void> {
-    return this.#closed.promise;
-  }
-
-  get certificateExpiresAtMs(): number | undefined {
-    return this.#certificateExpiresAtMs;
-  }
-
-  /** Breaks it off; resolves when every socket has really closed. */
+  /** Aborts the connection; resolves when every socket has really closed. */
   async destroy(): Promise<void> {
-    this.#told = true;
-    this.#abandon();
-    if (this.#open === 0) return;
+    this.#isReported = true;
+    this.#abort();
+    if (this.#openSockets === 0) return;
     const guard = setTimeout(() => this.#closed.resolve(), CLOSE_GUARD_MS);
-    await this.#closed.promise;
+    await this.closed;
     clearTimeout(guard);
   }
 
-  #dial(): void {
-    const { host, port } = this.#way.proxy ?? this.#way;
+  #connect(): void {
+    const { host, port } = this.#route.proxy ?? this.#route;
     this.#timer.enter(isIP(host) === 0 ? "dns" : "connect");
-    this.#own(this.#base);
-    this.#base.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_AFTER_MS);
-    this.#base.once("connect", () => this.#connected(this.#base));
-    this.#base.connect({
+    this.#watch(this.#tcp);
+    this.#tcp.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_AFTER_MS);
+    this.#tcp.once("connect", () => this.#connected(this.#tcp));
+    this.#tcp.connect({
       host,
       port,
       lookup: this.#lookup,
       autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: this.#way.familyAttemptMs,
+      autoSelectFamilyAttemptTimeout: this.#route.familyAttemptMs,
     });
   }
 
-  /** The socket's own "lookup" event comes with errors too; here success and failure are apart. */
+  /** The socket's own "lookup" event is emitted for errors too. */
   readonly #lookup: LookupFunction = (hostname, options, callback) => {
-    this.#way.lookup(hostname, options, (error, address, family) => {
+    this.#route.lookup(hostname, options, (error, address, family) => {
       if (error === null) this.#timer.enter("connect");
       callback(error, address, family);
     });
   };
 
   #connected(socket: Socket): void {
-    if (this.#told) return;
-    const { proxy, material } = this.#way;
+    if (this.#isReported) return;
+    const { proxy, material } = this.#route;
     if (proxy === undefined || !proxy.secure || material === undefined) return this.#reachedPeer(socket);
     const name = isIP(proxy.host) === 0 ? { servername: proxy.host } : {};
     const options = { socket, host: proxy.host, secureContext: material.proxy, ...name };
     const secured = connectTls(options, () => this.#reachedPeer(secured));
-    this.#own(secured);
+    this.#watch(secured);
   }
 
   #reachedPeer(socket: Socket): void {
-    const { proxy, host, port, tls } = this.#way;
+    const { proxy, host, port, tls } = this.#route;
     if (proxy === undefined || tls === undefined) return this.#secure(socket);
     const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
     openTunnel(socket, authority, proxy, (error) => {
       if (error === undefined) this.#secure(socket);
-      else this.#tell(error, socket);
+      else this.#report(error, socket);
     });
   }
 
   #secure(socket: Socket): void {
-    if (this.#told) return;
-    const { tls, material } = this.#way;
-    if (tls === undefined || material === undefined) return this.#tell(undefined, socket);
+    if (this.#isReported) return;
+    const { tls, material } = this.#route;
+    if (tls === undefined || material === undefined) return this.#report(undefined, socket);
     this.#timer.enter("tls");
     const options: ConnectionOptions = {
       socket,
@@ -133,65 +132,64 @@ export class ConnectionAttempt {
       secureContext: material.upstream,
       ALPNProtocols: ["http/1.1"],
       checkServerIdentity: () => certificate.identityFault(tls.name),
-      // Checked in #verified, before any byte of the request: a connection that Node.js refuses by itself shows no
-      // certificate any more, and an expired one is what people most want to see.
+      // Checked in #verify, before the first byte of the request. A connection that Node.js itself rejects no longer
+      // shows its certificate, and an expired one is what people most want to see.
       rejectUnauthorized: false,
       ...(isIP(tls.name) === 0 ? { servername: tls.name } : {}),
     };
     const secured = connectTls(options, () => {
-      this.#certificateExpiresAtMs = certificate.chainExpiresAtMs;
-      this.#verified(secured, tls.name, tls.verify);
+      this.#state.certificateExpiresAtMs = certificate.chainExpiresAtMs;
+      this.#verify(secured, tls.name, tls.verify);
     });
     const certificate = new PeerCertificate(secured);
-    this.#own(secured);
+    this.#watch(secured);
   }
 
-  #verified(socket: TLSSocket, name: string, verify: boolean): void {
-    if (socket.authorized || !verify) return this.#tell(undefined, socket);
+  #verify(socket: TLSSocket, name: string, isRequired: boolean): void {
+    if (socket.authorized || !isRequired) return this.#report(undefined, socket);
     const reason = String(socket.authorizationError);
-    this.#tell(new WireError("tls", `the certificate that ${name} shows is refused: ${reason}`), socket);
+    this.#report(new WireError("tls", `the certificate of ${name} was rejected: ${reason}`), socket);
   }
 
-  #own(socket: Socket): void {
+  #watch(socket: Socket): void {
     this.#sockets.push(socket);
-    this.#open += 1;
+    this.#openSockets += 1;
     socket.on("error", (error) => {
-      if (isLineLost(error)) this.#cut = this.#reset = true;
-      if (isTlsBroken(error)) this.#alert ??= error;
-      this.#tell(error, socket);
+      if (isConnectionLost(error)) this.#state.isLost = this.#state.isReset = true;
+      if (isTlsError(error)) this.#state.tlsError ??= error;
+      this.#report(error, socket);
     });
     socket.on("end", () => {
-      this.#cut = true;
+      this.#state.isLost = true;
     });
     socket.once("close", () => {
-      if (!this.#told) this.#tell(new LineLost(), socket);
+      if (!this.#isReported) this.#report(new ConnectionLost(), socket);
       detachListeners(socket);
-      this.#open -= 1;
-      if (this.#open === 0) this.#closed.resolve();
+      this.#openSockets -= 1;
+      if (this.#openSockets === 0) this.#closed.resolve();
     });
   }
 
-  /** Once; a socket that was told of as usable belongs to the library from then on. */
-  #tell(error: Error | undefined, socket: Socket): void {
-    if (this.#told) return;
-    this.#told = true;
-    if (error === undefined) return this.#done(undefined, socket);
-    this.#abandon();
-    this.#done(error, socket);
+  /** Once. A socket that was reported as ready belongs to undici from then on. */
+  #report(error: Error | undefined, socket: Socket): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    if (error !== undefined) this.#abort();
+    this.#ready(error, socket);
   }
 
-  #abandon(): void {
-    if (!this.#sockets.some((socket) => socket.writableEnded)) this.#base.resetWhenDestroyed();
+  #abort(): void {
+    if (!this.#sockets.some((socket) => socket.writableEnded)) this.#tcp.resetWhenDestroyed();
     for (const socket of this.#sockets.toReversed()) socket.destroy();
   }
 }
 
 /**
- * A socket that can be told to end with a reset. A mere close leaves the kernel sending what it still holds, for
- * minutes where packets are lost, and a request that was given up would be counted long after.
+ * A socket that can be told to end with a reset. After a plain close the kernel goes on sending what it still holds,
+ * for minutes where packets are lost, and a request that was given up would be counted long after.
  *
- * It is told beforehand because TLS, laid over it, must be the one to close it: a socket that is reset beneath living
- * TLS crashes Node.js 24.
+ * It is told beforehand, because the TLS on top of it must be the one to close it: resetting a socket under live TLS
+ * crashes Node.js 24.
  */
 class ResettableSocket extends Socket {
   #resets = false;
@@ -200,7 +198,7 @@ class ResettableSocket extends Socket {
     this.#resets = true;
   }
 
-  /** While it connects there is nothing to reset; after its own end was sent the system refuses to. */
+  /** There is nothing to reset while it connects, and the system refuses to reset after our own end was sent. */
   override destroy(error?: Error): this {
     const resets = this.#resets && !this.destroyed && !this.connecting && !this.writableEnded;
     this.#resets = false;
@@ -209,12 +207,12 @@ class ResettableSocket extends Socket {
 }
 
 /**
- * Cuts a closed socket off from those who listened to it. V8 puts a function that is assigned to a property into the
- * old heap at once, and Node.js gives each socket one, `onwrite`: so a socket that nobody holds any more outlives every
- * small collection, and with it whatever it refers to.
+ * Cuts a closed socket off from its listeners. V8 puts a function that is assigned to a property into the old heap at
+ * once, and Node.js gives each socket one, `onwrite`: an unused socket survives every small collection, with everything
+ * that it refers to.
  */
 function detachListeners(socket: Socket): void {
-  // That of streams looks after the reading too, which is over.
+  // The stream's own version also updates its reading, which is over.
   EventEmitter.prototype.removeAllListeners.call(socket);
   socket.on("error", ignore);
 }

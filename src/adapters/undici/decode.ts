@@ -1,10 +1,8 @@
 import { constants as bufferLimits } from "node:buffer";
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from "node:zlib";
-import { type Break, codeOf } from "./faults.ts";
+import { broken, type Break, codeOf } from "./faults.ts";
 
-/**
- * What a usual client of a JSON API asks for: so the bytes and the time that we measure are those of production.
- */
+/** What a usual client of a JSON API asks for, so that we measure the bytes and the time of production. */
 export const ACCEPTED_ENCODINGS = "gzip, br, deflate";
 
 const STACKED_CODINGS_MAX = 5;
@@ -13,7 +11,7 @@ export type Decoded = { readonly kind: "decoded"; readonly body: Uint8Array } | 
 
 type Coding = (bytes: Uint8Array, options: ZlibOptions) => Uint8Array;
 
-/** "deflate" means zlib's format; servers that send the bare stream are common enough to be known by its first byte. */
+/** "deflate" means zlib's format, but many servers send the bare stream: the first byte tells. */
 function inflate(bytes: Uint8Array, options: ZlibOptions): Uint8Array {
   return ((bytes[0] ?? 0) & 0x0f) === 8 ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
 }
@@ -29,8 +27,8 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
 ]);
 
 /**
- * Decodes a body that was read whole. Synchronous on purpose: input and output are capped, and zlib's asynchronous
- * form waits for the same few threads that a hanging resolver occupies.
+ * Decodes a complete body. Synchronous on purpose: input and output are capped, and zlib's asynchronous form waits for
+ * the same few threads that a hanging resolver occupies.
  */
 export function decodeBody(
   encoded: Uint8Array,
@@ -44,7 +42,7 @@ export function decodeBody(
     .filter((name) => name !== "" && name !== "identity");
   if (names.length === 0 || encoded.byteLength === 0) return { kind: "decoded", body: encoded };
   if (names.length > STACKED_CODINGS_MAX) {
-    return { kind: "break", fault: "protocol", detail: `the body is encoded ${names.length} times over` };
+    return broken("protocol", `the body is encoded ${names.length} times`);
   }
   let body = encoded;
   for (const name of names.toReversed()) {
@@ -57,21 +55,14 @@ export function decodeBody(
 
 function decodeOnce(bytes: Uint8Array, name: string, maxBytes: number): Decoded {
   const coding = CODINGS.get(name);
-  if (coding === undefined) {
-    return {
-      kind: "break",
-      fault: "protocol",
-      detail: `the body has an unknown Content-Encoding, "${name}"`,
-    };
-  }
+  if (coding === undefined) return broken("protocol", `the body has an unknown Content-Encoding, "${name}"`);
   try {
     const body = coding(bytes, { maxOutputLength: Math.min(Math.max(1, maxBytes), bufferLimits.MAX_LENGTH) });
     return { kind: "decoded", body };
   } catch (error) {
     const code = codeOf(error) ?? "unknown error";
-    if (code === "ERR_BUFFER_TOO_LARGE") {
-      return { kind: "break", fault: "body_too_large", detail: `the decoded body exceeds ${maxBytes} bytes` };
-    }
-    return { kind: "break", fault: "protocol", detail: `the body cannot be decoded as ${name}: ${code}` };
+    return code === "ERR_BUFFER_TOO_LARGE"
+      ? broken("body_too_large", `the decoded body exceeds ${maxBytes} bytes`)
+      : broken("protocol", `the body cannot be decoded as ${name}: ${code}`);
   }
 }

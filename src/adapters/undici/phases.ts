@@ -1,7 +1,7 @@
 import type { Phase, PhaseTimesMs } from "../../core/exchange/exchange.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
-/** Phases follow each other without a gap; the one in which an exchange breaks keeps the time that it had. */
+/** Phases follow each other without a gap. The phase in which an exchange breaks keeps its time so far. */
 export class PhaseTimer {
   readonly #clock: Clock;
   readonly #timesMs: Partial<Record<Phase, number>> = {};
@@ -13,7 +13,7 @@ export class PhaseTimer {
     this.#clock = clock;
   }
 
-  /** The phase that runs, or in which it stopped. */
+  /** The current phase, or the one in which it stopped. */
   get phase(): Phase | undefined {
     return this.#phase;
   }

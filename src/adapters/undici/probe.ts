@@ -1,19 +1,19 @@
 import type { LookupFunction } from "node:net";
 import type { Upstream } from "../../core/config/config.ts";
-import { type Exchange, type Observation, type Phase, headerValue } from "../../core/exchange/exchange.ts";
+import { type Exchange, type Observation, headerValue } from "../../core/exchange/exchange.ts";
 import type { Probe } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { decodeBody } from "./decode.ts";
-import { type Parties, RequestInFlight } from "./request-in-flight.ts";
 import { ClientSlot } from "./client-slot.ts";
-import type { Environment, ProxyServer } from "./proxy.ts";
+import { decodeBody } from "./decode.ts";
+import type { Environment } from "./proxy.ts";
 import { RequestWriter, type WireRequest } from "./request.ts";
+import { RequestInFlight, type Target } from "./request-in-flight.ts";
+import { findRoute, type Route } from "./route.ts";
 import { SecretRedactor } from "./secret-redactor.ts";
-import { type Route, findRoute } from "./route.ts";
 
 export type ProbeOptions = {
   readonly upstream: Upstream;
-  /** Asked before every poll, as keys rotate. */
+  /** Asked before every poll, because keys rotate. */
   readonly credential: (() => Promise<string>) | undefined;
   readonly userAgent: string;
   readonly clock: Clock;
@@ -22,166 +22,134 @@ export type ProbeOptions = {
   readonly lookup?: LookupFunction;
 };
 
-const LENGTH_CHECK_EVERY_MS = 50;
-
-const DOING: Readonly<Record<Phase, string>> = {
-  dns: "resolving the name",
-  connect: "connecting",
-  tls: "in the TLS handshake",
-  wait: "waiting for an answer",
-  transfer: "reading the answer",
-};
-
 /** Throws one sentence where the TLS files, the proxy or the static headers cannot be used. */
 export async function openProbe(options: ProbeOptions): Promise<Probe> {
   const { upstream, environment, clock, lookup, userAgent } = options;
-  const way = await findRoute(upstream, environment, clock, lookup);
-  const forwardProxy = way.tls === undefined ? way.proxy : undefined;
-  return new UndiciProbe(options, way, new RequestWriter(upstream, userAgent, forwardProxy));
+  const route = await findRoute(upstream, environment, clock, lookup);
+  const forwardProxy = route.tls === undefined ? route.proxy : undefined;
+  return new UndiciProbe(options, route, new RequestWriter(upstream, userAgent, forwardProxy));
 }
+
+const LENGTH_CHECK_EVERY_MS = 50;
 
 class UndiciProbe implements Probe {
   readonly #options: ProbeOptions;
   readonly #origin: string;
-  readonly #way: Route;
+  readonly #route: Route;
   readonly #writer: RequestWriter;
-  readonly #secrecy: SecretRedactor;
-  readonly #parties: Parties;
-  readonly #running = new Map<RequestInFlight, Promise<unknown>>();
+  readonly #redactor: SecretRedactor;
+  readonly #target: Target;
+  readonly #running = new Map<RequestInFlight, Promise<Exchange>>();
   #kept: ClientSlot | undefined;
-  #closed = false;
+  #isClosed = false;
 
-  constructor(options: ProbeOptions, way: Route, writer: RequestWriter) {
+  constructor(options: ProbeOptions, route: Route, writer: RequestWriter) {
+    const { url, expect, connection } = options.upstream;
+    const { proxy, host, port } = route;
     this.#options = options;
-    this.#origin = new URL(options.upstream.url).origin;
-    this.#way = way;
+    this.#origin = new URL(url).origin;
+    this.#route = route;
     this.#writer = writer;
-    this.#secrecy = new SecretRedactor(way.proxy?.secrets ?? []);
-    this.#parties = {
-      upstream: `${way.host}:${way.port}`,
-      peer: way.proxy === undefined ? `${way.host}:${way.port}` : proxyName(way.proxy),
-      encrypted: way.tls !== undefined,
+    this.#redactor = new SecretRedactor(proxy?.secrets ?? []);
+    this.#target = {
+      upstream: `${host}:${port}`,
+      peer: proxy === undefined ? `${host}:${port}` : `the proxy ${proxy.host}:${proxy.port}`,
+      encrypted: route.tls !== undefined,
+      maxBodyBytes: expect.maxBodyBytes,
+      keepsConnection: connection === "reuse",
     };
   }
 
   async poll(signal: AbortSignal, mayWrite: () => boolean = always): Promise<Observation> {
-    const { upstream, clock } = this.#options;
-    const talk = new RequestInFlight(clock, this.#parties, upstream.expect.maxBodyBytes, mayWrite);
-    const cutOff = (): void =>
-      talk.fail("timeout", `cut off while ${this.#doing(talk)}: the poll was called off`);
-    // After a pause of this process, timers come before the answers that arrived meanwhile: let those be read first.
-    const deadline = setTimeout(() => setImmediate(() => this.#timeOut(talk)), upstream.timeoutMs);
-    const lengthCheck = setInterval(() => talk.checkLength(), LENGTH_CHECK_EVERY_MS);
-    signal.addEventListener("abort", cutOff, { once: true });
-    if (signal.aborted || this.#closed) cutOff();
-    const polled = this.#exchange(talk);
-    this.#running.set(talk, polled);
+    const { clock, upstream } = this.#options;
+    const { timeoutMs } = upstream;
+    const request = new RequestInFlight(clock, this.#target, mayWrite);
+    const cancel = (): void => request.cancel("the poll was cancelled");
+    // After this process was paused, timers run before the answers that arrived meanwhile: let those be read first.
+    const deadline = setTimeout(() => setImmediate(() => request.timeOut(timeoutMs)), timeoutMs);
+    const lengthCheck = setInterval(() => request.checkLength(), LENGTH_CHECK_EVERY_MS);
+    signal.addEventListener("abort", cancel, { once: true });
+    if (signal.aborted || this.#isClosed) cancel();
+    const exchanged = this.#exchange(request);
+    this.#running.set(request, exchanged);
     try {
-      return this.#observe(talk, await polled);
+      return request.observation(this.#redactor.clean(await exchanged));
     } finally {
       clearTimeout(deadline);
       clearInterval(lengthCheck);
-      signal.removeEventListener("abort", cutOff);
-      this.#running.delete(talk);
+      signal.removeEventListener("abort", cancel);
+      this.#running.delete(request);
     }
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     const running = [...this.#running];
-    for (const [talk] of running)
-      talk.fail("timeout", `cut off while ${this.#doing(talk)}: the probe was closed`);
-    await Promise.allSettled(running.map(([, polled]) => polled));
+    for (const [request] of running) request.cancel("the probe was closed");
+    await Promise.allSettled(running.map(([, exchanged]) => exchanged));
     await this.#kept?.destroy();
     this.#kept = undefined;
   }
 
-  /** Never rejects; resolves when the connection of a broken exchange has closed. */
-  async #exchange(talk: RequestInFlight): Promise<Exchange> {
-    let line: ClientSlot | undefined;
+  /** Never rejects. After a broken exchange it resolves when the connection has closed. */
+  async #exchange(request: RequestInFlight): Promise<Exchange> {
+    let slot: ClientSlot | undefined;
     try {
-      const request = await this.#request(talk);
-      if (request !== undefined && !talk.over) {
-        this.#way.material?.refresh(this.#options.clock.now());
-        line = this.#takeLine();
-        line.send(request, talk);
+      const written = await this.#write(request);
+      if (written !== undefined && !request.hasEnded) {
+        this.#route.material?.refresh(this.#options.clock.now());
+        slot = this.#takeSlot();
+        slot.send(written, request);
       }
     } catch (error) {
-      talk.failWith(error);
+      request.failWith(error);
     }
-    const exchange = this.#decode(talk, await talk.ended);
-    await this.#putBack(line, exchange);
+    const exchange = this.#decode(request, await request.ended);
+    await this.#returnSlot(slot, exchange);
     return exchange;
   }
 
-  async #request(talk: RequestInFlight): Promise<WireRequest | undefined> {
+  /** Undefined where the request ended before its key was read. */
+  async #write(request: RequestInFlight): Promise<WireRequest | undefined> {
     const { credential } = this.#options;
-    if (credential === undefined || talk.over) return talk.over ? undefined : this.#writer.write(undefined);
-    try {
-      const key = await Promise.race([credential(), talk.ended]);
-      if (typeof key !== "string") return undefined;
-      this.#secrecy.learn(key);
-      return this.#writer.write(key);
-    } catch (error) {
-      talk.failWith(error);
-      return undefined;
-    }
+    if (request.hasEnded) return undefined;
+    if (credential === undefined) return this.#writer.write(undefined);
+    const key = await Promise.race([credential(), request.ended]);
+    if (typeof key !== "string") return undefined;
+    this.#redactor.learn(key);
+    return this.#writer.write(key);
   }
 
-  #decode(talk: RequestInFlight, exchange: Exchange): Exchange {
+  #decode(request: RequestInFlight, exchange: Exchange): Exchange {
     if (exchange.kind === "broken") return exchange;
     const { head, body } = exchange;
-    if (head.status === 407 && this.#way.proxy !== undefined && this.#way.tls === undefined) {
-      const detail = "the proxy wants other credentials: it answered 407";
-      return { ...talk.broken("connect", detail), head: undefined };
+    if (head.status === 407 && this.#route.proxy !== undefined && this.#route.tls === undefined) {
+      const detail = "the proxy rejected the credentials: it answered 407";
+      return { ...request.broken("connect", detail), head: undefined };
     }
-    const maxBytes = this.#options.upstream.expect.maxBodyBytes;
-    const decoded = decodeBody(body, headerValue(head.headers, "content-encoding"), maxBytes);
-    if (decoded.kind === "break") return talk.broken(decoded.fault, decoded.detail);
+    const encoding = headerValue(head.headers, "content-encoding");
+    const decoded = decodeBody(body, encoding, this.#target.maxBodyBytes);
+    if (decoded.kind === "break") return request.broken(decoded.fault, decoded.detail);
     return { kind: "answered", head, body: decoded.body };
   }
 
-  #observe(talk: RequestInFlight, exchange: Exchange): Observation {
-    return {
-      exchange: this.#secrecy.clean(exchange),
-      durationMs: talk.durationMs,
-      phasesMs: talk.timer.timesMs,
-      reusedConnection: talk.sent && !talk.dialled,
-      certificateExpiresAtMs: talk.wire?.certificateExpiresAtMs,
-    };
-  }
-
-  #timeOut(talk: RequestInFlight): void {
-    const limit = `within ${this.#options.upstream.timeoutMs} ms`;
-    if (talk.wire === undefined) talk.fail("internal", `the key was not read ${limit}`);
-    else talk.fail("timeout", `no whole answer ${limit}: still ${this.#doing(talk)}`);
-  }
-
-  #doing(talk: RequestInFlight): string {
-    const { phase } = talk.timer;
-    return phase === undefined ? "preparing" : DOING[phase];
-  }
-
-  #takeLine(): ClientSlot {
+  #takeSlot(): ClientSlot {
     const kept = this.#kept;
     this.#kept = undefined;
     if (kept?.isFree === true) return kept;
     kept?.release();
-    return new ClientSlot(this.#origin, this.#way, this.#options.upstream.connection === "reuse");
+    return new ClientSlot(this.#origin, this.#route, this.#target.keepsConnection);
   }
 
-  async #putBack(line: ClientSlot | undefined, exchange: Exchange): Promise<void> {
-    if (line === undefined) return;
-    if (exchange.kind === "broken") return line.destroy();
-    if (line.rest() && this.#kept === undefined && !this.#closed) this.#kept = line;
-    else line.release();
+  async #returnSlot(slot: ClientSlot | undefined, exchange: Exchange): Promise<void> {
+    if (slot === undefined) return;
+    if (exchange.kind === "broken") return slot.destroy();
+    slot.finish();
+    if (this.#kept === undefined && !this.#isClosed) this.#kept = slot;
+    else slot.release();
   }
 }
 
 function always(): boolean {
   return true;
-}
-
-function proxyName(proxy: ProxyServer): string {
-  return `the proxy ${proxy.host}:${proxy.port}`;
 }

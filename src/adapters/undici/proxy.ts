@@ -1,12 +1,13 @@
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, type Socket } from "node:net";
 import type { Proxy } from "../../core/config/config.ts";
+import { WireError } from "./faults.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type ProxyServer = {
   readonly host: string;
   readonly port: number;
-  /** Whether the proxy itself is spoken to over TLS. */
+  /** Whether the connection to the proxy itself uses TLS. */
   readonly secure: boolean;
   readonly authorization: string | undefined;
   /** Never to be printed. */
@@ -19,12 +20,12 @@ export function portOf(url: URL): number {
   return url.port === "" ? (DEFAULT_PORTS[url.protocol] ?? 0) : Number(url.port);
 }
 
-/** Without the brackets of IPv6. A dot at the end stays: it tells the resolver not to try search domains. */
+/** Without the brackets of IPv6. A final dot stays: it tells the resolver not to try search domains. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "");
 }
 
-/** Which proxy a request to this URL goes through; undefined for none. Throws where its address cannot be used. */
+/** The proxy for requests to this URL, if any. Throws where its address cannot be used. */
 export function chooseProxy(proxy: Proxy, url: URL, environment: Environment): ProxyServer | undefined {
   switch (proxy.kind) {
     case "none":
@@ -44,7 +45,7 @@ function proxyFromEnvironment(url: URL, environment: Environment): ProxyServer |
   return found === undefined ? undefined : parseProxy(found.value, found.name);
 }
 
-/** Lower case goes first, as in curl; an empty variable counts as unset. */
+/** Lower case has priority, as in curl; an empty variable counts as unset. */
 function read(environment: Environment, lower: string): { name: string; value: string } | undefined {
   for (const name of [lower, lower.toUpperCase()]) {
     const value = environment[name]?.trim();
@@ -53,7 +54,7 @@ function read(environment: Environment, lower: string): { name: string; value: s
   return undefined;
 }
 
-/** The address itself stays out of the error: it may hold a password. */
+/** The error leaves out the address: it may hold a password. */
 function parseProxy(address: string, name: string): ProxyServer {
   const withScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `http://${address}`;
   const url = URL.canParse(withScheme) ? new URL(withScheme) : undefined;
@@ -81,7 +82,7 @@ function decode(part: string): string {
   }
 }
 
-/** `no_proxy`: names with all that ends in them, addresses, networks, each with an optional port; `*` is everything. */
+/** `no_proxy`: names with their subdomains, addresses, networks, each with an optional port; `*` is everything. */
 function isExempt(url: URL, list: string): boolean {
   const host = hostOf(url).toLowerCase().replace(/\.$/, "");
   const port = portOf(url);
@@ -112,4 +113,66 @@ function isInNetwork(network: string, address: string): boolean {
   const block = new BlockList();
   block.addSubnet(base, Number(length), family);
   return block.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+const HEAD_MAX_BYTES = 16_384;
+const INTERIM_MAX = 16;
+
+/**
+ * Asks a proxy for a tunnel to `authority`. Written here, not left to undici, so that a refusal is never taken for the
+ * upstream's answer, and so that no header of the request can reach the proxy.
+ */
+export function openTunnel(
+  socket: Socket,
+  authority: string,
+  proxy: ProxyServer,
+  done: (error: WireError | undefined) => void,
+): void {
+  let received = Buffer.alloc(0);
+  let interim = 0;
+
+  function finish(error: WireError | undefined, rest: Buffer): void {
+    socket.off("data", onData).off("end", onEnd).pause();
+    if (rest.length > 0) socket.unshift(rest);
+    done(error);
+  }
+
+  function refuse(detail: string): void {
+    finish(new WireError("connect", detail), Buffer.alloc(0));
+  }
+
+  function onEnd(): void {
+    refuse("the proxy closed the connection before it answered CONNECT");
+  }
+
+  function onData(chunk: Buffer): void {
+    received = Buffer.concat([received, chunk]);
+    for (;;) {
+      const end = received.indexOf("\r\n\r\n");
+      if (end < 0) break;
+      const status = statusOf(received.toString("latin1", 0, end));
+      received = received.subarray(end + 4);
+      if (status >= 200 && status < 300) return finish(undefined, received);
+      if (!(status >= 100 && status < 200)) return refuse(refusal(status));
+      interim += 1;
+    }
+    if (received.length > HEAD_MAX_BYTES || interim > INTERIM_MAX) {
+      refuse("the proxy's answer to CONNECT is too long");
+    }
+  }
+
+  socket.on("data", onData).on("end", onEnd);
+  const credentials =
+    proxy.authorization === undefined ? "" : `Proxy-Authorization: ${proxy.authorization}\r\n`;
+  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n`, "latin1");
+}
+
+function statusOf(head: string): number {
+  return Number(/^HTTP\/1\.[01] (\d{3})(?: |\r|$)/.exec(head)?.[1] ?? Number.NaN);
+}
+
+function refusal(status: number): string {
+  return Number.isNaN(status)
+    ? "the proxy's answer to CONNECT is not HTTP"
+    : `the proxy answered ${status} to CONNECT`;
 }

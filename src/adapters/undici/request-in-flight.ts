@@ -1,117 +1,132 @@
 import type { Dispatcher } from "undici";
-import type { AnswerHead, Exchange, WireFault } from "../../core/exchange/exchange.ts";
+import type { AnswerHead, Exchange, Observation, Phase, WireFault } from "../../core/exchange/exchange.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { ConnectionAttempt } from "./connection-attempt.ts";
 import { explain, type FaultContext } from "./faults.ts";
 import { PhaseTimer } from "./phases.ts";
 
+const ACTIVITIES: Readonly<Record<Phase, string>> = {
+  dns: "resolving the name",
+  connect: "connecting",
+  tls: "in the TLS handshake",
+  wait: "waiting for an answer",
+  transfer: "reading the answer",
+};
+
 const INFORMATIONAL_MAX = 100;
 const REASON_PHRASE_MAX_CHARS = 1_024;
 
-/** A chunk of one byte takes six on the wire; and before the body come the headers. */
+/** A chunk of one byte takes six on the wire, and the headers come before the body. */
 const WIRE_BYTES_A_BODY_BYTE = 8;
 const WIRE_EXTRA_BYTES = 1_048_576;
 
 type Broken = Extract<Exchange, { kind: "broken" }>;
 
-/** Between whom a talk is, for the words of its faults. */
-export type Parties = Pick<FaultContext, "peer" | "upstream" | "encrypted">;
+/** What all requests of one probe have in common. */
+export type Target = Pick<FaultContext, "peer" | "upstream" | "encrypted"> & {
+  readonly maxBodyBytes: number;
+  readonly keepsConnection: boolean;
+};
 
-/** One request and its answer as undici tells of them. It ends once: whatever comes later is not heard. */
+/** One request and its answer, as undici reports them. It ends once; what comes later is ignored. */
 export class RequestInFlight implements Dispatcher.DispatchHandler {
   readonly timer: PhaseTimer;
   readonly #clock: Clock;
-  readonly #startedAtMs: number;
-  readonly #parties: Parties;
-  readonly #maxBodyBytes: number;
+  readonly #target: Target;
   readonly #mayWrite: () => boolean;
-  readonly #received: ReceivedBody;
+  readonly #startedAtMs: number;
+  readonly #body: ReceivedBody;
   readonly #ended = Promise.withResolvers<Exchange>();
+  /** The body is still encoded. */
+  readonly ended: Promise<Exchange> = this.#ended.promise;
   #endedAtMs: number | undefined;
-  #wire: ConnectionAttempt | undefined;
-  #redial: (() => void) | undefined;
-  #dialled = false;
+  #connection: ConnectionAttempt | undefined;
+  #openedConnection = false;
+  #reconnect: (() => void) | undefined;
+  #bytesReadBefore = 0;
   #sent = false;
-  #head: AnswerHead | undefined;
   #informational = 0;
-  #readBefore = 0;
+  #head: AnswerHead | undefined;
 
-  constructor(clock: Clock, parties: Parties, maxBodyBytes: number, mayWrite: () => boolean) {
-    this.#mayWrite = mayWrite;
+  constructor(clock: Clock, target: Target, mayWrite: () => boolean) {
     this.timer = new PhaseTimer(clock);
     this.#clock = clock;
+    this.#target = target;
+    this.#mayWrite = mayWrite;
     this.#startedAtMs = clock.now();
-    this.#parties = parties;
-    this.#maxBodyBytes = maxBodyBytes;
-    this.#received = new ReceivedBody(maxBodyBytes);
+    this.#body = new ReceivedBody(target.maxBodyBytes);
   }
 
-  /** The body is as it came: still encoded. */
-  get ended(): Promise<Exchange> {
-    return this.#ended.promise;
-  }
-
-  get over(): boolean {
+  get hasEnded(): boolean {
     return this.#endedAtMs !== undefined;
   }
 
-  get dialled(): boolean {
-    return this.#dialled;
+  /** Whether a connection was opened for this request. */
+  get openedConnection(): boolean {
+    return this.#openedConnection;
   }
 
-  get sent(): boolean {
-    return this.#sent;
+  /** After the end: `exchange` is decoded, and without secrets. */
+  observation(exchange: Exchange): Observation {
+    return {
+      exchange,
+      durationMs: (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs,
+      phasesMs: this.timer.timesMs,
+      reusedConnection: this.#sent && !this.#openedConnection,
+      certificateExpiresAtMs: this.#connection?.state.certificateExpiresAtMs,
+    };
   }
 
-  get wire(): ConnectionAttempt | undefined {
-    return this.#wire;
+  /** `reconnect` is called once if the kept connection turns out to be dead before anything is written to it. */
+  useKept(connection: ConnectionAttempt, reconnect: () => void): void {
+    this.#connection = connection;
+    this.#bytesReadBefore = connection.bytesRead;
+    this.#reconnect = reconnect;
   }
 
-  get durationMs(): number {
-    return (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs;
-  }
-
-  /** The connection that a kept line brings, and what to do should it turn out to be dead before it is written to. */
-  resumes(wire: ConnectionAttempt | undefined, redial: () => void): void {
-    this.#wire = wire;
-    this.#readBefore = wire?.bytesRead ?? 0;
-    this.#redial = wire === undefined ? undefined : redial;
-  }
-
-  /** Registers the connection that was made for this talk. */
-  dials(wire: ConnectionAttempt): void {
-    this.#wire = wire;
-    this.#readBefore = 0;
-    this.#dialled = true;
+  useNew(connection: ConnectionAttempt): void {
+    this.#connection = connection;
+    this.#bytesReadBefore = 0;
+    this.#openedConnection = true;
   }
 
   fail(fault: WireFault, detail: string): void {
-    this.#end({ kind: "broken", fault, detail, sent: this.#sent, head: this.#head });
-  }
-
-  /** What is neither header nor body can come without end too: blank lines, a reason phrase, chunk extensions. */
-  checkLength(): void {
-    const mostBytes = this.#maxBodyBytes * WIRE_BYTES_A_BODY_BYTE + WIRE_EXTRA_BYTES;
-    if ((this.#wire?.bytesRead ?? 0) - this.#readBefore <= mostBytes) return;
-    this.fail("protocol", `the answer is longer than ${mostBytes} bytes, though little of it is body`);
+    this.#end(this.broken(fault, detail));
   }
 
   failWith(error: unknown): void {
-    const scene = { ...this.#parties, phase: this.timer.phase, cut: this.#wire?.cut ?? false };
-    // undici forgets it: it tells only of the end that follows.
-    const { fault, detail } = explain(this.#wire?.alert ?? error, scene);
+    const { isLost = false, tlsError } = this.#connection?.state ?? {};
+    const context = { ...this.#target, phase: this.timer.phase, lost: isLost };
+    // undici drops the TLS error and reports only the end that follows it.
+    const { fault, detail } = explain(tlsError ?? error, context);
     this.fail(fault, detail);
   }
 
-  /** The same break, found after the end: in the decoding of the body. */
+  timeOut(afterMs: number): void {
+    if (this.#connection === undefined) this.fail("internal", `the key was not read within ${afterMs} ms`);
+    else this.cancel(`timed out after ${afterMs} ms`);
+  }
+
+  cancel(reason: string): void {
+    const { phase } = this.timer;
+    this.fail("timeout", `${reason} while ${phase === undefined ? "preparing" : ACTIVITIES[phase]}`);
+  }
+
   broken(fault: WireFault, detail: string): Broken {
     return { kind: "broken", fault, detail, sent: this.#sent, head: this.#head };
   }
 
-  /** The last moment before its first byte: from here to the writing nothing else runs in this process. */
+  /** Blank lines, a reason phrase and chunk extensions are neither header nor body, and can be endless too. */
+  checkLength(): void {
+    const maxBytes = this.#target.maxBodyBytes * WIRE_BYTES_A_BODY_BYTE + WIRE_EXTRA_BYTES;
+    if ((this.#connection?.bytesRead ?? 0) - this.#bytesReadBefore <= maxBytes) return;
+    this.fail("protocol", `the answer is longer than ${maxBytes} bytes, though little of it is body`);
+  }
+
+  /** The last moment before the first byte: nothing else runs in this process between here and the write. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (!this.#mayWrite()) {
-      this.fail("timeout", "nothing was sent: the right to send it ended first");
+      this.fail("timeout", "nothing was sent: the right to send ended first");
       controller.abort(new Error("too late"));
       return;
     }
@@ -125,9 +140,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     _headers: unknown,
     reasonPhrase: string = "",
   ): void {
-    // The parser passes any three digits, and asserts against these only once the answer is over.
-    if (status < 100) return this.fail("protocol", `the answer's status is none: ${status}`);
-    if (status === 101) return this.fail("protocol", "the answer is not one to this request");
+    // The parser accepts any three digits, and asserts that these do not occur only when the answer is over.
+    if (status < 100) return this.fail("protocol", `the answer has an invalid status: ${status}`);
+    if (status === 101) return this.fail("protocol", "the answer does not belong to this request");
     if (status < 200) {
       this.#informational += 1;
       if (this.#informational > INFORMATIONAL_MAX) {
@@ -141,29 +156,29 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
-    if (this.over || this.#received.add(chunk)) return;
-    this.fail("body_too_large", `the body exceeds ${this.#maxBodyBytes} bytes`);
+    if (this.hasEnded || this.#body.add(chunk)) return;
+    this.fail("body_too_large", `the body exceeds ${this.#target.maxBodyBytes} bytes`);
   }
 
   onResponseEnd(): void {
     if (this.#head === undefined) return this.fail("internal", "an answer ended without a head");
-    // undici takes them for the end of a body whose length was not said.
-    if (this.#wire?.alert !== undefined) return this.failWith(this.#wire.alert);
-    if (this.#wire?.reset === true)
-      return this.fail("reset", "the connection was reset before the whole answer had come");
-    forgoStacksThisTurn();
-    this.#end({ kind: "answered", head: this.#head, body: this.#received.take() });
+    // Where the body has no length, undici takes a TLS error or a reset for its end.
+    const { isReset = false, tlsError } = this.#connection?.state ?? {};
+    if (tlsError !== undefined) return this.failWith(tlsError);
+    if (isReset) return this.fail("reset", "the connection was reset before the answer was complete");
+    if (!this.#target.keepsConnection) this.#connection?.closeAfterAnswer();
+    this.#end({ kind: "answered", head: this.#head, body: this.#body.take() });
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    const redial = this.#redial;
-    this.#redial = undefined;
-    if (redial !== undefined && !this.#sent && !this.#dialled && !this.over) redial();
+    const reconnect = this.#reconnect;
+    this.#reconnect = undefined;
+    if (reconnect !== undefined && !this.#sent && !this.#openedConnection && !this.hasEnded) reconnect();
     else this.failWith(error);
   }
 
   #end(exchange: Exchange): void {
-    if (this.over) return;
+    if (this.hasEnded) return;
     this.timer.stop();
     this.#endedAtMs = this.#clock.now();
     this.#ended.resolve(exchange);
@@ -186,22 +201,22 @@ function readText(text: Buffer | string | undefined): string {
 const FIRST_BYTES = 4_096;
 
 /**
- * A body as it comes. It is copied: a piece that is kept would keep the whole read that it is a part of, and an
- * upstream can see to it that each read of 64 KiB holds one byte of body.
+ * A body as it arrives. Pieces are copied: each one keeps alive the whole read that it is a part of, and an upstream
+ * can arrange that each read of 64 KiB holds one byte of body.
  */
 export class ReceivedBody {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #bytes: Buffer = Buffer.alloc(0);
   #length = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  /** False where it is too much, and then nothing is kept any more. */
+  /** False where the body is too large; nothing of it is kept then. */
   add(piece: Buffer): boolean {
     const length = this.#length + piece.byteLength;
-    if (length > this.#mostBytes) {
+    if (length > this.#maxBytes) {
       this.#drop();
       return false;
     }
@@ -227,17 +242,4 @@ export class ReceivedBody {
     this.#bytes = Buffer.alloc(0);
     this.#length = 0;
   }
-}
-
-/**
- * Undici ends a connection by way of errors that nobody ever sees. To write down where each one came from, and to
- * make text of it, takes a ninth of what a poll costs: so until this turn of the loop is over, no error has a stack.
- */
-function forgoStacksThisTurn(): void {
-  const usual = Error.stackTraceLimit;
-  if (usual === 0) return;
-  Error.stackTraceLimit = 0;
-  queueMicrotask(() => {
-    Error.stackTraceLimit = usual;
-  });
 }

@@ -6,7 +6,7 @@ import type { ProxyServer } from "./proxy.ts";
 
 export type WireRequest = { readonly path: string; readonly headers: string[] };
 
-/** What frames a request or names its target is the library's to write. */
+/** Headers that frame a request or name its target: only undici writes them. */
 const RESERVED: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -20,7 +20,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Writes the one request of an upstream; a key that has not changed costs nothing. */
+/** Writes the request of an upstream, anew only when its key has changed. */
 export class RequestWriter {
   readonly #auth: Auth;
   readonly #path: string;
@@ -32,7 +32,7 @@ export class RequestWriter {
     const url = new URL(upstream.url);
     this.#auth = upstream.auth;
     this.#path = `${forwardProxy === undefined ? "" : url.origin}${url.pathname}${url.search}`;
-    this.#headers = lastingHeaders(upstream, userAgent, forwardProxy);
+    this.#headers = staticHeaders(upstream, userAgent, forwardProxy);
   }
 
   /** Throws a WireError where the key cannot be sent as it is. */
@@ -47,7 +47,7 @@ export class RequestWriter {
   }
 }
 
-function lastingHeaders(
+function staticHeaders(
   upstream: Upstream,
   userAgent: string,
   forwardProxy: ProxyServer | undefined,
@@ -94,10 +94,8 @@ function authorize(auth: Auth, path: string, key: string | undefined): Authorize
       return { path, header: keyHeader(auth.name, key) };
     case "query": {
       const join = path.includes("?") ? "&" : "?";
-      return {
-        path: `${path}${join}${encodeQueryPart(auth.name)}=${encodeQueryPart(key)}`,
-        header: undefined,
-      };
+      const pair = `${encodeQueryPart(auth.name)}=${encodeQueryPart(key)}`;
+      return { path: `${path}${join}${pair}`, header: undefined };
     }
     default:
       return auth satisfies never;
@@ -106,10 +104,10 @@ function authorize(auth: Auth, path: string, key: string | undefined): Authorize
 
 function keyHeader(name: string, value: string): readonly [string, string] {
   if (isSendable(name, value)) return [name, value];
-  throw new WireError("internal", "the key holds characters that no header can carry");
+  throw new WireError("internal", "the key contains characters that a header cannot carry");
 }
 
-/** As a form would, but for spaces: "+" is not a space to everyone. */
+/** As a form does, except for spaces: not every server reads "+" as a space. */
 function encodeQueryPart(part: string): string {
   const escape = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
   return encodeURIComponent(part.toWellFormed()).replace(/[!'()*]/g, escape);

@@ -1,11 +1,11 @@
+import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { Upstream } from "../../core/config/config.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { chooseProxy, type Environment, hostOf, portOf, type ProxyServer } from "./proxy.ts";
 import { TlsMaterial } from "./tls.ts";
-import { lookup as systemLookup, type LookupAddress } from "node:dns";
 
-/** The way to an upstream: the same for every connection of one probe. */
+/** How to reach an upstream: the same for every connection of one probe. */
 export type Route = {
   readonly host: string;
   readonly port: number;
@@ -43,43 +43,35 @@ export async function findRoute(
 }
 
 /**
- * Node.js tries the addresses of a name one after the other and gives each but the last this long. Its own 250 ms
- * would call every upstream unreachable whose first packet was lost.
+ * Node.js tries the addresses of a name one after the other, and gives up on each but the last after this time. With
+ * its default of 250 ms, an upstream whose first packet was lost would count as unreachable.
  */
 function familyAttemptMsOf(timeoutMs: number): number {
   return Math.round(Math.min(1_000, Math.max(250, timeoutMs / 4)));
 }
 
-export type SystemLookup = (hostname: string, options: { readonly all: true }, callback: Answer) => void;
-
 type Answer = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
+export type SystemLookup = (hostname: string, options: { readonly all: true }, answer: Answer) => void;
+
 /**
- * The system's resolver holds one of a few threads until it answers, and cannot be called off. A poll that gave up
- * leaves its question behind, so the next poll joins it: one upstream never holds more than one thread.
+ * The system's resolver blocks one of a few threads until it answers, and cannot be cancelled. A poll that gave up
+ * leaves its lookup behind, and the next poll joins it: one upstream never blocks more than one thread.
  */
 export function shareLookups(ask: SystemLookup = systemLookup): LookupFunction {
   const waiting = new Map<string, Answer[]>();
-
-  function join(hostname: string, answer: Answer): void {
-    const others = waiting.get(hostname);
-    if (others !== undefined) {
-      others.push(answer);
-      return;
-    }
-    waiting.set(hostname, [answer]);
-    ask(hostname, { all: true }, (error, addresses) => {
-      const answers = waiting.get(hostname) ?? [];
-      waiting.delete(hostname);
-      for (const one of answers) one(error, addresses);
-    });
-  }
-
   return (hostname, options, callback) => {
-    join(hostname, (error, addresses) => {
+    const answers = waiting.get(hostname) ?? [];
+    answers.push((error, addresses) => {
       const [first] = addresses ?? [];
       if (options.all === true) callback(error, addresses ?? []);
       else callback(error, first?.address ?? "", first?.family);
+    });
+    if (answers.length > 1) return;
+    waiting.set(hostname, answers);
+    ask(hostname, { all: true }, (error, addresses) => {
+      waiting.delete(hostname);
+      for (const answer of answers) answer(error, addresses);
     });
   };
 }

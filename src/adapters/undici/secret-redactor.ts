@@ -2,49 +2,45 @@ import type { AnswerHead, Exchange } from "../../core/exchange/exchange.ts";
 import { oneLine } from "../../core/text/escape.ts";
 import { SecretFinder } from "../secrets/finder.ts";
 
-/** Below this, a key would be found in innocent text: the answer keeps its bytes, only our own words are searched. */
+/** A shorter key would be found in innocent text. It is searched for in our own words only, not in answers. */
 const SEARCHED_IN_ANSWERS_CHARS = 8;
 
-/** Knows the secrets of one probe, and takes them out of whatever leaves it. */
+/** Knows the secrets of one probe, and removes them from everything that leaves it. */
 export class SecretRedactor {
-  readonly #lasting: readonly string[];
+  readonly #permanent: readonly string[];
   #key: string | undefined;
   #inWords = new SecretFinder([]);
   #inAnswers = new SecretFinder([]);
 
-  constructor(lasting: readonly string[]) {
-    this.#lasting = lasting;
-    this.#know(lasting);
+  constructor(permanent: readonly string[]) {
+    this.#permanent = permanent;
+    this.#setSecrets(permanent);
   }
 
-  /** Keys rotate; the one before is remembered no longer than the next one comes. */
+  /** Keys rotate: the previous one is remembered too. */
   learn(key: string): void {
     if (key === this.#key) return;
     const before = this.#key === undefined ? [] : [this.#key];
     this.#key = key;
-    this.#know([key, ...before, ...this.#lasting]);
+    this.#setSecrets([key, ...before, ...this.#permanent]);
   }
 
-  #know(secrets: readonly string[]): void {
+  #setSecrets(secrets: readonly string[]): void {
     this.#inWords = new SecretFinder(secrets);
     const long = secrets.filter(({ length }) => length >= SEARCHED_IN_ANSWERS_CHARS);
     this.#inAnswers = long.length === secrets.length ? this.#inWords : new SecretFinder(long);
   }
 
-  detail(text: string): string {
-    return oneLine(this.#inWords.hide(text));
-  }
-
-  /** An upstream that echoes the key into its answer must not bring it into pages and histories. */
+  /** An upstream may echo the key in its answer: it must not reach pages and histories. */
   clean(exchange: Exchange): Exchange {
     switch (exchange.kind) {
       case "answered":
-        if (!this.#isToldBy(exchange.head, exchange.body)) return exchange;
+        if (!this.#isIn(exchange.head, exchange.body)) return exchange;
         return { ...exchange, head: this.#cleanHead(exchange.head), body: this.#cleanBody(exchange.body) };
       case "broken":
         return {
           ...exchange,
-          detail: this.detail(exchange.detail),
+          detail: oneLine(this.#inWords.hide(exchange.detail)),
           head: exchange.head === undefined ? undefined : this.#cleanHead(exchange.head),
         };
       default:
@@ -52,8 +48,8 @@ export class SecretRedactor {
     }
   }
 
-  /** Nearly every answer holds none: one look at all of it, instead of one at each of its parts. */
-  #isToldBy({ reasonPhrase, headers }: AnswerHead, body: Uint8Array): boolean {
+  /** Nearly every answer holds none: one search in all of it is cheaper than one in each part. */
+  #isIn({ reasonPhrase, headers }: AnswerHead, body: Uint8Array): boolean {
     if (this.#inAnswers.isEmpty) return false;
     return this.#inAnswers.isIn(`${reasonPhrase}\n${headers.flat().join("\n")}\n${textOf(body)}`);
   }
@@ -67,7 +63,7 @@ export class SecretRedactor {
     };
   }
 
-  /** Bytes in which nothing is found stay what they are, whether they are text or not. */
+  /** A body in which nothing is found keeps its bytes, whether they are text or not. */
   #cleanBody(body: Uint8Array): Uint8Array {
     const text = textOf(body);
     const cleaned = this.#inAnswers.hide(text);

@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { type SecureContext, createSecureContext } from "node:tls";
+import { isIP } from "node:net";
+import { checkServerIdentity, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import type { Tls } from "../../core/config/config.ts";
 import { codeOf } from "./faults.ts";
 
@@ -12,12 +13,12 @@ type Pem = {
   readonly key: string | undefined;
 };
 
-type Contexts = { readonly pem: Pem; readonly upstream: SecureContext; readonly proxy: SecureContext };
+type Contexts = { readonly upstream: SecureContext; readonly proxy: SecureContext };
 
-/** Upstreams that trust the same roots share them: a thousand copies would take 80 MB. */
+/** Upstreams with the same PEM files share them: a thousand copies would take 80 MB. */
 const inUse = new Map<string, WeakRef<Contexts>>();
 
-/** The trust and the identity of one probe: shared by all its connections, and renewed when their files change. */
+/** The trusted roots and the client certificate of one probe, for all its connections. Reread, as files change. */
 export class TlsMaterial {
   readonly #files: Tls;
   #contexts: Contexts;
@@ -44,7 +45,7 @@ export class TlsMaterial {
     return this.#contexts.proxy;
   }
 
-  /** Certificates rotate while we run. Never waited for: the next connection has the new ones. */
+  /** Certificates rotate while we run. Nobody waits for this: the next connection uses the new ones. */
   refresh(nowMs: number): void {
     const { caFile, certFile, keyFile } = this.#files;
     if (caFile === undefined && certFile === undefined && keyFile === undefined) return;
@@ -54,13 +55,10 @@ export class TlsMaterial {
     void this.#reread();
   }
 
-  /** Half-written files are the usual failure: what was read last stays until the next look. */
+  /** Half-written files are the usual failure: what was read last is used until the next attempt. */
   async #reread(): Promise<void> {
     try {
-      const pem = await readPem(this.#files);
-      const before = this.#contexts.pem;
-      const changed = pem.ca !== before.ca || pem.cert !== before.cert || pem.key !== before.key;
-      if (changed) this.#contexts = contextsOf(pem);
+      this.#contexts = contextsOf(await readPem(this.#files));
     } catch {
       return;
     } finally {
@@ -83,10 +81,7 @@ async function readPart(path: string | undefined, name: string): Promise<string 
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new Error(
-      `cannot use TLS: "${name}" must be a readable file, received ${path} (${codeOf(error) ?? "unreadable"})`,
-      { cause: error },
-    );
+    throw unusable(`"${name}" must be a readable file, received ${path}`, error, "unreadable");
   }
 }
 
@@ -109,17 +104,14 @@ function makeContexts(pem: Pem): Contexts {
   try {
     const proxy = createSecureContext(roots);
     const alone = pem.cert === undefined && pem.key === undefined;
-    return { pem, proxy, upstream: alone ? proxy : createSecureContext({ ...roots, ...identity }) };
+    return { proxy, upstream: alone ? proxy : createSecureContext({ ...roots, ...identity }) };
   } catch (error) {
-    throw new Error(
-      `cannot use TLS: "tls.cert_file" and "tls.key_file" must be a PEM certificate and its own key without a ` +
-        `passphrase (${codeOf(error) ?? "unusable"})`,
-      { cause: error },
-    );
+    const wanted = "must be a PEM certificate and its own key without a passphrase";
+    throw unusable(`"tls.cert_file" and "tls.key_file" ${wanted}`, error, "unusable");
   }
 }
 
-/** Node.js silently ignores roots that it cannot read, and would then trust nobody: so each is read here first. */
+/** Node.js silently ignores roots that it cannot read, and then trusts nobody: so each is read here first. */
 function certificatesOf(pem: string): string[] {
   const blocks =
     pem.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^-]+-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [];
@@ -127,10 +119,52 @@ function certificatesOf(pem: string): string[] {
     if (blocks.length > 0 && blocks.every((block) => new X509Certificate(block).serialNumber !== ""))
       return blocks;
   } catch (error) {
-    throw new Error(
-      `cannot use TLS: "tls.ca_file" must hold PEM certificates (${codeOf(error) ?? "unreadable"})`,
-      { cause: error },
-    );
+    throw unusable('"tls.ca_file" must hold PEM certificates', error, "unreadable");
   }
   throw new Error('cannot use TLS: "tls.ca_file" must hold PEM certificates, received none');
+}
+
+function unusable(fault: string, error: unknown, reason: string): Error {
+  return new Error(`cannot use TLS: ${fault} (${codeOf(error) ?? reason})`, { cause: error });
+}
+
+/** No sane chain is longer; a loop of issuers ends here. */
+const CHAIN_MAX = 16;
+
+/** The certificate chain that the other side of a connection has shown. */
+export class PeerCertificate {
+  readonly #socket: TLSSocket;
+  #shown: X509Certificate | undefined;
+
+  /** Before the handshake. */
+  constructor(socket: TLSSocket) {
+    this.#socket = socket;
+    // Before it checks the identity, Node.js copies the whole chain into plain objects, whether or not anybody reads
+    // them: a seventh of what a handshake costs.
+    Object.defineProperty(socket, "getPeerCertificate", { value: () => ({}) });
+  }
+
+  /** Undefined where the certificate is for this name. OpenSSL is fast; if it says no, Node.js decides. */
+  identityFault(name: string): Error | undefined {
+    const certificate = this.#certificate();
+    if (certificate === undefined) return new Error("no certificate was shown");
+    const found = isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name);
+    return found === undefined ? checkServerIdentity(name, certificate.toLegacyObject()) : undefined;
+  }
+
+  /** The earliest expiry in the chain; undefined without a certificate. */
+  get chainExpiresAtMs(): number | undefined {
+    let certificate = this.#certificate();
+    let earliestMs = Number.POSITIVE_INFINITY;
+    for (let depth = 0; certificate !== undefined && depth < CHAIN_MAX; depth += 1) {
+      earliestMs = Math.min(earliestMs, certificate.validToDate.getTime());
+      certificate = certificate.issuerCertificate;
+    }
+    return Number.isFinite(earliestMs) ? earliestMs : undefined;
+  }
+
+  /** Asked once per connection: asking empties the chain. */
+  #certificate(): X509Certificate | undefined {
+    return (this.#shown ??= this.#socket.getPeerX509Certificate());
+  }
 }

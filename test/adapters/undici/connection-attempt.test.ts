@@ -10,23 +10,26 @@ import { NO_TLS_FILES, startUpstream } from "./polling.ts";
 
 const made = certificates();
 
-async function dial(
+async function connect(
   url: string,
   lookup?: () => void,
-): Promise<{ dial: ConnectionAttempt; ready: Promise<Socket | Error> }> {
+): Promise<{ connection: ConnectionAttempt; ready: Promise<Socket | Error> }> {
   const tls = { ...NO_TLS_FILES, caFile: made.ca.certFile };
-  const way = await findRoute(sampleUpstream({ url, tls }), {}, systemClock, lookup);
+  const route = await findRoute(sampleUpstream({ url, tls }), {}, systemClock, lookup);
   const { promise: ready, resolve } = Promise.withResolvers<Socket | Error>();
   const timer = new PhaseTimer(systemClock);
-  return { dial: new ConnectionAttempt(way, timer, (error, socket) => resolve(error ?? socket)), ready };
+  return {
+    connection: new ConnectionAttempt(route, timer, (error, socket) => resolve(error ?? socket)),
+    ready,
+  };
 }
 
 test.each([false, true])(
   "a connection is destroyed only when its socket has closed (over TLS: %s)",
-  async (over) => {
+  async (overTls) => {
     const identity = { cert: made.server.cert, key: made.server.key };
-    const upstream = await startUpstream(() => {}, over ? { tls: identity } : {});
-    const { dial: dialled, ready } = await dial(upstream.url);
+    const upstream = await startUpstream(() => {}, overTls ? { tls: identity } : {});
+    const { connection, ready } = await connect(upstream.url);
     const socket = await ready;
     if (socket instanceof Error) throw socket;
     socket.write("half a request");
@@ -34,7 +37,7 @@ test.each([false, true])(
     socket.on("close", () => {
       closed = true;
     });
-    const destroyed = dialled.destroy();
+    const destroyed = connection.destroy();
     expect(closed).toBe(false);
     await destroyed;
     expect(closed).toBe(true);
@@ -42,25 +45,25 @@ test.each([false, true])(
   },
 );
 
-test("a connection that is destroyed in its handshake leaves no socket, and is never handed over", async () => {
+test("a connection that is destroyed in its handshake leaves no socket, and is never reported as ready", async () => {
   const upstream = await startUpstream(() => {});
-  const { dial: dialled, ready } = await dial(upstream.url.replace("http:", "https:"));
+  const { connection, ready } = await connect(upstream.url.replace("http:", "https:"));
   await expect.poll(() => upstream.open).toBe(1);
-  await dialled.destroy();
+  await connection.destroy();
   await upstream.idle();
   expect(await Promise.race([ready, Promise.resolve("never")])).toBe("never");
 });
 
 test("a connection whose name is never resolved can be destroyed", async () => {
-  const { dial: dialled, ready } = await dial("http://nowhere.test/", () => {});
-  await dialled.destroy();
+  const { connection, ready } = await connect("http://nowhere.test/", () => {});
+  await connection.destroy();
   expect(await Promise.race([ready, Promise.resolve("never")])).toBe("never");
 });
 
 test("a connection that failed is destroyed already", async () => {
   const upstream = await startUpstream((connection) => connection.end());
-  const { dial: dialled, ready } = await dial(upstream.url.replace("http:", "https:"));
+  const { connection, ready } = await connect(upstream.url.replace("http:", "https:"));
   expect(await ready).toBeInstanceOf(Error);
-  await dialled.destroy();
+  await connection.destroy();
   await upstream.idle();
 });

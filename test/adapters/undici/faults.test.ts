@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { explain, type FaultContext, WireError } from "../../../src/adapters/undici/faults.ts";
 import type { Phase } from "../../../src/core/exchange/exchange.ts";
 
-function scene(phase: Phase | undefined, changes: Partial<FaultContext> = {}): FaultContext {
-  return { phase, peer: "api.test:443", upstream: "api.test:443", cut: false, encrypted: true, ...changes };
+function context(phase: Phase | undefined, changes: Partial<FaultContext> = {}): FaultContext {
+  return { phase, peer: "api.test:443", upstream: "api.test:443", lost: false, encrypted: true, ...changes };
 }
 
 const coded = (code: string): Error => Object.assign(new Error("words that may hold anything"), { code });
@@ -41,41 +41,41 @@ test.each<[string, Phase, string]>([
   ["UND_ERR_INVALID_ARG", "wait", "internal"],
   ["SOMETHING_NEW", "transfer", "internal"],
 ])("%s in the phase %s is %s, told without the error's own words", (code, phase, fault) => {
-  const told = explain(coded(code), scene(phase));
-  expect(told.fault).toBe(fault);
-  expect(told.detail).not.toContain("anything");
+  const explained = explain(coded(code), context(phase));
+  expect(explained.fault).toBe(fault);
+  expect(explained.detail).not.toContain("anything");
 });
 
-test("what the parser says after the connection was cut is but a consequence of it", () => {
+test("an error of the parser after the connection was lost counts as the loss", () => {
   const parser = new errors.HTTPParserError(
     "Response does not match the HTTP/1.1 protocol (Invalid EOF state)",
   );
-  expect(explain(parser, scene("transfer", { cut: true })).fault).toBe("reset");
-  expect(explain(parser, scene("transfer"))).toMatchObject({
+  expect(explain(parser, context("transfer", { lost: true })).fault).toBe("reset");
+  expect(explain(parser, context("transfer"))).toMatchObject({
     fault: "protocol",
     detail: "the answer is not valid HTTP: Invalid EOF state",
   });
 });
 
-test("both families of a name failing are told together", () => {
+test("the errors of several addresses are reported together", () => {
   const both = new AggregateError([coded("ECONNREFUSED"), coded("ENETUNREACH"), coded("ECONNREFUSED")]);
-  expect(explain(both, scene("connect"))).toMatchObject({
+  expect(explain(both, context("connect"))).toMatchObject({
     fault: "connect",
-    detail: "no connection to api.test:443: ECONNREFUSED, ENETUNREACH",
+    detail: "cannot connect to api.test:443: ECONNREFUSED, ENETUNREACH",
   });
 });
 
 test("what has no code, or is thrown before anything began, is our own bug", () => {
-  expect(explain(new TypeError("anything"), scene("wait"))).toMatchObject({
+  expect(explain(new TypeError("anything"), context("wait"))).toMatchObject({
     fault: "internal",
     detail: "the poll could not be made: TypeError",
   });
-  expect(explain("anything", scene("wait"))).toMatchObject({ fault: "internal" });
-  expect(explain(coded("ECONNRESET"), scene(undefined)).fault).toBe("internal");
+  expect(explain("anything", context("wait"))).toMatchObject({ fault: "internal" });
+  expect(explain(coded("ECONNRESET"), context(undefined)).fault).toBe("internal");
 });
 
-test("what we found ourselves passes as we said it", () => {
-  expect(explain(new WireError("connect", "our words"), scene("wait"))).toEqual({
+test("a break that we found ourselves keeps our words", () => {
+  expect(explain(new WireError("connect", "our words"), context("wait"))).toEqual({
     kind: "break",
     fault: "connect",
     detail: "our words",

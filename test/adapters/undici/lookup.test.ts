@@ -41,7 +41,7 @@ test("an answer is not remembered: the next poll asks anew", () => {
   expect(resolver.asked).toEqual(["api.test", "api.test"]);
 });
 
-test("a failure is told to everyone who waits", () => {
+test("a failure reaches every poll that waits", () => {
   const failure = Object.assign(new Error("gone"), { code: "ENOTFOUND" });
   const lookup = shareLookups((_hostname, _options, callback) => callback(failure, []));
   const answers: unknown[] = [];

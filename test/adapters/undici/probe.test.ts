@@ -23,7 +23,7 @@ function replies(bytes: string, then: "end" | "reset" | "stay" = "stay"): Script
   };
 }
 
-test("an answer is handed over as it came, with the time of every phase", async () => {
+test("an answer is returned unchanged, with the time of every phase", async () => {
   const upstream = await startUpstream(replies(answer('{"ok":true}', ["X-One: 1", "x-one: 2"], "200 Fine")));
   const observation = await pollOnce(upstream);
   const { head, body } = answeredOf(observation);
@@ -93,20 +93,20 @@ test("a body without a length ends with the connection, a chunked one with its l
   expect(bodyText(await pollOnce(chunked))).toBe("[1]");
 });
 
-test("early hints are passed over", async () => {
+test("early hints are ignored", async () => {
   const hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n".repeat(3);
   const upstream = await startUpstream(replies(`${hints}${answer("{}")}`));
   expect(answeredOf(await pollOnce(upstream)).head.headers).toEqual([["content-length", "2"]]);
 });
 
-test("a refused connection is told as such, and nothing was sent", async () => {
+test("a refused connection is reported as such, and nothing was sent", async () => {
   const port = await freePort();
   const probe = await startProbe({ url: `http://127.0.0.1:${port}/` });
   const observation = await probe.poll(new AbortController().signal);
   expect(brokenOf(observation)).toEqual({
     kind: "broken",
     fault: "connect",
-    detail: `no connection to 127.0.0.1:${port}: ECONNREFUSED`,
+    detail: `cannot connect to 127.0.0.1:${port}: ECONNREFUSED`,
     sent: false,
     head: undefined,
   });
@@ -121,49 +121,49 @@ test.each<[string, Script, string, string]>([
     "resets in the middle of the body",
     replies("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", "reset"),
     "reset",
-    "whole",
+    "before the answer was complete",
   ],
   [
     "resets in the middle of a body without a length",
     replies("HTTP/1.1 200 OK\r\n\r\n{", "reset"),
     "reset",
-    "whole",
+    "before the answer was complete",
   ],
   [
     "closes before the body is complete",
     replies("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", "end"),
     "reset",
-    "whole",
+    "before the answer was complete",
   ],
   [
     "closes before the last chunk",
     replies("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n", "end"),
     "reset",
-    "whole",
+    "before the answer was complete",
   ],
   [
     "closes within a chunk",
     replies("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n[1", "end"),
     "reset",
-    "whole",
+    "before the answer was complete",
   ],
   [
     "closes before the body that ends the connection is complete",
     replies("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 99\r\n\r\n{", "end"),
     "reset",
-    "whole",
+    "before the answer was complete",
   ],
   [
     "closes within the chunks that end the connection",
     replies("HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n[1", "end"),
     "reset",
-    "whole",
+    "before the answer was complete",
   ],
   [
     "resets within the body that ends the connection",
     replies("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 99\r\n\r\n{", "reset"),
     "reset",
-    "whole",
+    "before the answer was complete",
   ],
   ["closes within the head", replies("HTTP/1.1 200 OK\r\nX-Half", "end"), "reset", "before an answer"],
   ["answers with something else", replies("* OK IMAP4 ready\r\n\r\n"), "protocol", "not valid HTTP"],
@@ -237,7 +237,7 @@ test.each<[string, Script, string]>([
   const observation = await pollOnce(upstream, { timeoutMs: SHORT_MS });
   const broken = brokenOf(observation);
   expect(broken).toMatchObject({ fault: "timeout", sent: true });
-  expect(broken.detail).toBe(`no whole answer within ${SHORT_MS} ms: still ${doing}`);
+  expect(broken.detail).toBe(`timed out after ${SHORT_MS} ms while ${doing}`);
   expect(observation.durationMs).toBeGreaterThan(SHORT_MS - 5);
 });
 
@@ -274,7 +274,7 @@ test("a request that is given up is reset, so that no kernel goes on delivering 
   expect(errors).toEqual(["ECONNRESET"]);
 });
 
-test("a poll that is called off ends at once, as cut off", async () => {
+test("a poll that is cancelled ends at once, as cancelled", async () => {
   const upstream = await startUpstream(() => {});
   const probe = await startProbe({ url: upstream.url });
   const abort = new AbortController();
@@ -282,11 +282,11 @@ test("a poll that is called off ends at once, as cut off", async () => {
   setTimeout(() => abort.abort(), 60);
   const broken = brokenOf(await polled);
   expect(broken).toMatchObject({ fault: "timeout", sent: true });
-  expect(broken.detail).toContain("cut off while waiting for an answer");
+  expect(broken.detail).toContain("the poll was cancelled while waiting for an answer");
   await upstream.idle();
 });
 
-test("a poll that is called off before it starts opens no connection", async () => {
+test("a poll that is cancelled before it starts opens no connection", async () => {
   const upstream = await startUpstream(() => {});
   const probe = await startProbe({ url: upstream.url });
   const broken = brokenOf(await probe.poll(AbortSignal.abort()));
@@ -294,7 +294,7 @@ test("a poll that is called off before it starts opens no connection", async () 
   expect(upstream.connections).toBe(0);
 });
 
-test("closing the probe cuts off its polls and leaves no connection", async () => {
+test("closing the probe ends its polls and leaves no connection", async () => {
   const upstream = await startUpstream(() => {});
   const probe = await startProbe({ url: upstream.url });
   const polled = probe.poll(new AbortController().signal);
@@ -329,7 +329,7 @@ test("names are resolved in a phase of their own, and failing that is no fault o
   expect(brokenOf(observation)).toMatchObject({
     fault: "dns",
     sent: false,
-    detail: "the name of nowhere.test:80 cannot be resolved: ENOTFOUND",
+    detail: "cannot resolve the name of nowhere.test:80: ENOTFOUND",
   });
   expect(Object.keys(observation.phasesMs)).toEqual(["dns"]);
 
@@ -347,7 +347,7 @@ test("a resolver that hangs is given up at the deadline", async () => {
   expect(brokenOf(await probe.poll(new AbortController().signal))).toMatchObject({
     fault: "timeout",
     sent: false,
-    detail: `no whole answer within ${SHORT_MS} ms: still resolving the name`,
+    detail: `timed out after ${SHORT_MS} ms while resolving the name`,
   });
 });
 

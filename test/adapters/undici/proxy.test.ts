@@ -76,7 +76,7 @@ test("encrypted requests go through a tunnel, in which the proxy sees nothing of
   await proxy.idle();
 });
 
-test("a proxy may itself be spoken to over TLS", async () => {
+test("the connection to a proxy may use TLS", async () => {
   const upstream = await startSecure();
   const proxy = await startSecure(passesTo(upstream));
   const observation = await pollOnce(upstream, { proxy: over(proxy), tls: trusting });
@@ -149,11 +149,11 @@ test("a proxy that never answers CONNECT is given up at the deadline", async () 
   const probe = await startProbe({ url: "https://upstream.test/", proxy: over(proxy), timeoutMs: SHORT_MS });
   const broken = brokenOf(await probe.poll(new AbortController().signal));
   expect(broken).toMatchObject({ fault: "timeout", sent: false });
-  expect(broken.detail).toContain("still connecting");
+  expect(broken.detail).toContain("while connecting");
   await proxy.idle();
 });
 
-test("an upstream behind a tunnel that breaks TLS is told as in the open", async () => {
+test("an upstream that breaks TLS behind a tunnel is reported as without one", async () => {
   const upstream = await startUpstream((connection) => connection.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
   const proxy = await startUpstream(passesTo(upstream));
   const url = upstream.url.replace("http:", "https:");
@@ -165,7 +165,7 @@ test("an upstream behind a tunnel that breaks TLS is told as in the open", async
     proxy: over(toSilent),
     timeoutMs: SHORT_MS,
   });
-  expect(brokenOf(stalled).detail).toContain("still in the TLS handshake");
+  expect(brokenOf(stalled).detail).toContain("while in the TLS handshake");
   await toSilent.idle();
 });
 

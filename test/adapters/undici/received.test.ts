@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ReceivedBody } from "../../../src/adapters/undici/request-in-flight.ts";
 
-test("what comes in pieces is handed over as one", () => {
+test("a body that comes in pieces is returned whole", () => {
   const body = new ReceivedBody(20_000);
   const pieces = Array.from({ length: 100 }, (_, index) => Buffer.from(`${index},`.repeat(index)));
   for (const piece of pieces) expect(body.add(piece)).toBe(true);

@@ -65,7 +65,7 @@ test.each(["end", "reset"] as const)(
   },
 );
 
-test("however the closing of idle connections and the polls fall together, each poll asks at most once", async () => {
+test("whenever idle connections close, each poll sends at most one request", async () => {
   const upstream = await startUpstream(async (connection) => {
     while ((await connection.request()) !== undefined) {
       connection.write(answer("{}"));

@@ -4,7 +4,7 @@ import { answeredOf, brokenOf, startProbe, startUpstream } from "./polling.ts";
 
 const signal = new AbortController().signal;
 
-test("a right to send that ends while the connection is made sends nothing", async () => {
+test("where the right to send ends while connecting, nothing is sent", async () => {
   const upstream = await startUpstream(async (connection) => {
     if ((await connection.request()) !== undefined) connection.end(answer("{}"));
   });
@@ -21,7 +21,7 @@ test("a right to send that ends while the connection is made sends nothing", asy
   expect(upstream.requests).toHaveLength(0);
 });
 
-test("a right to send that ends leaves a kept connection without a request, and the next poll works", async () => {
+test("where the right to send ends, a kept connection gets no request, and the next poll works", async () => {
   const upstream = await startUpstream(async (connection) => {
     while ((await connection.request()) !== undefined) connection.write(answer("{}"));
   });

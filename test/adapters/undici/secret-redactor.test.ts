@@ -67,7 +67,7 @@ test("the key is asked for before every poll, as keys rotate", async () => {
 });
 
 test.each<[string, () => Promise<string>, string]>([
-  ["cannot be sent", giving("test-key-\n"), "the key holds characters that no header can carry"],
+  ["cannot be sent", giving("test-key-\n"), "the key contains characters that a header cannot carry"],
   [
     "cannot be read",
     () => Promise.reject(new Error("test-key-in-error")),

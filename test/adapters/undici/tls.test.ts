@@ -27,7 +27,7 @@ function as({ cert, key }: Identity): { cert: string; key: string } {
   return { cert, key };
 }
 
-test("over TLS the handshake has a phase, and the certificate's end is known", async () => {
+test("over TLS the handshake has a phase, and the certificate's expiry is known", async () => {
   const upstream = await startUpstream(greets, { tls: as(made.server) });
   const observation = await pollOnce(upstream, { tls: trusting });
   expect(answeredOf(observation).head.status).toBe(200);
@@ -47,7 +47,7 @@ test("a name is asked for in the handshake, an address is not", async () => {
   expect(names).toEqual(["localhost"]);
 });
 
-test("a chain ends with the first of its certificates that does", async () => {
+test("a chain expires with the first of its certificates", async () => {
   const chain = { cert: made.server.cert + made.ca.cert, key: made.server.key };
   const upstream = await startUpstream(greets, { tls: chain });
   const { certificateExpiresAtMs } = await pollOnce(upstream, { tls: trusting });
@@ -60,14 +60,14 @@ test.each<[string, Identity, string, number]>([
   ["comes from nobody we trust", made.stranger, "UNABLE_TO_VERIFY_LEAF_SIGNATURE", made.expiresAtMs],
   ["is signed by itself", made.selfSigned, "DEPTH_ZERO_SELF_SIGNED_CERT", made.expiresAtMs],
 ])(
-  "a certificate that %s is refused before anything is sent, and its end is known",
+  "a certificate that %s is rejected before anything is sent, and its expiry is known",
   async (_is, identity, code, endMs) => {
     const upstream = await startUpstream(greets, { tls: as(identity) });
     const observation = await pollOnce(upstream, { tls: trusting });
     expect(brokenOf(observation)).toMatchObject({
       fault: "tls",
       sent: false,
-      detail: `the certificate that 127.0.0.1 shows is refused: ${code}`,
+      detail: `the certificate of 127.0.0.1 was rejected: ${code}`,
     });
     expect(observation.certificateExpiresAtMs).toBe(endMs);
     expect(upstream.requests).toEqual([]);
@@ -110,7 +110,7 @@ test("a handshake that stalls is given up at the deadline, its socket too", asyn
   expect(brokenOf(observation)).toMatchObject({
     fault: "timeout",
     sent: false,
-    detail: `no whole answer within ${SHORT_MS} ms: still in the TLS handshake`,
+    detail: `timed out after ${SHORT_MS} ms while in the TLS handshake`,
   });
   expect(Object.keys(observation.phasesMs)).toEqual(["connect", "tls"]);
 });
@@ -154,7 +154,7 @@ test("in TLS 1.3 its refusal comes only after the request was written, and is st
   expect(["tls", "reset"]).toContain(broken.fault);
 });
 
-test("files that cannot be used are told of when the probe opens", async () => {
+test("files that cannot be used are reported when the probe opens", async () => {
   const garbage = join(made.directory, "garbage.pem");
   writeFileSync(garbage, "-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n");
   const empty = join(made.directory, "empty.pem");

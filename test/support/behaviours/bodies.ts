@@ -100,7 +100,7 @@ export const BODIES: readonly Behaviour[] = [
     does: "encodes its body six times",
     open: encoded(Array(6).fill("gzip").join(", "), gzipSync("{}")),
     meets: "failed protocol",
-    says: "the body is encoded 6 times over, after it had answered 200",
+    says: "the body is encoded 6 times, after it had answered 200",
   },
   {
     does: "sends an empty body",

@@ -173,18 +173,18 @@ export const HEADS: readonly Behaviour[] = [
       replies("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", "end"),
     ),
     meets: "failed protocol",
-    says: "the answer is not one to this request",
+    says: "the answer does not belong to this request",
   },
   {
     does: "closes within the headers",
     open: serving(replies("HTTP/1.1 200 OK\r\nX-Half", "end")),
     meets: "failed reset",
-    says: "the connection was closed before an answer had come",
+    says: "the connection was closed before an answer came",
   },
   {
     does: "resets within the headers",
     open: serving(replies("HTTP/1.1 200 OK\r\nX-Half", "reset")),
     meets: "failed reset",
-    says: "the connection was closed before an answer had come: ECONNRESET",
+    says: "the connection was closed before an answer came: ECONNRESET",
   },
 ];

@@ -13,7 +13,7 @@ export const OWN_FAULTS: readonly Behaviour[] = [
     poll: withKey,
     credential: async () => "test-key\nX-Forged: 1",
     meets: "failed internal",
-    says: "the key holds characters that no header can carry",
+    says: "the key contains characters that a header cannot carry",
   },
   {
     does: "is healthy, but whose key is never read",

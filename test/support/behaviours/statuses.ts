@@ -51,19 +51,19 @@ export const STATUSES: readonly Behaviour[] = [
     does: "answers 000",
     open: answering("000 Nothing"),
     meets: "failed protocol",
-    says: "the answer's status is none: 0",
+    says: "the answer has an invalid status: 0",
   },
   {
     does: "answers 099",
     open: answering("099 Less"),
     meets: "failed protocol",
-    says: "the answer's status is none: 99",
+    says: "the answer has an invalid status: 99",
   },
   {
     does: "answers 199, and nothing after it",
     open: serving(replies("HTTP/1.1 199 Miscellaneous\r\n\r\n", "end")),
     meets: "failed reset",
-    says: "the connection was closed before an answer had come",
+    says: "the connection was closed before an answer came",
   },
   {
     does: "answers 429 with Retry-After",
@@ -96,7 +96,7 @@ export const STATUSES: readonly Behaviour[] = [
     does: "answers 500 and resets within its body",
     open: serving(replies("HTTP/1.1 500 No\r\nContent-Length: 99\r\n\r\n{", "reset")),
     meets: "failed reset",
-    says: "the connection was closed before the whole answer had come: ECONNRESET, after it had answered 500",
+    says: "the connection was closed before the answer was complete: ECONNRESET, after it had answered 500",
   },
   {
     does: "answers 503 with a Retry-After that is no time",

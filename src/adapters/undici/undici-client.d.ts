@@ -1,0 +1,6 @@
+/** undici's client without the rest of undici, which would cost 12 MB and a tenth of a second (docs/performance.md). */
+
+declare module "undici/lib/dispatcher/client.js" {
+  import { Client } from "undici";
+  export { Client as default };
+}
