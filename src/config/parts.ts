@@ -1,7 +1,8 @@
+import { dirname } from "node:path";
 import type { Budget, Upstream } from "../core/config/config.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
 import type { Finding, Subject } from "../core/proof/findings.ts";
-import { Builder, type General } from "./build.ts";
+import type { General } from "./schema/schema.ts";
 import { type Complaint, complain } from "./check/complaint.ts";
 import type { Environment } from "./read/interpolate.ts";
 import { checkFleetFiles, checkWebFile, openResources } from "./check/files-and-keys.ts";
@@ -18,20 +19,16 @@ export type Parts = {
 };
 
 export function buildParts(validated: Validated, configPath: string): Parts {
-  const builder = new Builder(configPath);
-  const general = validated.general === undefined ? undefined : builder.general(validated.general);
+  const directory = dirname(configPath);
+  const general = validated.general?.(directory);
   const fleet = general?.fleet;
   const vantage = fleet?.mode === "everywhere" ? fleet.name : undefined;
   const upstreams = new Map<number, Upstream>();
-  for (const [index, raw] of validated.upstreams) {
-    const upstream = builder.upstream(raw, vantage);
+  for (const [index, build] of validated.upstreams) {
+    const upstream = build(directory, vantage);
     if (upstream !== undefined) upstreams.set(index, upstream);
   }
-  return {
-    general,
-    budgets: [...validated.budgets].map(([name, raw]) => builder.budget(name, raw)),
-    upstreams,
-  };
+  return { general, budgets: [...validated.budgets].map(([name, terms]) => ({ name, ...terms })), upstreams };
 }
 
 export type Opened = {

@@ -1,18 +1,18 @@
 import type { z } from "zod";
-import { type RawBudget, budgetSchema } from "../schema/budget.ts";
+import { type BudgetTerms, budgetSchema } from "../schema/budget.ts";
 import type { Complaint } from "./complaint.ts";
 import { type FlatIssue, complaintsOf, flatten } from "./issues.ts";
-import { type RawGeneral, configSchema } from "../schema/schema.ts";
+import { type ReadConfig, configSchema } from "../schema/schema.ts";
 import { type Path, type Tree, childOf, entriesOf, itemsOf, plainOf, treeAt } from "../read/tree.ts";
-import { type RawUpstream, upstreamSchema } from "../schema/upstream.ts";
+import { type UpstreamIn, upstreamSchema } from "../schema/upstream.ts";
 
 /** All that could be understood: where one budget is wrong, the others can still be looked at. */
 export type Validated = {
   readonly complaints: readonly Complaint[];
-  readonly general: RawGeneral | undefined;
-  readonly budgets: ReadonlyMap<string, RawBudget>;
+  readonly general: ReadConfig["general"] | undefined;
+  readonly budgets: ReadonlyMap<string, BudgetTerms>;
   /** By their place in the list. */
-  readonly upstreams: ReadonlyMap<number, RawUpstream>;
+  readonly upstreams: ReadonlyMap<number, UpstreamIn>;
 };
 
 export function validate(tree: Tree): Validated {
@@ -21,10 +21,10 @@ export function validate(tree: Tree): Validated {
   let result = parse();
   if (!result.success && retypeVariables(flatten(result.error.issues, tree), tree, plain)) result = parse();
   if (result.success) {
-    const { budgets, upstreams } = result.data;
+    const { general, budgets, upstreams } = result.data;
     return {
       complaints: [],
-      general: result.data,
+      general,
       budgets: new Map(Object.entries(budgets)),
       upstreams: new Map(upstreams.entries()),
     };
@@ -37,12 +37,12 @@ export function validate(tree: Tree): Validated {
 }
 
 function salvage(tree: Tree, plain: unknown): Pick<Validated, "budgets" | "upstreams"> {
-  const budgets = new Map<string, RawBudget>();
+  const budgets = new Map<string, BudgetTerms>();
   for (const [name] of entriesOf(childOf(tree, "budgets"))) {
     const budget = parsed(budgetSchema, at(plain, ["budgets", name]));
     if (budget !== undefined) budgets.set(name, budget);
   }
-  const upstreams = new Map<number, RawUpstream>();
+  const upstreams = new Map<number, UpstreamIn>();
   for (const index of itemsOf(childOf(tree, "upstreams")).keys()) {
     const upstream = parsed(upstreamSchema, at(plain, ["upstreams", index]));
     if (upstream !== undefined) upstreams.set(index, upstream);

@@ -1,26 +1,21 @@
+import { resolve } from "node:path";
 import { z } from "zod";
-import { LOG_LEVELS, type LogLevel } from "../../core/config/config.ts";
-import { type RawBudget, budgetSchema } from "./budget.ts";
-import { type RawFleet, fleetSchema } from "./fleet.ts";
+import { type Config, LOG_LEVELS } from "../../core/config/config.ts";
+import { type BudgetTerms, budgetSchema } from "./budget.ts";
+import { type InDirectory, pathIn } from "./credentials.ts";
+import { fleetSchema } from "./fleet.ts";
 import { NAME_PATTERN, NAME_PHRASE, filePath, flag, matching, oneOf, reading, section } from "./leaves.ts";
-import { type ListenAddress, parseListen } from "./listen.ts";
-import { type RawUpstream, upstreamSchema } from "./upstream.ts";
+import { parseListen } from "./listen.ts";
+import { type UpstreamIn, upstreamSchema } from "./upstream.ts";
 
-export type RawGeneral = {
-  readonly web: {
-    readonly listen: ListenAddress;
-    readonly config_file?: string | undefined;
-    readonly enable_lifecycle: boolean;
-    readonly allowed_hosts?: readonly string[] | undefined;
-  };
-  readonly log: { readonly level: LogLevel };
-  readonly state?: { readonly path: string } | undefined;
-  readonly fleet?: RawFleet | undefined;
-};
+/** All but the lists. */
+export type General = Omit<Config, "budgets" | "upstreams">;
 
-export type RawConfig = RawGeneral & {
-  readonly budgets: Readonly<Record<string, RawBudget>>;
-  readonly upstreams: readonly RawUpstream[];
+/** A config whose values are all allowed, before it is known where it lies. */
+export type ReadConfig = {
+  readonly general: InDirectory<General>;
+  readonly budgets: Readonly<Record<string, BudgetTerms>>;
+  readonly upstreams: readonly UpstreamIn[];
 };
 
 const hostName = matching(
@@ -28,7 +23,7 @@ const hostName = matching(
   "a host's name or address without a port, such as pacewatch.example, or * for any",
 );
 
-export const configSchema: z.ZodType<RawConfig> = section({
+export const configSchema: z.ZodType<ReadConfig> = section({
   web: section({
     listen: reading(/:\d{1,5}$/, "an address and port, such as 127.0.0.1:10429 or [::1]:10429", parseListen)
       .prefault("127.0.0.1:10429")
@@ -70,4 +65,20 @@ export const configSchema: z.ZodType<RawConfig> = section({
     .min(1, { error: "a list of at least one upstream" })
     .max(10_000, { error: "a list of at most 10000 upstreams" })
     .describe("The services that are watched."),
-}).describe("The configuration of Pacewatch.");
+})
+  .describe("The configuration of Pacewatch.")
+  .transform(({ web, log, state, fleet, budgets, upstreams }) => ({
+    general: (directory: string) => ({
+      web: {
+        ...web.listen,
+        configFile: pathIn(directory, web.config_file),
+        enableLifecycle: web.enable_lifecycle,
+        allowedHosts: web.allowed_hosts,
+      },
+      log,
+      state: state === undefined ? undefined : { path: resolve(directory, state.path) },
+      fleet: fleet?.(directory),
+    }),
+    budgets,
+    upstreams,
+  }));

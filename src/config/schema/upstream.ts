@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { parseDuration, DURATION_PATTERN } from "../../core/time/duration.ts";
 import { parseCron } from "../../core/schedule/cron-expression.ts";
-import { scheduleEvery } from "../../core/schedule/schedule.ts";
+import { type Schedule, scheduleCron, scheduleEvery, shortestGapMs } from "../../core/schedule/schedule.ts";
+import type { Upstream } from "../../core/config/config.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
-import { type RawAuth, authSchema } from "./auth.ts";
+import { authSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
 import {
   NAME_PATTERN,
   NAME_PHRASE,
   byteSize,
   duration,
-  filePath,
   flag,
   matching,
   oneOf,
@@ -18,36 +18,12 @@ import {
   text,
   wholeNumber,
 } from "./leaves.ts";
-import { pathFault, urlFault } from "./upstream-url.ts";
+import { joinUrl, pathFault, urlFault } from "./upstream-url.ts";
 
-type RawTls = {
-  readonly ca_file?: string | undefined;
-  readonly cert_file?: string | undefined;
-  readonly key_file?: string | undefined;
-  readonly server_name?: string | undefined;
-  readonly insecure_skip_verify: boolean;
-};
+/** Undefined where something that is reported elsewhere leaves it incomplete. */
+export type UpstreamIn = (directory: string, vantage: string | undefined) => Upstream | undefined;
 
-export type RawUpstream = {
-  readonly name: string;
-  readonly base_url: string;
-  readonly path: string;
-  readonly auth: RawAuth;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly budget: string;
-  readonly every?: number | undefined;
-  readonly cron?: string | undefined;
-  readonly timeout?: number | undefined;
-  readonly confirm: number;
-  readonly expect: { readonly status: readonly number[]; readonly json: boolean; readonly max_body: number };
-  readonly degraded_above?: number | undefined;
-  readonly objective: { readonly availability: number; readonly latency: number };
-  readonly connection: "fresh" | "reuse";
-  readonly proxy: string;
-  readonly tls: RawTls;
-  readonly labels: Readonly<Record<string, string>>;
-};
-
+const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 60_000;
 const LABEL_NAME_PATTERN = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
@@ -82,7 +58,7 @@ const status: z.ZodType<number> = wholeNumber(200, 599).refine((code) => code !=
 
 const labelValue: z.ZodType<string> = text("a text of at most 128 characters (quote numbers)", 128);
 
-export const upstreamSchema: z.ZodType<RawUpstream> = section({
+const upstream = section({
   name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
   base_url: url(urlFault, "an http:// or https:// URL").describe(
     "Where it is: http or https, without a key in it.",
@@ -161,9 +137,7 @@ export const upstreamSchema: z.ZodType<RawUpstream> = section({
       "env: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. none: directly. Or the proxy's URL, without a key in it.",
     ),
   tls: section({
-    ca_file: filePath().optional().describe("PEM certificates to trust instead of the system's."),
-    cert_file: filePath().optional().describe("Our own PEM certificate, where the upstream asks for one."),
-    key_file: filePath().optional().describe("Its PEM key."),
+    ...tlsFiles,
     server_name: matching(/^[A-Za-z0-9.-]{1,253}$/, "a host name")
       .optional()
       .describe("The name to ask for and to verify, where it is not the URL's host."),
@@ -180,6 +154,48 @@ export const upstreamSchema: z.ZodType<RawUpstream> = section({
 })
   .meta({ oneOf: [{ required: ["every"] }, { required: ["cron"] }] })
   .describe("A service that is watched.");
+
+export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
+  (raw) =>
+    (directory: string, vantage: string | undefined): Upstream | undefined => {
+      const schedule = scheduleOf(raw, vantage);
+      const auth = raw.auth(directory);
+      if (schedule === undefined || auth === undefined) return undefined;
+      return {
+        name: raw.name,
+        url: joinUrl(raw.base_url, raw.path),
+        auth,
+        headers: raw.headers,
+        budget: raw.budget,
+        schedule,
+        timeoutMs: raw.timeout ?? Math.min(DEFAULT_TIMEOUT_MS, shortestGapMs(schedule)),
+        confirm: raw.confirm,
+        expect: { status: raw.expect.status, json: raw.expect.json, maxBodyBytes: raw.expect.max_body },
+        degradedAboveMs: raw.degraded_above,
+        objective: { availability: raw.objective.availability, latencyMs: raw.objective.latency },
+        connection: raw.connection,
+        proxy:
+          raw.proxy === "env" || raw.proxy === "none" ? { kind: raw.proxy } : { kind: "url", url: raw.proxy },
+        tls: {
+          ...tlsFilesIn(directory, raw.tls),
+          serverName: raw.tls.server_name,
+          insecureSkipVerify: raw.tls.insecure_skip_verify,
+        },
+        labels: raw.labels,
+      };
+    },
+);
+
+/** Replicas that poll the same upstream do so at different moments. */
+function scheduleOf(
+  { name, every, cron }: z.output<typeof upstream>,
+  vantage: string | undefined,
+): Schedule | undefined {
+  if (every !== undefined && cron !== undefined) return undefined;
+  const phase = vantage === undefined ? name : `${name}@${vantage}`;
+  const reading = every === undefined ? scheduleCron(cron ?? "") : scheduleEvery(every, phase);
+  return reading.kind === "schedule" ? reading.schedule : undefined;
+}
 
 function proxyFault(value: string): string | undefined {
   const fault = urlFault(value);
