@@ -1,16 +1,21 @@
 import { readFile } from "node:fs/promises";
-import type { Config } from "../core/config/config.ts";
-import type { Proof } from "../core/proof/proof.ts";
-import { type Complaint, faultOf } from "./check/complaint.ts";
+import { dirname } from "node:path";
+import type { Budget, Config, Upstream } from "../core/config/config.ts";
+import type { Finding, Subject } from "../core/proof/findings.ts";
+import { type Proof, prove } from "../core/proof/proof.ts";
+import { type Complaint, complain, faultsOf } from "./check/complaint.ts";
 import { checkConfig } from "./check/config.ts";
-import { decodeConfig } from "./read/text.ts";
-import { digestOf } from "./watch.ts";
-import { type Fault, byPlace, formatFault } from "./read/fault.ts";
-import { fileProblem } from "./read/secrets.ts";
+import { checkFleetFiles, checkWebFile, openResources } from "./check/files-and-keys.ts";
+import { type Validated, validate } from "./check/validate.ts";
+import { warningsOf } from "./check/warnings.ts";
+import { whenUnset } from "./names-only.ts";
+import { type Fault, listed } from "./read/fault.ts";
 import type { Environment } from "./read/interpolate.ts";
-import { buildParts, complaintsAbout, openParts, proveParts, warningsAbout } from "./parts.ts";
-import { validate } from "./check/validate.ts";
-import { readYaml } from "./read/yaml-tree.ts";
+import { fileProblem } from "./read/secrets.ts";
+import { type Path, type Tree, treeAt } from "./read/tree.ts";
+import { readYaml } from "./read/yaml.ts";
+import type { General } from "./schema/schema.ts";
+import { digestOf } from "./watch.ts";
 
 export type LoadOptions = {
   readonly environment: Environment;
@@ -45,60 +50,118 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
   try {
     bytes = await readFile(configPath);
   } catch (error) {
-    const message = `cannot read config: ${fileProblem(error)}`;
-    return refused([{ file: configPath, line: 1, column: 1, message }]);
+    return refused([firstOf(configPath, `cannot read config: ${fileProblem(error)}`)]);
   }
   return await loadBytes(bytes, configPath, options);
 }
 
 async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions): Promise<Loading> {
-  const decoded = decodeConfig(bytes, file);
-  if (decoded.kind === "refused") return refused([decoded.fault]);
   const { environment } = options;
   const isStructure = options.resolve === "structure";
-  const {
-    tree,
-    faults: unreadable,
-    placeOf,
-  } = readYaml(decoded.text, { file, environment, needsVariables: !isStructure });
-  if (tree === undefined) return refused(unreadable);
-  const place = (complaints: readonly Complaint[]): readonly Fault[] =>
-    complaints
-      .map((complaint) => faultOf(complaint, tree, file, placeOf))
-      .filter((fault) => fault !== undefined);
-
+  const reading = readYaml(bytes, file, { environment, mustBeSet: !isStructure, whenUnset });
+  const { tree } = reading;
+  if (tree === undefined) return refused(reading.faults);
+  if (tree.kind === "scalar" && tree.value === null) {
+    return refused([firstOf(file, "the config is empty: it needs at least budgets and upstreams")]);
+  }
   const validated = validate(tree);
-  const parts = buildParts(validated, file);
+  const parts = buildParts(validated, dirname(file));
+  const { general, budgets, upstreams } = parts;
   const { complaints, keys } = isStructure
     ? { complaints: [], keys: new Map<string, string>() }
     : await openParts(parts, environment);
-  const proof = proveParts(parts, keys);
-  const wrong = [...unreadable, ...place([...validated.complaints, ...checkConfig(tree), ...complaints])];
-  const unfit = place(complaintsAbout(proof.faults, parts, tree));
-  const { general, budgets, upstreams } = parts;
+  // An upstream that could not be understood is missing from the sums: what does not fit now, never will.
+  const proof = prove({ budgets, upstreams: [...upstreams.values()], fleet: general?.fleet }, ({ name }) =>
+    keys.get(name),
+  );
+  const wrong = [
+    ...reading.faults,
+    ...faultsOf([...validated.complaints, ...checkConfig(tree), ...complaints], reading),
+  ];
+  const unfit = faultsOf(complaintsAbout(proof.faults, parts, tree), reading);
   if (general === undefined || wrong.length > 0 || unfit.length > 0) {
     return refused([...wrong, ...unfit], wrong.length === 0 ? proof : undefined);
   }
+  const warnings = [
+    ...[...upstreams].flatMap(([index, upstream]) => warningsOf(upstream, ["upstreams", index])),
+    ...complaintsAbout(proof.warnings, parts, tree),
+  ];
   return {
     kind: "loaded",
     config: { ...general, budgets, upstreams: [...upstreams.values()] },
     proof,
-    warnings: distinct(place(warningsAbout(parts, proof, tree))),
+    warnings: listed(faultsOf(warnings, reading)),
     digest: digestOf(bytes),
   };
 }
 
-const MAX_FAULTS = 200;
-
-function refused(found: readonly Fault[], proof?: Proof): Loading {
-  const all = distinct(found);
-  const next = all[MAX_FAULTS];
-  if (next === undefined) return { kind: "refused", faults: all, proof };
-  const more = { ...next, message: `${all.length - MAX_FAULTS} more faults from here on` };
-  return { kind: "refused", faults: [...all.slice(0, MAX_FAULTS), more], proof };
+function refused(faults: readonly Fault[], proof?: Proof): Loading {
+  return { kind: "refused", faults: listed(faults), proof };
 }
 
-/** An alias shows the same place twice. */
-function distinct(faults: readonly Fault[]): readonly Fault[] {
-  return [...new Map(faults.map((fault) => [formatFault(fault), fault])).values()].sort(byPlace);
+function firstOf(file: string, message: string): Fault {
+  return { file, line: 1, column: 1, message };
+}
+
+/** All of a config that could be understood. */
+type Parts = {
+  readonly general: General | undefined;
+  readonly budgets: readonly Budget[];
+  /** By their place in the list. */
+  readonly upstreams: ReadonlyMap<number, Upstream>;
+};
+
+function buildParts(validated: Validated, directory: string): Parts {
+  const general = validated.general?.(directory);
+  const fleet = general?.fleet;
+  const vantage = fleet?.mode === "everywhere" ? fleet.name : undefined;
+  const upstreams = new Map<number, Upstream>();
+  for (const [index, build] of validated.upstreams) {
+    const upstream = build(directory, vantage);
+    if (upstream !== undefined) upstreams.set(index, upstream);
+  }
+  return { general, budgets: [...validated.budgets].map(([name, terms]) => ({ name, ...terms })), upstreams };
+}
+
+type Opened = {
+  readonly complaints: readonly Complaint[];
+  /** The upstreams' keys by their names: only to be compared, never to be shown. */
+  readonly keys: ReadonlyMap<string, string>;
+};
+
+async function openParts({ general, upstreams }: Parts, environment: Environment): Promise<Opened> {
+  const keys = new Map<string, string>();
+  const web = general === undefined ? [] : await checkWebFile(general.web);
+  const fleet = general?.fleet === undefined ? [] : await checkFleetFiles(general.fleet, environment);
+  const opened = await Promise.all(
+    [...upstreams].map(async ([index, upstream]) => {
+      const { complaints, key } = await openResources(upstream, ["upstreams", index], environment);
+      if (key !== undefined) keys.set(upstream.name, key);
+      return complaints;
+    }),
+  );
+  return { complaints: [...web, ...fleet, ...opened.flat()], keys };
+}
+
+function complaintsAbout(findings: readonly Finding[], parts: Parts, tree: Tree): readonly Complaint[] {
+  return findings.map(({ subject, message }) => complain(pathOf(subject, parts, tree), message));
+}
+
+function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
+  switch (subject.kind) {
+    case "rate": {
+      const path = ["budgets", subject.budget, "rate"];
+      return treeAt(tree, path)?.kind === "list" ? [...path, subject.index] : path;
+    }
+    case "quota":
+      return ["budgets", subject.budget, "quota"];
+    case "budget":
+      return ["budgets", subject.budget];
+    case "upstream": {
+      const index = [...upstreams].find(([, { name }]) => name === subject.upstream)?.[0] ?? 0;
+      return ["upstreams", index, "budget"];
+    }
+    default:
+      return subject satisfies never;
+  }
 }

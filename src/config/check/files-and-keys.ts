@@ -25,7 +25,7 @@ export async function openResources(
 }
 
 export async function checkWebFile(web: Config["web"]): Promise<readonly Complaint[]> {
-  const file = await readOptional(web.configFile, ["web", "config_file"]);
+  const file = await readNamedFile(web.configFile, ["web", "config_file"]);
   return file.complaints;
 }
 
@@ -59,9 +59,18 @@ async function checkTlsFiles(
   tls: Pick<Tls, "caFile" | "certFile" | "keyFile">,
   path: Path,
 ): Promise<readonly Complaint[]> {
-  const ca = await readOptional(tls.caFile, [...path, "ca_file"]);
-  const cert = await readOptional(tls.certFile, [...path, "cert_file"]);
-  const key = await readOptional(tls.keyFile, [...path, "key_file"]);
+  return checkCertificates({
+    ca: await readNamedFile(tls.caFile, [...path, "ca_file"]),
+    cert: await readNamedFile(tls.certFile, [...path, "cert_file"]),
+    key: await readNamedFile(tls.keyFile, [...path, "key_file"]),
+  });
+}
+
+export function checkCertificates({
+  ca,
+  cert,
+  key,
+}: Readonly<Record<"ca" | "cert" | "key", NamedFile>>): readonly Complaint[] {
   const complaints = [...ca.complaints, ...cert.complaints, ...key.complaints];
   if (ca.text !== undefined && !isCertificate(ca.text)) complaints.push(notPem(ca.path));
   if (cert.text === undefined || key.text === undefined) return complaints;
@@ -71,16 +80,23 @@ async function checkTlsFiles(
   return [...complaints, complain(key.path, must)];
 }
 
-type OptionalFile = {
+export type ReadFile = (file: string) => Promise<Buffer>;
+
+/** A file whose name stands at this path of the config, and what it holds. */
+export type NamedFile = {
   readonly path: Path;
   readonly text: string | undefined;
   readonly complaints: readonly Complaint[];
 };
 
-async function readOptional(file: string | undefined, path: Path): Promise<OptionalFile> {
+export async function readNamedFile(
+  file: string | undefined,
+  path: Path,
+  read: ReadFile = (name) => readFile(name),
+): Promise<NamedFile> {
   if (file === undefined) return { path, text: undefined, complaints: [] };
   try {
-    return { path, text: await readFile(file, "utf8"), complaints: [] };
+    return { path, text: (await read(file)).toString("utf8"), complaints: [] };
   } catch (error) {
     const message = `"${nameOfPath(path)}" must be a readable file: ${fileProblem(error)}`;
     return { path, text: undefined, complaints: [complain(path, message)] };

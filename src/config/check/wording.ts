@@ -3,6 +3,8 @@
 import type { Path, Tree } from "../read/tree.ts";
 
 const MAX_SHOWN = 60;
+/** A password's hash in a wrong place is still one. */
+const BCRYPT_HASH = /\$2[abxy]?\$/;
 
 /** `upstreams[0].auth.bearer`. */
 export function nameOfPath(path: Path): string {
@@ -40,12 +42,17 @@ function receivedScalar(value: unknown, hidden: boolean): string {
 
 /** A key that is not known here. Under auth it could be a secret that was pasted in the wrong place. */
 export function shownKey(key: string, path: Path): string {
-  const isHidden = key.length > MAX_SHOWN || (mayHoldSecret(path) && !/^[a-z_]{1,20}$/.test(key));
+  const isHidden = !isShowable(key) || (mayHoldSecret(path) && !/^[a-z_]{1,20}$/.test(key));
   return isHidden ? `of ${key.length} characters` : JSON.stringify(key);
 }
 
 function shownText(value: string): string {
-  return value.length > MAX_SHOWN ? sizeOf(value) : JSON.stringify(value);
+  return isShowable(value) ? JSON.stringify(value) : sizeOf(value);
+}
+
+/** Several lines may be a PEM key that was pasted where its file's name belongs. */
+function isShowable(value: string): boolean {
+  return value.length <= MAX_SHOWN && !BCRYPT_HASH.test(value) && !/[\r\n]/.test(value);
 }
 
 function sizeOf(value: string): string {
@@ -56,6 +63,7 @@ function sizeOf(value: string): string {
 
 function mayHoldSecret(path: Path): boolean {
   const [section, second, key] = path;
+  if (section === "basic_auth_users") return true;
   if (section === "fleet") return second === "redis" && ["url", "password", "username"].includes(String(key));
   return section === "upstreams" && ["auth", "headers", "base_url", "path", "proxy"].includes(String(key));
 }

@@ -13,6 +13,18 @@ export function formatFault({ file, line, column, message }: Fault): string {
   return escapeText(`${file}:${line}:${column}: ${message}`);
 }
 
-export function byPlace(a: Fault, b: Fault): number {
+const MAX_FAULTS = 200;
+
+/** In the order of their places. Each once, as an alias shows the same place twice; and not more than anybody reads. */
+export function listed(faults: readonly Fault[]): readonly Fault[] {
+  const distinct = new Map(faults.map((fault) => [formatFault(fault), fault]));
+  const all = [...distinct.values()].sort(byPlace);
+  const next = all[MAX_FAULTS];
+  if (next === undefined) return all;
+  const more = { ...next, message: `${all.length - MAX_FAULTS} more faults from here on` };
+  return [...all.slice(0, MAX_FAULTS), more];
+}
+
+function byPlace(a: Fault, b: Fault): number {
   return a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : 1);
 }

@@ -3,7 +3,7 @@ import { getRequestListener, RequestError } from "@hono/node-server";
 import { basicAuth, type PasswordChecker } from "../guards/basic-auth.ts";
 import { Connections } from "./connections.ts";
 import { type Address, listen, urlOf } from "./listen.ts";
-import { LiveWebConfig } from "../web-config/live.ts";
+import { LiveWebConfig, type WebConfigSource } from "./live-web-config.ts";
 import { createNodeServer } from "./node-server.ts";
 import { PasswordChecks, type StartWorker } from "../guards/password-checks.ts";
 import { RESPONSE_HEADERS } from "../routes/response-headers.ts";
@@ -13,7 +13,7 @@ import { DEFAULT_SERVER_LIMITS, limitResponse, type ServerLimits, serverOptions 
 export type StartOptions = RoutesDeps &
   Address & {
     /** TLS and basic auth, in the format of Prometheus's exporters. */
-    readonly webConfigPath: string | undefined;
+    readonly webConfig: WebConfigSource | undefined;
     readonly startWorker: StartWorker;
     readonly onWarning: (message: string) => void;
     /** Names that `Host` may say; any where undefined. */
@@ -34,7 +34,7 @@ const DEFAULT_RECHECK_MS = 1000;
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const { onWarning, webConfigRecheckMs: recheckMs = DEFAULT_RECHECK_MS } = options;
   const limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
-  const web = await LiveWebConfig.open(options.webConfigPath);
+  const web = await LiveWebConfig.open(options.webConfig);
   const { tls } = web.config;
 
   const checks = new PasswordChecks(options.startWorker, onWarning);

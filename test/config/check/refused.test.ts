@@ -19,7 +19,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:1: unknown key "d": allowed are web, log, state, fleet, budgets, upstreams',
     '5:1: unknown key "e": allowed are web, log, state, fleet, budgets, upstreams',
   ],
-  "alias-inside-itself": ["4:5: an alias (*) must not stand inside its own anchor"],
+  "alias-inside-itself": ["4:5: an alias (*) must not be inside its own anchor"],
   "allowed-host": ['1:23: "web.allowed_hosts" must be a list of host names, received "status.example.test"'],
   "allowed-hosts": [
     `1:45: "web.allowed_hosts[1]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received "https://status.example.test"`,
@@ -48,7 +48,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:9: budget "api" does not fit: its upstreams may ask for 14 requests in 1m (a: 6 × (1 + 1 to confirm), b: 1 × (1 + 1 to confirm)), its cap is 12 (20% of 60): poll every 2m, or raise share to 84%',
     '5:9: budget "api" does not fit: its upstreams may ask for 840 requests in 1h (a: 360 × (1 + 1 to confirm), b: 60 × (1 + 1 to confirm)), its cap is 200 (20% of 1000): poll every 2m, or raise share to 84%',
   ],
-  "duplicate-key": ["4:1: this key stands here twice"],
+  "duplicate-key": ["4:1: duplicate key"],
   "duplicate-name": ['4:13: "upstreams[1].name" must be unique, received "api" like upstreams[0]'],
   "duration-without-unit": [
     '1:46: "budgets.api.rate.per" must be a duration from 10ms to 1h, such as 1m, received 60',

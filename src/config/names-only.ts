@@ -1,15 +1,11 @@
-import type { Path } from "./tree.ts";
-
-type Unset = "needed" | "omitted" | { readonly placeholder: string };
+import type { WhenUnset } from "./read/yaml.ts";
+import type { Path } from "./read/tree.ts";
 
 /** What rules and dashboards are made of. */
 const NEEDED = new Set(["name", "budget", "every", "cron", "confirm", "timeout", "objective", "labels"]);
 
-/**
- * What becomes of a value whose variable is not set, in a config that is read for its names and schedules:
- * what rules are made of must be there, the rest may be missing.
- */
-export function unsetInStructure(path: Path): Unset {
+/** For a config that is read for its names and schedules: what rules are made of must be set, the rest need not be. */
+export function whenUnset(path: Path): WhenUnset {
   const [section, second, key] = path;
   if (section === "fleet") return unsetInFleet(second, path);
   if (section === "budgets") return "needed";
@@ -20,7 +16,7 @@ export function unsetInStructure(path: Path): Unset {
 }
 
 /** Of a fleet, rules are made of its mode alone. */
-function unsetInFleet(key: Path[number] | undefined, path: Path): Unset {
+function unsetInFleet(key: Path[number] | undefined, path: Path): WhenUnset {
   if (key !== "redis")
     return key === "mode" || key === "replicas" || key === "reserve" ? "needed" : "omitted";
   if (path.at(-1) === "url") return { placeholder: "redis://unset.invalid" };
