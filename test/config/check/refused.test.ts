@@ -65,10 +65,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   fleet: [
     '5:10: "fleet.redis.url" must be a URL without a user name or password: see username and password, received a string of 55 characters',
-    '6:5: "fleet.redis" must have one of url, sentinel and cluster, received url and cluster',
+    '6:5: "fleet.redis" must have exactly one of url, sentinel, cluster, received url and cluster',
     '6:15: "fleet.redis.cluster[0]" must be an address and port, such as 10.0.0.1:6379, received "127.0.0.1"',
-    '7:5: "fleet.redis.tls" must not be set beside url: rediss:// says it already',
-    '8:5: "fleet.redis.password" must have env or file, received both',
+    '7:5: "fleet.redis.tls" must not be set together with url: for TLS, write rediss:// there',
+    '8:32: "fleet.redis.password" must have env or file, received both',
     '9:5: "fleet.redis.cert_file" must be set only where url is rediss://',
     '9:5: "fleet.redis.cert_file" must come with key_file',
     '10:9: "fleet.mode" must be one of shard, everywhere, received "all"',
@@ -82,7 +82,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '1:25: budget "api" does not fit: its upstreams may ask for 20 requests in 1m (a: 10 × (1 + 1 to confirm)), its cap is 10 (20% of 60, without 1 in reserve for each of 2 replicas): poll every 30s, or raise share to 40%, or lower confirm to 0',
   ],
   "fleet-without-redis": [
-    '3:17: "fleet.redis" must have one of url, sentinel and cluster, received none of them',
+    '3:10: "fleet.redis" must have exactly one of url, sentinel, cluster, received none of them',
     '3:36: "fleet.redis.password.env": cannot read key: the variable NOT_SET is not set',
   ],
   fragment: [
@@ -182,7 +182,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '8:23: "upstreams[0].tls.cert_file" must be a readable file: there is no such file',
   ],
   "two-auths": [
-    '5:5: "upstreams[0].auth" must have one of none, bearer, header or query, received bearer and query',
+    '5:40: "upstreams[0].auth" must have exactly one of none, bearer, header, query, received bearer and query',
     '5:40: "upstreams[0].auth.query" must have env or file, received neither',
   ],
   "unclosed-list": [
