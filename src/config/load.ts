@@ -31,7 +31,7 @@ export type Loading =
       readonly kind: "loaded";
       readonly config: Config;
       readonly proof: Proof;
-      /** Allowed, and probably not meant. */
+      /** Allowed, but probably not intended. */
       readonly warnings: readonly Fault[];
       /** Tells whether the file has changed since. */
       readonly digest: string;
@@ -40,7 +40,7 @@ export type Loading =
       readonly kind: "refused";
       /** All of them, in the order of their places. */
       readonly faults: readonly Fault[];
-      /** The numbers, where they are all that is wrong. */
+      /** The numbers, if nothing else is wrong. */
       readonly proof: Proof | undefined;
     };
 
@@ -70,7 +70,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const { complaints, keys } = isStructure
     ? { complaints: [], keys: new Map<string, string>() }
     : await openParts(parts, environment);
-  // An upstream that could not be understood is missing from the sums: what does not fit now, never will.
+  // An upstream that is not valid is missing from the sums. What does not fit without it does not fit with it.
   const proof = prove({ budgets, upstreams: [...upstreams.values()], fleet: general?.fleet }, ({ name }) =>
     keys.get(name),
   );
@@ -103,7 +103,7 @@ function firstOf(file: string, message: string): Fault {
   return { file, line: 1, column: 1, message };
 }
 
-/** All of a config that could be understood. */
+/** The parts of a config that are valid. */
 type Parts = {
   readonly general: General | undefined;
   readonly budgets: readonly Budget[];

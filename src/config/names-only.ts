@@ -1,10 +1,10 @@
 import type { WhenUnset } from "./read/yaml.ts";
 import type { Path } from "./read/tree.ts";
 
-/** What rules and dashboards are made of. */
+/** What rules and dashboards are generated from. */
 const NEEDED = new Set(["name", "budget", "every", "cron", "confirm", "timeout", "objective", "labels"]);
 
-/** For a config that is read for its names and schedules: what rules are made of must be set, the rest need not be. */
+/** For a config that is read for its names and schedules only: the rest need not be set. */
 export function whenUnset(path: Path): WhenUnset {
   const [section, second, key] = path;
   if (section === "fleet") return unsetInFleet(second, path);
@@ -15,7 +15,7 @@ export function whenUnset(path: Path): WhenUnset {
   return key === "auth" ? { placeholder: "UNSET" } : "omitted";
 }
 
-/** Of a fleet, rules are made of its mode alone. */
+/** Rules need only the mode of a fleet, and the proof its numbers. */
 function unsetInFleet(key: Path[number] | undefined, path: Path): WhenUnset {
   if (key !== "redis")
     return key === "mode" || key === "replicas" || key === "reserve" ? "needed" : "omitted";

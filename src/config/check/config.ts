@@ -1,12 +1,11 @@
 import { parseDuration } from "../../core/time/duration.ts";
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
 import { checkFleet } from "./fleet.ts";
-import { didYouMean } from "./nearest.ts";
 import { type Tree, childOf, entriesOf, itemsOf, textAt } from "../read/tree.ts";
 import { checkUpstream } from "./upstream.ts";
-import { nameOfPath, received } from "./wording.ts";
+import { didYouMean, nameOfPath, received } from "./wording.ts";
 
-/** What the parts of a config have to do with each other; each says what it can, whatever else is wrong. */
+/** Rules between the parts of a config. Each is checked as far as it can be, whatever else is wrong. */
 export function checkConfig(tree: Tree): readonly Complaint[] {
   const budgets = childOf(tree, "budgets");
   const upstreams = itemsOf(childOf(tree, "upstreams"));
@@ -20,7 +19,7 @@ export function checkConfig(tree: Tree): readonly Complaint[] {
   ];
 }
 
-/** Two rates over one window would be one series of metrics. */
+/** Two rates over the same window would be one metric series. */
 function checkRates(name: string, budget: Tree): readonly Complaint[] {
   const seen = new Set<number>();
   return itemsOf(childOf(budget, "rate")).flatMap((rate, index) => {

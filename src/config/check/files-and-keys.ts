@@ -8,10 +8,10 @@ import type { Environment } from "../read/interpolate.ts";
 import type { Path } from "../read/tree.ts";
 import { nameOfPath } from "./wording.ts";
 
-/** Whether what a config names outside of itself is there: its key, its certificates. */
+/** Whether the keys and files that a config names can be read. */
 export type UpstreamResources = {
   readonly complaints: readonly Complaint[];
-  /** Only to tell whether two upstreams use the same one. */
+  /** Only to find out whether two upstreams use the same one. */
   readonly key: string | undefined;
 };
 
@@ -76,13 +76,13 @@ export function checkCertificates({
   if (cert.text === undefined || key.text === undefined) return complaints;
   if (!isCertificate(cert.text)) return [...complaints, notPem(cert.path)];
   if (fitTogether(cert.text, key.text)) return complaints;
-  const must = `"${nameOfPath(key.path)}" must hold the PEM key of cert_file, without a passphrase`;
+  const must = `"${nameOfPath(key.path)}" must contain the PEM key of cert_file, without a passphrase`;
   return [...complaints, complain(key.path, must)];
 }
 
 export type ReadFile = (file: string) => Promise<Buffer>;
 
-/** A file whose name stands at this path of the config, and what it holds. */
+/** A file that the config names at this path, and its content. */
 export type NamedFile = {
   readonly path: Path;
   readonly text: string | undefined;
@@ -104,7 +104,7 @@ export async function readNamedFile(
 }
 
 function notPem(path: Path): Complaint {
-  return complain(path, `"${nameOfPath(path)}" must hold a PEM certificate`);
+  return complain(path, `"${nameOfPath(path)}" must contain a PEM certificate`);
 }
 
 function isCertificate(pem: string): boolean {

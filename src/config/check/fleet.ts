@@ -6,7 +6,7 @@ import { nameOfPath } from "./wording.ts";
 const PATH = ["fleet", "redis"];
 const TLS_KEYS = ["ca_file", "cert_file", "key_file", "server_name"];
 
-/** What the keys of a fleet have to do with each other. */
+/** Rules between the keys of a fleet. */
 export function checkFleet(tree: Tree): readonly Complaint[] {
   const redis = treeAt(tree, PATH);
   return [

@@ -1,10 +1,10 @@
-/** What the keys of one section have to do with each other. */
+/** Rules between the keys of one section. */
 
 import type { Path, Tree } from "../read/tree.ts";
 import { type Complaint, complainOfKey } from "./complaint.ts";
 import { nameOfPath } from "./wording.ts";
 
-/** It points at the second of several. */
+/** If several are set, it points at the second. */
 export function checkExactlyOne(
   section: Tree | undefined,
   path: Path,

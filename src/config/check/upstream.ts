@@ -30,7 +30,7 @@ const RESERVED_LABELS: ReadonlySet<string> = new Set([
   "version",
 ]);
 
-/** What the keys of one upstream have to do with each other. */
+/** Rules between the keys of one upstream. */
 export function checkUpstream(upstream: Tree, path: Path): readonly Complaint[] {
   return [
     ...checkExactlyOne(upstream, path, ["every", "cron"]),
@@ -66,7 +66,7 @@ function checkCarrier(upstream: Tree, path: Path): readonly Complaint[] {
   if (urlFault(base) !== undefined || pathFault(asked) !== undefined) return [];
   if (!hasQueryParameter(joinUrl(base, asked), parameter)) return [];
   const at = [...path, "query", "name"];
-  return [complain(at, `"${nameOfPath(at)}" must be a parameter that base_url and path do not have already`)];
+  return [complain(at, `"${nameOfPath(at)}" must be a parameter that base_url and path do not have yet`)];
 }
 
 function checkHeaders(upstream: Tree, path: Path): readonly Complaint[] {
@@ -78,7 +78,7 @@ function checkHeaders(upstream: Tree, path: Path): readonly Complaint[] {
     const text = value.kind === "scalar" ? String(value.value) : "";
     const lower = name.toLowerCase();
     if (looksLikeSecretHeader(name, text)) {
-      return [complainOfKey(at, `"${nameOfPath(path)}" must not hold a key: ${KEY_PLACE}`)];
+      return [complainOfKey(at, `"${nameOfPath(path)}" must not contain a key: ${KEY_PLACE}`)];
     }
     if (isOwnHeader(name)) return [complainOfKey(at, `"${nameOfPath(at)}" is set by Pacewatch itself`)];
     if (taken.has(lower))

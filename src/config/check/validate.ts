@@ -6,7 +6,7 @@ import { type ReadConfig, configSchema } from "../schema/schema.ts";
 import { type Path, type Tree, childOf, entriesOf, itemsOf, plainOf, treeAt } from "../read/tree.ts";
 import { type UpstreamIn, upstreamSchema } from "../schema/upstream.ts";
 
-/** All that could be understood: where one budget is wrong, the others can still be looked at. */
+/** The valid parts: where one budget is wrong, the others can still be checked. */
 export type Validated = {
   readonly complaints: readonly Complaint[];
   readonly general: ReadConfig["general"] | undefined;
@@ -55,7 +55,7 @@ function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value | undefi
   return result.success ? result.data : undefined;
 }
 
-/** A variable is text; where a number or a flag is asked for, it is read as one. */
+/** A variable is text; where a number or a flag is expected, it is read as one. */
 function retypeVariables(issues: readonly FlatIssue[], tree: Tree, plain: unknown): boolean {
   let changed = false;
   for (const { issue, path } of issues) {

@@ -5,19 +5,19 @@ import { type Complaint, complain } from "./complaint.ts";
 import type { Path } from "../read/tree.ts";
 import { isCleartext } from "../schema/upstream-url.ts";
 
-/** What is allowed, and probably not meant. */
+/** Allowed, but probably not intended. */
 export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
   const { name, auth, url, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
   const warnings: Complaint[] = [];
   if (auth.kind !== "none" && isCleartext(url)) {
     warnings.push(
-      complain([...path, "base_url"], `upstream "${name}" sends its key in the clear: use https://`),
+      complain([...path, "base_url"], `upstream "${name}" sends its key unencrypted: use https://`),
     );
   }
   if (tls.insecureSkipVerify) {
     const at = [...path, "tls", "insecure_skip_verify"];
     warnings.push(
-      complain(at, `upstream "${name}" trusts any certificate, so anyone in between can read its key`),
+      complain(at, `upstream "${name}" trusts any certificate, so anybody in between can read its key`),
     );
   }
   if (restrictsBothDayFields(schedule)) {

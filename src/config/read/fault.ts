@@ -8,14 +8,14 @@ export type Fault = {
   readonly message: string;
 };
 
-/** One line: a config may hold any characters, and a fault repeats some of them. */
+/** One line: a config may hold any characters, and a fault quotes some of them. */
 export function formatFault({ file, line, column, message }: Fault): string {
   return escapeText(`${file}:${line}:${column}: ${message}`);
 }
 
 const MAX_FAULTS = 200;
 
-/** In the order of their places. Each once, as an alias shows the same place twice; and not more than anybody reads. */
+/** Sorted by place. Each once, as an alias shows the same place twice, and no more than anybody reads. */
 export function listed(faults: readonly Fault[]): readonly Fault[] {
   const distinct = new Map(faults.map((fault) => [formatFault(fault), fault]));
   const all = [...distinct.values()].sort(byPlace);

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Fault } from "./fault.ts";
 
-/** Room for as many upstreams as a config may have, written as people write. */
+/** Enough for the largest number of upstreams that a config may have. */
 const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
 
 type DecodedText =

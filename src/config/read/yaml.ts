@@ -64,7 +64,7 @@ export function readYaml(bytes: Uint8Array, file: string, variables?: Variables)
   return { file, tree: tree?.kind === "void" ? undefined : tree, faults: walk.faults, placeOf };
 }
 
-/** Only the first: those that follow from it help nobody. */
+/** Only the first: the others usually follow from it. */
 function syntaxFault(
   text: string,
   document: Document,
@@ -174,7 +174,7 @@ class Walk {
         const isFault = variables.mustBeSet || unset === "needed";
         if (!isFault && unset === "omitted") return undefined;
         const refused = isFault ? this.refuse(offset, unsetSentence(result.variables)) : undefined;
-        // With something in its place, the rest of its upstream can be looked at too.
+        // With a placeholder, the rest of its upstream can be checked too.
         if (typeof unset === "object") return { ...plain, value: unset.placeholder, interpolated: true };
         return refused;
       }
@@ -188,7 +188,7 @@ class Walk {
     for (const [index, node] of nodes.entries()) {
       const at = offsetOf(node) ?? offset;
       const item = this.read(node, at, [...path, index]);
-      // A place in a list cannot be left out: those after it would move.
+      // An item of a list cannot be left out: those after it would move.
       items.push(item ?? { kind: "void", offset: at, keyOffset: at });
     }
     return { kind: "list", items, offset, keyOffset };

@@ -3,7 +3,7 @@ import type { Budget, Quota, Rate } from "../../core/config/config.ts";
 import { formatDuration } from "../../core/time/duration.ts";
 import { duration, oneOf, percentage, section, wholeNumber } from "./leaves.ts";
 
-/** Everything but its name, which is its key. */
+/** A budget without its name, which is its key. */
 export type BudgetTerms = Omit<Budget, "name">;
 
 const HOUR_MS = 3_600_000;
@@ -18,7 +18,7 @@ const rate: z.ZodType<Rate> = section(
   },
   "a mapping of requests and per, such as { requests: 60, per: 1m }",
 )
-  .describe("So many requests in any window of this length.")
+  .describe("At most this many requests in any window of this length.")
   .transform(({ requests, per }) => ({ requests, perMs: per, label: formatDuration(per) }));
 
 const price: z.ZodType<number> = z
@@ -56,22 +56,22 @@ export const budgetSchema: z.ZodType<BudgetTerms> = section({
       ],
       { error: "a rate, such as { requests: 60, per: 1m }, or a list of rates" },
     )
-    .describe("What the upstream's owner allows to one credential: one rate, or a list that all hold."),
+    .describe(
+      "What the upstream's owner allows to one credential: one rate, or a list of rates that all apply.",
+    ),
   share: percentage({ zero: false, hundred: true }, "20%")
     .prefault("20%")
     .describe("The part of every rate that Pacewatch may use; the rest belongs to production."),
   linger: duration(0, HOUR_MS, "5s")
     .prefault("0s")
-    .describe(
-      "How long after its socket has closed an abandoned request may still be counted by the upstream.",
-    ),
+    .describe("How long the upstream may still count an abandoned request after its socket was closed."),
   max_pause: duration(1000, DAY_MS, "1h")
     .prefault("1h")
-    .describe("The longest pause that an answer of the upstream can ask for."),
+    .describe("The longest pause that an answer of the upstream can request."),
   yield_below: percentage({ zero: true, hundred: false }, "10%")
     .prefault("10%")
     .describe(
-      "Where the upstream says that less than this of its limit is left, only one slot in four is used.",
+      "When the upstream says that less than this of its limit is left, only one slot in four is used.",
     ),
   quota: quota
     .optional()

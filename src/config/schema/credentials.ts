@@ -4,7 +4,7 @@ import type { Auth, SecretSource } from "../../core/config/config.ts";
 import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
 import { filePath, matching, section, text } from "./leaves.ts";
 
-/** Paths in a config are relative to its directory, which a section learns once all of it could be read. */
+/** Paths in a config are relative to its directory, which a schema does not know. */
 export type InDirectory<Value> = (directory: string) => Value;
 
 const NEVER_LITERAL = "a key is never written in the config";
@@ -31,7 +31,7 @@ const auth = section(
     header: section(
       {
         name: matching(HEADER_NAME_PATTERN, "a header's name").describe(
-          "The header that carries the key alone.",
+          "The header that carries only the key.",
         ),
         ...source,
       },
@@ -54,9 +54,9 @@ const auth = section(
   `one of bearer, header, query (each with env or file) or none: true; ${NEVER_LITERAL}`,
 )
   .meta({ minProperties: 1, maxProperties: 1 })
-  .describe("How a request is authorised: exactly one of these.");
+  .describe("How a request is authenticated: exactly one of these.");
 
-/** Undefined where it does not say exactly one thing: the check of the whole upstream reports that. */
+/** Undefined unless exactly one way is set; the checks of the upstream report that. */
 export const authSchema: z.ZodType<InDirectory<Auth | undefined>> = auth.transform(
   ({ none, bearer, header, query }) =>
     (directory: string): Auth | undefined => {

@@ -50,34 +50,36 @@ const redis = section({
     .optional()
     .describe("redis://HOST:PORT/DATABASE, or rediss:// over TLS. Never with a user name or password."),
   sentinel: section({
-    master: matching(NAME_PATTERN, NAME_PHRASE).describe("The name that the sentinels know the master by."),
+    master: matching(NAME_PATTERN, NAME_PHRASE).describe("The master's name in Sentinel."),
     nodes: nodes.describe("The sentinels."),
   })
     .optional()
-    .describe("Instead of url: the master is asked of Redis Sentinel."),
+    .describe("Instead of url: ask Redis Sentinel for the master."),
   cluster: nodes.optional().describe("Instead of url: some nodes of a Redis Cluster."),
-  tls: flag().optional().describe("Whether sentinels, or the nodes of a cluster, are spoken to over TLS."),
+  tls: flag()
+    .optional()
+    .describe("Whether to connect to the sentinels, or to the nodes of a cluster, over TLS."),
   username: text("a user's name", 128).optional().describe("The user (ACL)."),
   password: passwordSchema.optional(),
   ...tlsFiles,
   server_name: matching(/^[A-Za-z0-9._-]{1,253}$/, "a host's name")
     .optional()
-    .describe("The name that its certificate must have, in place of its address."),
+    .describe("The name that its certificate must have, instead of its address."),
 }).describe("The Redis or Valkey that the replicas share: exactly one of url, sentinel and cluster.");
 
 export const fleetSchema: z.ZodType<InDirectory<Fleet>> = section({
   redis: redis.transform((raw) => (directory: string) => redisIn(directory, raw)),
   mode: oneOf(FLEET_MODES).describe(
-    "shard: each upstream is polled by one replica. everywhere: by all, each from where it stands.",
+    "shard: each upstream is polled by one replica. everywhere: by all, each from its own place.",
   ),
-  replicas: wholeNumber(1, MOST_REPLICAS).describe("How many replicas there are at the most."),
+  replicas: wholeNumber(1, MOST_REPLICAS).describe("The largest number of replicas."),
   reserve: percentage({ zero: true, hundred: false }, "20%")
     .prefault("20%")
-    .describe("The part of each budget's cap that is set aside, for polls while Redis is away."),
-  ttl: duration(1_000, 600_000, "10s").prefault("10s").describe("How soon a replica that died is replaced."),
+    .describe("The part of each budget's cap that is set aside for polls while Redis is unreachable."),
+  ttl: duration(1_000, 600_000, "10s").prefault("10s").describe("How soon a dead replica is replaced."),
   name: matching(NAME_PATTERN, NAME_PHRASE)
     .optional()
-    .describe("This replica's own name; the machine's host name where none is given."),
+    .describe("This replica's name. Default: the machine's host name."),
   advertise: z
     .string({ error: "an http:// or https:// URL" })
     .superRefine((value, context) => {
@@ -85,10 +87,10 @@ export const fleetSchema: z.ZodType<InDirectory<Fleet>> = section({
       if (message !== undefined) context.addIssue({ code: "custom", message });
     })
     .optional()
-    .describe("Where people find this replica's page. By default the address that it listens on."),
+    .describe("The URL of this replica's page for people. Default: the address that it listens on."),
   prefix: matching(NAME_PATTERN, NAME_PHRASE)
     .prefault("pacewatch")
-    .describe("What its keys in Redis begin with."),
+    .describe("The prefix of its keys in Redis."),
 })
   .describe("Several replicas that share their budgets. It cannot change without a restart.")
   .transform((raw) => (directory: string) => ({
@@ -112,14 +114,14 @@ function redisIn(directory: string, raw: z.output<typeof redis>): FleetRedis {
   };
 }
 
-/** The check of the whole fleet reports where there is not exactly one of them. */
+/** The checks of the fleet report it unless exactly one of them is set. */
 function nodesOf({ url, sentinel, cluster }: z.output<typeof redis>): FleetRedis["nodes"] {
   if (sentinel !== undefined) return { kind: "sentinel", ...sentinel };
   if (url === undefined) return { kind: "cluster", nodes: cluster ?? [] };
   return { kind: "single", host: url.host, port: url.port, database: url.database };
 }
 
-/** The machine's host name, in the letters that a name may have. */
+/** The machine's host name, without the characters that a name may not have. */
 function ownName(): string {
   const name = hostname()
     .replaceAll(/[^A-Za-z0-9._-]/g, "-")
@@ -128,7 +130,7 @@ function ownName(): string {
   return name === "" ? "replica" : name;
 }
 
-/** What is wrong with a URL of a Redis, as "must be …"; undefined where nothing is. It never quotes the URL. */
+/** What a Redis URL must be; undefined for a valid one. It never quotes the URL. */
 function redisUrlFault(text: string): string | undefined {
   const url = /^rediss?:\/\/[^\s\\/?#]/.test(text) && !/\s/.test(text) ? URL.parse(text) : null;
   if (url === null || url.hostname === "") return "a redis:// or rediss:// URL with a host";
@@ -136,12 +138,12 @@ function redisUrlFault(text: string): string | undefined {
     return "a URL without a user name or password: see username and password";
   }
   if (url.search !== "" || text.includes("#") || !/^(?:\/\d{0,5})?$/.test(url.pathname)) {
-    return "a URL with nothing behind its host but a database's number, such as redis://127.0.0.1:6379/0";
+    return "a URL with nothing after its host but a database number, such as redis://127.0.0.1:6379/0";
   }
   return undefined;
 }
 
-/** Of a URL that has no fault. */
+/** The URL must be valid. */
 function parseRedisUrl(text: string): RedisUrl {
   const { protocol, hostname, port, pathname } = new URL(text);
   const bare = hostname.replace(/^\[|\]$/g, "");

@@ -8,10 +8,10 @@ import { NAME_PATTERN, NAME_PHRASE, filePath, flag, matching, oneOf, reading, se
 import { parseListen } from "./listen.ts";
 import { type UpstreamIn, upstreamSchema } from "./upstream.ts";
 
-/** All but the lists. */
+/** All but the budgets and upstreams. */
 export type General = Omit<Config, "budgets" | "upstreams">;
 
-/** A config whose values are all allowed, before it is known where it lies. */
+/** A valid config, before its directory is known. */
 export type ReadConfig = {
   readonly general: InDirectory<General>;
   readonly budgets: Readonly<Record<string, BudgetTerms>>;
@@ -28,7 +28,7 @@ export const configSchema: z.ZodType<ReadConfig> = section({
     listen: reading(/:\d{1,5}$/, "an address and port, such as 127.0.0.1:10429 or [::1]:10429", parseListen)
       .prefault("127.0.0.1:10429")
       .describe(
-        "Where /metrics and the status page are served. :10429 listens on all IPv4 addresses, [::]:10429 on all; port 0 takes any free one.",
+        "The address of /metrics and the status page. :10429 listens on all IPv4 addresses, [::]:10429 on all; port 0 takes any free one.",
       ),
     config_file: filePath()
       .optional()
@@ -43,17 +43,19 @@ export const configSchema: z.ZodType<ReadConfig> = section({
       ),
   })
     .prefault({})
-    .describe("The HTTP side."),
+    .describe("The HTTP server."),
   log: section({
-    level: oneOf(LOG_LEVELS).prefault("info").describe("The least level that is logged."),
+    level: oneOf(LOG_LEVELS).prefault("info").describe("The lowest level that is logged."),
   })
     .prefault({})
     .describe("The log, JSON lines on standard output."),
   state: section({
-    path: filePath().describe("The database file, relative to this file. It is made where it is missing."),
+    path: filePath().describe(
+      "The database file, relative to this file. It is created if it does not exist.",
+    ),
   })
     .optional()
-    .describe("Keeps history and quotas over restarts. Without it they live in memory."),
+    .describe("Keeps history and quotas over restarts. Without it they are kept in memory only."),
   fleet: fleetSchema.optional(),
   budgets: z
     .record(z.string().regex(NAME_PATTERN, { error: NAME_PHRASE }), budgetSchema, {

@@ -20,7 +20,7 @@ import {
 } from "./leaves.ts";
 import { joinUrl, pathFault, urlFault } from "./upstream-url.ts";
 
-/** Undefined where something that is reported elsewhere leaves it incomplete. */
+/** Undefined where the checks of the upstream report that something is missing. */
 export type UpstreamIn = (directory: string, vantage: string | undefined) => Upstream | undefined;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -61,22 +61,22 @@ const labelValue: z.ZodType<string> = text("a text of at most 128 characters (qu
 const upstream = section({
   name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
   base_url: url(urlFault, "an http:// or https:// URL").describe(
-    "Where it is: http or https, without a key in it.",
+    "Its http or https URL, without a key in it.",
   ),
   path: url(pathFault, "a path that begins with /")
     .prefault("/v1/resources")
-    .describe("What is asked for, joined to the base's own path."),
+    .describe("The path to request, appended to the path of base_url."),
   auth: authSchema,
   headers: z
     .record(
       matching(HEADER_NAME_PATTERN, "a header's name"),
-      matching(HEADER_VALUE_PATTERN, "visible ASCII text of at most 2048 characters (quote numbers)"),
+      matching(HEADER_VALUE_PATTERN, "printable ASCII text of at most 2048 characters (quote numbers)"),
       { error: "a mapping of header names to values" },
     )
     .prefault({})
-    .describe("Further headers, the same on every request. They are shown on pages: never put a key here."),
+    .describe("More headers, the same on every request. They are shown on pages: never put a key here."),
   budget: matching(NAME_PATTERN, "the name of a budget").describe(
-    "The budget that its requests are taken from.",
+    "The budget that its requests count against.",
   ),
   every: every
     .optional()
@@ -91,12 +91,12 @@ const upstream = section({
   timeout: duration(10, MAX_TIMEOUT_MS, "10s")
     .optional()
     .describe(
-      "The deadline of the whole poll, up to 60s. Default: the smaller of 10s and the period. Where it is longer than the period, a slot that finds the last poll still running is skipped.",
+      "The deadline of the whole poll, up to 60s. Default: the smaller of 10s and the period. If it is longer than the period, a slot is skipped while the last poll still runs.",
     ),
   confirm: wholeNumber(0, 10)
     .prefault(1)
     .describe(
-      "How many further polls must fail before a failure counts as down. Each is paid from the budget.",
+      "How many further polls must fail before a failure counts as down. Each counts against the budget.",
     ),
   expect: section({
     status: z
@@ -114,20 +114,20 @@ const upstream = section({
     .describe("What an ok answer looks like."),
   degraded_above: duration(1, MAX_TIMEOUT_MS, "2s")
     .optional()
-    .describe("An ok answer that took longer means degraded. Without it, none does."),
+    .describe("An ok answer that took longer means degraded. Without it, an upstream is never degraded."),
   objective: section({
     availability: percentage({ zero: false, hundred: false }, "99.5%")
       .prefault("99.5%")
       .describe("The part of the polls that should be ok."),
     latency: duration(1, MAX_TIMEOUT_MS, "1s")
       .prefault("1s")
-      .describe("Within this an ok poll counts as fast enough."),
+      .describe("An ok poll that took no longer counts as fast enough."),
   })
     .prefault({})
     .describe("The service level that alerts and dashboards are measured against."),
   connection: oneOf(["fresh", "reuse"])
     .prefault("fresh")
-    .describe("fresh: a new connection each poll, as a new caller meets it. reuse: keep one open."),
+    .describe("fresh: a new connection for each poll, as a new caller has. reuse: keep one open."),
   proxy: url(
     (value) => (value === "env" || value === "none" ? undefined : proxyFault(value)),
     "env, none or a URL",
@@ -140,7 +140,7 @@ const upstream = section({
     ...tlsFiles,
     server_name: matching(/^[A-Za-z0-9.-]{1,253}$/, "a host name")
       .optional()
-      .describe("The name to ask for and to verify, where it is not the URL's host."),
+      .describe("The name to ask for (SNI) and to verify, if it is not the URL's host."),
     insecure_skip_verify: flag().prefault(false).describe("Trust any certificate. Only for tests."),
   })
     .prefault({})

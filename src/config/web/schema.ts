@@ -12,14 +12,14 @@ import {
 } from "../../core/config/web-config.ts";
 import { filePath, flag, matching, oneOf, section } from "../schema/leaves.ts";
 
-/** TLS 1.3 chooses among these by itself; a list that leaves them out would switch it off. */
+/** TLS 1.3 always chooses among these; a list without them would switch it off. */
 const TLS13_CIPHERS: readonly string[] = [
   "TLS_AES_128_GCM_SHA256",
   "TLS_AES_256_GCM_SHA384",
   "TLS_CHACHA20_POLY1305_SHA256",
 ];
 
-/** As Go names them in the file, and as OpenSSL does. */
+/** From Go's names, which the file has, to OpenSSL's. */
 const CIPHERS: ReadonlyMap<string, string> = new Map([
   ...TLS13_CIPHERS.map((name) => [name, name] as const),
   ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"],
@@ -41,7 +41,7 @@ const CURVES: ReadonlyMap<string, string> = new Map([
   ["X25519", "X25519"],
 ]);
 
-/** JavaScript's bcrypt takes some eight seconds at 16, and twice that for each one more. */
+/** JavaScript's bcrypt takes some eight seconds at 16, and twice as long for each step more. */
 const MAX_BCRYPT_COST = 16;
 
 const tlsVersion = oneOf(["TLS12", "TLS13"]).transform((name): WebTls["context"]["minVersion"] =>
@@ -63,7 +63,7 @@ const tlsServer = section({
     const refuse = (key: string, message: string): void =>
       context.addIssue({ code: "custom", path: [key], message });
     const verifies = ["VerifyClientCertIfGiven", "RequireAndVerifyClientCert"].includes(tls.client_auth_type);
-    // Without a CA of one's own, any certificate of any public CA would do.
+    // Without this CA, any certificate of any public CA would be accepted.
     if (verifies && tls.client_ca_file === undefined)
       refuse("client_ca_file", `a file's path where client_auth_type is ${tls.client_auth_type}`);
     if (tls.client_auth_type === "NoClientCert" && tls.client_ca_file !== undefined)
@@ -88,7 +88,7 @@ function opensslCiphers(names: readonly string[]): string {
   return [...new Set([...TLS13_CIPHERS, ...names.map((name) => CIPHERS.get(name))])].join(":");
 }
 
-/** An empty value leaves the header as this server sends it by itself. */
+/** An empty value leaves this server's own header. */
 const headerValue = matching(/^[\t\u0020-\u007e]*$/, "one line of plain text").optional();
 
 const headers = section({
@@ -126,7 +126,7 @@ export type UnopenedWebConfig = Omit<WebConfig, "tls"> & {
 
 export const webConfigSchema: z.ZodType<UnopenedWebConfig> = section({
   tls_server_config: tlsServer.nullish(),
-  // HTTP/1.1 is served whatever `http2` says: a client that knows HTTP/2 negotiates down by itself.
+  // HTTP/1.1 is served whatever `http2` says: HTTP/2 clients negotiate down.
   http_server_config: section({ http2: flag().optional(), headers: headers.nullish() }).nullish(),
   basic_auth_users: z
     .record(userName, bcryptHash, { error: "a mapping of names to bcrypt hashes" })

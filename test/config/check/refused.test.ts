@@ -89,8 +89,8 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:15: "upstreams[0].base_url" must be a URL without a fragment (#), received a string of 29 characters',
   ],
   "key-in-a-header": [
-    '6:32: "upstreams[0].headers" must not hold a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
-    '6:76: "upstreams[0].headers" must not hold a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
+    '6:32: "upstreams[0].headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
+    '6:76: "upstreams[0].headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
   ],
   "key-in-a-query": [
     '4:15: "upstreams[0].base_url" must be a URL without a key in its query: a key is never written in the config, see auth.query, received a string of 65 characters',
@@ -110,7 +110,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '5:23: unknown key of 31 characters in "upstreams[0].auth.bearer": allowed are env, file',
   ],
   "literal-key-as-a-name": [
-    '5:28: "upstreams[0].auth.bearer.env": cannot read key: the variable that is named here is not set',
+    '5:28: "upstreams[0].auth.bearer.env": cannot read key: the variable named here is not set',
   ],
   "literal-key": [
     '5:21: "upstreams[0].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
@@ -136,7 +136,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "no-schedule": ['3:5: "upstreams[0]" must have every or cron, received neither'],
   "no-upstreams": ['2:12: "upstreams" must be a list of at least one upstream, received an empty list'],
-  "not-a-certificate": ['8:21: "upstreams[0].tls.ca_file" must hold a PEM certificate'],
+  "not-a-certificate": ['8:21: "upstreams[0].tls.ca_file" must contain a PEM certificate'],
   "not-a-mapping": ["1:1: the config must be a mapping, received a list"],
   "not-http": [
     '4:15: "upstreams[0].base_url" must be an http:// or https:// URL with a host, received a string of 22 characters',
@@ -174,7 +174,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   tab: ["2:1: cannot read YAML: tabs must not be used to indent: use spaces"],
   tag: ["1:16: tags (!) are not used here"],
   "taken-parameter": [
-    '5:28: "upstreams[0].auth.query.name" must be a parameter that base_url and path do not have already',
+    '5:28: "upstreams[0].auth.query.name" must be a parameter that base_url and path do not have yet',
   ],
   "tls-without-https": [
     '8:5: "upstreams[0].tls" must not be set where base_url is http://',
@@ -213,7 +213,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '7:13: "upstreams[1].budget" must be the name of a budget, received a mapping',
     '8:12: "upstreams[1].every" must be a period such as 15s, 5m or 1h, received 15',
     '9:14: "upstreams[1].confirm" must be a whole number from 0 to 10, received "1"',
-    '10:26: "upstreams[1].headers.X-Number" must be visible ASCII text of at most 2048 characters (quote numbers), received a number',
+    '10:26: "upstreams[1].headers.X-Number" must be printable ASCII text of at most 2048 characters (quote numbers), received a number',
     '11:13: "upstreams[1].labels" must be a mapping of label names to texts, received "none"',
   ],
 };

@@ -172,14 +172,14 @@ basic_auth_users:
       'web.yaml:2:14: "tls_server_config.cert_file" must be a readable file: there is no such file',
     ]);
     expect(await faultsOf(TLS.replace("server.crt", "web.yaml"))).toEqual([
-      'web.yaml:2:14: "tls_server_config.cert_file" must hold a PEM certificate',
+      'web.yaml:2:14: "tls_server_config.cert_file" must contain a PEM certificate',
     ]);
     expect(await faultsOf(TLS.replace("server.key", "other.key"))).toEqual([
-      'web.yaml:3:13: "tls_server_config.key_file" must hold the PEM key of cert_file, without a passphrase',
+      'web.yaml:3:13: "tls_server_config.key_file" must contain the PEM key of cert_file, without a passphrase',
     ]);
     expect(
       await faultsOf(`${TLS}  client_auth_type: RequestClientCert\n  client_ca_file: server.key\n`),
-    ).toEqual(['web.yaml:5:19: "tls_server_config.client_ca_file" must hold a PEM certificate']);
+    ).toEqual(['web.yaml:5:19: "tls_server_config.client_ca_file" must contain a PEM certificate']);
     const none = join(directory, "none.yaml");
     expect(await new WebConfigFile(none).read()).toEqual({
       kind: "refused",

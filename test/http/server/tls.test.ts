@@ -220,7 +220,7 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
     for (let count = 0; count < 20; count += 1) expect((await visit(url)).certificate).toBe("server");
     expect(warnings.length).toBe(2);
     expect(warnings[0]).toMatch(
-      /^cannot use the changed web config, keeping the old one: .*cert_file" must hold a PEM certificate$/,
+      /^cannot use the changed web config, keeping the old one: .*cert_file" must contain a PEM certificate$/,
     );
     copyFileSync(join(directory, "next.key"), join(directory, "server.key"));
     copyFileSync(join(directory, "next.crt"), join(directory, "server.crt"));
