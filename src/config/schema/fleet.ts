@@ -6,6 +6,7 @@ import { type InDirectory, passwordSchema, tlsFiles, tlsFilesIn } from "./creden
 import {
   NAME_PATTERN,
   NAME_PHRASE,
+  checked,
   duration,
   flag,
   matching,
@@ -80,12 +81,7 @@ export const fleetSchema: z.ZodType<InDirectory<Fleet>> = section({
   name: matching(NAME_PATTERN, NAME_PHRASE)
     .optional()
     .describe("This replica's name. Default: the machine's host name."),
-  advertise: z
-    .string({ error: "an http:// or https:// URL" })
-    .superRefine((value, context) => {
-      const message = urlFault(value);
-      if (message !== undefined) context.addIssue({ code: "custom", message });
-    })
+  advertise: checked(urlFault, "an http:// or https:// URL")
     .optional()
     .describe("The URL of this replica's page for people. Default: the address that it listens on."),
   prefix: matching(NAME_PATTERN, NAME_PHRASE)

@@ -86,6 +86,17 @@ export function matching(pattern: RegExp, phrase: string): z.ZodType<string, str
   return z.string({ error: phrase }).regex(pattern, { error: phrase });
 }
 
+/** Text of which `fault` says what it must be; undefined for a valid one. */
+export function checked(
+  fault: (text: string) => string | undefined,
+  phrase: string,
+): z.ZodType<string, string> {
+  return z.string({ error: phrase }).superRefine((value, context) => {
+    const message = fault(value);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  });
+}
+
 export function filePath(): z.ZodType<string, string> {
   return text("a file's path", 4096);
 }

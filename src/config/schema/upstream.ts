@@ -9,6 +9,7 @@ import {
   NAME_PATTERN,
   NAME_PHRASE,
   byteSize,
+  checked,
   duration,
   flag,
   matching,
@@ -45,13 +46,6 @@ const cron: z.ZodType<string> = z.string({ error: "a cron expression" }).superRe
   context.addIssue({ code: "custom", message: `a cron expression: ${reading.message}` });
 });
 
-function url(fault: (text: string) => string | undefined, phrase: string): z.ZodType<string, string> {
-  return z.string({ error: phrase }).superRefine((value, context) => {
-    const message = fault(value);
-    if (message !== undefined) context.addIssue({ code: "custom", message });
-  });
-}
-
 const status: z.ZodType<number> = wholeNumber(200, 599).refine((code) => code !== 402 && code !== 429, {
   error: "a status other than 402 and 429, which always mean throttled",
 });
@@ -60,10 +54,10 @@ const labelValue: z.ZodType<string> = text("a text of at most 128 characters (qu
 
 const upstream = section({
   name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
-  base_url: url(urlFault, "an http:// or https:// URL").describe(
+  base_url: checked(urlFault, "an http:// or https:// URL").describe(
     "Its http or https URL, without a key in it.",
   ),
-  path: url(pathFault, "a path that begins with /")
+  path: checked(pathFault, "a path that begins with /")
     .prefault("/v1/resources")
     .describe("The path to request, appended to the path of base_url."),
   auth: authSchema,
@@ -128,7 +122,7 @@ const upstream = section({
   connection: oneOf(["fresh", "reuse"])
     .prefault("fresh")
     .describe("fresh: a new connection for each poll, as a new caller has. reuse: keep one open."),
-  proxy: url(
+  proxy: checked(
     (value) => (value === "env" || value === "none" ? undefined : proxyFault(value)),
     "env, none or a URL",
   )

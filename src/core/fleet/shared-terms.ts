@@ -1,10 +1,14 @@
 /** What replicas and the keeper of their shared budgets say to each other. */
 
-import type { LeaseRate } from "../budget/leases.ts";
 import type { Settlement } from "../budget/ledger.ts";
 
-/** Of the cap, what may be leased here; the rest is set aside for the replicas' own reserves. */
-export type SharedRate = LeaseRate & { readonly aside: number };
+export type SharedRate = {
+  readonly perMs: number;
+  /** What may be leased here: the budget's cap without what is set aside. */
+  readonly cap: number;
+  /** Set aside for the replicas' own reserves. */
+  readonly aside: number;
+};
 
 /** A budget as a replica's config has it; it comes with every question, as two configs may differ for a while. */
 export type SharedTerms = {

@@ -80,6 +80,11 @@ basic_auth_users:
     expect(users.sort()).toEqual(["123", "alice"]);
   });
 
+  test("has no variables: ${NAME} is plain text in it", async () => {
+    const loaded = await load('http_server_config: { headers: { Content-Security-Policy: "${NAME" } }');
+    expect(loaded).toMatchObject({ config: { headers: { "Content-Security-Policy": "${NAME" } } });
+  });
+
   test("that is wrong in many places is told them all, each with its place", async () => {
     const text = `tls_server_config:
   cert_file: server.crt
@@ -133,6 +138,8 @@ basic_auth_users:
       `${TLS}  cipher_suites: [TLS_RSA_WITH_RC4_128_SHA]\n`,
       expect.stringMatching(/^web\.yaml:4:19: "tls_server_config\.cipher_suites\[0\]" must be one of TLS_/),
     ],
+    ["%YAML 1.1\n---\n{}\n", "web.yaml:1:1: cannot read YAML: directives (%) are not used here"],
+    ["basic_auth_users: !users {}\n", "web.yaml:1:26: tags (!) are not used here"],
     [
       'http_server_config: { headers: { Content-Security-Policy: "a\\r\\nX: b" } }',
       'web.yaml:1:59: "http_server_config.headers.Content-Security-Policy" must be one line of plain text, received a string of 7 characters',
@@ -158,6 +165,8 @@ basic_auth_users:
       "basic_auth_users:\n  alice: test-password\n  alice: 'test-password\n",
       "basic_auth_users:\n  alice: 'x' test-password\n",
       "tls_server_config:\n  key: test-password\n",
+      "$2b$04$test-password: alice\n",
+      'http_server_config: { headers: { X-Frame-Options: "$2b$04$test-password" } }',
       "tls_server_config:\n  cert_file: a\n  key_file: |\n    -----BEGIN\n    test-password\n",
     ];
     for (const text of texts) {
