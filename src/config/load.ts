@@ -1,20 +1,20 @@
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Budget, Config, Upstream } from "../core/config/config.ts";
+import type { Config, Upstream } from "../core/config/config.ts";
 import type { Finding, Subject } from "../core/proof/findings.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
+import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
+import { formatDuration } from "../core/time/duration.ts";
 import { type Complaint, complain, faultsOf } from "./check/complaint.ts";
 import { checkConfig } from "./check/config.ts";
-import { checkFleetFiles, checkWebFile, openResources } from "./check/files-and-keys.ts";
-import { type Validated, validate } from "./check/validate.ts";
-import { warningsOf } from "./check/warnings.ts";
-import { whenUnset } from "./names-only.ts";
+import { openFilesAndKeys } from "./check/files-and-keys.ts";
+import { type Parts, validate } from "./check/validate.ts";
 import { type Fault, listed } from "./read/fault.ts";
 import type { Environment } from "./read/interpolate.ts";
 import { fileProblem } from "./read/secrets.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
-import { readYaml } from "./read/yaml.ts";
-import type { General } from "./schema/schema.ts";
+import { type WhenUnset, readYaml } from "./read/yaml.ts";
+import { isCleartext } from "./schema/upstream-url.ts";
 import { digestOf } from "./watch.ts";
 
 export type LoadOptions = {
@@ -64,19 +64,18 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   if (tree.kind === "scalar" && tree.value === null) {
     return refused([firstOf(file, "the config is empty: it needs at least budgets and upstreams")]);
   }
-  const validated = validate(tree);
-  const parts = buildParts(validated, dirname(file));
+  const parts = validate(tree, dirname(file));
   const { general, budgets, upstreams } = parts;
   const { complaints, keys } = isStructure
     ? { complaints: [], keys: new Map<string, string>() }
-    : await openParts(parts, environment);
+    : await openFilesAndKeys(parts, environment);
   // An upstream that is not valid is missing from the sums. What does not fit without it does not fit with it.
   const proof = prove({ budgets, upstreams: [...upstreams.values()], fleet: general?.fleet }, ({ name }) =>
     keys.get(name),
   );
   const wrong = [
     ...reading.faults,
-    ...faultsOf([...validated.complaints, ...checkConfig(tree), ...complaints], reading),
+    ...faultsOf([...parts.complaints, ...checkConfig(tree), ...complaints], reading),
   ];
   const unfit = faultsOf(complaintsAbout(proof.faults, parts, tree), reading);
   if (general === undefined || wrong.length > 0 || unfit.length > 0) {
@@ -103,46 +102,6 @@ function firstOf(file: string, message: string): Fault {
   return { file, line: 1, column: 1, message };
 }
 
-/** The parts of a config that are valid. */
-type Parts = {
-  readonly general: General | undefined;
-  readonly budgets: readonly Budget[];
-  /** By their place in the list. */
-  readonly upstreams: ReadonlyMap<number, Upstream>;
-};
-
-function buildParts(validated: Validated, directory: string): Parts {
-  const general = validated.general?.(directory);
-  const fleet = general?.fleet;
-  const vantage = fleet?.mode === "everywhere" ? fleet.name : undefined;
-  const upstreams = new Map<number, Upstream>();
-  for (const [index, build] of validated.upstreams) {
-    const upstream = build(directory, vantage);
-    if (upstream !== undefined) upstreams.set(index, upstream);
-  }
-  return { general, budgets: [...validated.budgets].map(([name, terms]) => ({ name, ...terms })), upstreams };
-}
-
-type Opened = {
-  readonly complaints: readonly Complaint[];
-  /** The upstreams' keys by their names: only to be compared, never to be shown. */
-  readonly keys: ReadonlyMap<string, string>;
-};
-
-async function openParts({ general, upstreams }: Parts, environment: Environment): Promise<Opened> {
-  const keys = new Map<string, string>();
-  const web = general === undefined ? [] : await checkWebFile(general.web);
-  const fleet = general?.fleet === undefined ? [] : await checkFleetFiles(general.fleet, environment);
-  const opened = await Promise.all(
-    [...upstreams].map(async ([index, upstream]) => {
-      const { complaints, key } = await openResources(upstream, ["upstreams", index], environment);
-      if (key !== undefined) keys.set(upstream.name, key);
-      return complaints;
-    }),
-  );
-  return { complaints: [...web, ...fleet, ...opened.flat()], keys };
-}
-
 function complaintsAbout(findings: readonly Finding[], parts: Parts, tree: Tree): readonly Complaint[] {
   return findings.map(({ subject, message }) => complain(pathOf(subject, parts, tree), message));
 }
@@ -164,4 +123,52 @@ function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
     default:
       return subject satisfies never;
   }
+}
+
+/** Allowed, but probably not intended. */
+function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
+  const { name, auth, url, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
+  const warnings: Complaint[] = [];
+  if (auth.kind !== "none" && isCleartext(url)) {
+    warnings.push(
+      complain([...path, "base_url"], `upstream "${name}" sends its key unencrypted: use https://`),
+    );
+  }
+  if (tls.insecureSkipVerify) {
+    const at = [...path, "tls", "insecure_skip_verify"];
+    warnings.push(
+      complain(at, `upstream "${name}" trusts any certificate, so anybody in between can read its key`),
+    );
+  }
+  if (restrictsBothDayFields(schedule)) {
+    const message = `upstream "${name}" is polled only on days that match both day-of-month and day-of-week`;
+    warnings.push(complain([...path, "cron"], message));
+  }
+  if (degradedAboveMs !== undefined && degradedAboveMs >= timeoutMs) {
+    const message = `upstream "${name}" can never be degraded: a poll ends after ${formatDuration(timeoutMs)}, its timeout`;
+    warnings.push(complain([...path, "degraded_above"], message));
+  }
+  return warnings;
+}
+
+/** What rules and dashboards are generated from. */
+const NEEDED = new Set(["name", "budget", "every", "cron", "confirm", "timeout", "objective", "labels"]);
+
+/** For a config that is read for its names and schedules only: the rest need not be set. */
+function whenUnset(path: Path): WhenUnset {
+  const [section, second, key] = path;
+  if (section === "fleet") return unsetInFleet(second, path);
+  if (section === "budgets") return "needed";
+  if (section !== "upstreams") return "omitted";
+  if (path.length < 3 || (typeof key === "string" && NEEDED.has(key))) return "needed";
+  if (key === "base_url") return { placeholder: "https://unset.invalid" };
+  return key === "auth" ? { placeholder: "UNSET" } : "omitted";
+}
+
+/** Rules need only the mode of a fleet, and the proof its numbers. */
+function unsetInFleet(key: Path[number] | undefined, path: Path): WhenUnset {
+  if (key !== "redis")
+    return key === "mode" || key === "replicas" || key === "reserve" ? "needed" : "omitted";
+  if (path.at(-1) === "url") return { placeholder: "redis://unset.invalid" };
+  return { placeholder: typeof path.at(-1) === "number" ? "unset.invalid:6379" : "UNSET" };
 }

@@ -1,54 +1,53 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
-import type { Auth, Config, Fleet, SecretSource, Tls, Upstream } from "../../core/config/config.ts";
+import type { Fleet, SecretSource, Tls } from "../../core/config/config.ts";
 import { complain, type Complaint } from "./complaint.ts";
 import { fileProblem, openSecret } from "../read/secrets.ts";
 import type { Environment } from "../read/interpolate.ts";
 import type { Path } from "../read/tree.ts";
+import type { Parts } from "./validate.ts";
 import { nameOfPath } from "./wording.ts";
 
-/** Whether the keys and files that a config names can be read. */
-export type UpstreamResources = {
+type Opened = {
   readonly complaints: readonly Complaint[];
-  /** Only to find out whether two upstreams use the same one. */
-  readonly key: string | undefined;
+  /** The upstreams' keys by their names: only to be compared, never to be shown. */
+  readonly keys: ReadonlyMap<string, string>;
 };
 
-export async function openResources(
-  upstream: Upstream,
-  path: Path,
+/** Tries to read all keys and files that a config names. */
+export async function openFilesAndKeys(
+  { general, upstreams }: Pick<Parts, "general" | "upstreams">,
   environment: Environment,
-): Promise<UpstreamResources> {
-  const { complaints, key } = await openKey(upstream.auth, [...path, "auth"], environment);
-  return { key, complaints: [...complaints, ...(await checkTlsFiles(upstream.tls, [...path, "tls"]))] };
+): Promise<Opened> {
+  const keys = new Map<string, string>();
+  const web = await readNamedFile(general?.web.configFile, ["web", "config_file"]);
+  const fleet = general?.fleet === undefined ? [] : await checkFleetFiles(general.fleet, environment);
+  const opened = await Promise.all(
+    [...upstreams].map(async ([index, { name, auth, tls }]) => {
+      const path = ["upstreams", index];
+      const complaints = await checkTlsFiles(tls, [...path, "tls"]);
+      if (auth.kind === "none") return complaints;
+      const source = await openSource(auth.secret, [...path, "auth", auth.kind], environment);
+      if (source.key !== undefined) keys.set(name, source.key);
+      return [...source.complaints, ...complaints];
+    }),
+  );
+  return { complaints: [...web.complaints, ...fleet, ...opened.flat()], keys };
 }
 
-export async function checkWebFile(web: Config["web"]): Promise<readonly Complaint[]> {
-  const file = await readNamedFile(web.configFile, ["web", "config_file"]);
-  return file.complaints;
-}
-
-export async function checkFleetFiles(
-  { redis }: Fleet,
-  environment: Environment,
-): Promise<readonly Complaint[]> {
+async function checkFleetFiles({ redis }: Fleet, environment: Environment): Promise<readonly Complaint[]> {
   const path = ["fleet", "redis"];
   const files = redis.tls === undefined ? [] : await checkTlsFiles(redis.tls, path);
   if (redis.password === undefined) return files;
   return [...files, ...(await openSource(redis.password, [...path, "password"], environment)).complaints];
 }
 
-async function openKey(auth: Auth, path: Path, environment: Environment): Promise<UpstreamResources> {
-  if (auth.kind === "none") return { complaints: [], key: undefined };
-  return openSource(auth.secret, [...path, auth.kind], environment);
-}
-
 async function openSource(
   source: SecretSource,
   path: Path,
   environment: Environment,
-): Promise<UpstreamResources> {
+): Promise<{ readonly complaints: readonly Complaint[]; readonly key: string | undefined }> {
   const opening = await openSecret(source, environment, () => {});
   if (opening.kind === "opened") return { complaints: [], key: await opening.secret.read() };
   const at = [...path, source.from];

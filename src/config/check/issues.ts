@@ -28,7 +28,11 @@ function meantBranch(
   );
 }
 
-export function complaintsOf({ issue, path }: FlatIssue, tree: Tree): readonly Complaint[] {
+export function schemaComplaints(issues: readonly Issue[], tree: Tree): readonly Complaint[] {
+  return flatten(issues, tree).flatMap((issue) => complaintsOf(issue, tree));
+}
+
+function complaintsOf({ issue, path }: FlatIssue, tree: Tree): readonly Complaint[] {
   const name = nameOfPath(path);
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => unknownKey(key, path, issue.message));

@@ -4,7 +4,7 @@ import type { WebConfigReading, WebTls } from "../../core/config/web-config.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import { type Complaint, complain, faultsOf } from "../check/complaint.ts";
 import { checkCertificates, readNamedFile, type ReadFile } from "../check/files-and-keys.ts";
-import { complaintsOf, flatten } from "../check/issues.ts";
+import { schemaComplaints } from "../check/issues.ts";
 import { type Fault, formatFault, listed } from "../read/fault.ts";
 import { fileProblem } from "../read/secrets.ts";
 import { plainOf } from "../read/tree.ts";
@@ -39,8 +39,7 @@ export function parseWebConfig(bytes: Uint8Array, file: string): ParsedWebConfig
   if (tree === undefined) return { kind: "refused", faults };
   const result = webConfigSchema.safeParse(plainOf(tree) ?? {});
   if (result.success && faults.length === 0) return { kind: "parsed", config: result.data, reading };
-  const issues = result.success ? [] : flatten(result.error.issues, tree);
-  const complaints = issues.flatMap((issue) => complaintsOf(issue, tree));
+  const complaints = result.success ? [] : schemaComplaints(result.error.issues, tree);
   return { kind: "refused", faults: [...faults, ...faultsOf(complaints, reading)] };
 }
 

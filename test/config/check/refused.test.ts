@@ -122,7 +122,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:30: "budgets.email.rate.requests" must be a whole number from 1 to 1000000000, received 0',
     '4:51: "budgets.email.share" must be a percentage above 0% and up to 100%, such as 20%, received "120%"',
     "8:15: the variable PACEWATCH_TEST_URL is not set",
-    '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? there are email, router',
+    '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? allowed are email, router',
     '11:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 30s and 1m), received "45s"',
     '14:21: "upstreams[1].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
     '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
@@ -193,7 +193,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "unknown-alias": ["4:5: an alias (*) must name an anchor (&) before it"],
   "unknown-budget": [
-    '6:13: "upstreams[0].budget" must name a budget, received "apii": did you mean "api"? there is api',
+    '6:13: "upstreams[0].budget" must name a budget, received "apii": did you mean "api"? allowed are api',
   ],
   "unknown-key": [
     '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
