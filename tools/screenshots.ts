@@ -65,7 +65,7 @@ function serve(): Promise<RunningServer> {
   return startServer({
     host: "127.0.0.1",
     port: 0,
-    webConfigPath: undefined,
+    webConfig: undefined,
     startWorker: startThread,
     onWarning: (message) => process.stderr.write(`${message}\n`),
     status: () => {

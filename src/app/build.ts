@@ -10,6 +10,7 @@ import { AppReload } from "./reload.ts";
 import { fleetViews, metricsView, type ViewSources, statusView } from "./views.ts";
 import { describeConfig } from "../config/describe.ts";
 import { ConfigWatch } from "../config/watch.ts";
+import { WebConfigFile } from "../config/web/file.ts";
 import type { Config } from "../core/config/config.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { messageOf, stackOf } from "../core/text/escape.ts";
@@ -183,7 +184,7 @@ async function startHttp(
       get allowedHosts() {
         return hostsToAllow(reload.config.web.allowedHosts, host);
       },
-      webConfigPath: web.configFile,
+      webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
       status: () => statusView(sources),
       metrics: (isGzipWelcome) => metrics.render(isGzipWelcome),
       config: () => describeConfig(reload.config),

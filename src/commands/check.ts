@@ -2,15 +2,10 @@ import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
 import type { Proof } from "../core/proof/proof.ts";
 import type { BudgetProof } from "../core/proof/numbers.ts";
+import type { CommandIo } from "./loading.ts";
 import { proofTable } from "./proof-table.ts";
 
-export type CheckOptions = {
-  readonly configPath: string;
-  readonly json: boolean;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-};
+export type CheckOptions = CommandIo & { readonly json: boolean };
 
 /** What `check --json` prints. */
 export type CheckReport = {

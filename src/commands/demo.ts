@@ -13,21 +13,21 @@ export type DemoCommand = {
   readonly err: (text: string) => void;
 };
 
-/** The config that ships: the demo shows what a user will run, only the upstreams are simulated. */
+/** The demo runs the shipped config; only the upstreams are simulated. */
 const SHIPPED_CONFIG = fileURLToPath(new URL("../../config/pacewatch.yaml", import.meta.url));
 
-/** Everything at once on this machine: both upstreams with their limits enforced, and the daemon watching them. */
+/** Both upstreams simulated with their limits enforced, and the daemon watching them. */
 export async function demo(command: DemoCommand): Promise<number> {
   const { out, seed } = command;
   await using upstreams = await startDemoUpstreams({
     seed,
-    onFaultChange: (name, words) => out(`~ the simulated ${name} now: ${words}\n`),
+    onFaultChange: (name, words) => out(`~ simulated ${name}: ${words}\n`),
   });
   const limits = [upstreams.email, upstreams.aiRouter];
   const code = await run({
     ...command,
     configPath: SHIPPED_CONFIG,
-    // Only what the config asks for: a proxy of this machine has no business between two local programs.
+    // Nothing else of this machine's environment: its proxy must not come between two local programs.
     environment: upstreams.environment,
     withdraw: () => {},
     log: createLogger({ level: "info", pretty: true }),
@@ -58,7 +58,7 @@ function welcome({ url }: App): string {
     "and to the AI routing API:",
     ...describeScript(AI_ROUTER_DEMO_SCRIPT).map((line) => `  ${line}`),
     "",
-    "Ctrl-C ends it.",
+    "Press Ctrl-C to stop.",
     "",
     "",
   ].join("\n");

@@ -2,8 +2,6 @@ import { systemClock } from "../adapters/clock.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { openProbes } from "../app/probes.ts";
-import { formatFault } from "../config/read/fault.ts";
-import { load } from "../config/load.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
@@ -14,25 +12,26 @@ import type { Lease } from "../core/budget/ledger.ts";
 import type { Probe } from "../core/poll/ports.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
 import { pollOnce } from "../engine/poll/poll-once.ts";
-import type { CommandIo } from "./command-io.ts";
+import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { PHASES, type PhaseTimesMs } from "../core/exchange/exchange.ts";
 
 export type ProbeCommand = CommandIo & {
   /** All of the config's upstreams where empty. */
   readonly names: readonly string[];
   readonly force: boolean;
+  readonly json: boolean;
 };
 
-/** A daemon may run on the same budget: two times more than half of it would be too much. */
+/** A daemon may use the same budget: two times more than half of it would be too much. */
 const LARGEST_SHARE = 0.5;
-/** A wait longer than this is told, so that nobody takes it for a hang. */
-const TELL_WAITS_OVER_MS = 500;
+/** A longer wait is announced, so that it does not look like a hang. */
+const ANNOUNCE_WAITS_OVER_MS = 500;
 
-/** Polls once, now: as the daemon would, with a cold ledger of its own. */
+/** Polls once, now, as the daemon would; its ledger is its own and starts cold. */
 export async function probe(command: ProbeCommand): Promise<number> {
   const { environment, err } = command;
-  const loaded = await load(command.configPath, { environment });
-  if (loaded.kind === "refused") return refuse(command, loaded.faults.map(formatFault));
+  const loaded = await loadOrRefuse(command, "everything");
+  if (loaded === undefined) return 1;
   const faults = faultsOf(loaded.config, command);
   if (faults.length > 0) return refuse(command, faults);
   const upstreams = chosen(loaded.config, command.names);
@@ -78,7 +77,7 @@ function faultsOf(config: Config, { names, force }: ProbeCommand): readonly stri
     .map(
       ({ name, share }) =>
         `cannot probe: budget "${name}" gives ${Math.round(share * 100)}% of its limit to one process, and a daemon ` +
-        `may be using it: over 50% needs --force`,
+        `may be using that too: over 50% needs --force`,
     );
   return [...unknown, ...large];
 }
@@ -108,8 +107,8 @@ async function awaitLease(upstream: Upstream, ledger: LocalLedger, command: Prob
     const decision = ledger.take(upstream.budget);
     if (decision.kind === "granted") return decision.lease;
     const waitMs = decision.untilMs - systemClock.now();
-    if (isFirst && waitMs > TELL_WAITS_OVER_MS) {
-      const why = "a process that has just started does not know what was sent before it";
+    if (isFirst && waitMs > ANNOUNCE_WAITS_OVER_MS) {
+      const why = "this process does not know what was sent just before it started";
       command.err(`${upstream.name}: waiting ${formatMs(waitMs)} for its budget (${why})\n`);
     }
     await systemClock.sleep(waitMs, signal);
@@ -149,7 +148,7 @@ function asJson({ upstream, poll }: { upstream: Upstream; poll: Poll }): object 
 const BAR_CELLS = 32;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** One line for each phase that happened, each bar where it lies in the whole: a small waterfall. */
+/** A small waterfall: one line for each phase that happened, its bar where the phase began and ended. */
 export function phaseBars(phasesMs: PhaseTimesMs): readonly string[] {
   const happened = PHASES.flatMap((phase) => {
     const ms = phasesMs[phase];
@@ -171,7 +170,7 @@ export function formatMs(ms: number): string {
   return `${(ms / 1_000).toFixed(2)} s`;
 }
 
-/** What is too short for an eighth of a cell is still there. */
+/** At least an eighth of a cell, so that every phase shows. */
 function barOf(cells: number): string {
   const eighths = Math.max(1, Math.round(cells * 8));
   return "█".repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? "");

@@ -19,7 +19,7 @@ export type ProcessEvents = {
 export type RunOptions = Omit<AppOptions, "keys"> & {
   readonly events: ProcessEvents;
   readonly err: (text: string) => void;
-  /** Called once it runs; for those who start it inside something larger. */
+  /** Called once it runs. */
   readonly onStarted?: (app: App) => void;
 };
 
@@ -28,16 +28,16 @@ const NODE_DEBUG_IS_SET = "NODE_DEBUG is set: Node.js itself may print keys and 
 /** As a shell reports a process that a signal ended. */
 const EXIT_CODES: Readonly<Record<Ending, number>> = { SIGTERM: 143, SIGINT: 130 };
 
-/** The daemon: until a signal asks it to end. A second one ends it at once. */
+/** Runs the daemon until a signal asks it to end. A second signal ends it at once. */
 export async function run(options: RunOptions): Promise<number> {
   const { log, events } = options;
   const keys = new KnownKeys(proxyPasswords(options.environment).values());
   let app: App | undefined;
   const onHangUp = (): void => void app?.reload();
   events.on("SIGHUP", onHangUp);
-  // Who watches at night goes on watching: a bug in one corner is told, and ends nothing.
+  // A bug in one place must not end the watching of everything else.
   const onBug = (error: unknown): void =>
-    log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: it goes on");
+    log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: it keeps running");
   events.on("uncaughtException", onBug);
   if (options.environment["NODE_DEBUG"]) log.warn({}, NODE_DEBUG_IS_SET);
   const ending = awaitEnding(events);
@@ -51,7 +51,7 @@ export async function run(options: RunOptions): Promise<number> {
     collectStartGarbage();
     options.onStarted?.(app);
     const signal = await ending.asked;
-    log.info({ signal }, "stopping: polls in flight may end");
+    log.info({ signal }, "stopping: waiting for polls in flight");
     await app.stop();
     log.info({}, "stopped");
     return 0;

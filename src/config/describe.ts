@@ -3,7 +3,7 @@ import { formatDuration } from "../core/time/duration.ts";
 import { formatByteSize, formatPercentage } from "./schema/leaves.ts";
 import { formatListen } from "./schema/listen.ts";
 
-/** The running config as plain JSON, in the words of the config file. Of a key it says the place alone. */
+/** The running config as plain JSON, with the config file's own names. Of a key it shows only the source. */
 export function describeConfig(config: Config): unknown {
   return {
     web: {

@@ -1,16 +1,21 @@
 import { readFile } from "node:fs/promises";
-import type { Config } from "../core/config/config.ts";
-import type { Proof } from "../core/proof/proof.ts";
-import { type Complaint, faultOf } from "./check/complaint.ts";
+import { dirname } from "node:path";
+import type { Config, Upstream } from "../core/config/config.ts";
+import type { Finding, Subject } from "../core/proof/findings.ts";
+import { type Proof, prove } from "../core/proof/proof.ts";
+import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
+import { formatDuration } from "../core/time/duration.ts";
+import { type Complaint, complain, faultsOf } from "./check/complaint.ts";
 import { checkConfig } from "./check/config.ts";
-import { decodeConfig } from "./read/text.ts";
-import { digestOf } from "./watch.ts";
-import { type Fault, byPlace, formatFault } from "./read/fault.ts";
-import { fileProblem } from "./read/secrets.ts";
+import { openFilesAndKeys } from "./check/files-and-keys.ts";
+import { type Parts, validate } from "./check/validate.ts";
+import { type Fault, listed } from "./read/fault.ts";
 import type { Environment } from "./read/interpolate.ts";
-import { buildParts, complaintsAbout, openParts, proveParts, warningsAbout } from "./parts.ts";
-import { validate } from "./check/validate.ts";
-import { readYaml } from "./read/yaml-tree.ts";
+import { fileProblem } from "./read/secrets.ts";
+import { type Path, type Tree, treeAt } from "./read/tree.ts";
+import { type WhenUnset, readYaml } from "./read/yaml.ts";
+import { isCleartext } from "./schema/upstream-url.ts";
+import { digestOf } from "./watch.ts";
 
 export type LoadOptions = {
   readonly environment: Environment;
@@ -26,7 +31,7 @@ export type Loading =
       readonly kind: "loaded";
       readonly config: Config;
       readonly proof: Proof;
-      /** Allowed, and probably not meant. */
+      /** Allowed, but probably not intended. */
       readonly warnings: readonly Fault[];
       /** Tells whether the file has changed since. */
       readonly digest: string;
@@ -35,7 +40,7 @@ export type Loading =
       readonly kind: "refused";
       /** All of them, in the order of their places. */
       readonly faults: readonly Fault[];
-      /** The numbers, where they are all that is wrong. */
+      /** The numbers, if nothing else is wrong. */
       readonly proof: Proof | undefined;
     };
 
@@ -45,60 +50,125 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
   try {
     bytes = await readFile(configPath);
   } catch (error) {
-    const message = `cannot read config: ${fileProblem(error)}`;
-    return refused([{ file: configPath, line: 1, column: 1, message }]);
+    return refused([firstOf(configPath, `cannot read config: ${fileProblem(error)}`)]);
   }
   return await loadBytes(bytes, configPath, options);
 }
 
 async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions): Promise<Loading> {
-  const decoded = decodeConfig(bytes, file);
-  if (decoded.kind === "refused") return refused([decoded.fault]);
   const { environment } = options;
   const isStructure = options.resolve === "structure";
-  const {
-    tree,
-    faults: unreadable,
-    placeOf,
-  } = readYaml(decoded.text, { file, environment, needsVariables: !isStructure });
-  if (tree === undefined) return refused(unreadable);
-  const place = (complaints: readonly Complaint[]): readonly Fault[] =>
-    complaints
-      .map((complaint) => faultOf(complaint, tree, file, placeOf))
-      .filter((fault) => fault !== undefined);
-
-  const validated = validate(tree);
-  const parts = buildParts(validated, file);
+  const reading = readYaml(bytes, file, { environment, mustBeSet: !isStructure, whenUnset });
+  const { tree } = reading;
+  if (tree === undefined) return refused(reading.faults);
+  if (tree.kind === "scalar" && tree.value === null) {
+    return refused([firstOf(file, "the config is empty: it needs at least budgets and upstreams")]);
+  }
+  const parts = validate(tree, dirname(file));
+  const { general, budgets, upstreams } = parts;
   const { complaints, keys } = isStructure
     ? { complaints: [], keys: new Map<string, string>() }
-    : await openParts(parts, environment);
-  const proof = proveParts(parts, keys);
-  const wrong = [...unreadable, ...place([...validated.complaints, ...checkConfig(tree), ...complaints])];
-  const unfit = place(complaintsAbout(proof.faults, parts, tree));
-  const { general, budgets, upstreams } = parts;
+    : await openFilesAndKeys(parts, environment);
+  // An upstream that is not valid is missing from the sums. What does not fit without it does not fit with it.
+  const proof = prove({ budgets, upstreams: [...upstreams.values()], fleet: general?.fleet }, ({ name }) =>
+    keys.get(name),
+  );
+  const wrong = [
+    ...reading.faults,
+    ...faultsOf([...parts.complaints, ...checkConfig(tree), ...complaints], reading),
+  ];
+  const unfit = faultsOf(complaintsAbout(proof.faults, parts, tree), reading);
   if (general === undefined || wrong.length > 0 || unfit.length > 0) {
     return refused([...wrong, ...unfit], wrong.length === 0 ? proof : undefined);
   }
+  const warnings = [
+    ...[...upstreams].flatMap(([index, upstream]) => warningsOf(upstream, ["upstreams", index])),
+    ...complaintsAbout(proof.warnings, parts, tree),
+  ];
   return {
     kind: "loaded",
     config: { ...general, budgets, upstreams: [...upstreams.values()] },
     proof,
-    warnings: distinct(place(warningsAbout(parts, proof, tree))),
+    warnings: listed(faultsOf(warnings, reading)),
     digest: digestOf(bytes),
   };
 }
 
-const MAX_FAULTS = 200;
-
-function refused(found: readonly Fault[], proof?: Proof): Loading {
-  const all = distinct(found);
-  const next = all[MAX_FAULTS];
-  if (next === undefined) return { kind: "refused", faults: all, proof };
-  const more = { ...next, message: `${all.length - MAX_FAULTS} more faults from here on` };
-  return { kind: "refused", faults: [...all.slice(0, MAX_FAULTS), more], proof };
+function refused(faults: readonly Fault[], proof?: Proof): Loading {
+  return { kind: "refused", faults: listed(faults), proof };
 }
 
-/** An alias shows the same place twice. */
-function distinct(faults: readonly Fault[]): readonly Fault[] {
-  return [...new Map(faults.map((fault) => [formatFault(fault), fault])).values()].sort(byPlace);
+function firstOf(file: string, message: string): Fault {
+  return { file, line: 1, column: 1, message };
+}
+
+function complaintsAbout(findings: readonly Finding[], parts: Parts, tree: Tree): readonly Complaint[] {
+  return findings.map(({ subject, message }) => complain(pathOf(subject, parts, tree), message));
+}
+
+function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
+  switch (subject.kind) {
+    case "rate": {
+      const path = ["budgets", subject.budget, "rate"];
+      return treeAt(tree, path)?.kind === "list" ? [...path, subject.index] : path;
+    }
+    case "quota":
+      return ["budgets", subject.budget, "quota"];
+    case "budget":
+      return ["budgets", subject.budget];
+    case "upstream": {
+      const index = [...upstreams].find(([, { name }]) => name === subject.upstream)?.[0] ?? 0;
+      return ["upstreams", index, "budget"];
+    }
+    default:
+      return subject satisfies never;
+  }
+}
+
+/** Allowed, but probably not intended. */
+function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
+  const { name, auth, url, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
+  const warnings: Complaint[] = [];
+  if (auth.kind !== "none" && isCleartext(url)) {
+    warnings.push(
+      complain([...path, "base_url"], `upstream "${name}" sends its key unencrypted: use https://`),
+    );
+  }
+  if (tls.insecureSkipVerify) {
+    const at = [...path, "tls", "insecure_skip_verify"];
+    warnings.push(
+      complain(at, `upstream "${name}" trusts any certificate, so anybody in between can read its key`),
+    );
+  }
+  if (restrictsBothDayFields(schedule)) {
+    const message = `upstream "${name}" is polled only on days that match both day-of-month and day-of-week`;
+    warnings.push(complain([...path, "cron"], message));
+  }
+  if (degradedAboveMs !== undefined && degradedAboveMs >= timeoutMs) {
+    const message = `upstream "${name}" can never be degraded: a poll ends after ${formatDuration(timeoutMs)}, its timeout`;
+    warnings.push(complain([...path, "degraded_above"], message));
+  }
+  return warnings;
+}
+
+/** What rules and dashboards are generated from. */
+const NEEDED = new Set(["name", "budget", "every", "cron", "confirm", "timeout", "objective", "labels"]);
+
+/** For a config that is read for its names and schedules only: the rest need not be set. */
+function whenUnset(path: Path): WhenUnset {
+  const [section, second, key] = path;
+  if (section === "fleet") return unsetInFleet(second, path);
+  if (section === "budgets") return "needed";
+  if (section !== "upstreams") return "omitted";
+  if (path.length < 3 || (typeof key === "string" && NEEDED.has(key))) return "needed";
+  if (key === "base_url") return { placeholder: "https://unset.invalid" };
+  return key === "auth" ? { placeholder: "UNSET" } : "omitted";
+}
+
+/** Rules need only the mode of a fleet, and the proof its numbers. */
+function unsetInFleet(key: Path[number] | undefined, path: Path): WhenUnset {
+  if (key !== "redis")
+    return key === "mode" || key === "replicas" || key === "reserve" ? "needed" : "omitted";
+  if (path.at(-1) === "url") return { placeholder: "redis://unset.invalid" };
+  return { placeholder: typeof path.at(-1) === "number" ? "unset.invalid:6379" : "UNSET" };
 }

@@ -6,26 +6,26 @@ import { createHash } from "node:crypto";
 
 export type WatchOptions = {
   readonly clock: Clock;
-  /** Of the content that runs now: only something else is a change. */
+  /** Of the content that runs now: a change is any other content. */
   readonly digest: string;
-  /** Called for one change after the other, never twice at once. */
+  /** Called for one change after the other, never concurrently. */
   readonly onChange: () => Promise<void>;
-  /** A bug in `onChange`: watching goes on. */
+  /** Called for a bug in `onChange`; watching continues. */
   readonly onError: (error: unknown) => void;
   readonly debounceMs?: number;
   readonly pollMs?: number;
 };
 
 const DEBOUNCE_MS = 250;
-/** Also while watching works: a network file system tells nothing, and a link may lead to another directory. */
+/** Also while watching works: a network file system sends no events, and a link may lead to another directory. */
 const POLL_MS = 10_000;
-/** The link that Kubernetes swaps; the file itself, a link through it, never stirs. */
+/** The link that Kubernetes swaps. The file itself is a link through it, and never changes. */
 const KUBERNETES_LINK = "..data";
 const UNREADABLE = "unreadable";
 
 /**
  * Watches the directory, not the file: Kubernetes swaps a link beside it, editors replace it, and a watch on
- * the file would follow the old one. What counts is the content alone.
+ * the file would follow the old one. Only a different content counts as a change.
  */
 export class ConfigWatch implements AsyncDisposable {
   readonly #path: string;
@@ -36,7 +36,7 @@ export class ConfigWatch implements AsyncDisposable {
   #digest: string;
   #watcher: FSWatcher | undefined = undefined;
   #wake: () => void = () => {};
-  #isStirred = false;
+  #hasChange = false;
 
   constructor(path: string, options: WatchOptions, signal: AbortSignal) {
     this.#path = path;
@@ -54,15 +54,15 @@ export class ConfigWatch implements AsyncDisposable {
   async #run(): Promise<void> {
     while (!this.#signal.aborted) {
       this.#watchDirectory();
-      this.#isStirred = false;
+      this.#hasChange = false;
       await this.#compare();
-      await this.#stirredOrPolled();
+      await this.#changeOrTimeout();
     }
-    this.#forget();
+    this.#unwatch();
   }
 
   async #compare(): Promise<void> {
-    const digest = await this.#settledDigest();
+    const digest = await this.#stableDigest();
     if (digest === this.#digest || this.#signal.aborted) return;
     this.#digest = digest;
     try {
@@ -72,13 +72,13 @@ export class ConfigWatch implements AsyncDisposable {
     }
   }
 
-  /** A file that is being written is read half: what counts is a content that stays. */
-  async #settledDigest(): Promise<string> {
+  /** A file may be read while it is being written: only a content that stays counts. */
+  async #stableDigest(): Promise<string> {
     const { clock, debounceMs = DEBOUNCE_MS } = this.#options;
     let digest = await currentDigest(this.#path);
     while (digest !== this.#digest && !this.#signal.aborted) {
-      // The directory may be gone too: the one that takes its place needs a watch of its own.
-      if (digest === UNREADABLE) this.#forget();
+      // The directory may be gone too; the one that replaces it needs a watch of its own.
+      if (digest === UNREADABLE) this.#unwatch();
       await clock.sleep(debounceMs, this.#signal);
       const later = await currentDigest(this.#path);
       if (later === digest) break;
@@ -87,8 +87,8 @@ export class ConfigWatch implements AsyncDisposable {
     return digest;
   }
 
-  async #stirredOrPolled(): Promise<void> {
-    if (this.#isStirred || this.#signal.aborted) return;
+  async #changeOrTimeout(): Promise<void> {
+    if (this.#hasChange || this.#signal.aborted) return;
     const { clock, pollMs = POLL_MS } = this.#options;
     const woken = new AbortController();
     this.#wake = () => woken.abort();
@@ -96,31 +96,31 @@ export class ConfigWatch implements AsyncDisposable {
     this.#wake = () => {};
   }
 
-  /** Where it fails, the next round tries again. */
+  /** If it fails, the next round tries again. */
   #watchDirectory(): void {
     if (this.#watcher !== undefined) return;
     try {
       this.#watcher = watch(dirname(this.#path), { persistent: false })
-        .on("change", (_event, name) => this.#stir(String(name)))
-        .on("error", () => this.#forget());
+        .on("change", (_event, name) => this.#noteChange(String(name)))
+        .on("error", () => this.#unwatch());
     } catch {
-      this.#forget();
+      this.#unwatch();
     }
   }
 
-  #forget(): void {
+  #unwatch(): void {
     this.#watcher?.close();
     this.#watcher = undefined;
   }
 
-  #stir(name: string): void {
+  #noteChange(name: string): void {
     if (name !== basename(this.#path) && name !== KUBERNETES_LINK) return;
-    this.#isStirred = true;
+    this.#hasChange = true;
     this.#wake();
   }
 }
 
-/** A file that cannot be read is a content of its own: the reload will say what is wrong with it. */
+/** A file that cannot be read counts as a content of its own: the reload reports what is wrong. */
 async function currentDigest(path: string): Promise<string> {
   try {
     return digestOf(await readFile(path));

@@ -258,7 +258,7 @@ describe("what looks like a key is refused wherever it stands", () => {
     "X-Signature",
   ])("in a header named %s", async (name) => {
     const [fault] = await refusals(withUpstream(`headers: { ${name}: test-key-1 }`));
-    expect(fault).toContain('"upstreams[0].headers" must not hold a key');
+    expect(fault).toContain('"upstreams[0].headers" must not contain a key');
   });
 
   test.each(["X-Team", "Accept", "X-Author", "X-Environment", "X-Request-Source", "OpenAI-Organization"])(
@@ -305,7 +305,7 @@ describe("what is allowed and probably not meant is told with its place", () => 
     const auth = "auth: { bearer: { env: TEST_KEY } }";
     const environment = { TEST_KEY: "test-key-1" };
     expect(await warned(withUpstream("base_url: http://api.example.test", auth), environment)).toEqual([
-      '9:15: upstream "api" sends its key in the clear: use https://',
+      '9:15: upstream "api" sends its key unencrypted: use https://',
     ]);
     expect(await warned(withUpstream("base_url: http://127.0.0.1:8080", auth), environment)).toEqual([]);
     expect(await warned(withUpstream("base_url: http://[::1]:8080", auth), environment)).toEqual([]);
@@ -324,7 +324,7 @@ describe("what is allowed and probably not meant is told with its place", () => 
     ).toEqual([
       '9:13: upstream "api" cannot be judged well: 99.5% at cron 0 0 13 * 5: 5m may pass without a poll, so the rules leave out the page for 1h; poll every 2m',
       '10:11: upstream "api" is polled only on days that match both day-of-month and day-of-week',
-      '11:34: upstream "api" trusts any certificate, so anyone in between can read its key',
+      '11:34: upstream "api" trusts any certificate, so anybody in between can read its key',
       '13:21: upstream "api" can never be degraded: a poll ends after 5s, its timeout',
     ]);
   });

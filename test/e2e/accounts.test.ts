@@ -113,7 +113,7 @@ it("every slot is accounted for at every scrape, while upstreams come, change an
   await eventually(() => upstream.seen.slice(seenBefore).find(({ target }) => target === SLOW_PATH));
   const stoppedAtMs = performance.now();
   daemon.kill("SIGTERM");
-  await daemon.logged("stopping: polls in flight may end");
+  await daemon.logged("stopping: waiting for polls in flight");
   const downward = await scrapeToTheEnd(daemon);
   const scrapes = await scraping;
   expect(await daemon.exited).toEqual({ code: 0, signal: null });

@@ -18,7 +18,7 @@ function areAllPolled(families: Families): boolean {
 it.concurrent("the demo shows both services polled soon after its start, and ends with its upstreams' own word", async () => {
   const startedAtMs = performance.now();
   await using demo = launch(["demo", "--listen", "127.0.0.1:0"]);
-  await demo.until(({ stdout }) => stdout.includes("Ctrl-C ends it."));
+  await demo.until(({ stdout }) => stdout.includes("Press Ctrl-C to stop."));
   const [address = ""] = /http:\/\/\S+\/metrics/.exec(demo.stdout) ?? [];
   const polled = await eventually(async () => {
     const families = parseExposition(await (await fetch(address)).text());

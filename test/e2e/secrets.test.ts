@@ -200,8 +200,8 @@ async function reload(daemon: Daemon): Promise<string> {
 
 async function breakIt(daemon: Daemon): Promise<void> {
   daemon.kill("SIGWINCH");
-  await daemon.logged("a bug in pacewatch: it goes on");
-  const told = daemon.logs.find(({ msg }) => msg === "a bug in pacewatch: it goes on");
+  await daemon.logged("a bug in pacewatch: it keeps running");
+  const told = daemon.logs.find(({ msg }) => msg === "a bug in pacewatch: it keeps running");
   expect(told?.["error"]).toMatch(/^TypeError: Invalid URL: <secret>/);
   daemon.kill("SIGUSR1");
   daemon.kill("SIGUSR2");

@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { type Families, sumOfSamples } from "../support/exposition-parser.ts";
 import { accountsOf, openAccounts } from "../support/slot-accounts.ts";
 
-const STOPPING = "stopping: polls in flight may end";
+const STOPPING = "stopping: waiting for polls in flight";
 
 async function folderFor(
   url: string,

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { parseWebConfig } from "../../src/http/web-config/parse.ts";
+import { formatFault } from "../../src/config/read/fault.ts";
+import { parseWebConfig } from "../../src/config/web/read.ts";
 import { bytesOf, mutated, pieces } from "./mutate.ts";
 import { promise, type Session, type Target, UNPRINTABLE, within } from "./target.ts";
 
@@ -39,11 +40,11 @@ const PIECES = [
 ];
 
 function judge(text: string): void {
-  const parsed = parseWebConfig(bytesOf(text).toString("utf8"), "web.yaml");
+  const parsed = parseWebConfig(bytesOf(text), "web.yaml");
   if (parsed.kind === "parsed") return;
   promise(parsed.faults.length > 0, "refused without a fault");
-  for (const fault of parsed.faults) {
-    promise(/^web\.yaml:\d+:\d+: cannot /.test(fault), `a fault is nowhere: ${fault}`);
+  for (const fault of parsed.faults.map(formatFault)) {
+    promise(/^web\.yaml:\d+:\d+: ./.test(fault), `a fault is nowhere: ${fault}`);
     promise(!UNPRINTABLE.test(fault), `a fault is not one printable line: ${fault}`);
     promise(!fault.includes(CANARY.slice(0, 20)), `a password's hash was shown: ${fault}`);
   }

@@ -50,6 +50,8 @@ const FORBIDDEN: readonly (readonly [file: string, source: string])[] = [
   ["src/engine/fleet/looks-sideways.ts", 'import "../poll/poller.ts";'],
   ["src/config/read/looks-up.ts", 'import "../check/validate.ts";'],
   ["src/config/schema/looks-up.ts", 'import "../load.ts";'],
+  ["src/config/check/looks-up.ts", 'import "../web/read.ts";'],
+  ["src/config/web/looks-up.ts", 'import "../load.ts";'],
   ["src/http/page/looks-up.ts", 'import "../routes/routes.ts";'],
   ["src/http/guards/looks-up.ts", 'import "../server/server.ts";'],
   ["src/adapters/sqlite/looks-sideways.ts", 'import "../redis/connection.ts";'],

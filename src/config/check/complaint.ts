@@ -1,6 +1,6 @@
 import type { Fault } from "../read/fault.ts";
-import { type Path, type Tree, nearestTo, treeAt } from "../read/tree.ts";
-import type { PlaceOf } from "../read/yaml-walk.ts";
+import { type Path, nearestTo, treeAt } from "../read/tree.ts";
+import type { YamlReading } from "../read/yaml.ts";
 
 /** Something that is wrong at a path; its place is found in the tree. */
 export type Complaint = {
@@ -18,17 +18,18 @@ export function complainOfKey(path: Path, message: string): Complaint {
   return { path, atKey: true, message };
 }
 
-/** About a value that was refused already, nothing more is said. */
-export function faultOf(
-  { path, atKey, message }: Complaint,
-  tree: Tree,
-  file: string,
-  placeOf: PlaceOf,
-): Fault | undefined {
-  const nearest = nearestTo(tree, path);
-  if (nearest.kind === "void") return undefined;
-  const isMissing = treeAt(tree, path) === undefined;
-  const isEmpty = nearest.kind === "scalar" && nearest.value === null;
-  const offset = atKey || isMissing || isEmpty ? nearest.keyOffset : nearest.offset;
-  return { file, ...placeOf(offset), message };
+/** Nothing more is said about a value that was refused already. */
+export function faultsOf(
+  complaints: readonly Complaint[],
+  { tree, file, placeOf }: YamlReading,
+): readonly Fault[] {
+  if (tree === undefined) return [];
+  return complaints.flatMap(({ path, atKey, message }) => {
+    const nearest = nearestTo(tree, path);
+    if (nearest.kind === "void") return [];
+    const isMissing = treeAt(tree, path) === undefined;
+    const isEmpty = nearest.kind === "scalar" && nearest.value === null;
+    const offset = atKey || isMissing || isEmpty ? nearest.keyOffset : nearest.offset;
+    return [{ file, ...placeOf(offset), message }];
+  });
 }

@@ -1,12 +1,11 @@
 import { parseDuration } from "../../core/time/duration.ts";
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
-import { checkFleet } from "./fleet.ts";
-import { didYouMean } from "./nearest.ts";
-import { type Tree, childOf, entriesOf, itemsOf, textAt } from "../read/tree.ts";
+import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./keys.ts";
+import { type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
 import { checkUpstream } from "./upstream.ts";
-import { nameOfPath, received } from "./wording.ts";
+import { didYouMean, nameOfPath, received } from "./wording.ts";
 
-/** What the parts of a config have to do with each other; each says what it can, whatever else is wrong. */
+/** Rules between the parts of a config. Each is checked as far as it can be, whatever else is wrong. */
 export function checkConfig(tree: Tree): readonly Complaint[] {
   const budgets = childOf(tree, "budgets");
   const upstreams = itemsOf(childOf(tree, "upstreams"));
@@ -20,7 +19,7 @@ export function checkConfig(tree: Tree): readonly Complaint[] {
   ];
 }
 
-/** Two rates over one window would be one series of metrics. */
+/** Two rates over the same window would be one metric series. */
 function checkRates(name: string, budget: Tree): readonly Complaint[] {
   const seen = new Set<number>();
   return itemsOf(childOf(budget, "rate")).flatMap((rate, index) => {
@@ -58,7 +57,8 @@ function checkBudgetNames(upstreams: readonly Tree[], known: readonly string[]):
     if (budget === undefined || known.includes(budget)) return [];
     const path = ["upstreams", index, "budget"];
     const shown = received(childOf(upstream, "budget"), path);
-    const hint = `${didYouMean(budget, known)}there ${known.length === 1 ? "is" : "are"} ${known.join(", ") || "none"}`;
+    const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
+    const hint = `${didYouMean(budget, known)}${allowed}`;
     return [complain(path, `"${nameOfPath(path)}" must name a budget, received ${shown}: ${hint}`)];
   });
 }
@@ -78,4 +78,43 @@ function checkLabelKeys(upstreams: readonly Tree[]): readonly Complaint[] {
     const must = `"${nameOfPath(path)}" must have the same keys as on upstreams[0] (${expected || "none"}), received ${found || "none"}`;
     return [complainOfKey(path, must)];
   });
+}
+
+const REDIS_PATH = ["fleet", "redis"];
+const REDIS_TLS_KEYS = ["ca_file", "cert_file", "key_file", "server_name"];
+
+/** Rules between the keys of a fleet. */
+function checkFleet(tree: Tree): readonly Complaint[] {
+  const redis = treeAt(tree, REDIS_PATH);
+  return [
+    ...checkExactlyOne(redis, REDIS_PATH, ["url", "sentinel", "cluster"]),
+    ...checkSource(treeAt(tree, [...REDIS_PATH, "password"]), [...REDIS_PATH, "password"]),
+    ...(redis?.kind === "map" ? checkRedisTls(redis, [...redis.entries.keys()]) : []),
+    ...checkCertificateAndKey(redis, REDIS_PATH),
+  ];
+}
+
+function checkRedisTls(redis: Tree, keys: readonly string[]): readonly Complaint[] {
+  const complaints: Complaint[] = [];
+  const hasUrl = keys.includes("url");
+  if (hasUrl && keys.includes("tls")) {
+    const path = [...REDIS_PATH, "tls"];
+    complaints.push(
+      complainOfKey(
+        path,
+        `"${nameOfPath(path)}" must not be set together with url: for TLS, write rediss:// there`,
+      ),
+    );
+  }
+  const tls = treeAt(redis, ["tls"]);
+  const isEncrypted = hasUrl
+    ? textAt(redis, "url")?.startsWith("rediss:") === true
+    : tls?.kind === "scalar" && tls.value === true;
+  const first = REDIS_TLS_KEYS.find((key) => keys.includes(key));
+  if (!isEncrypted && first !== undefined) {
+    const path = [...REDIS_PATH, first];
+    const condition = hasUrl ? "url is rediss://" : "tls is true";
+    complaints.push(complainOfKey(path, `"${nameOfPath(path)}" must be set only where ${condition}`));
+  }
+  return complaints;
 }

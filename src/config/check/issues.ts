@@ -1,12 +1,11 @@
 import type { z } from "zod";
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
-import { didYouMean } from "./nearest.ts";
 import { type Path, type Tree, treeAt } from "../read/tree.ts";
-import { nameOfPath, received, shownKey } from "./wording.ts";
+import { didYouMean, nameOfPath, received, shownKey } from "./wording.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** One issue of the schema without its unions: at an absolute path. */
+/** One issue of the schema, unions resolved, at an absolute path. */
 export type FlatIssue = { readonly issue: Issue; readonly path: Path };
 
 export function flatten(issues: readonly Issue[], tree: Tree, base: Path = []): readonly FlatIssue[] {
@@ -18,7 +17,7 @@ export function flatten(issues: readonly Issue[], tree: Tree, base: Path = []): 
   });
 }
 
-/** Of a union, the alternative that accepts this kind of value, and so knows what is wrong inside. */
+/** The alternative of a union that accepts this kind of value: it knows what is wrong inside. */
 function meantBranch(
   branches: readonly (readonly Issue[])[],
   tree: Tree | undefined,
@@ -29,7 +28,11 @@ function meantBranch(
   );
 }
 
-export function complaintsOf({ issue, path }: FlatIssue, tree: Tree): readonly Complaint[] {
+export function schemaComplaints(issues: readonly Issue[], tree: Tree): readonly Complaint[] {
+  return flatten(issues, tree).flatMap((issue) => complaintsOf(issue, tree));
+}
+
+function complaintsOf({ issue, path }: FlatIssue, tree: Tree): readonly Complaint[] {
   const name = nameOfPath(path);
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => unknownKey(key, path, issue.message));

@@ -1,4 +1,5 @@
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
+import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./keys.ts";
 import { isOwnHeader, looksLikeSecretHeader } from "../schema/credential-signs.ts";
 import { type Path, type Tree, childOf, entriesOf, textAt, treeAt } from "../read/tree.ts";
 import { hasQueryParameter, joinUrl, pathFault, urlFault } from "../schema/upstream-url.ts";
@@ -29,10 +30,10 @@ const RESERVED_LABELS: ReadonlySet<string> = new Set([
   "version",
 ]);
 
-/** What the keys of one upstream have to do with each other. */
+/** Rules between the keys of one upstream. */
 export function checkUpstream(upstream: Tree, path: Path): readonly Complaint[] {
   return [
-    ...checkSchedule(upstream, path),
+    ...checkExactlyOne(upstream, path, ["every", "cron"]),
     ...checkAuth(upstream, [...path, "auth"]),
     ...checkHeaders(upstream, [...path, "headers"]),
     ...checkTls(upstream, [...path, "tls"]),
@@ -40,35 +41,15 @@ export function checkUpstream(upstream: Tree, path: Path): readonly Complaint[] 
   ];
 }
 
-function checkSchedule(upstream: Tree, path: Path): readonly Complaint[] {
-  if (upstream.kind !== "map") return [];
-  const [every, cron] = [upstream.entries.has("every"), upstream.entries.has("cron")];
-  const name = nameOfPath(path);
-  if (every && cron)
-    return [complainOfKey([...path, "cron"], `"${name}" must have every or cron, received both`)];
-  return every || cron ? [] : [complain(path, `"${name}" must have every or cron, received neither`)];
-}
-
 function checkAuth(upstream: Tree, path: Path): readonly Complaint[] {
   const auth = childOf(upstream, "auth");
-  if (auth?.kind !== "map") return [];
-  const ways = ["none", "bearer", "header", "query"].filter((way) => auth.entries.has(way));
-  const complaints: Complaint[] = [];
-  if (ways.length !== 1) {
-    const found = ways.length === 0 ? "none of them" : ways.join(" and ");
-    const must = `"${nameOfPath(path)}" must have one of none, bearer, header or query, received ${found}`;
-    complaints.push(complainOfKey(path, must));
-  }
-  for (const way of ways) {
-    const place = auth.entries.get(way);
-    if (place?.kind !== "map") continue;
-    const sources = ["env", "file"].filter((source) => place.entries.has(source));
-    if (sources.length === 1) continue;
-    const found = sources.length === 0 ? "neither" : "both";
-    const must = `"${nameOfPath([...path, way])}" must have env or file, received ${found}`;
-    complaints.push(complainOfKey([...path, way], must));
-  }
-  return [...complaints, ...checkCarrier(upstream, path)];
+  return [
+    ...checkExactlyOne(auth, path, ["none", "bearer", "header", "query"]),
+    ...["bearer", "header", "query"].flatMap((kind) =>
+      checkSource(auth === undefined ? undefined : childOf(auth, kind), [...path, kind]),
+    ),
+    ...checkCarrier(upstream, path),
+  ];
 }
 
 /** The header or the parameter that carries the key must be free. */
@@ -85,7 +66,7 @@ function checkCarrier(upstream: Tree, path: Path): readonly Complaint[] {
   if (urlFault(base) !== undefined || pathFault(asked) !== undefined) return [];
   if (!hasQueryParameter(joinUrl(base, asked), parameter)) return [];
   const at = [...path, "query", "name"];
-  return [complain(at, `"${nameOfPath(at)}" must be a parameter that base_url and path do not have already`)];
+  return [complain(at, `"${nameOfPath(at)}" must be a parameter that base_url and path do not have yet`)];
 }
 
 function checkHeaders(upstream: Tree, path: Path): readonly Complaint[] {
@@ -97,7 +78,7 @@ function checkHeaders(upstream: Tree, path: Path): readonly Complaint[] {
     const text = value.kind === "scalar" ? String(value.value) : "";
     const lower = name.toLowerCase();
     if (looksLikeSecretHeader(name, text)) {
-      return [complainOfKey(at, `"${nameOfPath(path)}" must not hold a key: ${KEY_PLACE}`)];
+      return [complainOfKey(at, `"${nameOfPath(path)}" must not contain a key: ${KEY_PLACE}`)];
     }
     if (isOwnHeader(name)) return [complainOfKey(at, `"${nameOfPath(at)}" is set by Pacewatch itself`)];
     if (taken.has(lower))
@@ -113,18 +94,10 @@ const KEY_PLACE =
 function checkTls(upstream: Tree, path: Path): readonly Complaint[] {
   const tls = childOf(upstream, "tls");
   if (tls?.kind !== "map" || tls.entries.size === 0) return [];
-  const complaints: Complaint[] = [];
-  if (textAt(upstream, "base_url")?.toLowerCase().startsWith("http:") === true) {
-    complaints.push(complainOfKey(path, `"${nameOfPath(path)}" must not be set where base_url is http://`));
-  }
-  const [cert, key] = [tls.entries.has("cert_file"), tls.entries.has("key_file")];
-  if (cert !== key) {
-    const missing = cert ? "key_file" : "cert_file";
-    const present = cert ? "cert_file" : "key_file";
-    const must = `"${nameOfPath([...path, present])}" must come with ${missing}`;
-    complaints.push(complainOfKey([...path, present], must));
-  }
-  return complaints;
+  const complaints = checkCertificateAndKey(tls, path);
+  if (textAt(upstream, "base_url")?.toLowerCase().startsWith("http:") !== true) return complaints;
+  const must = `"${nameOfPath(path)}" must not be set where base_url is http://`;
+  return [complainOfKey(path, must), ...complaints];
 }
 
 function checkLabels(upstream: Tree, path: Path): readonly Complaint[] {

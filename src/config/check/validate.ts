@@ -1,61 +1,60 @@
-import type { z } from "zod";
-import { type RawBudget, budgetSchema } from "../schema/budget.ts";
+import type { Budget, Upstream } from "../../core/config/config.ts";
+import { type BudgetTerms, budgetSchema } from "../schema/budget.ts";
 import type { Complaint } from "./complaint.ts";
-import { type FlatIssue, complaintsOf, flatten } from "./issues.ts";
-import { type RawGeneral, configSchema } from "../schema/schema.ts";
+import { type FlatIssue, flatten, schemaComplaints } from "./issues.ts";
+import { type General, configSchema } from "../schema/schema.ts";
 import { type Path, type Tree, childOf, entriesOf, itemsOf, plainOf, treeAt } from "../read/tree.ts";
-import { type RawUpstream, upstreamSchema } from "../schema/upstream.ts";
+import { type UpstreamIn, upstreamSchema } from "../schema/upstream.ts";
 
-/** All that could be understood: where one budget is wrong, the others can still be looked at. */
-export type Validated = {
+/** The valid parts of a config: where one budget is wrong, the others can still be checked. */
+export type Parts = {
   readonly complaints: readonly Complaint[];
-  readonly general: RawGeneral | undefined;
-  readonly budgets: ReadonlyMap<string, RawBudget>;
+  readonly general: General | undefined;
+  readonly budgets: readonly Budget[];
   /** By their place in the list. */
-  readonly upstreams: ReadonlyMap<number, RawUpstream>;
+  readonly upstreams: ReadonlyMap<number, Upstream>;
 };
 
-export function validate(tree: Tree): Validated {
+export function validate(tree: Tree, directory: string): Parts {
   const plain = plainOf(tree);
   const parse = (): ReturnType<typeof configSchema.safeParse> => configSchema.safeParse(plain);
   let result = parse();
   if (!result.success && retypeVariables(flatten(result.error.issues, tree), tree, plain)) result = parse();
-  if (result.success) {
-    const { budgets, upstreams } = result.data;
-    return {
-      complaints: [],
-      general: result.data,
-      budgets: new Map(Object.entries(budgets)),
-      upstreams: new Map(upstreams.entries()),
-    };
+  const general = result.data?.general(directory);
+  const vantage = general?.fleet?.mode === "everywhere" ? general.fleet.name : undefined;
+  const upstreams = new Map<number, Upstream>();
+  for (const [index, readOne] of (result.data?.upstreams ?? salvageUpstreams(tree, plain)).entries()) {
+    const upstream = readOne?.(directory, vantage);
+    if (upstream !== undefined) upstreams.set(index, upstream);
   }
   return {
-    complaints: flatten(result.error.issues, tree).flatMap((issue) => complaintsOf(issue, tree)),
-    general: undefined,
-    ...salvage(tree, plain),
+    complaints: result.success ? [] : schemaComplaints(result.error.issues, tree),
+    general,
+    budgets: Object.entries(result.data?.budgets ?? salvageBudgets(tree, plain)).map(([name, terms]) => ({
+      name,
+      ...terms,
+    })),
+    upstreams,
   };
 }
 
-function salvage(tree: Tree, plain: unknown): Pick<Validated, "budgets" | "upstreams"> {
-  const budgets = new Map<string, RawBudget>();
-  for (const [name] of entriesOf(childOf(tree, "budgets"))) {
-    const budget = parsed(budgetSchema, at(plain, ["budgets", name]));
-    if (budget !== undefined) budgets.set(name, budget);
-  }
-  const upstreams = new Map<number, RawUpstream>();
-  for (const index of itemsOf(childOf(tree, "upstreams")).keys()) {
-    const upstream = parsed(upstreamSchema, at(plain, ["upstreams", index]));
-    if (upstream !== undefined) upstreams.set(index, upstream);
-  }
-  return { budgets, upstreams };
+function salvageBudgets(tree: Tree, plain: unknown): Readonly<Record<string, BudgetTerms>> {
+  const names = entriesOf(childOf(tree, "budgets")).map(([name]) => name);
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const { data } = budgetSchema.safeParse(at(plain, ["budgets", name]));
+      return data === undefined ? [] : [[name, data]];
+    }),
+  );
 }
 
-function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value | undefined {
-  const result = schema.safeParse(value);
-  return result.success ? result.data : undefined;
+function salvageUpstreams(tree: Tree, plain: unknown): readonly (UpstreamIn | undefined)[] {
+  return itemsOf(childOf(tree, "upstreams")).map(
+    (_, index) => upstreamSchema.safeParse(at(plain, ["upstreams", index])).data,
+  );
 }
 
-/** A variable is text; where a number or a flag is asked for, it is read as one. */
+/** A variable is text; where a number or a flag is expected, it is read as one. */
 function retypeVariables(issues: readonly FlatIssue[], tree: Tree, plain: unknown): boolean {
   let changed = false;
   for (const { issue, path } of issues) {

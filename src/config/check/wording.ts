@@ -1,8 +1,10 @@
-/** How a config's parts are named and shown in a sentence, without ever showing what could be a key. */
+/** How a config's parts are named and shown in a sentence. What could be a key is never shown. */
 
 import type { Path, Tree } from "../read/tree.ts";
 
 const MAX_SHOWN = 60;
+/** A password's hash in the wrong place is still secret. */
+const BCRYPT_HASH = /\$2[abxy]?\$/;
 
 /** `upstreams[0].auth.bearer`. */
 export function nameOfPath(path: Path): string {
@@ -38,14 +40,19 @@ function receivedScalar(value: unknown, hidden: boolean): string {
   return isShown ? String(value) : `a ${typeof value}`;
 }
 
-/** A key that is not known here. Under auth it could be a secret that was pasted in the wrong place. */
+/** For an unknown key. Under auth it could be a secret that was pasted in the wrong place. */
 export function shownKey(key: string, path: Path): string {
-  const isHidden = key.length > MAX_SHOWN || (mayHoldSecret(path) && !/^[a-z_]{1,20}$/.test(key));
+  const isHidden = !isShowable(key) || (mayHoldSecret(path) && !/^[a-z_]{1,20}$/.test(key));
   return isHidden ? `of ${key.length} characters` : JSON.stringify(key);
 }
 
 function shownText(value: string): string {
-  return value.length > MAX_SHOWN ? sizeOf(value) : JSON.stringify(value);
+  return isShowable(value) ? JSON.stringify(value) : sizeOf(value);
+}
+
+/** Several lines may be a PEM key that was pasted where its file's name belongs. */
+function isShowable(value: string): boolean {
+  return value.length <= MAX_SHOWN && !BCRYPT_HASH.test(value) && !/[\r\n]/.test(value);
 }
 
 function sizeOf(value: string): string {
@@ -56,6 +63,37 @@ function sizeOf(value: string): string {
 
 function mayHoldSecret(path: Path): boolean {
   const [section, second, key] = path;
+  if (section === "basic_auth_users") return true;
   if (section === "fleet") return second === "redis" && ["url", "password", "username"].includes(String(key));
   return section === "upstreams" && ["auth", "headers", "base_url", "path", "proxy"].includes(String(key));
+}
+
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const found = nearest(word, candidates);
+  return found === undefined ? "" : `did you mean "${found}"? `;
+}
+
+/** The candidate that was probably meant: at most two letters away, or one is the beginning of the other. */
+function nearest(word: string, candidates: readonly string[]): string | undefined {
+  if (word.length > 64) return undefined;
+  const ranked = candidates
+    .map((candidate) => ({ candidate, distance: distanceOf(word.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ distance }) => distance <= Math.min(2, Math.ceil(word.length / 3)))
+    .sort((a, b) => a.distance - b.distance);
+  if (ranked[0] !== undefined || word.length < 3) return ranked[0]?.candidate;
+  return candidates.find((candidate) => candidate.startsWith(word) || word.startsWith(candidate));
+}
+
+/** Letters to insert, remove or replace. */
+function distanceOf(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let line = 1; line <= from.length; line += 1) {
+    const next = [line];
+    for (let column = 1; column <= to.length; column += 1) {
+      const replaced = (row[column - 1] ?? 0) + (from[line - 1] === to[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
 }

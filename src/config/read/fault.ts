@@ -8,11 +8,23 @@ export type Fault = {
   readonly message: string;
 };
 
-/** One line: a config may hold any characters, and a fault repeats some of them. */
+/** One line: a config may hold any characters, and a fault quotes some of them. */
 export function formatFault({ file, line, column, message }: Fault): string {
   return escapeText(`${file}:${line}:${column}: ${message}`);
 }
 
-export function byPlace(a: Fault, b: Fault): number {
+const MAX_FAULTS = 200;
+
+/** Sorted by place. Each once, as an alias shows the same place twice, and no more than anybody reads. */
+export function listed(faults: readonly Fault[]): readonly Fault[] {
+  const distinct = new Map(faults.map((fault) => [formatFault(fault), fault]));
+  const all = [...distinct.values()].sort(byPlace);
+  const next = all[MAX_FAULTS];
+  if (next === undefined) return all;
+  const more = { ...next, message: `${all.length - MAX_FAULTS} more faults from here on` };
+  return [...all.slice(0, MAX_FAULTS), more];
+}
+
+function byPlace(a: Fault, b: Fault): number {
   return a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : 1);
 }

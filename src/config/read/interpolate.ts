@@ -34,7 +34,7 @@ export function interpolate(text: string, environment: Environment): Interpolati
 
 type Reference = { readonly name: string; readonly fallback: string | undefined; readonly end: number };
 
-/** By hand: an expression would look for the end of every beginning again. */
+/** By hand: a regular expression would look for the end of every reference again. */
 function referenceAt(text: string, start: number): Reference | undefined {
   NAME.lastIndex = start;
   const name = NAME.exec(text)?.[0];

@@ -12,8 +12,8 @@ export type SecretOpening =
   | { readonly kind: "refused"; readonly message: string };
 
 /**
- * Reads a key for the first time. `onWarning` hears when its file turns unreadable (the last key is kept) and
- * when it is readable again: once a change, not once a poll.
+ * Reads a key for the first time. `onWarning` is called when its file becomes unreadable (the last key is kept) and
+ * when it is readable again: once for each change, not for each poll.
  */
 export async function openSecret(
   source: SecretSource,
@@ -66,8 +66,8 @@ type KeyReading =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 function readVariable(name: string, environment: Environment): KeyReading {
-  // A key that was pasted where its variable's name belongs must not be shown.
-  const shown = /^[A-Z][A-Z0-9_]*$/.test(name) ? `the variable ${name}` : "the variable that is named here";
+  // It may be a key that was pasted instead of its variable's name.
+  const shown = /^[A-Z][A-Z0-9_]*$/.test(name) ? `the variable ${name}` : "the variable named here";
   const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
   return value === undefined ? { kind: "unreadable", problem: `${shown} is not set` } : keyOf(value, shown);
 }
@@ -90,14 +90,14 @@ function keyOf(text: string, where: string): KeyReading {
   if (/^[\x20-\x7e]+$/.test(key)) return { kind: "key", key };
   return {
     kind: "unreadable",
-    problem: `${where} must hold one line of visible ASCII characters, received others`,
+    problem: `${where} must contain one line of printable ASCII characters, received others`,
   };
 }
 
 const PROXY_VARIABLE = /_proxy$/i;
 const USER_AND_PASSWORD = /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^/:@]*:([^/]*)@/i;
 
-/** By the names of their variables; of other variables nobody here can say whether they hold a secret. */
+/** By the names of their variables. Whether other variables hold a secret cannot be known here. */
 export function proxyPasswords(environment: Environment): ReadonlyMap<string, string> {
   const passwords = Object.entries(environment)
     .filter(([name]) => PROXY_VARIABLE.test(name))
@@ -137,9 +137,9 @@ export function fileProblem(error: unknown): string {
     case "EISDIR":
       return "it is a directory";
     case "ENOTDIR":
-      return "a part of its path is not a directory";
+      return "part of its path is not a directory";
     case "ELOOP":
-      return "its links run in a circle";
+      return "its links form a loop";
     default:
       return `reading failed (${code})`;
   }

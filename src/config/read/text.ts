@@ -1,15 +1,15 @@
 import { isUtf8 } from "node:buffer";
 import type { Fault } from "./fault.ts";
 
-/** Room for as many upstreams as a config may have, written as people write. */
+/** Enough for the largest number of upstreams that a config may have. */
 const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
 
-export type ConfigText =
+type DecodedText =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "refused"; readonly fault: Fault };
 
-/** Bytes to text; anything that no editor would have written is refused, with its place. */
-export function decodeConfig(bytes: Uint8Array, file: string): ConfigText {
+/** Refuses what no text editor writes. */
+export function decodeText(bytes: Uint8Array, file: string): DecodedText {
   if (bytes.length > MAX_CONFIG_BYTES) {
     return refused(file, 1, 1, `the config must be at most 8MiB, received ${bytes.length} bytes`);
   }
@@ -30,7 +30,7 @@ export function decodeConfig(bytes: Uint8Array, file: string): ConfigText {
   return { kind: "text", text: new TextDecoder().decode(bytes) };
 }
 
-function refused(file: string, line: number, column: number, message: string): ConfigText {
+function refused(file: string, line: number, column: number, message: string): DecodedText {
   return { kind: "refused", fault: { file, line, column, message } };
 }
 

@@ -10,7 +10,7 @@ export type Tree = {
 } & (
   | { readonly kind: "scalar"; readonly value: unknown; readonly interpolated: boolean }
   | { readonly kind: "list"; readonly items: readonly Tree[] }
-  /** Something stands here that was refused already: nothing more is said about it. */
+  /** Something was refused here already: nothing more is said about it. */
   | { readonly kind: "void" }
   | { readonly kind: "map"; readonly entries: ReadonlyMap<string, Tree> }
 );
@@ -41,7 +41,7 @@ export function treeAt(tree: Tree, path: Path): Tree | undefined {
   return current;
 }
 
-/** The nearest that exists on the way to this path: where to point at for something that is missing. */
+/** The deepest value that exists on this path: where to point at for something that is missing. */
 export function nearestTo(tree: Tree, path: Path): Tree {
   let current = tree;
   for (const step of path) {

@@ -1,28 +1,15 @@
 import { z } from "zod";
+import type { Budget, Quota, Rate } from "../../core/config/config.ts";
+import { formatDuration } from "../../core/time/duration.ts";
 import { duration, oneOf, percentage, section, wholeNumber } from "./leaves.ts";
 
-type RawRate = { readonly requests: number; readonly per: number };
-
-export type RawBudget = {
-  readonly rate: RawRate | readonly RawRate[];
-  readonly share: number;
-  readonly linger: number;
-  readonly max_pause: number;
-  readonly yield_below: number;
-  readonly quota?:
-    | {
-        readonly requests: number;
-        readonly per: number;
-        readonly on_exhaust: "stop" | "refuse";
-        readonly price_per_request?: number | undefined;
-      }
-    | undefined;
-};
+/** A budget without its name, which is its key. */
+export type BudgetTerms = Omit<Budget, "name">;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-const rate: z.ZodType<RawRate> = section(
+const rate: z.ZodType<Rate> = section(
   {
     requests: wholeNumber(1, 1_000_000_000).describe("How many requests the upstream allows in each window."),
     per: duration(10, HOUR_MS, "1m").describe(
@@ -30,14 +17,34 @@ const rate: z.ZodType<RawRate> = section(
     ),
   },
   "a mapping of requests and per, such as { requests: 60, per: 1m }",
-).describe("So many requests in any window of this length.");
+)
+  .describe("At most this many requests in any window of this length.")
+  .transform(({ requests, per }) => ({ requests, perMs: per, label: formatDuration(per) }));
 
 const price: z.ZodType<number> = z
   .number({ error: "a number from 0" })
   .min(0, { error: "a number from 0" })
   .max(1_000_000, { error: "a number up to 1000000" });
 
-export const budgetSchema: z.ZodType<RawBudget> = section({
+const quota: z.ZodType<Quota> = section({
+  requests: wholeNumber(1, 1_000_000_000_000).describe(
+    "How many requests Pacewatch itself may send in the period.",
+  ),
+  per: duration(HOUR_MS, 366 * DAY_MS, "30d").describe("The period, rolling in hour buckets."),
+  on_exhaust: oneOf(["stop", "refuse"])
+    .prefault("refuse")
+    .describe(
+      "refuse: a schedule that would spend the quota early is refused. stop: polls stop once it is spent.",
+    ),
+  price_per_request: price.optional().describe("For the cost forecast, in any currency."),
+}).transform(({ requests, per, on_exhaust: onExhaust, price_per_request: pricePerRequest }) => ({
+  requests,
+  perMs: per,
+  onExhaust,
+  pricePerRequest,
+}));
+
+export const budgetSchema: z.ZodType<BudgetTerms> = section({
   rate: z
     .union(
       [
@@ -49,37 +56,33 @@ export const budgetSchema: z.ZodType<RawBudget> = section({
       ],
       { error: "a rate, such as { requests: 60, per: 1m }, or a list of rates" },
     )
-    .describe("What the upstream's owner allows to one credential: one rate, or a list that all hold."),
+    .describe(
+      "What the upstream's owner allows to one credential: one rate, or a list of rates that all apply.",
+    ),
   share: percentage({ zero: false, hundred: true }, "20%")
     .prefault("20%")
     .describe("The part of every rate that Pacewatch may use; the rest belongs to production."),
   linger: duration(0, HOUR_MS, "5s")
     .prefault("0s")
-    .describe(
-      "How long after its socket has closed an abandoned request may still be counted by the upstream.",
-    ),
+    .describe("How long the upstream may still count an abandoned request after its socket was closed."),
   max_pause: duration(1000, DAY_MS, "1h")
     .prefault("1h")
-    .describe("The longest pause that an answer of the upstream can ask for."),
+    .describe("The longest pause that an answer of the upstream can request."),
   yield_below: percentage({ zero: true, hundred: false }, "10%")
     .prefault("10%")
     .describe(
-      "Where the upstream says that less than this of its limit is left, only one slot in four is used.",
+      "When the upstream says that less than this of its limit is left, only one slot in four is used.",
     ),
-  quota: section({
-    requests: wholeNumber(1, 1_000_000_000_000).describe(
-      "How many requests Pacewatch itself may send in the period.",
-    ),
-    per: duration(HOUR_MS, 366 * DAY_MS, "30d").describe("The period, rolling in hour buckets."),
-    on_exhaust: oneOf(["stop", "refuse"])
-      .prefault("refuse")
-      .describe(
-        "refuse: a schedule that would spend the quota early is refused. stop: polls stop once it is spent.",
-      ),
-    price_per_request: price.optional().describe("For the cost forecast, in any currency."),
-  })
+  quota: quota
     .optional()
     .describe("For usage-based pricing: Pacewatch's own long limit, not scaled by share."),
-}).describe(
-  "What the upstream's owner allows to one credential, and the share of it that Pacewatch may use.",
-);
+})
+  .describe("What the upstream's owner allows to one credential, and the share of it that Pacewatch may use.")
+  .transform((raw) => ({
+    rates: Array.isArray(raw.rate) ? raw.rate : [raw.rate],
+    share: raw.share,
+    lingerMs: raw.linger,
+    maxPauseMs: raw.max_pause,
+    yieldBelow: raw.yield_below,
+    quota: raw.quota,
+  }));

@@ -1,4 +1,4 @@
-/** What looks like a credential where none may stand. Rather one header too many than one key in a file. */
+/** What looks like a credential where none is allowed. Better to refuse one header too many than to keep a key in a file. */
 
 const SECRET_HEADER =
   /^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|(?:^|[-_])(?:api)?keys?$|(?:^|[-_])(?:access|auth|api)[-_]?(?:key|token)|(?:^|[-_])auth$|token|secret|passw|credential|signature/i;
@@ -38,5 +38,5 @@ export function isOwnHeader(name: string): boolean {
 
 export const HEADER_NAME_PATTERN: RegExp = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 
-/** What a header's value may hold: visible ASCII, with spaces inside. */
+/** A header's value: visible ASCII, with spaces inside. */
 export const HEADER_VALUE_PATTERN: RegExp = /^[\x21-\x7e](?:[\x20-\x7e]{0,2046}[\x21-\x7e])?$/;

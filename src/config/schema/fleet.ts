@@ -1,11 +1,13 @@
+import { isIPv6 } from "node:net";
+import { hostname } from "node:os";
 import { z } from "zod";
-import { FLEET_MODES, type FleetMode } from "../../core/config/config.ts";
-import type { RawSecret } from "./auth.ts";
+import { FLEET_MODES, type Fleet, type FleetRedis } from "../../core/config/config.ts";
+import { type InDirectory, passwordSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
 import {
   NAME_PATTERN,
   NAME_PHRASE,
+  checked,
   duration,
-  filePath,
   flag,
   matching,
   oneOf,
@@ -16,35 +18,13 @@ import {
   wholeNumber,
 } from "./leaves.ts";
 import { type ListenAddress, parseListen } from "./listen.ts";
-import { type RedisUrl, parseRedisUrl, redisUrlFault } from "./redis-url.ts";
 import { urlFault } from "./upstream-url.ts";
-
-export type RawRedis = {
-  readonly url?: RedisUrl | undefined;
-  readonly sentinel?: { readonly master: string; readonly nodes: readonly ListenAddress[] } | undefined;
-  readonly cluster?: readonly ListenAddress[] | undefined;
-  readonly tls?: boolean | undefined;
-  readonly username?: string | undefined;
-  readonly password?: RawSecret | undefined;
-  readonly ca_file?: string | undefined;
-  readonly cert_file?: string | undefined;
-  readonly key_file?: string | undefined;
-  readonly server_name?: string | undefined;
-};
-
-export type RawFleet = {
-  readonly redis: RawRedis;
-  readonly mode: FleetMode;
-  readonly replicas: number;
-  readonly reserve: number;
-  readonly ttl: number;
-  readonly name?: string | undefined;
-  readonly advertise?: string | undefined;
-  readonly prefix: string;
-};
 
 const ADDRESS_PHRASE = "an address and port, such as 10.0.0.1:6379";
 const MOST_REPLICAS = 1_000;
+const DEFAULT_PORT = 6_379;
+
+type RedisUrl = ListenAddress & { readonly database: number; readonly tls: boolean };
 
 const url: z.ZodType<RedisUrl, string> = z
   .string({ error: "a redis:// or rediss:// URL" })
@@ -66,62 +46,107 @@ const nodes: z.ZodType<readonly ListenAddress[]> = z
   .min(1, { error: "a list of at least one address" })
   .max(100, { error: "a list of at most 100 addresses" });
 
-const password: z.ZodType<RawSecret> = section(
-  {
-    env: matching(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "the name of an environment variable")
-      .optional()
-      .describe("The environment variable that holds the password."),
-    file: filePath().optional().describe("The file that holds the password, relative to the config."),
-  },
-  "{ env: NAME } or { file: PATH }: a password is never written in the config",
-)
-  .meta({ oneOf: [{ required: ["env"] }, { required: ["file"] }] })
-  .describe("Where the password is found.");
-
-const redis: z.ZodType<RawRedis> = section({
+const redis = section({
   url: url
     .optional()
     .describe("redis://HOST:PORT/DATABASE, or rediss:// over TLS. Never with a user name or password."),
   sentinel: section({
-    master: matching(NAME_PATTERN, NAME_PHRASE).describe("The name that the sentinels know the master by."),
+    master: matching(NAME_PATTERN, NAME_PHRASE).describe("The master's name in Sentinel."),
     nodes: nodes.describe("The sentinels."),
   })
     .optional()
-    .describe("Instead of url: the master is asked of Redis Sentinel."),
+    .describe("Instead of url: ask Redis Sentinel for the master."),
   cluster: nodes.optional().describe("Instead of url: some nodes of a Redis Cluster."),
-  tls: flag().optional().describe("Whether sentinels, or the nodes of a cluster, are spoken to over TLS."),
+  tls: flag()
+    .optional()
+    .describe("Whether to connect to the sentinels, or to the nodes of a cluster, over TLS."),
   username: text("a user's name", 128).optional().describe("The user (ACL)."),
-  password: password.optional(),
-  ca_file: filePath().optional().describe("Whom to trust, in place of the system's authorities (PEM)."),
-  cert_file: filePath().optional().describe("Our own certificate (PEM)."),
-  key_file: filePath().optional().describe("The key of cert_file (PEM)."),
+  password: passwordSchema.optional(),
+  ...tlsFiles,
   server_name: matching(/^[A-Za-z0-9._-]{1,253}$/, "a host's name")
     .optional()
-    .describe("The name that its certificate must have, in place of its address."),
+    .describe("The name that its certificate must have, instead of its address."),
 }).describe("The Redis or Valkey that the replicas share: exactly one of url, sentinel and cluster.");
 
-export const fleetSchema: z.ZodType<RawFleet> = section({
-  redis,
+export const fleetSchema: z.ZodType<InDirectory<Fleet>> = section({
+  redis: redis.transform((raw) => (directory: string) => redisIn(directory, raw)),
   mode: oneOf(FLEET_MODES).describe(
-    "shard: each upstream is polled by one replica. everywhere: by all, each from where it stands.",
+    "shard: each upstream is polled by one replica. everywhere: by all, each from its own place.",
   ),
-  replicas: wholeNumber(1, MOST_REPLICAS).describe("How many replicas there are at the most."),
+  replicas: wholeNumber(1, MOST_REPLICAS).describe("The largest number of replicas."),
   reserve: percentage({ zero: true, hundred: false }, "20%")
     .prefault("20%")
-    .describe("The part of each budget's cap that is set aside, for polls while Redis is away."),
-  ttl: duration(1_000, 600_000, "10s").prefault("10s").describe("How soon a replica that died is replaced."),
+    .describe("The part of each budget's cap that is set aside for polls while Redis is unreachable."),
+  ttl: duration(1_000, 600_000, "10s").prefault("10s").describe("How soon a dead replica is replaced."),
   name: matching(NAME_PATTERN, NAME_PHRASE)
     .optional()
-    .describe("This replica's own name; the machine's host name where none is given."),
-  advertise: z
-    .string({ error: "an http:// or https:// URL" })
-    .superRefine((value, context) => {
-      const message = urlFault(value);
-      if (message !== undefined) context.addIssue({ code: "custom", message });
-    })
+    .describe("This replica's name. Default: the machine's host name."),
+  advertise: checked(urlFault, "an http:// or https:// URL")
     .optional()
-    .describe("Where people find this replica's page. By default the address that it listens on."),
+    .describe("The URL of this replica's page for people. Default: the address that it listens on."),
   prefix: matching(NAME_PATTERN, NAME_PHRASE)
     .prefault("pacewatch")
-    .describe("What its keys in Redis begin with."),
-}).describe("Several replicas that share their budgets. It cannot change without a restart.");
+    .describe("The prefix of its keys in Redis."),
+})
+  .describe("Several replicas that share their budgets. It cannot change without a restart.")
+  .transform((raw) => (directory: string) => ({
+    redis: raw.redis(directory),
+    mode: raw.mode,
+    replicas: raw.replicas,
+    reserve: raw.reserve,
+    ttlMs: raw.ttl,
+    name: raw.name ?? ownName(),
+    advertise: raw.advertise,
+    prefix: raw.prefix,
+  }));
+
+function redisIn(directory: string, raw: z.output<typeof redis>): FleetRedis {
+  const isEncrypted = raw.url === undefined ? raw.tls === true : raw.url.tls;
+  return {
+    nodes: nodesOf(raw),
+    username: raw.username,
+    password: raw.password?.(directory),
+    tls: isEncrypted ? { ...tlsFilesIn(directory, raw), serverName: raw.server_name } : undefined,
+  };
+}
+
+/** The checks of the fleet report it unless exactly one of them is set. */
+function nodesOf({ url, sentinel, cluster }: z.output<typeof redis>): FleetRedis["nodes"] {
+  if (sentinel !== undefined) return { kind: "sentinel", ...sentinel };
+  if (url === undefined) return { kind: "cluster", nodes: cluster ?? [] };
+  return { kind: "single", host: url.host, port: url.port, database: url.database };
+}
+
+/** The machine's host name, without the characters that a name may not have. */
+function ownName(): string {
+  const name = hostname()
+    .replaceAll(/[^A-Za-z0-9._-]/g, "-")
+    .replace(/^[^A-Za-z0-9]+/, "")
+    .slice(0, 64);
+  return name === "" ? "replica" : name;
+}
+
+/** What a Redis URL must be; undefined for a valid one. It never quotes the URL. */
+function redisUrlFault(text: string): string | undefined {
+  const url = /^rediss?:\/\/[^\s\\/?#]/.test(text) && !/\s/.test(text) ? URL.parse(text) : null;
+  if (url === null || url.hostname === "") return "a redis:// or rediss:// URL with a host";
+  if (url.username !== "" || url.password !== "" || text.includes("@")) {
+    return "a URL without a user name or password: see username and password";
+  }
+  if (url.search !== "" || text.includes("#") || !/^(?:\/\d{0,5})?$/.test(url.pathname)) {
+    return "a URL with nothing after its host but a database number, such as redis://127.0.0.1:6379/0";
+  }
+  return undefined;
+}
+
+/** The URL must be valid. */
+function parseRedisUrl(text: string): RedisUrl {
+  const { protocol, hostname, port, pathname } = new URL(text);
+  const bare = hostname.replace(/^\[|\]$/g, "");
+  return {
+    host: isIPv6(bare) ? bare : hostname,
+    port: port === "" ? DEFAULT_PORT : Number(port),
+    database: Number(pathname.slice(1)),
+    tls: protocol === "rediss:",
+  };
+}

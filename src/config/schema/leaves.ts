@@ -1,4 +1,4 @@
-/** The single values of a config. Each says in one phrase what it must be: the issue's message is that phrase. */
+/** The single values of a config. The message of each one's issue is a phrase that says what the value must be. */
 
 import { z } from "zod";
 import { DURATION_PATTERN, formatDuration, parseDuration } from "../../core/time/duration.ts";
@@ -16,7 +16,7 @@ export function section<Shape extends z.core.$ZodShape>(
   });
 }
 
-/** Text that a rule of ours reads: undefined where it cannot. */
+/** Text for a parser of ours, which returns undefined for a text that is not valid. */
 export function reading<Value>(
   pattern: RegExp,
   phrase: string,
@@ -41,7 +41,7 @@ export function duration(minMs: number, maxMs: number, example: string): z.ZodTy
   });
 }
 
-/** As a ratio. The lower bound itself is allowed only where it says so, the upper one likewise. */
+/** As a ratio. `zero` and `hundred` say whether the bounds themselves are allowed. */
 export function percentage(
   range: { readonly zero: boolean; readonly hundred: boolean },
   example: string,
@@ -84,6 +84,17 @@ export function text(phrase: string, maxLength = 1024): z.ZodType<string, string
 
 export function matching(pattern: RegExp, phrase: string): z.ZodType<string, string> {
   return z.string({ error: phrase }).regex(pattern, { error: phrase });
+}
+
+/** Text of which `fault` says what it must be; undefined for a valid one. */
+export function checked(
+  fault: (text: string) => string | undefined,
+  phrase: string,
+): z.ZodType<string, string> {
+  return z.string({ error: phrase }).superRefine((value, context) => {
+    const message = fault(value);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  });
 }
 
 export function filePath(): z.ZodType<string, string> {

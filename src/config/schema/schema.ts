@@ -1,26 +1,21 @@
+import { resolve } from "node:path";
 import { z } from "zod";
-import { LOG_LEVELS, type LogLevel } from "../../core/config/config.ts";
-import { type RawBudget, budgetSchema } from "./budget.ts";
-import { type RawFleet, fleetSchema } from "./fleet.ts";
+import { type Config, LOG_LEVELS } from "../../core/config/config.ts";
+import { type BudgetTerms, budgetSchema } from "./budget.ts";
+import { type InDirectory, pathIn } from "./credentials.ts";
+import { fleetSchema } from "./fleet.ts";
 import { NAME_PATTERN, NAME_PHRASE, filePath, flag, matching, oneOf, reading, section } from "./leaves.ts";
-import { type ListenAddress, parseListen } from "./listen.ts";
-import { type RawUpstream, upstreamSchema } from "./upstream.ts";
+import { parseListen } from "./listen.ts";
+import { type UpstreamIn, upstreamSchema } from "./upstream.ts";
 
-export type RawGeneral = {
-  readonly web: {
-    readonly listen: ListenAddress;
-    readonly config_file?: string | undefined;
-    readonly enable_lifecycle: boolean;
-    readonly allowed_hosts?: readonly string[] | undefined;
-  };
-  readonly log: { readonly level: LogLevel };
-  readonly state?: { readonly path: string } | undefined;
-  readonly fleet?: RawFleet | undefined;
-};
+/** All but the budgets and upstreams. */
+export type General = Omit<Config, "budgets" | "upstreams">;
 
-export type RawConfig = RawGeneral & {
-  readonly budgets: Readonly<Record<string, RawBudget>>;
-  readonly upstreams: readonly RawUpstream[];
+/** A valid config, before its directory is known. */
+export type ReadConfig = {
+  readonly general: InDirectory<General>;
+  readonly budgets: Readonly<Record<string, BudgetTerms>>;
+  readonly upstreams: readonly UpstreamIn[];
 };
 
 const hostName = matching(
@@ -28,12 +23,12 @@ const hostName = matching(
   "a host's name or address without a port, such as pacewatch.example, or * for any",
 );
 
-export const configSchema: z.ZodType<RawConfig> = section({
+export const configSchema: z.ZodType<ReadConfig> = section({
   web: section({
     listen: reading(/:\d{1,5}$/, "an address and port, such as 127.0.0.1:10429 or [::1]:10429", parseListen)
       .prefault("127.0.0.1:10429")
       .describe(
-        "Where /metrics and the status page are served. :10429 listens on all IPv4 addresses, [::]:10429 on all; port 0 takes any free one.",
+        "The address of /metrics and the status page. :10429 listens on all IPv4 addresses, [::]:10429 on all; port 0 takes any free one.",
       ),
     config_file: filePath()
       .optional()
@@ -48,17 +43,19 @@ export const configSchema: z.ZodType<RawConfig> = section({
       ),
   })
     .prefault({})
-    .describe("The HTTP side."),
+    .describe("The HTTP server."),
   log: section({
-    level: oneOf(LOG_LEVELS).prefault("info").describe("The least level that is logged."),
+    level: oneOf(LOG_LEVELS).prefault("info").describe("The lowest level that is logged."),
   })
     .prefault({})
     .describe("The log, JSON lines on standard output."),
   state: section({
-    path: filePath().describe("The database file, relative to this file. It is made where it is missing."),
+    path: filePath().describe(
+      "The database file, relative to this file. It is created if it does not exist.",
+    ),
   })
     .optional()
-    .describe("Keeps history and quotas over restarts. Without it they live in memory."),
+    .describe("Keeps history and quotas over restarts. Without it they are kept in memory only."),
   fleet: fleetSchema.optional(),
   budgets: z
     .record(z.string().regex(NAME_PATTERN, { error: NAME_PHRASE }), budgetSchema, {
@@ -70,4 +67,20 @@ export const configSchema: z.ZodType<RawConfig> = section({
     .min(1, { error: "a list of at least one upstream" })
     .max(10_000, { error: "a list of at most 10000 upstreams" })
     .describe("The services that are watched."),
-}).describe("The configuration of Pacewatch.");
+})
+  .describe("The configuration of Pacewatch.")
+  .transform(({ web, log, state, fleet, budgets, upstreams }) => ({
+    general: (directory: string) => ({
+      web: {
+        ...web.listen,
+        configFile: pathIn(directory, web.config_file),
+        enableLifecycle: web.enable_lifecycle,
+        allowedHosts: web.allowed_hosts,
+      },
+      log,
+      state: state === undefined ? undefined : { path: resolve(directory, state.path) },
+      fleet: fleet?.(directory),
+    }),
+    budgets,
+    upstreams,
+  }));

@@ -1,6 +1,6 @@
 import { looksLikeSecretParameter } from "./credential-signs.ts";
 
-/** What is wrong with a URL of ours, as "must be …"; undefined where nothing is. It never quotes the URL. */
+/** What a URL must be; undefined for a valid one. It never quotes the URL. */
 export function urlFault(text: string): string | undefined {
   const url = parseHttpUrl(text);
   if (url === undefined) return "an http:// or https:// URL with a host";
@@ -24,7 +24,7 @@ export function pathFault(path: string): string | undefined {
   return undefined;
 }
 
-/** The path is joined to the base's own, and so are their queries. */
+/** Joins the paths, and the queries. */
 export function joinUrl(base: string, path: string): string {
   const url = new URL(base);
   const [pathname = "", query] = splitAt(path, "?");
@@ -34,7 +34,7 @@ export function joinUrl(base: string, path: string): string {
   return url.href;
 }
 
-/** Whether it goes over a network in the clear. */
+/** Whether it is sent over a network unencrypted. */
 export function isCleartext(text: string): boolean {
   const { protocol, hostname } = new URL(text);
   const isLoopback = hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
@@ -46,7 +46,7 @@ export function hasQueryParameter(url: string, name: string): boolean {
 }
 
 function parseHttpUrl(text: string): URL | undefined {
-  // The URL parser forgives spaces, tabs and a missing slash; a config should not need forgiving.
+  // The URL parser accepts spaces, tabs and a missing slash; a config may not have them.
   if (!/^https?:\/\/[^\s\\/?#]/i.test(text) || /[\s\\]/.test(text)) return undefined;
   const url = URL.parse(text);
   return url === null || url.hostname === "" ? undefined : url;

@@ -1,15 +1,16 @@
 import { z } from "zod";
 import { parseDuration, DURATION_PATTERN } from "../../core/time/duration.ts";
 import { parseCron } from "../../core/schedule/cron-expression.ts";
-import { scheduleEvery } from "../../core/schedule/schedule.ts";
+import { type Schedule, scheduleCron, scheduleEvery, shortestGapMs } from "../../core/schedule/schedule.ts";
+import type { Upstream } from "../../core/config/config.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
-import { type RawAuth, authSchema } from "./auth.ts";
+import { authSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
 import {
   NAME_PATTERN,
   NAME_PHRASE,
   byteSize,
+  checked,
   duration,
-  filePath,
   flag,
   matching,
   oneOf,
@@ -18,36 +19,12 @@ import {
   text,
   wholeNumber,
 } from "./leaves.ts";
-import { pathFault, urlFault } from "./upstream-url.ts";
+import { joinUrl, pathFault, urlFault } from "./upstream-url.ts";
 
-type RawTls = {
-  readonly ca_file?: string | undefined;
-  readonly cert_file?: string | undefined;
-  readonly key_file?: string | undefined;
-  readonly server_name?: string | undefined;
-  readonly insecure_skip_verify: boolean;
-};
+/** Undefined where the checks of the upstream report that something is missing. */
+export type UpstreamIn = (directory: string, vantage: string | undefined) => Upstream | undefined;
 
-export type RawUpstream = {
-  readonly name: string;
-  readonly base_url: string;
-  readonly path: string;
-  readonly auth: RawAuth;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly budget: string;
-  readonly every?: number | undefined;
-  readonly cron?: string | undefined;
-  readonly timeout?: number | undefined;
-  readonly confirm: number;
-  readonly expect: { readonly status: readonly number[]; readonly json: boolean; readonly max_body: number };
-  readonly degraded_above?: number | undefined;
-  readonly objective: { readonly availability: number; readonly latency: number };
-  readonly connection: "fresh" | "reuse";
-  readonly proxy: string;
-  readonly tls: RawTls;
-  readonly labels: Readonly<Record<string, string>>;
-};
-
+const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 60_000;
 const LABEL_NAME_PATTERN = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
@@ -69,38 +46,31 @@ const cron: z.ZodType<string> = z.string({ error: "a cron expression" }).superRe
   context.addIssue({ code: "custom", message: `a cron expression: ${reading.message}` });
 });
 
-function url(fault: (text: string) => string | undefined, phrase: string): z.ZodType<string, string> {
-  return z.string({ error: phrase }).superRefine((value, context) => {
-    const message = fault(value);
-    if (message !== undefined) context.addIssue({ code: "custom", message });
-  });
-}
-
 const status: z.ZodType<number> = wholeNumber(200, 599).refine((code) => code !== 402 && code !== 429, {
   error: "a status other than 402 and 429, which always mean throttled",
 });
 
 const labelValue: z.ZodType<string> = text("a text of at most 128 characters (quote numbers)", 128);
 
-export const upstreamSchema: z.ZodType<RawUpstream> = section({
+const upstream = section({
   name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
-  base_url: url(urlFault, "an http:// or https:// URL").describe(
-    "Where it is: http or https, without a key in it.",
+  base_url: checked(urlFault, "an http:// or https:// URL").describe(
+    "Its http or https URL, without a key in it.",
   ),
-  path: url(pathFault, "a path that begins with /")
+  path: checked(pathFault, "a path that begins with /")
     .prefault("/v1/resources")
-    .describe("What is asked for, joined to the base's own path."),
+    .describe("The path to request, appended to the path of base_url."),
   auth: authSchema,
   headers: z
     .record(
       matching(HEADER_NAME_PATTERN, "a header's name"),
-      matching(HEADER_VALUE_PATTERN, "visible ASCII text of at most 2048 characters (quote numbers)"),
+      matching(HEADER_VALUE_PATTERN, "printable ASCII text of at most 2048 characters (quote numbers)"),
       { error: "a mapping of header names to values" },
     )
     .prefault({})
-    .describe("Further headers, the same on every request. They are shown on pages: never put a key here."),
+    .describe("More headers, the same on every request. They are shown on pages: never put a key here."),
   budget: matching(NAME_PATTERN, "the name of a budget").describe(
-    "The budget that its requests are taken from.",
+    "The budget that its requests count against.",
   ),
   every: every
     .optional()
@@ -115,12 +85,12 @@ export const upstreamSchema: z.ZodType<RawUpstream> = section({
   timeout: duration(10, MAX_TIMEOUT_MS, "10s")
     .optional()
     .describe(
-      "The deadline of the whole poll, up to 60s. Default: the smaller of 10s and the period. Where it is longer than the period, a slot that finds the last poll still running is skipped.",
+      "The deadline of the whole poll, up to 60s. Default: the smaller of 10s and the period. If it is longer than the period, a slot is skipped while the last poll still runs.",
     ),
   confirm: wholeNumber(0, 10)
     .prefault(1)
     .describe(
-      "How many further polls must fail before a failure counts as down. Each is paid from the budget.",
+      "How many further polls must fail before a failure counts as down. Each counts against the budget.",
     ),
   expect: section({
     status: z
@@ -138,21 +108,21 @@ export const upstreamSchema: z.ZodType<RawUpstream> = section({
     .describe("What an ok answer looks like."),
   degraded_above: duration(1, MAX_TIMEOUT_MS, "2s")
     .optional()
-    .describe("An ok answer that took longer means degraded. Without it, none does."),
+    .describe("An ok answer that took longer means degraded. Without it, an upstream is never degraded."),
   objective: section({
     availability: percentage({ zero: false, hundred: false }, "99.5%")
       .prefault("99.5%")
       .describe("The part of the polls that should be ok."),
     latency: duration(1, MAX_TIMEOUT_MS, "1s")
       .prefault("1s")
-      .describe("Within this an ok poll counts as fast enough."),
+      .describe("An ok poll that took no longer counts as fast enough."),
   })
     .prefault({})
     .describe("The service level that alerts and dashboards are measured against."),
   connection: oneOf(["fresh", "reuse"])
     .prefault("fresh")
-    .describe("fresh: a new connection each poll, as a new caller meets it. reuse: keep one open."),
-  proxy: url(
+    .describe("fresh: a new connection for each poll, as a new caller has. reuse: keep one open."),
+  proxy: checked(
     (value) => (value === "env" || value === "none" ? undefined : proxyFault(value)),
     "env, none or a URL",
   )
@@ -161,12 +131,10 @@ export const upstreamSchema: z.ZodType<RawUpstream> = section({
       "env: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. none: directly. Or the proxy's URL, without a key in it.",
     ),
   tls: section({
-    ca_file: filePath().optional().describe("PEM certificates to trust instead of the system's."),
-    cert_file: filePath().optional().describe("Our own PEM certificate, where the upstream asks for one."),
-    key_file: filePath().optional().describe("Its PEM key."),
+    ...tlsFiles,
     server_name: matching(/^[A-Za-z0-9.-]{1,253}$/, "a host name")
       .optional()
-      .describe("The name to ask for and to verify, where it is not the URL's host."),
+      .describe("The name to ask for (SNI) and to verify, if it is not the URL's host."),
     insecure_skip_verify: flag().prefault(false).describe("Trust any certificate. Only for tests."),
   })
     .prefault({})
@@ -180,6 +148,48 @@ export const upstreamSchema: z.ZodType<RawUpstream> = section({
 })
   .meta({ oneOf: [{ required: ["every"] }, { required: ["cron"] }] })
   .describe("A service that is watched.");
+
+export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
+  (raw) =>
+    (directory: string, vantage: string | undefined): Upstream | undefined => {
+      const schedule = scheduleOf(raw, vantage);
+      const auth = raw.auth(directory);
+      if (schedule === undefined || auth === undefined) return undefined;
+      return {
+        name: raw.name,
+        url: joinUrl(raw.base_url, raw.path),
+        auth,
+        headers: raw.headers,
+        budget: raw.budget,
+        schedule,
+        timeoutMs: raw.timeout ?? Math.min(DEFAULT_TIMEOUT_MS, shortestGapMs(schedule)),
+        confirm: raw.confirm,
+        expect: { status: raw.expect.status, json: raw.expect.json, maxBodyBytes: raw.expect.max_body },
+        degradedAboveMs: raw.degraded_above,
+        objective: { availability: raw.objective.availability, latencyMs: raw.objective.latency },
+        connection: raw.connection,
+        proxy:
+          raw.proxy === "env" || raw.proxy === "none" ? { kind: raw.proxy } : { kind: "url", url: raw.proxy },
+        tls: {
+          ...tlsFilesIn(directory, raw.tls),
+          serverName: raw.tls.server_name,
+          insecureSkipVerify: raw.tls.insecure_skip_verify,
+        },
+        labels: raw.labels,
+      };
+    },
+);
+
+/** Replicas that poll the same upstream do so at different moments. */
+function scheduleOf(
+  { name, every, cron }: z.output<typeof upstream>,
+  vantage: string | undefined,
+): Schedule | undefined {
+  if (every !== undefined && cron !== undefined) return undefined;
+  const phase = vantage === undefined ? name : `${name}@${vantage}`;
+  const reading = every === undefined ? scheduleCron(cron ?? "") : scheduleEvery(every, phase);
+  return reading.kind === "schedule" ? reading.schedule : undefined;
+}
 
 function proxyFault(value: string): string | undefined {
   const fault = urlFault(value);

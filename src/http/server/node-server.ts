@@ -1,8 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
-import type { WebTls } from "../web-config/web-config.ts";
 import type { TLSSocket, TlsOptions } from "node:tls";
-import type { ClientAuthType } from "../web-config/schema.ts";
+import type { ClientAuthType, WebTls } from "../../core/config/web-config.ts";
 
 export type NodeServer = {
   readonly server: Server | TlsServer;

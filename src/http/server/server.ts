@@ -3,7 +3,7 @@ import { basicAuth } from "../guards/basic-auth.ts";
 import { PasswordChecks, type StartWorker } from "../guards/password-checks.ts";
 import { RESPONSE_HEADERS } from "../routes/response-headers.ts";
 import { createRoutes, type RoutesDeps } from "../routes/routes.ts";
-import { LiveWebConfig } from "../web-config/live.ts";
+import { LiveWebConfig, type WebConfigSource } from "./live-web-config.ts";
 import { Connections } from "./connections.ts";
 import { DEFAULT_SERVER_LIMITS, limitResponse, type ServerLimits, serverOptions } from "./limits.ts";
 import { type Address, createNodeServer, listen, urlOf } from "./node-server.ts";
@@ -11,7 +11,7 @@ import { type Address, createNodeServer, listen, urlOf } from "./node-server.ts"
 export type StartOptions = RoutesDeps &
   Address & {
     /** TLS and basic auth, in the format of Prometheus's exporters. */
-    readonly webConfigPath: string | undefined;
+    readonly webConfig: WebConfigSource | undefined;
     readonly startWorker: StartWorker;
     readonly onWarning: (message: string) => void;
     readonly limits?: Partial<ServerLimits>;
@@ -30,7 +30,7 @@ const DEFAULT_RECHECK_MS = 1000;
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const { onWarning, webConfigRecheckMs: recheckMs = DEFAULT_RECHECK_MS } = options;
   const limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
-  const web = await LiveWebConfig.open(options.webConfigPath);
+  const web = await LiveWebConfig.open(options.webConfig);
   const { tls } = web.config;
 
   const passwordChecks = new PasswordChecks(options.startWorker, onWarning);

@@ -19,7 +19,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:1: unknown key "d": allowed are web, log, state, fleet, budgets, upstreams',
     '5:1: unknown key "e": allowed are web, log, state, fleet, budgets, upstreams',
   ],
-  "alias-inside-itself": ["4:5: an alias (*) must not stand inside its own anchor"],
+  "alias-inside-itself": ["4:5: an alias (*) must not be inside its own anchor"],
   "allowed-host": ['1:23: "web.allowed_hosts" must be a list of host names, received "status.example.test"'],
   "allowed-hosts": [
     `1:45: "web.allowed_hosts[1]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received "https://status.example.test"`,
@@ -48,7 +48,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:9: budget "api" does not fit: its upstreams may ask for 14 requests in 1m (a: 6 × (1 + 1 to confirm), b: 1 × (1 + 1 to confirm)), its cap is 12 (20% of 60): poll every 2m, or raise share to 84%',
     '5:9: budget "api" does not fit: its upstreams may ask for 840 requests in 1h (a: 360 × (1 + 1 to confirm), b: 60 × (1 + 1 to confirm)), its cap is 200 (20% of 1000): poll every 2m, or raise share to 84%',
   ],
-  "duplicate-key": ["4:1: this key stands here twice"],
+  "duplicate-key": ["4:1: duplicate key"],
   "duplicate-name": ['4:13: "upstreams[1].name" must be unique, received "api" like upstreams[0]'],
   "duration-without-unit": [
     '1:46: "budgets.api.rate.per" must be a duration from 10ms to 1h, such as 1m, received 60',
@@ -65,10 +65,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   fleet: [
     '5:10: "fleet.redis.url" must be a URL without a user name or password: see username and password, received a string of 55 characters',
-    '6:5: "fleet.redis" must have one of url, sentinel and cluster, received url and cluster',
+    '6:5: "fleet.redis" must have exactly one of url, sentinel, cluster, received url and cluster',
     '6:15: "fleet.redis.cluster[0]" must be an address and port, such as 10.0.0.1:6379, received "127.0.0.1"',
-    '7:5: "fleet.redis.tls" must not be set beside url: rediss:// says it already',
-    '8:5: "fleet.redis.password" must have env or file, received both',
+    '7:5: "fleet.redis.tls" must not be set together with url: for TLS, write rediss:// there',
+    '8:32: "fleet.redis.password" must have env or file, received both',
     '9:5: "fleet.redis.cert_file" must be set only where url is rediss://',
     '9:5: "fleet.redis.cert_file" must come with key_file',
     '10:9: "fleet.mode" must be one of shard, everywhere, received "all"',
@@ -82,15 +82,15 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '1:25: budget "api" does not fit: its upstreams may ask for 20 requests in 1m (a: 10 × (1 + 1 to confirm)), its cap is 10 (20% of 60, without 1 in reserve for each of 2 replicas): poll every 30s, or raise share to 40%, or lower confirm to 0',
   ],
   "fleet-without-redis": [
-    '3:17: "fleet.redis" must have one of url, sentinel and cluster, received none of them',
+    '3:10: "fleet.redis" must have exactly one of url, sentinel, cluster, received none of them',
     '3:36: "fleet.redis.password.env": cannot read key: the variable NOT_SET is not set',
   ],
   fragment: [
     '4:15: "upstreams[0].base_url" must be a URL without a fragment (#), received a string of 29 characters',
   ],
   "key-in-a-header": [
-    '6:32: "upstreams[0].headers" must not hold a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
-    '6:76: "upstreams[0].headers" must not hold a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
+    '6:32: "upstreams[0].headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
+    '6:76: "upstreams[0].headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
   ],
   "key-in-a-query": [
     '4:15: "upstreams[0].base_url" must be a URL without a key in its query: a key is never written in the config, see auth.query, received a string of 65 characters',
@@ -110,7 +110,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '5:23: unknown key of 31 characters in "upstreams[0].auth.bearer": allowed are env, file',
   ],
   "literal-key-as-a-name": [
-    '5:28: "upstreams[0].auth.bearer.env": cannot read key: the variable that is named here is not set',
+    '5:28: "upstreams[0].auth.bearer.env": cannot read key: the variable named here is not set',
   ],
   "literal-key": [
     '5:21: "upstreams[0].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
@@ -122,7 +122,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:30: "budgets.email.rate.requests" must be a whole number from 1 to 1000000000, received 0',
     '4:51: "budgets.email.share" must be a percentage above 0% and up to 100%, such as 20%, received "120%"',
     "8:15: the variable PACEWATCH_TEST_URL is not set",
-    '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? there are email, router',
+    '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? allowed are email, router',
     '11:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 30s and 1m), received "45s"',
     '14:21: "upstreams[1].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
     '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
@@ -136,7 +136,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "no-schedule": ['3:5: "upstreams[0]" must have every or cron, received neither'],
   "no-upstreams": ['2:12: "upstreams" must be a list of at least one upstream, received an empty list'],
-  "not-a-certificate": ['8:21: "upstreams[0].tls.ca_file" must hold a PEM certificate'],
+  "not-a-certificate": ['8:21: "upstreams[0].tls.ca_file" must contain a PEM certificate'],
   "not-a-mapping": ["1:1: the config must be a mapping, received a list"],
   "not-http": [
     '4:15: "upstreams[0].base_url" must be an http:// or https:// URL with a host, received a string of 22 characters',
@@ -174,7 +174,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   tab: ["2:1: cannot read YAML: tabs must not be used to indent: use spaces"],
   tag: ["1:16: tags (!) are not used here"],
   "taken-parameter": [
-    '5:28: "upstreams[0].auth.query.name" must be a parameter that base_url and path do not have already',
+    '5:28: "upstreams[0].auth.query.name" must be a parameter that base_url and path do not have yet',
   ],
   "tls-without-https": [
     '8:5: "upstreams[0].tls" must not be set where base_url is http://',
@@ -182,7 +182,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '8:23: "upstreams[0].tls.cert_file" must be a readable file: there is no such file',
   ],
   "two-auths": [
-    '5:5: "upstreams[0].auth" must have one of none, bearer, header or query, received bearer and query',
+    '5:40: "upstreams[0].auth" must have exactly one of none, bearer, header, query, received bearer and query',
     '5:40: "upstreams[0].auth.query" must have env or file, received neither',
   ],
   "unclosed-list": [
@@ -193,7 +193,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "unknown-alias": ["4:5: an alias (*) must name an anchor (&) before it"],
   "unknown-budget": [
-    '6:13: "upstreams[0].budget" must name a budget, received "apii": did you mean "api"? there is api',
+    '6:13: "upstreams[0].budget" must name a budget, received "apii": did you mean "api"? allowed are api',
   ],
   "unknown-key": [
     '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
@@ -213,7 +213,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '7:13: "upstreams[1].budget" must be the name of a budget, received a mapping',
     '8:12: "upstreams[1].every" must be a period such as 15s, 5m or 1h, received 15',
     '9:14: "upstreams[1].confirm" must be a whole number from 0 to 10, received "1"',
-    '10:26: "upstreams[1].headers.X-Number" must be visible ASCII text of at most 2048 characters (quote numbers), received a number',
+    '10:26: "upstreams[1].headers.X-Number" must be printable ASCII text of at most 2048 characters (quote numbers), received a number',
     '11:13: "upstreams[1].labels" must be a mapping of label names to texts, received "none"',
   ],
 };

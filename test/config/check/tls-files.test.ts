@@ -17,7 +17,7 @@ test("a key that belongs to another certificate is refused", async () => {
   const files = { cert_file: made.client.certFile, key_file: made.server.keyFile };
   expect(await refusals(tls(files))).toEqual([
     expect.stringMatching(
-      /"upstreams\[0\]\.tls\.key_file" must hold the PEM key of cert_file, without a passphrase$/,
+      /"upstreams\[0\]\.tls\.key_file" must contain the PEM key of cert_file, without a passphrase$/,
     ),
   ]);
 });
@@ -25,7 +25,7 @@ test("a key that belongs to another certificate is refused", async () => {
 test("a key where a certificate belongs is refused without being shown", async () => {
   const files = { ca_file: made.ca.keyFile, cert_file: made.client.keyFile, key_file: made.client.keyFile };
   expect(await refusals(tls(files))).toEqual([
-    expect.stringMatching(/"upstreams\[0\]\.tls\.ca_file" must hold a PEM certificate$/),
-    expect.stringMatching(/"upstreams\[0\]\.tls\.cert_file" must hold a PEM certificate$/),
+    expect.stringMatching(/"upstreams\[0\]\.tls\.ca_file" must contain a PEM certificate$/),
+    expect.stringMatching(/"upstreams\[0\]\.tls\.cert_file" must contain a PEM certificate$/),
   ]);
 });

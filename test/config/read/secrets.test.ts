@@ -34,15 +34,15 @@ describe("a key in a variable", () => {
     [{ TEST_KEY: " \n" }, "cannot read key: the variable TEST_KEY is empty"],
     [
       { TEST_KEY: "test-key-1\r\nX-Evil: 1" },
-      "cannot read key: the variable TEST_KEY must hold one line of visible ASCII characters, received others",
+      "cannot read key: the variable TEST_KEY must contain one line of printable ASCII characters, received others",
     ],
     [
       { TEST_KEY: "test\u0000key" },
-      "cannot read key: the variable TEST_KEY must hold one line of visible ASCII characters, received others",
+      "cannot read key: the variable TEST_KEY must contain one line of printable ASCII characters, received others",
     ],
     [
       { TEST_KEY: "test-kéy" },
-      "cannot read key: the variable TEST_KEY must hold one line of visible ASCII characters, received others",
+      "cannot read key: the variable TEST_KEY must contain one line of printable ASCII characters, received others",
     ],
   ])("is refused where it cannot be one: %j", async (environment, message) => {
     expect(await refusalOf(source, environment, quiet)).toBe(message);
@@ -50,9 +50,7 @@ describe("a key in a variable", () => {
 
   test("whose name is a key that was pasted there is not named", async () => {
     const pasted = { from: "env", variable: "sk_test_key_1234" } as const;
-    expect(await refusalOf(pasted, {}, quiet)).toBe(
-      "cannot read key: the variable that is named here is not set",
-    );
+    expect(await refusalOf(pasted, {}, quiet)).toBe("cannot read key: the variable named here is not set");
   });
 });
 
@@ -113,7 +111,7 @@ describe("a key in a file", () => {
     );
     const binary = await directory.write(Uint8Array.of(0xff, 0xfe, 0x00), "binary");
     expect(await refusalOf({ from: "file", path: binary }, {}, quiet)).toBe(
-      "cannot read key: its file must hold one line of visible ASCII characters, received others",
+      "cannot read key: its file must contain one line of printable ASCII characters, received others",
     );
   });
 });

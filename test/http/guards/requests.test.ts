@@ -20,7 +20,7 @@ async function start(
     },
     host: "127.0.0.1",
     port: 0,
-    webConfigPath: undefined,
+    webConfig: undefined,
     onWarning: () => {},
     ...over,
   });
@@ -207,7 +207,7 @@ describe("names", () => {
       ...sampleRoutesDeps(),
       host: "127.0.0.1",
       port: 0,
-      webConfigPath: undefined,
+      webConfig: undefined,
       onWarning: () => {},
       get allowedHosts() {
         return names;

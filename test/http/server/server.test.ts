@@ -19,7 +19,7 @@ async function start(over: Partial<StartOptions> = {}): Promise<RunningServer> {
     ...sampleRoutesDeps(),
     host: "127.0.0.1",
     port: 0,
-    webConfigPath: undefined,
+    webConfig: undefined,
     onWarning: (message) => warnings.push(message),
     ...over,
   });

@@ -17,6 +17,7 @@ import { connect as connectTls, TLSSocket } from "node:tls";
 import { hashSync } from "bcryptjs";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
+import { WebConfigFile } from "../../../src/config/web/file.ts";
 import { OPENSSL, readPem, writeCertificate } from "../certificates.ts";
 import { sampleRoutesDeps } from "../../support/samples.ts";
 
@@ -42,7 +43,7 @@ async function start(text: string, over: Partial<StartOptions> = {}): Promise<Ru
     ...sampleRoutesDeps(),
     host: "127.0.0.1",
     port: 0,
-    webConfigPath: join(directory, "web.yaml"),
+    webConfig: new WebConfigFile(join(directory, "web.yaml")),
     onWarning: (message) => warnings.push(message),
     webConfigRecheckMs: 20,
     ...over,
@@ -219,7 +220,7 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
     for (let count = 0; count < 20; count += 1) expect((await visit(url)).certificate).toBe("server");
     expect(warnings.length).toBe(2);
     expect(warnings[0]).toMatch(
-      /^cannot use the changed web config, the old one stays: .*make no certificate/,
+      /^cannot use the changed web config, keeping the old one: .*cert_file" must contain a PEM certificate$/,
     );
     copyFileSync(join(directory, "next.key"), join(directory, "server.key"));
     copyFileSync(join(directory, "next.crt"), join(directory, "server.crt"));
@@ -264,6 +265,6 @@ test("a server whose web config is wrong does not start, and says all that is wr
   writeConfig("a: 1\nb: 2\n");
   const path = join(directory, "web.yaml");
   await expect(start("a: 1\nb: 2\n")).rejects.toThrow(
-    new RegExp(`^${path}:1:1: cannot use "a": .*\\n${path}:2:1: cannot use "b": .*$`),
+    new RegExp(`^${path}:1:1: unknown key "a": .*\\n${path}:2:1: unknown key "b": .*$`),
   );
 });

@@ -1,38 +1,131 @@
-import { type Node, isAlias, isMap, isScalar, isSeq } from "yaml";
+import {
+  type Document,
+  LineCounter,
+  type YAMLParseError,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  type Node,
+} from "yaml";
 import type { Fault } from "./fault.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
-import { unsetInStructure } from "./names-only.ts";
+import { decodeText } from "./text.ts";
 import type { Path, Tree } from "./tree.ts";
 
-export type YamlOptions = {
-  readonly file: string;
+export type Variables = {
   readonly environment: Environment;
-  /** Whether every variable must be set, or only those that names and schedules are made of. */
-  readonly needsVariables: boolean;
+  /** Whether every variable must be set, or only the needed ones. */
+  readonly mustBeSet: boolean;
+  readonly whenUnset: (path: Path) => WhenUnset;
 };
 
+/** A value whose variable is not set is a fault, is left out, or has this in its place. */
+export type WhenUnset = "needed" | "omitted" | { readonly placeholder: string };
+
 export type PlaceOf = (offset: number) => { readonly line: number; readonly column: number };
+
+export type YamlReading = {
+  readonly file: string;
+  /** Undefined where nothing of it can be understood. */
+  readonly tree: Tree | undefined;
+  readonly faults: readonly Fault[];
+  readonly placeOf: PlaceOf;
+};
+
+/** Without `variables`, "${" means nothing. */
+export function readYaml(bytes: Uint8Array, file: string, variables?: Variables): YamlReading {
+  const lines = new LineCounter();
+  const placeOf = (offset: number): { line: number; column: number } => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const decoded = decodeText(bytes, file);
+  if (decoded.kind === "refused") return { file, tree: undefined, faults: [decoded.fault], placeOf };
+  const { text } = decoded;
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    // The library compares every key with every other; ours keep a set.
+    uniqueKeys: false,
+    resolveKnownTags: false,
+    merge: false,
+    logLevel: "error",
+  });
+  const walk = new Walk(file, placeOf, variables);
+  const syntax = syntaxFault(text, document, variables !== undefined);
+  if (syntax !== undefined) {
+    walk.refuse(syntax.offset, `cannot read YAML: ${syntax.message}`);
+    return { file, tree: undefined, faults: walk.faults, placeOf };
+  }
+  const root = document.contents;
+  const tree = walk.read(root, root?.range?.[0] ?? 0, []);
+  return { file, tree: tree?.kind === "void" ? undefined : tree, faults: walk.faults, placeOf };
+}
+
+/** Only the first: the others usually follow from it. */
+function syntaxFault(
+  text: string,
+  document: Document,
+  hasVariables: boolean,
+): { readonly offset: number; readonly message: string } | undefined {
+  if (document.directives?.yaml.explicit === true) {
+    return { offset: 0, message: "directives (%) are not used here" };
+  }
+  const [first] = document.errors.toSorted((a, b) => a.pos[0] - b.pos[0]);
+  if (first === undefined) return undefined;
+  const offset = first.pos[0];
+  if (hasVariables && text.slice(offset - 1, offset + 2).includes("${")) {
+    return { offset, message: 'a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }' };
+  }
+  return { offset, message: SYNTAX_SENTENCES[first.code] ?? "this is not valid here" };
+}
+
+/**
+ * Our own sentences for a syntax error. The parser's quote what they found, which could be a key that was
+ * pasted where it does not belong.
+ */
+const SYNTAX_SENTENCES: Partial<Record<YAMLParseError["code"], string>> = {
+  BAD_ALIAS: "the name of an anchor or alias is not valid",
+  ALIAS_PROPS: "an alias can have neither an anchor nor a tag",
+  BAD_DIRECTIVE: "a directive is not valid",
+  BAD_DQ_ESCAPE: "a backslash in double quotes must begin a known escape: use single quotes to keep it",
+  BAD_INDENT: "the indentation is wrong, or a bracket or quote before here is not closed",
+  BAD_SCALAR_START: "a value that starts with a reserved character must be quoted",
+  BLOCK_AS_IMPLICIT_KEY: 'a value must not contain another ": " unless it is quoted',
+  BLOCK_IN_FLOW: "a block must not be inside [ ] or { }",
+  KEY_OVER_1024_CHARS: "a key must have at most 1024 characters",
+  MISSING_CHAR: "a closing quote, bracket, comma or colon is missing",
+  MULTILINE_IMPLICIT_KEY: "a key must be on one line and end with a colon",
+  MULTIPLE_DOCS: "a config must be one document, received several",
+  RESOURCE_EXHAUSTION: "the config is nested too deeply",
+  TAB_AS_INDENT: "tabs must not be used to indent: use spaces",
+  TAG_RESOLVE_FAILED: "tags (!) are not used here",
+};
 
 const MAX_DEPTH = 32;
 const MAX_VALUES = 100_000;
 
 /** One pass over the parsed nodes: refuses what a config does not need, resolves aliases and variables. */
-export class Walk {
+class Walk {
   readonly faults: Fault[] = [];
-  readonly #options: YamlOptions;
+  readonly #file: string;
   readonly #placeOf: PlaceOf;
+  readonly #variables: Variables | undefined;
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
   #values = 0;
 
-  constructor(options: YamlOptions, placeOf: PlaceOf) {
-    this.#options = options;
+  constructor(file: string, placeOf: PlaceOf, variables: Variables | undefined) {
+    this.#file = file;
     this.#placeOf = placeOf;
+    this.#variables = variables;
   }
 
   refuse(offset: number, message: string): Tree {
-    this.faults.push({ file: this.#options.file, ...this.#placeOf(offset), message });
+    this.faults.push({ file: this.#file, ...this.#placeOf(offset), message });
     return { kind: "void", offset, keyOffset: offset };
   }
 
@@ -59,8 +152,7 @@ export class Walk {
   #readAlias(name: string, offset: number, keyOffset: number, path: Path): Tree | undefined {
     const target = this.#anchors.get(name);
     if (target === undefined) return this.refuse(offset, "an alias (*) must name an anchor (&) before it");
-    if (this.#open.has(target))
-      return this.refuse(offset, "an alias (*) must not stand inside its own anchor");
+    if (this.#open.has(target)) return this.refuse(offset, "an alias (*) must not be inside its own anchor");
     this.#aliasDepth += 1;
     const tree = this.read(target, keyOffset, path);
     this.#aliasDepth -= 1;
@@ -69,19 +161,20 @@ export class Walk {
 
   #readScalar(value: unknown, offset: number, keyOffset: number, path: Path): Tree | undefined {
     const plain = { kind: "scalar", value, interpolated: false, offset, keyOffset } as const;
-    if (typeof value !== "string" || !value.includes("${")) return plain;
-    const result = interpolate(value, this.#options.environment);
+    const variables = this.#variables;
+    if (variables === undefined || typeof value !== "string" || !value.includes("${")) return plain;
+    const result = interpolate(value, variables.environment);
     switch (result.kind) {
       case "text":
         return { ...plain, value: result.text, interpolated: result.changed };
       case "malformed":
         return this.refuse(offset, 'a "${" must be ${NAME} or ${NAME:-default}, or $${ for itself');
       case "unset": {
-        const unset = unsetInStructure(path);
-        const isFault = this.#options.needsVariables || unset === "needed";
+        const unset = variables.whenUnset(path);
+        const isFault = variables.mustBeSet || unset === "needed";
         if (!isFault && unset === "omitted") return undefined;
         const refused = isFault ? this.refuse(offset, unsetSentence(result.variables)) : undefined;
-        // With something in its place, the rest of its upstream can be looked at too.
+        // With a placeholder, the rest of its upstream can be checked too.
         if (typeof unset === "object") return { ...plain, value: unset.placeholder, interpolated: true };
         return refused;
       }
@@ -95,7 +188,7 @@ export class Walk {
     for (const [index, node] of nodes.entries()) {
       const at = offsetOf(node) ?? offset;
       const item = this.read(node, at, [...path, index]);
-      // A place in a list cannot be left out: those after it would move.
+      // An item of a list cannot be left out: those after it would move.
       items.push(item ?? { kind: "void", offset: at, keyOffset: at });
     }
     return { kind: "list", items, offset, keyOffset };
@@ -116,7 +209,7 @@ export class Walk {
       else if (name === "<<")
         this.refuse(at, "merge keys (<<) are not used here: repeat the keys, or alias (*) a whole value");
       else if (name === "__proto__") this.refuse(at, 'a key must not be "__proto__"');
-      else if (seen.has(name)) this.refuse(at, "this key stands here twice");
+      else if (seen.has(name)) this.refuse(at, "duplicate key");
       else {
         seen.add(name);
         const child = this.read(value, at, [...path, name]);

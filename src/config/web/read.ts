@@ -1,0 +1,73 @@
+import { dirname, resolve } from "node:path";
+import { createSecureContext } from "node:tls";
+import type { WebConfigReading, WebTls } from "../../core/config/web-config.ts";
+import { messageOf } from "../../core/text/escape.ts";
+import { type Complaint, complain, faultsOf } from "../check/complaint.ts";
+import { checkCertificates, readNamedFile, type ReadFile } from "../check/files-and-keys.ts";
+import { schemaComplaints } from "../check/issues.ts";
+import { type Fault, formatFault, listed } from "../read/fault.ts";
+import { fileProblem } from "../read/secrets.ts";
+import { plainOf } from "../read/tree.ts";
+import { type YamlReading, readYaml } from "../read/yaml.ts";
+import { type UnopenedWebConfig, webConfigSchema } from "./schema.ts";
+
+/** Reads the file and the certificates that it names, and tries them; their paths are relative to its directory. */
+export async function readWebConfig(path: string, read: ReadFile): Promise<WebConfigReading> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await read(path);
+  } catch (error) {
+    const message = `cannot read web config: ${fileProblem(error)}`;
+    return refused([{ file: path, line: 1, column: 1, message }]);
+  }
+  const parsed = parseWebConfig(bytes, path);
+  if (parsed.kind === "refused") return refused(parsed.faults);
+  const { tls, headers, users } = parsed.config;
+  if (tls === undefined) return { kind: "loaded", config: { tls, headers, users } };
+  const opened = await openTls(tls, (file) => read(resolve(dirname(path), file)));
+  if ("complaints" in opened) return refused(faultsOf(opened.complaints, parsed.reading));
+  return { kind: "loaded", config: { tls: opened, headers, users } };
+}
+
+export type ParsedWebConfig =
+  | { readonly kind: "parsed"; readonly config: UnopenedWebConfig; readonly reading: YamlReading }
+  | { readonly kind: "refused"; readonly faults: readonly Fault[] };
+
+export function parseWebConfig(bytes: Uint8Array, file: string): ParsedWebConfig {
+  const reading = readYaml(bytes, file);
+  const { tree, faults } = reading;
+  if (tree === undefined) return { kind: "refused", faults };
+  const result = webConfigSchema.safeParse(plainOf(tree) ?? {});
+  if (result.success && faults.length === 0) return { kind: "parsed", config: result.data, reading };
+  const complaints = result.success ? [] : schemaComplaints(result.error.issues, tree);
+  return { kind: "refused", faults: [...faults, ...faultsOf(complaints, reading)] };
+}
+
+function refused(faults: readonly Fault[]): WebConfigReading {
+  return { kind: "refused", faults: listed(faults).map(formatFault) };
+}
+
+const SECTION = "tls_server_config";
+
+async function openTls(
+  { files, clientAuth, options }: NonNullable<UnopenedWebConfig["tls"]>,
+  read: ReadFile,
+): Promise<WebTls | { readonly complaints: readonly Complaint[] }> {
+  const cert = await readNamedFile(files.cert_file, [SECTION, "cert_file"], read);
+  const key = await readNamedFile(files.key_file, [SECTION, "key_file"], read);
+  const ca = await readNamedFile(files.client_ca_file, [SECTION, "client_ca_file"], read);
+  const complaints = checkCertificates({ ca, cert, key });
+  if (complaints.length > 0 || cert.text === undefined || key.text === undefined) return { complaints };
+  const context = {
+    ...options,
+    cert: cert.text,
+    key: key.text,
+    ...(ca.text !== undefined && { ca: ca.text }),
+  };
+  try {
+    createSecureContext(context);
+  } catch (error) {
+    return { complaints: [complain([SECTION], `"${SECTION}" cannot be used: ${messageOf(error)}`)] };
+  }
+  return { clientAuth, context };
+}
