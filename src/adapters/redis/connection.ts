@@ -130,7 +130,7 @@ export class Redis implements AsyncDisposable {
     const failure = failureOf(error);
     if (failure === "refused") {
       this.#lastReplyMs = this.#parts.clock.now();
-      this.#tell(messageOf(error));
+      this.#warnOnce("Redis command failed", messageOf(error));
       if (isFailover(error)) driver.destroy();
     }
     return { kind: "failed", failure };
@@ -141,9 +141,9 @@ export class Redis implements AsyncDisposable {
     this.#isUp = isUp;
     if (isUp) {
       this.#problem = undefined;
-      this.#parts.log.info({}, "redis is there");
+      this.#parts.log.info({}, "Redis connected");
     } else if (!this.#closing.signal.aborted) {
-      this.#parts.log.warn({}, "redis is away");
+      this.#parts.log.warn({}, "Redis unreachable");
     }
     for (const listener of this.#listeners) listener(isUp);
   }
@@ -173,7 +173,7 @@ export class Redis implements AsyncDisposable {
     try {
       return await openDriver(this.#fleet.redis, this.#parts, this.#closing.signal);
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#tell(messageOf(error));
+      if (!this.#closing.signal.aborted) this.#warnOnce("cannot connect to Redis", messageOf(error));
       return undefined;
     }
   }
@@ -196,11 +196,10 @@ export class Redis implements AsyncDisposable {
     await this.#ask("ping", (driver, signal) => driver.send(undefined, ["PING"], signal));
   }
 
-  /** The same trouble is told once. */
-  #tell(problem: string): void {
+  #warnOnce(message: string, problem: string): void {
     if (problem === this.#problem) return;
     this.#problem = problem;
-    this.#parts.log.warn({ problem }, "redis does not do what it is asked");
+    this.#parts.log.warn({ problem }, message);
   }
 }
 

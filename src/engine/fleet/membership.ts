@@ -127,7 +127,8 @@ export class FleetMembership {
   #loseWhatIsNotSure(): void {
     const { held } = this.#ownership;
     if (held.size === 0 || this.isValid) return;
-    this.#parts.log.warn({ upstreams: held.size }, "the fleet is out of reach: its upstreams are let go of");
+    const { size } = held;
+    this.#parts.log.warn({ upstreams: size }, `fleet session lost, released ${size} upstreams`);
     this.#mustRetake = false;
     this.#ownership.lose([...held]);
   }
@@ -138,7 +139,7 @@ export class FleetMembership {
       const { answer, sentAtMs } = await this.#beat();
       if (answer.kind === "beat") return await this.#goOn(answer, sentAtMs);
       if (answer.kind !== "lost") return;
-      this.#parts.log.warn({ session: this.session }, "the fleet has forgotten this replica: it joins anew");
+      this.#parts.log.warn({ session: this.session }, "fleet session unknown to Redis, joining again");
       this.#tenure.begin();
       this.#mustRetake = this.#ownership.held.size > 0;
     }

@@ -105,7 +105,7 @@ test.skipIf(REDIS_SERVER === undefined)(
     await isUp(redis);
     expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "reply", value: 3 });
     expect(changes).toEqual([false, true]);
-    expect(told).toEqual(["redis is there {}", "redis is away {}", "redis is there {}"]);
+    expect(told).toEqual(["Redis connected {}", "Redis unreachable {}", "Redis connected {}"]);
   },
 );
 
