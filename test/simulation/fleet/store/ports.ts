@@ -1,7 +1,7 @@
-import type { BeatAnswer, ClaimAnswer, FleetBoard, ReleaseAnswer } from "../../../src/core/fleet/board.ts";
-import type { StoreStep } from "./store-server.ts";
-import type { StoreWay } from "./store-way.ts";
-import type { StoreMemory } from "./store-memory.ts";
+import type { BeatAnswer, ClaimAnswer, FleetBoard, ReleaseAnswer } from "../../../../src/core/fleet/board.ts";
+import type { StoreStep } from "./server.ts";
+import type { StoreWay } from "./route.ts";
+import type { StoreMemory } from "./memory.ts";
 
 type Way = StoreWay<StoreMemory>;
 

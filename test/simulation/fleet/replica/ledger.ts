@@ -1,6 +1,6 @@
-import { FleetLedger } from "../../../src/engine/fleet/shared-ledger.ts";
+import { FleetLedger } from "../../../../src/engine/fleet/shared-ledger.ts";
 import type { ReplicaParts } from "./replica.ts";
-import { ledgerOver } from "./store-ledger.ts";
+import { ledgerOver } from "../store/ledger.ts";
 
 /** The ledger of one life of one replica. */
 export function openFleetLedger(

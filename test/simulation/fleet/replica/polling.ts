@@ -1,9 +1,9 @@
-import type { Config } from "../../../src/core/config/config.ts";
-import type { Claimed } from "../../../src/core/fleet/board.ts";
-import type { Probe } from "../../../src/core/poll/ports.ts";
-import type { Clock } from "../../../src/core/time/clock.ts";
-import { slotsBetween } from "../../../src/core/schedule/schedule.ts";
-import type { Supervisor } from "../../../src/engine/poll/supervisor.ts";
+import type { Config } from "../../../../src/core/config/config.ts";
+import type { Claimed } from "../../../../src/core/fleet/board.ts";
+import type { Probe } from "../../../../src/core/poll/ports.ts";
+import type { Clock } from "../../../../src/core/time/clock.ts";
+import { slotsBetween } from "../../../../src/core/schedule/schedule.ts";
+import type { Supervisor } from "../../../../src/engine/poll/supervisor.ts";
 
 export type ReplicaPollingParts = {
   readonly config: Config;

@@ -1,15 +1,15 @@
-import { Dice } from "../dice.ts";
-import { ROADS } from "../scenario.ts";
-import { AMBUSHES, drawFleetAmbushes, FROZEN } from "./generate-ambushes.ts";
-import { drawFault, type FleetTemper } from "./generate-faults.ts";
-import { drawCredential, drawFleetSetup, drawRate } from "./generate-setup.ts";
+import { Dice } from "../../dice.ts";
+import { ROADS } from "../../scenario.ts";
+import { AMBUSHES, drawFleetAmbushes, FROZEN } from "./ambushes.ts";
+import { drawFault, type FleetTemper } from "./faults.ts";
+import { drawCredential, drawFleetSetup, drawRate } from "./setup.ts";
 import {
   FLEET_STYLES,
   type FleetHappening,
   type FleetScenario,
   type FleetStyle,
   type FleetTerms,
-} from "./scenario.ts";
+} from "../scenario.ts";
 
 export const FLEET_TEMPERS: readonly FleetTemper[] = [
   "calm",

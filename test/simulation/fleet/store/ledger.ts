@@ -1,7 +1,7 @@
-import type { LedgerStore, Stored } from "../../../src/core/fleet/ledger-store.ts";
-import type { SharedStanding } from "../../../src/core/fleet/shared-terms.ts";
-import { budgetIn, type KeptBudget, type StoreMemory } from "./store-memory.ts";
-import type { StoreWay } from "./store-way.ts";
+import type { LedgerStore, Stored } from "../../../../src/core/fleet/ledger-store.ts";
+import type { SharedStanding } from "../../../../src/core/fleet/shared-terms.ts";
+import { budgetIn, type KeptBudget, type StoreMemory } from "./memory.ts";
+import type { StoreWay } from "./route.ts";
 
 type Moment = Parameters<KeptBudget["look"]>[2];
 

@@ -1,5 +1,5 @@
 import type { ViolationKind } from "../violation.ts";
-import { simulateFleet } from "./fleet-simulate.ts";
+import { simulateFleet } from "./simulate.ts";
 import type { FleetMutation } from "./mutation.ts";
 import type { FleetScenario } from "./scenario.ts";
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
 import type { ViolationKind } from "../violation.ts";
-import { fleetScenarioOf } from "./generate.ts";
-import { shrinkFleet } from "./fleet-shrink.ts";
-import { simulateFleet } from "./fleet-simulate.ts";
-import { tellFleet } from "./fleet-tell.ts";
+import { fleetScenarioOf } from "./generate/generate.ts";
+import { shrinkFleet } from "./shrink.ts";
+import { simulateFleet } from "./simulate.ts";
+import { tellFleet } from "./tell.ts";
 import { FLEET_MUTANTS, type FleetMutant } from "./mutants.ts";
 
 const LENGTH_MS = 300_000;

@@ -1,6 +1,6 @@
 import type { Outcome } from "../simulate.ts";
 import type { StoryListener } from "../story.ts";
-import { FleetWorld } from "./fleet-world.ts";
+import { FleetWorld } from "./world.ts";
 import { UNCHANGED_FLEET, type FleetMutation } from "./mutation.ts";
 import type { FleetScenario } from "./scenario.ts";
 

@@ -1,5 +1,5 @@
-import { FleetTable } from "../../models/fleet-table.ts";
-import { SharedBudget } from "../../models/shared-budget.ts";
+import { FleetTable } from "../../../models/fleet-table.ts";
+import { SharedBudget } from "../../../models/shared-budget.ts";
 
 /** Who sits where, and until when by the store's clock. */
 export class Seats {

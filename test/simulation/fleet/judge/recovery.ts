@@ -1,4 +1,4 @@
-import { endOf, type FleetScenario } from "./scenario.ts";
+import { endOf, type FleetScenario } from "../scenario.ts";
 
 /** How long after its last fault a fleet is watched, and what is expected when. */
 export type FleetRecovery = {

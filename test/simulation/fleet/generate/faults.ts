@@ -1,6 +1,6 @@
-import type { Dice } from "../dice.ts";
-import type { Weather } from "../scenario.ts";
-import type { FleetHappening, FleetScenario } from "./scenario.ts";
+import type { Dice } from "../../dice.ts";
+import type { Weather } from "../../scenario.ts";
+import type { FleetHappening, FleetScenario } from "../scenario.ts";
 
 export type FleetTemper =
   | "calm"

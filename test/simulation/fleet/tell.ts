@@ -1,5 +1,5 @@
 import { abridged, type Line, type Telling } from "../tell.ts";
-import { simulateFleet } from "./fleet-simulate.ts";
+import { simulateFleet } from "./simulate.ts";
 import type { FleetMutation } from "./mutation.ts";
 import type { FleetScenario } from "./scenario.ts";
 import { describeFleet } from "./wording.ts";

@@ -1,6 +1,6 @@
-import type { FleetRecovery } from "./fleet-recovery.ts";
-import type { Replica } from "./replica.ts";
-import type { FleetScenario } from "./scenario.ts";
+import type { FleetRecovery } from "./recovery.ts";
+import type { Replica } from "../replica/replica.ts";
+import type { FleetScenario } from "../scenario.ts";
 
 /** What must hold of a whole fleet. Each answers with what is wrong, in words. */
 

@@ -1,5 +1,5 @@
-import type { Dice } from "../dice.ts";
-import type { FleetHappening, FleetScenario } from "./scenario.ts";
+import type { Dice } from "../../dice.ts";
+import type { FleetHappening, FleetScenario } from "../scenario.ts";
 
 type Around = Pick<FleetScenario, "running" | "fleet" | "setup">;
 type Spot = {

@@ -1,9 +1,9 @@
-import type { Caller } from "../../../src/core/fleet/board.ts";
-import { FleetTable } from "../../models/fleet-table.ts";
-import { SharedBudget } from "../../models/shared-budget.ts";
-import type { SharedTerms } from "../../../src/core/fleet/shared-terms.ts";
-import type { Board, KeptBudget } from "./store-memory.ts";
-import type { StoreTime } from "./store-server.ts";
+import type { Caller } from "../../../../src/core/fleet/board.ts";
+import { FleetTable } from "../../../models/fleet-table.ts";
+import { SharedBudget } from "../../../models/shared-budget.ts";
+import type { SharedTerms } from "../../../../src/core/fleet/shared-terms.ts";
+import type { Board, KeptBudget } from "./memory.ts";
+import type { StoreTime } from "./server.ts";
 
 /** Stores with one fault each, built around the real ones: what begins anew believes that it began long ago. */
 

@@ -1,8 +1,8 @@
-import type { VirtualClock } from "../../support/virtual-clock.ts";
-import type { Dice } from "../dice.ts";
-import type { LifeClock } from "../life-clock.ts";
-import type { StoreServer, StoreStep } from "./store-server.ts";
-import type { StoreWeather } from "./store-weather.ts";
+import type { VirtualClock } from "../../../support/virtual-clock.ts";
+import type { Dice } from "../../dice.ts";
+import type { LifeClock } from "../../life-clock.ts";
+import type { StoreServer, StoreStep } from "./server.ts";
+import type { StoreWeather } from "./weather.ts";
 
 export type StoreWayParts<Memory> = {
   readonly world: VirtualClock;
