@@ -8,7 +8,7 @@ import type { Log } from "../core/text/log.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { Clock } from "../core/time/clock.ts";
 import type { QuotaBuckets } from "../core/budget/quota.ts";
-import { FleetLedger } from "../engine/fleet/shared-ledger.ts";
+import { SharedLedger } from "../engine/fleet/shared-ledger.ts";
 
 export type OpenedLedger =
   | {
@@ -44,7 +44,7 @@ export async function openFleet(
   const store = new RedisLedger(redis, fleet.prefix);
   const life = `${fleet.name}:${randomBytes(9).toString("base64url")}`;
   const ledger = stack.use(
-    new FleetLedger(config, { fleet, store, clock, life, quotaBuckets: quotas, onBug }),
+    new SharedLedger(config, { fleet, store, clock, life, quotaBuckets: quotas, onBug }),
   );
   return { kind: "opened", ledger, redis };
 }

@@ -1,10 +1,10 @@
-import type { SharedStanding, SharedTaking, SharedTerms } from "../../core/fleet/shared-terms.ts";
+import type { SharedState, SharedTaking, SharedTerms } from "../../core/fleet/shared-terms.ts";
 
 /** The fields before those of the rates. */
 const FIXED = 10;
 
 /** As `standing` in redis/budget.lua writes it; undefined where it did not. */
-export function standingIn(value: unknown, terms: SharedTerms): SharedStanding | undefined {
+export function standingIn(value: unknown, terms: SharedTerms): SharedState | undefined {
   const fields = fieldsIn(value);
   if (fields === undefined || fields.length < FIXED + 2 * terms.rates.length) return undefined;
   const text = (index: number): string => fields[index] ?? "";

@@ -1,9 +1,9 @@
-import type { Orders } from "../../core/budget/orders.ts";
+import type { UpstreamSignals } from "../../core/budget/signals.ts";
 import type { LedgerStore, Stored } from "../../core/fleet/ledger-store.ts";
 import type {
   UsageReport,
   SharedSettlement,
-  SharedStanding,
+  SharedState,
   SharedTaking,
   SharedTerms,
 } from "../../core/fleet/shared-terms.ts";
@@ -34,19 +34,19 @@ export class RedisLedger implements LedgerStore {
     return stored(reply, (value) => takingIn(value, terms));
   }
 
-  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedStanding>> {
+  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedState>> {
     return this.#stand(this.#scripts.settle, terms, [JSON.stringify(settled), agoMs]);
   }
 
-  heed(terms: SharedTerms, orders: Orders, agoMs: number): Promise<Stored<SharedStanding>> {
-    return this.#stand(this.#scripts.heed, terms, [JSON.stringify(finite(orders)), agoMs]);
+  applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number): Promise<Stored<SharedState>> {
+    return this.#stand(this.#scripts.applySignals, terms, [JSON.stringify(finite(signals)), agoMs]);
   }
 
-  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedStanding>> {
+  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedState>> {
     return this.#stand(this.#scripts.look, terms, [isAnew ? 1 : 0]);
   }
 
-  reportUsage(terms: SharedTerms, { batch, byHour }: UsageReport): Promise<Stored<SharedStanding>> {
+  reportUsage(terms: SharedTerms, { batch, byHour }: UsageReport): Promise<Stored<SharedState>> {
     return this.#stand(this.#scripts.reportUsage, terms, [batch, JSON.stringify([...byHour])]);
   }
 
@@ -75,7 +75,7 @@ export class RedisLedger implements LedgerStore {
     script: RedisScript,
     terms: SharedTerms,
     args: readonly (string | number)[],
-  ): Promise<Stored<SharedStanding>> {
+  ): Promise<Stored<SharedState>> {
     return stored(await this.#ask(script, terms, args), (value) => standingIn(value, terms));
   }
 
@@ -93,15 +93,15 @@ function stored<Answer>(reply: RedisReply, read: (value: unknown) => Answer | un
 }
 
 /** JSON has no infinity: a limit that is said to be none is not said. */
-function finite(orders: Orders): Orders {
+function finite(signals: UpstreamSignals): UpstreamSignals {
   const said = (value: number | undefined): number | undefined =>
     Number.isFinite(value) ? value : undefined;
-  const { advertised } = orders;
-  if (advertised === undefined) return orders;
-  return { ...orders, advertised: { limit: said(advertised.limit), remaining: said(advertised.remaining) } };
+  const { advertised } = signals;
+  if (advertised === undefined) return signals;
+  return { ...signals, advertised: { limit: said(advertised.limit), remaining: said(advertised.remaining) } };
 }
 
-type BudgetStep = "take" | "settle" | "heed" | "look" | "reportUsage";
+type BudgetStep = "take" | "settle" | "applySignals" | "look" | "reportUsage";
 
 export type LedgerScripts = Readonly<Record<BudgetStep | "takeSeat" | "leaveSeat", RedisScript>>;
 
@@ -112,7 +112,7 @@ export function ledgerScripts(clock?: string): LedgerScripts {
   return {
     take: script("take", "budget", "take"),
     settle: script("settle", "budget", "settle"),
-    heed: script("heed", "budget", "heed"),
+    applySignals: script("heed", "budget", "apply-signals"),
     look: script("look", "budget", "look"),
     reportUsage: script("contribute", "budget", "report-usage"),
     takeSeat: script("sit", "take-seat"),

@@ -1,8 +1,8 @@
-import type { Orders } from "../budget/orders.ts";
+import type { UpstreamSignals } from "../budget/signals.ts";
 import type {
   UsageReport,
   SharedSettlement,
-  SharedStanding,
+  SharedState,
   SharedTaking,
   SharedTerms,
 } from "./shared-terms.ts";
@@ -16,12 +16,12 @@ export type Stored<Answer> =
 export interface LedgerStore {
   take(terms: SharedTerms, lease: string): Promise<Stored<SharedTaking>>;
   /** `agoMs`: how long ago that was. */
-  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedStanding>>;
-  heed(terms: SharedTerms, orders: Orders, agoMs: number): Promise<Stored<SharedStanding>>;
+  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedState>>;
+  applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number): Promise<Stored<SharedState>>;
   /** How it stands. `isAnew`: the clock there was stepped, so that what it knows is worth nothing. */
-  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedStanding>>;
+  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedState>>;
   /** What a replica has sent by itself, by hour: counted once for each `batch`. */
-  reportUsage(terms: SharedTerms, contribution: UsageReport): Promise<Stored<SharedStanding>>;
+  reportUsage(terms: SharedTerms, contribution: UsageReport): Promise<Stored<SharedState>>;
   /** One of `seats`, for `forMs`; the same again where this owner has one. Undefined where none is free. */
   takeSeat(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>>;
   /** Gives the seat back. */

@@ -32,7 +32,7 @@ export type SharedSettlement = {
 };
 
 /** How a shared budget stands. Durations from now on, by the keeper's clock. */
-export type SharedStanding = {
+export type SharedState = {
   /** The keeper's clock: only to be compared with itself. */
   readonly nowMs: number;
   /** Names since when everything is known; another one, and all before is forgotten. */
@@ -53,7 +53,7 @@ export type SharedStanding = {
   readonly freed: number;
 };
 
-export type SharedTaking = SharedStanding & {
+export type SharedTaking = SharedState & {
   readonly decision:
     | { readonly kind: "granted" }
     | {

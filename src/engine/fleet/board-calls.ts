@@ -14,15 +14,15 @@ import type { SessionValidity } from "../../core/fleet/session-validity.ts";
 type Asked<Answer> = { readonly answer: Answer; readonly sentAtMs: number };
 type Own<Request extends Caller> = Omit<Request, keyof Caller>;
 
-/** The board, asked in the name of a tenure, which hears how the board's clock stands. */
-export class FleetCalls {
+/** The board, asked in the name of a validity, which hears how the board's clock stands. */
+export class BoardCalls {
   readonly #board: FleetBoard;
-  readonly #tenure: SessionValidity;
+  readonly #validity: SessionValidity;
   readonly #clock: Clock;
 
-  constructor(board: FleetBoard, tenure: SessionValidity, clock: Clock) {
+  constructor(board: FleetBoard, validity: SessionValidity, clock: Clock) {
     this.#board = board;
-    this.#tenure = tenure;
+    this.#validity = validity;
     this.#clock = clock;
   }
 
@@ -51,8 +51,8 @@ export class FleetCalls {
     isStepSure: boolean,
   ): Promise<Asked<Answer>> {
     const sentAtMs = this.#clock.now();
-    const answer = await call(this.#tenure.callerAt(sentAtMs, isStepSure));
-    if (answer.kind !== "away" && answer.kind !== "stepped") this.#tenure.hear(answer.serverMs, sentAtMs);
+    const answer = await call(this.#validity.callerAt(sentAtMs, isStepSure));
+    if (answer.kind !== "away" && answer.kind !== "stepped") this.#validity.hear(answer.serverMs, sentAtMs);
     return { answer, sentAtMs };
   }
 }

@@ -1,11 +1,11 @@
 import type { BeatAnswer } from "../../core/fleet/board.ts";
 import { infoText, type FleetMember } from "../../core/fleet/member.ts";
-import { BoardMirror } from "../../core/fleet/board-mirror.ts";
+import { BoardView } from "../../core/fleet/board-view.ts";
 import { hash32 } from "../../core/schedule/hash.ts";
 import { SessionValidity } from "../../core/fleet/session-validity.ts";
-import { FleetCalls } from "./board-calls.ts";
-import { FleetOwnership } from "./ownership.ts";
-import type { FleetParts } from "./parts.ts";
+import { BoardCalls } from "./board-calls.ts";
+import { Ownership } from "./ownership.ts";
+import type { MembershipParts } from "./parts.ts";
 
 const MOST_CHANGES = 2_000;
 const MOST_PUBLISHED = 1_000;
@@ -15,11 +15,11 @@ const AFTER_MS = 20;
 
 /** This replica's place in its fleet: it beats, knows who else does, and believes in its session by its own clock. */
 export class FleetMembership {
-  readonly #parts: FleetParts;
-  readonly #tenure: SessionValidity;
-  readonly #calls: FleetCalls;
-  readonly #mirror = new BoardMirror();
-  readonly #ownership: FleetOwnership;
+  readonly #parts: MembershipParts;
+  readonly #validity: SessionValidity;
+  readonly #calls: BoardCalls;
+  readonly #view = new BoardView();
+  readonly #ownership: Ownership;
   readonly #published = new Map<string, string>();
   readonly #ended = new AbortController();
   #upstreams: readonly string[] = [];
@@ -31,19 +31,19 @@ export class FleetMembership {
   #guardWake = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: FleetParts) {
+  constructor(parts: MembershipParts) {
     this.#parts = parts;
-    this.#tenure = new SessionValidity(parts.name, parts.boot, parts.ttlMs);
-    this.#calls = new FleetCalls(parts.board, this.#tenure, parts.clock);
-    this.#ownership = new FleetOwnership(parts, this.#tenure, this.#calls, this.#mirror);
+    this.#validity = new SessionValidity(parts.name, parts.boot, parts.ttlMs);
+    this.#calls = new BoardCalls(parts.board, this.#validity, parts.clock);
+    this.#ownership = new Ownership(parts, this.#validity, this.#calls, this.#view);
   }
 
   get session(): string {
-    return this.#tenure.session;
+    return this.#validity.session;
   }
 
   get members(): readonly FleetMember[] {
-    return this.#mirror.members;
+    return this.#view.members;
   }
 
   get heldCount(): number {
@@ -55,11 +55,11 @@ export class FleetMembership {
   }
 
   get isValid(): boolean {
-    return this.#tenure.isValidAt(this.#parts.clock.now());
+    return this.#validity.isValidAt(this.#parts.clock.now());
   }
 
   holderOf(upstream: string): string | undefined {
-    return this.#mirror.holderOf(upstream);
+    return this.#view.holderOf(upstream);
   }
 
   /** Asked right before a request is written, too: a process that stood still must not send when it goes on. */
@@ -96,7 +96,7 @@ export class FleetMembership {
     this.#wake.abort();
     this.#guardWake.abort();
     await this.#running;
-    if (this.#tenure.hasJoined) await this.#ownership.end();
+    if (this.#validity.hasJoined) await this.#ownership.end();
   }
 
   async #beatOn(): Promise<void> {
@@ -119,7 +119,7 @@ export class FleetMembership {
     while (!this.#ended.signal.aborted) {
       this.#loseWhatIsNotSure();
       this.#guardWake = new AbortController();
-      const leftMs = this.isValid ? this.#tenure.validUntilMs - clock.now() : Infinity;
+      const leftMs = this.isValid ? this.#validity.validUntilMs - clock.now() : Infinity;
       await clock.sleep(leftMs, this.#guardWake.signal);
     }
   }
@@ -140,34 +140,34 @@ export class FleetMembership {
       if (answer.kind === "beat") return await this.#goOn(answer, sentAtMs);
       if (answer.kind !== "lost") return;
       this.#parts.log.warn({ session: this.session }, "fleet session unknown to Redis, joining again");
-      this.#tenure.begin();
+      this.#validity.begin();
       this.#mustRetake = this.#ownership.held.size > 0;
     }
   }
 
   #beat(): Promise<{ readonly answer: BeatAnswer; readonly sentAtMs: number }> {
     return this.#calls.beat({
-      joins: !this.#tenure.hasJoined,
+      joins: !this.#validity.hasJoined,
       info: infoText({
         url: this.#parts.url,
         held: this.heldCount,
         config: this.#config,
         isLeaving: this.#isLeaving,
       }),
-      epoch: this.#mirror.epoch,
-      version: this.#mirror.version,
+      epoch: this.#view.epoch,
+      version: this.#view.version,
       mostChanges: MOST_CHANGES,
     });
   }
 
   async #goOn(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAtMs: number): Promise<void> {
-    this.#tenure.joined(this.#parts.clock.now());
-    if (this.#mirror.hear(answer)) this.#ownership.weighAnew();
+    this.#validity.joined(this.#parts.clock.now());
+    if (this.#view.hear(answer)) this.#ownership.weighAnew();
     if (this.#mustRetake) {
       if (!(await this.#ownership.retake())) return;
       this.#mustRetake = false;
     }
-    this.#tenure.renew(sentAtMs);
+    this.#validity.renew(sentAtMs);
     this.#guardWake.abort();
     // What is due can be told only once everything was heard.
     if (answer.hasMore) return this.beatSoon();
@@ -179,7 +179,7 @@ export class FleetMembership {
 
   /** At the usual time, or when there may be something to claim. */
   #planNextBeat(opensInMs: number): void {
-    const others = this.#mirror.members.filter(({ session }) => session !== this.session);
+    const others = this.#view.members.filter(({ session }) => session !== this.session);
     const moments = others.map(({ endsInMs }) => endsInMs);
     if (this.#ownership.isPending && opensInMs > 0) moments.push(opensInMs);
     this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));

@@ -1,19 +1,19 @@
-import type { Orders } from "../../core/budget/orders.ts";
+import type { UpstreamSignals } from "../../core/budget/signals.ts";
 import type { LedgerStore, Stored } from "../../core/fleet/ledger-store.ts";
-import type { SharedSettlement, SharedStanding, SharedTerms } from "../../core/fleet/shared-terms.ts";
+import type { SharedSettlement, SharedState, SharedTerms } from "../../core/fleet/shared-terms.ts";
 
-type Letter = { readonly atMs: number } & (
+type Message = { readonly atMs: number } & (
   | { readonly kind: "settled"; readonly settled: SharedSettlement }
-  | { readonly kind: "orders"; readonly orders: Orders }
+  | { readonly kind: "signals"; readonly signals: UpstreamSignals }
 );
 
-/** More than any outage leaves open; what is oldest is worth least. */
-const MOST_LETTERS = 10_000;
+/** More than any outage leaves open. The oldest is worth least. */
+const MOST_MESSAGES = 10_000;
 
-/** What the keeper of a budget must hear, sooner or later: kept while it cannot be reached. */
-export class FleetOutbox {
+/** What Redis must be told about a budget, kept while Redis is unreachable. */
+export class Outbox {
   readonly #store: LedgerStore;
-  #letters: Letter[] = [];
+  #messages: Message[] = [];
 
   constructor(store: LedgerStore) {
     this.#store = store;
@@ -23,38 +23,38 @@ export class FleetOutbox {
     this.#put({ kind: "settled", settled, atMs });
   }
 
-  ordered(orders: Orders, atMs: number): void {
-    this.#put({ kind: "orders", orders, atMs });
+  signalled(signals: UpstreamSignals, atMs: number): void {
+    this.#put({ kind: "signals", signals, atMs });
   }
 
   get isEmpty(): boolean {
-    return this.#letters.length === 0;
+    return this.#messages.length === 0;
   }
 
-  /** The answer to the last of them; what did not arrive is kept. Undefined where there was nothing to send. */
-  async send(terms: SharedTerms, nowMs: number): Promise<Stored<SharedStanding> | undefined> {
-    const letters = this.#letters;
-    this.#letters = [];
-    const answers = await Promise.all(letters.map((letter) => this.#deliver(letter, terms, nowMs)));
-    const kept = letters.filter((_, index) => answers[index]?.kind === "away");
-    this.#letters = [...kept, ...this.#letters].slice(-MOST_LETTERS);
+  /** Returns the last answer, and keeps what was not delivered. Undefined if there was nothing to send. */
+  async send(terms: SharedTerms, nowMs: number): Promise<Stored<SharedState> | undefined> {
+    const messages = this.#messages;
+    this.#messages = [];
+    const answers = await Promise.all(messages.map((message) => this.#deliver(message, terms, nowMs)));
+    const kept = messages.filter((_, index) => answers[index]?.kind === "away");
+    this.#messages = [...kept, ...this.#messages].slice(-MOST_MESSAGES);
     return kept.length > 0 ? { kind: "away" } : answers.at(-1);
   }
 
-  #put(letter: Letter): void {
-    this.#letters.push(letter);
-    if (this.#letters.length > MOST_LETTERS) this.#letters.shift();
+  #put(message: Message): void {
+    this.#messages.push(message);
+    if (this.#messages.length > MOST_MESSAGES) this.#messages.shift();
   }
 
-  #deliver(letter: Letter, terms: SharedTerms, nowMs: number): Promise<Stored<SharedStanding>> {
-    const agoMs = Math.max(0, nowMs - letter.atMs);
-    switch (letter.kind) {
+  #deliver(message: Message, terms: SharedTerms, nowMs: number): Promise<Stored<SharedState>> {
+    const agoMs = Math.max(0, nowMs - message.atMs);
+    switch (message.kind) {
       case "settled":
-        return this.#store.settle(terms, letter.settled, agoMs);
-      case "orders":
-        return this.#store.heed(terms, letter.orders, agoMs);
+        return this.#store.settle(terms, message.settled, agoMs);
+      case "signals":
+        return this.#store.applySignals(terms, message.signals, agoMs);
       default:
-        return letter satisfies never;
+        return message satisfies never;
     }
   }
 }

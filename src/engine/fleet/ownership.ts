@@ -1,16 +1,16 @@
 import type { Claimed } from "../../core/fleet/board.ts";
-import type { BoardMirror } from "../../core/fleet/board-mirror.ts";
+import type { BoardView } from "../../core/fleet/board-view.ts";
 import type { Assignment } from "../../core/fleet/rendezvous.ts";
 import type { SessionValidity } from "../../core/fleet/session-validity.ts";
-import type { FleetCalls } from "./board-calls.ts";
-import { batchesOf, type FleetParts } from "./parts.ts";
+import type { BoardCalls } from "./board-calls.ts";
+import { batchesOf, type MembershipParts } from "./parts.ts";
 
 /** What this replica holds: it claims what it is due, and hands over what is due to others. */
-export class FleetOwnership {
-  readonly #parts: FleetParts;
-  readonly #tenure: SessionValidity;
-  readonly #calls: FleetCalls;
-  readonly #mirror: BoardMirror;
+export class Ownership {
+  readonly #parts: MembershipParts;
+  readonly #validity: SessionValidity;
+  readonly #calls: BoardCalls;
+  readonly #view: BoardView;
   readonly #held = new Set<string>();
   /** By the draining that they are part of: one that was lost meanwhile is not handed over any more. */
   readonly #draining = new Map<string, object>();
@@ -19,11 +19,11 @@ export class FleetOwnership {
   #mustWeigh = true;
   #mustAct = true;
 
-  constructor(parts: FleetParts, tenure: SessionValidity, calls: FleetCalls, mirror: BoardMirror) {
+  constructor(parts: MembershipParts, validity: SessionValidity, calls: BoardCalls, view: BoardView) {
     this.#parts = parts;
-    this.#tenure = tenure;
+    this.#validity = validity;
     this.#calls = calls;
-    this.#mirror = mirror;
+    this.#view = view;
   }
 
   get held(): ReadonlySet<string> {
@@ -58,26 +58,26 @@ export class FleetOwnership {
       if (answer.kind !== "claimed") return false;
       for (const { upstream } of answer.claimed) kept.add(upstream);
     }
-    for (const upstream of kept) this.#mirror.note(upstream, this.#tenure.session);
+    for (const upstream of kept) this.#view.note(upstream, this.#validity.session);
     this.lose([...this.#held].filter((upstream) => !kept.has(upstream)));
     return true;
   }
 
   async act(upstreams: readonly string[], config: string): Promise<void> {
     if (!this.#mustWeigh && !this.#mustAct) return;
-    if (this.#mustWeigh) this.#due = this.#mirror.due(upstreams, config);
+    if (this.#mustWeigh) this.#due = this.#view.due(upstreams, config);
     this.#mustWeigh = false;
     this.#mustAct = false;
     const isMine = (upstream: string): boolean => this.#due.get(upstream) === this.#parts.name;
     const foreign = [...this.#held].filter((upstream) => !isMine(upstream) && !this.#draining.has(upstream));
     if (foreign.length > 0) void this.#handOver(foreign).catch(this.#parts.onBug);
-    const { session } = this.#tenure;
+    const { session } = this.#validity;
     const unheld = upstreams.filter((upstream) => !this.#held.has(upstream));
     // Its own without being held: by a claim whose answer was lost, or a release that did not get there.
-    const isOwn = (upstream: string): boolean => this.#mirror.holderOf(upstream) === session;
+    const isOwn = (upstream: string): boolean => this.#view.holderOf(upstream) === session;
     const left = unheld.filter((upstream) => !isMine(upstream) && isOwn(upstream));
     if (left.length > 0) await this.#release(left);
-    const isFree = (upstream: string): boolean => this.#mirror.holderOf(upstream) === undefined;
+    const isFree = (upstream: string): boolean => this.#view.holderOf(upstream) === undefined;
     await this.#claim(unheld.filter((upstream) => isMine(upstream) && (isFree(upstream) || isOwn(upstream))));
   }
 
@@ -95,9 +95,9 @@ export class FleetOwnership {
 
   async #claim(wanted: readonly string[]): Promise<void> {
     for (const upstreams of batchesOf(wanted)) {
-      const inherits = this.#tenure.inheritsAt(this.#parts.clock.now());
+      const inherits = this.#validity.inheritsAt(this.#parts.clock.now());
       const answer = await this.#calls.claim({ upstreams, retakes: false, inherits });
-      const isSure = this.#tenure.isValidAt(this.#parts.clock.now());
+      const isSure = this.#validity.isValidAt(this.#parts.clock.now());
       if (answer.kind !== "claimed" || !isSure) {
         this.#mustAct = true;
         return;
@@ -111,7 +111,7 @@ export class FleetOwnership {
     if (claimed.length === 0) return;
     for (const { upstream } of claimed) {
       this.#held.add(upstream);
-      this.#mirror.note(upstream, this.#tenure.session);
+      this.#view.note(upstream, this.#validity.session);
     }
     this.#moves.gained += claimed.length;
     this.#parts.events.onGained(claimed);
@@ -133,7 +133,7 @@ export class FleetOwnership {
         this.#mustAct = true;
         return;
       }
-      for (const upstream of upstreams) this.#mirror.note(upstream, undefined);
+      for (const upstream of upstreams) this.#view.note(upstream, undefined);
     }
     this.#mustWeigh = true;
   }

@@ -12,7 +12,7 @@ export type FleetEvents = {
   statuses(): ReadonlyMap<string, string>;
 };
 
-export type FleetParts = {
+export type MembershipParts = {
   readonly clock: Clock;
   readonly board: FleetBoard;
   readonly log: Log;

@@ -10,7 +10,7 @@ export type ReserveDecision =
   | { readonly kind: "refused"; readonly untilMs: number | undefined };
 
 /** What this replica has of a budget for itself alone, for when it cannot ask. */
-export class FleetReserve {
+export class Reserve {
   readonly #fleet: Fleet;
   #budget: Budget;
   #uncountedMs: number;

@@ -8,7 +8,7 @@ const RENEW_EVERY_MS = 3_600_000;
 const RETRY_EVERY_MS = 5_000;
 
 /** There are as many seats as reserves were set aside: only who has one may use its reserve. */
-export class FleetSeat {
+export class Seat {
   readonly #store: LedgerStore;
   readonly #clock: Clock;
   readonly #owner: string;

@@ -1,20 +1,15 @@
 import type { Advice } from "../../core/advice/advice.ts";
-import type {
-  BudgetRestraint,
-  BudgetStanding,
-  LeaseDecision,
-  RunningLedger,
-} from "../../core/budget/ledger.ts";
+import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from "../../core/budget/ledger.ts";
 import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Budget, Config, Fleet } from "../../core/config/config.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
-import { FleetBudget } from "./shared-budget.ts";
-import { FleetSeat } from "./seat.ts";
+import { SharedBudget } from "./shared-budget.ts";
+import { Seat } from "./seat.ts";
 
 const TICK_MS = 1_000;
 
-export type FleetLedgerParts = {
+export type SharedLedgerParts = {
   readonly fleet: Fleet;
   readonly store: LedgerStore;
   readonly clock: Clock;
@@ -25,10 +20,10 @@ export type FleetLedgerParts = {
 };
 
 /** The ledger of one replica of many: budgets that are kept in one place for all of them. */
-export class FleetLedger implements RunningLedger, AsyncDisposable {
-  readonly #parts: FleetLedgerParts;
-  readonly #seat: FleetSeat;
-  readonly #budgets = new Map<string, FleetBudget>();
+export class SharedLedger implements RunningLedger, AsyncDisposable {
+  readonly #parts: SharedLedgerParts;
+  readonly #seat: Seat;
+  readonly #budgets = new Map<string, SharedBudget>();
   /** Of budgets that are not in the config now: one that comes back goes on counting. */
   readonly #absentQuotas: Map<string, QuotaBuckets>;
   readonly #listeners: ((budget: string) => void)[] = [];
@@ -37,13 +32,13 @@ export class FleetLedger implements RunningLedger, AsyncDisposable {
   readonly #ended: Promise<void>;
   #leases = 0;
 
-  constructor(config: Config, parts: FleetLedgerParts) {
+  constructor(config: Config, parts: SharedLedgerParts) {
     const { fleet, store, clock } = parts;
     this.#parts = parts;
     this.#calendarOffsetMs = clock.wallNow() - clock.now();
     this.#absentQuotas = new Map(parts.quotaBuckets ?? []);
-    this.#seat = new FleetSeat(store, clock, fleet.name, fleet.replicas, () => {
-      for (const budget of this.#budgets.values()) budget.seated();
+    this.#seat = new Seat(store, clock, fleet.name, fleet.replicas, () => {
+      for (const budget of this.#budgets.values()) budget.seatTaken();
     });
     this.change(config);
     store.onBack(() => {
@@ -57,16 +52,16 @@ export class FleetLedger implements RunningLedger, AsyncDisposable {
     return this.#get(budget, "take a lease").take();
   }
 
-  heed(budget: string, advice: Advice): void {
-    this.#budgets.get(budget)?.heed(advice);
+  applyAdvice(budget: string, advice: Advice): void {
+    this.#budgets.get(budget)?.applyAdvice(advice);
   }
 
   restraint(budget: string): BudgetRestraint {
     return this.#get(budget, "ask a budget").restraint();
   }
 
-  standing(budget: string): BudgetStanding | undefined {
-    return this.#budgets.get(budget)?.standing();
+  state(budget: string): BudgetState | undefined {
+    return this.#budgets.get(budget)?.state();
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
@@ -107,17 +102,17 @@ export class FleetLedger implements RunningLedger, AsyncDisposable {
     return this.close();
   }
 
-  #get(name: string, purpose: string): FleetBudget {
+  #get(name: string, purpose: string): SharedBudget {
     const budget = this.#budgets.get(name);
     if (budget === undefined) throw new Error(`cannot ${purpose}: budget "${name}" must be in the config`);
     return budget;
   }
 
-  #add(budget: Budget, timeoutMs: number): FleetBudget {
+  #add(budget: Budget, timeoutMs: number): SharedBudget {
     const { fleet, store, clock, life } = this.#parts;
     const quotaBuckets = this.#absentQuotas.get(budget.name);
     this.#absentQuotas.delete(budget.name);
-    return new FleetBudget(budget, timeoutMs, {
+    return new SharedBudget(budget, timeoutMs, {
       fleet,
       store,
       clock,

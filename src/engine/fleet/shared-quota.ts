@@ -1,10 +1,10 @@
 import { QUOTA_BUCKET_MS, QuotaCount, type QuotaBuckets } from "../../core/budget/quota.ts";
-import type { UsageReport, SharedStanding } from "../../core/fleet/shared-terms.ts";
+import type { UsageReport, SharedState } from "../../core/fleet/shared-terms.ts";
 
 type Batch = UsageReport & { readonly isFirst: boolean };
 
 /** What this replica sent, by hour, and how much of it the fleet's own count does not know yet. */
-export class FleetQuota {
+export class SharedQuota {
   readonly #own: QuotaCount;
   readonly #life: string;
   readonly #unknown = new Map<number, number>();
@@ -22,7 +22,7 @@ export class FleetQuota {
     return this.#own.buckets;
   }
 
-  used(calendarMs: number, perMs: number, there: SharedStanding | undefined): number {
+  used(calendarMs: number, perMs: number, there: SharedState | undefined): number {
     const own = this.#own.used(calendarMs, perMs);
     let unknown = 0;
     for (const requests of this.#unknown.values()) unknown += requests;
@@ -32,7 +32,7 @@ export class FleetQuota {
   }
 
   /** `there`: what was answered with the lease; undefined where nobody else knows of it. */
-  sent(calendarMs: number, amount: 1 | -1, there: SharedStanding | undefined): void {
+  sent(calendarMs: number, amount: 1 | -1, there: SharedState | undefined): void {
     this.#own.add(calendarMs, amount);
     const hour = Math.floor(calendarMs / QUOTA_BUCKET_MS);
     if (there === undefined) add(this.#unknown, hour, amount);
@@ -40,7 +40,7 @@ export class FleetQuota {
   }
 
   /** What is to be told now; the same until it is known to have arrived. */
-  pending({ hasReported }: SharedStanding): UsageReport | undefined {
+  pending({ hasReported }: SharedState): UsageReport | undefined {
     if (this.#batch !== undefined && (this.#batch.isFirst || hasReported)) return this.#batch;
     if (!hasReported) return this.#begin(this.#all(), true);
     return this.#unknown.size === 0 ? undefined : this.#begin(new Map(this.#unknown), false);

@@ -5,7 +5,7 @@ import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
 import { sampleFleet } from "../../support/ledger-worlds.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
-import { VirtualKeeper } from "../../support/virtual-keeper.ts";
+import { VirtualRedis } from "../../support/virtual-redis.ts";
 import { Replica } from "./replica.ts";
 
 const TIMEOUT_MS = 1_500;
@@ -79,7 +79,7 @@ const PER_MS = 5_000;
 /** Every moment at which the upstream counted a request. */
 async function live(one: Case): Promise<readonly number[]> {
   const clock = new VirtualClock();
-  const keeper = new VirtualKeeper(clock);
+  const keeper = new VirtualRedis(clock);
   const countedAtMs: number[] = [];
   const upstream = {
     timeoutMs: TIMEOUT_MS,

@@ -16,7 +16,7 @@ import { Replica } from "./replica/replica.ts";
 import type { FleetHappening, FleetScenario } from "./scenario.ts";
 import { openMemory, type StoreMemory } from "./store/memory.ts";
 import { StoreServer } from "./store/server.ts";
-import { StoreWay } from "./store/route.ts";
+import { StoreRoute } from "./store/route.ts";
 import { StoreWeather } from "./store/weather.ts";
 import { UnseenSteps } from "./judge/unseen-steps.ts";
 import { describeFleetHappening } from "./wording.ts";
@@ -126,7 +126,7 @@ export class FleetWorld {
     const lag = (): number => (lagMs === 0 || isCalm() ? 0 : dice.between(0, lagMs));
     const rate = drawRate(dice.fork("rate"));
     const clock = new LifeClock(world, dice.whole(0, 10_000_000), lag, rate);
-    const way = new StoreWay({
+    const way = new StoreRoute({
       world,
       clock,
       server: this.server,

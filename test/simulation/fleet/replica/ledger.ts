@@ -1,17 +1,17 @@
-import { FleetLedger } from "../../../../src/engine/fleet/shared-ledger.ts";
+import { SharedLedger } from "../../../../src/engine/fleet/shared-ledger.ts";
 import type { ReplicaParts } from "./replica.ts";
 import { ledgerOver } from "../store/ledger.ts";
 
 /** The ledger of one life of one replica. */
-export function openFleetLedger(
+export function openLedger(
   { config, clock, way, name, life, mutation, onEpoch }: ReplicaParts,
   onBug: (error: unknown) => void,
-): FleetLedger {
+): SharedLedger {
   const { fleet } = config;
   if (fleet === undefined) throw new Error("cannot open a ledger: the config must have a fleet");
   const store = ledgerOver(way, onEpoch);
   const told = mutation.tellLedger?.(config) ?? config;
-  return new FleetLedger(told, {
+  return new SharedLedger(told, {
     fleet: told.fleet ?? fleet,
     store: mutation.wrapStore?.(store) ?? store,
     clock,

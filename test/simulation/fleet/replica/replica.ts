@@ -1,7 +1,7 @@
 import { parseStructuredList } from "../../../../src/adapters/structured-headers.ts";
 import type { Config, Upstream } from "../../../../src/core/config/config.ts";
 import type { Probe } from "../../../../src/core/poll/ports.ts";
-import { FleetLedger } from "../../../../src/engine/fleet/shared-ledger.ts";
+import { SharedLedger } from "../../../../src/engine/fleet/shared-ledger.ts";
 import { FleetMembership } from "../../../../src/engine/fleet/membership.ts";
 import { Supervisor } from "../../../../src/engine/poll/supervisor.ts";
 import { virtualTriggers } from "../../../support/virtual-triggers.ts";
@@ -14,12 +14,12 @@ import { accountOf } from "../../setup.ts";
 import { Tally } from "../../tally.ts";
 import type { Inhabitant } from "../../traffic.ts";
 import { FleetProbe } from "./probe.ts";
-import { openFleetLedger } from "./ledger.ts";
+import { openLedger } from "./ledger.ts";
 import type { FleetMutation } from "../mutation.ts";
 import { ReplicaPolling } from "./polling.ts";
 import { boardOver } from "../store/ports.ts";
 import type { StoreMemory } from "../store/memory.ts";
-import type { StoreWay } from "../store/route.ts";
+import type { StoreRoute } from "../store/route.ts";
 
 export type ReplicaParts = {
   readonly life: number;
@@ -31,7 +31,7 @@ export type ReplicaParts = {
   readonly isCalm: () => boolean;
   readonly setup: Setup;
   readonly config: Config;
-  readonly way: StoreWay<StoreMemory>;
+  readonly way: StoreRoute<StoreMemory>;
   readonly network: Network;
   readonly dice: Dice;
   readonly mutation: FleetMutation;
@@ -52,7 +52,7 @@ export class Replica implements Inhabitant {
   readonly heard: Inhabitant["heard"];
   readonly tallies: Map<string, Tally> = new Map();
   readonly membership: FleetMembership;
-  readonly ledger: FleetLedger;
+  readonly ledger: SharedLedger;
   readonly polling: ReplicaPolling;
   readonly #parts: ReplicaParts;
   readonly #supervisor: Supervisor;
@@ -75,7 +75,7 @@ export class Replica implements Inhabitant {
       if (!(error instanceof WeatherBug))
         parts.onBug(error instanceof Error ? (error.stack ?? "") : String(error));
     };
-    this.ledger = openFleetLedger(parts, onBug);
+    this.ledger = openLedger(parts, onBug);
     this.#supervisor = new Supervisor({
       clock,
       ledger: this.ledger,

@@ -1,16 +1,16 @@
 import type { LedgerStore, Stored } from "../../../../src/core/fleet/ledger-store.ts";
-import type { SharedStanding } from "../../../../src/core/fleet/shared-terms.ts";
+import type { SharedState } from "../../../../src/core/fleet/shared-terms.ts";
 import { budgetIn, type KeptBudget, type StoreMemory } from "./memory.ts";
-import type { StoreWay } from "./route.ts";
+import type { StoreRoute } from "./route.ts";
 
 type Moment = Parameters<KeptBudget["look"]>[2];
 
 /** The shared budgets as one replica reaches them. `onEpoch` hears what each answer names, also where it is lost. */
 export function ledgerOver(
-  way: StoreWay<StoreMemory>,
+  way: StoreRoute<StoreMemory>,
   onEpoch: (budget: string, epoch: string) => void,
 ): LedgerStore {
-  const ask = <Answer extends SharedStanding>(
+  const ask = <Answer extends SharedState>(
     budget: string,
     step: (budget: KeptBudget, at: Moment) => Answer,
   ): Promise<Stored<Answer>> =>
@@ -22,7 +22,8 @@ export function ledgerOver(
     take: (terms, lease) => ask(terms.budget, (budget, at) => budget.take(terms, lease, at)),
     settle: (terms, settled, agoMs) =>
       ask(terms.budget, (budget, at) => budget.settle(terms, settled, agoMs, at)),
-    heed: (terms, orders, agoMs) => ask(terms.budget, (budget, at) => budget.heed(terms, orders, agoMs, at)),
+    applySignals: (terms, signals, agoMs) =>
+      ask(terms.budget, (budget, at) => budget.applySignals(terms, signals, agoMs, at)),
     look: (terms, isAnew) => ask(terms.budget, (budget, at) => budget.look(terms, isAnew, at)),
     reportUsage: (terms, contribution) =>
       ask(terms.budget, (budget, at) => budget.reportUsage(terms, contribution, at)),

@@ -1,5 +1,5 @@
-import { FleetTable } from "../../../models/fleet-table.ts";
-import { SharedBudget } from "../../../models/shared-budget.ts";
+import { BoardModel } from "../../../models/board.ts";
+import { SharedBudgetModel } from "../../../models/shared-budget.ts";
 
 /** Who sits where, and until when by the store's clock. */
 export class Seats {
@@ -18,8 +18,8 @@ export class Seats {
   }
 }
 
-export type Board = Pick<FleetTable, "beat" | "claim" | "release">;
-export type KeptBudget = Pick<SharedBudget, "take" | "settle" | "heed" | "look" | "reportUsage">;
+export type Board = Pick<BoardModel, "beat" | "claim" | "release">;
+export type KeptBudget = Pick<SharedBudgetModel, "take" | "settle" | "applySignals" | "look" | "reportUsage">;
 
 /** All that the store keeps: the models that its scripts are tested against. */
 export type StoreMemory = {
@@ -32,10 +32,10 @@ export type StoreMemory = {
 
 export function openMemory(): StoreMemory {
   return {
-    board: new FleetTable(),
+    board: new BoardModel(),
     published: new Map(),
     budgets: new Map(),
-    newBudget: () => new SharedBudget(),
+    newBudget: () => new SharedBudgetModel(),
     seats: new Seats(),
   };
 }

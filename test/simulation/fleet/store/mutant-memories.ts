@@ -1,6 +1,6 @@
 import type { Caller } from "../../../../src/core/fleet/board.ts";
-import { FleetTable } from "../../../models/fleet-table.ts";
-import { SharedBudget } from "../../../models/shared-budget.ts";
+import { BoardModel } from "../../../models/board.ts";
+import { SharedBudgetModel } from "../../../models/shared-budget.ts";
 import type { SharedTerms } from "../../../../src/core/fleet/shared-terms.ts";
 import type { Board, KeptBudget } from "./memory.ts";
 import type { StoreTime } from "./server.ts";
@@ -10,7 +10,7 @@ import type { StoreTime } from "./server.ts";
 const LONG_AGO_MS = 86_400_000;
 
 export function warmBudget(): KeptBudget {
-  const real = new SharedBudget();
+  const real = new SharedBudgetModel();
   let run: string | undefined;
   const age = (terms: SharedTerms, at: { readonly nowMs: number; readonly run: string }): void => {
     if (run === at.run) return;
@@ -26,9 +26,9 @@ export function warmBudget(): KeptBudget {
       age(terms, at);
       return real.settle(terms, settled, agoMs, at);
     },
-    heed: (terms, orders, agoMs, at) => {
+    applySignals: (terms, signals, agoMs, at) => {
       age(terms, at);
-      return real.heed(terms, orders, agoMs, at);
+      return real.applySignals(terms, signals, agoMs, at);
     },
     look: (terms, isAnew, at) => {
       age(terms, at);
@@ -42,7 +42,7 @@ export function warmBudget(): KeptBudget {
 }
 
 export function warmBoard(): Board {
-  const real = new FleetTable();
+  const real = new BoardModel();
   let run: string | undefined;
   const age = (time: StoreTime, { ttlMs }: Caller): void => {
     if (run === time.runId) return;

@@ -1,9 +1,9 @@
 import type { BeatAnswer, ClaimAnswer, FleetBoard, ReleaseAnswer } from "../../../../src/core/fleet/board.ts";
 import type { StoreStep } from "./server.ts";
-import type { StoreWay } from "./route.ts";
+import type { StoreRoute } from "./route.ts";
 import type { StoreMemory } from "./memory.ts";
 
-type Way = StoreWay<StoreMemory>;
+type Way = StoreRoute<StoreMemory>;
 
 /** The board as one replica reaches it. `onClaimed` hears what was claimed, also where the answer is lost. */
 export function boardOver(way: Way, onClaimed: (upstreams: readonly string[]) => void): FleetBoard {

@@ -4,7 +4,7 @@ import type { LifeClock } from "../../life-clock.ts";
 import type { StoreServer, StoreStep } from "./server.ts";
 import type { StoreWeather } from "./weather.ts";
 
-export type StoreWayParts<Memory> = {
+export type StoreRouteParts<Memory> = {
   readonly world: VirtualClock;
   readonly clock: LifeClock;
   readonly server: StoreServer<Memory>;
@@ -34,15 +34,15 @@ const LATE_MS = 2_000;
 const [SLOW_MS, LOSS, LATE] = [700, 0.2, 0.3];
 
 /** How one life of a replica reaches the store: late, in vain, or without hearing the answer. */
-export class StoreWay<Memory> {
-  readonly #parts: StoreWayParts<Memory>;
+export class StoreRoute<Memory> {
+  readonly #parts: StoreRouteParts<Memory>;
   readonly #listeners: (() => void)[] = [];
   #isConnected = false;
   #silentSinceMs: number | undefined;
   #arrivesAtMs = 0;
   #returnsAtMs = 0;
 
-  constructor(parts: StoreWayParts<Memory>) {
+  constructor(parts: StoreRouteParts<Memory>) {
     this.#parts = parts;
     this.#lookEvery();
   }

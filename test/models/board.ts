@@ -26,7 +26,7 @@ type Session = { endsAtMs: number; info: string };
 type Holder = { readonly session: string } | { readonly releasedAtMs: number };
 type Epoch = { readonly runId: string; readonly beganAtMs: number; readonly opensAtMs: number };
 
-export class FleetTable {
+export class BoardModel {
   #epoch: Epoch | undefined;
   #lastMs = 0;
   #version = 0;

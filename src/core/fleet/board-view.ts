@@ -5,7 +5,7 @@ import { assign, type Assignment } from "./rendezvous.ts";
 type Told = Extract<BeatAnswer, { readonly kind: "beat" }>;
 
 /** What one replica knows of the board: who lives, and who holds what. Each beat brings what has changed. */
-export class BoardMirror {
+export class BoardView {
   #epoch = "";
   #version = 0;
   #members: readonly FleetMember[] = [];

@@ -1,11 +1,11 @@
-import type { Orders } from "../../src/core/budget/orders.ts";
+import type { UpstreamSignals } from "../../src/core/budget/signals.ts";
 import type { LedgerStore, Stored } from "../../src/core/fleet/ledger-store.ts";
 import type { Clock } from "../../src/core/time/clock.ts";
-import { type KeeperMoment, SharedBudget } from "../models/shared-budget.ts";
+import { type RedisMoment, SharedBudgetModel } from "../models/shared-budget.ts";
 import type {
   UsageReport,
   SharedSettlement,
-  SharedStanding,
+  SharedState,
   SharedTaking,
   SharedTerms,
 } from "../../src/core/fleet/shared-terms.ts";
@@ -13,9 +13,9 @@ import type {
 const DEADLINE_MS = 500;
 
 /** The Redis of a virtual world: the same rule, on paper. Its wall clock can be stepped, and it can lose everything. */
-export class VirtualKeeper {
+export class VirtualRedis {
   readonly #clock: Clock;
-  #budgets = new Map<string, SharedBudget>();
+  #budgets = new Map<string, SharedBudgetModel>();
   #seats = new Map<number, { readonly owner: string; readonly untilMs: number }>();
   #life = 1;
   #offsetMs = 1_795_000_000_000;
@@ -41,12 +41,12 @@ export class VirtualKeeper {
     this.#offsetMs += byMs;
   }
 
-  get now(): KeeperMoment {
+  get now(): RedisMoment {
     return { nowMs: this.#clock.now() + this.#offsetMs, run: `life${this.#life}` };
   }
 
-  budget({ budget }: SharedTerms): SharedBudget {
-    const known = this.#budgets.get(budget) ?? new SharedBudget();
+  budget({ budget }: SharedTerms): SharedBudgetModel {
+    const known = this.#budgets.get(budget) ?? new SharedBudgetModel();
     this.#budgets.set(budget, known);
     return known;
   }
@@ -72,8 +72,8 @@ export class VirtualKeeper {
 }
 
 /** How one replica reaches the keeper: slowly, or not at all. */
-export class VirtualLine implements LedgerStore {
-  readonly #keeper: VirtualKeeper;
+export class VirtualStore implements LedgerStore {
+  readonly #keeper: VirtualRedis;
   readonly #clock: Clock;
   readonly #delayMs: () => number;
   readonly #listeners: (() => void)[] = [];
@@ -82,7 +82,7 @@ export class VirtualLine implements LedgerStore {
   #isCut = false;
 
   /** `delayMs` is that of one direction. */
-  constructor(keeper: VirtualKeeper, clock: Clock, delayMs: () => number = () => 0) {
+  constructor(keeper: VirtualRedis, clock: Clock, delayMs: () => number = () => 0) {
     this.#keeper = keeper;
     this.#clock = clock;
     this.#delayMs = delayMs;
@@ -106,19 +106,19 @@ export class VirtualLine implements LedgerStore {
     return this.#ask((at) => this.#keeper.budget(terms).take(terms, lease, at));
   }
 
-  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedStanding>> {
+  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedState>> {
     return this.#ask((at) => this.#keeper.budget(terms).settle(terms, settled, agoMs, at));
   }
 
-  heed(terms: SharedTerms, orders: Orders, agoMs: number): Promise<Stored<SharedStanding>> {
-    return this.#ask((at) => this.#keeper.budget(terms).heed(terms, orders, agoMs, at));
+  applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number): Promise<Stored<SharedState>> {
+    return this.#ask((at) => this.#keeper.budget(terms).applySignals(terms, signals, agoMs, at));
   }
 
-  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedStanding>> {
+  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedState>> {
     return this.#ask((at) => this.#keeper.budget(terms).look(terms, isAnew, at));
   }
 
-  reportUsage(terms: SharedTerms, contribution: UsageReport): Promise<Stored<SharedStanding>> {
+  reportUsage(terms: SharedTerms, contribution: UsageReport): Promise<Stored<SharedState>> {
     return this.#ask((at) => this.#keeper.budget(terms).reportUsage(terms, contribution, at));
   }
 
@@ -137,7 +137,7 @@ export class VirtualLine implements LedgerStore {
     this.#listeners.push(listener);
   }
 
-  async #ask<Answer>(step: (at: KeeperMoment) => Answer): Promise<Stored<Answer>> {
+  async #ask<Answer>(step: (at: RedisMoment) => Answer): Promise<Stored<Answer>> {
     const askedMs = this.#clock.now();
     await this.#travel();
     if (!this.#isReachable) return this.#inVain(askedMs);

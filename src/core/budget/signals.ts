@@ -1,27 +1,27 @@
-/** What an advice asks of a budget: worked out where the config is known, carried out where the budget is kept. */
+/** What an upstream's advice means for one budget. Worked out by whoever knows the config, applied where the budget is kept. */
 
 import type { Advice } from "../advice/advice.ts";
 import type { Budget, Rate } from "../config/config.ts";
 
 const LONGEST_QUOTA_WINDOW_MS = 24 * 3_600_000;
 
-export type Orders = {
-  /** Refused: without a pause, it backs off by itself. */
+export type UpstreamSignals = {
+  /** The upstream refused. Without a pause, the budget backs off by itself. */
   readonly isThrottled: boolean;
-  /** Silence of the whole budget, at most `max_pause`; 0 where none is asked for. */
+  /** Pause of the whole budget, at most `max_pause`; 0 if none was requested. */
   readonly pauseMs: number;
-  /** Fewer requests than the config knows, in the windows of the config's own rates. */
+  /** Limits below the configured ones, in the windows of the configured rates. */
   readonly lowered: readonly { readonly perMs: number; readonly requests: number }[];
-  /** What was said of the limit; undefined where nothing was. */
+  /** Undefined if the upstream advertised nothing. */
   readonly advertised:
     | { readonly limit: number | undefined; readonly remaining: number | undefined }
     | undefined;
-  /** How long production comes first; 0 ends it, undefined says nothing about it. */
+  /** How long to yield to production; 0 ends it, undefined leaves it as it is. */
   readonly yieldMs: number | undefined;
 };
 
-export function ordersOf(advice: Advice, budget: Budget): Orders {
-  const saidLimits = advice.limits.map((limit) => limit.requests);
+export function signalsOf(advice: Advice, budget: Budget): UpstreamSignals {
+  const advertisedLimits = advice.limits.map((limit) => limit.requests);
   const { remaining } = advice;
   return {
     isThrottled: advice.throttled,
@@ -31,10 +31,11 @@ export function ordersOf(advice: Advice, budget: Budget): Orders {
       .map((limit) => loweredBy(limit.requests, limit.perMs, budget))
       .filter((lowered) => lowered !== undefined),
     advertised:
-      saidLimits.length === 0 && remaining === undefined
+      advertisedLimits.length === 0 && remaining === undefined
         ? undefined
         : {
-            limit: remaining?.limit ?? (saidLimits.length > 0 ? Math.min(...saidLimits) : undefined),
+            limit:
+              remaining?.limit ?? (advertisedLimits.length > 0 ? Math.min(...advertisedLimits) : undefined),
             remaining: remaining?.requests,
           },
     yieldMs: remaining === undefined ? undefined : yieldMsOf(remaining, budget),
@@ -49,7 +50,7 @@ function loweredBy(
   requests: number,
   perMs: number | undefined,
   budget: Budget,
-): Orders["lowered"][number] | undefined {
+): UpstreamSignals["lowered"][number] | undefined {
   if (perMs !== undefined && perMs >= LONGEST_QUOTA_WINDOW_MS) return undefined;
   const rate = rateMeantBy(requests, perMs, budget);
   if (rate === undefined) return undefined;
@@ -57,7 +58,7 @@ function loweredBy(
   return inItsWindow >= rate.requests ? undefined : { perMs: rate.perMs, requests: inItsWindow };
 }
 
-/** The rate of the same window; of the nearest one; where no window was said, of the nearest number. */
+/** The rate with the nearest window; if no window was given, with the nearest number of requests. */
 function rateMeantBy(requests: number, perMs: number | undefined, budget: Budget): Rate | undefined {
   const distance = (rate: Rate): number =>
     perMs === undefined

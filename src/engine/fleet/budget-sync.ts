@@ -1,0 +1,118 @@
+import type { UpstreamSignals } from "../../core/budget/signals.ts";
+import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
+import { SharedBudgetView } from "../../core/fleet/shared-budget-view.ts";
+import type {
+  SharedSettlement,
+  SharedState,
+  SharedTaking,
+  SharedTerms,
+} from "../../core/fleet/shared-terms.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { Outbox } from "./outbox.ts";
+import type { SharedQuota } from "./shared-quota.ts";
+
+export type BudgetSyncParts = {
+  readonly store: LedgerStore;
+  readonly clock: Clock;
+  readonly quota: SharedQuota;
+  /** A wait may have become shorter than announced. */
+  readonly onChange: () => void;
+};
+
+/** Keeps one shared budget in step with Redis: asks for leases, reports what happened, and knows its last state. */
+export class BudgetSync {
+  readonly view: SharedBudgetView = new SharedBudgetView();
+  terms: SharedTerms;
+  readonly #parts: BudgetSyncParts;
+  readonly #outbox: Outbox;
+  #isLooking = false;
+  #isReporting = false;
+
+  constructor(terms: SharedTerms, parts: BudgetSyncParts) {
+    this.terms = terms;
+    this.#parts = parts;
+    this.#outbox = new Outbox(parts.store);
+  }
+
+  /** Undefined if Redis is unreachable. A grant is only good if its clock is trusted. */
+  async take(
+    lease: string,
+  ): Promise<{ readonly taking: SharedTaking; readonly isTrusted: boolean } | undefined> {
+    const { clock, store } = this.#parts;
+    const askedMs = clock.now();
+    const stored = await store.take(this.terms, lease);
+    const nowMs = clock.now();
+    if (stored.kind === "answered") {
+      return { taking: stored.answer, isTrusted: this.#update(stored.answer, askedMs, nowMs) };
+    }
+    // Redis may have granted it all the same.
+    this.#outbox.settled({ lease, settlement: "unsent", heldMs: nowMs - askedMs }, nowMs);
+    this.#lose();
+    return undefined;
+  }
+
+  settled(settlement: SharedSettlement): void {
+    this.#outbox.settled(settlement, this.#parts.clock.now());
+    void this.send();
+  }
+
+  signalled(signals: UpstreamSignals): void {
+    this.#outbox.signalled(signals, this.#parts.clock.now());
+    void this.send();
+  }
+
+  /** Sends what is waiting, if Redis is reachable. */
+  async send(): Promise<void> {
+    if (!this.view.isReachable) return;
+    const askedMs = this.#parts.clock.now();
+    const stored = await this.#outbox.send(this.terms, askedMs);
+    if (stored === undefined) return;
+    if (stored.kind === "away") this.#lose();
+    else this.#update(stored.answer, askedMs, this.#parts.clock.now());
+  }
+
+  /** Asks Redis for the state, if the last one is older than `ageMs`. */
+  async refresh(ageMs: number): Promise<void> {
+    const isDue = this.#parts.clock.now() - this.view.updatedMs >= ageMs;
+    if (isDue && !this.#isLooking) await this.#look(false);
+  }
+
+  async #look(isAnew: boolean): Promise<void> {
+    this.#isLooking = true;
+    const askedMs = this.#parts.clock.now();
+    const stored = await this.#parts.store.look(this.terms, isAnew);
+    this.#isLooking = false;
+    if (stored.kind === "away") return this.#lose();
+    this.#update(stored.answer, askedMs, this.#parts.clock.now());
+    if (!this.#outbox.isEmpty) await this.send();
+  }
+
+  #lose(): void {
+    if (!this.view.isReachable) return;
+    this.view.lose();
+    this.#parts.onChange();
+  }
+
+  /** Whether the clock that answered can be trusted. */
+  #update(state: SharedState, askedMs: number, nowMs: number): boolean {
+    const { hasChanged, hasStepped } = this.view.update(state, askedMs, nowMs);
+    if (hasStepped) void this.#look(true);
+    if (this.terms.quota !== undefined) void this.#reportUsage(state);
+    if (hasChanged) this.#parts.onChange();
+    return !hasStepped;
+  }
+
+  async #reportUsage(state: SharedState): Promise<void> {
+    if (this.#isReporting) return;
+    const { clock, quota, store } = this.#parts;
+    const report = quota.pending(state);
+    if (report === undefined) return;
+    this.#isReporting = true;
+    const askedMs = clock.now();
+    const stored = await store.reportUsage(this.terms, report);
+    this.#isReporting = false;
+    if (stored.kind === "away") return this.#lose();
+    quota.acknowledged(report);
+    this.#update(stored.answer, askedMs, clock.now());
+  }
+}
