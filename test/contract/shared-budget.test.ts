@@ -3,9 +3,8 @@ import { createClient } from "@redis/client";
 import { expect, test } from "vitest";
 import { ledgerScripts, RedisLedger } from "../../src/adapters/redis/ledger.ts";
 import type { UpstreamSignals } from "../../src/core/budget/signals.ts";
-import type { Stored } from "../../src/core/fleet/ledger-store.ts";
+import type { Stored, SharedState, SharedTerms } from "../../src/core/fleet/ledger-store.ts";
 import { SharedBudgetModel } from "../models/shared-budget.ts";
-import type { SharedState, SharedTerms } from "../../src/core/fleet/shared-terms.ts";
 import { TOLD_CLOCK } from "../support/ledger-worlds.ts";
 import { REDIS_SERVER, RedisServer } from "../support/redis-server.ts";
 

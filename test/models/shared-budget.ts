@@ -21,7 +21,7 @@ import {
   type SharedState,
   type SharedTaking,
   type SharedTerms,
-} from "../../src/core/fleet/shared-terms.ts";
+} from "../../src/core/fleet/ledger-store.ts";
 import { ActiveSignals, loweredCap } from "../../src/core/budget/restraint.ts";
 
 /** If the clock is set back by less than this, leases are only held for longer; by more, all of them are dropped. */

@@ -1,14 +1,15 @@
 import type { UpstreamSignals } from "../../src/core/budget/signals.ts";
-import type { LedgerStore, Stored } from "../../src/core/fleet/ledger-store.ts";
-import type { Clock } from "../../src/core/time/clock.ts";
-import { type RedisMoment, SharedBudgetModel } from "../models/shared-budget.ts";
 import type {
+  LedgerStore,
+  Stored,
   UsageReport,
   SharedSettlement,
   SharedState,
   SharedTaking,
   SharedTerms,
-} from "../../src/core/fleet/shared-terms.ts";
+} from "../../src/core/fleet/ledger-store.ts";
+import type { Clock } from "../../src/core/time/clock.ts";
+import { type RedisMoment, SharedBudgetModel } from "../models/shared-budget.ts";
 
 const DEADLINE_MS = 500;
 

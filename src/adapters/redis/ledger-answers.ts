@@ -1,4 +1,4 @@
-import type { SharedState, SharedTaking, SharedTerms } from "../../core/fleet/shared-terms.ts";
+import type { SharedState, SharedTaking, SharedTerms } from "../../core/fleet/ledger-store.ts";
 
 /** The fields before those of the rates. */
 const FIXED = 10;

@@ -1,12 +1,13 @@
 import type { UpstreamSignals } from "../../core/budget/signals.ts";
-import type { LedgerStore, Stored } from "../../core/fleet/ledger-store.ts";
 import type {
+  LedgerStore,
+  Stored,
   UsageReport,
   SharedSettlement,
   SharedState,
   SharedTaking,
   SharedTerms,
-} from "../../core/fleet/shared-terms.ts";
+} from "../../core/fleet/ledger-store.ts";
 import { standingIn, takingIn } from "./ledger-answers.ts";
 import type { RedisReply } from "./connection.ts";
 import { readLua, type RedisScript, redisScript } from "./script.ts";

@@ -1,15 +1,15 @@
-import type { BeatAnswer, LiveSession } from "./board.ts";
+import type { BeatAnswer } from "./board.ts";
 import { memberOf, nameOf, type FleetMember } from "./member.ts";
 import { assign, type Assignment } from "./rendezvous.ts";
 
-type Told = Extract<BeatAnswer, { readonly kind: "beat" }>;
+type Beat = Extract<BeatAnswer, { readonly kind: "beat" }>;
 
-/** What one replica knows of the board: who lives, and who holds what. Each beat brings what has changed. */
+/** What one replica knows of the board: live sessions and holders. Each beat brings the changes. */
 export class BoardView {
   #epoch = "";
   #version = 0;
   #members: readonly FleetMember[] = [];
-  #living = new Set<string>();
+  #live = new Set<string>();
   readonly #holders = new Map<string, string>();
 
   get epoch(): string {
@@ -24,39 +24,37 @@ export class BoardView {
     return this.#members;
   }
 
-  /** Answers whether anybody's part may be another now. */
-  hear(told: Told): boolean {
-    const before = partsOf(this.#members);
-    if (told.isWhole) this.#holders.clear();
-    for (const { upstream, holder } of told.changes) {
-      if (holder === undefined) this.#holders.delete(upstream);
-      else this.#holders.set(upstream, holder);
-    }
-    this.#epoch = told.epoch;
-    this.#version = told.version;
-    this.#setMembers(told.sessions);
-    return told.isWhole || told.changes.length > 0 || partsOf(this.#members) !== before;
+  /** Returns whether upstreams may be assigned differently now. */
+  update(beat: Beat): boolean {
+    const before = assigneesOf(this.#members);
+    if (beat.isWhole) this.#holders.clear();
+    for (const { upstream, holder } of beat.changes) this.note(upstream, holder);
+    this.#epoch = beat.epoch;
+    this.#version = beat.version;
+    this.#members = beat.sessions.map(memberOf).sort((a, b) => (a.session < b.session ? -1 : 1));
+    this.#live = new Set(beat.sessions.map(({ session }) => session));
+    return beat.isWhole || beat.changes.length > 0 || assigneesOf(this.#members) !== before;
   }
 
-  /** What the board has answered already need not wait for the next beat. */
+  /** A change that is known before the next beat. */
   note(upstream: string, holder: string | undefined): void {
     if (holder === undefined) this.#holders.delete(upstream);
     else this.#holders.set(upstream, holder);
   }
 
-  /** The living session that holds it. */
+  /** The live session that holds it. */
   holderOf(upstream: string): string | undefined {
     const session = this.#holders.get(upstream);
-    return session !== undefined && this.#living.has(session) ? session : undefined;
+    return session !== undefined && this.#live.has(session) ? session : undefined;
   }
 
   /**
-   * Who should hold what, among those who know the same upstreams and stay. What others hold is left to them. A
-   * replica that came back under its old name is due what its old session still has.
+   * Who should hold what, among replicas that have the same config and stay. Upstreams held by others stay there. A
+   * replica that restarted under the same name is assigned what its old session still holds.
    */
-  due(upstreams: readonly string[], config: string): Assignment {
-    const peers = this.#members.filter((member) => member.config === config && !member.isLeaving);
-    const names = new Set(peers.map((member) => member.name));
+  assignmentOf(upstreams: readonly string[], config: string): Assignment {
+    const candidates = this.#members.filter((member) => member.config === config && !member.isLeaving);
+    const names = new Set(candidates.map((member) => member.name));
     const within = upstreams.filter((upstream) => {
       const holder = this.holderOf(upstream);
       return holder === undefined || names.has(nameOf(holder));
@@ -66,13 +64,8 @@ export class BoardView {
       return holder === undefined ? undefined : nameOf(holder);
     });
   }
-
-  #setMembers(sessions: readonly LiveSession[]): void {
-    this.#members = sessions.map(memberOf).sort((a, b) => (a.session < b.session ? -1 : 1));
-    this.#living = new Set(sessions.map(({ session }) => session));
-  }
 }
 
-function partsOf(members: readonly FleetMember[]): string {
+function assigneesOf(members: readonly FleetMember[]): string {
   return members.map(({ session, config, isLeaving }) => `${session} ${config} ${isLeaving}`).join("\n");
 }

@@ -1,12 +1,18 @@
 import type { UpstreamSignals } from "../../core/budget/signals.ts";
-import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
-import { SharedBudgetView } from "../../core/fleet/shared-budget-view.ts";
 import type {
+  LedgerStore,
   SharedSettlement,
   SharedState,
   SharedTaking,
   SharedTerms,
-} from "../../core/fleet/shared-terms.ts";
+} from "../../core/fleet/ledger-store.ts";
+import {
+  mayWaitLess,
+  NOTHING_KNOWN,
+  RedisClock,
+  type SharedBudgetView,
+  updated,
+} from "../../core/fleet/shared-budget-view.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { Outbox } from "./outbox.ts";
 import type { SharedQuota } from "./shared-quota.ts";
@@ -21,10 +27,11 @@ export type BudgetSyncParts = {
 
 /** Keeps one shared budget in step with Redis: asks for leases, reports what happened, and knows its last state. */
 export class BudgetSync {
-  readonly view: SharedBudgetView = new SharedBudgetView();
   terms: SharedTerms;
   readonly #parts: BudgetSyncParts;
   readonly #outbox: Outbox;
+  readonly #redisClock = new RedisClock();
+  #view = NOTHING_KNOWN;
   #isLooking = false;
   #isReporting = false;
 
@@ -32,6 +39,10 @@ export class BudgetSync {
     this.terms = terms;
     this.#parts = parts;
     this.#outbox = new Outbox(parts.store);
+  }
+
+  get view(): SharedBudgetView {
+    return this.#view;
   }
 
   /** Undefined if Redis is unreachable. A grant is only good if its clock is trusted. */
@@ -63,7 +74,7 @@ export class BudgetSync {
 
   /** Sends what is waiting, if Redis is reachable. */
   async send(): Promise<void> {
-    if (!this.view.isReachable) return;
+    if (!this.#view.isReachable) return;
     const askedMs = this.#parts.clock.now();
     const stored = await this.#outbox.send(this.terms, askedMs);
     if (stored === undefined) return;
@@ -73,7 +84,7 @@ export class BudgetSync {
 
   /** Asks Redis for the state, if the last one is older than `ageMs`. */
   async refresh(ageMs: number): Promise<void> {
-    const isDue = this.#parts.clock.now() - this.view.updatedMs >= ageMs;
+    const isDue = this.#parts.clock.now() - this.#view.updatedMs >= ageMs;
     if (isDue && !this.#isLooking) await this.#look(false);
   }
 
@@ -88,14 +99,16 @@ export class BudgetSync {
   }
 
   #lose(): void {
-    if (!this.view.isReachable) return;
-    this.view.lose();
+    if (!this.#view.isReachable) return;
+    this.#view = { ...this.#view, isReachable: false };
     this.#parts.onChange();
   }
 
   /** Whether the clock that answered can be trusted. */
   #update(state: SharedState, askedMs: number, nowMs: number): boolean {
-    const { hasChanged, hasStepped } = this.view.update(state, askedMs, nowMs);
+    const hasStepped = this.#redisClock.hasStepped(state, askedMs, nowMs);
+    const hasChanged = mayWaitLess(this.#view, state);
+    this.#view = updated(this.#view, state, nowMs);
     if (hasStepped) void this.#look(true);
     if (this.terms.quota !== undefined) void this.#reportUsage(state);
     if (hasChanged) this.#parts.onChange();

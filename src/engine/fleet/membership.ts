@@ -10,10 +10,10 @@ import type { MembershipParts } from "./parts.ts";
 const MOST_CHANGES = 2_000;
 const MOST_PUBLISHED = 1_000;
 const BEATS_PER_TTL = 5;
-/** Just after a session has ended, or the board has opened. */
+/** The beat comes this long after a session has ended, or the board has opened. */
 const AFTER_MS = 20;
 
-/** This replica's place in its fleet: it beats, knows who else does, and believes in its session by its own clock. */
+/** This replica in its fleet: sends heartbeats, knows the other members, and checks its session by its own clock. */
 export class FleetMembership {
   readonly #parts: MembershipParts;
   readonly #validity: SessionValidity;
@@ -62,35 +62,34 @@ export class FleetMembership {
     return this.#view.holderOf(upstream);
   }
 
-  /** Asked right before a request is written, too: a process that stood still must not send when it goes on. */
+  /** Also asked just before a request is written: a process that was stopped must not send when it continues. */
   holds(upstream: string): boolean {
     return !this.#parts.isSharded || (this.#ownership.held.has(upstream) && this.isValid);
   }
 
-  /** Of the config as it is now. */
+  /** All upstreams of the current config. */
   setUpstreams(upstreams: readonly string[]): void {
     this.#upstreams = upstreams;
     this.#config = hash32(upstreams.toSorted().join("\n")).toString(36);
-    this.#ownership.weighAnew();
+    this.#ownership.reassign();
     this.beatSoon();
   }
 
   start(): void {
-    this.#running = Promise.all([this.#beatOn(), this.#guardOn()]).catch(this.#parts.onBug);
+    this.#running = Promise.all([this.#keepBeating(), this.#keepGuard()]).catch(this.#parts.onBug);
   }
 
-  /** Where there is reason not to wait for the next beat. */
   beatSoon(): void {
     this.#wake.abort();
   }
 
-  /** From now on it claims nothing; what it holds stays its own until `close`. */
+  /** Claims nothing more. Keeps what it holds until `close`. */
   leave(): void {
     this.#isLeaving = true;
     this.beatSoon();
   }
 
-  /** After the last poll: what it held is free at once. */
+  /** To be called after the last poll: releases everything at once. */
   async close(): Promise<void> {
     this.#ended.abort();
     this.#wake.abort();
@@ -99,7 +98,7 @@ export class FleetMembership {
     if (this.#validity.hasJoined) await this.#ownership.end();
   }
 
-  async #beatOn(): Promise<void> {
+  async #keepBeating(): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {
       this.#wake = new AbortController();
@@ -113,18 +112,18 @@ export class FleetMembership {
     }
   }
 
-  /** Polls of a session that may be over are cut off by its own clock: nobody needs to be reached for that. */
-  async #guardOn(): Promise<void> {
+  /** Ends the polls of an expired session by our own clock, so that it works without Redis. */
+  async #keepGuard(): Promise<void> {
     const { clock } = this.#parts;
     while (!this.#ended.signal.aborted) {
-      this.#loseWhatIsNotSure();
+      this.#loseIfExpired();
       this.#guardWake = new AbortController();
       const leftMs = this.isValid ? this.#validity.validUntilMs - clock.now() : Infinity;
       await clock.sleep(leftMs, this.#guardWake.signal);
     }
   }
 
-  #loseWhatIsNotSure(): void {
+  #loseIfExpired(): void {
     const { held } = this.#ownership;
     if (held.size === 0 || this.isValid) return;
     const { size } = held;
@@ -135,9 +134,9 @@ export class FleetMembership {
 
   async #round(): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      this.#loseWhatIsNotSure();
+      this.#loseIfExpired();
       const { answer, sentAtMs } = await this.#beat();
-      if (answer.kind === "beat") return await this.#goOn(answer, sentAtMs);
+      if (answer.kind === "beat") return await this.#continueSession(answer, sentAtMs);
       if (answer.kind !== "lost") return;
       this.#parts.log.warn({ session: this.session }, "fleet session unknown to Redis, joining again");
       this.#validity.begin();
@@ -160,16 +159,16 @@ export class FleetMembership {
     });
   }
 
-  async #goOn(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAtMs: number): Promise<void> {
+  async #continueSession(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAtMs: number): Promise<void> {
     this.#validity.joined(this.#parts.clock.now());
-    if (this.#view.hear(answer)) this.#ownership.weighAnew();
+    if (this.#view.update(answer)) this.#ownership.reassign();
     if (this.#mustRetake) {
       if (!(await this.#ownership.retake())) return;
       this.#mustRetake = false;
     }
     this.#validity.renew(sentAtMs);
     this.#guardWake.abort();
-    // What is due can be told only once everything was heard.
+    // Nothing can be assigned until all changes are known.
     if (answer.hasMore) return this.beatSoon();
     const { isSharded } = this.#parts;
     if (isSharded && !this.#isLeaving) await this.#ownership.act(this.#upstreams, this.#config);
@@ -177,7 +176,7 @@ export class FleetMembership {
     await this.#publish();
   }
 
-  /** At the usual time, or when there may be something to claim. */
+  /** Sooner than usual if there may be something to claim. */
   #planNextBeat(opensInMs: number): void {
     const others = this.#view.members.filter(({ session }) => session !== this.session);
     const moments = others.map(({ endsInMs }) => endsInMs);

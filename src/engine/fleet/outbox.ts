@@ -1,6 +1,11 @@
 import type { UpstreamSignals } from "../../core/budget/signals.ts";
-import type { LedgerStore, Stored } from "../../core/fleet/ledger-store.ts";
-import type { SharedSettlement, SharedState, SharedTerms } from "../../core/fleet/shared-terms.ts";
+import type {
+  LedgerStore,
+  Stored,
+  SharedSettlement,
+  SharedState,
+  SharedTerms,
+} from "../../core/fleet/ledger-store.ts";
 
 type Message = { readonly atMs: number } & (
   | { readonly kind: "settled"; readonly settled: SharedSettlement }

@@ -11,9 +11,8 @@ import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { Restraint } from "../../core/budget/restraint.ts";
 import { signalsOf } from "../../core/budget/signals.ts";
 import { type Budget, capOf, type Fleet } from "../../core/config/config.ts";
-import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
+import type { LedgerStore, SharedState } from "../../core/fleet/ledger-store.ts";
 import { sharedTermsOf, usableForMs } from "../../core/fleet/shares.ts";
-import type { SharedState } from "../../core/fleet/shared-terms.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { BudgetSync } from "./budget-sync.ts";
 import { Reserve } from "./reserve.ts";
@@ -176,7 +175,7 @@ export class SharedBudget {
     const { view } = this.#sync;
     return {
       pausedUntilMs: this.#pausedUntilMs,
-      isYielding: view.isReachable ? view.isYielding(nowMs) : this.#restraint.isYielding(nowMs),
+      isYielding: view.isReachable ? nowMs < view.yieldUntilMs : this.#restraint.isYielding(nowMs),
       isQuotaSpent: this.#isQuotaSpent(),
       paceGapMs: paceGapMs(this.#sync.terms.rates),
       maxPauseMs: this.#budget.maxPauseMs,

@@ -13,18 +13,18 @@ export type SharedLedgerParts = {
   readonly fleet: Fleet;
   readonly store: LedgerStore;
   readonly clock: Clock;
-  /** Another one for each life of each process, anywhere. */
+  /** Unique for each process. */
   readonly life: string;
   readonly quotaBuckets?: ReadonlyMap<string, QuotaBuckets> | undefined;
   readonly onBug: (error: unknown) => void;
 };
 
-/** The ledger of one replica of many: budgets that are kept in one place for all of them. */
+/** The ledger of one replica: its budgets are shared with the others in Redis. */
 export class SharedLedger implements RunningLedger, AsyncDisposable {
   readonly #parts: SharedLedgerParts;
   readonly #seat: Seat;
   readonly #budgets = new Map<string, SharedBudget>();
-  /** Of budgets that are not in the config now: one that comes back goes on counting. */
+  /** Of budgets that are not in the config now. One that comes back continues its count. */
   readonly #absentQuotas: Map<string, QuotaBuckets>;
   readonly #listeners: ((budget: string) => void)[] = [];
   readonly #calendarOffsetMs: number;
@@ -45,7 +45,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       this.#seat.askAtOnce();
       this.#tick();
     });
-    this.#ended = this.#keepLooking();
+    this.#ended = this.#keepTicking();
   }
 
   take(budget: string): Promise<LeaseDecision> {
@@ -72,7 +72,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     this.#listeners.push(listener);
   }
 
-  /** Where a budget has not been kept there before, the keeper itself waits until the unknown past is forgotten. */
+  /** Redis itself lets a budget that is new to it wait until unknown earlier requests no longer count. */
   change(config: Config): void {
     const staying = new Set(config.budgets.map((budget) => budget.name));
     for (const [name, budget] of this.#budgets) {
@@ -81,16 +81,16 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       this.#absentQuotas.set(name, budget.quotaBuckets);
     }
     for (const budget of config.budgets) {
-      const drawers = config.upstreams.filter((upstream) => upstream.budget === budget.name);
-      const timeoutMs = Math.max(0, ...drawers.map((upstream) => upstream.timeoutMs));
+      const users = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+      const timeoutMs = Math.max(0, ...users.map((upstream) => upstream.timeoutMs));
       const kept = this.#budgets.get(budget.name);
       if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, timeoutMs));
       else kept.change(budget, timeoutMs);
-      this.#tell(budget.name);
+      this.#notify(budget.name);
     }
   }
 
-  /** Gives the seat back: whoever comes next need not wait for a day. */
+  /** Gives the seat back, so that the next replica need not wait for a day. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#ended;
@@ -121,11 +121,11 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       seat: this.#seat,
       nextLease: () => `${life}-${(this.#leases += 1).toString(36)}`,
       calendarMs: () => this.#calendarOffsetMs + clock.now(),
-      onChange: () => this.#tell(budget.name),
+      onChange: () => this.#notify(budget.name),
     });
   }
 
-  async #keepLooking(): Promise<void> {
+  async #keepTicking(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       this.#tick();
@@ -133,13 +133,13 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     }
   }
 
-  /** Nobody waits for it: a store that is slow must not slow down the asking of others. */
+  /** Not awaited: a slow answer must not delay the next tick. */
   #tick(): void {
     const ticks = [...this.#budgets.values()].map((budget) => budget.tick());
     Promise.all([this.#seat.keep(), ...ticks]).catch(this.#parts.onBug);
   }
 
-  #tell(budget: string): void {
+  #notify(budget: string): void {
     for (const listener of this.#listeners) listener(budget);
   }
 }

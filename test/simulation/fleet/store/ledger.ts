@@ -1,5 +1,4 @@
-import type { LedgerStore, Stored } from "../../../../src/core/fleet/ledger-store.ts";
-import type { SharedState } from "../../../../src/core/fleet/shared-terms.ts";
+import type { LedgerStore, Stored, SharedState } from "../../../../src/core/fleet/ledger-store.ts";
 import { budgetIn, type KeptBudget, type StoreMemory } from "./memory.ts";
 import type { StoreRoute } from "./route.ts";
 

@@ -1,7 +1,7 @@
 import type { Caller } from "../../../../src/core/fleet/board.ts";
 import { BoardModel } from "../../../models/board.ts";
 import { SharedBudgetModel } from "../../../models/shared-budget.ts";
-import type { SharedTerms } from "../../../../src/core/fleet/shared-terms.ts";
+import type { SharedTerms } from "../../../../src/core/fleet/ledger-store.ts";
 import type { Board, KeptBudget } from "./memory.ts";
 import type { StoreTime } from "./server.ts";
 
