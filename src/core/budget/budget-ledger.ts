@@ -66,7 +66,7 @@ export class BudgetLedger {
 
   /** `calendarMs` names the hour for the quota; `settled` is called once, when the lease is settled. */
   take(nowMs: number, calendarMs: number, settled: (settlement: Settlement) => void): LeaseDecision {
-    const pausedUntilMs = this.#restraint.pausedUntilMs;
+    const pausedUntilMs = this.#restraint.active.pausedUntilMs;
     if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff" };
     if (this.#isQuotaSpent(calendarMs)) {
       return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota" };
@@ -106,7 +106,7 @@ export class BudgetLedger {
 
   state(nowMs: number, calendarMs: number): BudgetState {
     const caps = this.#caps(nowMs);
-    const { limit, remaining } = this.#restraint.advertised;
+    const { limit, remaining } = this.#restraint.active.advertised;
     const quota = this.#budget.quota;
     return {
       rates: this.#budget.rates.map((rate, index) => ({
@@ -117,14 +117,14 @@ export class BudgetLedger {
       })),
       advertisedLimit: limit,
       advertisedRemaining: remaining,
-      pausedUntilMs: this.#restraint.pausedUntilMs,
+      pausedUntilMs: this.#restraint.active.pausedUntilMs,
       quotaUsed: quota === undefined ? undefined : this.#quota.used(calendarMs, quota.perMs),
     };
   }
 
   restraint(nowMs: number, calendarMs: number): BudgetRestraint {
     return {
-      pausedUntilMs: this.#restraint.pausedUntilMs,
+      pausedUntilMs: this.#restraint.active.pausedUntilMs,
       isYielding: this.#restraint.isYielding(nowMs),
       isQuotaSpent: this.#isQuotaSpent(calendarMs),
       paceGapMs: paceGapMs(this.#terms.rates),

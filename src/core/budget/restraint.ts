@@ -14,7 +14,7 @@ const MOST_DOUBLINGS = 30;
 
 export class Restraint {
   #budget: Budget;
-  readonly #active = new ActiveSignals();
+  readonly active: ActiveSignals = new ActiveSignals();
 
   constructor(budget: Budget) {
     this.#budget = budget;
@@ -22,32 +22,23 @@ export class Restraint {
 
   change(budget: Budget): void {
     this.#budget = budget;
-    this.#active.keepWindows(new Set(budget.rates.map((rate) => rate.perMs)));
-  }
-
-  /** Monotonic; in the past if there is no pause. */
-  get pausedUntilMs(): number {
-    return this.#active.pausedUntilMs;
-  }
-
-  get advertised(): NonNullable<UpstreamSignals["advertised"]> {
-    return this.#active.advertised;
+    this.active.keepWindows(new Set(budget.rates.map((rate) => rate.perMs)));
   }
 
   isYielding(nowMs: number): boolean {
-    return nowMs < this.#active.yieldUntilMs;
+    return nowMs < this.active.yieldUntilMs;
   }
 
   /** The cap of one rate now: lower if the upstream advertised less than the config says. */
   capOf(rate: Rate, configuredCap: number, nowMs: number): number {
-    const requests = this.#active.loweredTo(rate.perMs, nowMs);
+    const requests = this.active.loweredTo(rate.perMs, nowMs);
     if (requests === undefined) return configuredCap;
     return Math.min(configuredCap, loweredCap(requests, this.#budget.share, 0));
   }
 
   applyAdvice(advice: Advice, nowMs: number): void {
     const signals = signalsOf(advice, this.#budget);
-    this.#active.apply(signals, longestWindowMs(this.#budget), this.#budget.maxPauseMs, nowMs);
+    this.active.apply(signals, longestWindowMs(this.#budget), this.#budget.maxPauseMs, nowMs);
   }
 }
 

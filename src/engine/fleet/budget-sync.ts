@@ -1,6 +1,7 @@
 import type { UpstreamSignals } from "../../core/budget/signals.ts";
 import type {
   LedgerStore,
+  Stored,
   SharedSettlement,
   SharedState,
   SharedTaking,
@@ -14,7 +15,6 @@ import {
   updated,
 } from "../../core/fleet/shared-budget-view.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { Outbox } from "./outbox.ts";
 import type { SharedQuota } from "./shared-quota.ts";
 
 export type BudgetSyncParts = {
@@ -25,20 +25,28 @@ export type BudgetSyncParts = {
   readonly onChange: () => void;
 };
 
+/** What Redis must be told, kept while it is unreachable. */
+type Message = {
+  readonly atMs: number;
+  readonly deliver: (terms: SharedTerms, agoMs: number) => Promise<Stored<SharedState>>;
+};
+
+/** More than any outage leaves open. The oldest is worth least. */
+const MOST_MESSAGES = 10_000;
+
 /** Keeps one shared budget in step with Redis: asks for leases, reports what happened, and knows its last state. */
 export class BudgetSync {
   terms: SharedTerms;
   readonly #parts: BudgetSyncParts;
-  readonly #outbox: Outbox;
   readonly #redisClock = new RedisClock();
   #view = NOTHING_KNOWN;
+  #messages: Message[] = [];
   #isLooking = false;
   #isReporting = false;
 
   constructor(terms: SharedTerms, parts: BudgetSyncParts) {
     this.terms = terms;
     this.#parts = parts;
-    this.#outbox = new Outbox(parts.store);
   }
 
   get view(): SharedBudgetView {
@@ -57,29 +65,40 @@ export class BudgetSync {
       return { taking: stored.answer, isTrusted: this.#update(stored.answer, askedMs, nowMs) };
     }
     // Redis may have granted it all the same.
-    this.#outbox.settled({ lease, settlement: "unsent", heldMs: nowMs - askedMs }, nowMs);
     this.#lose();
+    this.settled({ lease, settlement: "unsent", heldMs: nowMs - askedMs });
     return undefined;
   }
 
-  settled(settlement: SharedSettlement): void {
-    this.#outbox.settled(settlement, this.#parts.clock.now());
-    void this.send();
+  settled(settled: SharedSettlement): void {
+    this.#tell((terms, agoMs) => this.#parts.store.settle(terms, settled, agoMs));
   }
 
   signalled(signals: UpstreamSignals): void {
-    this.#outbox.signalled(signals, this.#parts.clock.now());
+    this.#tell((terms, agoMs) => this.#parts.store.applySignals(terms, signals, agoMs));
+  }
+
+  #tell(deliver: Message["deliver"]): void {
+    this.#messages.push({ atMs: this.#parts.clock.now(), deliver });
+    if (this.#messages.length > MOST_MESSAGES) this.#messages.shift();
     void this.send();
   }
 
   /** Sends what is waiting, if Redis is reachable. */
   async send(): Promise<void> {
-    if (!this.#view.isReachable) return;
+    const messages = this.#messages;
+    if (messages.length === 0 || !this.#view.isReachable) return;
+    this.#messages = [];
     const askedMs = this.#parts.clock.now();
-    const stored = await this.#outbox.send(this.terms, askedMs);
-    if (stored === undefined) return;
-    if (stored.kind === "away") this.#lose();
-    else this.#update(stored.answer, askedMs, this.#parts.clock.now());
+    const { terms } = this;
+    const answers = await Promise.all(
+      messages.map(({ atMs, deliver }) => deliver(terms, Math.max(0, askedMs - atMs))),
+    );
+    const kept = messages.filter((_, index) => answers[index]?.kind === "away");
+    this.#messages = [...kept, ...this.#messages].slice(-MOST_MESSAGES);
+    const last = answers.at(-1);
+    if (kept.length > 0) this.#lose();
+    else if (last?.kind === "answered") this.#update(last.answer, askedMs, this.#parts.clock.now());
   }
 
   /** Asks Redis for the state, if the last one is older than `ageMs`. */
@@ -95,7 +114,7 @@ export class BudgetSync {
     this.#isLooking = false;
     if (stored.kind === "away") return this.#lose();
     this.#update(stored.answer, askedMs, this.#parts.clock.now());
-    if (!this.#outbox.isEmpty) await this.send();
+    await this.send();
   }
 
   #lose(): void {

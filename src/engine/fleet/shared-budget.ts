@@ -187,7 +187,7 @@ export class SharedBudget {
     const { view } = this.#sync;
     const shared = view.isReachable ? view.state : undefined;
     const own = view.isReachable ? [] : this.#reserve.caps(this.#restraint, nowMs);
-    const { limit, remaining } = this.#restraint.advertised;
+    const { limit, remaining } = this.#restraint.active.advertised;
     const { quota } = this.#budget;
     return {
       rates: this.#budget.rates.map((rate, index) => ({
@@ -216,7 +216,7 @@ export class SharedBudget {
   }
 
   get #pausedUntilMs(): number {
-    return Math.max(this.#restraint.pausedUntilMs, this.#sync.view.pausedUntilMs);
+    return Math.max(this.#restraint.active.pausedUntilMs, this.#sync.view.pausedUntilMs);
   }
 
   #isQuotaSpent(): boolean {
