@@ -14,7 +14,7 @@ export type OpenedLedger =
   | {
       readonly kind: "opened";
       readonly ledger: RunningLedger;
-      /** Undefined where this process is the only one. */
+      /** Undefined without a fleet. */
       readonly redis: Redis | undefined;
     }
   | { readonly kind: "refused"; readonly faults: readonly string[] };
@@ -29,7 +29,7 @@ export type FleetParts = {
   readonly onRedisCall: (call: RedisCall) => void;
 };
 
-/** Nobody waits for Redis here: until it is there, a replica polls from its reserve, or not at all. */
+/** Does not wait for Redis: until it is reachable, a replica polls from its reserve, or not at all. */
 export async function openFleet(
   config: Config,
   fleet: Fleet,

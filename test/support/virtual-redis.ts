@@ -72,9 +72,9 @@ export class VirtualRedis {
   }
 }
 
-/** How one replica reaches the keeper: slowly, or not at all. */
+/** How one replica reaches Redis: slowly, or not at all. */
 export class VirtualStore implements LedgerStore {
-  readonly #keeper: VirtualRedis;
+  readonly #redis: VirtualRedis;
   readonly #clock: Clock;
   readonly #delayMs: () => number;
   readonly #listeners: (() => void)[] = [];
@@ -83,8 +83,8 @@ export class VirtualStore implements LedgerStore {
   #isCut = false;
 
   /** `delayMs` is that of one direction. */
-  constructor(keeper: VirtualRedis, clock: Clock, delayMs: () => number = () => 0) {
-    this.#keeper = keeper;
+  constructor(redis: VirtualRedis, clock: Clock, delayMs: () => number = () => 0) {
+    this.#redis = redis;
     this.#clock = clock;
     this.#delayMs = delayMs;
   }
@@ -98,38 +98,38 @@ export class VirtualStore implements LedgerStore {
     this.tellBack();
   }
 
-  /** As a connection does that has found the keeper again. */
+  /** As a connection does that has found Redis again. */
   tellBack(): void {
     for (const listener of this.#listeners) listener();
   }
 
   take(terms: SharedTerms, lease: string): Promise<Stored<SharedTaking>> {
-    return this.#ask((at) => this.#keeper.budget(terms).take(terms, lease, at));
+    return this.#ask((at) => this.#redis.budget(terms).take(terms, lease, at));
   }
 
   settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedState>> {
-    return this.#ask((at) => this.#keeper.budget(terms).settle(terms, settled, agoMs, at));
+    return this.#ask((at) => this.#redis.budget(terms).settle(terms, settled, agoMs, at));
   }
 
   applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number): Promise<Stored<SharedState>> {
-    return this.#ask((at) => this.#keeper.budget(terms).applySignals(terms, signals, agoMs, at));
+    return this.#ask((at) => this.#redis.budget(terms).applySignals(terms, signals, agoMs, at));
   }
 
   look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedState>> {
-    return this.#ask((at) => this.#keeper.budget(terms).look(terms, isAnew, at));
+    return this.#ask((at) => this.#redis.budget(terms).look(terms, isAnew, at));
   }
 
   reportUsage(terms: SharedTerms, contribution: UsageReport): Promise<Stored<SharedState>> {
-    return this.#ask((at) => this.#keeper.budget(terms).reportUsage(terms, contribution, at));
+    return this.#ask((at) => this.#redis.budget(terms).reportUsage(terms, contribution, at));
   }
 
   takeSeat(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>> {
-    return this.#ask(() => this.#keeper.takeSeat(seats, owner, forMs));
+    return this.#ask(() => this.#redis.takeSeat(seats, owner, forMs));
   }
 
   leaveSeat(owner: string): Promise<Stored<undefined>> {
     return this.#ask(() => {
-      this.#keeper.leaveSeat(owner);
+      this.#redis.leaveSeat(owner);
       return undefined;
     });
   }
@@ -142,7 +142,7 @@ export class VirtualStore implements LedgerStore {
     const askedMs = this.#clock.now();
     await this.#travel();
     if (!this.#isReachable) return this.#inVain(askedMs);
-    const answer = step(this.#keeper.now);
+    const answer = step(this.#redis.now);
     await this.#travel();
     return this.#isReachable && this.#clock.now() - askedMs < DEADLINE_MS
       ? { kind: "answered", answer }
@@ -150,7 +150,7 @@ export class VirtualStore implements LedgerStore {
   }
 
   get #isReachable(): boolean {
-    return !this.#isCut && !this.#keeper.isDown;
+    return !this.#isCut && !this.#redis.isDown;
   }
 
   async #travel(): Promise<void> {

@@ -1,4 +1,4 @@
-/** What an upstream's advice means for one budget. Worked out by whoever knows the config, applied where the budget is kept. */
+/** What an upstream's advice means for one budget. Computed with the config, applied where the budget is kept. */
 
 import type { Advice } from "../advice/advice.ts";
 import type { Budget, Rate } from "../config/config.ts";

@@ -31,16 +31,16 @@ export class Replica {
     life: string,
     world: {
       readonly clock: VirtualClock;
-      readonly keeper: VirtualRedis;
+      readonly redis: VirtualRedis;
       readonly upstream: Upstream;
       readonly dice: Dice;
     },
   ) {
-    const { clock, keeper, upstream, dice } = world;
+    const { clock, redis, upstream, dice } = world;
     this.#clock = clock;
     this.#upstream = upstream;
     this.#dice = dice;
-    this.line = new VirtualStore(keeper, clock, () => dice() ** 4 * 300);
+    this.line = new VirtualStore(redis, clock, () => dice() ** 4 * 300);
     const onBug = (error: unknown): never => {
       throw error;
     };
