@@ -90,7 +90,7 @@ export async function build(
     // What is no longer ours is not shown, even before it has been cut off.
     watchOf: (name) => (fleet?.holds(name) === false ? undefined : watches.find(name)),
     conditionOf: (upstream) => supervisor.conditionOf(upstream),
-    standingOf: (budget) => ledger.standing(budget),
+    standingOf: (budget) => ledger.state(budget),
     isReady: () => isReady,
     stateStoreUp: () => store?.isUp,
     fleet: () => fleet?.snapshot(),

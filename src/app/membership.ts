@@ -18,19 +18,19 @@ export type AppMembershipParts = {
   readonly account: RedisAccount;
   readonly clock: Clock;
   readonly log: Log;
-  /** What this replica listens on. */
+  /** URL that this replica listens on. */
   readonly listensOn: string;
   readonly config: () => Config;
   readonly events: Omit<FleetEvents, "statuses">;
-  /** How this replica sees what it polls. */
+  /** The state of the upstreams that this replica polls. */
   readonly views: () => ReadonlyMap<string, Omit<FleetView, "vantage">>;
   readonly onBug: (error: unknown) => void;
 };
 
-/** Whoever looks at a page again and again asks Redis once in so long. */
+/** However often a page is loaded, Redis is asked at most this often. */
 const FRESH_FOR_MS = 1_000;
 
-/** This replica among the others: what it may poll, and what it can tell of them all. */
+/** This replica in its fleet: what it may poll, and the state of the whole fleet. */
 export class AppMembership {
   readonly #parts: AppMembershipParts;
   readonly #board: FleetBoard;
@@ -93,7 +93,7 @@ export class AppMembership {
     };
   }
 
-  /** Asks Redis how the others see what they poll; without an answer, what was heard last. */
+  /** Asks Redis for the views of the other replicas. Without an answer, uses the last ones. */
   async status(): Promise<FleetStatus> {
     const { clock, fleet, redis } = this.#parts;
     if (clock.now() - this.#askedAtMs >= FRESH_FOR_MS) {
@@ -115,7 +115,7 @@ export class AppMembership {
       replicas: this.#membership.members.map(({ session, name, url, held, isLeaving }) => ({
         name,
         url,
-        // Newer than its own word, where there is a holder to see.
+        // In shard mode the board is newer than what the replica says.
         held: fleet.mode === "shard" ? (heldBy.get(name)?.length ?? 0) : held,
         isThisOne: session === this.#membership.session,
         isLeaving,

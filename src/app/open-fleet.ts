@@ -8,13 +8,13 @@ import type { Log } from "../core/text/log.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { Clock } from "../core/time/clock.ts";
 import type { QuotaBuckets } from "../core/budget/quota.ts";
-import { FleetLedger } from "../engine/fleet/shared-ledger.ts";
+import { SharedLedger } from "../engine/fleet/shared-ledger.ts";
 
 export type OpenedLedger =
   | {
       readonly kind: "opened";
       readonly ledger: RunningLedger;
-      /** Undefined where this process is the only one. */
+      /** Undefined without a fleet. */
       readonly redis: Redis | undefined;
     }
   | { readonly kind: "refused"; readonly faults: readonly string[] };
@@ -29,7 +29,7 @@ export type FleetParts = {
   readonly onRedisCall: (call: RedisCall) => void;
 };
 
-/** Nobody waits for Redis here: until it is there, a replica polls from its reserve, or not at all. */
+/** Does not wait for Redis: until it is reachable, a replica polls from its reserve, or not at all. */
 export async function openFleet(
   config: Config,
   fleet: Fleet,
@@ -44,7 +44,7 @@ export async function openFleet(
   const store = new RedisLedger(redis, fleet.prefix);
   const life = `${fleet.name}:${randomBytes(9).toString("base64url")}`;
   const ledger = stack.use(
-    new FleetLedger(config, { fleet, store, clock, life, quotaBuckets: quotas, onBug }),
+    new SharedLedger(config, { fleet, store, clock, life, quotaBuckets: quotas, onBug }),
   );
   return { kind: "opened", ledger, redis };
 }

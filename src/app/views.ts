@@ -1,5 +1,5 @@
 import { UpstreamView } from "./upstream-view.ts";
-import type { BudgetStanding } from "../core/budget/ledger.ts";
+import type { BudgetState } from "../core/budget/ledger.ts";
 import type { Clock } from "../core/time/clock.ts";
 import type { Budget, Config, Upstream } from "../core/config/config.ts";
 import type { FleetStatus, FleetView } from "../core/fleet/fleet-status.ts";
@@ -22,7 +22,7 @@ export type ViewSources = {
   config(): Config;
   watchOf(name: string): UpstreamRecord | undefined;
   conditionOf(upstream: Upstream): Condition;
-  standingOf(budget: string): BudgetStanding | undefined;
+  standingOf(budget: string): BudgetState | undefined;
   isReady(): boolean;
   stateStoreUp(): boolean | undefined;
   fleet(): FleetSnapshot | undefined;

@@ -125,48 +125,51 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await using world = await warmWorld(openWorld, [{}]);
     (await takeInTurn(world)).settle("answered");
     const pause = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
-    world.ledger.heed("api", sampleAdvice({ throttled: true, pause }));
+    world.ledger.applyAdvice("api", sampleAdvice({ throttled: true, pause }));
     const untilMs = world.clock.now() + 30_000;
     expect(await world.ledger.take("api")).toEqual({ kind: "wait", untilMs, cause: "backoff" });
     expect(world.ledger.restraint("api").pausedUntilMs).toBe(untilMs);
-    expect(world.ledger.standing("api")?.pausedUntilMs).toBe(untilMs);
+    expect(world.ledger.state("api")?.pausedUntilMs).toBe(untilMs);
     await world.advance(30_200);
     expect((await world.ledger.take("api")).kind).toBe("granted");
   });
 
   test("backs off by itself where an upstream refuses without a hint, twice as long the second time", async () => {
     await using world = await warmWorld(openWorld, [{}]);
-    world.ledger.heed("api", sampleAdvice({ throttled: true }));
+    world.ledger.applyAdvice("api", sampleAdvice({ throttled: true }));
     expect(await world.ledger.take("api")).toMatchObject({
       untilMs: world.clock.now() + 10_000,
       cause: "backoff",
     });
     await world.advance(10_001);
-    world.ledger.heed("api", sampleAdvice({ throttled: true }));
+    world.ledger.applyAdvice("api", sampleAdvice({ throttled: true }));
     await world.advance(10);
     expect(world.ledger.restraint("api").pausedUntilMs).toBeGreaterThanOrEqual(world.clock.now() + 19_980);
   });
 
   test("keeps to a lower limit that an upstream speaks of, until a window after it did", async () => {
     await using world = await warmWorld(openWorld, [{ share: 0.5 }]);
-    world.ledger.heed("api", sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
+    world.ledger.applyAdvice("api", sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
     await world.advance(10);
     (await takeInTurn(world)).settle("answered");
-    expect(world.ledger.standing("api")?.rates[0]).toMatchObject({ limit: 4, cap: 1 });
+    expect(world.ledger.state("api")?.rates[0]).toMatchObject({ limit: 4, cap: 1 });
     const decision = await world.ledger.take("api");
     expect(decision).toMatchObject({ kind: "wait", cause: "budget" });
     await world.advance(10_500);
     await takeInTurn(world);
     await world.advance(1);
-    expect(world.ledger.standing("api")?.rates[0]).toMatchObject({ cap: 2 });
+    expect(world.ledger.state("api")?.rates[0]).toMatchObject({ cap: 2 });
   });
 
   test("makes way for production where little is left", async () => {
     await using world = await warmWorld(openWorld, [{}]);
-    world.ledger.heed("api", sampleAdvice({ remaining: { requests: 1, limit: 1_000, resetMs: 5_000 } }));
+    world.ledger.applyAdvice(
+      "api",
+      sampleAdvice({ remaining: { requests: 1, limit: 1_000, resetMs: 5_000 } }),
+    );
     await world.advance(10);
     expect(world.ledger.restraint("api").isYielding).toBe(true);
-    expect(world.ledger.standing("api")).toMatchObject({ advertisedLimit: 1_000, advertisedRemaining: 1 });
+    expect(world.ledger.state("api")).toMatchObject({ advertisedLimit: 1_000, advertisedRemaining: 1 });
     await world.advance(5_000);
     expect(world.ledger.restraint("api").isYielding).toBe(false);
   });
@@ -178,7 +181,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     (await takeInTurn(world)).settle("unsent");
     (await takeInTurn(world)).settle("answered");
     await world.advance(5_000);
-    expect(world.ledger.standing("api")?.quotaUsed).toBe(2);
+    expect(world.ledger.state("api")?.quotaUsed).toBe(2);
     expect(world.ledger.restraint("api").isQuotaSpent).toBe(true);
     expect(await world.ledger.take("api")).toMatchObject({ kind: "wait", cause: "quota" });
     await world.advance(3 * 3_600_000);
@@ -192,9 +195,9 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     first.settle("answered");
     second.settle("answered");
     await world.advance(10);
-    expect(world.ledger.standing("api")?.rates).toEqual([{ label: "10s", limit: 4, cap: 4, leases: 2 }]);
+    expect(world.ledger.state("api")?.rates).toEqual([{ label: "10s", limit: 4, cap: 4, leases: 2 }]);
     await world.advance(40_000);
-    expect(world.ledger.standing("api")?.rates[0]?.leases).toBe(0);
+    expect(world.ledger.state("api")?.rates[0]?.leases).toBe(0);
   });
 
   test("keeps what is held over a reload, and lets a new budget wait until its past is forgotten", async () => {
@@ -216,6 +219,6 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await expect((async () => world.ledger.take("none"))()).rejects.toThrow(
       'budget "none" must be in the config',
     );
-    expect(world.ledger.standing("none")).toBeUndefined();
+    expect(world.ledger.state("none")).toBeUndefined();
   });
 });

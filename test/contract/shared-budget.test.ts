@@ -2,10 +2,9 @@ import * as fc from "fast-check";
 import { createClient } from "@redis/client";
 import { expect, test } from "vitest";
 import { ledgerScripts, RedisLedger } from "../../src/adapters/redis/ledger.ts";
-import type { Orders } from "../../src/core/budget/orders.ts";
-import type { Stored } from "../../src/core/fleet/ledger-store.ts";
-import { SharedBudget } from "../models/shared-budget.ts";
-import type { SharedStanding, SharedTerms } from "../../src/core/fleet/shared-terms.ts";
+import type { UpstreamSignals } from "../../src/core/budget/signals.ts";
+import type { Stored, SharedState, SharedTerms } from "../../src/core/fleet/ledger-store.ts";
+import { SharedBudgetModel } from "../models/shared-budget.ts";
 import { TOLD_CLOCK } from "../support/ledger-worlds.ts";
 import { REDIS_SERVER, RedisServer } from "../support/redis-server.ts";
 
@@ -18,7 +17,7 @@ type Step =
       readonly agoMs: number;
     }
   | { readonly kind: "wait"; readonly ms: number }
-  | { readonly kind: "heed"; readonly orders: Orders; readonly agoMs: number }
+  | { readonly kind: "heed"; readonly signals: UpstreamSignals; readonly agoMs: number }
   | { readonly kind: "look"; readonly isAnew: boolean }
   | {
       readonly kind: "reportUsage";
@@ -41,7 +40,7 @@ const lowered = fc.record({
   requests: fc.integer({ min: 0, max: 30 }),
 });
 
-const orders: fc.Arbitrary<Orders> = fc.record({
+const signals: fc.Arbitrary<UpstreamSignals> = fc.record({
   isThrottled: fc.boolean(),
   pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3_000 })),
   lowered: fc.oneof(
@@ -81,7 +80,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant("heed" as const), orders, agoMs: fc.oneof(fc.constant(0), ms) }),
+    arbitrary: fc.record({
+      kind: fc.constant("heed" as const),
+      signals,
+      agoMs: fc.oneof(fc.constant(0), ms),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("look" as const), isAnew: fc.boolean() }) },
   {
@@ -131,7 +134,7 @@ function answerOf<Answer>(stored: Stored<Answer>): Answer {
 }
 
 /** Numbers are written in two ways: only what they say counts. */
-function comparable(standing: SharedStanding): unknown {
+function comparable(standing: SharedState): unknown {
   const [run = "", born = ""] = standing.epoch.split("-");
   return { ...standing, epoch: [run, Number(born)] };
 }
@@ -159,7 +162,7 @@ test.skipIf(REDIS_SERVER === undefined)(
       await fc.assert(
         fc.asyncProperty(fc.nat(3), fc.array(step, { minLength: 5, maxLength: 60 }), async (first, steps) => {
           await client.flushAll();
-          const onPaper = new SharedBudget();
+          const onPaper = new SharedBudgetModel();
           let nowMs = 1_795_000_000_000;
           let life = 1;
           let terms = CONFIGS[first] ?? PLAIN;
@@ -167,7 +170,7 @@ test.skipIf(REDIS_SERVER === undefined)(
           for (const [index, step] of [...WARM, ...steps].entries()) {
             const at = { nowMs, run: `life${life}` };
             await client.set("clock", `${nowMs} ${at.run}`);
-            const same = (real: Stored<SharedStanding>, paper: SharedStanding): void =>
+            const same = (real: Stored<SharedState>, paper: SharedState): void =>
               expect(comparable(answerOf(real))).toEqual(comparable(paper));
             switch (step.kind) {
               case "take": {
@@ -192,8 +195,8 @@ test.skipIf(REDIS_SERVER === undefined)(
                 break;
               case "heed":
                 same(
-                  await onRedis.heed(terms, step.orders, step.agoMs),
-                  onPaper.heed(terms, step.orders, step.agoMs, at),
+                  await onRedis.applySignals(terms, step.signals, step.agoMs),
+                  onPaper.applySignals(terms, step.signals, step.agoMs, at),
                 );
                 break;
               case "look":

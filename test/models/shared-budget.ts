@@ -1,38 +1,36 @@
 /**
- * The rule of a budget that replicas share, as its keeper carries it out: in Lua on the real Redis, here for the tests
- * that hold the two against each other, and for whole fleets in virtual time.
+ * The rule of a shared budget, as the Lua scripts apply it in Redis. Tests compare the two, and simulated fleets use
+ * this one. Why it keeps the limit: src/core/budget/leases.ts.
  *
- * A lease is held by the latest moment at which its request may be counted; for any window it ends that window later.
- * So one list serves all windows, also those that a later config brings.
+ * A lease is stored with the latest moment at which its request may be counted, and ends one window after that. So
+ * one list serves all windows, also those of a later config.
  *
  *      taken                          may be counted until here          ended
  *       |-- unusable from here |------------ hold ----------------|------- W -------|
  *                 settled: counted by now (+ linger)  |------- W -------|
  */
 
-import { CLOCK_STEP_MS } from "../../src/core/fleet/shared-terms.ts";
 import { CLOCK_RATE_MARGIN, PACE_GRAIN_MS } from "../../src/core/budget/leases.ts";
-import type { Orders } from "../../src/core/budget/orders.ts";
+import type { UpstreamSignals } from "../../src/core/budget/signals.ts";
 import { QUOTA_BUCKET_MS } from "../../src/core/budget/quota.ts";
-import { loweredCap } from "../../src/core/budget/restraint.ts";
-import { SharedLeases } from "./shared-leases.ts";
-import type {
-  UsageReport,
-  SharedRate,
-  SharedSettlement,
-  SharedStanding,
-  SharedTaking,
-  SharedTerms,
-} from "../../src/core/fleet/shared-terms.ts";
-import { StandingOrders } from "../../src/core/budget/standing-orders.ts";
+import {
+  CLOCK_STEP_MS,
+  type UsageReport,
+  type SharedRate,
+  type SharedSettlement,
+  type SharedState,
+  type SharedTaking,
+  type SharedTerms,
+} from "../../src/core/fleet/ledger-store.ts";
+import { ActiveSignals, loweredCap } from "../../src/core/budget/restraint.ts";
 
-/** Set back by less than this, it only holds leases for longer; by more, they are better forgotten. */
+/** If the clock is set back by less than this, leases are only held for longer; by more, all of them are dropped. */
 const SET_BACK_MS = 1_000;
 
-/** When and in which life of the keeper it was asked. */
-export type KeeperMoment = { readonly nowMs: number; readonly run: string };
+/** The time in Redis, and which run of the server it is. */
+export type RedisMoment = { readonly nowMs: number; readonly run: string };
 
-export class SharedBudget {
+export class SharedBudgetModel {
   #run = "";
   #bornMs = 0;
   #latestMs = 0;
@@ -41,26 +39,26 @@ export class SharedBudget {
   #lastTakenMs: number | undefined;
   #freed = 0;
   readonly #leases = new SharedLeases();
-  readonly #orders = new StandingOrders();
+  readonly #signals = new ActiveSignals();
   readonly #quota = new Map<number, number>();
   readonly #contributed = new Map<string, string>();
 
-  take(terms: SharedTerms, lease: string, at: KeeperMoment): SharedTaking {
+  take(terms: SharedTerms, lease: string, at: RedisMoment): SharedTaking {
     this.#begin(terms, at, false);
     const { nowMs } = at;
     this.#leases.dropUntil(nowMs - this.#keptMs * CLOCK_RATE_MARGIN);
     const refusal = this.#refusal(terms, nowMs);
     if (refusal !== undefined) {
-      return { ...this.#standing(terms, nowMs), decision: { kind: "wait", ...refusal } };
+      return { ...this.#state(terms, nowMs), decision: { kind: "wait", ...refusal } };
     }
     this.#leases.put(lease, nowMs + terms.holdMs + CLOCK_STEP_MS);
     this.#lastTakenMs = this.#pacedFromMs(terms.rates, nowMs);
     this.#latestMs = nowMs;
     if (terms.quota !== undefined) this.#count(nowMs, 1);
-    return { ...this.#standing(terms, nowMs), decision: { kind: "granted" } };
+    return { ...this.#state(terms, nowMs), decision: { kind: "granted" } };
   }
 
-  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number, at: KeeperMoment): SharedStanding {
+  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number, at: RedisMoment): SharedState {
     this.#begin(terms, at, false);
     const { nowMs } = at;
     if (settled.settlement === "unsent") {
@@ -75,31 +73,31 @@ export class SharedBudget {
       if (agoMs > 0) this.#freed += 1;
     }
     this.#latestMs = nowMs;
-    return this.#standing(terms, nowMs);
+    return this.#state(terms, nowMs);
   }
 
-  heed(terms: SharedTerms, orders: Orders, agoMs: number, at: KeeperMoment): SharedStanding {
+  applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number, at: RedisMoment): SharedState {
     this.#begin(terms, at, false);
-    this.#orders.carryOut(orders, longestOf(terms), terms.maxPauseMs, at.nowMs, at.nowMs - agoMs);
-    return this.#standing(terms, at.nowMs);
+    this.#signals.apply(signals, longestOf(terms), terms.maxPauseMs, at.nowMs, at.nowMs - agoMs);
+    return this.#state(terms, at.nowMs);
   }
 
-  look(terms: SharedTerms, isAnew: boolean, at: KeeperMoment): SharedStanding {
+  look(terms: SharedTerms, isAnew: boolean, at: RedisMoment): SharedState {
     this.#begin(terms, at, isAnew);
-    return this.#standing(terms, at.nowMs);
+    return this.#state(terms, at.nowMs);
   }
 
-  reportUsage(terms: SharedTerms, { batch, byHour }: UsageReport, at: KeeperMoment): SharedStanding {
+  reportUsage(terms: SharedTerms, { batch, byHour }: UsageReport, at: RedisMoment): SharedState {
     this.#begin(terms, at, false);
     if (this.#contributed.get(terms.replica) !== batch) {
       this.#contributed.set(terms.replica, batch);
       for (const [hour, requests] of byHour) this.#count(hour * QUOTA_BUCKET_MS, requests);
     }
-    return this.#standing(terms, at.nowMs);
+    return this.#state(terms, at.nowMs);
   }
 
-  /** Where it cannot know what was sent, it begins anew, and refuses until all of that is forgotten. */
-  #begin(terms: SharedTerms, { nowMs, run }: KeeperMoment, isAnew: boolean): void {
+  /** If it cannot know what was sent, it starts anew, and refuses until all of that no longer counts. */
+  #begin(terms: SharedTerms, { nowMs, run }: RedisMoment, isAnew: boolean): void {
     const longestMs = longestOf(terms);
     const isKnown =
       !isAnew &&
@@ -115,14 +113,14 @@ export class SharedBudget {
     this.#lastTakenMs = undefined;
     this.#leases.clear();
     const windows = terms.rates.map((rate) => rate.perMs);
-    this.#orders.cut(windows, terms.maxPauseMs, nowMs);
+    this.#signals.shortenTo(windows, terms.maxPauseMs, nowMs);
   }
 
   #refusal(
     terms: SharedTerms,
     nowMs: number,
   ): { readonly waitMs: number; readonly cause: "budget" | "backoff" | "quota" | "ledger" } | undefined {
-    const { pausedUntilMs } = this.#orders;
+    const { pausedUntilMs } = this.#signals;
     if (pausedUntilMs > nowMs) return { waitMs: pausedUntilMs - nowMs, cause: "backoff" };
     if (terms.quota !== undefined && this.#quotaUsed(terms, nowMs) >= terms.quota.requests) {
       return { waitMs: Math.min(...terms.rates.map((rate) => rate.perMs)), cause: "quota" };
@@ -139,7 +137,7 @@ export class SharedBudget {
       const cap = this.#capOf(rate, terms.share, nowMs);
       const windowMs = rate.perMs * CLOCK_RATE_MARGIN;
       if (this.#lastTakenMs !== undefined) untilMs = Math.max(untilMs, this.#lastTakenMs + rate.perMs / cap);
-      // One that is still on its way may be settled now, and is then held for a whole window.
+      // A request in flight may be settled now, and is then held for a whole window.
       const endsMs = (this.#leases.latest(cap) ?? Number.NEGATIVE_INFINITY) + windowMs;
       untilMs = Math.max(untilMs, Math.min(endsMs, nowMs + windowMs));
     }
@@ -147,7 +145,7 @@ export class SharedBudget {
   }
 
   #capOf(rate: SharedRate, share: number, nowMs: number): number {
-    const requests = this.#orders.loweredTo(rate.perMs, nowMs);
+    const requests = this.#signals.loweredTo(rate.perMs, nowMs);
     return requests === undefined ? rate.cap : Math.min(rate.cap, loweredCap(requests, share, rate.aside));
   }
 
@@ -156,7 +154,7 @@ export class SharedBudget {
     return Math.max(0, this.#bornMs + forgottenMs - nowMs);
   }
 
-  /** The moment from which the next gap counts: now, or a little earlier where timers are too coarse for the gap. */
+  /** The next gap counts from here: now, or a little earlier if timers are too coarse for the gap. */
   #pacedFromMs(rates: readonly SharedRate[], nowMs: number): number {
     const gapMs = Math.max(...rates.map((rate) => rate.perMs / rate.cap));
     if (gapMs >= PACE_GRAIN_MS || this.#lastTakenMs === undefined) return nowMs;
@@ -179,16 +177,16 @@ export class SharedBudget {
     return used;
   }
 
-  #standing(terms: SharedTerms, nowMs: number): SharedStanding {
-    const { limit, remaining } = this.#orders.advertised;
+  #state(terms: SharedTerms, nowMs: number): SharedState {
+    const { limit, remaining } = this.#signals.advertised;
     return {
       nowMs,
       epoch: `${this.#run}-${this.#bornMs}`,
       coldMs: this.#coldMs(terms, nowMs),
       caps: terms.rates.map((rate) => this.#capOf(rate, terms.share, nowMs)),
       leases: terms.rates.map((rate) => this.#leases.countAfter(nowMs - rate.perMs * CLOCK_RATE_MARGIN)),
-      pausedMs: Math.max(0, this.#orders.pausedUntilMs - nowMs),
-      yieldMs: Math.max(0, this.#orders.yieldUntilMs - nowMs),
+      pausedMs: Math.max(0, this.#signals.pausedUntilMs - nowMs),
+      yieldMs: Math.max(0, this.#signals.yieldUntilMs - nowMs),
       advertisedLimit: limit,
       advertisedRemaining: remaining,
       quotaUsed: this.#quotaUsed(terms, nowMs),
@@ -200,4 +198,56 @@ export class SharedBudget {
 
 function longestOf(terms: SharedTerms): number {
   return Math.max(...terms.rates.map((rate) => rate.perMs));
+}
+
+/** Leases by the latest moment at which their request may be counted, soonest first; each once. */
+class SharedLeases {
+  #byName = new Map<string, number>();
+  #times: number[] = [];
+
+  put(lease: string, countedByMs: number): void {
+    this.remove(lease);
+    this.#byName.set(lease, countedByMs);
+    this.#times.splice(this.#firstAfter(countedByMs), 0, countedByMs);
+  }
+
+  remove(lease: string): boolean {
+    const countedByMs = this.#byName.get(lease);
+    if (countedByMs === undefined) return false;
+    this.#byName.delete(lease);
+    this.#times.splice(this.#firstAfter(countedByMs) - 1, 1);
+    return true;
+  }
+
+  clear(): void {
+    this.#byName.clear();
+    this.#times = [];
+  }
+
+  dropUntil(atMs: number): void {
+    const ended = this.#firstAfter(atMs);
+    if (ended === 0) return;
+    this.#times.splice(0, ended);
+    for (const [lease, countedByMs] of this.#byName) if (countedByMs <= atMs) this.#byName.delete(lease);
+  }
+
+  /** The n-th from the end; undefined if there are fewer. */
+  latest(n: number): number | undefined {
+    return this.#times[this.#times.length - n];
+  }
+
+  countAfter(atMs: number): number {
+    return this.#times.length - this.#firstAfter(atMs);
+  }
+
+  #firstAfter(atMs: number): number {
+    let low = 0;
+    let high = this.#times.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#times[middle] ?? 0) <= atMs) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 }

@@ -46,7 +46,7 @@ function delegating(real: LocalLedger, changes: Partial<ReloadableLedger>): Relo
   return {
     take: (budget) => real.take(budget),
     restraint: (budget) => real.restraint(budget),
-    heed: (budget, advice) => real.heed(budget, advice),
+    applyAdvice: (budget, advice) => real.applyAdvice(budget, advice),
     onChange: (listener) => real.onChange(listener),
     change: (config) => real.change(config),
     ...changes,
@@ -92,7 +92,8 @@ export function freshAfterRenaming(config: Config, clock: Clock): ReloadableLedg
 export function deaf(config: Config, clock: Clock): ReloadableLedger {
   const real = new LocalLedger(config, clock);
   return delegating(real, {
-    heed: (budget, advice) => real.heed(budget, { ...advice, throttled: false, pause: undefined }),
+    applyAdvice: (budget, advice) =>
+      real.applyAdvice(budget, { ...advice, throttled: false, pause: undefined }),
   });
 }
 

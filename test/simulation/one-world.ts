@@ -1,7 +1,7 @@
-import { fleetScenarioOf } from "./fleet/generate.ts";
-import { shrinkFleet } from "./fleet/fleet-shrink.ts";
-import { simulateFleet } from "./fleet/fleet-simulate.ts";
-import { tellFleet } from "./fleet/fleet-tell.ts";
+import { fleetScenarioOf } from "./fleet/generate/generate.ts";
+import { shrinkFleet } from "./fleet/shrink.ts";
+import { simulateFleet } from "./fleet/simulate.ts";
+import { tellFleet } from "./fleet/tell.ts";
 import { FLEET_MUTANTS } from "./fleet/mutants.ts";
 import { UNCHANGED_FLEET } from "./fleet/mutation.ts";
 import { scenarioOf } from "./generate.ts";

@@ -1,7 +1,7 @@
 import type { Claimed, FleetBoard } from "../../src/core/fleet/board.ts";
-import { FleetTable } from "../models/fleet-table.ts";
+import { BoardModel } from "../models/board.ts";
 import { FleetMembership } from "../../src/engine/fleet/membership.ts";
-import type { FleetParts } from "../../src/engine/fleet/parts.ts";
+import type { MembershipParts } from "../../src/engine/fleet/parts.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 const CALL_TAKES_MS = 1;
@@ -10,7 +10,7 @@ const DEADLINE_MS = 500;
 /** A board that several replicas share in virtual time; it can go away, be emptied, and have its clock stepped. */
 export class TableServer {
   readonly #clock: VirtualClock;
-  #table = new FleetTable();
+  #table = new BoardModel();
   #runs = 1;
   #offsetMs = 1_700_000_000_000;
   isAway = false;
@@ -20,12 +20,12 @@ export class TableServer {
     this.#clock = clock;
   }
 
-  get table(): FleetTable {
+  get table(): BoardModel {
     return this.#table;
   }
 
   empty(): void {
-    this.#table = new FleetTable();
+    this.#table = new BoardModel();
   }
 
   restart(): void {
@@ -76,9 +76,9 @@ export class SmallReplica {
   drainTakesMs = 0;
 
   constructor(
-    clock: FleetParts["clock"],
+    clock: MembershipParts["clock"],
     board: (isCutOff: () => boolean) => FleetBoard,
-    options: Partial<FleetParts> & { readonly name: string },
+    options: Partial<MembershipParts> & { readonly name: string },
   ) {
     this.name = options.name;
     this.membership = new FleetMembership({

@@ -5,10 +5,10 @@ import type { Config, Fleet } from "../../src/core/config/config.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import type { RunningLedger } from "../../src/core/budget/ledger.ts";
 import type { LedgerStore } from "../../src/core/fleet/ledger-store.ts";
-import { FleetLedger } from "../../src/engine/fleet/shared-ledger.ts";
+import { SharedLedger } from "../../src/engine/fleet/shared-ledger.ts";
 import { RedisServer } from "./redis-server.ts";
 import { VirtualClock } from "./virtual-clock.ts";
-import { VirtualKeeper, VirtualLine } from "./virtual-keeper.ts";
+import { VirtualRedis, VirtualStore } from "./virtual-redis.ts";
 
 /** In front of a script: the server's clock is what a key says. */
 export const TOLD_CLOCK = `
@@ -56,7 +56,7 @@ export function localWorld(config: Config): Promise<LedgerWorld> {
 
 export function paperWorld(config: Config): Promise<LedgerWorld> {
   const clock = new VirtualClock();
-  const line = new VirtualLine(new VirtualKeeper(clock), clock);
+  const line = new VirtualStore(new VirtualRedis(clock), clock);
   return Promise.resolve(fleetWorld(config, clock, line, () => Promise.resolve(), []));
 }
 
@@ -103,7 +103,7 @@ function fleetWorld(
   const onBug = (error: unknown): never => {
     throw error;
   };
-  const ledger = new FleetLedger(config, { fleet: sampleFleet(), store, clock, life: "life", onBug });
+  const ledger = new SharedLedger(config, { fleet: sampleFleet(), store, clock, life: "life", onBug });
   return {
     clock,
     ledger,

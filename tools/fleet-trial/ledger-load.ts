@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { Redis } from "../../src/adapters/redis/connection.ts";
 import { RedisLedger } from "../../src/adapters/redis/ledger.ts";
-import type { SharedTerms } from "../../src/core/fleet/shared-terms.ts";
+import type { SharedTerms } from "../../src/core/fleet/ledger-store.ts";
 import { RedisServer } from "../../test/support/redis-server.ts";
 import { say } from "./say.ts";
 

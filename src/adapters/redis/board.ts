@@ -8,27 +8,22 @@ import type {
   ReleaseAnswer,
   ReleaseRequest,
 } from "../../core/fleet/board.ts";
-import type { RedisReply } from "./connection.ts";
+import type { Redis } from "./connection.ts";
 import { readLua, redisScript, type RedisScript } from "./script.ts";
 
-/** What of the connection is needed here. */
-export type ScriptRunner = {
-  run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<RedisReply>;
-};
-
-/** `clock` is another one in tests. */
+/** Tests replace the `clock`. */
 export type RedisFleetOptions = { readonly prefix: string; readonly clock?: string };
 
 type Args = readonly (string | number)[];
 
-/** The board where the replicas meet, on Redis: every call is one script, so nothing comes between. */
+/** The board of a fleet in Redis. Each call is one script, so it is atomic. */
 export class RedisFleetBoard implements FleetBoard {
-  readonly #redis: ScriptRunner;
+  readonly #redis: Pick<Redis, "run">;
   readonly #keys: readonly string[];
   readonly #statusKey: string;
   readonly #scripts: Readonly<Record<"beat" | "claim" | "release" | "publish" | "published", RedisScript>>;
 
-  constructor(redis: ScriptRunner, { prefix, clock }: RedisFleetOptions) {
+  constructor(redis: Pick<Redis, "run">, { prefix, clock }: RedisFleetOptions) {
     this.#redis = redis;
     const key = (name: string): string => `${prefix}:{fleet}:${name}`;
     this.#keys = ["epoch", "sessions", "members", "holders", "changes"].map(key);
@@ -44,12 +39,12 @@ export class RedisFleetBoard implements FleetBoard {
 
   async beat(request: BeatRequest): Promise<BeatAnswer> {
     const { joins, info, epoch, version, mostChanges } = request;
-    const told = await this.#ask("beat", request, [flag(joins), info, epoch, version, mostChanges]);
-    if (told.kind !== "beat")
-      return told.kind === "lost" ? { ...placeOf(told), kind: "lost" } : noAnswer(told);
-    const [opensIn, live, isWhole, changes, upTo, hasMore] = told.rest;
+    const answer = await this.#ask("beat", request, [flag(joins), info, epoch, version, mostChanges]);
+    if (answer.kind !== "beat")
+      return answer.kind === "lost" ? { ...momentOf(answer), kind: "lost" } : noAnswer(answer);
+    const [opensIn, live, isWhole, changes, upTo, hasMore] = answer.rest;
     return {
-      ...placeOf(told),
+      ...momentOf(answer),
       kind: "beat",
       opensInMs: numberOf(opensIn),
       sessions: inThrees(listOf(live)).map(([session, endsIn, info]) => ({
@@ -69,12 +64,12 @@ export class RedisFleetBoard implements FleetBoard {
 
   async claim(request: ClaimRequest): Promise<ClaimAnswer> {
     const { retakes, inherits, upstreams } = request;
-    const told = await this.#ask("claim", request, [flag(retakes), flag(inherits), ...upstreams]);
-    const [first] = told.rest;
-    switch (told.kind) {
+    const answer = await this.#ask("claim", request, [flag(retakes), flag(inherits), ...upstreams]);
+    const [first] = answer.rest;
+    switch (answer.kind) {
       case "claimed":
         return {
-          ...placeOf(told),
+          ...momentOf(answer),
           kind: "claimed",
           claimed: inPairs(listOf(first)).map(([upstream, unheld]) => ({
             upstream,
@@ -82,17 +77,17 @@ export class RedisFleetBoard implements FleetBoard {
           })),
         };
       case "settling":
-        return { ...placeOf(told), kind: "settling", opensInMs: numberOf(first) };
+        return { ...momentOf(answer), kind: "settling", opensInMs: numberOf(first) };
       case "lost":
-        return { ...placeOf(told), kind: "lost" };
+        return { ...momentOf(answer), kind: "lost" };
       default:
-        return noAnswer(told);
+        return noAnswer(answer);
     }
   }
 
   async release(request: ReleaseRequest): Promise<ReleaseAnswer> {
-    const told = await this.#ask("release", request, [flag(request.endsSession), ...request.upstreams]);
-    return told.kind === "released" ? { ...placeOf(told), kind: "released" } : noAnswer(told);
+    const answer = await this.#ask("release", request, [flag(request.endsSession), ...request.upstreams]);
+    return answer.kind === "released" ? { ...momentOf(answer), kind: "released" } : noAnswer(answer);
   }
 
   async publish(entries: ReadonlyMap<string, string>): Promise<boolean> {
@@ -106,7 +101,7 @@ export class RedisFleetBoard implements FleetBoard {
     return reply.kind === "reply" ? new Map(inPairs(listOf(reply.value))) : undefined;
   }
 
-  async #ask(call: "beat" | "claim" | "release", caller: Caller, args: Args): Promise<Told> {
+  async #ask(call: "beat" | "claim" | "release", caller: Caller, args: Args): Promise<Answer> {
     const { session, ttlMs, expectedMs = -1, isStepSure } = caller;
     const all = [session, ttlMs, expectedMs, flag(isStepSure), ...args];
     const reply = await this.#redis.run(this.#scripts[call], this.#keys, all);
@@ -116,18 +111,21 @@ export class RedisFleetBoard implements FleetBoard {
   }
 }
 
-type Told = {
+type Answer = {
   readonly kind: string;
   readonly serverMs?: number;
   readonly epoch?: string;
   readonly rest: readonly unknown[];
 };
 
-function placeOf({ serverMs = 0, epoch = "" }: Told): { readonly serverMs: number; readonly epoch: string } {
+function momentOf({ serverMs = 0, epoch = "" }: Answer): {
+  readonly serverMs: number;
+  readonly epoch: string;
+} {
   return { serverMs, epoch };
 }
 
-function noAnswer({ kind }: Told): { readonly kind: "away" } | { readonly kind: "stepped" } {
+function noAnswer({ kind }: Answer): { readonly kind: "away" } | { readonly kind: "stepped" } {
   return kind === "stepped" ? { kind: "stepped" } : { kind: "away" };
 }
 

@@ -3,11 +3,10 @@ import { messageOf } from "../../core/text/escape.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { RedisFailure } from "../../core/metrics/catalogue.ts";
-import { openDriver, type RedisDriver } from "./driver.ts";
-import type { RedisDriverParts } from "./options.ts";
+import { openDriver, type RedisDriver, type RedisDriverParts } from "./driver.ts";
 import type { RedisScript } from "./script.ts";
 
-/** What was asked of Redis, and how it went: for the metrics. */
+/** One call to Redis and its outcome, for the metrics. */
 export type RedisCall = {
   readonly call: string;
   readonly durationMs: number;
@@ -16,7 +15,7 @@ export type RedisCall = {
 
 export type RedisReply =
   | { readonly kind: "reply"; readonly value: unknown }
-  /** It may have been done all the same: only the answer is missing for sure. */
+  /** Redis may have run it all the same: only the answer is missing. */
   | { readonly kind: "failed"; readonly failure: RedisFailure };
 
 export type RedisParts = RedisDriverParts & {
@@ -27,12 +26,12 @@ export type RedisParts = RedisDriverParts & {
 
 const DEADLINE_MS = 500;
 const IDLE_MS = 1_000;
-/** A connection that has not said anything for so long, though asked, is given up for a new one. */
+/** A connection that has not answered for this long is replaced by a new one. */
 const SILENCE_MS = 2_000;
 const FIRST_BACKOFF_MS = 50;
 const LONGEST_BACKOFF_MS = 1_000;
 
-/** One Redis, wherever it is now: connects by itself, again and again, and never lets a caller wait for that. */
+/** One Redis, wherever it is now. Reconnects by itself, and callers never wait for that. */
 export class Redis implements AsyncDisposable {
   readonly #fleet: Fleet;
   readonly #parts: RedisParts;
@@ -49,20 +48,19 @@ export class Redis implements AsyncDisposable {
     this.#fleet = fleet;
     this.#parts = parts;
     this.#lastReplyMs = this.#lastAskedMs = parts.clock.now();
-    this.#ended = Promise.all([this.#keepConnected(), this.#keepAsking()]);
+    this.#ended = Promise.all([this.#keepConnected(), this.#keepPinging()]);
   }
 
-  /** Whether what was asked last was answered. */
+  /** Whether the last call was answered. */
   get isUp(): boolean {
     return this.#isUp;
   }
 
-  /** Hears every change of `isUp`. */
   onChange(listener: (isUp: boolean) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Never rejects, and never takes longer than the deadline. The first key decides on the node of a cluster. */
+  /** Never rejects, and never takes longer than the deadline. The first key selects the node of a cluster. */
   run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<RedisReply> {
     const rest = [String(keys.length), ...keys, ...args.map(String)];
     return this.#ask(script.call, async (driver, signal) => {
@@ -99,7 +97,7 @@ export class Redis implements AsyncDisposable {
         : await this.#inTime(driver, send);
     const failure = reply.kind === "failed" ? reply.failure : undefined;
     onCall({ call, durationMs: clock.now() - askedMs, failure });
-    if (driver === this.#driver) this.#turn(failure === undefined);
+    if (driver === this.#driver) this.#setUp(failure === undefined);
     return reply;
   }
 
@@ -111,7 +109,7 @@ export class Redis implements AsyncDisposable {
     const late = Promise.withResolvers<RedisReply>();
     const timer = setTimeout(() => {
       late.resolve({ kind: "failed", failure: "timeout" });
-      // What was not written yet never will be.
+      // A command that is not written yet must never be.
       deadline.abort();
     }, DEADLINE_MS);
     const answered = send(driver, deadline.signal).then(
@@ -130,25 +128,25 @@ export class Redis implements AsyncDisposable {
     const failure = failureOf(error);
     if (failure === "refused") {
       this.#lastReplyMs = this.#parts.clock.now();
-      this.#tell(messageOf(error));
+      this.#warnOnce("Redis command failed", messageOf(error));
       if (isFailover(error)) driver.destroy();
     }
     return { kind: "failed", failure };
   }
 
-  #turn(isUp: boolean): void {
+  #setUp(isUp: boolean): void {
     if (isUp === this.#isUp) return;
     this.#isUp = isUp;
     if (isUp) {
       this.#problem = undefined;
-      this.#parts.log.info({}, "redis is there");
+      this.#parts.log.info({}, "Redis connected");
     } else if (!this.#closing.signal.aborted) {
-      this.#parts.log.warn({}, "redis is away");
+      this.#parts.log.warn({}, "Redis unreachable");
     }
     for (const listener of this.#listeners) listener(isUp);
   }
 
-  /** A connection is made anew by us alone: the library's own way would send again what was sent before. */
+  /** Only we reconnect: the library would send commands again. */
   async #keepConnected(): Promise<void> {
     const { signal } = this.#closing;
     let backoffMs = FIRST_BACKOFF_MS;
@@ -162,7 +160,7 @@ export class Redis implements AsyncDisposable {
         else await this.#ping();
         await driver.ended;
         this.#driver = undefined;
-        this.#turn(false);
+        this.#setUp(false);
       }
       await this.#parts.clock.sleep(backoffMs, signal);
       backoffMs = Math.min(LONGEST_BACKOFF_MS, backoffMs * 2);
@@ -173,13 +171,13 @@ export class Redis implements AsyncDisposable {
     try {
       return await openDriver(this.#fleet.redis, this.#parts, this.#closing.signal);
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#tell(messageOf(error));
+      if (!this.#closing.signal.aborted) this.#warnOnce("cannot connect to Redis", messageOf(error));
       return undefined;
     }
   }
 
-  /** What is not asked is not known: so it is asked, where nobody else does. */
-  async #keepAsking(): Promise<void> {
+  /** Pings when there are no other calls, so that `isUp` stays current. */
+  async #keepPinging(): Promise<void> {
     const { clock } = this.#parts;
     const { signal } = this.#closing;
     while (!signal.aborted) {
@@ -196,11 +194,10 @@ export class Redis implements AsyncDisposable {
     await this.#ask("ping", (driver, signal) => driver.send(undefined, ["PING"], signal));
   }
 
-  /** The same trouble is told once. */
-  #tell(problem: string): void {
+  #warnOnce(message: string, problem: string): void {
     if (problem === this.#problem) return;
     this.#problem = problem;
-    this.#parts.log.warn({ problem }, "redis does not do what it is asked");
+    this.#parts.log.warn({ problem }, message);
   }
 }
 
@@ -210,12 +207,12 @@ function failureOf(error: unknown): RedisFailure {
   return isErrorReply(error) ? "refused" : "away";
 }
 
-/** An answer of one that was a master, or is not one yet: somebody else may be it now. */
+/** This server is no longer, or not yet, the master. Another one may be. */
 function isFailover(error: unknown): boolean {
   return /^(?:READONLY|MASTERDOWN|LOADING|UNBLOCKED)\b/.test(messageOf(error));
 }
 
-/** What a server says begins with a word in capitals. */
+/** An error reply begins with a word in capitals. */
 function isErrorReply(error: Error): boolean {
   return /^[A-Z]{3,}\b/.test(error.message);
 }

@@ -1,17 +1,22 @@
+import { readFile } from "node:fs/promises";
 import { createClient, createCluster } from "@redis/client";
 import type { FleetRedis, RedisAddress } from "../../core/config/config.ts";
-import { type RedisDriverParts, type RedisOptions, optionsOf } from "./options.ts";
-import { masterOf } from "./sentinel.ts";
+import { messageOf } from "../../core/text/escape.ts";
 
-/** One connection, or those to one cluster: once it has ended, it stays so. */
+export type RedisDriverParts = {
+  /** Read for every connection, as passwords rotate. */
+  readonly password: (() => Promise<string>) | undefined;
+};
+
+/** One connection, or the connections to one cluster. Once ended, it is not opened again. */
 export interface RedisDriver {
-  /** Rejects where there is no good answer; a command is sent once at the most. */
+  /** Rejects without a good answer. A command is sent at most once. */
   send(key: string | undefined, args: readonly string[], signal: AbortSignal): Promise<unknown>;
   readonly ended: Promise<void>;
   destroy(): void;
 }
 
-/** Rejects where it cannot be connected to. */
+/** Rejects if it cannot connect. */
 export async function openDriver(
   redis: FleetRedis,
   parts: RedisDriverParts,
@@ -40,7 +45,7 @@ async function openClient(
 ): Promise<RedisDriver> {
   const client = createClient({ ...options, socket: { ...options.socket, host, port } });
   const ended = Promise.withResolvers<void>();
-  // Without a listener an error would end the process; what it means for a command, that command hears by itself.
+  // Without a listener an error would end the process. The commands themselves are rejected.
   client.on("error", () => ended.resolve());
   client.on("end", () => ended.resolve());
   const destroy = (): void => {
@@ -62,7 +67,7 @@ async function openCluster(
 ): Promise<RedisDriver> {
   const cluster = createCluster({
     rootNodes: nodes.map(({ host, port }) => ({ socket: { ...options.socket, host, port } })),
-    // Its nodes come and go, and are connected to again by themselves: with nothing sent that was sent before.
+    // The client reconnects to nodes by itself. It does not send a command again.
     defaults: {
       ...options,
       socket: { ...options.socket, reconnectStrategy: (retries) => Math.min(1_000, 50 * 2 ** retries) },
@@ -96,4 +101,111 @@ async function connected(
   } finally {
     signal.removeEventListener("abort", destroy);
   }
+}
+
+type TlsOptions = {
+  readonly tls?: true;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly servername?: string;
+};
+
+type RedisSocket = TlsOptions & {
+  readonly connectTimeout: number;
+  readonly reconnectStrategy: false;
+};
+
+type RedisOptions = {
+  readonly RESP: 2;
+  readonly disableOfflineQueue: true;
+  readonly disableClientInfo: true;
+  readonly maintNotifications: "disabled";
+  readonly username?: string;
+  readonly password?: string;
+  readonly database?: number;
+  readonly socket: RedisSocket;
+};
+
+const CONNECT_WITHIN_MS = 2_000;
+
+/** Common to all connections. Files and the password are read again each time. */
+async function optionsOf(
+  { username, tls }: FleetRedis,
+  { password }: RedisDriverParts,
+): Promise<RedisOptions> {
+  const secret = await password?.();
+  return {
+    RESP: 2,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: "disabled",
+    ...(username === undefined ? {} : { username }),
+    ...(secret === undefined ? {} : { password: secret }),
+    socket: {
+      connectTimeout: CONNECT_WITHIN_MS,
+      reconnectStrategy: false,
+      ...(tls === undefined ? {} : await tlsOf(tls)),
+    },
+  };
+}
+
+async function tlsOf(tls: NonNullable<FleetRedis["tls"]>): Promise<TlsOptions> {
+  const read = async (path: string | undefined): Promise<string | undefined> =>
+    path === undefined ? undefined : await readFile(path, "utf8");
+  const [ca, cert, key] = await Promise.all([read(tls.caFile), read(tls.certFile), read(tls.keyFile)]);
+  return {
+    tls: true,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+  };
+}
+
+const ANSWER_WITHIN_MS = 1_000;
+
+/** The current master, by the first sentinel that knows it. Asked again for every connection. */
+async function masterOf(
+  name: string,
+  sentinels: readonly RedisAddress[],
+  socket: RedisSocket,
+  signal: AbortSignal,
+): Promise<RedisAddress> {
+  let problem = "no sentinel was asked";
+  for (const sentinel of sentinels) {
+    if (signal.aborted) break;
+    try {
+      return await ask(sentinel, name, socket);
+    } catch (error) {
+      problem = messageOf(error);
+    }
+  }
+  throw new Error(`cannot find the master: no sentinel knows "${name}": ${problem}`);
+}
+
+async function ask({ host, port }: RedisAddress, name: string, socket: RedisSocket): Promise<RedisAddress> {
+  const client = createClient({
+    RESP: 2,
+    disableClientInfo: true,
+    maintNotifications: "disabled",
+    socket: { ...socket, host, port },
+  });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    const answer: unknown = await client.sendCommand(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name], {
+      timeout: ANSWER_WITHIN_MS,
+    });
+    return addressIn(answer);
+  } finally {
+    if (client.isOpen) client.destroy();
+  }
+}
+
+function addressIn(answer: unknown): RedisAddress {
+  if (!Array.isArray(answer)) throw new Error("it does not know this name");
+  const [host, port]: readonly unknown[] = answer;
+  if (typeof host !== "string" || typeof port !== "string") throw new Error("its answer is no address");
+  return { host, port: Number(port) };
 }

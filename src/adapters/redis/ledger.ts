@@ -1,29 +1,27 @@
-import type { Orders } from "../../core/budget/orders.ts";
-import type { LedgerStore, Stored } from "../../core/fleet/ledger-store.ts";
+import type { UpstreamSignals } from "../../core/budget/signals.ts";
 import type {
+  LedgerStore,
+  Stored,
   UsageReport,
   SharedSettlement,
-  SharedStanding,
+  SharedState,
   SharedTaking,
   SharedTerms,
-} from "../../core/fleet/shared-terms.ts";
-import { standingIn, takingIn } from "./ledger-answers.ts";
-import type { RedisReply } from "./connection.ts";
+} from "../../core/fleet/ledger-store.ts";
+import type { Redis, RedisReply } from "./connection.ts";
 import { readLua, type RedisScript, redisScript } from "./script.ts";
 
-/** As much of a Redis as a ledger needs. */
-export type RedisRunner = {
-  run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<RedisReply>;
-  onChange(listener: (isUp: boolean) => void): void;
-};
-
-/** Shared budgets in Redis: one atomic step a question, all keys of a budget on one node of a cluster. */
+/** Shared budgets in Redis: each call is one atomic script, and all keys of a budget are on one node of a cluster. */
 export class RedisLedger implements LedgerStore {
-  readonly #redis: RedisRunner;
+  readonly #redis: Pick<Redis, "run" | "onChange">;
   readonly #prefix: string;
   readonly #scripts: LedgerScripts;
 
-  constructor(redis: RedisRunner, prefix: string, scripts: LedgerScripts = ledgerScripts()) {
+  constructor(
+    redis: Pick<Redis, "run" | "onChange">,
+    prefix: string,
+    scripts: LedgerScripts = ledgerScripts(),
+  ) {
     this.#redis = redis;
     this.#prefix = prefix;
     this.#scripts = scripts;
@@ -34,20 +32,20 @@ export class RedisLedger implements LedgerStore {
     return stored(reply, (value) => takingIn(value, terms));
   }
 
-  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedStanding>> {
-    return this.#stand(this.#scripts.settle, terms, [JSON.stringify(settled), agoMs]);
+  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedState>> {
+    return this.#call(this.#scripts.settle, terms, [JSON.stringify(settled), agoMs]);
   }
 
-  heed(terms: SharedTerms, orders: Orders, agoMs: number): Promise<Stored<SharedStanding>> {
-    return this.#stand(this.#scripts.heed, terms, [JSON.stringify(finite(orders)), agoMs]);
+  applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number): Promise<Stored<SharedState>> {
+    return this.#call(this.#scripts.applySignals, terms, [JSON.stringify(finite(signals)), agoMs]);
   }
 
-  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedStanding>> {
-    return this.#stand(this.#scripts.look, terms, [isAnew ? 1 : 0]);
+  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedState>> {
+    return this.#call(this.#scripts.look, terms, [isAnew ? 1 : 0]);
   }
 
-  reportUsage(terms: SharedTerms, { batch, byHour }: UsageReport): Promise<Stored<SharedStanding>> {
-    return this.#stand(this.#scripts.reportUsage, terms, [batch, JSON.stringify([...byHour])]);
+  reportUsage(terms: SharedTerms, { batch, byHour }: UsageReport): Promise<Stored<SharedState>> {
+    return this.#call(this.#scripts.reportUsage, terms, [batch, JSON.stringify([...byHour])]);
   }
 
   async takeSeat(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>> {
@@ -71,12 +69,12 @@ export class RedisLedger implements LedgerStore {
     return `${this.#prefix}:{fleet}:seats`;
   }
 
-  async #stand(
+  async #call(
     script: RedisScript,
     terms: SharedTerms,
     args: readonly (string | number)[],
-  ): Promise<Stored<SharedStanding>> {
-    return stored(await this.#ask(script, terms, args), (value) => standingIn(value, terms));
+  ): Promise<Stored<SharedState>> {
+    return stored(await this.#ask(script, terms, args), (value) => stateIn(value, terms));
   }
 
   #ask(script: RedisScript, terms: SharedTerms, args: readonly (string | number)[]): Promise<RedisReply> {
@@ -87,21 +85,66 @@ export class RedisLedger implements LedgerStore {
   }
 }
 
+/** Fields before those of the rates. */
+const FIXED = 10;
+
+/** As `answer` in ledger/budget.lua writes it; undefined if it is anything else. */
+function stateIn(value: unknown, terms: SharedTerms): SharedState | undefined {
+  const fields = fieldsIn(value);
+  if (fields === undefined || fields.length < FIXED + 2 * terms.rates.length) return undefined;
+  const text = (index: number): string => fields[index] ?? "";
+  const numberAt = (index: number): number => Number(text(index));
+  const optional = (index: number): number | undefined => (text(index) === "" ? undefined : numberAt(index));
+  return {
+    nowMs: numberAt(0),
+    epoch: text(1),
+    coldMs: numberAt(2),
+    pausedMs: numberAt(3),
+    yieldMs: numberAt(4),
+    advertisedLimit: optional(5),
+    advertisedRemaining: optional(6),
+    quotaUsed: numberAt(7),
+    hasReported: text(8) === "1",
+    freed: numberAt(9),
+    caps: terms.rates.map((_, index) => numberAt(FIXED + 2 * index)),
+    leases: terms.rates.map((_, index) => numberAt(FIXED + 2 * index + 1)),
+  };
+}
+
+/** A state, followed by a wait and its cause. */
+function takingIn(value: unknown, terms: SharedTerms): SharedTaking | undefined {
+  const state = stateIn(value, terms);
+  const [waitMs, cause] = fieldsIn(value)?.slice(FIXED + 2 * terms.rates.length) ?? [];
+  if (state === undefined) return undefined;
+  if (cause === "granted") return { ...state, decision: { kind: "granted" } };
+  if (cause !== "budget" && cause !== "backoff" && cause !== "quota" && cause !== "ledger") return undefined;
+  return { ...state, decision: { kind: "wait", waitMs: Number(waitMs), cause } };
+}
+
+function fieldsIn(value: unknown): readonly string[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const fields: readonly unknown[] = value;
+  return fields.every((field) => typeof field === "string") ? fields : undefined;
+}
+
 function stored<Answer>(reply: RedisReply, read: (value: unknown) => Answer | undefined): Stored<Answer> {
   const answer = reply.kind === "failed" ? undefined : read(reply.value);
   return answer === undefined ? { kind: "away" } : { kind: "answered", answer };
 }
 
-/** JSON has no infinity: a limit that is said to be none is not said. */
-function finite(orders: Orders): Orders {
-  const said = (value: number | undefined): number | undefined =>
+/** JSON has no infinity: an infinite limit is left out. */
+function finite(signals: UpstreamSignals): UpstreamSignals {
+  const known = (value: number | undefined): number | undefined =>
     Number.isFinite(value) ? value : undefined;
-  const { advertised } = orders;
-  if (advertised === undefined) return orders;
-  return { ...orders, advertised: { limit: said(advertised.limit), remaining: said(advertised.remaining) } };
+  const { advertised } = signals;
+  if (advertised === undefined) return signals;
+  return {
+    ...signals,
+    advertised: { limit: known(advertised.limit), remaining: known(advertised.remaining) },
+  };
 }
 
-type BudgetStep = "take" | "settle" | "heed" | "look" | "reportUsage";
+type BudgetStep = "take" | "settle" | "applySignals" | "look" | "reportUsage";
 
 export type LedgerScripts = Readonly<Record<BudgetStep | "takeSeat" | "leaveSeat", RedisScript>>;
 
@@ -112,7 +155,7 @@ export function ledgerScripts(clock?: string): LedgerScripts {
   return {
     take: script("take", "budget", "take"),
     settle: script("settle", "budget", "settle"),
-    heed: script("heed", "budget", "heed"),
+    applySignals: script("heed", "budget", "apply-signals"),
     look: script("look", "budget", "look"),
     reportUsage: script("contribute", "budget", "report-usage"),
     takeSeat: script("sit", "take-seat"),

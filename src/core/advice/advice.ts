@@ -1,4 +1,4 @@
-/** What an answer's headers say about limits, in one form. Signals can only tighten. */
+/** What the headers of an answer say about limits, in one form. Signals can only tighten limits. */
 
 import { readSeparateFields } from "./family.ts";
 import type { QuotaLeft, AdvertisedLimit, ParseList } from "./reading.ts";
@@ -9,34 +9,34 @@ import { parseHttpDate } from "../time/http-date.ts";
 
 export type Pause = {
   readonly scope: "budget" | "upstream";
-  /** From the moment of the answer. Uncapped: the ledger caps it. */
+  /** From the answer on. The ledger caps it. */
   readonly forMs: number;
   readonly source: "retry_after" | "rate_limit";
 };
 
 export type Advice = {
-  /** 429 or 402: without a pause in it, the budget backs off by itself. */
+  /** 429 or 402. Without a pause, the budget backs off by itself. */
   readonly throttled: boolean;
   readonly pause: Pause | undefined;
   readonly limits: readonly AdvertisedLimit[];
-  /** The scarcest of what was said to be left, and when more comes; undefined where nothing was said. */
+  /** The scarcest remainder and its reset; undefined if the answer gave none. */
   readonly remaining:
     | { readonly requests: number; readonly limit: number | undefined; readonly resetMs: number | undefined }
     | undefined;
-  /** The window of the exhausted policy, where the answer named one. */
+  /** The window of the exhausted policy, if the answer named one. */
   readonly exhaustedPerMs: number | undefined;
   /** Signals that could not be read. */
   readonly malformed: number;
 };
 
-/** Statuses that `Retry-After` is heeded with, and whom it silences. */
+/** Statuses with which `Retry-After` applies, and what it pauses. */
 const SCOPES: ReadonlyMap<number, Pause["scope"]> = new Map([
   [429, "budget"],
   [402, "budget"],
   [503, "upstream"],
 ]);
 
-/** One for each window: the lowest that was said. */
+/** The lowest limit for each window. */
 function lowestPerWindow(limits: readonly AdvertisedLimit[]): readonly AdvertisedLimit[] {
   const lowest = new Map<number | undefined, AdvertisedLimit>();
   for (const limit of limits) {
@@ -47,7 +47,7 @@ function lowestPerWindow(limits: readonly AdvertisedLimit[]): readonly Advertise
 
 type Windows = ReadonlyMap<number, ReadonlySet<number>>;
 
-/** The windows that limits were named with, by their number of requests. */
+/** The windows of limits, by their number of requests. */
 function windowsByRequests(limits: readonly AdvertisedLimit[]): Windows {
   const windows = new Map<number, Set<number>>();
   for (const { requests, perMs } of limits) {
@@ -56,14 +56,14 @@ function windowsByRequests(limits: readonly AdvertisedLimit[]): Windows {
   return windows;
 }
 
-/** `100, 100;w=60` says one limit twice: the window of the second is that of the first. */
+/** `100, 100;w=60` is one limit written twice: the first has the window of the second. */
 function withWindow(quota: QuotaLeft, windows: Windows): QuotaLeft {
   if (quota.perMs !== undefined || quota.limit === undefined) return quota;
   const [perMs, ...others] = windows.get(quota.limit) ?? [];
   return others.length > 0 ? quota : { ...quota, perMs };
 }
 
-/** Of two that are spent, the one that comes back later; else the smaller part of a known limit. */
+/** Of two spent quotas, the one that resets later; else the smaller part of a known limit. */
 function isScarcer(a: QuotaLeft, b: QuotaLeft): boolean {
   if (a.requests === 0 && b.requests === 0) return (a.resetMs ?? 0) > (b.resetMs ?? 0);
   if (a.requests === 0 || b.requests === 0) return a.requests === 0;
@@ -86,12 +86,12 @@ function pauseOf(
     return { scope, forMs: retryAfterMs, source: "retry_after" };
   }
   const resetMs = longest(spent.map((quota) => quota.resetMs));
-  // Spent, and back at once: no reason to pause, nor a hint that would stop a refused budget's own back-off.
+  // Spent but reset at once: no reason to pause, and no hint that would replace the budget's own back-off.
   if (resetMs === undefined || resetMs === 0) return undefined;
   return { scope: "budget", forMs: resetMs, source: "rate_limit" };
 }
 
-const SILENCE: Omit<Advice, "throttled"> = {
+const NO_SIGNALS: Omit<Advice, "throttled"> = {
   pause: undefined,
   limits: [],
   remaining: undefined,
@@ -99,16 +99,16 @@ const SILENCE: Omit<Advice, "throttled"> = {
   malformed: 0,
 };
 
-/** Every name that is read below holds one of these words; most answers hold none of them. */
+/** Every header that is read below has one of these words in its name; most answers have none. */
 function maySignal(name: string): boolean {
   return name.includes("limit") || name.includes("retry");
 }
 
-/** Reads whatever the headers say about limits. Any bytes at all are read, or counted as malformed. */
+/** Any bytes are accepted: what cannot be read is counted as malformed. */
 export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: ParseList): Advice {
   const throttled = head.status === 429 || head.status === 402;
-  if (!head.headers.some(([name]) => maySignal(name))) return { ...SILENCE, throttled };
-  // Moments are meant by the upstream's clock, which its Date tells.
+  if (!head.headers.some(([name]) => maySignal(name))) return { ...NO_SIGNALS, throttled };
+  // Moments are in the upstream's clock, which its Date header gives.
   const anchorMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const scope = SCOPES.get(head.status);
   const retryAfter =
@@ -116,8 +116,8 @@ export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: Parse
   const structured = readStructuredFields(head.headers, anchorMs, parseList);
   const separate = readSeparateFields(head.headers, anchorMs);
 
-  const said = [...structured.limits, ...separate.limits];
-  const windows = windowsByRequests(said);
+  const advertised = [...structured.limits, ...separate.limits];
+  const windows = windowsByRequests(advertised);
   const left = [...structured.left, ...separate.left].map((quota) => withWindow(quota, windows));
   const spent = left.filter((quota) => quota.requests === 0);
   const [first, ...others] = left;
@@ -126,7 +126,7 @@ export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: Parse
     throttled,
     pause: pauseOf(scope, retryAfter.waitMs, spent),
     limits: lowestPerWindow(
-      said.filter((limit) => limit.perMs !== undefined || !windows.has(limit.requests)),
+      advertised.filter((limit) => limit.perMs !== undefined || !windows.has(limit.requests)),
     ),
     remaining: scarcest && {
       requests: scarcest.requests,

@@ -4,7 +4,7 @@ import { resetsMsOf } from "./reset.ts";
 import { rateLimitFieldOf, type FamilyPart } from "./field-name.ts";
 import type { Headers } from "../exchange/exchange.ts";
 
-/** What was said in parts about one limit; or about several, as lists. */
+/** The headers about one limit, or about several as lists. */
 export type Family = {
   readonly perMs: number | undefined;
   readonly limits: AdvertisedLimit[];
@@ -16,7 +16,7 @@ export function emptyFamily(perMs: number | undefined): Family {
   return { perMs, limits: [], remaining: [], resetsMs: [] };
 }
 
-/** Half a request is none. */
+/** Rounded down: half a request is none. */
 function remainingOf(text: string): number | undefined {
   const number = plainNumberOf(text);
   return number === undefined ? undefined : Math.floor(number);
@@ -28,7 +28,7 @@ function addTo<Read>(known: Read[], read: readonly Read[] | undefined): boolean 
   return true;
 }
 
-/** False where the value cannot be read. */
+/** Returns false if the value cannot be read. */
 export function readPart(
   family: Family,
   part: FamilyPart,
@@ -49,11 +49,11 @@ export function readPart(
   }
 }
 
-/** Remainders, limits and resets that came as lists belong together by place; else one stands for all. */
+/** Lists of remainders, limits and resets belong together by position. A single value applies to all. */
 export function quotasLeft({ perMs, limits, remaining, resetsMs }: Family): readonly QuotaLeft[] {
   const longestMs = resetsMs.length === 0 ? undefined : resetsMs.reduce((a, b) => Math.max(a, b));
   return remaining.map((requests, index) => {
-    // A list of limits begins with the one that the remainder is about; policies follow it.
+    // A list of limits begins with the one the remainder is about. Policies follow.
     const limit = limits[remaining.length === limits.length ? index : 0];
     const resetMs = resetsMs.length === remaining.length ? resetsMs[index] : longestMs;
     return { requests, limit: limit?.requests, perMs: limit?.perMs ?? perMs, resetMs };

@@ -1,10 +1,10 @@
-/** What a rate-limit header of its provider's own spelling speaks of, read from its name. */
+/** What a provider's own rate-limit header is about, read from its name. */
 export type RateLimitField = {
-  /** Fields of one family speak of one limit. */
+  /** Fields of one family are about one limit. */
   readonly family: string;
   readonly part: FamilyPart;
   readonly perMs: number | undefined;
-  /** What a plain number in it counts, where it is a delay. */
+  /** The unit of a plain number, if it is a delay. */
   readonly unit: "s" | "ms";
 };
 
@@ -42,11 +42,11 @@ const RESET_WORDS: ReadonlySet<string> = new Set(["after", "at", "in", "time"]);
 
 /**
  * The words after `ratelimit` come in any order (`-limit-requests`, `-requests-limit`, `-remaining-minute`).
- * One unknown word (`tokens`, `used`, `bucket`) means that the field speaks of something else: undefined.
- * `X-Rate-Limit` without a word more is a limit; `RateLimit` is the standard's own field, read elsewhere.
+ * With an unknown word (`tokens`, `used`, `bucket`) the field is about something else: undefined. `X-Rate-Limit` alone
+ * is a limit. `RateLimit` is the standard's field, read elsewhere.
  */
 export function rateLimitFieldOf(name: string): RateLimitField | undefined {
-  // Most headers end here, without an expression's work.
+  // Cheaper than the expression, for most headers.
   if (!name.includes("limit")) return undefined;
   const [, stem, words] = STEM.exec(name) ?? [];
   if (stem === undefined) return undefined;

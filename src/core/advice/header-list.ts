@@ -1,6 +1,6 @@
 import type { AdvertisedLimit } from "./reading.ts";
 
-/** Splits a header value and trims its parts; what stands between quotes stays whole. */
+/** Splits a header value and trims its parts. Quoted text is not split. */
 export function splitOutsideQuotes(text: string, separator: "," | ";"): readonly string[] {
   const parts: string[] = [];
   let from = 0;
@@ -18,7 +18,7 @@ export function splitOutsideQuotes(text: string, separator: "," | ";"): readonly
   return parts;
 }
 
-/** All parts of a list read, or undefined where one of them cannot be. */
+/** Undefined if one part cannot be read. */
 export function readAll<Part, Read>(
   parts: readonly Part[],
   read: (part: Part) => Read | undefined,
@@ -32,7 +32,7 @@ export function readAll<Part, Read>(
   return all;
 }
 
-/** A limit of 0 allows nothing, not even to learn that it rose again: it is no limit that anybody can keep. */
+/** A limit of 0 is not accepted: with no request at all, nobody would see it rise again. */
 function limitOf(text: string): number | undefined {
   const number = Math.floor(plainNumberOf(text) ?? 0);
   return number >= 1 ? number : undefined;
@@ -56,7 +56,7 @@ function advertisedOf(text: string): AdvertisedLimit | undefined {
   return { requests, perMs: window === "none" ? undefined : window };
 }
 
-/** `100`, and as older drafts write policies: `100, 100;w=60, 5000;w=3600;comment="daytime"`. */
+/** `100`, or policies as in older drafts: `100, 100;w=60, 5000;w=3600;comment="daytime"`. */
 export function limitsOf(text: string): readonly AdvertisedLimit[] | undefined {
   return readAll(splitOutsideQuotes(text, ","), advertisedOf);
 }

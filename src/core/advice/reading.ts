@@ -6,7 +6,7 @@ export type QuotaLeft = {
   readonly resetMs: number | undefined;
 };
 
-/** What one kind of rate-limit headers said. */
+/** What one kind of rate-limit headers says. */
 export type Reading = {
   readonly limits: readonly AdvertisedLimit[];
   readonly left: readonly QuotaLeft[];
@@ -16,16 +16,16 @@ export type Reading = {
 export const NOTHING_SAID: Reading = { limits: [], left: [], malformed: 0 };
 export const UNREADABLE: Reading = { limits: [], left: [], malformed: 1 };
 
-/** `requests` allowed in `perMs`; the window is undefined where the signal did not say it. */
+/** `requests` allowed in `perMs`, which is undefined if the signal has no window. */
 export type AdvertisedLimit = { readonly requests: number; readonly perMs: number | undefined };
 
-/** A member of a structured list (RFC 9651), as far as rate limits use one. */
+/** A member of a structured list (RFC 9651), as used for rate limits. */
 export type StructuredItem = {
   /** A String or a Token. */
   readonly name: string;
-  /** What is neither text, number nor boolean (a partition key) is left out. */
+  /** Without values of other types, such as a partition key. */
   readonly parameters: ReadonlyMap<string, string | number | boolean>;
 };
 
-/** Undefined where the text is not such a list. Never throws. */
+/** Undefined if the text is not a list. Never throws. */
 export type ParseList = (text: string) => readonly StructuredItem[] | undefined;

@@ -1,14 +1,14 @@
 import { plainNumberOf, readAll, splitOutsideQuotes } from "./header-list.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 
-/** No rate limit that is met here resets later than the longest month. */
+/** A reset that is further away than the longest month is not believed. */
 export const FURTHEST_RESET_MS: number = 31 * 86_400_000;
 
 const EPOCH_MS_FROM = 1e11;
 const EPOCH_SECONDS_FROM = 1e9;
 
 const DURATION_PART = /(\d{1,15}(?:\.\d{1,9})?)(d|h|ms|m|s|us|µs|ns)/y;
-/** In the order in which Go writes them. */
+/** In the order that Go writes. */
 const UNITS_MS: readonly (readonly [unit: string, ms: number])[] = [
   ["d", 86_400_000],
   ["h", 3_600_000],
@@ -35,7 +35,7 @@ function durationMsOf(text: string): number | undefined {
   return nextUnit === 0 ? undefined : totalMs;
 }
 
-/** One name, many meanings: a number is a moment where it is as large as one, else a delay. */
+/** A number as large as a timestamp is a timestamp, a smaller one is a delay. */
 function numberMsOf(text: string, anchorMs: number, unit: "s" | "ms"): number | undefined {
   const number = plainNumberOf(text);
   if (number === undefined) return undefined;
@@ -50,8 +50,8 @@ function dateMsOf(text: string, anchorMs: number): number | undefined {
 }
 
 /**
- * How long until a reset, whichever way it is written. A moment is read against the upstream's own clock,
- * `anchorMs`. Undefined where it cannot be read, or is too far off to be meant.
+ * Time until a reset, in any notation. Timestamps are relative to the upstream's clock, `anchorMs`. Undefined if it
+ * cannot be read or is too far away.
  */
 function resetMsOf(text: string, anchorMs: number, unit: "s" | "ms" = "s"): number | undefined {
   const untilMs = numberMsOf(text, anchorMs, unit) ?? durationMsOf(text) ?? dateMsOf(text, anchorMs);
@@ -59,7 +59,7 @@ function resetMsOf(text: string, anchorMs: number, unit: "s" | "ms" = "s"): numb
   return Math.max(0, Math.ceil(untilMs));
 }
 
-/** One reset, or one for each of several limits; a date has a comma of its own. */
+/** One reset, or a list of them. A date contains a comma, so the whole text is tried first. */
 export function resetsMsOf(text: string, anchorMs: number, unit: "s" | "ms"): readonly number[] | undefined {
   const whole = resetMsOf(text, anchorMs, unit);
   if (whole !== undefined) return [whole];

@@ -2,7 +2,7 @@ import { plainNumberOf } from "./header-list.ts";
 import type { Headers } from "../exchange/exchange.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 
-/** The standard field, and the finer ones that some gateways add to it. */
+/** The standard header, and the finer ones that some gateways add. */
 const UNITS_MS: Readonly<Partial<Record<string, number>>> = {
   "retry-after": 1000,
   "retry-after-ms": 1,
@@ -10,8 +10,8 @@ const UNITS_MS: Readonly<Partial<Record<string, number>>> = {
 };
 
 /**
- * A fraction is not in the standard, but its meaning is plain, so it is read. However long the wait, it is
- * believed: a number here is never a moment, and whoever heeds it has a cap of his own.
+ * A fraction is not in the standard, but its meaning is clear. Any length is accepted: a number here is never a
+ * timestamp, and the caller has its own cap.
  */
 function waitMsOf(text: string, unitMs: number, anchorMs: number): number | undefined {
   const number = plainNumberOf(text);
@@ -23,7 +23,7 @@ function waitMsOf(text: string, unitMs: number, anchorMs: number): number | unde
 
 export type RetryAfter = { readonly waitMs: number | undefined; readonly malformed: number };
 
-/** The longest wait that was asked for; a date in the past asks for none. */
+/** The longest requested wait. A date in the past requests none. */
 export function readRetryAfter(headers: Headers, anchorMs: number): RetryAfter {
   let waitMs: number | undefined;
   let malformed = 0;

@@ -13,7 +13,7 @@ import { limitsOf, readAll, splitOutsideQuotes } from "./header-list.ts";
 import { FURTHEST_RESET_MS } from "./reset.ts";
 import { headerValue, type Headers } from "../exchange/exchange.ts";
 
-/** By name; undefined is the policy that counts something other than requests. */
+/** By name; undefined if the policy counts something other than requests. */
 type Policies = ReadonlyMap<string, AdvertisedLimit | undefined>;
 
 function isCount(value: string | number | boolean | undefined): value is number {
@@ -48,7 +48,7 @@ const DICTIONARY_PARTS: ReadonlyMap<string, FamilyPart> = new Map([
   ["reset", "reset"],
 ]);
 
-/** `limit=100, remaining=50, reset=30`, as draft 7 had it. */
+/** `limit=100, remaining=50, reset=30`, as in draft 7. */
 function readDictionary(text: string, anchorMs: number): Reading {
   const family = emptyFamily(undefined);
   for (const member of splitOutsideQuotes(text, ",")) {
@@ -57,8 +57,8 @@ function readDictionary(text: string, anchorMs: number): Reading {
     const value = member.slice(key.length + 1);
     if (part !== undefined && !readPart(family, part, value, { anchorMs, unit: "s" })) return UNREADABLE;
   }
-  const isAnythingSaid = family.limits.length + family.remaining.length > 0;
-  return isAnythingSaid ? { limits: family.limits, left: quotasLeft(family), malformed: 0 } : UNREADABLE;
+  const hasAny = family.limits.length + family.remaining.length > 0;
+  return hasAny ? { limits: family.limits, left: quotasLeft(family), malformed: 0 } : UNREADABLE;
 }
 
 function readPolicies(text: string, parseList: ParseList): { policies: Policies; reading: Reading } {

@@ -1,17 +1,23 @@
 import type { Advice } from "../advice/advice.ts";
 import { type Budget, capOf } from "../config/config.ts";
 import { coldStartMs, forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
-import type { BudgetRestraint, BudgetStanding, Lease, LeaseDecision, Settlement } from "./ledger.ts";
+import {
+  leaseOf,
+  type BudgetRestraint,
+  type BudgetState,
+  type LeaseDecision,
+  type Settlement,
+} from "./ledger.ts";
 import { type QuotaBuckets, QuotaCount } from "./quota.ts";
 import { Restraint } from "./restraint.ts";
 
 /** What a budget starts with: `first` of the process, or `added` by a reload. */
 export type BudgetStart = {
   readonly kind: "first" | "added";
-  /** How long after its sending a request of the unknown past may still be counted. */
+  /** How long after it was sent an unknown earlier request may still be counted. */
   readonly uncountedMs: number;
   readonly quotaBuckets: QuotaBuckets | undefined;
-  /** Budgets that were taken away with requests still on their way: perhaps with the same key. */
+  /** Removed budgets that still have requests in flight, perhaps with the same key. */
   readonly retiredBudgets: readonly BudgetLedger[];
 };
 
@@ -45,7 +51,7 @@ export class BudgetLedger {
     this.#retiredBudgets = start.retiredBudgets;
   }
 
-  /** When the last of its requests was counted at the latest; infinite while one is on its way. */
+  /** The latest moment at which its last request was counted; infinite while one is in flight. */
   get countedByMs(): number {
     return this.#leases.countedByMs;
   }
@@ -58,27 +64,35 @@ export class BudgetLedger {
     this.#terms = terms;
   }
 
-  /** `calendarMs` names the hour for the quota; `settled` is called when the lease is. */
+  /** `calendarMs` names the hour for the quota; `settled` is called once, when the lease is settled. */
   take(nowMs: number, calendarMs: number, settled: (settlement: Settlement) => void): LeaseDecision {
-    const pausedUntilMs = this.#restraint.pausedUntilMs;
+    const pausedUntilMs = this.#restraint.active.pausedUntilMs;
     if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff" };
     if (this.#isQuotaSpent(calendarMs)) {
       return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota" };
     }
-    const forgottenAtMs = this.#eldersForgottenAtMs(nowMs);
+    const forgottenAtMs = this.#retiredForgottenAtMs(nowMs);
     if (forgottenAtMs > nowMs) return { kind: "wait", untilMs: forgottenAtMs, cause: "budget" };
     const decision = this.#leases.take(nowMs, this.#caps(nowMs));
     if (decision.kind === "wait") return { ...decision, cause: "budget" };
     this.#quota.add(calendarMs, 1);
-    return { kind: "granted", lease: this.#leaseOf(calendarMs, settled) };
+    // A lease in memory is held until it is settled, however long this process is stopped.
+    const lease = leaseOf(
+      () => true,
+      (settlement) => {
+        if (settlement === "unsent") this.#quota.add(calendarMs, -1);
+        settled(settlement);
+      },
+    );
+    return { kind: "granted", lease };
   }
 
   settle(settlement: Settlement, nowMs: number): void {
     this.#leases.settle(settlement, nowMs);
   }
 
-  heed(advice: Advice, nowMs: number): void {
-    this.#restraint.heed(advice, nowMs);
+  applyAdvice(advice: Advice, nowMs: number): void {
+    this.#restraint.applyAdvice(advice, nowMs);
   }
 
   #isQuotaSpent(calendarMs: number): boolean {
@@ -90,9 +104,9 @@ export class BudgetLedger {
     return this.#quota.buckets;
   }
 
-  standing(nowMs: number, calendarMs: number): BudgetStanding {
+  state(nowMs: number, calendarMs: number): BudgetState {
     const caps = this.#caps(nowMs);
-    const { limit, remaining } = this.#restraint.advertised;
+    const { limit, remaining } = this.#restraint.active.advertised;
     const quota = this.#budget.quota;
     return {
       rates: this.#budget.rates.map((rate, index) => ({
@@ -103,14 +117,14 @@ export class BudgetLedger {
       })),
       advertisedLimit: limit,
       advertisedRemaining: remaining,
-      pausedUntilMs: this.#restraint.pausedUntilMs,
+      pausedUntilMs: this.#restraint.active.pausedUntilMs,
       quotaUsed: quota === undefined ? undefined : this.#quota.used(calendarMs, quota.perMs),
     };
   }
 
   restraint(nowMs: number, calendarMs: number): BudgetRestraint {
     return {
-      pausedUntilMs: this.#restraint.pausedUntilMs,
+      pausedUntilMs: this.#restraint.active.pausedUntilMs,
       isYielding: this.#restraint.isYielding(nowMs),
       isQuotaSpent: this.#isQuotaSpent(calendarMs),
       paceGapMs: paceGapMs(this.#terms.rates),
@@ -124,10 +138,10 @@ export class BudgetLedger {
     );
   }
 
-  /** A lower bound while one of their requests is on its way: a process that stood still closes nothing in time. */
-  #eldersForgottenAtMs(nowMs: number): number {
+  /** A lower bound while one of their requests is in flight: a process that was stopped does not close it in time. */
+  #retiredForgottenAtMs(nowMs: number): number {
     if (this.#retiredBudgets.length === 0) return nowMs;
-    const countedByMs = Math.max(...this.#retiredBudgets.map((elder) => elder.countedByMs));
+    const countedByMs = Math.max(...this.#retiredBudgets.map((budget) => budget.countedByMs));
     const fromMs = countedByMs === Infinity ? nowMs : countedByMs;
     const forgottenAtMs = fromMs + forgottenAfterMs(this.#terms, 0);
     if (forgottenAtMs <= nowMs) this.#retiredBudgets = [];
@@ -136,20 +150,5 @@ export class BudgetLedger {
 
   #shortestWindowMs(): number {
     return Math.min(...this.#budget.rates.map((rate) => rate.perMs));
-  }
-
-  /** Settling twice would free a lease that somebody else holds: the second time does nothing. */
-  #leaseOf(calendarMs: number, settled: (settlement: Settlement) => void): Lease {
-    let isOpen = true;
-    return {
-      // What is held here is held until it is settled, however long this process stands still.
-      isUsable: () => true,
-      settle: (settlement) => {
-        if (!isOpen) return;
-        isOpen = false;
-        if (settlement === "unsent") this.#quota.add(calendarMs, -1);
-        settled(settlement);
-      },
-    };
   }
 }

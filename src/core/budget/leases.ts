@@ -7,42 +7,42 @@
  *
  *      any window of length W that ends at x:
  *                   (x - W ------------------------- x]
- *      A request counted in it was taken before x, and is not ended at x: had it ended, it was settled more
- *      than W before x, and counted before that, outside of the window. So every request that is counted in the
- *      window still holds its lease at x, and leases never exceed the cap.
+ *      A request that is counted in it was taken before x. Its lease has not ended at x: if it had, it was settled
+ *      more than W before x, and so counted before the window. So every request that is counted in the window
+ *      still holds its lease at x, and there are never more leases than the cap.
  *
- * No clock is compared with another: only this process's own monotonic durations count. W is held 0.1 % longer,
- * against clocks that run at different rates.
+ * No clock is compared with another: only this process's own monotonic durations are used. W is held 0.1 % longer,
+ * because clocks run at different rates.
  */
 
 import type { Settlement } from "./ledger.ts";
 
 export const CLOCK_RATE_MARGIN = 1.001;
 
-/** One window to keep: at most `cap` leases that are not ended. */
+/** At most `cap` leases that have not ended, in every window. */
 export type LeaseRate = { readonly perMs: number; readonly cap: number };
 
 export type LeaseTerms = { readonly rates: readonly LeaseRate[]; readonly lingerMs: number };
 
 export type TakeDecision =
   | { readonly kind: "granted" }
-  /** A lower bound, unless a request turns out unsent. */
+  /** A lower bound, unless a request turns out to be unsent. */
   | { readonly kind: "wait"; readonly untilMs: number };
 
-/** The least time between two requests: fewer bursts, and what carries the promise over a crash. */
+/** The least time between two requests. It avoids bursts, and keeps the limit over a crash. */
 export function paceGapMs(rates: readonly LeaseRate[]): number {
   return Math.max(...rates.map((rate) => rate.perMs / rate.cap));
 }
 
 /**
- * Timers wake by the millisecond. What is paced finer may catch up over this much time, in one burst: so in any
- * stretch of a life, requests are no more than its length and this, divided by the gap.
+ * Timers wake by the millisecond. A finer pace may catch up this much time in one burst: so in any stretch of a
+ * process's life there are at most (its length + this) / gap requests.
  */
 export const PACE_GRAIN_MS = 2;
 
 /**
- * What nothing that was sent before now can outlive, with the same margin as a lease. `uncountedMs` is how long
- * after its sending a request may still be counted: timeout + linger.
+ * After this time nothing that was sent before now counts any more, with the same margin as a lease. `uncountedMs`:
+ * how long after it was sent a request may still be counted, which is timeout + linger.
  */
 export function forgottenAfterMs(terms: LeaseTerms, uncountedMs: number): number {
   const longestWindowMs = Math.max(...terms.rates.map((rate) => rate.perMs));
@@ -50,9 +50,10 @@ export function forgottenAfterMs(terms: LeaseTerms, uncountedMs: number): number
 }
 
 /**
- * Whether requests that are only one pace gap apart, life after life, fit the limit. They do if what is sent in a
- * window, and before it within `uncountedMs`, fits with one to spare: a process that stands still keeps requests
- * open for longer, so that those from before and those from after meet in one window. Either may have caught up.
+ * Whether requests that are only one pace gap apart fit the limit, over any number of restarts. They do if all that
+ * is sent in a window, and within `uncountedMs` before it, fits with one to spare: a process that is stopped keeps
+ * requests open for longer, so requests from before and after the stop may be counted in one window. Both may have
+ * caught up.
  */
 export function gapsKeepTheLimit(rate: LeaseRate, limit: number, uncountedMs: number): boolean {
   const caughtUpMs = rate.perMs / rate.cap < PACE_GRAIN_MS ? 2 * PACE_GRAIN_MS : 0;
@@ -60,8 +61,8 @@ export function gapsKeepTheLimit(rate: LeaseRate, limit: number, uncountedMs: nu
 }
 
 /**
- * A fresh process knows nothing of its dead predecessor. Where gaps alone keep the limit, one gap is enough to wait;
- * else all that the other may have sent must be forgotten.
+ * A new process does not know what the one before it sent. If gaps alone keep the limit, it waits for one gap; if
+ * not, until none of the other's requests counts any more.
  */
 export function coldStartMs(terms: LeaseTerms, limits: readonly number[], uncountedMs: number): number {
   const gapKeepsTheLimit = terms.rates.every((rate, index) =>
@@ -69,14 +70,14 @@ export function coldStartMs(terms: LeaseTerms, limits: readonly number[], uncoun
   );
   if (!gapKeepsTheLimit) return forgottenAfterMs(terms, uncountedMs);
   const gapMs = paceGapMs(terms.rates);
-  // Waiting as long as a burst may make up for, lives in a row are paced like one.
+  // As long as a burst may catch up, so that processes in a row are paced like one.
   return (gapMs < PACE_GRAIN_MS ? PACE_GRAIN_MS : gapMs) * CLOCK_RATE_MARGIN;
 }
 
 export class Leases {
   #terms: LeaseTerms;
   #outstanding = 0;
-  /** One for each window, by its length: a reload keeps those whose window stays. */
+  /** By window length. A reload keeps the windows that stay. */
   #expiries: Map<number, Expiries>;
   #notBeforeMs: number;
   #lastTakenMs: number | undefined;
@@ -88,7 +89,7 @@ export class Leases {
     this.#notBeforeMs = nowMs + coldMs;
   }
 
-  /** Grants at once, or tells when to ask again. */
+  /** Grants at once, or says when to ask again. */
   take(nowMs: number, caps: readonly number[]): TakeDecision {
     const untilMs = this.#freeAtMs(nowMs, caps);
     if (untilMs > nowMs) return { kind: "wait", untilMs };
@@ -108,7 +109,7 @@ export class Leases {
     }
   }
 
-  /** When the last of its requests was counted at the latest; infinite while one is on its way. */
+  /** The latest moment at which its last request was counted; infinite while one is in flight. */
   get countedByMs(): number {
     return this.#outstanding > 0 ? Infinity : this.#countedByMs;
   }
@@ -120,10 +121,10 @@ export class Leases {
     return this.#outstanding + (expiries?.size ?? 0);
   }
 
-  /** New terms; what is held stays held. A window that was not watched before has to be waited for. */
+  /** Leases stay held under the new terms. A window that was not tracked before has to pass first. */
   change(terms: LeaseTerms, nowMs: number, forgottenMs: number): void {
-    const isUnwatched = terms.rates.some((rate) => !this.#expiries.has(rate.perMs));
-    if (isUnwatched || terms.lingerMs > this.#terms.lingerMs) {
+    const isUntracked = terms.rates.some((rate) => !this.#expiries.has(rate.perMs));
+    if (isUntracked || terms.lingerMs > this.#terms.lingerMs) {
       this.#notBeforeMs = Math.max(this.#notBeforeMs, nowMs + forgottenMs);
     }
     this.#expiries = new Map(
@@ -132,7 +133,7 @@ export class Leases {
     this.#terms = terms;
   }
 
-  /** The moment from which the next gap counts: now, or a little earlier where timers are too coarse for the gap. */
+  /** The next gap counts from here: now, or a little earlier if timers are too coarse for the gap. */
   #pacedFromMs(nowMs: number): number {
     const gapMs = paceGapMs(this.#terms.rates);
     if (gapMs >= PACE_GRAIN_MS || this.#lastTakenMs === undefined) return nowMs;
@@ -148,7 +149,7 @@ export class Leases {
       const roomAtMs =
         excess <= 0
           ? nowMs
-          : // Those without an expiry yet must end first, and then be held for a whole window.
+          : // Requests in flight have no expiry yet: they must end first, and are then held for a whole window.
             (this.#expiries.get(rate.perMs)?.nth(excess) ?? nowMs + rate.perMs * CLOCK_RATE_MARGIN);
       untilMs = Math.max(untilMs, pacedAtMs, roomAtMs);
     });
@@ -156,17 +157,17 @@ export class Leases {
   }
 }
 
-/** The moments at which settled leases end, soonest first. Never longer than the cap that admits them. */
-export class Expiries {
+/** When settled leases end, soonest first. Never more entries than the cap. */
+class Expiries {
   #times: number[] = [];
-  /** Ended ones before this index are dropped in bulk, so that a drop costs nothing amortised. */
+  /** Entries before this index have ended. They are removed in bulk, which is cheaper. */
   #start = 0;
 
   get size(): number {
     return this.#times.length - this.#start;
   }
 
-  /** Nearly always the latest so far: only a lingering one is passed by later, shorter ones. */
+  /** Nearly always the latest so far. Only one that lingers is overtaken by later, shorter ones. */
   add(atMs: number): void {
     let index = this.#times.length;
     while (index > this.#start && (this.#times[index - 1] ?? 0) > atMs) index -= 1;
@@ -181,7 +182,7 @@ export class Expiries {
     }
   }
 
-  /** When the n-th of those left ends (1 is the soonest); undefined where fewer are left. */
+  /** When the n-th lease from now ends (1 is the soonest); undefined if there are fewer. */
   nth(n: number): number | undefined {
     return this.#times[this.#start + n - 1];
   }

@@ -1,38 +1,75 @@
-/** The seams of the house: small enough to fake by hand. */
+/** The ledger: who may send a request now. One process keeps it in memory, a fleet keeps it in Redis. */
 
 import type { Advice } from "../advice/advice.ts";
 import type { Config } from "../config/config.ts";
-import type { QuotaBuckets } from "./quota.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
+import type { QuotaBuckets } from "./quota.ts";
 
-/** What became of a leased request: it decides how long the lease must still be held. */
-export type Settlement =
-  /** No byte of it was written. */
-  | "unsent"
-  /** The upstream began to answer: so it has counted it. */
-  | "answered"
-  /** Written, never answered, and the socket is closed now. */
-  | "unanswered";
+export interface Ledger {
+  restraint(budget: string): BudgetRestraint;
+  take(budget: string): LeaseDecision | Promise<LeaseDecision>;
+  /** What the upstream says about its limits. It can only tighten them. */
+  applyAdvice(budget: string, advice: Advice): void;
+  /** Calls back when a wait may have become shorter than announced. */
+  onChange(listener: (budget: string) => void): void;
+}
+
+/** A ledger that follows the config and shows the state of its budgets. */
+export interface RunningLedger extends Ledger {
+  state(budget: string): BudgetState | undefined;
+  /** Requests that this process sent, by hour. */
+  quotaBuckets(budget: string): QuotaBuckets | undefined;
+  /** A budget that stays keeps its leases. A new or renamed one waits until unknown earlier requests no longer count. */
+  change(config: Config): void;
+}
+
+export type LeaseDecision =
+  | { readonly kind: "granted"; readonly lease: Lease }
+  /** Ask again at `untilMs` (monotonic), or when the ledger reports a change. */
+  | { readonly kind: "wait"; readonly untilMs: number; readonly cause: WaitCause };
+
+export type WaitCause = Extract<SkipCause, "budget" | "backoff" | "yield" | "quota" | "ledger">;
 
 export interface Lease {
   /**
-   * Asked at once before the request is written: a process that was stopped meanwhile may hold a lease that others
-   * count no more. Then nothing is to be written, and the lease ends as unsent.
+   * Asked just before the request is written: a process that was stopped meanwhile may hold a lease that others no
+   * longer count. Then nothing must be written, and the lease is settled as unsent.
    */
   isUsable(): boolean;
   settle(settlement: Settlement): void;
 }
 
-export type LeaseDecision =
-  | { readonly kind: "granted"; readonly lease: Lease }
-  /** Not before `untilMs` (monotonic): ask again then, or when the ledger says that something changed. */
-  | { readonly kind: "wait"; readonly untilMs: number; readonly cause: WaitCause };
+/** Settling twice would free someone else's lease, so the second time does nothing. */
+export function leaseOf(isUsable: () => boolean, onSettled: (settlement: Settlement) => void): Lease {
+  let isOpen = true;
+  return {
+    isUsable,
+    settle: (settlement) => {
+      if (!isOpen) return;
+      isOpen = false;
+      onSettled(settlement);
+    },
+  };
+}
 
-export type WaitCause = Extract<SkipCause, "budget" | "backoff" | "yield" | "quota" | "ledger">;
+/** What became of a leased request. It decides how long the lease is held. */
+export type Settlement =
+  /** No byte of it was written. */
+  | "unsent"
+  /** The upstream began to answer, so it has counted the request. */
+  | "answered"
+  /** Written, never answered, and the socket is closed now. */
+  | "unanswered";
 
-/** What may keep a slot of a budget from being used at all. Monotonic times. */
+export function settlementOf(exchange: Exchange): Settlement {
+  if (exchange.kind === "answered" || exchange.head !== undefined) return "answered";
+  return exchange.sent ? "unanswered" : "unsent";
+}
+
+/** What may keep a budget's slot from being used at all. Monotonic times. */
 export type BudgetRestraint = {
-  /** In the past where nothing pauses it. */
+  /** In the past if nothing pauses it. */
   readonly pausedUntilMs: number;
   readonly isYielding: boolean;
   readonly isQuotaSpent: boolean;
@@ -40,37 +77,19 @@ export type BudgetRestraint = {
   readonly maxPauseMs: number;
 };
 
-export interface Ledger {
-  restraint(budget: string): BudgetRestraint;
-  take(budget: string): LeaseDecision | Promise<LeaseDecision>;
-  /** Upstream signals; they can only tighten. */
-  heed(budget: string, advice: Advice): void;
-  /** Calls back whenever a wait may have become shorter than it was said to be. */
-  onChange(listener: (budget: string) => void): void;
-}
-
-/** A ledger that follows the config, and shows how its budgets stand. */
-export interface RunningLedger extends Ledger {
-  standing(budget: string): BudgetStanding | undefined;
-  /** What this process sent, by hour. */
-  quotaBuckets(budget: string): QuotaBuckets | undefined;
-  /** What stays keeps its leases; what is added or renamed waits until the unknown past is forgotten. */
-  change(config: Config): void;
-}
+/** A budget at one moment. Monotonic times. */
+export type BudgetState = {
+  readonly rates: readonly RateStatus[];
+  readonly advertisedLimit: number | undefined;
+  readonly advertisedRemaining: number | undefined;
+  /** In the past if nothing pauses it. */
+  readonly pausedUntilMs: number;
+  readonly quotaUsed: number | undefined;
+};
 
 export type RateStatus = {
   readonly label: string;
   readonly limit: number;
   readonly cap: number;
   readonly leases: number;
-};
-
-/** How a budget stands at one moment. Monotonic times. */
-export type BudgetStanding = {
-  readonly rates: readonly RateStatus[];
-  readonly advertisedLimit: number | undefined;
-  readonly advertisedRemaining: number | undefined;
-  /** In the past where nothing pauses it. */
-  readonly pausedUntilMs: number;
-  readonly quotaUsed: number | undefined;
 };

@@ -1,12 +1,12 @@
 import type { Advice } from "../advice/advice.ts";
 import { BudgetLedger } from "./budget-ledger.ts";
-import type { BudgetRestraint, BudgetStanding, LeaseDecision, RunningLedger } from "./ledger.ts";
+import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from "./ledger.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
-/** How long after its sending a request can still be counted: timeout and linger. */
-function afterlifeMs(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
+/** How long after it was sent a request can still be counted: timeout and linger. */
+function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
   const timeoutMs = Math.max(0, ...upstreams.map((upstream) => upstream.timeoutMs));
   return timeoutMs + Math.max(0, ...budgets.map((budget) => budget.lingerMs));
 }
@@ -14,16 +14,16 @@ function afterlifeMs(upstreams: readonly Upstream[], budgets: readonly Budget[])
 /** The ledger of a single process: every budget in memory. */
 export class LocalLedger implements RunningLedger {
   readonly #clock: Clock;
-  /** The calendar of the start, carried on by the monotonic clock: a stepped wall clock moves no quota. */
+  /** The calendar at the start plus the monotonic clock: a stepped wall clock does not change a quota. */
   readonly #calendarOffsetMs: number;
   readonly #budgets = new Map<string, BudgetLedger>();
-  /** Taken away by a reload with requests still on their way. */
+  /** Removed by a reload while requests were in flight. */
   #retired: readonly BudgetLedger[] = [];
-  /** Of budgets that are not in the config now: one that comes back goes on counting. */
+  /** Of budgets that are not in the config now. One that comes back continues its count. */
   readonly #absentQuotas: Map<string, QuotaBuckets>;
   readonly #listeners: ((budget: string) => void)[] = [];
-  /** The longest that any request of this life may go on after it was sent, uncounted. It never shrinks. */
-  #longestAfterlifeMs = 0;
+  /** The longest time in this process after which a sent request may still be counted. It never shrinks. */
+  #longestUncountedMs = 0;
 
   constructor(config: Config, clock: Clock, quotaBuckets: ReadonlyMap<string, QuotaBuckets> = new Map()) {
     this.#clock = clock;
@@ -39,12 +39,12 @@ export class LocalLedger implements RunningLedger {
     const nowMs = this.#clock.now();
     return ledger.take(nowMs, this.#calendarMs(nowMs), (settlement) => {
       ledger.settle(settlement, this.#clock.now());
-      if (settlement === "unsent") this.#tell(budget);
+      if (settlement === "unsent") this.#notify(budget);
     });
   }
 
-  heed(budget: string, advice: Advice): void {
-    this.#budgets.get(budget)?.heed(advice, this.#clock.now());
+  applyAdvice(budget: string, advice: Advice): void {
+    this.#budgets.get(budget)?.applyAdvice(advice, this.#clock.now());
   }
 
   restraint(budget: string): BudgetRestraint {
@@ -58,36 +58,35 @@ export class LocalLedger implements RunningLedger {
     this.#listeners.push(listener);
   }
 
-  standing(budget: string): BudgetStanding | undefined {
+  state(budget: string): BudgetState | undefined {
     const nowMs = this.#clock.now();
-    return this.#budgets.get(budget)?.standing(nowMs, this.#calendarMs(nowMs));
+    return this.#budgets.get(budget)?.state(nowMs, this.#calendarMs(nowMs));
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
     return this.#budgets.get(budget)?.quotaBuckets;
   }
 
-  /** What stays keeps its leases; what is added or renamed waits until the unknown past is forgotten. */
   change(config: Config): void {
     this.#adopt(config, "added");
-    for (const budget of config.budgets) this.#tell(budget.name);
+    for (const budget of config.budgets) this.#notify(budget.name);
   }
 
   #adopt(config: Config, kind: "first" | "added"): void {
     const nowMs = this.#clock.now();
-    this.#longestAfterlifeMs = Math.max(
-      this.#longestAfterlifeMs,
-      afterlifeMs(config.upstreams, config.budgets),
+    this.#longestUncountedMs = Math.max(
+      this.#longestUncountedMs,
+      uncountedMsOf(config.upstreams, config.budgets),
     );
     this.#retire(new Set(config.budgets.map((budget) => budget.name)));
     for (const budget of config.budgets) {
       const kept = this.#budgets.get(budget.name);
       if (kept !== undefined) {
-        kept.change(budget, this.#longestAfterlifeMs, nowMs);
+        kept.change(budget, this.#longestUncountedMs, nowMs);
         continue;
       }
-      const drawers = config.upstreams.filter((upstream) => upstream.budget === budget.name);
-      const uncountedMs = kind === "first" ? afterlifeMs(drawers, [budget]) : this.#longestAfterlifeMs;
+      const users = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+      const uncountedMs = kind === "first" ? uncountedMsOf(users, [budget]) : this.#longestUncountedMs;
       const quotaBuckets = this.#absentQuotas.get(budget.name);
       this.#absentQuotas.delete(budget.name);
       const start = { kind, uncountedMs, quotaBuckets, retiredBudgets: this.#retired };
@@ -109,7 +108,7 @@ export class LocalLedger implements RunningLedger {
     return this.#calendarOffsetMs + nowMs;
   }
 
-  #tell(budget: string): void {
+  #notify(budget: string): void {
     for (const listener of this.#listeners) listener(budget);
   }
 }

@@ -1,15 +1,15 @@
 /**
- * What the state file must know of the quotas, ahead of time: after a crash it may have counted a few requests
- * that were never sent, and never one too few.
+ * What the state file must hold about quotas, ahead of time. After a crash it may count a few requests that were
+ * never sent, but never one too few.
  *
  *      flush                    flush
  *        | n sent               | n + 2 sent
  *      --+------ x ------ x ----+--------------- time
  *        file: n + reserve      file: n + 2 + reserve
  *
- * Requests of a budget are at least one pace gap apart, so between a reading and the next one that reaches the
- * file, at most ⌊time / gap⌋ + 1 are sent. The reserve is that number for `RESERVE_MS`: longer than it takes, while
- * the store is up, for two readings in a row to reach the file. An orderly end takes the reserve back.
+ * Requests of a budget are at least one pace gap apart. So between one reading and the next that reaches the file,
+ * at most ⌊time / gap⌋ + 1 are sent. The reserve is that number for `RESERVE_MS`, which is longer than two readings
+ * in a row need to reach the file while the store is up. A clean shutdown takes the reserve back.
  */
 
 import { QUOTA_BUCKET_MS, type QuotaBuckets } from "./quota.ts";
@@ -27,23 +27,23 @@ export type QuotaRow = { readonly budget: string; readonly hour: number; readonl
 export type QuotaChanges = {
   /** Sent, by hour. */
   readonly counts: readonly QuotaRow[];
-  /** One for each budget, in place of the one before. */
+  /** One for each budget, replacing the one before. */
   readonly reserves: readonly QuotaRow[];
 };
 
 type Known = { readonly counts: QuotaBuckets; readonly reserve: QuotaRow };
 
-/** One at a time: changes are written, or forgotten, before the next are asked for. */
+/** One at a time: changes are written or forgotten before the next are requested. */
 export class QuotaJournal {
-  /** By budget: what the file holds for sure. */
+  /** By budget: what the file certainly holds. */
   #written: ReadonlyMap<string, Known> = new Map();
-  #asked: ReadonlyMap<string, Known> = new Map();
+  #requested: ReadonlyMap<string, Known> = new Map();
 
-  /** What the file does not hold yet. `calendarMs` is the ledger's own: a stepped wall clock moves no quota. */
+  /** What the file does not hold yet. `calendarMs` is the ledger's: a stepped wall clock does not change a quota. */
   changes(readings: ReadonlyMap<string, QuotaReading>, calendarMs: number, isLast: boolean): QuotaChanges {
     const counts: QuotaRow[] = [];
     const reserves: QuotaRow[] = [];
-    const asked = new Map<string, Known>();
+    const requested = new Map<string, Known>();
     for (const [budget, { buckets, paceGapMs }] of readings) {
       const known = this.#written.get(budget);
       const before = counts.length;
@@ -54,23 +54,23 @@ export class QuotaJournal {
       const isSame = known?.reserve.hour === reserve.hour && known.reserve.requests === reserve.requests;
       if (!isSame) reserves.push(reserve);
       const isCounted = known !== undefined && counts.length === before;
-      asked.set(budget, { counts: isCounted ? known.counts : new Map(buckets), reserve });
+      requested.set(budget, { counts: isCounted ? known.counts : new Map(buckets), reserve });
     }
-    this.#asked = asked;
+    this.#requested = requested;
     return { counts, reserves };
   }
 
   written(): void {
-    this.#written = this.#asked;
+    this.#written = this.#requested;
   }
 
-  /** The file may be another one now: everything must be written again. */
+  /** The file may be a new one: everything must be written again. */
   forget(): void {
     this.#written = new Map();
   }
 }
 
-/** In the latest hour that it may be needed in, so that it does not expire before those that it stands for. */
+/** In the latest hour in which it may be needed, so that it does not expire before the requests it stands for. */
 function reserveOf(paceGapMs: number, calendarMs: number, isLast: boolean): Omit<QuotaRow, "budget"> {
   const hour = Math.floor((calendarMs + RESERVE_MS) / QUOTA_BUCKET_MS);
   return { hour, requests: isLast ? 0 : Math.floor(RESERVE_MS / paceGapMs) + 1 };

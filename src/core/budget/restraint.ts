@@ -1,13 +1,20 @@
-/** What the upstream's own words hold a budget back by: pauses, backing off, lowered limits, yielding. */
+/** How upstream signals hold a budget back: pauses, back-off, lowered limits, yielding to production. */
 
 import type { Advice } from "../advice/advice.ts";
 import type { Budget, Rate } from "../config/config.ts";
-import { longestWindowMs, ordersOf, type Orders } from "./orders.ts";
-import { StandingOrders } from "./standing-orders.ts";
+import type { SkipCause } from "../exchange/outcome.ts";
+import type { BudgetRestraint } from "./ledger.ts";
+import { longestWindowMs, signalsOf, type UpstreamSignals } from "./signals.ts";
+
+/** While yielding to production, one slot in this many is used. */
+const YIELD_KEEPS_ONE_IN = 4;
+/** Different limits that are kept at once. Further ones are merged into the strictest of them. */
+const MOST_LIMITS = 8;
+const MOST_DOUBLINGS = 30;
 
 export class Restraint {
   #budget: Budget;
-  readonly #standing = new StandingOrders();
+  readonly active: ActiveSignals = new ActiveSignals();
 
   constructor(budget: Budget) {
     this.#budget = budget;
@@ -15,37 +22,138 @@ export class Restraint {
 
   change(budget: Budget): void {
     this.#budget = budget;
-    this.#standing.keepWindows(new Set(budget.rates.map((rate) => rate.perMs)));
-  }
-
-  /** Monotonic; in the past where there is no pause. */
-  get pausedUntilMs(): number {
-    return this.#standing.pausedUntilMs;
-  }
-
-  /** What the upstream said last, as it said it. */
-  get advertised(): NonNullable<Orders["advertised"]> {
-    return this.#standing.advertised;
+    this.active.keepWindows(new Set(budget.rates.map((rate) => rate.perMs)));
   }
 
   isYielding(nowMs: number): boolean {
-    return nowMs < this.#standing.yieldUntilMs;
+    return nowMs < this.active.yieldUntilMs;
   }
 
-  /** The cap of one rate now: lowered where the upstream advertised less than the config knows. */
+  /** The cap of one rate now: lower if the upstream advertised less than the config says. */
   capOf(rate: Rate, configuredCap: number, nowMs: number): number {
-    const requests = this.#standing.loweredTo(rate.perMs, nowMs);
+    const requests = this.active.loweredTo(rate.perMs, nowMs);
     if (requests === undefined) return configuredCap;
     return Math.min(configuredCap, loweredCap(requests, this.#budget.share, 0));
   }
 
-  heed(advice: Advice, nowMs: number): void {
-    const orders = ordersOf(advice, this.#budget);
-    this.#standing.carryOut(orders, longestWindowMs(this.#budget), this.#budget.maxPauseMs, nowMs);
+  applyAdvice(advice: Advice, nowMs: number): void {
+    const signals = signalsOf(advice, this.#budget);
+    this.active.apply(signals, longestWindowMs(this.#budget), this.#budget.maxPauseMs, nowMs);
   }
 }
 
-/** Never under one: else nobody would see the limit rise again. */
+/** Never under one: with none, nobody would see the limit rise again. */
 export function loweredCap(requests: number, share: number, aside: number): number {
   return Math.max(1, Math.floor(requests * share + 1e-9) - aside);
+}
+
+/** The signals that are in force for one budget. They only tighten, until they expire. */
+export class ActiveSignals {
+  #pausedUntilMs = 0;
+  #hintlessRefusals = 0;
+  /** By window; the strictest limit comes first and ends first. */
+  #lowered = new Map<number, readonly { readonly requests: number; readonly untilMs: number }[]>();
+  #yieldUntilMs = 0;
+  #advertised: NonNullable<UpstreamSignals["advertised"]> = { limit: undefined, remaining: undefined };
+
+  /** In the past if there is no pause. */
+  get pausedUntilMs(): number {
+    return this.#pausedUntilMs;
+  }
+
+  get yieldUntilMs(): number {
+    return this.#yieldUntilMs;
+  }
+
+  /** The upstream's last word, unchanged. */
+  get advertised(): NonNullable<UpstreamSignals["advertised"]> {
+    return this.#advertised;
+  }
+
+  /** The strictest limit in force for this window. */
+  loweredTo(perMs: number, nowMs: number): number | undefined {
+    return this.#lowered.get(perMs)?.find((lowered) => nowMs < lowered.untilMs)?.requests;
+  }
+
+  keepWindows(windows: ReadonlySet<number>): void {
+    for (const perMs of this.#lowered.keys()) if (!windows.has(perMs)) this.#lowered.delete(perMs);
+  }
+
+  /** `atMs`: when the upstream sent them, if not now. */
+  apply(
+    signals: UpstreamSignals,
+    longestWindowMs: number,
+    maxPauseMs: number,
+    nowMs: number,
+    atMs: number = nowMs,
+  ): void {
+    this.#applyPause(signals, longestWindowMs, maxPauseMs, nowMs, atMs);
+    for (const { perMs, requests } of signals.lowered) this.#lower(perMs, requests, nowMs, atMs);
+    if (signals.advertised !== undefined) this.#advertised = signals.advertised;
+    if (signals.yieldMs !== undefined) this.#yieldUntilMs = signals.yieldMs > 0 ? atMs + signals.yieldMs : 0;
+  }
+
+  /** After the clock was set back, nothing may last longer than it was meant to. */
+  shortenTo(windows: readonly number[], maxPauseMs: number, nowMs: number): void {
+    this.#pausedUntilMs = Math.min(this.#pausedUntilMs, nowMs + maxPauseMs);
+    this.#yieldUntilMs = Math.min(this.#yieldUntilMs, nowMs + maxPauseMs);
+    for (const perMs of windows) {
+      const lowered = this.#lowered.get(perMs) ?? [];
+      this.#lowered.set(
+        perMs,
+        lowered.map((limit) => ({ ...limit, untilMs: Math.min(limit.untilMs, nowMs + perMs) })),
+      );
+    }
+  }
+
+  #applyPause(
+    signals: UpstreamSignals,
+    longestWindowMs: number,
+    maxPauseMs: number,
+    nowMs: number,
+    atMs: number,
+  ): void {
+    if (signals.pauseMs > 0) this.#pause(signals.pauseMs, maxPauseMs, atMs);
+    // An answer during a pause belongs to the burst that caused it: it neither doubles the pause nor ends the count.
+    if (nowMs < this.#pausedUntilMs) return;
+    if (!signals.isThrottled) {
+      this.#hintlessRefusals = 0;
+    } else if (signals.pauseMs <= 0) {
+      this.#pause(longestWindowMs * 2 ** this.#hintlessRefusals, maxPauseMs, atMs);
+      this.#hintlessRefusals = Math.min(this.#hintlessRefusals + 1, MOST_DOUBLINGS);
+    }
+  }
+
+  #pause(forMs: number, maxPauseMs: number, atMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, atMs + Math.min(forMs, maxPauseMs));
+  }
+
+  #lower(perMs: number, requests: number, nowMs: number, atMs: number): void {
+    const stricter = (this.#lowered.get(perMs) ?? []).filter(
+      (limit) => nowMs < limit.untilMs && limit.requests < requests,
+    );
+    const kept = stricter.slice(0, MOST_LIMITS - 1);
+    const mergedRequests = stricter[MOST_LIMITS - 1]?.requests ?? requests;
+    this.#lowered.set(perMs, [...kept, { requests: mergedRequests, untilMs: atMs + perMs }]);
+  }
+}
+
+export type Screening = {
+  readonly skip: Extract<SkipCause, "backoff" | "yield" | "quota"> | undefined;
+  /** Slots in a row that were skipped by yielding. Passed in again at the next slot. */
+  readonly yielded: number;
+};
+
+/** Whether a slot is used at all, before anyone waits for a lease. */
+export function screenSlot(
+  restraint: BudgetRestraint,
+  upstreamPausedUntilMs: number,
+  yielded: number,
+  nowMs: number,
+): Screening {
+  if (restraint.pausedUntilMs > nowMs || upstreamPausedUntilMs > nowMs) return { skip: "backoff", yielded };
+  if (restraint.isQuotaSpent) return { skip: "quota", yielded };
+  if (restraint.isYielding && yielded < YIELD_KEEPS_ONE_IN - 1)
+    return { skip: "yield", yielded: yielded + 1 };
+  return { skip: undefined, yielded: 0 };
 }

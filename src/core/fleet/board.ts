@@ -1,21 +1,21 @@
-/** Where the replicas of one fleet meet: who is there, and who holds what. Each call is one atomic step. */
+/** The board of a fleet (in Redis): live sessions, and who holds what. Each call is one atomic step. */
 
-/** What every call carries. */
+/** Part of every call. */
 export type Caller = {
   readonly session: string;
   readonly ttlMs: number;
-  /** The latest that the board's clock can show now, as the caller reckons; undefined before the first answer. */
+  /** The latest time that the board's clock can show now, by the caller; undefined before the first answer. */
   readonly expectedMs: number | undefined;
-  /** The caller was told of a step already, and has asked again: it was no late message. */
+  /** The caller asks again after `stepped`, so it was not a late message. */
   readonly isStepSure: boolean;
 };
 
 export type BeatRequest = Caller & {
-  /** A new session begins; else one that has ended is `lost`. */
+  /** Begins a new session. Otherwise a session that has ended is `lost`. */
   readonly joins: boolean;
-  /** What the others are to know of this replica. */
+  /** What other replicas see of this one. */
   readonly info: string;
-  /** Holders are told from here on; all of them where the epoch is another. */
+  /** The answer brings the changes after this version; all holders if the epoch differs. */
   readonly epoch: string;
   readonly version: number;
   readonly mostChanges: number;
@@ -23,9 +23,9 @@ export type BeatRequest = Caller & {
 
 export type ClaimRequest = Caller & {
   readonly upstreams: readonly string[];
-  /** The caller holds them by its own clock, and only the board forgot: allowed while all else must wait. */
+  /** The board lost its data, but the caller's session is valid by its own clock: allowed while others must wait. */
   readonly retakes: boolean;
-  /** Whether it may take from sessions that ended without a word: not before it would know of a stepped clock. */
+  /** May take over from sessions that expired. A new session may not: it cannot know of a stepped clock. */
   readonly inherits: boolean;
 };
 
@@ -41,49 +41,49 @@ export type HolderChange = { readonly upstream: string; readonly holder: string 
 
 export type Claimed = {
   readonly upstream: string;
-  /** Since when nobody held it; undefined where that is not known. */
+  /** How long nobody held it; undefined if that is not known. */
   readonly unheldMs: number | undefined;
 };
 
-/** The board's clock, and which memory of the board answers: it changes when the board was emptied or replaced. */
-type Place = { readonly serverMs: number; readonly epoch: string };
+/** The board's clock, and its epoch, which changes when the board lost its data or was replaced. */
+type BoardMoment = { readonly serverMs: number; readonly epoch: string };
 
 /** `away`: no answer. `stepped`: the board's clock is ahead of what the caller expected. */
 type NoAnswer = { readonly kind: "away" } | { readonly kind: "stepped" };
 
 export type BeatAnswer =
-  | (Place & {
+  | (BoardMoment & {
       readonly kind: "beat";
-      /** How long only what was held before may be claimed. */
+      /** How long a new board only lets replicas retake what they held. */
       readonly opensInMs: number;
       readonly sessions: readonly LiveSession[];
-      /** Whether `changes` begin anew, rather than add to what was told before. */
+      /** `changes` replace everything known so far, rather than add to it. */
       readonly isWhole: boolean;
       readonly changes: readonly HolderChange[];
-      /** Of the last of the changes. */
+      /** Version of the last change. */
       readonly version: number;
       readonly hasMore: boolean;
     })
-  | (Place & { readonly kind: "lost" })
+  | (BoardMoment & { readonly kind: "lost" })
   | NoAnswer;
 
 export type ClaimAnswer =
-  | (Place & { readonly kind: "claimed"; readonly claimed: readonly Claimed[] })
-  | (Place & { readonly kind: "settling"; readonly opensInMs: number })
-  | (Place & { readonly kind: "lost" })
+  | (BoardMoment & { readonly kind: "claimed"; readonly claimed: readonly Claimed[] })
+  | (BoardMoment & { readonly kind: "settling"; readonly opensInMs: number })
+  | (BoardMoment & { readonly kind: "lost" })
   | NoAnswer;
 
-export type ReleaseAnswer = (Place & { readonly kind: "released" }) | NoAnswer;
+export type ReleaseAnswer = (BoardMoment & { readonly kind: "released" }) | NoAnswer;
 
 export interface FleetBoard {
   beat(request: BeatRequest): Promise<BeatAnswer>;
   claim(request: ClaimRequest): Promise<ClaimAnswer>;
   release(request: ReleaseRequest): Promise<ReleaseAnswer>;
-  /** What is to be known of upstreams by all, as text. Answers whether it got there. */
+  /** Publishes the state of upstreams, as text. Returns whether it succeeded. */
   publish(entries: ReadonlyMap<string, string>): Promise<boolean>;
   /** Undefined without an answer. */
   published(): Promise<ReadonlyMap<string, string> | undefined>;
 }
 
-/** A clock that is ahead by more than this part of a session's time was stepped. */
+/** A clock that is ahead by more than this part of the TTL was stepped. */
 export const STEP_TOLERANCE = 0.1;

@@ -1,4 +1,4 @@
-/** What any replica can tell of the whole fleet. Wall-clock milliseconds, by the clock of whoever polled. */
+/** The whole fleet, as any replica knows it. Wall-clock milliseconds, by the clock of the replica that polled. */
 
 import type { FleetMode } from "../config/config.ts";
 import { readObject } from "./member.ts";
@@ -15,7 +15,7 @@ export type FleetView = {
 
 export type FleetReplica = {
   readonly name: string;
-  /** Where its page is; empty where it does not say. */
+  /** Of its page; empty if unknown. */
   readonly url: string;
   readonly held: number;
   readonly isThisOne: boolean;
@@ -24,9 +24,9 @@ export type FleetReplica = {
 
 export type FleetUpstream = {
   readonly name: string;
-  /** In `shard`, the replica that holds it; undefined while nobody does. */
+  /** In `shard`, the replica that holds it, if any. */
   readonly holder: string | undefined;
-  /** In `shard` one at most, in `everywhere` one of each living replica that has told. */
+  /** In `shard` at most one, in `everywhere` one for each live replica that has published. */
   readonly views: readonly FleetView[];
 };
 
@@ -34,23 +34,22 @@ export type FleetStatus = {
   readonly mode: FleetMode;
   /** This replica's own. */
   readonly name: string;
-  /** Whether Redis answered last. */
+  /** Whether Redis answered the last call. */
   readonly redisUp: boolean;
-  /** Whether this replica is sure of what it holds. */
   readonly sessionValid: boolean;
-  /** The living ones, by name. */
+  /** The live ones, by name. */
   readonly replicas: readonly FleetReplica[];
-  /** Of all upstreams of this replica's config. */
+  /** All upstreams of this replica's config. */
   readonly upstreams: readonly FleetUpstream[];
 };
 
-/** How a view travels: short, as there are thousands. */
+/** Short, as there are thousands. */
 export function viewText(view: FleetView): string {
   const { vantage: v, state: s, sinceMs: t, lastPollAtMs: p, lastDurationMs: d } = view;
   return JSON.stringify({ v, s, t, p, d: d === undefined ? undefined : Math.round(d) });
 }
 
-/** Undefined where another version wrote what this one cannot read. */
+/** Undefined if another version wrote something unreadable. */
 export function readView(text: string): FleetView | undefined {
   const { v, s, t, p, d } = readObject(text);
   const state = HEALTH_STATES.find((known) => known === s);

@@ -1,31 +1,94 @@
-import type { Orders } from "../budget/orders.ts";
-import type {
-  UsageReport,
-  SharedSettlement,
-  SharedStanding,
-  SharedTaking,
-  SharedTerms,
-} from "./shared-terms.ts";
+/** The store of shared budgets (Redis): what replicas ask of it, and what it answers. */
 
-/** What a shared store answers. Where it is away, what was asked may have been done all the same. */
+import type { Settlement } from "../budget/ledger.ts";
+import type { UpstreamSignals } from "../budget/signals.ts";
+
+/** Any replica may lose the store at any time. Never rejects. `agoMs`: how long ago it happened. */
+export interface LedgerStore {
+  take(terms: SharedTerms, lease: string): Promise<Stored<SharedTaking>>;
+  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedState>>;
+  applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number): Promise<Stored<SharedState>>;
+  /** `isAnew`: the store's clock was stepped, so it must forget what it knows. */
+  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedState>>;
+  reportUsage(terms: SharedTerms, report: UsageReport): Promise<Stored<SharedState>>;
+  /** Takes or renews one of `seats` for `forMs`. Undefined if none is free. */
+  takeSeat(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>>;
+  leaveSeat(owner: string): Promise<Stored<undefined>>;
+  /** Calls back when the store may be reachable again. */
+  onBack(listener: () => void): void;
+}
+
+/** `away`: no answer, but the store may have done it all the same. */
 export type Stored<Answer> =
   | { readonly kind: "answered"; readonly answer: Answer }
   | { readonly kind: "away" };
 
-/** The budgets that several replicas share, in a place that each of them may lose at any time. Never rejects. */
-export interface LedgerStore {
-  take(terms: SharedTerms, lease: string): Promise<Stored<SharedTaking>>;
-  /** `agoMs`: how long ago that was. */
-  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedStanding>>;
-  heed(terms: SharedTerms, orders: Orders, agoMs: number): Promise<Stored<SharedStanding>>;
-  /** How it stands. `isAnew`: the clock there was stepped, so that what it knows is worth nothing. */
-  look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedStanding>>;
-  /** What a replica has sent by itself, by hour: counted once for each `batch`. */
-  reportUsage(terms: SharedTerms, contribution: UsageReport): Promise<Stored<SharedStanding>>;
-  /** One of `seats`, for `forMs`; the same again where this owner has one. Undefined where none is free. */
-  takeSeat(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>>;
-  /** Gives the seat back. */
-  leaveSeat(owner: string): Promise<Stored<undefined>>;
-  /** Hears that it may be there again. */
-  onBack(listener: () => void): void;
-}
+/** A budget by one replica's config. Sent with every call, as two configs may differ for a while. */
+export type SharedTerms = {
+  /** The caller. */
+  readonly replica: string;
+  readonly budget: string;
+  readonly rates: readonly SharedRate[];
+  readonly share: number;
+  readonly maxPauseMs: number;
+  readonly lingerMs: number;
+  /** How long after it was taken the request of a dead replica may still be counted. */
+  readonly holdMs: number;
+  readonly quota: { readonly requests: number; readonly perMs: number } | undefined;
+};
+
+export type SharedRate = {
+  readonly perMs: number;
+  /** What may be leased here: the budget's cap minus `aside`. */
+  readonly cap: number;
+  /** Set aside for the replicas' own reserves. */
+  readonly aside: number;
+};
+
+export type SharedSettlement = {
+  readonly lease: string;
+  readonly settlement: Settlement;
+  /** From taking to settling. */
+  readonly heldMs: number;
+};
+
+/** Requests by hour since the epoch of the calendar, counted once for each `batch` of a replica. */
+export type UsageReport = {
+  readonly batch: string;
+  readonly byHour: ReadonlyMap<number, number>;
+};
+
+/** A shared budget now. Durations from now on, by the store's clock. */
+export type SharedState = {
+  /** The store's clock: only to be compared with itself. */
+  readonly nowMs: number;
+  /** Changes when the store has lost what it knew. */
+  readonly epoch: string;
+  /** How long the store still refuses, because it does not know every earlier request. */
+  readonly coldMs: number;
+  /** In the order of the rates in the terms. */
+  readonly caps: readonly number[];
+  readonly leases: readonly number[];
+  readonly pausedMs: number;
+  readonly yieldMs: number;
+  readonly advertisedLimit: number | undefined;
+  readonly advertisedRemaining: number | undefined;
+  readonly quotaUsed: number;
+  /** Whether `quotaUsed` includes this replica's own count. */
+  readonly hasReported: boolean;
+  /** Changes when a wait may have become shorter than announced. */
+  readonly freed: number;
+};
+
+export type SharedTaking = SharedState & {
+  readonly decision:
+    | { readonly kind: "granted" }
+    | {
+        readonly kind: "wait";
+        readonly waitMs: number;
+        readonly cause: "budget" | "backoff" | "quota" | "ledger";
+      };
+};
+
+/** A shorter step of the store's clock may go unnoticed, so leases are held this much longer. */
+export const CLOCK_STEP_MS = 10;

@@ -1,22 +1,22 @@
 import type { LiveSession } from "./board.ts";
 
-/** A living replica, as it describes itself. */
+/** A live replica, as it describes itself. */
 export type FleetMember = {
   readonly session: string;
   /** `fleet.name` of its config. */
   readonly name: string;
   readonly url: string;
   readonly held: number;
-  /** Of the names of its upstreams: only who knows the same ones can be given any of them. */
+  /** Hash of its upstreams' names: upstreams are only assigned among replicas with the same ones. */
   readonly config: string;
-  /** It is shutting down, and wants no more. */
+  /** It is shutting down and takes no more upstreams. */
   readonly isLeaving: boolean;
   readonly endsInMs: number;
 };
 
 export type MemberInfo = Pick<FleetMember, "url" | "held" | "config" | "isLeaving">;
 
-/** A name has no `#`: what comes after tells the sessions of one replica apart. */
+/** A name has no `#`. The part after it tells the sessions of one replica apart. */
 export function sessionOf(name: string, boot: string, count: number): string {
   return `${name}#${boot}.${count}`;
 }
@@ -30,10 +30,10 @@ export function infoText(info: MemberInfo): string {
   return JSON.stringify(info);
 }
 
-/** Another version may have written it: what cannot be read is left out, but the replica is there. */
+/** Another version may have written it: unreadable fields are left out, but the replica still counts. */
 export function memberOf({ session, endsInMs, info }: LiveSession): FleetMember {
-  const said = readObject(info);
-  const { url, held, config, isLeaving } = said;
+  const fields = readObject(info);
+  const { url, held, config, isLeaving } = fields;
   return {
     session,
     name: nameOf(session),

@@ -1,16 +1,16 @@
 /**
- * Who should hold what. Every replica works it out for itself from the same facts, and all come to the same answer:
- * an upstream goes to whoever draws the highest number for it, and moves on only when it must.
+ * Who should hold what. Every replica computes it from the same facts and gets the same answer: an upstream goes to
+ * the replica with the highest hash for it, and moves only when it must.
  */
 
 import { hash32 } from "../schedule/hash.ts";
 
-/** How far from an even part a replica may be before anything moves for the sake of balance. */
+/** How far from an even part a replica may be before upstreams move to balance it. */
 const TOLERANCE = 0.09;
 
 export type Part = { readonly least: number; readonly most: number };
 
-/** What a replica's part may be: within 9 % of an even one, or the whole numbers around it where that is less than one. */
+/** The size of a replica's part: within 9 % of even, or the whole numbers around it if 9 % is less than one. */
 export function partOf(upstreams: number, replicas: number): Part {
   const even = upstreams / replicas;
   return {
@@ -22,93 +22,92 @@ export function partOf(upstreams: number, replicas: number): Part {
 export type Assignment = ReadonlyMap<string, string>;
 
 /**
- * What stays where it is: everything, but for the part by which a holder is over `most`. What is free goes first to
- * those that have too little. What they lack then is taken from those that can spare it. Carried out in any order and
- * in any pieces, it comes to rest: nothing that was handed over is due back.
+ * Every upstream stays where it is, unless its holder is over `most`. Free upstreams go first to replicas that have
+ * too few. What these still lack is taken from those that can spare it. In whatever order and pieces the moves are
+ * made, they come to an end: nothing that was handed over is assigned back.
  */
 export function assign(
   upstreams: readonly string[],
-  replicas: readonly string[],
+  names: readonly string[],
   holderOf: (upstream: string) => string | undefined,
 ): Assignment {
-  const draws = replicas.toSorted().map((name) => newDraw(name));
-  if (draws.length === 0) return new Map();
-  const part = partOf(upstreams.length, draws.length);
-  const byName = new Map(draws.map((draw) => [draw.name, draw]));
-  const free: Ticket[] = [];
+  const replicas = names.toSorted().map(newReplica);
+  if (replicas.length === 0) return new Map();
+  const part = partOf(upstreams.length, replicas.length);
+  const byName = new Map(replicas.map((replica) => [replica.name, replica]));
+  const free: Item[] = [];
   for (const upstream of upstreams.toSorted()) {
-    const ticket = { upstream, hash: hash32(upstream) };
+    const item = { upstream, hash: hash32(upstream) };
     const holder = byName.get(holderOf(upstream) ?? "");
-    if (holder === undefined) free.push(ticket);
-    else holder.held.push(ticket);
+    if (holder === undefined) free.push(item);
+    else holder.held.push(item);
   }
-  for (const draw of draws) free.push(...shedBeyond(draw, part.most));
+  for (const replica of replicas) free.push(...shedBeyond(replica, part.most));
   free.sort((a, b) => (a.upstream < b.upstream ? -1 : 1));
-  for (const ticket of free) highestFor(ticket, draws, part).held.push(ticket);
-  for (const draw of draws) if (draw.held.length < part.least) fillUp(draw, draws, part.least);
-  return new Map(draws.flatMap(({ name, held }) => held.map(({ upstream }) => [upstream, name] as const)));
+  for (const item of free) highestFor(item, replicas, part).held.push(item);
+  for (const replica of replicas) if (replica.held.length < part.least) fillUp(replica, replicas, part.least);
+  return new Map(replicas.flatMap(({ name, held }) => held.map(({ upstream }) => [upstream, name] as const)));
 }
 
-type Ticket = { readonly upstream: string; readonly hash: number };
+type Item = { readonly upstream: string; readonly hash: number };
 
-type Draw = { readonly name: string; readonly hash: number; held: Ticket[] };
+type Replica = { readonly name: string; readonly hash: number; held: Item[] };
 
-function newDraw(name: string): Draw {
+function newReplica(name: string): Replica {
   return { name, hash: hash32(name), held: [] };
 }
 
-/** What two hashes draw together. */
-function drawn(draw: Draw, ticket: Ticket): number {
-  let mixed = Math.imul(ticket.hash ^ Math.imul(draw.hash, 0x9e3779b1), 0x85ebca6b);
+function mixedHash(replica: Replica, item: Item): number {
+  let mixed = Math.imul(item.hash ^ Math.imul(replica.hash, 0x9e3779b1), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0xc2b2ae35);
   return (mixed ^ (mixed >>> 16)) >>> 0;
 }
 
-/** The names decide between equal numbers, so that all decide alike. */
-function byDraw(draw: Draw): (a: Ticket, b: Ticket) => number {
-  return (a, b) => drawn(draw, b) - drawn(draw, a) || (a.upstream < b.upstream ? -1 : 1);
+/** Highest first. Names decide between equal hashes, so that all replicas agree. */
+function byHash(replica: Replica): (a: Item, b: Item) => number {
+  return (a, b) => mixedHash(replica, b) - mixedHash(replica, a) || (a.upstream < b.upstream ? -1 : 1);
 }
 
-function shedBeyond(draw: Draw, most: number): readonly Ticket[] {
-  if (draw.held.length <= most) return [];
-  draw.held.sort(byDraw(draw));
-  return draw.held.splice(most);
+function shedBeyond(replica: Replica, most: number): readonly Item[] {
+  if (replica.held.length <= most) return [];
+  replica.held.sort(byHash(replica));
+  return replica.held.splice(most);
 }
 
-function highestFor(ticket: Ticket, draws: readonly Draw[], { least, most }: Part): Draw {
-  let best: Draw | undefined;
-  let bestNumber = -1;
-  for (const draw of draws) {
-    const count = draw.held.length;
+function highestFor(item: Item, replicas: readonly Replica[], { least, most }: Part): Replica {
+  let best: Replica | undefined;
+  let bestRank = -1;
+  for (const replica of replicas) {
+    const count = replica.held.length;
     if (count >= most) continue;
-    // Whoever has too little comes before all others.
-    const number = drawn(draw, ticket) + (count < least ? 2 ** 32 : 0);
-    if (number <= bestNumber) continue;
-    best = draw;
-    bestNumber = number;
+    // Replicas that have too few come first.
+    const rank = mixedHash(replica, item) + (count < least ? 2 ** 32 : 0);
+    if (rank <= bestRank) continue;
+    best = replica;
+    bestRank = rank;
   }
   if (best === undefined) throw new Error("cannot assign an upstream: all replicas have their most");
   return best;
 }
 
-/** Takes the highest that it draws of what others can spare. */
-function fillUp(poor: Draw, draws: readonly Draw[], least: number): void {
-  const spare = new Map(draws.map((draw) => [draw, Math.max(0, draw.held.length - least)]));
-  const offered = draws.flatMap((draw) =>
-    (spare.get(draw) ?? 0) > 0 ? draw.held.map((ticket) => ({ ticket, draw })) : [],
+/** Takes the upstreams with its highest hashes from what others can spare. */
+function fillUp(poor: Replica, replicas: readonly Replica[], least: number): void {
+  const spare = new Map(replicas.map((replica) => [replica, Math.max(0, replica.held.length - least)]));
+  const offered = replicas.flatMap((replica) =>
+    (spare.get(replica) ?? 0) > 0 ? replica.held.map((item) => ({ item, replica })) : [],
   );
-  const order = byDraw(poor);
-  offered.sort((a, b) => order(a.ticket, b.ticket));
-  const taken = new Set<Ticket>();
-  for (const { ticket, draw } of offered) {
+  const order = byHash(poor);
+  offered.sort((a, b) => order(a.item, b.item));
+  const taken = new Set<Item>();
+  for (const { item, replica } of offered) {
     if (poor.held.length >= least) break;
-    const left = spare.get(draw) ?? 0;
+    const left = spare.get(replica) ?? 0;
     if (left === 0) continue;
-    spare.set(draw, left - 1);
-    taken.add(ticket);
-    poor.held.push(ticket);
+    spare.set(replica, left - 1);
+    taken.add(item);
+    poor.held.push(item);
   }
-  for (const draw of draws) {
-    if (draw !== poor) draw.held = draw.held.filter((ticket) => !taken.has(ticket));
+  for (const replica of replicas) {
+    if (replica !== poor) replica.held = replica.held.filter((item) => !taken.has(item));
   }
 }

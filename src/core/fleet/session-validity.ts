@@ -1,14 +1,14 @@
 import type { Caller } from "./board.ts";
 import { sessionOf } from "./member.ts";
 
-/** A holder believes in its session for this part of it: the rest is for ending what is on its way. */
-const BELIEVED = 0.8;
-/** Clocks of two machines may run at rates that differ by so much. */
+/** A replica trusts its session for this part of the TTL. The rest is for ending polls in flight. */
+const TRUSTED_PART = 0.8;
+/** The clocks of two machines may run at rates that differ by this much. */
 const RATE = 1.001;
-/** Whoever has been there so long would have heard of a stepped clock from the others. */
+/** A replica that joined this long ago would know if the board's clock was stepped before. */
 const SETTLED_IN = 0.4;
 
-/** One replica's session by its own monotonic clock: until when it may act on it, and how the board's clock stands. */
+/** One replica's session, by its own monotonic clock: until when it may poll, and what the board's clock showed last. */
 export class SessionValidity {
   readonly #name: string;
   readonly #boot: string;
@@ -50,14 +50,13 @@ export class SessionValidity {
     return {
       session: this.session,
       ttlMs: this.#ttlMs,
-      // It was read after that call was sent: by now it has gone on by no more than the time since.
+      // The board read its clock after that call was sent, so it has advanced by no more than the time since.
       expectedMs: server === undefined ? undefined : server.atMs + (nowMs - server.sentAtMs) * RATE,
       isStepSure,
     };
   }
 
-  /** Of any answer: what the board's clock showed, for a call that was sent then. */
-  hear(serverMs: number, sentAtMs: number): void {
+  noteClock(serverMs: number, sentAtMs: number): void {
     this.#server = { atMs: serverMs, sentAtMs };
   }
 
@@ -65,12 +64,12 @@ export class SessionValidity {
     this.#joinedAtMs ??= nowMs;
   }
 
-  /** The session stands for its whole time from the board's answer on, and that came later than the question. */
+  /** The board counts the TTL from when it answered, which is later than when the call was sent. */
   renew(sentAtMs: number): void {
-    this.#validUntilMs = Math.max(this.#validUntilMs, sentAtMs + this.#ttlMs * BELIEVED);
+    this.#validUntilMs = Math.max(this.#validUntilMs, sentAtMs + this.#ttlMs * TRUSTED_PART);
   }
 
-  /** Another session, which the board does not know yet. What was believed of the old one still holds. */
+  /** Starts another session, which the board does not know yet. The old one stays valid as long as it was. */
   begin(): void {
     this.#count += 1;
     this.#joinedAtMs = undefined;

@@ -1,30 +1,30 @@
-/** How a budget's cap is divided: what all replicas share, and what each of them has for itself. */
+/** How a budget's cap is divided: the part that all replicas share, and each replica's own reserve. */
 
 import { type Budget, type Fleet, capOf } from "../config/config.ts";
 import type { LeaseRate } from "../budget/leases.ts";
-import type { SharedTerms } from "./shared-terms.ts";
+import type { SharedTerms } from "./ledger-store.ts";
 
-/** From the asking for a lease to the beginning of its poll, at the most. */
+/** The longest time from asking for a lease to the start of its poll. */
 const SLACK_MS = 1_000;
 
 export type Division = Pick<Fleet, "replicas" | "reserve">;
 
-/** How many times each upstream is polled. */
+/** How many replicas poll each upstream. */
 export function vantagesOf(fleet: Pick<Fleet, "mode" | "replicas"> | undefined): number {
   return fleet?.mode === "everywhere" ? fleet.replicas : 1;
 }
 
-/** What one replica has for itself of this cap. */
+/** One replica's reserve. */
 export function reservedOf(cap: number, { replicas, reserve }: Division): number {
   return Math.floor((cap * reserve) / replicas + 1e-9);
 }
 
-/** What is left of this cap for all of them. */
+/** The shared part. */
 export function sharedOf(cap: number, division: Division): number {
   return cap - division.replicas * reservedOf(cap, division);
 }
 
-/** Undefined where any rate leaves nothing. */
+/** Undefined if a rate leaves no reserve. */
 export function reservedRates(budget: Budget, division: Division): readonly LeaseRate[] | undefined {
   const rates = budget.rates.map((rate) => ({
     perMs: rate.perMs,
@@ -33,7 +33,7 @@ export function reservedRates(budget: Budget, division: Division): readonly Leas
   return rates.some(({ cap }) => cap < 1) ? undefined : rates;
 }
 
-/** How long after it was asked for a lease may be written with. */
+/** How long after it was asked for a lease may be used. */
 export function usableForMs(timeoutMs: number): number {
   return SLACK_MS + timeoutMs;
 }
@@ -49,10 +49,8 @@ export function sharedTermsOf(budget: Budget, fleet: Fleet, timeoutMs: number): 
     share: budget.share,
     maxPauseMs: budget.maxPauseMs,
     lingerMs: budget.lingerMs,
-    // Written at the last moment, and then left alone for as long as a request may go uncounted.
+    // Used at the last moment, and then counted as late as possible.
     holdMs: usableForMs(timeoutMs) + timeoutMs + budget.lingerMs,
-    ...(budget.quota === undefined
-      ? { quota: undefined }
-      : { quota: { requests: budget.quota.requests, perMs: budget.quota.perMs } }),
+    quota: budget.quota && { requests: budget.quota.requests, perMs: budget.quota.perMs },
   };
 }

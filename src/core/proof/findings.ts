@@ -1,4 +1,4 @@
-import type { Budget, Fleet, SecretSource, Upstream } from "../config/config.ts";
+import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { formatDuration } from "../time/duration.ts";
 import { vantagesOf } from "../fleet/shares.ts";
 import { adviceForQuota, adviceForRates } from "./suggestions.ts";
@@ -13,7 +13,7 @@ export type Subject =
 
 export type Finding = { readonly subject: Subject; readonly message: string };
 
-/** Equal for two upstreams that authorise themselves with the same key; undefined where there is none. */
+/** Equal for two upstreams that use the same key; undefined without a key. */
 export type KeyIdentity = (upstream: Upstream) => string | undefined;
 
 export function faultsOf(
@@ -79,7 +79,7 @@ export function warningsOf(
     warnings.push({ subject: { kind: "quota", budget: budget.name }, message });
   }
   for (const [index, { rate, cap, headroom }] of proof.rates.entries()) {
-    // A lease outlives its window by the poll, so slots that fill the cap exactly come late in the long run.
+    // A lease is held for its poll and then a window, so slots that fill the cap exactly fall behind.
     const held =
       vantagesOf(fleet) *
       upstreams.reduce(
@@ -114,15 +114,12 @@ export function sharedKeys(upstreams: readonly Upstream[], keyOf: KeyIdentity): 
   return warnings;
 }
 
-/** The key's place, which is all that a config knows of it. */
+/** Where the key comes from, which is all that the config knows. */
 export function keySourceOf({ auth }: Upstream): string | undefined {
-  return auth.kind === "none" ? undefined : nameOfSource(auth.secret);
+  if (auth.kind === "none") return undefined;
+  return auth.secret.from === "env" ? `env ${auth.secret.variable}` : `file ${auth.secret.path}`;
 }
 
-function nameOfSource(source: SecretSource): string {
-  return source.from === "env" ? `env ${source.variable}` : `file ${source.path}`;
-}
-
-function percent(share: number): string {
+export function percent(share: number): string {
   return `${Number((share * 100).toFixed(4))}%`;
 }

@@ -3,7 +3,7 @@ import { reservedOf, sharedOf, sharedTermsOf, vantagesOf } from "../fleet/shares
 import { gapsKeepTheLimit } from "../budget/leases.ts";
 import { mostSlotsWithin, slotsPerDay } from "../schedule/schedule.ts";
 
-/** What one upstream may ask of one rate: its slots, each with all of its confirmations. */
+/** What one upstream may send under one rate: its slots, each with all of its confirmations. */
 export type Demand = {
   readonly upstream: string;
   readonly schedule: string;
@@ -14,16 +14,16 @@ export type Demand = {
 
 export type RateProof = {
   readonly rate: Rate;
-  /** ⌊limit · share⌋, the most that may ever be used; of a fleet, without what its replicas have in reserve. */
+  /** ⌊limit · share⌋, the most that may be used; in a fleet, minus the replicas' reserves. */
   readonly cap: number;
-  /** What each replica of a fleet has for itself, while it cannot reach the others. */
+  /** Each replica's own part in a fleet, used while Redis is unreachable. */
   readonly reserve?: number;
   readonly demand: number;
   readonly headroom: number;
   readonly upstreams: readonly Demand[];
 };
 
-/** How long a process that knows nothing of its predecessor waits before its first request. */
+/** How long a new process waits before its first request. */
 export type ColdStart = {
   readonly rule: "pace_gap" | "whole_window" | "shared";
   readonly waitMs: number;
@@ -31,7 +31,7 @@ export type ColdStart = {
 
 export type QuotaProof = {
   readonly quota: Quota;
-  /** The most that the schedules ask for in one period, confirmations not counted. */
+  /** The most that the schedules send in one period, without confirmations. */
   readonly scheduled: number;
   readonly spentEarly: boolean;
 };
@@ -49,18 +49,23 @@ export type BudgetProof = {
   readonly costPer30d: number | undefined;
 };
 
-/** A wait of one gap where requests that are a gap apart, life after life, stay under the limit. */
+/** One gap, if requests that are a gap apart stay under the limit over any number of restarts. */
 export function coldStartOf(budget: Budget, longestTimeoutMs: number): ColdStart {
   const tailMs = longestTimeoutMs + budget.lingerMs;
   const gapIsEnough = budget.rates.every((rate) =>
     gapsKeepTheLimit({ perMs: rate.perMs, cap: capOf(rate, budget.share) }, rate.requests, tailMs),
   );
-  if (gapIsEnough) return { rule: "pace_gap", waitMs: paceGapOf(budget) };
+  if (gapIsEnough) return { rule: "pace_gap", waitMs: paceGapOf(budget, undefined) };
   return { rule: "whole_window", waitMs: Math.max(...budget.rates.map((rate) => rate.perMs)) + tailMs };
 }
 
-function paceGapOf(budget: Budget): number {
-  return Math.max(...budget.rates.map((rate) => rate.perMs / Math.max(1, capOf(rate, budget.share))));
+function paceGapOf(budget: Budget, fleet: Fleet | undefined): number {
+  return Math.max(...budget.rates.map((rate) => rate.perMs / Math.max(1, usableCap(rate, budget, fleet))));
+}
+
+function usableCap(rate: Rate, { share }: Budget, fleet: Fleet | undefined): number {
+  const cap = capOf(rate, share);
+  return fleet === undefined ? cap : sharedOf(cap, fleet);
 }
 
 export function proveBudget(
@@ -78,7 +83,7 @@ export function proveBudget(
     budget: budget.name,
     share: budget.share,
     rates: budget.rates.map((rate) => proveRate(rate, budget, upstreams, fleet)),
-    paceGapMs: fleet === undefined ? paceGapOf(budget) : sharedPaceGapOf(budget, fleet),
+    paceGapMs: paceGapOf(budget, fleet),
     coldStart:
       fleet === undefined
         ? coldStartOf(budget, longestTimeoutOf(upstreams))
@@ -89,15 +94,10 @@ export function proveBudget(
   };
 }
 
-/** Where the keeper of a fleet's budgets was emptied; else nobody waits. */
+/** After Redis lost its data; otherwise nobody waits. */
 function sharedColdStartOf(budget: Budget, longestTimeoutMs: number, fleet: Fleet): ColdStart {
   const { rates, holdMs } = sharedTermsOf(budget, fleet, longestTimeoutMs);
   return { rule: "shared", waitMs: Math.max(...rates.map((rate) => rate.perMs)) + holdMs };
-}
-
-function sharedPaceGapOf(budget: Budget, fleet: Fleet): number {
-  const caps = budget.rates.map((rate) => Math.max(1, sharedOf(capOf(rate, budget.share), fleet)));
-  return Math.max(...budget.rates.map((rate, index) => rate.perMs / (caps[index] ?? 1)));
 }
 
 function proveRate(
@@ -106,14 +106,13 @@ function proveRate(
   upstreams: readonly Upstream[],
   fleet: Fleet | undefined,
 ): RateProof {
-  const whole = capOf(rate, budget.share);
-  const cap = fleet === undefined ? whole : sharedOf(whole, fleet);
+  const cap = usableCap(rate, budget, fleet);
   const demands = upstreams.map(({ name, schedule, confirm }) => {
     const slots = mostSlotsWithin(schedule, rate.perMs) * vantagesOf(fleet);
     return { upstream: name, schedule: schedule.source, confirm, slots, requests: slots * (1 + confirm) };
   });
   const demand = demands.reduce((sum, { requests }) => sum + requests, 0);
-  const reserve = fleet === undefined ? {} : { reserve: reservedOf(whole, fleet) };
+  const reserve = fleet === undefined ? {} : { reserve: reservedOf(capOf(rate, budget.share), fleet) };
   return { rate, cap, ...reserve, demand, headroom: cap - demand, upstreams: demands };
 }
 

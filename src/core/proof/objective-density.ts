@@ -1,8 +1,8 @@
-/** Whether an objective can be judged at the rate of polling, and how many failures it takes to be sure. */
+/** Whether an objective can be judged at this polling rate, and how many failures make it certain. */
 
 import type { Upstream } from "../config/config.ts";
 import { formatDuration } from "../time/duration.ts";
-import type { Finding } from "./findings.ts";
+import { percent, type Finding } from "./findings.ts";
 import { isEven, LEGAL_PERIODS_MS, slotsPerDay } from "../schedule/schedule.ts";
 
 const MINUTE_MS = 60_000;
@@ -27,7 +27,7 @@ export const BURN_PAIRS: readonly BurnPair[] = [
   { longMs: 3 * DAY_MS, shortMs: 6 * HOUR_MS, factor: 1, severity: "ticket" },
 ];
 
-/** How often a service is looked at, how sure one wants to be of a failure, and what is asked of it. */
+/** How often a service is polled, how often a failure is confirmed, and the objective. */
 export type Density = {
   readonly slotsPerDay: number;
   readonly longestGapMs: number;
@@ -35,10 +35,10 @@ export type Density = {
   readonly availability: number;
 };
 
-/** A page by pure chance: at most in one window of so many, for an upstream that just meets its objective. */
+/** For an upstream that just meets its objective, at most one window in this many may page by chance. */
 const WINDOWS_PER_FALSE_PAGE = 1000;
 
-/** Availabilities that people aim at, the highest first. */
+/** Usual objectives, the highest first. */
 const LADDER: readonly number[] = [0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9];
 
 export function densityOf(upstream: Upstream): Density {
@@ -51,9 +51,9 @@ export function densityOf(upstream: Upstream): Density {
 }
 
 /**
- * The failures in the long window that an alert must wait for: as many as burn a full window, so that a window that is
- * not full yet is judged as if it were; and never so few that they mean nothing. Infinite where the short window may
- * hold no poll at all: there the alert would come and go between two polls.
+ * How many failures in the long window an alert must wait for: as many as burn a full window, so that a window that
+ * is not full yet is judged like a full one, and never so few that they mean nothing. Infinite if the short window
+ * may hold no poll: the alert would fire and resolve between two polls.
  */
 export function guardFailures(density: Density, pair: BurnPair): number {
   if (pair.shortMs < 2 * density.longestGapMs) return Infinity;
@@ -65,14 +65,14 @@ export function failuresThatBurn(density: Density, pair: BurnPair): number {
   return Math.floor(pair.factor * (1 - density.availability) * slotsIn(density, pair) + 1e-9) + 1;
 }
 
-/** More than one slot can see with its confirmations; and, to wake somebody, more than chance alone reaches. */
+/** More than one slot with its confirmations can see; for a page, also more than chance reaches. */
 function fewestThatMean(density: Density, pair: BurnPair): number {
   const beyondOneSlot = density.confirm + 2;
   if (pair.severity === "ticket") return beyondOneSlot;
   return Math.max(beyondOneSlot, failuresBeyondChance(slotsIn(density, pair) * (1 - density.availability)));
 }
 
-/** In words, for each upstream whose objective the fast page cannot judge at its rate of polling. */
+/** One for each upstream whose objective the fast page cannot judge at its polling rate. */
 export function densityWarnings(upstreams: readonly Upstream[]): readonly Finding[] {
   return upstreams.flatMap((upstream) => {
     const message = warningFor(upstream);
@@ -122,7 +122,7 @@ function slotsIn(density: Density, pair: BurnPair): number {
   return (density.slotsPerDay * pair.longMs) / DAY_MS;
 }
 
-/** The least count that a Poisson process of this mean reaches seldom enough. In logarithms, as e^-mean may be 0. */
+/** The least count that a Poisson process of this mean reaches rarely enough. In logarithms, as e^-mean may be 0. */
 function failuresBeyondChance(mean: number): number {
   let count = 0;
   let logTerm = -mean;
@@ -133,8 +133,4 @@ function failuresBeyondChance(mean: number): number {
     logTerm += Math.log(mean / count);
   }
   return count;
-}
-
-function percent(ratio: number): string {
-  return `${Number((ratio * 100).toFixed(4))}%`;
 }

@@ -1,15 +1,13 @@
-/** Whether a config fits what its upstreams allow: shown with numbers before a single request is sent. */
+/** Whether a config fits the limits of its upstreams, checked before any request is sent. */
 
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { type Finding, type KeyIdentity, faultsOf, keySourceOf, sharedKeys, warningsOf } from "./findings.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
 
-export type { Finding } from "./findings.ts";
-
 export type Proof = {
   readonly budgets: readonly BudgetProof[];
-  /** Why the config must be refused; empty where it fits. */
+  /** Why the config must be refused. */
   readonly faults: readonly Finding[];
   readonly warnings: readonly Finding[];
 };

@@ -3,7 +3,7 @@ import { formatDuration } from "../time/duration.ts";
 import { sharedOf, vantagesOf } from "../fleet/shares.ts";
 import { LEGAL_PERIODS_MS, isEven, mostSlotsWithin } from "../schedule/schedule.ts";
 
-/** What could be changed, as numbers: many plans are tried. */
+/** A possible change, as numbers. Many are tried. */
 type Plan = {
   readonly share: number;
   /** No even schedule is faster than this. */
@@ -11,7 +11,7 @@ type Plan = {
   readonly mostConfirm: number;
 };
 
-/** What would fit the rates: the least change of each kind that is enough by itself, in words. */
+/** The least change of each kind that alone would fit the rates, in words. */
 export function adviceForRates(
   budget: Budget,
   upstreams: readonly Upstream[],
@@ -24,7 +24,7 @@ export function adviceForRates(
   return ways.length === 0 ? trial.bothChanges() : ways.join(", or ");
 }
 
-/** What would let the quota last. */
+/** What would make the quota last. */
 export function adviceForQuota(budget: Budget, upstreams: readonly Upstream[], vantages: number): string {
   const quota = (budget.quota?.requests ?? Infinity) / vantages;
   const asks = asksWithin(upstreams, budget.quota?.perMs ?? 0);
@@ -66,7 +66,7 @@ class Trial {
     return undefined;
   }
 
-  /** Where no single change is enough: the least share with which some period fits. */
+  /** When no single change is enough: the least share with which some period fits. */
   bothChanges(): string {
     for (const percent of this.#higherPercents()) {
       const way = this.slower(percent / 100);
@@ -98,7 +98,7 @@ class Trial {
 
 type Ask = {
   readonly windowMs: number;
-  /** Undefined where the schedule is not an even one: then its slots are what they are. */
+  /** Undefined if the schedule is not even: then its slots cannot be changed by a period. */
   readonly periodMs: number | undefined;
   readonly slots: number;
   readonly confirm: number;

@@ -11,22 +11,22 @@ import type {
 import type { Clock } from "../../core/time/clock.ts";
 import type { SessionValidity } from "../../core/fleet/session-validity.ts";
 
-type Asked<Answer> = { readonly answer: Answer; readonly sentAtMs: number };
+type Answered<Answer> = { readonly answer: Answer; readonly sentAtMs: number };
 type Own<Request extends Caller> = Omit<Request, keyof Caller>;
 
-/** The board, asked in the name of a tenure, which hears how the board's clock stands. */
-export class FleetCalls {
+/** Calls the board as this replica's session, and notes the board's clock from each answer. */
+export class BoardCalls {
   readonly #board: FleetBoard;
-  readonly #tenure: SessionValidity;
+  readonly #validity: SessionValidity;
   readonly #clock: Clock;
 
-  constructor(board: FleetBoard, tenure: SessionValidity, clock: Clock) {
+  constructor(board: FleetBoard, validity: SessionValidity, clock: Clock) {
     this.#board = board;
-    this.#tenure = tenure;
+    this.#validity = validity;
     this.#clock = clock;
   }
 
-  beat(request: Own<BeatRequest>): Promise<Asked<BeatAnswer>> {
+  beat(request: Own<BeatRequest>): Promise<Answered<BeatAnswer>> {
     return this.#ask((caller) => this.#board.beat({ ...caller, ...request }));
   }
 
@@ -38,10 +38,10 @@ export class FleetCalls {
     return (await this.#ask((caller) => this.#board.release({ ...caller, ...request }))).answer;
   }
 
-  /** A message that was late looks like a clock that was stepped forward: asked again, only the step still does. */
+  /** A late message looks like a clock that was stepped forward. When asked again, only a real step still does. */
   async #ask<Answer extends BeatAnswer | ClaimAnswer | ReleaseAnswer>(
     call: (caller: Caller) => Promise<Answer>,
-  ): Promise<Asked<Answer>> {
+  ): Promise<Answered<Answer>> {
     const first = await this.#once(call, false);
     return first.answer.kind === "stepped" ? await this.#once(call, true) : first;
   }
@@ -49,10 +49,11 @@ export class FleetCalls {
   async #once<Answer extends BeatAnswer | ClaimAnswer | ReleaseAnswer>(
     call: (caller: Caller) => Promise<Answer>,
     isStepSure: boolean,
-  ): Promise<Asked<Answer>> {
+  ): Promise<Answered<Answer>> {
     const sentAtMs = this.#clock.now();
-    const answer = await call(this.#tenure.callerAt(sentAtMs, isStepSure));
-    if (answer.kind !== "away" && answer.kind !== "stepped") this.#tenure.hear(answer.serverMs, sentAtMs);
+    const answer = await call(this.#validity.callerAt(sentAtMs, isStepSure));
+    if (answer.kind !== "away" && answer.kind !== "stepped")
+      this.#validity.noteClock(answer.serverMs, sentAtMs);
     return { answer, sentAtMs };
   }
 }

@@ -1,25 +1,25 @@
 import type { BeatAnswer } from "../../core/fleet/board.ts";
 import { infoText, type FleetMember } from "../../core/fleet/member.ts";
-import { BoardMirror } from "../../core/fleet/board-mirror.ts";
+import { BoardView } from "../../core/fleet/board-view.ts";
 import { hash32 } from "../../core/schedule/hash.ts";
 import { SessionValidity } from "../../core/fleet/session-validity.ts";
-import { FleetCalls } from "./board-calls.ts";
-import { FleetOwnership } from "./ownership.ts";
-import type { FleetParts } from "./parts.ts";
+import { BoardCalls } from "./board-calls.ts";
+import { Ownership } from "./ownership.ts";
+import type { MembershipParts } from "./parts.ts";
 
 const MOST_CHANGES = 2_000;
 const MOST_PUBLISHED = 1_000;
 const BEATS_PER_TTL = 5;
-/** Just after a session has ended, or the board has opened. */
+/** The beat comes this long after a session has ended, or the board has opened. */
 const AFTER_MS = 20;
 
-/** This replica's place in its fleet: it beats, knows who else does, and believes in its session by its own clock. */
+/** This replica in its fleet: sends heartbeats, knows the other members, and checks its session by its own clock. */
 export class FleetMembership {
-  readonly #parts: FleetParts;
-  readonly #tenure: SessionValidity;
-  readonly #calls: FleetCalls;
-  readonly #mirror = new BoardMirror();
-  readonly #ownership: FleetOwnership;
+  readonly #parts: MembershipParts;
+  readonly #validity: SessionValidity;
+  readonly #calls: BoardCalls;
+  readonly #view = new BoardView();
+  readonly #ownership: Ownership;
   readonly #published = new Map<string, string>();
   readonly #ended = new AbortController();
   #upstreams: readonly string[] = [];
@@ -31,19 +31,19 @@ export class FleetMembership {
   #guardWake = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: FleetParts) {
+  constructor(parts: MembershipParts) {
     this.#parts = parts;
-    this.#tenure = new SessionValidity(parts.name, parts.boot, parts.ttlMs);
-    this.#calls = new FleetCalls(parts.board, this.#tenure, parts.clock);
-    this.#ownership = new FleetOwnership(parts, this.#tenure, this.#calls, this.#mirror);
+    this.#validity = new SessionValidity(parts.name, parts.boot, parts.ttlMs);
+    this.#calls = new BoardCalls(parts.board, this.#validity, parts.clock);
+    this.#ownership = new Ownership(parts, this.#validity, this.#calls, this.#view);
   }
 
   get session(): string {
-    return this.#tenure.session;
+    return this.#validity.session;
   }
 
   get members(): readonly FleetMember[] {
-    return this.#mirror.members;
+    return this.#view.members;
   }
 
   get heldCount(): number {
@@ -55,51 +55,50 @@ export class FleetMembership {
   }
 
   get isValid(): boolean {
-    return this.#tenure.isValidAt(this.#parts.clock.now());
+    return this.#validity.isValidAt(this.#parts.clock.now());
   }
 
   holderOf(upstream: string): string | undefined {
-    return this.#mirror.holderOf(upstream);
+    return this.#view.holderOf(upstream);
   }
 
-  /** Asked right before a request is written, too: a process that stood still must not send when it goes on. */
+  /** Also asked just before a request is written: a process that was stopped must not send when it continues. */
   holds(upstream: string): boolean {
     return !this.#parts.isSharded || (this.#ownership.held.has(upstream) && this.isValid);
   }
 
-  /** Of the config as it is now. */
+  /** All upstreams of the current config. */
   setUpstreams(upstreams: readonly string[]): void {
     this.#upstreams = upstreams;
     this.#config = hash32(upstreams.toSorted().join("\n")).toString(36);
-    this.#ownership.weighAnew();
+    this.#ownership.reassign();
     this.beatSoon();
   }
 
   start(): void {
-    this.#running = Promise.all([this.#beatOn(), this.#guardOn()]).catch(this.#parts.onBug);
+    this.#running = Promise.all([this.#keepBeating(), this.#keepGuard()]).catch(this.#parts.onBug);
   }
 
-  /** Where there is reason not to wait for the next beat. */
   beatSoon(): void {
     this.#wake.abort();
   }
 
-  /** From now on it claims nothing; what it holds stays its own until `close`. */
+  /** Claims nothing more. Keeps what it holds until `close`. */
   leave(): void {
     this.#isLeaving = true;
     this.beatSoon();
   }
 
-  /** After the last poll: what it held is free at once. */
+  /** To be called after the last poll: releases everything at once. */
   async close(): Promise<void> {
     this.#ended.abort();
     this.#wake.abort();
     this.#guardWake.abort();
     await this.#running;
-    if (this.#tenure.hasJoined) await this.#ownership.end();
+    if (this.#validity.hasJoined) await this.#ownership.end();
   }
 
-  async #beatOn(): Promise<void> {
+  async #keepBeating(): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {
       this.#wake = new AbortController();
@@ -113,62 +112,63 @@ export class FleetMembership {
     }
   }
 
-  /** Polls of a session that may be over are cut off by its own clock: nobody needs to be reached for that. */
-  async #guardOn(): Promise<void> {
+  /** Ends the polls of an expired session by our own clock, so that it works without Redis. */
+  async #keepGuard(): Promise<void> {
     const { clock } = this.#parts;
     while (!this.#ended.signal.aborted) {
-      this.#loseWhatIsNotSure();
+      this.#loseIfExpired();
       this.#guardWake = new AbortController();
-      const leftMs = this.isValid ? this.#tenure.validUntilMs - clock.now() : Infinity;
+      const leftMs = this.isValid ? this.#validity.validUntilMs - clock.now() : Infinity;
       await clock.sleep(leftMs, this.#guardWake.signal);
     }
   }
 
-  #loseWhatIsNotSure(): void {
+  #loseIfExpired(): void {
     const { held } = this.#ownership;
     if (held.size === 0 || this.isValid) return;
-    this.#parts.log.warn({ upstreams: held.size }, "the fleet is out of reach: its upstreams are let go of");
+    const { size } = held;
+    this.#parts.log.warn({ upstreams: size }, `fleet session lost, released ${size} upstreams`);
     this.#mustRetake = false;
     this.#ownership.lose([...held]);
   }
 
   async #round(): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      this.#loseWhatIsNotSure();
+      this.#loseIfExpired();
       const { answer, sentAtMs } = await this.#beat();
-      if (answer.kind === "beat") return await this.#goOn(answer, sentAtMs);
+      if (answer.kind === "beat") return await this.#continueSession(answer, sentAtMs);
       if (answer.kind !== "lost") return;
-      this.#parts.log.warn({ session: this.session }, "the fleet has forgotten this replica: it joins anew");
-      this.#tenure.begin();
+      this.#parts.log.warn({ session: this.session }, "fleet session unknown to Redis, joining again");
+      this.#validity.begin();
       this.#mustRetake = this.#ownership.held.size > 0;
     }
   }
 
   #beat(): Promise<{ readonly answer: BeatAnswer; readonly sentAtMs: number }> {
     return this.#calls.beat({
-      joins: !this.#tenure.hasJoined,
+      joins: !this.#validity.hasJoined,
       info: infoText({
         url: this.#parts.url,
         held: this.heldCount,
         config: this.#config,
         isLeaving: this.#isLeaving,
       }),
-      epoch: this.#mirror.epoch,
-      version: this.#mirror.version,
+      epoch: this.#view.epoch,
+      version: this.#view.version,
       mostChanges: MOST_CHANGES,
     });
   }
 
-  async #goOn(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAtMs: number): Promise<void> {
-    this.#tenure.joined(this.#parts.clock.now());
-    if (this.#mirror.hear(answer)) this.#ownership.weighAnew();
+  async #continueSession(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAtMs: number): Promise<void> {
+    this.#validity.joined(this.#parts.clock.now());
+    if (this.#view.update(answer)) this.#ownership.reassign();
     if (this.#mustRetake) {
       if (!(await this.#ownership.retake())) return;
       this.#mustRetake = false;
     }
-    this.#tenure.renew(sentAtMs);
+    this.#validity.renew(sentAtMs);
     this.#guardWake.abort();
-    // What is due can be told only once everything was heard.
+    // Nothing can be assigned until all changes are known.
     if (answer.hasMore) return this.beatSoon();
     const { isSharded } = this.#parts;
     if (isSharded && !this.#isLeaving) await this.#ownership.act(this.#upstreams, this.#config);
@@ -176,9 +176,9 @@ export class FleetMembership {
     await this.#publish();
   }
 
-  /** At the usual time, or when there may be something to claim. */
+  /** Sooner than usual if there may be something to claim. */
   #planNextBeat(opensInMs: number): void {
-    const others = this.#mirror.members.filter(({ session }) => session !== this.session);
+    const others = this.#view.members.filter(({ session }) => session !== this.session);
     const moments = others.map(({ endsInMs }) => endsInMs);
     if (this.#ownership.isPending && opensInMs > 0) moments.push(opensInMs);
     this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));

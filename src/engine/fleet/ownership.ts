@@ -1,29 +1,29 @@
 import type { Claimed } from "../../core/fleet/board.ts";
-import type { BoardMirror } from "../../core/fleet/board-mirror.ts";
+import type { BoardView } from "../../core/fleet/board-view.ts";
 import type { Assignment } from "../../core/fleet/rendezvous.ts";
 import type { SessionValidity } from "../../core/fleet/session-validity.ts";
-import type { FleetCalls } from "./board-calls.ts";
-import { batchesOf, type FleetParts } from "./parts.ts";
+import type { BoardCalls } from "./board-calls.ts";
+import type { MembershipParts } from "./parts.ts";
 
-/** What this replica holds: it claims what it is due, and hands over what is due to others. */
-export class FleetOwnership {
-  readonly #parts: FleetParts;
-  readonly #tenure: SessionValidity;
-  readonly #calls: FleetCalls;
-  readonly #mirror: BoardMirror;
+/** The upstreams this replica holds. It claims those assigned to it, and hands over those assigned to others. */
+export class Ownership {
+  readonly #parts: MembershipParts;
+  readonly #validity: SessionValidity;
+  readonly #calls: BoardCalls;
+  readonly #view: BoardView;
   readonly #held = new Set<string>();
-  /** By the draining that they are part of: one that was lost meanwhile is not handed over any more. */
-  readonly #draining = new Map<string, object>();
+  /** By hand-over: an upstream that is lost meanwhile is not part of it any more. */
+  readonly #handedOver = new Map<string, object>();
   readonly #moves = { gained: 0, lost: 0 };
-  #due: Assignment = new Map();
-  #mustWeigh = true;
+  #assignment: Assignment = new Map();
+  #mustAssign = true;
   #mustAct = true;
 
-  constructor(parts: FleetParts, tenure: SessionValidity, calls: FleetCalls, mirror: BoardMirror) {
+  constructor(parts: MembershipParts, validity: SessionValidity, calls: BoardCalls, view: BoardView) {
     this.#parts = parts;
-    this.#tenure = tenure;
+    this.#validity = validity;
     this.#calls = calls;
-    this.#mirror = mirror;
+    this.#view = view;
   }
 
   get held(): ReadonlySet<string> {
@@ -34,14 +34,14 @@ export class FleetOwnership {
     return this.#moves;
   }
 
-  /** Something is due that could not be done yet. */
+  /** Some claim or release has not succeeded yet. */
   get isPending(): boolean {
     return this.#mustAct;
   }
 
-  /** Who should hold what is to be worked out anew. */
-  weighAnew(): void {
-    this.#mustWeigh = true;
+  /** The next `act` works out anew who should hold what. */
+  reassign(): void {
+    this.#mustAssign = true;
   }
 
   lose(upstreams: readonly string[]): void {
@@ -50,7 +50,7 @@ export class FleetOwnership {
     this.#parts.events.onLost(upstreams);
   }
 
-  /** The board forgot. What is held by its own clock still is, and nobody else may claim it yet. */
+  /** The board lost its data. This replica's session is still valid, and no other may claim its upstreams yet. */
   async retake(): Promise<boolean> {
     const kept = new Set<string>();
     for (const upstreams of batchesOf([...this.#held])) {
@@ -58,30 +58,32 @@ export class FleetOwnership {
       if (answer.kind !== "claimed") return false;
       for (const { upstream } of answer.claimed) kept.add(upstream);
     }
-    for (const upstream of kept) this.#mirror.note(upstream, this.#tenure.session);
+    for (const upstream of kept) this.#view.note(upstream, this.#validity.session);
     this.lose([...this.#held].filter((upstream) => !kept.has(upstream)));
     return true;
   }
 
   async act(upstreams: readonly string[], config: string): Promise<void> {
-    if (!this.#mustWeigh && !this.#mustAct) return;
-    if (this.#mustWeigh) this.#due = this.#mirror.due(upstreams, config);
-    this.#mustWeigh = false;
+    if (!this.#mustAssign && !this.#mustAct) return;
+    if (this.#mustAssign) this.#assignment = this.#view.assignmentOf(upstreams, config);
+    this.#mustAssign = false;
     this.#mustAct = false;
-    const isMine = (upstream: string): boolean => this.#due.get(upstream) === this.#parts.name;
-    const foreign = [...this.#held].filter((upstream) => !isMine(upstream) && !this.#draining.has(upstream));
-    if (foreign.length > 0) void this.#handOver(foreign).catch(this.#parts.onBug);
-    const { session } = this.#tenure;
+    const isMine = (upstream: string): boolean => this.#assignment.get(upstream) === this.#parts.name;
+    const toHandOver = [...this.#held].filter(
+      (upstream) => !isMine(upstream) && !this.#handedOver.has(upstream),
+    );
+    if (toHandOver.length > 0) void this.#handOver(toHandOver).catch(this.#parts.onBug);
+    const { session } = this.#validity;
     const unheld = upstreams.filter((upstream) => !this.#held.has(upstream));
-    // Its own without being held: by a claim whose answer was lost, or a release that did not get there.
-    const isOwn = (upstream: string): boolean => this.#mirror.holderOf(upstream) === session;
+    // Ours on the board but not held here: the answer to a claim was lost, or a release did not arrive.
+    const isOwn = (upstream: string): boolean => this.#view.holderOf(upstream) === session;
     const left = unheld.filter((upstream) => !isMine(upstream) && isOwn(upstream));
     if (left.length > 0) await this.#release(left);
-    const isFree = (upstream: string): boolean => this.#mirror.holderOf(upstream) === undefined;
+    const isFree = (upstream: string): boolean => this.#view.holderOf(upstream) === undefined;
     await this.#claim(unheld.filter((upstream) => isMine(upstream) && (isFree(upstream) || isOwn(upstream))));
   }
 
-  /** All that it holds is free from now on, and the session is over. */
+  /** Releases everything and ends the session. */
   async end(): Promise<void> {
     const batches = batchesOf([...this.#held]);
     const last = batches.at(-1) ?? [];
@@ -95,9 +97,9 @@ export class FleetOwnership {
 
   async #claim(wanted: readonly string[]): Promise<void> {
     for (const upstreams of batchesOf(wanted)) {
-      const inherits = this.#tenure.inheritsAt(this.#parts.clock.now());
+      const inherits = this.#validity.inheritsAt(this.#parts.clock.now());
       const answer = await this.#calls.claim({ upstreams, retakes: false, inherits });
-      const isSure = this.#tenure.isValidAt(this.#parts.clock.now());
+      const isSure = this.#validity.isValidAt(this.#parts.clock.now());
       if (answer.kind !== "claimed" || !isSure) {
         this.#mustAct = true;
         return;
@@ -111,17 +113,17 @@ export class FleetOwnership {
     if (claimed.length === 0) return;
     for (const { upstream } of claimed) {
       this.#held.add(upstream);
-      this.#mirror.note(upstream, this.#tenure.session);
+      this.#view.note(upstream, this.#validity.session);
     }
     this.#moves.gained += claimed.length;
     this.#parts.events.onGained(claimed);
   }
 
   async #handOver(upstreams: readonly string[]): Promise<void> {
-    const draining = {};
-    for (const upstream of upstreams) this.#draining.set(upstream, draining);
+    const handOver = {};
+    for (const upstream of upstreams) this.#handedOver.set(upstream, handOver);
     await this.#parts.events.drain(upstreams);
-    const drained = upstreams.filter((upstream) => this.#draining.get(upstream) === draining);
+    const drained = upstreams.filter((upstream) => this.#handedOver.get(upstream) === handOver);
     this.#forget(drained);
     await this.#release(drained);
   }
@@ -133,17 +135,25 @@ export class FleetOwnership {
         this.#mustAct = true;
         return;
       }
-      for (const upstream of upstreams) this.#mirror.note(upstream, undefined);
+      for (const upstream of upstreams) this.#view.note(upstream, undefined);
     }
-    this.#mustWeigh = true;
+    this.#mustAssign = true;
   }
 
   #forget(upstreams: readonly string[]): void {
     for (const upstream of upstreams) {
       this.#held.delete(upstream);
-      this.#draining.delete(upstream);
+      this.#handedOver.delete(upstream);
     }
     this.#moves.lost += upstreams.length;
     this.#mustAct = true;
   }
+}
+
+/** Upstreams per call, so that no call keeps Redis busy for long. */
+const BATCH = 256;
+
+function batchesOf(upstreams: readonly string[]): readonly (readonly string[])[] {
+  const count = Math.ceil(upstreams.length / BATCH);
+  return Array.from({ length: count }, (_, index) => upstreams.slice(index * BATCH, (index + 1) * BATCH));
 }

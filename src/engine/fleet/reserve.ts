@@ -6,11 +6,11 @@ import type { Settlement } from "../../core/budget/ledger.ts";
 
 export type ReserveDecision =
   | { readonly kind: "granted"; readonly settle: (settlement: Settlement, nowMs: number) => void }
-  /** Undefined where there is nothing to wait for. */
+  /** Undefined if there is nothing to wait for. */
   | { readonly kind: "refused"; readonly untilMs: number | undefined };
 
-/** What this replica has of a budget for itself alone, for when it cannot ask. */
-export class FleetReserve {
+/** This replica's own part of a budget, used while Redis is unreachable. */
+export class Reserve {
   readonly #fleet: Fleet;
   #budget: Budget;
   #uncountedMs: number;
@@ -22,7 +22,7 @@ export class FleetReserve {
     this.#uncountedMs = uncountedMs;
   }
 
-  /** With a seat that somebody else may have had: what that one sent must be forgotten first. */
+  /** Another replica may have had the seat: its requests must no longer count. */
   open(nowMs: number): void {
     const terms = this.#terms();
     this.#leases =

@@ -2,18 +2,18 @@ import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
 const SEAT_MS = 24 * 3_600_000;
-/** Clocks differ: it is left so much earlier than it is lost. */
+/** A little less, because clocks run at different rates. */
 const USABLE_MS = SEAT_MS * 0.999;
 const RENEW_EVERY_MS = 3_600_000;
 const RETRY_EVERY_MS = 5_000;
 
-/** There are as many seats as reserves were set aside: only who has one may use its reserve. */
-export class FleetSeat {
+/** There are as many seats as reserves. Only a replica that has a seat may use its reserve. */
+export class Seat {
   readonly #store: LedgerStore;
   readonly #clock: Clock;
   readonly #owner: string;
   readonly #seats: number;
-  /** Told when it is taken anew: somebody else may have had it before. */
+  /** Called when it is taken anew: another replica may have had it before. */
   readonly #onTaken: () => void;
   #usableUntilMs = Number.NEGATIVE_INFINITY;
   #askAgainMs = Number.NEGATIVE_INFINITY;
@@ -32,7 +32,7 @@ export class FleetSeat {
     return this.#clock.now() < this.#usableUntilMs;
   }
 
-  /** Takes or renews it, where it is time to. */
+  /** Takes or renews it when due. */
   async keep(): Promise<void> {
     const askedMs = this.#clock.now();
     if (this.#isAsking || askedMs < this.#askAgainMs) return;
@@ -48,7 +48,7 @@ export class FleetSeat {
     if (isAnew) this.#onTaken();
   }
 
-  /** It may be another Redis now, which has to be told. */
+  /** It may be another Redis now, which does not know. */
   askAtOnce(): void {
     this.#askAgainMs = Number.NEGATIVE_INFINITY;
   }

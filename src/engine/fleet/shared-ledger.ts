@@ -1,35 +1,30 @@
 import type { Advice } from "../../core/advice/advice.ts";
-import type {
-  BudgetRestraint,
-  BudgetStanding,
-  LeaseDecision,
-  RunningLedger,
-} from "../../core/budget/ledger.ts";
+import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from "../../core/budget/ledger.ts";
 import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Budget, Config, Fleet } from "../../core/config/config.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
-import { FleetBudget } from "./shared-budget.ts";
-import { FleetSeat } from "./seat.ts";
+import { SharedBudget } from "./shared-budget.ts";
+import { Seat } from "./seat.ts";
 
 const TICK_MS = 1_000;
 
-export type FleetLedgerParts = {
+export type SharedLedgerParts = {
   readonly fleet: Fleet;
   readonly store: LedgerStore;
   readonly clock: Clock;
-  /** Another one for each life of each process, anywhere. */
+  /** Unique for each process. */
   readonly life: string;
   readonly quotaBuckets?: ReadonlyMap<string, QuotaBuckets> | undefined;
   readonly onBug: (error: unknown) => void;
 };
 
-/** The ledger of one replica of many: budgets that are kept in one place for all of them. */
-export class FleetLedger implements RunningLedger, AsyncDisposable {
-  readonly #parts: FleetLedgerParts;
-  readonly #seat: FleetSeat;
-  readonly #budgets = new Map<string, FleetBudget>();
-  /** Of budgets that are not in the config now: one that comes back goes on counting. */
+/** The ledger of one replica: its budgets are shared with the others in Redis. */
+export class SharedLedger implements RunningLedger, AsyncDisposable {
+  readonly #parts: SharedLedgerParts;
+  readonly #seat: Seat;
+  readonly #budgets = new Map<string, SharedBudget>();
+  /** Of budgets that are not in the config now. One that comes back continues its count. */
   readonly #absentQuotas: Map<string, QuotaBuckets>;
   readonly #listeners: ((budget: string) => void)[] = [];
   readonly #calendarOffsetMs: number;
@@ -37,36 +32,36 @@ export class FleetLedger implements RunningLedger, AsyncDisposable {
   readonly #ended: Promise<void>;
   #leases = 0;
 
-  constructor(config: Config, parts: FleetLedgerParts) {
+  constructor(config: Config, parts: SharedLedgerParts) {
     const { fleet, store, clock } = parts;
     this.#parts = parts;
     this.#calendarOffsetMs = clock.wallNow() - clock.now();
     this.#absentQuotas = new Map(parts.quotaBuckets ?? []);
-    this.#seat = new FleetSeat(store, clock, fleet.name, fleet.replicas, () => {
-      for (const budget of this.#budgets.values()) budget.seated();
+    this.#seat = new Seat(store, clock, fleet.name, fleet.replicas, () => {
+      for (const budget of this.#budgets.values()) budget.seatTaken();
     });
     this.change(config);
     store.onBack(() => {
       this.#seat.askAtOnce();
       this.#tick();
     });
-    this.#ended = this.#keepLooking();
+    this.#ended = this.#keepTicking();
   }
 
   take(budget: string): Promise<LeaseDecision> {
     return this.#get(budget, "take a lease").take();
   }
 
-  heed(budget: string, advice: Advice): void {
-    this.#budgets.get(budget)?.heed(advice);
+  applyAdvice(budget: string, advice: Advice): void {
+    this.#budgets.get(budget)?.applyAdvice(advice);
   }
 
   restraint(budget: string): BudgetRestraint {
     return this.#get(budget, "ask a budget").restraint();
   }
 
-  standing(budget: string): BudgetStanding | undefined {
-    return this.#budgets.get(budget)?.standing();
+  state(budget: string): BudgetState | undefined {
+    return this.#budgets.get(budget)?.state();
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
@@ -77,7 +72,7 @@ export class FleetLedger implements RunningLedger, AsyncDisposable {
     this.#listeners.push(listener);
   }
 
-  /** Where a budget has not been kept there before, the keeper itself waits until the unknown past is forgotten. */
+  /** Redis itself lets a budget that is new to it wait until unknown earlier requests no longer count. */
   change(config: Config): void {
     const staying = new Set(config.budgets.map((budget) => budget.name));
     for (const [name, budget] of this.#budgets) {
@@ -86,16 +81,16 @@ export class FleetLedger implements RunningLedger, AsyncDisposable {
       this.#absentQuotas.set(name, budget.quotaBuckets);
     }
     for (const budget of config.budgets) {
-      const drawers = config.upstreams.filter((upstream) => upstream.budget === budget.name);
-      const timeoutMs = Math.max(0, ...drawers.map((upstream) => upstream.timeoutMs));
+      const users = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+      const timeoutMs = Math.max(0, ...users.map((upstream) => upstream.timeoutMs));
       const kept = this.#budgets.get(budget.name);
       if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, timeoutMs));
       else kept.change(budget, timeoutMs);
-      this.#tell(budget.name);
+      this.#notify(budget.name);
     }
   }
 
-  /** Gives the seat back: whoever comes next need not wait for a day. */
+  /** Gives the seat back, so that the next replica need not wait for a day. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#ended;
@@ -107,17 +102,17 @@ export class FleetLedger implements RunningLedger, AsyncDisposable {
     return this.close();
   }
 
-  #get(name: string, purpose: string): FleetBudget {
+  #get(name: string, purpose: string): SharedBudget {
     const budget = this.#budgets.get(name);
     if (budget === undefined) throw new Error(`cannot ${purpose}: budget "${name}" must be in the config`);
     return budget;
   }
 
-  #add(budget: Budget, timeoutMs: number): FleetBudget {
+  #add(budget: Budget, timeoutMs: number): SharedBudget {
     const { fleet, store, clock, life } = this.#parts;
     const quotaBuckets = this.#absentQuotas.get(budget.name);
     this.#absentQuotas.delete(budget.name);
-    return new FleetBudget(budget, timeoutMs, {
+    return new SharedBudget(budget, timeoutMs, {
       fleet,
       store,
       clock,
@@ -126,11 +121,11 @@ export class FleetLedger implements RunningLedger, AsyncDisposable {
       seat: this.#seat,
       nextLease: () => `${life}-${(this.#leases += 1).toString(36)}`,
       calendarMs: () => this.#calendarOffsetMs + clock.now(),
-      onChange: () => this.#tell(budget.name),
+      onChange: () => this.#notify(budget.name),
     });
   }
 
-  async #keepLooking(): Promise<void> {
+  async #keepTicking(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       this.#tick();
@@ -138,13 +133,13 @@ export class FleetLedger implements RunningLedger, AsyncDisposable {
     }
   }
 
-  /** Nobody waits for it: a store that is slow must not slow down the asking of others. */
+  /** Not awaited: a slow answer must not delay the next tick. */
   #tick(): void {
     const ticks = [...this.#budgets.values()].map((budget) => budget.tick());
     Promise.all([this.#seat.keep(), ...ticks]).catch(this.#parts.onBug);
   }
 
-  #tell(budget: string): void {
+  #notify(budget: string): void {
     for (const listener of this.#listeners) listener(budget);
   }
 }

@@ -1,15 +1,15 @@
 import { QUOTA_BUCKET_MS, QuotaCount, type QuotaBuckets } from "../../core/budget/quota.ts";
-import type { UsageReport, SharedStanding } from "../../core/fleet/shared-terms.ts";
+import type { UsageReport, SharedState } from "../../core/fleet/ledger-store.ts";
 
 type Batch = UsageReport & { readonly isFirst: boolean };
 
-/** What this replica sent, by hour, and how much of it the fleet's own count does not know yet. */
-export class FleetQuota {
+/** What this replica sent, by hour, and what of it is not in the shared count yet. */
+export class SharedQuota {
   readonly #own: QuotaCount;
   readonly #life: string;
-  readonly #unknown = new Map<number, number>();
-  /** Counted there before we told of ourselves: not to be told again. */
-  readonly #known = new Map<number, number>();
+  readonly #unreported = new Map<number, number>();
+  /** Redis counted these before our first report: not to be reported again. */
+  readonly #counted = new Map<number, number>();
   #batch: Batch | undefined;
   #batches = 0;
 
@@ -22,37 +22,37 @@ export class FleetQuota {
     return this.#own.buckets;
   }
 
-  used(calendarMs: number, perMs: number, there: SharedStanding | undefined): number {
+  used(calendarMs: number, perMs: number, shared: SharedState | undefined): number {
     const own = this.#own.used(calendarMs, perMs);
-    let unknown = 0;
-    for (const requests of this.#unknown.values()) unknown += requests;
+    let unreported = 0;
+    for (const requests of this.#unreported.values()) unreported += requests;
     if (this.#batch?.isFirst === false)
-      for (const requests of this.#batch.byHour.values()) unknown += requests;
-    return Math.max(own, (there?.quotaUsed ?? 0) + unknown);
+      for (const requests of this.#batch.byHour.values()) unreported += requests;
+    return Math.max(own, (shared?.quotaUsed ?? 0) + unreported);
   }
 
-  /** `there`: what was answered with the lease; undefined where nobody else knows of it. */
-  sent(calendarMs: number, amount: 1 | -1, there: SharedStanding | undefined): void {
+  /** `shared`: the answer that came with the lease; undefined if Redis does not know of the request. */
+  sent(calendarMs: number, amount: 1 | -1, shared: SharedState | undefined): void {
     this.#own.add(calendarMs, amount);
     const hour = Math.floor(calendarMs / QUOTA_BUCKET_MS);
-    if (there === undefined) add(this.#unknown, hour, amount);
-    else if (!there.hasReported) add(this.#known, hour, amount);
+    if (shared === undefined) add(this.#unreported, hour, amount);
+    else if (!shared.hasReported) add(this.#counted, hour, amount);
   }
 
-  /** What is to be told now; the same until it is known to have arrived. */
-  pending({ hasReported }: SharedStanding): UsageReport | undefined {
+  /** The report to send now; the same one until it is acknowledged. */
+  pending({ hasReported }: SharedState): UsageReport | undefined {
     if (this.#batch !== undefined && (this.#batch.isFirst || hasReported)) return this.#batch;
     if (!hasReported) return this.#begin(this.#all(), true);
-    return this.#unknown.size === 0 ? undefined : this.#begin(new Map(this.#unknown), false);
+    return this.#unreported.size === 0 ? undefined : this.#begin(new Map(this.#unreported), false);
   }
 
-  acknowledged(contribution: UsageReport): void {
-    if (this.#batch === contribution) this.#batch = undefined;
-    this.#known.clear();
+  acknowledged(report: UsageReport): void {
+    if (this.#batch === report) this.#batch = undefined;
+    this.#counted.clear();
   }
 
   #begin(byHour: ReadonlyMap<number, number>, isFirst: boolean): Batch {
-    this.#unknown.clear();
+    this.#unreported.clear();
     this.#batches += 1;
     this.#batch = { batch: `${this.#life}:${this.#batches}`, byHour, isFirst };
     return this.#batch;
@@ -60,7 +60,7 @@ export class FleetQuota {
 
   #all(): ReadonlyMap<number, number> {
     return new Map(
-      [...this.#own.buckets].map(([hour, requests]) => [hour, requests - (this.#known.get(hour) ?? 0)]),
+      [...this.#own.buckets].map(([hour, requests]) => [hour, requests - (this.#counted.get(hour) ?? 0)]),
     );
   }
 }

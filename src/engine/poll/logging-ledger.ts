@@ -21,11 +21,11 @@ export class LoggingLedger implements Ledger {
     return this.#ledger.take(budget);
   }
 
-  heed(budget: string, advice: Advice): void {
-    this.#ledger.heed(budget, advice);
+  applyAdvice(budget: string, advice: Advice): void {
+    this.#ledger.applyAdvice(budget, advice);
     const { pause } = advice;
     // A poll may end after its budget has left the config.
-    if (pause === undefined || pause.forMs <= 0 || this.#ledger.standing(budget) === undefined) return;
+    if (pause === undefined || pause.forMs <= 0 || this.#ledger.state(budget) === undefined) return;
     const { scope, source, forMs } = pause;
     const seconds = Math.round(forMs / 1_000);
     const { maxPauseMs } = this.#ledger.restraint(budget);

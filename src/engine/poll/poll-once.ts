@@ -1,10 +1,9 @@
 import type { Advice } from "../../core/advice/advice.ts";
 import type { ParseList } from "../../core/advice/reading.ts";
-import { settlementOf } from "../../core/budget/settlement.ts";
 import type { Upstream } from "../../core/config/config.ts";
 import type { Observation } from "../../core/exchange/exchange.ts";
 import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
-import type { Lease } from "../../core/budget/ledger.ts";
+import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { judge, judgeUnobserved, type PollTimes } from "./judge.ts";

@@ -6,7 +6,7 @@ import type { SlotOrigin } from "../../core/poll/poll.ts";
 import type { Lease, Ledger } from "../../core/budget/ledger.ts";
 import type { Probe, Recorder } from "../../core/poll/ports.ts";
 import { shortestGapMs } from "../../core/schedule/schedule.ts";
-import { screenSlot } from "../../core/budget/screen-slot.ts";
+import { screenSlot } from "../../core/budget/restraint.ts";
 import type { LeaseQueue, Ticket } from "./lease-queue.ts";
 import { pollOnce, type PollOnceParts, type PollResult, type Slot } from "./poll-once.ts";
 
@@ -159,7 +159,7 @@ export class Poller {
   }
 
   #heed(budget: string, advice: Advice): void {
-    this.#parts.ledger.heed(budget, advice);
+    this.#parts.ledger.applyAdvice(budget, advice);
     if (this.#isStopped || advice.pause?.scope !== "upstream") return;
     const pauseMs = Math.min(
       advice.pause.forMs,

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RedisFleetBoard } from "../../../src/adapters/redis/board.ts";
 import type { Caller, FleetBoard } from "../../../src/core/fleet/board.ts";
-import { FleetTable } from "../../models/fleet-table.ts";
+import { BoardModel } from "../../models/board.ts";
 import { TestFleet } from "../../support/fleet-redis.ts";
 import { REDIS_SERVER } from "../../support/redis-server.ts";
 
@@ -89,7 +89,7 @@ test.skipIf(REDIS_SERVER === undefined)(
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
         await command("FLUSHALL");
-        let table = new FleetTable();
+        let table = new BoardModel();
         let nowMs = 1_790_000_000_000;
         let runs = 1;
         /** What each caller knows: as a replica would, it asks for what is new. */
@@ -102,7 +102,7 @@ test.skipIf(REDIS_SERVER === undefined)(
           if (taken.kind === "restart") runs += 1;
           if (taken.kind === "empty") {
             await command("FLUSHALL");
-            table = new FleetTable();
+            table = new BoardModel();
           }
           await setClock();
           if (!("who" in taken)) continue;
@@ -131,14 +131,14 @@ test.skipIf(REDIS_SERVER === undefined)(
 type Pair = {
   readonly theirs: object;
   readonly ours:
-    | ReturnType<FleetTable["beat"]>
-    | ReturnType<FleetTable["claim"]>
-    | ReturnType<FleetTable["release"]>;
+    | ReturnType<BoardModel["beat"]>
+    | ReturnType<BoardModel["claim"]>
+    | ReturnType<BoardModel["release"]>;
 };
 
 async function both(
   board: FleetBoard,
-  table: FleetTable,
+  table: BoardModel,
   time: { nowMs: number; runId: string },
   caller: Caller,
   taken: Extract<Step, { who: number }>,

@@ -8,7 +8,7 @@ import { ledgerScripts, RedisLedger } from "../../../src/adapters/redis/ledger.t
 import { Redis, type RedisCall } from "../../../src/adapters/redis/connection.ts";
 import { redisScript } from "../../../src/adapters/redis/script.ts";
 import type { FleetRedis } from "../../../src/core/config/config.ts";
-import type { SharedTerms } from "../../../src/core/fleet/shared-terms.ts";
+import type { SharedTerms } from "../../../src/core/fleet/ledger-store.ts";
 import { certificates } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sampleFleet } from "../../support/ledger-worlds.ts";
@@ -105,7 +105,7 @@ test.skipIf(REDIS_SERVER === undefined)(
     await isUp(redis);
     expect(await redis.run(COUNT, ["key"], [])).toEqual({ kind: "reply", value: 3 });
     expect(changes).toEqual([false, true]);
-    expect(told).toEqual(["redis is there {}", "redis is away {}", "redis is there {}"]);
+    expect(told).toEqual(["Redis connected {}", "Redis unreachable {}", "Redis connected {}"]);
   },
 );
 

@@ -54,10 +54,10 @@ test("a budget that leaves the config and comes back goes on counting its quota"
   const quota = { requests: 2, perMs: 2_592_000_000, onExhaust: "stop", pricePerRequest: undefined } as const;
   const withQuota = sampleConfig({ budgets: [sampleBudget({ share: 0.1, quota })] });
   const ledger = new LocalLedger(withQuota, clock, new Map([["api", new Map([[0, 1]])]]));
-  expect(ledger.standing("api")?.quotaUsed).toBe(1);
+  expect(ledger.state("api")?.quotaUsed).toBe(1);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
   ledger.change(withQuota);
-  expect(ledger.standing("api")?.quotaUsed).toBe(1);
+  expect(ledger.state("api")?.quotaUsed).toBe(1);
 });
 
 test("a budget that a reload adds takes up what the state file knows of it", () => {

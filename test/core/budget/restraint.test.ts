@@ -1,100 +1,104 @@
 import { expect, test } from "vitest";
 
-import { Restraint } from "../../../src/core/budget/restraint.ts";
+import type { BudgetRestraint } from "../../../src/core/budget/ledger.ts";
+import { Restraint, screenSlot } from "../../../src/core/budget/restraint.ts";
 import { sampleAdvice, sampleBudget } from "../../support/samples.ts";
 
 const RATE = { requests: 60, perMs: 60_000, label: "1m" };
 const THROTTLED = sampleAdvice({ throttled: true });
 
-function pausedFor(forMs: number): Parameters<Restraint["heed"]>[0] {
+function pausedFor(forMs: number): Parameters<Restraint["applyAdvice"]>[0] {
   return sampleAdvice({ throttled: true, pause: { scope: "budget", forMs, source: "retry_after" } });
 }
 
 test("a 429 with a hint pauses the budget until then", () => {
   const restraint = new Restraint(sampleBudget());
-  restraint.heed(pausedFor(20_000), 1_000);
-  expect(restraint.pausedUntilMs).toBe(21_000);
+  restraint.applyAdvice(pausedFor(20_000), 1_000);
+  expect(restraint.active.pausedUntilMs).toBe(21_000);
 });
 
 test("a hostile hint is capped at max_pause", () => {
   const restraint = new Restraint(sampleBudget({ maxPauseMs: 600_000 }));
-  restraint.heed(pausedFor(999_999_999_000), 0);
-  expect(restraint.pausedUntilMs).toBe(600_000);
+  restraint.applyAdvice(pausedFor(999_999_999_000), 0);
+  expect(restraint.active.pausedUntilMs).toBe(600_000);
 });
 
 test("a later, shorter hint never shortens a pause", () => {
   const restraint = new Restraint(sampleBudget());
-  restraint.heed(pausedFor(60_000), 0);
-  restraint.heed(pausedFor(1_000), 10);
-  expect(restraint.pausedUntilMs).toBe(60_000);
+  restraint.applyAdvice(pausedFor(60_000), 0);
+  restraint.applyAdvice(pausedFor(1_000), 10);
+  expect(restraint.active.pausedUntilMs).toBe(60_000);
 });
 
 test("429s without a hint back off from one window, twice as long each time, and recover by one other answer", () => {
   const restraint = new Restraint(sampleBudget());
-  restraint.heed(THROTTLED, 0);
-  expect(restraint.pausedUntilMs).toBe(60_000);
-  restraint.heed(THROTTLED, 60_000);
-  expect(restraint.pausedUntilMs).toBe(180_000);
-  restraint.heed(THROTTLED, 180_000);
-  expect(restraint.pausedUntilMs).toBe(420_000);
-  restraint.heed(sampleAdvice(), 420_000);
-  restraint.heed(THROTTLED, 420_001);
-  expect(restraint.pausedUntilMs).toBe(480_001);
+  restraint.applyAdvice(THROTTLED, 0);
+  expect(restraint.active.pausedUntilMs).toBe(60_000);
+  restraint.applyAdvice(THROTTLED, 60_000);
+  expect(restraint.active.pausedUntilMs).toBe(180_000);
+  restraint.applyAdvice(THROTTLED, 180_000);
+  expect(restraint.active.pausedUntilMs).toBe(420_000);
+  restraint.applyAdvice(sampleAdvice(), 420_000);
+  restraint.applyAdvice(THROTTLED, 420_001);
+  expect(restraint.active.pausedUntilMs).toBe(480_001);
 });
 
 test("refusals that arrive during a pause do not double it", () => {
   const restraint = new Restraint(sampleBudget());
-  for (const atMs of [0, 5, 10, 15]) restraint.heed(THROTTLED, atMs);
-  expect(restraint.pausedUntilMs).toBe(60_000);
+  for (const atMs of [0, 5, 10, 15]) restraint.applyAdvice(THROTTLED, atMs);
+  expect(restraint.active.pausedUntilMs).toBe(60_000);
 });
 
 test("an answer that was under way when the pause began is no recovery", () => {
   const restraint = new Restraint(sampleBudget());
-  restraint.heed(THROTTLED, 0);
-  restraint.heed(sampleAdvice(), 5);
-  restraint.heed(THROTTLED, 60_000);
-  expect(restraint.pausedUntilMs).toBe(180_000);
+  restraint.applyAdvice(THROTTLED, 0);
+  restraint.applyAdvice(sampleAdvice(), 5);
+  restraint.applyAdvice(THROTTLED, 60_000);
+  expect(restraint.active.pausedUntilMs).toBe(180_000);
 });
 
 test("Retry-After: 0 on a 429 is no hint", () => {
   const restraint = new Restraint(sampleBudget());
-  restraint.heed(pausedFor(0), 0);
-  expect(restraint.pausedUntilMs).toBe(60_000);
+  restraint.applyAdvice(pausedFor(0), 0);
+  expect(restraint.active.pausedUntilMs).toBe(60_000);
 });
 
 test("backing off ends at max_pause, however many refusals came", () => {
   const restraint = new Restraint(sampleBudget());
   let nowMs = 0;
   for (let refusals = 0; refusals < 100; refusals += 1) {
-    restraint.heed(THROTTLED, nowMs);
-    expect(restraint.pausedUntilMs - nowMs).toBeLessThanOrEqual(3_600_000);
-    nowMs = restraint.pausedUntilMs;
+    restraint.applyAdvice(THROTTLED, nowMs);
+    expect(restraint.active.pausedUntilMs - nowMs).toBeLessThanOrEqual(3_600_000);
+    nowMs = restraint.active.pausedUntilMs;
   }
 });
 
 test("a pause of one upstream is none of the budget's", () => {
   const restraint = new Restraint(sampleBudget());
-  restraint.heed(sampleAdvice({ pause: { scope: "upstream", forMs: 9_000, source: "retry_after" } }), 0);
-  expect(restraint.pausedUntilMs).toBe(0);
+  restraint.applyAdvice(
+    sampleAdvice({ pause: { scope: "upstream", forMs: 9_000, source: "retry_after" } }),
+    0,
+  );
+  expect(restraint.active.pausedUntilMs).toBe(0);
 });
 
 test("an advertised limit lower than the configured one lowers the cap until a window after it was last said", () => {
   const restraint = new Restraint(sampleBudget({ share: 0.5 }));
-  restraint.heed(sampleAdvice({ limits: [{ requests: 20, perMs: 60_000 }] }), 0);
+  restraint.applyAdvice(sampleAdvice({ limits: [{ requests: 20, perMs: 60_000 }] }), 0);
   expect(restraint.capOf(RATE, 30, 59_999)).toBe(10);
   expect(restraint.capOf(RATE, 30, 60_000)).toBe(30);
 });
 
 test("a higher advertised limit changes nothing", () => {
   const restraint = new Restraint(sampleBudget());
-  restraint.heed(sampleAdvice({ limits: [{ requests: 6_000, perMs: 60_000 }] }), 0);
+  restraint.applyAdvice(sampleAdvice({ limits: [{ requests: 6_000, perMs: 60_000 }] }), 0);
   expect(restraint.capOf(RATE, 60, 1)).toBe(60);
 });
 
 test("a lowered limit that is raised again counts from when the lower one was last said", () => {
   const restraint = new Restraint(sampleBudget());
-  restraint.heed(sampleAdvice({ limits: [{ requests: 10, perMs: 60_000 }] }), 0);
-  restraint.heed(sampleAdvice({ limits: [{ requests: 30, perMs: 60_000 }] }), 30_000);
+  restraint.applyAdvice(sampleAdvice({ limits: [{ requests: 10, perMs: 60_000 }] }), 0);
+  restraint.applyAdvice(sampleAdvice({ limits: [{ requests: 30, perMs: 60_000 }] }), 30_000);
   expect(restraint.capOf(RATE, 60, 59_999)).toBe(10);
   expect(restraint.capOf(RATE, 60, 60_000)).toBe(30);
   expect(restraint.capOf(RATE, 60, 90_000)).toBe(60);
@@ -102,7 +106,7 @@ test("a lowered limit that is raised again counts from when the lower one was la
 
 test("the cap never falls under one: else nobody would see the limit rise again", () => {
   const restraint = new Restraint(sampleBudget({ share: 0.01 }));
-  restraint.heed(sampleAdvice({ limits: [{ requests: 2, perMs: 60_000 }] }), 0);
+  restraint.applyAdvice(sampleAdvice({ limits: [{ requests: 2, perMs: 60_000 }] }), 0);
   expect(restraint.capOf(RATE, 5, 1)).toBe(1);
 });
 
@@ -112,30 +116,63 @@ test("an advertised limit belongs to the rate of its window, scaled where no rat
     { requests: 300, perMs: 60_000, label: "1m" },
   ];
   const restraint = new Restraint(sampleBudget({ rates }));
-  restraint.heed(sampleAdvice({ limits: [{ requests: 6_000, perMs: 3_600_000 }] }), 0);
+  restraint.applyAdvice(sampleAdvice({ limits: [{ requests: 6_000, perMs: 3_600_000 }] }), 0);
   expect(restraint.capOf({ requests: 300, perMs: 60_000, label: "1m" }, 300, 1)).toBe(100);
   expect(restraint.capOf({ requests: 10, perMs: 1_000, label: "1s" }, 10, 1)).toBe(10);
 });
 
 test("a daily allowance is a quota, and lowers no rate", () => {
   const restraint = new Restraint(sampleBudget());
-  restraint.heed(sampleAdvice({ limits: [{ requests: 1_000, perMs: 86_400_000 }] }), 0);
+  restraint.applyAdvice(sampleAdvice({ limits: [{ requests: 1_000, perMs: 86_400_000 }] }), 0);
   expect(restraint.capOf(RATE, 60, 1)).toBe(60);
 });
 
 test("little left by the upstream's word makes way for production until the reset", () => {
   const restraint = new Restraint(sampleBudget());
-  restraint.heed(sampleAdvice({ remaining: { requests: 5, limit: 60, resetMs: 30_000 } }), 0);
+  restraint.applyAdvice(sampleAdvice({ remaining: { requests: 5, limit: 60, resetMs: 30_000 } }), 0);
   expect(restraint.isYielding(29_999)).toBe(true);
   expect(restraint.isYielding(30_000)).toBe(false);
-  restraint.heed(sampleAdvice({ remaining: { requests: 5, limit: 60, resetMs: 30_000 } }), 40_000);
-  restraint.heed(sampleAdvice({ remaining: { requests: 50, limit: 60, resetMs: 30_000 } }), 40_001);
+  restraint.applyAdvice(sampleAdvice({ remaining: { requests: 5, limit: 60, resetMs: 30_000 } }), 40_000);
+  restraint.applyAdvice(sampleAdvice({ remaining: { requests: 50, limit: 60, resetMs: 30_000 } }), 40_001);
   expect(restraint.isYielding(40_002)).toBe(false);
 });
 
 test("what was said last is told as it was said", () => {
   const restraint = new Restraint(sampleBudget());
-  expect(restraint.advertised).toEqual({ limit: undefined, remaining: undefined });
-  restraint.heed(sampleAdvice({ remaining: { requests: 41, limit: 1_000, resetMs: undefined } }), 0);
-  expect(restraint.advertised).toEqual({ limit: 1_000, remaining: 41 });
+  expect(restraint.active.advertised).toEqual({ limit: undefined, remaining: undefined });
+  restraint.applyAdvice(sampleAdvice({ remaining: { requests: 41, limit: 1_000, resetMs: undefined } }), 0);
+  expect(restraint.active.advertised).toEqual({ limit: 1_000, remaining: 41 });
+});
+
+const FREE: BudgetRestraint = {
+  pausedUntilMs: 0,
+  isYielding: false,
+  isQuotaSpent: false,
+  paceGapMs: 1_000,
+  maxPauseMs: 3_600_000,
+};
+
+test("nothing hinders: the slot is used", () => {
+  expect(screenSlot(FREE, 0, 0, 10)).toEqual({ skip: undefined, yielded: 0 });
+});
+
+test("a pause of the budget, or of the upstream alone, skips the slot", () => {
+  expect(screenSlot({ ...FREE, pausedUntilMs: 11 }, 0, 0, 10).skip).toBe("backoff");
+  expect(screenSlot(FREE, 11, 0, 10).skip).toBe("backoff");
+  expect(screenSlot({ ...FREE, pausedUntilMs: 10 }, 10, 0, 10).skip).toBeUndefined();
+});
+
+test("a spent quota skips the slot", () => {
+  expect(screenSlot({ ...FREE, isQuotaSpent: true }, 0, 0, 10).skip).toBe("quota");
+});
+
+test("while yielding, one slot in four is used", () => {
+  const used: boolean[] = [];
+  let yielded = 0;
+  for (let slot = 0; slot < 8; slot += 1) {
+    const screening = screenSlot({ ...FREE, isYielding: true }, 0, yielded, 10);
+    yielded = screening.yielded;
+    used.push(screening.skip === undefined);
+  }
+  expect(used).toEqual([false, false, false, true, false, false, false, true]);
 });

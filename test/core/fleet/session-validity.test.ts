@@ -34,7 +34,7 @@ test("a new session leaves what is believed as it is, and is another one", () =>
 test("the board's clock cannot be further on than the time since it was asked", () => {
   const tenure = renewed(0);
   expect(tenure.callerAt(0, false).expectedMs).toBeUndefined();
-  tenure.hear(50_000, 1_000);
+  tenure.noteClock(50_000, 1_000);
   expect(tenure.callerAt(3_000, false).expectedMs).toBeCloseTo(52_002);
 });
 

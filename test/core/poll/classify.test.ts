@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Advice } from "../../../src/core/advice/advice.ts";
 import { classify } from "../../../src/core/poll/classify.ts";
-import { settlementOf } from "../../../src/core/budget/settlement.ts";
+import { settlementOf } from "../../../src/core/budget/ledger.ts";
 import type { Expectation } from "../../../src/core/config/config.ts";
 import type { AnswerHead, Exchange, Headers, WireFault } from "../../../src/core/exchange/exchange.ts";
 import { FAILURE_REASONS, reasonOf } from "../../../src/core/exchange/outcome.ts";

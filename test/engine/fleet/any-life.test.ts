@@ -5,7 +5,7 @@ import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
 import { sampleFleet } from "../../support/ledger-worlds.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
-import { VirtualKeeper } from "../../support/virtual-keeper.ts";
+import { VirtualRedis } from "../../support/virtual-redis.ts";
 import { Replica } from "./replica.ts";
 
 const TIMEOUT_MS = 1_500;
@@ -18,12 +18,12 @@ type Happening = { readonly afterMs: number; readonly replica: number } & {
     | "mend"
     | "freeze"
     | "thaw"
-    | "keeper down"
-    | "keeper up"
-    | "keeper emptied"
-    | "keeper restarted"
-    | "keeper's clock set forward"
-    | "keeper's clock set back";
+    | "redis down"
+    | "redis up"
+    | "redis emptied"
+    | "redis restarted"
+    | "redis's clock set forward"
+    | "redis's clock set back";
 };
 
 type Case = {
@@ -39,11 +39,11 @@ const KINDS: readonly Happening["kind"][] = [
   "mend",
   "freeze",
   "thaw",
-  "keeper down",
-  "keeper up",
-  "keeper emptied",
-  "keeper restarted",
-  "keeper's clock set back",
+  "redis down",
+  "redis up",
+  "redis emptied",
+  "redis restarted",
+  "redis's clock set back",
 ];
 
 /** Whoever is born between the step of a clock and the moment that somebody notices cannot know of it. */
@@ -79,14 +79,14 @@ const PER_MS = 5_000;
 /** Every moment at which the upstream counted a request. */
 async function live(one: Case): Promise<readonly number[]> {
   const clock = new VirtualClock();
-  const keeper = new VirtualKeeper(clock);
+  const redis = new VirtualRedis(clock);
   const countedAtMs: number[] = [];
   const upstream = {
     timeoutMs: TIMEOUT_MS,
     lingerMs: LINGER_MS,
     count: (atMs: number) => void countedAtMs.push(atMs),
   };
-  const world = { clock, keeper, upstream, dice: diceOf(one.seed) };
+  const world = { clock, redis, upstream, dice: diceOf(one.seed) };
   const rates = [{ requests: one.requests, perMs: PER_MS, label: "5s" }];
   const config = sampleConfig({
     budgets: [sampleBudget({ rates, lingerMs: LINGER_MS })],
@@ -113,14 +113,14 @@ async function live(one: Case): Promise<readonly number[]> {
     else if (kind === "mend") replica?.line.mend();
     else if (kind === "freeze") replica?.freeze();
     else if (kind === "thaw") replica?.thaw();
-    else if (kind === "keeper down") keeper.isDown = true;
-    else if (kind === "keeper up") keeper.isDown = false;
-    else if (kind === "keeper emptied") keeper.empty();
-    else if (kind === "keeper restarted") keeper.restart();
-    else if (kind === "keeper's clock set forward") keeper.stepClock(3_700);
-    else keeper.stepClock(-2_900);
+    else if (kind === "redis down") redis.isDown = true;
+    else if (kind === "redis up") redis.isDown = false;
+    else if (kind === "redis emptied") redis.empty();
+    else if (kind === "redis restarted") redis.restart();
+    else if (kind === "redis's clock set forward") redis.stepClock(3_700);
+    else redis.stepClock(-2_900);
   }
-  keeper.isDown = false;
+  redis.isDown = false;
   for (const replica of replicas) {
     replica.thaw();
     replica.line.mend();
@@ -138,7 +138,7 @@ function worstWindow(countedAtMs: readonly number[], requests: number): number {
 
 test.each([
   ["killed", cases("kill", "kill")],
-  ["told a wrong time", cases("keeper's clock set forward")],
+  ["told a wrong time", cases("redis's clock set forward")],
 ] as const)(
   "no window holds more than the limit, while replicas are cut off, stopped and %s, and Redis comes and goes",
   async (_name, arbitrary) => {
@@ -175,8 +175,8 @@ test("without Redis each replica goes on from its own reserve, and with none it 
     requests: 30,
     reserve,
     happenings: [
-      { afterMs: 10_000, replica: 0, kind: "keeper down" },
-      { afterMs: 40_000, replica: 0, kind: "keeper up" },
+      { afterMs: 10_000, replica: 0, kind: "redis down" },
+      { afterMs: 40_000, replica: 0, kind: "redis up" },
     ],
   });
   const during = (countedAtMs: readonly number[]): number =>

@@ -1,7 +1,7 @@
 import type { Config, Fleet } from "../../../src/core/config/config.ts";
-import { FleetLedger } from "../../../src/engine/fleet/shared-ledger.ts";
+import { SharedLedger } from "../../../src/engine/fleet/shared-ledger.ts";
 import type { VirtualClock } from "../../support/virtual-clock.ts";
-import { type VirtualKeeper, VirtualLine } from "../../support/virtual-keeper.ts";
+import { type VirtualRedis, VirtualStore } from "../../support/virtual-redis.ts";
 
 export type Upstream = {
   readonly timeoutMs: number;
@@ -17,8 +17,8 @@ const FOREVER = new AbortController().signal;
 
 /** A replica that wants to send all the time, in a world where everything takes its time or stands still. */
 export class Replica {
-  readonly line: VirtualLine;
-  readonly ledger: FleetLedger;
+  readonly line: VirtualStore;
+  readonly ledger: SharedLedger;
   readonly #clock: VirtualClock;
   readonly #upstream: Upstream;
   readonly #dice: Dice;
@@ -31,20 +31,20 @@ export class Replica {
     life: string,
     world: {
       readonly clock: VirtualClock;
-      readonly keeper: VirtualKeeper;
+      readonly redis: VirtualRedis;
       readonly upstream: Upstream;
       readonly dice: Dice;
     },
   ) {
-    const { clock, keeper, upstream, dice } = world;
+    const { clock, redis, upstream, dice } = world;
     this.#clock = clock;
     this.#upstream = upstream;
     this.#dice = dice;
-    this.line = new VirtualLine(keeper, clock, () => dice() ** 4 * 300);
+    this.line = new VirtualStore(redis, clock, () => dice() ** 4 * 300);
     const onBug = (error: unknown): never => {
       throw error;
     };
-    this.ledger = new FleetLedger(config, { fleet, store: this.line, clock, life, onBug });
+    this.ledger = new SharedLedger(config, { fleet, store: this.line, clock, life, onBug });
     for (let worker = 0; worker < 4; worker += 1) void this.#work();
   }
 

@@ -32,7 +32,7 @@ class SecondLedger implements Ledger {
     return { kind: "granted", lease: { isUsable: () => true, settle: record } };
   }
 
-  heed(): void {}
+  applyAdvice(): void {}
 
   onChange(listener: (budget: string) => void): void {
     this.#listener = listener;

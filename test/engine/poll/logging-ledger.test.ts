@@ -16,7 +16,7 @@ function told(pause: Pause | undefined): { story: string[]; pausedForMs: number 
     error: () => {},
   };
   const ledger = new LoggingLedger(new LocalLedger(sampleConfig(), new VirtualClock()), log);
-  ledger.heed("api", sampleAdvice({ throttled: pause !== undefined, pause }));
+  ledger.applyAdvice("api", sampleAdvice({ throttled: pause !== undefined, pause }));
   return { story, pausedForMs: ledger.restraint("api").pausedUntilMs };
 }
 
@@ -42,7 +42,7 @@ test("an answer that comes after its budget has left the config breaks nothing",
   const pause = { scope: "budget", forMs: 20_000, source: "retry_after" } as const;
   const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const ledger = new LoggingLedger(new LocalLedger(sampleConfig(), new VirtualClock()), log);
-  expect(() => ledger.heed("gone", sampleAdvice({ throttled: true, pause }))).not.toThrow();
+  expect(() => ledger.applyAdvice("gone", sampleAdvice({ throttled: true, pause }))).not.toThrow();
 });
 
 test("an answer that asks for no silence is no news", () => {

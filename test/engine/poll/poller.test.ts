@@ -159,7 +159,7 @@ test("a pause that comes before the confirmation cancels it", async () => {
   });
   poller.slot("schedule", clock.now());
   await clock.advance(1_000);
-  ledger.heed("api", SILENCE);
+  ledger.applyAdvice("api", SILENCE);
   await clock.advance(14_000);
   expect(recorder.story).toEqual(["schedule failed"]);
   poller.slot("schedule", clock.now());
@@ -177,7 +177,7 @@ test("a confirmation that waits for its lease leaves the line when a pause comes
   poller.slot("schedule", clock.now());
   await clock.advance(30_120);
   expect(recorder.waiting).toBe(1);
-  ledger.heed("api", SILENCE);
+  ledger.applyAdvice("api", SILENCE);
   await clock.advance(1_000);
   expect(recorder.story).toEqual(["schedule ok", "unknown -> up", "schedule failed", "gave up backoff"]);
   expect(recorder.closes()).toBe(true);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { FLEET_TEMPERS, fleetScenarioOf } from "./generate.ts";
-import { simulateFleet } from "./fleet-simulate.ts";
+import { FLEET_TEMPERS, fleetScenarioOf } from "./generate/generate.ts";
+import { simulateFleet } from "./simulate.ts";
 
 /** `npm run simulate -- --fleet` runs thousands of these. */
 const LENGTH_MS = 300_000;

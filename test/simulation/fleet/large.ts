@@ -1,7 +1,7 @@
 import type { Upstream } from "../../../src/core/config/config.ts";
 import type { LedgerStore } from "../../../src/core/fleet/ledger-store.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
-import { FleetWorld } from "./fleet-world.ts";
+import { FleetWorld } from "./world.ts";
 import type { FleetMutation } from "./mutation.ts";
 import type { FleetScenario } from "./scenario.ts";
 

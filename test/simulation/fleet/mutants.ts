@@ -1,10 +1,10 @@
 import type { Config } from "../../../src/core/config/config.ts";
 import type { LedgerStore } from "../../../src/core/fleet/ledger-store.ts";
 import type { ViolationKind } from "../violation.ts";
-import type { FleetBias } from "./generate.ts";
+import type { FleetBias } from "./generate/generate.ts";
 import type { FleetMutation } from "./mutation.ts";
-import { warmBoard, warmBudget } from "./mutant-memories.ts";
-import { openMemory } from "./store-memory.ts";
+import { warmBoard, warmBudget } from "./store/mutant-memories.ts";
+import { openMemory } from "./store/memory.ts";
 
 export type FleetMutant = FleetMutation & {
   readonly caughtAs: readonly ViolationKind[];

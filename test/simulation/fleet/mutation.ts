@@ -2,7 +2,7 @@ import type { Config } from "../../../src/core/config/config.ts";
 import type { FleetBoard } from "../../../src/core/fleet/board.ts";
 import type { LedgerStore } from "../../../src/core/fleet/ledger-store.ts";
 import type { Probe } from "../../../src/core/poll/ports.ts";
-import type { StoreMemory } from "./store-memory.ts";
+import type { StoreMemory } from "./store/memory.ts";
 
 /** A fault built into every replica or into the store, to see whether the simulation notices. */
 export type FleetMutation = {

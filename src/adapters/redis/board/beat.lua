@@ -17,13 +17,13 @@ for index = 1, #found, 2 do
 end
 local isWhole = ARGV[7] ~= place
 local since = isWhole and 0 or version
-local told = {}
+local sent = {}
 local later = redis.call('ZRANGEBYSCORE', changes, '(' .. since, '+inf', 'WITHSCORES', 'LIMIT', 0, most + 1)
 for index = 1, math.min(#later, most * 2), 2 do
   local holder = redis.call('HGET', holders, later[index])
-  told[index] = later[index]
-  told[index + 1] = string.sub(holder, 1, 1) == '@' and '' or holder
+  sent[index] = later[index]
+  sent[index + 1] = string.sub(holder, 1, 1) == '@' and '' or holder
   since = later[index + 1]
 end
-return {'beat', ms(now), place, ms(opensIn), live, isWhole and '1' or '0', told, tostring(since),
+return {'beat', ms(now), place, ms(opensIn), live, isWhole and '1' or '0', sent, tostring(since),
   #later > most * 2 and '1' or '0'}

@@ -2,7 +2,7 @@
 local retakes, inherits = ARGV[5] == '1', ARGV[6] == '1'
 if not isAlive(session) then return {'lost', ms(now), place} end
 if opensIn > 0 and not retakes then return {'settling', ms(now), place, ms(opensIn)} end
--- A former session of the same process: it knows by itself that it polls nothing by that any more.
+-- A former session of the same process no longer polls: the process knows that itself.
 local process = string.match(session, '^(.*%.)')
 local claimed = {}
 local function take(upstream, unheld)
@@ -25,7 +25,7 @@ for index = 7, #ARGV do
     local ends = endOf(holder)
     local isFormer = string.sub(holder, 1, #process) == process
     if isFormer or (inherits and (not ends or ends <= now)) then
-      -- Until its last beat it may have polled.
+      -- It may have polled until its last beat.
       set(upstream, session)
       take(upstream, ends and now - (ends - ttl) or nil)
     end

@@ -1,11 +1,11 @@
--- Before every call of the fleet's: is this the board that we know, and is its clock right?
--- `now` and `run` come from what stands in front of this.
+-- Runs before every call to the board: is this the known board, and is its clock right?
+-- `now` and `run` are set by the code in front of this.
 local epoch, sessions, members, holders, changes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local session, ttl, expected, sure = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
--- Lua by itself writes milliseconds without their last digits.
+-- Lua by itself drops the last digits of milliseconds.
 local function ms(number) return string.format('%.3f', number) end
 local known = redis.call('HMGET', epoch, 'run', 'began', 'opens', 'last')
--- Whoever is further ahead than this was told by a clock that was stepped, or is late.
+-- Further ahead than this: the clock was stepped, or the message is late.
 local tolerance = ttl * 0.1
 local isAhead = expected >= 0 and now > expected + tolerance
 local isKnown = known[1] == run and now >= tonumber(known[4]) - tolerance
@@ -17,7 +17,7 @@ if not isKnown or isAhead then
   redis.call('HSET', epoch, 'run', run, 'began', began, 'opens', ms(opens), 'version', 0)
 end
 redis.call('HSET', epoch, 'last', ms(now))
--- Which memory of the board this is.
+-- Identifies this board: another epoch has lost its data.
 local place = run .. '@' .. began
 local opensIn = math.max(0, opens - now)
 local function endOf(name)

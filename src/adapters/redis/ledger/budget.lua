@@ -1,9 +1,9 @@
--- What every step on a shared budget begins with and answers. The rule is told in test/models/shared-budget.ts.
--- KEYS: state, leases, quota, contributed. ARGV[1]: the terms of whoever asks, as JSON.
+-- How every script of a shared budget begins, and what it returns. Explained in test/models/shared-budget.ts.
+-- KEYS: state, leases, quota, contributed. ARGV[1]: the terms of the caller, as JSON.
 
 local MARGIN, GRAIN, CLOCK_STEP, SET_BACK, HOUR = 1.001, 2, 10, 1000, 3600000
-local MOST_STANDING, MOST_DOUBLINGS = 8, 30
--- Long after the last who asked, nothing of it is worth anything.
+local MOST_LIMITS, MOST_DOUBLINGS = 8, 30
+-- Long after the last call, nothing in it matters any more.
 local FORGOTTEN_AFTER = 604800000
 
 local STATE, LEASES, QUOTA, CONTRIBUTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -51,7 +51,7 @@ local function setLowered(per, list)
   set('lowered:' .. num(per), table.concat(parts, ' '))
 end
 
--- Where it cannot know what was sent, it begins anew, and refuses until all of that is forgotten.
+-- If it cannot know what was sent, it starts anew, and refuses until all of that no longer counts.
 local function begin(isAnew)
   local kept, linger = get('kept') or 0, get('linger') or 0
   local latest = get('latest') or 0
@@ -87,7 +87,7 @@ local function coldMs()
   return math.max(0, get('born') + ((longest + terms.holdMs) * MARGIN + CLOCK_STEP) - now)
 end
 
--- A sum is worth keeping until the hour, or what was counted, changes.
+-- The sum is kept until the hour or a count changes.
 local function quotaUsed()
   if terms.quota == nil then return 0 end
   local summed = num(math.floor(now / HOUR)) .. '/' .. num(terms.quota.perMs)
@@ -116,22 +116,22 @@ local function dropEnded()
   redis.call('ZREMRANGEBYSCORE', LEASES, '-inf', num(now - get('kept') * MARGIN))
 end
 
--- Durations from now on; then a cap and its leases for each rate.
-local function standing(...)
+-- Durations from now on; then the cap and the leases of each rate.
+local function answer(...)
   local quota = quotaUsed()
-  local answer = {
+  local fields = {
     num(now), run .. '-' .. state.born, num(coldMs()),
     num(math.max(0, (get('paused') or 0) - now)), num(math.max(0, (get('yield') or 0) - now)),
     state.limit or '', state.remaining or '', num(quota),
     tostring(redis.call('HEXISTS', CONTRIBUTED, terms.replica)), state.freed or '0',
   }
   for _, rate in ipairs(terms.rates) do
-    answer[#answer + 1] = num(capOf(rate))
-    answer[#answer + 1] = num(redis.call('ZCOUNT', LEASES, '(' .. num(now - rate.perMs * MARGIN), '+inf'))
+    fields[#fields + 1] = num(capOf(rate))
+    fields[#fields + 1] = num(redis.call('ZCOUNT', LEASES, '(' .. num(now - rate.perMs * MARGIN), '+inf'))
   end
-  for _, more in ipairs({ ... }) do answer[#answer + 1] = more end
+  for _, more in ipairs({ ... }) do fields[#fields + 1] = more end
   save()
-  return answer
+  return fields
 end
 
 local function keepForAWhile()

@@ -1,4 +1,4 @@
--- ARGV[2]: 1 where the clock was stepped, so that what is known here is worth nothing.
+-- ARGV[2]: 1 if the clock was stepped, so that nothing stored here can be trusted.
 begin(ARGV[2] == '1')
 keepForAWhile()
-return standing()
+return answer()

@@ -5,4 +5,4 @@ if redis.call('HGET', CONTRIBUTED, terms.replica) ~= ARGV[2] then
   for _, pair in ipairs(cjson.decode(ARGV[3])) do count(pair[1] * HOUR, pair[2]) end
 end
 keepForAWhile()
-return standing()
+return answer()

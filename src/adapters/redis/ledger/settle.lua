@@ -13,4 +13,4 @@ else
   if ago > 0 then free() end
 end
 set('latest', now)
-return standing()
+return answer()

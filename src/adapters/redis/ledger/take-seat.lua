@@ -1,4 +1,4 @@
--- KEYS[1]: who sits where, and until when. ARGV: how many seats there are, who asks, for how long.
+-- KEYS[1]: the owner of each seat, and until when. ARGV: number of seats, owner, for how long.
 local seats, owner, forMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 local free
 for seat = 1, seats do

@@ -16,7 +16,7 @@ local function refusal()
   for _, rate in ipairs(terms.rates) do
     local cap, window = capOf(rate), rate.perMs * MARGIN
     if taken ~= nil then untilMs = math.max(untilMs, taken + rate.perMs / cap) end
-    -- One that is still on its way may be settled now, and is then held for a whole window.
+    -- A request in flight may be settled now, and is then held for a whole window.
     local latest = redis.call('ZREVRANGE', LEASES, cap - 1, cap - 1, 'WITHSCORES')[2]
     if latest then untilMs = math.max(untilMs, math.min(tonumber(latest) + window, now + window)) end
   end
@@ -24,13 +24,13 @@ local function refusal()
 end
 
 local wait, cause = refusal()
-if wait then return standing(num(wait), cause) end
+if wait then return answer(num(wait), cause) end
 
--- Timers are too coarse for short gaps: those may be caught up with.
+-- Timers are too coarse for short gaps, which may be caught up.
 local gap, taken = 0, get('taken')
 for _, rate in ipairs(terms.rates) do gap = math.max(gap, rate.perMs / rate.cap) end
 if gap >= GRAIN or taken == nil then set('taken', now) else set('taken', math.max(taken + gap, now - GRAIN)) end
 set('latest', now)
 redis.call('ZADD', LEASES, num(now + terms.holdMs + CLOCK_STEP), ARGV[2])
 if terms.quota ~= nil then count(now, 1) end
-return standing('0', 'granted')
+return answer('0', 'granted')

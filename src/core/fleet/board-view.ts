@@ -1,0 +1,71 @@
+import type { BeatAnswer } from "./board.ts";
+import { memberOf, nameOf, type FleetMember } from "./member.ts";
+import { assign, type Assignment } from "./rendezvous.ts";
+
+type Beat = Extract<BeatAnswer, { readonly kind: "beat" }>;
+
+/** What one replica knows of the board: live sessions and holders. Each beat brings the changes. */
+export class BoardView {
+  #epoch = "";
+  #version = 0;
+  #members: readonly FleetMember[] = [];
+  #live = new Set<string>();
+  readonly #holders = new Map<string, string>();
+
+  get epoch(): string {
+    return this.#epoch;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get members(): readonly FleetMember[] {
+    return this.#members;
+  }
+
+  /** Returns whether upstreams may be assigned differently now. */
+  update(beat: Beat): boolean {
+    const before = assigneesOf(this.#members);
+    if (beat.isWhole) this.#holders.clear();
+    for (const { upstream, holder } of beat.changes) this.note(upstream, holder);
+    this.#epoch = beat.epoch;
+    this.#version = beat.version;
+    this.#members = beat.sessions.map(memberOf).sort((a, b) => (a.session < b.session ? -1 : 1));
+    this.#live = new Set(beat.sessions.map(({ session }) => session));
+    return beat.isWhole || beat.changes.length > 0 || assigneesOf(this.#members) !== before;
+  }
+
+  /** A change that is known before the next beat. */
+  note(upstream: string, holder: string | undefined): void {
+    if (holder === undefined) this.#holders.delete(upstream);
+    else this.#holders.set(upstream, holder);
+  }
+
+  /** The live session that holds it. */
+  holderOf(upstream: string): string | undefined {
+    const session = this.#holders.get(upstream);
+    return session !== undefined && this.#live.has(session) ? session : undefined;
+  }
+
+  /**
+   * Who should hold what, among replicas that have the same config and stay. Upstreams held by others stay there. A
+   * replica that restarted under the same name is assigned what its old session still holds.
+   */
+  assignmentOf(upstreams: readonly string[], config: string): Assignment {
+    const candidates = this.#members.filter((member) => member.config === config && !member.isLeaving);
+    const names = new Set(candidates.map((member) => member.name));
+    const within = upstreams.filter((upstream) => {
+      const holder = this.holderOf(upstream);
+      return holder === undefined || names.has(nameOf(holder));
+    });
+    return assign(within, [...names], (upstream) => {
+      const holder = this.holderOf(upstream);
+      return holder === undefined ? undefined : nameOf(holder);
+    });
+  }
+}
+
+function assigneesOf(members: readonly FleetMember[]): string {
+  return members.map(({ session, config, isLeaving }) => `${session} ${config} ${isLeaving}`).join("\n");
+}

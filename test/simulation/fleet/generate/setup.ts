@@ -1,0 +1,109 @@
+import { capOf, type Upstream } from "../../../../src/core/config/config.ts";
+import { sharedOf } from "../../../../src/core/fleet/shares.ts";
+import { mostSlotsWithin } from "../../../../src/core/schedule/schedule.ts";
+import { ALGORITHMS } from "../../../../src/simulator/meters.ts";
+import { sampleBudget, sampleSchedule, sampleUpstream } from "../../../support/samples.ts";
+import type { Dice } from "../../dice.ts";
+import type { Account, Credential, Setup } from "../../scenario.ts";
+import type { FleetStyle, FleetTerms } from "../scenario.ts";
+
+const PERIODS_MS: readonly number[] = [1, 2, 2, 3, 5, 5, 10, 15].map((s) => s * 1_000);
+const WINDOWS_MS: readonly number[] = [2, 4, 7, 10, 10, 30, 60].map((s) => s * 1_000);
+const PAUSES_MS: readonly number[] = [20_000, 60_000];
+/** The clocks of the store, of the replicas and of the owners may differ by a thousandth altogether. */
+const DRIFT = 0.0003;
+
+export function drawRate(dice: Dice): number {
+  return dice.pick([1, 1, 1 + DRIFT, 1 - DRIFT, dice.between(1 - DRIFT, 1 + DRIFT)]);
+}
+
+export function drawCredential(id: string, dice: Dice): Credential {
+  const windowStartMs = dice.between(0, 600_000);
+  return { id, algorithm: dice.pick(ALGORITHMS), windowStartMs, clockRate: drawRate(dice) };
+}
+
+type Room = {
+  readonly style: FleetStyle;
+  /** Of what is asked for there is so much, where there is not enough. */
+  readonly scarcity: readonly [least: number, most: number];
+  readonly wayMs: number;
+  readonly shares: readonly number[];
+};
+
+export function drawFleetSetup(ids: readonly string[], fleet: FleetTerms, room: Room, dice: Dice): Setup {
+  const drawn = ids.map((id, index) => drawAccount(id, `b${index + 1}`, fleet, room, dice.fork(id)));
+  return {
+    accounts: drawn.map(({ account }) => account),
+    upstreams: drawn.flatMap(({ upstreams }) => upstreams),
+  };
+}
+
+type Drawn = { readonly account: Account; readonly upstreams: readonly Upstream[] };
+
+function drawAccount(
+  id: string,
+  budgetName: string,
+  fleet: FleetTerms,
+  { style, scarcity, wayMs, shares }: Room,
+  dice: Dice,
+): Drawn {
+  const count = dice.pick([1, 2, 3, 5, 8]);
+  const upstreams = Array.from({ length: count }, (_, index) =>
+    drawUpstream(`${id}-${index + 1}`, budgetName, dice),
+  );
+  const budget = sampleBudget({
+    name: budgetName,
+    share: dice.pick(shares),
+    lingerMs: dice.pick([0, 0, 500, 2_000]),
+    maxPauseMs: dice.pick(PAUSES_MS),
+    yieldBelow: 0.05,
+  });
+  const windows = dice.chance(0.3) ? [dice.pick(WINDOWS_MS), dice.pick(WINDOWS_MS)] : [dice.pick(WINDOWS_MS)];
+  const part = style === "greedy" ? dice.between(...scarcity) : 1;
+  const demands = [...new Set(windows)].map((perMs) => {
+    const demand = demandOf(upstreams, perMs, fleet);
+    return {
+      perMs,
+      demand: style === "roomy" ? roomyDemand(demand, perMs, wayMs) : Math.ceil(part * demand),
+    };
+  });
+  for (let more = 0; ; more += 1) {
+    const rates = demands.map(({ perMs, demand }) => ({
+      requests: Math.ceil((demand + more) / budget.share - 1e-9),
+      perMs,
+      label: `${perMs}ms`,
+    }));
+    const account = { credential: id, budget: { ...budget, rates } };
+    const isEnough = rates.every((rate, index) => {
+      const shared = sharedOf(capOf(rate, budget.share), fleet);
+      return style === "greedy" ? shared >= 1 : shared >= (demands[index]?.demand ?? 0);
+    });
+    if (isEnough) return { account, upstreams };
+  }
+}
+
+/** A lease turns around more slowly than its window lasts, and each gap between two is longer by a way to the store. */
+function roomyDemand(demand: number, perMs: number, wayMs: number): number {
+  const gapMs = perMs / ((demand * (perMs + 3 * wayMs + 100)) / perMs);
+  return Math.ceil(perMs / Math.max(gapMs / 3, gapMs - 2 * wayMs - 5)) + 1;
+}
+
+function drawUpstream(name: string, budget: string, dice: Dice): Upstream {
+  const periodMs = dice.pick(PERIODS_MS);
+  return sampleUpstream({
+    name,
+    budget,
+    schedule: sampleSchedule(periodMs, name),
+    timeoutMs: Math.min(10_000, Math.round(periodMs * dice.pick([0.2, 0.5, 0.9, 1]))),
+    confirm: dice.pick([0, 0, 1]),
+  });
+}
+
+function demandOf(upstreams: readonly Upstream[], perMs: number, fleet: FleetTerms): number {
+  const pollers = fleet.mode === "everywhere" ? fleet.replicas : 1;
+  const once = upstreams.reduce(
+    (sum, { schedule, confirm }) => sum + mostSlotsWithin(schedule, perMs) * (1 + confirm),
+    0,
+  );
+  return once * pollers;
+}

@@ -1,0 +1,195 @@
+import { parseStructuredList } from "../../../../src/adapters/structured-headers.ts";
+import type { Config, Upstream } from "../../../../src/core/config/config.ts";
+import type { Probe } from "../../../../src/core/poll/ports.ts";
+import { SharedLedger } from "../../../../src/engine/fleet/shared-ledger.ts";
+import { FleetMembership } from "../../../../src/engine/fleet/membership.ts";
+import { Supervisor } from "../../../../src/engine/poll/supervisor.ts";
+import { virtualTriggers } from "../../../support/virtual-triggers.ts";
+import type { Dice } from "../../dice.ts";
+import { Heard } from "../../heard.ts";
+import type { LifeClock } from "../../life-clock.ts";
+import { WeatherBug, type Network } from "../../network.ts";
+import type { Setup } from "../../scenario.ts";
+import { accountOf } from "../../setup.ts";
+import { Tally } from "../../tally.ts";
+import type { Inhabitant } from "../../traffic.ts";
+import { FleetProbe } from "./probe.ts";
+import { openLedger } from "./ledger.ts";
+import type { FleetMutation } from "../mutation.ts";
+import { ReplicaPolling } from "./polling.ts";
+import { boardOver } from "../store/ports.ts";
+import type { StoreMemory } from "../store/memory.ts";
+import type { StoreRoute } from "../store/route.ts";
+
+export type ReplicaParts = {
+  readonly life: number;
+  /** Where it runs. */
+  readonly place: number;
+  readonly name: string;
+  readonly clock: LifeClock;
+  readonly worldNowMs: () => number;
+  readonly isCalm: () => boolean;
+  readonly setup: Setup;
+  readonly config: Config;
+  readonly way: StoreRoute<StoreMemory>;
+  readonly network: Network;
+  readonly dice: Dice;
+  readonly mutation: FleetMutation;
+  readonly onClaimed: (upstreams: readonly string[]) => void;
+  readonly onEpoch: (budget: string, epoch: string) => void;
+  readonly onBug: (text: string) => void;
+};
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** One life of one replica: the real supervisor, ledger and membership, put together as the app does it. */
+export class Replica implements Inhabitant {
+  readonly life: number;
+  readonly place: number;
+  readonly name: string;
+  readonly clock: LifeClock;
+  readonly setup: Setup;
+  readonly heard: Inhabitant["heard"];
+  readonly tallies: Map<string, Tally> = new Map();
+  readonly membership: FleetMembership;
+  readonly ledger: SharedLedger;
+  readonly polling: ReplicaPolling;
+  readonly #parts: ReplicaParts;
+  readonly #supervisor: Supervisor;
+  readonly #heard: Heard;
+  #polls = 0;
+  /** It is to stand still once it connects, if it does so soon. */
+  #stall: { readonly forMs: number; readonly untilMs: number } | undefined;
+
+  constructor(parts: ReplicaParts) {
+    const { clock, config, way, mutation } = parts;
+    this.#parts = parts;
+    this.life = parts.life;
+    this.place = parts.place;
+    this.name = parts.name;
+    this.clock = clock;
+    this.setup = parts.setup;
+    this.#heard = new Heard(parts.setup, parts.worldNowMs());
+    this.heard = patient(this.#heard, config);
+    const onBug = (error: unknown): void => {
+      if (!(error instanceof WeatherBug))
+        parts.onBug(error instanceof Error ? (error.stack ?? "") : String(error));
+    };
+    this.ledger = openLedger(parts, onBug);
+    this.#supervisor = new Supervisor({
+      clock,
+      ledger: this.ledger,
+      triggers: virtualTriggers(clock),
+      parseList: parseStructuredList,
+      recorderOf: ({ name }) => this.#tallyFor(name),
+      nextPollId: () => String((this.#polls += 1)),
+      onBug,
+    });
+    this.polling = new ReplicaPolling({
+      config,
+      clock,
+      supervisor: this.#supervisor,
+      probeFor: (upstream) => this.#probeFor(upstream),
+    });
+    const { polling } = this;
+    const board = boardOver(way, parts.onClaimed);
+    const ttlMs = config.fleet?.ttlMs ?? 0;
+    this.membership = new FleetMembership({
+      clock,
+      board: mutation.wrapBoard?.(board, ttlMs) ?? board,
+      log: SILENT,
+      name: parts.name,
+      url: `http://${parts.name}:10429`,
+      ttlMs: ttlMs * (mutation.believesInTtls ?? 1),
+      boot: `b${parts.life}`,
+      isSharded: config.fleet?.mode === "shard",
+      onBug,
+      events: {
+        onGained: (gained) => polling.gain(gained),
+        onLost: (upstreams) => void this.#drop(upstreams, "cut off"),
+        drain: (upstreams) => this.#drop(upstreams, "drain"),
+        statuses: () => new Map(),
+      },
+    });
+    this.membership.setUpstreams(config.upstreams.map(({ name }) => name));
+    this.membership.start();
+    if (config.fleet?.mode === "everywhere") polling.everything();
+  }
+
+  stall(forMs: number, whileConnecting: boolean): void {
+    if (whileConnecting) this.#stall = { forMs, untilMs: this.#parts.worldNowMs() + forMs };
+    else this.clock.stall(forMs);
+  }
+
+  #stallIfDue(): void {
+    const due = this.#stall;
+    this.#stall = undefined;
+    if (due !== undefined && this.#parts.worldNowMs() < due.untilMs) this.clock.stall(due.forMs);
+  }
+
+  async drain(): Promise<void> {
+    this.membership.leave();
+    await this.#supervisor.drain();
+    await this.membership.close();
+    await this.ledger.close();
+  }
+
+  /** What the world counts of it: its own tallies know what its probes were asked for. */
+  tallyOf(_name: string): { sent: number; ended: number } {
+    return { sent: 0, ended: 0 };
+  }
+
+  /** What an upstream asked for by itself is forgotten with it, as at a reload that takes it out of the config. */
+  #drop(names: readonly string[], how: "drain" | "cut off"): Promise<void> {
+    const { setup, worldNowMs } = this.#parts;
+    const upstreams = setup.upstreams.filter(({ name }) => !names.includes(name));
+    this.#heard.reload({ ...setup, upstreams }, worldNowMs());
+    this.#heard.reload(setup, worldNowMs());
+    return this.polling.drop(names, how);
+  }
+
+  #tallyFor(name: string): Tally {
+    const known = this.tallies.get(name);
+    if (known !== undefined) return known;
+    const tally = new Tally(() => {}, this.#parts.worldNowMs);
+    this.tallies.set(name, tally);
+    return tally;
+  }
+
+  #probeFor(upstream: Upstream): Probe {
+    const { network, clock, life, setup, dice, mutation } = this.#parts;
+    const { name } = upstream;
+    const credential = accountOf(setup, upstream.budget)?.credential ?? "";
+    const probe = new FleetProbe(
+      { life, clock, upstream, credential },
+      network,
+      this.#tallyFor(name),
+      dice.fork(`connections to ${name}`),
+      this.#parts.isCalm,
+      () => this.#stallIfDue(),
+    );
+    const holds = (): boolean => this.membership.holds(name);
+    const guarded: Probe = {
+      poll: (signal, mayWrite) => probe.poll(signal, () => holds() && (mayWrite?.() ?? true)),
+      close: () => probe.close(),
+    };
+    return mutation.wrapProbe?.(guarded) ?? guarded;
+  }
+}
+
+/**
+ * A lease that was asked for before a pause was heard may still be used: on its way, and then while connecting. For how
+ * long a pause without a hint lasts is decided by who heard of it first, in the whole fleet.
+ */
+function patient(heard: Heard, { upstreams }: Config): Inhabitant["heard"] {
+  const graceMs = 1_500 + Math.max(...upstreams.map(({ timeoutMs }) => timeoutMs));
+  const none: ReadonlyMap<number, number> = new Map();
+  return {
+    hear: (flight, words, budget, nowMs) => {
+      if (words.pause?.forMs !== undefined) heard.hear(flight, words, budget, nowMs);
+    },
+    pauseBroken: (who, nowMs) =>
+      heard.pauseBroken(who, nowMs - graceMs) === undefined ? undefined : heard.pauseBroken(who, nowMs),
+    loweredCaps: () => none,
+  };
+}

@@ -1,0 +1,38 @@
+import type { LedgerStore, Stored, SharedState } from "../../../../src/core/fleet/ledger-store.ts";
+import { budgetIn, type KeptBudget, type StoreMemory } from "./memory.ts";
+import type { StoreRoute } from "./route.ts";
+
+type Moment = Parameters<KeptBudget["look"]>[2];
+
+/** The shared budgets as one replica reaches them. `onEpoch` hears what each answer names, also where it is lost. */
+export function ledgerOver(
+  way: StoreRoute<StoreMemory>,
+  onEpoch: (budget: string, epoch: string) => void,
+): LedgerStore {
+  const ask = <Answer extends SharedState>(
+    budget: string,
+    step: (budget: KeptBudget, at: Moment) => Answer,
+  ): Promise<Stored<Answer>> =>
+    way.ask(
+      (memory, { nowMs, runId }) => step(budgetIn(memory, budget), { nowMs, run: runId }),
+      ({ epoch }) => onEpoch(budget, epoch),
+    );
+  return {
+    take: (terms, lease) => ask(terms.budget, (budget, at) => budget.take(terms, lease, at)),
+    settle: (terms, settled, agoMs) =>
+      ask(terms.budget, (budget, at) => budget.settle(terms, settled, agoMs, at)),
+    applySignals: (terms, signals, agoMs) =>
+      ask(terms.budget, (budget, at) => budget.applySignals(terms, signals, agoMs, at)),
+    look: (terms, isAnew) => ask(terms.budget, (budget, at) => budget.look(terms, isAnew, at)),
+    reportUsage: (terms, contribution) =>
+      ask(terms.budget, (budget, at) => budget.reportUsage(terms, contribution, at)),
+    takeSeat: (seats, owner, forMs) =>
+      way.ask((memory, { nowMs }) => memory.seats.takeSeat(seats, owner, forMs, nowMs)),
+    leaveSeat: (owner) =>
+      way.ask((memory) => {
+        memory.seats.leaveSeat(owner);
+        return undefined;
+      }),
+    onBack: (listener) => way.onBack(listener),
+  };
+}
