@@ -14,7 +14,7 @@ import type { Probe } from "../core/poll/ports.ts";
 import type { Clock } from "../core/time/clock.ts";
 import { slotsBetween } from "../core/schedule/schedule.ts";
 import type { Supervisor } from "../engine/poll/supervisor.ts";
-import { createLogRecorder, type Logger } from "../adapters/log/logger.ts";
+import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { History } from "../core/history/history.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
@@ -194,7 +194,7 @@ export class UpstreamRecords {
     if (known !== undefined) return known;
     const history = new History(name, this.#clock.wallNow(), this.#store?.restored(name));
     const saving = this.#store === undefined ? [] : [this.#store.recorderOf(name, history)];
-    const watch = new UpstreamRecord(history, [createLogRecorder(this.#log, name), ...saving]);
+    const watch = new UpstreamRecord(history, [new LogRecorder(this.#log, name), ...saving]);
     this.#watches.set(name, watch);
     return watch;
   }

@@ -30,8 +30,11 @@ setInterval(() => {
   const outcome =
     polls % 3 === 0 ? ({ kind: "failed", reason: "timeout" } as const) : ({ kind: "ok" } as const);
   const endedAtMs = Date.now();
-  watch.polled(samplePoll({ id: `${life}/${polls}`, outcome, sentAtMs: endedAtMs - 1, endedAtMs }));
-  if (polls % 10 === 0) watch.healthChanged({ from: "up", to: "down", atMs: endedAtMs });
-  if (polls % 10 === 5) watch.healthChanged({ from: "down", to: "up", atMs: endedAtMs });
+  watch.record({
+    kind: "polled",
+    poll: samplePoll({ id: `${life}/${polls}`, outcome, sentAtMs: endedAtMs - 1, endedAtMs }),
+  });
+  if (polls % 10 === 0) watch.record({ kind: "health_changed", from: "up", to: "down", atMs: endedAtMs });
+  if (polls % 10 === 5) watch.record({ kind: "health_changed", from: "down", to: "up", atMs: endedAtMs });
   process.stdout.write(`poll ${polls} ${endedAtMs}\n`);
 }, 5);

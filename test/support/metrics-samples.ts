@@ -2,6 +2,7 @@ import { UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
 import { PHASES } from "../../src/core/exchange/exchange.ts";
 import type { Poll } from "../../src/core/poll/poll.ts";
 import { RedisAccount } from "../../src/core/metrics/redis-account.ts";
+import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type {
   BudgetSnapshot,
   FleetSnapshot,
@@ -38,9 +39,9 @@ export function samplePoll(changes: Partial<Poll> = {}): Poll {
 /** Accounts of one finished poll. */
 export function accountsOf(poll: Poll): UpstreamAccounts {
   const accounts = new UpstreamAccounts();
-  accounts.slotWaiting();
-  accounts.slotStarted();
-  accounts.polled(poll);
+  accounts.record(SLOT_WAITING);
+  accounts.record(SLOT_STARTED);
+  accounts.record({ kind: "polled", poll });
   return accounts;
 }
 

@@ -4,7 +4,7 @@ import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
 import { reasonOf, type SkipCause } from "../../core/exchange/outcome.ts";
 import type { Poll } from "../../core/poll/poll.ts";
-import type { Recorder } from "../../core/poll/ports.ts";
+import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import { prettyLine } from "./pretty.ts";
 import { oneLine } from "../../core/text/escape.ts";
 import { StdoutLines } from "./stdout.ts";
@@ -48,17 +48,13 @@ const TELLING_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]
 /** The level can be changed while it runs, so it is looked at each time. */
 type LevelledLog = Log & { readonly level: string };
 
-export function createLogRecorder(log: LevelledLog, upstream: string): Recorder {
-  return new LogRecorder(log, upstream);
-}
-
 /** Of a poll, without the headers of its answer: those would be kept until the next one. */
 type ToldPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
   readonly status: number | undefined;
 };
 
 /** A change of state is news; a poll is detail; skipped slots are news once, when a cause begins and when all is over. */
-class LogRecorder implements Recorder {
+export class LogRecorder implements Recorder {
   readonly #log: LevelledLog;
   readonly #upstream: string;
   readonly #toldCauses = new Set<SkipCause>();
@@ -71,9 +67,28 @@ class LogRecorder implements Recorder {
     this.#upstream = upstream;
   }
 
-  slotWaiting(): void {}
+  record(event: PollEvent): void {
+    switch (event.kind) {
+      case "slot_waiting":
+        return;
+      case "slot_started":
+        this.#slotStarted();
+        return;
+      case "slots_skipped":
+        this.#slotsSkipped(event.cause, event.count);
+        return;
+      case "polled":
+        this.#polled(event.poll);
+        return;
+      case "health_changed":
+        this.#healthChanged(event);
+        return;
+      default:
+        event satisfies never;
+    }
+  }
 
-  slotStarted(): void {
+  #slotStarted(): void {
     this.#startsInARow += 1;
     if (this.#toldCauses.size > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
       this.#log.info(
@@ -85,7 +100,7 @@ class LogRecorder implements Recorder {
     }
   }
 
-  slotSkipped(cause: SkipCause, count: number): void {
+  #slotsSkipped(cause: SkipCause, count: number): void {
     this.#startsInARow = 0;
     const fields = { upstream: this.#upstream, cause, count };
     if (cause === "shutdown" || this.#toldCauses.has(cause)) {
@@ -97,11 +112,7 @@ class LogRecorder implements Recorder {
     this.#skippedSlots += count;
   }
 
-  slotGaveUp(cause: SkipCause): void {
-    this.slotSkipped(cause, 1);
-  }
-
-  polled(poll: Poll): void {
+  #polled(poll: Poll): void {
     const { id, outcome, durationMs, phasesMs, detail } = poll;
     this.#lastPoll = { id, outcome, durationMs, phasesMs, detail, status: poll.head?.status };
     // Nothing is put together that nobody is to read: this is done at every poll.
@@ -115,7 +126,7 @@ class LogRecorder implements Recorder {
     this.#log.debug({ ...fields, delayMs: rounded(poll.delayMs) }, "polled");
   }
 
-  healthChanged({ from, to }: HealthChange): void {
+  #healthChanged({ from, to }: HealthChange): void {
     // It becomes unknown for want of polls: the last one is not the reason.
     const cause = to === "unknown" || this.#lastPoll === undefined ? {} : pollFields(this.#lastPoll);
     const fields = { upstream: this.#upstream, from, to, ...cause };

@@ -1,9 +1,8 @@
-import type { HealthChange } from "../poll/health.ts";
 import { Incidents } from "./incidents.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Poll } from "../poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
-import type { Recorder } from "../poll/ports.ts";
+import type { PollEvent, Recorder } from "../poll/ports.ts";
 import { RollingCounts } from "./rolling-counts.ts";
 import { availabilityVote, HOUR_MS, MINUTE_MS } from "./rollup.ts";
 import type { RestoredUpstream } from "./state.ts";
@@ -45,33 +44,26 @@ export class History implements Recorder {
     this.#sinceMs = startedAtMs;
   }
 
-  slotWaiting(): void {}
-  slotStarted(): void {}
-
-  slotSkipped(cause: SkipCause, count: number): void {
-    this.#skippedSincePoll.set(cause, (this.#skippedSincePoll.get(cause) ?? 0) + count);
-  }
-
-  slotGaveUp(cause: SkipCause): void {
-    this.slotSkipped(cause, 1);
-  }
-
-  polled(poll: Poll): void {
-    // To clear a map makes another table, however empty it was.
-    if (this.#skippedSincePoll.size > 0) this.#skippedSincePoll.clear();
-    const status = pollStatusOf(poll);
-    this.#polls.add(status);
-    if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
-    this.#incidents.polled(poll.outcome);
-    const vote = availabilityVote(status);
-    if (vote === undefined) return;
-    this.#byMinute.add(poll.endedAtMs, vote === "ok");
-    this.#byHour.add(poll.endedAtMs, vote === "ok");
-  }
-
-  healthChanged(change: HealthChange): void {
-    this.#sinceMs = change.atMs;
-    this.#incidents.healthChanged(change);
+  record(event: PollEvent): void {
+    switch (event.kind) {
+      case "slot_waiting":
+      case "slot_started":
+        return;
+      case "slots_skipped": {
+        const { cause, count } = event;
+        this.#skippedSincePoll.set(cause, (this.#skippedSincePoll.get(cause) ?? 0) + count);
+        return;
+      }
+      case "polled":
+        this.#polled(event.poll);
+        return;
+      case "health_changed":
+        this.#sinceMs = event.atMs;
+        this.#incidents.healthChanged(event);
+        return;
+      default:
+        event satisfies never;
+    }
   }
 
   /** Since when the health is what it is. */
@@ -112,6 +104,19 @@ export class History implements Recorder {
       const { ok, failed } = counts.within(windowMs, nowMs);
       return availabilityOf(windowMs, ok, failed);
     });
+  }
+
+  #polled(poll: Poll): void {
+    // To clear a map makes another table, however empty it was.
+    if (this.#skippedSincePoll.size > 0) this.#skippedSincePoll.clear();
+    const status = pollStatusOf(poll);
+    this.#polls.add(status);
+    if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
+    this.#incidents.polled(poll.outcome);
+    const vote = availabilityVote(status);
+    if (vote === undefined) return;
+    this.#byMinute.add(poll.endedAtMs, vote === "ok");
+    this.#byHour.add(poll.endedAtMs, vote === "ok");
   }
 }
 

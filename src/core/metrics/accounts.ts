@@ -9,7 +9,7 @@ import {
   type SkipCause,
 } from "../exchange/outcome.ts";
 import type { Poll } from "../poll/poll.ts";
-import type { Recorder } from "../poll/ports.ts";
+import type { PollEvent, Recorder } from "../poll/ports.ts";
 import { CODE_LABELS, codeLabel } from "./status-codes.ts";
 
 type PhaseTotal = { readonly count: number; readonly sumSeconds: number };
@@ -79,46 +79,31 @@ export class UpstreamAccounts implements Recorder {
     numbers.set(this.#numbers, at);
   }
 
-  slotWaiting(): void {
-    this.#add(WAITING, 1);
-  }
-
-  slotStarted(): void {
-    this.#add(WAITING, -1);
-    this.#add(SLOTS, 1);
-    this.#add(IN_FLIGHT, 1);
-  }
-
-  slotSkipped(cause: SkipCause, count: number): void {
-    this.#add(SLOTS, count);
-    this.#add(SKIPPED.get(cause), count);
-  }
-
-  slotGaveUp(cause: SkipCause): void {
-    this.#add(WAITING, -1);
-    this.slotSkipped(cause, 1);
-  }
-
-  polled(poll: Poll): void {
-    const { kind } = poll.outcome;
-    this.#add(IN_FLIGHT, -1);
-    this.#add(POLLS.get(pollKey(kind, reasonOf(poll.outcome))), 1);
-    this.#histogram(DURATION[kind], DURATION_BOUNDS).observe(elapsedSeconds(poll.durationMs));
-    this.#histogram(DELAY, DELAY_BOUNDS).observe(elapsedSeconds(poll.delayMs));
-    this.#addPhases(poll);
-    if (poll.head !== undefined) this.#add(RESPONSES.get(codeLabel(poll.head.status)), 1);
-    if (poll.withinObjective) this.#add(WITHIN_OBJECTIVE, 1);
-    if (kind === "ok") this.#numbers[LAST_SUCCESS_AT_MS] = poll.endedAtMs;
-    this.#numbers[LAST_POLL_AT_MS] = poll.endedAtMs;
-    this.#add(MALFORMED_SIGNALS, poll.malformedSignals);
-    // A reused connection shows no certificate: what was seen last still stands.
-    if (poll.certificateExpiresAtMs !== undefined) {
-      this.#numbers[CERTIFICATE_EXPIRES_AT_MS] = poll.certificateExpiresAtMs;
+  record(event: PollEvent): void {
+    switch (event.kind) {
+      case "slot_waiting":
+        this.#add(WAITING, 1);
+        return;
+      case "slot_started":
+        this.#add(WAITING, -1);
+        this.#add(SLOTS, 1);
+        this.#add(IN_FLIGHT, 1);
+        return;
+      case "slots_skipped":
+        if (event.hadWaited) this.#add(WAITING, -1);
+        this.#add(SLOTS, event.count);
+        this.#add(SKIPPED.get(event.cause), event.count);
+        return;
+      case "polled":
+        this.#polled(event.poll);
+        return;
+      case "health_changed":
+        // A fact of now, not a count: a scrape reads it where it is kept.
+        return;
+      default:
+        event satisfies never;
     }
   }
-
-  /** Health is a fact of now, not a count: a scrape reads it where it is kept. */
-  healthChanged(): void {}
 
   /** Every slot is accounted for. False only if the engine told the story in an impossible order. */
   closes(): boolean {
@@ -190,6 +175,24 @@ export class UpstreamAccounts implements Recorder {
   phase(phase: Phase): PhaseTotal | undefined {
     const count = this.#at(PHASE_COUNT.get(phase));
     return count === 0 ? undefined : { count, sumSeconds: this.#at(PHASE_SECONDS.get(phase)) };
+  }
+
+  #polled(poll: Poll): void {
+    const { kind } = poll.outcome;
+    this.#add(IN_FLIGHT, -1);
+    this.#add(POLLS.get(pollKey(kind, reasonOf(poll.outcome))), 1);
+    this.#histogram(DURATION[kind], DURATION_BOUNDS).observe(elapsedSeconds(poll.durationMs));
+    this.#histogram(DELAY, DELAY_BOUNDS).observe(elapsedSeconds(poll.delayMs));
+    this.#addPhases(poll);
+    if (poll.head !== undefined) this.#add(RESPONSES.get(codeLabel(poll.head.status)), 1);
+    if (poll.withinObjective) this.#add(WITHIN_OBJECTIVE, 1);
+    if (kind === "ok") this.#numbers[LAST_SUCCESS_AT_MS] = poll.endedAtMs;
+    this.#numbers[LAST_POLL_AT_MS] = poll.endedAtMs;
+    this.#add(MALFORMED_SIGNALS, poll.malformedSignals);
+    // A reused connection shows no certificate: what was seen last still stands.
+    if (poll.certificateExpiresAtMs !== undefined) {
+      this.#numbers[CERTIFICATE_EXPIRES_AT_MS] = poll.certificateExpiresAtMs;
+    }
   }
 
   #addPhases(poll: Poll): void {

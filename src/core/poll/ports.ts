@@ -13,16 +13,27 @@ export interface Probe {
   close(): Promise<void>;
 }
 
-/** Hears everything that happens to one upstream. Metrics, history and log each are one. */
-export interface Recorder {
-  slotWaiting(): void;
-  /** A waiting slot got its lease: a slot always waits first, if only for an instant. */
-  slotStarted(): void;
-  /** Slots that never waited. */
-  slotSkipped(cause: SkipCause, count: number): void;
-  /** A waiting slot ends as skipped. */
-  slotGaveUp(cause: SkipCause): void;
-  polled(poll: Poll): void;
+/** What happens to one upstream, in this order for each slot. */
+export type PollEvent =
+  | { readonly kind: "slot_waiting" }
+  /** A waiting slot got its lease: every slot waits first, if only for an instant. */
+  | { readonly kind: "slot_started" }
+  | {
+      readonly kind: "slots_skipped";
+      readonly cause: SkipCause;
+      readonly count: number;
+      /** One slot that waited and got no lease. */
+      readonly hadWaited: boolean;
+    }
+  | { readonly kind: "polled"; readonly poll: Poll }
   /** Follows the `polled` that caused it, if one did. */
-  healthChanged(change: HealthChange): void;
+  | ({ readonly kind: "health_changed" } & HealthChange);
+
+/** Made once: they carry nothing, and come with every poll. */
+export const SLOT_WAITING: PollEvent = { kind: "slot_waiting" };
+export const SLOT_STARTED: PollEvent = { kind: "slot_started" };
+
+/** Metrics, history, log and state file each are one. */
+export interface Recorder {
+  record(event: PollEvent): void;
 }

@@ -4,7 +4,7 @@ import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../..
 import type { SkipCause } from "../../core/exchange/outcome.ts";
 import type { SlotOrigin } from "../../core/poll/poll.ts";
 import type { Lease, Ledger } from "../../core/budget/ledger.ts";
-import type { Probe, Recorder } from "../../core/poll/ports.ts";
+import { type Probe, type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../core/poll/ports.ts";
 import { shortestGapMs } from "../../core/schedule/schedule.ts";
 import { screenSlot } from "../../core/budget/screen-slot.ts";
 import type { LeaseQueue, Ticket } from "./lease-queue.ts";
@@ -63,9 +63,9 @@ export class Poller {
 
   slot(origin: SlotOrigin, atMs: number): void {
     if (this.#isStopped) return;
-    if (this.#state.kind === "polling") return this.#skip("overlap", 1);
+    if (this.#state.kind === "polling") return this.#skip("overlap", 1, false);
     if (this.#state.kind === "confirming") this.#state.cancel.abort();
-    if (this.#state.kind === "waiting") this.#giveUp(this.#state.ticket.withdraw());
+    if (this.#state.kind === "waiting") this.#skip(this.#state.ticket.withdraw(), 1, true);
     this.#state = IDLE;
     const screening = screenSlot(
       this.#parts.ledger.restraint(this.#upstream.budget),
@@ -74,14 +74,14 @@ export class Poller {
       this.#parts.clock.now(),
     );
     this.#yielded = screening.yielded;
-    if (screening.skip !== undefined) return this.#skip(screening.skip, 1);
-    this.#parts.recorder.slotWaiting();
+    if (screening.skip !== undefined) return this.#skip(screening.skip, 1, false);
+    this.#parts.recorder.record(SLOT_WAITING);
     this.#wait({ origin, atMs });
   }
 
   /** Slots that were due while the process was late or asleep. */
   missed(count: number): void {
-    if (!this.#isStopped) this.#skip("missed", count);
+    if (!this.#isStopped) this.#skip("missed", count, false);
   }
 
   /** From the next poll on. One that is in flight ends as it began; its probe is closed after it. */
@@ -107,7 +107,7 @@ export class Poller {
     if (state.kind === "confirming") state.cancel.abort();
     if (state.kind === "waiting") {
       state.ticket.withdraw();
-      this.#giveUp("shutdown");
+      this.#skip("shutdown", 1, true);
     }
     if (state.kind === "polling") {
       const isOver = new AbortController();
@@ -128,7 +128,7 @@ export class Poller {
       granted: (lease) => this.#begin(slot, lease),
       refused: (cause) => {
         this.#state = IDLE;
-        this.#giveUp(cause);
+        this.#skip(cause, 1, true);
         this.#fold({ kind: "paused" });
       },
     });
@@ -136,7 +136,7 @@ export class Poller {
   }
 
   #begin(slot: Slot, lease: Lease): void {
-    this.#parts.recorder.slotStarted();
+    this.#parts.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
     const upstream = this.#upstream;
     const ended = pollOnce(upstream, this.#probe, slot, lease, this.#parts, this.#cutOff.signal)
@@ -147,7 +147,7 @@ export class Poller {
 
   #finish(upstream: Upstream, { poll, advice }: PollResult): void {
     this.#state = IDLE;
-    this.#parts.recorder.polled(poll);
+    this.#parts.recorder.record({ kind: "polled", poll });
     if (advice !== undefined) this.#heed(upstream.budget, advice);
     const wantsConfirmation = this.#fold({
       kind: "polled",
@@ -180,14 +180,9 @@ export class Poller {
     else this.slot("confirm", clock.now());
   }
 
-  #skip(cause: SkipCause, count: number): void {
-    this.#parts.recorder.slotSkipped(cause, count);
+  #skip(cause: SkipCause, count: number, hadWaited: boolean): void {
+    this.#parts.recorder.record({ kind: "slots_skipped", cause, count, hadWaited });
     this.#fold({ kind: "skipped", cause, count });
-  }
-
-  #giveUp(cause: SkipCause): void {
-    this.#parts.recorder.slotGaveUp(cause);
-    this.#fold({ kind: "skipped", cause, count: 1 });
   }
 
   /** Answers whether the failure wants to be confirmed. */
@@ -196,7 +191,12 @@ export class Poller {
     const { health, wantsConfirmation } = foldHealth(this.#health, event, this.#upstream.confirm);
     this.#health = health;
     if (health.state !== from) {
-      this.#parts.recorder.healthChanged({ from, to: health.state, atMs: this.#parts.clock.wallNow() });
+      this.#parts.recorder.record({
+        kind: "health_changed",
+        from,
+        to: health.state,
+        atMs: this.#parts.clock.wallNow(),
+      });
     }
     return wantsConfirmation;
   }

@@ -58,7 +58,10 @@ export class StateBench implements AsyncDisposable {
 
   poll(watch: UpstreamRecord, outcome: PollOutcome = { kind: "ok" }, id = "poll-1"): void {
     const atMs = this.clock.wallNow();
-    watch.polled(samplePoll({ id, outcome, sentAtMs: atMs - 200, endedAtMs: atMs }));
+    watch.record({
+      kind: "polled",
+      poll: samplePoll({ id, outcome, sentAtMs: atMs - 200, endedAtMs: atMs }),
+    });
   }
 
   /** Lets time pass, and the real thread do its work, until something is so. */

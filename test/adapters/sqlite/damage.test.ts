@@ -24,7 +24,10 @@ async function aLife(bench: StateBench, polls = 500): Promise<void> {
   const excerpt = "an excerpt of an answer ".repeat(20);
   for (let turn = 0; turn < polls; turn += 1) {
     const outcome = turn % 2 ? TIMEOUT : ({ kind: "ok" } as const);
-    watch.polled(samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }));
+    watch.record({
+      kind: "polled",
+      poll: samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }),
+    });
   }
   await store.keepQuotas(() => new Map([["api", { buckets: new Map([[HOUR, 40]]), paceGapMs: 5_000 }]]));
   await store.close();

@@ -25,7 +25,7 @@ describe("after a restart", () => {
       excerpt: '{"error":"we are sorry"}',
       head: { status: 503, reasonPhrase: "", headers: [["set-cookie", "session=test-key-1"]] },
     });
-    watch.polled(failure);
+    watch.record({ kind: "polled", poll: failure });
     for (let turn = 0; turn < 70; turn += 1) bench.poll(watch, { kind: "ok" }, `poll-${turn}`);
     await first.close();
 
@@ -45,7 +45,7 @@ describe("after a restart", () => {
     const first = await bench.open();
     const watch = bench.watch(first);
     bench.poll(watch, TIMEOUT);
-    watch.healthChanged({ from: "up", to: "down", atMs: NOW_MS });
+    watch.record({ kind: "health_changed", from: "up", to: "down", atMs: NOW_MS });
     bench.poll(watch, TIMEOUT);
     await first.close();
 
@@ -62,7 +62,7 @@ describe("after a restart", () => {
       },
     ]);
     bench.poll(next);
-    next.healthChanged({ from: "unknown", to: "up", atMs: NOW_MS + 9_000 });
+    next.record({ kind: "health_changed", from: "unknown", to: "up", atMs: NOW_MS + 9_000 });
     await second.close();
     expect((await restoredOf(bench))?.incidents).toMatchObject([
       { startedAtMs: NOW_MS, endedAtMs: NOW_MS + 9_000 },
@@ -73,11 +73,11 @@ describe("after a restart", () => {
     await using bench = await StateBench.make();
     const store = await bench.open();
     const removed = bench.watch(store);
-    removed.healthChanged({ from: "up", to: "down", atMs: NOW_MS });
+    removed.record({ kind: "health_changed", from: "up", to: "down", atMs: NOW_MS });
     await bench.clock.advance(5_000);
     bench.poll(removed, TIMEOUT);
     const added = bench.watch(store);
-    added.healthChanged({ from: "up", to: "throttled", atMs: NOW_MS + HOUR_MS });
+    added.record({ kind: "health_changed", from: "up", to: "throttled", atMs: NOW_MS + HOUR_MS });
     await store.close();
     expect((await restoredOf(bench))?.incidents).toMatchObject([
       { state: "throttled", endedAtMs: undefined },

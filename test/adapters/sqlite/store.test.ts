@@ -56,7 +56,7 @@ class Scene {
   }
 
   poll(id: string): void {
-    this.recorder.polled(samplePoll({ id }));
+    this.recorder.record({ kind: "polled", poll: samplePoll({ id }) });
   }
 }
 

@@ -1,18 +1,19 @@
 import { expect, test } from "vitest";
 import { History } from "../../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
+import { type PollEvent, SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
 import { samplePoll } from "../../support/metrics-samples.ts";
 
 /** One of each. */
 function tellEverything(watch: UpstreamRecord): void {
-  watch.slotWaiting();
-  watch.slotStarted();
-  watch.polled(samplePoll());
-  watch.healthChanged({ from: "unknown", to: "up", atMs: 1_000 });
-  watch.slotSkipped("missed", 3);
-  watch.slotWaiting();
-  watch.slotGaveUp("budget");
+  watch.record(SLOT_WAITING);
+  watch.record(SLOT_STARTED);
+  watch.record({ kind: "polled", poll: samplePoll() });
+  watch.record({ kind: "health_changed", from: "unknown", to: "up", atMs: 1_000 });
+  watch.record({ kind: "slots_skipped", cause: "missed", count: 3, hadWaited: false });
+  watch.record(SLOT_WAITING);
+  watch.record({ kind: "slots_skipped", cause: "budget", count: 1, hadWaited: true });
 }
 
 test("everybody hears everything, and the accounts close", () => {
@@ -32,17 +33,15 @@ test("everybody hears everything, and the accounts close", () => {
 test("the others hear of it after the history knows: what came of it can be asked there", () => {
   class Asking extends StoryRecorder {
     known: (number | undefined)[] = [];
-    override polled(): void {
-      this.known.push(history.lastPolls.length);
-    }
-    override healthChanged(): void {
-      this.known.push(history.newestIncident?.startedAtMs);
+    override record({ kind }: PollEvent): void {
+      if (kind === "polled") this.known.push(history.lastPolls.length);
+      if (kind === "health_changed") this.known.push(history.newestIncident?.startedAtMs);
     }
   }
   const history = new History("email", 0);
   const asking = new Asking();
   const watch = new UpstreamRecord(history, [asking]);
-  watch.polled(samplePoll({ outcome: { kind: "failed", reason: "dns" } }));
-  watch.healthChanged({ from: "up", to: "down", atMs: 7_000 });
+  watch.record({ kind: "polled", poll: samplePoll({ outcome: { kind: "failed", reason: "dns" } }) });
+  watch.record({ kind: "health_changed", from: "up", to: "down", atMs: 7_000 });
   expect(asking.known).toEqual([1, 7_000]);
 });

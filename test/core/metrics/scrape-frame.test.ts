@@ -4,6 +4,7 @@ import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import { ownedPieces, processText, renderExposition } from "../../../src/core/metrics/exposition.ts";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
 import { snapshotIn, takeFrame, type ScrapeFrame } from "../../../src/core/metrics/scrape-frame.ts";
+import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import type {
   BudgetSnapshot,
   MetricsSnapshot,
@@ -81,9 +82,9 @@ test("what happens after a frame was taken does not show in it", () => {
   const snapshot = sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts })] });
   const frame = takeFrame(snapshot);
   const before = textOf(frame);
-  accounts.slotWaiting();
-  accounts.slotStarted();
-  accounts.polled(samplePoll());
+  accounts.record(SLOT_WAITING);
+  accounts.record(SLOT_STARTED);
+  accounts.record({ kind: "polled", poll: samplePoll() });
   expect(textOf(frame)).toBe(before);
   expect(textOf(takeFrame(snapshot))).not.toBe(before);
 });
