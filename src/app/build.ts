@@ -16,7 +16,6 @@ import { messageOf, stackOf } from "../core/text/escape.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
 import { RedisAccount } from "../core/metrics/redis-account.ts";
 import { Supervisor } from "../engine/poll/supervisor.ts";
-import { LoggingLedger } from "../engine/poll/logging-ledger.ts";
 import { hostsToAllow } from "../http/guards/host-check.ts";
 import { type RunningServer, startServer } from "../http/server/server.ts";
 import { openStateStore } from "../adapters/sqlite/store.ts";
@@ -52,7 +51,7 @@ export async function build(
   let polls = 0;
   const supervisor = new Supervisor({
     clock,
-    ledger: new LoggingLedger(ledger, log),
+    ledger,
     triggers: cronTriggers(log),
     parseList: parseStructuredList,
     recorderOf: (upstream) => watches.of(upstream.name),

@@ -50,6 +50,7 @@ export class Tally implements Recorder {
       case "polled":
         this.#polled(event.poll);
         return;
+      case "pause_requested":
       case "health_changed":
         return;
       default:

@@ -36,6 +36,7 @@ export class FakeProbe implements Probe {
 export class StoryRecorder implements Recorder {
   readonly story: string[] = [];
   readonly polls: Poll[] = [];
+  readonly pauses: PollEvent[] = [];
   waiting = 0;
   inFlight = 0;
   slots = 0;
@@ -64,6 +65,9 @@ export class StoryRecorder implements Recorder {
         this.inFlight -= 1;
         this.polls.push(event.poll);
         this.story.push(`${event.poll.origin} ${event.poll.outcome.kind}`);
+        return;
+      case "pause_requested":
+        this.pauses.push(event);
         return;
       case "health_changed":
         this.story.push(`${event.from} -> ${event.to}`);

@@ -7,6 +7,7 @@ import type { Poll } from "../../core/poll/poll.ts";
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import { prettyLine } from "./pretty.ts";
 import { oneLine } from "../../core/text/escape.ts";
+import { formatDuration } from "../../core/time/duration.ts";
 import { StdoutLines } from "./stdout.ts";
 
 const LONGEST_DETAIL = 500;
@@ -80,6 +81,9 @@ export class LogRecorder implements Recorder {
       case "polled":
         this.#polled(event.poll);
         return;
+      case "pause_requested":
+        this.#pauseRequested(event);
+        return;
       case "health_changed":
         this.#healthChanged(event);
         return;
@@ -93,7 +97,7 @@ export class LogRecorder implements Recorder {
     if (this.#toldCauses.size > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
       this.#log.info(
         { upstream: this.#upstream, skipped: this.#skippedSlots },
-        "no slots are skipped any more",
+        "slots are no longer skipped",
       );
       this.#toldCauses.clear();
       this.#skippedSlots = 0;
@@ -124,6 +128,15 @@ export class LogRecorder implements Recorder {
       ...pollFields(this.#lastPoll),
     };
     this.#log.debug({ ...fields, delayMs: rounded(poll.delayMs) }, "polled");
+  }
+
+  #pauseRequested({ budget, pause, maxPauseMs }: Extract<PollEvent, { kind: "pause_requested" }>): void {
+    const { scope, source, forMs } = pause;
+    const seconds = Math.round(forMs / 1_000);
+    const fields = { upstream: this.#upstream, budget, scope, source, seconds };
+    if (forMs <= maxPauseMs) return this.#log.info(fields, "upstream requested a pause");
+    const cap = formatDuration(maxPauseMs);
+    this.#log.warn({ ...fields, cap }, "upstream requested a pause longer than max_pause, capped");
   }
 
   #healthChanged({ from, to }: HealthChange): void {

@@ -48,6 +48,7 @@ export class History implements Recorder {
     switch (event.kind) {
       case "slot_waiting":
       case "slot_started":
+      case "pause_requested":
         return;
       case "slots_skipped": {
         const { cause, count } = event;

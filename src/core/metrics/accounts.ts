@@ -97,8 +97,9 @@ export class UpstreamAccounts implements Recorder {
       case "polled":
         this.#polled(event.poll);
         return;
+      case "pause_requested":
       case "health_changed":
-        // A fact of now, not a count: a scrape reads it where it is kept.
+        // Facts of now, not counts: a scrape reads them where they are kept.
         return;
       default:
         event satisfies never;

@@ -1,3 +1,4 @@
+import type { Pause } from "../advice/advice.ts";
 import type { Observation } from "../exchange/exchange.ts";
 import type { HealthChange } from "./health.ts";
 import type { Poll } from "./poll.ts";
@@ -26,6 +27,14 @@ export type PollEvent =
       readonly hadWaited: boolean;
     }
   | { readonly kind: "polled"; readonly poll: Poll }
+  /** By the answer of the `polled` before it. */
+  | {
+      readonly kind: "pause_requested";
+      readonly pause: Pause;
+      readonly budget: string;
+      /** No pause is kept for longer. */
+      readonly maxPauseMs: number;
+    }
   /** Follows the `polled` that caused it, if one did. */
   | ({ readonly kind: "health_changed" } & HealthChange);
 

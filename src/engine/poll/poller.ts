@@ -159,13 +159,14 @@ export class Poller {
   }
 
   #heed(budget: string, advice: Advice): void {
-    this.#parts.ledger.heed(budget, advice);
-    if (this.#isStopped || advice.pause?.scope !== "upstream") return;
-    const pauseMs = Math.min(
-      advice.pause.forMs,
-      this.#parts.ledger.restraint(this.#upstream.budget).maxPauseMs,
-    );
-    this.#pausedUntilMs = this.#parts.clock.now() + pauseMs;
+    const { ledger, clock, recorder } = this.#parts;
+    ledger.heed(budget, advice);
+    const { pause } = advice;
+    // Of an upstream that was stopped, the budget may be gone.
+    if (this.#isStopped || pause === undefined || pause.forMs <= 0) return;
+    const { maxPauseMs } = ledger.restraint(this.#upstream.budget);
+    recorder.record({ kind: "pause_requested", pause, budget, maxPauseMs });
+    if (pause.scope === "upstream") this.#pausedUntilMs = clock.now() + Math.min(pause.forMs, maxPauseMs);
   }
 
   async #confirm(): Promise<void> {

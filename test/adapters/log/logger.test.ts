@@ -151,7 +151,7 @@ test("headers, excerpts and reason phrases of an answer reach no log, and a wild
   expect(lines.every((line) => line.length < 1000)).toBe(true);
 });
 
-function skipsTold(happenings: (recorder: LogRecorder) => void): string[] {
+function linesOf(happenings: (recorder: LogRecorder) => void): string[] {
   const said: string[] = [];
   const hear =
     (level: string) =>
@@ -163,7 +163,7 @@ function skipsTold(happenings: (recorder: LogRecorder) => void): string[] {
 }
 
 test("of a night of yielding, with one slot in four used, only its begin is told", () => {
-  const said = skipsTold((recorder) => {
+  const said = linesOf((recorder) => {
     for (let slot = 0; slot < 4_000; slot += 1) {
       recorder.record(SLOT_WAITING);
       if (slot % 4 === 0) recorder.record(SLOT_STARTED);
@@ -174,7 +174,7 @@ test("of a night of yielding, with one slot in four used, only its begin is told
 });
 
 test("each cause is told once, then that it is over and how many were lost; the next time is news again", () => {
-  const said = skipsTold((recorder) => {
+  const said = linesOf((recorder) => {
     recorder.record({ kind: "slots_skipped", cause: "missed", count: 40, hadWaited: false });
     recorder.record({ kind: "slots_skipped", cause: "backoff", count: 1, hadWaited: false });
     recorder.record({ kind: "slots_skipped", cause: "missed", count: 2, hadWaited: false });
@@ -187,15 +187,33 @@ test("each cause is told once, then that it is over and how many were lost; the 
   expect(said).toEqual([
     'info slots are being skipped {"upstream":"email","cause":"missed","count":40}',
     'info slots are being skipped {"upstream":"email","cause":"backoff","count":1}',
-    'info no slots are skipped any more {"upstream":"email","skipped":43}',
+    'info slots are no longer skipped {"upstream":"email","skipped":43}',
     'info slots are being skipped {"upstream":"email","cause":"missed","count":3}',
   ]);
 });
 
 test("slots that are skipped because it stops are no news", () => {
   expect(
-    skipsTold((recorder) =>
+    linesOf((recorder) =>
       recorder.record({ kind: "slots_skipped", cause: "shutdown", count: 1, hadWaited: false }),
     ),
   ).toEqual([]);
+});
+
+test("a pause that an upstream requests is told, and loudly where it is capped", () => {
+  const pauseOf =
+    (forMs: number) =>
+    (recorder: LogRecorder): void =>
+      recorder.record({
+        kind: "pause_requested",
+        pause: { scope: "budget", forMs, source: "retry_after" },
+        budget: "api",
+        maxPauseMs: 3_600_000,
+      });
+  expect(linesOf(pauseOf(20_000))).toEqual([
+    'info upstream requested a pause {"upstream":"email","budget":"api","scope":"budget","source":"retry_after","seconds":20}',
+  ]);
+  expect(linesOf(pauseOf(999_999_999_000))).toEqual([
+    'warn upstream requested a pause longer than max_pause, capped {"upstream":"email","budget":"api","scope":"budget","source":"retry_after","seconds":999999999,"cap":"1h"}',
+  ]);
 });
