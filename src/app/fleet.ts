@@ -8,7 +8,7 @@ import type { Config, Fleet } from "../core/config/config.ts";
 import type { FleetBoard } from "../core/fleet/board.ts";
 import { nameOf } from "../core/fleet/member.ts";
 import { readView, viewKey, viewText, type FleetStatus, type FleetView } from "../core/fleet/fleet-status.ts";
-import { RedisAccount } from "../core/metrics/redis-account.ts";
+import { RedisAccount } from "../core/metrics/accounts.ts";
 import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
 import type { Clock } from "../core/time/clock.ts";
 import { FleetMembership } from "../engine/fleet/membership.ts";

@@ -1,7 +1,6 @@
-import { UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
+import { UpstreamAccounts, RedisAccount } from "../../src/core/metrics/accounts.ts";
 import { PHASES } from "../../src/core/exchange/exchange.ts";
 import type { Poll } from "../../src/core/poll/poll.ts";
-import { RedisAccount } from "../../src/core/metrics/redis-account.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type {
   BudgetSnapshot,

@@ -1,6 +1,6 @@
 import { ownedPieces } from "../../core/metrics/exposition.ts";
 import { type ScrapeFrame, snapshotIn } from "../../core/metrics/scrape-frame.ts";
-import type { Coding, ScrapeReply } from "./scrape-writer.ts";
+import type { Coding, ScrapeReply } from "./scrape-thread.ts";
 import { constants, crc32, deflateRawSync } from "node:zlib";
 
 /** Each passes the thread that polls, and waits there for its turn: not too many, and none that takes long. */

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import type { ScrapeSubjects } from "../../core/metrics/scrape-frame.ts";
-import type { ScrapeReply, ScrapeRequest } from "./scrape-writer.ts";
+import type { ScrapeReply, ScrapeRequest } from "./scrape-thread.ts";
 import { ScrapeText } from "./scrape-text.ts";
 
 /** Nobody ever changes it: to wait for that is to rest. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { hasBytes, inodeOf, moveAside, PlaceError, requirePlace, StateLock } from "./place.ts";
-import { isEmpty, makeWritable, openDatabase, openDatabaseAlone, requireSound } from "./database.ts";
+import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
 import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
 import { readQuotas, readState } from "./reading.ts";
 import { Upkeep } from "./retention.ts";
@@ -112,7 +112,7 @@ export class StateFile {
   /** Nothing is forgotten only because a disk is full. Throws where there is a past that cannot be read. */
   #readAlone(nowMs: number): Restored {
     if (!hasBytes(this.#path)) return NOTHING;
-    const database = openDatabaseAlone(this.#path);
+    const database = openDatabase(this.#path, true);
     try {
       return isEmpty(database) ? NOTHING : readState(database, nowMs);
     } finally {

@@ -2,8 +2,7 @@
 
 import type { QuotaChanges } from "../../core/budget/quota-journal.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
-import type { RestoredUpstream } from "../../core/history/state.ts";
-import type { StateRows } from "../../core/history/state-buffer.ts";
+import type { RestoredUpstream, StateRows } from "../../core/history/state.ts";
 
 export type Restored = {
   readonly upstreams: ReadonlyMap<string, RestoredUpstream>;

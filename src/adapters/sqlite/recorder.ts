@@ -1,6 +1,6 @@
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { StateBuffer } from "../../core/history/state-buffer.ts";
+import type { StateBuffer } from "../../core/history/state.ts";
 import { pollStatusOf, type Incident } from "../../core/status/status.ts";
 
 export type IncidentSource = { readonly newestIncident: Incident | undefined };

@@ -16,6 +16,7 @@ import {
   type PollStatus,
   type SkipCount,
 } from "../status/status.ts";
+import { UpstreamAccounts } from "../metrics/accounts.ts";
 
 export const POLLS_KEPT = 60;
 export const FAILURES_KEPT = 20;
@@ -124,4 +125,21 @@ export class History implements Recorder {
 function keep<T>(list: T[], entry: T, most: number): void {
   list.push(entry);
   if (list.length > most) list.shift();
+}
+
+/** Everything that is kept of one upstream, for as long as it is in the config: over reloads, not over removal. */
+export class UpstreamRecord implements Recorder {
+  readonly accounts: UpstreamAccounts = new UpstreamAccounts();
+  readonly history: History;
+  readonly #recorders: readonly Recorder[];
+
+  /** `others` hear of everything after `history` did. */
+  constructor(history: History, others: readonly Recorder[]) {
+    this.history = history;
+    this.#recorders = [this.accounts, history, ...others];
+  }
+
+  record(event: PollEvent): void {
+    for (const recorder of this.#recorders) recorder.record(event);
+  }
 }

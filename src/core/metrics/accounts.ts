@@ -1,4 +1,4 @@
-import { CATALOGUE } from "./catalogue.ts";
+import { CATALOGUE, CODE_LABELS, codeLabel, type RedisFailure } from "./catalogue.ts";
 import { type Phase, PHASES } from "../exchange/exchange.ts";
 import { Histogram, histogramLength, type HistogramReading, known, UNKNOWN } from "./histogram.ts";
 import {
@@ -10,7 +10,6 @@ import {
 } from "../exchange/outcome.ts";
 import type { Poll } from "../poll/poll.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
-import { CODE_LABELS, codeLabel } from "./status-codes.ts";
 
 type PhaseTotal = { readonly count: number; readonly sumSeconds: number };
 
@@ -244,4 +243,29 @@ function pollKey(outcome: PollOutcome["kind"], reason: string): string {
 /** A clock that was stepped can make a delay negative; a sum that shrinks would read as a counter's reset. */
 function elapsedSeconds(durationMs: number): number {
   return durationMs > 0 && Number.isFinite(durationMs) ? durationMs / 1000 : 0;
+}
+
+/** How Redis has answered since the process began. */
+export class RedisAccount {
+  readonly #durations = new Map<string, Histogram>();
+  readonly #errors = new Map<RedisFailure, number>();
+
+  /** By the name of the call; in the order of their first. */
+  get durations(): ReadonlyMap<string, HistogramReading> {
+    return this.#durations;
+  }
+
+  errors(kind: RedisFailure): number {
+    return this.#errors.get(kind) ?? 0;
+  }
+
+  observe(call: string, durationMs: number, failure: RedisFailure | undefined): void {
+    if (failure !== undefined) this.#errors.set(failure, this.errors(failure) + 1);
+    // Where nothing could be asked, nothing took any time.
+    if (failure === "away") return;
+    const known = this.#durations.get(call);
+    const durations = known ?? new Histogram(CATALOGUE.pacewatch_redis_request_duration_seconds.buckets);
+    if (known === undefined) this.#durations.set(call, durations);
+    durations.observe(Math.max(0, durationMs) / 1000);
+  }
 }

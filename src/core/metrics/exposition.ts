@@ -1,6 +1,6 @@
 /** Prometheus's text format 0.0.4, of one snapshot: no number in it is older or newer than another. */
 
-import { BUDGET_SERIES, PROCESS_SERIES } from "./other-series.ts";
+import { BUDGET_SERIES, PROCESS_SERIES, UPSTREAM_SERIES } from "./catalogue-series.ts";
 import {
   type BudgetMetric,
   METRIC_NAMES,
@@ -10,7 +10,6 @@ import {
 } from "./catalogue.ts";
 import { type Labels, labelText, type SeriesOf } from "./series.ts";
 import type { MetricsSnapshot, OwnedSnapshot, ToldUpstream } from "./snapshot.ts";
-import { UPSTREAM_SERIES } from "./upstream-series.ts";
 
 /** All of it at once; the snapshot must not change meanwhile. */
 export function renderExposition(snapshot: MetricsSnapshot): string {

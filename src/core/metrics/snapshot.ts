@@ -1,9 +1,8 @@
 /** What one scrape shows: read in one synchronous go, so that every number in it is of the same instant. */
 
-import type { UpstreamAccounts } from "./accounts.ts";
+import type { UpstreamAccounts, RedisAccount } from "./accounts.ts";
 import type { Upstream } from "../config/config.ts";
 import type { HealthState } from "../poll/health.ts";
-import type { RedisAccount } from "./redis-account.ts";
 
 /** What a scrape tells of an upstream's config. */
 export type ToldUpstream = Pick<Upstream, "name" | "budget" | "labels" | "schedule" | "objective" | "expect">;

@@ -1,4 +1,4 @@
-import type { Advice } from "../../core/advice/advice.ts";
+import { type Advice, readAdvice } from "../../core/advice/advice.ts";
 import type { ParseList } from "../../core/advice/reading.ts";
 import { settlementOf } from "../../core/budget/settlement.ts";
 import type { Upstream } from "../../core/config/config.ts";
@@ -7,7 +7,9 @@ import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import type { Lease } from "../../core/budget/ledger.ts";
 import type { Probe } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { judge, judgeUnobserved, type PollTimes } from "./judge.ts";
+import { classify } from "../../core/poll/classify.ts";
+import { excerptOf } from "../../core/exchange/excerpt.ts";
+import type { PollOutcome } from "../../core/exchange/outcome.ts";
 
 /** `atMs` is monotonic. */
 export type Slot = { readonly origin: SlotOrigin; readonly atMs: number };
@@ -64,4 +66,65 @@ export async function pollOnce(
     parts.onBug(error);
     return unobserved("pacewatch failed to judge this answer: see its log");
   }
+}
+
+const EXCERPT_CHARACTERS = 300;
+
+/** When a poll was asked for, sent and over. Wall clock. */
+type PollTimes = {
+  readonly id: string;
+  readonly origin: SlotOrigin;
+  readonly slotAtMs: number;
+  readonly sentAtMs: number;
+  readonly endedAtMs: number;
+  readonly delayMs: number;
+};
+
+/** From what a probe met to what it means for this upstream. */
+export function judge(
+  upstream: Upstream,
+  observation: Observation,
+  times: PollTimes,
+  parseList: ParseList,
+): PollResult {
+  const { exchange, durationMs } = observation;
+  const advice =
+    exchange.head === undefined ? undefined : readAdvice(exchange.head, times.endedAtMs, parseList);
+  const { outcome, detail } = classify(exchange, upstream.expect, advice);
+  const isOk = outcome.kind === "ok";
+  const slowMs = upstream.degradedAboveMs;
+  const poll: Poll = {
+    ...times,
+    durationMs,
+    phasesMs: observation.phasesMs,
+    reusedConnection: observation.reusedConnection,
+    outcome,
+    degraded: isOk && slowMs !== undefined && durationMs > slowMs,
+    withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
+    detail,
+    head: exchange.head,
+    excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS),
+    certificateExpiresAtMs: observation.certificateExpiresAtMs,
+    malformedSignals: advice?.malformed ?? 0,
+  };
+  return { poll, advice };
+}
+
+/** A poll that ended without an observation worth judging: our own bug, or cut off by our own shutdown. */
+function judgeUnobserved(times: PollTimes, durationMs: number, detail: string): Poll {
+  const outcome: PollOutcome = { kind: "failed", reason: "internal" };
+  return {
+    ...times,
+    durationMs,
+    phasesMs: {},
+    reusedConnection: false,
+    outcome,
+    degraded: false,
+    withinObjective: false,
+    detail,
+    head: undefined,
+    excerpt: undefined,
+    certificateExpiresAtMs: undefined,
+    malformedSignals: 0,
+  };
 }

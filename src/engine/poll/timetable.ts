@@ -1,7 +1,12 @@
 import type { Trigger, Triggers } from "../../core/schedule/triggers.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { NextSlots } from "../../core/schedule/next-slots.ts";
-import { nextSlotMs, slotsBetween, spreadWithinSecond, type Schedule } from "../../core/schedule/schedule.ts";
+import {
+  NextSlots,
+  nextSlotMs,
+  slotsBetween,
+  spreadWithinSecond,
+  type Schedule,
+} from "../../core/schedule/schedule.ts";
 
 export type TimetableEntry = { readonly name: string; readonly schedule: Schedule };
 

@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStateStore } from "../../../src/adapters/sqlite/store.ts";
-import { History } from "../../../src/core/history/history.ts";
+import { History, UpstreamRecord } from "../../../src/core/history/history.ts";
 import type { Log } from "../../../src/core/text/log.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream, StateStore } from "../../../src/core/history/state.ts";
-import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
 import { samplePoll } from "../../support/metrics-samples.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 

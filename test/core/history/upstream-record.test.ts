@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { History } from "../../../src/core/history/history.ts";
-import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
+import { History, UpstreamRecord } from "../../../src/core/history/history.ts";
 import { type PollEvent, SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
 import { samplePoll } from "../../support/metrics-samples.ts";

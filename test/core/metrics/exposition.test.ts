@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
+import { UpstreamAccounts, RedisAccount } from "../../../src/core/metrics/accounts.ts";
 import { CLOSED_LABELS, METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
 import { PHASES } from "../../../src/core/exchange/exchange.ts";
 import { ownedPieces, renderExposition } from "../../../src/core/metrics/exposition.ts";
@@ -12,7 +12,6 @@ import {
   THROTTLE_KINDS,
   type PollOutcome,
 } from "../../../src/core/exchange/outcome.ts";
-import { RedisAccount } from "../../../src/core/metrics/redis-account.ts";
 import type { UpstreamSnapshot } from "../../../src/core/metrics/snapshot.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { requireBinary } from "../../support/binaries.ts";
