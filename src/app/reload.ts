@@ -61,7 +61,7 @@ export class AppReload implements AsyncDisposable {
     const faults = await this.#swap();
     if (faults.length > 0) {
       this.#status = { ...this.#status, successful: false };
-      log.error({ faults }, "reload refused, the old config runs on");
+      log.error({ faults }, "config reload refused, keeping the old config");
       return { kind: "refused", faults };
     }
     this.#status = { successful: true, lastSuccessAtMs: clock.wallNow() };

@@ -10,14 +10,14 @@ import { formatDuration } from "../../core/time/duration.ts";
 import { StdoutLines } from "./stdout.ts";
 
 const LONGEST_DETAIL = 500;
-/** While yielding, one slot in four is used: fewer than this many in a row do not yet mean that skipping is over. */
+/** While yielding, one slot in four is used: fewer starts in a row than this do not end skipping. */
 const STARTS_THAT_END_SKIPPING = 5;
 
 export type LoggerOptions = {
   readonly level: LogLevel;
   /** Standard output by default. */
   readonly out?: { write(line: string): unknown };
-  /** For people rather than machines; by default when standard output is a terminal. */
+  /** For people; the default on a terminal. */
   readonly pretty?: boolean;
 };
 
@@ -43,24 +43,24 @@ function lostNotice(lines: number): string {
   return `${JSON.stringify({ level: "warn", time, lines, msg: "log lines were lost" })}\n`;
 }
 
-const TELLING_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
+const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
 
-/** The level can be changed while it runs, so it is looked at each time. */
+/** The level may change while it runs, so it is read each time. */
 type LevelledLog = Log & { readonly level: string };
 
-/** Of a poll, without the headers of its answer: those would be kept until the next one. */
-type ToldPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
+/** A poll without the headers of its answer, which would stay in memory until the next poll. */
+type LoggedPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
   readonly status: number | undefined;
 };
 
-/** A change of state is news; a poll is detail; skipped slots are news once, when a cause begins and when all is over. */
+/** A change of health is logged, each poll at debug; skipped slots once for each cause, and once when skipping ends. */
 export class LogRecorder implements Recorder {
   readonly #log: LevelledLog;
   readonly #upstream: string;
-  readonly #toldCauses = new Set<SkipCause>();
+  readonly #loggedCauses = new Set<SkipCause>();
   #skippedSlots = 0;
   #startsInARow = 0;
-  #lastPoll: ToldPoll | undefined;
+  #lastPoll: LoggedPoll | undefined;
 
   constructor(log: LevelledLog, upstream: string) {
     this.#log = log;
@@ -93,12 +93,12 @@ export class LogRecorder implements Recorder {
 
   #slotStarted(): void {
     this.#startsInARow += 1;
-    if (this.#toldCauses.size > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
+    if (this.#loggedCauses.size > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
       this.#log.info(
         { upstream: this.#upstream, skipped: this.#skippedSlots },
         "slots are no longer skipped",
       );
-      this.#toldCauses.clear();
+      this.#loggedCauses.clear();
       this.#skippedSlots = 0;
     }
   }
@@ -106,11 +106,11 @@ export class LogRecorder implements Recorder {
   #slotsSkipped(cause: SkipCause, count: number): void {
     this.#startsInARow = 0;
     const fields = { upstream: this.#upstream, cause, count };
-    if (cause === "shutdown" || this.#toldCauses.has(cause)) {
+    if (cause === "shutdown" || this.#loggedCauses.has(cause)) {
       this.#log.debug(fields, "slot skipped");
     } else {
       this.#log.info(fields, "slots are being skipped");
-      this.#toldCauses.add(cause);
+      this.#loggedCauses.add(cause);
     }
     this.#skippedSlots += count;
   }
@@ -118,8 +118,8 @@ export class LogRecorder implements Recorder {
   #polled(poll: Poll): void {
     const { id, outcome, durationMs, phasesMs, detail } = poll;
     this.#lastPoll = { id, outcome, durationMs, phasesMs, detail, status: poll.head?.status };
-    // Nothing is put together that nobody is to read: this is done at every poll.
-    if (!TELLING_LEVELS.has(this.#log.level)) return;
+    // On the hot path of every poll: build nothing that is not logged.
+    if (!POLL_LEVELS.has(this.#log.level)) return;
     const fields = {
       upstream: this.#upstream,
       origin: poll.origin,
@@ -139,7 +139,7 @@ export class LogRecorder implements Recorder {
   }
 
   #healthChanged({ from, to }: HealthChange): void {
-    // It becomes unknown for want of polls: the last one is not the reason.
+    // It becomes unknown because polls are missing: the last poll is not the cause.
     const cause = to === "unknown" || this.#lastPoll === undefined ? {} : pollFields(this.#lastPoll);
     const fields = { upstream: this.#upstream, from, to, ...cause };
     if (to === "up") {
@@ -150,7 +150,7 @@ export class LogRecorder implements Recorder {
   }
 }
 
-function pollFields(poll: ToldPoll): object {
+function pollFields(poll: LoggedPoll): object {
   const reason = reasonOf(poll.outcome);
   return {
     poll: poll.id,
@@ -176,7 +176,7 @@ const LEVEL_COLOURS: ReadonlyMap<unknown, number> = new Map([
   ["error", 31],
 ]);
 
-/** One JSON line of the log, as people read it at a terminal: time, level, message, fields. */
+/** A JSON line of the log for a terminal: time, level, message, fields. */
 export function prettyLine(json: string, hasColours: boolean): string {
   const entry: Readonly<Record<string, unknown>> = JSON.parse(json);
   const { time, level, msg, ...fields } = entry;
@@ -195,7 +195,7 @@ function shown(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? "");
 }
 
-/** In quotes where a reader could not tell the value's end. */
+/** Quoted where the end of the value would be unclear. */
 function quoted(value: unknown): string {
   const text = shown(value);
   return oneLine(

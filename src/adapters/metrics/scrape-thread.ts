@@ -3,11 +3,11 @@ import type { TextStream } from "./text-in-turns.ts";
 import type { Transferable } from "node:worker_threads";
 import { startThread } from "../thread.ts";
 
-/** Writes texts in a thread of its own, which is there from the first on, and again after it rested or died. */
+/** Writes texts in a thread, started with the first text, and again after it was stopped or crashed. */
 export class ScrapeThread implements AsyncDisposable {
   #writer: ScrapeWriter | undefined;
 
-  /** Made as it is read, one part ahead of its reader, and not at all where nobody reads. The `ending` comes last. */
+  /** Written one part ahead of its reader; nothing is written if nobody reads. The `ending` comes last. */
   text(
     frame: ScrapeFrame,
     coding: Coding,
@@ -23,7 +23,7 @@ export class ScrapeThread implements AsyncDisposable {
             if (done === true) controller.close();
             else controller.enqueue(value);
           } catch (error) {
-            // Whoever reads it sees it end too early, and nobody else would ever know why.
+            // Its reader sees only that it ended early, not why.
             onBug(error);
             throw error;
           }
@@ -36,7 +36,7 @@ export class ScrapeThread implements AsyncDisposable {
     );
   }
 
-  /** Until the next text, if none is being read. */
+  /** Stops the thread until the next text, unless one is being read. */
   rest(): void {
     if (this.#writer?.isIdle !== true) return;
     void this.#writer[Symbol.asyncDispose]();
@@ -70,21 +70,20 @@ export class ScrapeThread implements AsyncDisposable {
 
 const SCRAPE_WORKER = new URL("./scrape-worker.ts", import.meta.url);
 
-/** A text that is being written. */
 type Writing = {
-  /** The next part; one after the other. */
+  /** The next part. One request at a time. */
   ask(): Promise<ScrapeReply>;
-  /** Whether or not it is all told. */
+  /** Complete or not. */
   leave(): void;
 };
 
-/** One life of the thread. */
+/** The thread, from start to exit. */
 class ScrapeWriter implements AsyncDisposable {
   readonly #worker = startThread({ name: "scrapes", module: SCRAPE_WORKER, canWait: true });
   readonly #awaited = new Map<number, PromiseWithResolvers<ScrapeReply>>();
   readonly #open = new Set<number>();
-  /** What the thread knows. */
-  #cast: ScrapeSubjects | undefined;
+  /** Sent to the thread last. */
+  #subjects: ScrapeSubjects | undefined;
   #scrapes = 0;
   #fault = new Error("cannot write a scrape: its thread ended");
   #isOver = false;
@@ -110,17 +109,18 @@ class ScrapeWriter implements AsyncDisposable {
   write(frame: ScrapeFrame, coding: Coding, ending: Promise<string>): Writing {
     const scrape = (this.#scrapes += 1);
     this.#open.add(scrape);
-    if (this.#cast !== frame.cast) this.#tell({ kind: "cast", cast: withoutTheRest(frame.cast) });
-    this.#cast = frame.cast;
+    if (this.#subjects !== frame.subjects)
+      this.#tell({ kind: "subjects", subjects: scrapedOnly(frame.subjects) });
+    this.#subjects = frame.subjects;
     const { numbers } = frame;
     this.#tell({ kind: "begin", scrape, numbers, coding }, [numbers.buffer]);
     const ended = ending.then((text) => this.#tell({ kind: "ending", scrape, text }));
     return {
       ask: () => {
         const reply = this.#ask(scrape);
-        // Without an ending the last part would never come.
+        // If the ending fails, the last part would never come.
         const part = Promise.race([reply, ended.then(() => reply)]);
-        // Of a part that nobody waits for any more nobody hears.
+        // A part that nobody waits for may fail silently.
         part.catch(() => {});
         return part;
       },
@@ -149,9 +149,9 @@ class ScrapeWriter implements AsyncDisposable {
   }
 }
 
-/** Of each upstream only what a scrape tells: thousands are copied. */
-function withoutTheRest(cast: ScrapeSubjects): ScrapeSubjects {
-  const upstreams = cast.upstreams.map(({ name, budget, labels, schedule, objective, expect }) => ({
+/** Only the fields that a scrape shows: thousands are copied. */
+function scrapedOnly(subjects: ScrapeSubjects): ScrapeSubjects {
+  const upstreams = subjects.upstreams.map(({ name, budget, labels, schedule, objective, expect }) => ({
     name,
     budget,
     labels,
@@ -159,27 +159,27 @@ function withoutTheRest(cast: ScrapeSubjects): ScrapeSubjects {
     objective,
     expect,
   }));
-  return { ...cast, upstreams };
+  return { ...subjects, upstreams };
 }
 
 export type Coding = "plain" | "gzip";
 
 export type ScrapeRequest =
-  /** Whose numbers come from now on. */
-  | { readonly kind: "cast"; readonly cast: ScrapeSubjects }
-  /** A text is to be made of these. */
+  /** Whose numbers follow. */
+  | { readonly kind: "subjects"; readonly subjects: ScrapeSubjects }
+  /** Begins a text of these numbers. */
   | {
       readonly kind: "begin";
       readonly scrape: number;
       readonly numbers: Float64Array<ArrayBuffer>;
       readonly coding: Coding;
     }
-  /** What comes behind all else; it may still come when all else is told. */
+  /** The last lines; may come after everything else is written. */
   | { readonly kind: "ending"; readonly scrape: number; readonly text: string }
   | { readonly kind: "more"; readonly scrape: number }
   | { readonly kind: "leave"; readonly scrape: number };
 
-/** One for each `more`. */
+/** One reply for each `more`. */
 export type ScrapeReply = {
   readonly scrape: number;
   readonly part: Uint8Array<ArrayBuffer>;

@@ -23,20 +23,20 @@ export function isEmpty(database: DatabaseSync): boolean {
   return numberFrom(database, "SELECT count(*) AS found FROM sqlite_schema") === 0;
 }
 
-/** Reads the whole file; what lies within a row is not checked, as SQLite keeps no checksums. */
+/** Reads the whole file. Values within rows are not checked, as SQLite keeps no checksums. */
 export function requireSound(database: DatabaseSync): void {
   const [first] = database.prepare("PRAGMA quick_check(1)").all();
   const verdict = first?.["quick_check"];
   if (verdict !== "ok") throw new StateFileError("damaged", `is damaged (${String(verdict)})`);
 }
 
-/** Makes it ready to be written, and proves it by writing. */
+/** Prepares it for writing, and proves that by a write. */
 export function makeWritable(database: DatabaseSync): void {
   const isNew = isEmpty(database);
   // Before the first page is written, or never.
   if (isNew) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
   database.exec("PRAGMA journal_mode = WAL");
-  // No commit waits for the disk; each minute's checkpoint does. A killed process loses nothing by it.
+  // Commits do not wait for the disk; the checkpoint of each minute does. A killed process loses nothing.
   database.exec("PRAGMA synchronous = NORMAL");
   database.exec("PRAGMA journal_size_limit = 8388608");
   inTransaction(database, () => database.exec(isNew ? SCHEMA : `PRAGMA user_version = ${SCHEMA_VERSION}`));
@@ -70,9 +70,9 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
   }
 }
 
-/** The tables of the state file. A change of shape raises the version, and brings the steps from the one before. */
+/** The tables of the state file. A change raises the version, and comes with a migration from the one before. */
 
-/** "PwSt": tells our file from other programs'. */
+/** "PwSt": marks the file as ours. */
 const APPLICATION_ID = 0x50775374;
 const SCHEMA_VERSION = 1;
 

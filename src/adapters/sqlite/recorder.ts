@@ -5,7 +5,7 @@ import { pollStatusOf, type Incident } from "../../core/status/status.ts";
 
 export type IncidentSource = { readonly newestIncident: Incident | undefined };
 
-/** Puts what happens to one upstream where it waits to be written. */
+/** Buffers the polls and incidents of one upstream for the state file. */
 export class StateRecorder implements Recorder {
   readonly #upstream: string;
   readonly #history: IncidentSource;

@@ -9,7 +9,7 @@ import {
   type UpstreamMetric,
 } from "./catalogue.ts";
 import { type Labels, labelText, type SeriesOf } from "./series.ts";
-import type { MetricsSnapshot, OwnedSnapshot, ToldUpstream } from "./snapshot.ts";
+import type { MetricsSnapshot, OwnedSnapshot, ScrapedUpstream } from "./snapshot.ts";
 
 /** All of it at once; the snapshot must not change meanwhile. */
 export function renderExposition(snapshot: MetricsSnapshot): string {
@@ -49,12 +49,12 @@ function vantageLabels(vantage: string | undefined): Labels {
 }
 
 const knownLabels = new WeakMap<
-  ToldUpstream,
+  ScrapedUpstream,
   { readonly vantage: string | undefined; readonly text: string }
 >();
 
 /** Made once, as every scrape needs them. */
-function upstreamLabels(upstream: ToldUpstream, vantage: string | undefined): string {
+function upstreamLabels(upstream: ScrapedUpstream, vantage: string | undefined): string {
   const known = knownLabels.get(upstream);
   if (known !== undefined && known.vantage === vantage) return known.text;
   const text = labelText([["upstream", upstream.name], ...vantageLabels(vantage)]);

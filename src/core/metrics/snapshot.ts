@@ -5,10 +5,13 @@ import type { Upstream } from "../config/config.ts";
 import type { HealthState } from "../poll/health.ts";
 
 /** What a scrape tells of an upstream's config. */
-export type ToldUpstream = Pick<Upstream, "name" | "budget" | "labels" | "schedule" | "objective" | "expect">;
+export type ScrapedUpstream = Pick<
+  Upstream,
+  "name" | "budget" | "labels" | "schedule" | "objective" | "expect"
+>;
 
 export type UpstreamSnapshot = {
-  readonly upstream: ToldUpstream;
+  readonly upstream: ScrapedUpstream;
   /** They go on: whoever writes a text of them takes a frame first. */
   readonly accounts: UpstreamAccounts;
   readonly health: { readonly state: HealthState; readonly up: boolean | undefined };

@@ -50,14 +50,14 @@ export class StateBench implements AsyncDisposable {
   }
 
   /** As the app does it. */
-  watch(store: StateStore, upstream = "email"): UpstreamRecord {
+  recordOf(store: StateStore, upstream = "email"): UpstreamRecord {
     const history = new History(upstream, this.clock.wallNow(), store.restored(upstream));
     return new UpstreamRecord(history, [store.recorderOf(upstream, history)]);
   }
 
-  poll(watch: UpstreamRecord, outcome: PollOutcome = { kind: "ok" }, id = "poll-1"): void {
+  poll(record: UpstreamRecord, outcome: PollOutcome = { kind: "ok" }, id = "poll-1"): void {
     const atMs = this.clock.wallNow();
-    watch.record({
+    record.record({
       kind: "polled",
       poll: samplePoll({ id, outcome, sentAtMs: atMs - 200, endedAtMs: atMs }),
     });

@@ -5,28 +5,34 @@ import { StoryRecorder } from "../../support/fakes.ts";
 import { samplePoll } from "../../support/metrics-samples.ts";
 
 /** One of each. */
-function tellEverything(watch: UpstreamRecord): void {
-  watch.record(SLOT_WAITING);
-  watch.record(SLOT_STARTED);
-  watch.record({ kind: "polled", poll: samplePoll() });
-  watch.record({ kind: "health_changed", from: "unknown", to: "up", atMs: 1_000 });
-  watch.record({ kind: "slots_skipped", cause: "missed", count: 3, hadWaited: false });
-  watch.record(SLOT_WAITING);
-  watch.record({ kind: "slots_skipped", cause: "budget", count: 1, hadWaited: true });
+function tellEverything(record: UpstreamRecord): void {
+  record.record(SLOT_WAITING);
+  record.record(SLOT_STARTED);
+  record.record({ kind: "polled", poll: samplePoll() });
+  record.record({ kind: "health_changed", from: "unknown", to: "up", atMs: 1_000 });
+  record.record({ kind: "slots_skipped", cause: "missed", count: 3, hadWaited: false });
+  record.record(SLOT_WAITING);
+  record.record({ kind: "slots_skipped", cause: "budget", count: 1, hadWaited: true });
 }
 
 test("everybody hears everything, and the accounts close", () => {
   const others = [new StoryRecorder(), new StoryRecorder()];
-  const watch = new UpstreamRecord(new History("email", 0), others);
-  tellEverything(watch);
+  const record = new UpstreamRecord(new History("email", 0), others);
+  tellEverything(record);
   for (const other of others) {
     expect(other.story).toEqual(["schedule ok", "unknown -> up", "skipped missed x3", "gave up budget"]);
     expect(other.closes()).toBe(true);
   }
-  expect(watch.accounts).toMatchObject({ slots: 5, totalPolls: 1, totalSkipped: 4, waiting: 0, inFlight: 0 });
-  expect(watch.accounts.closes()).toBe(true);
-  expect(watch.history.lastPolls).toHaveLength(1);
-  expect(watch.history.sinceMs).toBe(1_000);
+  expect(record.accounts).toMatchObject({
+    slots: 5,
+    totalPolls: 1,
+    totalSkipped: 4,
+    waiting: 0,
+    inFlight: 0,
+  });
+  expect(record.accounts.closes()).toBe(true);
+  expect(record.history.lastPolls).toHaveLength(1);
+  expect(record.history.sinceMs).toBe(1_000);
 });
 
 test("the others hear of it after the history knows: what came of it can be asked there", () => {
@@ -39,8 +45,8 @@ test("the others hear of it after the history knows: what came of it can be aske
   }
   const history = new History("email", 0);
   const asking = new Asking();
-  const watch = new UpstreamRecord(history, [asking]);
-  watch.record({ kind: "polled", poll: samplePoll({ outcome: { kind: "failed", reason: "dns" } }) });
-  watch.record({ kind: "health_changed", from: "up", to: "down", atMs: 7_000 });
+  const record = new UpstreamRecord(history, [asking]);
+  record.record({ kind: "polled", poll: samplePoll({ outcome: { kind: "failed", reason: "dns" } }) });
+  record.record({ kind: "health_changed", from: "up", to: "down", atMs: 7_000 });
   expect(asking.known).toEqual([1, 7_000]);
 });

@@ -89,11 +89,11 @@ test("what happens after a frame was taken does not show in it", () => {
   expect(textOf(takeFrame(snapshot))).not.toBe(before);
 });
 
-test("the cast stays the same while nobody comes, goes or changes", () => {
+test("the subjects stay the same while nobody comes, goes or changes", () => {
   const before = fullMetricsSnapshot();
-  const { cast } = takeFrame(before);
+  const { subjects } = takeFrame(before);
   const budget = sampleBudgetSnapshot({ ...before.budgets[0], advertisedLimit: 7 });
-  expect(takeFrame({ ...before, budgets: [budget] }, cast).cast).toBe(cast);
+  expect(takeFrame({ ...before, budgets: [budget] }, subjects).subjects).toBe(subjects);
   const others: readonly Partial<MetricsSnapshot>[] = [
     { upstreams: [] },
     { upstreams: [sampleUpstreamSnapshot({ upstream: sampleUpstream() })] },
@@ -106,8 +106,8 @@ test("the cast stays the same while nobody comes, goes or changes", () => {
   ];
   for (const other of others) {
     const snapshot = { ...before, ...other };
-    const frame = takeFrame(snapshot, cast);
-    expect(frame.cast).not.toBe(cast);
+    const frame = takeFrame(snapshot, subjects);
+    expect(frame.subjects).not.toBe(subjects);
     expect(textOf(frame) + processText(snapshot)).toBe(renderExposition(snapshot));
   }
 });
