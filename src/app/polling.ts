@@ -12,7 +12,6 @@ import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Claimed } from "../core/fleet/board.ts";
 import type { Probe } from "../core/poll/ports.ts";
-import type { Clock } from "../core/time/clock.ts";
 import { slotsBetween } from "../core/schedule/schedule.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
@@ -38,7 +37,8 @@ const TRY_AGAIN_MS = 5_000;
 export class AppPolling implements AsyncDisposable {
   readonly #parts: PollingParts;
   readonly #supervisor: Supervisor;
-  readonly #records: UpstreamRecords;
+  /** Of one upstream each: from its first poll until it leaves the config. */
+  readonly #records = new Map<string, UpstreamRecord>();
   readonly #held = new Set<string>();
   #config: Config;
   /** What the supervisor was given. */
@@ -51,8 +51,7 @@ export class AppPolling implements AsyncDisposable {
     this.#config = config;
     this.#applied = { ...config, upstreams: [] };
     this.#parts = parts;
-    const { clock, ledger, log, store, onBug } = parts;
-    this.#records = new UpstreamRecords(clock, log, store);
+    const { clock, ledger, log, onBug } = parts;
     const life = clock.wallNow().toString(36);
     let polls = 0;
     this.#supervisor = new Supervisor({
@@ -60,7 +59,7 @@ export class AppPolling implements AsyncDisposable {
       ledger,
       triggers: cronTriggers(log),
       parseList: parseStructuredList,
-      recorderOf: ({ name }) => this.#records.of(name),
+      recorderOf: ({ name }) => this.#keptRecordOf(name),
       nextPollId: () => `${life}-${(polls += 1).toString(36)}`,
       onBug,
     });
@@ -77,7 +76,7 @@ export class AppPolling implements AsyncDisposable {
 
   /** Undefined for an upstream that another replica holds, even before its polls here are cut off. */
   recordOf(upstream: string): UpstreamRecord | undefined {
-    return this.#parts.holds?.(upstream) === false ? undefined : this.#records.find(upstream);
+    return this.#parts.holds?.(upstream) === false ? undefined : this.#records.get(upstream);
   }
 
   exclusively<Result>(act: () => Promise<Result>): Promise<Result> {
@@ -105,7 +104,7 @@ export class AppPolling implements AsyncDisposable {
     for (const [name, probe] of probes) if (!names.has(name)) void probe.close();
     this.#applied = { ...config, upstreams: polled };
     this.#supervisor.apply(this.#applied, probes);
-    this.#records.keepOnly(this.#applied);
+    this.#dropRecords();
   }
 
   /** Resolves when they are polled; some may be lost again meanwhile. */
@@ -144,7 +143,23 @@ export class AppPolling implements AsyncDisposable {
     this.#applied = this.#partOf(this.#applied);
     await this.#supervisor.drop(upstreams, how);
     // Their series end with their last poll. What was gained back meanwhile goes on.
-    this.#records.keepOnly(this.#applied);
+    this.#dropRecords();
+  }
+
+  #keptRecordOf(name: string): UpstreamRecord {
+    const { clock, log, store } = this.#parts;
+    const known = this.#records.get(name);
+    if (known !== undefined) return known;
+    const history = new History(name, clock.wallNow(), store?.restored(name));
+    const saving = store === undefined ? [] : [store.recorderOf(name, history)];
+    const record = new UpstreamRecord(history, [new LogRecorder(log, name), ...saving]);
+    this.#records.set(name, record);
+    return record;
+  }
+
+  #dropRecords(): void {
+    const names = new Set(this.#applied.upstreams.map(({ name }) => name));
+    for (const name of this.#records.keys()) if (!names.has(name)) this.#records.delete(name);
   }
 
   #partOf(config: Config): Config {
@@ -193,37 +208,4 @@ function guardedProbe(probe: Probe, holds: () => boolean): Probe {
     poll: (signal, mayWrite) => probe.poll(signal, () => holds() && (mayWrite?.() ?? true)),
     close: () => probe.close(),
   };
-}
-
-/** A record for each upstream: made when it is first polled, dropped when it leaves the config. */
-class UpstreamRecords {
-  readonly #clock: Clock;
-  readonly #log: Logger;
-  readonly #store: StateStore | undefined;
-  readonly #byName = new Map<string, UpstreamRecord>();
-
-  constructor(clock: Clock, log: Logger, store: StateStore | undefined) {
-    this.#clock = clock;
-    this.#log = log;
-    this.#store = store;
-  }
-
-  find(name: string): UpstreamRecord | undefined {
-    return this.#byName.get(name);
-  }
-
-  of(name: string): UpstreamRecord {
-    const known = this.#byName.get(name);
-    if (known !== undefined) return known;
-    const history = new History(name, this.#clock.wallNow(), this.#store?.restored(name));
-    const saving = this.#store === undefined ? [] : [this.#store.recorderOf(name, history)];
-    const record = new UpstreamRecord(history, [new LogRecorder(this.#log, name), ...saving]);
-    this.#byName.set(name, record);
-    return record;
-  }
-
-  keepOnly(config: Config): void {
-    const names = new Set(config.upstreams.map((upstream) => upstream.name));
-    for (const name of this.#byName.keys()) if (!names.has(name)) this.#byName.delete(name);
-  }
 }

@@ -20,13 +20,13 @@ import { UpstreamAccounts } from "../metrics/accounts.ts";
 
 export const POLLS_KEPT = 60;
 export const FAILURES_KEPT = 20;
-/** Whole minutes and hours that availability is counted in. */
+/** Availability is counted in whole minutes and hours. */
 export const MINUTES_KEPT = 60;
 export const HOURS_KEPT = 720;
 
 const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, HOURS_KEPT * HOUR_MS] as const;
 
-/** What one upstream's page can tell: its last polls, its failures for longer, its troubles. Bounded. */
+/** What the page of one upstream shows: its last polls, its failures for longer, its incidents. Bounded. */
 export class History implements Recorder {
   readonly #polls: PollRing;
   readonly #failures: PollStatus[];
@@ -68,7 +68,7 @@ export class History implements Recorder {
     }
   }
 
-  /** Since when the health is what it is. */
+  /** When the health last changed. */
   get sinceMs(): number {
     return this.#sinceMs;
   }
@@ -78,7 +78,7 @@ export class History implements Recorder {
     return this.#polls.all;
   }
 
-  /** The newest last; they stay when successes of the same age are gone. */
+  /** The newest last. They stay longer than successes of the same age. */
   get lastFailures(): readonly PollStatus[] {
     return this.#failures;
   }
@@ -109,7 +109,7 @@ export class History implements Recorder {
   }
 
   #polled(poll: Poll): void {
-    // To clear a map makes another table, however empty it was.
+    // Clearing allocates a new table, even for an empty map.
     if (this.#skippedSincePoll.size > 0) this.#skippedSincePoll.clear();
     const status = pollStatusOf(poll);
     this.#polls.add(status);
@@ -127,13 +127,13 @@ function keep<T>(list: T[], entry: T, most: number): void {
   if (list.length > most) list.shift();
 }
 
-/** Everything that is kept of one upstream, for as long as it is in the config: over reloads, not over removal. */
+/** Everything kept about one upstream while it is in the config: across reloads, not across its removal. */
 export class UpstreamRecord implements Recorder {
   readonly accounts: UpstreamAccounts = new UpstreamAccounts();
   readonly history: History;
   readonly #recorders: readonly Recorder[];
 
-  /** `others` hear of everything after `history` did. */
+  /** `others` get each event after `history`. */
   constructor(history: History, others: readonly Recorder[]) {
     this.history = history;
     this.#recorders = [this.accounts, history, ...others];

@@ -1,4 +1,4 @@
-/** What outlives the process: the port of the state file, and the plain rows that go through it. */
+/** What survives a restart: the port of the state file, its rows, and the buffer before it. */
 
 import type { Recorder } from "../poll/ports.ts";
 import type { QuotaBuckets } from "../budget/quota.ts";
@@ -15,7 +15,7 @@ export type SavedPoll = {
 
 export type SavedIncident = Incident & { readonly updatedAtMs: number };
 
-/** What one upstream goes on with after a restart. Its health is not among it: nobody has looked yet. */
+/** What one upstream continues with after a restart. Not its health: it has not been polled yet. */
 export type RestoredUpstream = {
   /** The newest last, as are failures and buckets. */
   readonly polls: readonly PollStatus[];
@@ -26,19 +26,19 @@ export type RestoredUpstream = {
   readonly hours: readonly CountedBucket[];
 };
 
-/** Keeps everything in a file as long as it can, and never holds up whoever it listens to. */
+/** Keeps everything in a file while it can. Never blocks polls. */
 export interface StateStore {
-  /** Whether what is recorded now reaches the file. */
+  /** Whether records reach the file now. */
   readonly isUp: boolean;
-  /** Handed over once: whoever was removed and comes back later begins anew. */
+  /** Returned once: an upstream that is removed and comes back later begins with nothing. */
   restored(upstream: string): RestoredUpstream | undefined;
-  /** By budget: what was sent in former lives, or may have been. */
+  /** By budget: what earlier processes sent, or may have sent. */
   readonly restoredQuotas: ReadonlyMap<string, QuotaBuckets>;
-  /** Must hear of everything after `history` did: it saves the incident that came of it. */
+  /** Must get each event after `history`: it saves the incident that came of it. */
   recorderOf(upstream: string, history: { readonly newestIncident: Incident | undefined }): Recorder;
-  /** Read at every flush. Resolves when requests may be sent: their first reserve is in the file, or it is down. */
+  /** Reads at every flush. Resolves when requests may be sent: the first reserve is in the file, or the file is down. */
   keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): Promise<void>;
-  /** Writes what is left, if it can; never takes longer than some seconds. */
+  /** Writes what is left, if it can. Takes some seconds at most. */
   close(): Promise<void>;
 }
 
@@ -49,11 +49,11 @@ export type StateRows = {
 
 export type BufferBounds = { readonly mostPolls: number; readonly mostIncidents: number };
 
-/** What waits for the state file. Bounded: the oldest gives way, and is counted as lost. */
+/** Rows that wait to be written. Bounded: the oldest are dropped, and counted as lost. */
 export class StateBuffer {
   readonly #bounds: BufferBounds;
   #polls: SavedPoll[] = [];
-  /** Only how an incident stands last is worth writing. */
+  /** Only the last state of an incident is written. */
   #incidents = new Map<string, SavedIncident>();
   #lostPolls = 0;
 
@@ -85,7 +85,7 @@ export class StateBuffer {
     return { polls, incidents };
   }
 
-  /** Rows that could not be written wait again, before all that came since. */
+  /** Rows that could not be written wait again, before newer ones. */
   giveBack({ polls, incidents }: StateRows): void {
     this.#polls = [...polls, ...this.#polls];
     const since = this.#incidents;
@@ -99,7 +99,7 @@ export class StateBuffer {
     this.#lostPolls += polls.length;
   }
 
-  /** How many polls were lost since this was asked last. */
+  /** How many polls were lost since the last call. */
   takeLost(): number {
     const lost = this.#lostPolls;
     this.#lostPolls = 0;

@@ -16,7 +16,7 @@ type PhaseTotal = { readonly count: number; readonly sumSeconds: number };
 const DURATION_BOUNDS = CATALOGUE.pacewatch_poll_duration_seconds.buckets;
 const DELAY_BOUNDS = CATALOGUE.pacewatch_poll_delay_seconds.buckets;
 
-/** Gives every number of an upstream its place in one array. */
+/** Assigns every number of an upstream its place in one array. */
 class Layout {
   #length = 0;
 
@@ -63,13 +63,13 @@ const DURATION = {
 export const ACCOUNTS_LENGTH: number = layout.length;
 
 /**
- * The numbers of one upstream since the process began, all in one array, changed and read synchronously: so whoever
- * copies them in one go sees accounts that close, and has them for as long as a scrape takes to be written.
+ * The numbers of one upstream since the process began, in one array. They change synchronously, so a copy taken in one
+ * go always adds up, and stays the same while a scrape is written.
  */
 export class UpstreamAccounts implements Recorder {
   readonly #numbers: Float64Array;
 
-  /** With the numbers of others that were copied, or from the beginning. */
+  /** On a copy of numbers, or from zero. */
   constructor(numbers: Float64Array = emptyNumbers()) {
     this.#numbers = numbers;
   }
@@ -105,7 +105,7 @@ export class UpstreamAccounts implements Recorder {
     }
   }
 
-  /** Every slot is accounted for. False only if the engine told the story in an impossible order. */
+  /** Every slot is accounted for. False only after an impossible order of events. */
   closes(): boolean {
     const closed = this.slots === this.totalPolls + this.inFlight + this.totalSkipped;
     return closed && this.waiting >= 0 && this.inFlight >= 0;
@@ -171,7 +171,7 @@ export class UpstreamAccounts implements Recorder {
     return this.#histogram(DURATION[outcome], DURATION_BOUNDS);
   }
 
-  /** Undefined until the phase has happened: a plain connection never has a `tls`. */
+  /** Undefined until the phase has happened: a plain connection has no `tls`. */
   phase(phase: Phase): PhaseTotal | undefined {
     const count = this.#at(PHASE_COUNT.get(phase));
     return count === 0 ? undefined : { count, sumSeconds: this.#at(PHASE_SECONDS.get(phase)) };
@@ -189,7 +189,7 @@ export class UpstreamAccounts implements Recorder {
     if (kind === "ok") this.#numbers[LAST_SUCCESS_AT_MS] = poll.endedAtMs;
     this.#numbers[LAST_POLL_AT_MS] = poll.endedAtMs;
     this.#add(MALFORMED_SIGNALS, poll.malformedSignals);
-    // A reused connection shows no certificate: what was seen last still stands.
+    // A reused connection shows no certificate: the last one still holds.
     if (poll.certificateExpiresAtMs !== undefined) {
       this.#numbers[CERTIFICATE_EXPIRES_AT_MS] = poll.certificateExpiresAtMs;
     }
@@ -235,22 +235,22 @@ function emptyNumbers(): Float64Array {
   return numbers;
 }
 
-/** Reasons and kinds have names of their own, and only `ok` has none: so the outcome need not be said again. */
+/** Reasons and kinds have distinct names, and only `ok` has none, so the outcome is not needed. */
 function pollKey(outcome: PollOutcome["kind"], reason: string): string {
   return reason === "" ? outcome : reason;
 }
 
-/** A clock that was stepped can make a delay negative; a sum that shrinks would read as a counter's reset. */
+/** A clock step can make a delay negative, and a sum that shrinks would look like a counter reset. */
 function elapsedSeconds(durationMs: number): number {
   return durationMs > 0 && Number.isFinite(durationMs) ? durationMs / 1000 : 0;
 }
 
-/** How Redis has answered since the process began. */
+/** Redis calls since the process began. */
 export class RedisAccount {
   readonly #durations = new Map<string, Histogram>();
   readonly #errors = new Map<RedisFailure, number>();
 
-  /** By the name of the call; in the order of their first. */
+  /** By name of the call, in order of the first call. */
   get durations(): ReadonlyMap<string, HistogramReading> {
     return this.#durations;
   }
@@ -261,7 +261,7 @@ export class RedisAccount {
 
   observe(call: string, durationMs: number, failure: RedisFailure | undefined): void {
     if (failure !== undefined) this.#errors.set(failure, this.errors(failure) + 1);
-    // Where nothing could be asked, nothing took any time.
+    // Nothing was sent, so there is no duration.
     if (failure === "away") return;
     const known = this.#durations.get(call);
     const durations = known ?? new Histogram(CATALOGUE.pacewatch_redis_request_duration_seconds.buckets);

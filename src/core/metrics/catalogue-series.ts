@@ -33,7 +33,7 @@ import type {
 } from "./snapshot.ts";
 import type { HistogramReading } from "./histogram.ts";
 
-/** The type asks for every metric of the catalogue that belongs to an upstream, and for no other. */
+/** The type requires exactly the metrics of the catalogue that belong to an upstream. */
 export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamSnapshot>>> = {
   pacewatch_upstream_info: ({ upstream }) => [
     {
@@ -95,20 +95,20 @@ export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamS
   pacewatch_signals_malformed_total: one(({ accounts }) => accounts.malformedSignals),
 };
 
-/** An expected code is there from the first second, so that its first answer shows in a rate; others once seen. */
+/** An expected code exists from the start, so that its first answer shows in a rate; others once seen. */
 function responses({ accounts, upstream }: UpstreamSnapshot, code: string): number | undefined {
   const count = accounts.responses(code);
   return count > 0 || upstream.expect.status.some((status) => codeLabel(status) === code) ? count : undefined;
 }
 
-/** One label that Prometheus cannot read would cost it the whole scrape. */
+/** One label that Prometheus cannot read would make it drop the whole scrape. */
 function ownLabels(labels: Readonly<Record<string, string>>): Labels {
   return Object.entries(labels).filter(
     ([name]) => /^(?!__)[A-Za-z_][A-Za-z0-9_]*$/.test(name) && name !== "upstream" && name !== "budget",
   );
 }
 
-/** The type asks for every metric of the catalogue that belongs to a budget, and for no other. */
+/** The type requires exactly the metrics of the catalogue that belong to a budget. */
 export const BUDGET_SERIES: Readonly<Record<BudgetMetric, SeriesOf<BudgetSnapshot>>> = {
   pacewatch_budget_limit_requests: perRate((rate) => rate.limit),
   pacewatch_budget_cap_requests: perRate((rate) => rate.cap),
@@ -168,7 +168,7 @@ function eachInFleet<Value extends string>(
   return each(label, values, ({ fleet }, value) => (fleet === undefined ? undefined : read(fleet, value)));
 }
 
-/** The type asks for every metric of the catalogue that belongs to no upstream and no budget, and for no other. */
+/** The type requires exactly the metrics of the catalogue that belong to neither. */
 export const PROCESS_SERIES: Readonly<Record<ProcessMetric, SeriesOf<MetricsSnapshot>>> = {
   ...FLEET_SERIES,
   pacewatch_state_store_up: one((snapshot) => flag(snapshot.stateStoreUp)),

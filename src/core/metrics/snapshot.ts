@@ -1,10 +1,10 @@
-/** What one scrape shows: read in one synchronous go, so that every number in it is of the same instant. */
+/** What one scrape shows, read in one synchronous go: all numbers are of the same moment. */
 
 import type { UpstreamAccounts, RedisAccount } from "./accounts.ts";
 import type { Upstream } from "../config/config.ts";
 import type { HealthState } from "../poll/health.ts";
 
-/** What a scrape tells of an upstream's config. */
+/** What a scrape shows of the config of an upstream. */
 export type ScrapedUpstream = Pick<
   Upstream,
   "name" | "budget" | "labels" | "schedule" | "objective" | "expect"
@@ -12,7 +12,7 @@ export type ScrapedUpstream = Pick<
 
 export type UpstreamSnapshot = {
   readonly upstream: ScrapedUpstream;
-  /** They go on: whoever writes a text of them takes a frame first. */
+  /** Live: take a frame before writing a text of them. */
   readonly accounts: UpstreamAccounts;
   readonly health: { readonly state: HealthState; readonly up: boolean | undefined };
   /** Wall clock. */
@@ -44,7 +44,7 @@ export type BudgetSnapshot = {
 };
 
 export type FleetSnapshot = {
-  /** Undefined where each upstream is held by one replica. */
+  /** Undefined if one replica holds each upstream. */
   readonly vantage: string | undefined;
   readonly replicas: number;
   readonly held: number;
@@ -54,18 +54,18 @@ export type FleetSnapshot = {
   readonly redis: RedisAccount;
 };
 
-/** What is told upstream by upstream, and budget by budget: nearly all of it. */
+/** The part that belongs to upstreams and budgets: nearly all of it. */
 export type OwnedSnapshot = {
   readonly upstreams: readonly UpstreamSnapshot[];
   readonly budgets: readonly BudgetSnapshot[];
-  /** Said by every series; undefined where there is none. */
+  /** A label of every series, if there is one. */
   readonly vantage: string | undefined;
 };
 
 export type MetricsSnapshot = Omit<OwnedSnapshot, "vantage"> & {
   /** Undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
-  /** Undefined where this process is the only one. */
+  /** Undefined without a fleet. */
   readonly fleet: FleetSnapshot | undefined;
   readonly reload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
   readonly build: { readonly version: string; readonly node: string };

@@ -6,9 +6,9 @@ import type { SkipCause } from "../exchange/outcome.ts";
 
 export interface Probe {
   /**
-   * Sends one request. Never rejects for anything that an upstream does, and resolves only when a broken
-   * exchange's socket is really closed: a lease is settled by that moment. `mayWrite` is asked at once before the
-   * request is written; where it says no, the poll ends with nothing sent.
+   * Sends one request. Never rejects for anything that an upstream does. After a broken exchange, resolves only once
+   * the socket is really closed: the lease is settled by that moment. `mayWrite` is called right before the request is
+   * written; if it returns false, nothing is sent.
    */
   poll(signal: AbortSignal, mayWrite?: () => boolean): Promise<Observation>;
   close(): Promise<void>;
@@ -38,7 +38,7 @@ export type PollEvent =
   /** Follows the `polled` that caused it, if one did. */
   | ({ readonly kind: "health_changed" } & HealthChange);
 
-/** Made once: they carry nothing, and come with every poll. */
+/** Made once: they come with every poll. */
 export const SLOT_WAITING: PollEvent = { kind: "slot_waiting" };
 export const SLOT_STARTED: PollEvent = { kind: "slot_started" };
 

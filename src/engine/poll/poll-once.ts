@@ -23,7 +23,7 @@ export type PollOnceParts = {
 
 export type PollResult = { readonly poll: Poll; readonly advice: Advice | undefined };
 
-/** Sends the one request that a lease stands for, and settles the lease whatever happens. */
+/** Sends the one request of a lease, and settles the lease whatever happens. */
 export async function pollOnce(
   upstream: Upstream,
   probe: Probe,
@@ -70,7 +70,7 @@ export async function pollOnce(
 
 const EXCERPT_CHARACTERS = 300;
 
-/** When a poll was asked for, sent and over. Wall clock. */
+/** Wall clock. */
 type PollTimes = {
   readonly id: string;
   readonly origin: SlotOrigin;
@@ -80,7 +80,7 @@ type PollTimes = {
   readonly delayMs: number;
 };
 
-/** From what a probe met to what it means for this upstream. */
+/** What an observation means for this upstream. */
 export function judge(
   upstream: Upstream,
   observation: Observation,
@@ -110,7 +110,7 @@ export function judge(
   return { poll, advice };
 }
 
-/** A poll that ended without an observation worth judging: our own bug, or cut off by our own shutdown. */
+/** A poll without a usable observation: our own bug, or cut off by our shutdown. */
 function judgeUnobserved(times: PollTimes, durationMs: number, detail: string): Poll {
   const outcome: PollOutcome = { kind: "failed", reason: "internal" };
   return {

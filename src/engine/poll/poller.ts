@@ -18,14 +18,14 @@ export type PollerParts = PollOnceParts & {
 
 type State =
   | { readonly kind: "idle" }
-  /** An unconfirmed failure: one more look after a pace gap, unless a slot comes first. */
+  /** After an unconfirmed failure: one more poll after a pace gap, unless a slot comes first. */
   | { readonly kind: "confirming"; readonly cancel: AbortController }
   | { readonly kind: "waiting"; readonly slot: Slot; readonly ticket: Ticket }
   | { readonly kind: "polling"; readonly ended: Promise<void> };
 
 const IDLE: State = { kind: "idle" };
 
-/** One upstream's turns: slot → screen → lease → probe → judge → record, never two at once. */
+/** Polls one upstream: slot → screen → lease → probe → judge → record, never two at once. */
 export class Poller {
   readonly #parts: PollerParts;
   #upstream: Upstream;
@@ -36,7 +36,7 @@ export class Poller {
   #health: Health = UNKNOWN_HEALTH;
   #yielded = 0;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
-  /** The first slot that went unused since the last poll. Monotonic. */
+  /** The first unused slot since the last poll. Monotonic. */
   #wantedSinceMs: number | undefined;
   #isStopped = false;
   readonly #cutOff = new AbortController();
@@ -56,7 +56,7 @@ export class Poller {
     return this.#health;
   }
 
-  /** Monotonic; in the past where the upstream did not ask for silence by itself. */
+  /** Of the upstream alone, not its budget. Monotonic; in the past if there is no pause. */
   get pausedUntilMs(): number {
     return this.#pausedUntilMs;
   }
@@ -79,12 +79,12 @@ export class Poller {
     this.#wait({ origin, atMs });
   }
 
-  /** Slots that were due while the process was late or asleep. */
+  /** Slots that came due while the process was late or suspended. */
   missed(count: number): void {
     if (!this.#isStopped) this.#skip("missed", count, false);
   }
 
-  /** From the next poll on. One that is in flight ends as it began; its probe is closed after it. */
+  /** From the next poll on. A poll in flight ends as it began, then its probe is closed. */
   async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
     const past = { budget: this.#upstream.budget, probe: this.#probe };
     this.#upstream = upstream;
@@ -100,7 +100,7 @@ export class Poller {
     await past.probe.close();
   }
 
-  /** No new polls; one in flight may end within `graceMs`, then it is cut off. */
+  /** No new polls. One in flight is cut off after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
     const state = this.#state;
@@ -162,7 +162,7 @@ export class Poller {
     const { ledger, clock, recorder } = this.#parts;
     ledger.heed(budget, advice);
     const { pause } = advice;
-    // Of an upstream that was stopped, the budget may be gone.
+    // The budget of a stopped upstream may have left the config.
     if (this.#isStopped || pause === undefined || pause.forMs <= 0) return;
     const { maxPauseMs } = ledger.restraint(this.#upstream.budget);
     recorder.record({ kind: "pause_requested", pause, budget, maxPauseMs });
@@ -186,7 +186,7 @@ export class Poller {
     this.#fold({ kind: "skipped", cause, count });
   }
 
-  /** Answers whether the failure wants to be confirmed. */
+  /** Returns whether a failure is to be confirmed. */
   #fold(event: HealthEvent): boolean {
     const from = this.#health.state;
     const { health, wantsConfirmation } = foldHealth(this.#health, event, this.#upstream.confirm);
