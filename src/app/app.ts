@@ -1,27 +1,28 @@
 import { systemClock } from "../adapters/clock.ts";
-import { openState, type Start, type AppOptions } from "./build.ts";
+import { openStateStore } from "../adapters/sqlite/store.ts";
+import type { AppOptions, Start } from "./build.ts";
 import { formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
 import { secretVariables } from "../config/read/secrets.ts";
 
-/** Builds everything, owns everything, and closes it in reverse: also when the building fails half-way. */
+/** Builds everything, owns everything, and closes it in reverse, also when the building fails half-way. */
 export async function startApp(options: AppOptions): Promise<Start> {
   const { log } = options;
   const loaded = await load(options.configPath, { environment: options.environment });
   if (loaded.kind === "refused") return { kind: "refused", faults: loaded.faults.map(formatFault) };
-  options.withdraw(secretVariables(loaded.config, options.environment));
-  log.level = loaded.config.log.level;
+  const { config } = loaded;
+  options.withdraw(secretVariables(config, options.environment));
+  log.level = config.log.level;
   for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
   await using stack = new AsyncDisposableStack();
-  // While a thread opens the file, this one loads the rest of the program.
-  const opening = openState(loaded.config, { clock: systemClock, log });
+  const path = config.state?.path;
+  // While a thread opens the state file, this one loads the rest of the program.
+  const opening = path === undefined ? undefined : openStateStore({ path, clock: systemClock, log });
   const [state, { build }] = await Promise.all([opening, import("./build.ts")]);
-  if (state.kind === "refused") return state;
-  const { store } = state;
-  // The last to close: what it hears of must be over.
-  if (store !== undefined) stack.defer(() => store.close());
-  const started = await build(loaded.config, loaded.digest, store, options, stack);
-  if (started.kind === "refused") return started;
-  const owned = stack.move();
-  return { kind: "started", app: { ...started.app, stop: () => owned.disposeAsync() } };
+  if (state?.kind === "refused") return { kind: "refused", faults: [state.message] };
+  // Without a state file, history and quotas live in memory.
+  const store = state?.store;
+  // Closed last: everything before it may still record.
+  stack.defer(() => store?.close());
+  return await build(loaded, store, options, stack);
 }

@@ -1,131 +1,69 @@
 import { startThread } from "../adapters/thread.ts";
 import { systemClock } from "../adapters/clock.ts";
-import { cronTriggers } from "../adapters/node-cron.ts";
+import type { Logger } from "../adapters/log/logger.ts";
 import { createMetrics } from "../adapters/metrics/metrics.ts";
-import { parseStructuredList } from "../adapters/structured-headers.ts";
-import type { FleetParts, OpenedLedger } from "./open-fleet.ts";
-import { AppMembership } from "./membership.ts";
-import { AppPolling, UpstreamRecords } from "./polling.ts";
+import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
+import type { FleetParts, OpenedLedger, Replica } from "./fleet.ts";
+import { AppPolling } from "./polling.ts";
 import { AppReload } from "./reload.ts";
-import { fleetViews, metricsView, type ViewSources, statusView } from "./views.ts";
+import { fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
 import { describeConfig } from "../config/describe.ts";
-import { ConfigWatch } from "../config/watch.ts";
 import { WebConfigFile } from "../config/web/file.ts";
+import { ConfigWatch } from "../config/watch.ts";
+import type { RunningLedger } from "../core/budget/ledger.ts";
+import { LocalLedger } from "../core/budget/local-ledger.ts";
+import type { QuotaReading } from "../core/budget/quota-journal.ts";
 import type { Config } from "../core/config/config.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { messageOf, stackOf } from "../core/text/escape.ts";
-import { LocalLedger } from "../core/budget/local-ledger.ts";
-import { RedisAccount } from "../core/metrics/redis-account.ts";
-import { Supervisor } from "../engine/poll/supervisor.ts";
-import { LoggingLedger } from "../engine/poll/logging-ledger.ts";
 import { hostsToAllow } from "../http/guards/request-checks.ts";
-import { type RunningServer, startServer } from "../http/server/server.ts";
-import { openStateStore } from "../adapters/sqlite/store.ts";
-import type { Log } from "../core/text/log.ts";
-import type { RunningLedger } from "../core/budget/ledger.ts";
-import type { Clock } from "../core/time/clock.ts";
-import type { QuotaReading } from "../core/budget/quota-journal.ts";
-import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
-import type { Logger } from "../adapters/log/logger.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
+import { type RunningServer, startServer } from "../http/server/server.ts";
 
-/** All of it but the config and the state file, which it begins with. */
+/** All of it but the config and the state file, which come first. What it opens, `stack` closes in reverse. */
 export async function build(
-  config: Config,
-  digest: string,
+  { config, digest }: LoadedConfig,
   store: StateStore | undefined,
   options: AppOptions,
   stack: AsyncDisposableStack,
 ): Promise<Start> {
-  const { configPath, environment, withdraw, keys, log } = options;
+  const { configPath, keys, log } = options;
   const clock = systemClock;
-  const startedAtMs = clock.wallNow();
-  const watches = new UpstreamRecords(clock, log, store);
   const onBug = (error: unknown): void =>
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch");
-  const account = new RedisAccount();
-  const onRedisCall: FleetParts["onRedisCall"] = ({ call, durationMs, failure }) =>
-    account.observe(call, durationMs, failure);
-  const quotas = store?.restoredQuotas;
-  const opened = await openLedger(config, { ...options, clock, quotas, onBug, onRedisCall }, stack);
-  if (opened.kind === "refused") return opened;
-  const { ledger, redis } = opened;
-  let polls = 0;
-  const supervisor = new Supervisor({
-    clock,
-    ledger: new LoggingLedger(ledger, log),
-    triggers: cronTriggers(log),
-    parseList: parseStructuredList,
-    recorderOf: (upstream) => watches.of(upstream.name),
-    nextPollId: () => `${startedAtMs.toString(36)}-${(polls += 1).toString(36)}`,
-    onBug,
-  });
-  let fleet: AppMembership | undefined;
-  const polling = new AppPolling(config, {
-    environment,
-    keys,
-    clock,
-    log,
-    supervisor,
-    watches,
-    holds: (upstream) => fleet?.holds(upstream) === true,
-    isSharded: config.fleet?.mode === "shard",
-  });
-  const reload = new AppReload(config, {
-    configPath,
-    environment,
-    withdraw,
-    keys,
-    clock,
-    log,
-    ledger,
-    polling,
-    onChanged: () => fleet?.changed(),
-  });
-  let isReady = false;
-  const sources: ViewSources = {
-    clock,
-    startedAtMs,
+  const stopping = new AbortController();
+  const parts = { ...options, clock, onBug, stopping: stopping.signal };
+
+  // The fleet asks for what is made below; it does so once it is started.
+  const replica: Replica = {
+    url: () => server.url,
     config: () => reload.config,
-    // What is no longer ours is not shown, even before it has been cut off.
-    watchOf: (name) => (fleet?.holds(name) === false ? undefined : watches.find(name)),
-    conditionOf: (upstream) => supervisor.conditionOf(upstream),
-    standingOf: (budget) => ledger.state(budget),
-    isReady: () => isReady,
-    stateStoreUp: () => store?.isUp,
-    fleet: () => fleet?.snapshot(),
-    fleetStatus: () => fleet?.status() ?? Promise.resolve(undefined),
-    reload: () => reload.status,
+    views: () => fleetViews(polling),
+    onGained: (gained) => void polling.gain(gained).catch(onBug),
+    onLost: (upstreams) => polling.lose(upstreams),
+    drain: (upstreams) => polling.drain(upstreams),
   };
-  const server = await startHttp(options, reload, sources, stack);
-  if (typeof server === "string") return { kind: "refused", faults: [server] };
-  stack.use(server);
-  if (config.fleet !== undefined && redis !== undefined) {
-    fleet = new AppMembership({
-      fleet: config.fleet,
-      redis,
-      account,
-      clock,
-      log,
-      listensOn: server.url,
-      config: () => reload.config,
-      events: {
-        onGained: (gained) => void polling.gain(gained).catch(onBug),
-        onLost: (upstreams) => polling.lose(upstreams),
-        drain: (upstreams) => polling.drain(upstreams),
-      },
-      views: () =>
-        fleetViews(
-          polling.applied,
-          (name) => watches.find(name),
-          (upstream) => supervisor.conditionOf(upstream),
-        ),
-      onBug,
-    });
-    // After the last poll: then the others may take over what was held here.
-    stack.defer(() => fleet?.close());
-  }
-  stack.defer(() => supervisor.drain());
+  const opened = await openLedger(config, { ...parts, quotas: store?.restoredQuotas, replica }, stack);
+  if (opened.kind === "refused") return opened;
+  const { ledger, fleet } = opened;
+  const holds =
+    config.fleet?.mode === "shard" ? (name: string): boolean => fleet?.holds(name) === true : undefined;
+  const polling = new AppPolling(config, { ...parts, ledger, store, holds });
+  const onChanged = (): void => fleet?.changed();
+  const reload = new AppReload(config, { ...parts, ledger, polling, onChanged });
+
+  let isStarted = false;
+  const isReady = (): boolean => isStarted && !stopping.signal.aborted;
+  const startedAtMs = clock.wallNow();
+  const sources: ViewSources = { clock, startedAtMs, ledger, store, fleet, polling, reload, isReady };
+  const serving = await startHttp(options, sources, stack);
+  if (serving.kind === "refused") return serving;
+  const { server } = serving;
+  // After the last poll: then other replicas may take over what this one held.
+  stack.defer(() => fleet?.close());
+  stack.use(polling);
+  stack.use(reload);
+
   const probing = await polling.open(config);
   if (probing.kind === "refused") return probing;
   // Before the first request may be sent.
@@ -133,21 +71,21 @@ export async function build(
   polling.apply(config, probing.probes);
   fleet?.start();
   const onChange = async (): Promise<void> => void (await reload.run());
-  const { signal } = new AbortController();
-  stack.use(new ConfigWatch(configPath, { clock, digest, onChange, onError: onBug }, signal));
-  stack.defer(() => polling.stop());
-  stack.defer(() => reload.stop());
-  stack.defer(() => fleet?.leave());
-  stack.defer(() => void (isReady = false));
-  isReady = true;
+  stack.use(new ConfigWatch(configPath, { clock, digest, onChange, onError: onBug }, stopping.signal));
+  stack.defer(() => {
+    stopping.abort();
+    fleet?.leave();
+  });
+  isStarted = true;
   log.info({ url: server.url, upstreams: config.upstreams.length }, "listening");
+  const owned = stack.move();
   return {
     kind: "started",
-    app: { url: server.url, reload: () => reload.run(), stop: () => Promise.resolve() },
+    app: { url: server.url, reload: () => reload.run(), stop: () => owned.disposeAsync() },
   };
 }
 
-/** Of this process alone, or of many: what a fleet needs is loaded for a fleet alone. */
+/** The code of a fleet is loaded only where there is one. */
 async function openLedger(
   config: Config,
   parts: FleetParts,
@@ -155,30 +93,25 @@ async function openLedger(
 ): Promise<OpenedLedger> {
   if (config.fleet === undefined) {
     const ledger = new LocalLedger(config, parts.clock, parts.quotas);
-    return { kind: "opened", ledger, redis: undefined };
+    return { kind: "opened", ledger, fleet: undefined };
   }
-  const { openFleet } = await import("./open-fleet.ts");
+  const { openFleet } = await import("./fleet.ts");
   return openFleet(config, config.fleet, parts, stack);
 }
 
-/** The server, or one sentence why there is none. */
 async function startHttp(
   { listen, log, keys }: AppOptions,
-  reload: AppReload,
   sources: ViewSources,
   stack: AsyncDisposableStack,
-): Promise<RunningServer | string> {
-  const metrics = stack.use(
-    createMetrics(
-      () => metricsView(sources),
-      (error) =>
-        log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: a scrape was cut short"),
-    ),
-  );
+): Promise<{ readonly kind: "listening"; readonly server: RunningServer } | RefusedStart> {
+  const { reload, fleet } = sources;
+  const onBug = (error: unknown): void =>
+    log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: a scrape was cut short");
+  const metrics = stack.use(createMetrics(() => metricsView(sources), onBug));
   const { web } = reload.config;
   const { host, port } = listen ?? web;
   try {
-    return await startServer({
+    const server = await startServer({
       host,
       port,
       get allowedHosts() {
@@ -192,31 +125,18 @@ async function startHttp(
       get lifecycleEnabled() {
         return reload.config.web.enableLifecycle;
       },
-      fleet: () => sources.fleetStatus(),
+      fleet: async () => fleet?.status(),
       ready: () => sources.isReady(),
       startWorker: startThread,
       onWarning: (message) => log.warn({}, message),
     });
+    return { kind: "listening", server: stack.use(server) };
   } catch (error) {
-    return messageOf(error);
+    return { kind: "refused", faults: [messageOf(error)] };
   }
 }
 
-export type OpenedState =
-  /** None where the config names no file: then history and quotas live in memory. */
-  | { readonly kind: "opened"; readonly store: StateStore | undefined }
-  | { readonly kind: "refused"; readonly faults: readonly string[] };
-
-export async function openState(
-  { state }: Config,
-  parts: { readonly clock: Clock; readonly log: Log },
-): Promise<OpenedState> {
-  if (state === undefined) return { kind: "opened", store: undefined };
-  const opened = await openStateStore({ ...parts, path: state.path });
-  return opened.kind === "refused" ? { kind: "refused", faults: [opened.message] } : opened;
-}
-
-/** What the state file must know of every budget that has a quota. */
+/** What the state file keeps of every budget that has a quota. */
 function quotaReadings(config: Config, ledger: RunningLedger): ReadonlyMap<string, QuotaReading> {
   return new Map(
     config.budgets.flatMap(({ name, quota }) => {
@@ -227,14 +147,16 @@ function quotaReadings(config: Config, ledger: RunningLedger): ReadonlyMap<strin
   );
 }
 
-export type Start =
-  | { readonly kind: "started"; readonly app: App }
-  | { readonly kind: "refused"; readonly faults: readonly string[] };
+export type LoadedConfig = { readonly config: Config; readonly digest: string };
+
+export type RefusedStart = { readonly kind: "refused"; readonly faults: readonly string[] };
+
+export type Start = { readonly kind: "started"; readonly app: App } | RefusedStart;
 
 export type App = {
   readonly url: string;
   reload(): Promise<ReloadResult>;
-  /** No new polls; those in flight may end, and the metrics are there until they have. */
+  /** No new polls. Those in flight may end, and the metrics are served until then. */
   stop(): Promise<void>;
 };
 
@@ -243,7 +165,7 @@ export type AppOptions = {
   /** In place of the config's own address. */
   readonly listen: { readonly host: string; readonly port: number } | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Called with the variables that hold a secret: the process itself needs them no longer. */
+  /** Called with the variables that hold a secret: the process itself no longer needs them. */
   readonly withdraw: (variables: readonly string[]) => void;
   readonly keys: KnownKeys;
   readonly log: Logger;

@@ -2,14 +2,14 @@ import { startThread } from "../adapters/thread.ts";
 import type { Loading } from "../config/load.ts";
 import type { Environment } from "../config/read/interpolate.ts";
 
-/** Without the proof, which only people read. */
+/** Without the proof, which only the commands print. */
 export type LoadedInThread =
   | Omit<Extract<Loading, { kind: "loaded" }>, "proof">
   | Omit<Extract<Loading, { kind: "refused" }>, "proof">;
 
 /**
- * As `load` does, in a thread of its own: polls go on while thousands of upstreams are read, proven and checked, and
- * what that leaves behind, and the libraries that do it, go with the thread.
+ * Runs `load` in a thread: polls go on while thousands of upstreams are read, proven and checked, and the memory that it
+ * takes, libraries included, is freed with the thread.
  */
 export function loadInThread(configPath: string, environment: Environment): Promise<LoadedInThread> {
   const thread = startThread({

@@ -8,37 +8,42 @@ import {
   type ProbeParts,
   upstreamsToOpen,
 } from "./probes.ts";
-import type { Config } from "../core/config/config.ts";
+import type { RunningLedger } from "../core/budget/ledger.ts";
+import type { Config, Upstream } from "../core/config/config.ts";
 import type { Claimed } from "../core/fleet/board.ts";
 import type { Probe } from "../core/poll/ports.ts";
-import type { Clock } from "../core/time/clock.ts";
 import { slotsBetween } from "../core/schedule/schedule.ts";
-import type { Supervisor } from "../engine/poll/supervisor.ts";
-import { createLogRecorder, type Logger } from "../adapters/log/logger.ts";
-import { History } from "../core/history/history.ts";
+import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
+import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
+import { cronTriggers } from "../adapters/node-cron.ts";
+import { parseStructuredList } from "../adapters/structured-headers.ts";
+import { History, UpstreamRecord } from "../core/history/history.ts";
 import type { StateStore } from "../core/history/state.ts";
-import { UpstreamRecord } from "../core/history/upstream-record.ts";
 
 export type PollingParts = ProbeParts & {
-  readonly supervisor: Supervisor;
-  readonly watches: UpstreamRecords;
-  /** Whether this replica is sure that it may poll it now. */
-  readonly holds: (upstream: string) => boolean;
-  /** Whether it polls only what it was given. */
-  readonly isSharded: boolean;
+  readonly log: Logger;
+  readonly ledger: RunningLedger;
+  readonly store: StateStore | undefined;
+  /** Whether this replica may poll it now; undefined where it polls all. */
+  readonly holds: ((upstream: string) => boolean) | undefined;
+  /** Aborts when the app stops. */
+  readonly stopping: AbortSignal;
+  readonly onBug: (error: unknown) => void;
 };
 
 const TRY_AGAIN_MS = 5_000;
 
-/** Which upstreams of the config are polled here: all of them, or those that the fleet gives this replica. */
-export class AppPolling {
+/** Polls the upstreams of the config: all of them, or those that the fleet gives this replica. */
+export class AppPolling implements AsyncDisposable {
   readonly #parts: PollingParts;
+  readonly #supervisor: Supervisor;
+  /** Of one upstream each: from its first poll until it leaves the config. */
+  readonly #records = new Map<string, UpstreamRecord>();
   readonly #held = new Set<string>();
-  readonly #ended = new AbortController();
   #config: Config;
   /** What the supervisor was given. */
   #applied: Config;
-  /** One after the other: a reload, and what the fleet gives. What it takes away waits for nobody. */
+  /** Reloads and gains come one after the other. A loss waits for neither. */
   #turn: Promise<unknown> = Promise.resolve();
 
   /** Nothing is polled until the first `apply` or `gain`. */
@@ -46,11 +51,32 @@ export class AppPolling {
     this.#config = config;
     this.#applied = { ...config, upstreams: [] };
     this.#parts = parts;
+    const { clock, ledger, log, onBug } = parts;
+    const life = clock.wallNow().toString(36);
+    let polls = 0;
+    this.#supervisor = new Supervisor({
+      clock,
+      ledger,
+      triggers: cronTriggers(log),
+      parseList: parseStructuredList,
+      recorderOf: ({ name }) => this.#keptRecordOf(name),
+      nextPollId: () => `${life}-${(polls += 1).toString(36)}`,
+      onBug,
+    });
   }
 
   /** The config, with only those upstreams in it that are polled here. */
   get applied(): Config {
     return this.#applied;
+  }
+
+  conditionOf(upstream: Upstream): Condition {
+    return this.#supervisor.conditionOf(upstream);
+  }
+
+  /** Undefined for an upstream that another replica holds, even before its polls here are cut off. */
+  recordOf(upstream: string): UpstreamRecord | undefined {
+    return this.#parts.holds?.(upstream) === false ? undefined : this.#records.get(upstream);
   }
 
   exclusively<Result>(act: () => Promise<Result>): Promise<Result> {
@@ -59,9 +85,9 @@ export class AppPolling {
     return turn;
   }
 
-  /** Probes for what is polled here and is new in this config. Keys must be there for all: any may be given to us. */
+  /** Probes for what is new in this config and polled here. All keys must be readable: the fleet may give us any upstream. */
   async open(config: Config): Promise<OpenedProbes> {
-    const faults = this.#parts.isSharded ? await faultsOfKeys(config.upstreams, this.#parts) : [];
+    const faults = this.#parts.holds ? await faultsOfKeys(config.upstreams, this.#parts) : [];
     if (faults.length > 0) return { kind: "refused", faults };
     const opened = await openProbes(upstreamsToOpen(this.#partOf(config), this.#applied), this.#parts);
     return opened.kind === "refused" ? opened : { ...opened, probes: this.#guarded(opened.probes) };
@@ -77,26 +103,26 @@ export class AppPolling {
     // Lost while its probe was opened.
     for (const [name, probe] of probes) if (!names.has(name)) void probe.close();
     this.#applied = { ...config, upstreams: polled };
-    this.#parts.supervisor.apply(this.#applied, probes);
-    this.#parts.watches.keepOnly(this.#applied);
+    this.#supervisor.apply(this.#applied, probes);
+    this.#dropRecords();
   }
 
-  /** Resolves when they are polled; meanwhile others may be lost again. */
+  /** Resolves when they are polled; some may be lost again meanwhile. */
   gain(gained: readonly Claimed[]): Promise<void> {
     for (const { upstream } of gained) this.#held.add(upstream);
     return this.exclusively(async () => {
-      // Thousands come in batches: others get their turn between them.
+      // Thousands come in batches: other work gets a turn between them.
       await nextTurn();
       const wanted = upstreamsToOpen(this.#partOf(this.#config), this.#applied);
       const { probes, faults } = await openInPart(wanted, this.#parts);
-      if (this.#ended.signal.aborted) return closeAll(probes);
+      if (this.#parts.stopping.aborted) return closeAll(probes);
       this.apply(this.#config, this.#guarded(probes));
       this.#countMissed(gained);
       if (faults.length > 0) void this.#tryAgain(faults);
     });
   }
 
-  /** At once: what is on its way is cut off. */
+  /** At once: polls in flight are cut off. */
   lose(upstreams: readonly string[]): void {
     void this.#drop(upstreams, "cut off");
   }
@@ -106,31 +132,45 @@ export class AppPolling {
     await this.#drop(upstreams, "drain");
   }
 
-  /** What is polled stays; nothing new comes. */
-  async stop(): Promise<void> {
-    this.#ended.abort();
+  /** Polls in flight may end. */
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#turn;
+    await this.#supervisor.drain();
   }
 
   async #drop(upstreams: readonly string[], how: "drain" | "cut off"): Promise<void> {
-    const { supervisor, watches } = this.#parts;
     for (const upstream of upstreams) this.#held.delete(upstream);
-    const part = this.#partOf(this.#applied);
-    this.#applied = part;
-    await supervisor.drop(upstreams, how);
+    this.#applied = this.#partOf(this.#applied);
+    await this.#supervisor.drop(upstreams, how);
     // Their series end with their last poll. What was gained back meanwhile goes on.
-    watches.keepOnly(this.#applied);
+    this.#dropRecords();
+  }
+
+  #keptRecordOf(name: string): UpstreamRecord {
+    const { clock, log, store } = this.#parts;
+    const known = this.#records.get(name);
+    if (known !== undefined) return known;
+    const history = new History(name, clock.wallNow(), store?.restored(name));
+    const saving = store === undefined ? [] : [store.recorderOf(name, history)];
+    const record = new UpstreamRecord(history, [new LogRecorder(log, name), ...saving]);
+    this.#records.set(name, record);
+    return record;
+  }
+
+  #dropRecords(): void {
+    const names = new Set(this.#applied.upstreams.map(({ name }) => name));
+    for (const name of this.#records.keys()) if (!names.has(name)) this.#records.delete(name);
   }
 
   #partOf(config: Config): Config {
-    if (!this.#parts.isSharded) return config;
+    if (this.#parts.holds === undefined) return config;
     return { ...config, upstreams: config.upstreams.filter(({ name }) => this.#held.has(name)) };
   }
 
-  /** A process that stood still asks anew before it writes: by then somebody else may poll. */
+  /** Asked right before a request is written: while this process was frozen, another replica may have taken over. */
   #guarded(probes: ReadonlyMap<string, Probe>): ReadonlyMap<string, Probe> {
-    const { holds, isSharded } = this.#parts;
-    if (!isSharded) return probes;
+    const { holds } = this.#parts;
+    if (holds === undefined) return probes;
     return new Map([...probes].map(([name, probe]) => [name, guardedProbe(probe, () => holds(name))]));
   }
 
@@ -141,21 +181,20 @@ export class AppPolling {
       const schedule = schedules.get(upstream);
       if (schedule === undefined || unheldMs === undefined) continue;
       const missed = slotsBetween(schedule, nowMs - unheldMs, nowMs);
-      if (missed > 0) this.#parts.supervisor.missed(upstream, missed);
+      if (missed > 0) this.#supervisor.missed(upstream, missed);
     }
   }
 
-  /** A key that cannot be read now keeps nothing else from being polled. */
+  /** One unreadable key does not stop the other upstreams. */
   async #tryAgain(faults: OpenedInPart["faults"]): Promise<void> {
-    const { log, clock } = this.#parts;
+    const { log, clock, stopping } = this.#parts;
     log.error(
       { faults: faults.map(({ fault }) => fault) },
-      "cannot poll all that the fleet gave; trying again",
+      "cannot poll all upstreams from the fleet, trying again",
     );
-    const { signal } = this.#ended;
-    await clock.sleep(TRY_AGAIN_MS, signal);
+    await clock.sleep(TRY_AGAIN_MS, stopping);
     const still = faults.filter(({ upstream }) => this.#held.has(upstream));
-    if (signal.aborted || still.length === 0) return;
+    if (stopping.aborted || still.length === 0) return;
     await this.gain(still.map(({ upstream }) => ({ upstream, unheldMs: undefined })));
   }
 }
@@ -169,38 +208,4 @@ function guardedProbe(probe: Probe, holds: () => boolean): Probe {
     poll: (signal, mayWrite) => probe.poll(signal, () => holds() && (mayWrite?.() ?? true)),
     close: () => probe.close(),
   };
-}
-
-/** What is kept of each upstream: it comes with the first look at it, and goes when it leaves the config. */
-export class UpstreamRecords {
-  readonly #clock: Clock;
-  readonly #log: Logger;
-  readonly #store: StateStore | undefined;
-  readonly #watches = new Map<string, UpstreamRecord>();
-
-  /** Without a store, history begins and ends with the process. */
-  constructor(clock: Clock, log: Logger, store?: StateStore) {
-    this.#clock = clock;
-    this.#log = log;
-    this.#store = store;
-  }
-
-  find(name: string): UpstreamRecord | undefined {
-    return this.#watches.get(name);
-  }
-
-  of(name: string): UpstreamRecord {
-    const known = this.#watches.get(name);
-    if (known !== undefined) return known;
-    const history = new History(name, this.#clock.wallNow(), this.#store?.restored(name));
-    const saving = this.#store === undefined ? [] : [this.#store.recorderOf(name, history)];
-    const watch = new UpstreamRecord(history, [createLogRecorder(this.#log, name), ...saving]);
-    this.#watches.set(name, watch);
-    return watch;
-  }
-
-  keepOnly(config: Config): void {
-    const names = new Set(config.upstreams.map((upstream) => upstream.name));
-    for (const name of this.#watches.keys()) if (!names.has(name)) this.#watches.delete(name);
-  }
 }

@@ -2,22 +2,21 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { openProbe } from "../adapters/undici/probe.ts";
 import { openSecret } from "../config/read/secrets.ts";
-import type { Config, Upstream } from "../core/config/config.ts";
+import type { Config, SecretSource, Upstream } from "../core/config/config.ts";
 import { messageOf } from "../core/text/escape.ts";
 import type { Log } from "../core/text/log.ts";
 import type { Probe } from "../core/poll/ports.ts";
 import type { Clock } from "../core/time/clock.ts";
 import { USER_AGENT } from "../version.ts";
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-export type ProbeParts = {
-  readonly environment: Environment;
+export type KeyParts = {
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** Learns every key that is read. */
   readonly keys: KnownKeys;
-  readonly clock: Clock;
   readonly log: Log;
 };
+
+export type ProbeParts = KeyParts & { readonly clock: Clock };
 
 export type OpenedProbes =
   | { readonly kind: "opened"; readonly probes: ReadonlyMap<string, Probe> }
@@ -28,10 +27,10 @@ export type OpenedInPart = {
   readonly faults: readonly { readonly upstream: string; readonly fault: string }[];
 };
 
-/** Opening thousands of probes takes seconds, and polls go on meanwhile: yield to them this often. */
+/** Thousands of probes take seconds to open. After this long, polls and requests get a turn. */
 const YIELD_EVERY_MS = 10;
 
-/** A probe for each of these upstreams, or every fault; then the probes that did open are closed again. */
+/** A probe for each of these upstreams; or all faults, and every probe closed again. */
 export async function openProbes(upstreams: readonly Upstream[], parts: ProbeParts): Promise<OpenedProbes> {
   const { probes, faults } = await openInPart(upstreams, parts);
   if (faults.length === 0) return { kind: "opened", probes };
@@ -39,7 +38,7 @@ export async function openProbes(upstreams: readonly Upstream[], parts: ProbePar
   return { kind: "refused", faults: faults.map(({ fault }) => fault) };
 }
 
-/** A probe for each upstream that can have one, and the faults of the others. */
+/** Probes for as many of these upstreams as possible. */
 export async function openInPart(upstreams: readonly Upstream[], parts: ProbeParts): Promise<OpenedInPart> {
   const probes = new Map<string, Probe>();
   const faults: { upstream: string; fault: string }[] = [];
@@ -74,7 +73,7 @@ export async function faultsOfKeys(
   return faults;
 }
 
-/** The upstreams that are new, or whose config has changed. */
+/** Those that are new or changed. */
 export function upstreamsToOpen(config: Config, running: Config | undefined): readonly Upstream[] {
   const known = new Map(running?.upstreams.map((upstream) => [upstream.name, JSON.stringify(upstream)]));
   return config.upstreams.filter((upstream) => known.get(upstream.name) !== JSON.stringify(upstream));
@@ -92,16 +91,29 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Prob
 
 async function credentialOf(
   { auth, name }: Upstream,
-  { environment, keys, log }: ProbeParts,
-): Promise<(() => Promise<string>) | undefined> {
+  parts: KeyParts,
+): Promise<OpenedKey["read"] | undefined> {
   if (auth.kind === "none") return undefined;
-  const opened = await openSecret(auth.secret, environment, (message) =>
-    log.warn({ upstream: name }, message),
-  );
+  const opened = await openKey(auth.secret, name, { upstream: name }, parts);
   if (opened.kind === "refused") throw new Error(opened.message);
-  return async () => {
+  return opened.read;
+}
+
+type OpenedKey = { readonly kind: "opened"; readonly read: () => Promise<string> };
+
+/** `fields` are logged with every warning about it. */
+export async function openKey(
+  source: SecretSource,
+  owner: string,
+  fields: object,
+  { environment, keys, log }: KeyParts,
+): Promise<OpenedKey | { readonly kind: "refused"; readonly message: string }> {
+  const opened = await openSecret(source, environment, (message) => log.warn(fields, message));
+  if (opened.kind === "refused") return opened;
+  const read = async (): Promise<string> => {
     const key = await opened.secret.read();
-    keys.learn(name, key);
+    keys.learn(owner, key);
     return key;
   };
+  return { kind: "opened", read };
 }

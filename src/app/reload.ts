@@ -13,6 +13,8 @@ export type ReloadParts = ProbeParts & {
   readonly withdraw: (variables: readonly string[]) => void;
   readonly ledger: RunningLedger;
   readonly polling: AppPolling;
+  /** Aborts when the app stops. */
+  readonly stopping: AbortSignal;
   /** After another config runs. */
   readonly onChanged: () => void;
   readonly log: Logger;
@@ -20,13 +22,12 @@ export type ReloadParts = ProbeParts & {
 
 export type ReloadStatus = { readonly successful: boolean; readonly lastSuccessAtMs: number };
 
-/** Parse, prove, build, then swap in one step: on any fault the old config runs on untouched. */
-export class AppReload {
+/** Parse, prove, build, then swap in one step: on any fault the old config keeps running, untouched. */
+export class AppReload implements AsyncDisposable {
   readonly #parts: ReloadParts;
   #config: Config;
   #status: ReloadStatus;
-  #isStopped = false;
-  /** One after the other, whoever asks: a signal, a changed file, a POST. */
+  /** One after the other: SIGHUP, a changed file, a POST. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(config: Config, parts: ReloadParts) {
@@ -49,19 +50,18 @@ export class AppReload {
     return turn;
   }
 
-  /** Waits for one under way; refuses those that come later. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
+  /** Waits for the one in progress. */
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#turn;
   }
 
   async #reload(): Promise<ReloadResult> {
-    if (this.#isStopped) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
-    const { log, clock } = this.#parts;
+    const { log, clock, stopping } = this.#parts;
+    if (stopping.aborted) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
     const faults = await this.#swap();
     if (faults.length > 0) {
       this.#status = { ...this.#status, successful: false };
-      log.error({ faults }, "reload refused, the old config runs on");
+      log.error({ faults }, "config reload refused, keeping the old config");
       return { kind: "refused", faults };
     }
     this.#status = { successful: true, lastSuccessAtMs: clock.wallNow() };

@@ -1,44 +1,51 @@
-import { UpstreamView } from "./upstream-view.ts";
-import type { BudgetState } from "../core/budget/ledger.ts";
+import type { AppFleet } from "./fleet.ts";
+import type { AppPolling } from "./polling.ts";
+import type { AppReload } from "./reload.ts";
+import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { Clock } from "../core/time/clock.ts";
 import type { Budget, Config, Upstream } from "../core/config/config.ts";
-import type { FleetStatus, FleetView } from "../core/fleet/fleet-status.ts";
+import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { prove } from "../core/proof/proof.ts";
-import type {
-  BudgetSnapshot,
-  FleetSnapshot,
-  MetricsSnapshot,
-  UpstreamSnapshot,
-} from "../core/metrics/snapshot.ts";
-import type { BudgetStatus, StatusSnapshot } from "../core/status/status.ts";
-import type { UpstreamRecord } from "../core/history/upstream-record.ts";
+import { SKIP_CAUSES } from "../core/exchange/outcome.ts";
+import type { UpstreamAccounts } from "../core/metrics/accounts.ts";
+import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../core/metrics/snapshot.ts";
+import type { History, UpstreamRecord } from "../core/history/history.ts";
+import type { StateStore } from "../core/history/state.ts";
+import {
+  type AvailabilityWindow,
+  type BudgetStatus,
+  type LatencyQuantiles,
+  type PollStatus,
+  type SkipCount,
+  type SlotCounts,
+  type StatusSnapshot,
+  type UpstreamStatus,
+  urlWithoutQuery,
+} from "../core/status/status.ts";
 import type { Condition } from "../engine/poll/supervisor.ts";
 import { VERSION } from "../version.ts";
 
-/** What the views look at: asked anew at each scrape and each page, read in one synchronous go. */
+/** What the views are made of, in one synchronous go for each scrape and each page. */
 export type ViewSources = {
   readonly clock: Clock;
   readonly startedAtMs: number;
-  config(): Config;
-  watchOf(name: string): UpstreamRecord | undefined;
-  conditionOf(upstream: Upstream): Condition;
-  standingOf(budget: string): BudgetState | undefined;
+  readonly ledger: RunningLedger;
+  readonly store: StateStore | undefined;
+  readonly fleet: AppFleet | undefined;
+  readonly polling: AppPolling;
+  readonly reload: AppReload;
   isReady(): boolean;
-  stateStoreUp(): boolean | undefined;
-  fleet(): FleetSnapshot | undefined;
-  /** How all replicas see what they poll; undefined where this process is the only one. */
-  fleetStatus(): Promise<FleetStatus | undefined>;
-  reload(): { readonly successful: boolean; readonly lastSuccessAtMs: number };
 };
 
-/** Of this moment only: its accounts go on. */
+/** Of this moment only: its accounts are live. */
 export function metricsView(sources: ViewSources): MetricsSnapshot {
-  const config = sources.config();
+  const { polling, store, fleet, reload } = sources;
+  const { config } = reload;
   const upstreams: UpstreamSnapshot[] = [];
   for (const upstream of config.upstreams) {
-    const accounts = sources.watchOf(upstream.name)?.accounts;
+    const accounts = polling.recordOf(upstream.name)?.accounts;
     if (accounts === undefined) continue;
-    const { health, nextSlotAtMs } = sources.conditionOf(upstream);
+    const { health, nextSlotAtMs } = polling.conditionOf(upstream);
     upstreams.push({
       upstream,
       accounts,
@@ -49,30 +56,31 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
   return {
     upstreams,
     budgets: budgetViews(config, sources),
-    stateStoreUp: sources.stateStoreUp(),
-    fleet: sources.fleet(),
-    reload: sources.reload(),
+    stateStoreUp: store?.isUp,
+    fleet: fleet?.snapshot(),
+    reload: reload.status,
     build: { version: VERSION, node: process.versions.node },
   };
 }
 
 export function statusView(sources: ViewSources): StatusSnapshot {
-  const config = sources.config();
+  const { polling, store, reload } = sources;
+  const { config } = reload;
   const nowMs = sources.clock.wallNow();
   const budgets = new Map(config.budgets.map((budget) => [budget.name, budget]));
-  const incidents = config.upstreams.flatMap(({ name }) => sources.watchOf(name)?.history.incidents ?? []);
+  const incidents = config.upstreams.flatMap(({ name }) => polling.recordOf(name)?.history.incidents ?? []);
   return {
     version: VERSION,
     startedAtMs: sources.startedAtMs,
     nowMs,
     ready: sources.isReady(),
-    stateStoreUp: sources.stateStoreUp(),
-    lastReload: sources.reload(),
+    stateStoreUp: store?.isUp,
+    lastReload: reload.status,
     upstreams: config.upstreams.flatMap((upstream) => {
-      const watch = sources.watchOf(upstream.name);
-      return watch === undefined
+      const record = polling.recordOf(upstream.name);
+      return record === undefined
         ? []
-        : [new UpstreamView(upstream, watch, sources.conditionOf(upstream), nowMs)];
+        : [upstreamStatusOf(upstream, record, polling.conditionOf(upstream), nowMs)];
     }),
     budgets: budgetViews(config, sources).flatMap((view) => {
       const budget = budgets.get(view.name);
@@ -82,20 +90,16 @@ export function statusView(sources: ViewSources): StatusSnapshot {
   };
 }
 
-/** How this replica sees what it polls, in short: for the others to know. */
-export function fleetViews(
-  polled: Config,
-  watchOf: ViewSources["watchOf"],
-  conditionOf: ViewSources["conditionOf"],
-): ReadonlyMap<string, Omit<FleetView, "vantage">> {
+/** How this replica sees what it polls, in short: it tells the other replicas. */
+export function fleetViews(polling: AppPolling): ReadonlyMap<string, Omit<FleetView, "vantage">> {
   return new Map(
-    polled.upstreams.flatMap((upstream) => {
-      const watch = watchOf(upstream.name);
-      if (watch === undefined) return [];
-      const lastPoll = watch.history.lastPolls.at(-1);
+    polling.applied.upstreams.flatMap((upstream) => {
+      const history = polling.recordOf(upstream.name)?.history;
+      if (history === undefined) return [];
+      const lastPoll = history.lastPolls.at(-1);
       const view = {
-        state: conditionOf(upstream).health.state,
-        sinceMs: watch.history.sinceMs,
+        state: polling.conditionOf(upstream).health.state,
+        sinceMs: history.sinceMs,
         lastPollAtMs: lastPoll?.atMs,
         lastDurationMs: lastPoll?.durationMs,
       };
@@ -104,20 +108,90 @@ export function fleetViews(
   );
 }
 
-function budgetViews(config: Config, sources: ViewSources): BudgetSnapshot[] {
+function upstreamStatusOf(
+  upstream: Upstream,
+  { accounts, history }: UpstreamRecord,
+  { health, pausedUntilMs, nextSlotAtMs }: Condition,
+  nowMs: number,
+): UpstreamStatus {
+  const { name, budget, labels, schedule, objective, degradedAboveMs } = upstream;
+  return Object.assign(new RecordView(accounts, history, nowMs), {
+    name,
+    url: urlWithoutQuery(upstream.url),
+    budget,
+    labels,
+    schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
+    objective,
+    degradedAboveMs,
+    health: { state: health.state, sinceMs: history.sinceMs, up: health.isUp },
+    pausedUntilMs,
+    nextSlotAtMs,
+  });
+}
+
+/** Computed when read: of thousands of upstreams, a page shows few. */
+class RecordView {
+  readonly #accounts: UpstreamAccounts;
+  readonly #history: History;
+  readonly #nowMs: number;
+  #lastPolls: readonly PollStatus[] | undefined;
+
+  constructor(accounts: UpstreamAccounts, history: History, nowMs: number) {
+    this.#accounts = accounts;
+    this.#history = history;
+    this.#nowMs = nowMs;
+  }
+
+  get certificateExpiresAtMs(): number | undefined {
+    return this.#accounts.certificateExpiresAtMs;
+  }
+
+  get counts(): SlotCounts {
+    const { slots, totalPolls, inFlight, waiting, totalSkipped } = this.#accounts;
+    return { slots, polls: totalPolls, inFlight, waiting, skipped: totalSkipped };
+  }
+
+  get skips(): readonly SkipCount[] {
+    return SKIP_CAUSES.map((cause) => ({ cause, count: this.#accounts.skipped(cause) })).filter(
+      ({ count }) => count > 0,
+    );
+  }
+
+  get skippedSincePoll(): readonly SkipCount[] {
+    return this.#history.skippedSincePoll;
+  }
+
+  get latency(): LatencyQuantiles | undefined {
+    return this.#history.latency;
+  }
+
+  get availability(): readonly AvailabilityWindow[] {
+    return this.#history.availability(this.#nowMs);
+  }
+
+  get lastPolls(): readonly PollStatus[] {
+    return (this.#lastPolls ??= this.#history.lastPolls);
+  }
+
+  get lastFailures(): readonly PollStatus[] {
+    return this.#history.lastFailures;
+  }
+}
+
+function budgetViews(config: Config, { ledger, clock }: ViewSources): BudgetSnapshot[] {
   const scheduled = scheduledByBudget(config);
   const views: BudgetSnapshot[] = [];
   for (const budget of config.budgets) {
-    const standing = sources.standingOf(budget.name);
+    const standing = ledger.state(budget.name);
     if (standing === undefined) continue;
-    const pauseMs = standing.pausedUntilMs - sources.clock.now();
+    const pauseMs = standing.pausedUntilMs - clock.now();
     const { name, quota } = budget;
     views.push({
       name,
       rates: standing.rates,
       advertisedLimit: standing.advertisedLimit,
       advertisedRemaining: standing.advertisedRemaining,
-      pausedUntilWallMs: pauseMs > 0 ? sources.clock.wallNow() + pauseMs : 0,
+      pausedUntilWallMs: pauseMs > 0 ? clock.wallNow() + pauseMs : 0,
       quota:
         quota === undefined
           ? undefined
@@ -144,7 +218,7 @@ function budgetStatusOf(budget: Budget, view: BudgetSnapshot): BudgetStatus {
 
 const scheduledOf = new WeakMap<Config, ReadonlyMap<string, number>>();
 
-/** The most that the schedules ask for in one quota period: a fact of the config, worked out once for each. */
+/** The most that the schedules ask for in one quota period. Computed once for each config. */
 function scheduledByBudget(config: Config): ReadonlyMap<string, number> {
   const known = scheduledOf.get(config);
   if (known !== undefined) return known;

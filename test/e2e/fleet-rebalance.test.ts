@@ -2,10 +2,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
 import { RedisFleetBoard } from "../../src/adapters/redis/board.ts";
-import { AppPolling, UpstreamRecords } from "../../src/app/polling.ts";
+import { AppPolling } from "../../src/app/polling.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { partOf } from "../../src/core/fleet/rendezvous.ts";
-import { Supervisor } from "../../src/engine/poll/supervisor.ts";
 import { eventually } from "../support/eventually.ts";
 import { TestFleet } from "../support/fleet-redis.ts";
 import { SmallReplica, upstreamNames } from "../support/fleet-world.ts";
@@ -101,29 +100,17 @@ test("seventeen hundred probes are opened at once, and others get their turn mea
   const onBug = (error: unknown): never => {
     throw error;
   };
-  const watches = new UpstreamRecords(systemClock, {
-    ...SILENT,
-    bindings: () => ({}),
-    child: () => SILENT,
-  } as never);
-  const supervisor = new Supervisor({
-    clock: systemClock,
-    ledger,
-    triggers: { start: () => ({ replan() {}, stop() {} }) },
-    parseList: () => undefined,
-    recorderOf: ({ name }) => watches.of(name),
-    nextPollId: () => "p",
-    onBug,
-  });
+  const stopping = new AbortController();
   const polling = new AppPolling(config, {
     environment: {},
     keys: new KnownKeys([]),
     clock: systemClock,
-    log: SILENT,
-    supervisor,
-    watches,
+    log: { ...SILENT, level: "info" },
+    ledger,
+    store: undefined,
     holds: () => true,
-    isSharded: true,
+    stopping: stopping.signal,
+    onBug,
   });
   const loop = watchLoop();
   const startedMs = performance.now();
@@ -139,6 +126,6 @@ test("seventeen hundred probes are opened at once, and others get their turn mea
     `fleet: 1,700 probes opened in ${Math.round(tookMs)} ms; the loop stood still for ${Math.round(longestMs)} ms at the most\n`,
   );
   polling.lose(upstreams.map(({ name }) => name));
-  await supervisor.drain();
-  await polling.stop();
+  stopping.abort();
+  await polling[Symbol.asyncDispose]();
 });

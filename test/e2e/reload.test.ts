@@ -61,7 +61,7 @@ describe.concurrent("a reload", () => {
     const successAt = "pacewatch_config_last_reload_success_timestamp_seconds";
     expect(sampleValue(failed, successAt)).toBe(sampleValue(started, successAt));
     expect(namesIn(failed)).toEqual(["email"]);
-    const told = daemon.logs.find(({ msg }) => msg === "reload refused, the old config runs on");
+    const told = daemon.logs.find(({ msg }) => msg === "config reload refused, keeping the old config");
     expect(told?.["faults"]).toHaveLength(2);
 
     await folder.write(configOf(upstream, ["email", "router"]));

@@ -1,7 +1,6 @@
 import { systemClock } from "../../src/adapters/clock.ts";
 import { openStateStore } from "../../src/adapters/sqlite/store.ts";
-import { History } from "../../src/core/history/history.ts";
-import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
+import { History, UpstreamRecord } from "../../src/core/history/history.ts";
 import { samplePoll } from "../support/samples.ts";
 
 /**
@@ -19,7 +18,7 @@ const buckets = new Map(store.restoredQuotas.get("api"));
 const restored = [...buckets.values()].reduce((sum, requests) => sum + requests, 0);
 await store.keepQuotas(() => new Map([["api", { buckets, paceGapMs: 4 }]]));
 const history = new History("email", Date.now(), store.restored("email"));
-const watch = new UpstreamRecord(history, [store.recorderOf("email", history)]);
+const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
 process.stdout.write(`restored ${history.lastPolls.length} ${restored}\n`);
 
 let polls = 0;
@@ -30,8 +29,11 @@ setInterval(() => {
   const outcome =
     polls % 3 === 0 ? ({ kind: "failed", reason: "timeout" } as const) : ({ kind: "ok" } as const);
   const endedAtMs = Date.now();
-  watch.polled(samplePoll({ id: `${life}/${polls}`, outcome, sentAtMs: endedAtMs - 1, endedAtMs }));
-  if (polls % 10 === 0) watch.healthChanged({ from: "up", to: "down", atMs: endedAtMs });
-  if (polls % 10 === 5) watch.healthChanged({ from: "down", to: "up", atMs: endedAtMs });
+  record.record({
+    kind: "polled",
+    poll: samplePoll({ id: `${life}/${polls}`, outcome, sentAtMs: endedAtMs - 1, endedAtMs }),
+  });
+  if (polls % 10 === 0) record.record({ kind: "health_changed", from: "up", to: "down", atMs: endedAtMs });
+  if (polls % 10 === 5) record.record({ kind: "health_changed", from: "down", to: "up", atMs: endedAtMs });
   process.stdout.write(`poll ${polls} ${endedAtMs}\n`);
 }, 5);

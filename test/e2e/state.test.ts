@@ -166,7 +166,7 @@ describe.concurrent("in trouble, polls go on, and metric and log tell", () => {
     const logged = daemon.logs.filter(({ level }) => level === "error");
     trouble[Symbol.dispose]();
     await storeIs(daemon, 1);
-    await daemon.logged("the state file is written again");
+    await daemon.logged("the state file can be written again");
     return logged;
   }
 

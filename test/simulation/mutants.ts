@@ -32,14 +32,10 @@ function retrying(probe: Probe): Probe {
 
 function forgettingRefusals(recorder: Recorder): Recorder {
   return {
-    slotWaiting: () => recorder.slotWaiting(),
-    slotStarted: () => recorder.slotStarted(),
-    slotSkipped: (cause, count) => recorder.slotSkipped(cause, count),
-    slotGaveUp: (cause) => recorder.slotGaveUp(cause),
-    polled: (poll) => {
-      if (poll.outcome.kind !== "throttled") recorder.polled(poll);
+    record: (event) => {
+      const isRefusal = event.kind === "polled" && event.poll.outcome.kind === "throttled";
+      if (!isRefusal) recorder.record(event);
     },
-    healthChanged: (change) => recorder.healthChanged(change),
   };
 }
 

@@ -1,7 +1,6 @@
 import { UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
-import type { SkipCause } from "../../src/core/exchange/outcome.ts";
 import type { Poll } from "../../src/core/poll/poll.ts";
-import type { Recorder } from "../../src/core/poll/ports.ts";
+import type { PollEvent, Recorder } from "../../src/core/poll/ports.ts";
 
 /** What one upstream does in the line of its budget. */
 export type Turn = "waits" | "served" | "left";
@@ -28,46 +27,44 @@ export class Tally implements Recorder {
     this.#nowMs = nowMs;
   }
 
-  slotWaiting(): void {
-    this.accounts.slotWaiting();
-    this.waiting += 1;
-    this.#onTurn("waits");
+  record(event: PollEvent): void {
+    this.accounts.record(event);
+    switch (event.kind) {
+      case "slot_waiting":
+        this.waiting += 1;
+        this.#onTurn("waits");
+        return;
+      case "slot_started":
+        this.waiting -= 1;
+        this.inFlight += 1;
+        this.slots += 1;
+        this.#onTurn("served");
+        return;
+      case "slots_skipped":
+        if (event.hadWaited) this.waiting -= 1;
+        this.slots += event.count;
+        this.skipped += event.count;
+        // For want of a lease only the slot changes: its upstream waits on.
+        if (!event.hadWaited || event.cause !== "budget") this.#onTurn("left");
+        return;
+      case "polled":
+        this.#polled(event.poll);
+        return;
+      case "pause_requested":
+      case "health_changed":
+        return;
+      default:
+        event satisfies never;
+    }
   }
 
-  slotStarted(): void {
-    this.accounts.slotStarted();
-    this.waiting -= 1;
-    this.inFlight += 1;
-    this.slots += 1;
-    this.#onTurn("served");
-  }
-
-  slotSkipped(cause: SkipCause, count: number): void {
-    this.accounts.slotSkipped(cause, count);
-    this.slots += count;
-    this.skipped += count;
-    this.#onTurn("left");
-  }
-
-  slotGaveUp(cause: SkipCause): void {
-    this.accounts.slotGaveUp(cause);
-    this.waiting -= 1;
-    this.slots += 1;
-    this.skipped += 1;
-    // For want of a lease only the slot changes: its upstream waits on.
-    if (cause !== "budget") this.#onTurn("left");
-  }
-
-  polled(poll: Poll): void {
-    this.accounts.polled(poll);
+  #polled(poll: Poll): void {
     this.inFlight -= 1;
     this.polls += 1;
     if (poll.outcome.kind !== "ok") return;
     this.ok += 1;
     this.lastOkAtMs = this.#nowMs();
   }
-
-  healthChanged(): void {}
 
   /** What does not add up, in words. */
   fault(): string | undefined {

@@ -1,8 +1,6 @@
 import type { Observation } from "../../src/core/exchange/exchange.ts";
-import type { HealthChange } from "../../src/core/poll/health.ts";
-import type { SkipCause } from "../../src/core/exchange/outcome.ts";
 import type { Poll } from "../../src/core/poll/poll.ts";
-import type { Probe, Recorder } from "../../src/core/poll/ports.ts";
+import type { PollEvent, Probe, Recorder } from "../../src/core/poll/ports.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** Answers what it is told to, after as long as it is told to; counts what was sent. */
@@ -38,42 +36,45 @@ export class FakeProbe implements Probe {
 export class StoryRecorder implements Recorder {
   readonly story: string[] = [];
   readonly polls: Poll[] = [];
+  readonly pauses: PollEvent[] = [];
   waiting = 0;
   inFlight = 0;
   slots = 0;
   skipped = 0;
 
-  slotWaiting(): void {
-    this.waiting += 1;
-  }
-
-  slotStarted(): void {
-    this.waiting -= 1;
-    this.inFlight += 1;
-    this.slots += 1;
-  }
-
-  slotSkipped(cause: SkipCause, count: number): void {
-    this.slots += count;
-    this.skipped += count;
-    this.story.push(count === 1 ? `skipped ${cause}` : `skipped ${cause} x${count}`);
-  }
-
-  slotGaveUp(cause: SkipCause): void {
-    this.waiting -= 1;
-    this.slots += 1;
-    this.skipped += 1;
-    this.story.push(`gave up ${cause}`);
-  }
-
-  polled(poll: Poll): void {
-    this.inFlight -= 1;
-    this.polls.push(poll);
-    this.story.push(`${poll.origin} ${poll.outcome.kind}`);
-  }
-
-  healthChanged(change: HealthChange): void {
-    this.story.push(`${change.from} -> ${change.to}`);
+  record(event: PollEvent): void {
+    switch (event.kind) {
+      case "slot_waiting":
+        this.waiting += 1;
+        return;
+      case "slot_started":
+        this.waiting -= 1;
+        this.inFlight += 1;
+        this.slots += 1;
+        return;
+      case "slots_skipped": {
+        const { cause, count, hadWaited } = event;
+        if (hadWaited) this.waiting -= 1;
+        this.slots += count;
+        this.skipped += count;
+        const often = count === 1 ? "" : ` x${count}`;
+        this.story.push(`${hadWaited ? "gave up" : "skipped"} ${cause}${often}`);
+        return;
+      }
+      case "polled":
+        this.inFlight -= 1;
+        this.polls.push(event.poll);
+        this.story.push(`${event.poll.origin} ${event.poll.outcome.kind}`);
+        return;
+      case "pause_requested":
+        this.pauses.push(event);
+        return;
+      case "health_changed":
+        this.story.push(`${event.from} -> ${event.to}`);
+        return;
+      default:
+        event satisfies never;
+    }
   }
 
   closes(): boolean {

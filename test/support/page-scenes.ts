@@ -65,8 +65,9 @@ class Recording {
     const degraded = outcome.kind === "ok" && durationMs > DEGRADED_ABOVE_MS;
     const status = run.status ?? (outcome.kind === "ok" ? 200 : undefined);
     this.polls += 1;
-    this.history.polled(
-      samplePoll({
+    this.history.record({
+      kind: "polled",
+      poll: samplePoll({
         id: `poll-${this.polls}`,
         sentAtMs: atMs,
         endedAtMs: atMs + durationMs,
@@ -78,19 +79,20 @@ class Recording {
         head: status === undefined ? undefined : { status, reasonPhrase: "", headers: run.headers ?? [] },
         excerpt: run.excerpt,
       }),
-    );
+    });
     this.fold({ kind: "polled", outcome, isDegraded: degraded, isConfirmed: false }, atMs + durationMs);
   }
 
   skip(cause: SkipCause, count: number, atMs: number): void {
-    this.history.slotSkipped(cause, count);
+    this.history.record({ kind: "slots_skipped", cause, count, hadWaited: false });
     this.fold({ kind: "skipped", cause, count }, atMs);
   }
 
   fold(event: HealthEvent, atMs: number): void {
     const from = this.health.state;
     this.health = foldHealth(this.health, event, 1).health;
-    if (this.health.state !== from) this.history.healthChanged({ from, to: this.health.state, atMs });
+    if (this.health.state !== from)
+      this.history.record({ kind: "health_changed", from, to: this.health.state, atMs });
   }
 }
 

@@ -1,9 +1,9 @@
+import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
 import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
 import type { FleetStatus, FleetView } from "../../src/core/fleet/fleet-status.ts";
-import { UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
-import { RedisAccount } from "../../src/core/metrics/redis-account.ts";
+import { RedisAccount, UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
 import type {
   BudgetSnapshot,
   FleetSnapshot,
@@ -171,9 +171,9 @@ export function samplePoll(changes: Partial<Poll> = {}): Poll {
 /** Accounts of one finished poll. */
 export function accountsOf(poll: Poll): UpstreamAccounts {
   const accounts = new UpstreamAccounts();
-  accounts.slotWaiting();
-  accounts.slotStarted();
-  accounts.polled(poll);
+  accounts.record(SLOT_WAITING);
+  accounts.record(SLOT_STARTED);
+  accounts.record({ kind: "polled", poll });
   return accounts;
 }
 

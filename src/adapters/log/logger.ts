@@ -4,20 +4,20 @@ import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
 import { reasonOf, type SkipCause } from "../../core/exchange/outcome.ts";
 import type { Poll } from "../../core/poll/poll.ts";
-import type { Recorder } from "../../core/poll/ports.ts";
-import { prettyLine } from "./pretty.ts";
+import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import { oneLine } from "../../core/text/escape.ts";
+import { formatDuration } from "../../core/time/duration.ts";
 import { StdoutLines } from "./stdout.ts";
 
 const LONGEST_DETAIL = 500;
-/** While yielding, one slot in four is used: fewer than this many in a row do not yet mean that skipping is over. */
+/** While yielding, one slot in four is used: fewer starts in a row than this do not end skipping. */
 const STARTS_THAT_END_SKIPPING = 5;
 
 export type LoggerOptions = {
   readonly level: LogLevel;
   /** Standard output by default. */
   readonly out?: { write(line: string): unknown };
-  /** For people rather than machines; by default when standard output is a terminal. */
+  /** For people; the default on a terminal. */
   readonly pretty?: boolean;
 };
 
@@ -43,69 +43,83 @@ function lostNotice(lines: number): string {
   return `${JSON.stringify({ level: "warn", time, lines, msg: "log lines were lost" })}\n`;
 }
 
-const TELLING_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
+const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
 
-/** The level can be changed while it runs, so it is looked at each time. */
+/** The level may change while it runs, so it is read each time. */
 type LevelledLog = Log & { readonly level: string };
 
-export function createLogRecorder(log: LevelledLog, upstream: string): Recorder {
-  return new LogRecorder(log, upstream);
-}
-
-/** Of a poll, without the headers of its answer: those would be kept until the next one. */
-type ToldPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
+/** A poll without the headers of its answer, which would stay in memory until the next poll. */
+type LoggedPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
   readonly status: number | undefined;
 };
 
-/** A change of state is news; a poll is detail; skipped slots are news once, when a cause begins and when all is over. */
-class LogRecorder implements Recorder {
+/** A change of health is logged, each poll at debug; skipped slots once for each cause, and once when skipping ends. */
+export class LogRecorder implements Recorder {
   readonly #log: LevelledLog;
   readonly #upstream: string;
-  readonly #toldCauses = new Set<SkipCause>();
+  readonly #loggedCauses = new Set<SkipCause>();
   #skippedSlots = 0;
   #startsInARow = 0;
-  #lastPoll: ToldPoll | undefined;
+  #lastPoll: LoggedPoll | undefined;
 
   constructor(log: LevelledLog, upstream: string) {
     this.#log = log;
     this.#upstream = upstream;
   }
 
-  slotWaiting(): void {}
+  record(event: PollEvent): void {
+    switch (event.kind) {
+      case "slot_waiting":
+        return;
+      case "slot_started":
+        this.#slotStarted();
+        return;
+      case "slots_skipped":
+        this.#slotsSkipped(event.cause, event.count);
+        return;
+      case "polled":
+        this.#polled(event.poll);
+        return;
+      case "pause_requested":
+        this.#pauseRequested(event);
+        return;
+      case "health_changed":
+        this.#healthChanged(event);
+        return;
+      default:
+        event satisfies never;
+    }
+  }
 
-  slotStarted(): void {
+  #slotStarted(): void {
     this.#startsInARow += 1;
-    if (this.#toldCauses.size > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
+    if (this.#loggedCauses.size > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
       this.#log.info(
         { upstream: this.#upstream, skipped: this.#skippedSlots },
-        "no slots are skipped any more",
+        "slots are no longer skipped",
       );
-      this.#toldCauses.clear();
+      this.#loggedCauses.clear();
       this.#skippedSlots = 0;
     }
   }
 
-  slotSkipped(cause: SkipCause, count: number): void {
+  #slotsSkipped(cause: SkipCause, count: number): void {
     this.#startsInARow = 0;
     const fields = { upstream: this.#upstream, cause, count };
-    if (cause === "shutdown" || this.#toldCauses.has(cause)) {
+    if (cause === "shutdown" || this.#loggedCauses.has(cause)) {
       this.#log.debug(fields, "slot skipped");
     } else {
       this.#log.info(fields, "slots are being skipped");
-      this.#toldCauses.add(cause);
+      this.#loggedCauses.add(cause);
     }
     this.#skippedSlots += count;
   }
 
-  slotGaveUp(cause: SkipCause): void {
-    this.slotSkipped(cause, 1);
-  }
-
-  polled(poll: Poll): void {
+  #polled(poll: Poll): void {
     const { id, outcome, durationMs, phasesMs, detail } = poll;
     this.#lastPoll = { id, outcome, durationMs, phasesMs, detail, status: poll.head?.status };
-    // Nothing is put together that nobody is to read: this is done at every poll.
-    if (!TELLING_LEVELS.has(this.#log.level)) return;
+    // On the hot path of every poll: build nothing that is not logged.
+    if (!POLL_LEVELS.has(this.#log.level)) return;
     const fields = {
       upstream: this.#upstream,
       origin: poll.origin,
@@ -115,8 +129,17 @@ class LogRecorder implements Recorder {
     this.#log.debug({ ...fields, delayMs: rounded(poll.delayMs) }, "polled");
   }
 
-  healthChanged({ from, to }: HealthChange): void {
-    // It becomes unknown for want of polls: the last one is not the reason.
+  #pauseRequested({ budget, pause, maxPauseMs }: Extract<PollEvent, { kind: "pause_requested" }>): void {
+    const { scope, source, forMs } = pause;
+    const seconds = Math.round(forMs / 1_000);
+    const fields = { upstream: this.#upstream, budget, scope, source, seconds };
+    if (forMs <= maxPauseMs) return this.#log.info(fields, "upstream requested a pause");
+    const cap = formatDuration(maxPauseMs);
+    this.#log.warn({ ...fields, cap }, "upstream requested a pause longer than max_pause, capped");
+  }
+
+  #healthChanged({ from, to }: HealthChange): void {
+    // It becomes unknown because polls are missing: the last poll is not the cause.
     const cause = to === "unknown" || this.#lastPoll === undefined ? {} : pollFields(this.#lastPoll);
     const fields = { upstream: this.#upstream, from, to, ...cause };
     if (to === "up") {
@@ -127,7 +150,7 @@ class LogRecorder implements Recorder {
   }
 }
 
-function pollFields(poll: ToldPoll): object {
+function pollFields(poll: LoggedPoll): object {
   const reason = reasonOf(poll.outcome);
   return {
     poll: poll.id,
@@ -141,4 +164,43 @@ function pollFields(poll: ToldPoll): object {
 
 function rounded(ms: number): number {
   return Math.round(ms * 100) / 100;
+}
+
+const LONGEST_VALUE = 1000;
+const DIM = 2;
+const LEVEL_COLOURS: ReadonlyMap<unknown, number> = new Map([
+  ["trace", DIM],
+  ["debug", 36],
+  ["info", 32],
+  ["warn", 33],
+  ["error", 31],
+]);
+
+/** A JSON line of the log for a terminal: time, level, message, fields. */
+export function prettyLine(json: string, hasColours: boolean): string {
+  const entry: Readonly<Record<string, unknown>> = JSON.parse(json);
+  const { time, level, msg, ...fields } = entry;
+  const paint = (code: number, text: string): string =>
+    hasColours ? `\u001b[${code}m${text}\u001b[0m` : text;
+  const parts = [
+    paint(DIM, shown(time).slice(11, 23)),
+    paint(LEVEL_COLOURS.get(level) ?? 0, shown(level).toUpperCase().padEnd(5)),
+    oneLine(shown(msg), [], LONGEST_VALUE),
+    ...Object.entries(fields).map(([name, value]) => paint(DIM, `${name}=`) + quoted(value)),
+  ];
+  return `${parts.join(" ")}\n`;
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? "");
+}
+
+/** Quoted where the end of the value would be unclear. */
+function quoted(value: unknown): string {
+  const text = shown(value);
+  return oneLine(
+    typeof value === "string" && /[\s"=]|^$/.test(text) ? JSON.stringify(text) : text,
+    [],
+    LONGEST_VALUE,
+  );
 }

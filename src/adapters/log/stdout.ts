@@ -4,13 +4,12 @@ const STDOUT_FD = 1;
 const MOST_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Lines to standard output that never stop the process, whatever is on the other side. A pipe whose reader
- * sleeps is written to without blocking, and beyond a bound its lines are dropped; a file on a full disk loses
- * lines only while the disk is full; a reader that went away is no error. The next line that fits is preceded by
- * a notice of how many were lost.
+ * Writes lines to standard output and never stops the process, whatever reads them. A pipe with a slow reader is
+ * written without blocking, and beyond a bound its lines are dropped; a file on a full disk loses lines only while the
+ * disk is full; a closed pipe is no error. A notice of how many were lost precedes the next line that fits.
  *
- * Not pino's own destination: on a full disk that one retries for ever when the process ends, so it never ends.
- * And a file is not written to through process.stdout, which tells of a loss too late to know which line it was.
+ * Not the destination of pino: on a full disk, that one retries for ever when the process ends. And a file is not
+ * written through process.stdout, which reports a loss too late to know which line it was.
  */
 export class StdoutLines {
   readonly #put: (text: string) => boolean = isFileLike() ? fileWriter() : putInStream;
@@ -65,5 +64,5 @@ function putInStream(text: string): boolean {
   return true;
 }
 
-/** Nobody is left to be told. */
+/** There is no place left to report it. */
 function ignoreError(): void {}

@@ -6,28 +6,28 @@ import type { MetricsSnapshot } from "../../core/metrics/snapshot.ts";
 import { ScrapeThread } from "./scrape-thread.ts";
 import { textInTurns, type TextStream } from "./text-in-turns.ts";
 
-/** Plain, for whoever serves it to compress; or compressed already. */
+/** Plain, or already compressed. */
 export type ScrapedText = TextStream | { readonly gzipped: TextStream };
 
 export interface Metrics extends AsyncDisposable {
-  /** Of the moment at which this is called, written as it is read; the process's own numbers come last. */
+  /** Shows the moment of the call, written while it is read. The numbers of the process come last. */
   render(isGzipWelcome?: boolean): ScrapedText;
 }
 
-/** More of them are written in a thread of their own. It takes some 20 MB, which few upstreams are not worth. */
+/** The text of more upstreams is written in a thread, which takes some 20 MB. */
 const FEW_UPSTREAMS = 50;
 
 export function createMetrics(snapshot: () => MetricsSnapshot, onBug: (error: unknown) => void): Metrics {
   const thread = new ScrapeThread();
-  let cast: ScrapeSubjects | undefined;
+  let subjects: ScrapeSubjects | undefined;
   return {
     render: (isGzipWelcome = false) => {
       const now = snapshot();
-      const frame = takeFrame(now, cast);
-      cast = frame.cast;
+      const frame = takeFrame(now, subjects);
+      subjects = frame.subjects;
       const ours = processText(now);
       const ending = async (): Promise<string> => {
-        // What the library reads of the process takes as long as the snapshot: not both in one go.
+        // The library takes as long as the snapshot did: let other work run in between.
         await nextTurn();
         return ours + (await processRegistry().metrics());
       };
@@ -43,7 +43,7 @@ export function createMetrics(snapshot: () => MetricsSnapshot, onBug: (error: un
   };
 }
 
-/** Prometheus's own linter refuses these names of the library's. */
+/** The linter of Prometheus refuses these names of the library. */
 const MISNAMED = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",
@@ -55,8 +55,8 @@ const MISNAMED = [
 let registry: Registry | undefined;
 
 /**
- * One for the whole process, whoever asks: what the library starts to observe it (a timer, the garbage
- * collector's and the event loop's monitors) can never be stopped again. None of it keeps the process alive.
+ * One for the whole process: the monitors that the library starts (a timer, the garbage collector, the event loop) can
+ * never be stopped. None of them keeps the process alive.
  */
 function processRegistry(): Registry {
   if (registry === undefined) {

@@ -1,13 +1,13 @@
 import { ownedPieces } from "../../core/metrics/exposition.ts";
 import { type ScrapeFrame, snapshotIn } from "../../core/metrics/scrape-frame.ts";
-import type { Coding, ScrapeReply } from "./scrape-writer.ts";
+import type { Coding, ScrapeReply } from "./scrape-thread.ts";
 import { constants, crc32, deflateRawSync } from "node:zlib";
 
-/** Each passes the thread that polls, and waits there for its turn: not too many, and none that takes long. */
+/** Each part passes through the main thread: so neither many parts, nor large ones. */
 const PART_CHARACTERS = 524_288;
 const UTF8 = new TextEncoder();
 
-/** The text of one scrape, made part by part as they are asked for. */
+/** The text of one scrape, written part by part on request. */
 export class ScrapeText {
   readonly #pieces: Iterator<string>;
   readonly #gzip: GzipParts | undefined;
@@ -20,7 +20,7 @@ export class ScrapeText {
     this.#gzip = coding === "gzip" ? new GzipParts() : undefined;
   }
 
-  /** What comes behind all else. */
+  /** The last lines. */
   end(text: string): void {
     this.#ending = text;
   }
@@ -29,7 +29,7 @@ export class ScrapeText {
     this.#asked += 1;
   }
 
-  /** Undefined where none is asked for, or where all is told but its ending is not there yet. */
+  /** Undefined if no part was requested, or only the ending is left and has not come yet. */
   takeAsked(): Omit<ScrapeReply, "scrape"> | undefined {
     if (this.#asked === 0 || (!this.#hasMore && this.#ending === undefined)) return undefined;
     this.#asked -= 1;
@@ -50,8 +50,8 @@ const TRAILER_BYTES = 8;
 const NOTHING = new Uint8Array(0);
 
 /**
- * gzip (RFC 1952) of a text that comes in parts: each is compressed at once, where the library would ask the threads
- * that also resolve names. A part ends at a byte's end, and refers to nothing before itself.
+ * gzip (RFC 1952) of a text in parts. Each is compressed synchronously: the stream of the library would use the
+ * threads that also resolve names. A part ends on a whole byte, and refers to nothing before itself.
  */
 export class GzipParts {
   #isBegun = false;
@@ -74,7 +74,7 @@ export class GzipParts {
 
   #sign(trailer: DataView): void {
     trailer.setUint32(0, this.#crc, true);
-    // Modulo 2³², as the format has it.
+    // Modulo 2³², as the format says.
     trailer.setUint32(4, this.#length, true);
   }
 }

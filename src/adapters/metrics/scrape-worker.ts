@@ -1,25 +1,25 @@
 import { parentPort } from "node:worker_threads";
 import type { ScrapeSubjects } from "../../core/metrics/scrape-frame.ts";
-import type { ScrapeReply, ScrapeRequest } from "./scrape-writer.ts";
+import type { ScrapeReply, ScrapeRequest } from "./scrape-thread.ts";
 import { ScrapeText } from "./scrape-text.ts";
 
-/** Nobody ever changes it: to wait for that is to rest. */
+/** Never changed: waiting for a change is a sleep. */
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
-let cast: ScrapeSubjects = { upstreams: [], budgets: [], vantage: undefined };
+let subjects: ScrapeSubjects = { upstreams: [], budgets: [], vantage: undefined };
 const texts = new Map<number, ScrapeText>();
 
 parentPort?.on("message", hear);
 
 function hear(request: ScrapeRequest): void {
-  if (request.kind === "cast") {
-    cast = request.cast;
+  if (request.kind === "subjects") {
+    subjects = request.subjects;
     return;
   }
   const { scrape } = request;
   switch (request.kind) {
     case "begin":
-      texts.set(scrape, new ScrapeText({ cast, numbers: request.numbers }, request.coding));
+      texts.set(scrape, new ScrapeText({ subjects, numbers: request.numbers }, request.coding));
       return;
     case "ending":
       texts.get(scrape)?.end(request.text);
@@ -44,7 +44,7 @@ function answer(scrape: number): void {
   rest(performance.now() - beganMs);
 }
 
-/** As long as was worked: polls are not to wait for a core, nor for a container's share of one, that texts used up. */
+/** As long as it worked: so that polls get a core, or the share of one that a container has. */
 function rest(forMs: number): void {
   Atomics.wait(never, 0, 0, forMs);
 }

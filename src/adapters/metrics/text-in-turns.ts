@@ -2,14 +2,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 export type TextStream = ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** What is written for longer than this in one go lets others have the loop; where they take long, it may, too. */
+/** After so long the event loop gets a turn. If the loop is slow, a turn of this text may be longer too. */
 const SHORTEST_TURN_MS = 1;
 const LONGEST_TURN_MS = 10;
 const UTF8 = new TextEncoder();
 
 /**
- * A text that is made while it is read: no more of it exists than its reader takes, and what is due comes in between.
- * `last` comes behind the pieces, once they are all told.
+ * A text that is written while it is read: no more of it exists than its reader takes, and other work runs in between.
+ * `last` follows the pieces.
  */
 export function textInTurns(
   pieces: Iterator<string>,
@@ -33,7 +33,7 @@ export function textInTurns(
           controller.enqueue(UTF8.encode(value));
         } while (performance.now() - beganMs < turnMs);
       } catch (error) {
-        // Whoever reads it sees it end too early, and nobody else would ever know why.
+        // Its reader sees only that it ended early, not why.
         onBug(error);
         throw error;
       }

@@ -1,29 +1,16 @@
 import { DatabaseSync } from "node:sqlite";
-import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from "./schema.ts";
 import { StateFileError } from "./trouble.ts";
 
 const LOCK_TIMEOUT_MS = 1_000;
 
-/** Nothing is written yet: a file that turns out to be another program's stays as it is. */
-export function openDatabase(path: string): DatabaseSync {
-  const database = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS });
-  try {
-    requireOurs(database);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
 /**
- * For reading only, where not even the shared memory beside the file can be made (a full disk): with the lock
- * held for good, SQLite does without it.
+ * Nothing is written yet: the database of another program stays as it is. `isAlone` is for reading where not even the
+ * shared memory beside the file can be made (a full disk): with an exclusive lock, SQLite does without it.
  */
-export function openDatabaseAlone(path: string): DatabaseSync {
+export function openDatabase(path: string, isAlone: boolean = false): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS });
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    if (isAlone) database.exec("PRAGMA locking_mode = EXCLUSIVE");
     requireOurs(database);
     return database;
   } catch (error) {
@@ -36,20 +23,20 @@ export function isEmpty(database: DatabaseSync): boolean {
   return numberFrom(database, "SELECT count(*) AS found FROM sqlite_schema") === 0;
 }
 
-/** Reads the whole file; what lies within a row is not checked, as SQLite keeps no checksums. */
+/** Reads the whole file. Values within rows are not checked, as SQLite keeps no checksums. */
 export function requireSound(database: DatabaseSync): void {
   const [first] = database.prepare("PRAGMA quick_check(1)").all();
   const verdict = first?.["quick_check"];
   if (verdict !== "ok") throw new StateFileError("damaged", `is damaged (${String(verdict)})`);
 }
 
-/** Makes it ready to be written, and proves it by writing. */
+/** Prepares it for writing, and proves that by a write. */
 export function makeWritable(database: DatabaseSync): void {
   const isNew = isEmpty(database);
   // Before the first page is written, or never.
   if (isNew) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
   database.exec("PRAGMA journal_mode = WAL");
-  // No commit waits for the disk; each minute's checkpoint does. A killed process loses nothing by it.
+  // Commits do not wait for the disk; the checkpoint of each minute does. A killed process loses nothing.
   database.exec("PRAGMA synchronous = NORMAL");
   database.exec("PRAGMA journal_size_limit = 8388608");
   inTransaction(database, () => database.exec(isNew ? SCHEMA : `PRAGMA user_version = ${SCHEMA_VERSION}`));
@@ -82,3 +69,63 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
     throw error;
   }
 }
+
+/** The tables of the state file. A change raises the version, and comes with a migration from the one before. */
+
+/** "PwSt": marks the file as ours. */
+const APPLICATION_ID = 0x50775374;
+const SCHEMA_VERSION = 1;
+
+const ROLL_UP_COLUMNS = `
+  bucket INTEGER NOT NULL,
+  upstream TEXT NOT NULL,
+  polls INTEGER NOT NULL,
+  ok INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  throttled INTEGER NOT NULL,
+  within_objective INTEGER NOT NULL,
+  ok_duration_ms REAL NOT NULL,
+  slowest_ok_ms REAL NOT NULL,
+  PRIMARY KEY (bucket, upstream)`;
+
+const QUOTA_COLUMNS = `budget TEXT NOT NULL, hour INTEGER NOT NULL, requests INTEGER NOT NULL`;
+
+const SCHEMA = `
+CREATE TABLE polls (
+  id INTEGER PRIMARY KEY,
+  upstream TEXT NOT NULL,
+  poll TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  sent_at_ms INTEGER NOT NULL,
+  ended_at_ms INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  degraded INTEGER NOT NULL,
+  within_objective INTEGER NOT NULL,
+  duration_ms REAL NOT NULL,
+  phases_ms TEXT NOT NULL,
+  status INTEGER,
+  detail TEXT NOT NULL,
+  excerpt TEXT,
+  headers TEXT
+) STRICT;
+CREATE INDEX polls_by_upstream ON polls (upstream, id);
+CREATE INDEX failures_by_upstream ON polls (upstream, id) WHERE outcome <> 'ok';
+CREATE INDEX polls_by_end ON polls (ended_at_ms);
+CREATE TABLE minutes (${ROLL_UP_COLUMNS}) STRICT, WITHOUT ROWID;
+CREATE TABLE hours (${ROLL_UP_COLUMNS}) STRICT, WITHOUT ROWID;
+CREATE TABLE incidents (
+  upstream TEXT NOT NULL,
+  started_at_ms INTEGER NOT NULL,
+  ended_at_ms INTEGER,
+  updated_at_ms INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  polls INTEGER NOT NULL,
+  PRIMARY KEY (upstream, started_at_ms)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE quota_hours (${QUOTA_COLUMNS}, PRIMARY KEY (budget, hour)) STRICT, WITHOUT ROWID;
+CREATE TABLE quota_reserves (${QUOTA_COLUMNS}, PRIMARY KEY (budget)) STRICT, WITHOUT ROWID;
+PRAGMA application_id = ${APPLICATION_ID};
+PRAGMA user_version = ${SCHEMA_VERSION};
+`;

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { hasBytes, inodeOf, moveAside, PlaceError, requirePlace, StateLock } from "./place.ts";
-import { isEmpty, makeWritable, openDatabase, openDatabaseAlone, requireSound } from "./database.ts";
+import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
 import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
 import { readQuotas, readState } from "./reading.ts";
 import { Upkeep } from "./retention.ts";
@@ -17,7 +17,7 @@ type Connection = {
 
 const NOTHING: Restored = { upstreams: new Map(), quotas: new Map() };
 
-/** One state file, from the first opening to the last closing: whatever happens to it, it can be written again. */
+/** One state file, from the first opening to the last closing. It recovers from whatever happens to the file. */
 export class StateFile {
   readonly #path: string;
   #lock: StateLock | undefined;
@@ -28,7 +28,7 @@ export class StateFile {
     this.#path = path;
   }
 
-  /** Refused unless it can be read and written; where only the writing must wait, it opens and tells why. */
+  /** Refused unless it can be read and written. If only writing fails for now, it opens and says why. */
   open(nowMs: number): OpenReply {
     try {
       requirePlace(this.#path);
@@ -74,7 +74,7 @@ export class StateFile {
     }
   }
 
-  /** `look` sees it before it is first written. A damaged file makes room for a new one. */
+  /** `look` reads it before the first write. A damaged file is moved aside, and a new one begun. */
   #connect(notes: string[], look: (database: DatabaseSync) => void = () => {}): Connection {
     try {
       return this.#connectOnce(look);
@@ -83,8 +83,8 @@ export class StateFile {
       if (kind !== "damaged") throw error;
       const quotas = this.#salvageQuotas();
       const aside = moveAside(this.#path);
-      const kept = quotas === undefined ? "history and quota counts begin" : "history begins";
-      notes.push(`the state file ${says}: it was moved to "${aside}", and ${kept} anew`);
+      const lost = quotas === undefined ? "empty quota counts and empty history" : "empty history";
+      notes.push(`the state file ${says}: it was moved to "${aside}", starting with ${lost}`);
       const connection = this.#connectOnce(() => {});
       this.#carryOver(connection, quotas ?? new Map());
       look(connection.database);
@@ -109,10 +109,10 @@ export class StateFile {
     }
   }
 
-  /** Nothing is forgotten only because a disk is full. Throws where there is a past that cannot be read. */
+  /** A full disk is no reason to forget. Throws if the file has content that cannot be read. */
   #readAlone(nowMs: number): Restored {
     if (!hasBytes(this.#path)) return NOTHING;
-    const database = openDatabaseAlone(this.#path);
+    const database = openDatabase(this.#path, true);
     try {
       return isEmpty(database) ? NOTHING : readState(database, nowMs);
     } finally {
@@ -120,7 +120,7 @@ export class StateFile {
     }
   }
 
-  /** Counts of money are worth a second look, even in a damaged file. */
+  /** Quotas are money: their counts are read even from a damaged file, if possible. */
   #salvageQuotas(): ReadonlyMap<string, QuotaBuckets> | undefined {
     let database: DatabaseSync | undefined;
     try {
@@ -141,7 +141,7 @@ export class StateFile {
     writer.write({ polls: [], incidents: [], quotas: { counts, reserves: [] }, nowMs: 0 });
   }
 
-  /** The batch is written already: what fails here is told by the next one. */
+  /** The batch is written already: a failure here is reported with the next one. */
   #tidy(nowMs: number): void {
     try {
       this.#connection?.upkeep.tidy(nowMs);

@@ -1,9 +1,8 @@
-/** What the main thread and the one with the database say to each other: one question, one answer. */
+/** Messages between the main thread and the database thread: one request, one reply. */
 
 import type { QuotaChanges } from "../../core/budget/quota-journal.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
-import type { RestoredUpstream } from "../../core/history/state.ts";
-import type { StateRows } from "../../core/history/state-buffer.ts";
+import type { RestoredUpstream, StateRows } from "../../core/history/state.ts";
 
 export type Restored = {
   readonly upstreams: ReadonlyMap<string, RestoredUpstream>;
@@ -12,7 +11,7 @@ export type Restored = {
 
 export type StateBatch = StateRows & {
   readonly quotas: QuotaChanges;
-  /** Wall clock: it decides what is too old to be kept. */
+  /** Wall clock: decides what is too old to keep. */
   readonly nowMs: number;
 };
 
@@ -25,9 +24,9 @@ export type OpenReply =
   | {
       readonly kind: "opened";
       readonly restored: Restored;
-      /** Why it cannot be written now; undefined where it can. */
+      /** Why it cannot be written now; undefined if it can. */
       readonly trouble: string | undefined;
-      /** What the operator must know. */
+      /** For the log. */
       readonly notes: readonly string[];
     }
   | { readonly kind: "refused"; readonly message: string };

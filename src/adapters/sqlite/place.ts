@@ -3,15 +3,12 @@ import { basename, dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StateFileError, troubleOf } from "./trouble.ts";
 
-/**
- * The state file as its folder shows it. Never opened but by SQLite: closing any other handle of it would drop the
- * locks that this process holds.
- */
+/** Never opens the file: closing any handle but SQLite's own would drop the locks that this process holds. */
 function lookAt(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });
 }
 
-/** Goes on from `must be`. */
+/** The message continues a sentence after `must be`. */
 export class PlaceError extends Error {}
 
 export function requirePlace(path: string): void {
@@ -28,23 +25,23 @@ export function hasBytes(path: string): boolean {
   return (lookAt(path)?.size ?? 0) > 0;
 }
 
-/** Another number means that it is another file now. */
+/** A different number means a different file. */
 export function inodeOf(path: string): number | undefined {
   return lookAt(path)?.ino;
 }
 
-/** Damaged files are kept for whoever wants to look into them, but not without end. */
+/** Damaged files are kept for a look, but not without end. */
 const MOST_KEPT = 3;
 
-/** SQLite's own companions of a database. */
+/** Files that SQLite keeps beside a database. */
 const COMPANIONS = ["-wal", "-shm"] as const;
 
-/** Moves a damaged file out of the way, and tells where it is now. It must not be open. */
+/** Moves a damaged file out of the way and returns its new path. It must not be open. */
 export function moveAside(path: string): string {
   const kept = keptNumbers(path);
   const number = Math.max(0, ...kept) + 1;
   const aside = `${path}.corrupt-${number}`;
-  // The file itself goes last: what is left half-way is found damaged again.
+  // The file itself goes last: if this stops half-way, the next start finds it damaged again.
   for (const companion of COMPANIONS) {
     if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${aside}${companion}`);
   }
@@ -64,12 +61,12 @@ function keptNumbers(path: string): readonly number[] {
     .flatMap((digits) => (digits === undefined ? [] : [Number(digits)]));
 }
 
-/** The one before may still be letting go. */
+/** The process before may still be closing. */
 const WAIT_MS = 1_000;
 
 /**
- * One process for one state file, by an empty database beside it that is held locked. The kernel lets go of it
- * with the process, however that ends; and the state file itself stays readable for others.
+ * One process per state file: an empty database beside it is kept locked. The kernel releases the lock when the
+ * process ends, however it ends, and others can still read the state file.
  */
 export class StateLock {
   readonly #database: DatabaseSync;

@@ -36,7 +36,7 @@ export function readState(database: DatabaseSync, nowMs: number): Restored {
   return { upstreams, quotas: readQuotas(database) };
 }
 
-/** What was sent, and what may have been sent since it was last counted. */
+/** What was sent, plus what may have been sent since the last count. */
 export function readQuotas(database: DatabaseSync): ReadonlyMap<string, QuotaBuckets> {
   const quotas = new Map<string, Map<number, number>>();
   const rows = database.prepare("SELECT * FROM quota_hours UNION ALL SELECT * FROM quota_reserves").all();
@@ -79,7 +79,7 @@ function pollOf(row: Row): PollStatus {
   };
 }
 
-/** An older one that was never closed (its upstream left the config) ended when it was last heard of. */
+/** An older one that was never closed (its upstream left the config) ended at its last update. */
 function newestIncidents(database: DatabaseSync): readonly Incident[] {
   const sql = `SELECT * FROM (
     SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents

@@ -1,12 +1,11 @@
-import type { Poll } from "../../core/poll/poll.ts";
-import type { Recorder } from "../../core/poll/ports.ts";
+import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { StateBuffer } from "../../core/history/state-buffer.ts";
+import type { StateBuffer } from "../../core/history/state.ts";
 import { pollStatusOf, type Incident } from "../../core/status/status.ts";
 
 export type IncidentSource = { readonly newestIncident: Incident | undefined };
 
-/** Puts what happens to one upstream where it waits to be written. */
+/** Buffers the polls and incidents of one upstream for the state file. */
 export class StateRecorder implements Recorder {
   readonly #upstream: string;
   readonly #history: IncidentSource;
@@ -22,27 +21,14 @@ export class StateRecorder implements Recorder {
     this.#saved = history.newestIncident;
   }
 
-  slotWaiting(): void {}
-  slotStarted(): void {}
-  slotSkipped(): void {}
-  slotGaveUp(): void {}
-
-  polled(poll: Poll): void {
-    const { endedAtMs, withinObjective } = poll;
-    this.#buffer.addPoll({
-      upstream: this.#upstream,
-      endedAtMs,
-      withinObjective,
-      status: pollStatusOf(poll),
-    });
-    this.#saveIncident();
-  }
-
-  healthChanged(): void {
-    this.#saveIncident();
-  }
-
-  #saveIncident(): void {
+  record(event: PollEvent): void {
+    if (event.kind === "polled") {
+      const { endedAtMs, withinObjective } = event.poll;
+      const status = pollStatusOf(event.poll);
+      this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, status });
+    } else if (event.kind !== "health_changed") {
+      return;
+    }
     const incident = this.#history.newestIncident;
     if (incident === undefined || isSame(incident, this.#saved)) return;
     this.#saved = incident;

@@ -4,14 +4,14 @@ import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
 import { retentionAt } from "../../core/history/rollup.ts";
 import { inTransaction } from "./database.ts";
 
-/** What a loss of power may take with it. */
+/** A power loss may lose this much. */
 const CHECKPOINT_EVERY_MS = 60_000;
 const ROUND_EVERY_MS = 600_000;
-/** Together they are one round; deleted in bites, so that no batch waits long for it. */
+/** A round deletes in bites, so that no batch waits long. */
 const BITE_ROWS = 5_000;
 const FREED_PAGES = 2_000;
 
-/** A day's polls go, but for the newest ones and the newest failures of each upstream. */
+/** Deletes polls older than a day, except the newest polls and failures of each upstream. */
 const OLD_POLLS = `DELETE FROM polls WHERE id IN (
   SELECT id FROM polls AS old WHERE ended_at_ms < :day
   AND (ended_at_ms < :year OR id NOT IN (
@@ -24,7 +24,7 @@ const OLD_INCIDENTS = `DELETE FROM incidents AS old WHERE started_at_ms < ? OR s
   SELECT started_at_ms FROM incidents WHERE upstream = old.upstream
   ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_KEPT - 1})`;
 
-/** Keeps the file bounded, and brings it to the disk: between two batches, now and then. */
+/** Bounds the size of the file and syncs it to disk, now and then, between two batches. */
 export class Upkeep {
   readonly #database: DatabaseSync;
   readonly #oldPolls: StatementSync;
@@ -36,7 +36,7 @@ export class Upkeep {
     this.#oldPolls = database.prepare(OLD_POLLS);
   }
 
-  /** A clock that was set back does not put it off for as long. */
+  /** Also runs on time after the clock was set back. */
   tidy(nowMs: number): void {
     if (Math.abs(nowMs - this.#roundAtMs) >= ROUND_EVERY_MS) this.#round(nowMs);
     if (Math.abs(nowMs - this.#checkpointAtMs) < CHECKPOINT_EVERY_MS) return;

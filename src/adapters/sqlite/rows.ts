@@ -1,9 +1,9 @@
-/** Something in a row is not what we write. */
+/** A value that we would never write. */
 class Misfit extends Error {}
 
 /**
- * Rows are judged like any input: a damaged byte that SQLite did not notice costs its row, not the start. By hand, as
- * the thread that reads them would need more memory for a library than for all of its work.
+ * Rows are checked like any input: a damaged byte that SQLite did not notice costs its row, not the start. Checked by
+ * hand, as a validation library would take more memory than everything else in this thread.
  */
 export function readRows<Read>(rows: readonly unknown[], read: (row: Row) => Read): readonly Read[] {
   return rows.flatMap((row) => {
@@ -46,7 +46,7 @@ export class Row {
     return choices.find((choice) => choice === value) ?? misfit();
   }
 
-  /** Numbers by name, of these names only. */
+  /** Numbers by name; only these names are allowed. */
   numbers<Name extends string>(name: string, names: readonly Name[]): Partial<Record<Name, number>> {
     const read: Partial<Record<Name, number>> = {};
     for (const [given, value] of fieldsOf(this.#json(name))) {

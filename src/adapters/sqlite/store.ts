@@ -3,19 +3,18 @@ import type { Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { QuotaJournal, type QuotaReading } from "../../core/budget/quota-journal.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
-import type { RestoredUpstream, StateStore } from "../../core/history/state.ts";
-import { StateBuffer } from "../../core/history/state-buffer.ts";
+import { type RestoredUpstream, type StateStore, StateBuffer } from "../../core/history/state.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
 import { type IncidentSource, StateRecorder } from "./recorder.ts";
 import { type Died, SqliteThread, type StateThread } from "./thread.ts";
 
-/** A killed process loses what came since: so it is half of what is promised. */
+/** A killed process loses this much; half of what is promised. */
 const FLUSH_EVERY_MS = 500;
 const RETRY_EVERY_MS = 5_000;
-/** Two batches in a row may take as long, and the quotas' reserve still lasts. */
+/** Even two such batches in a row do not outlast the reserve of the quotas. */
 const STUCK_AFTER_MS = 4_000;
 const CLOSE_AT_MOST_MS = 5_000;
-/** Handing a batch over costs the main thread some microseconds a poll. */
+/** Copying a batch to the thread costs some microseconds a poll. */
 const MOST_POLLS_A_BATCH = 500;
 const BOUNDS = { mostPolls: 10_000, mostIncidents: 1_000 };
 
@@ -26,7 +25,7 @@ export type StoreParts = {
   readonly log: Log;
 };
 
-/** The main thread's side: takes what is recorded, hands it over in batches, and waits for nobody. */
+/** The side of the main thread: buffers what is recorded, sends it in batches, never blocks. */
 export class SqliteStateStore implements StateStore {
   readonly #parts: StoreParts;
   readonly #calendarOffsetMs: number;
@@ -110,7 +109,7 @@ export class SqliteStateStore implements StateStore {
     return ended;
   }
 
-  /** Until nothing is left that would fill a batch, or one fails. */
+  /** Until less than a full batch is left, or a batch fails. */
   async #writeAll(isLast: boolean): Promise<void> {
     let isWritten = true;
     do {
@@ -125,7 +124,7 @@ export class SqliteStateStore implements StateStore {
     const quotas = this.#journal.changes(this.#readQuotas(), this.#calendarOffsetMs + clock.now(), isLast);
     const rows = this.#buffer.take(MOST_POLLS_A_BATCH);
     const size = rows.polls.length + rows.incidents.length + quotas.counts.length + quotas.reserves.length;
-    // While it is down, an empty batch asks whether it still is.
+    // While it is down, an empty batch tests whether it still is.
     return size === 0 && this.#isUp ? undefined : { ...rows, quotas, nowMs: clock.wallNow() };
   }
 
@@ -143,7 +142,7 @@ export class SqliteStateStore implements StateStore {
         this.#goDown(reply.trouble);
         return false;
       case "died":
-        // It may have been written: twice would be worse than not at all.
+        // It may have been written. Writing it twice would be worse than losing it.
         this.#buffer.lose(batch);
         this.#goDown(`cannot be kept: ${reply.message}`);
         return false;
@@ -168,7 +167,7 @@ export class SqliteStateStore implements StateStore {
     if (this.#isUp) return;
     this.#isUp = true;
     const { log, path } = this.#parts;
-    log.info({ path, lost: this.#buffer.takeLost() }, "the state file is written again");
+    log.info({ path, lost: this.#buffer.takeLost() }, "the state file can be written again");
   }
 
   #tell(notes: readonly string[]): void {
@@ -176,7 +175,7 @@ export class SqliteStateStore implements StateStore {
     for (const note of notes) log.error({ path }, note);
   }
 
-  /** Whether it ended in time. */
+  /** False if it took too long. */
   async #atMost(mostMs: number, work: Promise<void>): Promise<boolean> {
     const ended = new AbortController();
     const late = this.#parts.clock.sleep(mostMs, ended.signal).then(() => false);
@@ -192,11 +191,11 @@ export type OpenedStateStore =
   | { readonly kind: "opened"; readonly store: StateStore }
   | { readonly kind: "refused"; readonly message: string };
 
-/** Some gigabytes are read in this time. */
+/** Enough to read some gigabytes. */
 const OPEN_AT_MOST_MS = 60_000;
 const LATE: Died = { kind: "died", message: `no answer from its disk within ${OPEN_AT_MOST_MS / 1000} s` };
 
-/** Opens or makes the state file, and reads what former lives left in it. */
+/** Opens or creates the state file, and reads what earlier processes left in it. */
 export async function openStateStore({ path, log, clock }: StateStoreOptions): Promise<OpenedStateStore> {
   const thread = new SqliteThread(path);
   const opened = new AbortController();

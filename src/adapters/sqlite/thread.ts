@@ -4,10 +4,10 @@ import type { OpenReply, StateBatch, StateReply, StateRequest, WriteReply } from
 
 const SQLITE_WORKER = new URL("./worker.ts", import.meta.url);
 
-/** The thread ended before it answered: nobody knows whether it wrote. */
+/** The thread ended before it answered: it may have written or not. */
 export type Died = { readonly kind: "died"; readonly message: string };
 
-/** Where the database lives. One question at a time; each may take as long as the disk does. */
+/** Runs the database. One request at a time; each may take as long as the disk does. */
 export interface StateThread {
   open(nowMs: number): Promise<OpenReply | Died>;
   write(batch: StateBatch): Promise<WriteReply | Died>;
@@ -16,7 +16,7 @@ export interface StateThread {
   abandon(): void;
 }
 
-/** A worker thread that is there again after it died. */
+/** A worker thread. After a crash, the next request starts another. */
 export class SqliteThread implements StateThread {
   readonly #path: string;
   #worker: Worker | undefined;

@@ -1,12 +1,12 @@
-/** Where a state file fails, and how to say it. */
+/** How a state file fails, in words. */
 
 export type Trouble = {
   readonly kind: "locked" | "full" | "read-only" | "unopenable" | "failing" | "damaged" | "moved" | "foreign";
-  /** Goes on from the path: `"x.db" is …`. */
+  /** Continues a sentence after the path: `"x.db" is …`. */
   readonly says: string;
 };
 
-/** What SQLite itself does not notice about a file. */
+/** A fault that SQLite itself does not detect. */
 export class StateFileError extends Error {
   readonly trouble: Trouble;
 
@@ -19,9 +19,9 @@ export class StateFileError extends Error {
 const FULL: Trouble = { kind: "full", says: "is on a disk that is full" };
 const LOCKED: Trouble = { kind: "locked", says: "is locked by another program" };
 
-/** By result code, the primary one where the extended one is not here. What is not here at all is our own bug. */
+/** By extended or primary result code. Any other code is our own bug. */
 const TROUBLES: ReadonlyMap<number, Trouble> = new Map<number, Trouble>([
-  // Our own statements are right: so a table is not what it must be.
+  // Our statements are correct, so a table must be wrong.
   [1, { kind: "damaged", says: "is damaged" }],
   [5, LOCKED],
   [6, LOCKED],
@@ -31,14 +31,14 @@ const TROUBLES: ReadonlyMap<number, Trouble> = new Map<number, Trouble>([
   [13, FULL],
   [14, { kind: "unopenable", says: "cannot be opened" }],
   [26, { kind: "damaged", says: "is not a database" }],
-  // The memory that is shared beside the file could not be made as large as it must be.
+  // The shared memory beside the file could not grow.
   [4_874, FULL],
 ]);
 
-/** Throws what is neither SQLite's nor the file's doing. */
+/** Rethrows any error that is not of SQLite or the file system. */
 export function troubleOf(error: unknown): Trouble {
   if (error instanceof StateFileError) return error.trouble;
-  // Of the file system: a damaged file that may not be moved, a folder that may not be looked into.
+  // From the file system, as where a damaged file may not be moved.
   if (error instanceof Error && "syscall" in error)
     return { kind: "failing", says: `fails (${error.message})` };
   const code = resultCodeOf(error);

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { StateFile } from "./file.ts";
 import type { StateReply, StateRequest } from "./messages.ts";
 
-/** In a thread of its own: a slow disk on the main one would hold up polls, and lengthen the latencies they measure. */
+/** In a thread of its own: on the main thread, a slow disk would delay polls and inflate measured latencies. */
 const { path }: { readonly path: string } = workerData;
 const file = new StateFile(path);
 

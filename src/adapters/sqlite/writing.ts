@@ -20,7 +20,7 @@ const addRollUp = (
 const PUT_INCIDENT = `INSERT OR REPLACE INTO incidents
   (upstream, started_at_ms, ended_at_ms, updated_at_ms, state, reason, polls) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 
-/** Writes batches, each wholly or not at all: roll-ups are never apart from the polls that they count. */
+/** Writes each batch completely or not at all, so roll-ups always match the polls that they count. */
 export class StateWriter {
   readonly #database: DatabaseSync;
   readonly #insertPoll: StatementSync;

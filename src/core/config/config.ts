@@ -1,4 +1,4 @@
-/** The running configuration: typed, resolved, proven. It holds no secret, only where each one is found. */
+/** The running configuration: typed, resolved, proven. It holds no secrets, only where to find them. */
 
 import type { Schedule } from "../schedule/schedule.ts";
 
@@ -87,13 +87,12 @@ export type Web = {
   readonly port: number;
   readonly configFile: string | undefined;
   readonly enableLifecycle: boolean;
-  /** As written; undefined where nothing is. */
+  /** As written, if at all. */
   readonly allowedHosts: readonly string[] | undefined;
 };
 
 export type RedisAddress = { readonly host: string; readonly port: number };
 
-/** Where the one master of a key is found. */
 export type RedisNodes =
   | ({ readonly kind: "single"; readonly database: number } & RedisAddress)
   | { readonly kind: "sentinel"; readonly master: string; readonly nodes: readonly RedisAddress[] }
@@ -103,7 +102,7 @@ export type FleetRedis = {
   readonly nodes: RedisNodes;
   readonly username: string | undefined;
   readonly password: SecretSource | undefined;
-  /** Undefined where it is spoken to in the clear. */
+  /** Undefined for a connection in plain text. */
   readonly tls: Omit<Tls, "insecureSkipVerify"> | undefined;
 };
 
@@ -114,16 +113,16 @@ export type FleetMode = (typeof FLEET_MODES)[number];
 export type Fleet = {
   readonly redis: FleetRedis;
   readonly mode: FleetMode;
-  /** How many there are at the most: the reserve is divided among so many. */
+  /** The most there can be: the reserve is divided by this. */
   readonly replicas: number;
-  /** The part of each cap that is set aside for when Redis is away. 0 ≤ reserve < 1. */
+  /** The part of each cap that is kept for when Redis is unreachable. 0 ≤ reserve < 1. */
   readonly reserve: number;
   readonly ttlMs: number;
-  /** This replica's own. */
+  /** Of this replica. */
   readonly name: string;
-  /** Where people find this replica's page; undefined where that is what it listens on. */
+  /** The public URL of this replica's page, if not the address it listens on. */
   readonly advertise: string | undefined;
-  /** What its keys begin with. */
+  /** Of its keys in Redis. */
   readonly prefix: string;
 };
 
@@ -134,7 +133,7 @@ export type Config = {
   readonly web: Web;
   readonly log: { readonly level: LogLevel };
   readonly state: { readonly path: string } | undefined;
-  /** Undefined where this process is the only one. */
+  /** Undefined if this process is the only one. */
   readonly fleet: Fleet | undefined;
   readonly budgets: readonly Budget[];
   readonly upstreams: readonly Upstream[];

@@ -1,4 +1,4 @@
-/** What one request met on the wire, before anybody judges it. */
+/** What happened to one request on the wire, not yet judged. */
 
 export const PHASES = ["dns", "connect", "tls", "wait", "transfer"] as const;
 export type Phase = (typeof PHASES)[number];
@@ -6,7 +6,7 @@ export type Phase = (typeof PHASES)[number];
 /** A phase that did not happen (an address that needs no name, a reused socket) is absent, not 0. */
 export type PhaseTimesMs = Readonly<Partial<Record<Phase, number>>>;
 
-/** Names are in lower case; a header that came twice is there twice, in the order of arrival. */
+/** Names are in lower case. A repeated header is repeated here, in the order of arrival. */
 export type Headers = readonly (readonly [name: string, value: string])[];
 
 export type AnswerHead = {
@@ -15,7 +15,7 @@ export type AnswerHead = {
   readonly headers: Headers;
 };
 
-/** Faults that the wire alone can tell; every other reason is a judgement about an answer. */
+/** Faults on the wire. Every other reason is a judgement of an answer. */
 export type WireFault =
   | "dns"
   | "connect"
@@ -33,9 +33,9 @@ export type Exchange =
       readonly fault: WireFault;
       /** For people: one line, escaped and capped, without secrets. */
       readonly detail: string;
-      /** Whether any byte of the request can have reached the upstream. */
+      /** Whether any byte of the request may have reached the upstream. */
       readonly sent: boolean;
-      /** The head of the answer, where the break came after it. */
+      /** The head of the answer, if it came before the break. */
       readonly head: AnswerHead | undefined;
     };
 
@@ -44,11 +44,11 @@ export type Observation = {
   readonly durationMs: number;
   readonly phasesMs: PhaseTimesMs;
   readonly reusedConnection: boolean;
-  /** The earliest end of validity in the chain that the upstream showed. */
+  /** The earliest expiry in the certificate chain. */
   readonly certificateExpiresAtMs: number | undefined;
 };
 
-/** All values of one header, joined as HTTP joins them; undefined where it did not come. */
+/** All values of one header, joined as HTTP joins them; undefined without one. */
 export function headerValue(headers: Headers, name: string): string | undefined {
   let joined: string | undefined;
   for (const [candidate, value] of headers) {

@@ -2,7 +2,7 @@ export type JsonBody =
   | { readonly kind: "json"; readonly value: unknown }
   | { readonly kind: "empty" | "not_utf8" | "not_json" | "too_deep" };
 
-/** Deeper JSON is an attack: V8 takes a tenth of a second for a megabyte of brackets, and every poll waits. */
+/** Deeper JSON is an attack: V8 takes a tenth of a second for a megabyte of brackets, and delays all polls. */
 export const MOST_LEVELS = 1_000;
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
@@ -10,7 +10,7 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true });
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** A byte order mark is forgiven. */
+/** A byte order mark is allowed. */
 export function readJson(body: Uint8Array): JsonBody {
   if (isDeeperThan(MOST_LEVELS, body)) return { kind: "too_deep" };
   let text: string;

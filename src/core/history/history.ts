@@ -1,9 +1,8 @@
-import type { HealthChange } from "../poll/health.ts";
 import { Incidents } from "./incidents.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Poll } from "../poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
-import type { Recorder } from "../poll/ports.ts";
+import type { PollEvent, Recorder } from "../poll/ports.ts";
 import { RollingCounts } from "./rolling-counts.ts";
 import { availabilityVote, HOUR_MS, MINUTE_MS } from "./rollup.ts";
 import type { RestoredUpstream } from "./state.ts";
@@ -17,16 +16,17 @@ import {
   type PollStatus,
   type SkipCount,
 } from "../status/status.ts";
+import { UpstreamAccounts } from "../metrics/accounts.ts";
 
 export const POLLS_KEPT = 60;
 export const FAILURES_KEPT = 20;
-/** Whole minutes and hours that availability is counted in. */
+/** Availability is counted in whole minutes and hours. */
 export const MINUTES_KEPT = 60;
 export const HOURS_KEPT = 720;
 
 const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, HOURS_KEPT * HOUR_MS] as const;
 
-/** What one upstream's page can tell: its last polls, its failures for longer, its troubles. Bounded. */
+/** What the page of one upstream shows: its last polls, its failures for longer, its incidents. Bounded. */
 export class History implements Recorder {
   readonly #polls: PollRing;
   readonly #failures: PollStatus[];
@@ -45,36 +45,30 @@ export class History implements Recorder {
     this.#sinceMs = startedAtMs;
   }
 
-  slotWaiting(): void {}
-  slotStarted(): void {}
-
-  slotSkipped(cause: SkipCause, count: number): void {
-    this.#skippedSincePoll.set(cause, (this.#skippedSincePoll.get(cause) ?? 0) + count);
+  record(event: PollEvent): void {
+    switch (event.kind) {
+      case "slot_waiting":
+      case "slot_started":
+      case "pause_requested":
+        return;
+      case "slots_skipped": {
+        const { cause, count } = event;
+        this.#skippedSincePoll.set(cause, (this.#skippedSincePoll.get(cause) ?? 0) + count);
+        return;
+      }
+      case "polled":
+        this.#polled(event.poll);
+        return;
+      case "health_changed":
+        this.#sinceMs = event.atMs;
+        this.#incidents.healthChanged(event);
+        return;
+      default:
+        event satisfies never;
+    }
   }
 
-  slotGaveUp(cause: SkipCause): void {
-    this.slotSkipped(cause, 1);
-  }
-
-  polled(poll: Poll): void {
-    // To clear a map makes another table, however empty it was.
-    if (this.#skippedSincePoll.size > 0) this.#skippedSincePoll.clear();
-    const status = pollStatusOf(poll);
-    this.#polls.add(status);
-    if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
-    this.#incidents.polled(poll.outcome);
-    const vote = availabilityVote(status);
-    if (vote === undefined) return;
-    this.#byMinute.add(poll.endedAtMs, vote === "ok");
-    this.#byHour.add(poll.endedAtMs, vote === "ok");
-  }
-
-  healthChanged(change: HealthChange): void {
-    this.#sinceMs = change.atMs;
-    this.#incidents.healthChanged(change);
-  }
-
-  /** Since when the health is what it is. */
+  /** When the health last changed. */
   get sinceMs(): number {
     return this.#sinceMs;
   }
@@ -84,7 +78,7 @@ export class History implements Recorder {
     return this.#polls.all;
   }
 
-  /** The newest last; they stay when successes of the same age are gone. */
+  /** The newest last. They stay longer than successes of the same age. */
   get lastFailures(): readonly PollStatus[] {
     return this.#failures;
   }
@@ -113,9 +107,39 @@ export class History implements Recorder {
       return availabilityOf(windowMs, ok, failed);
     });
   }
+
+  #polled(poll: Poll): void {
+    // Clearing allocates a new table, even for an empty map.
+    if (this.#skippedSincePoll.size > 0) this.#skippedSincePoll.clear();
+    const status = pollStatusOf(poll);
+    this.#polls.add(status);
+    if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
+    this.#incidents.polled(poll.outcome);
+    const vote = availabilityVote(status);
+    if (vote === undefined) return;
+    this.#byMinute.add(poll.endedAtMs, vote === "ok");
+    this.#byHour.add(poll.endedAtMs, vote === "ok");
+  }
 }
 
 function keep<T>(list: T[], entry: T, most: number): void {
   list.push(entry);
   if (list.length > most) list.shift();
+}
+
+/** Everything kept about one upstream while it is in the config: across reloads, not across its removal. */
+export class UpstreamRecord implements Recorder {
+  readonly accounts: UpstreamAccounts = new UpstreamAccounts();
+  readonly history: History;
+  readonly #recorders: readonly Recorder[];
+
+  /** `others` get each event after `history`. */
+  constructor(history: History, others: readonly Recorder[]) {
+    this.history = history;
+    this.#recorders = [this.accounts, history, ...others];
+  }
+
+  record(event: PollEvent): void {
+    for (const recorder of this.#recorders) recorder.record(event);
+  }
 }

@@ -4,21 +4,21 @@ import type { Incident } from "../status/status.ts";
 
 export const INCIDENTS_KEPT = 50;
 
-/** The further right, the worse; a state that is not here is no incident. */
+/** The worst is last. Other states are no incident. */
 const SEVERITY: readonly HealthState[] = ["throttled", "unauthorized", "down"];
 
 type Open = { state: HealthState; reason: string; readonly startedAtMs: number; polls: number };
 
-/** One upstream's troubles: from leaving the healthy states to the first ok. */
+/** The incidents of one upstream: each begins with a bad state and ends with the first ok. */
 export class Incidents {
   readonly #upstream: string;
   /** The newest last. */
   readonly #ended: Incident[];
   #open: Open | undefined;
-  /** What was met last: the change of health that it causes comes after it. */
+  /** Of the last failed poll: the change of health that it causes comes after it. */
   #lastReason = "";
 
-  /** Goes on with `restored`, the newest first: one that is open stays open until the first ok. */
+  /** Continues `restored`, the newest first: an open one stays open until the first ok. */
   constructor(upstream: string, restored: readonly Incident[] = []) {
     this.#upstream = upstream;
     const [newest] = restored;

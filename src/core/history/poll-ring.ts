@@ -1,10 +1,10 @@
-/** The last polls of one upstream, as plain numbers and words that are shared: sixty of them in 8 kB instead of 30. */
+/** The last polls of one upstream, as plain numbers and shared text: sixty take 8 kB instead of 30. */
 
 import { PHASES, type Phase } from "../exchange/exchange.ts";
 import { known, UNKNOWN } from "../metrics/histogram.ts";
 import type { PollStatus } from "../status/status.ts";
 
-/** What many polls in a row have in common, word for word. */
+/** Often the same for many polls in a row. */
 type Words = Omit<PollStatus, "id" | "atMs" | "durationMs" | "phasesMs" | "status">;
 
 const AT_MS = 0;
@@ -19,10 +19,10 @@ export class PollRing {
   #numbers: Float64Array = new Float64Array(FIRST_POLLS * NUMBERS_A_POLL);
   readonly #ids: string[] = [];
   readonly #words: Words[] = [];
-  /** How many polls were ever added: the place of the next one. */
+  /** How many polls were ever added. */
   #added = 0;
 
-  /** Goes on with `polls`, the newest last. */
+  /** Continues `polls`, the newest last. */
   constructor(most: number, polls: readonly PollStatus[] = []) {
     this.#most = most;
     for (const poll of polls) this.add(poll);
@@ -54,7 +54,6 @@ export class PollRing {
     return this.#added === 0 ? undefined : this.#at((this.#added - 1) % this.#most);
   }
 
-  /** How long those took that went well. */
   get okDurationsMs(): readonly number[] {
     return this.#words.flatMap(({ outcome }, place) =>
       outcome === "ok" ? [this.#numbers[place * NUMBERS_A_POLL + DURATION_MS] ?? 0] : [],
@@ -65,7 +64,7 @@ export class PollRing {
     const from = place * NUMBERS_A_POLL;
     const words = this.#words[place];
     const id = this.#ids[place];
-    if (words === undefined || id === undefined) throw new Error("cannot tell a poll that was never added");
+    if (words === undefined || id === undefined) throw new Error("cannot read a poll that was never added");
     const { origin, outcome, reason, degraded, detail, excerpt, headers } = words;
     const poll: PollStatus = {
       id,
@@ -104,7 +103,7 @@ function wordsOf({ origin, outcome, reason, degraded, detail, excerpt, headers }
   return headers === undefined ? words : { ...words, headers };
 }
 
-/** A poll that carries headers is a failure: rare, and never quite the same. */
+/** A poll with headers is a failure: rare, and never the same. */
 function saysTheSame(words: Words, poll: PollStatus): boolean {
   return (
     words.detail === poll.detail &&

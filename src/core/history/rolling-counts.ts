@@ -14,10 +14,10 @@ export class RollingCounts {
   readonly #length: number;
   /** The newest last. */
   #numbers: Float64Array;
-  /** How much of them is in use. */
+  /** How many of the numbers are in use. */
   #used = 0;
 
-  /** Keeps `length` whole buckets besides the one that is being filled; goes on with `restored`, the newest last. */
+  /** Keeps `length` whole buckets besides the current one. Continues `restored`, the newest last. */
   constructor(bucketMs: number, length: number, restored: readonly CountedBucket[] = []) {
     this.#bucketMs = bucketMs;
     this.#length = length;
@@ -27,7 +27,7 @@ export class RollingCounts {
 
   add(atMs: number, isOk: boolean): void {
     const index = Math.floor(atMs / this.#bucketMs);
-    // A wall clock that was set back goes on filling the newest bucket.
+    // After a wall clock was set back, the newest bucket goes on filling.
     if (this.#used === 0 || this.#at(this.#used - NUMBERS_A_BUCKET) < index) {
       this.#drop(index);
       this.#push(index, 0, 0);

@@ -1,4 +1,4 @@
-/** What is left of polls once they are too old to be kept one by one. */
+/** Sums that remain of polls which are too old to be kept one by one. */
 
 import type { SavedPoll } from "./state.ts";
 import type { PollStatus } from "../status/status.ts";
@@ -15,7 +15,7 @@ export type RollUp = {
   readonly bucket: number;
   readonly polls: number;
   readonly ok: number;
-  /** Of these, only what says something about their availability. */
+  /** Only failures that count for availability. */
   readonly failed: number;
   readonly throttled: number;
   readonly withinObjective: number;
@@ -23,7 +23,7 @@ export type RollUp = {
   readonly slowestOkMs: number;
 };
 
-/** Our own bug and our own key say nothing about their availability; a throttled poll does not either. */
+/** Our own bugs, rejected keys and throttling say nothing about the availability of an upstream. */
 export function availabilityVote({
   outcome,
   reason,
@@ -73,7 +73,7 @@ function plus(sum: RollUp, { status, withinObjective }: SavedPoll): RollUp {
   };
 }
 
-/** What is older than this goes. Polls end at a moment, roll-ups and quotas are named by their bucket. */
+/** Anything older is deleted. Polls and incidents by time, roll-ups and quotas by bucket. */
 export type Retention = {
   readonly pollsFromMs: number;
   /** The newest polls and failures of an upstream outlive a day, but not this. */
@@ -91,7 +91,7 @@ export function retentionAt(nowMs: number): Retention {
     minutesFrom: Math.floor((nowMs - 30 * DAY_MS) / MINUTE_MS),
     hoursFrom: Math.floor((nowMs - YEAR_MS) / HOUR_MS),
     incidentsFromMs: nowMs - YEAR_MS,
-    // The longest period that a quota may have, and the hour that it begins in.
+    // The longest period of a quota, and the hour in which it begins.
     quotaHoursFrom: Math.floor((nowMs - YEAR_MS) / HOUR_MS) - 1,
   };
 }

@@ -1,4 +1,4 @@
-import { CATALOGUE } from "./catalogue.ts";
+import { CATALOGUE, CODE_LABELS, codeLabel, type RedisFailure } from "./catalogue.ts";
 import { type Phase, PHASES } from "../exchange/exchange.ts";
 import { Histogram, histogramLength, type HistogramReading, known, UNKNOWN } from "./histogram.ts";
 import {
@@ -9,15 +9,14 @@ import {
   type SkipCause,
 } from "../exchange/outcome.ts";
 import type { Poll } from "../poll/poll.ts";
-import type { Recorder } from "../poll/ports.ts";
-import { CODE_LABELS, codeLabel } from "./status-codes.ts";
+import type { PollEvent, Recorder } from "../poll/ports.ts";
 
 type PhaseTotal = { readonly count: number; readonly sumSeconds: number };
 
 const DURATION_BOUNDS = CATALOGUE.pacewatch_poll_duration_seconds.buckets;
 const DELAY_BOUNDS = CATALOGUE.pacewatch_poll_delay_seconds.buckets;
 
-/** Gives every number of an upstream its place in one array. */
+/** Assigns every number of an upstream its place in one array. */
 class Layout {
   #length = 0;
 
@@ -64,13 +63,13 @@ const DURATION = {
 export const ACCOUNTS_LENGTH: number = layout.length;
 
 /**
- * The numbers of one upstream since the process began, all in one array, changed and read synchronously: so whoever
- * copies them in one go sees accounts that close, and has them for as long as a scrape takes to be written.
+ * The numbers of one upstream since the process began, in one array. They change synchronously, so a copy taken in one
+ * go always adds up, and stays the same while a scrape is written.
  */
 export class UpstreamAccounts implements Recorder {
   readonly #numbers: Float64Array;
 
-  /** With the numbers of others that were copied, or from the beginning. */
+  /** On a copy of numbers, or from zero. */
   constructor(numbers: Float64Array = emptyNumbers()) {
     this.#numbers = numbers;
   }
@@ -79,48 +78,34 @@ export class UpstreamAccounts implements Recorder {
     numbers.set(this.#numbers, at);
   }
 
-  slotWaiting(): void {
-    this.#add(WAITING, 1);
-  }
-
-  slotStarted(): void {
-    this.#add(WAITING, -1);
-    this.#add(SLOTS, 1);
-    this.#add(IN_FLIGHT, 1);
-  }
-
-  slotSkipped(cause: SkipCause, count: number): void {
-    this.#add(SLOTS, count);
-    this.#add(SKIPPED.get(cause), count);
-  }
-
-  slotGaveUp(cause: SkipCause): void {
-    this.#add(WAITING, -1);
-    this.slotSkipped(cause, 1);
-  }
-
-  polled(poll: Poll): void {
-    const { kind } = poll.outcome;
-    this.#add(IN_FLIGHT, -1);
-    this.#add(POLLS.get(pollKey(kind, reasonOf(poll.outcome))), 1);
-    this.#histogram(DURATION[kind], DURATION_BOUNDS).observe(elapsedSeconds(poll.durationMs));
-    this.#histogram(DELAY, DELAY_BOUNDS).observe(elapsedSeconds(poll.delayMs));
-    this.#addPhases(poll);
-    if (poll.head !== undefined) this.#add(RESPONSES.get(codeLabel(poll.head.status)), 1);
-    if (poll.withinObjective) this.#add(WITHIN_OBJECTIVE, 1);
-    if (kind === "ok") this.#numbers[LAST_SUCCESS_AT_MS] = poll.endedAtMs;
-    this.#numbers[LAST_POLL_AT_MS] = poll.endedAtMs;
-    this.#add(MALFORMED_SIGNALS, poll.malformedSignals);
-    // A reused connection shows no certificate: what was seen last still stands.
-    if (poll.certificateExpiresAtMs !== undefined) {
-      this.#numbers[CERTIFICATE_EXPIRES_AT_MS] = poll.certificateExpiresAtMs;
+  record(event: PollEvent): void {
+    switch (event.kind) {
+      case "slot_waiting":
+        this.#add(WAITING, 1);
+        return;
+      case "slot_started":
+        this.#add(WAITING, -1);
+        this.#add(SLOTS, 1);
+        this.#add(IN_FLIGHT, 1);
+        return;
+      case "slots_skipped":
+        if (event.hadWaited) this.#add(WAITING, -1);
+        this.#add(SLOTS, event.count);
+        this.#add(SKIPPED.get(event.cause), event.count);
+        return;
+      case "polled":
+        this.#polled(event.poll);
+        return;
+      case "pause_requested":
+      case "health_changed":
+        // Facts of now, not counts: a scrape reads them where they are kept.
+        return;
+      default:
+        event satisfies never;
     }
   }
 
-  /** Health is a fact of now, not a count: a scrape reads it where it is kept. */
-  healthChanged(): void {}
-
-  /** Every slot is accounted for. False only if the engine told the story in an impossible order. */
+  /** Every slot is accounted for. False only after an impossible order of events. */
   closes(): boolean {
     const closed = this.slots === this.totalPolls + this.inFlight + this.totalSkipped;
     return closed && this.waiting >= 0 && this.inFlight >= 0;
@@ -186,10 +171,28 @@ export class UpstreamAccounts implements Recorder {
     return this.#histogram(DURATION[outcome], DURATION_BOUNDS);
   }
 
-  /** Undefined until the phase has happened: a plain connection never has a `tls`. */
+  /** Undefined until the phase has happened: a plain connection has no `tls`. */
   phase(phase: Phase): PhaseTotal | undefined {
     const count = this.#at(PHASE_COUNT.get(phase));
     return count === 0 ? undefined : { count, sumSeconds: this.#at(PHASE_SECONDS.get(phase)) };
+  }
+
+  #polled(poll: Poll): void {
+    const { kind } = poll.outcome;
+    this.#add(IN_FLIGHT, -1);
+    this.#add(POLLS.get(pollKey(kind, reasonOf(poll.outcome))), 1);
+    this.#histogram(DURATION[kind], DURATION_BOUNDS).observe(elapsedSeconds(poll.durationMs));
+    this.#histogram(DELAY, DELAY_BOUNDS).observe(elapsedSeconds(poll.delayMs));
+    this.#addPhases(poll);
+    if (poll.head !== undefined) this.#add(RESPONSES.get(codeLabel(poll.head.status)), 1);
+    if (poll.withinObjective) this.#add(WITHIN_OBJECTIVE, 1);
+    if (kind === "ok") this.#numbers[LAST_SUCCESS_AT_MS] = poll.endedAtMs;
+    this.#numbers[LAST_POLL_AT_MS] = poll.endedAtMs;
+    this.#add(MALFORMED_SIGNALS, poll.malformedSignals);
+    // A reused connection shows no certificate: the last one still holds.
+    if (poll.certificateExpiresAtMs !== undefined) {
+      this.#numbers[CERTIFICATE_EXPIRES_AT_MS] = poll.certificateExpiresAtMs;
+    }
   }
 
   #addPhases(poll: Poll): void {
@@ -232,12 +235,37 @@ function emptyNumbers(): Float64Array {
   return numbers;
 }
 
-/** Reasons and kinds have names of their own, and only `ok` has none: so the outcome need not be said again. */
+/** Reasons and kinds have distinct names, and only `ok` has none, so the outcome is not needed. */
 function pollKey(outcome: PollOutcome["kind"], reason: string): string {
   return reason === "" ? outcome : reason;
 }
 
-/** A clock that was stepped can make a delay negative; a sum that shrinks would read as a counter's reset. */
+/** A clock step can make a delay negative, and a sum that shrinks would look like a counter reset. */
 function elapsedSeconds(durationMs: number): number {
   return durationMs > 0 && Number.isFinite(durationMs) ? durationMs / 1000 : 0;
+}
+
+/** Redis calls since the process began. */
+export class RedisAccount {
+  readonly #durations = new Map<string, Histogram>();
+  readonly #errors = new Map<RedisFailure, number>();
+
+  /** By name of the call, in order of the first call. */
+  get durations(): ReadonlyMap<string, HistogramReading> {
+    return this.#durations;
+  }
+
+  errors(kind: RedisFailure): number {
+    return this.#errors.get(kind) ?? 0;
+  }
+
+  observe(call: string, durationMs: number, failure: RedisFailure | undefined): void {
+    if (failure !== undefined) this.#errors.set(failure, this.errors(failure) + 1);
+    // Nothing was sent, so there is no duration.
+    if (failure === "away") return;
+    const known = this.#durations.get(call);
+    const durations = known ?? new Histogram(CATALOGUE.pacewatch_redis_request_duration_seconds.buckets);
+    if (known === undefined) this.#durations.set(call, durations);
+    durations.observe(Math.max(0, durationMs) / 1000);
+  }
 }

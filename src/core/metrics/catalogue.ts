@@ -1,11 +1,28 @@
-/** Every metric that Pacewatch shows: a public contract, kept in this one place. Families are rendered in this order. */
+/** Every metric of Pacewatch: the public contract, in this one place. Families are rendered in this order. */
 
 import { PHASES } from "../exchange/exchange.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
 import { POLL_OUTCOME_LABELS, type PollOutcome, SKIP_CAUSES } from "../exchange/outcome.ts";
-import { CODE_LABELS } from "./status-codes.ts";
 
-/** Not connected, or not any more; no answer in time; it answered that it won't. */
+/** The final status codes of IANA's HTTP registry (2xx to 5xx), so that no upstream can add series without end. */
+const REGISTERED = [
+  [200, 201, 202, 203, 204, 205, 206, 207, 208, 226],
+  [300, 301, 302, 303, 304, 305, 307, 308],
+  [400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 416, 417],
+  [421, 422, 423, 424, 425, 426, 428, 429, 431, 451],
+  [500, 501, 502, 503, 504, 505, 506, 507, 508, 510, 511],
+].flat();
+
+const REGISTERED_SET: ReadonlySet<number> = new Set(REGISTERED);
+
+/** Every value of the label `code`. */
+export const CODE_LABELS: readonly string[] = [...REGISTERED.map(String), "other"];
+
+export function codeLabel(status: number): string {
+  return REGISTERED_SET.has(status) ? String(status) : "other";
+}
+
+/** Not connected; no answer in time; answered with an error. */
 export const REDIS_FAILURES = ["away", "timeout", "refused"] as const;
 
 type MetricType = "counter" | "gauge" | "histogram" | "summary";
@@ -13,9 +30,9 @@ type MetricType = "counter" | "gauge" | "histogram" | "summary";
 export type Metric = {
   readonly type: MetricType;
   readonly help: string;
-  /** The first one tells what the metric belongs to: an upstream, a budget, or (neither) the process. */
+  /** The first label says what the metric belongs to: an upstream, a budget, or otherwise the process. */
   readonly labels: readonly string[];
-  /** Upper bounds, in the metric's own unit; a histogram has them, nothing else does. */
+  /** Upper bounds in the unit of the metric; only for histograms. */
   readonly buckets?: readonly number[];
 };
 

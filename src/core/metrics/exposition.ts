@@ -1,6 +1,6 @@
-/** Prometheus's text format 0.0.4, of one snapshot: no number in it is older or newer than another. */
+/** One snapshot in the text format 0.0.4 of Prometheus: all numbers are of the same moment. */
 
-import { BUDGET_SERIES, PROCESS_SERIES } from "./other-series.ts";
+import { BUDGET_SERIES, PROCESS_SERIES, UPSTREAM_SERIES } from "./catalogue-series.ts";
 import {
   type BudgetMetric,
   METRIC_NAMES,
@@ -9,18 +9,17 @@ import {
   type UpstreamMetric,
 } from "./catalogue.ts";
 import { type Labels, labelText, type SeriesOf } from "./series.ts";
-import type { MetricsSnapshot, OwnedSnapshot, ToldUpstream } from "./snapshot.ts";
-import { UPSTREAM_SERIES } from "./upstream-series.ts";
+import type { MetricsSnapshot, OwnedSnapshot, ScrapedUpstream } from "./snapshot.ts";
 
-/** All of it at once; the snapshot must not change meanwhile. */
+/** All at once. */
 export function renderExposition(snapshot: MetricsSnapshot): string {
   const owned = { ...snapshot, vantage: snapshot.fleet?.vantage };
   return [...ownedPieces(owned)].join("") + processText(snapshot);
 }
 
 /**
- * Piece by piece, each a matter of less than a millisecond, so that whoever writes it can let others come in between:
- * for as long as that takes the snapshot must stay what it is.
+ * Piece by piece, each in less than a millisecond, so that other work can run in between. The snapshot must not change
+ * meanwhile.
  */
 export function* ownedPieces({ upstreams, budgets, vantage }: OwnedSnapshot): Generator<string> {
   const everywhere = vantageLabels(vantage);
@@ -34,7 +33,7 @@ export function* ownedPieces({ upstreams, budgets, vantage }: OwnedSnapshot): Ge
   }
 }
 
-/** What belongs to no upstream and no budget: a few lines. */
+/** The few lines that belong to no upstream and no budget. */
 export function processText(snapshot: MetricsSnapshot): string {
   const process = [owned(snapshot, labelText(vantageLabels(snapshot.fleet?.vantage)))];
   let text = "";
@@ -50,12 +49,12 @@ function vantageLabels(vantage: string | undefined): Labels {
 }
 
 const knownLabels = new WeakMap<
-  ToldUpstream,
+  ScrapedUpstream,
   { readonly vantage: string | undefined; readonly text: string }
 >();
 
-/** Made once, as every scrape needs them. */
-function upstreamLabels(upstream: ToldUpstream, vantage: string | undefined): string {
+/** Made once: every scrape needs them. */
+function upstreamLabels(upstream: ScrapedUpstream, vantage: string | undefined): string {
   const known = knownLabels.get(upstream);
   if (known !== undefined && known.vantage === vantage) return known.text;
   const text = labelText([["upstream", upstream.name], ...vantageLabels(vantage)]);
@@ -63,7 +62,7 @@ function upstreamLabels(upstream: ToldUpstream, vantage: string | undefined): st
   return text;
 }
 
-/** An owner with what stands between name and number: its own label alone, or before others. */
+/** An owner with the text between name and number: its own label alone, or before other labels. */
 type Owned<Owner> = { readonly owner: Owner; readonly alone: string; readonly before: string };
 
 function owned<Owner>(owner: Owner, label: string): Owned<Owner> {
@@ -109,7 +108,7 @@ function samplesOf<Owner>(
   return samples;
 }
 
-/** A metric of which nothing is known is not named at all. */
+/** Only written for a metric with a sample. */
 function preamble(name: MetricName): string {
   const { help, type } = metricNamed(name);
   const escaped = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");

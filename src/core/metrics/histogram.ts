@@ -1,4 +1,4 @@
-/** A reading of a histogram: buckets are cumulative, the one after the last bound is +Inf and equals the count. */
+/** Buckets are cumulative. The one after the last bound is +Inf and equals the count. */
 export interface HistogramReading {
   readonly bounds: readonly number[];
   readonly count: number;
@@ -6,12 +6,12 @@ export interface HistogramReading {
   atOrUnder(boundIndex: number): number;
 }
 
-/** How many numbers a histogram is made of: a bucket for each bound, that of +Inf, and the sum. */
+/** How many numbers a histogram has: a bucket for each bound, +Inf, and the sum. */
 export function histogramLength(bounds: readonly number[]): number {
   return bounds.length + 2;
 }
 
-/** A view upon numbers that belong to somebody else; nothing is kept here. */
+/** A view on numbers that are kept elsewhere. */
 export class Histogram implements HistogramReading {
   readonly bounds: readonly number[];
   readonly #numbers: Float64Array;
@@ -48,7 +48,7 @@ export class Histogram implements HistogramReading {
   }
 }
 
-/** In arrays of plain numbers, what is not known is none. */
+/** Stands for undefined in arrays of numbers. */
 export const UNKNOWN: number = Number.NaN;
 
 export function known(number: number | undefined): number | undefined {

@@ -1,7 +1,6 @@
 /**
- * All numbers of one scrape, copied in one go into one array: they stay what they are while the text is written, and
- * can be handed to another thread without being looked at one by one. Who they belong to seldom changes, and is kept
- * apart.
+ * All numbers of one scrape, copied in one go into one array: they do not change while the text is written, and move to
+ * another thread without a copy. What they belong to seldom changes, and is kept apart.
  */
 
 import { ACCOUNTS_LENGTH, UpstreamAccounts } from "./accounts.ts";
@@ -12,77 +11,77 @@ import type {
   BudgetSnapshot,
   MetricsSnapshot,
   OwnedSnapshot,
-  ToldUpstream,
+  ScrapedUpstream,
   UpstreamSnapshot,
 } from "./snapshot.ts";
 
-export type ScrapeFrame = { readonly cast: ScrapeSubjects; readonly numbers: Float64Array<ArrayBuffer> };
+export type ScrapeFrame = { readonly subjects: ScrapeSubjects; readonly numbers: Float64Array<ArrayBuffer> };
 
-/** Whose numbers they are, in their order. */
+/** What the numbers belong to, in the same order. */
 export type ScrapeSubjects = {
-  readonly upstreams: readonly ToldUpstream[];
-  readonly budgets: readonly ToldBudget[];
+  readonly upstreams: readonly ScrapedUpstream[];
+  readonly budgets: readonly ScrapedBudget[];
   readonly vantage: string | undefined;
 };
 
-type ToldBudget = { readonly name: string; readonly hasQuota: boolean; readonly rates: readonly string[] };
+type ScrapedBudget = { readonly name: string; readonly hasQuota: boolean; readonly rates: readonly string[] };
 
-/** Behind the accounts: health, whether it is up, the next slot. */
+/** After the accounts: health, whether it is up, the next slot. */
 const UPSTREAM_LENGTH = ACCOUNTS_LENGTH + 3;
 /** Before the rates: what was advertised (two), the pause, the quota (three). */
 const BUDGET_LENGTH = 6;
 const RATE_LENGTH = 3;
 
-/** With the cast of the one before, where it is the same still. */
+/** Reuses the subjects of the frame before, if they are the same. */
 export function takeFrame(snapshot: MetricsSnapshot, before?: ScrapeSubjects): ScrapeFrame {
-  const cast = isCastOf(snapshot, before) ? before : castOf(snapshot);
-  const numbers = new Float64Array(lengthOf(cast));
+  const subjects = areSubjectsOf(snapshot, before) ? before : subjectsOf(snapshot);
+  const numbers = new Float64Array(lengthOf(subjects));
   let at = 0;
   for (const upstream of snapshot.upstreams) at = writeUpstream(upstream, numbers, at);
   for (const budget of snapshot.budgets) at = writeBudget(budget, numbers, at);
-  return { cast, numbers };
+  return { subjects, numbers };
 }
 
-export function snapshotIn({ cast, numbers }: ScrapeFrame): OwnedSnapshot {
+export function snapshotIn({ subjects, numbers }: ScrapeFrame): OwnedSnapshot {
   let at = 0;
-  const upstreams = cast.upstreams.map((upstream) => {
+  const upstreams = subjects.upstreams.map((upstream) => {
     const snapshot = readUpstream(upstream, numbers, at);
     at += UPSTREAM_LENGTH;
     return snapshot;
   });
-  const budgets = cast.budgets.map((budget) => {
+  const budgets = subjects.budgets.map((budget) => {
     const snapshot = readBudget(budget, numbers, at);
     at += BUDGET_LENGTH + RATE_LENGTH * budget.rates.length;
     return snapshot;
   });
-  return { upstreams, budgets, vantage: cast.vantage };
+  return { upstreams, budgets, vantage: subjects.vantage };
 }
 
-/** A reload makes new upstreams of those that it changes; rates are compared by what is told of them. */
-function isCastOf(
+/** By identity: a reload makes new objects of the upstreams that it changes. Budgets are compared by value. */
+function areSubjectsOf(
   { upstreams, budgets, fleet }: MetricsSnapshot,
-  cast: ScrapeSubjects | undefined,
-): cast is ScrapeSubjects {
+  subjects: ScrapeSubjects | undefined,
+): subjects is ScrapeSubjects {
   return (
-    cast !== undefined &&
-    cast.vantage === fleet?.vantage &&
-    cast.upstreams.length === upstreams.length &&
-    cast.budgets.length === budgets.length &&
-    upstreams.every(({ upstream }, index) => upstream === cast.upstreams[index]) &&
-    budgets.every((budget, index) => isTold(budget, cast.budgets[index]))
+    subjects !== undefined &&
+    subjects.vantage === fleet?.vantage &&
+    subjects.upstreams.length === upstreams.length &&
+    subjects.budgets.length === budgets.length &&
+    upstreams.every(({ upstream }, index) => upstream === subjects.upstreams[index]) &&
+    budgets.every((budget, index) => isSameBudget(budget, subjects.budgets[index]))
   );
 }
 
-function isTold({ name, quota, rates }: BudgetSnapshot, told: ToldBudget | undefined): boolean {
+function isSameBudget({ name, quota, rates }: BudgetSnapshot, before: ScrapedBudget | undefined): boolean {
   return (
-    told?.name === name &&
-    told.hasQuota === (quota !== undefined) &&
-    told.rates.length === rates.length &&
-    rates.every(({ label }, index) => label === told.rates[index])
+    before?.name === name &&
+    before.hasQuota === (quota !== undefined) &&
+    before.rates.length === rates.length &&
+    rates.every(({ label }, index) => label === before.rates[index])
   );
 }
 
-function castOf({ upstreams, budgets, fleet }: MetricsSnapshot): ScrapeSubjects {
+function subjectsOf({ upstreams, budgets, fleet }: MetricsSnapshot): ScrapeSubjects {
   return {
     upstreams: upstreams.map(({ upstream }) => upstream),
     budgets: budgets.map(({ name, quota, rates }) => ({
@@ -113,7 +112,7 @@ function writeUpstream(
   return to;
 }
 
-function readUpstream(upstream: ToldUpstream, numbers: Float64Array, at: number): UpstreamSnapshot {
+function readUpstream(upstream: ScrapedUpstream, numbers: Float64Array, at: number): UpstreamSnapshot {
   const after = at + ACCOUNTS_LENGTH;
   const up = known(numbers[after + 1]);
   return {
@@ -148,7 +147,7 @@ function writeBudget(
 }
 
 function readBudget(
-  { name, hasQuota, rates }: ToldBudget,
+  { name, hasQuota, rates }: ScrapedBudget,
   numbers: Float64Array,
   at: number,
 ): BudgetSnapshot {

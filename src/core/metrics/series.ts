@@ -1,12 +1,12 @@
-/** Which series a metric has, and where each one's number comes from. */
+/** The series of a metric, and where their numbers come from. */
 
 import type { HistogramReading } from "./histogram.ts";
 
 export type Series<Owner> = {
   readonly suffix: "" | "_bucket" | "_sum" | "_count";
-  /** Besides the one that names the owner; as text already, so that a scrape only appends. */
+  /** Besides the label of the owner. Already as text, so that a scrape only appends. */
   readonly labels: string;
-  /** Undefined while it is not known: then the series is absent. */
+  /** Undefined while unknown: then the series is absent. */
   readonly read: Read<Owner>;
 };
 

@@ -1,16 +1,18 @@
-/** What one scrape shows: read in one synchronous go, so that every number in it is of the same instant. */
+/** What one scrape shows, read in one synchronous go: all numbers are of the same moment. */
 
-import type { UpstreamAccounts } from "./accounts.ts";
+import type { UpstreamAccounts, RedisAccount } from "./accounts.ts";
 import type { Upstream } from "../config/config.ts";
 import type { HealthState } from "../poll/health.ts";
-import type { RedisAccount } from "./redis-account.ts";
 
-/** What a scrape tells of an upstream's config. */
-export type ToldUpstream = Pick<Upstream, "name" | "budget" | "labels" | "schedule" | "objective" | "expect">;
+/** What a scrape shows of the config of an upstream. */
+export type ScrapedUpstream = Pick<
+  Upstream,
+  "name" | "budget" | "labels" | "schedule" | "objective" | "expect"
+>;
 
 export type UpstreamSnapshot = {
-  readonly upstream: ToldUpstream;
-  /** They go on: whoever writes a text of them takes a frame first. */
+  readonly upstream: ScrapedUpstream;
+  /** Live: take a frame before writing a text of them. */
   readonly accounts: UpstreamAccounts;
   readonly health: { readonly state: HealthState; readonly up: boolean | undefined };
   /** Wall clock. */
@@ -42,7 +44,7 @@ export type BudgetSnapshot = {
 };
 
 export type FleetSnapshot = {
-  /** Undefined where each upstream is held by one replica. */
+  /** Undefined if one replica holds each upstream. */
   readonly vantage: string | undefined;
   readonly replicas: number;
   readonly held: number;
@@ -52,18 +54,18 @@ export type FleetSnapshot = {
   readonly redis: RedisAccount;
 };
 
-/** What is told upstream by upstream, and budget by budget: nearly all of it. */
+/** The part that belongs to upstreams and budgets: nearly all of it. */
 export type OwnedSnapshot = {
   readonly upstreams: readonly UpstreamSnapshot[];
   readonly budgets: readonly BudgetSnapshot[];
-  /** Said by every series; undefined where there is none. */
+  /** A label of every series, if there is one. */
   readonly vantage: string | undefined;
 };
 
 export type MetricsSnapshot = Omit<OwnedSnapshot, "vantage"> & {
   /** Undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
-  /** Undefined where this process is the only one. */
+  /** Undefined without a fleet. */
   readonly fleet: FleetSnapshot | undefined;
   readonly reload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
   readonly build: { readonly version: string; readonly node: string };

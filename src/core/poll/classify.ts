@@ -1,4 +1,4 @@
-/** What an exchange means: the one place where answers are judged. */
+/** What an exchange means: the one place that judges answers. */
 
 import type { Advice } from "../advice/advice.ts";
 import type { Expectation } from "../config/config.ts";
@@ -87,7 +87,7 @@ function classifyExpected(head: AnswerHead, body: Uint8Array, expect: Expectatio
   }
 }
 
-/** A refusal is a refusal even where its body broke off, and whatever the config expects. */
+/** A 429 or 402 is a refusal even if its body broke off, and whatever the config expects. */
 export function classify(
   exchange: Exchange,
   expect: Expectation,

@@ -1,4 +1,4 @@
-/** What the outcomes of one upstream fold into. Pure: the engine carries out what a fold asks for. */
+/** The health of one upstream, folded from its outcomes. Pure: the engine acts on the result. */
 
 import type { PollOutcome, SkipCause } from "../exchange/outcome.ts";
 
@@ -14,7 +14,7 @@ export type HealthChange = {
 
 export type Health = {
   readonly state: HealthState;
-  /** Confirmed; undefined while nobody knows. */
+  /** Confirmed; undefined while unknown. */
   readonly isUp: boolean | undefined;
   /** The newest failures without an ok between them, oldest first, at most one more than `confirm`. */
   readonly streak: readonly ("refused" | "failed")[];
@@ -27,11 +27,11 @@ export type HealthEvent =
       readonly kind: "polled";
       readonly outcome: PollOutcome;
       readonly isDegraded: boolean;
-      /** The upstream itself said so (503 with Retry-After): nothing is left to confirm. */
+      /** The upstream itself said so (503 with Retry-After): needs no confirmation. */
       readonly isConfirmed: boolean;
     }
   | { readonly kind: "skipped"; readonly cause: SkipCause; readonly count: number }
-  /** The budget or the upstream asked for silence. */
+  /** The budget or the upstream is paused. */
   | { readonly kind: "paused" };
 
 export type HealthFold = {
@@ -69,7 +69,7 @@ function foldPoll(
     case "throttled":
       return settled({ ...health, state: "throttled", streak: [], slotsWithoutPoll: 0 });
     case "failed":
-      // Our own bug tells nothing about the upstream: it is as if nobody had looked.
+      // Our own bug says nothing about the upstream: count it as a missed slot.
       if (outcome.reason === "internal") return settled(foldSkip(health, "missed", 1));
       return foldFailure(
         health,
@@ -102,7 +102,7 @@ function foldFailure(
 }
 
 function foldSkip(health: Health, cause: SkipCause, count: number): Health {
-  // A pause and yielding are by the upstream's own word: the silence says nothing new about it.
+  // The upstream itself asked for a pause or for yielding, so missing polls say nothing new about it.
   if (cause === "backoff" || cause === "yield" || cause === "shutdown") return health;
   const slotsWithoutPoll = health.slotsWithoutPoll + count;
   if (slotsWithoutPoll < SLOTS_UNTIL_UNKNOWN) return { ...health, slotsWithoutPoll };

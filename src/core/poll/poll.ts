@@ -1,10 +1,10 @@
 import type { AnswerHead, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 
-/** Why a slot came to be. */
+/** Why there is a slot. */
 export type SlotOrigin = "schedule" | "confirm" | "first";
 
-/** One finished poll, judged: what metrics, history, page and log are told. Wall-clock times in milliseconds. */
+/** One finished poll, judged: for metrics, history, page and log. Wall-clock times in milliseconds. */
 export type Poll = {
   readonly id: string;
   readonly origin: SlotOrigin;

@@ -1,3 +1,4 @@
+import type { Pause } from "../advice/advice.ts";
 import type { Observation } from "../exchange/exchange.ts";
 import type { HealthChange } from "./health.ts";
 import type { Poll } from "./poll.ts";
@@ -5,24 +6,43 @@ import type { SkipCause } from "../exchange/outcome.ts";
 
 export interface Probe {
   /**
-   * Sends one request. Never rejects for anything that an upstream does, and resolves only when a broken
-   * exchange's socket is really closed: a lease is settled by that moment. `mayWrite` is asked at once before the
-   * request is written; where it says no, the poll ends with nothing sent.
+   * Sends one request. Never rejects for anything that an upstream does. After a broken exchange, resolves only once
+   * the socket is really closed: the lease is settled by that moment. `mayWrite` is called right before the request is
+   * written; if it returns false, nothing is sent.
    */
   poll(signal: AbortSignal, mayWrite?: () => boolean): Promise<Observation>;
   close(): Promise<void>;
 }
 
-/** Hears everything that happens to one upstream. Metrics, history and log each are one. */
-export interface Recorder {
-  slotWaiting(): void;
-  /** A waiting slot got its lease: a slot always waits first, if only for an instant. */
-  slotStarted(): void;
-  /** Slots that never waited. */
-  slotSkipped(cause: SkipCause, count: number): void;
-  /** A waiting slot ends as skipped. */
-  slotGaveUp(cause: SkipCause): void;
-  polled(poll: Poll): void;
+/** What happens to one upstream, in this order for each slot. */
+export type PollEvent =
+  | { readonly kind: "slot_waiting" }
+  /** A waiting slot got its lease: every slot waits first, if only for an instant. */
+  | { readonly kind: "slot_started" }
+  | {
+      readonly kind: "slots_skipped";
+      readonly cause: SkipCause;
+      readonly count: number;
+      /** One slot that waited and got no lease. */
+      readonly hadWaited: boolean;
+    }
+  | { readonly kind: "polled"; readonly poll: Poll }
+  /** By the answer of the `polled` before it. */
+  | {
+      readonly kind: "pause_requested";
+      readonly pause: Pause;
+      readonly budget: string;
+      /** No pause is kept for longer. */
+      readonly maxPauseMs: number;
+    }
   /** Follows the `polled` that caused it, if one did. */
-  healthChanged(change: HealthChange): void;
+  | ({ readonly kind: "health_changed" } & HealthChange);
+
+/** Made once: they come with every poll. */
+export const SLOT_WAITING: PollEvent = { kind: "slot_waiting" };
+export const SLOT_STARTED: PollEvent = { kind: "slot_started" };
+
+/** Metrics, history, log and state file each are one. */
+export interface Recorder {
+  record(event: PollEvent): void;
 }

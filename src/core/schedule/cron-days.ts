@@ -16,7 +16,7 @@ export class CronDays {
   readonly #daysOfMonth: ReadonlySet<number>;
   readonly #months: ReadonlySet<number>;
   readonly #weekdays: ReadonlySet<number>;
-  /** After so many days all repeats. */
+  /** Everything repeats after so many days. */
   readonly #cycle: number;
   #gaps: DayGaps | undefined = undefined;
 
@@ -40,7 +40,7 @@ export class CronDays {
     return this.#months.has(month) && this.#daysOfMonth.has(day);
   }
 
-  /** The first that matches, from this day on; what one cycle does not have never comes. */
+  /** The first match from this day on. What one cycle does not have never comes. */
   from(dayNumber: number): number | undefined {
     for (let day = dayNumber; day < dayNumber + this.#cycle; day += 1) {
       if (this.matches(day)) return day;
@@ -62,7 +62,7 @@ export class CronDays {
     return this.#gaps;
   }
 
-  /** The most that match among so many days in a row. */
+  /** The most matches within so many days in a row. */
   mostWithin(days: number): number {
     if (this.everyDay) return days;
     let [most, count] = [0, 0];

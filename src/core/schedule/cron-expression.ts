@@ -51,7 +51,7 @@ export class CronExpression {
     this.#times = times;
   }
 
-  /** Both day fields say something, so only days that match both count: not what classic cron does. */
+  /** Only days that match both day fields count, unlike in classic cron. */
   get restrictsBothDayFields(): boolean {
     return this.#days.restrictsBoth;
   }
@@ -83,7 +83,7 @@ export class CronExpression {
     );
   }
 
-  /** Exact for all time: days are followed over the calendar's whole cycle of 400 years. */
+  /** Exact for all time: checked over the whole cycle of 400 years. */
   gapsMs(): { readonly longestMs: number; readonly shortestMs: number } {
     const days = this.#days.gaps() ?? { longest: DAYS_PER_CYCLE, shortest: DAYS_PER_CYCLE };
     const times = this.#times.gaps();

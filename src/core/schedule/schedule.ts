@@ -2,11 +2,11 @@ import { type CronExpression, parseCron } from "./cron-expression.ts";
 import { formatDuration } from "../time/duration.ts";
 import { hash32 } from "./hash.ts";
 
-/** When an upstream's slots are. `every` is written as a cron expression with the upstream's own phase in it. */
+/** When an upstream is polled. `every` becomes a cron expression that contains the phase of the upstream. */
 export type Schedule = {
   /** Six fields, UTC. Upstreams with the same expression share one trigger. */
   readonly expression: string;
-  /** As the config said it, for people: `every 15s`, `cron 0 9 * * 1`. */
+  /** As the config says it: `every 15s`, `cron 0 9 * * 1`. */
   readonly source: string;
   /** The longest gap between two slots. */
   readonly longestGapMs: number;
@@ -46,7 +46,7 @@ export function scheduleCron(text: string): ScheduleReading {
   return { kind: "schedule", schedule };
 }
 
-/** The first slot strictly after this moment. A schedule built here always has one. */
+/** The first slot strictly after this moment. There always is one. */
 export function nextSlotMs(schedule: Schedule, wallMs: number): number {
   return cronOf(schedule).next(wallMs) ?? Infinity;
 }
@@ -71,12 +71,12 @@ export function shortestGapMs(schedule: Schedule): number {
   return isEven(schedule) ? schedule.longestGapMs : cronOf(schedule).gapsMs().shortestMs;
 }
 
-/** Only days that match both day fields count, which classic cron reads otherwise. */
+/** Only days that match both day fields count. Classic cron takes days that match either. */
 export function restrictsBothDayFields(schedule: Schedule): boolean {
   return cronOf(schedule).restrictsBothDayFields;
 }
 
-/** Where in a second each of these starts, in milliseconds: evenly spaced, in the order of their hashes. */
+/** The offset of each name within the second, in milliseconds: evenly spaced, in order of the hashes. */
 export function spreadWithinSecond(names: readonly string[]): Map<string, number> {
   const ranked = [...new Set(names)]
     .map((name) => ({ name, hash: hash32(name) }))
@@ -108,12 +108,12 @@ function nearestPeriods(periodMs: number): string {
     .join(" and ");
 }
 
-/** As many slots as the longest gap allows at least: then every gap is the longest one. */
+/** Every gap is the longest one. */
 export function isEven(schedule: Schedule): boolean {
   return Math.abs(slotsPerDay(schedule) * schedule.longestGapMs - DAY_MS) < 1e-6;
 }
 
-/** A schedule stays plain data; its parsed form, of 4 kB, is kept beside it, one for all that say the same. */
+/** A schedule stays plain data. Its parsed form, of 4 kB, is kept once for each expression. */
 const parsed = new WeakMap<Schedule, CronExpression>();
 const byExpression = new Map<string, CronExpression>();
 const MOST_EXPRESSIONS = 5_000;
@@ -132,4 +132,30 @@ function parse(expression: string): CronExpression {
   const reading = parseCron(expression);
   if (reading.kind === "cron") return reading.cron;
   throw new Error(`cannot read schedule: "expression" is not a cron expression: ${reading.message}`);
+}
+
+/**
+ * The next slots of many upstreams with one schedule. They ask for moments that are close together, in one of two
+ * neighbouring gaps, so the expression is evaluated once a gap instead of once a question.
+ */
+export class NextSlots {
+  readonly #schedule: Schedule;
+  /** The answer is `middleMs` from `fromMs` on, then `lastMs` until that has passed. */
+  #fromMs = Infinity;
+  #middleMs = Infinity;
+  #lastMs = -Infinity;
+
+  constructor(schedule: Schedule) {
+    this.#schedule = schedule;
+  }
+
+  /** The first slot strictly after this moment. */
+  after(wallMs: number): number {
+    if (wallMs < this.#fromMs || wallMs >= this.#lastMs) {
+      this.#fromMs = wallMs;
+      this.#middleMs = nextSlotMs(this.#schedule, wallMs);
+      this.#lastMs = nextSlotMs(this.#schedule, this.#middleMs);
+    }
+    return wallMs < this.#middleMs ? this.#middleMs : this.#lastMs;
+  }
 }

@@ -7,7 +7,7 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** An escape that a cut went through. */
+/** An escape that was cut in half. */
 const HALF_ESCAPE = /\\(?:u(?:[0-9a-f]{0,3}|\{[0-9a-f]*))?$/;
 
 function escapeCharacter(character: string): string {
@@ -17,7 +17,7 @@ function escapeCharacter(character: string): string {
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
 }
 
-/** Backslashes stay as they are: what was escaped already passes unchanged. */
+/** Backslashes stay as they are, so escaped text passes unchanged. */
 export function escapeText(text: string): string {
   return text.replace(UNSAFE, escapeCharacter);
 }
@@ -39,7 +39,7 @@ export function redact(text: string, secrets: readonly string[]): string {
     .reduce((rest, secret) => rest.replaceAll(secret, "<secret>"), text);
 }
 
-/** Redacts before it cuts, so that no half of a secret is left at the cut. */
+/** Redacts before it cuts, so that no half of a secret remains. */
 export function oneLine(
   text: string,
   secrets: readonly string[] = [],
@@ -48,7 +48,7 @@ export function oneLine(
   return capText(escapeText(redact(text, secrets)), maxChars);
 }
 
-/** What was thrown, in words: anything can be thrown. */
+/** Anything can be thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-/** What every room may say to the operator, without knowing who writes it down. Fields never hold a secret. */
+/** Fields never hold a secret. */
 export interface Log {
   debug(fields: object, msg: string): void;
   info(fields: object, msg: string): void;

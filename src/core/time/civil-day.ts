@@ -1,4 +1,4 @@
-/** Days since 1970-01-01 and the Gregorian calendar, by arithmetic alone: no Date, no zone. */
+/** Days since 1970-01-01 and the Gregorian calendar. By arithmetic, as `Date.UTC` only goes the other way. */
 
 export type CivilDay = { readonly year: number; readonly month: number; readonly day: number };
 

@@ -1,6 +1,6 @@
-import { civilDayOf, weekdayOf } from "./civil-day.ts";
+import { civilDayOf, DAYS_PER_CYCLE, weekdayOf } from "./civil-day.ts";
 
-/** The ways in which a header writes a moment. Strict: what is not exactly one of them is not a date. */
+/** The date formats of HTTP headers. Strict: anything else is not a date. */
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
@@ -36,14 +36,9 @@ const LONGEST_DATE = 200;
 
 type Parts = Readonly<Partial<Record<string, string>>>;
 
-/** Days since 1970-01-01 in the Gregorian calendar; years begin in March, so that the leap day ends one. */
+/** Days since 1970-01-01. One cycle later and back, as Date.UTC takes the years 0 to 99 for those of 1900. */
 function daysFromCivil(year: number, month: number, day: number): number {
-  const marchYear = month <= 2 ? year - 1 : year;
-  const era = Math.floor(marchYear / 400);
-  const yearOfEra = marchYear - era * 400;
-  const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
-  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
-  return era * 146_097 + dayOfEra - 719_468;
+  return Date.UTC(year + 400, month - 1, day) / DAY_MS - DAYS_PER_CYCLE;
 }
 
 /** Two digits mean the latest such year that is not more than 50 years ahead (RFC 9110). */
@@ -79,7 +74,7 @@ function timeMsOf(parts: Parts): number | undefined {
   return ((hour * 60 + minute - aheadOfUtcMinutes) * 60 + second) * 1000 + fractionMs;
 }
 
-/** Milliseconds since the epoch; undefined where the text is no date. `nowMs` settles a two-digit year. */
+/** Milliseconds since the epoch; undefined if the text is not a date. `nowMs` decides the century of a two-digit year. */
 export function parseHttpDate(text: string, nowMs: number): number | undefined {
   if (text.length > LONGEST_DATE) return undefined;
   for (const form of FORMS) {

@@ -4,94 +4,94 @@ import type { Clock } from "../../core/time/clock.ts";
 export type Waiter = {
   readonly budget: string;
   /**
-   * By when its upstream wants to have been served: the most urgent goes first. It must not move on while the
-   * upstream goes unserved, else one with frequent slots would starve the others.
+   * The deadline of its upstream: the earliest is served first. It must not move while the upstream waits, or one with
+   * frequent slots would starve the others.
    */
   readonly dueAtMs: number;
   /** A confirmation is not worth waiting out a pause for. */
   readonly endsAtPause: boolean;
   granted(lease: Lease): void;
-  /** Only where the wait ends at a pause, or cannot go on. */
+  /** Only if the wait ends at a pause, or cannot go on. */
   refused(cause: WaitCause): void;
 };
 
 export interface Ticket {
-  /** Leaves the line and tells what it waited for. */
+  /** Leaves the queue and returns what it waited for. */
   withdraw(): WaitCause;
 }
 
-type Line = {
+type Queue = {
   readonly budget: string;
   readonly waiters: Waiter[];
   cause: WaitCause;
-  /** Ends the sleep of whoever serves this line; undefined while nobody does. */
+  /** Ends the sleep of the loop that serves this queue; undefined while there is none. */
   wake: AbortController | undefined;
 };
 
 /**
- * Slots that wait for a lease, a line for each budget. The earliest due is next: what the proof accepts then fits
- * between the pace gaps, where turns by age alone would let frequent slots wait until their next one replaces them.
+ * Slots that wait for a lease, in one queue for each budget, the earliest due first: then everything that the proof
+ * accepts fits between the pace gaps. In order of age, frequent slots would wait until their next one replaces them.
  */
 export class LeaseQueue {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #onBug: (error: unknown) => void;
-  readonly #lines = new Map<string, Line>();
+  readonly #queues = new Map<string, Queue>();
 
   constructor(ledger: Ledger, clock: Clock, onBug: (error: unknown) => void) {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#onBug = onBug;
-    ledger.onChange((budget) => this.#lines.get(budget)?.wake?.abort());
+    ledger.onChange((budget) => this.#queues.get(budget)?.wake?.abort());
   }
 
   enter(waiter: Waiter): Ticket {
-    const line = this.#lineOf(waiter.budget);
-    line.waiters.push(waiter);
-    if (line.wake === undefined) void this.#serve(line);
-    return { withdraw: () => this.#withdraw(line, waiter) };
+    const queue = this.#queueOf(waiter.budget);
+    queue.waiters.push(waiter);
+    if (queue.wake === undefined) void this.#serve(queue);
+    return { withdraw: () => this.#withdraw(queue, waiter) };
   }
 
-  #lineOf(budget: string): Line {
-    const known = this.#lines.get(budget);
+  #queueOf(budget: string): Queue {
+    const known = this.#queues.get(budget);
     if (known !== undefined) return known;
-    const line: Line = { budget, waiters: [], cause: "budget", wake: undefined };
-    this.#lines.set(budget, line);
-    return line;
+    const queue: Queue = { budget, waiters: [], cause: "budget", wake: undefined };
+    this.#queues.set(budget, queue);
+    return queue;
   }
 
-  #withdraw(line: Line, waiter: Waiter): WaitCause {
-    const index = line.waiters.indexOf(waiter);
-    if (index >= 0) line.waiters.splice(index, 1);
-    if (line.waiters.length === 0) line.wake?.abort();
-    return line.cause;
+  #withdraw(queue: Queue, waiter: Waiter): WaitCause {
+    const index = queue.waiters.indexOf(waiter);
+    if (index >= 0) queue.waiters.splice(index, 1);
+    if (queue.waiters.length === 0) queue.wake?.abort();
+    return queue.cause;
   }
 
-  async #serve(line: Line): Promise<void> {
+  async #serve(queue: Queue): Promise<void> {
     try {
-      while (line.waiters.length > 0) await this.#serveNext(line);
+      while (queue.waiters.length > 0) await this.#serveNext(queue);
     } catch (error) {
       this.#onBug(error);
-      for (const waiter of line.waiters.splice(0)) waiter.refused("ledger");
+      for (const waiter of queue.waiters.splice(0)) waiter.refused("ledger");
     }
-    line.wake = undefined;
-    this.#lines.delete(line.budget);
+    queue.wake = undefined;
+    this.#queues.delete(queue.budget);
   }
 
-  async #serveNext(line: Line): Promise<void> {
-    // There before the ledger is asked: a change that comes while it answers must not be slept through.
-    const wake = line.wake === undefined || line.wake.signal.aborted ? new AbortController() : line.wake;
-    line.wake = wake;
-    const decision = await this.#ledger.take(line.budget);
+  async #serveNext(queue: Queue): Promise<void> {
+    // Made before the ledger is asked: a change during its answer must end the sleep.
+    const wake = queue.wake === undefined || queue.wake.signal.aborted ? new AbortController() : queue.wake;
+    queue.wake = wake;
+    const decision = await this.#ledger.take(queue.budget);
     if (decision.kind === "granted") {
-      const waiter = takeMostUrgent(line.waiters);
+      const waiter = takeMostUrgent(queue.waiters);
       if (waiter === undefined) decision.lease.settle("unsent");
       else waiter.granted(decision.lease);
       return;
     }
-    line.cause = decision.cause;
-    if (decision.cause === "backoff") dismissThoseThatEndAtPause(line.waiters);
-    if (line.waiters.length === 0) return;
+    queue.cause = decision.cause;
+    if (decision.cause === "backoff") dismissThoseThatEndAtPause(queue.waiters);
+    if (queue.waiters.length === 0) return;
     await this.#clock.sleep(decision.untilMs - this.#clock.now(), wake.signal);
   }
 }

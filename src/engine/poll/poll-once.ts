@@ -1,4 +1,4 @@
-import type { Advice } from "../../core/advice/advice.ts";
+import { type Advice, readAdvice } from "../../core/advice/advice.ts";
 import type { ParseList } from "../../core/advice/reading.ts";
 import type { Upstream } from "../../core/config/config.ts";
 import type { Observation } from "../../core/exchange/exchange.ts";
@@ -6,7 +6,9 @@ import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { judge, judgeUnobserved, type PollTimes } from "./judge.ts";
+import { classify } from "../../core/poll/classify.ts";
+import { excerptOf } from "../../core/exchange/excerpt.ts";
+import type { PollOutcome } from "../../core/exchange/outcome.ts";
 
 /** `atMs` is monotonic. */
 export type Slot = { readonly origin: SlotOrigin; readonly atMs: number };
@@ -20,7 +22,7 @@ export type PollOnceParts = {
 
 export type PollResult = { readonly poll: Poll; readonly advice: Advice | undefined };
 
-/** Sends the one request that a lease stands for, and settles the lease whatever happens. */
+/** Sends the one request of a lease, and settles the lease whatever happens. */
 export async function pollOnce(
   upstream: Upstream,
   probe: Probe,
@@ -63,4 +65,65 @@ export async function pollOnce(
     parts.onBug(error);
     return unobserved("pacewatch failed to judge this answer: see its log");
   }
+}
+
+const EXCERPT_CHARACTERS = 300;
+
+/** Wall clock. */
+type PollTimes = {
+  readonly id: string;
+  readonly origin: SlotOrigin;
+  readonly slotAtMs: number;
+  readonly sentAtMs: number;
+  readonly endedAtMs: number;
+  readonly delayMs: number;
+};
+
+/** What an observation means for this upstream. */
+export function judge(
+  upstream: Upstream,
+  observation: Observation,
+  times: PollTimes,
+  parseList: ParseList,
+): PollResult {
+  const { exchange, durationMs } = observation;
+  const advice =
+    exchange.head === undefined ? undefined : readAdvice(exchange.head, times.endedAtMs, parseList);
+  const { outcome, detail } = classify(exchange, upstream.expect, advice);
+  const isOk = outcome.kind === "ok";
+  const slowMs = upstream.degradedAboveMs;
+  const poll: Poll = {
+    ...times,
+    durationMs,
+    phasesMs: observation.phasesMs,
+    reusedConnection: observation.reusedConnection,
+    outcome,
+    degraded: isOk && slowMs !== undefined && durationMs > slowMs,
+    withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
+    detail,
+    head: exchange.head,
+    excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS),
+    certificateExpiresAtMs: observation.certificateExpiresAtMs,
+    malformedSignals: advice?.malformed ?? 0,
+  };
+  return { poll, advice };
+}
+
+/** A poll without a usable observation: our own bug, or cut off by our shutdown. */
+function judgeUnobserved(times: PollTimes, durationMs: number, detail: string): Poll {
+  const outcome: PollOutcome = { kind: "failed", reason: "internal" };
+  return {
+    ...times,
+    durationMs,
+    phasesMs: {},
+    reusedConnection: false,
+    outcome,
+    degraded: false,
+    withinObjective: false,
+    detail,
+    head: undefined,
+    excerpt: undefined,
+    certificateExpiresAtMs: undefined,
+    malformedSignals: 0,
+  };
 }

@@ -4,7 +4,7 @@ import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../..
 import type { SkipCause } from "../../core/exchange/outcome.ts";
 import type { SlotOrigin } from "../../core/poll/poll.ts";
 import type { Lease, Ledger } from "../../core/budget/ledger.ts";
-import type { Probe, Recorder } from "../../core/poll/ports.ts";
+import { type Probe, type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../core/poll/ports.ts";
 import { shortestGapMs } from "../../core/schedule/schedule.ts";
 import { screenSlot } from "../../core/budget/restraint.ts";
 import type { LeaseQueue, Ticket } from "./lease-queue.ts";
@@ -18,14 +18,14 @@ export type PollerParts = PollOnceParts & {
 
 type State =
   | { readonly kind: "idle" }
-  /** An unconfirmed failure: one more look after a pace gap, unless a slot comes first. */
+  /** After an unconfirmed failure: one more poll after a pace gap, unless a slot comes first. */
   | { readonly kind: "confirming"; readonly cancel: AbortController }
   | { readonly kind: "waiting"; readonly slot: Slot; readonly ticket: Ticket }
   | { readonly kind: "polling"; readonly ended: Promise<void> };
 
 const IDLE: State = { kind: "idle" };
 
-/** One upstream's turns: slot → screen → lease → probe → judge → record, never two at once. */
+/** Polls one upstream: slot → screen → lease → probe → judge → record, never two at once. */
 export class Poller {
   readonly #parts: PollerParts;
   #upstream: Upstream;
@@ -36,7 +36,7 @@ export class Poller {
   #health: Health = UNKNOWN_HEALTH;
   #yielded = 0;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
-  /** The first slot that went unused since the last poll. Monotonic. */
+  /** The first unused slot since the last poll. Monotonic. */
   #wantedSinceMs: number | undefined;
   #isStopped = false;
   readonly #cutOff = new AbortController();
@@ -56,16 +56,16 @@ export class Poller {
     return this.#health;
   }
 
-  /** Monotonic; in the past where the upstream did not ask for silence by itself. */
+  /** Of the upstream alone, not its budget. Monotonic; in the past if there is no pause. */
   get pausedUntilMs(): number {
     return this.#pausedUntilMs;
   }
 
   slot(origin: SlotOrigin, atMs: number): void {
     if (this.#isStopped) return;
-    if (this.#state.kind === "polling") return this.#skip("overlap", 1);
+    if (this.#state.kind === "polling") return this.#skip("overlap", 1, false);
     if (this.#state.kind === "confirming") this.#state.cancel.abort();
-    if (this.#state.kind === "waiting") this.#giveUp(this.#state.ticket.withdraw());
+    if (this.#state.kind === "waiting") this.#skip(this.#state.ticket.withdraw(), 1, true);
     this.#state = IDLE;
     const screening = screenSlot(
       this.#parts.ledger.restraint(this.#upstream.budget),
@@ -74,17 +74,17 @@ export class Poller {
       this.#parts.clock.now(),
     );
     this.#yielded = screening.yielded;
-    if (screening.skip !== undefined) return this.#skip(screening.skip, 1);
-    this.#parts.recorder.slotWaiting();
+    if (screening.skip !== undefined) return this.#skip(screening.skip, 1, false);
+    this.#parts.recorder.record(SLOT_WAITING);
     this.#wait({ origin, atMs });
   }
 
-  /** Slots that were due while the process was late or asleep. */
+  /** Slots that came due while the process was late or suspended. */
   missed(count: number): void {
-    if (!this.#isStopped) this.#skip("missed", count);
+    if (!this.#isStopped) this.#skip("missed", count, false);
   }
 
-  /** From the next poll on. One that is in flight ends as it began; its probe is closed after it. */
+  /** From the next poll on. A poll in flight ends as it began, then its probe is closed. */
   async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
     const past = { budget: this.#upstream.budget, probe: this.#probe };
     this.#upstream = upstream;
@@ -100,14 +100,14 @@ export class Poller {
     await past.probe.close();
   }
 
-  /** No new polls; one in flight may end within `graceMs`, then it is cut off. */
+  /** No new polls. One in flight is cut off after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
     const state = this.#state;
     if (state.kind === "confirming") state.cancel.abort();
     if (state.kind === "waiting") {
       state.ticket.withdraw();
-      this.#giveUp("shutdown");
+      this.#skip("shutdown", 1, true);
     }
     if (state.kind === "polling") {
       const isOver = new AbortController();
@@ -128,7 +128,7 @@ export class Poller {
       granted: (lease) => this.#begin(slot, lease),
       refused: (cause) => {
         this.#state = IDLE;
-        this.#giveUp(cause);
+        this.#skip(cause, 1, true);
         this.#fold({ kind: "paused" });
       },
     });
@@ -136,7 +136,7 @@ export class Poller {
   }
 
   #begin(slot: Slot, lease: Lease): void {
-    this.#parts.recorder.slotStarted();
+    this.#parts.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
     const upstream = this.#upstream;
     const ended = pollOnce(upstream, this.#probe, slot, lease, this.#parts, this.#cutOff.signal)
@@ -147,7 +147,7 @@ export class Poller {
 
   #finish(upstream: Upstream, { poll, advice }: PollResult): void {
     this.#state = IDLE;
-    this.#parts.recorder.polled(poll);
+    this.#parts.recorder.record({ kind: "polled", poll });
     if (advice !== undefined) this.#heed(upstream.budget, advice);
     const wantsConfirmation = this.#fold({
       kind: "polled",
@@ -159,13 +159,14 @@ export class Poller {
   }
 
   #heed(budget: string, advice: Advice): void {
-    this.#parts.ledger.applyAdvice(budget, advice);
-    if (this.#isStopped || advice.pause?.scope !== "upstream") return;
-    const pauseMs = Math.min(
-      advice.pause.forMs,
-      this.#parts.ledger.restraint(this.#upstream.budget).maxPauseMs,
-    );
-    this.#pausedUntilMs = this.#parts.clock.now() + pauseMs;
+    const { ledger, clock, recorder } = this.#parts;
+    ledger.applyAdvice(budget, advice);
+    const { pause } = advice;
+    // The budget of a stopped upstream may have left the config.
+    if (this.#isStopped || pause === undefined || pause.forMs <= 0) return;
+    const { maxPauseMs } = ledger.restraint(this.#upstream.budget);
+    recorder.record({ kind: "pause_requested", pause, budget, maxPauseMs });
+    if (pause.scope === "upstream") this.#pausedUntilMs = clock.now() + Math.min(pause.forMs, maxPauseMs);
   }
 
   async #confirm(): Promise<void> {
@@ -180,23 +181,23 @@ export class Poller {
     else this.slot("confirm", clock.now());
   }
 
-  #skip(cause: SkipCause, count: number): void {
-    this.#parts.recorder.slotSkipped(cause, count);
+  #skip(cause: SkipCause, count: number, hadWaited: boolean): void {
+    this.#parts.recorder.record({ kind: "slots_skipped", cause, count, hadWaited });
     this.#fold({ kind: "skipped", cause, count });
   }
 
-  #giveUp(cause: SkipCause): void {
-    this.#parts.recorder.slotGaveUp(cause);
-    this.#fold({ kind: "skipped", cause, count: 1 });
-  }
-
-  /** Answers whether the failure wants to be confirmed. */
+  /** Returns whether a failure is to be confirmed. */
   #fold(event: HealthEvent): boolean {
     const from = this.#health.state;
     const { health, wantsConfirmation } = foldHealth(this.#health, event, this.#upstream.confirm);
     this.#health = health;
     if (health.state !== from) {
-      this.#parts.recorder.healthChanged({ from, to: health.state, atMs: this.#parts.clock.wallNow() });
+      this.#parts.recorder.record({
+        kind: "health_changed",
+        from,
+        to: health.state,
+        atMs: this.#parts.clock.wallNow(),
+      });
     }
     return wantsConfirmation;
   }

@@ -9,7 +9,7 @@ import { LeaseQueue } from "./lease-queue.ts";
 import { Poller } from "./poller.ts";
 import { Timetable } from "./timetable.ts";
 
-/** Long polls may end on the way down, but not for longer than this. */
+/** On shutdown, polls in flight get at most this long. */
 const DRAIN_AT_MOST_MS = 10_000;
 
 export type SupervisorParts = {
@@ -17,7 +17,7 @@ export type SupervisorParts = {
   readonly ledger: Ledger;
   readonly triggers: Triggers;
   readonly parseList: ParseList;
-  /** The same recorder for the same upstream, over reloads. */
+  /** The same recorder for the same upstream, across reloads. */
   readonly recorderOf: (upstream: Upstream) => Recorder;
   readonly nextPollId: () => string;
   readonly onBug: (error: unknown) => void;
@@ -26,12 +26,12 @@ export type SupervisorParts = {
 /** Wall clock. */
 export type Condition = {
   readonly health: Health;
-  /** 0 when it did not ask for silence by itself; its budget may be paused all the same. */
+  /** 0 if the upstream itself is not paused; its budget may be. */
   readonly pausedUntilMs: number;
   readonly nextSlotAtMs: number | undefined;
 };
 
-/** Owns the pollers: starts, changes and drains them, and gives each its slots. */
+/** Owns the pollers: starts, changes and drains them, and passes each its slots. */
 export class Supervisor {
   readonly #parts: SupervisorParts;
   readonly #queue: LeaseQueue;
@@ -48,7 +48,7 @@ export class Supervisor {
     });
   }
 
-  /** `probes` has one for each upstream that is new or changed; what it lacks goes on with its own. */
+  /** `probes` has one for each new or changed upstream; the others keep theirs. */
   apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
     const names = new Set(config.upstreams.map((upstream) => upstream.name));
     for (const [name, poller] of this.#pollers) {
@@ -65,16 +65,16 @@ export class Supervisor {
       else void this.#leave(poller.reconfigure(upstream, probe));
     }
     this.#timetable.set(config.upstreams.map(({ name, schedule }) => ({ name, schedule })));
-    // The first look at a new upstream: one slot at once, spread by the budget's own pace.
+    // A new upstream gets one slot at once; the pace of its budget spreads them.
     for (const poller of added) poller.slot("first", this.#parts.clock.now());
   }
 
-  /** Slots that were due while nobody polled it. */
+  /** Slots that came due while no replica polled it. */
   missed(name: string, count: number): void {
     this.#pollers.get(name)?.missed(count);
   }
 
-  /** No new polls of these. Those on their way may end, or are cut off; resolves when they are over. */
+  /** No new polls of these. Polls in flight may end, or are cut off; resolves when they have ended. */
   async drop(names: readonly string[], how: "drain" | "cut off"): Promise<void> {
     const endings: Promise<void>[] = [];
     for (const name of names) {

@@ -1,7 +1,12 @@
 import type { Trigger, Triggers } from "../../core/schedule/triggers.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { NextSlots } from "../../core/schedule/next-slots.ts";
-import { nextSlotMs, slotsBetween, spreadWithinSecond, type Schedule } from "../../core/schedule/schedule.ts";
+import {
+  NextSlots,
+  nextSlotMs,
+  slotsBetween,
+  spreadWithinSecond,
+  type Schedule,
+} from "../../core/schedule/schedule.ts";
 
 export type TimetableEntry = { readonly name: string; readonly schedule: Schedule };
 
@@ -14,7 +19,7 @@ export type TimetableEvents = {
 /** A moment on both clocks. */
 type Anchor = { readonly wallMs: number; readonly monotonicMs: number };
 
-/** Everyone with the same expression: one trigger, spread within its second. */
+/** All upstreams with the same expression: one trigger, spread within its second. */
 type Group = {
   readonly schedule: Schedule;
   readonly next: NextSlots;
@@ -22,21 +27,21 @@ type Group = {
   readonly ended: AbortController;
   /** In the order of their offsets. */
   offsetsMs: ReadonlyMap<string, number>;
-  /** Since when each member's slots are counted: its last one, or its coming. */
+  /** When each member had its last slot, or joined: slots are counted from there. */
   readonly anchors: Map<string, Anchor>;
   lastTick: Anchor;
   replannedAtMs: number;
 };
 
-const WATCH_EVERY_MS = 1_000;
+const WATCHDOG_EVERY_MS = 1_000;
 /** A wall clock that moves this much against the monotonic one was stepped, not slewed. */
 const STEP_MS = 500;
-/** A trigger that is this late is asleep by a clock that was set back. */
+/** A trigger that is this late sleeps by a clock that was set back. */
 const OVERDUE_MS = 1_500;
 
 /**
- * Turns triggers into slots. The triggers sleep by the wall clock, so a watchdog on the monotonic one replans
- * them when it was stepped; slots that were lost on the way are counted by the monotonic gap, never by the wall's.
+ * Turns triggers into slots. Triggers sleep by the wall clock, so a watchdog on the monotonic clock replans them after
+ * a step. Missed slots are counted by the monotonic gap, never by the wall clock's.
  */
 export class Timetable {
   readonly #clock: Clock;
@@ -45,7 +50,7 @@ export class Timetable {
   readonly #groups = new Map<string, Group>();
   readonly #ended = new AbortController();
   #skewMs: number;
-  #isWatched = false;
+  #hasWatchdog = false;
 
   constructor(clock: Clock, triggers: Triggers, events: TimetableEvents) {
     this.#clock = clock;
@@ -54,10 +59,10 @@ export class Timetable {
     this.#skewMs = clock.wallNow() - clock.now();
   }
 
-  /** Triggers of expressions that stay are not touched. */
+  /** Leaves the triggers of expressions that stay alone. */
   set(entries: readonly TimetableEntry[]): void {
-    if (!this.#isWatched) void this.#watch();
-    this.#isWatched = true;
+    if (!this.#hasWatchdog) void this.#runWatchdog();
+    this.#hasWatchdog = true;
     const byExpression = Map.groupBy(entries, (entry) => entry.schedule.expression);
     for (const [expression, group] of this.#groups) {
       if (byExpression.has(expression)) continue;
@@ -75,7 +80,7 @@ export class Timetable {
     }
   }
 
-  /** Wall clock; undefined for a name that has no slots. */
+  /** Wall clock; undefined for an unknown name. */
   nextSlotAtMs(name: string, schedule: Schedule): number | undefined {
     const group = this.#groups.get(schedule.expression);
     const offsetMs = group?.offsetsMs.get(name);
@@ -117,8 +122,8 @@ export class Timetable {
   async #tick(group: Group, scheduledAtMs: number): Promise<void> {
     const now = this.#anchor();
     group.lastTick = { wallMs: scheduledAtMs, monotonicMs: now.monotonicMs };
-    // A step between the planning and now must not throw the second's beginning far away.
-    const lateMs = Math.min(Math.max(0, now.wallMs - scheduledAtMs), WATCH_EVERY_MS);
+    // A clock step since the planning must not move the start of the second far away.
+    const lateMs = Math.min(Math.max(0, now.wallMs - scheduledAtMs), WATCHDOG_EVERY_MS);
     const startMs = now.monotonicMs - lateMs;
     for (const [name, offsetMs] of group.offsetsMs) {
       const waitMs = startMs + offsetMs - this.#clock.now();
@@ -139,10 +144,10 @@ export class Timetable {
     if (due > 1) this.#events.onMissed(name, due - 1);
   }
 
-  async #watch(): Promise<void> {
+  async #runWatchdog(): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {
-      await this.#clock.sleep(WATCH_EVERY_MS, signal);
+      await this.#clock.sleep(WATCHDOG_EVERY_MS, signal);
       const now = this.#anchor();
       const skewMs = now.wallMs - now.monotonicMs;
       const wasStepped = Math.abs(skewMs - this.#skewMs) > STEP_MS;

@@ -1,8 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, expect, test, vi } from "vitest";
-import { createLogger, createLogRecorder } from "../../../src/adapters/log/logger.ts";
+import { createLogger, LogRecorder } from "../../../src/adapters/log/logger.ts";
 import type { LogLevel } from "../../../src/core/config/config.ts";
 import type { Log } from "../../../src/core/text/log.ts";
+import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { samplePoll } from "../../support/samples.ts";
 
 type Told = { readonly level: string; readonly msg: string; readonly [field: string]: unknown };
@@ -69,9 +70,10 @@ test("a terminal is sent no control characters, and no colours where they are no
 
 test("a change of state tells from what to what, why, and by which poll", () => {
   const { log, told } = listen("info");
-  const recorder = createLogRecorder(log, "email");
-  recorder.polled(
-    samplePoll({
+  const recorder = new LogRecorder(log, "email");
+  recorder.record({
+    kind: "polled",
+    poll: samplePoll({
       id: "poll-7",
       outcome: { kind: "failed", reason: "server_error" },
       head: { status: 503, reasonPhrase: "not shown", headers: [["set-cookie", "test-key-cookie"]] },
@@ -79,8 +81,8 @@ test("a change of state tells from what to what, why, and by which poll", () => 
       durationMs: 21.239,
       detail: "503, expected 200",
     }),
-  );
-  recorder.healthChanged({ from: "up", to: "down", atMs: 0 });
+  });
+  recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
   expect(told()).toEqual([
     {
       level: "warn",
@@ -101,17 +103,17 @@ test("a change of state tells from what to what, why, and by which poll", () => 
 
 test("recovery is news, but no warning", () => {
   const { log, told } = listen("info");
-  const recorder = createLogRecorder(log, "email");
-  recorder.polled(samplePoll());
-  recorder.healthChanged({ from: "down", to: "up", atMs: 0 });
+  const recorder = new LogRecorder(log, "email");
+  recorder.record({ kind: "polled", poll: samplePoll() });
+  recorder.record({ kind: "health_changed", from: "down", to: "up", atMs: 0 });
   expect(told()).toMatchObject([{ level: "info", from: "down", to: "up", status: 200 }]);
 });
 
 test("a state that is unknown for want of polls is not blamed on the last one", () => {
   const { log, told } = listen("info");
-  const recorder = createLogRecorder(log, "email");
-  recorder.polled(samplePoll());
-  recorder.healthChanged({ from: "up", to: "unknown", atMs: 0 });
+  const recorder = new LogRecorder(log, "email");
+  recorder.record({ kind: "polled", poll: samplePoll() });
+  recorder.record({ kind: "health_changed", from: "up", to: "unknown", atMs: 0 });
   expect(told()).toHaveLength(1);
   expect(told()[0]).toMatchObject({ level: "warn", to: "unknown" });
   expect(told()[0]).not.toHaveProperty("poll");
@@ -119,11 +121,11 @@ test("a state that is unknown for want of polls is not blamed on the last one", 
 
 test("single polls are told only to who asks for details", () => {
   const atInfo = listen("info");
-  createLogRecorder(atInfo.log, "email").polled(samplePoll());
+  new LogRecorder(atInfo.log, "email").record({ kind: "polled", poll: samplePoll() });
   expect(atInfo.lines).toEqual([]);
 
   const atDebug = listen("debug");
-  createLogRecorder(atDebug.log, "email").polled(samplePoll({ delayMs: 3.456 }));
+  new LogRecorder(atDebug.log, "email").record({ kind: "polled", poll: samplePoll({ delayMs: 3.456 }) });
   expect(atDebug.told()).toMatchObject([
     { level: "debug", msg: "polled", origin: "schedule", outcome: "ok", status: 200, delayMs: 3.46 },
   ]);
@@ -131,64 +133,87 @@ test("single polls are told only to who asks for details", () => {
 
 test("headers, excerpts and reason phrases of an answer reach no log, and a wild detail is tamed", () => {
   const { log, lines } = listen("debug");
-  const recorder = createLogRecorder(log, "email");
+  const recorder = new LogRecorder(log, "email");
   const secret = "test-key-in-an-answer";
-  recorder.polled(
-    samplePoll({
+  recorder.record({
+    kind: "polled",
+    poll: samplePoll({
       outcome: { kind: "failed", reason: "invalid_body" },
       head: { status: 200, reasonPhrase: secret, headers: [["x-echo", secret]] },
       excerpt: secret,
       detail: `\u001b[31m\u009b\u202e\n{"level":"error"}${"x".repeat(10_000)}`,
     }),
-  );
-  recorder.healthChanged({ from: "up", to: "down", atMs: 0 });
+  });
+  recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
   const text = lines.join("");
   expect(text).not.toContain(secret);
   expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   expect(lines.every((line) => line.length < 1000)).toBe(true);
 });
 
-function skipsTold(happenings: (recorder: ReturnType<typeof createLogRecorder>) => void): string[] {
+function linesOf(happenings: (recorder: LogRecorder) => void): string[] {
   const said: string[] = [];
   const hear =
     (level: string) =>
     (fields: object, msg: string): void =>
       void said.push(`${level} ${msg} ${JSON.stringify(fields)}`);
   const log: Log = { debug: () => {}, info: hear("info"), warn: hear("warn"), error: hear("error") };
-  happenings(createLogRecorder({ ...log, level: "info" }, "email"));
+  happenings(new LogRecorder({ ...log, level: "info" }, "email"));
   return said;
 }
 
 test("of a night of yielding, with one slot in four used, only its begin is told", () => {
-  const said = skipsTold((recorder) => {
+  const said = linesOf((recorder) => {
     for (let slot = 0; slot < 4_000; slot += 1) {
-      recorder.slotWaiting();
-      if (slot % 4 === 0) recorder.slotStarted();
-      else recorder.slotGaveUp("yield");
+      recorder.record(SLOT_WAITING);
+      if (slot % 4 === 0) recorder.record(SLOT_STARTED);
+      else recorder.record({ kind: "slots_skipped", cause: "yield", count: 1, hadWaited: true });
     }
   });
   expect(said).toEqual(['info slots are being skipped {"upstream":"email","cause":"yield","count":1}']);
 });
 
 test("each cause is told once, then that it is over and how many were lost; the next time is news again", () => {
-  const said = skipsTold((recorder) => {
-    recorder.slotSkipped("missed", 40);
-    recorder.slotSkipped("backoff", 1);
-    recorder.slotSkipped("missed", 2);
+  const said = linesOf((recorder) => {
+    recorder.record({ kind: "slots_skipped", cause: "missed", count: 40, hadWaited: false });
+    recorder.record({ kind: "slots_skipped", cause: "backoff", count: 1, hadWaited: false });
+    recorder.record({ kind: "slots_skipped", cause: "missed", count: 2, hadWaited: false });
     for (let slot = 0; slot < 20; slot += 1) {
-      recorder.slotWaiting();
-      recorder.slotStarted();
+      recorder.record(SLOT_WAITING);
+      recorder.record(SLOT_STARTED);
     }
-    recorder.slotSkipped("missed", 3);
+    recorder.record({ kind: "slots_skipped", cause: "missed", count: 3, hadWaited: false });
   });
   expect(said).toEqual([
     'info slots are being skipped {"upstream":"email","cause":"missed","count":40}',
     'info slots are being skipped {"upstream":"email","cause":"backoff","count":1}',
-    'info no slots are skipped any more {"upstream":"email","skipped":43}',
+    'info slots are no longer skipped {"upstream":"email","skipped":43}',
     'info slots are being skipped {"upstream":"email","cause":"missed","count":3}',
   ]);
 });
 
 test("slots that are skipped because it stops are no news", () => {
-  expect(skipsTold((recorder) => recorder.slotSkipped("shutdown", 1))).toEqual([]);
+  expect(
+    linesOf((recorder) =>
+      recorder.record({ kind: "slots_skipped", cause: "shutdown", count: 1, hadWaited: false }),
+    ),
+  ).toEqual([]);
+});
+
+test("a pause that an upstream requests is told, and loudly where it is capped", () => {
+  const pauseOf =
+    (forMs: number) =>
+    (recorder: LogRecorder): void =>
+      recorder.record({
+        kind: "pause_requested",
+        pause: { scope: "budget", forMs, source: "retry_after" },
+        budget: "api",
+        maxPauseMs: 3_600_000,
+      });
+  expect(linesOf(pauseOf(20_000))).toEqual([
+    'info upstream requested a pause {"upstream":"email","budget":"api","scope":"budget","source":"retry_after","seconds":20}',
+  ]);
+  expect(linesOf(pauseOf(999_999_999_000))).toEqual([
+    'warn upstream requested a pause longer than max_pause, capped {"upstream":"email","budget":"api","scope":"budget","source":"retry_after","seconds":999999999,"cap":"1h"}',
+  ]);
 });

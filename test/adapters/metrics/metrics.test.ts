@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { createMetrics, type ScrapedText } from "../../../src/adapters/metrics/metrics.ts";
 import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import { METRIC_NAMES } from "../../../src/core/metrics/catalogue.ts";
+import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { requireBinary } from "../../support/binaries.ts";
 import {
   parseExposition,
@@ -71,11 +72,11 @@ test("a scrape shows the moment at which it was asked for, whatever happens befo
     () => sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts })] }),
     fail,
   );
-  accounts.slotWaiting();
-  accounts.slotStarted();
-  queueMicrotask(() => accounts.polled(samplePoll()));
+  accounts.record(SLOT_WAITING);
+  accounts.record(SLOT_STARTED);
+  queueMicrotask(() => accounts.record({ kind: "polled", poll: samplePoll() }));
   const scrape = metrics.render();
-  accounts.slotSkipped("overlap", 1);
+  accounts.record({ kind: "slots_skipped", cause: "overlap", count: 1, hadWaited: false });
   const shown = parseExposition(await textOf(scrape));
   expect(accounts.totalPolls).toBe(1);
   expect(sampleValue(shown, "pacewatch_slots_total")).toBe(1);

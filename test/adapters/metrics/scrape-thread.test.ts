@@ -74,7 +74,8 @@ test("a text is of the moment at which it was asked for, and the next one of its
   const metrics = metricsOf(() => snapshot);
   const before = ours(snapshot);
   const scraped = metrics.render();
-  for (const { accounts } of snapshot.upstreams) accounts.slotSkipped("overlap", 1);
+  for (const { accounts } of snapshot.upstreams)
+    accounts.record({ kind: "slots_skipped", cause: "overlap", count: 1, hadWaited: false });
   expect((await textOf(scraped)).startsWith(before)).toBe(true);
   expect((await textOf(metrics.render())).startsWith(ours(snapshot))).toBe(true);
   expect(ours(snapshot)).not.toBe(before);

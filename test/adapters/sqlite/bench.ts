@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStateStore } from "../../../src/adapters/sqlite/store.ts";
-import { History } from "../../../src/core/history/history.ts";
+import { History, UpstreamRecord } from "../../../src/core/history/history.ts";
 import type { Log } from "../../../src/core/text/log.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream, StateStore } from "../../../src/core/history/state.ts";
-import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
 import { samplePoll } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual-clock.ts";
 
@@ -51,14 +50,17 @@ export class StateBench implements AsyncDisposable {
   }
 
   /** As the app does it. */
-  watch(store: StateStore, upstream = "email"): UpstreamRecord {
+  recordOf(store: StateStore, upstream = "email"): UpstreamRecord {
     const history = new History(upstream, this.clock.wallNow(), store.restored(upstream));
     return new UpstreamRecord(history, [store.recorderOf(upstream, history)]);
   }
 
-  poll(watch: UpstreamRecord, outcome: PollOutcome = { kind: "ok" }, id = "poll-1"): void {
+  poll(record: UpstreamRecord, outcome: PollOutcome = { kind: "ok" }, id = "poll-1"): void {
     const atMs = this.clock.wallNow();
-    watch.polled(samplePoll({ id, outcome, sentAtMs: atMs - 200, endedAtMs: atMs }));
+    record.record({
+      kind: "polled",
+      poll: samplePoll({ id, outcome, sentAtMs: atMs - 200, endedAtMs: atMs }),
+    });
   }
 
   /** Lets time pass, and the real thread do its work, until something is so. */

@@ -20,11 +20,14 @@ const HOUR = Math.floor(NOW_MS / 3_600_000);
 /** A file with some hundred pages or more. */
 async function aLife(bench: StateBench, polls = 500): Promise<void> {
   const store = await bench.open();
-  const watch = bench.watch(store);
+  const record = bench.recordOf(store);
   const excerpt = "an excerpt of an answer ".repeat(20);
   for (let turn = 0; turn < polls; turn += 1) {
     const outcome = turn % 2 ? TIMEOUT : ({ kind: "ok" } as const);
-    watch.polled(samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }));
+    record.record({
+      kind: "polled",
+      poll: samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }),
+    });
   }
   await store.keepQuotas(() => new Map([["api", { buckets: new Map([[HOUR, 40]]), paceGapMs: 5_000 }]]));
   await store.close();
@@ -71,9 +74,9 @@ describe("a damaged file is moved aside and told, and a new one is begun", () =>
     expect(readFileSync(aside).equals(damaged)).toBe(true);
     expect(stateErrors(bench)).toEqual([expect.stringContaining(`it was moved to "${aside}"`)]);
     expect(store.isUp).toBe(true);
-    const watch = bench.watch(store);
-    expect(watch.history.lastPolls).toEqual([]);
-    bench.poll(watch);
+    const record = bench.recordOf(store);
+    expect(record.history.lastPolls).toEqual([]);
+    bench.poll(record);
     await bench.written(1);
   });
 });
@@ -84,7 +87,7 @@ test("quota counts are saved from a damaged file, where they can be read", async
   // The last pages hold polls and their indexes.
   overwrite(bench.path, statSync(bench.path).size - 40_960, new Uint8Array(8_192).fill(0xa5));
   const store = await bench.open();
-  expect(stateErrors(bench)).toEqual([expect.stringMatching(/and history begins anew$/)]);
+  expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
   expect(store.restoredQuotas).toEqual(new Map([["api", new Map([[HOUR, 40]])]]));
   expect(bench.query("SELECT budget, hour, requests FROM quota_hours")).toEqual([
     { budget: "api", hour: HOUR, requests: 40 },
@@ -105,13 +108,13 @@ test("a file that is damaged while it is in use is replaced, and recording goes 
   await using bench = await StateBench.make();
   await aLife(bench, 9_000);
   const store = await bench.open();
-  const watch = bench.watch(store);
+  const record = bench.recordOf(store);
   overwrite(bench.path, 4_096, new Uint8Array(statSync(bench.path).size - 4_096).fill(0xa5));
   // It is noticed when what is not in the cache is needed: at the latest when a day's polls have to go.
   bench.clock.stall(2 * 86_400_000);
   let turn = 0;
   await bench.until(() => {
-    bench.poll(watch, TIMEOUT, `late-${(turn += 1)}`);
+    bench.poll(record, TIMEOUT, `late-${(turn += 1)}`);
     return existsSync(`${bench.path}.corrupt-1`) && store.isUp;
   }, 100);
   await store.close();

@@ -12,7 +12,7 @@ describe("after a restart", () => {
   test("history is there: polls, failures for longer, availability, and what was seen of an answer", async () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
-    const watch = bench.watch(first);
+    const record = bench.recordOf(first);
     const failure = samplePoll({
       id: "the failure",
       origin: "confirm",
@@ -25,32 +25,32 @@ describe("after a restart", () => {
       excerpt: '{"error":"we are sorry"}',
       head: { status: 503, reasonPhrase: "", headers: [["set-cookie", "session=test-key-1"]] },
     });
-    watch.polled(failure);
-    for (let turn = 0; turn < 70; turn += 1) bench.poll(watch, { kind: "ok" }, `poll-${turn}`);
+    record.record({ kind: "polled", poll: failure });
+    for (let turn = 0; turn < 70; turn += 1) bench.poll(record, { kind: "ok" }, `poll-${turn}`);
     await first.close();
 
-    const restored = bench.watch(await bench.open()).history;
-    expect(restored.lastPolls).toEqual(watch.history.lastPolls);
-    expect(restored.lastFailures).toEqual(watch.history.lastFailures);
+    const restored = bench.recordOf(await bench.open()).history;
+    expect(restored.lastPolls).toEqual(record.history.lastPolls);
+    expect(restored.lastFailures).toEqual(record.history.lastFailures);
     expect(restored.lastFailures[0]).toMatchObject({
       id: "the failure",
       headers: [{ name: "set-cookie", bytes: 18 }],
     });
-    expect(restored.availability(NOW_MS)).toEqual(watch.history.availability(NOW_MS));
+    expect(restored.availability(NOW_MS)).toEqual(record.history.availability(NOW_MS));
     expect(readFileSync(bench.path).includes("test-key-1")).toBe(false);
   });
 
   test("an incident that was open stays open, and the first ok ends it, in the file too", async () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
-    const watch = bench.watch(first);
-    bench.poll(watch, TIMEOUT);
-    watch.healthChanged({ from: "up", to: "down", atMs: NOW_MS });
-    bench.poll(watch, TIMEOUT);
+    const record = bench.recordOf(first);
+    bench.poll(record, TIMEOUT);
+    record.record({ kind: "health_changed", from: "up", to: "down", atMs: NOW_MS });
+    bench.poll(record, TIMEOUT);
     await first.close();
 
     const second = await bench.open();
-    const next = bench.watch(second);
+    const next = bench.recordOf(second);
     expect(next.history.incidents).toEqual([
       {
         upstream: "email",
@@ -62,7 +62,7 @@ describe("after a restart", () => {
       },
     ]);
     bench.poll(next);
-    next.healthChanged({ from: "unknown", to: "up", atMs: NOW_MS + 9_000 });
+    next.record({ kind: "health_changed", from: "unknown", to: "up", atMs: NOW_MS + 9_000 });
     await second.close();
     expect((await restoredOf(bench))?.incidents).toMatchObject([
       { startedAtMs: NOW_MS, endedAtMs: NOW_MS + 9_000 },
@@ -72,12 +72,12 @@ describe("after a restart", () => {
   test("an older incident that nobody closed ended when it was last heard of", async () => {
     await using bench = await StateBench.make();
     const store = await bench.open();
-    const removed = bench.watch(store);
-    removed.healthChanged({ from: "up", to: "down", atMs: NOW_MS });
+    const removed = bench.recordOf(store);
+    removed.record({ kind: "health_changed", from: "up", to: "down", atMs: NOW_MS });
     await bench.clock.advance(5_000);
     bench.poll(removed, TIMEOUT);
-    const added = bench.watch(store);
-    added.healthChanged({ from: "up", to: "throttled", atMs: NOW_MS + HOUR_MS });
+    const added = bench.recordOf(store);
+    added.record({ kind: "health_changed", from: "up", to: "throttled", atMs: NOW_MS + HOUR_MS });
     await store.close();
     expect((await restoredOf(bench))?.incidents).toMatchObject([
       { state: "throttled", endedAtMs: undefined },
@@ -108,7 +108,7 @@ describe("after a restart", () => {
   test("each upstream is handed over once: who comes back after it was removed begins anew", async () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
-    bench.poll(bench.watch(first));
+    bench.poll(bench.recordOf(first));
     await first.close();
     const second = await bench.open();
     expect(second.restored("email")?.polls).toHaveLength(1);
@@ -126,7 +126,7 @@ test("rows are in the file half a second later, without an orderly end; quotas w
   expect(
     bench.query("SELECT requests FROM quota_hours UNION ALL SELECT requests FROM quota_reserves"),
   ).toEqual([{ requests: 7 }, { requests: 3 }]);
-  bench.poll(bench.watch(store));
+  bench.poll(bench.recordOf(store));
   await bench.written(1);
   expect(store.isUp).toBe(true);
   expect(bench.logged).toEqual([]);
@@ -142,7 +142,7 @@ test("a missing folder is made", async () => {
 test("others may read the file while it is in use", async () => {
   await using bench = await StateBench.make();
   const store = await bench.open();
-  bench.poll(bench.watch(store));
+  bench.poll(bench.recordOf(store));
   await bench.written(1);
   expect(bench.query("SELECT upstream, polls, ok FROM hours")).toEqual([
     { upstream: "email", polls: 1, ok: 1 },

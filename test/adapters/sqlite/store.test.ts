@@ -56,7 +56,7 @@ class Scene {
   }
 
   poll(id: string): void {
-    this.recorder.polled(samplePoll({ id }));
+    this.recorder.record({ kind: "polled", poll: samplePoll({ id }) });
   }
 }
 
@@ -113,7 +113,7 @@ test("a failed batch is tried again every five seconds, whole and in order", asy
   expect(scene.store.isUp).toBe(true);
   expect(scene.logged.map((line) => line.split(":")[0])).toEqual([
     "the state file is on a disk that is full",
-    'the state file is written again {"path"',
+    'the state file can be written again {"path"',
   ]);
   await scene.store.close();
 });
@@ -139,7 +139,7 @@ test("a thread that died with a batch does not get it twice; what it lost is tol
   scene.poll("b");
   await scene.clock.advance(5_000);
   expect(scene.thread.polls).toEqual(["a", "b"]);
-  expect(scene.logged.at(-1)).toBe('the state file is written again {"path":"state.db","lost":1}');
+  expect(scene.logged.at(-1)).toBe('the state file can be written again {"path":"state.db","lost":1}');
   await scene.store.close();
 });
 

@@ -27,16 +27,16 @@ describe("a full disk", () => {
     using disk = SmallDisk.mount(join(bench.directory, "disk"), "1m") ?? skip("needs the right to mount");
     bench.path = join(disk.path, "pacewatch.db");
     const store = await bench.open();
-    const watch = bench.watch(store);
+    const record = bench.recordOf(store);
     let polls = 0;
-    const record = (): void => {
-      for (let turn = 0; turn < 20; turn += 1) bench.poll(watch, TIMEOUT, `poll-${(polls += 1)}`);
+    const pollTwentyTimes = (): void => {
+      for (let turn = 0; turn < 20; turn += 1) bench.poll(record, TIMEOUT, `poll-${(polls += 1)}`);
     };
     disk.fill();
-    await recordUntilDown(bench, store, record);
-    record();
+    await recordUntilDown(bench, store, pollTwentyTimes);
+    pollTwentyTimes();
     await bench.clock.advance(60_000);
-    expect(watch.history.lastPolls).toHaveLength(Math.min(polls, 60));
+    expect(record.history.lastPolls).toHaveLength(Math.min(polls, 60));
     expect(stateErrors(bench)).toEqual([`the state file is on a disk that is full: ${IN_MEMORY}`]);
 
     disk.empty();
@@ -46,7 +46,7 @@ describe("a full disk", () => {
       { n: polls, rows: polls },
     ]);
     expect(bench.query("SELECT sum(polls) AS n FROM hours")).toEqual([{ n: polls }]);
-    expect(bench.logged.at(-1)).toEqual({ level: "info", msg: "the state file is written again" });
+    expect(bench.logged.at(-1)).toEqual({ level: "info", msg: "the state file can be written again" });
   });
 
   test("at the start hides no history and no quota", async ({ skip }) => {
@@ -54,7 +54,7 @@ describe("a full disk", () => {
     using disk = SmallDisk.mount(join(bench.directory, "disk"), "1m") ?? skip("needs the right to mount");
     bench.path = join(disk.path, "pacewatch.db");
     const first = await bench.open();
-    bench.poll(bench.watch(first), TIMEOUT);
+    bench.poll(bench.recordOf(first), TIMEOUT);
     await first.keepQuotas(() => new Map([["api", { buckets: new Map([[HOUR, 40]]), paceGapMs: 5_000 }]]));
     await first.close();
 
@@ -62,10 +62,10 @@ describe("a full disk", () => {
     const second = await bench.open();
     expect(second.isUp).toBe(false);
     expect(second.restoredQuotas).toEqual(new Map([["api", new Map([[HOUR, 40]])]]));
-    const watch = bench.watch(second);
-    expect(watch.history.lastFailures).toHaveLength(1);
+    const record = bench.recordOf(second);
+    expect(record.history.lastFailures).toHaveLength(1);
     disk.empty();
-    bench.poll(watch);
+    bench.poll(record);
     await bench.until(() => second.isUp);
     expect(bench.count("polls")).toBe(2);
   });
@@ -86,13 +86,13 @@ describe("a file that is made read-only", () => {
   test("while it is in use is told, stops nobody, and is written again when it may be", async ({ skip }) => {
     await using bench = await StateBench.make();
     const store = await bench.open();
-    const watch = bench.watch(store);
-    bench.poll(watch);
+    const record = bench.recordOf(store);
+    bench.poll(record);
     await bench.written(1);
     {
       using _ =
         Immutable.make(bench.path, `${bench.path}-wal`) ?? skip("needs the right to make files immutable");
-      await recordUntilDown(bench, store, () => bench.poll(watch));
+      await recordUntilDown(bench, store, () => bench.poll(record));
       expect(stateErrors(bench)).toEqual([expect.stringMatching(`${IN_MEMORY}$`)]);
     }
     await bench.until(() => store.isUp);
@@ -117,11 +117,11 @@ describe("a file that another program holds locked", () => {
   test("while it is in use is told, stops nobody, and is written again when it is free", async () => {
     await using bench = await StateBench.make();
     const store = await bench.open();
-    const watch = bench.watch(store);
+    const record = bench.recordOf(store);
     const other = new DatabaseSync(bench.path);
     other.exec("BEGIN IMMEDIATE");
     let polls = 0;
-    await recordUntilDown(bench, store, () => bench.poll(watch, TIMEOUT, `poll-${(polls += 1)}`));
+    await recordUntilDown(bench, store, () => bench.poll(record, TIMEOUT, `poll-${(polls += 1)}`));
     expect(stateErrors(bench)).toEqual([`the state file is locked by another program: ${IN_MEMORY}`]);
     other.close();
     await bench.until(() => store.isUp);
@@ -131,7 +131,7 @@ describe("a file that another program holds locked", () => {
   test("at the start can still be read, so it starts with its history", async () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
-    bench.poll(bench.watch(first));
+    bench.poll(bench.recordOf(first));
     await first.close();
     const other = new DatabaseSync(bench.path);
     other.exec("BEGIN IMMEDIATE");
@@ -167,12 +167,12 @@ test.each([
 ])("a file that is %s under it is noticed, and a new one is begun", async (_, change) => {
   await using bench = await StateBench.make();
   const store = await bench.open();
-  const watch = bench.watch(store);
+  const record = bench.recordOf(store);
   await store.keepQuotas(() => new Map([["api", { buckets: new Map([[HOUR, 40]]), paceGapMs: 5_000 }]]));
-  bench.poll(watch);
+  bench.poll(record);
   await bench.written(1);
   change(bench.path);
-  bench.poll(watch, TIMEOUT, "the next");
+  bench.poll(record, TIMEOUT, "the next");
   await bench.until(() => !store.isUp);
   expect(stateErrors(bench)).toEqual([`the state file was moved, replaced or removed: ${IN_MEMORY}`]);
   await bench.until(() => store.isUp);
@@ -183,10 +183,10 @@ test.each([
 test("whatever cannot be written is bounded: the oldest polls are lost, and it is told how many", async () => {
   await using bench = await StateBench.make();
   const store = await bench.open();
-  const watch = bench.watch(store);
+  const record = bench.recordOf(store);
   const other = new DatabaseSync(bench.path);
   other.exec("BEGIN IMMEDIATE");
-  for (let turn = 1; turn <= 12_000; turn += 1) bench.poll(watch, { kind: "ok" }, `poll-${turn}`);
+  for (let turn = 1; turn <= 12_000; turn += 1) bench.poll(record, { kind: "ok" }, `poll-${turn}`);
   await bench.until(() => !store.isUp);
   other.close();
   await bench.until(() => store.isUp);
@@ -200,7 +200,7 @@ test("whatever cannot be written is bounded: the oldest polls are lost, and it i
 test("no file but its own is left behind by an orderly end", async () => {
   await using bench = await StateBench.make();
   const store = await bench.open();
-  bench.poll(bench.watch(store));
+  bench.poll(bench.recordOf(store));
   await store.close();
   expect(existsSync(`${bench.path}-wal`)).toBe(false);
   expect(readFileSync(`${bench.path}.lock`)).toHaveLength(0);

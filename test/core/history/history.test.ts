@@ -17,7 +17,7 @@ function pollAt(atMs: number, outcome: PollOutcome = { kind: "ok" }, id = `poll-
 function filled(polls: number, changes: { readonly outcome?: PollOutcome } = {}): History {
   const history = new History("email", START_MS);
   for (let turn = 0; turn < polls; turn += 1)
-    history.polled(pollAt(START_MS + turn * 1_000, changes.outcome));
+    history.record({ kind: "polled", poll: pollAt(START_MS + turn * 1_000, changes.outcome) });
   return history;
 }
 
@@ -29,8 +29,9 @@ test("the last sixty polls are kept, the newest last", () => {
 
 test("failures stay after the successes of their age are gone", () => {
   const history = new History("email", START_MS);
-  history.polled(pollAt(START_MS, TIMEOUT, "the failure"));
-  for (let turn = 1; turn < 200; turn += 1) history.polled(pollAt(START_MS + turn * 1_000));
+  history.record({ kind: "polled", poll: pollAt(START_MS, TIMEOUT, "the failure") });
+  for (let turn = 1; turn < 200; turn += 1)
+    history.record({ kind: "polled", poll: pollAt(START_MS + turn * 1_000) });
   expect(history.lastPolls.some((poll) => poll.id === "the failure")).toBe(false);
   expect(history.lastFailures.map((poll) => poll.id)).toEqual(["the failure"]);
   expect(filled(100, { outcome: TIMEOUT }).lastFailures).toHaveLength(20);
@@ -38,8 +39,8 @@ test("failures stay after the successes of their age are gone", () => {
 
 test("latency is that of the polls that were ok", () => {
   const history = new History("email", START_MS);
-  history.polled(samplePoll({ durationMs: 100 }));
-  history.polled(samplePoll({ durationMs: 10_000, outcome: TIMEOUT }));
+  history.record({ kind: "polled", poll: samplePoll({ durationMs: 100 }) });
+  history.record({ kind: "polled", poll: samplePoll({ durationMs: 10_000, outcome: TIMEOUT }) });
   expect(history.latency).toMatchObject({ polls: 1, p95Ms: 100 });
 });
 
@@ -51,16 +52,16 @@ test.each([
   ["being throttled does not", { kind: "throttled", throttle: "rate" }, 0],
 ] as const)("in availability, %s", (_, outcome, counted) => {
   const history = new History("email", START_MS);
-  history.polled(pollAt(START_MS));
-  history.polled(pollAt(START_MS + 1_000, outcome));
+  history.record({ kind: "polled", poll: pollAt(START_MS) });
+  history.record({ kind: "polled", poll: pollAt(START_MS + 1_000, outcome) });
   for (const window of history.availability(START_MS + 2_000))
     expect(window).toMatchObject({ ok: 1, failed: counted });
 });
 
 test("each window of availability forgets by itself", () => {
   const history = new History("email", START_MS);
-  history.polled(pollAt(START_MS, TIMEOUT));
-  history.polled(pollAt(START_MS + 3 * HOUR_MS));
+  history.record({ kind: "polled", poll: pollAt(START_MS, TIMEOUT) });
+  history.record({ kind: "polled", poll: pollAt(START_MS + 3 * HOUR_MS) });
   const ratios = (nowMs: number) => history.availability(nowMs).map((window) => window.ratio);
   expect(ratios(START_MS + 3 * HOUR_MS)).toEqual([1, 0.5, 0.5]);
   expect(ratios(START_MS + 26 * HOUR_MS)).toEqual([undefined, 1, 0.5]);
@@ -88,7 +89,7 @@ describe("after a restart", () => {
 
   test("history goes on: polls, failures, incidents, availability", () => {
     const history = new History("email", laterMs, restored);
-    history.polled(pollAt(laterMs));
+    history.record({ kind: "polled", poll: pollAt(laterMs) });
     expect(history.lastPolls).toHaveLength(60);
     expect(history.lastPolls.at(-1)?.atMs).toBe(laterMs);
     expect(history.lastPolls[0]?.atMs).toBe(START_MS + 1_000);
@@ -108,8 +109,8 @@ describe("after a restart", () => {
 
   test("the first ok ends the incident that was open", () => {
     const history = new History("email", laterMs, restored);
-    history.polled(pollAt(laterMs));
-    history.healthChanged({ from: "unknown", to: "up", atMs: laterMs });
+    history.record({ kind: "polled", poll: pollAt(laterMs) });
+    history.record({ kind: "health_changed", from: "unknown", to: "up", atMs: laterMs });
     expect(history.newestIncident).toMatchObject({ startedAtMs: START_MS, endedAtMs: laterMs });
   });
 });

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { SavedIncident, SavedPoll } from "../../../src/core/history/state.ts";
-import { StateBuffer } from "../../../src/core/history/state-buffer.ts";
+import { type SavedIncident, type SavedPoll, StateBuffer } from "../../../src/core/history/state.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
 import { samplePoll } from "../../support/samples.ts";
 

@@ -1,48 +1,52 @@
 import { expect, test } from "vitest";
-import { History } from "../../../src/core/history/history.ts";
-import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
+import { History, UpstreamRecord } from "../../../src/core/history/history.ts";
+import { type PollEvent, SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
 import { samplePoll } from "../../support/samples.ts";
 
 /** One of each. */
-function tellEverything(watch: UpstreamRecord): void {
-  watch.slotWaiting();
-  watch.slotStarted();
-  watch.polled(samplePoll());
-  watch.healthChanged({ from: "unknown", to: "up", atMs: 1_000 });
-  watch.slotSkipped("missed", 3);
-  watch.slotWaiting();
-  watch.slotGaveUp("budget");
+function tellEverything(record: UpstreamRecord): void {
+  record.record(SLOT_WAITING);
+  record.record(SLOT_STARTED);
+  record.record({ kind: "polled", poll: samplePoll() });
+  record.record({ kind: "health_changed", from: "unknown", to: "up", atMs: 1_000 });
+  record.record({ kind: "slots_skipped", cause: "missed", count: 3, hadWaited: false });
+  record.record(SLOT_WAITING);
+  record.record({ kind: "slots_skipped", cause: "budget", count: 1, hadWaited: true });
 }
 
 test("everybody hears everything, and the accounts close", () => {
   const others = [new StoryRecorder(), new StoryRecorder()];
-  const watch = new UpstreamRecord(new History("email", 0), others);
-  tellEverything(watch);
+  const record = new UpstreamRecord(new History("email", 0), others);
+  tellEverything(record);
   for (const other of others) {
     expect(other.story).toEqual(["schedule ok", "unknown -> up", "skipped missed x3", "gave up budget"]);
     expect(other.closes()).toBe(true);
   }
-  expect(watch.accounts).toMatchObject({ slots: 5, totalPolls: 1, totalSkipped: 4, waiting: 0, inFlight: 0 });
-  expect(watch.accounts.closes()).toBe(true);
-  expect(watch.history.lastPolls).toHaveLength(1);
-  expect(watch.history.sinceMs).toBe(1_000);
+  expect(record.accounts).toMatchObject({
+    slots: 5,
+    totalPolls: 1,
+    totalSkipped: 4,
+    waiting: 0,
+    inFlight: 0,
+  });
+  expect(record.accounts.closes()).toBe(true);
+  expect(record.history.lastPolls).toHaveLength(1);
+  expect(record.history.sinceMs).toBe(1_000);
 });
 
 test("the others hear of it after the history knows: what came of it can be asked there", () => {
   class Asking extends StoryRecorder {
     known: (number | undefined)[] = [];
-    override polled(): void {
-      this.known.push(history.lastPolls.length);
-    }
-    override healthChanged(): void {
-      this.known.push(history.newestIncident?.startedAtMs);
+    override record({ kind }: PollEvent): void {
+      if (kind === "polled") this.known.push(history.lastPolls.length);
+      if (kind === "health_changed") this.known.push(history.newestIncident?.startedAtMs);
     }
   }
   const history = new History("email", 0);
   const asking = new Asking();
-  const watch = new UpstreamRecord(history, [asking]);
-  watch.polled(samplePoll({ outcome: { kind: "failed", reason: "dns" } }));
-  watch.healthChanged({ from: "up", to: "down", atMs: 7_000 });
+  const record = new UpstreamRecord(history, [asking]);
+  record.record({ kind: "polled", poll: samplePoll({ outcome: { kind: "failed", reason: "dns" } }) });
+  record.record({ kind: "health_changed", from: "up", to: "down", atMs: 7_000 });
   expect(asking.known).toEqual([1, 7_000]);
 });

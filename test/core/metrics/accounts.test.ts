@@ -1,23 +1,24 @@
 import { expect, test } from "vitest";
 import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
+import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { accountsOf, POLL_ENDED_AT_MS, samplePoll } from "../../support/samples.ts";
 
 test("a slot that waits is not a slot yet; one that got its lease is, and is in flight until its poll ends", () => {
   const accounts = new UpstreamAccounts();
-  accounts.slotWaiting();
+  accounts.record(SLOT_WAITING);
   expect(accounts).toMatchObject({ slots: 0, waiting: 1, inFlight: 0 });
-  accounts.slotStarted();
+  accounts.record(SLOT_STARTED);
   expect(accounts).toMatchObject({ slots: 1, waiting: 0, inFlight: 1, totalPolls: 0 });
-  accounts.polled(samplePoll());
+  accounts.record({ kind: "polled", poll: samplePoll() });
   expect(accounts).toMatchObject({ slots: 1, inFlight: 0, totalPolls: 1 });
   expect(accounts.closes()).toBe(true);
 });
 
 test("slots that never waited and a slot that gave up waiting are skipped slots", () => {
   const accounts = new UpstreamAccounts();
-  accounts.slotSkipped("missed", 40);
-  accounts.slotWaiting();
-  accounts.slotGaveUp("budget");
+  accounts.record({ kind: "slots_skipped", cause: "missed", count: 40, hadWaited: false });
+  accounts.record(SLOT_WAITING);
+  accounts.record({ kind: "slots_skipped", cause: "budget", count: 1, hadWaited: true });
   expect(accounts).toMatchObject({ slots: 41, waiting: 0, totalSkipped: 41 });
   expect(accounts.skipped("missed")).toBe(40);
   expect(accounts.skipped("budget")).toBe(1);
@@ -26,13 +27,13 @@ test("slots that never waited and a slot that gave up waiting are skipped slots"
 
 test("a poll that nobody started shows as accounts that do not close", () => {
   const accounts = new UpstreamAccounts();
-  accounts.polled(samplePoll());
+  accounts.record({ kind: "polled", poll: samplePoll() });
   expect(accounts.closes()).toBe(false);
 });
 
 test("a slot that starts without having waited shows as accounts that do not close", () => {
   const accounts = new UpstreamAccounts();
-  accounts.slotStarted();
+  accounts.record(SLOT_STARTED);
   expect(accounts.closes()).toBe(false);
 });
 
@@ -85,9 +86,12 @@ test("a phase that has not happened is not known; one that took no time is", () 
 test("status codes are counted as they are when registered; the wild rest shares one name", () => {
   const accounts = new UpstreamAccounts();
   for (const status of [200, 503, 299, 418, 799]) {
-    accounts.slotWaiting();
-    accounts.slotStarted();
-    accounts.polled(samplePoll({ head: { status, reasonPhrase: "", headers: [] } }));
+    accounts.record(SLOT_WAITING);
+    accounts.record(SLOT_STARTED);
+    accounts.record({
+      kind: "polled",
+      poll: samplePoll({ head: { status, reasonPhrase: "", headers: [] } }),
+    });
   }
   expect([accounts.responses("200"), accounts.responses("503"), accounts.responses("other")]).toEqual([
     1, 1, 3,
@@ -102,23 +106,24 @@ test("an answer that broke off after its head still counts as that status code",
 
 test("only a poll that was ok moves the time of the last success", () => {
   const accounts = accountsOf(samplePoll());
-  accounts.slotWaiting();
-  accounts.slotStarted();
-  accounts.polled(
-    samplePoll({
+  accounts.record(SLOT_WAITING);
+  accounts.record(SLOT_STARTED);
+  accounts.record({
+    kind: "polled",
+    poll: samplePoll({
       outcome: { kind: "failed", reason: "dns" },
       head: undefined,
       endedAtMs: POLL_ENDED_AT_MS + 15_000,
     }),
-  );
+  });
   expect(accounts.lastSuccessAtMs).toBe(POLL_ENDED_AT_MS);
   expect(accounts.lastPollAtMs).toBe(POLL_ENDED_AT_MS + 15_000);
 });
 
 test("a certificate that was seen still stands after a poll that showed none", () => {
   const accounts = accountsOf(samplePoll({ certificateExpiresAtMs: 1 }));
-  accounts.slotWaiting();
-  accounts.slotStarted();
-  accounts.polled(samplePoll({ reusedConnection: true }));
+  accounts.record(SLOT_WAITING);
+  accounts.record(SLOT_STARTED);
+  accounts.record({ kind: "polled", poll: samplePoll({ reusedConnection: true }) });
   expect(accounts.certificateExpiresAtMs).toBe(1);
 });

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
+import { UpstreamAccounts, RedisAccount } from "../../../src/core/metrics/accounts.ts";
 import { CLOSED_LABELS, METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
 import { PHASES } from "../../../src/core/exchange/exchange.ts";
 import { ownedPieces, renderExposition } from "../../../src/core/metrics/exposition.ts";
@@ -12,8 +12,8 @@ import {
   THROTTLE_KINDS,
   type PollOutcome,
 } from "../../../src/core/exchange/outcome.ts";
-import { RedisAccount } from "../../../src/core/metrics/redis-account.ts";
 import type { UpstreamSnapshot } from "../../../src/core/metrics/snapshot.ts";
+import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { requireBinary } from "../../support/binaries.ts";
 import {
   parseExposition,
@@ -190,12 +190,17 @@ test("an upstream has 95 series at its start, 109 with all facts known, 166 with
 
   const accounts = new UpstreamAccounts();
   for (let status = 100; status < 600; status += 1) {
-    accounts.slotWaiting();
-    accounts.slotStarted();
+    accounts.record(SLOT_WAITING);
+    accounts.record(SLOT_STARTED);
     const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 1]));
-    accounts.polled(
-      samplePoll({ phasesMs, certificateExpiresAtMs: 1, head: { status, reasonPhrase: "", headers: [] } }),
-    );
+    accounts.record({
+      kind: "polled",
+      poll: samplePoll({
+        phasesMs,
+        certificateExpiresAtMs: 1,
+        head: { status, reasonPhrase: "", headers: [] },
+      }),
+    });
   }
   const everything = { accounts, health: { state: "up", up: true } as const, nextSlotAtMs: 1 };
   expect(seriesOfUpstream(renderUpstream(everything))).toBe(166);
@@ -311,28 +316,33 @@ test("whatever happens, and whenever it is scraped, the accounts close in what i
       const told = { waiting: 0, inFlight: 0, polls: 0, skipped: 0 };
       for (const event of story) {
         if (event === "waits") {
-          accounts.slotWaiting();
+          accounts.record(SLOT_WAITING);
           told.waiting += 1;
         } else if (event === "starts") {
           if (told.waiting === 0) continue;
-          accounts.slotStarted();
+          accounts.record(SLOT_STARTED);
           told.waiting -= 1;
           told.inFlight += 1;
         } else if ("givesUp" in event) {
           if (told.waiting === 0) continue;
-          accounts.slotGaveUp(event.givesUp);
+          accounts.record({ kind: "slots_skipped", cause: event.givesUp, count: 1, hadWaited: true });
           told.waiting -= 1;
           told.skipped += 1;
         } else if ("skips" in event) {
-          accounts.slotSkipped(event.skips, event.count);
+          accounts.record({
+            kind: "slots_skipped",
+            cause: event.skips,
+            count: event.count,
+            hadWaited: false,
+          });
           told.skipped += event.count;
         } else {
           if (told.inFlight === 0) {
-            accounts.slotWaiting();
-            accounts.slotStarted();
+            accounts.record(SLOT_WAITING);
+            accounts.record(SLOT_STARTED);
             told.inFlight += 1;
           }
-          accounts.polled(samplePoll(event.ends));
+          accounts.record({ kind: "polled", poll: samplePoll(event.ends) });
           told.inFlight -= 1;
           told.polls += 1;
         }

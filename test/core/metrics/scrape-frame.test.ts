@@ -4,6 +4,7 @@ import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import { ownedPieces, processText, renderExposition } from "../../../src/core/metrics/exposition.ts";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
 import { snapshotIn, takeFrame, type ScrapeFrame } from "../../../src/core/metrics/scrape-frame.ts";
+import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import type {
   BudgetSnapshot,
   MetricsSnapshot,
@@ -81,18 +82,18 @@ test("what happens after a frame was taken does not show in it", () => {
   const snapshot = sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts })] });
   const frame = takeFrame(snapshot);
   const before = textOf(frame);
-  accounts.slotWaiting();
-  accounts.slotStarted();
-  accounts.polled(samplePoll());
+  accounts.record(SLOT_WAITING);
+  accounts.record(SLOT_STARTED);
+  accounts.record({ kind: "polled", poll: samplePoll() });
   expect(textOf(frame)).toBe(before);
   expect(textOf(takeFrame(snapshot))).not.toBe(before);
 });
 
-test("the cast stays the same while nobody comes, goes or changes", () => {
+test("the subjects stay the same while nobody comes, goes or changes", () => {
   const before = fullMetricsSnapshot();
-  const { cast } = takeFrame(before);
+  const { subjects } = takeFrame(before);
   const budget = sampleBudgetSnapshot({ ...before.budgets[0], advertisedLimit: 7 });
-  expect(takeFrame({ ...before, budgets: [budget] }, cast).cast).toBe(cast);
+  expect(takeFrame({ ...before, budgets: [budget] }, subjects).subjects).toBe(subjects);
   const others: readonly Partial<MetricsSnapshot>[] = [
     { upstreams: [] },
     { upstreams: [sampleUpstreamSnapshot({ upstream: sampleUpstream() })] },
@@ -105,8 +106,8 @@ test("the cast stays the same while nobody comes, goes or changes", () => {
   ];
   for (const other of others) {
     const snapshot = { ...before, ...other };
-    const frame = takeFrame(snapshot, cast);
-    expect(frame.cast).not.toBe(cast);
+    const frame = takeFrame(snapshot, subjects);
+    expect(frame.subjects).not.toBe(subjects);
     expect(textOf(frame) + processText(snapshot)).toBe(renderExposition(snapshot));
   }
 });

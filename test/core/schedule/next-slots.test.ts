@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { NextSlots } from "../../../src/core/schedule/next-slots.ts";
-import { nextSlotMs, scheduleCron, type Schedule } from "../../../src/core/schedule/schedule.ts";
+import { NextSlots, nextSlotMs, scheduleCron, type Schedule } from "../../../src/core/schedule/schedule.ts";
 
 function scheduleOf(text: string): Schedule {
   const reading = scheduleCron(text);

@@ -140,6 +140,52 @@ test("after a 429 the budget is silent until it said, and the slots say why", as
     "throttled -> up",
   ]);
   expect(probe.sentAtMs.length).toBe(2);
+  expect(recorder.pauses).toEqual([
+    {
+      kind: "pause_requested",
+      pause: { scope: "budget", forMs: 20_000, source: "retry_after" },
+      budget: "api",
+      maxPauseMs: 3_600_000,
+    },
+  ]);
+});
+
+test("a hostile pause is kept for max_pause and no longer", async () => {
+  for (const status of [429, 503]) {
+    const { clock, poller, probe } = await world((turn) =>
+      turn === 1 ? observed(answered(status, [["retry-after", "999999999"]])) : observed(answered(200)),
+    );
+    poller.slot("schedule", clock.now());
+    await clock.advance(3_599_000);
+    poller.slot("schedule", clock.now());
+    await clock.advance(2_000);
+    expect(probe.sentAtMs.length).toBe(1);
+    poller.slot("schedule", clock.now());
+    await clock.advance(1_000);
+    expect(probe.sentAtMs.length).toBe(2);
+  }
+});
+
+test("an answer that comes after its budget has left the config breaks nothing", async () => {
+  const { clock, poller, recorder, ledger, bugs } = await world(() =>
+    observed(answered(429, [["retry-after", "20"]]), 2_000),
+  );
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  const stopped = poller.stop(10_000);
+  ledger.change(sampleConfig({ budgets: [] }));
+  await clock.advance(5_000);
+  await stopped;
+  expect(recorder.polls).toHaveLength(1);
+  expect(bugs).toEqual([]);
+});
+
+test("an answer that asks for no pause is no news", async () => {
+  const { clock, poller, recorder } = await world(() => observed(answered(429)));
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  expect(recorder.story).toEqual(["schedule throttled", "unknown -> throttled"]);
+  expect(recorder.pauses).toEqual([]);
 });
 
 test("a 503 with Retry-After is down at once, and pauses this upstream only", async () => {

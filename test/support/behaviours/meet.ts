@@ -4,7 +4,7 @@ import { openProbe } from "../../../src/adapters/undici/probe.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import { reasonOf } from "../../../src/core/exchange/outcome.ts";
 import type { Poll } from "../../../src/core/poll/poll.ts";
-import { judge } from "../../../src/engine/poll/judge.ts";
+import { judge } from "../../../src/engine/poll/poll-once.ts";
 import { sampleUpstream } from "../samples.ts";
 import { PATIENT_MS, type Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";

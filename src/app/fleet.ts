@@ -1,0 +1,208 @@
+import { randomBytes } from "node:crypto";
+import { RedisFleetBoard } from "../adapters/redis/board.ts";
+import { Redis } from "../adapters/redis/connection.ts";
+import { RedisLedger } from "../adapters/redis/ledger.ts";
+import type { RunningLedger } from "../core/budget/ledger.ts";
+import type { QuotaBuckets } from "../core/budget/quota.ts";
+import type { Config, Fleet } from "../core/config/config.ts";
+import type { FleetBoard } from "../core/fleet/board.ts";
+import { nameOf } from "../core/fleet/member.ts";
+import { readView, viewKey, viewText, type FleetStatus, type FleetView } from "../core/fleet/fleet-status.ts";
+import { RedisAccount } from "../core/metrics/accounts.ts";
+import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
+import type { Clock } from "../core/time/clock.ts";
+import { FleetMembership } from "../engine/fleet/membership.ts";
+import type { FleetEvents } from "../engine/fleet/parts.ts";
+import { SharedLedger } from "../engine/fleet/shared-ledger.ts";
+import { openKey, type KeyParts } from "./probes.ts";
+
+/** What a fleet asks of this replica and tells it. Nothing here is called before the fleet is started. */
+export type Replica = Omit<FleetEvents, "statuses"> & {
+  url(): string;
+  config(): Config;
+  /** How it sees the upstreams that it polls. */
+  views(): ReadonlyMap<string, Omit<FleetView, "vantage">>;
+};
+
+export type FleetParts = KeyParts & {
+  readonly clock: Clock;
+  readonly quotas: ReadonlyMap<string, QuotaBuckets> | undefined;
+  readonly replica: Replica;
+  readonly onBug: (error: unknown) => void;
+};
+
+export type OpenedLedger =
+  | {
+      readonly kind: "opened";
+      readonly ledger: RunningLedger;
+      /** Undefined where this process is the only one. */
+      readonly fleet: AppFleet | undefined;
+    }
+  | { readonly kind: "refused"; readonly faults: readonly string[] };
+
+/** Nobody waits for Redis here: until it answers, a replica polls from its reserve, or not at all. */
+export async function openFleet(
+  config: Config,
+  fleet: Fleet,
+  parts: FleetParts,
+  stack: AsyncDisposableStack,
+): Promise<OpenedLedger> {
+  const { clock, log, quotas, onBug } = parts;
+  const source = fleet.redis.password;
+  const password = source && (await openKey(source, "fleet.redis", { fleet: "redis" }, parts));
+  if (password?.kind === "refused") {
+    return { kind: "refused", faults: [`fleet.redis.password: ${password.message}`] };
+  }
+  const account = new RedisAccount();
+  const redis = stack.use(
+    new Redis(fleet, {
+      clock,
+      log,
+      password: password?.read,
+      onCall: ({ call, durationMs, failure }) => account.observe(call, durationMs, failure),
+    }),
+  );
+  const store = new RedisLedger(redis, fleet.prefix);
+  const life = `${fleet.name}:${randomBytes(9).toString("base64url")}`;
+  const ledger = stack.use(
+    new SharedLedger(config, { fleet, store, clock, life, quotaBuckets: quotas, onBug }),
+  );
+  return { kind: "opened", ledger, fleet: new AppFleet(fleet, redis, account, parts) };
+}
+
+/** Redis is asked at most this often, however often a page is loaded. */
+const FRESH_FOR_MS = 1_000;
+
+/** This replica among the others: what it may poll, and what it knows of them all. */
+export class AppFleet {
+  readonly #fleet: Fleet;
+  readonly #redis: Redis;
+  readonly #account: RedisAccount;
+  readonly #clock: Clock;
+  readonly #replica: Replica;
+  readonly #board: FleetBoard;
+  readonly #membership: FleetMembership;
+  #published: ReadonlyMap<string, string> = new Map();
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #asking: Promise<void> = Promise.resolve();
+
+  constructor(fleet: Fleet, redis: Redis, account: RedisAccount, parts: FleetParts) {
+    const { clock, log, replica, onBug } = parts;
+    this.#fleet = fleet;
+    this.#redis = redis;
+    this.#account = account;
+    this.#clock = clock;
+    this.#replica = replica;
+    this.#board = new RedisFleetBoard(redis, { prefix: fleet.prefix });
+    this.#membership = new FleetMembership({
+      clock,
+      log,
+      onBug,
+      board: this.#board,
+      name: fleet.name,
+      // Known once it listens.
+      get url() {
+        return fleet.advertise ?? replica.url();
+      },
+      ttlMs: fleet.ttlMs,
+      boot: randomBytes(6).toString("hex"),
+      isSharded: fleet.mode === "shard",
+      events: { ...replica, statuses: () => this.#statuses() },
+    });
+    redis.onChange((isUp) => isUp && this.#membership.beatSoon());
+  }
+
+  start(): void {
+    this.changed();
+    this.#membership.start();
+  }
+
+  /** After the config changed. */
+  changed(): void {
+    this.#membership.setUpstreams(this.#replica.config().upstreams.map(({ name }) => name));
+  }
+
+  holds(upstream: string): boolean {
+    return this.#membership.holds(upstream);
+  }
+
+  leave(): void {
+    this.#membership.leave();
+  }
+
+  close(): Promise<void> {
+    return this.#membership.close();
+  }
+
+  snapshot(): FleetSnapshot {
+    const { mode, name } = this.#fleet;
+    return {
+      vantage: mode === "everywhere" ? name : undefined,
+      replicas: this.#membership.members.length,
+      held: this.#membership.heldCount,
+      moves: { ...this.#membership.moves },
+      sessionValid: this.#membership.isValid,
+      redisUp: this.#redis.isUp,
+      redis: this.#account,
+    };
+  }
+
+  /** Asks Redis how the others see what they poll; without an answer, the last one is shown. */
+  async status(): Promise<FleetStatus> {
+    const { mode, name: ownName } = this.#fleet;
+    if (this.#clock.now() - this.#askedAtMs >= FRESH_FOR_MS) {
+      this.#askedAtMs = this.#clock.now();
+      this.#asking = this.#askPublished();
+    }
+    await this.#asking;
+    const upstreams = this.#replica.config().upstreams.map(({ name }) => ({
+      name,
+      holder: this.#holderOf(name),
+      views: this.#viewsOf(name),
+    }));
+    const heldBy = Map.groupBy(upstreams, ({ holder }) => holder);
+    return {
+      mode,
+      name: ownName,
+      redisUp: this.#redis.isUp,
+      sessionValid: this.#membership.isValid,
+      replicas: this.#membership.members.map(({ session, name, url, held, isLeaving }) => ({
+        name,
+        url,
+        // Newer than what the replica itself last said.
+        held: mode === "shard" ? (heldBy.get(name)?.length ?? 0) : held,
+        isThisOne: session === this.#membership.session,
+        isLeaving,
+      })),
+      upstreams,
+    };
+  }
+
+  async #askPublished(): Promise<void> {
+    this.#published = (await this.#board.published()) ?? this.#published;
+  }
+
+  #holderOf(upstream: string): string | undefined {
+    const session = this.#membership.holderOf(upstream);
+    return session === undefined ? undefined : nameOf(session);
+  }
+
+  #viewsOf(upstream: string): readonly FleetView[] {
+    const { mode } = this.#fleet;
+    const vantages = mode === "shard" ? [""] : this.#membership.members.map(({ name }) => name);
+    return vantages.flatMap((vantage) => {
+      const text = this.#published.get(viewKey(mode, upstream, vantage));
+      const view = text === undefined ? undefined : readView(text);
+      return view === undefined ? [] : [view];
+    });
+  }
+
+  #statuses(): ReadonlyMap<string, string> {
+    const { mode, name } = this.#fleet;
+    return new Map(
+      [...this.#replica.views()].map(
+        ([upstream, view]) => [viewKey(mode, upstream, name), viewText({ ...view, vantage: name })] as const,
+      ),
+    );
+  }
+}

@@ -1,0 +1,182 @@
+import {
+  CATALOGUE,
+  OUTCOME_KINDS,
+  type UpstreamMetric,
+  CODE_LABELS,
+  codeLabel,
+  type BudgetMetric,
+  type MetricName,
+  type ProcessMetric,
+  REDIS_FAILURES,
+} from "./catalogue.ts";
+import { PHASES } from "../exchange/exchange.ts";
+import { HEALTH_STATES } from "../poll/health.ts";
+import { POLL_OUTCOME_LABELS, SKIP_CAUSES } from "../exchange/outcome.ts";
+import {
+  all,
+  each,
+  flag,
+  histogram,
+  labelText,
+  one,
+  seconds,
+  type Labels,
+  type SeriesOf,
+  type Series,
+} from "./series.ts";
+import type {
+  UpstreamSnapshot,
+  BudgetSnapshot,
+  FleetSnapshot,
+  MetricsSnapshot,
+  RateSnapshot,
+} from "./snapshot.ts";
+import type { HistogramReading } from "./histogram.ts";
+
+/** The type requires exactly the metrics of the catalogue that belong to an upstream. */
+export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamSnapshot>>> = {
+  pacewatch_upstream_info: ({ upstream }) => [
+    {
+      suffix: "",
+      labels: labelText([["budget", upstream.budget], ...ownLabels(upstream.labels)]),
+      read: () => 1,
+    },
+  ],
+  pacewatch_slots_total: one(({ accounts }) => accounts.slots),
+  pacewatch_slots_waiting: one(({ accounts }) => accounts.waiting),
+  pacewatch_polls_in_flight: one(({ accounts }) => accounts.inFlight),
+  pacewatch_polls_total: all(
+    POLL_OUTCOME_LABELS.map(({ outcome, reason }) => ({
+      suffix: "",
+      labels: labelText(Object.entries({ outcome, reason })),
+      read: ({ accounts }) => accounts.polls(outcome, reason),
+    })),
+  ),
+  pacewatch_polls_skipped_total: each("cause", SKIP_CAUSES, ({ accounts }, cause) => accounts.skipped(cause)),
+  pacewatch_polls_within_objective_total: one(({ accounts }) => accounts.withinObjective),
+  pacewatch_responses_total: each("code", CODE_LABELS, responses),
+  pacewatch_poll_duration_seconds: all(
+    OUTCOME_KINDS.flatMap((outcome) =>
+      histogram(
+        CATALOGUE.pacewatch_poll_duration_seconds.buckets,
+        [["outcome", outcome]],
+        ({ accounts }: UpstreamSnapshot) => accounts.duration(outcome),
+      ),
+    ),
+  ),
+  pacewatch_poll_phase_duration_seconds: all(
+    PHASES.flatMap((phase) => [
+      {
+        suffix: "_sum" as const,
+        labels: labelText([["phase", phase]]),
+        read: ({ accounts }) => accounts.phase(phase)?.sumSeconds,
+      },
+      {
+        suffix: "_count" as const,
+        labels: labelText([["phase", phase]]),
+        read: ({ accounts }) => accounts.phase(phase)?.count,
+      },
+    ]),
+  ),
+  pacewatch_poll_delay_seconds: all(
+    histogram(CATALOGUE.pacewatch_poll_delay_seconds.buckets, [], ({ accounts }) => accounts.delay),
+  ),
+  pacewatch_upstream_up: one(({ health }) => flag(health.up)),
+  pacewatch_upstream_state: each("state", HEALTH_STATES, ({ health }, state) => flag(health.state === state)),
+  pacewatch_last_poll_timestamp_seconds: one(({ accounts }) => seconds(accounts.lastPollAtMs)),
+  pacewatch_last_success_timestamp_seconds: one(({ accounts }) => seconds(accounts.lastSuccessAtMs)),
+  pacewatch_next_slot_timestamp_seconds: one(({ nextSlotAtMs }) => seconds(nextSlotAtMs)),
+  pacewatch_schedule_period_seconds: one(({ upstream }) => seconds(upstream.schedule.longestGapMs)),
+  pacewatch_tls_certificate_expiry_timestamp_seconds: one(({ accounts }) =>
+    seconds(accounts.certificateExpiresAtMs),
+  ),
+  pacewatch_objective_ratio: one(({ upstream }) => upstream.objective.availability),
+  pacewatch_objective_latency_seconds: one(({ upstream }) => seconds(upstream.objective.latencyMs)),
+  pacewatch_signals_malformed_total: one(({ accounts }) => accounts.malformedSignals),
+};
+
+/** An expected code exists from the start, so that its first answer shows in a rate; others once seen. */
+function responses({ accounts, upstream }: UpstreamSnapshot, code: string): number | undefined {
+  const count = accounts.responses(code);
+  return count > 0 || upstream.expect.status.some((status) => codeLabel(status) === code) ? count : undefined;
+}
+
+/** One label that Prometheus cannot read would make it drop the whole scrape. */
+function ownLabels(labels: Readonly<Record<string, string>>): Labels {
+  return Object.entries(labels).filter(
+    ([name]) => /^(?!__)[A-Za-z_][A-Za-z0-9_]*$/.test(name) && name !== "upstream" && name !== "budget",
+  );
+}
+
+/** The type requires exactly the metrics of the catalogue that belong to a budget. */
+export const BUDGET_SERIES: Readonly<Record<BudgetMetric, SeriesOf<BudgetSnapshot>>> = {
+  pacewatch_budget_limit_requests: perRate((rate) => rate.limit),
+  pacewatch_budget_cap_requests: perRate((rate) => rate.cap),
+  pacewatch_budget_leases: perRate((rate) => rate.leases),
+  pacewatch_budget_advertised_limit_requests: one((budget) => budget.advertisedLimit),
+  pacewatch_budget_advertised_remaining_requests: one((budget) => budget.advertisedRemaining),
+  pacewatch_budget_paused_until_timestamp_seconds: one((budget) => seconds(budget.pausedUntilWallMs)),
+  pacewatch_budget_quota_limit_requests: one((budget) => budget.quota?.limit),
+  pacewatch_budget_quota_used_requests: one((budget) => budget.quota?.used),
+  pacewatch_budget_quota_forecast_requests: one((budget) => budget.quota?.forecast),
+};
+
+function perRate(read: (rate: RateSnapshot) => number): SeriesOf<BudgetSnapshot> {
+  return (budget) =>
+    budget.rates.map((rate) => ({
+      suffix: "",
+      labels: labelText([["per", rate.label]]),
+      read: () => read(rate),
+    }));
+}
+
+export type FleetMetric = Extract<MetricName, `pacewatch_${"fleet" | "redis"}_${string}`>;
+
+/** Absent without a fleet. */
+const FLEET_SERIES: Readonly<Record<FleetMetric, SeriesOf<MetricsSnapshot>>> = {
+  pacewatch_fleet_replicas: inFleet((fleet) => fleet.replicas),
+  pacewatch_fleet_upstreams_held: inFleet((fleet) => fleet.held),
+  pacewatch_fleet_moves_total: eachInFleet("direction", ["gained", "lost"], (fleet, way) => fleet.moves[way]),
+  pacewatch_fleet_session_valid: inFleet((fleet) => flag(fleet.sessionValid)),
+  pacewatch_redis_up: inFleet((fleet) => flag(fleet.redisUp)),
+  pacewatch_redis_request_duration_seconds: ({ fleet }) =>
+    fleet === undefined
+      ? []
+      : [...fleet.redis.durations].flatMap(([call, reading]) => durations(call, reading)),
+  pacewatch_redis_errors_total: eachInFleet("kind", REDIS_FAILURES, (fleet, kind) =>
+    fleet.redis.errors(kind),
+  ),
+};
+
+function durations(call: string, reading: HistogramReading): readonly Series<MetricsSnapshot>[] {
+  return histogram(
+    CATALOGUE.pacewatch_redis_request_duration_seconds.buckets,
+    [["call", call]],
+    () => reading,
+  );
+}
+
+function inFleet(read: (fleet: FleetSnapshot) => number | undefined): SeriesOf<MetricsSnapshot> {
+  return one(({ fleet }) => (fleet === undefined ? undefined : read(fleet)));
+}
+
+function eachInFleet<Value extends string>(
+  label: string,
+  values: readonly Value[],
+  read: (fleet: FleetSnapshot, value: Value) => number,
+): SeriesOf<MetricsSnapshot> {
+  return each(label, values, ({ fleet }, value) => (fleet === undefined ? undefined : read(fleet, value)));
+}
+
+/** The type requires exactly the metrics of the catalogue that belong to neither. */
+export const PROCESS_SERIES: Readonly<Record<ProcessMetric, SeriesOf<MetricsSnapshot>>> = {
+  ...FLEET_SERIES,
+  pacewatch_state_store_up: one((snapshot) => flag(snapshot.stateStoreUp)),
+  pacewatch_config_last_reload_successful: one(({ reload }) => flag(reload.successful)),
+  pacewatch_config_last_reload_success_timestamp_seconds: one(({ reload }) =>
+    seconds(reload.lastSuccessAtMs),
+  ),
+  pacewatch_build_info: ({ build }) => [
+    { suffix: "", labels: labelText(Object.entries(build)), read: () => 1 },
+  ],
+};
