@@ -49,7 +49,7 @@ know no HTTP and send just these bytes, over real sockets. Each row is two tests
   healthy neighbour is polled all the while and misses nothing; the upstream sees one request at most, and no connection
   is left; and the heaviest, over and over, leave no memory behind.
 - **program**: the whole program, configured with all of them at once, in
-  [test/e2e/fault-matrix.test.ts](../test/e2e/fault-matrix.test.ts). Its metrics name the same outcome and no other, the
+  [test/e2e/fault-matrix.long.test.ts](../test/e2e/fault-matrix.long.test.ts). Its metrics name the same outcome and no other, the
   texts that attack come out of log, page and metrics harmless, and once these upstreams have left the config, open
   files and series are those of before.
 

@@ -146,6 +146,6 @@ test.skipIf(process.platform !== "linux")(
     expect(threads()).toBeGreaterThan(threadsBefore);
     snapshot = manyUpstreams(1);
     await textOf(metrics.render());
-    await eventually(() => threads() === threadsBefore || undefined);
+    await eventually("the thread has ended", threads, (count) => count === threadsBefore);
   },
 );

@@ -112,7 +112,7 @@ it("as many requests arrive as polls are counted, whatever the upstream does and
   await folder.write(configOf("12h"));
   daemon.kill("SIGHUP");
   await daemon.logged("config reloaded");
-  const families = await eventually(async () => {
+  const families = await eventually("no slot is decided any more", async () => {
     const before = await daemon.metrics();
     // A confirmation may be about to come; and a hidden request is given the time to arrive.
     await sleep(500);

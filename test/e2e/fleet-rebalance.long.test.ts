@@ -40,14 +40,22 @@ test.skipIf(REDIS_SERVER === undefined)(
     }
     const heldBy = (living: readonly SmallReplica[]): number =>
       living.reduce((sum, { polled }) => sum + polled.size, 0);
-    await eventually(() => (heldBy(replicas) === NAMES.length ? true : undefined));
+    await eventually(
+      "all upstreams are held",
+      () => heldBy(replicas),
+      (held) => held === NAMES.length,
+    );
     const [dead, ...living] = replicas;
     if (dead === undefined) throw new Error("no replica");
     dead.isCutOff = true;
     dead.polled.clear();
     const diedMs = performance.now();
     const loop = watchLoop();
-    await eventually(() => (heldBy(living) === NAMES.length ? true : undefined));
+    await eventually(
+      "the others hold all upstreams",
+      () => heldBy(living),
+      (held) => held === NAMES.length,
+    );
     const tookMs = performance.now() - diedMs;
     const longestMs = loop.stop();
     expect(tookMs).toBeLessThan(WITHIN_MS);

@@ -1,0 +1,6 @@
+import { it } from "vitest";
+import { expectEverySlotAccounted } from "./every-slot.ts";
+
+it("every slot is accounted for at every scrape, while upstreams come, change and go three times over, and until the very end", async () => {
+  await expectEverySlotAccounted(15);
+});
