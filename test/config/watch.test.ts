@@ -201,6 +201,7 @@ test("nothing is seen once it has ended, also by its signal", async () => {
   controller.abort();
   await watch[Symbol.asyncDispose]();
   await writeFile(path, "two");
+  // Thirty looks would have been taken by now.
   await sleep(30);
   expect(changes).toBe(0);
 });

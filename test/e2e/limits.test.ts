@@ -107,6 +107,7 @@ async function saturate(
         poller.slot("schedule", systemClock.now());
       }
     }
+    // Often enough that a slot is always waiting.
     await sleep(5);
   }
   await Promise.all(crew.map(({ poller }) => poller.stop(timeoutMs)));

@@ -52,6 +52,7 @@ test("what is dropped is silence, and arrives late when the way is mended: also 
   const during = client(proxy.port);
   await once(during.socket, "connect");
   during.socket.end("c");
+  // Whatever came through would have come by now.
   await sleep(200);
   expect(echo.heard()).toBe("a");
   expect(before.received()).toBe("a");
