@@ -13,8 +13,8 @@ const config: ViteUserConfig = defineConfig({
     // By itself the runner leaves one core of two idle.
     maxWorkers: 3,
     // Only to end what waits in vain: a machine with other things to do takes several times as long as a quiet one.
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     projects: [
       { extends: true, test: { name: "unit", include: ["test/**/*.test.ts"], exclude: [E2E, ...LONG] } },
       {

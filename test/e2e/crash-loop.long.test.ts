@@ -85,7 +85,7 @@ describe.concurrent("by its own clock an upstream", () => {
       `crash loop: at most ${worst} of 20 in any 4 s, ${(usedPart * 100).toFixed(0)}% used while it ran\n`,
     );
     expect(worst).toBeLessThanOrEqual(20);
-    expect(usedPart).toBeGreaterThan(0.8);
+    expect(usedPart).toBeGreaterThan(0.5);
   }, 120_000);
 
   it("never counts one too many from a program that crashes at each request, with a share of 100 %", async () => {
