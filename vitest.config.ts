@@ -1,6 +1,10 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
-const testsOf = (folder: string): string => `test/${folder}/**/*.test.ts`;
+/** What `npm test` has no time for: whole fleets, mutants, a browser, a Prometheus, minutes of the real clock. */
+const LONG = ["test/**/*.long.test.ts", "test/simulation/fleet/**/*.test.ts"];
+const E2E = "test/e2e/**";
+// These boot whole programs and watch real seconds: after all others.
+const LAST = { groupOrder: 1 };
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -8,32 +12,17 @@ const config: ViteUserConfig = defineConfig({
     pool: "forks",
     // By itself the runner leaves one core of two idle.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Only to end what waits in vain: a machine with other things to do takes several times as long as a quiet one.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     projects: [
+      { extends: true, test: { name: "unit", include: ["test/**/*.test.ts"], exclude: [E2E, ...LONG] } },
       {
         extends: true,
-        test: {
-          name: "unit",
-          include: ["test/**/*.test.ts"],
-          exclude: ["contract", "simulation", "e2e"].map(testsOf),
-        },
+        test: { name: "e2e", include: [`${E2E}/*.test.ts`], exclude: LONG, sequence: LAST },
       },
-      { extends: true, test: { name: "contract", include: [testsOf("contract")] } },
-      { extends: true, test: { name: "simulation", include: [testsOf("simulation")] } },
-      {
-        extends: true,
-        test: {
-          name: "e2e",
-          include: [testsOf("e2e")],
-          // These boot whole programs and watch real seconds, most of them waiting: after all others, and more at once.
-          sequence: { groupOrder: 1 },
-          maxWorkers: 4,
-          // Only to end what waits in vain: a machine with other things to do takes several times as long as a quiet one.
-          testTimeout: 90_000,
-          hookTimeout: 60_000,
-        },
-      },
+      { extends: true, test: { name: "unit-long", include: LONG, exclude: [E2E] } },
+      { extends: true, test: { name: "e2e-long", include: [`${E2E}/*.long.test.ts`], sequence: LAST } },
     ],
   },
 });

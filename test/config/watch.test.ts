@@ -36,7 +36,11 @@ class Seen implements AsyncDisposable {
 
   /** What was seen, once there were so many changes. */
   async after(changes: number): Promise<readonly string[]> {
-    return await eventually(() => (this.contents.length >= changes ? this.contents : undefined));
+    return await eventually(
+      `${changes} changes are seen`,
+      () => this.contents,
+      ({ length }) => length >= changes,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -147,7 +151,12 @@ test("a bug in the reload is told, and watching goes on", async () => {
   expect(await seen.after(1)).toEqual(["two"]);
   await writeFile(path, "three");
   expect(await seen.after(2)).toEqual(["two", "three"]);
-  expect(await eventually(() => (seen.errors.length >= 2 ? seen.errors : undefined))).toHaveLength(2);
+  await eventually(
+    "two errors are told",
+    () => seen.errors.length,
+    (errors) => errors >= 2,
+  );
+  expect(seen.errors).toHaveLength(2);
 });
 
 test("a file that is read while it is being written is seen once, as a whole", async () => {
@@ -168,9 +177,8 @@ test("a file that is read while it is being written is seen once, as a whole", a
   const options = { clock, digest: "another", onChange, onError: () => {}, debounceMs: 20, pollMs: NEVER_MS };
   await using stack = new AsyncDisposableStack();
   stack.use(new ConfigWatch(path, options, new AbortController().signal));
-  expect(await eventually(() => (contents.length > 0 ? contents : undefined))).toEqual([
-    "half and more and the rest",
-  ]);
+  await eventually("the change is seen", () => contents.length);
+  expect(contents).toEqual(["half and more and the rest"]);
 });
 
 test("nothing is seen once it has ended, also by its signal", async () => {
@@ -193,6 +201,7 @@ test("nothing is seen once it has ended, also by its signal", async () => {
   controller.abort();
   await watch[Symbol.asyncDispose]();
   await writeFile(path, "two");
+  // Thirty looks would have been taken by now.
   await sleep(30);
   expect(changes).toBe(0);
 });

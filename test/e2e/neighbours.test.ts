@@ -7,6 +7,7 @@ import { sampleValue, sumOfSamples } from "../support/exposition-parser.ts";
 import { accountOf, openAccounts } from "../support/slot-accounts.ts";
 
 const POLLS = 4;
+const HANGS_S = 20;
 
 it("an upstream that hangs, one that is dead, one that throttles and one without a lease delay no neighbour on another budget", async () => {
   await using healthy = await startSimulatedUpstream({ name: "healthy" });
@@ -25,7 +26,7 @@ it("an upstream that hangs, one that is dead, one that throttles and one without
       starving: { rate: { requests: 60, per: "1m" }, share: "100%" },
     },
     upstreams: [
-      rawUpstream("hanging", hanging.url, { budget: "hanging", timeout: "20s" }),
+      rawUpstream("hanging", hanging.url, { budget: "hanging", timeout: `${HANGS_S}s` }),
       rawUpstream("dead", "http://127.0.0.1:9", { budget: "dead", confirm: 3 }),
       rawUpstream("throttling", throttling.url, { budget: "throttling" }),
       rawUpstream("starving", healthy.url, { budget: "starving" }),
@@ -33,10 +34,11 @@ it("an upstream that hangs, one that is dead, one that throttles and one without
     ],
   });
   await using daemon = await startDaemon({ configPath: folder.path });
-  const families = await eventually(async () => {
-    const scrape = await daemon.metrics();
-    return accountOf(scrape, "healthy").polls >= POLLS ? scrape : undefined;
-  });
+  const families = await eventually(
+    "the healthy upstream is polled often enough",
+    () => daemon.metrics(),
+    (scrape) => accountOf(scrape, "healthy").polls >= POLLS,
+  );
   expect(sampleValue(families, "pacewatch_polls_in_flight", { upstream: "hanging" })).toBe(1);
   expect(accountOf(families, "starving").polls).toBe(0);
   expect(
@@ -49,11 +51,14 @@ it("an upstream that hangs, one that is dead, one that throttles and one without
   expect(
     sumOfSamples(families, "pacewatch_polls_total", { upstream: "healthy", outcome: "ok" }),
   ).toBeGreaterThanOrEqual(POLLS);
-  expect(accountOf(families, "healthy").skipped).toBe(0);
+  // What a busy machine may cost by itself is missed slots and overlaps: those are nobody's neighbour.
+  for (const cause of ["budget", "backoff", "yield"]) {
+    expect(sampleValue(families, "pacewatch_polls_skipped_total", { upstream: "healthy", cause })).toBe(0);
+  }
   const delaySum =
     sampleValue(families, "pacewatch_poll_delay_seconds_sum", { upstream: "healthy" }) ?? Infinity;
-  // The first look waits for its pace gap, 0.2 s; the others should not wait at all.
-  expect(delaySum / POLLS).toBeLessThan(0.5);
+  // Behind the one that hangs, a single poll would have waited for as long.
+  expect(delaySum).toBeLessThan(HANGS_S);
   expect(sampleValue(families, "pacewatch_upstream_up", { upstream: "healthy" })).toBe(1);
   expect(openAccounts(families)).toEqual([]);
 });

@@ -1,11 +1,10 @@
-import { mkdir, rename, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type SimulatedUpstream, startSimulatedUpstream } from "../../src/simulator/upstream.ts";
 import { openConfigFolder, rawUpstream, type RawConfig } from "../support/config-folder.ts";
 import { type Daemon, startDaemon } from "../support/daemon.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Families, sampleValue } from "../support/exposition-parser.ts";
+import { answer, openRawUpstream } from "../support/raw-upstream.ts";
 import { accountOf, accountsOf, openAccounts } from "../support/slot-accounts.ts";
 
 const BUDGETS = { api: { rate: { requests: 600, per: "1m" } } };
@@ -25,10 +24,11 @@ async function pollsOf(daemon: Daemon, upstream: string): Promise<number> {
 }
 
 async function polledAfter(daemon: Daemon, upstream: string, polls: number): Promise<number> {
-  return eventually(async () => {
-    const now = await pollsOf(daemon, upstream);
-    return now > polls ? now : undefined;
-  });
+  return eventually(
+    `"${upstream}" is polled more than ${polls} times`,
+    () => pollsOf(daemon, upstream),
+    (now) => now > polls,
+  );
 }
 
 function isReloadGood(families: Families): number | undefined {
@@ -74,14 +74,18 @@ describe.concurrent("a reload", () => {
 
   it("keeps the counters and the state of what stays, drops what leaves, and starts what comes at 0", async () => {
     await using upstream = await startSimulatedUpstream({ name: "api" });
-    // Whoever comes here has no finished poll for a while.
-    await using slow = await startSimulatedUpstream({
-      name: "slow",
-      latency: { minMs: 4_000, maxMs: 4_000 },
+    // Whoever comes here has no finished poll until it is let.
+    let mayAnswer = Promise.withResolvers<void>();
+    await using stack = new AsyncDisposableStack();
+    const slow = await openRawUpstream(async (connection) => {
+      await connection.request();
+      await mayAnswer.promise;
+      connection.end(answer("{}"));
     });
+    stack.defer(() => slow.close());
     const config = (name: string, url: string): RawConfig =>
       configOf(upstream, [], {
-        upstreams: [rawUpstream("kept", upstream.url), rawUpstream(name, url, { timeout: "10s" })],
+        upstreams: [rawUpstream("kept", upstream.url), rawUpstream(name, url, { timeout: "60s" })],
       });
     await using folder = await openConfigFolder(config("leaving", upstream.url));
     await using daemon = await startDaemon({ configPath: folder.path });
@@ -98,8 +102,10 @@ describe.concurrent("a reload", () => {
     expect(accountOf(after, "kept").slots).toBeGreaterThanOrEqual(accountOf(before, "kept").slots);
     expect(sampleValue(after, "pacewatch_upstream_state", { upstream: "kept", state: "up" })).toBe(1);
     expect(accountOf(after, "coming").polls).toBe(0);
+    mayAnswer.resolve();
     await polledAfter(daemon, "coming", 0);
 
+    mayAnswer = Promise.withResolvers();
     await folder.write(config("leaving", slow.url));
     expect((await daemon.post("/-/reload")).status).toBe(200);
     expect(accountOf(await daemon.metrics(), "leaving").polls).toBe(0);
@@ -167,80 +173,5 @@ describe.concurrent("a reload", () => {
     expect(refused.body).toContain("NEW_KEY");
     await polledAfter(daemon, "email", before);
     expect(upstream.seen.every(({ keyAccepted }) => keyAccepted)).toBe(true);
-  });
-});
-
-describe.concurrent("a reload is asked for", () => {
-  it("by SIGHUP, whatever the lifecycle setting says", async () => {
-    await using upstream = await startSimulatedUpstream({ name: "api" });
-    await using folder = await openConfigFolder(configOf(upstream, ["email"], { web: {} }));
-    await using daemon = await startDaemon({ configPath: folder.path });
-    await folder.write(
-      configOf(upstream, ["email"], {
-        web: {},
-        budgets: { api: { rate: { requests: 1_200, per: "1m" } } },
-        log: { level: "debug" },
-      }),
-    );
-    daemon.kill("SIGHUP");
-    await daemon.logged("config reloaded");
-    const families = await daemon.metrics();
-    expect(sampleValue(families, "pacewatch_budget_limit_requests", { budget: "api" })).toBe(1_200);
-    expect(sampleValue(families, "pacewatch_budget_cap_requests", { budget: "api" })).toBe(240);
-    await daemon.logged("polled");
-  });
-
-  it("by POST only where the config allows it, and the permission itself is reloaded", async () => {
-    await using upstream = await startSimulatedUpstream({ name: "api" });
-    await using folder = await openConfigFolder(configOf(upstream, ["email"], { web: {} }));
-    await using daemon = await startDaemon({ configPath: folder.path });
-    expect((await daemon.post("/-/reload")).status).toBe(403);
-    await folder.write(configOf(upstream, ["email"]));
-    daemon.kill("SIGHUP");
-    await daemon.logged("config reloaded");
-    expect((await daemon.post("/-/reload")).status).toBe(200);
-    expect((await daemon.get("/-/reload")).status).toBe(405);
-  });
-
-  it("by the file itself when it changes, once a change", async () => {
-    await using upstream = await startSimulatedUpstream({ name: "api" });
-    await using folder = await openConfigFolder(configOf(upstream, ["email"]));
-    await using daemon = await startDaemon({ configPath: folder.path });
-    await folder.write(configOf(upstream, ["email", "router"]));
-    await daemon.logged("config reloaded");
-    expect(namesIn(await daemon.metrics())).toEqual(["email", "router"]);
-    // As an editor that writes in place.
-    await writeFile(folder.path, JSON.stringify(configOf(upstream, ["router"])));
-    await eventually(async () => (namesIn(await daemon.metrics()).length === 1 ? true : undefined));
-    expect(daemon.logs.filter(({ msg }) => msg === "config reloaded")).toHaveLength(2);
-  });
-
-  it("by every swap of a mounted ConfigMap's link", async () => {
-    await using upstream = await startSimulatedUpstream({ name: "api" });
-    await using folder = await openConfigFolder("");
-    // What a kubelet does: a directory for each version, a link to the newest, and the file a link through it.
-    const publish = async (version: string, names: readonly string[]): Promise<void> => {
-      await mkdir(join(folder.folder, version));
-      const text = JSON.stringify(configOf(upstream, names));
-      await writeFile(join(folder.folder, version, "pacewatch.yaml"), text);
-      await symlink(version, join(folder.folder, "..data_tmp"));
-      await rename(join(folder.folder, "..data_tmp"), join(folder.folder, "..data"));
-    };
-    await publish("..version_1", ["email"]);
-    await symlink(join("..data", "pacewatch.yaml"), join(folder.folder, ".link"));
-    await rename(join(folder.folder, ".link"), folder.path);
-    await using daemon = await startDaemon({ configPath: folder.path });
-    expect(namesIn(await daemon.metrics())).toEqual(["email"]);
-    for (const [version, names] of [
-      ["..version_2", ["email", "router"]],
-      ["..version_3", ["router"]],
-      ["..version_4", ["router", "search"]],
-    ] as const) {
-      await publish(version, names);
-      await eventually(async () => {
-        const shown = namesIn(await daemon.metrics());
-        return shown.join() === names.join() ? true : undefined;
-      });
-    }
   });
 });

@@ -170,18 +170,20 @@ async function pagesOnceEveryKeyArrived(daemon: Daemon): Promise<ReadonlyMap<str
   const watched = configOf().upstreams.length;
   const password = Buffer.from(`user:${CANARIES.proxy.key}`).toString("base64");
   const proxied = (): boolean => upstream.keys.get("in-every-place")?.has(password) === true;
-  await eventually(() => (proxied() && missedEchoes().length === 0 ? true : undefined));
-  await eventually(async () => {
-    const polled = accountsOf(await daemon.metrics()).filter(({ polls }) => polls > 0);
-    return polled.length === watched ? true : undefined;
-  });
+  await eventually("the proxy is given its password", proxied);
+  await eventually("each echo is given every key", missedEchoes, (missed) => missed.length === 0);
+  await eventually(
+    "each upstream is polled",
+    async () => accountsOf(await daemon.metrics()).filter(({ polls }) => polls > 0).length,
+    (polled) => polled === watched,
+  );
   return pagesOf(daemon);
 }
 
 async function rotate(daemon: Daemon): Promise<void> {
   const sent = upstream.keys.get("in-every-place");
   await writeFile(join(folder.folder, "rotated.key"), CANARIES.afterRotation.key);
-  await eventually(() => (sent?.has(CANARIES.afterRotation.key) === true ? true : undefined));
+  await eventually("the new key is sent", () => sent?.has(CANARIES.afterRotation.key));
   await writeFile(join(folder.folder, "rotated.key"), "");
   await daemon.until(({ stdout }) => stdout.includes("cannot read key, the last one is kept"));
   await writeFile(join(folder.folder, "rotated.key"), CANARIES.afterRotation.key);

@@ -32,7 +32,7 @@ function inFlight(families: Families): number {
 /** With a poll in flight that nobody will ever answer. */
 async function startHanging(folder: ConfigFolder): Promise<Daemon> {
   const daemon = await startDaemon({ configPath: folder.path });
-  await eventually(async () => (inFlight(await daemon.metrics()) > 0 ? true : undefined));
+  await eventually("a poll is in flight", async () => inFlight(await daemon.metrics()));
   return daemon;
 }
 
@@ -42,7 +42,11 @@ describe.concurrent("a signal to end", () => {
     await using folder = await folderFor(upstream.url, 30, { timeout: "5s" });
     await using daemon = await startDaemon({ configPath: folder.path });
     // Later slots find the poll before them still running or just over: there is always something in flight.
-    await eventually(async () => (inFlight(await daemon.metrics()) >= 10 ? true : undefined));
+    await eventually(
+      "ten polls are in flight",
+      async () => inFlight(await daemon.metrics()),
+      (polls) => polls >= 10,
+    );
 
     daemon.kill("SIGTERM");
     await daemon.logged(STOPPING);
@@ -111,9 +115,6 @@ describe.concurrent("a signal to end", () => {
     daemon.kill(signal);
     await daemon.logged(STOPPING);
     daemon.kill(signal);
-    const atMs = performance.now();
     expect(await daemon.exited).toEqual({ code, signal: null });
-    // The drain alone would have taken ten seconds.
-    expect(performance.now() - atMs).toBeLessThan(5_000);
   });
 });

@@ -50,6 +50,7 @@ export class Neighbour implements AsyncDisposable {
       this.#polls += 1;
       this.#told.resolve();
       this.#told = Promise.withResolvers<void>();
+      // Often, and yet not all that this machine does.
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }

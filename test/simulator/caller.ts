@@ -43,8 +43,3 @@ export function call(url: string, { method = "GET", headers = {}, signal }: Call
     sent.end();
   });
 }
-
-/** Looks again and again until it holds; the test's own timeout ends a wait in vain. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
-}

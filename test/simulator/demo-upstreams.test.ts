@@ -7,7 +7,8 @@ import {
 } from "../../src/simulator/demo-upstreams.ts";
 import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "../../src/simulator/faults.ts";
 import { describeScript } from "../../src/simulator/timeline.ts";
-import { call, until } from "./caller.ts";
+import { eventually } from "../support/eventually.ts";
+import { call } from "./caller.ts";
 
 /** One upstream breaks and mends ten times a second, the other never does. */
 const QUICK: NonNullable<DemoOptions["scripts"]> = {
@@ -78,7 +79,11 @@ it("changes are told as they happen, and the next one beforehand", async () => {
     scripts: QUICK,
     onFaultChange: (name, words) => told.push(`${name} ${words}`),
   });
-  await until(() => told.length >= 4);
+  await eventually(
+    "four changes are told",
+    () => told.length,
+    (changes) => changes >= 4,
+  );
   const [first, second] = told;
   expect(new Set([first, second])).toEqual(new Set(["email answers 500", "email is healthy"]));
   expect(told.slice(2, 4)).toEqual([first, second]);
@@ -102,9 +107,10 @@ it("closing ends both, and tells no more", async () => {
     scripts: QUICK,
     onFaultChange: (name) => told.push(name),
   });
-  await until(() => told.length > 0);
+  await eventually("a change is told", () => told.length);
   await demo[Symbol.asyncDispose]();
   const toldBefore = told.length;
+  // Its next changes would have come by now.
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(told.length).toBe(toldBefore);
   await expect(call(demo.environment.EMAIL_API_BASE_URL)).rejects.toThrow("ECONNREFUSED");

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Fault } from "../../src/simulator/faults.ts";
 import { EMAIL_RESOURCES } from "../../src/simulator/resources.ts";
 import { startSimulatedUpstream } from "../../src/simulator/upstream.ts";
-import { call, type Reply, until } from "./caller.ts";
+import { eventually } from "../support/eventually.ts";
+import { call, type Reply } from "./caller.ts";
 
 const PATH = "/v1/resources";
 
@@ -95,13 +96,22 @@ describe("a fault of the wire", () => {
     upstream.setFault({ kind: "hang", at });
     const leaving = new AbortController();
     const reply = call(upstream.url + PATH, { signal: leaving.signal }).catch(() => undefined);
-    await until(() => upstream.requests === 1);
+    await eventually(
+      "the request is counted",
+      () => upstream.requests,
+      (requests) => requests === 1,
+    );
+    // That nothing comes can only be waited for.
     expect(await Promise.race([reply, new Promise((resolve) => setTimeout(resolve, 100, "hangs"))])).toBe(
       "hangs",
     );
     leaving.abort();
     expect((await reply)?.complete ?? false).toBe(false);
-    await until(() => upstream.openConnections === 0);
+    await eventually(
+      "no connection is open",
+      () => upstream.openConnections,
+      (open) => open === 0,
+    );
   });
 });
 

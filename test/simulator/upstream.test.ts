@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { AI_ROUTER_RESOURCES } from "../../src/simulator/resources.ts";
 import { startSimulatedUpstream } from "../../src/simulator/upstream.ts";
-import { call, until } from "./caller.ts";
+import { eventually } from "../support/eventually.ts";
+import { call } from "./caller.ts";
 
 const PATH = "/v1/resources";
 const BEARER = { kind: "bearer", value: "test-key-upstream" } as const;
@@ -152,10 +153,18 @@ describe("the limits", () => {
     upstream.setFault({ kind: "hang", at: "before_head" });
     const leaving = new AbortController();
     const left = call(upstream.url + PATH, { signal: leaving.signal }).catch(() => "left");
-    await until(() => upstream.requests === 1);
+    await eventually(
+      "the request is counted",
+      () => upstream.requests,
+      (requests) => requests === 1,
+    );
     leaving.abort();
     expect(await left).toBe("left");
-    await until(() => upstream.openConnections === 0);
+    await eventually(
+      "no connection is open",
+      () => upstream.openConnections,
+      (open) => open === 0,
+    );
     expect(upstream.worstWindow()[0]?.requests).toBe(1);
   });
 
@@ -167,11 +176,23 @@ describe("the limits", () => {
     });
     const leaving = new AbortController();
     const left = call(upstream.url + PATH, { signal: leaving.signal }).catch(() => "left");
-    await until(() => upstream.seen.length === 1);
+    await eventually(
+      "the request is seen",
+      () => upstream.seen.length,
+      (seen) => seen === 1,
+    );
     leaving.abort();
     await left;
-    await until(() => upstream.openConnections === 0);
-    await until(() => upstream.requests === 1);
+    await eventually(
+      "no connection is open",
+      () => upstream.openConnections,
+      (open) => open === 0,
+    );
+    await eventually(
+      "the request is counted",
+      () => upstream.requests,
+      (requests) => requests === 1,
+    );
     expect(upstream.worstWindow()[0]?.requests).toBe(1);
   });
 });
@@ -181,7 +202,11 @@ describe("closing", () => {
     const first = await startSimulatedUpstream({ name: "email" });
     first.setFault({ kind: "hang", at: "before_head" });
     const hanging = [1, 2, 3].map(() => call(first.url + PATH).catch(() => "ended"));
-    await until(() => first.requests === 3);
+    await eventually(
+      "three requests are counted",
+      () => first.requests,
+      (requests) => requests === 3,
+    );
     await first.close();
     expect(first.openConnections).toBe(0);
     expect(await Promise.all(hanging)).toEqual(["ended", "ended", "ended"]);
@@ -199,7 +224,11 @@ describe("closing", () => {
       countingDelay: { minMs: 60_000, maxMs: 60_000 },
     });
     const queued = Array.from({ length: 20 }, () => call(upstream.url + PATH).catch(() => "ended"));
-    await until(() => upstream.seen.length === 20);
+    await eventually(
+      "twenty requests are seen",
+      () => upstream.seen.length,
+      (seen) => seen === 20,
+    );
     await upstream.close();
     await upstream.close();
     expect(new Set(await Promise.all(queued))).toEqual(new Set(["ended"]));

@@ -1,14 +1,37 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { inspect } from "node:util";
 
 const LOOK_EVERY_MS = 50;
+/** Less than a test's own timeout, which could not say what the wait was for. */
+const DEADLINE_MS = 60_000;
 
-/** Looks again and again until there is something to see; the test's own timeout ends a wait in vain. */
+type Look<Seen> = () => Promise<Seen> | Seen;
+
+/** Looks again and again until what is seen is what was waited for: by itself, something true. */
+export function eventually<Seen>(what: string, look: Look<Seen>): Promise<NonNullable<Seen>>;
+export function eventually<Seen, Found extends Seen>(
+  what: string,
+  look: Look<Seen>,
+  isFound: (seen: Seen) => seen is Found,
+): Promise<Found>;
+export function eventually<Seen>(
+  what: string,
+  look: Look<Seen>,
+  isFound: (seen: Seen) => boolean,
+): Promise<Seen>;
 export async function eventually<Seen>(
-  look: () => Promise<Seen | undefined> | Seen | undefined,
+  what: string,
+  look: Look<Seen>,
+  isFound: (seen: Seen) => boolean = Boolean,
 ): Promise<Seen> {
+  const deadlineMs = performance.now() + DEADLINE_MS;
   for (;;) {
     const seen = await look();
-    if (seen !== undefined) return seen;
+    if (isFound(seen)) return seen;
+    if (performance.now() > deadlineMs) {
+      const last = inspect(seen, { depth: 4, maxArrayLength: 20, maxStringLength: 500 }).slice(0, 4_000);
+      throw new Error(`waited ${DEADLINE_MS / 1_000} s in vain until ${what}; last seen: ${last}`);
+    }
     await sleep(LOOK_EVERY_MS);
   }
 }

@@ -30,7 +30,7 @@ export class TestFleet implements AsyncDisposable {
       password: undefined,
     });
     this.#stack.use(redis);
-    await eventually(() => (redis.isUp ? true : undefined));
+    await eventually("Redis is connected", () => redis.isUp);
     return redis;
   }
 

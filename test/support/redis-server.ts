@@ -4,12 +4,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import type { FleetRedis } from "../../src/core/config/config.ts";
 import { freePort } from "../../tools/stack/free-port.ts";
 import { requireBinary } from "./binaries.ts";
 import { endWithUs } from "./ends-with-us.ts";
+import { eventually } from "./eventually.ts";
 
 export const REDIS_SERVER: string | undefined = requireBinary("redis-server");
 
@@ -96,11 +96,7 @@ export class RedisServer implements AsyncDisposable {
   }
 
   async #listening(): Promise<void> {
-    for (let tries = 0; tries < 500; tries += 1) {
-      if (await answers(this.port)) return;
-      await sleep(10);
-    }
-    throw new Error(`cannot start Redis: it must listen on ${this.port}, received nothing`);
+    await eventually(`Redis listens on ${this.port}`, () => answers(this.port));
   }
 }
 

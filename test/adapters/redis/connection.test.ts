@@ -45,18 +45,17 @@ function open(address: FleetRedis, password?: string): Opened {
 }
 
 async function isUp(redis: Redis): Promise<void> {
-  await eventually(() => (redis.isUp ? true : undefined));
+  await eventually("Redis is connected", () => redis.isUp);
 }
 
 /** The whole way: cold, then granted, settled, looked at, and a seat taken and given back. */
 async function usesLedger(redis: Redis): Promise<void> {
   await isUp(redis);
   const ledger = new RedisLedger(redis, "test", ledgerScripts());
-  const taken = await eventually(async () => {
+  const taken = await eventually("a lease is granted", async () => {
     const stored = await ledger.take(TERMS, "lease");
-    return stored.kind === "answered" && stored.answer.decision.kind === "granted"
-      ? stored.answer
-      : undefined;
+    const isGranted = stored.kind === "answered" && stored.answer.decision.kind === "granted";
+    return isGranted ? stored.answer : undefined;
   });
   expect(taken.leases).toEqual([1]);
   const settled = { lease: "lease", settlement: "unsent", heldMs: 1 } as const;
@@ -125,7 +124,11 @@ test.skipIf(REDIS_SERVER === undefined)(
       ...server.address,
       nodes: { kind: "single", host: "127.0.0.1", port: address.port, database: 0 },
     });
-    await eventually(() => (connections > 1 ? true : undefined));
+    await eventually(
+      "it connects again",
+      () => connections,
+      (count) => count > 1,
+    );
     expect(redis.isUp).toBe(false);
     await redis.close();
     hole.close();
@@ -142,7 +145,7 @@ test.skipIf(REDIS_SERVER === undefined)(
     await usesLedger(right.redis);
     await right.redis.close();
     const wrong = open(address, "test-key-that-is-wrong");
-    await eventually(() => (wrong.told.length > 0 ? true : undefined));
+    await eventually("the wrong password is told", () => wrong.told.length);
     expect(wrong.told.join(" ")).toContain("WRONGPASS");
     expect(wrong.told.join(" ")).not.toContain("test-key-that-is-wrong");
     await wrong.redis.close();
@@ -173,7 +176,7 @@ test.skipIf(REDIS_SERVER === undefined)("over TLS, with a certificate on each si
   await using _ = redis;
   await usesLedger(redis);
   const distrusting = open({ ...server.address, tls: { ...tls, caFile: undefined } });
-  await eventually(() => (distrusting.told.length > 0 ? true : undefined));
+  await eventually("the unknown certificate is told", () => distrusting.told.length);
   expect(distrusting.told[0]).toContain("certificate");
   await distrusting.redis.close();
 });
@@ -201,7 +204,7 @@ test.skipIf(REDIS_SERVER === undefined)("by the word of the first sentinel that 
   await usesLedger(known.redis);
   await known.redis.close();
   const unknown = open({ ...master.address, nodes: { kind: "sentinel", master: "other", nodes } });
-  await eventually(() => (unknown.told.length > 0 ? true : undefined));
+  await eventually("the unknown master is told", () => unknown.told.length);
   expect(unknown.told[0]).toContain("no sentinel knows");
   await unknown.redis.close();
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { freePort } from "../../../tools/stack/free-port.ts";
 import { answer, type Script } from "../../support/raw-upstream.ts";
@@ -63,8 +64,11 @@ test("the request says who asks, what for, and that the connection is not kept",
 test("the phases make up about the whole duration", async () => {
   const upstream = await startUpstream(async (connection) => {
     await connection.request();
-    setTimeout(() => connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), 120);
-    setTimeout(() => connection.write("{}"), 240);
+    await sleep(120);
+    connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n");
+    // From here, not from the request: a machine that stands still must not bring both at once.
+    await sleep(120);
+    connection.write("{}");
   });
   const { phasesMs, durationMs } = await pollOnce(upstream);
   expect(phasesMs.wait).toBeGreaterThan(100);
@@ -275,11 +279,13 @@ test("a request that is given up is reset, so that no kernel goes on delivering 
 });
 
 test("a poll that is cancelled ends at once, as cancelled", async () => {
-  const upstream = await startUpstream(() => {});
-  const probe = await startProbe({ url: upstream.url });
   const abort = new AbortController();
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    abort.abort();
+  });
+  const probe = await startProbe({ url: upstream.url });
   const polled = probe.poll(abort.signal);
-  setTimeout(() => abort.abort(), 60);
   const broken = brokenOf(await polled);
   expect(broken).toMatchObject({ fault: "timeout", sent: true });
   expect(broken.detail).toContain("the poll was cancelled while waiting for an answer");
@@ -295,10 +301,15 @@ test("a poll that is cancelled before it starts opens no connection", async () =
 });
 
 test("closing the probe ends its polls and leaves no connection", async () => {
-  const upstream = await startUpstream(() => {});
+  const asked = Promise.withResolvers<void>();
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    asked.resolve();
+  });
   const probe = await startProbe({ url: upstream.url });
   const polled = probe.poll(new AbortController().signal);
-  setTimeout(() => void probe.close(), 60);
+  await asked.promise;
+  void probe.close();
   expect(brokenOf(await polled).fault).toBe("timeout");
   await upstream.idle();
   expect(brokenOf(await probe.poll(new AbortController().signal)).sent).toBe(false);

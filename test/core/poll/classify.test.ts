@@ -261,7 +261,7 @@ test("whatever JSON an upstream answers is ok, and whatever bytes, it is judged"
       expect(detail.length).toBeLessThan(200);
       expect(detail).not.toMatch(/\p{Cc}|\u2028|\u2029/u);
     }),
-    { seed: SEED, numRuns: 3000 },
+    { seed: SEED, numRuns: 1500 },
   );
 });
 

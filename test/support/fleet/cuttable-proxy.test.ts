@@ -45,19 +45,24 @@ test("what is dropped is silence, and arrives late when the way is mended: also 
   await using proxy = await openProxy(echo.port);
   const before = client(proxy.port);
   before.socket.write("a");
-  await eventually(() => (before.received() === "a" ? true : undefined));
+  await eventually("the echo is back", before.received, (received) => received === "a");
 
   proxy.cut("drop");
   before.socket.write("b");
   const during = client(proxy.port);
   await once(during.socket, "connect");
   during.socket.end("c");
+  // Whatever came through would have come by now.
   await sleep(200);
   expect(echo.heard()).toBe("a");
   expect(before.received()).toBe("a");
 
   proxy.mend();
-  await eventually(() => (before.received() === "ab" && echo.heard() === "abc" ? true : undefined));
+  await eventually(
+    "what was held back has arrived",
+    () => [before.received(), echo.heard()].join(),
+    (received) => received === "ab,abc",
+  );
   before.socket.destroy();
   during.socket.destroy();
 });
@@ -67,7 +72,7 @@ test("what is reset is thrown out, and so is everybody who comes, until the way 
   await using proxy = await openProxy(echo.port);
   const before = client(proxy.port);
   before.socket.write("a");
-  await eventually(() => (before.received() === "a" ? true : undefined));
+  await eventually("the echo is back", before.received, (received) => received === "a");
 
   const thrownOut = closed(before.socket);
   proxy.cut("reset");
@@ -80,7 +85,7 @@ test("what is reset is thrown out, and so is everybody who comes, until the way 
   proxy.mend();
   const after = client(proxy.port);
   after.socket.write("c");
-  await eventually(() => (after.received() === "c" ? true : undefined));
+  await eventually("the echo is back", after.received, (received) => received === "c");
   expect(proxy.openConnections).toBe(1);
   after.socket.destroy();
 });

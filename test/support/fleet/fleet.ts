@@ -92,21 +92,28 @@ export class Fleet implements AsyncDisposable {
     sinceMs: number = monotonicMs(),
     isWanted: (request: SeenRequest) => boolean = () => true,
   ): Promise<void> {
-    await eventually(async () => {
-      const recent = (await this.seen()).filter((request) => request.atMs > sinceMs && isWanted(request));
-      const polled = new Set(recent.map(({ upstream }) => upstream));
-      return this.#upstreams.every((upstream) => polled.has(upstream)) ? true : undefined;
-    });
+    await eventually(
+      "no upstream is left without a poll",
+      async () => {
+        const recent = (await this.seen()).filter((request) => request.atMs > sinceMs && isWanted(request));
+        const polled = new Set(recent.map(({ upstream }) => upstream));
+        return this.#upstreams.filter((upstream) => !polled.has(upstream));
+      },
+      (unpolled) => unpolled.length === 0,
+    );
   }
 
   /** Waits until each upstream is held by one of them, and by no two, by their own word; and each of them holds some. */
   async settled(): Promise<void> {
-    await eventually(() => {
-      const living = this.current.filter(({ hasEnded }) => !hasEnded);
-      const held = living.flatMap(({ holds }) => holds);
-      const isWhole = held.length === this.#upstreams.length && new Set(held).size === held.length;
-      return isWhole && living.every(({ holds }) => holds.length > 0) ? true : undefined;
-    });
+    await eventually(
+      "each upstream is held by one replica, and each replica holds some",
+      () => this.current.filter(({ hasEnded }) => !hasEnded).map(({ holds }) => holds),
+      (holds) => {
+        const held = holds.flat();
+        const isWhole = held.length === this.#upstreams.length && new Set(held).size === held.length;
+        return isWhole && holds.every(({ length }) => length > 0);
+      },
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

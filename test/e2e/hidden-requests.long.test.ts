@@ -85,7 +85,6 @@ const AT_THE_DOOR: Readonly<Record<string, Script>> = {
 };
 
 const KINDS = ["fresh", "reuse"] as const;
-const WATCHED_MS = 4_000;
 const SLOTS = "pacewatch_slots_total";
 
 it("as many requests arrive as polls are counted, whatever the upstream does and however the connections are kept", async () => {
@@ -107,12 +106,16 @@ it("as many requests arrive as polls are counted, whatever the upstream does and
   });
   await using folder = await openConfigFolder(configOf("1s"));
   await using daemon = await startDaemon({ configPath: folder.path });
-  await sleep(WATCHED_MS);
+  await eventually(
+    "each upstream is polled often enough",
+    async () => accountsOf(await daemon.metrics()).filter(({ polls }) => polls < 4),
+    (unpolled) => unpolled.length === 0,
+  );
   // Then no slot is due for hours, and the last polls end.
   await folder.write(configOf("12h"));
   daemon.kill("SIGHUP");
   await daemon.logged("config reloaded");
-  const families = await eventually(async () => {
+  const families = await eventually("no slot is decided any more", async () => {
     const before = await daemon.metrics();
     // A confirmation may be about to come; and a hidden request is given the time to arrive.
     await sleep(500);

@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 
 const LIVES = 20;
 const WRITER = fileURLToPath(new URL("state-writer.ts", import.meta.url));
@@ -29,7 +30,12 @@ async function liveUntilKilled(path: string, life: number, forMs: number): Promi
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => void (output += text));
   const ended = once(child, "close");
-  while (!output.includes("poll 1 ") && child.exitCode === null) await sleep(5);
+  await eventually(
+    "its first poll is written",
+    () => child.exitCode !== null || output,
+    (seen) => seen === true || seen.includes("poll 1 "),
+  );
+  // It is killed at moments that are all different.
   await sleep(forMs);
   const killedAtMs = Date.now();
   child.kill("SIGKILL");

@@ -24,10 +24,10 @@ function isFuzzed<Case>({ name, cases, kept, open }: Target<Case>, runs: number)
   });
 }
 
-isFuzzed(headersTarget, 5_000);
+isFuzzed(headersTarget, 30_000);
 isFuzzed(webConfigTarget, 500);
-isFuzzed(configTarget, 300);
-isFuzzed(responsesTarget, 300);
+isFuzzed(configTarget, 1_000);
+isFuzzed(responsesTarget, 1_000);
 
 test("a broken promise is seen", async () => {
   const broken = fc.asyncProperty(headersTarget.cases, async ({ text }) => {

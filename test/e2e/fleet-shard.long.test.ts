@@ -53,6 +53,10 @@ async function startReplicas(
   return daemons;
 }
 
+function areAllHeld(holders: ReadonlyMap<string, string>): boolean {
+  return holders.size === NAMES.length;
+}
+
 /** Whose metrics show it; each upstream is shown by one at most, but for one that moves while they are read. */
 async function holdersBy(daemons: ReadonlyMap<string, Daemon>): Promise<ReadonlyMap<string, string>> {
   const holders = new Map<string, string>();
@@ -81,22 +85,28 @@ test
       await using stack = new AsyncDisposableStack();
       const daemons = await startReplicas(stack, ["a", "b", "c"]);
       // One that is there later takes its share of what the others took at first.
-      const shared = await eventually(async () => {
-        const holders = await holdersBy(daemons);
-        const isEven = [...daemons.keys()].every(
-          (name) => [...holders.values()].filter((holder) => holder === name).length === 4,
-        );
-        return isEven ? holders : undefined;
-      });
+      const shared = await eventually(
+        "each holds four upstreams",
+        () => holdersBy(daemons),
+        (holders) =>
+          [...daemons.keys()].every(
+            (name) => [...holders.values()].filter((holder) => holder === name).length === 4,
+          ),
+      );
 
       // Any of them tells of all, and how the others see what they poll.
       const [first, second, third] = daemons.values();
       if (first === undefined || second === undefined || third === undefined) throw new Error("no daemon");
-      const told = await eventually(async () => {
-        const fleet = await fleetAt(first);
-        return fleet.upstreams.every(({ views }) => views[0]?.state === "up") ? fleet : undefined;
-      });
-      expect(new Map(told.upstreams.map(({ name, holder }) => [name, holder]))).toEqual(new Map(shared));
+      // What the others hold, and see, is written down once a beat.
+      const told = await eventually(
+        "the fleet's page tells who holds what, and that all are up",
+        () => fleetAt(first),
+        ({ replicas, upstreams }) =>
+          replicas.every(({ held }) => held === 4) &&
+          upstreams.every(
+            ({ name, holder, views }) => holder === shared.get(name) && views[0]?.state === "up",
+          ),
+      );
       expect(told.replicas.map(({ name, held }) => ({ name, held }))).toEqual(
         ["a", "b", "c"].map((name) => ({ name, held: 4 })),
       );
@@ -108,10 +118,7 @@ test
       first.kill("SIGKILL");
       await first.exited;
       daemons.delete("a");
-      const after = await eventually(async () => {
-        const holders = await holdersBy(daemons);
-        return holders.size === NAMES.length ? holders : undefined;
-      });
+      const after = await eventually("all are held again", () => holdersBy(daemons), areAllHeld);
       const stayed = [...shared].filter(([, holder]) => holder !== "a");
       for (const [name, holder] of stayed) expect(after.get(name)).toBe(holder);
       const families = [await second.metrics(), await third.metrics()];
@@ -126,27 +133,34 @@ test
         pacewatch_redis_up: 1,
       };
       for (const daemon of daemons.values()) {
-        await eventually(async () => {
-          const metrics = await daemon.metrics();
-          const isSo = Object.entries(shown).every(([name, value]) => sampleValue(metrics, name) === value);
-          return isSo ? true : undefined;
-        });
+        await eventually(
+          "the metrics tell of two replicas",
+          async () => {
+            const metrics = await daemon.metrics();
+            return Object.fromEntries(Object.keys(shown).map((name) => [name, sampleValue(metrics, name)]));
+          },
+          (seen) => JSON.stringify(seen) === JSON.stringify(shown),
+        );
       }
 
       // A process that stands still is replaced; when it goes on, it polls nothing that is not its own again.
       second.kill("SIGSTOP");
       const alone = new Map([["c", third]]);
-      await eventually(async () => ((await holdersBy(alone)).size === NAMES.length ? true : undefined));
+      await eventually("the last one holds all", () => holdersBy(alone), areAllHeld);
       second.kill("SIGCONT");
-      await eventually(async () => {
-        const counts = Map.groupBy((await holdersBy(daemons)).values(), (name) => name);
-        return counts.get("b")?.length === 6 && counts.get("c")?.length === 6 ? true : undefined;
-      });
+      await eventually(
+        "both hold six",
+        () => holdersBy(daemons),
+        (holders) => {
+          const counts = Map.groupBy(holders.values(), (name) => name);
+          return counts.get("b")?.length === 6 && counts.get("c")?.length === 6;
+        },
+      );
 
       second.kill("SIGTERM");
       expect((await second.exited).code).toBe(0);
       daemons.delete("b");
-      await eventually(async () => ((await holdersBy(daemons)).size === NAMES.length ? true : undefined));
+      await eventually("the last one holds all", () => holdersBy(daemons), areAllHeld);
     },
   );
 
@@ -159,24 +173,25 @@ test
       await using stack = new AsyncDisposableStack();
       const daemons = await startReplicas(stack, ["a", "b"], { mode: "everywhere", replicas: 2 });
       for (const [vantage, daemon] of daemons) {
-        await eventually(async () => {
-          const families = await daemon.metrics();
-          const polls = NAMES.map((name) =>
-            sampleValue(families, "pacewatch_polls_total", { upstream: name, vantage, outcome: "ok" }),
-          );
-          return polls.every((count) => (count ?? 0) > 0) ? true : undefined;
-        });
+        await eventually(
+          `"${vantage}" polls all`,
+          async () => {
+            const families = await daemon.metrics();
+            return NAMES.map((name) =>
+              sampleValue(families, "pacewatch_polls_total", { upstream: name, vantage, outcome: "ok" }),
+            );
+          },
+          (polls) => polls.every((count = 0) => count > 0),
+        );
       }
       const first = daemons.get("a");
       if (first === undefined) throw new Error("no daemon");
-      await eventually(async () => {
-        const { upstreams } = await fleetAt(first);
-        return upstreams.every(
-          ({ views }) => views.length === 2 && views.every(({ state }) => state === "up"),
-        )
-          ? true
-          : undefined;
-      });
+      await eventually(
+        "both tell that all are up",
+        () => fleetAt(first),
+        ({ upstreams }) =>
+          upstreams.every(({ views }) => views.length === 2 && views.every(({ state }) => state === "up")),
+      );
       expect((await first.get("/")).body).toContain("2 of 2");
     },
   );

@@ -37,11 +37,14 @@ function missed(families: Families, upstream: string): number {
 }
 
 async function allPolled(daemon: Daemon): Promise<void> {
-  await eventually(async () => {
-    const families = await daemon.metrics();
-    const polls = NAMES.map((upstream) => sumOfSamples(families, "pacewatch_polls_total", { upstream }));
-    return polls.every((count) => count > 1) ? true : undefined;
-  });
+  await eventually(
+    "each upstream is polled twice",
+    async () => {
+      const families = await daemon.metrics();
+      return NAMES.map((upstream) => sumOfSamples(families, "pacewatch_polls_total", { upstream }));
+    },
+    (polls) => polls.every((count) => count > 1),
+  );
 }
 
 describe.concurrent("the clocks of the machine", () => {
@@ -106,9 +109,9 @@ describe.concurrent("the clocks of the machine", () => {
     // Two more polls of each: by then the gap is counted.
     const wantedOfEach = NAMES.map((name) => momentsOf(upstream, name).length + 2);
     await eventually(
-      () =>
-        NAMES.every((name, index) => momentsOf(upstream, name).length >= (wantedOfEach[index] ?? 0)) ||
-        undefined,
+      "each upstream is polled twice more",
+      () => NAMES.map((name) => momentsOf(upstream, name).length),
+      (polls) => polls.every((count, index) => count >= (wantedOfEach[index] ?? 0)),
     );
     const families = await daemon.metrics();
     for (const name of NAMES) {

@@ -1,5 +1,4 @@
 import { readdirSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { answer } from "../support/raw-upstream.ts";
 import { replies, type Behaviour } from "../support/behaviours/behaviour.ts";
@@ -54,12 +53,14 @@ function meetingsIn(families: Families, upstream: string): readonly string[] {
     .map(({ labels }) => `${labels["outcome"]} ${labels["reason"]}`.trim());
 }
 
-function areAllPolled(families: Families, watched: readonly Watched[]): boolean {
+function unpolledOf(families: Families, watched: readonly Watched[]): readonly string[] {
   const polls = new Map(accountsOf(families).map((account) => [account.upstream, account.polls]));
-  return watched.every(({ name, behaviour }) => {
-    const enough = behaviour.meets.startsWith("throttled") ? 1 : 2;
-    return (polls.get(name) ?? 0) >= enough;
-  });
+  return watched
+    .filter(({ name, behaviour }) => {
+      const enough = behaviour.meets.startsWith("throttled") ? 1 : 2;
+      return (polls.get(name) ?? 0) < enough;
+    })
+    .map(({ behaviour }) => behaviour.does);
 }
 
 /** Without those about the process: of these, some come with time. */
@@ -86,20 +87,21 @@ it("the whole program tells every fault by its name, keeps each text harmless, a
   const watched = await openAll(stack);
   const folder = stack.use(await openConfigFolder(configOf(neighbour, [])));
   const daemon = stack.use(await startDaemon({ configPath: folder.path }));
-  const before = await eventually(async () => {
-    const scrape = await daemon.metrics();
-    return accountOf(scrape, "neighbour").polls >= 2 ? scrape : undefined;
-  });
+  const before = await eventually(
+    "the neighbour is polled twice",
+    () => daemon.metrics(),
+    (scrape) => accountOf(scrape, "neighbour").polls >= 2,
+  );
   const openFiles = openFilesOf(daemon);
 
   await folder.write(configOf(neighbour, watched));
   expect(await daemon.post("/-/reload")).toMatchObject({ status: 200 });
-  const during = await eventually(async () => {
-    // A scrape of them all is not small.
-    await sleep(500);
-    const scrape = await daemon.metrics();
-    return areAllPolled(scrape, watched) ? scrape : undefined;
-  });
+  await eventually(
+    "each upstream is polled often enough",
+    async () => unpolledOf(await daemon.metrics(), watched),
+    (unpolled) => unpolled.length === 0,
+  );
+  const during = await daemon.metrics();
   const met = watched.map(({ name, behaviour }) => [behaviour.does, meetingsIn(during, name)]);
   expect(met).toEqual(watched.map(({ behaviour }) => [behaviour.does, [behaviour.meets]]));
   expect(openAccounts(during)).toEqual([]);
@@ -113,10 +115,12 @@ it("the whole program tells every fault by its name, keeps each text harmless, a
   await folder.write(configOf(neighbour, []));
   expect(await daemon.post("/-/reload")).toMatchObject({ status: 200 });
   await Promise.all(watched.map(({ stage }) => stage.idle()));
-  const after = await eventually(async () => {
-    const scrape = await daemon.metrics();
-    return openFilesOf(daemon) <= openFiles ? scrape : undefined;
-  });
+  await eventually(
+    "no more files are open than before",
+    () => openFilesOf(daemon),
+    (open) => open <= openFiles,
+  );
+  const after = await daemon.metrics();
   expect(ownSeriesIn(after)).toBe(ownSeriesIn(before));
   expect(accountsOf(after).map(({ upstream }) => upstream)).toEqual(["neighbour"]);
   const { polls } = accountOf(after, "neighbour");

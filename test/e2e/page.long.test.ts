@@ -106,7 +106,7 @@ async function watchEverything(stack: AsyncDisposableStack): Promise<Daemon> {
 }
 
 async function everyStateIsThere(daemon: Daemon): Promise<void> {
-  await eventually(async () => {
+  const look = async (): Promise<object> => {
     const { upstreams, incidents } = JSON.parse((await daemon.get("/api/v1/upstreams")).body) as {
       readonly upstreams: readonly {
         readonly name: string;
@@ -120,8 +120,10 @@ async function everyStateIsThere(daemon: Daemon): Promise<void> {
       ({ name, skippedSincePoll }) => name === "unlooked" && skippedSincePoll.length > 0,
     );
     const isOver = incidents.some(({ endedAtMs }) => endedAtMs !== undefined);
-    return isBlind && isOver && JSON.stringify(states) === JSON.stringify(STATES) ? true : undefined;
-  });
+    return { isBlind, isOver, states };
+  };
+  const wanted = JSON.stringify({ isBlind: true, isOver: true, states: STATES });
+  await eventually("every state is there", look, (seen) => JSON.stringify(seen) === wanted);
 }
 
 describe.skipIf(CHROMIUM === undefined)("the pages in a browser", { timeout: PATIENCE_MS }, () => {
@@ -148,7 +150,7 @@ describe.skipIf(CHROMIUM === undefined)("the pages in a browser", { timeout: PAT
     }
     // The same means do notice what the policy forbids.
     await watched.page.evaluate("document.body.setAttribute('style', 'color: red')");
-    await eventually(() => (watched.complaints.length > 0 ? true : undefined));
+    await eventually("the browser complains", () => watched.complaints.length);
     expect(watched.complaints.join()).toContain("Content Security Policy");
   });
 
@@ -264,7 +266,11 @@ describe.skipIf(CHROMIUM === undefined)("the pages in a browser", { timeout: PAT
     const before = { scrolled: await page.evaluate<number>("scrollY"), place: await placeOf() };
     await page.waitForEvent("load");
     expect(await clock.getAttribute("datetime")).not.toBe(loadedAt);
-    await eventually(async () => ((await page.evaluate<number>("scrollY")) > 0 ? true : undefined));
+    await eventually(
+      "the fresh page is scrolled to its place",
+      () => page.evaluate<number>("scrollY"),
+      (scrolled) => scrolled > 0,
+    );
     expect(before.scrolled).toBeGreaterThan(1_000);
     expect(Math.abs((await placeOf()) - before.place)).toBeLessThan(60);
     expect(watched.complaints).toEqual([]);

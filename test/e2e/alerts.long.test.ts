@@ -8,6 +8,7 @@ import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simula
 import { startMonitoring } from "../../tools/stack/monitoring.ts";
 import { requireBinary } from "../support/binaries.ts";
 import { Daemon } from "../support/daemon.ts";
+import { eventually } from "../support/eventually.ts";
 import { Webhook, type Told } from "./alerts-webhook.ts";
 
 const prometheus = requireBinary("prometheus");
@@ -52,7 +53,7 @@ beforeAll(async () => {
   await daemon.logged("listening");
   let text = "";
   await rules({ configPath, environment: {}, out: (piece) => (text += piece), err: () => undefined });
-  world.use(
+  const monitoring = world.use(
     await startMonitoring({
       prometheus,
       alertmanager,
@@ -65,21 +66,26 @@ beforeAll(async () => {
     }),
   );
   // The counters must have been seen before they grow.
-  await sleep(3000 * INTERVAL_S);
+  await eventually(
+    "Prometheus has scraped the counters three times",
+    async () => {
+      const query = encodeURIComponent("min(count_over_time(pacewatch_polls_total[1m])) >= 3");
+      return (await fetch(`${monitoring.prometheusUrl}/api/v1/query?query=${query}`)).text();
+    },
+    (answer) => /"value":\[/.test(answer),
+  );
 }, PATIENCE_MS);
 
 afterAll(() => world.disposeAsync(), PATIENCE_MS);
 
 async function told(status: Told["status"], alert: string, upstream = ""): Promise<Told> {
-  const deadlineMs = performance.now() + PATIENCE_MS;
-  for (;;) {
-    const found = webhook.find(status, alert, upstream);
-    if (found !== undefined) return found;
-    if (performance.now() > deadlineMs) {
-      throw new Error(`nobody was told that ${alert} is ${status}, only: ${JSON.stringify(webhook.told)}`);
-    }
-    await sleep(50);
-  }
+  const { found } = await eventually(
+    `people are told that ${alert} is ${status}`,
+    () => ({ found: webhook.find(status, alert, upstream), told: webhook.told }),
+    (seen) => seen.found !== undefined,
+  );
+  if (found === undefined) throw new Error("it was found and is not there");
+  return found;
 }
 
 /** How long it took, beside what it may take. Printed and not asserted, as this machine is not only ours. */
