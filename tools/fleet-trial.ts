@@ -3,7 +3,7 @@
  * It prints what was seen, and ends with 1 where a promise was broken.
  */
 
-import { REDIS_SERVER } from "../test/support/redis-server.ts";
+import { REDIS_SERVER } from "../test/support/processes/redis-server.ts";
 import { tellAccidents } from "./fleet-trial/accidents.ts";
 import { tellLoads } from "./fleet-trial/ledger-load.ts";
 import { tellRebalance } from "./fleet-trial/rebalance.ts";

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startServer, type RunningServer } from "../src/http/server/server.ts";
 import type { StatusSnapshot } from "../src/core/status/status.ts";
-import { openBrowser, openPage } from "../test/support/browser.ts";
-import { SCENES } from "../test/support/page-scenes.ts";
+import { openBrowser, openPage } from "../test/support/page/browser.ts";
+import { SCENES } from "../test/support/page/page-scenes.ts";
 
 /** Pictures of the status page: two for the README, and a gallery of every scene to look at. */
 

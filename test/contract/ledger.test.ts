@@ -9,7 +9,7 @@ import {
   paperWorld,
   redisWorld,
 } from "../support/ledger-worlds.ts";
-import { REDIS_SERVER } from "../support/redis-server.ts";
+import { REDIS_SERVER } from "../support/processes/redis-server.ts";
 import { sampleAdvice, sampleBudget, sampleConfig, sampleUpstream } from "../support/samples.ts";
 
 /** What every ledger promises, whoever keeps it. */

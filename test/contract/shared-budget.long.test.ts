@@ -6,7 +6,7 @@ import type { UpstreamSignals } from "../../src/core/budget/signals.ts";
 import type { Stored, SharedState, SharedTerms } from "../../src/core/fleet/ledger-store.ts";
 import { SharedBudgetModel } from "../models/shared-budget.ts";
 import { TOLD_CLOCK } from "../support/ledger-worlds.ts";
-import { REDIS_SERVER, RedisServer } from "../support/redis-server.ts";
+import { REDIS_SERVER, RedisServer } from "../support/processes/redis-server.ts";
 
 type Step =
   | { readonly kind: "take" }

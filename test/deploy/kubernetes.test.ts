@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { rules } from "../../src/commands/rules.ts";
 import { VERSION } from "../../src/version.ts";
-import { findBinary } from "../support/binaries.ts";
-import { schemaFault, unknownKeys } from "../support/kubernetes-schemas.ts";
-import { type Resource, filesOf, kustomize, readDocuments } from "../support/kustomize.ts";
+import { findBinary } from "../support/processes/binaries.ts";
+import { schemaFault, unknownKeys } from "../support/deploy/kubernetes-schemas.ts";
+import { type Resource, filesOf, kustomize, readDocuments } from "../support/deploy/kustomize.ts";
 import { keysIn, loadShipped } from "./shipped-config.ts";
 
 const FOLDER = "deploy/kubernetes";

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { requireBinary } from "../support/binaries.ts";
+import { requireBinary } from "../support/processes/binaries.ts";
 import { keysIn, loadShipped } from "./shipped-config.ts";
 
 const UNIT = "deploy/systemd/pacewatch.service";

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { billOfMaterials } from "../../tools/sbom.ts";
-import { requireBinary } from "../support/binaries.ts";
+import { requireBinary } from "../support/processes/binaries.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 

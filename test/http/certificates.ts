@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { requireBinary } from "../support/binaries.ts";
+import { requireBinary } from "../support/processes/binaries.ts";
 
 export const OPENSSL: string | undefined = requireBinary("openssl");
 

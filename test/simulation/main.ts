@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 
-import { runSeeds } from "./crew.ts";
-import type { Report } from "./crew-messages.ts";
+import { runSeeds } from "./crew/crew.ts";
+import type { Report } from "./crew/crew-messages.ts";
 import { runLargeFleet } from "./fleet/large.ts";
-import { mutantsOf, tellWorld } from "./one-world.ts";
-import { Progress } from "./progress.ts";
+import { mutantsOf, tellWorld } from "./crew/one-world.ts";
+import { Progress } from "./crew/progress.ts";
 
 const USAGE = `Runs the whole engine in virtual time against upstreams that count by their own rules.
 

@@ -5,8 +5,8 @@ import { prove } from "../../src/core/proof/proof.ts";
 import { mostSlotsWithin } from "../../src/core/schedule/schedule.ts";
 import { ALGORITHMS } from "../../src/simulator/meters.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../support/samples.ts";
-import type { Scenario } from "./scenario.ts";
-import { configOf } from "./setup.ts";
+import type { Scenario } from "./world/scenario.ts";
+import { configOf } from "./world/setup.ts";
 import { simulate } from "./simulate.ts";
 
 const seconds = (...values: readonly number[]): fc.Arbitrary<number> =>

@@ -1,8 +1,8 @@
-import { UNCHANGED, type Mutation } from "./mutation.ts";
-import type { Scenario } from "./scenario.ts";
-import type { StoryListener } from "./story.ts";
-import type { Violation } from "./violation.ts";
-import { World } from "./world.ts";
+import { UNCHANGED, type Mutation } from "./mutants/mutation.ts";
+import type { Scenario } from "./world/scenario.ts";
+import type { StoryListener } from "./story/story.ts";
+import type { Violation } from "./judge/violation.ts";
+import { World } from "./world/world.ts";
 
 export type Outcome = {
   readonly violation: Violation | undefined;

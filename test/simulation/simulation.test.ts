@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { scenarioOf, TEMPERS } from "./generate.ts";
+import { scenarioOf, TEMPERS } from "./generate/generate.ts";
 import { simulate } from "./simulate.ts";
 
 /** `npm run simulate` runs thousands of these, and longer ones. */

@@ -9,7 +9,7 @@ import {
 } from "../../tools/soak/accounts.ts";
 import { secondHalf, trendOf, type Look } from "../../tools/soak/trend.ts";
 import { isFlat } from "../../tools/soak/verdict.ts";
-import { parseExposition } from "../support/exposition-parser.ts";
+import { parseExposition } from "../support/metrics/exposition-parser.ts";
 
 function looks(values: readonly number[]): readonly Look[] {
   return values.map((value, index) => ({ atMs: 1_000 + index * 500, value }));

@@ -1,7 +1,7 @@
 import type { Observation } from "../../src/core/exchange/exchange.ts";
 import type { Poll } from "../../src/core/poll/poll.ts";
 import type { PollEvent, Probe, Recorder } from "../../src/core/poll/ports.ts";
-import type { VirtualClock } from "./virtual-clock.ts";
+import type { VirtualClock } from "./virtual/clock.ts";
 
 /** Answers what it is told to, after as long as it is told to; counts what was sent. */
 export class FakeProbe implements Probe {

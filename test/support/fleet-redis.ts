@@ -2,7 +2,7 @@ import { createClient } from "@redis/client";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { Redis } from "../../src/adapters/redis/connection.ts";
 import { eventually } from "./eventually.ts";
-import { RedisServer } from "./redis-server.ts";
+import { RedisServer } from "./processes/redis-server.ts";
 import { sampleFleet } from "./samples.ts";
 
 const SILENT = { debug(): void {}, info(): void {}, warn(): void {}, error(): void {} };

@@ -2,7 +2,7 @@ import type { Claimed, FleetBoard } from "../../src/core/fleet/board.ts";
 import { BoardModel } from "../models/board.ts";
 import { FleetMembership } from "../../src/engine/fleet/membership.ts";
 import type { MembershipParts } from "../../src/engine/fleet/parts.ts";
-import type { VirtualClock } from "./virtual-clock.ts";
+import type { VirtualClock } from "./virtual/clock.ts";
 
 const CALL_TAKES_MS = 1;
 const DEADLINE_MS = 500;

@@ -6,9 +6,9 @@ import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import type { RunningLedger } from "../../src/core/budget/ledger.ts";
 import type { LedgerStore } from "../../src/core/fleet/ledger-store.ts";
 import { SharedLedger } from "../../src/engine/fleet/shared-ledger.ts";
-import { RedisServer } from "./redis-server.ts";
-import { VirtualClock } from "./virtual-clock.ts";
-import { VirtualRedis, VirtualStore } from "./virtual-redis.ts";
+import { RedisServer } from "./processes/redis-server.ts";
+import { VirtualClock } from "./virtual/clock.ts";
+import { VirtualRedis, VirtualStore } from "./virtual/redis.ts";
 
 /** In front of a script: the server's clock is what a key says. */
 export const TOLD_CLOCK = `

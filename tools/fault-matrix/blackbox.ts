@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseExposition, sampleValue, type Families } from "../../test/support/exposition-parser.ts";
+import { parseExposition, sampleValue, type Families } from "../../test/support/metrics/exposition-parser.ts";
 import { freePort } from "../stack/free-port.ts";
 import { Program } from "../stack/program.ts";
 

@@ -49,7 +49,7 @@ send just these bytes, over real sockets. Each row is two tests, and both compar
   healthy upstream is polled meanwhile and misses nothing. The faulty upstream gets one request at most, and no
   connection stays open. The heaviest faults, repeated, leave no memory in use.
 - **program**: the whole program, configured with all of them at once, in
-  [test/e2e/fault-matrix.long.test.ts](../test/e2e/fault-matrix.long.test.ts). Its metrics show the same outcome and no other.
+  [test/e2e/faults/fault-matrix.long.test.ts](../test/e2e/faults/fault-matrix.long.test.ts). Its metrics show the same outcome and no other.
   Hostile texts are harmless in log, page and metrics. After these upstreams have left the config, open files and series
   are as before.
 

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/adapters/clock.ts";
 import { Redis } from "../../src/adapters/redis/connection.ts";
 import { RedisLedger } from "../../src/adapters/redis/ledger.ts";
 import type { SharedTerms } from "../../src/core/fleet/ledger-store.ts";
-import { RedisServer } from "../../test/support/redis-server.ts";
+import { RedisServer } from "../../test/support/processes/redis-server.ts";
 import { say } from "./say.ts";
 
 /** Polls that are on their way at once, over all connections. */

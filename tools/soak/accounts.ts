@@ -1,4 +1,4 @@
-import type { Families } from "../../test/support/exposition-parser.ts";
+import type { Families } from "../../test/support/metrics/exposition-parser.ts";
 import { isResident, isWithoutConfirmations } from "./config.ts";
 
 const PERIOD_SECONDS = 1;

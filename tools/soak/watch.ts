@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseExposition, sumOfSamples, type Families } from "../../test/support/exposition-parser.ts";
+import {
+  parseExposition,
+  sumOfSamples,
+  type Families,
+} from "../../test/support/metrics/exposition-parser.ts";
 import { ask } from "../../test/support/http-ask.ts";
 import { accountsIn, residentsOf, total, unbalanced, type Accounts } from "./accounts.ts";
 import type { SoakedProcess } from "./process.ts";

@@ -6,13 +6,13 @@ import { createMetrics, type ScrapedText } from "../../../src/adapters/metrics/m
 import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import { METRIC_NAMES } from "../../../src/core/metrics/catalogue.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
-import { requireBinary } from "../../support/binaries.ts";
+import { requireBinary } from "../../support/processes/binaries.ts";
 import {
   parseExposition,
   sampleValue,
   sumOfSamples,
   type Families,
-} from "../../support/exposition-parser.ts";
+} from "../../support/metrics/exposition-parser.ts";
 import {
   fullMetricsSnapshot,
   sampleMetricsSnapshot,

@@ -4,7 +4,7 @@ import { RedisFleetBoard } from "../../../src/adapters/redis/board.ts";
 import type { Caller, FleetBoard } from "../../../src/core/fleet/board.ts";
 import { BoardModel } from "../../models/board.ts";
 import { TestFleet } from "../../support/fleet-redis.ts";
-import { REDIS_SERVER } from "../../support/redis-server.ts";
+import { REDIS_SERVER } from "../../support/processes/redis-server.ts";
 
 /** The test's own clock, and the server that it says it is. */
 const TEST_CLOCK = `

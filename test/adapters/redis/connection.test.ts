@@ -12,7 +12,7 @@ import type { SharedTerms } from "../../../src/core/fleet/ledger-store.ts";
 import { certificates } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sampleFleet } from "../../support/ledger-worlds.ts";
-import { REDIS_SERVER, RedisServer } from "../../support/redis-server.ts";
+import { REDIS_SERVER, RedisServer } from "../../support/processes/redis-server.ts";
 
 const PASSWORD = "test-key-of-redis";
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -8,7 +8,7 @@ import type { Log } from "../../../src/core/text/log.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream, StateStore } from "../../../src/core/history/state.ts";
 import { samplePoll } from "../../support/samples.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
 
 export const NOW_MS = 1_790_000_000_000;
 export const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };

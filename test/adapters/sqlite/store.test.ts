@@ -5,7 +5,7 @@ import type { Died, StateThread } from "../../../src/adapters/sqlite/thread.ts";
 import { History } from "../../../src/core/history/history.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
 import { samplePoll } from "../../support/samples.ts";
-import { settle, VirtualClock } from "../../support/virtual-clock.ts";
+import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const WRITTEN: WriteReply = { kind: "written", notes: [] };
 

@@ -4,7 +4,7 @@ import type { Config } from "../../../src/core/config/config.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { Lease } from "../../../src/core/budget/ledger.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const RATES = [{ requests: 1, perMs: 10_000, label: "10s" }];
 

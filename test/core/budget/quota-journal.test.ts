@@ -8,7 +8,7 @@ import {
   type QuotaRow,
 } from "../../../src/core/budget/quota-journal.ts";
 import { sampleBudget, sampleConfig } from "../../support/samples.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -14,13 +14,13 @@ import {
 } from "../../../src/core/exchange/outcome.ts";
 import type { UpstreamSnapshot } from "../../../src/core/metrics/snapshot.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
-import { requireBinary } from "../../support/binaries.ts";
+import { requireBinary } from "../../support/processes/binaries.ts";
 import {
   parseExposition,
   sampleValue,
   sumOfSamples,
   type Families,
-} from "../../support/exposition-parser.ts";
+} from "../../support/metrics/exposition-parser.ts";
 import {
   accountsOf,
   fullMetricsSnapshot,

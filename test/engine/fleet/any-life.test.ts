@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
 import { sampleFleet } from "../../support/ledger-worlds.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
-import { VirtualRedis } from "../../support/virtual-redis.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
+import { VirtualRedis } from "../../support/virtual/redis.ts";
 import { Replica } from "./replica.ts";
 
 const TIMEOUT_MS = 1_500;

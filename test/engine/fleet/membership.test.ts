@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { partOf } from "../../../src/core/fleet/rendezvous.ts";
 import { SmallReplica, TableServer, upstreamNames } from "../../support/fleet-world.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const SECOND_MS = 1_000;
 const TTL_MS = 10 * SECOND_MS;

@@ -1,7 +1,7 @@
 import type { Config, Fleet } from "../../../src/core/config/config.ts";
 import { SharedLedger } from "../../../src/engine/fleet/shared-ledger.ts";
-import type { VirtualClock } from "../../support/virtual-clock.ts";
-import { type VirtualRedis, VirtualStore } from "../../support/virtual-redis.ts";
+import type { VirtualClock } from "../../support/virtual/clock.ts";
+import { type VirtualRedis, VirtualStore } from "../../support/virtual/redis.ts";
 
 export type Upstream = {
   readonly timeoutMs: number;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Lease, LeaseDecision, Ledger, Settlement } from "../../../src/core/budget/ledger.ts";
 import { LeaseQueue, type Waiter } from "../../../src/engine/poll/lease-queue.ts";
-import { settle, VirtualClock } from "../../support/virtual-clock.ts";
+import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 /** Grants one lease every second, and remembers what became of each. */
 class SecondLedger implements Ledger {

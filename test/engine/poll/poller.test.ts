@@ -14,7 +14,7 @@ import {
   sampleConfig,
   sampleUpstream,
 } from "../../support/samples.ts";
-import { settle, VirtualClock } from "../../support/virtual-clock.ts";
+import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const TIMED_OUT: Exchange = { kind: "broken", fault: "timeout", detail: "", sent: true, head: undefined };
 

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 
 import { scheduleCron, type Schedule } from "../../../src/core/schedule/schedule.ts";
 import { Timetable } from "../../../src/engine/poll/timetable.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
-import { virtualTriggers } from "../../support/virtual-triggers.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
+import { virtualTriggers } from "../../support/virtual/triggers.ts";
 
 const NOON_MS = Date.UTC(2026, 2, 29, 0, 30);
 

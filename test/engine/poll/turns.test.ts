@@ -12,7 +12,7 @@ import {
   sampleSchedule,
   sampleUpstream,
 } from "../../support/samples.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const SECOND_MS = 1_000;
 

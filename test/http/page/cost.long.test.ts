@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { renderStatusPage } from "../../../src/http/page/status-page.ts";
-import { play, POLL_RUNS, snapshotOf } from "../../support/page-scenes.ts";
+import { play, POLL_RUNS, snapshotOf } from "../../support/page/page-scenes.ts";
 
 const WARM_UPS = 40;
 const RUNS = 60;

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { isAlert } from "../../../src/pack/rules/rule.ts";
 import { ruleGroups } from "../../../src/pack/rules/rules.ts";
-import { requireBinary } from "../../support/binaries.ts";
+import { requireBinary } from "../../support/processes/binaries.ts";
 import { sampleConfig } from "../../support/samples.ts";
 import { run } from "../promtool.ts";
 

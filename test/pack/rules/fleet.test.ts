@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Config, FleetMode } from "../../../src/core/config/config.ts";
 import { isAlert } from "../../../src/pack/rules/rule.ts";
 import { ruleGroups, rulesText } from "../../../src/pack/rules/rules.ts";
-import { requireBinary } from "../../support/binaries.ts";
+import { requireBinary } from "../../support/processes/binaries.ts";
 import { sampleConfig, sampleFleet, sampleUpstream } from "../../support/samples.ts";
 import { runWith } from "../promtool.ts";
 

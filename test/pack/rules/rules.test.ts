@@ -6,7 +6,7 @@ import { z } from "zod";
 import { METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
 import { isAlert } from "../../../src/pack/rules/rule.ts";
 import { ruleGroups, rulesText } from "../../../src/pack/rules/rules.ts";
-import { requireBinary } from "../../support/binaries.ts";
+import { requireBinary } from "../../support/processes/binaries.ts";
 import { sampleConfig, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import { metricsIn, queriesIn } from "../promql.ts";
 import { run, runWith } from "../promtool.ts";

@@ -1,8 +1,8 @@
 import type { Config } from "../../../src/core/config/config.ts";
 import { scheduleEvery } from "../../../src/core/schedule/schedule.ts";
 import { sampleConfig } from "../../support/samples.ts";
-import type { Setup } from "../scenario.ts";
-import { configOf } from "../setup.ts";
+import type { Setup } from "../world/scenario.ts";
+import { configOf } from "../world/setup.ts";
 import type { FleetTerms } from "./scenario.ts";
 
 /** What the replica of this name reads: the same as all, but for its name, and where all poll all, for the phases. */

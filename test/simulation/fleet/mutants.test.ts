@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { ViolationKind } from "../violation.ts";
+import type { ViolationKind } from "../judge/violation.ts";
 import { fleetScenarioOf } from "./generate/generate.ts";
 import { shrinkFleet } from "./shrink.ts";
 import { simulateFleet } from "./simulate.ts";

@@ -1,6 +1,6 @@
 import type { Config } from "../../../src/core/config/config.ts";
 import type { LedgerStore } from "../../../src/core/fleet/ledger-store.ts";
-import type { ViolationKind } from "../violation.ts";
+import type { ViolationKind } from "../judge/violation.ts";
 import type { FleetBias } from "./generate/generate.ts";
 import type { FleetMutation } from "./mutation.ts";
 import { warmBoard, warmBudget } from "./store/mutant-memories.ts";

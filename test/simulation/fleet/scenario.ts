@@ -1,5 +1,5 @@
 import type { FleetMode } from "../../../src/core/config/config.ts";
-import type { Credential, Happening, Road, Setup } from "../scenario.ts";
+import type { Credential, Happening, Road, Setup } from "../world/scenario.ts";
 
 /** What the config of every replica says of the fleet. */
 export type FleetTerms = {

@@ -1,4 +1,4 @@
-import type { ViolationKind } from "../violation.ts";
+import type { ViolationKind } from "../judge/violation.ts";
 import { simulateFleet } from "./simulate.ts";
 import type { FleetMutation } from "./mutation.ts";
 import type { FleetScenario } from "./scenario.ts";

@@ -1,5 +1,5 @@
 import type { Outcome } from "../simulate.ts";
-import type { StoryListener } from "../story.ts";
+import type { StoryListener } from "../story/story.ts";
 import { FleetWorld } from "./world.ts";
 import { UNCHANGED_FLEET, type FleetMutation } from "./mutation.ts";
 import type { FleetScenario } from "./scenario.ts";

@@ -1,4 +1,4 @@
-import { abridged, type Line, type Telling } from "../tell.ts";
+import { abridged, type Line, type Telling } from "../story/tell.ts";
 import { simulateFleet } from "./simulate.ts";
 import type { FleetMutation } from "./mutation.ts";
 import type { FleetScenario } from "./scenario.ts";

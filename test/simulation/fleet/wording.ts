@@ -1,4 +1,4 @@
-import { describeHappening, describeSetup, seconds } from "../wording.ts";
+import { describeHappening, describeSetup, seconds } from "../story/wording.ts";
 import type { FleetHappening, FleetScenario } from "./scenario.ts";
 
 /** Scenarios of a fleet in words. */

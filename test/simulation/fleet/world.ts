@@ -1,10 +1,10 @@
-import { VirtualClock } from "../../support/virtual-clock.ts";
-import { Dice } from "../dice.ts";
-import { LifeClock } from "../life-clock.ts";
-import { Network } from "../network.ts";
-import { Story, type StoryListener } from "../story.ts";
-import { Traffic } from "../traffic.ts";
-import type { Violation, ViolationKind } from "../violation.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
+import { Dice } from "../generate/dice.ts";
+import { LifeClock } from "../world/life-clock.ts";
+import { Network } from "../world/network.ts";
+import { Story, type StoryListener } from "../story/story.ts";
+import { Traffic } from "../world/traffic.ts";
+import type { Violation, ViolationKind } from "../judge/violation.ts";
 import { fleetConfigOf } from "./config.ts";
 import { accountsFault, idleUpstream, lostUpstream, pollsSoFar } from "./judge/expectations.ts";
 import { fleetRecoveryOf, type FleetRecovery } from "./judge/recovery.ts";

@@ -1,4 +1,4 @@
-import type { SlotAccounts } from "../slot-accounts.ts";
+import type { SlotAccounts } from "../metrics/slot-accounts.ts";
 import type { SeenRequest } from "./witness.ts";
 
 /** What one replica's metrics said at some moment in between. Monotonic, of this machine. */

@@ -1,6 +1,6 @@
 import { type ConfigFolder, type RawConfig, type RawUpstream, openConfigFolder } from "../config-folder.ts";
 import { eventually } from "../eventually.ts";
-import { RedisServer } from "../redis-server.ts";
+import { RedisServer } from "../processes/redis-server.ts";
 import { type CuttableProxy, openProxy } from "./cuttable-proxy.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { type Replica, startReplica } from "./replica.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Daemon, startDaemon } from "../daemon.ts";
-import { type Families, sumOfSamples } from "../exposition-parser.ts";
-import { accountsOf } from "../slot-accounts.ts";
+import { type Daemon, startDaemon } from "../processes/daemon.ts";
+import { type Families, sumOfSamples } from "../metrics/exposition-parser.ts";
+import { accountsOf } from "../metrics/slot-accounts.ts";
 import type { LoggedLife, Scrape } from "./account-judge.ts";
 import { monotonicMs } from "./monotonic.ts";
 

@@ -1,4 +1,4 @@
-import type { Dice } from "../../dice.ts";
+import type { Dice } from "../../generate/dice.ts";
 import type { FleetHappening, FleetScenario } from "../scenario.ts";
 
 type Around = Pick<FleetScenario, "running" | "fleet" | "setup">;

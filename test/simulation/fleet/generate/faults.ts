@@ -1,5 +1,5 @@
-import type { Dice } from "../../dice.ts";
-import type { Weather } from "../../scenario.ts";
+import type { Dice } from "../../generate/dice.ts";
+import type { Weather } from "../../world/scenario.ts";
 import type { FleetHappening, FleetScenario } from "../scenario.ts";
 
 export type FleetTemper =

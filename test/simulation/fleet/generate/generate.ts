@@ -1,5 +1,5 @@
-import { Dice } from "../../dice.ts";
-import { ROADS } from "../../scenario.ts";
+import { Dice } from "../../generate/dice.ts";
+import { ROADS } from "../../world/scenario.ts";
 import { AMBUSHES, drawFleetAmbushes, FROZEN } from "./ambushes.ts";
 import { drawFault, type FleetTemper } from "./faults.ts";
 import { drawCredential, drawFleetSetup, drawRate } from "./setup.ts";

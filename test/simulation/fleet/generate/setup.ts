@@ -3,8 +3,8 @@ import { sharedOf } from "../../../../src/core/fleet/shares.ts";
 import { mostSlotsWithin } from "../../../../src/core/schedule/schedule.ts";
 import { ALGORITHMS } from "../../../../src/simulator/meters.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../../support/samples.ts";
-import type { Dice } from "../../dice.ts";
-import type { Account, Credential, Setup } from "../../scenario.ts";
+import type { Dice } from "../../generate/dice.ts";
+import type { Account, Credential, Setup } from "../../world/scenario.ts";
 import type { FleetStyle, FleetTerms } from "../scenario.ts";
 
 const PERIODS_MS: readonly number[] = [1, 2, 2, 3, 5, 5, 10, 15].map((s) => s * 1_000);

@@ -1,12 +1,12 @@
 import type { Exchange } from "../../../../src/core/exchange/exchange.ts";
-import type { VirtualClock } from "../../../support/virtual-clock.ts";
-import type { Words } from "../../answers.ts";
-import type { Dice } from "../../dice.ts";
-import type { Fate } from "../../fate.ts";
-import type { Flight } from "../../flight.ts";
-import type { Sender, Surroundings } from "../../network.ts";
-import type { Setup } from "../../scenario.ts";
-import type { Traffic } from "../../traffic.ts";
+import type { VirtualClock } from "../../../support/virtual/clock.ts";
+import type { Words } from "../../world/answers.ts";
+import type { Dice } from "../../generate/dice.ts";
+import type { Fate } from "../../world/fate.ts";
+import type { Flight } from "../../world/flight.ts";
+import type { Sender, Surroundings } from "../../world/network.ts";
+import type { Setup } from "../../world/scenario.ts";
+import type { Traffic } from "../../world/traffic.ts";
 import type { Holdings } from "./holdings.ts";
 
 export type FleetTrafficParts = {

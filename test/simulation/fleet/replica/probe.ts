@@ -1,8 +1,8 @@
 import type { Observation } from "../../../../src/core/exchange/exchange.ts";
 import type { Probe } from "../../../../src/core/poll/ports.ts";
-import type { Dice } from "../../dice.ts";
-import type { Network, Sender } from "../../network.ts";
-import type { Tally } from "../../tally.ts";
+import type { Dice } from "../../generate/dice.ts";
+import type { Network, Sender } from "../../world/network.ts";
+import type { Tally } from "../../judge/tally.ts";
 
 /** Some are far away: their connections take as long as they may, or longer. The others connect at once. */
 const FAR = 0.3;

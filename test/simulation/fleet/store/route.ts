@@ -1,6 +1,6 @@
-import type { VirtualClock } from "../../../support/virtual-clock.ts";
-import type { Dice } from "../../dice.ts";
-import type { LifeClock } from "../../life-clock.ts";
+import type { VirtualClock } from "../../../support/virtual/clock.ts";
+import type { Dice } from "../../generate/dice.ts";
+import type { LifeClock } from "../../world/life-clock.ts";
 import type { StoreServer, StoreStep } from "./server.ts";
 import type { StoreWeather } from "./weather.ts";
 

@@ -1,4 +1,4 @@
-import type { VirtualClock } from "../../../support/virtual-clock.ts";
+import type { VirtualClock } from "../../../support/virtual/clock.ts";
 
 /** The clock of the store, and which server it is that answers. */
 export type StoreTime = { readonly nowMs: number; readonly runId: string };

@@ -1,4 +1,4 @@
-import type { VirtualClock } from "../../../support/virtual-clock.ts";
+import type { VirtualClock } from "../../../support/virtual/clock.ts";
 
 /** What is wrong with the ways to the store now. */
 export class StoreWeather {

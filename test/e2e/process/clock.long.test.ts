@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { type SimulatedUpstream, startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
+import { type ConfigFolder, openConfigFolder, rawUpstream } from "../../support/config-folder.ts";
+import { type Daemon, startDaemon } from "../../support/processes/daemon.ts";
+import { eventually } from "../../support/eventually.ts";
+import { sampleValue, sumOfSamples, type Families } from "../../support/metrics/exposition-parser.ts";
+import { openAccounts } from "../../support/metrics/slot-accounts.ts";
+import { openWallClock, requireFakeTime } from "../../support/processes/wall-clock.ts";
+
+const NAMES = ["email", "router", "search"];
+const LIMIT = { requests: 6, perMs: 1_000 };
+const library = requireFakeTime();
+
+async function folderFor(upstream: SimulatedUpstream): Promise<ConfigFolder> {
+  return openConfigFolder({
+    budgets: { api: { rate: { requests: LIMIT.requests, per: "1s" }, share: "50%" } },
+    upstreams: NAMES.map((name) => rawUpstream(name, upstream.url, { path: `/v1/resources?${name}` })),
+  });
+}
+
+/** When each of them was asked, by the upstream's clock, which nobody touches. */
+function momentsOf(upstream: SimulatedUpstream, name: string): readonly number[] {
+  return upstream.seen.filter(({ target }) => target.endsWith(name)).map(({ atMs }) => atMs);
+}
+
+function gapsOf(moments: readonly number[]): readonly number[] {
+  return moments.slice(1).map((moment, index) => moment - (moments[index] ?? 0));
+}
+
+function mostWithin(moments: readonly number[], windowMs: number): number {
+  return Math.max(...moments.map((end) => moments.filter((at) => at <= end && at > end - windowMs).length));
+}
+
+function missed(families: Families, upstream: string): number {
+  return sumOfSamples(families, "pacewatch_polls_skipped_total", { upstream, cause: "missed" });
+}
+
+async function allPolled(daemon: Daemon): Promise<void> {
+  await eventually(
+    "each upstream is polled twice",
+    async () => {
+      const families = await daemon.metrics();
+      return NAMES.map((upstream) => sumOfSamples(families, "pacewatch_polls_total", { upstream }));
+    },
+    (polls) => polls.every((count) => count > 1),
+  );
+}
+
+describe.concurrent("the clocks of the machine", () => {
+  it.skipIf(library === undefined)(
+    "may step an hour back and a day ahead: the polls go on, few slots are missed, and nothing comes bunched",
+    async () => {
+      await using clock = await openWallClock(library ?? "");
+      await using upstream = await startSimulatedUpstream({
+        name: "api",
+        limits: [LIMIT],
+        limitHeaders: "none",
+      });
+      await using folder = await folderFor(upstream);
+      await using daemon = await startDaemon({ configPath: folder.path, environment: clock.environment });
+      await allPolled(daemon);
+      const stretchMs = 4_000;
+      await sleep(500);
+      await clock.setOffset(-3_600);
+      await sleep(stretchMs);
+      const setBack = sampleValue(await daemon.metrics(), "pacewatch_next_slot_timestamp_seconds", {
+        upstream: "email",
+      });
+      await clock.setOffset(86_400);
+      await sleep(stretchMs);
+      const families = await daemon.metrics();
+      const setAhead = sampleValue(families, "pacewatch_next_slot_timestamp_seconds", { upstream: "email" });
+
+      // The clock was really stepped: a day and an hour lie between the two.
+      expect((setAhead ?? 0) - (setBack ?? 0)).toBeGreaterThan(86_400 + 3_500);
+      for (const name of NAMES) {
+        const moments = momentsOf(upstream, name);
+        const longestGapMs = Math.max(...gapsOf(moments));
+        process.stdout.write(
+          `clock: ${name} missed ${missed(families, name)}, longest gap ${longestGapMs.toFixed(0)} ms\n`,
+        );
+        expect(longestGapMs).toBeLessThan(stretchMs);
+        expect(mostWithin(moments, 500)).toBeLessThanOrEqual(2);
+        expect(missed(families, name)).toBeLessThanOrEqual(6);
+      }
+      expect(upstream.violations).toBe(0);
+      expect(upstream.worstWindow()[0]?.requests).toBeLessThanOrEqual(LIMIT.requests);
+      expect(openAccounts(families)).toEqual([]);
+      daemon.kill("SIGTERM");
+      expect((await daemon.exited).code).toBe(0);
+    },
+  );
+
+  it("go on while the process is stopped: its slots are counted as missed, and nothing is made up for", async () => {
+    await using upstream = await startSimulatedUpstream({
+      name: "api",
+      limits: [LIMIT],
+      limitHeaders: "none",
+    });
+    await using folder = await folderFor(upstream);
+    await using daemon = await startDaemon({ configPath: folder.path });
+    await allPolled(daemon);
+    const stoppedMs = 6_000;
+    daemon.kill("SIGSTOP");
+    await sleep(stoppedMs);
+    const before = upstream.requests;
+    daemon.kill("SIGCONT");
+    // Two more polls of each: by then the gap is counted.
+    const wantedOfEach = NAMES.map((name) => momentsOf(upstream, name).length + 2);
+    await eventually(
+      "each upstream is polled twice more",
+      () => NAMES.map((name) => momentsOf(upstream, name).length),
+      (polls) => polls.every((count, index) => count >= (wantedOfEach[index] ?? 0)),
+    );
+    const families = await daemon.metrics();
+    for (const name of NAMES) {
+      process.stdout.write(`stopped for 6 s: ${name} missed ${missed(families, name)}\n`);
+      expect(missed(families, name)).toBeGreaterThanOrEqual(stoppedMs / 1_000 - 2);
+      expect(missed(families, name)).toBeLessThanOrEqual(stoppedMs / 1_000 + 2);
+      expect(mostWithin(momentsOf(upstream, name), 500)).toBeLessThanOrEqual(2);
+    }
+    expect(upstream.requests - before).toBeLessThan(4 * NAMES.length);
+    expect(upstream.violations).toBe(0);
+    expect(openAccounts(families)).toEqual([]);
+  });
+});

@@ -1,0 +1,177 @@
+import { describe, expect, it } from "vitest";
+import { type SimulatedUpstream, startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
+import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
+import { type Daemon, startDaemon } from "../../support/processes/daemon.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type Families, sampleValue } from "../../support/metrics/exposition-parser.ts";
+import { answer, openRawUpstream } from "../../support/raw-upstream.ts";
+import { accountOf, accountsOf, openAccounts } from "../../support/metrics/slot-accounts.ts";
+
+const BUDGETS = { api: { rate: { requests: 600, per: "1m" } } };
+const LIFECYCLE = { enable_lifecycle: true };
+
+function configOf(upstream: SimulatedUpstream, names: readonly string[], changes: object = {}): RawConfig {
+  return {
+    web: LIFECYCLE,
+    budgets: BUDGETS,
+    upstreams: names.map((name) => rawUpstream(name, upstream.url)),
+    ...changes,
+  };
+}
+
+async function pollsOf(daemon: Daemon, upstream: string): Promise<number> {
+  return accountOf(await daemon.metrics(), upstream).polls;
+}
+
+async function polledAfter(daemon: Daemon, upstream: string, polls: number): Promise<number> {
+  return eventually(
+    `"${upstream}" is polled more than ${polls} times`,
+    () => pollsOf(daemon, upstream),
+    (now) => now > polls,
+  );
+}
+
+function isReloadGood(families: Families): number | undefined {
+  return sampleValue(families, "pacewatch_config_last_reload_successful");
+}
+
+function namesIn(families: Families): readonly string[] {
+  return accountsOf(families).map(({ upstream }) => upstream);
+}
+
+describe.concurrent("a reload", () => {
+  it("of a bad file changes nothing, says so in the metrics and the log, and the next good one mends it", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    await using folder = await openConfigFolder(configOf(upstream, ["email"]));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    const before = await polledAfter(daemon, "email", 0);
+    const started = await daemon.metrics();
+    expect(isReloadGood(started)).toBe(1);
+
+    await folder.write({ ...configOf(upstream, ["email", "email"]), sharks: {} } as RawConfig);
+    const refused = await daemon.post("/-/reload");
+    expect(refused.status).toBe(400);
+    const places = refused.body.trim().split("\n");
+    expect(places.length).toBe(2);
+    for (const place of places) expect(place).toMatch(/pacewatch\.yaml:\d+:\d+: \S/);
+
+    await polledAfter(daemon, "email", before);
+    const failed = await daemon.metrics();
+    expect(isReloadGood(failed)).toBe(0);
+    const successAt = "pacewatch_config_last_reload_success_timestamp_seconds";
+    expect(sampleValue(failed, successAt)).toBe(sampleValue(started, successAt));
+    expect(namesIn(failed)).toEqual(["email"]);
+    const told = daemon.logs.find(({ msg }) => msg === "config reload refused, keeping the old config");
+    expect(told?.["faults"]).toHaveLength(2);
+
+    await folder.write(configOf(upstream, ["email", "router"]));
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    const mended = await daemon.metrics();
+    expect(isReloadGood(mended)).toBe(1);
+    expect(sampleValue(mended, successAt)).toBeGreaterThan(sampleValue(started, successAt) ?? Infinity);
+    expect(namesIn(mended)).toEqual(["email", "router"]);
+  });
+
+  it("keeps the counters and the state of what stays, drops what leaves, and starts what comes at 0", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    // Whoever comes here has no finished poll until it is let.
+    let mayAnswer = Promise.withResolvers<void>();
+    await using stack = new AsyncDisposableStack();
+    const slow = await openRawUpstream(async (connection) => {
+      await connection.request();
+      await mayAnswer.promise;
+      connection.end(answer("{}"));
+    });
+    stack.defer(() => slow.close());
+    const config = (name: string, url: string): RawConfig =>
+      configOf(upstream, [], {
+        upstreams: [rawUpstream("kept", upstream.url), rawUpstream(name, url, { timeout: "60s" })],
+      });
+    await using folder = await openConfigFolder(config("leaving", upstream.url));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    await polledAfter(daemon, "kept", 0);
+    await polledAfter(daemon, "leaving", 0);
+    const before = await daemon.metrics();
+
+    await folder.write(config("coming", slow.url));
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    const after = await daemon.metrics();
+    expect(namesIn(after)).toEqual(["kept", "coming"]);
+    const samples = [...after.values()].flatMap((family) => family.samples);
+    expect(samples.filter(({ labels }) => labels["upstream"] === "leaving")).toEqual([]);
+    expect(accountOf(after, "kept").slots).toBeGreaterThanOrEqual(accountOf(before, "kept").slots);
+    expect(sampleValue(after, "pacewatch_upstream_state", { upstream: "kept", state: "up" })).toBe(1);
+    expect(accountOf(after, "coming").polls).toBe(0);
+    mayAnswer.resolve();
+    await polledAfter(daemon, "coming", 0);
+
+    mayAnswer = Promise.withResolvers();
+    await folder.write(config("leaving", slow.url));
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    expect(accountOf(await daemon.metrics(), "leaving").polls).toBe(0);
+    expect(openAccounts(await daemon.metrics())).toEqual([]);
+  });
+
+  it("leaves every upstream at its place in the period, and so does a restart", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    const names = ["email", "router", "search"];
+    const withPeriod = (changed: readonly string[]): RawConfig =>
+      configOf(upstream, [], {
+        upstreams: changed.map((name) => rawUpstream(name, upstream.url, { every: "30s" })),
+      });
+    const phases = async (daemon: Daemon): Promise<readonly number[]> => {
+      const families = await daemon.metrics();
+      return names.map((name) => {
+        const labels = { upstream: name };
+        return Math.floor(sampleValue(families, "pacewatch_next_slot_timestamp_seconds", labels) ?? -1) % 30;
+      });
+    };
+    await using folder = await openConfigFolder(withPeriod(names));
+    await using first = await startDaemon({ configPath: folder.path });
+    const atStart = await phases(first);
+    expect(new Set(atStart).size).toBe(names.length);
+    await folder.write(withPeriod(["another", ...names.toReversed()]));
+    expect((await first.post("/-/reload")).status).toBe(200);
+    expect(await phases(first)).toEqual(atStart);
+    await using second = await startDaemon({ configPath: folder.path });
+    expect(await phases(second)).toEqual(atStart);
+  });
+
+  it("does not move the door nor the memory: another listen or state is refused", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    await using folder = await openConfigFolder(configOf(upstream, ["email"]));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    await folder.write(
+      configOf(upstream, ["email", "router"], {
+        web: { ...LIFECYCLE, listen: "127.0.0.1:1" },
+        state: { path: "new.db" },
+      }),
+    );
+    const refused = await daemon.post("/-/reload");
+    expect(refused.status).toBe(400);
+    expect(refused.body).toContain("web.listen");
+    expect(refused.body).toContain("state.path");
+    expect(namesIn(await daemon.metrics())).toEqual(["email"]);
+  });
+
+  it("of a file whose key is missing keeps the old keys and the old upstreams", async () => {
+    await using upstream = await startSimulatedUpstream({
+      name: "api",
+      key: { kind: "bearer", value: "test-key-old" },
+    });
+    const withKey = (env: string, name: string): RawConfig =>
+      configOf(upstream, [], { upstreams: [rawUpstream(name, upstream.url, { auth: { bearer: { env } } })] });
+    await using folder = await openConfigFolder(withKey("OLD_KEY", "email"));
+    await using daemon = await startDaemon({
+      configPath: folder.path,
+      environment: { OLD_KEY: "test-key-old" },
+    });
+    const before = await polledAfter(daemon, "email", 0);
+    await folder.write(withKey("NEW_KEY", "router"));
+    const refused = await daemon.post("/-/reload");
+    expect(refused.status).toBe(400);
+    expect(refused.body).toContain("NEW_KEY");
+    await polledAfter(daemon, "email", before);
+    expect(upstream.seen.every(({ keyAccepted }) => keyAccepted)).toBe(true);
+  });
+});

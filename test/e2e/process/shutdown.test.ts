@@ -1,0 +1,120 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
+import { openConfigFolder, rawUpstream, type ConfigFolder } from "../../support/config-folder.ts";
+import { type Daemon, startDaemon } from "../../support/processes/daemon.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type Families, sumOfSamples } from "../../support/metrics/exposition-parser.ts";
+import { accountsOf, openAccounts } from "../../support/metrics/slot-accounts.ts";
+
+const STOPPING = "stopping: waiting for polls in flight";
+
+async function folderFor(
+  url: string,
+  upstreams: number,
+  changes: { readonly timeout: string },
+): Promise<ConfigFolder> {
+  return openConfigFolder({
+    log: { level: "debug" },
+    budgets: { api: { rate: { requests: 6_000, per: "1m" }, share: "50%" } },
+    upstreams: Array.from({ length: upstreams }, (_, index) =>
+      rawUpstream(`upstream-${index}`, url, changes),
+    ),
+  });
+}
+
+function inFlight(families: Families): number {
+  return sumOfSamples(families, "pacewatch_polls_in_flight");
+}
+
+/** With a poll in flight that nobody will ever answer. */
+async function startHanging(folder: ConfigFolder): Promise<Daemon> {
+  const daemon = await startDaemon({ configPath: folder.path });
+  await eventually("a poll is in flight", async () => inFlight(await daemon.metrics()));
+  return daemon;
+}
+
+describe.concurrent("a signal to end", () => {
+  it("lets the polls in flight end, sends no new ones, closes the accounts, and ends with 0", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api", latency: { minMs: 900, maxMs: 900 } });
+    await using folder = await folderFor(upstream.url, 30, { timeout: "5s" });
+    await using daemon = await startDaemon({ configPath: folder.path });
+    // Later slots find the poll before them still running or just over: there is always something in flight.
+    await eventually(
+      "ten polls are in flight",
+      async () => inFlight(await daemon.metrics()),
+      (polls) => polls >= 10,
+    );
+
+    daemon.kill("SIGTERM");
+    await daemon.logged(STOPPING);
+    let last = await daemon.metrics();
+    const first = last;
+    for (;;) {
+      try {
+        last = await daemon.metrics();
+      } catch {
+        break;
+      }
+      expect(openAccounts(last)).toEqual([]);
+      await sleep(10);
+    }
+    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+    expect(daemon.stderr).toBe("");
+    expect(inFlight(first)).toBeGreaterThan(0);
+    const sent = accountsOf(first).reduce((sum, { polls, inFlight }) => sum + polls + inFlight, 0);
+    expect(upstream.seen.length).toBe(sent);
+    const polled = daemon.logs.filter(({ msg }) => msg === "polled");
+    expect(polled.length).toBe(upstream.seen.length);
+    expect(new Set(polled.map((line) => line["outcome"]))).toEqual(new Set(["ok"]));
+    expect(accountsOf(last).every(({ waiting }) => waiting === 0)).toBe(true);
+    expect(daemon.logs.at(-1)?.msg).toBe("stopped");
+  });
+
+  it("is answered by not being ready, and still alive, until the last poll has ended", async () => {
+    await using upstream = await startSimulatedUpstream({
+      name: "api",
+      latency: { minMs: 1_500, maxMs: 1_500 },
+    });
+    await using folder = await folderFor(upstream.url, 1, { timeout: "5s" });
+    await using daemon = await startHanging(folder);
+    expect((await daemon.get("/-/ready")).status).toBe(200);
+    daemon.kill("SIGINT");
+    await daemon.logged(STOPPING);
+    expect((await daemon.get("/-/ready")).status).toBe(503);
+    expect((await daemon.get("/-/healthy")).status).toBe(200);
+    expect((await daemon.exited).code).toBe(0);
+  });
+
+  it("does not wait for clients that hold their connections open", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    await using folder = await folderFor(upstream.url, 1, { timeout: "1s" });
+    await using daemon = await startDaemon({ configPath: folder.path });
+    const { hostname, port } = new URL(daemon.url);
+    const idle = connect(Number(port), hostname);
+    const halfway = connect(Number(port), hostname);
+    for (const socket of [idle, halfway]) socket.on("error", () => {}).resume();
+    idle.write("GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    halfway.write("GET /metrics HTTP/1.1\r\nHost: loc");
+    await once(idle, "data");
+    daemon.kill("SIGTERM");
+    expect((await daemon.exited).code).toBe(0);
+    for (const socket of [idle, halfway]) socket.destroy();
+  });
+
+  it.each([
+    { signal: "SIGTERM", code: 143 },
+    { signal: "SIGINT", code: 130 },
+  ] as const)("ends it at once when it comes twice: $signal is $code", async ({ signal, code }) => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    upstream.setFault({ kind: "hang", at: "before_head" });
+    await using folder = await folderFor(upstream.url, 1, { timeout: "30s" });
+    await using daemon = await startHanging(folder);
+    daemon.kill(signal);
+    await daemon.logged(STOPPING);
+    daemon.kill(signal);
+    expect(await daemon.exited).toEqual({ code, signal: null });
+  });
+});

@@ -1,0 +1,86 @@
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
+import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
+import { launch, startDaemon } from "../../support/processes/daemon.ts";
+import { accountsOf, openAccounts } from "../../support/metrics/slot-accounts.ts";
+
+const URL_OF_NOBODY = "http://127.0.0.1:9";
+
+function configOf(changes: Partial<RawConfig> = {}): RawConfig {
+  return {
+    budgets: { api: { rate: { requests: 600, per: "1m" } } },
+    upstreams: [rawUpstream("email", URL_OF_NOBODY)],
+    ...changes,
+  };
+}
+
+/** Exit code 1, nothing on standard output, and on standard error what is wrong: no stack trace. */
+async function refusalOf(configPath: string, listen = "127.0.0.1:0"): Promise<string> {
+  await using daemon = launch(["run", "--config", configPath, "--listen", listen]);
+  await daemon.until(({ stderr }) => stderr !== "");
+  // Whatever was built before the refusal must not hold the process.
+  expect(await daemon.exited).toEqual({ code: 1, signal: null });
+  expect(daemon.logs.filter(({ msg }) => msg === "listening")).toEqual([]);
+  expect(daemon.stderr).not.toMatch(/^\s+at /m);
+  return daemon.stderr;
+}
+
+describe.concurrent("it does not start, and says why in one line,", () => {
+  it("where its port is taken", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const address = other.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    await using folder = await openConfigFolder(configOf());
+    const refusal = await refusalOf(folder.path, `127.0.0.1:${port}`);
+    expect(refusal).toBe(`cannot listen on 127.0.0.1:${port}: the address is already in use\n`);
+    other.close();
+    await once(other, "close");
+  });
+
+  it("where a key file cannot be read", async () => {
+    const auth = { bearer: { file: "key.txt" } };
+    await using folder = await openConfigFolder(
+      configOf({ upstreams: [rawUpstream("email", URL_OF_NOBODY, { auth })] }),
+    );
+    const refusal = await refusalOf(folder.path);
+    expect(refusal).toMatch(
+      /^\S+pacewatch\.yaml:\d+:\d+: "upstreams\[0\]\.auth\.bearer\.file": .*no such file\n$/,
+    );
+  });
+
+  it("where the web config has a fault", async () => {
+    await using folder = await openConfigFolder(configOf({ web: { config_file: "web.yaml" } }));
+    await writeFile(join(folder.folder, "web.yaml"), "basic_auth_users:\n  prometheus: not-a-hash\n");
+    const refusal = await refusalOf(folder.path);
+    expect(refusal).toMatch(/^\S*web\.yaml:2:\d+: .*\n$/);
+    expect(refusal).not.toContain("not-a-hash");
+  });
+
+  it("where its certificate is missing", async () => {
+    await using folder = await openConfigFolder(configOf({ web: { config_file: "web.yaml" } }));
+    await writeFile(
+      join(folder.folder, "web.yaml"),
+      "tls_server_config: { cert_file: server.crt, key_file: server.key }\n",
+    );
+    const refusal = await refusalOf(folder.path);
+    expect(refusal).toMatch(
+      /^\S*web\.yaml:1:33: "tls_server_config\.cert_file" must be a readable file: there is no such file$/m,
+    );
+  });
+});
+
+it("is ready once it says that it listens, and the accounts of its upstreams are there", async () => {
+  await using upstream = await startSimulatedUpstream({ name: "api" });
+  await using folder = await openConfigFolder(configOf({ upstreams: [rawUpstream("email", upstream.url)] }));
+  await using daemon = await startDaemon({ configPath: folder.path });
+  expect((await daemon.get("/-/ready")).status).toBe(200);
+  expect(daemon.logs.find(({ msg }) => msg === "listening")).toMatchObject({ level: "info", upstreams: 1 });
+  const families = await daemon.metrics();
+  expect(accountsOf(families).map(({ upstream }) => upstream)).toEqual(["email"]);
+  expect(openAccounts(families)).toEqual([]);
+});

@@ -1,0 +1,100 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openConfigFolder } from "../../support/config-folder.ts";
+import { startDaemon } from "../../support/processes/daemon.ts";
+import { eventually } from "../../support/eventually.ts";
+import { Api, configOf, detailOf, polled, stateFileOf, valueOf } from "./daemon.ts";
+
+describe.concurrent("after a restart", () => {
+  test("history, an incident that was open and availability are there; what the answer said is not in the file", async () => {
+    await using api = await Api.open();
+    await using folder = await openConfigFolder(configOf(api.url));
+    const first = await startDaemon({ configPath: folder.path });
+    await polled(first, 1);
+    api.isWell = false;
+    const before = await eventually(
+      "there is an incident",
+      () => detailOf(first),
+      ({ incidents }) => incidents.length > 0,
+    );
+    first.kill("SIGTERM");
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+
+    api.isWell = true;
+    await using second = await startDaemon({ configPath: folder.path });
+    const after = await eventually(
+      "the incident is over",
+      () => detailOf(second),
+      ({ incidents }) => incidents[0]?.endedAtMs !== undefined,
+    );
+    const idsBefore = before.upstream.lastPolls.map((poll) => poll.id);
+    const idsAfter = after.upstream.lastPolls.map((poll) => poll.id);
+    expect(idsAfter.slice(0, idsBefore.length)).toEqual(idsBefore);
+    expect(after.incidents).toMatchObject([{ state: "down", startedAtMs: before.incidents[0]?.startedAtMs }]);
+    expect(after.upstream.lastFailures[0]?.headers).toContainEqual({ name: "x-session", bytes: 12 });
+    const [hour] = after.upstream.availability;
+    expect(hour?.failed).toBeGreaterThanOrEqual(before.upstream.lastFailures.length);
+    expect(hour?.ok).toBeGreaterThanOrEqual(2);
+    expect(await valueOf(second, "pacewatch_state_store_up")).toBe(1);
+    second.kill("SIGTERM");
+    await second.exited;
+    const file = readFileSync(stateFileOf(folder));
+    expect([file.includes("x-session"), file.includes("test-session")]).toEqual([true, false]);
+  });
+
+  test("a killed process has counted every request of its quota: the next one sends no more than is left", async () => {
+    await using api = await Api.open();
+    const quota = { requests: 25, per: "30d", on_exhaust: "stop" };
+    await using folder = await openConfigFolder(configOf(api.url, "data/pacewatch.db", quota));
+    // Paced at one second, eleven are reserved: so the third life finds 3 + 11 + 3 + 11 counted, and may send nothing.
+    for (const sentByThen of [3, 6]) {
+      await using daemon = await startDaemon({ configPath: folder.path });
+      await eventually(
+        `${sentByThen} requests were sent`,
+        () => api.requests,
+        (requests) => requests >= sentByThen,
+      );
+      daemon.kill("SIGKILL");
+      await daemon.exited;
+    }
+    const sent = api.requests;
+    await using last = await startDaemon({ configPath: folder.path });
+    const skipped = { upstream: "email", cause: "quota" };
+    await eventually(
+      "three slots were skipped for want of quota",
+      () => valueOf(last, "pacewatch_polls_skipped_total", skipped),
+      (slots = 0) => slots >= 3,
+    );
+    expect(api.requests).toBe(sent);
+    const used = await valueOf(last, "pacewatch_budget_quota_used_requests", { budget: "api" });
+    expect(used).toBeGreaterThanOrEqual(sent);
+  });
+
+  test("an orderly end counts exactly what was sent", async () => {
+    await using api = await Api.open();
+    const quota = { requests: 1_000_000, per: "30d", on_exhaust: "stop" };
+    await using folder = await openConfigFolder(configOf(api.url, "data/pacewatch.db", quota));
+    const first = await startDaemon({ configPath: folder.path });
+    await polled(first, 3);
+    first.kill("SIGTERM");
+    await first.exited;
+    const sent = api.requests;
+    await using second = await startDaemon({ configPath: folder.path });
+    const used = await valueOf(second, "pacewatch_budget_quota_used_requests", { budget: "api" });
+    expect(used).toBeGreaterThanOrEqual(sent);
+    expect(used).toBeLessThanOrEqual(sent + 2);
+  });
+});
+
+test("a damaged file is kept aside and told, and the watching begins", async () => {
+  await using api = await Api.open();
+  await using folder = await openConfigFolder(configOf(api.url));
+  mkdirSync(join(folder.folder, "data"));
+  writeFileSync(stateFileOf(folder), "this is no database".repeat(500));
+  await using daemon = await startDaemon({ configPath: folder.path });
+  await polled(daemon, 1);
+  const aside = `${stateFileOf(folder)}.corrupt-1`;
+  expect(readFileSync(aside, "utf8")).toMatch(/^this is no database/);
+  expect(daemon.logs.find(({ level }) => level === "error")?.msg).toContain(`it was moved to "${aside}"`);
+});

@@ -1,0 +1,92 @@
+import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
+import type { Poll } from "../../../src/core/poll/poll.ts";
+import type { PollEvent, Recorder } from "../../../src/core/poll/ports.ts";
+
+/** What one upstream does in the line of its budget. */
+export type Turn = "waits" | "served" | "left";
+
+/** An account of its own beside the real one, and the two compared. */
+export class Tally implements Recorder {
+  readonly accounts: UpstreamAccounts = new UpstreamAccounts();
+  readonly #onTurn: (turn: Turn) => void;
+  readonly #nowMs: () => number;
+  slots = 0;
+  waiting = 0;
+  inFlight = 0;
+  polls = 0;
+  skipped = 0;
+  ok = 0;
+  /** Requests that were seen to leave, whoever sent them. */
+  sent = 0;
+  /** Of those, the ones that came to an end. */
+  ended = 0;
+  lastOkAtMs: number = Number.NEGATIVE_INFINITY;
+
+  constructor(onTurn: (turn: Turn) => void, nowMs: () => number) {
+    this.#onTurn = onTurn;
+    this.#nowMs = nowMs;
+  }
+
+  record(event: PollEvent): void {
+    this.accounts.record(event);
+    switch (event.kind) {
+      case "slot_waiting":
+        this.waiting += 1;
+        this.#onTurn("waits");
+        return;
+      case "slot_started":
+        this.waiting -= 1;
+        this.inFlight += 1;
+        this.slots += 1;
+        this.#onTurn("served");
+        return;
+      case "slots_skipped":
+        if (event.hadWaited) this.waiting -= 1;
+        this.slots += event.count;
+        this.skipped += event.count;
+        // For want of a lease only the slot changes: its upstream waits on.
+        if (!event.hadWaited || event.cause !== "budget") this.#onTurn("left");
+        return;
+      case "polled":
+        this.#polled(event.poll);
+        return;
+      case "pause_requested":
+      case "health_changed":
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #polled(poll: Poll): void {
+    this.inFlight -= 1;
+    this.polls += 1;
+    if (poll.outcome.kind !== "ok") return;
+    this.ok += 1;
+    this.lastOkAtMs = this.#nowMs();
+  }
+
+  /** What does not add up, in words. */
+  fault(): string | undefined {
+    const { accounts } = this;
+    if (this.slots !== this.polls + this.inFlight + this.skipped) {
+      return `${this.slots} slots are not ${this.polls} polls + ${this.inFlight} in flight + ${this.skipped} skipped`;
+    }
+    if (this.sent !== this.polls + this.inFlight || this.ended !== this.polls) {
+      const told = `${this.polls} polls and ${this.inFlight} in flight were told of`;
+      return `${this.sent} requests left and ${this.ended} of them ended, but ${told}`;
+    }
+    if (this.waiting < 0 || this.waiting > 1 || this.inFlight < 0) {
+      return `${this.waiting} slots wait, ${this.inFlight} are in flight`;
+    }
+    const isTold =
+      accounts.closes() &&
+      accounts.slots === this.slots &&
+      accounts.totalPolls === this.polls &&
+      accounts.totalSkipped === this.skipped &&
+      accounts.waiting === this.waiting;
+    return isTold
+      ? undefined
+      : `what a scrape shows (${accounts.slots} slots) is not what happened (${this.slots})`;
+  }
+}

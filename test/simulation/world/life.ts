@@ -1,0 +1,119 @@
+import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
+import type { Upstream } from "../../../src/core/config/config.ts";
+import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import type { Probe } from "../../../src/core/poll/ports.ts";
+import { Supervisor } from "../../../src/engine/poll/supervisor.ts";
+import { virtualTriggers } from "../../support/virtual/triggers.ts";
+import { Fairness } from "../judge/fairness.ts";
+import { Heard } from "../judge/heard.ts";
+import type { LifeClock } from "./life-clock.ts";
+import type { Mutation, ReloadableLedger } from "../mutants/mutation.ts";
+import { WeatherBug, type Network } from "./network.ts";
+import type { Setup } from "./scenario.ts";
+import { accountOf, configOf } from "./setup.ts";
+import { Tally, type Turn } from "../judge/tally.ts";
+
+export type LifeParts = {
+  readonly number: number;
+  readonly clock: LifeClock;
+  readonly worldNowMs: () => number;
+  readonly network: Network;
+  readonly mutation: Mutation;
+  onViolation(kind: "starving" | "bug", text: string): void;
+};
+
+/** One life of the process: the real supervisor, pollers, queue, timetable and ledger, from start to end. */
+export class Life {
+  readonly number: number;
+  readonly clock: LifeClock;
+  readonly heard: Heard;
+  readonly tallies: Map<string, Tally> = new Map();
+  readonly #parts: LifeParts;
+  readonly #ledger: ReloadableLedger;
+  readonly #supervisor: Supervisor;
+  readonly #lines = new Map<string, Fairness>();
+  #setup: Setup;
+  #polls = 0;
+  #isDraining = false;
+
+  constructor(setup: Setup, parts: LifeParts) {
+    const { mutation, clock } = parts;
+    this.#parts = parts;
+    this.#setup = setup;
+    this.number = parts.number;
+    this.clock = clock;
+    this.heard = new Heard(setup, parts.worldNowMs());
+    const config = configOf(setup);
+    this.#ledger = mutation.openLedger?.(config, clock) ?? new LocalLedger(config, clock);
+    const triggers = virtualTriggers(clock);
+    this.#supervisor = new Supervisor({
+      clock,
+      ledger: this.#ledger,
+      triggers: mutation.wrapTriggers?.(triggers) ?? triggers,
+      parseList: parseStructuredList,
+      recorderOf: ({ name }) => {
+        const tally = this.tallyOf(name);
+        return mutation.wrapRecorder?.(tally) ?? tally;
+      },
+      nextPollId: () => String((this.#polls += 1)),
+      onBug: (error) => {
+        if (!(error instanceof WeatherBug)) parts.onViolation("bug", String(error));
+      },
+    });
+    this.#supervisor.apply(config, this.#probesFor(setup.upstreams));
+  }
+
+  get setup(): Setup {
+    return this.#setup;
+  }
+
+  /** As the app does it: in one step, with new probes for what changed. */
+  reload(setup: Setup): void {
+    if (this.#isDraining) return;
+    const known = new Set(this.#setup.upstreams);
+    this.#setup = setup;
+    this.heard.reload(setup, this.#parts.worldNowMs());
+    for (const line of this.#lines.values()) line.clear();
+    const config = configOf(setup);
+    this.#ledger.change(config);
+    this.#supervisor.apply(
+      config,
+      this.#probesFor(setup.upstreams.filter((upstream) => !known.has(upstream))),
+    );
+  }
+
+  drain(): Promise<void> {
+    this.#isDraining = true;
+    return this.#supervisor.drain();
+  }
+
+  tallyOf(name: string): Tally {
+    const known = this.tallies.get(name);
+    if (known !== undefined) return known;
+    const tally = new Tally((turn) => this.#take(turn, name), this.#parts.worldNowMs);
+    this.tallies.set(name, tally);
+    return tally;
+  }
+
+  #take(turn: Turn, name: string): void {
+    const upstream = this.#setup.upstreams.find((each) => each.name === name);
+    // One that a reload took away still ends what it began.
+    if (upstream === undefined) return;
+    const line = this.#lines.get(upstream.budget) ?? new Fairness();
+    this.#lines.set(upstream.budget, line);
+    const starving = line[turn](upstream);
+    if (starving !== undefined) this.#parts.onViolation("starving", starving);
+  }
+
+  #probesFor(upstreams: readonly Upstream[]): Map<string, Probe> {
+    return new Map(upstreams.map((upstream) => [upstream.name, this.#probeFor(upstream)]));
+  }
+
+  #probeFor(upstream: Upstream): Probe {
+    const { network, clock, number, mutation } = this.#parts;
+    const credential = accountOf(this.#setup, upstream.budget)?.credential ?? "";
+    const sender = { life: number, clock, upstream, credential };
+    const probe: Probe = { poll: (signal) => network.send(sender, signal), close: () => Promise.resolve() };
+    return mutation.wrapProbe?.(probe, clock) ?? probe;
+  }
+}

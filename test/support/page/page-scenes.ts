@@ -1,0 +1,303 @@
+import type { Headers, PhaseTimesMs } from "../../../src/core/exchange/exchange.ts";
+import type { PollOutcome, SkipCause } from "../../../src/core/exchange/outcome.ts";
+import { History } from "../../../src/core/history/history.ts";
+import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
+import { hash32 } from "../../../src/core/schedule/hash.ts";
+import type { Incident, StatusSnapshot, UpstreamStatus } from "../../../src/core/status/status.ts";
+import { seededRandom, within, type Span } from "../../../src/simulator/randomness.ts";
+import { samplePoll, sampleStatus, sampleUpstreamStatus } from "../samples.ts";
+
+/** Snapshots for pictures of the page, and for its cost: a real history records the polls and folds their health. */
+
+const SCENE_NOW_MS = Date.UTC(2026, 10, 21, 12, 17, 4);
+
+/** Polls in a row with the same result. */
+type PollRun = {
+  readonly polls: number;
+  readonly outcome?: PollOutcome;
+  readonly latency?: Span;
+  readonly status?: number;
+  readonly detail?: string;
+  readonly excerpt?: string;
+  readonly headers?: Headers;
+  readonly phasesMs?: PhaseTimesMs;
+};
+
+type UpstreamHistory = {
+  readonly name: string;
+  readonly everyMs: number;
+  readonly runs: readonly PollRun[];
+  /** Before the first run there was a month in which one poll in this many failed. */
+  readonly monthFailedOneIn?: number;
+  /** Skipped after the last poll. */
+  readonly skipped?: readonly { readonly cause: SkipCause; readonly count: number }[];
+};
+
+type Played = { readonly upstream: UpstreamStatus; readonly incidents: readonly Incident[] };
+
+const DAY_MS = 86_400_000;
+const MONTH_MS = 30 * DAY_MS;
+const STARTED_AT_MS = SCENE_NOW_MS - 31 * DAY_MS;
+const MONTH_POLLED_EVERY_MS = 120_000;
+const DEGRADED_ABOVE_MS = 2_000;
+const USUAL: Span = { minMs: 70, maxMs: 140 };
+const MONTH_FAILURE: PollRun = {
+  polls: 1,
+  outcome: { kind: "failed", reason: "server_error" },
+  status: 502,
+  detail: "answered 502",
+};
+
+class Recording {
+  readonly history: History;
+  polls = 0;
+  health: Health = UNKNOWN_HEALTH;
+  readonly random: () => number;
+
+  constructor(name: string) {
+    this.history = new History(name, STARTED_AT_MS);
+    this.random = seededRandom(hash32(name));
+  }
+
+  poll(atMs: number, run: PollRun): void {
+    const outcome = run.outcome ?? { kind: "ok" };
+    const durationMs = within(run.latency ?? USUAL, this.random);
+    const degraded = outcome.kind === "ok" && durationMs > DEGRADED_ABOVE_MS;
+    const status = run.status ?? (outcome.kind === "ok" ? 200 : undefined);
+    this.polls += 1;
+    this.history.record({
+      kind: "polled",
+      poll: samplePoll({
+        id: `poll-${this.polls}`,
+        sentAtMs: atMs,
+        endedAtMs: atMs + durationMs,
+        durationMs,
+        phasesMs: run.phasesMs ?? phasesOf(durationMs, this.random),
+        outcome,
+        degraded,
+        detail: run.detail ?? "answered 200 with 482 B",
+        head: status === undefined ? undefined : { status, reasonPhrase: "", headers: run.headers ?? [] },
+        excerpt: run.excerpt,
+      }),
+    });
+    this.fold({ kind: "polled", outcome, isDegraded: degraded, isConfirmed: false }, atMs + durationMs);
+  }
+
+  skip(cause: SkipCause, count: number, atMs: number): void {
+    this.history.record({ kind: "slots_skipped", cause, count, hadWaited: false });
+    this.fold({ kind: "skipped", cause, count }, atMs);
+  }
+
+  fold(event: HealthEvent, atMs: number): void {
+    const from = this.health.state;
+    this.health = foldHealth(this.health, event, 1).health;
+    if (this.health.state !== from)
+      this.history.record({ kind: "health_changed", from, to: this.health.state, atMs });
+  }
+}
+
+/** The status of one upstream at the end of its history, and its incidents. */
+export function play(of: UpstreamHistory, changes: Partial<UpstreamStatus> = {}): Played {
+  const { name, everyMs, runs, monthFailedOneIn, skipped = [] } = of;
+  const skippedCount = skipped.reduce((sum, { count }) => sum + count, 0);
+  const slots = runs.reduce((sum, { polls }) => sum + polls, 0) + skippedCount;
+  const firstAtMs = SCENE_NOW_MS - (slots - 0.7) * everyMs;
+  const recording = new Recording(name);
+  if (monthFailedOneIn !== undefined) {
+    for (let atMs = firstAtMs - MONTH_MS; atMs < firstAtMs - everyMs; atMs += MONTH_POLLED_EVERY_MS)
+      recording.poll(atMs, recording.random() * monthFailedOneIn < 1 ? MONTH_FAILURE : { polls: 1 });
+  }
+  let atMs = firstAtMs;
+  for (const run of runs) {
+    for (let turn = 0; turn < run.polls; turn += 1, atMs += everyMs) recording.poll(atMs, run);
+  }
+  for (const { cause, count } of skipped) recording.skip(cause, count, SCENE_NOW_MS - 0.7 * everyMs);
+
+  const { history, health, polls } = recording;
+  const upstream = sampleUpstreamStatus({
+    name,
+    url: `https://${name}.example/v1/resources`,
+    budget: name,
+    schedule: { source: `every ${everyMs / 1_000}s`, longestGapMs: everyMs },
+    degradedAboveMs: DEGRADED_ABOVE_MS,
+    health: { state: health.state, sinceMs: history.sinceMs, up: health.isUp },
+    nextSlotAtMs: SCENE_NOW_MS + 0.3 * everyMs,
+    certificateExpiresAtMs: SCENE_NOW_MS + 82 * DAY_MS,
+    counts: { slots: polls + skippedCount, polls, inFlight: 0, waiting: 0, skipped: skippedCount },
+    skips: skipped,
+    skippedSincePoll: history.skippedSincePoll,
+    latency: history.latency,
+    availability: history.availability(SCENE_NOW_MS),
+    lastPolls: history.lastPolls,
+    lastFailures: history.lastFailures,
+    ...changes,
+  });
+  return { upstream, incidents: history.incidents };
+}
+
+function phasesOf(durationMs: number, random: () => number): PhaseTimesMs {
+  const [dns, connect, tls, transfer] = [1 + random() * 2, 9 + random() * 4, 14 + random() * 6, 1 + random()];
+  return { dns, connect, tls, wait: Math.max(1, durationMs - dns - connect - tls - transfer), transfer };
+}
+
+/** The budgets are those of the two services that come configured. */
+export function snapshotOf(played: readonly Played[], changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
+  return sampleStatus({
+    startedAtMs: STARTED_AT_MS,
+    nowMs: SCENE_NOW_MS,
+    stateStoreUp: true,
+    lastReload: { successful: true, lastSuccessAtMs: STARTED_AT_MS },
+    upstreams: played.map(({ upstream }) => upstream),
+    budgets: [
+      {
+        name: "email",
+        share: 0.2,
+        rates: [{ label: "1m", limit: 1_000, cap: 200, leases: 13 }],
+        advertised: { limit: 1_000, remaining: 641 },
+        pausedUntilMs: 0,
+        quota: undefined,
+      },
+      {
+        name: "ai-router",
+        share: 0.2,
+        rates: [{ label: "1m", limit: 60, cap: 12, leases: 5 }],
+        advertised: { limit: 60, remaining: 41 },
+        pausedUntilMs: 0,
+        quota: { limit: 400_000, perMs: MONTH_MS, used: 96_512, forecast: 172_800 },
+      },
+    ],
+    incidents: played.flatMap(({ incidents }) => incidents).toSorted((a, b) => b.startedAtMs - a.startedAtMs),
+    ...changes,
+  });
+}
+
+const PROBLEM_HEADERS: Headers = [
+  ["content-type", "application/problem+json"],
+  ["date", "Sat, 21 Nov 2026 12:17:00 GMT"],
+  ["x-request-id", "0198f1c2-77aa-7c1e-9d1a-0242ac120002"],
+];
+
+const UNAVAILABLE: PollRun = {
+  polls: 4,
+  outcome: { kind: "failed", reason: "server_error" },
+  status: 503,
+  detail: "answered 503",
+  headers: PROBLEM_HEADERS,
+  excerpt: '{"type":"about:blank","title":"Service Unavailable","status":503}',
+};
+
+const TIMED_OUT: PollRun = {
+  polls: 7,
+  outcome: { kind: "failed", reason: "timeout" },
+  latency: { minMs: 10_001, maxMs: 10_008 },
+  phasesMs: { dns: 1.4, connect: 10.2, tls: 21.7, wait: 9_967 },
+  detail: "timed out after 10000 ms while waiting for an answer",
+};
+
+const KEY_REFUSED: PollRun = {
+  polls: 12,
+  outcome: { kind: "failed", reason: "unauthorized" },
+  status: 401,
+  latency: { minMs: 35, maxMs: 60 },
+  detail: "answered 401: the key was not accepted",
+  headers: [...PROBLEM_HEADERS, ["www-authenticate", "Bearer"]],
+  excerpt: '{"type":"about:blank","title":"Unauthorized","status":401,"key":"<secret>"}',
+};
+
+const THROTTLED: PollRun = {
+  polls: 1,
+  outcome: { kind: "throttled", throttle: "rate" },
+  status: 429,
+  latency: { minMs: 35, maxMs: 40 },
+  detail: "answered 429: too many requests",
+  headers: [...PROBLEM_HEADERS, ["retry-after", "40"]],
+  excerpt: '{"type":"about:blank","title":"Too Many Requests","status":429}',
+};
+
+const UNREACHABLE: PollRun = {
+  polls: 9,
+  outcome: { kind: "failed", reason: "dns" },
+  latency: { minMs: 2, maxMs: 9 },
+  phasesMs: { dns: 4.2 },
+  detail: "the name cannot be resolved: ENOTFOUND",
+};
+
+const SLOW: PollRun = { polls: 9, latency: { minMs: 2_050, maxMs: 3_400 } };
+
+/** Every state that an upstream can be in. */
+export const POLL_RUNS: Readonly<Record<string, readonly PollRun[]>> = {
+  well: [{ polls: 60 }],
+  down: [{ polls: 44 }, UNAVAILABLE, { polls: 1 }, TIMED_OUT],
+  unauthorized: [{ polls: 48 }, KEY_REFUSED],
+  throttled: [{ polls: 55 }, THROTTLED],
+  slow: [{ polls: 45 }, { polls: 3, latency: { minMs: 600, maxMs: 1_900 } }, SLOW],
+  offline: [{ polls: 48 }, UNREACHABLE],
+  new: [],
+};
+
+function email(state = "well"): Played {
+  return play({ name: "email", everyMs: 5_000, runs: POLL_RUNS[state] ?? [], monthFailedOneIn: 900 });
+}
+
+function aiRouter(state = "well"): Played {
+  return play({ name: "ai-router", everyMs: 15_000, runs: POLL_RUNS[state] ?? [], monthFailedOneIn: 300 });
+}
+
+function paused(snapshot: StatusSnapshot): StatusSnapshot {
+  const budgets = snapshot.budgets.map((budget) =>
+    budget.name === "ai-router"
+      ? { ...budget, pausedUntilMs: SCENE_NOW_MS + 29_000, advertised: { limit: 60, remaining: 0 } }
+      : budget,
+  );
+  return { ...snapshot, budgets };
+}
+
+const NOT_YET = {
+  counts: { slots: 0, polls: 0, inFlight: 0, waiting: 1, skipped: 0 },
+  certificateExpiresAtMs: undefined,
+};
+const SKIPPED_SLOTS = [{ cause: "budget" as const, count: 4 }];
+
+/** The page when all is well, and in each trouble. */
+export const SCENES: Readonly<Record<string, StatusSnapshot>> = {
+  well: snapshotOf([email(), aiRouter()]),
+  down: snapshotOf([email(), aiRouter("down")]),
+  unauthorized: snapshotOf([email("unauthorized"), aiRouter()]),
+  throttled: paused(snapshotOf([email(), aiRouter("throttled")])),
+  slow: snapshotOf([email("slow"), aiRouter()]),
+  offline: snapshotOf([email("offline"), aiRouter("offline")]),
+  "not-polled": snapshotOf([
+    email(),
+    play({
+      name: "ai-router",
+      everyMs: 15_000,
+      runs: [{ polls: 52 }],
+      monthFailedOneIn: 300,
+      skipped: SKIPPED_SLOTS,
+    }),
+  ]),
+  new: snapshotOf(
+    [
+      play({ name: "email", everyMs: 5_000, runs: [] }, NOT_YET),
+      play({ name: "ai-router", everyMs: 15_000, runs: [] }, NOT_YET),
+    ].map(({ upstream, incidents }) => ({
+      upstream: { ...upstream, health: { ...upstream.health, sinceMs: SCENE_NOW_MS - 700 } },
+      incidents,
+    })),
+    {
+      startedAtMs: SCENE_NOW_MS - 900,
+      stateStoreUp: undefined,
+      budgets: snapshotOf([]).budgets.map((budget) => ({
+        ...budget,
+        rates: budget.rates.map((rate) => ({ ...rate, leases: 0 })),
+        advertised: undefined,
+        quota: budget.quota && { ...budget.quota, used: 0 },
+      })),
+    },
+  ),
+  empty: snapshotOf([], { budgets: [] }),
+  "own-troubles": snapshotOf([email(), aiRouter()], {
+    stateStoreUp: false,
+    lastReload: { successful: false, lastSuccessAtMs: SCENE_NOW_MS - 7_200_000 },
+  }),
+};

@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { endWithUs } from "./ends-with-us.ts";
+import { type Families, parseExposition } from "../metrics/exposition-parser.ts";
+import { type Answer, ask } from "../http-ask.ts";
+
+/** The real program, as a process of its own. */
+
+const PROGRAM = fileURLToPath(new URL("../../../bin/pacewatch.mjs", import.meta.url));
+/** Halves what a start costs; these tests start the program a hundred times. */
+const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/pacewatch", import.meta.url));
+
+export type Environment = Readonly<Record<string, string>>;
+export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
+export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+
+export class Daemon implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<Exit>;
+  readonly #watchers = new Set<() => void>();
+  #exit: Exit | undefined;
+  #stdout = "";
+  #stderr = "";
+
+  constructor(parameters: readonly string[], environment: Environment) {
+    // None of this machine's variables: a proxy of its own would come between the program and its upstreams.
+    this.#child = spawn(process.execPath, [PROGRAM, ...parameters], {
+      env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    endWithUs(this.#child);
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stdout += text;
+      this.#changed();
+    });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr += text;
+      this.#changed();
+    });
+    this.#exited = this.#awaitExit();
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  get logs(): readonly LogLine[] {
+    return this.#stdout.split("\n").flatMap((line) => {
+      const parsed = line.startsWith("{") && line.endsWith("}") ? JSON.parse(line) : undefined;
+      return parsed === undefined ? [] : [parsed as LogLine];
+    });
+  }
+
+  /** Where it listens, by its own word. */
+  get url(): string {
+    const url = this.logs.find(({ msg }) => msg === "listening")?.["url"];
+    if (typeof url === "string") return url;
+    throw new Error(`cannot tell the url: it has not said that it listens. ${this.#story()}`);
+  }
+
+  /** Fails where the process ends without it ever having been true. */
+  async until(holds: (daemon: Daemon) => boolean): Promise<void> {
+    while (!holds(this)) {
+      if (this.#exit !== undefined) throw new Error(`it ended too early. ${this.#story()}`);
+      await new Promise<void>((resolve) => this.#watchers.add(resolve));
+    }
+  }
+
+  async logged(msg: string): Promise<void> {
+    await this.until(({ logs }) => logs.some((line) => line.msg === msg));
+  }
+
+  async get(path: string): Promise<Answer> {
+    return ask(this.url + path);
+  }
+
+  async post(path: string): Promise<Answer> {
+    return ask(this.url + path, "POST");
+  }
+
+  async metrics(): Promise<Families> {
+    return parseExposition((await this.get("/metrics")).body);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** When it has ended, and all that it wrote was read. */
+  get exited(): Promise<Exit> {
+    return this.#exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#exit === undefined) this.#child.kill("SIGKILL");
+    await this.#exited;
+  }
+
+  async #awaitExit(): Promise<Exit> {
+    const [code, signal] = (await once(this.#child, "close")) as [number | null, NodeJS.Signals | null];
+    this.#exit = { code, signal };
+    this.#changed();
+    return this.#exit;
+  }
+
+  #changed(): void {
+    const watchers = [...this.#watchers];
+    this.#watchers.clear();
+    for (const resolve of watchers) resolve();
+  }
+
+  #story(): string {
+    return `Its errors: ${JSON.stringify(this.#stderr)}. Its output: ${JSON.stringify(this.#stdout.slice(-2_000))}`;
+  }
+}
+
+export type DaemonOptions = {
+  readonly configPath: string;
+  readonly listen?: string;
+  readonly environment?: Environment;
+};
+
+/** Resolves once it listens; any free port is its own. */
+export async function startDaemon({ configPath, listen, environment }: DaemonOptions): Promise<Daemon> {
+  const daemon = launch(["run", "--config", configPath, "--listen", listen ?? "127.0.0.1:0"], environment);
+  try {
+    await daemon.logged("listening");
+    return daemon;
+  } catch (error) {
+    await daemon[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** Any command, not waited for. */
+export function launch(parameters: readonly string[], environment: Environment = {}): Daemon {
+  return new Daemon(parameters, environment);
+}

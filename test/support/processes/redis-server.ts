@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { FleetRedis } from "../../../src/core/config/config.ts";
+import { freePort } from "../../../tools/stack/free-port.ts";
+import { requireBinary } from "./binaries.ts";
+import { endWithUs } from "./ends-with-us.ts";
+import { eventually } from "../eventually.ts";
+
+export const REDIS_SERVER: string | undefined = requireBinary("redis-server");
+
+/** A real Redis on a port of its own, with nothing in it. Whoever starts it ends it. */
+export class RedisServer implements AsyncDisposable {
+  readonly port: number;
+  readonly #directory: string;
+  readonly #args: readonly string[];
+  #child: ChildProcess;
+
+  private constructor(port: number, directory: string, args: readonly string[]) {
+    this.port = port;
+    this.#directory = directory;
+    this.#args = args;
+    this.#child = this.#spawn();
+  }
+
+  /** `args` may name the port with PORT, and files in its directory with DIR. */
+  static async start(...args: readonly string[]): Promise<RedisServer> {
+    const directory = await mkdtemp(join(tmpdir(), "redis-"));
+    const server = new RedisServer(await freePort(), directory, args);
+    await server.#listening();
+    return server;
+  }
+
+  /** One that watches this master, and no other. */
+  static async startSentinel(name: string, masterPort: number): Promise<RedisServer> {
+    const directory = await mkdtemp(join(tmpdir(), "redis-"));
+    const file = join(directory, "sentinel.conf");
+    await writeFile(file, `sentinel monitor ${name} 127.0.0.1 ${masterPort} 1\n`);
+    const server = new RedisServer(await freePort(), directory, [file, "--sentinel"]);
+    await server.#listening();
+    return server;
+  }
+
+  get address(): FleetRedis {
+    return {
+      nodes: { kind: "single", host: "127.0.0.1", port: this.port, database: 0 },
+      username: undefined,
+      password: undefined,
+      tls: undefined,
+    };
+  }
+
+  /** Alive and silent: connections stay, nothing is answered. */
+  halt(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#child.kill("SIGCONT");
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, "exit");
+    this.#child.kill("SIGCONT");
+    this.#child.kill("SIGKILL");
+    await exited;
+  }
+
+  /** On the same port, as empty as in the beginning. */
+  async restart(): Promise<void> {
+    await this.stop();
+    this.#child = this.#spawn();
+    await this.#listening();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  #spawn(): ChildProcess {
+    const isSentinel = this.#args.includes("--sentinel");
+    const own = ["--bind", "127.0.0.1", "--dir", this.#directory, ...(isSentinel ? [] : ["--save", ""])];
+    const port = this.#args.includes("--port") ? [] : ["--port", String(this.port)];
+    const given = this.#args.map((arg) =>
+      arg.replaceAll("PORT", String(this.port)).replaceAll("DIR", this.#directory),
+    );
+    const child = spawn(REDIS_SERVER ?? "redis-server", [...given, ...port, ...own], { stdio: "ignore" });
+    endWithUs(child);
+    return child;
+  }
+
+  async #listening(): Promise<void> {
+    await eventually(`Redis listens on ${this.port}`, () => answers(this.port));
+  }
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect({ host: "127.0.0.1", port });
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
