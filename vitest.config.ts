@@ -1,10 +1,8 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 /** What `npm test` has no time for: whole fleets, mutants, a browser, a Prometheus, minutes of the real clock. */
-const LONG = ["test/**/*.long.test.ts", "test/simulation/fleet/**/*.test.ts"];
+const LONG = "test/**/*.long.test.ts";
 const E2E = "test/e2e/**";
-// These boot whole programs and watch real seconds: after all others.
-const LAST = { groupOrder: 1 };
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -16,13 +14,18 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     projects: [
-      { extends: true, test: { name: "unit", include: ["test/**/*.test.ts"], exclude: [E2E, ...LONG] } },
       {
         extends: true,
-        test: { name: "e2e", include: [`${E2E}/*.test.ts`], exclude: LONG, sequence: LAST },
+        // One process for many files: for a quick file, the start of its process was most of the time.
+        test: { name: "unit", isolate: false, include: ["test/**/*.test.ts"], exclude: [E2E, LONG] },
       },
-      { extends: true, test: { name: "unit-long", include: LONG, exclude: [E2E] } },
-      { extends: true, test: { name: "e2e-long", include: [`${E2E}/*.long.test.ts`], sequence: LAST } },
+      { extends: true, test: { name: "e2e", include: [`${E2E}/*.test.ts`], exclude: [LONG] } },
+      { extends: true, test: { name: "unit-long", include: [LONG], exclude: [E2E] } },
+      {
+        extends: true,
+        // These boot whole fleets and watch real seconds: after all others.
+        test: { name: "e2e-long", include: [`${E2E}/*.long.test.ts`], sequence: { groupOrder: 1 } },
+      },
     ],
   },
 });
