@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { totalOf } from "../../bench/counters.ts";
-import { commandIn, imageCommand } from "../../bench/image-command.ts";
+import { commandIn, imageCommand } from "../../tools/image-command.ts";
 import { errorsOfPolls, errorsOfProbes, partsOf } from "../../bench/measure/errors.ts";
 import { requestsIn } from "../../bench/nginx.ts";
 import { cpuMs, cpuMsOf, rssBytes, rssBytesOf } from "../../bench/process-usage.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { imageCommand } from "../../bench/image-command.ts";
+import { imageCommand } from "../image-command.ts";
 import { askChild } from "./telling.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../bin/pacewatch.mjs", import.meta.url));

@@ -10,7 +10,7 @@ import { workerData } from "node:worker_threads";
 const NICENESS = 10;
 
 if (workerData.canWait) lowerPriority();
-enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/pacewatch", import.meta.url)));
+enableCompileCache(fileURLToPath(new URL("../../node_modules/.cache/pacewatch", import.meta.url)));
 await import(workerData.module);
 
 /** Only Linux has priorities of threads. */
