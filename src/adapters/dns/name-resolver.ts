@@ -1,0 +1,236 @@
+import { lookup as systemLookup, type LookupAddress, type RecordWithTtl, Resolver } from "node:dns";
+import type { LookupFunction } from "node:net";
+import { networkInterfaces } from "node:os";
+import type { Clock } from "../../core/time/clock.ts";
+import { type NameSettings, SystemNames } from "./system-files.ts";
+
+/** A server gets this long for one answer, and is asked twice. */
+const SERVER_TIMEOUT_MS = 2_000;
+const SERVER_TRIES = 2;
+/** How long the answer for one address family waits for that of the other. */
+const OTHER_FAMILY_MS = 200;
+/** However long a name server says that its answer holds. */
+const LONGEST_TTL_MS = 300_000;
+const MANY_NAMES = 10_000;
+
+export type Answer = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
+export type AskSystem = (hostname: string, options: { readonly all: true }, callback: Answer) => void;
+
+export type NameResolverParts = {
+  readonly clock: Pick<Clock, "now">;
+  readonly names?: SystemNames;
+  /** Of the system where undefined. */
+  readonly servers?: readonly string[];
+  readonly askSystem?: AskSystem;
+};
+
+type Resolved = { readonly addresses: LookupAddress[]; readonly ttlMs: number };
+type Known = { readonly addresses: LookupAddress[]; readonly untilMs: number };
+
+/**
+ * Names to addresses for the whole process, so that no name can starve another.
+ *
+ * The system's getaddrinfo takes one of a few threads and keeps it until it has an answer: two names whose servers are
+ * silent stop all others, `localhost` included. Here the files are read first, then the name servers are asked over
+ * sockets of our own, without a thread. Only a name that neither knows goes to getaddrinfo, where the system has more
+ * sources, and one at a time.
+ *
+ * One question is in flight for each name, and its answer serves everybody who asks meanwhile, and until its TTL ends.
+ */
+export class NameResolver {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #names: SystemNames;
+  readonly #servers: readonly string[] | undefined;
+  readonly #askSystem: AskSystem;
+  readonly #known = new Map<string, Known>();
+  readonly #asked = new Map<string, Promise<Resolved>>();
+  #resolver: Resolver;
+  #system: Promise<unknown> = Promise.resolve();
+
+  constructor({ clock, names = new SystemNames(), servers, askSystem = systemLookup }: NameResolverParts) {
+    this.#clock = clock;
+    this.#names = names;
+    this.#servers = servers;
+    this.#askSystem = askSystem;
+    this.#resolver = this.#newResolver();
+  }
+
+  /** As `net.connect` takes it. */
+  readonly lookup: LookupFunction = (hostname, options, callback) => {
+    const name = hostname.toLowerCase();
+    const answer: Answer = (error, addresses) => {
+      const [first] = addresses;
+      if (options.all === true) callback(error, addresses);
+      else callback(error, first?.address ?? "", first?.family);
+    };
+    const known = this.#known.get(name);
+    if (known !== undefined && this.#clock.now() < known.untilMs) return answer(null, known.addresses);
+    this.#join(name).then(
+      ({ addresses }) => answer(null, addresses),
+      (error: NodeJS.ErrnoException) => answer(error, []),
+    );
+  };
+
+  /** Its addresses did not answer: the next one who asks gets new ones. */
+  forget(hostname: string): void {
+    this.#known.delete(hostname.toLowerCase());
+  }
+
+  #join(name: string): Promise<Resolved> {
+    const asked = this.#asked.get(name) ?? this.#ask(name).finally(() => this.#asked.delete(name));
+    this.#asked.set(name, asked);
+    return asked;
+  }
+
+  async #ask(name: string): Promise<Resolved> {
+    const settings = this.#names.read(() => {
+      this.#resolver = this.#newResolver();
+      this.#known.clear();
+    });
+    const listed = settings.hosts.get(name) ?? loopbackOf(name);
+    if (listed !== undefined) return { addresses: [...listed], ttlMs: 0 };
+    const resolved = await this.#resolve(name, settings);
+    if (resolved.ttlMs > 0) this.#keep(name, resolved);
+    return resolved;
+  }
+
+  async #resolve(name: string, settings: NameSettings): Promise<Resolved> {
+    let failure: unknown = failureOf("ENOTFOUND");
+    for (const candidate of candidatesOf(name, settings)) {
+      try {
+        return await this.#query(candidate);
+      } catch (error) {
+        failure = error;
+        if (!isUnknownName(error) && codeOf(error) !== "ESERVFAIL") throw error;
+      }
+    }
+    if (settings.hasOtherSources && isUnknownName(failure)) return this.#fromSystem(name);
+    throw failure;
+  }
+
+  /** Both families at once. Whichever has an address does not wait long for the other. */
+  async #query(name: string): Promise<Resolved> {
+    const resolver = this.#resolver;
+    const families = [
+      queryFamily((answer) => resolver.resolve4(name, { ttl: true }, answer), 4),
+      queryFamily((answer) => resolver.resolve6(name, { ttl: true }, answer), 6),
+    ];
+    const first = await Promise.race(families);
+    const patience = first.kind === "found" ? OTHER_FAMILY_MS : undefined;
+    const answers = await Promise.all(families.map((family) => withPatience(family, patience)));
+    const found = answers.filter((answer) => answer.kind === "found");
+    if (found.length > 0) {
+      const addresses = found.flatMap(({ addresses }) => addresses);
+      const preferred = hasGlobalIPv6() ? 6 : 4;
+      addresses.sort((a, b) => Number(b.family === preferred) - Number(a.family === preferred));
+      return { addresses, ttlMs: Math.min(LONGEST_TTL_MS, ...found.map(({ ttlMs }) => ttlMs)) };
+    }
+    const failures = answers.flatMap((answer) => (answer.kind === "failed" ? [answer.error] : []));
+    throw failures.find((error) => !isUnknownName(error)) ?? failures[0] ?? failureOf("ENOTFOUND");
+  }
+
+  #fromSystem(name: string): Promise<Resolved> {
+    const asking = this.#system.then(
+      () =>
+        new Promise<Resolved>((resolve, reject) => {
+          this.#askSystem(name, { all: true }, (error, addresses) => {
+            if (error === null) resolve({ addresses, ttlMs: 0 });
+            else reject(error);
+          });
+        }),
+    );
+    this.#system = asking.catch(() => undefined);
+    return asking;
+  }
+
+  #keep(name: string, { addresses, ttlMs }: Resolved): void {
+    const nowMs = this.#clock.now();
+    if (this.#known.size >= MANY_NAMES) {
+      for (const [other, { untilMs }] of this.#known) if (untilMs <= nowMs) this.#known.delete(other);
+    }
+    this.#known.set(name, { addresses, untilMs: nowMs + ttlMs });
+  }
+
+  #newResolver(): Resolver {
+    const resolver = new Resolver({
+      timeout: SERVER_TIMEOUT_MS,
+      maxTimeout: SERVER_TIMEOUT_MS,
+      tries: SERVER_TRIES,
+    });
+    if (this.#servers !== undefined) resolver.setServers(this.#servers);
+    return resolver;
+  }
+}
+
+type FamilyAnswer =
+  | { readonly kind: "found"; readonly addresses: readonly LookupAddress[]; readonly ttlMs: number }
+  | { readonly kind: "failed"; readonly error: NodeJS.ErrnoException };
+
+type OnRecords = (error: NodeJS.ErrnoException | null, records: RecordWithTtl[]) => void;
+
+function queryFamily(ask: (answer: OnRecords) => void, family: 4 | 6): Promise<FamilyAnswer> {
+  return new Promise((resolve) => {
+    ask((error, records) => {
+      if (error !== null) return resolve({ kind: "failed", error });
+      if (records.length === 0) return resolve({ kind: "failed", error: failureOf("ENODATA") });
+      const addresses = records.map(({ address }) => ({ address, family }));
+      const ttlMs = 1_000 * Math.min(...records.map(({ ttl }) => ttl));
+      resolve({ kind: "found", addresses, ttlMs });
+    });
+  });
+}
+
+function withPatience(answer: Promise<FamilyAnswer>, patienceMs: number | undefined): Promise<FamilyAnswer> {
+  if (patienceMs === undefined) return answer;
+  return new Promise((resolve) => {
+    const late = { kind: "failed", error: failureOf("ETIMEOUT") } as const;
+    const timer = setTimeout(() => resolve(late), patienceMs);
+    void answer.then((said) => {
+      clearTimeout(timer);
+      resolve(said);
+    });
+  });
+}
+
+/** The order of the C library: a name with few dots is tried inside of the search domains first. */
+export function candidatesOf(
+  name: string,
+  { search, ndots }: Pick<NameSettings, "search" | "ndots">,
+): readonly string[] {
+  if (name.endsWith(".")) return [name.slice(0, -1)];
+  if (name.endsWith(".invalid")) return [];
+  const within = search.map((domain) => `${name}.${domain}`);
+  const dots = name.split(".").length - 1;
+  return dots >= ndots ? [name, ...within] : [...within, name];
+}
+
+/** Whatever a name server would say of it. */
+function loopbackOf(name: string): readonly LookupAddress[] | undefined {
+  if (name !== "localhost" && !name.endsWith(".localhost")) return undefined;
+  return [
+    { address: "127.0.0.1", family: 4 },
+    { address: "::1", family: 6 },
+  ];
+}
+
+function hasGlobalIPv6(): boolean {
+  return Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(
+      ({ family, internal, address }) => family === "IPv6" && !internal && !/^fe[89ab]/i.test(address),
+    ),
+  );
+}
+
+/** The name servers answered, and know no address of that name. */
+function isUnknownName(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "ENOTFOUND" || code === "ENODATA";
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+function failureOf(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`cannot resolve a name: ${code}`), { code });
+}

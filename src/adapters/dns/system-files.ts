@@ -1,0 +1,108 @@
+import { readFileSync, statSync } from "node:fs";
+import { isIP } from "node:net";
+import type { LookupAddress } from "node:dns";
+
+/** What the system's files say about names: /etc/hosts, /etc/resolv.conf, /etc/nsswitch.conf. */
+export type NameSettings = {
+  readonly hosts: ReadonlyMap<string, readonly LookupAddress[]>;
+  readonly search: readonly string[];
+  /** A name with fewer dots is tried with the search domains first. */
+  readonly ndots: number;
+  /** The system knows names from elsewhere too: multicast DNS, LDAP, the machine's own name. */
+  readonly hasOtherSources: boolean;
+};
+
+export type NameFiles = { readonly hosts: string; readonly resolvConf: string; readonly nsswitch: string };
+
+const SYSTEM_FILES: NameFiles = {
+  hosts: "/etc/hosts",
+  resolvConf: "/etc/resolv.conf",
+  nsswitch: "/etc/nsswitch.conf",
+};
+
+/** Reads the files anew when one of them has changed: a container's are written while it runs. */
+export class SystemNames {
+  readonly #files: NameFiles;
+  #version = "";
+  #settings: NameSettings | undefined;
+
+  constructor(files: NameFiles = SYSTEM_FILES) {
+    this.#files = files;
+  }
+
+  /** `onChange` hears that the name servers may be others now. */
+  read(onChange: () => void): NameSettings {
+    const { hosts, resolvConf, nsswitch } = this.#files;
+    const version = [hosts, resolvConf, nsswitch].map(versionOf).join(" ");
+    if (this.#settings !== undefined && version === this.#version) return this.#settings;
+    const settings = {
+      hosts: parseHosts(textOf(hosts)),
+      ...parseResolvConf(textOf(resolvConf)),
+      hasOtherSources: namesOtherSources(textOf(nsswitch)),
+    };
+    if (this.#settings !== undefined) onChange();
+    this.#version = version;
+    this.#settings = settings;
+    return settings;
+  }
+}
+
+export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
+  const hosts = new Map<string, LookupAddress[]>();
+  for (const line of linesOf(text)) {
+    const [address = "", ...names] = line.split(/\s+/);
+    const family = isIP(address);
+    if (family === 0) continue;
+    for (const name of names.map((one) => one.toLowerCase())) {
+      const known = hosts.get(name) ?? [];
+      if (!known.some((other) => other.address === address)) hosts.set(name, [...known, { address, family }]);
+    }
+  }
+  return hosts;
+}
+
+export function parseResolvConf(text: string): Pick<NameSettings, "search" | "ndots"> {
+  let search: readonly string[] = [];
+  let ndots = 1;
+  for (const line of linesOf(text)) {
+    const [key, ...values] = line.split(/\s+/);
+    // The last of them counts, as it does for the C library.
+    if (key === "search" || key === "domain") search = values.map((value) => value.replace(/\.$/, ""));
+    if (key !== "options") continue;
+    for (const value of values) {
+      const said = /^ndots:(\d{1,2})$/.exec(value)?.[1];
+      if (said !== undefined) ndots = Math.min(15, Number(said));
+    }
+  }
+  return { search: search.filter((domain) => domain !== ""), ndots };
+}
+
+/** `resolve` asks the same servers that resolv.conf names. */
+const KNOWN_SOURCES: ReadonlySet<string> = new Set(["files", "dns", "resolve"]);
+
+export function namesOtherSources(text: string): boolean {
+  const line = linesOf(text).find((one) => one.startsWith("hosts:"));
+  const sources = (line ?? "hosts: files dns").slice("hosts:".length).replaceAll(/\[[^\]]*\]/g, " ");
+  return sources.split(/\s+/).some((source) => source !== "" && !KNOWN_SOURCES.has(source));
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .split("\n")
+    .map((line) => line.replace(/[#;].*$/, "").trim())
+    .filter((line) => line !== "");
+}
+
+function versionOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? "none" : `${stat.ino}:${stat.mtimeMs}:${stat.size}`;
+}
+
+/** A file that is missing or unreadable says nothing, as for the C library. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
