@@ -1,6 +1,7 @@
 import { startThread } from "../adapters/thread.ts";
 import { systemClock } from "../adapters/clock.ts";
 import type { Logger } from "../adapters/log/logger.ts";
+import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { createMetrics } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { FleetParts, OpenedLedger, Replica } from "./fleet.ts";
@@ -32,7 +33,8 @@ export async function build(
   const onBug = (error: unknown): void =>
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch");
   const stopping = new AbortController();
-  const parts = { ...options, clock, onBug, stopping: stopping.signal };
+  const names = new NameResolver({ clock });
+  const parts = { ...options, clock, names, onBug, stopping: stopping.signal };
 
   // The fleet asks for what is made below; it does so once it is started.
   const replica: Replica = {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
+import type { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { openProbe } from "../adapters/undici/probe.ts";
 import { openSecret } from "../config/read/secrets.ts";
 import type { Config, SecretSource, Upstream } from "../core/config/config.ts";
@@ -16,7 +17,11 @@ export type KeyParts = {
   readonly log: Log;
 };
 
-export type ProbeParts = KeyParts & { readonly clock: Clock };
+export type ProbeParts = KeyParts & {
+  readonly clock: Clock;
+  /** One for the whole process. */
+  readonly names: NameResolver;
+};
 
 export type OpenedProbes =
   | { readonly kind: "opened"; readonly probes: ReadonlyMap<string, Probe> }
@@ -86,6 +91,7 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Prob
     userAgent: USER_AGENT,
     clock: parts.clock,
     environment: parts.environment,
+    names: parts.names,
   });
 }
 

@@ -1,6 +1,7 @@
 import { systemClock } from "../adapters/clock.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
+import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { openProbes } from "../app/probes.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
@@ -39,7 +40,8 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
   const keys = new KnownKeys(proxyPasswords(environment).values());
   const discreetErr = (text: string): void => err(keys.hide(text));
-  const opened = await openProbes(upstreams, { environment, keys, clock: systemClock, log });
+  const names = new NameResolver({ clock: systemClock });
+  const opened = await openProbes(upstreams, { environment, keys, clock: systemClock, log, names });
   if (opened.kind === "refused") return refuse(command, opened.faults);
   const ledger = new LocalLedger(loaded.config, systemClock);
   const results = await Promise.all(

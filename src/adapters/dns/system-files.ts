@@ -47,7 +47,7 @@ export class SystemNames {
   }
 }
 
-export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
+function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
   const hosts = new Map<string, LookupAddress[]>();
   for (const line of linesOf(text)) {
     const [address = "", ...names] = line.split(/\s+/);
@@ -61,7 +61,7 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAdd
   return hosts;
 }
 
-export function parseResolvConf(text: string): Pick<NameSettings, "search" | "ndots"> {
+function parseResolvConf(text: string): Pick<NameSettings, "search" | "ndots"> {
   let search: readonly string[] = [];
   let ndots = 1;
   for (const line of linesOf(text)) {
@@ -80,7 +80,7 @@ export function parseResolvConf(text: string): Pick<NameSettings, "search" | "nd
 /** `resolve` asks the same servers that resolv.conf names. */
 const KNOWN_SOURCES: ReadonlySet<string> = new Set(["files", "dns", "resolve"]);
 
-export function namesOtherSources(text: string): boolean {
+function namesOtherSources(text: string): boolean {
   const line = linesOf(text).find((one) => one.startsWith("hosts:"));
   const sources = (line ?? "hosts: files dns").slice("hosts:".length).replaceAll(/\[[^\]]*\]/g, " ");
   return sources.split(/\s+/).some((source) => source !== "" && !KNOWN_SOURCES.has(source));

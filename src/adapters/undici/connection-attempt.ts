@@ -42,6 +42,7 @@ export class ConnectionAttempt {
   readonly closed: Promise<void> = this.#closed.promise;
   #openSockets = 0;
   #isReported = false;
+  #isConnected = false;
   readonly #state: ConnectionState = {
     isLost: false,
     isReset: false,
@@ -95,13 +96,26 @@ export class ConnectionAttempt {
 
   /** The socket's own "lookup" event is emitted for errors too. */
   readonly #lookup: LookupFunction = (hostname, options, callback) => {
-    this.#route.lookup(hostname, options, (error, address, family) => {
+    const { names, lookupTimeoutMs } = this.#route;
+    let timer: NodeJS.Timeout | undefined;
+    let isAnswered = false;
+    names.lookup(hostname, options, (error, address, family) => {
+      if (isAnswered) return;
+      isAnswered = true;
+      clearTimeout(timer);
       if (error === null) this.#timer.enter("connect");
       callback(error, address, family);
     });
+    if (isAnswered) return;
+    timer = setTimeout(() => {
+      isAnswered = true;
+      const detail = `cannot resolve the name of ${hostname}: no answer within ${lookupTimeoutMs} ms`;
+      callback(new WireError("dns", detail), "");
+    }, lookupTimeoutMs).unref();
   };
 
   #connected(socket: Socket): void {
+    this.#isConnected = true;
     if (this.#isReported) return;
     const { proxy, material } = this.#route;
     if (proxy === undefined || !proxy.secure || material === undefined) return this.#reachedPeer(socket);
@@ -179,6 +193,7 @@ export class ConnectionAttempt {
   }
 
   #abort(): void {
+    if (!this.#isConnected) this.#route.names.forget((this.#route.proxy ?? this.#route).host);
     if (!this.#sockets.some((socket) => socket.writableEnded)) this.#tcp.resetWhenDestroyed();
     for (const socket of this.#sockets.toReversed()) socket.destroy();
   }

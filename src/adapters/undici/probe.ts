@@ -1,4 +1,3 @@
-import type { LookupFunction } from "node:net";
 import type { Upstream } from "../../core/config/config.ts";
 import { type Exchange, type Observation, headerValue } from "../../core/exchange/exchange.ts";
 import type { Probe } from "../../core/poll/ports.ts";
@@ -8,7 +7,7 @@ import { decodeBody } from "./decode.ts";
 import type { Environment } from "./proxy.ts";
 import { RequestWriter, type WireRequest } from "./request.ts";
 import { RequestInFlight, type Target } from "./request-in-flight.ts";
-import { findRoute, type Route } from "./route.ts";
+import { findRoute, type Names, type Route } from "./route.ts";
 import { SecretRedactor } from "./secret-redactor.ts";
 
 export type ProbeOptions = {
@@ -18,14 +17,13 @@ export type ProbeOptions = {
   readonly userAgent: string;
   readonly clock: Clock;
   readonly environment: Environment;
-  /** The system's resolver by default. */
-  readonly lookup?: LookupFunction;
+  readonly names: Names;
 };
 
 /** Throws one sentence where the TLS files, the proxy or the static headers cannot be used. */
 export async function openProbe(options: ProbeOptions): Promise<Probe> {
-  const { upstream, environment, clock, lookup, userAgent } = options;
-  const route = await findRoute(upstream, environment, clock, lookup);
+  const { upstream, environment, clock, names, userAgent } = options;
+  const route = await findRoute(upstream, environment, clock, names);
   const forwardProxy = route.tls === undefined ? route.proxy : undefined;
   return new UndiciProbe(options, route, new RequestWriter(upstream, userAgent, forwardProxy));
 }

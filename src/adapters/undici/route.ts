@@ -1,4 +1,3 @@
-import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type { Upstream } from "../../core/config/config.ts";
 import type { Clock } from "../../core/time/clock.ts";
@@ -13,16 +12,26 @@ export type Route = {
   readonly tls: { readonly name: string; readonly verify: boolean } | undefined;
   readonly proxy: ProxyServer | undefined;
   readonly material: TlsMaterial | undefined;
-  readonly lookup: LookupFunction;
+  readonly names: Names;
+  /** A name that is not resolved by then fails its poll as `dns`, before the whole timeout is gone. */
+  readonly lookupTimeoutMs: number;
   readonly familyAttemptMs: number;
 };
+
+export type Names = {
+  readonly lookup: LookupFunction;
+  /** The addresses of this name did not answer: resolve it anew. */
+  forget(hostname: string): void;
+};
+
+const LONGEST_LOOKUP_MS = 5_000;
 
 /** Throws one sentence where the TLS files or the proxy cannot be used. */
 export async function findRoute(
   upstream: Upstream,
   environment: Environment,
   clock: Clock,
-  lookup: LookupFunction = shareLookups(),
+  names: Names,
 ): Promise<Route> {
   const url = new URL(upstream.url);
   const secure = url.protocol === "https:";
@@ -37,7 +46,8 @@ export async function findRoute(
     tls: secure ? { name: (serverName ?? host).replace(/\.$/, ""), verify: !insecureSkipVerify } : undefined,
     proxy,
     material: needsTls ? await TlsMaterial.load(upstream.tls, clock.now()) : undefined,
-    lookup,
+    names,
+    lookupTimeoutMs: Math.round(Math.min(LONGEST_LOOKUP_MS, upstream.timeoutMs / 2)),
     familyAttemptMs: familyAttemptMsOf(upstream.timeoutMs),
   };
 }
@@ -48,30 +58,4 @@ export async function findRoute(
  */
 function familyAttemptMsOf(timeoutMs: number): number {
   return Math.round(Math.min(1_000, Math.max(250, timeoutMs / 4)));
-}
-
-type Answer = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
-
-export type SystemLookup = (hostname: string, options: { readonly all: true }, answer: Answer) => void;
-
-/**
- * The system's resolver blocks one of a few threads until it answers, and cannot be cancelled. A poll that gave up
- * leaves its lookup behind, and the next poll joins it: one upstream never blocks more than one thread.
- */
-export function shareLookups(ask: SystemLookup = systemLookup): LookupFunction {
-  const waiting = new Map<string, Answer[]>();
-  return (hostname, options, callback) => {
-    const answers = waiting.get(hostname) ?? [];
-    answers.push((error, addresses) => {
-      const [first] = addresses ?? [];
-      if (options.all === true) callback(error, addresses ?? []);
-      else callback(error, first?.address ?? "", first?.family);
-    });
-    if (answers.length > 1) return;
-    waiting.set(hostname, answers);
-    ask(hostname, { all: true }, (error, addresses) => {
-      waiting.delete(hostname);
-      for (const answer of answers) answer(error, addresses);
-    });
-  };
 }

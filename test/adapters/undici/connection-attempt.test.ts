@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { ConnectionAttempt } from "../../../src/adapters/undici/connection-attempt.ts";
@@ -7,15 +7,21 @@ import { findRoute } from "../../../src/adapters/undici/route.ts";
 import { certificates } from "../../support/certificates.ts";
 import { sampleUpstream } from "../../support/samples.ts";
 import { NO_TLS_FILES, startUpstream } from "./polling.ts";
+import { namesBy, systemNames } from "../../support/names.ts";
 
 const made = certificates();
 
 async function connect(
   url: string,
-  lookup?: () => void,
+  lookup?: LookupFunction,
 ): Promise<{ connection: ConnectionAttempt; ready: Promise<Socket | Error> }> {
   const tls = { ...NO_TLS_FILES, caFile: made.ca.certFile };
-  const route = await findRoute(sampleUpstream({ url, tls }), {}, systemClock, lookup);
+  const route = await findRoute(
+    sampleUpstream({ url, tls }),
+    {},
+    systemClock,
+    lookup === undefined ? systemNames : namesBy(lookup),
+  );
   const { promise: ready, resolve } = Promise.withResolvers<Socket | Error>();
   const timer = new PhaseTimer(systemClock);
   return {

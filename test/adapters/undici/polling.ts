@@ -11,6 +11,7 @@ import {
   type Script,
 } from "../../support/raw-upstream.ts";
 import { sampleUpstream } from "../../support/samples.ts";
+import { systemNames } from "../../support/names.ts";
 
 export const NO_TLS_FILES: Tls = {
   caFile: undefined,
@@ -41,6 +42,7 @@ export async function startProbe(
     userAgent: "pacewatch/test",
     clock: systemClock,
     environment: {},
+    names: systemNames,
     ...options,
   });
   onTestFinished(() => probe.close());

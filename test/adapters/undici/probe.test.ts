@@ -1,3 +1,4 @@
+import { systemClock } from "../../../src/adapters/clock.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { freePort } from "../../../tools/stack/free-port.ts";
@@ -12,6 +13,9 @@ import {
   startProbe,
   startUpstream,
 } from "./polling.ts";
+import { NameResolver } from "../../../src/adapters/dns/name-resolver.ts";
+import { NameServer } from "../../support/name-server.ts";
+import { namesBy } from "../../support/names.ts";
 
 /** Answers every request with these bytes, then does as it is told. */
 function replies(bytes: string, then: "end" | "reset" | "stay" = "stay"): Script {
@@ -332,8 +336,10 @@ test("names are resolved in a phase of their own, and failing that is no fault o
   const failing = await startProbe(
     { url: "http://nowhere.test:80/" },
     {
-      lookup: (_name, _options, callback) =>
-        void setTimeout(() => callback(Object.assign(new Error("x"), { code: "ENOTFOUND" }), ""), 5),
+      names: namesBy(
+        (_name, _options, callback) =>
+          void setTimeout(() => callback(Object.assign(new Error("x"), { code: "ENOTFOUND" }), ""), 5),
+      ),
     },
   );
   const observation = await failing.poll(new AbortController().signal);
@@ -348,18 +354,58 @@ test("names are resolved in a phase of their own, and failing that is no fault o
   const { phasesMs } = await pollOnce(
     upstream,
     { url: `http://somewhere.test:${upstream.port}/` },
-    { lookup: (_name, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]) },
+    {
+      names: namesBy((_name, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }])),
+    },
   );
   expect(Object.keys(phasesMs)).toEqual(["dns", "connect", "wait", "transfer"]);
 });
 
-test("a resolver that hangs is given up at the deadline", async () => {
-  const probe = await startProbe({ url: "http://nowhere.test/", timeoutMs: SHORT_MS }, { lookup: () => {} });
+test("a name that is not resolved in half of the time fails its poll as dns", async () => {
+  const names = namesBy(() => {});
+  const probe = await startProbe({ url: "http://nowhere.test/", timeoutMs: SHORT_MS }, { names });
   expect(brokenOf(await probe.poll(new AbortController().signal))).toMatchObject({
-    fault: "timeout",
+    fault: "dns",
     sent: false,
-    detail: `timed out after ${SHORT_MS} ms while resolving the name`,
+    detail: `cannot resolve the name of nowhere.test: no answer within ${SHORT_MS / 2} ms`,
   });
+});
+
+test("a healthy upstream is polled while the name servers of many others are silent", async () => {
+  await using server = await NameServer.start((name) =>
+    name === "live.test" ? { kind: "addresses", ipv4: ["127.0.0.1"], ttlSeconds: 0 } : { kind: "silent" },
+  );
+  const names = new NameResolver({ clock: systemClock, servers: [server.address] });
+  const upstream = await startUpstream(replies(answer("{}")));
+  const { signal } = new AbortController();
+  const dead = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      startProbe({ url: `http://dead${index}.test:${upstream.port}/`, timeoutMs: PATIENT_MS / 4 }, { names }),
+    ),
+  );
+  let ended = 0;
+  const failed = dead.map(async (probe) => {
+    const observation = await probe.poll(signal);
+    ended += 1;
+    return brokenOf(observation).fault;
+  });
+  const live = await startProbe({ url: `http://live.test:${upstream.port}/` }, { names });
+  for (let polls = 0; polls < 5; polls += 1)
+    expect(answeredOf(await live.poll(signal)).head.status).toBe(200);
+  expect(ended).toBe(0);
+  expect(new Set(await Promise.all(failed))).toEqual(new Set(["dns"]));
+});
+
+test("an address that did not answer is resolved anew", async () => {
+  const port = await freePort();
+  const forgotten: string[] = [];
+  const { lookup } = namesBy((_name, _options, callback) =>
+    callback(null, [{ address: "127.0.0.1", family: 4 }]),
+  );
+  const names = { lookup, forget: (name: string) => void forgotten.push(name) };
+  const probe = await startProbe({ url: `http://moved.test:${port}/` }, { names });
+  expect(brokenOf(await probe.poll(new AbortController().signal)).fault).toBe("connect");
+  expect(new Set(forgotten)).toEqual(new Set(["moved.test"]));
 });
 
 test("where the first address of a name is dead, the next one is tried", async () => {
@@ -368,11 +414,12 @@ test("where the first address of a name is dead, the next one is tried", async (
     upstream,
     { url: `http://both.test:${upstream.port}/` },
     {
-      lookup: (_name, _options, callback) =>
+      names: namesBy((_name, _options, callback) =>
         callback(null, [
           { address: "::1", family: 6 },
           { address: "127.0.0.1", family: 4 },
         ]),
+      ),
     },
   );
   expect(answeredOf(observation).head.status).toBe(200);
@@ -383,11 +430,12 @@ test("where every address of a name refuses, it is one refusal", async () => {
   const probe = await startProbe(
     { url: `http://both.test:${port}/` },
     {
-      lookup: (_name, _options, callback) =>
+      names: namesBy((_name, _options, callback) =>
         callback(null, [
           { address: "127.0.0.2", family: 4 },
           { address: "127.0.0.1", family: 4 },
         ]),
+      ),
     },
   );
   const broken = brokenOf(await probe.poll(new AbortController().signal));

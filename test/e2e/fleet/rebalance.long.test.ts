@@ -10,6 +10,7 @@ import { TestFleet } from "../../support/fleet-redis.ts";
 import { SmallReplica, upstreamNames } from "../../support/fleet-world.ts";
 import { REDIS_SERVER } from "../../support/processes/redis-server.ts";
 import { sampleConfig, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
+import { NameResolver } from "../../../src/adapters/dns/name-resolver.ts";
 
 const SILENT = { debug(): void {}, info(): void {}, warn(): void {}, error(): void {} };
 const NAMES = upstreamNames(5_000);
@@ -111,6 +112,7 @@ test("seventeen hundred probes are opened at once, and others get their turn mea
     environment: {},
     keys: new KnownKeys([]),
     clock: systemClock,
+    names: new NameResolver({ clock: systemClock }),
     log: { ...SILENT, level: "info" },
     ledger,
     store: undefined,

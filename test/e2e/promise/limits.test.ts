@@ -16,6 +16,7 @@ import {
 } from "../../../src/simulator/upstream.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
 import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import { systemNames } from "../../support/names.ts";
 
 /**
  * Schedules that ask for more than the limit are refused before they start. So here slots come without any
@@ -85,6 +86,7 @@ async function saturate(
         userAgent: "pacewatch/test",
         clock: systemClock,
         environment: {},
+        names: systemNames,
       });
       const recorder = new StoryRecorder();
       return { recorder, poller: new Poller(upstream, probe, { ...parts, recorder }) };

@@ -8,6 +8,7 @@ import { judge } from "../../../src/engine/poll/poll-once.ts";
 import { sampleUpstream } from "../samples.ts";
 import { PATIENT_MS, type Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";
+import { namesBy, systemNames } from "../names.ts";
 
 /** One poll of what misbehaves, by the probe and the judge of the program itself. */
 export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
@@ -18,7 +19,7 @@ export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
     userAgent: "pacewatch/test",
     clock: systemClock,
     environment: {},
-    ...(behaviour.lookup === undefined ? {} : { lookup: behaviour.lookup }),
+    names: behaviour.lookup === undefined ? systemNames : namesBy(behaviour.lookup),
   });
   const sentAtMs = systemClock.wallNow();
   const observation = await probe.poll(new AbortController().signal);

@@ -34,8 +34,8 @@ export const REACHING: readonly Behaviour[] = [
     open: nowhere("http://hanging.test"),
     lookup: () => {},
     poll: briefly,
-    meets: "failed timeout",
-    says: "timed out after 600 ms while resolving the name",
+    meets: "failed dns",
+    says: "cannot resolve the name of hanging.test: no answer within 300 ms",
   },
   {
     does: "has a dead first address and a living second one",
