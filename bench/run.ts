@@ -5,19 +5,19 @@
 
 import { parseArgs } from "node:util";
 import { FULL, QUICK, type Depth } from "./depth.ts";
-import { GOALS } from "./goals.ts";
+import { GOALS } from "./report/goals.ts";
 import { measureCpu } from "./measure/cpu.ts";
 import { measureGrowth } from "./measure/growth.ts";
 import { measureLatency } from "./measure/latency.ts";
 import { measureMemory } from "./measure/memory.ts";
 import { measureScale } from "./measure/scale.ts";
 import { measureStartUp } from "./measure/start-up.ts";
-import { keepResult, thisMachine, type Result } from "./result.ts";
+import { keepResult, thisMachine, type Result } from "./report/result.ts";
 import { findPrograms, setStage, type Programs } from "./stage.ts";
-import { tableOf } from "./table.ts";
-import { missedGoals } from "./verdict.ts";
-import { versionsOf } from "./versions.ts";
-import { writeDocs } from "./write-docs.ts";
+import { tableOf } from "./report/table.ts";
+import { missedGoals } from "./report/verdict.ts";
+import { versionsOf } from "./programs/versions.ts";
+import { writeDocs } from "./report/write-docs.ts";
 
 const { values } = parseArgs({ options: { quick: { type: "boolean" }, write: { type: "boolean" } } });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));

@@ -1,11 +1,11 @@
 import { findProgram } from "../tools/stack/find-program.ts";
 import { certificates } from "../test/support/certificates.ts";
-import { Blackbox } from "./blackbox.ts";
-import { Child } from "./child.ts";
-import { ClockUpstream } from "./clock-upstream.ts";
+import { Blackbox } from "./programs/blackbox.ts";
+import { Child } from "./programs/child.ts";
+import { ClockUpstream } from "./programs/clock-upstream.ts";
 import type { Depth } from "./depth.ts";
-import type { LoadAnswer, LoadQuestion } from "./load.ts";
-import { startNginx, type Nginx } from "./nginx.ts";
+import type { LoadAnswer, LoadQuestion } from "./programs/load.ts";
+import { startNginx, type Nginx } from "./programs/nginx.ts";
 
 /** All that is there while the measured come and go. */
 export type Stage = AsyncDisposable & {

@@ -1,5 +1,5 @@
-import { ratioOf, type Figure } from "../figure.ts";
-import type { Fleet } from "../pacewatch-config.ts";
+import { ratioOf, type Figure } from "../report/figure.ts";
+import type { Fleet } from "../programs/pacewatch-config.ts";
 import type { Stage } from "../stage.ts";
 import { blackboxSpends, pacewatchSpends, usPerPoll, type Spent } from "./window.ts";
 

@@ -1,5 +1,5 @@
-import type { Probed } from "../load.ts";
-import type { Served } from "../clock-upstream.ts";
+import type { Probed } from "../programs/load.ts";
+import type { Served } from "../programs/clock-upstream.ts";
 
 /** A poll as Pacewatch's API tells it. */
 export type ToldPoll = { readonly upstream: number; readonly atMs: number; readonly durationMs: number };

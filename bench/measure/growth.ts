@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Stage } from "../stage.ts";
-import { Pacewatch } from "../pacewatch.ts";
-import { rssBytes } from "../process-usage.ts";
-import { quantile } from "../statistics.ts";
+import { Pacewatch } from "../programs/pacewatch.ts";
+import { rssBytes } from "../programs/process-usage.ts";
+import { quantile } from "../report/statistics.ts";
 import { usPerPoll, windowOf } from "./window.ts";
 
 /** One point of the plots. */

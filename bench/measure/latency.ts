@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask } from "../../test/support/http-ask.ts";
-import { ratioOf, type Figure } from "../figure.ts";
-import { Pacewatch } from "../pacewatch.ts";
-import { nameOf, type Fleet } from "../pacewatch-config.ts";
-import type { LoadQuestion } from "../load.ts";
+import { ratioOf, type Figure } from "../report/figure.ts";
+import { Pacewatch } from "../programs/pacewatch.ts";
+import { nameOf, type Fleet } from "../programs/pacewatch-config.ts";
+import type { LoadQuestion } from "../programs/load.ts";
 import type { Stage } from "../stage.ts";
-import { quantile } from "../statistics.ts";
+import { quantile } from "../report/statistics.ts";
 import { errorsOfPolls, errorsOfProbes, partsOf, type ToldPoll } from "./errors.ts";
 
 const PER_SECOND = 200;

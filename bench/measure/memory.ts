@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { figureOf, type Figure } from "../figure.ts";
-import { Pacewatch, type Scrape } from "../pacewatch.ts";
-import { rssBytes } from "../process-usage.ts";
+import { figureOf, type Figure } from "../report/figure.ts";
+import { Pacewatch, type Scrape } from "../programs/pacewatch.ts";
+import { rssBytes } from "../programs/process-usage.ts";
 import type { Stage } from "../stage.ts";
 import { startShipped } from "./shipped.ts";
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask } from "../../test/support/http-ask.ts";
-import { totalOf } from "../counters.ts";
-import { figureOf, type Figure } from "../figure.ts";
-import { Pacewatch } from "../pacewatch.ts";
-import { cpuMs } from "../process-usage.ts";
+import { totalOf } from "../programs/counters.ts";
+import { figureOf, type Figure } from "../report/figure.ts";
+import { Pacewatch } from "../programs/pacewatch.ts";
+import { cpuMs } from "../programs/process-usage.ts";
 import type { Stage } from "../stage.ts";
 
 const UPSTREAMS = 5_000;

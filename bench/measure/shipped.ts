@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import type { Nginx } from "../nginx.ts";
-import { Pacewatch } from "../pacewatch.ts";
+import type { Nginx } from "../programs/nginx.ts";
+import { Pacewatch } from "../programs/pacewatch.ts";
 
 const CONFIG = fileURLToPath(new URL("../../config/pacewatch.yaml", import.meta.url));
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { ratioOf, type Figure } from "../figure.ts";
+import { ratioOf, type Figure } from "../report/figure.ts";
 import type { Stage } from "../stage.ts";
 import { startShipped } from "./shipped.ts";
 

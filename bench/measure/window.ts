@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LoadQuestion } from "../load.ts";
-import { totalOf } from "../counters.ts";
-import { Pacewatch } from "../pacewatch.ts";
-import type { Fleet } from "../pacewatch-config.ts";
-import { cpuMs } from "../process-usage.ts";
+import type { LoadQuestion } from "../programs/load.ts";
+import { totalOf } from "../programs/counters.ts";
+import { Pacewatch } from "../programs/pacewatch.ts";
+import type { Fleet } from "../programs/pacewatch-config.ts";
+import { cpuMs } from "../programs/process-usage.ts";
 import type { Stage } from "../stage.ts";
 
 export type Spent = {

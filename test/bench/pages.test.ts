@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { figureOf, ratioOf } from "../../bench/figure.ts";
-import { pacewatchConfig } from "../../bench/pacewatch-config.ts";
-import { betweenMarkers } from "../../bench/markers.ts";
-import { fileNameOf } from "../../bench/result.ts";
-import { benchPages, headlineOf } from "../../bench/write-docs.ts";
+import { figureOf, ratioOf } from "../../bench/report/figure.ts";
+import { pacewatchConfig } from "../../bench/programs/pacewatch-config.ts";
+import { betweenMarkers } from "../../bench/report/markers.ts";
+import { fileNameOf } from "../../bench/report/result.ts";
+import { benchPages, headlineOf } from "../../bench/report/write-docs.ts";
 
 test("only what is between the markers is replaced", () => {
   const page = "before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n";

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { totalOf } from "../../bench/counters.ts";
+import { totalOf } from "../../bench/programs/counters.ts";
 import { commandIn, imageCommand } from "../../tools/image-command.ts";
 import { errorsOfPolls, errorsOfProbes, partsOf } from "../../bench/measure/errors.ts";
-import { requestsIn } from "../../bench/nginx.ts";
-import { cpuMs, cpuMsOf, rssBytes, rssBytesOf } from "../../bench/process-usage.ts";
+import { requestsIn } from "../../bench/programs/nginx.ts";
+import { cpuMs, cpuMsOf, rssBytes, rssBytesOf } from "../../bench/programs/process-usage.ts";
 
 test("CPU time is user and system time, also of a program whose name holds brackets", () => {
   const stat = "42 (a (b) c) S 1 42 42 0 -1 4194560 9 0 0 0 150 25 7 3 20 0 11 0 100 1 1";

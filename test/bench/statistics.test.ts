@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { noiseOf, pairedRatios, quantile, summaryOf } from "../../bench/statistics.ts";
+import { noiseOf, pairedRatios, quantile, summaryOf } from "../../bench/report/statistics.ts";
 
 test("a quantile lies between two values in proportion, whatever their order", () => {
   expect(quantile([4, 1, 3, 2], 0.5)).toBe(2.5);

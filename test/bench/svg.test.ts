@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { growthPlots } from "../../bench/growth-plots.ts";
-import { svgOf, ticksUpTo, type Plot } from "../../bench/svg.ts";
+import { growthPlots } from "../../bench/report/growth-plots.ts";
+import { svgOf, ticksUpTo, type Plot } from "../../bench/report/svg.ts";
 
 const plot: Plot = {
   title: "a < b & c",

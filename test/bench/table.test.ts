@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { figureOf, ratioOf } from "../../bench/figure.ts";
-import { amount, tableOf } from "../../bench/table.ts";
+import { figureOf, ratioOf } from "../../bench/report/figure.ts";
+import { amount, tableOf } from "../../bench/report/table.ts";
 
 test("a row tells the ratio, its goal, whether it is met, and what it was made of", () => {
   const figure = ratioOf("cpu-http-fresh", "CPU", "µs", { ours: [40, 44], theirs: [100, 100] });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { figureOf, ratioOf } from "../../bench/figure.ts";
-import { GOALS } from "../../bench/goals.ts";
-import { missedGoals, verdictOf } from "../../bench/verdict.ts";
+import { figureOf, ratioOf } from "../../bench/report/figure.ts";
+import { GOALS } from "../../bench/report/goals.ts";
+import { missedGoals, verdictOf } from "../../bench/report/verdict.ts";
 
 const goal = { figure: "cpu", says: "CPU", atMost: 0.45 };
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile, mkdir } from "node:fs/promises";
 import { cpus, totalmem } from "node:os";
 import type { Figure } from "./figure.ts";
-import type { GrowthPoint } from "./measure/growth.ts";
+import type { GrowthPoint } from "../measure/growth.ts";
 
 export type Machine = {
   readonly cpu: string;
@@ -20,7 +20,7 @@ export type Result = {
   readonly notes: readonly string[];
 };
 
-const FOLDER = new URL("results/", import.meta.url);
+const FOLDER = new URL("../results/", import.meta.url);
 
 export function thisMachine(): Machine {
   const [first, ...others] = cpus();

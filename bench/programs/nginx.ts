@@ -1,11 +1,11 @@
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../tools/stack/free-port.ts";
-import { Program } from "../tools/stack/program.ts";
+import { freePort } from "../../tools/stack/free-port.ts";
+import { Program } from "../../tools/stack/program.ts";
 import { endWithUs } from "./end-with-us.ts";
-import { ask } from "../test/support/http-ask.ts";
-import type { Identity } from "../test/support/certificates.ts";
+import { ask } from "../../test/support/http-ask.ts";
+import type { Identity } from "../../test/support/certificates.ts";
 import { COUNTED_EACH, nginxConfig } from "./nginx-config.ts";
 
 export type Nginx = AsyncDisposable & {

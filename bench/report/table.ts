@@ -1,4 +1,4 @@
-import { markdownTable } from "../tools/markdown-table.ts";
+import { markdownTable } from "../../tools/markdown-table.ts";
 import type { Figure } from "./figure.ts";
 import { GOALS, type Unit } from "./goals.ts";
 import { goalOf, verdictOf, type Verdict } from "./verdict.ts";

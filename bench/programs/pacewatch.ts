@@ -4,10 +4,10 @@ import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
-import { Program } from "../tools/stack/program.ts";
+import { Program } from "../../tools/stack/program.ts";
 import { endWithUs } from "./end-with-us.ts";
-import { ask } from "../test/support/http-ask.ts";
-import { imageCommand } from "../tools/image-command.ts";
+import { ask } from "../../test/support/http-ask.ts";
+import { imageCommand } from "../../tools/image-command.ts";
 import { CA_FILE, keysOf, pacewatchConfig, type Fleet } from "./pacewatch-config.ts";
 
 export type Scrape = { readonly ms: number; readonly text: string };

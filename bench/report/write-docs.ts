@@ -7,7 +7,7 @@ import { svgOf } from "./svg.ts";
 import { amount, tableOf } from "./table.ts";
 import { verdictOf } from "./verdict.ts";
 
-const ROOT = new URL("../", import.meta.url);
+const ROOT = new URL("../../", import.meta.url);
 
 /** Writes the newest full run into every page that shows it. Returns their paths. */
 export async function writeDocs(): Promise<readonly string[]> {

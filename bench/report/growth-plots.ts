@@ -1,4 +1,4 @@
-import type { GrowthPoint } from "./measure/growth.ts";
+import type { GrowthPoint } from "../measure/growth.ts";
 import type { Plot, Point } from "./svg.ts";
 
 /** By file name. */

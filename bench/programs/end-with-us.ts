@@ -1,4 +1,4 @@
-import type { Program } from "../tools/stack/program.ts";
+import type { Program } from "../../tools/stack/program.ts";
 
 const alive = new Set<Program>();
 process.once("exit", () => {

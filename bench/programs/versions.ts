@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { VERSION } from "../src/version.ts";
-import type { Programs } from "./stage.ts";
+import { VERSION } from "../../src/version.ts";
+import type { Programs } from "../stage.ts";
 
 const run = promisify(execFile);
 

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../tools/stack/free-port.ts";
-import { Program } from "../tools/stack/program.ts";
+import { freePort } from "../../tools/stack/free-port.ts";
+import { Program } from "../../tools/stack/program.ts";
 import { endWithUs } from "./end-with-us.ts";
 
 /** A blackbox_exporter that asks as Pacewatch asks: the same headers, the same status; it has no JSON check to ask for. */
