@@ -17,7 +17,8 @@ import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
-import { History, UpstreamRecord } from "../core/history/history.ts";
+import { History } from "../core/history/history.ts";
+import { UpstreamRecord } from "../core/history/upstream-record.ts";
 import type { StateStore } from "../core/history/state.ts";
 
 export type PollingParts = ProbeParts & {

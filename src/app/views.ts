@@ -9,7 +9,8 @@ import { prove } from "../core/proof/proof.ts";
 import { SKIP_CAUSES } from "../core/exchange/outcome.ts";
 import type { UpstreamAccounts } from "../core/metrics/accounts.ts";
 import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../core/metrics/snapshot.ts";
-import type { History, UpstreamRecord } from "../core/history/history.ts";
+import type { History } from "../core/history/history.ts";
+import type { UpstreamRecord } from "../core/history/upstream-record.ts";
 import type { StateStore } from "../core/history/state.ts";
 import {
   type AvailabilityWindow,

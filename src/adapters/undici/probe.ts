@@ -5,7 +5,7 @@ import type { Clock } from "../../core/time/clock.ts";
 import { ClientSlot } from "./client-slot.ts";
 import { decodeBody } from "./decode.ts";
 import type { Environment } from "./proxy.ts";
-import { RequestWriter, type WireRequest } from "./request.ts";
+import { RequestBuilder, type WireRequest } from "./request.ts";
 import { RequestInFlight, type Target } from "./request-in-flight.ts";
 import { findRoute, type Names, type Route } from "./route.ts";
 import { SecretRedactor } from "./secret-redactor.ts";
@@ -25,7 +25,7 @@ export async function openProbe(options: ProbeOptions): Promise<Probe> {
   const { upstream, environment, clock, names, userAgent } = options;
   const route = await findRoute(upstream, environment, clock, names);
   const forwardProxy = route.tls === undefined ? route.proxy : undefined;
-  return new UndiciProbe(options, route, new RequestWriter(upstream, userAgent, forwardProxy));
+  return new UndiciProbe(options, route, new RequestBuilder(upstream, userAgent, forwardProxy));
 }
 
 const LENGTH_CHECK_EVERY_MS = 50;
@@ -34,20 +34,20 @@ class UndiciProbe implements Probe {
   readonly #options: ProbeOptions;
   readonly #origin: string;
   readonly #route: Route;
-  readonly #writer: RequestWriter;
+  readonly #builder: RequestBuilder;
   readonly #redactor: SecretRedactor;
   readonly #target: Target;
   readonly #running = new Map<RequestInFlight, Promise<Exchange>>();
   #kept: ClientSlot | undefined;
   #isClosed = false;
 
-  constructor(options: ProbeOptions, route: Route, writer: RequestWriter) {
+  constructor(options: ProbeOptions, route: Route, builder: RequestBuilder) {
     const { url, expect, connection } = options.upstream;
     const { proxy, host, port } = route;
     this.#options = options;
     this.#origin = new URL(url).origin;
     this.#route = route;
-    this.#writer = writer;
+    this.#builder = builder;
     this.#redactor = new SecretRedactor(proxy?.secrets ?? []);
     this.#target = {
       upstream: `${host}:${port}`,
@@ -93,11 +93,11 @@ class UndiciProbe implements Probe {
   async #exchange(request: RequestInFlight): Promise<Exchange> {
     let slot: ClientSlot | undefined;
     try {
-      const written = await this.#write(request);
-      if (written !== undefined && !request.hasEnded) {
+      const built = await this.#build(request);
+      if (built !== undefined && !request.hasEnded) {
         this.#route.material?.refresh(this.#options.clock.now());
         slot = this.#takeSlot();
-        slot.send(written, request);
+        slot.send(built, request);
       }
     } catch (error) {
       request.failWith(error);
@@ -108,14 +108,14 @@ class UndiciProbe implements Probe {
   }
 
   /** Undefined where the request ended before its key was read. */
-  async #write(request: RequestInFlight): Promise<WireRequest | undefined> {
+  async #build(request: RequestInFlight): Promise<WireRequest | undefined> {
     const { credential } = this.#options;
     if (request.hasEnded) return undefined;
-    if (credential === undefined) return this.#writer.write(undefined);
+    if (credential === undefined) return this.#builder.build(undefined);
     const key = await Promise.race([credential(), request.ended]);
     if (typeof key !== "string") return undefined;
     this.#redactor.learn(key);
-    return this.#writer.write(key);
+    return this.#builder.build(key);
   }
 
   #decode(request: RequestInFlight, exchange: Exchange): Exchange {

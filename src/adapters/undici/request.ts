@@ -20,12 +20,12 @@ const RESERVED: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Writes the request of an upstream, anew only when its key has changed. */
-export class RequestWriter {
+/** Builds the request of an upstream, anew only when its key has changed. It sends nothing. */
+export class RequestBuilder {
   readonly #auth: Auth;
   readonly #path: string;
   readonly #headers: ReadonlyMap<string, readonly [name: string, value: string]>;
-  #written: { readonly key: string | undefined; readonly request: WireRequest } | undefined;
+  #built: { readonly key: string | undefined; readonly request: WireRequest } | undefined;
 
   /** Throws one sentence where a static header cannot be sent. */
   constructor(upstream: Upstream, userAgent: string, forwardProxy: ProxyServer | undefined) {
@@ -36,13 +36,13 @@ export class RequestWriter {
   }
 
   /** Throws a WireError where the key cannot be sent as it is. */
-  write(key: string | undefined): WireRequest {
-    if (this.#written !== undefined && this.#written.key === key) return this.#written.request;
+  build(key: string | undefined): WireRequest {
+    if (this.#built !== undefined && this.#built.key === key) return this.#built.request;
     const headers = new Map(this.#headers);
     const { path, header } = authorize(this.#auth, this.#path, key);
     if (header !== undefined) headers.set(header[0].toLowerCase(), header);
     const request = { path, headers: [...headers.values()].flat() };
-    this.#written = { key, request };
+    this.#built = { key, request };
     return request;
   }
 }

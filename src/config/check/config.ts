@@ -1,6 +1,6 @@
 import { parseDuration } from "../../core/time/duration.ts";
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
-import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./keys.ts";
+import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-combinations.ts";
 import { type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
 import { checkUpstream } from "./upstream.ts";
 import { didYouMean, nameOfPath, received } from "./wording.ts";

@@ -1,5 +1,5 @@
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
-import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./keys.ts";
+import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-combinations.ts";
 import { isOwnHeader, looksLikeSecretHeader } from "../schema/credential-signs.ts";
 import { type Path, type Tree, childOf, entriesOf, textAt, treeAt } from "../read/tree.ts";
 import { hasQueryParameter, joinUrl, pathFault, urlFault } from "../schema/upstream-url.ts";

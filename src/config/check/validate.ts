@@ -1,7 +1,7 @@
 import type { Budget, Upstream } from "../../core/config/config.ts";
 import { type BudgetTerms, budgetSchema } from "../schema/budget.ts";
 import type { Complaint } from "./complaint.ts";
-import { type FlatIssue, flatten, schemaComplaints } from "./issues.ts";
+import { type FlatIssue, flatten, schemaComplaints } from "./schema-faults.ts";
 import { type General, configSchema } from "../schema/schema.ts";
 import { type Path, type Tree, childOf, entriesOf, itemsOf, plainOf, treeAt } from "../read/tree.ts";
 import { type UpstreamIn, upstreamSchema } from "../schema/upstream.ts";

@@ -4,7 +4,7 @@ import type { WebConfigReading, WebTls } from "../../core/config/web-config.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import { type Complaint, complain, faultsOf } from "../check/complaint.ts";
 import { checkCertificates, readNamedFile, type ReadFile } from "../check/files-and-keys.ts";
-import { schemaComplaints } from "../check/issues.ts";
+import { schemaComplaints } from "../check/schema-faults.ts";
 import { type Fault, formatFault, listed } from "../read/fault.ts";
 import { fileProblem } from "../read/secrets.ts";
 import { plainOf } from "../read/tree.ts";

@@ -16,7 +16,6 @@ import {
   type PollStatus,
   type SkipCount,
 } from "../status/status.ts";
-import { UpstreamAccounts } from "../metrics/accounts.ts";
 
 export const POLLS_KEPT = 60;
 export const FAILURES_KEPT = 20;
@@ -125,21 +124,4 @@ export class History implements Recorder {
 function keep<T>(list: T[], entry: T, most: number): void {
   list.push(entry);
   if (list.length > most) list.shift();
-}
-
-/** Everything kept about one upstream while it is in the config: across reloads, not across its removal. */
-export class UpstreamRecord implements Recorder {
-  readonly accounts: UpstreamAccounts = new UpstreamAccounts();
-  readonly history: History;
-  readonly #recorders: readonly Recorder[];
-
-  /** `others` get each event after `history`. */
-  constructor(history: History, others: readonly Recorder[]) {
-    this.history = history;
-    this.#recorders = [this.accounts, history, ...others];
-  }
-
-  record(event: PollEvent): void {
-    for (const recorder of this.#recorders) recorder.record(event);
-  }
 }

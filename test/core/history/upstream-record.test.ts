@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { History, UpstreamRecord } from "../../../src/core/history/history.ts";
+import { History } from "../../../src/core/history/history.ts";
+import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
 import { type PollEvent, SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
 import { samplePoll } from "../../support/samples.ts";

@@ -1,6 +1,7 @@
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { openStateStore } from "../../../src/adapters/sqlite/store.ts";
-import { History, UpstreamRecord } from "../../../src/core/history/history.ts";
+import { History } from "../../../src/core/history/history.ts";
+import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
 import { samplePoll } from "../../support/samples.ts";
 
 /**
