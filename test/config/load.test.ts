@@ -346,7 +346,7 @@ upstreams:
 describe("files that no editor would have written", () => {
   test("a file that is not there", async () => {
     await using directory = await ConfigDirectory.create();
-    expect(await load(directory.file("nowhere.yaml"), { environment: {} })).toEqual({
+    expect(await load(directory.file("nowhere.yaml"), { environment: {} })).toMatchObject({
       kind: "refused",
       faults: [
         {
@@ -423,6 +423,27 @@ test("a change of the file changes its digest, and nothing else does", async () 
   ]);
   expect(same?.digest).toBe(first?.digest);
   expect(other?.digest).not.toBe(first?.digest);
+});
+
+test("every file that a config names is told, each once, also where it is not there", async () => {
+  await using directory = await ConfigDirectory.create();
+  const upstream = (name: string): string =>
+    `  - { name: ${name}, base_url: "https://api.example.test", auth: { bearer: { file: a.key } }, budget: api, every: 30s, tls: { ca_file: ca.pem } }`;
+  const text = `
+web: { config_file: web.yaml }
+fleet:
+  redis: { url: "rediss://127.0.0.1:6379", password: { file: redis.key }, cert_file: cert.pem, key_file: key.pem }
+  mode: shard
+  replicas: 1
+budgets: { api: { rate: { requests: 60, per: 1m } } }
+upstreams:
+${upstream("a")}
+${upstream("b")}
+`;
+  const loading = await load(await directory.write(text), { environment: {} });
+  expect(loading.kind).toBe("refused");
+  const names = ["web.yaml", "redis.key", "a.key", "cert.pem", "key.pem", "ca.pem"];
+  expect([...loading.files.keys()].toSorted()).toEqual(names.map((name) => directory.file(name)).toSorted());
 });
 
 test("the numbers are told where they are all that is wrong", async () => {
