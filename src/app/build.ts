@@ -10,7 +10,7 @@ import { AppReload } from "./reload.ts";
 import { fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
 import { describeConfig } from "../config/describe.ts";
 import { WebConfigFile } from "../config/web/file.ts";
-import { ConfigWatch } from "../config/watch.ts";
+import { ConfigWatch, type WatchCause } from "../config/watch.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
 import type { QuotaReading } from "../core/budget/quota-journal.ts";
@@ -52,7 +52,7 @@ export async function build(
     config.fleet?.mode === "shard" ? (name: string): boolean => fleet?.holds(name) === true : undefined;
   const polling = new AppPolling(config, { ...parts, ledger, store, holds });
   const onChanged = (): void => fleet?.changed();
-  const reload = new AppReload(config, { ...parts, ledger, polling, onChanged });
+  const reload = new AppReload(config, digest, { ...parts, ledger, polling, onChanged });
 
   let isStarted = false;
   const isReady = (): boolean => isStarted && !stopping.signal.aborted;
@@ -72,8 +72,13 @@ export async function build(
   await store?.keepQuotas(() => quotaReadings(reload.config, ledger));
   polling.apply(config, probing.probes);
   fleet?.start();
-  const onChange = async (): Promise<void> => void (await reload.run());
-  stack.use(new ConfigWatch(configPath, { clock, digest, onChange, onError: onBug }, stopping.signal));
+  const watching = {
+    clock,
+    last: () => reload.last,
+    reload: (cause: WatchCause) => reload.run(cause),
+    onError: onBug,
+  };
+  stack.use(new ConfigWatch(configPath, watching, stopping.signal));
   stack.defer(() => {
     stopping.abort();
     fleet?.leave();
@@ -83,7 +88,7 @@ export async function build(
   const owned = stack.move();
   return {
     kind: "started",
-    app: { url: server.url, reload: () => reload.run(), stop: () => owned.disposeAsync() },
+    app: { url: server.url, reload: () => reload.run("asked"), stop: () => owned.disposeAsync() },
   };
 }
 
@@ -123,7 +128,7 @@ async function startHttp(
       status: () => statusView(sources),
       metrics: (isGzipWelcome) => metrics.render(isGzipWelcome),
       config: () => describeConfig(reload.config),
-      reload: () => reload.run(),
+      reload: () => reload.run("asked"),
       get lifecycleEnabled() {
         return reload.config.web.enableLifecycle;
       },

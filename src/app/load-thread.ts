@@ -1,5 +1,6 @@
 import { startThread } from "../adapters/thread.ts";
 import type { Loading } from "../config/load.ts";
+import { UNREADABLE } from "../config/read/mark.ts";
 import type { Environment } from "../config/read/interpolate.ts";
 
 /** Without the proof, which only the commands print. */
@@ -23,7 +24,8 @@ export function loadInThread(configPath: string, environment: Environment): Prom
     thread.once("error", (error) => {
       if (!("code" in error) || error.code !== "ERR_WORKER_OUT_OF_MEMORY") return reject(error);
       const message = "cannot read config: it takes more memory than there is";
-      resolve({ kind: "refused", faults: [{ file: configPath, line: 1, column: 1, message }] });
+      const faults = [{ file: configPath, line: 1, column: 1, message }];
+      resolve({ kind: "refused", faults, digest: UNREADABLE, files: new Map() });
     });
     thread.once("exit", () => reject(new Error("cannot read config: its thread ended")));
   });

@@ -1,8 +1,9 @@
 import type { AppPolling } from "./polling.ts";
 import type { ProbeParts } from "./probes.ts";
 import { formatFault } from "../config/read/fault.ts";
-import { loadInThread } from "./load-thread.ts";
+import { type LoadedInThread, loadInThread } from "./load-thread.ts";
 import { secretVariables } from "../config/read/secrets.ts";
+import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../core/config/config.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
@@ -27,11 +28,15 @@ export class AppReload implements AsyncDisposable {
   readonly #parts: ReloadParts;
   #config: Config;
   #status: ReloadStatus;
+  #last: LastReload;
+  /** While a refused config is tried again by itself, each of its faults is logged once. */
+  readonly #told = new Set<string>();
   /** One after the other: SIGHUP, a changed file, a POST. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(config: Config, parts: ReloadParts) {
+  constructor(config: Config, digest: string, parts: ReloadParts) {
     this.#config = config;
+    this.#last = { digest, refused: undefined };
     this.#parts = parts;
     this.#status = { successful: true, lastSuccessAtMs: parts.clock.wallNow() };
   }
@@ -44,8 +49,12 @@ export class AppReload implements AsyncDisposable {
     return this.#status;
   }
 
-  run(): Promise<ReloadResult> {
-    const turn = this.#turn.then(() => this.#reload());
+  get last(): LastReload {
+    return this.#last;
+  }
+
+  run(cause: WatchCause | "asked"): Promise<ReloadResult> {
+    const turn = this.#turn.then(() => this.#reload(cause));
     this.#turn = turn.catch(() => {});
     return turn;
   }
@@ -55,23 +64,34 @@ export class AppReload implements AsyncDisposable {
     await this.#turn;
   }
 
-  async #reload(): Promise<ReloadResult> {
-    const { log, clock, stopping } = this.#parts;
+  async #reload(cause: WatchCause | "asked"): Promise<ReloadResult> {
+    const { configPath, environment, log, clock, stopping } = this.#parts;
     if (stopping.aborted) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
-    const faults = await this.#swap();
+    const loaded = await loadInThread(configPath, environment);
+    const faults = await this.#swap(loaded);
+    const { digest, files } = loaded;
     if (faults.length > 0) {
       this.#status = { ...this.#status, successful: false };
-      log.error({ faults }, "config reload refused, keeping the old config");
+      this.#last = { digest, refused: { files, atMs: clock.now() } };
+      if (cause !== "again") this.#told.clear();
+      this.#logRefusal(faults.filter((fault) => !this.#told.has(fault)));
       return { kind: "refused", faults };
     }
+    this.#told.clear();
+    this.#last = { digest, refused: undefined };
     this.#status = { successful: true, lastSuccessAtMs: clock.wallNow() };
     log.info({ upstreams: this.#config.upstreams.length }, "config reloaded");
     return { kind: "reloaded" };
   }
 
-  async #swap(): Promise<readonly string[]> {
-    const { configPath, environment, withdraw, polling, log } = this.#parts;
-    const loaded = await loadInThread(configPath, environment);
+  #logRefusal(faults: readonly string[]): void {
+    if (faults.length === 0) return;
+    for (const fault of faults) this.#told.add(fault);
+    this.#parts.log.error({ faults }, "config reload refused, keeping the old config");
+  }
+
+  async #swap(loaded: LoadedInThread): Promise<readonly string[]> {
+    const { environment, withdraw, polling, log } = this.#parts;
     if (loaded.kind === "refused") return loaded.faults.map(formatFault);
     const { config } = loaded;
     withdraw(secretVariables(config, environment));

@@ -1,4 +1,5 @@
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
+import { systemClock } from "../adapters/clock.ts";
 import { collectStartGarbage } from "../adapters/collect-garbage.ts";
 import { startApp } from "../app/app.ts";
 import type { App, AppOptions } from "../app/build.ts";
@@ -28,7 +29,10 @@ const NODE_DEBUG_IS_SET = "NODE_DEBUG is set: Node.js itself may print keys and 
 /** As a shell reports a process that a signal ended. */
 const EXIT_CODES: Readonly<Record<Ending, number>> = { SIGTERM: 143, SIGINT: 130 };
 
-/** Runs the daemon until a signal asks it to end. A second signal ends it at once. */
+/** Ctrl-C comes from the terminal and once more from npm; a supervisor may signal the process and its group. */
+const SAME_REQUEST_MS = 500;
+
+/** Runs the daemon until a signal asks it to end. A later signal ends it at once. */
 export async function run(options: RunOptions): Promise<number> {
   const { log, events } = options;
   const keys = new KnownKeys(proxyPasswords(options.environment).values());
@@ -64,11 +68,12 @@ export async function run(options: RunOptions): Promise<number> {
 
 function awaitEnding(events: ProcessEvents): { readonly asked: Promise<Ending>; ignore(): void } {
   const { promise: asked, resolve } = Promise.withResolvers<Ending>();
-  let isAsked = false;
+  let askedAtMs: number | undefined;
   const listeners = (["SIGTERM", "SIGINT"] as const).map((signal) => {
     const listener = (): void => {
-      if (isAsked) events.exit(EXIT_CODES[signal]);
-      isAsked = true;
+      const nowMs = systemClock.now();
+      askedAtMs ??= nowMs;
+      if (nowMs - askedAtMs >= SAME_REQUEST_MS) events.exit(EXIT_CODES[signal]);
       resolve(signal);
     };
     events.on(signal, listener);

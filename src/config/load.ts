@@ -7,42 +7,50 @@ import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { type Complaint, complain, faultsOf } from "./check/complaint.ts";
 import { checkConfig } from "./check/config.ts";
-import { openFilesAndKeys } from "./check/files-and-keys.ts";
+import { filesNamed, openFilesAndKeys } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
 import { type Fault, listed } from "./read/fault.ts";
 import type { Environment } from "./read/interpolate.ts";
 import { fileProblem } from "./read/secrets.ts";
+import { type Marks, UNREADABLE, digestOf, marksOf } from "./read/mark.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
 import { type WhenUnset, readYaml } from "./read/yaml.ts";
 import { isCleartext } from "./schema/upstream-url.ts";
-import { digestOf } from "./watch.ts";
 
 export type LoadOptions = {
   readonly environment: Environment;
   /**
-   * `everything`: keys and files must be there too. `structure`: names and schedules only, so a variable or a
-   * key that is not set is no fault.
+   * `everything`: keys and files must be there too. `structure`: no key or file is read, and only a variable that
+   * names, schedules and budgets need must be set.
    */
   readonly resolve?: "everything" | "structure";
 };
 
+/** To tell later whether anything has changed since. */
+export type ReadFiles = {
+  /** Of the config's content. */
+  readonly digest: string;
+  /** The files that the config names, in as far as it could be understood. */
+  readonly files: Marks;
+};
+
 export type Loading =
-  | {
+  | ({
       readonly kind: "loaded";
       readonly config: Config;
       readonly proof: Proof;
       /** Allowed, but probably not intended. */
       readonly warnings: readonly Fault[];
-      /** Tells whether the file has changed since. */
-      readonly digest: string;
-    }
-  | {
+    } & ReadFiles)
+  | ({
       readonly kind: "refused";
       /** All of them, in the order of their places. */
       readonly faults: readonly Fault[];
       /** The numbers, if nothing else is wrong. */
       readonly proof: Proof | undefined;
-    };
+    } & ReadFiles);
+
+const NO_FILES: Marks = new Map();
 
 /** Never rejects for anything that a file can hold. */
 export async function load(configPath: string, options: LoadOptions): Promise<Loading> {
@@ -50,22 +58,26 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
   try {
     bytes = await readFile(configPath);
   } catch (error) {
-    return refused([firstOf(configPath, `cannot read config: ${fileProblem(error)}`)]);
+    const fault = firstOf(configPath, `cannot read config: ${fileProblem(error)}`);
+    return refused([fault], { digest: UNREADABLE, files: NO_FILES });
   }
   return await loadBytes(bytes, configPath, options);
 }
 
 async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions): Promise<Loading> {
   const { environment } = options;
+  const digest = digestOf(bytes);
   const isStructure = options.resolve === "structure";
   const reading = readYaml(bytes, file, { environment, mustBeSet: !isStructure, whenUnset });
   const { tree } = reading;
-  if (tree === undefined) return refused(reading.faults);
+  if (tree === undefined) return refused(reading.faults, { digest, files: NO_FILES });
   if (tree.kind === "scalar" && tree.value === null) {
-    return refused([firstOf(file, "the config is empty: it needs at least budgets and upstreams")]);
+    const fault = firstOf(file, "the config is empty: it needs at least budgets and upstreams");
+    return refused([fault], { digest, files: NO_FILES });
   }
   const parts = validate(tree, dirname(file));
   const { general, budgets, upstreams } = parts;
+  const read = { digest, files: isStructure ? NO_FILES : await marksOf(filesNamed(parts)) };
   const { complaints, keys } = isStructure
     ? { complaints: [], keys: new Map<string, string>() }
     : await openFilesAndKeys(parts, environment);
@@ -79,7 +91,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   ];
   const unfit = faultsOf(complaintsAbout(proof.faults, parts, tree), reading);
   if (general === undefined || wrong.length > 0 || unfit.length > 0) {
-    return refused([...wrong, ...unfit], wrong.length === 0 ? proof : undefined);
+    return refused([...wrong, ...unfit], read, wrong.length === 0 ? proof : undefined);
   }
   const warnings = [
     ...[...upstreams].flatMap(([index, upstream]) => warningsOf(upstream, ["upstreams", index])),
@@ -90,12 +102,12 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
     config: { ...general, budgets, upstreams: [...upstreams.values()] },
     proof,
     warnings: listed(faultsOf(warnings, reading)),
-    digest: digestOf(bytes),
+    ...read,
   };
 }
 
-function refused(faults: readonly Fault[], proof?: Proof): Loading {
-  return { kind: "refused", faults: listed(faults), proof };
+function refused(faults: readonly Fault[], read: ReadFiles, proof?: Proof): Loading {
+  return { kind: "refused", faults: listed(faults), proof, ...read };
 }
 
 function firstOf(file: string, message: string): Fault {

@@ -1,31 +1,35 @@
-import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { basename, dirname } from "node:path";
 import type { Clock } from "../core/time/clock.ts";
-import { createHash } from "node:crypto";
+import { type Marks, UNREADABLE, digestOf, hasChanged, markOf } from "./read/mark.ts";
+
+/** What came of the last reload, whoever asked for it; or of the start. */
+export type LastReload = {
+  /** Of the config's content. */
+  readonly digest: string;
+  /** Where it was refused: the files that the config names, and when, on the clock. */
+  readonly refused: { readonly files: Marks; readonly atMs: number } | undefined;
+};
+
+/** The config changed; or it is the same that was refused, and it is tried again. */
+export type WatchCause = "changed" | "again";
 
 export type WatchOptions = {
   readonly clock: Clock;
-  /** Of the content that runs now: a change is any other content. */
-  readonly digest: string;
-  /** Called for one change after the other, never concurrently. */
-  readonly onChange: () => Promise<void>;
-  /** Called for a bug in `onChange`; watching continues. */
+  readonly last: () => LastReload;
+  /** Called for one cause after the other, never concurrently. */
+  readonly reload: (cause: WatchCause) => Promise<unknown>;
+  /** Called for a bug in `reload`; watching continues. */
   readonly onError: (error: unknown) => void;
-  readonly debounceMs?: number;
-  readonly pollMs?: number;
 };
 
-const DEBOUNCE_MS = 250;
-/** Also while watching works: a network file system sends no events, and a link may lead to another directory. */
-const POLL_MS = 10_000;
-/** The link that Kubernetes swaps. The file itself is a link through it, and never changes. */
-const KUBERNETES_LINK = "..data";
-const UNREADABLE = "unreadable";
+const LOOK_EVERY_MS = 1_000;
+const SETTLE_MS = 250;
+/** What is wrong may be mended where nobody can look for it. */
+const TRY_AGAIN_AFTER_MS = 10_000;
 
 /**
- * Watches the directory, not the file: Kubernetes swaps a link beside it, editors replace it, and a watch on
- * the file would follow the old one. Only a different content counts as a change.
+ * Looks at the config's file, and while a reload is refused also at the files that the config names. It looks by itself,
+ * as events miss what a network file system or a link to another directory brings.
  */
 export class ConfigWatch implements AsyncDisposable {
   readonly #path: string;
@@ -33,15 +37,11 @@ export class ConfigWatch implements AsyncDisposable {
   readonly #signal: AbortSignal;
   readonly #stop = new AbortController();
   readonly #done: Promise<void>;
-  #digest: string;
-  #watcher: FSWatcher | undefined = undefined;
-  #wake: () => void = () => {};
-  #hasChange = false;
+  #mark: string | undefined = undefined;
 
   constructor(path: string, options: WatchOptions, signal: AbortSignal) {
     this.#path = path;
     this.#options = options;
-    this.#digest = options.digest;
     this.#signal = AbortSignal.any([signal, this.#stop.signal]);
     this.#done = this.#run();
   }
@@ -52,71 +52,47 @@ export class ConfigWatch implements AsyncDisposable {
   }
 
   async #run(): Promise<void> {
+    const { clock, reload, onError } = this.#options;
     while (!this.#signal.aborted) {
-      this.#watchDirectory();
-      this.#hasChange = false;
-      await this.#compare();
-      await this.#changeOrTimeout();
-    }
-    this.#unwatch();
-  }
-
-  async #compare(): Promise<void> {
-    const digest = await this.#stableDigest();
-    if (digest === this.#digest || this.#signal.aborted) return;
-    this.#digest = digest;
-    try {
-      await this.#options.onChange();
-    } catch (error) {
-      this.#options.onError(error);
+      let delayMs = LOOK_EVERY_MS;
+      try {
+        const cause = await this.#cause();
+        if (cause !== undefined && !this.#signal.aborted) await reload(cause);
+      } catch (error) {
+        onError(error);
+        delayMs = TRY_AGAIN_AFTER_MS;
+        // What was read is not known: it counts as another.
+        this.#mark = undefined;
+      }
+      await clock.sleep(delayMs, this.#signal);
     }
   }
 
-  /** A file may be read while it is being written: only a content that stays counts. */
-  async #stableDigest(): Promise<string> {
-    const { clock, debounceMs = DEBOUNCE_MS } = this.#options;
+  async #cause(): Promise<WatchCause | undefined> {
+    const { clock, last } = this.#options;
+    if (await this.#isAnother()) return "changed";
+    const { refused } = last();
+    if (refused === undefined) return undefined;
+    const isDue = clock.now() - refused.atMs >= TRY_AGAIN_AFTER_MS;
+    return isDue || (await hasChanged(refused.files)) ? "again" : undefined;
+  }
+
+  /** Only another content counts: not a touch, nor one that a reload has read already. */
+  async #isAnother(): Promise<boolean> {
+    const { clock, last } = this.#options;
+    let mark = await markOf(this.#path);
+    if (mark === this.#mark) return false;
     let digest = await currentDigest(this.#path);
-    while (digest !== this.#digest && !this.#signal.aborted) {
-      // The directory may be gone too; the one that replaces it needs a watch of its own.
-      if (digest === UNREADABLE) this.#unwatch();
-      await clock.sleep(debounceMs, this.#signal);
+    // A file may be read while it is being written: only a content that stays counts.
+    while (digest !== last().digest && !this.#signal.aborted) {
+      await clock.sleep(SETTLE_MS, this.#signal);
+      mark = await markOf(this.#path);
       const later = await currentDigest(this.#path);
       if (later === digest) break;
       digest = later;
     }
-    return digest;
-  }
-
-  async #changeOrTimeout(): Promise<void> {
-    if (this.#hasChange || this.#signal.aborted) return;
-    const { clock, pollMs = POLL_MS } = this.#options;
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    await clock.sleep(pollMs, AbortSignal.any([this.#signal, woken.signal]));
-    this.#wake = () => {};
-  }
-
-  /** If it fails, the next round tries again. */
-  #watchDirectory(): void {
-    if (this.#watcher !== undefined) return;
-    try {
-      this.#watcher = watch(dirname(this.#path), { persistent: false })
-        .on("change", (_event, name) => this.#noteChange(String(name)))
-        .on("error", () => this.#unwatch());
-    } catch {
-      this.#unwatch();
-    }
-  }
-
-  #unwatch(): void {
-    this.#watcher?.close();
-    this.#watcher = undefined;
-  }
-
-  #noteChange(name: string): void {
-    if (name !== basename(this.#path) && name !== KUBERNETES_LINK) return;
-    this.#hasChange = true;
-    this.#wake();
+    this.#mark = mark;
+    return digest !== last().digest;
   }
 }
 
@@ -127,9 +103,4 @@ async function currentDigest(path: string): Promise<string> {
   } catch {
     return UNREADABLE;
   }
-}
-
-/** Tells whether a file has changed. */
-export function digestOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }

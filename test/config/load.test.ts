@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { load } from "../../src/config/load.ts";
@@ -346,7 +347,7 @@ upstreams:
 describe("files that no editor would have written", () => {
   test("a file that is not there", async () => {
     await using directory = await ConfigDirectory.create();
-    expect(await load(directory.file("nowhere.yaml"), { environment: {} })).toEqual({
+    expect(await load(directory.file("nowhere.yaml"), { environment: {} })).toMatchObject({
       kind: "refused",
       faults: [
         {
@@ -425,6 +426,27 @@ test("a change of the file changes its digest, and nothing else does", async () 
   expect(other?.digest).not.toBe(first?.digest);
 });
 
+test("every file that a config names is told, each once, also where it is not there", async () => {
+  await using directory = await ConfigDirectory.create();
+  const upstream = (name: string): string =>
+    `  - { name: ${name}, base_url: "https://api.example.test", auth: { bearer: { file: a.key } }, budget: api, every: 30s, tls: { ca_file: ca.pem } }`;
+  const text = `
+web: { config_file: web.yaml }
+fleet:
+  redis: { url: "rediss://127.0.0.1:6379", password: { file: redis.key }, cert_file: cert.pem, key_file: key.pem }
+  mode: shard
+  replicas: 1
+budgets: { api: { rate: { requests: 60, per: 1m } } }
+upstreams:
+${upstream("a")}
+${upstream("b")}
+`;
+  const loading = await load(await directory.write(text), { environment: {} });
+  expect(loading.kind).toBe("refused");
+  const names = ["web.yaml", "redis.key", "a.key", "cert.pem", "key.pem", "ca.pem"];
+  expect([...loading.files.keys()].toSorted()).toEqual(names.map((name) => directory.file(name)).toSorted());
+});
+
 test("the numbers are told where they are all that is wrong", async () => {
   const loading = await loadText(withUpstream("every: 1s"));
   expect(loading).toMatchObject({
@@ -444,4 +466,19 @@ test("replicas that poll the same upstreams do so at different moments; those th
   expect(await expressionIn(fleetOf("shard", "eu"))).toBe(alone);
   const vantages = ["eu", "us", "asia"].map((name) => expressionIn(fleetOf("everywhere", name)));
   expect(new Set(await Promise.all(vantages)).size).toBeGreaterThan(1);
+});
+
+test("the configs that the README shows are accepted where only what it names is set", async () => {
+  const readme = await readFile(join(import.meta.dirname, "../../README.md"), "utf8");
+  const shown = [...readme.matchAll(/^```yaml\n(.+?)^```/gms)].map(([, yaml = ""]) => yaml);
+  const config = shown.filter((yaml) => /^(?:budgets|upstreams|fleet):/m.test(yaml)).join("");
+  const { upstreams, fleet } = (
+    await loaded(config, {
+      AI_ROUTER_BASE_URL: "https://router.example.test",
+      AI_ROUTER_API_KEY: "test-key-router",
+      PACEWATCH_REDIS_URL: "redis://127.0.0.1:6379",
+    })
+  ).config;
+  expect(upstreams).toHaveLength(1);
+  expect(fleet?.mode).toBe("shard");
 });

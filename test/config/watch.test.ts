@@ -1,50 +1,87 @@
-import { appendFile, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { appendFile, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../src/adapters/clock.ts";
 import type { Clock } from "../../src/core/time/clock.ts";
-import { ConfigWatch, digestOf } from "../../src/config/watch.ts";
-import { eventually } from "../support/eventually.ts";
+import { UNREADABLE, digestOf, marksOf } from "../../src/config/read/mark.ts";
+import { ConfigWatch, type LastReload } from "../../src/config/watch.ts";
+import { VirtualClock, settle } from "../support/virtual/clock.ts";
 import { ConfigDirectory } from "./config-file.ts";
 
-/** A poll that never comes within a test: what is seen was told by the directory. */
-const NEVER_MS = 3_600_000;
+const LOOK_MS = 1_000;
+const SETTLED_MS = LOOK_MS + 250;
 
-class Seen implements AsyncDisposable {
-  readonly contents: string[] = [];
+/** A watch of real files in virtual time, and reloads that take or refuse what they read. */
+class Scene implements AsyncDisposable {
+  /** What each reload of the watch read. */
+  readonly seen: string[] = [];
+  readonly causes: string[] = [];
   readonly errors: unknown[] = [];
+  /** Called at the beginning of each reload. */
+  onReload: () => void = () => {};
+  onSleep: (delayMs: number) => Promise<void> = async () => {};
+  /** The files that a refused config names. Without them, every reload is a success. */
+  refuseWith: readonly string[] | undefined = undefined;
+  readonly #clock = new VirtualClock();
+  readonly #path: string;
   readonly #watch: ConfigWatch;
+  readonly #ending = new AbortController();
+  #last: LastReload;
+  #sleepers = 0;
 
-  constructor(path: string, running: string, pollMs: number, onChange: () => void = () => {}) {
-    const note = async (): Promise<void> => {
-      this.contents.push(await readFile(path, "utf8").catch(() => "unreadable"));
-      onChange();
-    };
-    this.#watch = new ConfigWatch(
-      path,
-      {
-        clock: systemClock,
-        digest: digestOf(Buffer.from(running)),
-        onChange: note,
-        onError: (error) => this.errors.push(error),
-        debounceMs: 20,
-        pollMs,
+  constructor(path: string, running: string) {
+    this.#path = path;
+    this.#last = { digest: digestOf(Buffer.from(running)), refused: undefined };
+    const clock: Clock = {
+      now: () => this.#clock.now(),
+      wallNow: () => this.#clock.wallNow(),
+      sleep: async (delayMs, signal) => {
+        await this.onSleep(delayMs);
+        this.#sleepers += 1;
+        await this.#clock.sleep(delayMs, signal);
+        this.#sleepers -= 1;
       },
-      new AbortController().signal,
-    );
+    };
+    const options = {
+      clock,
+      last: () => this.#last,
+      reload: async (cause: string) => {
+        this.causes.push(cause);
+        this.onReload();
+        this.seen.push(await this.reload());
+      },
+      onError: (error: unknown) => void this.errors.push(error),
+    };
+    this.#watch = new ConfigWatch(path, options, this.#ending.signal);
   }
 
-  /** What was seen, once there were so many changes. */
-  async after(changes: number): Promise<readonly string[]> {
-    return await eventually(
-      `${changes} changes are seen`,
-      () => this.contents,
-      ({ length }) => length >= changes,
-    );
+  /** As somebody else may ask for it. */
+  async reload(): Promise<string> {
+    const files = await marksOf(this.refuseWith ?? []);
+    const text = await readFile(this.#path, "utf8").catch(() => UNREADABLE);
+    const refused = this.refuseWith && { files, atMs: this.#clock.now() };
+    const digest = text === UNREADABLE ? UNREADABLE : digestOf(Buffer.from(text));
+    this.#last = { digest, refused };
+    return text;
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let passedMs = 0; passedMs < ms; passedMs += 250) {
+      await this.#idle();
+      await this.#clock.advance(250);
+    }
+    await this.#idle();
+  }
+
+  end(): void {
+    this.#ending.abort();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#watch[Symbol.asyncDispose]();
+  }
+
+  /** Until the watch waits for the time. */
+  async #idle(): Promise<void> {
+    while (this.#sleepers === 0 && !this.#ending.signal.aborted) await settle();
   }
 }
 
@@ -52,22 +89,26 @@ describe("a config file that changes", () => {
   test("in place, is seen once for each content", async () => {
     await using directory = await ConfigDirectory.create();
     const path = await directory.write("one");
-    await using seen = new Seen(path, "one", NEVER_MS);
+    await using scene = new Scene(path, "one");
     await writeFile(path, "two");
-    expect(await seen.after(1)).toEqual(["two"]);
+    await scene.pass(SETTLED_MS);
+    expect(scene.seen).toEqual(["two"]);
     await appendFile(path, "+");
-    expect(await seen.after(2)).toEqual(["two", "two+"]);
+    await scene.pass(60_000);
+    expect(scene.seen).toEqual(["two", "two+"]);
+    expect(scene.causes).toEqual(["changed", "changed"]);
   });
 
   test("by an editor that renames a new one over it, is seen each time", async () => {
     await using directory = await ConfigDirectory.create();
     const path = await directory.write("one");
-    await using seen = new Seen(path, "one", NEVER_MS);
+    await using scene = new Scene(path, "one");
     const contents = ["two", "three", "four"];
-    for (const [index, content] of contents.entries()) {
+    for (const content of contents) {
       await rename(await directory.write(content, ".pacewatch.yaml.swp"), path);
-      expect(await seen.after(index + 1)).toEqual(contents.slice(0, index + 1));
+      await scene.pass(SETTLED_MS);
     }
+    expect(scene.seen).toEqual(contents);
   });
 
   test("by Kubernetes, which swaps the link to a whole directory, is seen at every swap", async () => {
@@ -76,7 +117,7 @@ describe("a config file that changes", () => {
     await directory.write("one", "..2026_1/pacewatch.yaml");
     await symlink("..2026_1", directory.file("..data"));
     await symlink("..data/pacewatch.yaml", directory.file());
-    await using seen = new Seen(directory.file(), "one", NEVER_MS);
+    await using scene = new Scene(directory.file(), "one");
     const contents = ["two", "three", "four", "five"];
     for (const [index, content] of contents.entries()) {
       const version = `..2026_${index + 2}`;
@@ -85,46 +126,63 @@ describe("a config file that changes", () => {
       await symlink(version, directory.file("..data_tmp"));
       await rename(directory.file("..data_tmp"), directory.file("..data"));
       await rm(directory.file(`..2026_${index + 1}`), { recursive: true });
-      expect(await seen.after(index + 1)).toEqual(contents.slice(0, index + 1));
+      await scene.pass(SETTLED_MS);
     }
+    expect(scene.seen).toEqual(contents);
   });
 
   test("between its reading and the start of the watch, is seen", async () => {
     await using directory = await ConfigDirectory.create();
-    await using seen = new Seen(await directory.write("two"), "one", NEVER_MS);
-    expect(await seen.after(1)).toEqual(["two"]);
+    await using scene = new Scene(await directory.write("two"), "one");
+    await scene.pass(250);
+    expect(scene.seen).toEqual(["two"]);
   });
 
   test("into something that cannot be read, and back, is seen both times", async () => {
     await using directory = await ConfigDirectory.create();
     const path = await directory.write("one");
-    await using seen = new Seen(path, "one", 10);
+    await using scene = new Scene(path, "one");
     await rm(path);
-    expect(await seen.after(1)).toEqual(["unreadable"]);
+    await scene.pass(SETTLED_MS);
+    expect(scene.seen).toEqual([UNREADABLE]);
     await writeFile(path, "one");
-    expect(await seen.after(2)).toEqual(["unreadable", "one"]);
+    await scene.pass(SETTLED_MS);
+    expect(scene.seen).toEqual([UNREADABLE, "one"]);
   });
 
-  test("is seen where nothing tells of it: through a link out of the directory", async () => {
+  test("is seen through a link out of the directory", async () => {
     await using directory = await ConfigDirectory.create();
     await using elsewhere = await ConfigDirectory.create();
     await elsewhere.write("one");
     await symlink(elsewhere.file(), directory.file());
-    await using seen = new Seen(directory.file(), "one", 10);
+    await using scene = new Scene(directory.file(), "one");
     await elsewhere.write("two");
-    expect(await seen.after(1)).toEqual(["two"]);
+    await scene.pass(SETTLED_MS);
+    expect(scene.seen).toEqual(["two"]);
   });
 
   test("is seen where its directory is replaced by another", async () => {
     await using directory = await ConfigDirectory.create();
     await mkdir(directory.file("etc"));
     const path = await directory.write("one", "etc/pacewatch.yaml");
-    await using seen = new Seen(path, "one", 10);
+    await using scene = new Scene(path, "one");
+    await scene.pass(LOOK_MS);
     await rm(directory.file("etc"), { recursive: true });
-    expect(await seen.after(1)).toEqual(["unreadable"]);
     await mkdir(directory.file("etc"));
     await directory.write("two", "etc/pacewatch.yaml");
-    expect(await seen.after(2)).toEqual(["unreadable", "two"]);
+    await scene.pass(SETTLED_MS);
+    expect(scene.seen).toEqual(["two"]);
+  });
+
+  test("while it is being read is seen once, as a whole", async () => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write("half");
+    const parts = [" and more", " and the rest"];
+    await using scene = new Scene(path, "another");
+    // The writer goes on whenever the watch pauses to look again.
+    scene.onSleep = async () => await appendFile(path, parts.shift() ?? "");
+    await scene.pass(60_000);
+    expect(scene.seen).toEqual(["half and more and the rest"]);
   });
 });
 
@@ -132,76 +190,112 @@ describe("what is no change", () => {
   test("a touch, the same content again, and other files in the directory", async () => {
     await using directory = await ConfigDirectory.create();
     const path = await directory.write("one");
-    await using seen = new Seen(path, "one", NEVER_MS);
+    await using scene = new Scene(path, "one");
+    await scene.pass(LOOK_MS);
+    await utimes(path, 1, 1);
     await writeFile(path, "one");
+    await scene.pass(LOOK_MS);
     await rename(await directory.write("one", "new"), path);
     await directory.write("anything", "pacewatch.db");
+    await scene.pass(60_000);
+    expect(scene.seen).toEqual([]);
+  });
+
+  test("a content that somebody else's reload has read already", async () => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write("one");
+    await using scene = new Scene(path, "one");
     await writeFile(path, "two");
-    expect(await seen.after(1)).toEqual(["two"]);
+    await scene.reload();
+    await scene.pass(60_000);
+    expect(scene.seen).toEqual([]);
   });
 });
 
-test("a bug in the reload is told, and watching goes on", async () => {
+describe("a reload that was refused", () => {
+  test("is tried again every 10 s until it succeeds, and then no more", async () => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write("one");
+    await using scene = new Scene(path, "one");
+    await scene.pass(LOOK_MS);
+    scene.refuseWith = [];
+    await writeFile(path, "two");
+    await scene.pass(SETTLED_MS);
+    expect(scene.causes).toEqual(["changed"]);
+    await scene.pass(60_000);
+    expect(scene.causes).toEqual(["changed", ...Array.from({ length: 6 }, () => "again")]);
+    scene.refuseWith = undefined;
+    await scene.pass(600_000);
+    expect(scene.causes).toHaveLength(8);
+  });
+
+  test("is tried again within a second when a file that it names appears, changes or goes", async () => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write("one");
+    const key = directory.file("key.txt");
+    await using scene = new Scene(path, "one");
+    scene.refuseWith = [key, directory.file("ca.pem")];
+    await writeFile(path, "two");
+    await scene.pass(SETTLED_MS);
+    const steps = [() => writeFile(key, "a"), () => appendFile(key, "b"), () => rm(key)];
+    for (const [index, step] of steps.entries()) {
+      await step();
+      await scene.pass(LOOK_MS);
+      expect(scene.causes).toEqual(["changed", ...Array.from({ length: index + 1 }, () => "again")]);
+    }
+  });
+
+  test("is tried at once when the config itself changes, and that is a change", async () => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write("one");
+    await using scene = new Scene(path, "one");
+    scene.refuseWith = [];
+    await writeFile(path, "two");
+    await scene.pass(SETTLED_MS);
+    await writeFile(path, "three");
+    await scene.pass(SETTLED_MS);
+    expect(scene.seen).toEqual(["two", "three"]);
+    expect(scene.causes).toEqual(["changed", "changed"]);
+  });
+
+  test("is tried again, too, where somebody else had asked for it and the config is as it was", async () => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write("one");
+    const key = directory.file("key.txt");
+    await using scene = new Scene(path, "one");
+    await scene.pass(LOOK_MS);
+    scene.refuseWith = [key];
+    await scene.reload();
+    await writeFile(key, "test-key-late");
+    await scene.pass(LOOK_MS);
+    expect(scene.causes).toEqual(["again"]);
+  });
+});
+
+test("a bug in the reload is told, and what it should have read is tried again after 10 s", async () => {
   await using directory = await ConfigDirectory.create();
   const path = await directory.write("one");
-  await using seen = new Seen(path, "one", NEVER_MS, () => {
+  await using scene = new Scene(path, "one");
+  scene.onReload = () => {
     throw new Error("a bug");
-  });
-  await writeFile(path, "two");
-  expect(await seen.after(1)).toEqual(["two"]);
-  await writeFile(path, "three");
-  expect(await seen.after(2)).toEqual(["two", "three"]);
-  await eventually(
-    "two errors are told",
-    () => seen.errors.length,
-    (errors) => errors >= 2,
-  );
-  expect(seen.errors).toHaveLength(2);
-});
-
-test("a file that is read while it is being written is seen once, as a whole", async () => {
-  await using directory = await ConfigDirectory.create();
-  const path = await directory.write("half");
-  const parts = [" and more", " and the rest"];
-  const contents: string[] = [];
-  const onChange = async (): Promise<void> => void contents.push(await readFile(path, "utf8"));
-  // The writer goes on whenever the watch pauses to look again.
-  const clock: Clock = {
-    ...systemClock,
-    sleep: async (delayMs, signal) => {
-      const part = delayMs === 20 ? parts.shift() : undefined;
-      if (part !== undefined) await appendFile(path, part);
-      await systemClock.sleep(delayMs, signal);
-    },
   };
-  const options = { clock, digest: "another", onChange, onError: () => {}, debounceMs: 20, pollMs: NEVER_MS };
-  await using stack = new AsyncDisposableStack();
-  stack.use(new ConfigWatch(path, options, new AbortController().signal));
-  await eventually("the change is seen", () => contents.length);
-  expect(contents).toEqual(["half and more and the rest"]);
+  await writeFile(path, "two");
+  await scene.pass(SETTLED_MS);
+  expect(scene.errors).toHaveLength(1);
+  scene.onReload = () => {};
+  await scene.pass(9_000);
+  expect(scene.seen).toEqual([]);
+  await scene.pass(SETTLED_MS);
+  expect(scene.seen).toEqual(["two"]);
+  expect(scene.errors).toHaveLength(1);
 });
 
 test("nothing is seen once it has ended, also by its signal", async () => {
   await using directory = await ConfigDirectory.create();
   const path = await directory.write("one");
-  const controller = new AbortController();
-  let changes = 0;
-  const watch = new ConfigWatch(
-    path,
-    {
-      clock: systemClock,
-      digest: digestOf(Buffer.from("one")),
-      onChange: async () => void (changes += 1),
-      onError: () => {},
-      debounceMs: 1,
-      pollMs: 1,
-    },
-    controller.signal,
-  );
-  controller.abort();
-  await watch[Symbol.asyncDispose]();
+  await using scene = new Scene(path, "one");
+  scene.end();
   await writeFile(path, "two");
-  // Thirty looks would have been taken by now.
-  await sleep(30);
-  expect(changes).toBe(0);
+  await scene.pass(60_000);
+  expect(scene.causes).toEqual([]);
 });

@@ -16,7 +16,7 @@ const STARTS_THAT_END_SKIPPING = 5;
 export type LoggerOptions = {
   readonly level: LogLevel;
   /** Standard output by default. */
-  readonly out?: { write(line: string): unknown };
+  readonly out?: { write(line: string): unknown; readonly isTTY?: boolean };
   /** For people; the default on a terminal. */
   readonly pretty?: boolean;
 };
@@ -25,8 +25,9 @@ export type LoggerOptions = {
 export type Logger = Log & { level: string };
 
 export function createLogger({ level, out, pretty }: LoggerOptions): Logger {
-  const isPretty = pretty ?? (out === undefined && process.stdout.isTTY);
-  const hasColours = isPretty && !process.env["NO_COLOR"];
+  const isTerminal = (out ?? process.stdout).isTTY === true;
+  const isPretty = pretty ?? isTerminal;
+  const hasColours = isTerminal && !process.env["NO_COLOR"];
   const format = (line: string): string => (isPretty ? prettyLine(line, hasColours) : line);
   const lines = out ?? new StdoutLines((lost) => format(lostNotice(lost)));
   const options = {

@@ -15,6 +15,29 @@ type Opened = {
   readonly keys: ReadonlyMap<string, string>;
 };
 
+/** Each once. */
+export function filesNamed({
+  general,
+  upstreams,
+}: Pick<Parts, "general" | "upstreams">): ReadonlySet<string> {
+  const redis = general?.fleet?.redis;
+  const owners = [...upstreams.values()];
+  const secrets = [
+    redis?.password,
+    ...owners.map(({ auth }) => (auth.kind === "none" ? undefined : auth.secret)),
+  ];
+  const files = [
+    general?.web.configFile,
+    ...secrets.map((secret) => (secret?.from === "file" ? secret.path : undefined)),
+    ...[redis?.tls, ...owners.map(({ tls }) => tls)].flatMap((tls) => [
+      tls?.caFile,
+      tls?.certFile,
+      tls?.keyFile,
+    ]),
+  ];
+  return new Set(files.filter((file) => file !== undefined));
+}
+
 /** Tries to read all keys and files that a config names. */
 export async function openFilesAndKeys(
   { general, upstreams }: Pick<Parts, "general" | "upstreams">,

@@ -41,8 +41,7 @@ test("at a terminal a line is time, level, message and fields", () => {
   const lines: string[] = [];
   const log = createLogger({
     level: "info",
-    pretty: true,
-    out: { write: (line: string) => lines.push(line) },
+    out: { isTTY: true, write: (line: string) => lines.push(line) },
   });
   log.warn(
     { upstream: "email", phasesMs: { dns: 1.5 }, detail: "got 503, not 200", empty: "" },
@@ -55,13 +54,21 @@ test("at a terminal a line is time, level, message and fields", () => {
   );
 });
 
+test("a pipe is sent no colours, also where the lines are for people", () => {
+  const lines: string[] = [];
+  const out = { write: (line: string) => lines.push(line) };
+  createLogger({ level: "info", pretty: true, out }).warn({ upstream: "email" }, "health changed");
+  expect(lines).toEqual([
+    expect.stringMatching(/^\d\d:\d\d:\d\d\.\d{3} WARN  health changed upstream=email\n$/),
+  ]);
+});
+
 test("a terminal is sent no control characters, and no colours where they are not wanted", () => {
   vi.stubEnv("NO_COLOR", "1");
   const lines: string[] = [];
   const log = createLogger({
     level: "info",
-    pretty: true,
-    out: { write: (line: string) => lines.push(line) },
+    out: { isTTY: true, write: (line: string) => lines.push(line) },
   });
   log.info({ detail: "\u001b]0;title\u0007 \u009b31m \u202e\r\n" }, "a\u001b[2Jb");
   expect(lines).toHaveLength(1);

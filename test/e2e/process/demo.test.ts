@@ -36,6 +36,7 @@ it.concurrent("the demo shows both services polled soon after its start, and end
   demo.kill("SIGINT");
   expect(await demo.exited).toEqual({ code: 0, signal: null });
   expect(demo.stderr).toBe("");
+  expect(demo.stdout).not.toContain("\u001b");
   expect(demo.stdout).toMatch(/^email: at most \d+ of 1000 requests in any 60 s, by its own count$/m);
   expect(demo.stdout).toMatch(/^ai-router: at most \d+ of 60 requests in any 60 s, by its own count$/m);
 });

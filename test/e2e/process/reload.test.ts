@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type SimulatedUpstream, startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
 import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
@@ -8,6 +10,7 @@ import { answer, openRawUpstream } from "../../support/raw-upstream.ts";
 import { accountOf, accountsOf, openAccounts } from "../../support/metrics/slot-accounts.ts";
 
 const BUDGETS = { api: { rate: { requests: 600, per: "1m" } } };
+const REFUSED = "config reload refused, keeping the old config";
 const LIFECYCLE = { enable_lifecycle: true };
 
 function configOf(upstream: SimulatedUpstream, names: readonly string[], changes: object = {}): RawConfig {
@@ -61,7 +64,7 @@ describe.concurrent("a reload", () => {
     const successAt = "pacewatch_config_last_reload_success_timestamp_seconds";
     expect(sampleValue(failed, successAt)).toBe(sampleValue(started, successAt));
     expect(namesIn(failed)).toEqual(["email"]);
-    const told = daemon.logs.find(({ msg }) => msg === "config reload refused, keeping the old config");
+    const told = daemon.logs.find(({ msg }) => msg === REFUSED);
     expect(told?.["faults"]).toHaveLength(2);
 
     await folder.write(configOf(upstream, ["email", "router"]));
@@ -173,5 +176,31 @@ describe.concurrent("a reload", () => {
     expect(refused.body).toContain("NEW_KEY");
     await polledAfter(daemon, "email", before);
     expect(upstream.seen.every(({ keyAccepted }) => keyAccepted)).toBe(true);
+  });
+
+  it("of a file that comes a moment before its key's file succeeds by itself, and each fault is logged once", async () => {
+    const key = { kind: "bearer", value: "test-key-late" } as const;
+    await using upstream = await startSimulatedUpstream({ name: "api", key });
+    const early = configOf(upstream, ["early"]);
+    await using folder = await openConfigFolder(early);
+    const withKey = { auth: { bearer: { file: "late.key" } } };
+    await using daemon = await startDaemon({ configPath: folder.path });
+    await folder.write({ ...early, upstreams: [rawUpstream("router", upstream.url, withKey)] });
+    await daemon.logged(REFUSED);
+    expect(isReloadGood(await daemon.metrics())).toBe(0);
+    const refusals = (): Daemon["logs"] => daemon.logs.filter(({ msg }) => msg === REFUSED);
+    await writeFile(join(folder.folder, "late.key"), "");
+    await daemon.until(() => refusals().length > 1);
+    await writeFile(join(folder.folder, "late.key"), "test-key-late\n");
+    await daemon.logged("config reloaded");
+    await polledAfter(daemon, "router", 0);
+    const families = await daemon.metrics();
+    expect(isReloadGood(families)).toBe(1);
+    expect(namesIn(families)).toEqual(["router"]);
+    expect(daemon.logs.filter(({ msg }) => msg === "config reloaded")).toHaveLength(1);
+    expect(refusals().map(({ faults }) => faults)).toEqual([
+      [expect.stringContaining("there is no such file")],
+      [expect.stringContaining("its file is empty")],
+    ]);
   });
 });

