@@ -72,6 +72,8 @@ export class SmallReplica {
   readonly membership: FleetMembership;
   readonly polled: Set<string> = new Set();
   readonly gains: Claimed[] = [];
+  /** At the level of info. */
+  readonly logged: string[] = [];
   isCutOff = false;
   drainTakesMs = 0;
 
@@ -84,7 +86,7 @@ export class SmallReplica {
     this.membership = new FleetMembership({
       clock,
       board: board(() => this.isCutOff),
-      log: { debug() {}, info() {}, warn() {}, error() {} },
+      log: { debug() {}, info: (_fields, text) => void this.logged.push(text), warn() {}, error() {} },
       url: `http://${options.name}:10429`,
       ttlMs: 10_000,
       boot: "b",

@@ -26,7 +26,7 @@ export class RedisFleetBoard implements FleetBoard {
   constructor(redis: Pick<Redis, "run">, { prefix, clock }: RedisFleetOptions) {
     this.#redis = redis;
     const key = (name: string): string => `${prefix}:{fleet}:${name}`;
-    this.#keys = ["epoch", "sessions", "members", "holders", "changes"].map(key);
+    this.#keys = ["epoch", "sessions", "members", "holders", "changes", "trials"].map(key);
     this.#statusKey = key("status");
     this.#scripts = {
       beat: redisScript("beat", readLua("board/enter", "board/beat"), clock),
@@ -47,10 +47,11 @@ export class RedisFleetBoard implements FleetBoard {
       ...momentOf(answer),
       kind: "beat",
       opensInMs: numberOf(opensIn),
-      sessions: inThrees(listOf(live)).map(([session, endsIn, info]) => ({
+      sessions: inFours(listOf(live)).map(([session, endsIn, info, trialEndsIn]) => ({
         session,
         endsInMs: Number(endsIn),
         info,
+        trialEndsInMs: Number(trialEndsIn),
       })),
       isWhole: isWhole === "1",
       changes: inPairs(listOf(changes)).map(([upstream, holder]) => ({
@@ -145,8 +146,10 @@ function inPairs(list: readonly string[]): readonly (readonly [string, string])[
   return list.flatMap((item, index) => (index % 2 === 0 ? [[item, list[index + 1] ?? ""] as const] : []));
 }
 
-function inThrees(list: readonly string[]): readonly (readonly [string, string, string])[] {
+function inFours(list: readonly string[]): readonly (readonly [string, string, string, string])[] {
   return list.flatMap((item, index) =>
-    index % 3 === 0 ? [[item, list[index + 1] ?? "", list[index + 2] ?? ""] as const] : [],
+    index % 4 === 0
+      ? [[item, list[index + 1] ?? "", list[index + 2] ?? "", list[index + 3] ?? ""] as const]
+      : [],
   );
 }

@@ -160,8 +160,10 @@ export class FleetMembership {
   }
 
   async #continueSession(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAtMs: number): Promise<void> {
+    const isNew = !this.#validity.hasJoined;
     this.#validity.joined(this.#parts.clock.now());
     if (this.#view.update(answer)) this.#ownership.reassign();
+    if (isNew) this.#tellTrial();
     if (this.#mustRetake) {
       if (!(await this.#ownership.retake())) return;
       this.#mustRetake = false;
@@ -176,11 +178,18 @@ export class FleetMembership {
     await this.#publish();
   }
 
+  #tellTrial(): void {
+    const trialEndsInMs = this.#view.trialOf(this.session);
+    if (!this.#parts.isSharded || trialEndsInMs === 0) return;
+    this.#parts.log.info({ trialEndsInMs }, "joined a running fleet, takes upstreams when its trial is over");
+  }
+
   /** Sooner than usual if there may be something to claim. */
   #planNextBeat(opensInMs: number): void {
     const others = this.#view.members.filter(({ session }) => session !== this.session);
     const moments = others.map(({ endsInMs }) => endsInMs);
     if (this.#ownership.isPending && opensInMs > 0) moments.push(opensInMs);
+    for (const { trialEndsInMs } of this.#view.members) if (trialEndsInMs > 0) moments.push(trialEndsInMs);
     this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));
   }
 
