@@ -80,7 +80,10 @@ export class SmallReplica {
   constructor(
     clock: MembershipParts["clock"],
     board: (isCutOff: () => boolean) => FleetBoard,
-    options: Partial<MembershipParts> & { readonly name: string },
+    options: Partial<MembershipParts> & {
+      readonly name: string;
+      readonly statuses?: MembershipParts["events"]["statuses"];
+    },
   ) {
     this.name = options.name;
     this.membership = new FleetMembership({
@@ -106,7 +109,7 @@ export class SmallReplica {
           if (this.drainTakesMs > 0) await clock.sleep(this.drainTakesMs, new AbortController().signal);
           for (const upstream of upstreams) this.polled.delete(upstream);
         },
-        statuses: () => new Map(),
+        statuses: options.statuses ?? (() => new Map()),
       },
       ...options,
     });

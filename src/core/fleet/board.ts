@@ -97,5 +97,8 @@ export interface FleetBoard {
  */
 export const TRIAL = { first: 1, most: 32, toServe: 10 } as const;
 
+/** What is published is kept for so long: the state of an upstream or of a vantage that is gone must not stay. */
+export const PUBLISHED_KEPT_MS = 86_400_000;
+
 /** A clock that is ahead by more than this part of the TTL was stepped. */
 export const STEP_TOLERANCE = 0.1;

@@ -370,6 +370,29 @@ for (const betweenMs of [SECOND_MS, 4 * SECOND_MS, 15 * SECOND_MS]) {
   });
 }
 
+test("a state that stays the same is published again before the board forgets it", async () => {
+  const world = newWorld(upstreamNames(1), []);
+  const published: string[] = [];
+  const board = world.server.boardFor(() => false);
+  const replica = new SmallReplica(
+    world.clock,
+    () => ({
+      ...board,
+      publish: async (entries) => {
+        published.push(...entries.keys());
+        return true;
+      },
+    }),
+    { name: "a", ttlMs: 3_600_000, statuses: () => new Map([["upstream-0", "up"]]) },
+  );
+  replica.membership.start();
+  await world.clock.advance(3_600_000);
+  expect(published).toEqual(["upstream-0"]);
+  for (let hour = 0; hour < 24; hour += 1) await world.clock.advance(3_600_000);
+  expect(published.length).toBeGreaterThan(1);
+  expect(published.length).toBeLessThan(6);
+});
+
 test("upstreams that only some know of are held by one of those", async () => {
   const world = newWorld(upstreamNames(40), ["a", "b"]);
   await world.pass(2 * TTL_MS);
