@@ -166,13 +166,14 @@ export class AppFleet {
       name: ownName,
       redisUp: this.#redis.isUp,
       sessionValid: this.#membership.isValid,
-      replicas: this.#membership.members.map(({ session, name, url, held, isLeaving }) => ({
+      replicas: this.#membership.members.map(({ session, name, url, held, isLeaving, trialEndsInMs }) => ({
         name,
         url,
         // Newer than what the replica itself last said.
         held: mode === "shard" ? (heldBy.get(name)?.length ?? 0) : held,
         isThisOne: session === this.#membership.session,
         isLeaving,
+        isOnTrial: mode === "shard" && trialEndsInMs > 0,
       })),
       upstreams,
     };

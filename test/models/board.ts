@@ -5,6 +5,7 @@
 
 import {
   STEP_TOLERANCE,
+  TRIAL,
   type BeatAnswer,
   type BeatRequest,
   type Caller,
@@ -15,6 +16,7 @@ import {
   type ReleaseAnswer,
   type ReleaseRequest,
 } from "../../src/core/fleet/board.ts";
+import { nameOf } from "../../src/core/fleet/member.ts";
 
 /** The board's clock, and which server it is: one that was started anew or promoted has another id. */
 export type BoardTime = { readonly nowMs: number; readonly runId: string };
@@ -23,6 +25,7 @@ export type BoardTime = { readonly nowMs: number; readonly runId: string };
 const REMEMBERED_MS = 86_400_000;
 
 type Session = { endsAtMs: number; info: string };
+type Trial = { readonly session: string; readonly joinedAtMs: number; readonly lastsMs: number };
 type Holder = { readonly session: string } | { readonly releasedAtMs: number };
 type Epoch = { readonly runId: string; readonly beganAtMs: number; readonly opensAtMs: number };
 
@@ -31,6 +34,8 @@ export class BoardModel {
   #lastMs = 0;
   #version = 0;
   readonly #sessions = new Map<string, Session>();
+  /** Of the last session of each name. */
+  readonly #trials = new Map<string, Trial>();
   readonly #holders = new Map<string, Holder>();
   /** By upstream, when it last changed hands; in the order of the versions. */
   readonly #changes = new Map<string, number>();
@@ -42,9 +47,10 @@ export class BoardModel {
     const known = this.#sessions.get(request.session);
     const isAlive = known !== undefined && known.endsAtMs > nowMs;
     if (!isAlive && !request.joins) return { kind: "lost", ...place };
+    this.#begin(nowMs, request);
     this.#sessions.set(request.session, { endsAtMs: nowMs + request.ttlMs, info: request.info });
     for (const [name, { endsAtMs }] of this.#sessions) {
-      if (endsAtMs <= nowMs - REMEMBERED_MS) this.#sessions.delete(name);
+      if (endsAtMs <= nowMs - REMEMBERED_MS) this.#forget(name);
     }
     const isWhole = request.epoch !== place.epoch;
     const since = isWhole ? 0 : request.version;
@@ -56,7 +62,12 @@ export class BoardModel {
       opensInMs: Math.max(0, (this.#epoch?.opensAtMs ?? 0) - nowMs),
       sessions: [...this.#sessions]
         .filter(([, { endsAtMs }]) => endsAtMs > nowMs)
-        .map(([session, { endsAtMs, info }]) => ({ session, endsInMs: endsAtMs - nowMs, info }))
+        .map(([session, { endsAtMs, info }]) => ({
+          session,
+          endsInMs: endsAtMs - nowMs,
+          info,
+          trialEndsInMs: this.#trialEndsInMs(session, nowMs),
+        }))
         .sort((a, b) => a.endsInMs - b.endsInMs || (a.session < b.session ? -1 : 1)),
       isWhole,
       changes: told.map(([upstream]) => this.#holderOf(upstream)),
@@ -90,7 +101,7 @@ export class BoardModel {
       if (holder === undefined || !("session" in holder) || holder.session !== request.session) continue;
       this.#set(upstream, { releasedAtMs: time.nowMs });
     }
-    if (request.endsSession) this.#sessions.delete(request.session);
+    if (request.endsSession) this.#forget(request.session);
     return { kind: "released", ...place };
   }
 
@@ -102,6 +113,7 @@ export class BoardModel {
     if (isKnown && isAhead && !caller.isStepSure) return undefined;
     if (this.#epoch === undefined || !isKnown || isAhead) {
       this.#sessions.clear();
+      this.#trials.clear();
       this.#holders.clear();
       this.#changes.clear();
       this.#version = 0;
@@ -109,6 +121,30 @@ export class BoardModel {
     }
     this.#lastMs = nowMs;
     return { serverMs: nowMs, epoch: `${this.#epoch?.runId}@${this.#epoch?.beganAtMs.toFixed(3)}` };
+  }
+
+  #begin(nowMs: number, { session, ttlMs }: BeatRequest): void {
+    const last = this.#trials.get(nameOf(session));
+    if (last?.session === session) return;
+    const opensInMs = Math.max(0, (this.#epoch?.opensAtMs ?? 0) - nowMs);
+    let lastsMs = opensInMs > 0 ? opensInMs : ttlMs * TRIAL.first;
+    const ended = last && this.#sessions.get(last.session);
+    if (last !== undefined && ended !== undefined) {
+      const servedMs = ended.endsAtMs - ttlMs - (last.joinedAtMs + last.lastsMs);
+      const twiceMs = Math.max(ttlMs * TRIAL.first, 2 * last.lastsMs);
+      if (servedMs < ttlMs * TRIAL.toServe) lastsMs = Math.min(ttlMs * TRIAL.most, twiceMs);
+    }
+    this.#trials.set(nameOf(session), { session, joinedAtMs: nowMs, lastsMs });
+  }
+
+  #trialEndsInMs(session: string, nowMs: number): number {
+    const trial = this.#trials.get(nameOf(session));
+    return trial === undefined ? 0 : Math.max(0, trial.joinedAtMs + trial.lastsMs - nowMs);
+  }
+
+  #forget(session: string): void {
+    this.#sessions.delete(session);
+    if (this.#trials.get(nameOf(session))?.session === session) this.#trials.delete(nameOf(session));
   }
 
   #isAlive(session: string, nowMs: number): boolean {

@@ -72,19 +72,24 @@ export class SmallReplica {
   readonly membership: FleetMembership;
   readonly polled: Set<string> = new Set();
   readonly gains: Claimed[] = [];
+  /** At the level of info. */
+  readonly logged: string[] = [];
   isCutOff = false;
   drainTakesMs = 0;
 
   constructor(
     clock: MembershipParts["clock"],
     board: (isCutOff: () => boolean) => FleetBoard,
-    options: Partial<MembershipParts> & { readonly name: string },
+    options: Partial<MembershipParts> & {
+      readonly name: string;
+      readonly statuses?: MembershipParts["events"]["statuses"];
+    },
   ) {
     this.name = options.name;
     this.membership = new FleetMembership({
       clock,
       board: board(() => this.isCutOff),
-      log: { debug() {}, info() {}, warn() {}, error() {} },
+      log: { debug() {}, info: (_fields, text) => void this.logged.push(text), warn() {}, error() {} },
       url: `http://${options.name}:10429`,
       ttlMs: 10_000,
       boot: "b",
@@ -104,7 +109,7 @@ export class SmallReplica {
           if (this.drainTakesMs > 0) await clock.sleep(this.drainTakesMs, new AbortController().signal);
           for (const upstream of upstreams) this.polled.delete(upstream);
         },
-        statuses: () => new Map(),
+        statuses: options.statuses ?? (() => new Map()),
       },
       ...options,
     });

@@ -307,7 +307,13 @@ export function sampleStatus(changes: Partial<StatusSnapshot> = {}): StatusSnaps
 
 /** `ai-router` is polled here, `email` by another. */
 export function sampleFleetStatus(changes: Partial<FleetStatus> = {}): FleetStatus {
-  const replica = { url: "http://10.0.0.7:10429", held: 1, isThisOne: false, isLeaving: false };
+  const replica = {
+    url: "http://10.0.0.7:10429",
+    held: 1,
+    isThisOne: false,
+    isLeaving: false,
+    isOnTrial: false,
+  };
   return {
     mode: "shard",
     name: "a",

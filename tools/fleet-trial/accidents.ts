@@ -64,6 +64,17 @@ const ACCIDENTS: readonly Accident[] = [
       fleet.wayOf("r1").mend();
     },
   },
+  {
+    what: "r3 crashes again and again: ten lives of 4 s, and no other",
+    happen: async (fleet) => {
+      for (let life = 0; life < 10; life += 1) {
+        await fleet.replica("r3").kill();
+        await fleet.start("r3");
+        await sleep(4_000);
+      }
+      await fleet.replica("r3").kill();
+    },
+  },
 ];
 
 function sceneOf(mode: Scene["mode"]): Scene {

@@ -1,12 +1,13 @@
-import type {
-  BeatAnswer,
-  BeatRequest,
-  Caller,
-  ClaimAnswer,
-  ClaimRequest,
-  FleetBoard,
-  ReleaseAnswer,
-  ReleaseRequest,
+import {
+  PUBLISHED_KEPT_MS,
+  type BeatAnswer,
+  type BeatRequest,
+  type Caller,
+  type ClaimAnswer,
+  type ClaimRequest,
+  type FleetBoard,
+  type ReleaseAnswer,
+  type ReleaseRequest,
 } from "../../core/fleet/board.ts";
 import type { Redis } from "./connection.ts";
 import { readLua, redisScript, type RedisScript } from "./script.ts";
@@ -20,14 +21,14 @@ type Args = readonly (string | number)[];
 export class RedisFleetBoard implements FleetBoard {
   readonly #redis: Pick<Redis, "run">;
   readonly #keys: readonly string[];
-  readonly #statusKey: string;
+  readonly #statusKeys: readonly [states: string, publishedAt: string];
   readonly #scripts: Readonly<Record<"beat" | "claim" | "release" | "publish" | "published", RedisScript>>;
 
   constructor(redis: Pick<Redis, "run">, { prefix, clock }: RedisFleetOptions) {
     this.#redis = redis;
     const key = (name: string): string => `${prefix}:{fleet}:${name}`;
-    this.#keys = ["epoch", "sessions", "members", "holders", "changes"].map(key);
-    this.#statusKey = key("status");
+    this.#keys = ["epoch", "sessions", "members", "holders", "changes", "trials"].map(key);
+    this.#statusKeys = [key("states"), key("published")];
     this.#scripts = {
       beat: redisScript("beat", readLua("board/enter", "board/beat"), clock),
       claim: redisScript("claim", readLua("board/enter", "board/claim"), clock),
@@ -47,10 +48,11 @@ export class RedisFleetBoard implements FleetBoard {
       ...momentOf(answer),
       kind: "beat",
       opensInMs: numberOf(opensIn),
-      sessions: inThrees(listOf(live)).map(([session, endsIn, info]) => ({
+      sessions: inFours(listOf(live)).map(([session, endsIn, info, trialEndsIn]) => ({
         session,
         endsInMs: Number(endsIn),
         info,
+        trialEndsInMs: Number(trialEndsIn),
       })),
       isWhole: isWhole === "1",
       changes: inPairs(listOf(changes)).map(([upstream, holder]) => ({
@@ -91,13 +93,13 @@ export class RedisFleetBoard implements FleetBoard {
   }
 
   async publish(entries: ReadonlyMap<string, string>): Promise<boolean> {
-    const fields = [...entries].flat();
-    const reply = await this.#redis.run(this.#scripts.publish, [this.#statusKey], fields);
+    const args = [PUBLISHED_KEPT_MS, ...[...entries].flat()];
+    const reply = await this.#redis.run(this.#scripts.publish, this.#statusKeys, args);
     return reply.kind === "reply";
   }
 
   async published(): Promise<ReadonlyMap<string, string> | undefined> {
-    const reply = await this.#redis.run(this.#scripts.published, [this.#statusKey], []);
+    const reply = await this.#redis.run(this.#scripts.published, [this.#statusKeys[0]], []);
     return reply.kind === "reply" ? new Map(inPairs(listOf(reply.value))) : undefined;
   }
 
@@ -145,8 +147,10 @@ function inPairs(list: readonly string[]): readonly (readonly [string, string])[
   return list.flatMap((item, index) => (index % 2 === 0 ? [[item, list[index + 1] ?? ""] as const] : []));
 }
 
-function inThrees(list: readonly string[]): readonly (readonly [string, string, string])[] {
+function inFours(list: readonly string[]): readonly (readonly [string, string, string, string])[] {
   return list.flatMap((item, index) =>
-    index % 3 === 0 ? [[item, list[index + 1] ?? "", list[index + 2] ?? ""] as const] : [],
+    index % 4 === 0
+      ? [[item, list[index + 1] ?? "", list[index + 2] ?? "", list[index + 3] ?? ""] as const]
+      : [],
   );
 }

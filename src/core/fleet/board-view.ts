@@ -24,6 +24,13 @@ export class BoardView {
     return this.#members;
   }
 
+  /** How long this session's replica is given no upstreams, because others are past their trial and it is not. */
+  trialOf(session: string): number {
+    const own = this.#members.find((member) => member.session === session);
+    const isAnyProven = this.#members.some((member) => member.trialEndsInMs === 0 && !member.isLeaving);
+    return own !== undefined && isAnyProven ? own.trialEndsInMs : 0;
+  }
+
   /** Returns whether upstreams may be assigned differently now. */
   update(beat: Beat): boolean {
     const before = assigneesOf(this.#members);
@@ -50,22 +57,33 @@ export class BoardView {
 
   /**
    * Who should hold what, among replicas that have the same config and stay. Upstreams held by others stay there. A
-   * replica that restarted under the same name is assigned what its old session still holds.
+   * replica that restarted under the same name is assigned what its old session still holds. One on trial keeps what
+   * it holds, and is given no more as long as any other is past its trial: a replica that crashes again and again
+   * would take upstreams with it each time.
    */
   assignmentOf(upstreams: readonly string[], config: string): Assignment {
     const candidates = this.#members.filter((member) => member.config === config && !member.isLeaving);
-    const names = new Set(candidates.map((member) => member.name));
-    const within = upstreams.filter((upstream) => {
-      const holder = this.holderOf(upstream);
-      return holder === undefined || names.has(nameOf(holder));
-    });
-    return assign(within, [...names], (upstream) => {
+    const proven = candidates.filter((member) => member.trialEndsInMs === 0);
+    const names = new Set((proven.length > 0 ? proven : candidates).map((member) => member.name));
+    const holderNameOf = (upstream: string): string | undefined => {
       const holder = this.holderOf(upstream);
       return holder === undefined ? undefined : nameOf(holder);
+    };
+    const within = upstreams.filter((upstream) => {
+      const holder = holderNameOf(upstream);
+      return holder === undefined || names.has(holder);
     });
+    const onTrial = new Set(candidates.map((member) => member.name).filter((name) => !names.has(name)));
+    const kept = upstreams.flatMap((upstream) => {
+      const holder = holderNameOf(upstream);
+      return holder !== undefined && onTrial.has(holder) ? [[upstream, holder] as const] : [];
+    });
+    return new Map([...assign(within, [...names], holderNameOf), ...kept]);
   }
 }
 
 function assigneesOf(members: readonly FleetMember[]): string {
-  return members.map(({ session, config, isLeaving }) => `${session} ${config} ${isLeaving}`).join("\n");
+  return members
+    .map((member) => `${member.session} ${member.config} ${member.isLeaving} ${member.trialEndsInMs > 0}`)
+    .join("\n");
 }

@@ -34,7 +34,13 @@ export type ReleaseRequest = Caller & {
   readonly endsSession: boolean;
 };
 
-export type LiveSession = { readonly session: string; readonly endsInMs: number; readonly info: string };
+export type LiveSession = {
+  readonly session: string;
+  readonly endsInMs: number;
+  readonly info: string;
+  /** How long its replica is on trial: while others are past theirs, it is given no upstreams. */
+  readonly trialEndsInMs: number;
+};
 
 /** Undefined: released. */
 export type HolderChange = { readonly upstream: string; readonly holder: string | undefined };
@@ -84,6 +90,15 @@ export interface FleetBoard {
   /** Undefined without an answer. */
   published(): Promise<ReadonlyMap<string, string> | undefined>;
 }
+
+/**
+ * How long a replica is on trial, in TTLs. Its death would leave what it holds unpolled for one TTL. Whoever dies
+ * before it has served for ten times that is on trial for twice as long next time.
+ */
+export const TRIAL = { first: 1, most: 32, toServe: 10 } as const;
+
+/** What is published is kept for so long: the state of an upstream or of a vantage that is gone must not stay. */
+export const PUBLISHED_KEPT_MS = 86_400_000;
 
 /** A clock that is ahead by more than this part of the TTL was stepped. */
 export const STEP_TOLERANCE = 0.1;

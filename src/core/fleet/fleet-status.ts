@@ -20,6 +20,8 @@ export type FleetReplica = {
   readonly held: number;
   readonly isThisOne: boolean;
   readonly isLeaving: boolean;
+  /** In `shard`: started not long ago, so others hold the upstreams for now. */
+  readonly isOnTrial: boolean;
 };
 
 export type FleetUpstream = {

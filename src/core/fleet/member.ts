@@ -12,6 +12,8 @@ export type FleetMember = {
   /** It is shutting down and takes no more upstreams. */
   readonly isLeaving: boolean;
   readonly endsInMs: number;
+  /** It has not lived long enough to be given upstreams, unless all others are new too. */
+  readonly trialEndsInMs: number;
 };
 
 export type MemberInfo = Pick<FleetMember, "url" | "held" | "config" | "isLeaving">;
@@ -31,7 +33,7 @@ export function infoText(info: MemberInfo): string {
 }
 
 /** Another version may have written it: unreadable fields are left out, but the replica still counts. */
-export function memberOf({ session, endsInMs, info }: LiveSession): FleetMember {
+export function memberOf({ session, endsInMs, info, trialEndsInMs }: LiveSession): FleetMember {
   const fields = readObject(info);
   const { url, held, config, isLeaving } = fields;
   return {
@@ -42,6 +44,7 @@ export function memberOf({ session, endsInMs, info }: LiveSession): FleetMember 
     config: typeof config === "string" ? config : "",
     isLeaving: isLeaving === true,
     endsInMs,
+    trialEndsInMs,
   };
 }
 

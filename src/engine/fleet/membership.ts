@@ -1,4 +1,4 @@
-import type { BeatAnswer } from "../../core/fleet/board.ts";
+import { PUBLISHED_KEPT_MS, type BeatAnswer } from "../../core/fleet/board.ts";
 import { infoText, type FleetMember } from "../../core/fleet/member.ts";
 import { BoardView } from "../../core/fleet/board-view.ts";
 import { hash32 } from "../../core/schedule/hash.ts";
@@ -9,6 +9,8 @@ import type { MembershipParts } from "./parts.ts";
 
 const MOST_CHANGES = 2_000;
 const MOST_PUBLISHED = 1_000;
+/** Long before the board forgets it. */
+const PUBLISH_AGAIN_MS = PUBLISHED_KEPT_MS / 4;
 const BEATS_PER_TTL = 5;
 /** The beat comes this long after a session has ended, or the board has opened. */
 const AFTER_MS = 20;
@@ -20,7 +22,7 @@ export class FleetMembership {
   readonly #calls: BoardCalls;
   readonly #view = new BoardView();
   readonly #ownership: Ownership;
-  readonly #published = new Map<string, string>();
+  readonly #published = new Map<string, { readonly text: string; readonly atMs: number }>();
   readonly #ended = new AbortController();
   #upstreams: readonly string[] = [];
   #config = "";
@@ -160,8 +162,10 @@ export class FleetMembership {
   }
 
   async #continueSession(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAtMs: number): Promise<void> {
+    const isNew = !this.#validity.hasJoined;
     this.#validity.joined(this.#parts.clock.now());
     if (this.#view.update(answer)) this.#ownership.reassign();
+    if (isNew) this.#tellTrial();
     if (this.#mustRetake) {
       if (!(await this.#ownership.retake())) return;
       this.#mustRetake = false;
@@ -176,21 +180,31 @@ export class FleetMembership {
     await this.#publish();
   }
 
+  #tellTrial(): void {
+    const trialEndsInMs = this.#view.trialOf(this.session);
+    if (!this.#parts.isSharded || trialEndsInMs === 0) return;
+    this.#parts.log.info({ trialEndsInMs }, "joined a running fleet, takes upstreams when its trial is over");
+  }
+
   /** Sooner than usual if there may be something to claim. */
   #planNextBeat(opensInMs: number): void {
     const others = this.#view.members.filter(({ session }) => session !== this.session);
     const moments = others.map(({ endsInMs }) => endsInMs);
     if (this.#ownership.isPending && opensInMs > 0) moments.push(opensInMs);
+    for (const { trialEndsInMs } of this.#view.members) if (trialEndsInMs > 0) moments.push(trialEndsInMs);
     this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));
   }
 
   async #publish(): Promise<void> {
     const statuses = this.#parts.events.statuses();
     for (const key of this.#published.keys()) if (!statuses.has(key)) this.#published.delete(key);
-    const changed = [...statuses]
-      .filter(([key, text]) => this.#published.get(key) !== text)
-      .slice(0, MOST_PUBLISHED);
+    const atMs = this.#parts.clock.now();
+    const isPublished = (key: string, text: string): boolean => {
+      const last = this.#published.get(key);
+      return last !== undefined && last.text === text && atMs < last.atMs + PUBLISH_AGAIN_MS;
+    };
+    const changed = [...statuses].filter(([key, text]) => !isPublished(key, text)).slice(0, MOST_PUBLISHED);
     if (changed.length === 0 || !(await this.#parts.board.publish(new Map(changed)))) return;
-    for (const [key, text] of changed) this.#published.set(key, text);
+    for (const [key, text] of changed) this.#published.set(key, { text, atMs });
   }
 }

@@ -31,11 +31,11 @@ function summaryLine({ mode, name, redisUp, sessionValid, replicas }: FleetStatu
     ${division}${redisUp ? "" : stale}${sessionValid ? "" : lost}`;
 }
 
-function replicaRow({ name, url, held, isThisOne, isLeaving }: FleetReplica): Markup {
+function replicaRow({ name, url, held, isThisOne, isLeaving, isOnTrial }: FleetReplica): Markup {
   return html`<tr>
     <th scope="row">${isThisOne || url === "" ? name : html`<a href="${pageAt(url, "")}">${name}</a>`}</th>
     <td class="number">${held}</td>
-    <td>${isThisOne ? "this one" : url}${isLeaving ? ", leaving" : ""}</td>
+    <td>${isThisOne ? "this one" : url}${isLeaving ? ", leaving" : ""}${isOnTrial ? ", on trial" : ""}</td>
   </tr>`;
 }
 

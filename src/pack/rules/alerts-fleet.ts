@@ -66,7 +66,7 @@ function unheld(upstreams: number): Alert {
     expr: `sum by (job) (pacewatch_fleet_upstreams_held) < ${upstreams}`,
     holdsFor: "2m",
     summary: "Some upstreams are not polled by any replica",
-    description: `The replicas of {{ $labels.job }} hold {{ $value | printf "%.0f" }} of ${upstreams} upstreams. The state of the others is unknown. Replicas that reach Redis: ${queryValue(`sum(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} of ${queryValue(`count(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} that are scraped.`,
+    description: `The replicas of {{ $labels.job }} hold {{ $value | printf "%.0f" }} of ${upstreams} upstreams. The state of the others is unknown. Replicas that reach Redis: ${queryValue(`sum(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} of ${queryValue(`count(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} that are scraped. Started in the last 10 minutes: ${queryLabels(`time() - process_start_time_seconds{${OF_JOB}} < 600`, "instance", "none")}.`,
   };
 }
 

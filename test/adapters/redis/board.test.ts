@@ -173,6 +173,38 @@ test.skipIf(REDIS_SERVER === undefined)("what is published by one is read by all
   expect(await board.published()).toEqual(entries);
 });
 
+test.skipIf(REDIS_SERVER === undefined)(
+  "what nobody has published for a day is gone, and nothing of it stays in Redis",
+  async () => {
+    if (redis === undefined) throw new Error("no redis");
+    const command = await redis.commands();
+    const board = new RedisFleetBoard(await redis.connect(), { prefix: "aging", clock: TEST_CLOCK });
+    const at = (nowMs: number): Promise<unknown> =>
+      command("HSET", "test:clock", "now", String(nowMs), "run", "run1");
+    const [startMs, dayMs] = [1_790_000_000_000, 86_400_000];
+    await at(startMs);
+    await board.publish(new Map(Array.from({ length: 1_500 }, (_, index) => [`gone-${index}@eu-1`, "{}"])));
+    await board.publish(new Map([["email@eu-2", "{}"]]));
+    await at(startMs + dayMs / 2);
+    await board.publish(new Map([["email@eu-2", '{"s":"up"}']]));
+    expect((await board.published())?.size).toBe(1_501);
+    // Each call removes some, so that none keeps Redis busy for long.
+    await at(startMs + dayMs + 1);
+    await board.publish(new Map([["router@eu-2", "{}"]]));
+    await board.publish(new Map([["router@eu-2", "{}"]]));
+    expect(await board.published()).toEqual(
+      new Map([
+        ["email@eu-2", '{"s":"up"}'],
+        ["router@eu-2", "{}"],
+      ]),
+    );
+    const keys = await command("KEYS", "aging:*");
+    for (const key of Array.isArray(keys) ? keys.map(String) : []) {
+      expect(Number(await command("PTTL", key))).toBeGreaterThan(0);
+    }
+  },
+);
+
 test("where Redis is away, so is the board", async () => {
   const failed = { run: () => Promise.resolve({ kind: "failed", failure: "away" } as const) };
   const board = new RedisFleetBoard(failed, { prefix: "away" });

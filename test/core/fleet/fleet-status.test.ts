@@ -28,7 +28,7 @@ test("from everywhere, each vantage has a word of its own on an upstream; else w
 });
 
 test("a replica is there even where nothing that it says of itself can be read", () => {
-  expect(memberOf({ session: "eu-1#ab.1", endsInMs: 9_000, info: "???" })).toEqual({
+  expect(memberOf({ session: "eu-1#ab.1", endsInMs: 9_000, info: "???", trialEndsInMs: 0 })).toEqual({
     session: "eu-1#ab.1",
     name: "eu-1",
     url: "",
@@ -36,10 +36,11 @@ test("a replica is there even where nothing that it says of itself can be read",
     config: "",
     isLeaving: false,
     endsInMs: 9_000,
+    trialEndsInMs: 0,
   });
 });
 
 test("an address that is no page is not linked to", () => {
   const info = infoText({ url: "javascript:alert(1)", held: 1, config: "c", isLeaving: false });
-  expect(memberOf({ session: "a#b.1", endsInMs: 1, info }).url).toBe("");
+  expect(memberOf({ session: "a#b.1", endsInMs: 1, info, trialEndsInMs: 0 }).url).toBe("");
 });

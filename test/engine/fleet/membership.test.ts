@@ -15,7 +15,11 @@ type World = {
   /** Lets time pass, and looks at every step that nobody polls what another one does. */
   pass(ms: number): Promise<void>;
   polledBy(): ReadonlyMap<string, string>;
+  /** The longest time that any upstream was polled by nobody, since the world was last asked. */
+  longestSilenceMs(): number;
 };
+
+const STEP_MS = 100;
 
 function newWorld(upstreams: readonly string[], names: readonly string[]): World {
   const clock = new VirtualClock();
@@ -32,6 +36,8 @@ function newWorld(upstreams: readonly string[], names: readonly string[]): World
     }
     return holders;
   };
+  const silentMs = new Map<string, number>();
+  let longestMs = 0;
   const world: World = {
     clock,
     server,
@@ -49,10 +55,21 @@ function newWorld(upstreams: readonly string[], names: readonly string[]): World
       return replica;
     },
     async pass(ms) {
-      for (let passedMs = 0; passedMs < ms; passedMs += 100) {
-        await clock.advance(100);
-        polledBy();
+      for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) {
+        await clock.advance(STEP_MS);
+        const polled = polledBy();
+        for (const upstream of upstreams) {
+          const silence = polled.has(upstream) ? 0 : (silentMs.get(upstream) ?? 0) + STEP_MS;
+          silentMs.set(upstream, silence);
+          longestMs = Math.max(longestMs, silence);
+        }
       }
+    },
+    longestSilenceMs() {
+      const longest = longestMs;
+      longestMs = 0;
+      silentMs.clear();
+      return longest;
     },
   };
   for (const name of names) world.add(name);
@@ -130,12 +147,14 @@ test("whoever leaves in order is replaced within a beat", async () => {
   expectAllHeld(world, staying);
 });
 
-test("a newcomer is handed its part after polls on their way have ended, and the others keep theirs", async () => {
+test("a newcomer is handed its part after its trial, when polls on their way have ended, and the others keep theirs", async () => {
   const world = newWorld(upstreamNames(90), ["a", "b"]);
   await world.pass(2 * TTL_MS);
   for (const replica of world.replicas) replica.drainTakesMs = 3_000;
   const before = world.polledBy();
   const newcomer = world.add("c");
+  await world.pass(TTL_MS - SECOND_MS);
+  expect(newcomer.polled.size).toBe(0);
   await world.pass(TTL_MS);
   expectAllHeld(world, world.replicas);
   const stayed = [...world.polledBy()].filter(([, holder]) => holder !== newcomer.name);
@@ -160,7 +179,7 @@ test("one that is cut off lets go before anybody else may take, and takes again 
   await world.pass(5 * SECOND_MS);
   expectAllHeld(world, [other]);
   lonely.isCutOff = false;
-  await world.pass(TTL_MS);
+  await world.pass(3 * TTL_MS);
   expectAllHeld(world, world.replicas);
 });
 
@@ -218,7 +237,7 @@ test("a death just before the board is emptied is found out after one session's 
   expectAllHeld(world, [heir]);
 });
 
-test("a replica that comes back under its name after a crash is given back what it had, and nothing else moves", async () => {
+test("a replica that comes back after a crash is given its part once it has lived a while, and nothing else moves", async () => {
   const world = newWorld(upstreamNames(60), ["a", "b", "c"]);
   await world.pass(2 * TTL_MS);
   const [dead] = world.replicas;
@@ -226,9 +245,152 @@ test("a replica that comes back under its name after a crash is given back what 
   const before = world.polledBy();
   kill(dead);
   await world.pass(SECOND_MS);
-  world.add("a");
+  const born = world.add("a");
   await world.pass(1.5 * TTL_MS);
-  expect(world.polledBy()).toEqual(before);
+  expect(born.polled.size).toBe(0);
+  expect(world.polledBy().size).toBe(60);
+  await world.pass(TTL_MS);
+  expectAllHeld(
+    world,
+    world.replicas.filter((replica) => replica !== dead),
+  );
+  const moved = [...world.polledBy()].filter(([upstream, holder]) => before.get(upstream) !== holder);
+  expect(moved.filter(([upstream, holder]) => holder !== "a" && before.get(upstream) !== "a")).toEqual([]);
+});
+
+/** In order: after its last poll it gives back what it holds. */
+async function stop(world: World, replica: SmallReplica): Promise<void> {
+  replica.membership.leave();
+  await world.pass(STEP_MS);
+  replica.polled.clear();
+  const closing = replica.membership.close();
+  await world.pass(STEP_MS);
+  await closing;
+  world.replicas.splice(world.replicas.indexOf(replica), 1);
+}
+
+for (const [lives, lifeMs, restsMs] of [
+  ["four seconds", 4 * SECOND_MS, SECOND_MS],
+  ["four seconds, with a longer pause after each,", 4 * SECOND_MS, 7 * SECOND_MS],
+  ["a little longer than a session", TTL_MS + 2 * SECOND_MS, 500],
+  ["three sessions", 3 * TTL_MS, 3 * SECOND_MS],
+] as const) {
+  test(`one that crashes again and again, and lives for ${lives} leaves no upstream unpolled for 15 s`, async () => {
+    const world = newWorld(upstreamNames(6), ["a", "b", "c"]);
+    await world.pass(2 * TTL_MS);
+    world.longestSilenceMs();
+    const [, , first] = world.replicas;
+    if (first === undefined) throw new Error("no replica");
+    let looping = first;
+    const liveAgain = async (): Promise<void> => {
+      kill(looping);
+      await world.pass(restsMs);
+      looping = world.add("c");
+      await world.pass(lifeMs);
+    };
+    for (let life = 0; life < 20; life += 1) await liveAgain();
+    expect(world.longestSilenceMs()).toBeLessThan(15 * SECOND_MS);
+    // Nobody waits for it any more: its deaths cost nothing.
+    for (let life = 0; life < 3; life += 1) await liveAgain();
+    expect(world.longestSilenceMs()).toBe(0);
+    // It has its part as soon as it lives on.
+    await world.pass(40 * TTL_MS);
+    expect(looping.polled.size).toBe(2);
+    expect(world.longestSilenceMs()).toBeLessThan(TTL_MS / 5 + SECOND_MS);
+  });
+}
+
+test("a fleet that is restarted all at once, and in order, goes on within a beat", async () => {
+  const world = newWorld(upstreamNames(30), ["a", "b", "c"]);
+  await world.pass(2 * TTL_MS);
+  for (const replica of world.replicas.slice()) await stop(world, replica);
+  world.longestSilenceMs();
+  for (const name of ["a", "b", "c"]) {
+    world.add(name);
+    await world.pass(STEP_MS);
+  }
+  await world.pass(TTL_MS / 2);
+  expectAllHeld(world, world.replicas);
+  expect(world.longestSilenceMs()).toBeLessThan(TTL_MS / 5 + SECOND_MS);
+});
+
+test("a fleet that is killed all at once, and started again, waits for the old sessions to end and no longer", async () => {
+  const world = newWorld(upstreamNames(30), ["a", "b", "c"]);
+  await world.pass(2 * TTL_MS);
+  world.longestSilenceMs();
+  const dead = [...world.replicas];
+  for (const replica of dead) kill(replica);
+  await world.pass(2 * SECOND_MS);
+  for (const name of ["a", "b", "c"]) {
+    world.add(name);
+    await world.pass(300);
+  }
+  await world.pass(1.5 * TTL_MS);
+  expectAllHeld(
+    world,
+    world.replicas.filter((replica) => !dead.includes(replica)),
+  );
+  expect(world.longestSilenceMs()).toBeLessThan(TTL_MS + SECOND_MS);
+});
+
+test("the only replica, restarted, goes on at once", async () => {
+  const world = newWorld(upstreamNames(30), ["a"]);
+  await world.pass(2 * TTL_MS);
+  const [only] = world.replicas;
+  if (only === undefined) throw new Error("no replica");
+  await stop(world, only);
+  world.add("a");
+  await world.pass(SECOND_MS);
+  expect(world.polledBy().size).toBe(30);
+});
+
+test("a replica says once that it is on trial, and nothing where it goes on at once", async () => {
+  const world = newWorld(upstreamNames(30), ["a", "b"]);
+  await world.pass(2 * TTL_MS);
+  const newcomer = world.add("c");
+  await world.pass(2 * TTL_MS);
+  expect(newcomer.logged).toEqual(["joined a running fleet, takes upstreams when its trial is over"]);
+  for (const first of world.replicas.slice(0, 2)) expect(first.logged).toEqual([]);
+});
+
+for (const betweenMs of [SECOND_MS, 4 * SECOND_MS, 15 * SECOND_MS]) {
+  test(`a rolling restart with ${betweenMs / SECOND_MS} s from one to the next leaves no upstream unpolled for longer than a beat`, async () => {
+    const world = newWorld(upstreamNames(30), ["a", "b", "c"]);
+    await world.pass(2 * TTL_MS);
+    world.longestSilenceMs();
+    for (const replica of world.replicas.slice()) {
+      await stop(world, replica);
+      await world.pass(SECOND_MS);
+      world.add(replica.name);
+      await world.pass(betweenMs);
+    }
+    await world.pass(2 * TTL_MS);
+    expectAllHeld(world, world.replicas);
+    expect(world.longestSilenceMs()).toBeLessThan(TTL_MS / 5 + SECOND_MS);
+  });
+}
+
+test("a state that stays the same is published again before the board forgets it", async () => {
+  const world = newWorld(upstreamNames(1), []);
+  const published: string[] = [];
+  const board = world.server.boardFor(() => false);
+  const replica = new SmallReplica(
+    world.clock,
+    () => ({
+      ...board,
+      publish: async (entries) => {
+        published.push(...entries.keys());
+        return true;
+      },
+    }),
+    { name: "a", ttlMs: 3_600_000, statuses: () => new Map([["upstream-0", "up"]]) },
+  );
+  replica.membership.start();
+  await world.clock.advance(3_600_000);
+  expect(published).toEqual(["upstream-0"]);
+  for (let hour = 0; hour < 24; hour += 1) await world.clock.advance(3_600_000);
+  expect(published.length).toBeGreaterThan(1);
+  expect(published.length).toBeLessThan(6);
 });
 
 test("upstreams that only some know of are held by one of those", async () => {

@@ -16,6 +16,12 @@ test("the page tells of the whole fleet: who is there, and what others poll, wit
   expect(text).toContain("This is <b>a</b>, with 1 other replica.");
 });
 
+test("the page tells which replica was started lately and holds nothing yet", async () => {
+  const { replicas } = sampleFleetStatus();
+  const told = replicas.map((replica) => ({ ...replica, isOnTrial: replica.name === "b" }));
+  expect(await page(sampleFleetStatus({ replicas: told }))).toContain("http://10.0.0.8:10429/, on trial");
+});
+
 test("the headline knows what others see, too", async () => {
   const [own] = sampleFleetStatus().upstreams;
   if (own === undefined) throw new Error("no upstream");

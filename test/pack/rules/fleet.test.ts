@@ -94,6 +94,8 @@ tests:
       - { series: 'pacewatch_fleet_upstreams_held{job="pw",instance="b:1"}', values: "0 0 0 0 0 0 0" }
       - { series: 'pacewatch_redis_up{job="pw",instance="a:1"}', values: "1 0 0 0 0 0 1" }
       - { series: 'pacewatch_redis_up{job="pw",instance="b:1"}', values: "1x7" }
+      - { series: 'process_start_time_seconds{job="pw",instance="a:1"}', values: "-3600x7" }
+      - { series: 'process_start_time_seconds{job="pw",instance="b:1"}', values: "0 0 0 120 120 120 120" }
     alert_rule_test:
       - { eval_time: 2m, alertname: PacewatchUpstreamsUnheld }
       - eval_time: 4m
@@ -102,7 +104,7 @@ tests:
           - exp_labels: { job: pw, severity: page }
             exp_annotations:
               summary: "Some upstreams are not polled by any replica"
-              description: "The replicas of pw hold 0 of 1 upstreams. The state of the others is unknown. Replicas that reach Redis: 1 of 2 that are scraped."
+              description: "The replicas of pw hold 0 of 1 upstreams. The state of the others is unknown. Replicas that reach Redis: 1 of 2 that are scraped. Started in the last 10 minutes: b:1."
               runbook_url: "/user/runbooks/PacewatchUpstreamsUnheld.md"
       - { eval_time: 6m, alertname: PacewatchUpstreamsUnheld }
 `;

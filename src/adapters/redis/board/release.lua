@@ -2,8 +2,5 @@
 for index = 6, #ARGV do
   if redis.call('HGET', holders, ARGV[index]) == session then set(ARGV[index], '@' .. ms(now)) end
 end
-if ARGV[5] == '1' then
-  redis.call('ZREM', sessions, session)
-  redis.call('HDEL', members, session)
-end
+if ARGV[5] == '1' then forget(session) end
 return {'released', ms(now), place}
