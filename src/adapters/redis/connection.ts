@@ -5,6 +5,7 @@ import type { Clock } from "../../core/time/clock.ts";
 import type { RedisFailure } from "../../core/metrics/catalogue.ts";
 import { RedisHealth } from "../../core/fleet/redis-health.ts";
 import { openDriver, type RedisDriver, type RedisDriverParts } from "./driver.ts";
+import { missingIn } from "./requirements.ts";
 import { redisScript, type RedisScript } from "./script.ts";
 
 /** One call to Redis and its outcome, for the metrics. */
@@ -47,6 +48,7 @@ export class Redis implements AsyncDisposable {
   readonly #ended: Promise<unknown>;
   #driver: RedisDriver | undefined;
   readonly #health = new RedisHealth();
+  readonly #warned = new Set<string>();
   #lastReplyMs: number;
   #lastAskedMs: number;
 
@@ -149,7 +151,7 @@ export class Redis implements AsyncDisposable {
   }
 
   #setDown(failure: RedisFailure): void {
-    if (!this.#health.failed(failure, this.#parts.clock.now())) return;
+    if (!this.#health.failed(failure === "away", this.#parts.clock.now())) return;
     // What it refused, and why, is told already.
     const isSilent = failure !== "refused" && !this.#closing.signal.aborted;
     if (isSilent && this.#health.isNews("unreachable")) this.#parts.log.warn({}, "Redis unreachable");
@@ -166,7 +168,10 @@ export class Redis implements AsyncDisposable {
         this.#driver = driver;
         this.#lastReplyMs = this.#parts.clock.now();
         if (signal.aborted) driver.destroy();
-        else if (await this.#ping()) backoffMs = FIRST_BACKOFF_MS;
+        else if (await this.#ping()) {
+          backoffMs = FIRST_BACKOFF_MS;
+          await this.#warnOfWhatIsMissing(driver);
+        }
         await driver.ended;
         this.#driver = undefined;
         this.#setDown("away");
@@ -201,9 +206,25 @@ export class Redis implements AsyncDisposable {
   }
 
   async #ping(): Promise<boolean> {
-    const { kind } = await this.run(PING, [`${this.#fleet.prefix}:{fleet}:ping`], []);
+    const { kind } = await this.run(PING, [this.#pingKey], []);
     if (kind === "reply") this.#setUp();
     return kind === "reply";
+  }
+
+  /** With each new connection, as it may lead to another server. Each warning is given once. */
+  async #warnOfWhatIsMissing(driver: RedisDriver): Promise<void> {
+    const { nodes } = this.#fleet.redis;
+    const ended = driver.ended.then(() => []);
+    const warnings = await Promise.race([missingIn(driver, this.#pingKey, nodes.kind === "cluster"), ended]);
+    for (const warning of warnings) {
+      if (this.#warned.has(warning)) continue;
+      this.#warned.add(warning);
+      this.#parts.log.warn({}, warning);
+    }
+  }
+
+  get #pingKey(): string {
+    return `${this.#fleet.prefix}:{fleet}:ping`;
   }
 
   #warnOnce(message: string, problem: string, kind: string): void {

@@ -1,5 +1,3 @@
-import type { RedisFailure } from "../metrics/catalogue.ts";
-
 /** A time up that is shorter than this was a flap: the next recovery is believed later. */
 const STABLE_MS = 10_000;
 /** Longer than the time between two attempts of whoever Redis keeps refusing. */
@@ -30,14 +28,14 @@ export class RedisHealth {
     return true;
   }
 
-  /** Whether this failure begins a fault. A new connection may be well at once; one that refuses is not. */
-  failed(failure: RedisFailure, nowMs: number): boolean {
+  /** Whether this failure begins a fault. After a lost connection a new one may be well at once. */
+  failed(isLost: boolean, nowMs: number): boolean {
     const wasUp = this.#isUp;
     if (wasUp) {
       const isFlap = nowMs - this.#upSinceMs < STABLE_MS;
       this.#quietMs = isFlap ? Math.min(LONGEST_QUIET_MS, Math.max(FIRST_QUIET_MS, 2 * this.#quietMs)) : 0;
     }
-    const quietMs = failure === "away" ? this.#quietMs : Math.max(FIRST_QUIET_MS, this.#quietMs);
+    const quietMs = isLost ? this.#quietMs : Math.max(FIRST_QUIET_MS, this.#quietMs);
     this.#notBeforeMs = Math.max(this.#notBeforeMs, nowMs + quietMs);
     this.#isUp = false;
     return wasUp;

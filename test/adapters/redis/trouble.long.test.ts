@@ -109,3 +109,49 @@ test
     );
     expect(told.slice(toldBefore)).toHaveLength(1);
   });
+
+test
+  .skipIf(REDIS_SERVER === undefined)
+  .concurrent(
+    "what the promise rests on and Redis does not have is told at the start, and nothing else",
+    async () => {
+      await using server = await RedisServer.start(
+        "--maxmemory",
+        "100mb",
+        "--maxmemory-policy",
+        "allkeys-lru",
+      );
+      await using replica = await RedisServer.start("--replicaof", "127.0.0.1", String(server.port));
+      await eventually("the replica is there", async () =>
+        (await cli(server, "info", "replication")).includes("state=online"),
+      );
+      await using bare = open(server.address);
+      await eventually("it was told", () => bare.told.length === 3);
+      expect(bare.told).toEqual([
+        "Redis connected {}",
+        expect.stringContaining("min-replicas-to-write is 0"),
+        expect.stringContaining("maxmemory-policy is allkeys-lru"),
+      ]);
+      await cli(server, "config", "set", "maxmemory-policy", "noeviction", "min-replicas-to-write", "1");
+      await using right = open(server.address);
+      await eventually("it works", () => right.calls.length > 100);
+      expect(right.told).toEqual(["Redis connected {}"]);
+      await replica.stop();
+    },
+  );
+
+test
+  .skipIf(REDIS_SERVER === undefined)
+  .concurrent(
+    "a user who may not ask for the config of Redis is told nothing about it, and Redis is up",
+    async () => {
+      const user =
+        "user pacewatch on nopass ~* resetchannels -@all +eval +evalsha +time +info +hset +hgetall +pexpire";
+      await using server = await RedisServer.start(
+        ...`--${user}`.split(" ").concat("--user", "default", "off", "--cluster-enabled", "no"),
+      );
+      await using opened = open({ ...server.address, username: "pacewatch" });
+      await eventually("it works", () => opened.redis.isUp && opened.calls.length > 100);
+      expect(opened.told).toEqual(["Redis connected {}"]);
+    },
+  );
