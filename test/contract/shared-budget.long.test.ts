@@ -3,7 +3,7 @@ import { createClient } from "@redis/client";
 import { expect, test } from "vitest";
 import { ledgerScripts, RedisLedger } from "../../src/adapters/redis/ledger.ts";
 import type { UpstreamSignals } from "../../src/core/budget/signals.ts";
-import type { Stored, SharedState, SharedTerms } from "../../src/core/fleet/ledger-store.ts";
+import type { Stored, SharedMessage, SharedState, SharedTerms } from "../../src/core/fleet/ledger-store.ts";
 import { SharedBudgetModel } from "../models/shared-budget.ts";
 import { TOLD_CLOCK } from "../support/ledger-worlds.ts";
 import { REDIS_SERVER, RedisServer } from "../support/processes/redis-server.ts";
@@ -17,7 +17,7 @@ type Step =
       readonly agoMs: number;
     }
   | { readonly kind: "wait"; readonly ms: number }
-  | { readonly kind: "heed"; readonly signals: UpstreamSignals; readonly agoMs: number }
+  | { readonly kind: "heed"; readonly messages: readonly SharedMessage[] }
   | { readonly kind: "look"; readonly isAnew: boolean }
   | {
       readonly kind: "reportUsage";
@@ -82,8 +82,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant("heed" as const),
-      signals,
-      agoMs: fc.oneof(fc.constant(0), ms),
+      messages: fc.array(
+        fc.record({
+          kind: fc.constant("signalled" as const),
+          signals,
+          agoMs: fc.oneof(fc.constant(0), ms),
+        }),
+        { minLength: 1, maxLength: 3 },
+      ),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("look" as const), isAnew: fc.boolean() }) },
@@ -183,21 +189,22 @@ test.skipIf(REDIS_SERVER === undefined)(
               }
               case "settle": {
                 const lease = granted[step.which] ?? "unknown";
-                const settled = { lease, settlement: step.as, heldMs: step.agoMs / 2 };
-                same(
-                  await onRedis.settle(terms, settled, step.agoMs),
-                  onPaper.settle(terms, settled, step.agoMs, at),
-                );
+                const { agoMs } = step;
+                const settled = {
+                  kind: "settled",
+                  lease,
+                  settlement: step.as,
+                  heldMs: agoMs / 2,
+                  agoMs,
+                } as const;
+                same(await onRedis.report(terms, [settled]), onPaper.report(terms, [settled], at));
                 break;
               }
               case "wait":
                 nowMs += step.ms;
                 break;
               case "heed":
-                same(
-                  await onRedis.applySignals(terms, step.signals, step.agoMs),
-                  onPaper.applySignals(terms, step.signals, step.agoMs, at),
-                );
+                same(await onRedis.report(terms, step.messages), onPaper.report(terms, step.messages, at));
                 break;
               case "look":
                 same(await onRedis.look(terms, step.isAnew), onPaper.look(terms, step.isAnew, at));

@@ -11,11 +11,11 @@
  */
 
 import { CLOCK_RATE_MARGIN, PACE_GRAIN_MS } from "../../src/core/budget/leases.ts";
-import type { UpstreamSignals } from "../../src/core/budget/signals.ts";
 import { QUOTA_BUCKET_MS } from "../../src/core/budget/quota.ts";
 import {
   CLOCK_STEP_MS,
   type UsageReport,
+  type SharedMessage,
   type SharedRate,
   type SharedSettlement,
   type SharedState,
@@ -26,6 +26,8 @@ import { ActiveSignals, loweredCap } from "../../src/core/budget/restraint.ts";
 
 /** If the clock is set back by less than this, leases are only held for longer; by more, all of them are dropped. */
 const SET_BACK_MS = 1_000;
+/** Who was told to wait has not lost more than this if a settlement is late by less. */
+const LATE_MS = 1_000;
 
 /** The time in Redis, and which run of the server it is. */
 export type RedisMoment = { readonly nowMs: number; readonly run: string };
@@ -58,9 +60,20 @@ export class SharedBudgetModel {
     return { ...this.#state(terms, nowMs), decision: { kind: "granted" } };
   }
 
-  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number, at: RedisMoment): SharedState {
+  report(terms: SharedTerms, messages: readonly SharedMessage[], at: RedisMoment): SharedState {
     this.#begin(terms, at, false);
     const { nowMs } = at;
+    for (const message of messages) {
+      if (message.kind === "settled") this.#settle(terms, message, message.agoMs, nowMs);
+      else {
+        const { signals, agoMs } = message;
+        this.#signals.apply(signals, longestOf(terms), terms.maxPauseMs, nowMs, nowMs - agoMs);
+      }
+    }
+    return this.#state(terms, nowMs);
+  }
+
+  #settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number, nowMs: number): void {
     if (settled.settlement === "unsent") {
       if (this.#leases.remove(settled.lease)) {
         this.#freed += 1;
@@ -70,16 +83,9 @@ export class SharedBudgetModel {
       const lingerMs = settled.settlement === "unanswered" ? terms.lingerMs : 0;
       this.#leases.put(settled.lease, nowMs - agoMs + lingerMs + CLOCK_STEP_MS);
       this.#leases.dropUntil(nowMs - this.#keptMs * CLOCK_RATE_MARGIN);
-      if (agoMs > 0) this.#freed += 1;
+      if (agoMs > LATE_MS) this.#freed += 1;
     }
     this.#latestMs = nowMs;
-    return this.#state(terms, nowMs);
-  }
-
-  applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number, at: RedisMoment): SharedState {
-    this.#begin(terms, at, false);
-    this.#signals.apply(signals, longestOf(terms), terms.maxPauseMs, at.nowMs, at.nowMs - agoMs);
-    return this.#state(terms, at.nowMs);
   }
 
   look(terms: SharedTerms, isAnew: boolean, at: RedisMoment): SharedState {
@@ -192,6 +198,7 @@ export class SharedBudgetModel {
       quotaUsed: this.#quotaUsed(terms, nowMs),
       hasReported: this.#contributed.has(terms.replica),
       freed: this.#freed,
+      refusals: this.#signals.refusals,
     };
   }
 }

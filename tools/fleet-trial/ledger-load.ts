@@ -57,7 +57,9 @@ async function loadLedger(shape: LoadShape): Promise<LoadSeen> {
       if (taken.kind === "away" || taken.answer.decision.kind !== "granted") {
         throw new Error(`no lease was granted: ${JSON.stringify(taken)}`);
       }
-      const settled = await ledger.settle(each, { lease, settlement: "answered", heldMs: 1 }, 0);
+      const settled = await ledger.report(each, [
+        { kind: "settled", lease, settlement: "answered", heldMs: 1, agoMs: 0 },
+      ]);
       if (settled.kind === "away") throw new Error("a lease was not settled");
       polls += 1;
     }

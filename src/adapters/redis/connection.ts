@@ -3,8 +3,10 @@ import { messageOf } from "../../core/text/escape.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { RedisFailure } from "../../core/metrics/catalogue.ts";
+import { RedisHealth } from "../../core/fleet/redis-health.ts";
 import { openDriver, type RedisDriver, type RedisDriverParts } from "./driver.ts";
-import type { RedisScript } from "./script.ts";
+import { missingIn } from "./requirements.ts";
+import { redisScript, type RedisScript } from "./script.ts";
 
 /** One call to Redis and its outcome, for the metrics. */
 export type RedisCall = {
@@ -31,6 +33,12 @@ const SILENCE_MS = 2_000;
 const FIRST_BACKOFF_MS = 50;
 const LONGEST_BACKOFF_MS = 1_000;
 
+/** A write: a Redis that lacks replicas, memory or a master answers PING, and refuses everything that matters. */
+const PING = redisScript(
+  "ping",
+  "redis.call('HSET', KEYS[1], 'at', num(now))\nreturn redis.call('PEXPIRE', KEYS[1], 60000)",
+);
+
 /** One Redis, wherever it is now. Reconnects by itself, and callers never wait for that. */
 export class Redis implements AsyncDisposable {
   readonly #fleet: Fleet;
@@ -39,8 +47,8 @@ export class Redis implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #ended: Promise<unknown>;
   #driver: RedisDriver | undefined;
-  #isUp = false;
-  #problem: string | undefined;
+  readonly #health = new RedisHealth();
+  readonly #warned = new Set<string>();
   #lastReplyMs: number;
   #lastAskedMs: number;
 
@@ -51,9 +59,9 @@ export class Redis implements AsyncDisposable {
     this.#ended = Promise.all([this.#keepConnected(), this.#keepPinging()]);
   }
 
-  /** Whether the last call was answered. */
+  /** Whether it answers every call, writes included. */
   get isUp(): boolean {
-    return this.#isUp;
+    return this.#health.isUp;
   }
 
   onChange(listener: (isUp: boolean) => void): void {
@@ -97,7 +105,7 @@ export class Redis implements AsyncDisposable {
         : await this.#inTime(driver, send);
     const failure = reply.kind === "failed" ? reply.failure : undefined;
     onCall({ call, durationMs: clock.now() - askedMs, failure });
-    if (driver === this.#driver) this.#setUp(failure === undefined);
+    if (failure !== undefined && driver === this.#driver) this.#setDown(failure);
     return reply;
   }
 
@@ -128,22 +136,26 @@ export class Redis implements AsyncDisposable {
     const failure = failureOf(error);
     if (failure === "refused") {
       this.#lastReplyMs = this.#parts.clock.now();
-      this.#warnOnce("Redis command failed", messageOf(error));
+      const problem = messageOf(error);
+      // Without its details, of which each command has others: the key, the script, the slot.
+      this.#warnOnce("Redis command failed", problem, problem.split(" ", 1).join());
       if (isFailover(error)) driver.destroy();
     }
     return { kind: "failed", failure };
   }
 
-  #setUp(isUp: boolean): void {
-    if (isUp === this.#isUp) return;
-    this.#isUp = isUp;
-    if (isUp) {
-      this.#problem = undefined;
-      this.#parts.log.info({}, "Redis connected");
-    } else if (!this.#closing.signal.aborted) {
-      this.#parts.log.warn({}, "Redis unreachable");
-    }
-    for (const listener of this.#listeners) listener(isUp);
+  #setUp(): void {
+    if (!this.#health.wrote(this.#parts.clock.now())) return;
+    this.#parts.log.info({}, "Redis connected");
+    for (const listener of this.#listeners) listener(true);
+  }
+
+  #setDown(failure: RedisFailure): void {
+    if (!this.#health.failed(failure === "away", this.#parts.clock.now())) return;
+    // What it refused, and why, is told already.
+    const isSilent = failure !== "refused" && !this.#closing.signal.aborted;
+    if (isSilent && this.#health.isNews("unreachable")) this.#parts.log.warn({}, "Redis unreachable");
+    for (const listener of this.#listeners) listener(false);
   }
 
   /** Only we reconnect: the library would send commands again. */
@@ -153,14 +165,16 @@ export class Redis implements AsyncDisposable {
     while (!signal.aborted) {
       const driver = await this.#connect();
       if (driver !== undefined) {
-        backoffMs = FIRST_BACKOFF_MS;
         this.#driver = driver;
         this.#lastReplyMs = this.#parts.clock.now();
         if (signal.aborted) driver.destroy();
-        else await this.#ping();
+        else if (await this.#ping()) {
+          backoffMs = FIRST_BACKOFF_MS;
+          await this.#warnOfWhatIsMissing(driver);
+        }
         await driver.ended;
         this.#driver = undefined;
-        this.#setUp(false);
+        this.#setDown("away");
       }
       await this.#parts.clock.sleep(backoffMs, signal);
       backoffMs = Math.min(LONGEST_BACKOFF_MS, backoffMs * 2);
@@ -171,33 +185,50 @@ export class Redis implements AsyncDisposable {
     try {
       return await openDriver(this.#fleet.redis, this.#parts, this.#closing.signal);
     } catch (error) {
-      if (!this.#closing.signal.aborted) this.#warnOnce("cannot connect to Redis", messageOf(error));
+      const problem = messageOf(error);
+      if (!this.#closing.signal.aborted) this.#warnOnce("cannot connect to Redis", problem, problem);
       return undefined;
     }
   }
 
-  /** Pings when there are no other calls, so that `isUp` stays current. */
+  /** Pings when there are no other calls, and while it is down: so `isUp` stays current. */
   async #keepPinging(): Promise<void> {
     const { clock } = this.#parts;
     const { signal } = this.#closing;
     while (!signal.aborted) {
-      await clock.sleep(this.#isUp ? IDLE_MS : IDLE_MS / 4, signal);
+      await clock.sleep(this.isUp ? IDLE_MS : IDLE_MS / 4, signal);
       const driver = this.#driver;
       if (driver === undefined || signal.aborted) continue;
       const nowMs = clock.now();
-      if (!this.#isUp && nowMs - this.#lastReplyMs > SILENCE_MS) driver.destroy();
-      else if (!this.#isUp || nowMs - this.#lastAskedMs >= IDLE_MS) await this.#ping();
+      if (!this.isUp && nowMs - this.#lastReplyMs > SILENCE_MS) driver.destroy();
+      else if (!this.isUp || nowMs - this.#lastAskedMs >= IDLE_MS) await this.#ping();
     }
   }
 
-  async #ping(): Promise<void> {
-    await this.#ask("ping", (driver, signal) => driver.send(undefined, ["PING"], signal));
+  async #ping(): Promise<boolean> {
+    const { kind } = await this.run(PING, [this.#pingKey], []);
+    if (kind === "reply") this.#setUp();
+    return kind === "reply";
   }
 
-  #warnOnce(message: string, problem: string): void {
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    this.#parts.log.warn({ problem }, message);
+  /** With each new connection, as it may lead to another server. Each warning is given once. */
+  async #warnOfWhatIsMissing(driver: RedisDriver): Promise<void> {
+    const { nodes } = this.#fleet.redis;
+    const ended = driver.ended.then(() => []);
+    const warnings = await Promise.race([missingIn(driver, this.#pingKey, nodes.kind === "cluster"), ended]);
+    for (const warning of warnings) {
+      if (this.#warned.has(warning)) continue;
+      this.#warned.add(warning);
+      this.#parts.log.warn({}, warning);
+    }
+  }
+
+  get #pingKey(): string {
+    return `${this.#fleet.prefix}:{fleet}:ping`;
+  }
+
+  #warnOnce(message: string, problem: string, kind: string): void {
+    if (this.#health.isNews(`${message} ${kind}`)) this.#parts.log.warn({ problem }, message);
   }
 }
 

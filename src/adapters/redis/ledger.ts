@@ -3,7 +3,7 @@ import type {
   LedgerStore,
   Stored,
   UsageReport,
-  SharedSettlement,
+  SharedMessage,
   SharedState,
   SharedTaking,
   SharedTerms,
@@ -32,12 +32,11 @@ export class RedisLedger implements LedgerStore {
     return stored(reply, (value) => takingIn(value, terms));
   }
 
-  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedState>> {
-    return this.#call(this.#scripts.settle, terms, [JSON.stringify(settled), agoMs]);
-  }
-
-  applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number): Promise<Stored<SharedState>> {
-    return this.#call(this.#scripts.applySignals, terms, [JSON.stringify(finite(signals)), agoMs]);
+  report(terms: SharedTerms, messages: readonly SharedMessage[]): Promise<Stored<SharedState>> {
+    const told = messages.map((message) =>
+      message.kind === "settled" ? message : { ...message, signals: finite(message.signals) },
+    );
+    return this.#call(this.#scripts.report, terms, [JSON.stringify(told)]);
   }
 
   look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedState>> {
@@ -86,7 +85,7 @@ export class RedisLedger implements LedgerStore {
 }
 
 /** Fields before those of the rates. */
-const FIXED = 10;
+const FIXED = 11;
 
 /** As `answer` in ledger/budget.lua writes it; undefined if it is anything else. */
 function stateIn(value: unknown, terms: SharedTerms): SharedState | undefined {
@@ -106,6 +105,7 @@ function stateIn(value: unknown, terms: SharedTerms): SharedState | undefined {
     quotaUsed: numberAt(7),
     hasReported: text(8) === "1",
     freed: numberAt(9),
+    refusals: numberAt(10),
     caps: terms.rates.map((_, index) => numberAt(FIXED + 2 * index)),
     leases: terms.rates.map((_, index) => numberAt(FIXED + 2 * index + 1)),
   };
@@ -144,7 +144,7 @@ function finite(signals: UpstreamSignals): UpstreamSignals {
   };
 }
 
-type BudgetStep = "take" | "settle" | "applySignals" | "look" | "reportUsage";
+type BudgetStep = "take" | "report" | "look" | "reportUsage";
 
 export type LedgerScripts = Readonly<Record<BudgetStep | "takeSeat" | "leaveSeat", RedisScript>>;
 
@@ -154,8 +154,7 @@ export function ledgerScripts(clock?: string): LedgerScripts {
     redisScript(call, readLua(...files.map((file) => `ledger/${file}`)), clock);
   return {
     take: script("take", "budget", "take"),
-    settle: script("settle", "budget", "settle"),
-    applySignals: script("heed", "budget", "apply-signals"),
+    report: script("report", "budget", "report"),
     look: script("look", "budget", "look"),
     reportUsage: script("contribute", "budget", "report-usage"),
     takeSeat: script("sit", "take-seat"),

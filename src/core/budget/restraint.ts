@@ -54,11 +54,19 @@ export class ActiveSignals {
   /** By window; the strictest limit comes first and ends first. */
   #lowered = new Map<number, readonly { readonly requests: number; readonly untilMs: number }[]>();
   #yieldUntilMs = 0;
+  /** When the answer was sent that was counted last, or that advertised or spoke of yielding last. */
+  #heardAtMs = 0;
+  #advertisedAtMs = 0;
+  #yieldAtMs = 0;
   #advertised: NonNullable<UpstreamSignals["advertised"]> = { limit: undefined, remaining: undefined };
 
   /** In the past if there is no pause. */
   get pausedUntilMs(): number {
     return this.#pausedUntilMs;
+  }
+
+  get refusals(): number {
+    return this.#hintlessRefusals;
   }
 
   get yieldUntilMs(): number {
@@ -79,7 +87,7 @@ export class ActiveSignals {
     for (const perMs of this.#lowered.keys()) if (!windows.has(perMs)) this.#lowered.delete(perMs);
   }
 
-  /** `atMs`: when the upstream sent them, if not now. */
+  /** `atMs`: when the upstream sent them, if not now. What is older than what stands can only tighten. */
   apply(
     signals: UpstreamSignals,
     longestWindowMs: number,
@@ -87,16 +95,25 @@ export class ActiveSignals {
     nowMs: number,
     atMs: number = nowMs,
   ): void {
-    this.#applyPause(signals, longestWindowMs, maxPauseMs, nowMs, atMs);
-    for (const { perMs, requests } of signals.lowered) this.#lower(perMs, requests, nowMs, atMs);
-    if (signals.advertised !== undefined) this.#advertised = signals.advertised;
-    if (signals.yieldMs !== undefined) this.#yieldUntilMs = signals.yieldMs > 0 ? atMs + signals.yieldMs : 0;
+    this.#applyPause(signals, longestWindowMs, maxPauseMs, atMs);
+    for (const { perMs, requests } of signals.lowered) this.#lower(perMs, requests, nowMs, atMs + perMs);
+    if (signals.advertised !== undefined && atMs >= this.#advertisedAtMs) {
+      this.#advertisedAtMs = atMs;
+      this.#advertised = signals.advertised;
+    }
+    if (signals.yieldMs !== undefined && atMs >= this.#yieldAtMs) {
+      this.#yieldAtMs = atMs;
+      this.#yieldUntilMs = signals.yieldMs > 0 ? atMs + signals.yieldMs : 0;
+    }
   }
 
   /** After the clock was set back, nothing may last longer than it was meant to. */
   shortenTo(windows: readonly number[], maxPauseMs: number, nowMs: number): void {
     this.#pausedUntilMs = Math.min(this.#pausedUntilMs, nowMs + maxPauseMs);
     this.#yieldUntilMs = Math.min(this.#yieldUntilMs, nowMs + maxPauseMs);
+    this.#heardAtMs = Math.min(this.#heardAtMs, nowMs);
+    this.#advertisedAtMs = Math.min(this.#advertisedAtMs, nowMs);
+    this.#yieldAtMs = Math.min(this.#yieldAtMs, nowMs);
     for (const perMs of windows) {
       const lowered = this.#lowered.get(perMs) ?? [];
       this.#lowered.set(
@@ -106,16 +123,12 @@ export class ActiveSignals {
     }
   }
 
-  #applyPause(
-    signals: UpstreamSignals,
-    longestWindowMs: number,
-    maxPauseMs: number,
-    nowMs: number,
-    atMs: number,
-  ): void {
+  #applyPause(signals: UpstreamSignals, longestWindowMs: number, maxPauseMs: number, atMs: number): void {
     if (signals.pauseMs > 0) this.#pause(signals.pauseMs, maxPauseMs, atMs);
     // An answer during a pause belongs to the burst that caused it: it neither doubles the pause nor ends the count.
-    if (nowMs < this.#pausedUntilMs) return;
+    // Nor does one that is older than another that was counted.
+    if (atMs < Math.max(this.#pausedUntilMs, this.#heardAtMs)) return;
+    this.#heardAtMs = atMs;
     if (!signals.isThrottled) {
       this.#hintlessRefusals = 0;
     } else if (signals.pauseMs <= 0) {
@@ -128,13 +141,17 @@ export class ActiveSignals {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, atMs + Math.min(forMs, maxPauseMs));
   }
 
-  #lower(perMs: number, requests: number, nowMs: number, atMs: number): void {
-    const stricter = (this.#lowered.get(perMs) ?? []).filter(
-      (limit) => nowMs < limit.untilMs && limit.requests < requests,
-    );
-    const kept = stricter.slice(0, MOST_LIMITS - 1);
-    const mergedRequests = stricter[MOST_LIMITS - 1]?.requests ?? requests;
-    this.#lowered.set(perMs, [...kept, { requests: mergedRequests, untilMs: atMs + perMs }]);
+  /** Stricter limits come first, and end first: one that is less strict and ends sooner says nothing. */
+  #lower(perMs: number, requests: number, nowMs: number, untilMs: number): void {
+    const inForce = (this.#lowered.get(perMs) ?? []).filter((limit) => nowMs < limit.untilMs);
+    const isKnown = inForce.some((limit) => limit.requests <= requests && limit.untilMs >= untilMs);
+    if (untilMs <= nowMs || isKnown) return;
+    const kept = inForce.filter((limit) => limit.requests < requests || limit.untilMs > untilMs);
+    const limits = [...kept, { requests, untilMs }].toSorted((a, b) => a.requests - b.requests);
+    const [last, extra] = limits.slice(MOST_LIMITS - 1);
+    if (last !== undefined && extra !== undefined)
+      limits.splice(MOST_LIMITS - 1, 2, { requests: last.requests, untilMs: extra.untilMs });
+    this.#lowered.set(perMs, limits);
   }
 }
 

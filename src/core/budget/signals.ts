@@ -42,6 +42,13 @@ export function signalsOf(advice: Advice, budget: Budget): UpstreamSignals {
   };
 }
 
+/** A good answer of an upstream that advertises nothing. */
+export function saysNothing(signals: UpstreamSignals): boolean {
+  const { isThrottled, pauseMs, lowered, advertised, yieldMs } = signals;
+  const asksForLess = isThrottled || pauseMs > 0 || lowered.length > 0;
+  return !asksForLess && advertised === undefined && yieldMs === undefined;
+}
+
 export function longestWindowMs(budget: Budget): number {
   return Math.max(...budget.rates.map((rate) => rate.perMs));
 }

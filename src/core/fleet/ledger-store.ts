@@ -3,11 +3,10 @@
 import type { Settlement } from "../budget/ledger.ts";
 import type { UpstreamSignals } from "../budget/signals.ts";
 
-/** Any replica may lose the store at any time. Never rejects. `agoMs`: how long ago it happened. */
+/** Any replica may lose the store at any time. Never rejects. */
 export interface LedgerStore {
   take(terms: SharedTerms, lease: string): Promise<Stored<SharedTaking>>;
-  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedState>>;
-  applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number): Promise<Stored<SharedState>>;
+  report(terms: SharedTerms, messages: readonly SharedMessage[]): Promise<Stored<SharedState>>;
   /** `isAnew`: the store's clock was stepped, so it must forget what it knows. */
   look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedState>>;
   reportUsage(terms: SharedTerms, report: UsageReport): Promise<Stored<SharedState>>;
@@ -52,6 +51,12 @@ export type SharedSettlement = {
   readonly heldMs: number;
 };
 
+/** What happened at a replica, `agoMs` ago. It may be told twice. */
+export type SharedMessage = { readonly agoMs: number } & (
+  | ({ readonly kind: "settled" } & SharedSettlement)
+  | { readonly kind: "signalled"; readonly signals: UpstreamSignals }
+);
+
 /** Requests by hour since the epoch of the calendar, counted once for each `batch` of a replica. */
 export type UsageReport = {
   readonly batch: string;
@@ -78,6 +83,8 @@ export type SharedState = {
   readonly hasReported: boolean;
   /** Changes when a wait may have become shorter than announced. */
   readonly freed: number;
+  /** Refusals without a hint in a row: the next answer that is none ends the count. */
+  readonly refusals: number;
 };
 
 export type SharedTaking = SharedState & {

@@ -216,7 +216,7 @@ export const CATALOGUE = {
   },
   pacewatch_redis_up: {
     type: "gauge",
-    help: "1 while Redis answers, 0 while it does not.",
+    help: "1 while Redis answers every call, writes included; 0 while it does not, and until it has for some time.",
     labels: [],
   },
   pacewatch_redis_request_duration_seconds: {

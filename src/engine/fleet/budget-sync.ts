@@ -1,7 +1,7 @@
 import type { UpstreamSignals } from "../../core/budget/signals.ts";
 import type {
   LedgerStore,
-  Stored,
+  SharedMessage,
   SharedSettlement,
   SharedState,
   SharedTaking,
@@ -28,11 +28,14 @@ export type BudgetSyncParts = {
 /** What Redis must be told, kept while it is unreachable. */
 type Message = {
   readonly atMs: number;
-  readonly deliver: (terms: SharedTerms, agoMs: number) => Promise<Stored<SharedState>>;
+  readonly tell: (agoMs: number) => SharedMessage;
 };
 
 /** More than any outage leaves open. The oldest is worth least. */
 const MOST_MESSAGES = 10_000;
+/** In one call. Redis serves nobody else meanwhile. */
+const MOST_AT_ONCE = 200;
+const NEVER = new AbortController().signal;
 
 /** Keeps one shared budget in step with Redis: asks for leases, reports what happened, and knows its last state. */
 export class BudgetSync {
@@ -41,6 +44,8 @@ export class BudgetSync {
   readonly #redisClock = new RedisClock();
   #view = NOTHING_KNOWN;
   #messages: Message[] = [];
+  #isSendingSoon = false;
+  #sending: Promise<void> | undefined;
   #isLooking = false;
   #isReporting = false;
 
@@ -59,6 +64,8 @@ export class BudgetSync {
   ): Promise<{ readonly taking: SharedTaking; readonly isTrusted: boolean } | undefined> {
     const { clock, store } = this.#parts;
     const askedMs = clock.now();
+    // First: one of them may free what is asked for here.
+    void this.send();
     const stored = await store.take(this.terms, lease);
     const nowMs = clock.now();
     if (stored.kind === "answered") {
@@ -71,34 +78,47 @@ export class BudgetSync {
   }
 
   settled(settled: SharedSettlement): void {
-    this.#tell((terms, agoMs) => this.#parts.store.settle(terms, settled, agoMs));
+    this.#tell((agoMs) => ({ kind: "settled", ...settled, agoMs }));
   }
 
   signalled(signals: UpstreamSignals): void {
-    this.#tell((terms, agoMs) => this.#parts.store.applySignals(terms, signals, agoMs));
+    this.#tell((agoMs) => ({ kind: "signalled", signals, agoMs }));
   }
 
-  #tell(deliver: Message["deliver"]): void {
-    this.#messages.push({ atMs: this.#parts.clock.now(), deliver });
+  #tell(tell: Message["tell"]): void {
+    this.#messages.push({ atMs: this.#parts.clock.now(), tell });
     if (this.#messages.length > MOST_MESSAGES) this.#messages.shift();
-    void this.send();
+    if (!this.#isSendingSoon) void this.#sendSoon();
+  }
+
+  /** What an answer settles and what it says are told in one call. */
+  async #sendSoon(): Promise<void> {
+    this.#isSendingSoon = true;
+    await this.#parts.clock.sleep(0, NEVER);
+    this.#isSendingSoon = false;
+    await this.send();
   }
 
   /** Sends what is waiting, if Redis is reachable. */
   async send(): Promise<void> {
-    const messages = this.#messages;
-    if (messages.length === 0 || !this.#view.isReachable) return;
-    this.#messages = [];
-    const askedMs = this.#parts.clock.now();
-    const { terms } = this;
-    const answers = await Promise.all(
-      messages.map(({ atMs, deliver }) => deliver(terms, Math.max(0, askedMs - atMs))),
-    );
-    const kept = messages.filter((_, index) => answers[index]?.kind === "away");
-    this.#messages = [...kept, ...this.#messages].slice(-MOST_MESSAGES);
-    const last = answers.at(-1);
-    if (kept.length > 0) this.#lose();
-    else if (last?.kind === "answered") this.#update(last.answer, askedMs, this.#parts.clock.now());
+    if (this.#messages.length > 0 && this.#view.isReachable) this.#sending ??= this.#sendAll();
+    await this.#sending;
+  }
+
+  /** One call at a time: what comes meanwhile goes with the next. */
+  async #sendAll(): Promise<void> {
+    const { clock, store } = this.#parts;
+    while (this.#messages.length > 0 && this.#view.isReachable) {
+      const batch = this.#messages.splice(0, MOST_AT_ONCE);
+      const askedMs = clock.now();
+      const told = batch.map(({ atMs, tell }) => tell(Math.max(0, askedMs - atMs)));
+      const stored = await store.report(this.terms, told);
+      if (stored.kind === "away") {
+        this.#messages = [...batch, ...this.#messages].slice(-MOST_MESSAGES);
+        this.#lose();
+      } else this.#update(stored.answer, askedMs, clock.now());
+    }
+    this.#sending = undefined;
   }
 
   /** Asks Redis for the state, if the last one is older than `ageMs`. */

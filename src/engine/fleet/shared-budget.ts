@@ -9,7 +9,7 @@ import {
 import { paceGapMs } from "../../core/budget/leases.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { Restraint } from "../../core/budget/restraint.ts";
-import { signalsOf } from "../../core/budget/signals.ts";
+import { saysNothing, signalsOf } from "../../core/budget/signals.ts";
 import { type Budget, capOf, type Fleet } from "../../core/config/config.ts";
 import type { LedgerStore, SharedState } from "../../core/fleet/ledger-store.ts";
 import { sharedTermsOf, usableForMs } from "../../core/fleet/shares.ts";
@@ -167,7 +167,9 @@ export class SharedBudget {
 
   applyAdvice(advice: Advice): void {
     this.#restraint.applyAdvice(advice, this.#parts.clock.now());
-    this.#sync.signalled(signalsOf(advice, this.#budget));
+    const signals = signalsOf(advice, this.#budget);
+    const endsCount = (this.#sync.view.state?.refusals ?? 0) > 0;
+    if (endsCount || !saysNothing(signals)) this.#sync.signalled(signals);
   }
 
   restraint(): BudgetRestraint {

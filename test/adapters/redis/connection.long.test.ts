@@ -58,8 +58,8 @@ async function usesLedger(redis: Redis): Promise<void> {
     return isGranted ? stored.answer : undefined;
   });
   expect(taken.leases).toEqual([1]);
-  const settled = { lease: "lease", settlement: "unsent", heldMs: 1 } as const;
-  expect(await ledger.settle(TERMS, settled, 0)).toMatchObject({ kind: "answered", answer: { leases: [0] } });
+  const settled = { kind: "settled", lease: "lease", settlement: "unsent", heldMs: 1, agoMs: 0 } as const;
+  expect(await ledger.report(TERMS, [settled])).toMatchObject({ kind: "answered", answer: { leases: [0] } });
   const contribution = { batch: "one", byHour: new Map([[Math.floor(taken.nowMs / 3_600_000), 3]]) };
   expect(await ledger.reportUsage(TERMS, contribution)).toMatchObject({
     answer: { quotaUsed: 3, hasReported: true },

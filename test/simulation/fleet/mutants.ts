@@ -32,11 +32,17 @@ export const FLEET_MUTANTS: readonly FleetMutant[] = [
       take: async (terms, lease) => {
         const stored = await store.take(terms, lease);
         if (stored.kind === "answered" && stored.answer.decision.kind === "granted") {
-          await store.settle(terms, { lease, settlement: "answered", heldMs: 0 }, 0);
+          await store.report(terms, [
+            { kind: "settled", lease, settlement: "answered", heldMs: 0, agoMs: 0 },
+          ]);
         }
         return stored;
       },
-      settle: (terms) => store.look(terms, false),
+      report: (terms, messages) =>
+        store.report(
+          terms,
+          messages.filter(({ kind }) => kind !== "settled"),
+        ),
     }),
   },
   {

@@ -1,9 +1,8 @@
-import type { UpstreamSignals } from "../../../src/core/budget/signals.ts";
 import type {
   LedgerStore,
   Stored,
   UsageReport,
-  SharedSettlement,
+  SharedMessage,
   SharedState,
   SharedTaking,
   SharedTerms,
@@ -81,6 +80,8 @@ export class VirtualStore implements LedgerStore {
   readonly #signal = new AbortController().signal;
   /** Nothing gets through, in either direction. */
   #isCut = false;
+  /** Calls that told something. */
+  reports = 0;
 
   /** `delayMs` is that of one direction. */
   constructor(redis: VirtualRedis, clock: Clock, delayMs: () => number = () => 0) {
@@ -107,12 +108,9 @@ export class VirtualStore implements LedgerStore {
     return this.#ask((at) => this.#redis.budget(terms).take(terms, lease, at));
   }
 
-  settle(terms: SharedTerms, settled: SharedSettlement, agoMs: number): Promise<Stored<SharedState>> {
-    return this.#ask((at) => this.#redis.budget(terms).settle(terms, settled, agoMs, at));
-  }
-
-  applySignals(terms: SharedTerms, signals: UpstreamSignals, agoMs: number): Promise<Stored<SharedState>> {
-    return this.#ask((at) => this.#redis.budget(terms).applySignals(terms, signals, agoMs, at));
+  report(terms: SharedTerms, messages: readonly SharedMessage[]): Promise<Stored<SharedState>> {
+    this.reports += 1;
+    return this.#ask((at) => this.#redis.budget(terms).report(terms, messages, at));
   }
 
   look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedState>> {

@@ -3,6 +3,8 @@
 
 local MARGIN, GRAIN, CLOCK_STEP, SET_BACK, HOUR = 1.001, 2, 10, 1000, 3600000
 local MOST_LIMITS, MOST_DOUBLINGS = 8, 30
+-- Who was told to wait has not lost more than this if a settlement is late by less.
+local LATE = 1000
 -- Long after the last call, nothing in it matters any more.
 local FORGOTTEN_AFTER = 604800000
 
@@ -71,6 +73,9 @@ local function begin(isAnew)
     for _, entry in ipairs(list) do entry.untilMs = math.min(entry.untilMs, now + rate.perMs) end
     if #list > 0 then setLowered(rate.perMs, list) end
   end
+  for _, moment in ipairs({ 'heard', 'advertisedAt', 'yieldAt' }) do
+    if (get(moment) or 0) > now then set(moment, now) end
+  end
 end
 
 local function capOf(rate)
@@ -123,7 +128,7 @@ local function answer(...)
     num(now), run .. '-' .. state.born, num(coldMs()),
     num(math.max(0, (get('paused') or 0) - now)), num(math.max(0, (get('yield') or 0) - now)),
     state.limit or '', state.remaining or '', num(quota),
-    tostring(redis.call('HEXISTS', CONTRIBUTED, terms.replica)), state.freed or '0',
+    tostring(redis.call('HEXISTS', CONTRIBUTED, terms.replica)), state.freed or '0', state.refusals or '0',
   }
   for _, rate in ipairs(terms.rates) do
     fields[#fields + 1] = num(capOf(rate))

@@ -19,10 +19,7 @@ export function ledgerOver(
     );
   return {
     take: (terms, lease) => ask(terms.budget, (budget, at) => budget.take(terms, lease, at)),
-    settle: (terms, settled, agoMs) =>
-      ask(terms.budget, (budget, at) => budget.settle(terms, settled, agoMs, at)),
-    applySignals: (terms, signals, agoMs) =>
-      ask(terms.budget, (budget, at) => budget.applySignals(terms, signals, agoMs, at)),
+    report: (terms, messages) => ask(terms.budget, (budget, at) => budget.report(terms, messages, at)),
     look: (terms, isAnew) => ask(terms.budget, (budget, at) => budget.look(terms, isAnew, at)),
     reportUsage: (terms, contribution) =>
       ask(terms.budget, (budget, at) => budget.reportUsage(terms, contribution, at)),

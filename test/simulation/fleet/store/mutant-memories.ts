@@ -22,13 +22,9 @@ export function warmBudget(): KeptBudget {
       age(terms, at);
       return real.take(terms, lease, at);
     },
-    settle: (terms, settled, agoMs, at) => {
+    report: (terms, messages, at) => {
       age(terms, at);
-      return real.settle(terms, settled, agoMs, at);
-    },
-    applySignals: (terms, signals, agoMs, at) => {
-      age(terms, at);
-      return real.applySignals(terms, signals, agoMs, at);
+      return real.report(terms, messages, at);
     },
     look: (terms, isAnew, at) => {
       age(terms, at);

@@ -1,0 +1,53 @@
+import type { RedisDriver } from "./driver.ts";
+
+/**
+ * What the promise of a fleet rests on and this server does not have: one sentence each. A user without the right to
+ * ask gets none. INFO is enough for all but the cluster's coverage, which only CONFIG tells.
+ */
+export async function missingIn(
+  driver: RedisDriver,
+  key: string,
+  isCluster: boolean,
+): Promise<readonly string[]> {
+  const ask = async (...command: readonly string[]): Promise<unknown> => {
+    try {
+      return await driver.send(key, command, new AbortController().signal);
+    } catch {
+      return undefined;
+    }
+  };
+  const [replication, memory, coverage] = await Promise.all([
+    ask("INFO", "replication"),
+    ask("INFO", "memory"),
+    isCluster ? ask("CONFIG", "GET", "cluster-require-full-coverage") : undefined,
+  ]);
+  const told = new Map([...fieldsIn(replication), ...fieldsIn(memory)]);
+  const warnings: string[] = [];
+  // Redis counts its good replicas only where it is told how many it must have.
+  if (Number(told.get("connected_slaves") ?? 0) > 0 && !told.has("min_slaves_good_slaves")) {
+    warnings.push(
+      "Redis has replicas, but min-replicas-to-write is 0: a master that is cut off goes on granting, and the limit may be exceeded",
+    );
+  }
+  const policy = told.get("maxmemory_policy") ?? "noeviction";
+  if (policy !== "noeviction" && told.get("maxmemory") !== "0") {
+    warnings.push(
+      `Redis may evict leases: its maxmemory-policy is ${policy}, and must be noeviction, or the limit may be exceeded`,
+    );
+  }
+  if (Array.isArray(coverage) && coverage[1] === "yes") {
+    warnings.push(
+      "Redis has cluster-require-full-coverage yes: while one master is away, the cluster refuses all budgets, not only those on that master",
+    );
+  }
+  return warnings;
+}
+
+/** Lines of `name:value`. */
+function fieldsIn(info: unknown): readonly (readonly [string, string])[] {
+  if (typeof info !== "string") return [];
+  return info.split("\r\n").flatMap((line) => {
+    const end = line.indexOf(":");
+    return end < 0 ? [] : [[line.slice(0, end), line.slice(end + 1)] as const];
+  });
+}

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { RedisHealth } from "../../../src/core/fleet/redis-health.ts";
+
+function upSince(nowMs: number): RedisHealth {
+  const health = new RedisHealth();
+  expect(health.wrote(nowMs)).toBe(true);
+  return health;
+}
+
+test("a connection that was lost is believed again with its first write", () => {
+  const health = upSince(0);
+  expect(health.failed(true, 20_000)).toBe(true);
+  expect(health.wrote(20_050)).toBe(true);
+});
+
+test("while Redis refuses some commands and accepts others, it is down, and says so once", () => {
+  const health = upSince(0);
+  const changes: string[] = [];
+  for (let nowMs = 20_000; nowMs < 80_000; nowMs += 500) {
+    if (health.failed(false, nowMs)) changes.push("down");
+    if (health.wrote(nowMs + 250)) changes.push("up");
+  }
+  expect(changes).toEqual(["down"]);
+  expect(health.wrote(82_000)).toBe(true);
+});
+
+test("the more often it flaps, the longer it must be well before that is believed", () => {
+  const health = new RedisHealth();
+  let changes = 0;
+  for (let nowMs = 0; nowMs < 600_000; nowMs += 100) {
+    if (health.wrote(nowMs) || health.failed(true, nowMs + 50)) changes += 1;
+  }
+  expect(changes).toBeLessThan(60);
+});
+
+test("each kind of problem is news once in a fault, and again in the next", () => {
+  const health = upSince(0);
+  health.failed(false, 20_000);
+  expect([health.isNews("OOM"), health.isNews("OOM"), health.isNews("LOADING")]).toEqual([true, false, true]);
+  health.wrote(30_000);
+  expect(health.isNews("OOM")).toBe(true);
+});
