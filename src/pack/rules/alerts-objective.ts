@@ -1,6 +1,6 @@
 import { BURN_PAIRS, type BurnPair } from "../../core/proof/objective-density.ts";
 import { formatDuration } from "../../core/time/duration.ts";
-import { OF_UPSTREAM, recentFailures, queryValue } from "./alert-text.ts";
+import { OF_UPSTREAM, failuresOver, queryValue } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
 import { MONTH } from "./recordings.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
@@ -12,18 +12,20 @@ const FEW_SLOW = 2;
 /** Above this period, an hour has too few polls to judge. */
 const SELDOM_S = 300;
 
-function budgetBurning(pair: BurnPair): Alert {
+/** While the short window holds an outage that was paged as such, its failures are no second page. New ones outlast it. */
+function budgetBurning(pair: BurnPair, up: UpMetric): Alert {
   const long = formatDuration(pair.longMs);
   const short = formatDuration(pair.shortMs);
+  const paged = `\nunless on (${up.labels}) min_over_time(${up.metric}[${short}]) == 0`;
   return {
     alert: "PacewatchErrorBudgetBurning",
     severity: pair.severity,
     expr: `pacewatch:error_budget_burn:${long} > ${pair.factor}
 and pacewatch:error_budget_burn:${short} > ${pair.factor}
-and pacewatch:polls_failed:increase${long} >= ${guardName(pair)}`,
+and pacewatch:polls_failed:increase${long} >= ${guardName(pair)}${pair.severity === "page" ? paged : ""}`,
     labels: { window: long },
     summary: `{{ $labels.upstream }} burns its error budget {{ $value | printf "%.1f" }} times too fast`,
-    description: `In the last ${long}, ${queryValue(`pacewatch:polls_failed:increase${long}{${OF_UPSTREAM}}`, `printf "%.0f"`, "some")} polls of {{ $labels.upstream }} failed: availability ${queryValue(`pacewatch:availability:ratio${long}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}, objective ${queryValue(`pacewatch_objective_ratio{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}. That is {{ $value | printf "%.1f" }} times what the objective allows (threshold: ${pair.factor}, also exceeded over ${short}). By reason: ${recentFailures(long)}. Error budget left for ${MONTH}: ${queryValue(`pacewatch:error_budget_left:ratio${MONTH}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
+    description: `In the last ${long}, ${queryValue(`pacewatch:polls_failed:increase${long}{${OF_UPSTREAM}}`, `printf "%.0f"`, "some")} polls of {{ $labels.upstream }} failed: availability ${queryValue(`pacewatch:availability:ratio${long}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}, objective ${queryValue(`pacewatch_objective_ratio{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}. That is {{ $value | printf "%.1f" }} times what the objective allows (threshold: ${pair.factor}, also exceeded over ${short}). By reason: ${failuresOver(long)}. Error budget left for ${MONTH}: ${queryValue(`pacewatch:error_budget_left:ratio${MONTH}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
   };
 }
 
@@ -48,7 +50,14 @@ and pacewatch:within_latency_objective:ratio${short} < ${WITHIN_LATENCY_SHARE}
 and pacewatch:polls_slow:increase${long} > clamp_min(${allowed} / pacewatch_schedule_period_seconds, ${FEW_SLOW})`;
 }
 
-export const OBJECTIVE_ALERTS: RuleGroup = {
-  name: "pacewatch-objectives",
-  rules: [...BURN_PAIRS.map(budgetBurning), LATENCY_MISSED],
-};
+/** The metric by which `PacewatchUpstreamDown` pages is 0 during an outage. */
+export type UpMetric = { readonly metric: string; readonly labels: string };
+
+const UP: UpMetric = { metric: "pacewatch_upstream_up", labels: "job, instance, upstream" };
+
+export function objectiveAlerts(up: UpMetric = UP): RuleGroup {
+  return {
+    name: "pacewatch-objectives",
+    rules: [...BURN_PAIRS.map((pair) => budgetBurning(pair, up)), LATENCY_MISSED],
+  };
+}

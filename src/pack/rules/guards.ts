@@ -44,8 +44,13 @@ function eachOf(upstreams: readonly Upstream[], numberOf: (upstream: Upstream) =
   return [...Map.groupBy(upstreams, numberOf)]
     .sort(([a], [b]) => a - b)
     .map(([number, alike]) => {
-      const names = alike.map(({ name }) => name.replaceAll(".", "\\\\.")).sort();
       const value = number === Infinity ? "Inf" : String(number);
-      return `0 * pacewatch_objective_ratio{upstream=~"${names.join("|")}"} + ${value}`;
+      return `0 * pacewatch_objective_ratio{upstream${matching(alike)}} + ${value}`;
     });
+}
+
+function matching(upstreams: readonly Upstream[]): string {
+  const names = upstreams.map(({ name }) => name).sort();
+  if (names.length === 1) return `="${names.join("")}"`;
+  return `=~"${names.map((name) => name.replaceAll(".", "\\\\.")).join("|")}"`;
 }

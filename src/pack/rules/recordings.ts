@@ -1,9 +1,8 @@
 import { BURN_PAIRS } from "../../core/proof/objective-density.ts";
 import { formatDuration } from "../../core/time/duration.ts";
+import { NOT_ITS_FAULT } from "./alert-text.ts";
+import { OFFLINE_GROUP, whileOnline } from "./offline.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
-
-/** Without failures that are not the upstream's fault: our own bug, and our own key. */
-const NOT_ITS_FAULT = `reason!~"internal|unauthorized|forbidden"`;
 
 export const MONTH = "30d";
 
@@ -19,25 +18,29 @@ const QUANTILES: readonly string[] = ["0.5", "0.95", "0.99"];
 
 const SLOTS_IN_A_MONTH = "30 * 86400 / pacewatch_schedule_period_seconds";
 
+const JUDGED = "pacewatch:polls_judged_total";
+const FAILED = "pacewatch:polls_failed_total";
+
 /** Relative to the polls of a whole month: those that are still to come count as ok. */
 const BUDGET_LEFT: Recording = {
   record: `pacewatch:error_budget_left:ratio${MONTH}`,
-  expr: `1 - increase(pacewatch:polls_failed:sum[${MONTH}]) / (
+  expr: `1 - ${whileOnline(FAILED, MONTH)} / (
   (1 - pacewatch_objective_ratio)
-  * (increase(pacewatch:polls_judged:sum[${MONTH}]) > ${SLOTS_IN_A_MONTH} or ${SLOTS_IN_A_MONTH})
+  * (${whileOnline(JUDGED, MONTH)} > ${SLOTS_IN_A_MONTH} or ${SLOTS_IN_A_MONTH})
 )`,
 };
 
 export const RECORDING_GROUPS: readonly RuleGroup[] = [
+  OFFLINE_GROUP,
   {
     name: "pacewatch-availability",
     rules: [
       {
-        record: "pacewatch:polls_judged:sum",
+        record: JUDGED,
         expr: `sum without (outcome, reason) (pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT}})`,
       },
       {
-        record: "pacewatch:polls_failed:sum",
+        record: FAILED,
         expr: `sum without (outcome, reason) (pacewatch_polls_total{outcome="failed",${NOT_ITS_FAULT}})`,
       },
       ...SHORT_WINDOWS.flatMap(availabilityOver),
@@ -61,10 +64,10 @@ export const RECORDING_GROUPS: readonly RuleGroup[] = [
 
 /** A window without polls has no ratio. */
 function availabilityOver(window: string): readonly Recording[] {
-  const failed = `increase(pacewatch:polls_failed:sum[${window}])`;
+  const failed = whileOnline(FAILED, window);
   const ratio: Recording = {
     record: `pacewatch:availability:ratio${window}`,
-    expr: `1 - ${failed} / (increase(pacewatch:polls_judged:sum[${window}]) > 0)`,
+    expr: `1 - ${failed} / (${whileOnline(JUDGED, window)} > 0)`,
   };
   if (window === MONTH) return [ratio];
   const burn: Recording = {

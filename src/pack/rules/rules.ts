@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
-import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS } from "./alerts-fleet.ts";
-import { OBJECTIVE_ALERTS } from "./alerts-objective.ts";
+import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS, UP_BY_QUORUM } from "./alerts-fleet.ts";
+import { objectiveAlerts } from "./alerts-objective.ts";
 import { PACEWATCH_ALERTS, QUOTA_ALERTS } from "./alerts-pacewatch.ts";
 import { upstreamAlerts } from "./alerts-upstream.ts";
 import { WATCHING_ALERTS } from "./alerts-watching.ts";
@@ -21,10 +21,10 @@ export function ruleGroups(config: Watched): readonly RuleGroup[] {
   const isEverywhere = config.fleet?.mode === "everywhere";
   return [
     guardGroup(config),
-    ...RECORDING_GROUPS,
     ...(isEverywhere ? [QUORUM_RECORDINGS] : []),
     upstreamAlerts(isEverywhere ? DOWN_BY_QUORUM : undefined),
-    OBJECTIVE_ALERTS,
+    ...RECORDING_GROUPS,
+    objectiveAlerts(isEverywhere ? UP_BY_QUORUM : undefined),
     WATCHING_ALERTS,
     QUOTA_ALERTS,
     PACEWATCH_ALERTS,
