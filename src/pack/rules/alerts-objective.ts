@@ -3,6 +3,7 @@ import { formatDuration } from "../../core/time/duration.ts";
 import { OF_UPSTREAM, failuresOver, queryValue } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
 import { MONTH } from "./recordings.ts";
+import { type Holders, ONE } from "./replicas.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** The share of ok polls that must be within the latency objective. */
@@ -30,24 +31,27 @@ and pacewatch:polls_failed:increase${long} >= ${guardName(pair)}${pair.severity 
 }
 
 /** Over an hour or, if an hour has too few polls, over a day. */
-const LATENCY_MISSED: Alert = {
-  alert: "PacewatchLatencyObjectiveMissed",
-  severity: "ticket",
-  expr: `${missed(3_600_000, "30m")}
+function latencyMissed({ setting }: Holders): Alert {
+  const periodS = setting("pacewatch_schedule_period_seconds");
+  return {
+    alert: "PacewatchLatencyObjectiveMissed",
+    severity: "ticket",
+    expr: `${missed(3_600_000, "30m", periodS)}
 or
-${missed(86_400_000, "6h")}
-and pacewatch_schedule_period_seconds > ${SELDOM_S}`,
-  summary: "{{ $labels.upstream }} is slower than its latency objective",
-  description: `Only {{ $value | humanizePercentage }} of the successful polls of {{ $labels.upstream }} were within its latency objective of ${queryValue(`pacewatch_objective_latency_seconds{${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}; ${WITHIN_LATENCY_SHARE * 100}% should be. The slowest 5% in the last 5 minutes took over ${queryValue(`pacewatch:poll_duration_seconds:quantile5m{quantile="0.95",${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}.`,
-};
+${missed(86_400_000, "6h", periodS)}
+and ${periodS} > ${SELDOM_S}`,
+    summary: "{{ $labels.upstream }} is slower than its latency objective",
+    description: `Only {{ $value | humanizePercentage }} of the successful polls of {{ $labels.upstream }} were within its latency objective of ${queryValue(`pacewatch_objective_latency_seconds{${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}; ${WITHIN_LATENCY_SHARE * 100}% should be. The slowest 5% in the last 5 minutes took over ${queryValue(`pacewatch:poll_duration_seconds:quantile5m{quantile="0.95",${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}.`,
+  };
+}
 
 /** Needs as many slow polls as a full window would, so that the first minutes of a process do not fire it. */
-function missed(longMs: number, short: string): string {
+function missed(longMs: number, short: string, periodS: string): string {
   const long = formatDuration(longMs);
   const allowed = Number(((1 - WITHIN_LATENCY_SHARE) * (longMs / 1000)).toFixed(3));
   return `pacewatch:within_latency_objective:ratio${long} < ${WITHIN_LATENCY_SHARE}
 and pacewatch:within_latency_objective:ratio${short} < ${WITHIN_LATENCY_SHARE}
-and pacewatch:polls_slow:increase${long} > clamp_min(${allowed} / pacewatch_schedule_period_seconds, ${FEW_SLOW})`;
+and pacewatch:polls_slow:increase${long} > clamp_min(${allowed} / ${periodS}, ${FEW_SLOW})`;
 }
 
 /** The metric by which `PacewatchUpstreamDown` pages is 0 during an outage. */
@@ -55,9 +59,9 @@ export type UpMetric = { readonly metric: string; readonly labels: string };
 
 const UP: UpMetric = { metric: "pacewatch_upstream_up", labels: "job, instance, upstream" };
 
-export function objectiveAlerts(up: UpMetric = UP): RuleGroup {
+export function objectiveAlerts(up: UpMetric = UP, holders: Holders = ONE): RuleGroup {
   return {
     name: "pacewatch-objectives",
-    rules: [...BURN_PAIRS.map((pair) => budgetBurning(pair, up)), LATENCY_MISSED],
+    rules: [...BURN_PAIRS.map((pair) => budgetBurning(pair, up)), latencyMissed(holders)],
   };
 }

@@ -6,6 +6,7 @@ import {
   SINCE_LAST_SUCCESS,
 } from "./alert-text.ts";
 import { IS_OFFLINE, OFFLINE_ALERT, UNREACHABLE } from "./offline.ts";
+import { aboutUpstream, UP_BY_HOLDER } from "./replicas.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 const DOWN: Alert = {
@@ -69,8 +70,18 @@ const SIGNALS_MALFORMED: Alert = {
     "{{ $value }} rate-limit headers of {{ $labels.upstream }} could not be parsed in the last 6 hours and were ignored. Pacewatch keeps to the configured limit, but cannot follow what the upstream advertises.",
 };
 
-/** `down` decides when an upstream is down: by one Pacewatch, or by a majority of vantages. */
-export function upstreamAlerts(down: Alert = DOWN): RuleGroup {
+/** Replaces the alert of a single Pacewatch. */
+export const DOWN_BY_HOLDER: Alert = {
+  ...aboutUpstream(DOWN),
+  expr: `${UP_BY_HOLDER.metric} == 0
+unless on (job, upstream) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1`,
+};
+
+/** `down` decides when an upstream is down: by one Pacewatch, by its holder, or by a majority of vantages. */
+export function upstreamAlerts(
+  down: Alert = DOWN,
+  seen: (alert: Alert) => Alert = (alert) => alert,
+): RuleGroup {
   return {
     name: "pacewatch-upstreams",
     // A group is evaluated in order. PacewatchOffline inhibits the others, so it comes before them.
@@ -79,12 +90,14 @@ export function upstreamAlerts(down: Alert = DOWN): RuleGroup {
       IS_OFFLINE,
       OFFLINE_ALERT,
       down,
-      KEY_REJECTED,
-      THROTTLED,
-      QUOTA_REFUSED,
-      certificateExpiring("page", `${EXPIRES_IN_S} < ${2 * DAY_S}`),
-      certificateExpiring("ticket", `${EXPIRES_IN_S} < ${14 * DAY_S} and ${EXPIRES_IN_S} >= ${2 * DAY_S}`),
-      SIGNALS_MALFORMED,
+      ...[
+        KEY_REJECTED,
+        THROTTLED,
+        QUOTA_REFUSED,
+        certificateExpiring("page", `${EXPIRES_IN_S} < ${2 * DAY_S}`),
+        certificateExpiring("ticket", `${EXPIRES_IN_S} < ${14 * DAY_S} and ${EXPIRES_IN_S} >= ${2 * DAY_S}`),
+        SIGNALS_MALFORMED,
+      ].map(seen),
     ],
   };
 }

@@ -21,7 +21,7 @@ export const UNREACHABLE: Recording = {
 and sum without (outcome, reason) (increase(${NETWORK_FAILURES}[5m])) > 0`,
 };
 
-const OFFLINE = "pacewatch:offline";
+export const OFFLINE = "pacewatch:offline";
 
 export const IS_OFFLINE: Recording = {
   record: OFFLINE,
