@@ -1,5 +1,8 @@
 /** Parts of alert texts in Go's template language, so that each alert shows the numbers behind it. */
 
+/** Without failures that are not the upstream's fault: our own bug, and our own key. */
+export const NOT_ITS_FAULT = `reason!~"internal|unauthorized|forbidden"`;
+
 /** Matchers for the labels of the alert, for the queries below. */
 export const OF_UPSTREAM = "job=%q,instance=%q,upstream=%q";
 /** As seen from all vantages. */
@@ -28,16 +31,29 @@ export function queryLabels(query: string, label: string, otherwise: string): st
 }
 
 /** The failures in this window, by reason. */
-export function recentFailures(window: string, of: string = OF_UPSTREAM): string {
-  return queryCounts(
-    `sum by (reason) (increase(pacewatch_polls_total{outcome="failed",${of}}[${window}])) >= 0.5`,
-    "reason",
-    "none",
-  );
+export function failuresOver(window: string, of: string = OF_UPSTREAM): string {
+  return reasons(`increase(pacewatch_polls_total{outcome="failed",${of}}[${window}])`);
+}
+
+/** Of the last 5 minutes. A counter that was not there before, such as that of a new holder, grew from 0. */
+export function recentFailures(of: string = OF_UPSTREAM): string {
+  const failed = `pacewatch_polls_total{outcome="failed",${of}}`;
+  return reasons(`${failed} - ${failed} offset 5m >= 0 or ${failed}`);
+}
+
+function reasons(grown: string): string {
+  return queryCounts(`sum by (reason) (${grown}) >= 0.5`, "reason", "none");
+}
+
+/** With the polls that made the alert fire: what is recorded is an evaluation older. */
+export function availabilityNow(window: string, of: string = OF_UPSTREAM): string {
+  const ok = `sum(increase(pacewatch_polls_total{outcome="ok",${of}}[${window}]))`;
+  const judged = `sum(increase(pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT},${of}}[${window}]))`;
+  return queryValue(`${ok} / ${judged}`, "humanizePercentage", "unknown");
 }
 
 export const SINCE_LAST_SUCCESS: string = queryValue(
-  `time() - pacewatch_last_success_timestamp_seconds{${OF_UPSTREAM}}`,
+  `time() - max(last_over_time(pacewatch_last_success_timestamp_seconds{${OF_UPSTREAM}}[1d]))`,
   "humanizeDuration",
   "as long as this process has been running",
 );

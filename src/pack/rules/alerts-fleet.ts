@@ -3,16 +3,20 @@ import {
   queryLabels,
   OF_INSTANCE,
   OF_JOB,
+  NOT_ITS_FAULT,
   OF_UPSTREAM_EVERYWHERE,
   recentFailures,
   queryValue,
 } from "./alert-text.ts";
+import type { UpMetric } from "./alerts-objective.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 const ACROSS = "by (job, upstream)";
 
 const VANTAGES = "pacewatch:upstream_vantages:count";
 const VANTAGES_DOWN = "pacewatch:upstream_vantages_down:count";
+
+export const UP_BY_QUORUM: UpMetric = { metric: "pacewatch:upstream_up:quorum", labels: "job, upstream" };
 
 /** The majority of vantages. A vantage that is gone, or does not know the state, has no vote. */
 export const QUORUM_RECORDINGS: RuleGroup = {
@@ -29,13 +33,13 @@ export const QUORUM_RECORDINGS: RuleGroup = {
 or 0 * ${VANTAGES}`,
     },
     {
-      record: "pacewatch:upstream_up:quorum",
+      record: UP_BY_QUORUM.metric,
       expr: `2 * ${VANTAGES_DOWN} <= bool ${VANTAGES}`,
     },
     {
       record: "pacewatch:availability:quorum5m",
       expr: `sum ${ACROSS} (increase(pacewatch_polls_total{outcome="ok"}[5m]))
-  / (sum ${ACROSS} (increase(pacewatch_polls_total{outcome=~"ok|failed",reason!~"internal|unauthorized|forbidden"}[5m])) > 0)`,
+  / (sum ${ACROSS} (increase(pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT}}[5m])) > 0)`,
     },
   ],
 };
@@ -44,9 +48,9 @@ or 0 * ${VANTAGES}`,
 export const DOWN_BY_QUORUM: Alert = {
   alert: "PacewatchUpstreamDown",
   severity: "page",
-  expr: "pacewatch:upstream_up:quorum == 0",
+  expr: `${UP_BY_QUORUM.metric} == 0`,
   summary: "{{ $labels.upstream }} is down",
-  description: `{{ $labels.upstream }} is down from ${queryValue(`${VANTAGES_DOWN}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "most")} of ${queryValue(`${VANTAGES}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "all")} vantages: ${queryLabels(`pacewatch_upstream_up{${OF_UPSTREAM_EVERYWHERE}} == 0`, "vantage", "unknown")}. Failures in the last 5 minutes, by reason: ${recentFailures("5m", OF_UPSTREAM_EVERYWHERE)}. Availability from all vantages in that time: ${queryValue(`pacewatch:availability:quorum5m{${OF_UPSTREAM_EVERYWHERE}}`, "humanizePercentage", "unknown")}.`,
+  description: `{{ $labels.upstream }} is down from ${queryValue(`${VANTAGES_DOWN}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "most")} of ${queryValue(`${VANTAGES}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "all")} vantages: ${queryLabels(`pacewatch_upstream_up{${OF_UPSTREAM_EVERYWHERE}} == 0`, "vantage", "unknown")}. Failures in the last 5 minutes, by reason: ${recentFailures(OF_UPSTREAM_EVERYWHERE)}. Availability from all vantages in that time: ${queryValue(`pacewatch:availability:quorum5m{${OF_UPSTREAM_EVERYWHERE}}`, "humanizePercentage", "unknown")}.`,
 };
 
 const REDIS_AWAY: Alert = {

@@ -1,8 +1,9 @@
 import { BURN_PAIRS, type BurnPair } from "../../core/proof/objective-density.ts";
 import { formatDuration } from "../../core/time/duration.ts";
-import { OF_UPSTREAM, recentFailures, queryValue } from "./alert-text.ts";
+import { OF_UPSTREAM, failuresOver, queryValue } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
 import { MONTH } from "./recordings.ts";
+import { type Holders, ONE } from "./replicas.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** The share of ok polls that must be within the latency objective. */
@@ -12,43 +13,55 @@ const FEW_SLOW = 2;
 /** Above this period, an hour has too few polls to judge. */
 const SELDOM_S = 300;
 
-function budgetBurning(pair: BurnPair): Alert {
+/** While the short window holds an outage that was paged as such, its failures are no second page. New ones outlast it. */
+function budgetBurning(pair: BurnPair, up: UpMetric): Alert {
   const long = formatDuration(pair.longMs);
   const short = formatDuration(pair.shortMs);
+  const paged = `\nunless on (${up.labels}) min_over_time(${up.metric}[${short}]) == 0`;
   return {
     alert: "PacewatchErrorBudgetBurning",
     severity: pair.severity,
     expr: `pacewatch:error_budget_burn:${long} > ${pair.factor}
 and pacewatch:error_budget_burn:${short} > ${pair.factor}
-and pacewatch:polls_failed:increase${long} >= ${guardName(pair)}`,
+and pacewatch:polls_failed:increase${long} >= ${guardName(pair)}${pair.severity === "page" ? paged : ""}`,
     labels: { window: long },
     summary: `{{ $labels.upstream }} burns its error budget {{ $value | printf "%.1f" }} times too fast`,
-    description: `In the last ${long}, ${queryValue(`pacewatch:polls_failed:increase${long}{${OF_UPSTREAM}}`, `printf "%.0f"`, "some")} polls of {{ $labels.upstream }} failed: availability ${queryValue(`pacewatch:availability:ratio${long}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}, objective ${queryValue(`pacewatch_objective_ratio{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}. That is {{ $value | printf "%.1f" }} times what the objective allows (threshold: ${pair.factor}, also exceeded over ${short}). By reason: ${recentFailures(long)}. Error budget left for ${MONTH}: ${queryValue(`pacewatch:error_budget_left:ratio${MONTH}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
+    description: `In the last ${long}, ${queryValue(`pacewatch:polls_failed:increase${long}{${OF_UPSTREAM}}`, `printf "%.0f"`, "some")} polls of {{ $labels.upstream }} failed: availability ${queryValue(`pacewatch:availability:ratio${long}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}, objective ${queryValue(`pacewatch_objective_ratio{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}. That is {{ $value | printf "%.1f" }} times what the objective allows (threshold: ${pair.factor}, also exceeded over ${short}). By reason: ${failuresOver(long)}. Error budget left for ${MONTH}: ${queryValue(`pacewatch:error_budget_left:ratio${MONTH}{${OF_UPSTREAM}}`, "humanizePercentage", "unknown")}.`,
   };
 }
 
 /** Over an hour or, if an hour has too few polls, over a day. */
-const LATENCY_MISSED: Alert = {
-  alert: "PacewatchLatencyObjectiveMissed",
-  severity: "ticket",
-  expr: `${missed(3_600_000, "30m")}
+function latencyMissed({ setting }: Holders): Alert {
+  const periodS = setting("pacewatch_schedule_period_seconds");
+  return {
+    alert: "PacewatchLatencyObjectiveMissed",
+    severity: "ticket",
+    expr: `${missed(3_600_000, "30m", periodS)}
 or
-${missed(86_400_000, "6h")}
-and pacewatch_schedule_period_seconds > ${SELDOM_S}`,
-  summary: "{{ $labels.upstream }} is slower than its latency objective",
-  description: `Only {{ $value | humanizePercentage }} of the successful polls of {{ $labels.upstream }} were within its latency objective of ${queryValue(`pacewatch_objective_latency_seconds{${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}; ${WITHIN_LATENCY_SHARE * 100}% should be. The slowest 5% in the last 5 minutes took over ${queryValue(`pacewatch:poll_duration_seconds:quantile5m{quantile="0.95",${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}.`,
-};
+${missed(86_400_000, "6h", periodS)}
+and ${periodS} > ${SELDOM_S}`,
+    summary: "{{ $labels.upstream }} is slower than its latency objective",
+    description: `Only {{ $value | humanizePercentage }} of the successful polls of {{ $labels.upstream }} were within its latency objective of ${queryValue(`pacewatch_objective_latency_seconds{${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}; ${WITHIN_LATENCY_SHARE * 100}% should be. The slowest 5% in the last 5 minutes took over ${queryValue(`pacewatch:poll_duration_seconds:quantile5m{quantile="0.95",${OF_UPSTREAM}}`, "humanizeDuration", "unknown")}.`,
+  };
+}
 
 /** Needs as many slow polls as a full window would, so that the first minutes of a process do not fire it. */
-function missed(longMs: number, short: string): string {
+function missed(longMs: number, short: string, periodS: string): string {
   const long = formatDuration(longMs);
   const allowed = Number(((1 - WITHIN_LATENCY_SHARE) * (longMs / 1000)).toFixed(3));
   return `pacewatch:within_latency_objective:ratio${long} < ${WITHIN_LATENCY_SHARE}
 and pacewatch:within_latency_objective:ratio${short} < ${WITHIN_LATENCY_SHARE}
-and pacewatch:polls_slow:increase${long} > clamp_min(${allowed} / pacewatch_schedule_period_seconds, ${FEW_SLOW})`;
+and pacewatch:polls_slow:increase${long} > clamp_min(${allowed} / ${periodS}, ${FEW_SLOW})`;
 }
 
-export const OBJECTIVE_ALERTS: RuleGroup = {
-  name: "pacewatch-objectives",
-  rules: [...BURN_PAIRS.map(budgetBurning), LATENCY_MISSED],
-};
+/** The metric by which `PacewatchUpstreamDown` pages is 0 during an outage. */
+export type UpMetric = { readonly metric: string; readonly labels: string };
+
+const UP: UpMetric = { metric: "pacewatch_upstream_up", labels: "job, instance, upstream" };
+
+export function objectiveAlerts(up: UpMetric = UP, holders: Holders = ONE): RuleGroup {
+  return {
+    name: "pacewatch-objectives",
+    rules: [...BURN_PAIRS.map((pair) => budgetBurning(pair, up)), latencyMissed(holders)],
+  };
+}

@@ -39,20 +39,24 @@ const POLLS_STALLED: Alert = {
 const UNWANTED = `cause=~"budget|overlap|missed|ledger"`;
 const SKIPPED_IN_AN_HOUR = `sum without (cause) (increase(pacewatch_polls_skipped_total{${UNWANTED}}[1h]))`;
 
+/** Not for a replica that is gone: its counters stay in the window. The same in other alerts. */
 const SLOTS_SKIPPED: Alert = {
   alert: "PacewatchSlotsSkipped",
   severity: "ticket",
   expr: `${SKIPPED_IN_AN_HOUR} / (increase(pacewatch_slots_total[1h]) > 0) > 0.1
-and round(${SKIPPED_IN_AN_HOUR}) >= 3`,
+and round(${SKIPPED_IN_AN_HOUR}) >= 3
+and pacewatch_slots_total`,
   holdsFor: "15m",
   summary: "Polls of {{ $labels.upstream }} are being skipped",
   description: `{{ $value | humanizePercentage }} of the slots of {{ $labels.upstream }} were skipped in the last hour, by cause: ${queryCounts(`sum by (cause) (increase(pacewatch_polls_skipped_total{${UNWANTED},${OF_UPSTREAM}}[1h])) >= 0.5`, "cause", "none")}. An outage may be noticed late.`,
 };
 
+const INTERNAL = `pacewatch_polls_total{outcome="failed",reason="internal"}`;
+
 const INTERNAL_ERRORS: Alert = {
   alert: "PacewatchInternalErrors",
   severity: "ticket",
-  expr: `round(sum without (outcome, reason) (increase(pacewatch_polls_total{outcome="failed",reason="internal"}[15m]))) > 0`,
+  expr: `round(sum without (outcome, reason) (increase(${INTERNAL}[15m]) and ${INTERNAL})) > 0`,
   summary: "Pacewatch fails to poll {{ $labels.upstream }} because of a bug",
   description:
     "{{ $value }} polls of {{ $labels.upstream }} in the last 15 minutes failed because of a bug in Pacewatch. They do not count for or against the upstream, so its state is unknown.",

@@ -1,6 +1,7 @@
 import type { Config, Upstream } from "../../core/config/config.ts";
 import { BURN_PAIRS, densityOf, guardFailures, type BurnPair } from "../../core/proof/objective-density.ts";
 import { formatDuration } from "../../core/time/duration.ts";
+import { type Holders, ONE } from "./replicas.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
 
 export type Watched = Pick<Config, "budgets" | "upstreams"> & Partial<Pick<Config, "fleet">>;
@@ -9,10 +10,10 @@ const STALL_MARGIN_S = 60;
 const UNLISTED_STALL_MARGIN_S = 300;
 
 /** The only rules that depend on the config: thresholds computed from the schedule of each upstream. */
-export function guardGroup(config: Watched): RuleGroup {
+export function guardGroup(config: Watched, { setting }: Holders = ONE): RuleGroup {
   return {
     name: "pacewatch-guards",
-    rules: [...BURN_PAIRS.map((pair) => guardRecording(config, pair)), stallRecording(config)],
+    rules: [...BURN_PAIRS.map((pair) => guardRecording(config, pair, setting)), stallRecording(config)],
   };
 }
 
@@ -20,10 +21,10 @@ export function guardName(pair: BurnPair): string {
   return `pacewatch:guard_failures:${formatDuration(pair.longMs)}`;
 }
 
-function guardRecording({ upstreams }: Watched, pair: BurnPair): Recording {
-  const listed = eachOf(upstreams, (upstream) => guardFailures(densityOf(upstream), pair));
+function guardRecording({ upstreams }: Watched, pair: BurnPair, setting: Holders["setting"]): Recording {
+  const listed = eachOf(upstreams, (upstream) => guardFailures(densityOf(upstream), pair), setting);
   // An upstream that was added to the config after the rules were written: computed from its metrics.
-  const unlisted = `clamp_min(floor(${pair.factor} * (1 - pacewatch_objective_ratio) * ${pair.longMs / 1000} / pacewatch_schedule_period_seconds) + 1, 3)`;
+  const unlisted = `clamp_min(floor(${pair.factor} * (1 - ${setting("pacewatch_objective_ratio")}) * ${pair.longMs / 1000} / ${setting("pacewatch_schedule_period_seconds")}) + 1, 3)`;
   return { record: guardName(pair), expr: [...listed, unlisted].join("\nor\n") };
 }
 
@@ -40,12 +41,21 @@ function stallRecording({ budgets, upstreams }: Watched): Recording {
 }
 
 /** Upstreams with the same number share a line. The live series provides the job and instance labels. */
-function eachOf(upstreams: readonly Upstream[], numberOf: (upstream: Upstream) => number): readonly string[] {
+function eachOf(
+  upstreams: readonly Upstream[],
+  numberOf: (upstream: Upstream) => number,
+  setting: Holders["setting"] = ONE.setting,
+): readonly string[] {
   return [...Map.groupBy(upstreams, numberOf)]
     .sort(([a], [b]) => a - b)
     .map(([number, alike]) => {
-      const names = alike.map(({ name }) => name.replaceAll(".", "\\\\.")).sort();
       const value = number === Infinity ? "Inf" : String(number);
-      return `0 * pacewatch_objective_ratio{upstream=~"${names.join("|")}"} + ${value}`;
+      return `0 * ${setting(`pacewatch_objective_ratio{upstream${matching(alike)}}`)} + ${value}`;
     });
+}
+
+function matching(upstreams: readonly Upstream[]): string {
+  const names = upstreams.map(({ name }) => name).sort();
+  if (names.length === 1) return `="${names.join("")}"`;
+  return `=~"${names.map((name) => name.replaceAll(".", "\\\\.")).join("|")}"`;
 }

@@ -1,9 +1,9 @@
 import { BURN_PAIRS } from "../../core/proof/objective-density.ts";
 import { formatDuration } from "../../core/time/duration.ts";
+import { NOT_ITS_FAULT } from "./alert-text.ts";
+import { OFFLINE_GROUP, whileOnline } from "./offline.ts";
+import { type Holders, ONE } from "./replicas.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
-
-/** Without failures that are not the upstream's fault: our own bug, and our own key. */
-const NOT_ITS_FAULT = `reason!~"internal|unauthorized|forbidden"`;
 
 export const MONTH = "30d";
 
@@ -17,77 +17,91 @@ const LATENCY_COUNTED: ReadonlySet<string> = new Set(["1h", "1d"]);
 
 const QUANTILES: readonly string[] = ["0.5", "0.95", "0.99"];
 
-const SLOTS_IN_A_MONTH = "30 * 86400 / pacewatch_schedule_period_seconds";
+const JUDGED = "pacewatch:polls_judged_total";
+const FAILED = "pacewatch:polls_failed_total";
 
 /** Relative to the polls of a whole month: those that are still to come count as ok. */
-const BUDGET_LEFT: Recording = {
-  record: `pacewatch:error_budget_left:ratio${MONTH}`,
-  expr: `1 - increase(pacewatch:polls_failed:sum[${MONTH}]) / (
-  (1 - pacewatch_objective_ratio)
-  * (increase(pacewatch:polls_judged:sum[${MONTH}]) > ${SLOTS_IN_A_MONTH} or ${SLOTS_IN_A_MONTH})
+function budgetLeft({ total, setting }: Holders): Recording {
+  const slots = `30 * 86400 / ${setting("pacewatch_schedule_period_seconds")}`;
+  return {
+    record: `pacewatch:error_budget_left:ratio${MONTH}`,
+    expr: `1 - ${total(whileOnline(FAILED, MONTH))} / (
+  (1 - ${setting("pacewatch_objective_ratio")})
+  * (${total(whileOnline(JUDGED, MONTH))} > ${slots} or ${slots})
 )`,
-};
+  };
+}
 
-export const RECORDING_GROUPS: readonly RuleGroup[] = [
-  {
-    name: "pacewatch-availability",
-    rules: [
-      {
-        record: "pacewatch:polls_judged:sum",
-        expr: `sum without (outcome, reason) (pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT}})`,
-      },
-      {
-        record: "pacewatch:polls_failed:sum",
-        expr: `sum without (outcome, reason) (pacewatch_polls_total{outcome="failed",${NOT_ITS_FAULT}})`,
-      },
-      ...SHORT_WINDOWS.flatMap(availabilityOver),
-    ],
-  },
-  {
-    name: "pacewatch-availability-long",
-    interval: LONG_INTERVAL,
-    rules: [...LONG_WINDOWS.flatMap(availabilityOver), BUDGET_LEFT],
-  },
-  {
-    name: "pacewatch-latency",
-    rules: [...QUANTILES.map(quantileOf), ...["30m", "1h"].flatMap(withinObjectiveOver)],
-  },
-  {
-    name: "pacewatch-latency-long",
-    interval: LONG_INTERVAL,
-    rules: ["6h", "1d"].flatMap(withinObjectiveOver),
-  },
-];
+export function recordingGroups(holders: Holders = ONE): readonly RuleGroup[] {
+  const availability = (window: string): readonly Recording[] => availabilityOver(window, holders);
+  const withinObjective = (window: string): readonly Recording[] => withinObjectiveOver(window, holders);
+  return [
+    OFFLINE_GROUP,
+    {
+      name: "pacewatch-availability",
+      rules: [
+        {
+          record: JUDGED,
+          expr: `sum without (outcome, reason) (pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT}})`,
+        },
+        {
+          record: FAILED,
+          expr: `sum without (outcome, reason) (pacewatch_polls_total{outcome="failed",${NOT_ITS_FAULT}})`,
+        },
+        ...SHORT_WINDOWS.flatMap(availability),
+      ],
+    },
+    {
+      name: "pacewatch-availability-long",
+      interval: LONG_INTERVAL,
+      rules: [...LONG_WINDOWS.flatMap(availability), budgetLeft(holders)],
+    },
+    {
+      name: "pacewatch-latency",
+      rules: [
+        ...QUANTILES.map((quantile) => quantileOf(quantile, holders)),
+        ...["30m", "1h"].flatMap(withinObjective),
+      ],
+    },
+    {
+      name: "pacewatch-latency-long",
+      interval: LONG_INTERVAL,
+      rules: ["6h", "1d"].flatMap(withinObjective),
+    },
+  ];
+}
 
 /** A window without polls has no ratio. */
-function availabilityOver(window: string): readonly Recording[] {
-  const failed = `increase(pacewatch:polls_failed:sum[${window}])`;
+function availabilityOver(window: string, { total, setting }: Holders): readonly Recording[] {
+  const failed = total(whileOnline(FAILED, window));
   const ratio: Recording = {
     record: `pacewatch:availability:ratio${window}`,
-    expr: `1 - ${failed} / (increase(pacewatch:polls_judged:sum[${window}]) > 0)`,
+    expr: `1 - ${failed} / (${total(whileOnline(JUDGED, window))} > 0)`,
   };
   if (window === MONTH) return [ratio];
   const burn: Recording = {
     record: `pacewatch:error_budget_burn:${window}`,
-    expr: `(1 - pacewatch:availability:ratio${window}) / (1 - pacewatch_objective_ratio)`,
+    expr: `(1 - pacewatch:availability:ratio${window}) / (1 - ${setting("pacewatch_objective_ratio")})`,
   };
   if (!GUARDED.has(window)) return [ratio, burn];
   // Rounded, because `increase` extrapolates to the edges of the window.
   return [{ record: `pacewatch:polls_failed:increase${window}`, expr: `round(${failed})` }, ratio, burn];
 }
 
-function quantileOf(quantile: string): Recording {
+function quantileOf(quantile: string, holders: Holders): Recording {
   return {
     record: "pacewatch:poll_duration_seconds:quantile5m",
-    expr: `histogram_quantile(${quantile}, sum without (outcome) (rate(pacewatch_poll_duration_seconds_bucket{outcome="ok"}[5m])))`,
+    expr: `histogram_quantile(${quantile}, ${holders === ONE ? "sum without (outcome)" : "sum by (job, upstream, le)"} (rate(pacewatch_poll_duration_seconds_bucket{outcome="ok"}[5m])))`,
     labels: { quantile },
   };
 }
 
 /** Of the ok polls: how long a failure took is not latency. */
-function withinObjectiveOver(window: string): readonly Recording[] {
-  const ok = `sum without (outcome, reason) (increase(pacewatch_polls_total{outcome="ok"}[${window}]))`;
-  const within = `increase(pacewatch_polls_within_objective_total[${window}])`;
+function withinObjectiveOver(window: string, { total }: Holders): readonly Recording[] {
+  const ok = total(
+    `sum without (outcome, reason) (increase(pacewatch_polls_total{outcome="ok"}[${window}]))`,
+  );
+  const within = total(`increase(pacewatch_polls_within_objective_total[${window}])`);
   const ratio: Recording = {
     record: `pacewatch:within_latency_objective:ratio${window}`,
     expr: `${within} / (${ok} > 0)`,

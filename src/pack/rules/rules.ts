@@ -1,11 +1,12 @@
 import { stringify } from "yaml";
-import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS } from "./alerts-fleet.ts";
-import { OBJECTIVE_ALERTS } from "./alerts-objective.ts";
+import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS, UP_BY_QUORUM } from "./alerts-fleet.ts";
+import { objectiveAlerts } from "./alerts-objective.ts";
 import { PACEWATCH_ALERTS, QUOTA_ALERTS } from "./alerts-pacewatch.ts";
-import { upstreamAlerts } from "./alerts-upstream.ts";
+import { DOWN_BY_HOLDER, upstreamAlerts } from "./alerts-upstream.ts";
 import { WATCHING_ALERTS } from "./alerts-watching.ts";
 import { guardGroup, type Watched } from "./guards.ts";
-import { RECORDING_GROUPS } from "./recordings.ts";
+import { recordingGroups } from "./recordings.ts";
+import { aboutUpstream, byAnyHolder, HOLDER_RECORDINGS, REPLICAS, UP_BY_HOLDER } from "./replicas.ts";
 import { type Alert, folderUrl, isAlert, type RuleGroup, SHIPPED_RUNBOOKS } from "./rule.ts";
 
 const HEADER = `# Written by "pacewatch rules" from the config. Run it again when upstreams, schedules or objectives change.
@@ -18,17 +19,34 @@ export type RulesOptions = {
 };
 
 export function ruleGroups(config: Watched): readonly RuleGroup[] {
-  const isEverywhere = config.fleet?.mode === "everywhere";
   return [
-    guardGroup(config),
-    ...RECORDING_GROUPS,
-    ...(isEverywhere ? [QUORUM_RECORDINGS] : []),
-    upstreamAlerts(isEverywhere ? DOWN_BY_QUORUM : undefined),
-    OBJECTIVE_ALERTS,
+    ...rulesAboutUpstreams(config),
     WATCHING_ALERTS,
     QUOTA_ALERTS,
     PACEWATCH_ALERTS,
     ...(config.fleet === undefined ? [] : [fleetAlerts(config.fleet.mode, config.upstreams.length)]),
+  ];
+}
+
+/** What one Pacewatch says of an upstream, its holder of the moment, or a majority of vantages. */
+function rulesAboutUpstreams(config: Watched): readonly RuleGroup[] {
+  if (config.fleet?.mode === "shard") {
+    const { rules, ...group } = objectiveAlerts(UP_BY_HOLDER, REPLICAS);
+    return [
+      guardGroup(config, REPLICAS),
+      HOLDER_RECORDINGS,
+      upstreamAlerts(DOWN_BY_HOLDER, byAnyHolder),
+      ...recordingGroups(REPLICAS),
+      { ...group, rules: rules.map((rule) => (isAlert(rule) ? aboutUpstream(rule) : rule)) },
+    ];
+  }
+  const isEverywhere = config.fleet?.mode === "everywhere";
+  return [
+    guardGroup(config),
+    ...(isEverywhere ? [QUORUM_RECORDINGS] : []),
+    upstreamAlerts(isEverywhere ? DOWN_BY_QUORUM : undefined),
+    ...recordingGroups(),
+    objectiveAlerts(isEverywhere ? UP_BY_QUORUM : undefined),
   ];
 }
 

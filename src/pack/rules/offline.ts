@@ -1,0 +1,84 @@
+/** Our own being offline: told as such, and left out of the availability of all upstreams. */
+
+import { parseDuration } from "../../core/time/duration.ts";
+import { OF_INSTANCE, queryValue } from "./alert-text.ts";
+import type { Alert, Recording, RuleGroup } from "./rule.ts";
+
+const NETWORK = "dns|connect|timeout";
+const NETWORK_FAILURES = `pacewatch_polls_total{outcome="failed",reason=~"${NETWORK}"}`;
+
+/** Its newest poll failed in the network, and it has not succeeded since about the last success of any upstream. */
+export const UNREACHABLE: Recording = {
+  record: "pacewatch:unreachable",
+  expr: `(
+    pacewatch_last_poll_timestamp_seconds > pacewatch_last_success_timestamp_seconds
+    and
+    pacewatch_last_success_timestamp_seconds + 2 * pacewatch_schedule_period_seconds + 30
+      > on (job, instance) group_left () max by (job, instance) (pacewatch_last_success_timestamp_seconds)
+  or
+    pacewatch_last_poll_timestamp_seconds unless on (job, instance) pacewatch_last_success_timestamp_seconds
+)
+and sum without (outcome, reason) (increase(${NETWORK_FAILURES}[5m])) > 0`,
+};
+
+export const OFFLINE = "pacewatch:offline";
+
+export const IS_OFFLINE: Recording = {
+  record: OFFLINE,
+  // Not while an ok that should have been repeated by now is fresh, and not where anything answers at all.
+  expr: `count by (job, instance) (pacewatch:unreachable) >= 2
+unless on (job, instance)
+  (
+    pacewatch_last_poll_timestamp_seconds == pacewatch_last_success_timestamp_seconds
+    and time() - pacewatch_last_poll_timestamp_seconds < clamp_max(pacewatch_schedule_period_seconds, 60) + 30
+  )
+unless on (job, instance)
+  sum by (job, instance) (increase(pacewatch_polls_total{outcome!="ok",reason!~"${NETWORK}|internal"}[5m])) > 0`,
+};
+
+export const OFFLINE_ALERT: Alert = {
+  alert: "PacewatchOffline",
+  severity: "page",
+  expr: OFFLINE,
+  // The first success ends it. The other upstreams need a moment to be polled again, and are not down meanwhile.
+  lastsFor: "2m",
+  summary: "{{ $labels.instance }} cannot reach any upstream: it is offline",
+  description: `All {{ $value }} upstreams that {{ $labels.instance }} polled recently fail with dns, connect or timeout errors. Time since the last successful poll: ${queryValue(`time() - max(pacewatch_last_success_timestamp_seconds{${OF_INSTANCE}})`, "humanizeDuration", "none since it started")}. Its own network is the likely cause. Whether the upstreams are down is unknown.`,
+};
+
+const WHILE_OFFLINE = "pacewatch:polls_offline:increase1m";
+
+/**
+ * Each minute adds its own, so the interval of this group must stay a minute. A difference and not `increase`, so that
+ * nothing is extrapolated; a counter that fell, or was not there, began at 0.
+ */
+export const OFFLINE_GROUP: RuleGroup = {
+  name: "pacewatch-offline",
+  interval: "1m",
+  rules: [
+    {
+      record: WHILE_OFFLINE,
+      // In its first minute also what failed before it was known. In the minute after it the last failures.
+      expr: `(
+  ${networkFailures("1m")} and on (job, instance) max_over_time(${OFFLINE}[1m] offset 1m)
+  or
+  ${networkFailures("5m")}
+)
+and on (job, instance) max_over_time(${OFFLINE}[2m])`,
+    },
+  ],
+};
+
+function networkFailures(window: string): string {
+  const now = `sum without (outcome, reason) (${NETWORK_FAILURES})`;
+  const before = `sum without (outcome, reason) (${NETWORK_FAILURES} offset ${window})`;
+  return `(${now} - ${before} >= 0 or ${now})`;
+}
+
+/** Our own being offline is no failure of theirs. `increase` extrapolates by up to a scrape, here taken for a minute. */
+export function whileOnline(counter: string, window: string): string {
+  const windowMs = parseDuration(window) ?? 0;
+  const extrapolated = (windowMs / (windowMs - 60_000)).toFixed(4);
+  const all = `increase(${counter}[${window}])`;
+  return `(clamp_min(${all} - ${extrapolated} * sum_over_time(${WHILE_OFFLINE}[${window}]), 0) or ${all})`;
+}

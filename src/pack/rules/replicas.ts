@@ -1,0 +1,59 @@
+/**
+ * In a fleet of the mode `shard`, whoever holds an upstream speaks for it, and the holder changes. So what is said about
+ * an upstream has no `instance`: an outage, a window or a guard goes on where the last holder left it.
+ */
+
+import { OF_UPSTREAM, OF_UPSTREAM_EVERYWHERE } from "./alert-text.ts";
+import type { UpMetric } from "./alerts-objective.ts";
+import { OFFLINE } from "./offline.ts";
+import type { Alert, RuleGroup } from "./rule.ts";
+
+/** Longer than it takes until the next holder has polled, and confirmed what it saw. */
+const HANDOVER = "2m";
+
+/** How rules put together what the processes that watch an upstream say. */
+export type Holders = {
+  readonly total: (counted: string) => string;
+  readonly setting: (metric: string) => string;
+};
+
+export const ONE: Holders = { total: (counted) => counted, setting: (metric) => metric };
+
+export const REPLICAS: Holders = {
+  total: (counted) => `sum by (job, upstream) (${counted})`,
+  setting: (metric) => `max by (job, upstream) (last_over_time(${metric}[${HANDOVER}]))`,
+};
+
+export const UP_BY_HOLDER: UpMetric = { metric: "pacewatch:upstream_up:holder", labels: "job, upstream" };
+
+/** Between two holders, what the last one said stands. A replica that is offline knows nothing. */
+export const HOLDER_RECORDINGS: RuleGroup = {
+  name: "pacewatch-holder",
+  rules: [
+    {
+      record: UP_BY_HOLDER.metric,
+      expr: `${knownUp("pacewatch_upstream_up")}\nor\n${knownUp(`last_over_time(pacewatch_upstream_up[${HANDOVER}])`)}`,
+    },
+  ],
+};
+
+function knownUp(up: string): string {
+  return `max by (job, upstream) (${up} unless on (job, instance) max_over_time(${OFFLINE}[2m]))`;
+}
+
+/** An alert whose condition is true of a holder. */
+export function byAnyHolder(alert: Alert): Alert {
+  return aboutUpstream({
+    ...alert,
+    expr: `max by (job, upstream) (\n${alert.expr}\n)`,
+    lastsFor: alert.lastsFor ?? HANDOVER,
+  });
+}
+
+/** The text of an alert without `instance`. */
+export function aboutUpstream(alert: Alert): Alert {
+  const description = alert.description
+    .replaceAll(OF_UPSTREAM, OF_UPSTREAM_EVERYWHERE)
+    .replaceAll("$labels.job $labels.instance $labels.upstream", "$labels.job $labels.upstream");
+  return { ...alert, description };
+}
