@@ -8,6 +8,14 @@ const DONE = 0;
 const WRONG_USAGE = 2;
 const LAST_WORDS_MS = 2_000;
 
+const EXIT_CODES = `
+Exit codes:
+  0                           done, or stopped by a signal
+  1                           failed: the log or standard error says why
+  2                           wrong usage
+  130, 143                    a later SIGINT or SIGTERM ended it at once
+`;
+
 type ConfigOption = { readonly config: string };
 type JsonOption = { readonly json: boolean };
 type RunbooksOption = { readonly runbooks?: string };
@@ -45,6 +53,7 @@ function programWith(exit: (code: number) => void): Command {
   const program = new Command("pacewatch")
     .description("Watches third-party HTTP APIs, and is never the reason that they throttle you.")
     .version(VERSION)
+    .addHelpText("after", EXIT_CODES)
     .exitOverride()
     .showHelpAfterError("(run with --help for usage)");
   const command = (usage: string, description: string): Command =>
@@ -62,7 +71,8 @@ function programWith(exit: (code: number) => void): Command {
   command("check", "validate the config, and prove that it fits the limits")
     .addOption(configOption())
     .addOption(jsonOption())
-    .action(async (options: ConfigOption & JsonOption) => {
+    .option("--no-secrets", "read no key and no file that it names; a variable for them need not be set")
+    .action(async (options: ConfigOption & JsonOption & { readonly secrets: boolean }) => {
       const { check } = await import("./commands/check.ts");
       exit(await check({ ...options, ...ioOf(options) }));
     });

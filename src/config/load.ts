@@ -20,8 +20,8 @@ import { isCleartext } from "./schema/upstream-url.ts";
 export type LoadOptions = {
   readonly environment: Environment;
   /**
-   * `everything`: keys and files must be there too. `structure`: names and schedules only, so a variable or a
-   * key that is not set is no fault.
+   * `everything`: keys and files must be there too. `structure`: no key or file is read, and only a variable that
+   * names, schedules and budgets need must be set.
    */
   readonly resolve?: "everything" | "structure";
 };

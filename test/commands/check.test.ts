@@ -9,11 +9,13 @@ async function checked(
   configPath: string,
   json: boolean,
   environment: Record<string, string> = {},
+  secrets = true,
 ): Promise<Printed> {
   let [out, err] = ["", ""];
   const code = await check({
     configPath,
     json,
+    secrets,
     environment,
     out: (text) => (out += text),
     err: (text) => (err += text),
@@ -118,5 +120,39 @@ describe("a config that is refused", () => {
       column: 15,
       message: "the variable EMAIL_API_BASE_URL is not set",
     });
+  });
+});
+
+describe("without secrets, as before a merge", () => {
+  test("neither a variable nor a key need be set, and the numbers are shown", async () => {
+    const { code, out, err } = await checked(SHIPPED, false, {}, false);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain(
+      `${SHIPPED} fits: 2 upstreams on 2 budgets (keys, files and unset variables were not looked at)\n`,
+    );
+    expect(out).toContain("any 1m    1000    20%  200      24       176");
+    expect((await checked(SHIPPED, true, {}, false)).code).toBe(0);
+  });
+
+  test("no file that it names need be there", async () => {
+    await using directory = await ConfigDirectory.create();
+    const lines = ["auth: { bearer: { file: no-such.key } }", "tls: { ca_file: no-such.pem }"];
+    const path = await directory.write(`web: { config_file: no-such.yaml }\n${withUpstream(...lines)}`);
+    expect((await checked(path, false, {}, false)).code).toBe(0);
+    expect((await checked(path, false)).code).toBe(1);
+  });
+
+  test.each([
+    ["an unknown key", ["baseurl: x"], 'unknown key "baseurl"'],
+    ["a literal key", ["auth: { bearer: test-key-literal }"], "a key is never written in the config"],
+    ["a schedule that does not fit", ["every: 5s"], 'budget "api" does not fit'],
+    ["a variable that the numbers need", ["every: ${PERIOD}"], "the variable PERIOD is not set"],
+    ["a URL that is set, and wrong", ["base_url: ${URL}"], '"upstreams[0].base_url" must be'],
+  ])("%s is refused all the same", async (_, lines, sentence) => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write(withUpstream(...lines));
+    const { code, err } = await checked(path, false, { URL: "ftp://x" }, false);
+    expect(code).toBe(1);
+    expect(err).toContain(sentence);
   });
 });

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { load } from "../../src/config/load.ts";
@@ -465,4 +466,19 @@ test("replicas that poll the same upstreams do so at different moments; those th
   expect(await expressionIn(fleetOf("shard", "eu"))).toBe(alone);
   const vantages = ["eu", "us", "asia"].map((name) => expressionIn(fleetOf("everywhere", name)));
   expect(new Set(await Promise.all(vantages)).size).toBeGreaterThan(1);
+});
+
+test("the configs that the README shows are accepted where only what it names is set", async () => {
+  const readme = await readFile(join(import.meta.dirname, "../../README.md"), "utf8");
+  const shown = [...readme.matchAll(/^```yaml\n(.+?)^```/gms)].map(([, yaml = ""]) => yaml);
+  const config = shown.filter((yaml) => /^(?:budgets|upstreams|fleet):/m.test(yaml)).join("");
+  const { upstreams, fleet } = (
+    await loaded(config, {
+      AI_ROUTER_BASE_URL: "https://router.example.test",
+      AI_ROUTER_API_KEY: "test-key-router",
+      PACEWATCH_REDIS_URL: "redis://127.0.0.1:6379",
+    })
+  ).config;
+  expect(upstreams).toHaveLength(1);
+  expect(fleet?.mode).toBe("shard");
 });

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -28,6 +28,27 @@ async function refusalOf(configPath: string, listen = "127.0.0.1:0"): Promise<st
   expect(daemon.stderr).not.toMatch(/^\s+at /m);
   return daemon.stderr;
 }
+
+describe.concurrent("the exit code", () => {
+  it.each([
+    { args: ["check", "--config", "no-such-file.yaml"], code: 1 },
+    { args: ["chekc"], code: 2 },
+    { args: ["check", "--jsno"], code: 2 },
+  ])("of $args is $code", async ({ args, code }) => {
+    await using command = launch(args);
+    expect(await command.exited).toEqual({ code, signal: null });
+  });
+
+  it("is explained by the help and by the docs, every one", async () => {
+    await using help = launch(["--help"]);
+    expect(await help.exited).toEqual({ code: 0, signal: null });
+    const page = await readFile(join(import.meta.dirname, "../../../docs/command-line.md"), "utf8");
+    for (const code of ["0", "1", "2", "130", "143"]) {
+      expect(help.stdout).toMatch(new RegExp(`^ .*\\b${code}\\b.*  `, "m"));
+      expect(page).toMatch(new RegExp(`^\\| .*\\b${code}\\b.* \\|`, "m"));
+    }
+  });
+});
 
 describe.concurrent("it does not start, and says why in one line,", () => {
   it("where its port is taken", async () => {
