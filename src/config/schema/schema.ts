@@ -71,7 +71,9 @@ export const configSchema: z.ZodType<ReadConfig> = section({
     .array(upstreamSchema, { error: "a list of upstreams" })
     .min(1, { error: "a list of at least one upstream" })
     .max(10_000, { error: "a list of at most 10000 upstreams" })
-    .describe("The services that are watched."),
+    .describe(
+      "The services that are watched. Those that are alike can share keys by a merge key: give the first an anchor (&first), and write <<: *first in the others; what they say themselves wins.",
+    ),
 })
   .describe("The configuration of Pacewatch.")
   .transform(({ web, log, state, fleet, budgets, upstreams }) => ({
