@@ -482,3 +482,38 @@ test("the configs that the README shows are accepted where only what it names is
   expect(upstreams).toHaveLength(1);
   expect(fleet?.mode).toBe("shard");
 });
+
+test("upstreams that are alike share their keys by merge keys, and each overrides what it says itself", async () => {
+  const { config } = await loaded(`
+budgets: { api: { rate: { requests: 600, per: 1m } } }
+upstreams:
+  - &first
+    name: first
+    base_url: https://api.example.test
+    auth: { none: true }
+    budget: api
+    every: 15s
+    labels: &labels { team: growth, tier: gold }
+  - { <<: *first, name: second, every: 30s }
+  - { name: third, <<: [{ confirm: 0 }, { confirm: 2, timeout: 5s }, *first], labels: { <<: *labels, tier: tin } }
+`);
+  const told = config.upstreams.map(({ name, schedule, confirm, timeoutMs, labels }) => ({
+    name,
+    schedule: schedule.source,
+    confirm,
+    timeoutMs,
+    labels,
+  }));
+  const gold = { team: "growth", tier: "gold" };
+  expect(told).toEqual([
+    { name: "first", schedule: "every 15s", confirm: 1, timeoutMs: 10_000, labels: gold },
+    { name: "second", schedule: "every 30s", confirm: 1, timeoutMs: 10_000, labels: gold },
+    {
+      name: "third",
+      schedule: "every 15s",
+      confirm: 0,
+      timeoutMs: 5_000,
+      labels: { team: "growth", tier: "tin" },
+    },
+  ]);
+});

@@ -18,18 +18,25 @@ export function complainOfKey(path: Path, message: string): Complaint {
   return { path, atKey: true, message };
 }
 
-/** Nothing more is said about a value that was refused already. */
+/** An alias or a merge key (<<) shows one value in many upstreams. */
+const UPSTREAM = /upstreams\[\d+\]/g;
+
+/** Nothing more is said about a value that was refused already, and of a shared value everything once. */
 export function faultsOf(
   complaints: readonly Complaint[],
   { tree, file, placeOf }: YamlReading,
 ): readonly Fault[] {
   if (tree === undefined) return [];
+  const said = new Set<string>();
   return complaints.flatMap(({ path, atKey, message }) => {
     const nearest = nearestTo(tree, path);
     if (nearest.kind === "void") return [];
     const isMissing = treeAt(tree, path) === undefined;
     const isEmpty = nearest.kind === "scalar" && nearest.value === null;
     const offset = atKey || isMissing || isEmpty ? nearest.keyOffset : nearest.offset;
+    const what = `${offset} ${message.replaceAll(UPSTREAM, "")}`;
+    if (said.has(what)) return [];
+    said.add(what);
     return [{ file, ...placeOf(offset), message }];
   });
 }

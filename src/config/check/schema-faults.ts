@@ -49,6 +49,10 @@ function complaintsOf({ issue, path }: FlatIssue, tree: Tree): readonly Complain
 }
 
 function unknownKey(key: string, path: Path, allowed: string): Complaint {
+  if (key === "method" && path[0] === "upstreams" && path.length === 2) {
+    const message = `"${nameOfPath([...path, key])}" cannot be set: Pacewatch sends only GET, because a poll must be safe to repeat`;
+    return complainOfKey([...path, key], message);
+  }
   const where = path.length === 0 ? "" : ` in "${nameOfPath(path)}"`;
   const hint = didYouMean(key, allowed.split(", "));
   const message = `unknown key ${shownKey(key, [...path, key])}${where}: ${hint}allowed are ${allowed}`;

@@ -3,32 +3,8 @@ import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-comb
 import { isOwnHeader, looksLikeSecretHeader } from "../schema/credential-signs.ts";
 import { type Path, type Tree, childOf, entriesOf, textAt, treeAt } from "../read/tree.ts";
 import { hasQueryParameter, joinUrl, pathFault, urlFault } from "../schema/upstream-url.ts";
+import { RESERVED_LABELS } from "../schema/upstream.ts";
 import { nameOfPath } from "./wording.ts";
-
-/** Labels that a metric, a scrape or an alert sets itself. */
-const RESERVED_LABELS: ReadonlySet<string> = new Set([
-  "alertname",
-  "alertstate",
-  "budget",
-  "cause",
-  "code",
-  "exported_instance",
-  "exported_job",
-  "instance",
-  "job",
-  "le",
-  "node",
-  "outcome",
-  "per",
-  "phase",
-  "quantile",
-  "reason",
-  "severity",
-  "state",
-  "upstream",
-  "vantage",
-  "version",
-]);
 
 /** Rules between the keys of one upstream. */
 export function checkUpstream(upstream: Tree, path: Path): readonly Complaint[] {
@@ -102,7 +78,7 @@ function checkTls(upstream: Tree, path: Path): readonly Complaint[] {
 
 function checkLabels(upstream: Tree, path: Path): readonly Complaint[] {
   return entriesOf(childOf(upstream, "labels"))
-    .filter(([name]) => RESERVED_LABELS.has(name))
+    .filter(([name]) => RESERVED_LABELS.includes(name))
     .map(([name]) =>
       complainOfKey(
         [...path, name],

@@ -12,7 +12,7 @@ import {
 import type { Fault } from "./fault.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
 import { decodeText } from "./text.ts";
-import type { Path, Tree } from "./tree.ts";
+import { type Path, type Tree, entriesOf } from "./tree.ts";
 
 export type Variables = {
   readonly environment: Environment;
@@ -202,21 +202,42 @@ class Walk {
   ): Tree {
     const entries = new Map<string, Tree>();
     const seen = new Set<string>();
+    const merged: Tree[] = [];
     for (const { key, value } of pairs) {
       const at = offsetOf(key) ?? offset;
       const name = isScalar(key) && key.tag === undefined ? String(key.value) : undefined;
       if (name === undefined) this.refuse(at, "a key must be a plain name");
-      else if (name === "<<")
-        this.refuse(at, "merge keys (<<) are not used here: repeat the keys, or alias (*) a whole value");
       else if (name === "__proto__") this.refuse(at, 'a key must not be "__proto__"');
       else if (seen.has(name)) this.refuse(at, "duplicate key");
       else {
         seen.add(name);
+        if (name === "<<") {
+          merged.push(...this.#readMerge(value, at, path));
+          continue;
+        }
         const child = this.read(value, at, [...path, name]);
         if (child !== undefined) entries.set(name, child);
       }
     }
+    if (merged.some(({ kind }) => kind === "void")) return { kind: "void", offset, keyOffset };
+    // What the mapping says itself comes first, then the mappings in their order; each value keeps its own place.
+    for (const [name, child] of merged.flatMap((tree) => entriesOf(tree))) {
+      if (!seen.has(name)) entries.set(name, child);
+      seen.add(name);
+    }
     return { kind: "map", entries, offset, keyOffset };
+  }
+
+  /** At the path of the mapping that they are merged into. */
+  #readMerge(value: unknown, at: number, path: Path): readonly Tree[] {
+    return (isSeq(value) ? value.items : [value]).flatMap((node) => {
+      const tree = this.read(node, offsetOf(node) ?? at, path);
+      if (tree === undefined || tree.kind === "map" || tree.kind === "void") return tree ?? [];
+      return this.refuse(
+        offsetOf(node) ?? at,
+        "a merge key (<<) must have a mapping, such as *ALIAS, or a list of them",
+      );
+    });
   }
 
   #tooLarge(offset: number): Tree {

@@ -96,6 +96,12 @@ export const tlsFiles: Readonly<Record<"ca_file" | "cert_file" | "key_file", Opt
   key_file: filePath().optional().describe("The PEM key of cert_file."),
 };
 
+/** For the JSON Schema: each needs the other. */
+export const CERTIFICATE_AND_KEY: Readonly<Record<string, readonly string[]>> = {
+  cert_file: ["key_file"],
+  key_file: ["cert_file"],
+};
+
 type TlsFiles = {
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;

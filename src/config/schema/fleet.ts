@@ -2,7 +2,13 @@ import { isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import { z } from "zod";
 import { FLEET_MODES, type Fleet, type FleetRedis } from "../../core/config/config.ts";
-import { type InDirectory, passwordSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
+import {
+  CERTIFICATE_AND_KEY,
+  type InDirectory,
+  passwordSchema,
+  tlsFiles,
+  tlsFilesIn,
+} from "./credentials.ts";
 import {
   NAME_PATTERN,
   NAME_PHRASE,
@@ -18,6 +24,7 @@ import {
   wholeNumber,
 } from "./leaves.ts";
 import { type ListenAddress, parseListen } from "./listen.ts";
+import { ADDRESS_PATTERN, REDIS_URL_PATTERN, URL_PATTERN } from "./patterns.ts";
 import { urlFault } from "./upstream-url.ts";
 
 const ADDRESS_PHRASE = "an address and port, such as 10.0.0.1:6379";
@@ -33,16 +40,11 @@ const url: z.ZodType<RedisUrl, string> = z
     if (fault === undefined) return parseRedisUrl(value);
     context.addIssue({ code: "custom", message: fault });
     return z.NEVER;
-  });
+  })
+  .meta({ pattern: REDIS_URL_PATTERN });
 
 const nodes: z.ZodType<readonly ListenAddress[]> = z
-  .array(
-    reading(/^[^:].*:\d{1,5}$/, ADDRESS_PHRASE, (value) => {
-      const address = parseListen(value);
-      return address === undefined || address.port === 0 ? undefined : address;
-    }),
-    { error: "a list of addresses" },
-  )
+  .array(reading(ADDRESS_PATTERN, ADDRESS_PHRASE, parseListen), { error: "a list of addresses" })
   .min(1, { error: "a list of at least one address" })
   .max(100, { error: "a list of at most 100 addresses" });
 
@@ -66,7 +68,12 @@ const redis = section({
   server_name: matching(/^[A-Za-z0-9._-]{1,253}$/, "a host's name")
     .optional()
     .describe("The name that its certificate must have, instead of its address."),
-}).describe("The Redis or Valkey that the replicas share: exactly one of url, sentinel and cluster.");
+})
+  .meta({
+    oneOf: ["url", "sentinel", "cluster"].map((key) => ({ required: [key] })),
+    dependentRequired: CERTIFICATE_AND_KEY,
+  })
+  .describe("The Redis or Valkey that the replicas share: exactly one of url, sentinel and cluster.");
 
 export const fleetSchema: z.ZodType<InDirectory<Fleet>> = section({
   redis: redis.transform((raw) => (directory: string) => redisIn(directory, raw)),
@@ -82,6 +89,7 @@ export const fleetSchema: z.ZodType<InDirectory<Fleet>> = section({
     .optional()
     .describe("This replica's name. Default: the machine's host name."),
   advertise: checked(urlFault, "an http:// or https:// URL")
+    .meta({ pattern: URL_PATTERN })
     .optional()
     .describe("The URL of this replica's page for people. Default: the address that it listens on."),
   prefix: matching(NAME_PATTERN, NAME_PHRASE)

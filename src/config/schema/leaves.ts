@@ -1,7 +1,8 @@
 /** The single values of a config. The message of each one's issue is a phrase that says what the value must be. */
 
 import { z } from "zod";
-import { DURATION_PATTERN, formatDuration, parseDuration } from "../../core/time/duration.ts";
+import { UNITS_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
+import { amountsPattern } from "./patterns.ts";
 
 export const NAME_PATTERN: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const NAME_PHRASE = "a name of at most 64 letters, digits, dots, dashes and underscores";
@@ -35,10 +36,8 @@ export function reading<Value>(
 
 export function duration(minMs: number, maxMs: number, example: string): z.ZodType<number, string> {
   const range = `from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`;
-  return reading(DURATION_PATTERN, `a duration ${range}, such as ${example}`, (text) => {
-    const durationMs = parseDuration(text);
-    return durationMs !== undefined && durationMs >= minMs && durationMs <= maxMs ? durationMs : undefined;
-  });
+  const pattern = amountsPattern(UNITS_MS, minMs, maxMs);
+  return reading(pattern, `a duration ${range}, such as ${example}`, parseDuration);
 }
 
 /** As a ratio. `zero` and `hundred` say whether the bounds themselves are allowed. */
@@ -48,20 +47,19 @@ export function percentage(
 ): z.ZodType<number, string> {
   const from = range.zero ? "from 0%" : "above 0%";
   const to = range.hundred ? "up to 100%" : "below 100%";
-  return reading(PERCENTAGE_PATTERN, `a percentage ${from} and ${to}, such as ${example}`, (text) => {
-    const ratio = parsePercentage(text);
-    if (ratio === undefined || ratio > 1) return undefined;
-    if ((ratio === 0 && !range.zero) || (ratio === 1 && !range.hundred)) return undefined;
-    return ratio;
-  });
+  const pattern = new RegExp(
+    `^${range.zero ? "" : "(?!0+(?:\\.0+)?%)"}(?:0?\\d{1,2}(?:\\.\\d{1,6})?${range.hundred ? "|100(?:\\.0{1,6})?" : ""})%$`,
+  );
+  return reading(pattern, `a percentage ${from} and ${to}, such as ${example}`, parsePercentage);
 }
 
 export function byteSize(minBytes: number, maxBytes: number, example: string): z.ZodType<number, string> {
   const range = `from ${formatByteSize(minBytes)} to ${formatByteSize(maxBytes)}`;
-  return reading(BYTE_SIZE_PATTERN, `a size ${range}, such as ${example}`, (text) => {
-    const bytes = parseByteSize(text);
-    return bytes !== undefined && bytes >= minBytes && bytes <= maxBytes ? bytes : undefined;
-  });
+  return reading(
+    amountsPattern(UNITS, minBytes, maxBytes),
+    `a size ${range}, such as ${example}`,
+    parseByteSize,
+  );
 }
 
 export function wholeNumber(min: number, max: number): z.ZodType<number, number> {

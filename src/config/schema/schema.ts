@@ -6,6 +6,7 @@ import { type InDirectory, pathIn } from "./credentials.ts";
 import { fleetSchema } from "./fleet.ts";
 import { NAME_PATTERN, NAME_PHRASE, filePath, flag, matching, oneOf, reading, section } from "./leaves.ts";
 import { parseListen } from "./listen.ts";
+import { LISTEN_PATTERN } from "./patterns.ts";
 import { type UpstreamIn, upstreamSchema } from "./upstream.ts";
 
 /** All but the budgets and upstreams. */
@@ -25,7 +26,11 @@ const hostName = matching(
 
 export const configSchema: z.ZodType<ReadConfig> = section({
   web: section({
-    listen: reading(/:\d{1,5}$/, "an address and port, such as 127.0.0.1:10429 or [::1]:10429", parseListen)
+    listen: reading(
+      LISTEN_PATTERN,
+      "an address and port, such as 127.0.0.1:10429 or [::1]:10429",
+      parseListen,
+    )
       .prefault("127.0.0.1:10429")
       .describe(
         "The address of /metrics and the status page. :10429 listens on all IPv4 addresses, [::]:10429 on all; port 0 takes any free one.",
@@ -66,7 +71,9 @@ export const configSchema: z.ZodType<ReadConfig> = section({
     .array(upstreamSchema, { error: "a list of upstreams" })
     .min(1, { error: "a list of at least one upstream" })
     .max(10_000, { error: "a list of at most 10000 upstreams" })
-    .describe("The services that are watched."),
+    .describe(
+      "The services that are watched. Those that are alike can share keys by a merge key: give the first an anchor (&first), and write <<: *first in the others; what they say themselves wins.",
+    ),
 })
   .describe("The configuration of Pacewatch.")
   .transform(({ web, log, state, fleet, budgets, upstreams }) => ({

@@ -1,10 +1,16 @@
 import { z } from "zod";
 import { parseDuration, DURATION_PATTERN } from "../../core/time/duration.ts";
 import { parseCron } from "../../core/schedule/cron-expression.ts";
-import { type Schedule, scheduleCron, scheduleEvery, shortestGapMs } from "../../core/schedule/schedule.ts";
+import {
+  LEGAL_PERIODS_MS,
+  type Schedule,
+  scheduleCron,
+  scheduleEvery,
+  shortestGapMs,
+} from "../../core/schedule/schedule.ts";
 import type { Upstream } from "../../core/config/config.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
-import { authSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
+import { CERTIFICATE_AND_KEY, authSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
 import {
   NAME_PATTERN,
   NAME_PHRASE,
@@ -19,6 +25,7 @@ import {
   text,
   wholeNumber,
 } from "./leaves.ts";
+import { CRON_PATTERN, PATH_PATTERN, PROXY_PATTERN, URL_PATTERN, durationsPattern } from "./patterns.ts";
 import { joinUrl, pathFault, urlFault } from "./upstream-url.ts";
 
 /** Undefined where the checks of the upstream report that something is missing. */
@@ -26,6 +33,31 @@ export type UpstreamIn = (directory: string, vantage: string | undefined) => Ups
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 60_000;
+/** Labels that a metric, a scrape or an alert sets itself. */
+export const RESERVED_LABELS: readonly string[] = [
+  "alertname",
+  "alertstate",
+  "budget",
+  "cause",
+  "code",
+  "exported_instance",
+  "exported_job",
+  "instance",
+  "job",
+  "le",
+  "node",
+  "outcome",
+  "per",
+  "phase",
+  "quantile",
+  "reason",
+  "severity",
+  "state",
+  "upstream",
+  "vantage",
+  "version",
+];
+
 const LABEL_NAME_PATTERN = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 const every: z.ZodType<number, string> = z
@@ -38,26 +70,35 @@ const every: z.ZodType<number, string> = z
     const message = `a period that divides a minute, an hour or a day evenly (${reading.message})`;
     context.addIssue({ code: "custom", message });
     return z.NEVER;
-  });
+  })
+  .meta({ pattern: durationsPattern(LEGAL_PERIODS_MS) });
 
-const cron: z.ZodType<string> = z.string({ error: "a cron expression" }).superRefine((value, context) => {
-  const reading = parseCron(value);
-  if (reading.kind === "cron") return;
-  context.addIssue({ code: "custom", message: `a cron expression: ${reading.message}` });
-});
+const cron: z.ZodType<string> = z
+  .string({ error: "a cron expression" })
+  .superRefine((value, context) => {
+    const reading = parseCron(value);
+    if (reading.kind === "cron") return;
+    context.addIssue({ code: "custom", message: `a cron expression: ${reading.message}` });
+  })
+  .meta({ pattern: CRON_PATTERN });
 
-const status: z.ZodType<number> = wholeNumber(200, 599).refine((code) => code !== 402 && code !== 429, {
-  error: "a status other than 402 and 429, which always mean throttled",
-});
+const THROTTLING: readonly number[] = [402, 429];
+
+const status: z.ZodType<number> = wholeNumber(200, 599)
+  .refine((code) => !THROTTLING.includes(code), {
+    error: "a status other than 402 and 429, which always mean throttled",
+  })
+  .meta({ not: { enum: THROTTLING } });
 
 const labelValue: z.ZodType<string> = text("a text of at most 128 characters (quote numbers)", 128);
 
 const upstream = section({
   name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
-  base_url: checked(urlFault, "an http:// or https:// URL").describe(
-    "Its http or https URL, without a key in it.",
-  ),
+  base_url: checked(urlFault, "an http:// or https:// URL")
+    .meta({ pattern: URL_PATTERN })
+    .describe("Its http or https URL, without a key in it."),
   path: checked(pathFault, "a path that begins with /")
+    .meta({ pattern: PATH_PATTERN })
     .prefault("/v1/resources")
     .describe("The path to request, appended to the path of base_url."),
   auth: authSchema,
@@ -126,6 +167,7 @@ const upstream = section({
     (value) => (value === "env" || value === "none" ? undefined : proxyFault(value)),
     "env, none or a URL",
   )
+    .meta({ pattern: PROXY_PATTERN })
     .prefault("env")
     .describe(
       "env: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. none: directly. Or the proxy's URL, without a key in it.",
@@ -137,12 +179,14 @@ const upstream = section({
       .describe("The name to ask for (SNI) and to verify, if it is not the URL's host."),
     insecure_skip_verify: flag().prefault(false).describe("Trust any certificate. Only for tests."),
   })
+    .meta({ dependentRequired: CERTIFICATE_AND_KEY })
     .prefault({})
     .describe("For https only."),
   labels: z
     .record(matching(LABEL_NAME_PATTERN, "a Prometheus label name"), labelValue, {
       error: "a mapping of label names to texts",
     })
+    .meta({ propertyNames: { pattern: LABEL_NAME_PATTERN.source, not: { enum: RESERVED_LABELS } } })
     .prefault({})
     .describe("Labels of your own on pacewatch_upstream_info: the same keys on every upstream."),
 })

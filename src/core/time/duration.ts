@@ -1,4 +1,4 @@
-const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+export const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 export const DURATION_PATTERN: RegExp = /^(\d{1,12})(ms|s|m|h|d)$/;
 

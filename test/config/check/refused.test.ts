@@ -129,7 +129,17 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '18:11: "upstreams[2].name" must be unique, received "router" like upstreams[1]',
     '23:14: "upstreams[2].timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
   ],
-  "merge-key": ["4:5: merge keys (<<) are not used here: repeat the keys, or alias (*) a whole value"],
+  "merge-bomb": ["2:38: the config must have at most 100000 values, aliases (*) counted in full"],
+  "merge-key": [
+    '3:105: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
+    '4:41: "upstreams[1].confirm" must be a whole number from 0 to 10, received "many"',
+    "5:20: a merge key (<<) must have a mapping, such as *ALIAS, or a list of them",
+    "6:11: an alias (*) must name an anchor (&) before it",
+    "7:18: an alias (*) must not be inside its own anchor",
+  ],
+  method: [
+    '5:5: "upstreams[0].method" cannot be set: Pacewatch sends only GET, because a poll must be safe to repeat',
+  ],
   "missing-key": [
     '5:28: "upstreams[0].auth.bearer.env": cannot read key: the variable PACEWATCH_TEST_KEY is not set',
     '10:46: "upstreams[1].auth.header.file": cannot read key: its file cannot be read: there is no such file',

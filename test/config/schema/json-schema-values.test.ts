@@ -1,0 +1,234 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { configJsonSchemaText } from "../../../src/config/schema/json-schema.ts";
+import { loadText } from "../config-file.ts";
+
+const isValid = new Ajv2020({ allErrors: false }).compile(JSON.parse(configJsonSchemaText()));
+
+type Place = "upstream" | "budget" | "rate" | "quota" | "fleet" | "redis" | "web";
+
+/** A config that is accepted; a test changes one line of one section of it. */
+const VALID: Readonly<Record<Place, readonly string[]>> = {
+  upstream: [
+    "name: api",
+    "base_url: https://api.example.test",
+    "auth: { none: true }",
+    "budget: api",
+    "every: 30s",
+  ],
+  budget: [],
+  rate: ["requests: 6000", "per: 1m"],
+  quota: ["requests: 1000000", "per: 30d", "on_exhaust: stop"],
+  fleet: ["mode: shard", "replicas: 2", "reserve: 0%"],
+  redis: ["url: redis://127.0.0.1:6379"],
+  web: ["listen: 127.0.0.1:0"],
+};
+
+function configWith(place: Place, line: string): string {
+  const key = line.split(":")[0] ?? "";
+  const replaced = key === "cron" ? "every" : ["sentinel", "cluster", "{}"].includes(key) ? "url" : key;
+  const lines = (section: Place): readonly string[] =>
+    section === place
+      ? [...VALID[section].filter((other) => !other.startsWith(`${replaced}:`)), line]
+      : VALID[section];
+  const flow = (section: Place): string =>
+    `{ ${lines(section)
+      .filter((text) => text !== "{}")
+      .join(", ")} }`;
+  return `web: ${flow("web")}
+fleet:
+  redis: ${flow("redis")}
+${lines("fleet")
+  .map((text) => `  ${text}`)
+  .join("\n")}
+budgets:
+  api:
+    rate: ${flow("rate")}
+    quota: ${flow("quota")}
+${lines("budget")
+  .map((text) => `    ${text}`)
+  .join("\n")}
+upstreams:
+  -
+${lines("upstream")
+  .map((text) => `    ${text}`)
+  .join("\n")}
+`;
+}
+
+const ACCEPTED: Readonly<Record<Place, readonly string[]>> = {
+  upstream: [
+    "every: 1s",
+    "every: 60s",
+    "every: 15000ms",
+    "every: 1d",
+    "every: 24h",
+    "every: 015s",
+    "cron: '0 3 * * *'",
+    "cron: '*/30 * * * * *'",
+    "timeout: 10ms",
+    "timeout: 60s",
+    "timeout: 1m",
+    "timeout: 60000ms",
+    "degraded_above: 1ms",
+    "confirm: 10",
+    "connection: reuse",
+    "path: /a?b=c",
+    "proxy: none",
+    "proxy: env",
+    "proxy: http://proxy.example.test:3128",
+    "base_url: HTTP://a.example.test/x@y?z=1",
+    "objective: { availability: 99.999%, latency: 250ms }",
+    "expect: { status: [204, 599], max_body: 64MiB }",
+    "expect: { max_body: 1B }",
+    "expect: { max_body: 65536KiB }",
+    "labels: { team: growth }",
+    "tls: { server_name: other.example.test }",
+  ],
+  budget: [
+    "share: 100%",
+    "share: 100.0%",
+    "share: 20%",
+    "share: 99.5%",
+    "linger: 0s",
+    "linger: 1h",
+    "max_pause: 1s",
+    "max_pause: 24h",
+    "yield_below: 0%",
+    "yield_below: 99%",
+  ],
+  rate: ["per: 1h", "per: 60m", "per: 3600s", "requests: 1000000"],
+  quota: ["per: 1h", "per: 366d", "per: 8784h", "price_per_request: 0"],
+  fleet: [
+    "ttl: 1s",
+    "ttl: 10m",
+    "ttl: 600000ms",
+    "reserve: 0%",
+    "replicas: 1000",
+    "name: a",
+    "mode: everywhere",
+  ],
+  redis: [
+    "url: redis://127.0.0.1",
+    "url: rediss://redis.example.test:6380/15",
+    "cluster: ['10.0.0.1:65535', '[::1]:1']",
+    "sentinel: { master: main, nodes: ['10.0.0.1:26379'] }",
+  ],
+  web: ["listen: ':10429'", "listen: '[::]:0'", "listen: localhost:65535", "allowed_hosts: ['*']"],
+};
+
+const REFUSED: Readonly<Record<Place, readonly string[]>> = {
+  upstream: [
+    "every: 90s",
+    "every: 7s",
+    "every: 25h",
+    "every: 2d",
+    "every: 0s",
+    "every: 1.5m",
+    "every: 15",
+    "cron: '* *'",
+    "timeout: 5m",
+    "timeout: 61s",
+    "timeout: 9ms",
+    "timeout: 2m",
+    "timeout: 60001ms",
+    "timeout: 1h",
+    "degraded_above: 0s",
+    "confirm: 11",
+    "connection: keep",
+    "path: v1",
+    "path: '/a b'",
+    "path: '/a#b'",
+    "proxy: socks5://p.example.test",
+    "base_url: ftp://a.example.test",
+    "base_url: 'https://'",
+    "base_url: https://user@a.example.test",
+    "base_url: https://a.example.test/#x",
+    "objective: { availability: 100% }",
+    "objective: { availability: 0% }",
+    "objective: { latency: 61s }",
+    "expect: { status: [429] }",
+    "expect: { status: [402] }",
+    "expect: { status: [199] }",
+    "expect: { status: [] }",
+    "expect: { max_body: 65MiB }",
+    "expect: { max_body: 0B }",
+    "expect: { max_body: 67108865B }",
+    "labels: { upstream: x }",
+    "labels: { __x: y }",
+    "tls: { cert_file: a.pem }",
+    "tls: { key_file: a.pem }",
+    "auth: {}",
+    "auth: { bearer: {} }",
+    "auth: { bearer: { env: A, file: b } }",
+    "method: POST",
+  ],
+  budget: [
+    "share: 120%",
+    "share: 0%",
+    "share: 0.0%",
+    "share: 100.1%",
+    "share: 20",
+    "share: 1e1%",
+    "linger: 61m",
+    "linger: 3601s",
+    "max_pause: 999ms",
+    "max_pause: 25h",
+    "max_pause: 2d",
+    "yield_below: 100%",
+  ],
+  rate: [
+    "per: 2h",
+    "per: 61m",
+    "per: 3601s",
+    "per: 9ms",
+    "per: 1d",
+    "per: 0s",
+    "requests: 0",
+    "requests: 1.5",
+  ],
+  quota: ["per: 59m", "per: 367d", "per: 8785h", "price_per_request: -1", "on_exhaust: go"],
+  fleet: [
+    "ttl: 999ms",
+    "ttl: 11m",
+    "ttl: 601s",
+    "ttl: 0s",
+    "reserve: 100%",
+    "replicas: 1001",
+    "mode: all",
+    "advertise: x",
+  ],
+  redis: [
+    "{}",
+    "url: http://127.0.0.1",
+    "url: redis://u:p@127.0.0.1",
+    "url: redis://127.0.0.1/x",
+    "cluster: []",
+    "cluster: ['10.0.0.1']",
+    "cluster: ['10.0.0.1:0']",
+    "cluster: ['10.0.0.1:65536']",
+    "cert_file: a.pem",
+  ],
+  web: ["listen: 127.0.0.1", "listen: 127.0.0.1:65536", "listen: 'a b:1'", "allowed_hosts: ['a:1']"],
+};
+
+function cases(table: Readonly<Record<Place, readonly string[]>>): readonly (readonly [Place, string])[] {
+  return (["upstream", "budget", "rate", "quota", "fleet", "redis", "web"] as const).flatMap((place) =>
+    table[place].map((line) => [place, line] as const),
+  );
+}
+
+test.each(cases(ACCEPTED))("in %s, %s is accepted by the schema and by the check", async (place, line) => {
+  const text = configWith(place, line);
+  isValid(parse(text));
+  expect(isValid.errors ?? []).toEqual([]);
+  const loading = await loadText(text);
+  expect(loading.kind === "refused" ? loading.faults : []).toEqual([]);
+});
+
+test.each(cases(REFUSED))("in %s, %s is refused by the schema and by the check", async (place, line) => {
+  const text = configWith(place, line);
+  expect((await loadText(text, {}, "structure")).kind).toBe("refused");
+  expect(isValid(parse(text))).toBe(false);
+});
