@@ -10,6 +10,7 @@ import { nameOf } from "../core/fleet/member.ts";
 import { readView, viewKey, viewText, type FleetStatus, type FleetView } from "../core/fleet/fleet-status.ts";
 import { RedisAccount } from "../core/metrics/accounts.ts";
 import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
+import type { Log } from "../core/text/log.ts";
 import type { Clock } from "../core/time/clock.ts";
 import { FleetMembership } from "../engine/fleet/membership.ts";
 import type { FleetEvents } from "../engine/fleet/parts.ts";
@@ -65,9 +66,27 @@ export async function openFleet(
   const store = new RedisLedger(redis, fleet.prefix);
   const life = `${fleet.name}:${randomBytes(9).toString("base64url")}`;
   const ledger = stack.use(
-    new SharedLedger(config, { fleet, store, clock, life, quotaBuckets: quotas, onBug }),
+    new SharedLedger(config, {
+      fleet,
+      store,
+      clock,
+      life,
+      quotaBuckets: quotas,
+      onReserveMissing: (isMissing) => {
+        if (fleet.reserve > 0) tellReserve(isMissing, fleet, log);
+      },
+      onBug,
+    }),
   );
-  return { kind: "opened", ledger, fleet: new AppFleet(fleet, redis, account, parts) };
+  return { kind: "opened", ledger, fleet: new AppFleet(fleet, redis, ledger, account, parts) };
+}
+
+function tellReserve(isMissing: boolean, { name, replicas }: Fleet, log: Log): void {
+  if (!isMissing) return log.info({ name }, "this replica has a reserve now");
+  log.warn(
+    { name, replicas },
+    "no reserve for this replica, as others have them all: it cannot poll while Redis is away",
+  );
 }
 
 /** Redis is asked at most this often, however often a page is loaded. */
@@ -77,6 +96,7 @@ const FRESH_FOR_MS = 1_000;
 export class AppFleet {
   readonly #fleet: Fleet;
   readonly #redis: Redis;
+  readonly #ledger: SharedLedger;
   readonly #account: RedisAccount;
   readonly #clock: Clock;
   readonly #replica: Replica;
@@ -86,10 +106,11 @@ export class AppFleet {
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> = Promise.resolve();
 
-  constructor(fleet: Fleet, redis: Redis, account: RedisAccount, parts: FleetParts) {
+  constructor(fleet: Fleet, redis: Redis, ledger: SharedLedger, account: RedisAccount, parts: FleetParts) {
     const { clock, log, replica, onBug } = parts;
     this.#fleet = fleet;
     this.#redis = redis;
+    this.#ledger = ledger;
     this.#account = account;
     this.#clock = clock;
     this.#replica = replica;
@@ -142,6 +163,7 @@ export class AppFleet {
       held: this.#membership.heldCount,
       moves: { ...this.#membership.moves },
       sessionValid: this.#membership.isValid,
+      hasReserve: this.#fleet.reserve > 0 ? this.#ledger.hasReserve : undefined,
       redisUp: this.#redis.isUp,
       redis: this.#account,
     };

@@ -93,7 +93,7 @@ export class AppReload implements AsyncDisposable {
   async #swap(loaded: LoadedInThread): Promise<readonly string[]> {
     const { environment, withdraw, polling, log } = this.#parts;
     if (loaded.kind === "refused") return loaded.faults.map(formatFault);
-    const { config } = loaded;
+    const config = withFleetSizesOf(this.#config, loaded.config);
     withdraw(secretVariables(config, environment));
     const fixed = whatCannotChange(this.#config, config);
     if (fixed.length > 0) return fixed;
@@ -101,8 +101,18 @@ export class AppReload implements AsyncDisposable {
     if (faults.length > 0) return faults;
     log.level = config.log.level;
     for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
+    this.#tellFleetSizes(loaded.config);
     this.#parts.onChanged();
     return [];
+  }
+
+  #tellFleetSizes({ fleet }: Config): void {
+    const [running, wanted] = [this.#config.fleet, fleet].map(sizesOf);
+    if (JSON.stringify(running) === JSON.stringify(wanted)) return;
+    this.#parts.log.warn(
+      { running, wanted },
+      "fleet.replicas and fleet.reserve stay as they were until a restart, the rest is reloaded",
+    );
   }
 
   async #change(config: Config): Promise<readonly string[]> {
@@ -117,6 +127,20 @@ export class AppReload implements AsyncDisposable {
   }
 }
 
+function sizesOf(fleet: Config["fleet"]): object | undefined {
+  return fleet && { replicas: fleet.replicas, reserve: fleet.reserve };
+}
+
+/**
+ * By its sizes a fleet divides each budget: they stay, as what was taken by the old division may still count. The
+ * rest is taken, so that a fleet that is scaled does not run on old configs until the last restart.
+ */
+function withFleetSizesOf({ fleet: running }: Config, wanted: Config): Config {
+  if (running === undefined || wanted.fleet === undefined) return wanted;
+  const { replicas, reserve } = running;
+  return { ...wanted, fleet: { ...wanted.fleet, replicas, reserve } };
+}
+
 function whatCannotChange(running: Config, wanted: Config): readonly string[] {
   const faults: string[] = [];
   if (running.web.host !== wanted.web.host || running.web.port !== wanted.web.port) {
@@ -126,7 +150,7 @@ function whatCannotChange(running: Config, wanted: Config): readonly string[] {
     faults.push("cannot reload: web.config_file must stay as it is until a restart");
   }
   if (JSON.stringify(running.fleet) !== JSON.stringify(wanted.fleet)) {
-    faults.push("cannot reload: fleet must stay as it is until a restart");
+    faults.push("cannot reload: fleet must stay as it is until a restart, but for replicas and reserve");
   }
   if (running.state?.path !== wanted.state?.path) {
     faults.push("cannot reload: state.path must stay as it is until a restart");

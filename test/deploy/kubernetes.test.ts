@@ -13,6 +13,7 @@ import { keysIn, loadShipped } from "./shipped-config.ts";
 const FOLDER = "deploy/kubernetes";
 const KEYS = "/etc/pacewatch/keys";
 const OVERLAYS = ["single", "fleet"] as const;
+const WORKLOADS = { single: "Deployment", fleet: "StatefulSet" } as const;
 const readme = readFileSync(join(FOLDER, "README.md"), "utf8");
 
 type Container = {
@@ -27,9 +28,8 @@ type Container = {
   readonly volumeMounts: readonly { readonly mountPath: string; readonly subPath?: string }[];
 };
 
-type Deployment = {
+type Workload = {
   readonly replicas: number;
-  readonly strategy: unknown;
   readonly template: {
     readonly spec: {
       readonly terminationGracePeriodSeconds: number;
@@ -61,11 +61,11 @@ if (KUBECTL === undefined) {
 describe.each(OVERLAYS)("the overlay %s", (overlay) => {
   const folder = join(FOLDER, overlay);
   let resources: readonly Resource[] = [];
-  let deployment: Deployment;
+  let workload: Workload;
 
   beforeAll(() => {
     resources = kustomize(folder);
-    deployment = one(resources, "Deployment")["spec"] as Deployment;
+    workload = one(resources, WORKLOADS[overlay])["spec"] as Workload;
   });
 
   test("is what the schemas of Kubernetes and of the Prometheus Operator allow", () => {
@@ -89,11 +89,11 @@ describe.each(OVERLAYS)("the overlay %s", (overlay) => {
   });
 
   test("runs an image of this version, never one that changes under its name", () => {
-    expect(deployment.template.spec.containers[0].image).toBe(`pacewatch:${VERSION}`);
+    expect(workload.template.spec.containers[0].image).toBe(`pacewatch:${VERSION}`);
   });
 
   test("has no rights: not root, no capabilities, a read-only root, no token of the cluster", () => {
-    const pod = deployment.template.spec;
+    const pod = workload.template.spec;
     expect(pod.securityContext).toMatchObject({
       runAsNonRoot: true,
       runAsUser: 1000,
@@ -111,7 +111,7 @@ describe.each(OVERLAYS)("the overlay %s", (overlay) => {
   });
 
   test("has room of its own, probes on the daemon's own paths, and longer to end than the daemon needs", () => {
-    const { terminationGracePeriodSeconds, containers } = deployment.template.spec;
+    const { terminationGracePeriodSeconds, containers } = workload.template.spec;
     expect(terminationGracePeriodSeconds).toBeGreaterThan(10);
     const [container] = containers;
     expect(container).toMatchObject({
@@ -126,7 +126,7 @@ describe.each(OVERLAYS)("the overlay %s", (overlay) => {
   });
 
   test("serves on the port that its probes, its service and its scraper are told", () => {
-    const { containerPort } = deployment.template.spec.containers[0].ports[0] ?? {};
+    const { containerPort } = workload.template.spec.containers[0].ports[0] ?? {};
     expect(parse(configOf(resources))).toMatchObject({ web: { listen: `0.0.0.0:${containerPort}` } });
     expect(one(resources, "Service")["spec"]).toMatchObject({
       ports: [{ name: "http", port: containerPort }],
@@ -134,8 +134,8 @@ describe.each(OVERLAYS)("the overlay %s", (overlay) => {
     expect(one(resources, "ServiceMonitor")["spec"]).toMatchObject({ endpoints: [{ port: "http" }] });
   });
 
-  test("hands the config over as a folder and under a name that stays, so that a change reloads the process", () => {
-    const { args, volumeMounts } = deployment.template.spec.containers[0];
+  test("hands the config over as a folder, so that the process sees a change of it", () => {
+    const { args, volumeMounts } = workload.template.spec.containers[0];
     expect(args).toEqual(["run", "--config", "/etc/pacewatch/config/pacewatch.yaml"]);
     expect(volumeMounts).toContainEqual({
       name: "config",
@@ -143,13 +143,9 @@ describe.each(OVERLAYS)("the overlay %s", (overlay) => {
       readOnly: true,
     });
     expect(volumeMounts.filter(({ subPath }) => subPath !== undefined)).toEqual([]);
-    expect(one(resources, "ConfigMap").metadata.name).toBe("pacewatch-config");
-    expect(one(resources, "Deployment")["spec"]).toMatchObject({
-      template: {
-        spec: {
-          volumes: expect.arrayContaining([{ name: "config", configMap: { name: "pacewatch-config" } }]),
-        },
-      },
+    const { name } = one(resources, "ConfigMap").metadata;
+    expect(workload).toMatchObject({
+      template: { spec: { volumes: expect.arrayContaining([{ name: "config", configMap: { name } }]) } },
     });
   });
 
@@ -181,6 +177,11 @@ describe.each(OVERLAYS)("the overlay %s", (overlay) => {
 });
 
 describe("one process without a shared ledger", () => {
+  test("has its config under a name that stays: a change reloads it, and it keeps its leases", () => {
+    const { name } = one(kustomize(join(FOLDER, "single")), "ConfigMap").metadata;
+    expect(name).toBe("pacewatch-config");
+  });
+
   test("never has a second one beside it, which would use the budget once more", () => {
     expect(one(kustomize(join(FOLDER, "single")), "Deployment")["spec"]).toMatchObject({
       replicas: 1,
@@ -195,7 +196,7 @@ describe("one process without a shared ledger", () => {
       warnings: [],
       config: { state: { path: "/data/pacewatch.db" } },
     });
-    const { template } = one(kustomize(join(FOLDER, "single")), "Deployment")["spec"] as Deployment;
+    const { template } = one(kustomize(join(FOLDER, "single")), "Deployment")["spec"] as Workload;
     expect(template.spec.containers[0].volumeMounts).toContainEqual({ name: "state", mountPath: "/data" });
   });
 });
@@ -210,11 +211,17 @@ describe("a fleet", () => {
 
   test("has as many processes as its config divides the work for, also while they are replaced", () => {
     const { fleet } = parse(configOf(resources)) as { fleet: { replicas: number } };
-    expect(one(resources, "Deployment")["spec"]).toMatchObject({
+    // A pod of a StatefulSet is started when its predecessor has ended.
+    expect(one(resources, "StatefulSet")["spec"]).toMatchObject({
       replicas: fleet.replicas,
-      strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+      updateStrategy: { type: "RollingUpdate" },
     });
+    expect(resources.filter(({ kind }) => kind === "Deployment")).toEqual([]);
     expect(one(resources, "PodDisruptionBudget")["spec"]).toMatchObject({ maxUnavailable: 1 });
+  });
+
+  test("has its config under a name that a change changes, so that all processes come to run the same", () => {
+    expect(one(resources, "ConfigMap").metadata.name).toMatch(/^pacewatch-config-[a-z0-9]{10}$/);
   });
 
   test("reads where its Redis is, and the password, from a Secret", () => {
@@ -223,7 +230,7 @@ describe("a fleet", () => {
       redis: { url: "${PACEWATCH_REDIS_URL}", password: { file: `${KEYS}/redis-password` } },
       name: "${HOSTNAME}",
     });
-    const given = JSON.stringify(one(resources, "Deployment"));
+    const given = JSON.stringify(one(resources, "StatefulSet"));
     expect(given).toContain('{"name":"PACEWATCH_REDIS_URL","valueFrom":{"secretKeyRef":');
     expect(given).toContain('{"name":"HOSTNAME","valueFrom":{"fieldRef":');
     expect(given).toContain('{"key":"password","path":"redis-password"}');

@@ -220,6 +220,7 @@ export function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): Fleet
     held: 1,
     moves: { gained: 2, lost: 1 },
     sessionValid: true,
+    hasReserve: true,
     redisUp: true,
     redis,
     ...changes,

@@ -96,7 +96,9 @@ export const fleetSchema: z.ZodType<InDirectory<Fleet>> = section({
     .prefault("pacewatch")
     .describe("The prefix of its keys in Redis."),
 })
-  .describe("Several replicas that share their budgets. It cannot change without a restart.")
+  .describe(
+    "Several replicas that share their budgets. It cannot change without a restart; a reload keeps replicas and reserve as they were.",
+  )
   .transform((raw) => (directory: string) => ({
     redis: raw.redis(directory),
     mode: raw.mode,

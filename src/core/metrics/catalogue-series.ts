@@ -138,6 +138,9 @@ const FLEET_SERIES: Readonly<Record<FleetMetric, SeriesOf<MetricsSnapshot>>> = {
   pacewatch_fleet_upstreams_held: inFleet((fleet) => fleet.held),
   pacewatch_fleet_moves_total: eachInFleet("direction", ["gained", "lost"], (fleet, way) => fleet.moves[way]),
   pacewatch_fleet_session_valid: inFleet((fleet) => flag(fleet.sessionValid)),
+  pacewatch_fleet_reserve_available: inFleet(({ hasReserve }) =>
+    hasReserve === undefined ? undefined : flag(hasReserve),
+  ),
   pacewatch_redis_up: inFleet((fleet) => flag(fleet.redisUp)),
   pacewatch_redis_request_duration_seconds: ({ fleet }) =>
     fleet === undefined

@@ -214,6 +214,11 @@ export const CATALOGUE = {
     help: "1 while this replica is sure of its place in the fleet, 0 while it is not: in shard it polls nothing then.",
     labels: [],
   },
+  pacewatch_fleet_reserve_available: {
+    type: "gauge",
+    help: "1 while this replica may poll from its reserve when Redis is away, 0 while other replicas have all reserves; absent where none is set aside.",
+    labels: [],
+  },
   pacewatch_redis_up: {
     type: "gauge",
     help: "1 while Redis answers every call, writes included; 0 while it does not, and until it has for some time.",

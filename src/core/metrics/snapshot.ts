@@ -50,6 +50,8 @@ export type FleetSnapshot = {
   readonly held: number;
   readonly moves: { readonly gained: number; readonly lost: number };
   readonly sessionValid: boolean;
+  /** Undefined where no reserve is set aside. */
+  readonly hasReserve: boolean | undefined;
   readonly redisUp: boolean;
   readonly redis: RedisAccount;
 };

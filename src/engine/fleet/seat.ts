@@ -7,25 +7,32 @@ const USABLE_MS = SEAT_MS * 0.999;
 const RENEW_EVERY_MS = 3_600_000;
 const RETRY_EVERY_MS = 5_000;
 
+export type SeatEvents = {
+  /** It is taken anew: another replica may have had it before. */
+  onTaken(): void;
+  /** All are taken; or, after that, one is this replica's. */
+  onMissing(isMissing: boolean): void;
+};
+
 /** There are as many seats as reserves. Only a replica that has a seat may use its reserve. */
 export class Seat {
   readonly #store: LedgerStore;
   readonly #clock: Clock;
   readonly #owner: string;
   readonly #seats: number;
-  /** Called when it is taken anew: another replica may have had it before. */
-  readonly #onTaken: () => void;
+  readonly #events: SeatEvents;
   #usableUntilMs = Number.NEGATIVE_INFINITY;
   #askAgainMs = Number.NEGATIVE_INFINITY;
   #seat: number | undefined;
   #isAsking = false;
+  #isMissing = false;
 
-  constructor(store: LedgerStore, clock: Clock, owner: string, seats: number, onTaken: () => void) {
+  constructor(store: LedgerStore, clock: Clock, owner: string, seats: number, events: SeatEvents) {
     this.#store = store;
     this.#clock = clock;
     this.#owner = owner;
     this.#seats = seats;
-    this.#onTaken = onTaken;
+    this.#events = events;
   }
 
   get isUsable(): boolean {
@@ -45,7 +52,10 @@ export class Seat {
     const isAnew = seat !== undefined && (seat !== this.#seat || askedMs >= this.#usableUntilMs);
     this.#seat = seat;
     this.#usableUntilMs = seat === undefined ? Number.NEGATIVE_INFINITY : askedMs + USABLE_MS;
-    if (isAnew) this.#onTaken();
+    if (isAnew) this.#events.onTaken();
+    if (this.#isMissing === (seat === undefined)) return;
+    this.#isMissing = seat === undefined;
+    this.#events.onMissing(this.#isMissing);
   }
 
   /** It may be another Redis now, which does not know. */

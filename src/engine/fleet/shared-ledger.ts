@@ -16,6 +16,8 @@ export type SharedLedgerParts = {
   /** Unique for each process. */
   readonly life: string;
   readonly quotaBuckets?: ReadonlyMap<string, QuotaBuckets> | undefined;
+  /** Other replicas have a right to all reserves; or, after that, this one has a right to one. */
+  readonly onReserveMissing?: (isMissing: boolean) => void;
   readonly onBug: (error: unknown) => void;
 };
 
@@ -37,8 +39,11 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     this.#parts = parts;
     this.#calendarOffsetMs = clock.wallNow() - clock.now();
     this.#absentQuotas = new Map(parts.quotaBuckets ?? []);
-    this.#seat = new Seat(store, clock, fleet.name, fleet.replicas, () => {
-      for (const budget of this.#budgets.values()) budget.seatTaken();
+    this.#seat = new Seat(store, clock, fleet.name, fleet.replicas, {
+      onTaken: () => {
+        for (const budget of this.#budgets.values()) budget.seatTaken();
+      },
+      onMissing: (isMissing) => parts.onReserveMissing?.(isMissing),
     });
     this.change(config);
     store.onBack(() => {
@@ -46,6 +51,11 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       this.#tick();
     });
     this.#ended = this.#keepTicking();
+  }
+
+  /** Whether this replica may use its reserve while Redis is away. */
+  get hasReserve(): boolean {
+    return this.#seat.isUsable;
   }
 
   take(budget: string): Promise<LeaseDecision> {

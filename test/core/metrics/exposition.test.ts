@@ -106,6 +106,7 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_fleet_upstreams_held",
     "pacewatch_fleet_moves_total",
     "pacewatch_fleet_session_valid",
+    "pacewatch_fleet_reserve_available",
     "pacewatch_redis_up",
     "pacewatch_redis_request_duration_seconds",
     "pacewatch_redis_errors_total",

@@ -75,6 +75,32 @@ describe.concurrent("a reload", () => {
     expect(namesIn(mended)).toEqual(["email", "router"]);
   });
 
+  it("that also changes how many replicas there are takes all but that, and says so", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    // No Redis is needed to reload.
+    const fleet = { redis: { url: "redis://127.0.0.1:9" }, mode: "everywhere", replicas: 1, name: "a" };
+    const budgets = { api: { rate: { requests: 600, per: "1s" } } };
+    await using folder = await openConfigFolder(configOf(upstream, ["email"], { budgets, fleet }));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    const scaled = { ...fleet, replicas: 2, reserve: "30%" };
+    await folder.write(configOf(upstream, ["email", "router"], { budgets, fleet: scaled }));
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    expect(namesIn(await daemon.metrics())).toEqual(["email", "router"]);
+    const running = JSON.parse((await daemon.get("/api/v1/config")).body) as object;
+    expect(running).toMatchObject({ fleet: { replicas: 1, reserve: "20%" } });
+    const told = daemon.logs.find(({ msg }) => msg.startsWith("fleet.replicas and fleet.reserve stay"));
+    expect(told).toMatchObject({
+      running: { replicas: 1, reserve: 0.2 },
+      wanted: { replicas: 2, reserve: 0.3 },
+    });
+
+    await folder.write(configOf(upstream, ["email"], { budgets, fleet: { ...scaled, mode: "shard" } }));
+    const refused = await daemon.post("/-/reload");
+    expect(refused.body).toBe(
+      "cannot reload: fleet must stay as it is until a restart, but for replicas and reserve\n",
+    );
+  });
+
   it("keeps the counters and the state of what stays, drops what leaves, and starts what comes at 0", async () => {
     await using upstream = await startSimulatedUpstream({ name: "api" });
     // Whoever comes here has no finished poll until it is let.

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
@@ -22,9 +23,16 @@ type Kustomization = {
   readonly configMapGenerator?: readonly {
     readonly name: string;
     readonly files: readonly string[];
-    readonly options: { readonly disableNameSuffixHash: true };
+    readonly options?: { readonly disableNameSuffixHash: true };
   }[];
-  readonly patches?: readonly { readonly path: string }[];
+  readonly patches?: readonly Patch[];
+};
+
+type Patch = {
+  readonly path: string;
+  /** Where the patch is of another kind than what it changes, and makes it one. */
+  readonly target?: { readonly kind: string; readonly name: string };
+  readonly options?: { readonly allowKindChange: true };
 };
 
 type Mapping = Readonly<Record<string, unknown>>;
@@ -39,19 +47,26 @@ export function kustomize(folder: string): readonly Resource[] {
   if (unknown.length > 0) throw new Error(`cannot build ${folder}: ${unknown.join(", ")} is not known here`);
 
   const { namespace, resources, configMapGenerator = [], patches = [] } = kustomization;
-  const generated = configMapGenerator.map(({ name, files }) => ({
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name },
-    data: Object.fromEntries(files.map((file) => [basename(file), readFileSync(join(folder, file), "utf8")])),
-  }));
+  const names = new Map<string, string>();
+  const generated = configMapGenerator.map(({ name, files, options }) => {
+    const data = Object.fromEntries(
+      files.map((file) => [basename(file), readFileSync(join(folder, file), "utf8")]),
+    );
+    const hashed = options?.disableNameSuffixHash === true ? name : `${name}-${hashOf(data)}`;
+    names.set(name, hashed);
+    return { apiVersion: "v1", kind: "ConfigMap", metadata: { name: hashed }, data };
+  });
   const listed = [...resources.flatMap((path) => resourcesAt(join(folder, path))), ...generated];
   const patched = patches
-    .flatMap(({ path }) => documentsIn(join(folder, path)))
-    .reduce<readonly Resource[]>(withPatch, listed);
-  return patched.map((resource) =>
-    resource.kind === "Namespace" ? resource : { ...resource, metadata: { ...resource.metadata, namespace } },
-  );
+    .flatMap(({ path, target }) => documentsIn(join(folder, path)).map((patch) => ({ patch, target })))
+    .reduce<readonly Resource[]>((all, { patch, target }) => withPatch(all, patch, target), listed);
+  return patched
+    .map((resource) => withConfigMaps(resource, names))
+    .map((resource) =>
+      resource.kind === "Namespace"
+        ? resource
+        : { ...resource, metadata: { ...resource.metadata, namespace } },
+    );
 }
 
 /** Its files, the kustomization's own included, by path. */
@@ -87,12 +102,46 @@ function resourcesAt(path: string): readonly Resource[] {
   return existsSync(join(path, "kustomization.yaml")) ? kustomize(path) : documentsIn(path);
 }
 
-function withPatch(resources: readonly Resource[], patch: Resource): readonly Resource[] {
-  const index = resources.findIndex((resource) => isSame(resource, patch));
-  const target = resources[index];
-  if (target === undefined)
+/** Of all that is in it, as Kustomize makes it: its name is left empty. */
+function hashOf(data: Readonly<Record<string, string>>): string {
+  const sorted = Object.fromEntries(Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  // As Go writes JSON.
+  const text = JSON.stringify({ data: sorted, kind: "ConfigMap", name: "" }).replaceAll(
+    /[<>&]/g,
+    (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`,
+  );
+  const letters: Readonly<Record<string, string>> = { "0": "g", "1": "h", "3": "k", a: "m", e: "t" };
+  const digest = createHash("sha256").update(text).digest("hex").slice(0, 10);
+  return digest.replaceAll(/[013ae]/g, (digit) => letters[digit] ?? digit);
+}
+
+/** Volumes find the ConfigMap under the name that it has now. */
+function withConfigMaps(resource: Resource, names: ReadonlyMap<string, string>): Resource {
+  const renamed = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(renamed);
+    if (!isMapping(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => {
+        if (key !== "configMap" || !isMapping(inner)) return [key, renamed(inner)];
+        const name = String(inner["name"]);
+        return [key, { ...inner, name: names.get(name) ?? name }];
+      }),
+    );
+  };
+  return { ...resource, ...(renamed(resource) as Mapping) };
+}
+
+function withPatch(
+  resources: readonly Resource[],
+  patch: Resource,
+  target: Patch["target"],
+): readonly Resource[] {
+  const kind = target?.kind ?? patch.kind;
+  const index = resources.findIndex((resource) => isSame(resource, { ...patch, kind }));
+  const found = resources[index];
+  if (found === undefined)
     throw new Error(`cannot patch ${patch.kind} ${patch.metadata.name}: there is none`);
-  return resources.with(index, merged(target, patch) as Resource);
+  return resources.with(index, merged(found, patch) as Resource);
 }
 
 function isSame(one: Resource, other: Resource): boolean {
