@@ -116,7 +116,11 @@ export class FleetMembership {
   async #keepGuard(): Promise<void> {
     const { clock } = this.#parts;
     while (!this.#ended.signal.aborted) {
-      this.#loseIfExpired();
+      try {
+        this.#loseIfExpired();
+      } catch (error) {
+        this.#parts.onBug(error);
+      }
       this.#guardWake = new AbortController();
       const leftMs = this.isValid ? this.#validity.validUntilMs - clock.now() : Infinity;
       await clock.sleep(leftMs, this.#guardWake.signal);

@@ -252,3 +252,33 @@ test("what leaves the config is let go of", async () => {
   await world.pass(5 * SECOND_MS);
   expect(world.polledBy().size).toBe(10);
 });
+
+test("one that broke while it let go lets go at once the next time its session ends", async () => {
+  const clock = new VirtualClock();
+  const server = new TableServer(clock);
+  const bugs: unknown[] = [];
+  const replica = new SmallReplica(clock, (isCutOff) => server.boardFor(isCutOff), {
+    name: "a",
+    onBug: (error) => bugs.push(error),
+  });
+  replica.membership.setUpstreams(upstreamNames(5));
+  let isBroken = true;
+  const lose = replica.polled.delete.bind(replica.polled);
+  replica.polled.delete = (upstream) => {
+    if (isBroken) throw new Error("broken");
+    return lose(upstream);
+  };
+  replica.membership.start();
+  await clock.advance(2 * TTL_MS);
+  expect(replica.polled.size).toBe(5);
+  replica.isCutOff = true;
+  await clock.advance(TTL_MS);
+  expect(bugs).toHaveLength(1);
+  isBroken = false;
+  replica.isCutOff = false;
+  await clock.advance(2 * TTL_MS);
+  expect(replica.membership.heldCount).toBe(5);
+  replica.isCutOff = true;
+  while (replica.membership.isValid) await clock.advance(10);
+  expect(replica.polled.size).toBe(0);
+});
