@@ -2,6 +2,7 @@ import type { BeatAnswer } from "../../core/fleet/board.ts";
 import { infoText, type FleetMember } from "../../core/fleet/member.ts";
 import { BoardView } from "../../core/fleet/board-view.ts";
 import { hash32 } from "../../core/schedule/hash.ts";
+import { type Moment, momentOf } from "../../core/time/moment.ts";
 import { SessionValidity } from "../../core/fleet/session-validity.ts";
 import { BoardCalls } from "./board-calls.ts";
 import { Ownership } from "./ownership.ts";
@@ -55,7 +56,7 @@ export class FleetMembership {
   }
 
   get isValid(): boolean {
-    return this.#validity.isValidAt(this.#parts.clock.now());
+    return this.#validity.isValidAt(momentOf(this.#parts.clock));
   }
 
   holderOf(upstream: string): string | undefined {
@@ -139,8 +140,8 @@ export class FleetMembership {
   async #round(): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       this.#loseIfExpired();
-      const { answer, sentAtMs } = await this.#beat();
-      if (answer.kind === "beat") return await this.#continueSession(answer, sentAtMs);
+      const { answer, sentAt } = await this.#beat();
+      if (answer.kind === "beat") return await this.#continueSession(answer, sentAt);
       if (answer.kind !== "lost") return;
       this.#parts.log.warn({ session: this.session }, "fleet session unknown to Redis, joining again");
       this.#validity.begin();
@@ -148,7 +149,7 @@ export class FleetMembership {
     }
   }
 
-  #beat(): Promise<{ readonly answer: BeatAnswer; readonly sentAtMs: number }> {
+  #beat(): Promise<{ readonly answer: BeatAnswer; readonly sentAt: Moment }> {
     return this.#calls.beat({
       joins: !this.#validity.hasJoined,
       info: infoText({
@@ -163,14 +164,14 @@ export class FleetMembership {
     });
   }
 
-  async #continueSession(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAtMs: number): Promise<void> {
+  async #continueSession(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAt: Moment): Promise<void> {
     this.#validity.joined(this.#parts.clock.now());
     if (this.#view.update(answer)) this.#ownership.reassign();
     if (this.#mustRetake) {
       if (!(await this.#ownership.retake())) return;
       this.#mustRetake = false;
     }
-    this.#validity.renew(sentAtMs);
+    this.#validity.renew(sentAt);
     this.#guardWake.abort();
     // Nothing can be assigned until all changes are known.
     if (answer.hasMore) return this.beatSoon();

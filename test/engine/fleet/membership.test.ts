@@ -282,3 +282,17 @@ test("one that broke while it let go lets go at once the next time its session e
   while (replica.membership.isValid) await clock.advance(10);
   expect(replica.polled.size).toBe(0);
 });
+
+test("a suspended machine holds nothing from the moment it goes on, and joins again", async () => {
+  const world = newWorld(upstreamNames(10), ["a"]);
+  await world.pass(2 * TTL_MS);
+  const [replica] = world.replicas;
+  if (replica === undefined) throw new Error("no replica");
+  expect(world.upstreams.every((upstream) => replica.membership.holds(upstream))).toBe(true);
+  // All that a process sees of it: the board has gone on as well.
+  world.clock.stepWall(600_000);
+  world.server.step(600_000);
+  expect(world.upstreams.some((upstream) => replica.membership.holds(upstream))).toBe(false);
+  await world.pass(3 * TTL_MS);
+  expectAllHeld(world, [replica]);
+});
