@@ -97,7 +97,7 @@ export function fleetViews(polling: AppPolling): ReadonlyMap<string, Omit<FleetV
     polling.applied.upstreams.flatMap((upstream) => {
       const history = polling.recordOf(upstream.name)?.history;
       if (history === undefined) return [];
-      const lastPoll = history.lastPolls.at(-1);
+      const { lastPoll } = history;
       const view = {
         state: polling.conditionOf(upstream).health.state,
         sinceMs: history.sinceMs,

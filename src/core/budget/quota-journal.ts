@@ -9,10 +9,12 @@
  *
  * Requests of a budget are at least one pace gap apart. So between one reading and the next that reaches the file,
  * at most ⌊time / gap⌋ + 1 are sent. The reserve is that number for `RESERVE_MS`, which is longer than two readings
- * in a row need to reach the file while the store is up. A clean shutdown takes the reserve back.
+ * in a row need to reach the file while the store is up. It is never more than what the quota still allows in that
+ * time, so however often the process is killed, the reserves do not add up to more than the quota. A clean shutdown
+ * takes the reserve back.
  */
 
-import { QUOTA_BUCKET_MS, type QuotaBuckets } from "./quota.ts";
+import { QUOTA_BUCKET_MS, type QuotaBuckets, QuotaCount } from "./quota.ts";
 
 export const RESERVE_MS = 10_000;
 
@@ -20,6 +22,7 @@ export type QuotaReading = {
   readonly buckets: QuotaBuckets;
   /** The least time between two of its requests. */
   readonly paceGapMs: number;
+  readonly quota: { readonly requests: number; readonly perMs: number };
 };
 
 export type QuotaRow = { readonly budget: string; readonly hour: number; readonly requests: number };
@@ -44,13 +47,14 @@ export class QuotaJournal {
     const counts: QuotaRow[] = [];
     const reserves: QuotaRow[] = [];
     const requested = new Map<string, Known>();
-    for (const [budget, { buckets, paceGapMs }] of readings) {
+    for (const [budget, reading] of readings) {
+      const { buckets } = reading;
       const known = this.#written.get(budget);
       const before = counts.length;
       for (const [hour, requests] of buckets) {
         if (known?.counts.get(hour) !== requests) counts.push({ budget, hour, requests });
       }
-      const reserve = { budget, ...reserveOf(paceGapMs, calendarMs, isLast) };
+      const reserve = { budget, ...reserveOf(reading, calendarMs, isLast) };
       const isSame = known?.reserve.hour === reserve.hour && known.reserve.requests === reserve.requests;
       if (!isSame) reserves.push(reserve);
       const isCounted = known !== undefined && counts.length === before;
@@ -71,7 +75,14 @@ export class QuotaJournal {
 }
 
 /** In the latest hour in which it may be needed, so that it does not expire before the requests it stands for. */
-function reserveOf(paceGapMs: number, calendarMs: number, isLast: boolean): Omit<QuotaRow, "budget"> {
-  const hour = Math.floor((calendarMs + RESERVE_MS) / QUOTA_BUCKET_MS);
-  return { hour, requests: isLast ? 0 : Math.floor(RESERVE_MS / paceGapMs) + 1 };
+function reserveOf(
+  { buckets, paceGapMs, quota }: QuotaReading,
+  calendarMs: number,
+  isLast: boolean,
+): Omit<QuotaRow, "budget"> {
+  const untilMs = calendarMs + RESERVE_MS;
+  const most = Math.floor(RESERVE_MS / paceGapMs) + 1;
+  // By then, requests that are old now may no longer count.
+  const left = Math.max(0, quota.requests - new QuotaCount(buckets).used(untilMs, quota.perMs));
+  return { hour: Math.floor(untilMs / QUOTA_BUCKET_MS), requests: isLast ? 0 : Math.min(most, left) };
 }

@@ -1,4 +1,5 @@
 import type { Caller } from "./board.ts";
+import { type Moment, mostSince } from "../time/moment.ts";
 import { sessionOf } from "./member.ts";
 
 /** A replica trusts its session for this part of the TTL. The rest is for ending polls in flight. */
@@ -8,14 +9,14 @@ const RATE = 1.001;
 /** A replica that joined this long ago would know if the board's clock was stepped before. */
 const SETTLED_IN = 0.4;
 
-/** One replica's session, by its own monotonic clock: until when it may poll, and what the board's clock showed last. */
+/** One replica's session, by its own clocks: until when it may poll, and what the board's clock showed last. */
 export class SessionValidity {
   readonly #name: string;
   readonly #boot: string;
   readonly #ttlMs: number;
   #count = 1;
   #joinedAtMs: number | undefined;
-  #validUntilMs = Number.NEGATIVE_INFINITY;
+  #renewed: Moment | undefined;
   #server: { readonly atMs: number; readonly sentAtMs: number } | undefined;
 
   /** `boot` differs from process to process. */
@@ -33,12 +34,17 @@ export class SessionValidity {
     return this.#joinedAtMs !== undefined;
   }
 
+  /** If the machine is not suspended meanwhile. */
   get validUntilMs(): number {
-    return this.#validUntilMs;
+    return this.#renewed === undefined ? Number.NEGATIVE_INFINITY : this.#renewed.nowMs + this.#trustedMs;
   }
 
-  isValidAt(nowMs: number): boolean {
-    return nowMs < this.#validUntilMs;
+  isValidAt(now: Moment): boolean {
+    return this.#renewed !== undefined && mostSince(this.#renewed, now) < this.#trustedMs;
+  }
+
+  get #trustedMs(): number {
+    return this.#ttlMs * TRUSTED_PART;
   }
 
   inheritsAt(nowMs: number): boolean {
@@ -65,8 +71,8 @@ export class SessionValidity {
   }
 
   /** The board counts the TTL from when it answered, which is later than when the call was sent. */
-  renew(sentAtMs: number): void {
-    this.#validUntilMs = Math.max(this.#validUntilMs, sentAtMs + this.#ttlMs * TRUSTED_PART);
+  renew(sentAt: Moment): void {
+    if (this.#renewed === undefined || sentAt.nowMs > this.#renewed.nowMs) this.#renewed = sentAt;
   }
 
   /** Starts another session, which the board does not know yet. The old one stays valid as long as it was. */

@@ -77,6 +77,11 @@ export class History implements Recorder {
     return this.#polls.all;
   }
 
+  /** Cheaper than the last of all of them, which are sixty new objects. */
+  get lastPoll(): PollStatus | undefined {
+    return this.#polls.newest;
+  }
+
   /** The newest last. They stay longer than successes of the same age. */
   get lastFailures(): readonly PollStatus[] {
     return this.#failures;

@@ -9,9 +9,10 @@ import type {
   ReleaseRequest,
 } from "../../core/fleet/board.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import { type Moment, momentOf } from "../../core/time/moment.ts";
 import type { SessionValidity } from "../../core/fleet/session-validity.ts";
 
-type Answered<Answer> = { readonly answer: Answer; readonly sentAtMs: number };
+type Answered<Answer> = { readonly answer: Answer; readonly sentAt: Moment };
 type Own<Request extends Caller> = Omit<Request, keyof Caller>;
 
 /** Calls the board as this replica's session, and notes the board's clock from each answer. */
@@ -50,10 +51,10 @@ export class BoardCalls {
     call: (caller: Caller) => Promise<Answer>,
     isStepSure: boolean,
   ): Promise<Answered<Answer>> {
-    const sentAtMs = this.#clock.now();
-    const answer = await call(this.#validity.callerAt(sentAtMs, isStepSure));
+    const sentAt = momentOf(this.#clock);
+    const answer = await call(this.#validity.callerAt(sentAt.nowMs, isStepSure));
     if (answer.kind !== "away" && answer.kind !== "stepped")
-      this.#validity.noteClock(answer.serverMs, sentAtMs);
-    return { answer, sentAtMs };
+      this.#validity.noteClock(answer.serverMs, sentAt.nowMs);
+    return { answer, sentAt };
   }
 }

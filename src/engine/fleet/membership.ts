@@ -2,6 +2,7 @@ import { PUBLISHED_KEPT_MS, type BeatAnswer } from "../../core/fleet/board.ts";
 import { infoText, type FleetMember } from "../../core/fleet/member.ts";
 import { BoardView } from "../../core/fleet/board-view.ts";
 import { hash32 } from "../../core/schedule/hash.ts";
+import { type Moment, momentOf } from "../../core/time/moment.ts";
 import { SessionValidity } from "../../core/fleet/session-validity.ts";
 import { BoardCalls } from "./board-calls.ts";
 import { Ownership } from "./ownership.ts";
@@ -57,7 +58,7 @@ export class FleetMembership {
   }
 
   get isValid(): boolean {
-    return this.#validity.isValidAt(this.#parts.clock.now());
+    return this.#validity.isValidAt(momentOf(this.#parts.clock));
   }
 
   holderOf(upstream: string): string | undefined {
@@ -118,7 +119,11 @@ export class FleetMembership {
   async #keepGuard(): Promise<void> {
     const { clock } = this.#parts;
     while (!this.#ended.signal.aborted) {
-      this.#loseIfExpired();
+      try {
+        this.#loseIfExpired();
+      } catch (error) {
+        this.#parts.onBug(error);
+      }
       this.#guardWake = new AbortController();
       const leftMs = this.isValid ? this.#validity.validUntilMs - clock.now() : Infinity;
       await clock.sleep(leftMs, this.#guardWake.signal);
@@ -137,8 +142,8 @@ export class FleetMembership {
   async #round(): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       this.#loseIfExpired();
-      const { answer, sentAtMs } = await this.#beat();
-      if (answer.kind === "beat") return await this.#continueSession(answer, sentAtMs);
+      const { answer, sentAt } = await this.#beat();
+      if (answer.kind === "beat") return await this.#continueSession(answer, sentAt);
       if (answer.kind !== "lost") return;
       this.#parts.log.warn({ session: this.session }, "fleet session unknown to Redis, joining again");
       this.#validity.begin();
@@ -146,7 +151,7 @@ export class FleetMembership {
     }
   }
 
-  #beat(): Promise<{ readonly answer: BeatAnswer; readonly sentAtMs: number }> {
+  #beat(): Promise<{ readonly answer: BeatAnswer; readonly sentAt: Moment }> {
     return this.#calls.beat({
       joins: !this.#validity.hasJoined,
       info: infoText({
@@ -161,7 +166,7 @@ export class FleetMembership {
     });
   }
 
-  async #continueSession(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAtMs: number): Promise<void> {
+  async #continueSession(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAt: Moment): Promise<void> {
     const isNew = !this.#validity.hasJoined;
     this.#validity.joined(this.#parts.clock.now());
     if (this.#view.update(answer)) this.#ownership.reassign();
@@ -170,7 +175,7 @@ export class FleetMembership {
       if (!(await this.#ownership.retake())) return;
       this.#mustRetake = false;
     }
-    this.#validity.renew(sentAtMs);
+    this.#validity.renew(sentAt);
     this.#guardWake.abort();
     // Nothing can be assigned until all changes are known.
     if (answer.hasMore) return this.beatSoon();

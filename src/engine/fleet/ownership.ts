@@ -2,6 +2,7 @@ import type { Claimed } from "../../core/fleet/board.ts";
 import type { BoardView } from "../../core/fleet/board-view.ts";
 import type { Assignment } from "../../core/fleet/rendezvous.ts";
 import type { SessionValidity } from "../../core/fleet/session-validity.ts";
+import { momentOf } from "../../core/time/moment.ts";
 import type { BoardCalls } from "./board-calls.ts";
 import type { MembershipParts } from "./parts.ts";
 
@@ -99,7 +100,7 @@ export class Ownership {
     for (const upstreams of batchesOf(wanted)) {
       const inherits = this.#validity.inheritsAt(this.#parts.clock.now());
       const answer = await this.#calls.claim({ upstreams, retakes: false, inherits });
-      const isSure = this.#validity.isValidAt(this.#parts.clock.now());
+      const isSure = this.#validity.isValidAt(momentOf(this.#parts.clock));
       if (answer.kind !== "claimed" || !isSure) {
         this.#mustAct = true;
         return;

@@ -1,5 +1,6 @@
 import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 
 const SEAT_MS = 24 * 3_600_000;
 /** A little less, because clocks run at different rates. */
@@ -21,7 +22,7 @@ export class Seat {
   readonly #owner: string;
   readonly #seats: number;
   readonly #events: SeatEvents;
-  #usableUntilMs = Number.NEGATIVE_INFINITY;
+  #takenAt: Moment | undefined;
   #askAgainMs = Number.NEGATIVE_INFINITY;
   #seat: number | undefined;
   #isAsking = false;
@@ -36,22 +37,24 @@ export class Seat {
   }
 
   get isUsable(): boolean {
-    return this.#clock.now() < this.#usableUntilMs;
+    return this.#takenAt !== undefined && mostSince(this.#takenAt, momentOf(this.#clock)) < USABLE_MS;
   }
 
   /** Takes or renews it when due. */
   async keep(): Promise<void> {
-    const askedMs = this.#clock.now();
-    if (this.#isAsking || askedMs < this.#askAgainMs) return;
+    const asked = momentOf(this.#clock);
+    const wasUsable = this.isUsable;
+    const isDue = asked.nowMs >= this.#askAgainMs || (this.#seat !== undefined && !wasUsable);
+    if (this.#isAsking || !isDue) return;
     this.#isAsking = true;
     const stored = await this.#store.takeSeat(this.#seats, this.#owner, SEAT_MS);
     this.#isAsking = false;
     const seat = stored.kind === "answered" ? stored.answer : undefined;
-    this.#askAgainMs = askedMs + (seat === undefined ? RETRY_EVERY_MS : RENEW_EVERY_MS);
+    this.#askAgainMs = asked.nowMs + (seat === undefined ? RETRY_EVERY_MS : RENEW_EVERY_MS);
     if (stored.kind === "away") return;
-    const isAnew = seat !== undefined && (seat !== this.#seat || askedMs >= this.#usableUntilMs);
+    const isAnew = seat !== undefined && (seat !== this.#seat || !wasUsable);
     this.#seat = seat;
-    this.#usableUntilMs = seat === undefined ? Number.NEGATIVE_INFINITY : askedMs + USABLE_MS;
+    this.#takenAt = seat === undefined ? undefined : asked;
     if (isAnew) this.#events.onTaken();
     if (this.#isMissing === (seat === undefined)) return;
     this.#isMissing = seat === undefined;
@@ -66,7 +69,7 @@ export class Seat {
   async leave(): Promise<void> {
     this.#askAgainMs = Infinity;
     if (this.#seat === undefined) return;
-    this.#usableUntilMs = Number.NEGATIVE_INFINITY;
+    this.#takenAt = undefined;
     this.#seat = undefined;
     await this.#store.leaveSeat(this.#owner);
   }

@@ -14,6 +14,7 @@ import { type Budget, capOf, type Fleet } from "../../core/config/config.ts";
 import type { LedgerStore, SharedState } from "../../core/fleet/ledger-store.ts";
 import { sharedTermsOf, usableForMs } from "../../core/fleet/shares.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import { BudgetSync } from "./budget-sync.ts";
 import { Reserve } from "./reserve.ts";
 import type { Seat } from "./seat.ts";
@@ -107,7 +108,7 @@ export class SharedBudget {
   async #takeShared(): Promise<LeaseDecision> {
     const { clock, nextLease } = this.#parts;
     const { terms } = this.#sync;
-    const askedMs = clock.now();
+    const asked = momentOf(clock);
     const name = nextLease();
     const answered = await this.#sync.take(name);
     if (answered === undefined) return this.#takeReserve();
@@ -118,22 +119,22 @@ export class SharedBudget {
         ? this.#takeReserve()
         : { kind: "wait", untilMs: clock.now() + waitMs, cause };
     }
-    const lease = this.#sharedLease(name, askedMs, taking);
+    const lease = this.#sharedLease(name, asked, taking);
     if (isTrusted && terms === this.#sync.terms) return { kind: "granted", lease };
     lease.settle("unsent");
     return isTrusted ? await this.#take() : this.#takeReserve();
   }
 
-  #sharedLease(name: string, askedMs: number, state: SharedState): Lease {
+  #sharedLease(name: string, asked: Moment, state: SharedState): Lease {
     const { clock } = this.#parts;
     const calendarMs = this.#parts.calendarMs();
-    const usableUntilMs = askedMs + usableForMs(this.#timeoutMs);
+    const usableMs = usableForMs(this.#timeoutMs);
     this.#quota.sent(calendarMs, 1, state);
     return leaseOf(
-      () => clock.now() < usableUntilMs,
+      () => mostSince(asked, momentOf(clock)) < usableMs,
       (settlement) => {
         if (settlement === "unsent") this.#quota.sent(calendarMs, -1, state);
-        this.#sync.settled({ lease: name, settlement, heldMs: clock.now() - askedMs });
+        this.#sync.settled({ lease: name, settlement, heldMs: clock.now() - asked.nowMs });
       },
     );
   }

@@ -72,7 +72,7 @@ export class LeaseQueue {
       while (queue.waiters.length > 0) await this.#serveNext(queue);
     } catch (error) {
       this.#onBug(error);
-      for (const waiter of queue.waiters.splice(0)) waiter.refused("ledger");
+      for (const waiter of queue.waiters.splice(0)) this.#refuse(waiter, "ledger");
     }
     queue.wake = undefined;
     this.#queues.delete(queue.budget);
@@ -86,13 +86,37 @@ export class LeaseQueue {
     if (decision.kind === "granted") {
       const waiter = takeMostUrgent(queue.waiters);
       if (waiter === undefined) decision.lease.settle("unsent");
-      else waiter.granted(decision.lease);
+      else this.#grant(waiter, decision.lease);
       return;
     }
     queue.cause = decision.cause;
-    if (decision.cause === "backoff") dismissThoseThatEndAtPause(queue.waiters);
+    if (decision.cause === "backoff") this.#dismissThoseThatEndAtPause(queue.waiters);
     if (queue.waiters.length === 0) return;
     await this.#clock.sleep(decision.untilMs - this.#clock.now(), wake.signal);
+  }
+
+  #dismissThoseThatEndAtPause(waiters: Waiter[]): void {
+    const dismissed = waiters.filter((waiter) => waiter.endsAtPause);
+    for (const waiter of dismissed) waiters.splice(waiters.indexOf(waiter), 1);
+    for (const waiter of dismissed) this.#refuse(waiter, "backoff");
+  }
+
+  /** One that breaks keeps neither the lease nor the others waiting. */
+  #grant(waiter: Waiter, lease: Lease): void {
+    try {
+      waiter.granted(lease);
+    } catch (error) {
+      lease.settle("unsent");
+      this.#onBug(error);
+    }
+  }
+
+  #refuse(waiter: Waiter, cause: WaitCause): void {
+    try {
+      waiter.refused(cause);
+    } catch (error) {
+      this.#onBug(error);
+    }
   }
 }
 
@@ -102,10 +126,4 @@ function takeMostUrgent(waiters: Waiter[]): Waiter | undefined {
     if (waiter.dueAtMs < (waiters[index]?.dueAtMs ?? 0)) index = candidate;
   }
   return waiters.splice(index, 1)[0];
-}
-
-function dismissThoseThatEndAtPause(waiters: Waiter[]): void {
-  const dismissed = waiters.filter((waiter) => waiter.endsAtPause);
-  for (const waiter of dismissed) waiters.splice(waiters.indexOf(waiter), 1);
-  for (const waiter of dismissed) waiter.refused("backoff");
 }

@@ -29,7 +29,19 @@ async function aLife(bench: StateBench, polls = 500): Promise<void> {
       poll: samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }),
     });
   }
-  await store.keepQuotas(() => new Map([["api", { buckets: new Map([[HOUR, 40]]), paceGapMs: 5_000 }]]));
+  await store.keepQuotas(
+    () =>
+      new Map([
+        [
+          "api",
+          {
+            buckets: new Map([[HOUR, 40]]),
+            paceGapMs: 5_000,
+            quota: { requests: 1_000_000, perMs: 2_592_000_000 },
+          },
+        ],
+      ]),
+  );
   await store.close();
 }
 

@@ -89,7 +89,12 @@ describe("after a restart", () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
     const buckets = new Map([[hourOf(NOW_MS) - 5, 40]]);
-    await first.keepQuotas(() => new Map([["api", { buckets, paceGapMs: 5_000 }]]));
+    await first.keepQuotas(
+      () =>
+        new Map([
+          ["api", { buckets, paceGapMs: 5_000, quota: { requests: 1_000_000, perMs: 2_592_000_000 } }],
+        ]),
+    );
     buckets.set(hourOf(NOW_MS), 2);
     await first.close();
     expect((await bench.open()).restoredQuotas).toEqual(
@@ -121,7 +126,17 @@ test("rows are in the file half a second later, without an orderly end; quotas w
   await using bench = await StateBench.make();
   const store = await bench.open();
   await store.keepQuotas(
-    () => new Map([["api", { buckets: new Map([[hourOf(NOW_MS), 7]]), paceGapMs: 5_000 }]]),
+    () =>
+      new Map([
+        [
+          "api",
+          {
+            buckets: new Map([[hourOf(NOW_MS), 7]]),
+            paceGapMs: 5_000,
+            quota: { requests: 1_000_000, perMs: 2_592_000_000 },
+          },
+        ],
+      ]),
   );
   expect(
     bench.query("SELECT requests FROM quota_hours UNION ALL SELECT requests FROM quota_reserves"),

@@ -157,7 +157,17 @@ test("requests may be sent once their reserve is in the file; a store that is st
   const scene = new Scene();
   const { promise, resolve } = Promise.withResolvers<WriteReply>();
   scene.thread.reply = () => promise;
-  const read = () => new Map([["api", { buckets: new Map([[1, 5]]), paceGapMs: 5_000 }]]);
+  const read = () =>
+    new Map([
+      [
+        "api",
+        {
+          buckets: new Map([[1, 5]]),
+          paceGapMs: 5_000,
+          quota: { requests: 1_000_000, perMs: 2_592_000_000 },
+        },
+      ],
+    ]);
   let isKept = false;
   const kept = scene.store.keepQuotas(read).then(() => (isKept = true));
   await settle();
@@ -175,7 +185,19 @@ test("requests may be sent once their reserve is in the file; a store that is st
 
 test("at the end everything that waits is written, and the reserve is taken back", async () => {
   const scene = new Scene();
-  await scene.store.keepQuotas(() => new Map([["api", { buckets: new Map([[1, 5]]), paceGapMs: 5_000 }]]));
+  await scene.store.keepQuotas(
+    () =>
+      new Map([
+        [
+          "api",
+          {
+            buckets: new Map([[1, 5]]),
+            paceGapMs: 5_000,
+            quota: { requests: 1_000_000, perMs: 2_592_000_000 },
+          },
+        ],
+      ]),
+  );
   for (let turn = 0; turn < 1_200; turn += 1) scene.poll(`${turn}`);
   await scene.store.close();
   expect(scene.thread.polls).toHaveLength(1_200);

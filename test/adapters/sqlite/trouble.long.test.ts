@@ -55,7 +55,19 @@ describe("a full disk", () => {
     bench.path = join(disk.path, "pacewatch.db");
     const first = await bench.open();
     bench.poll(bench.recordOf(first), TIMEOUT);
-    await first.keepQuotas(() => new Map([["api", { buckets: new Map([[HOUR, 40]]), paceGapMs: 5_000 }]]));
+    await first.keepQuotas(
+      () =>
+        new Map([
+          [
+            "api",
+            {
+              buckets: new Map([[HOUR, 40]]),
+              paceGapMs: 5_000,
+              quota: { requests: 1_000_000, perMs: 2_592_000_000 },
+            },
+          ],
+        ]),
+    );
     await first.close();
 
     disk.fill();
@@ -168,7 +180,19 @@ test.each([
   await using bench = await StateBench.make();
   const store = await bench.open();
   const record = bench.recordOf(store);
-  await store.keepQuotas(() => new Map([["api", { buckets: new Map([[HOUR, 40]]), paceGapMs: 5_000 }]]));
+  await store.keepQuotas(
+    () =>
+      new Map([
+        [
+          "api",
+          {
+            buckets: new Map([[HOUR, 40]]),
+            paceGapMs: 5_000,
+            quota: { requests: 1_000_000, perMs: 2_592_000_000 },
+          },
+        ],
+      ]),
+  );
   bench.poll(record);
   await bench.written(1);
   change(bench.path);

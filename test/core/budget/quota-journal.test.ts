@@ -35,8 +35,10 @@ class FakeFile {
   }
 }
 
+const QUOTA = { requests: 1_000, perMs: 100 * HOUR_MS };
+
 const readings = (requests: number, paceGapMs = 5_000) =>
-  new Map([["api", { buckets: new Map([[7, requests]]), paceGapMs }]]);
+  new Map([["api", { buckets: new Map([[7, requests]]), paceGapMs, quota: QUOTA }]]);
 
 test("only what changed is written, and all of it again after the file was lost", () => {
   const journal = new QuotaJournal();
@@ -74,21 +76,44 @@ test("an orderly end takes the reserve back", () => {
   ]);
 });
 
+test("however often it is killed, what may have been sent never adds up to more than the quota", () => {
+  const quota = { requests: 8, perMs: 100 * HOUR_MS };
+  let counted = 6;
+  for (let kills = 0; kills < 5; kills += 1) {
+    const file = new FakeFile();
+    const reading = { buckets: new Map([[7, counted]]), paceGapMs: 5_000, quota };
+    file.write(new QuotaJournal().changes(new Map([["api", reading]]), 7 * HOUR_MS, false));
+    counted = file.total;
+  }
+  expect(counted).toBe(8);
+});
+
+test("where old requests leave the quota soon, new ones may be sent, and are reserved", () => {
+  const quota = { requests: 8, perMs: HOUR_MS };
+  const reading = { buckets: new Map([[6, 8]]), paceGapMs: 5_000, quota };
+  const reserved = (calendarMs: number) =>
+    new QuotaJournal().changes(new Map([["api", reading]]), calendarMs, false).reserves[0]?.requests;
+  expect(reserved(8 * HOUR_MS - RESERVE_MS - 1)).toBe(0);
+  expect(reserved(8 * HOUR_MS - RESERVE_MS)).toBe(3);
+});
+
 /** A budget that sends as fast as its pace allows; a file that is flushed every half second, late by up to four. */
 test("whenever it is killed, the file counts every request that was sent, and at most a reserve more", () => {
   const property = fc.property(
     fc.record({
+      quotaRequests: fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 300 })),
+      quotaHours: fc.constantFrom(1, 2, 100),
       requests: fc.integer({ min: 1, max: 600 }),
       startMs: fc.integer({ min: 0, max: 2 * HOUR_MS }),
       killedAfterMs: fc.integer({ min: 0, max: 60_000 }),
       lateMs: fc.array(fc.integer({ min: 0, max: 4_000 }), { minLength: 1, maxLength: 8 }),
       isIdleBefore: fc.boolean(),
     }),
-    ({ requests, startMs, killedAfterMs, lateMs, isIdleBefore }) => {
+    ({ quotaRequests, quotaHours, requests, startMs, killedAfterMs, lateMs, isIdleBefore }) => {
       const clock = new VirtualClock({ nowMs: startMs, wallMs: startMs });
       const quota = {
-        requests: 1_000_000,
-        perMs: 100 * HOUR_MS,
+        requests: quotaRequests,
+        perMs: quotaHours * HOUR_MS,
         onExhaust: "stop",
         pricePerRequest: undefined,
       } as const;
@@ -102,7 +127,7 @@ test("whenever it is killed, the file counts every request that was sent, and at
       const sentAtMs: number[] = [];
       const read = () => {
         const { paceGapMs } = ledger.restraint("api");
-        return new Map([["api", { buckets: ledger.quotaBuckets("api") ?? new Map(), paceGapMs }]]);
+        return new Map([["api", { buckets: ledger.quotaBuckets("api") ?? new Map(), paceGapMs, quota }]]);
       };
       const reserve = Math.floor(RESERVE_MS / ledger.restraint("api").paceGapMs) + 1;
 

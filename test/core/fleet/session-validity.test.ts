@@ -1,25 +1,30 @@
 import { expect, test } from "vitest";
+import type { Moment } from "../../../src/core/time/moment.ts";
 import { SessionValidity } from "../../../src/core/fleet/session-validity.ts";
 
 const TTL_MS = 10_000;
 
+function at(nowMs: number, wallAheadMs: number = 0): Moment {
+  return { nowMs, wallMs: 1_790_000_000_000 + nowMs + wallAheadMs };
+}
+
 function renewed(sentAtMs: number): SessionValidity {
   const tenure = new SessionValidity("a", "boot", TTL_MS);
   tenure.joined(sentAtMs);
-  tenure.renew(sentAtMs);
+  tenure.renew(at(sentAtMs));
   return tenure;
 }
 
 test("a session is believed in from when its beat was sent, not from when it was answered, and not to its end", () => {
   const tenure = renewed(1_000);
-  expect(tenure.isValidAt(8_999)).toBe(true);
-  expect(tenure.isValidAt(9_000)).toBe(false);
+  expect(tenure.isValidAt(at(8_999))).toBe(true);
+  expect(tenure.isValidAt(at(9_000))).toBe(false);
 });
 
 test("an answer that comes late does not take back what a later one has given", () => {
   const tenure = renewed(5_000);
-  tenure.renew(1_000);
-  expect(tenure.isValidAt(12_999)).toBe(true);
+  tenure.renew(at(1_000));
+  expect(tenure.isValidAt(at(12_999))).toBe(true);
 });
 
 test("a new session leaves what is believed as it is, and is another one", () => {
@@ -28,7 +33,7 @@ test("a new session leaves what is believed as it is, and is another one", () =>
   tenure.begin();
   expect(tenure.session).not.toBe(before);
   expect(tenure.hasJoined).toBe(false);
-  expect(tenure.isValidAt(8_999)).toBe(true);
+  expect(tenure.isValidAt(at(8_999))).toBe(true);
 });
 
 test("the board's clock cannot be further on than the time since it was asked", () => {
@@ -42,4 +47,13 @@ test("whoever has just come takes nothing from the dead yet: others would know o
   const tenure = renewed(1_000);
   expect(tenure.inheritsAt(4_999)).toBe(false);
   expect(tenure.inheritsAt(5_000)).toBe(true);
+});
+
+test("a machine that was suspended does not believe its session, and a clock that was set back gains it nothing", () => {
+  const tenure = renewed(1_000);
+  expect(tenure.isValidAt(at(1_001, 7_998))).toBe(true);
+  expect(tenure.isValidAt(at(1_001, 7_999))).toBe(false);
+  expect(tenure.isValidAt(at(9_000, -3_600_000))).toBe(false);
+  tenure.renew(at(2_000, 3_600_000));
+  expect(tenure.isValidAt(at(2_001, 3_600_000))).toBe(true);
 });

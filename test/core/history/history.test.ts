@@ -25,6 +25,8 @@ test("the last sixty polls are kept, the newest last", () => {
   const history = filled(100);
   expect(history.lastPolls).toHaveLength(60);
   expect(history.lastPolls.at(-1)?.atMs).toBe(START_MS + 99_000);
+  expect(history.lastPoll).toEqual(history.lastPolls.at(-1));
+  expect(filled(0).lastPoll).toBeUndefined();
 });
 
 test("failures stay after the successes of their age are gone", () => {

@@ -17,7 +17,9 @@ if (opened.kind === "refused") throw new Error(opened.message);
 const { store } = opened;
 const buckets = new Map(store.restoredQuotas.get("api"));
 const restored = [...buckets.values()].reduce((sum, requests) => sum + requests, 0);
-await store.keepQuotas(() => new Map([["api", { buckets, paceGapMs: 4 }]]));
+await store.keepQuotas(
+  () => new Map([["api", { buckets, paceGapMs: 4, quota: { requests: 1_000_000, perMs: 2_592_000_000 } }]]),
+);
 const history = new History("email", Date.now(), store.restored("email"));
 const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
 process.stdout.write(`restored ${history.lastPolls.length} ${restored}\n`);

@@ -414,3 +414,47 @@ test("what leaves the config is let go of", async () => {
   await world.pass(5 * SECOND_MS);
   expect(world.polledBy().size).toBe(10);
 });
+
+test("one that broke while it let go lets go at once the next time its session ends", async () => {
+  const clock = new VirtualClock();
+  const server = new TableServer(clock);
+  const bugs: unknown[] = [];
+  const replica = new SmallReplica(clock, (isCutOff) => server.boardFor(isCutOff), {
+    name: "a",
+    onBug: (error) => bugs.push(error),
+  });
+  replica.membership.setUpstreams(upstreamNames(5));
+  let isBroken = true;
+  const lose = replica.polled.delete.bind(replica.polled);
+  replica.polled.delete = (upstream) => {
+    if (isBroken) throw new Error("broken");
+    return lose(upstream);
+  };
+  replica.membership.start();
+  await clock.advance(2 * TTL_MS);
+  expect(replica.polled.size).toBe(5);
+  replica.isCutOff = true;
+  await clock.advance(TTL_MS);
+  expect(bugs).toHaveLength(1);
+  isBroken = false;
+  replica.isCutOff = false;
+  await clock.advance(2 * TTL_MS);
+  expect(replica.membership.heldCount).toBe(5);
+  replica.isCutOff = true;
+  while (replica.membership.isValid) await clock.advance(10);
+  expect(replica.polled.size).toBe(0);
+});
+
+test("a suspended machine holds nothing from the moment it goes on, and joins again", async () => {
+  const world = newWorld(upstreamNames(10), ["a"]);
+  await world.pass(2 * TTL_MS);
+  const [replica] = world.replicas;
+  if (replica === undefined) throw new Error("no replica");
+  expect(world.upstreams.every((upstream) => replica.membership.holds(upstream))).toBe(true);
+  // All that a process sees of it: the board has gone on as well.
+  world.clock.stepWall(600_000);
+  world.server.step(600_000);
+  expect(world.upstreams.some((upstream) => replica.membership.holds(upstream))).toBe(false);
+  await world.pass(3 * TTL_MS);
+  expectAllHeld(world, [replica]);
+});

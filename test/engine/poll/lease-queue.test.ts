@@ -137,3 +137,33 @@ test("a ledger that breaks refuses those who wait, and serves those who come lat
   await clock.advance(1_000);
   expect(story.at(-1)).toBe("b at 1000");
 });
+
+test("a poller that breaks when it is granted a lease gives it back, and the others go on waiting", async () => {
+  const { clock, ledger, queue, story, bugs, waiter } = line();
+  queue.enter({
+    ...waiter("a"),
+    granted: () => {
+      throw new Error("broken");
+    },
+  });
+  queue.enter(waiter("b"));
+  await clock.advance(2_000);
+  expect(story).toEqual(["b at 2000"]);
+  expect(bugs).toHaveLength(1);
+  expect(ledger.settled).toEqual(["unsent"]);
+});
+
+test("one that breaks when it is refused leaves the others refused, and the process alive", async () => {
+  const { ledger, queue, story, bugs, waiter } = line();
+  ledger.isBroken = true;
+  queue.enter({
+    ...waiter("a"),
+    refused: () => {
+      throw new Error("broken too");
+    },
+  });
+  queue.enter(waiter("b"));
+  await settle();
+  expect(story).toEqual(["b refused: ledger"]);
+  expect(bugs).toHaveLength(2);
+});
