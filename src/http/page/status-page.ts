@@ -5,7 +5,7 @@ import { snapshotIndex } from "../../core/status/snapshot-index.ts";
 import type { StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { budgetCard } from "./budget-card.ts";
-import { fleetSection, type RemoteUpstream, remoteUpstreams } from "./fleet-section.ts";
+import { fleetSection, remoteUpstreams } from "./fleet-section.ts";
 import { incidentTable } from "./incident-table.ts";
 import { type Markup, moment } from "./markup.ts";
 import { stripLegend } from "./plot-strip.ts";
@@ -21,7 +21,7 @@ const INCIDENTS_SHOWN = 20;
 
 export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: FleetStatus): Markup {
   const { upstreams, budgets, nowMs } = snapshot;
-  const title = headline(snapshot, remoteUpstreams(fleet, snapshot));
+  const title = headline(snapshot, fleet);
   const { sick = [], healthy = [] } = Object.groupBy(
     worstFirst(upstreams, ({ health }) => health),
     ({ health }) => (health.state === "up" ? "healthy" : "sick"),
@@ -32,7 +32,7 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: F
       upstreams.length === 0
         ? html`<section>
             <h2>Upstreams</h2>
-            ${fleet === undefined || fleet.upstreams.length === 0 ? NO_UPSTREAMS : NONE_HERE}
+            ${noneLine(fleet)}
           </section>`
         : ""
     }
@@ -57,11 +57,14 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: F
 }
 
 /** The whole page in one line, also for the browser's tab. */
-function headline(snapshot: StatusSnapshot, remote: readonly RemoteUpstream[]): string {
+function headline(snapshot: StatusSnapshot, fleet: FleetStatus | undefined): string {
   const { ready, upstreams } = snapshot;
+  const remote = remoteUpstreams(fleet, snapshot);
   if (!ready) return "Pacewatch is not polling now";
   const here = upstreams.map(({ name, health: { state, sinceMs } }) => ({ name, state, sinceMs }));
   const all = [...here, ...remote];
+  if (here.length === 0 && fleet?.redisUp === false)
+    return "This replica polls nothing: Redis does not answer";
   const sick = worstFirst(all, (upstream) => upstream).filter(({ state }) => state !== "up");
   const [first, second, ...others] = all;
   if (first === undefined) return "No upstreams are configured";
@@ -69,7 +72,8 @@ function headline(snapshot: StatusSnapshot, remote: readonly RemoteUpstream[]): 
     if (second === undefined) return `${first.name} is up`;
     return others.length === 0 ? "Both upstreams are up" : `All ${all.length} upstreams are up`;
   }
-  const isStarting = upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
+  const isStarting =
+    upstreams.length > 0 && upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
   if (isStarting && sick.length === all.length && sick.every(({ state }) => state === "unknown"))
     return "No results yet: the first polls are running";
   if (snapshotIndex(snapshot).isOffline) return "No upstream can be reached: probably our own network";
@@ -109,7 +113,18 @@ const NO_UPSTREAMS: Markup = html`<p class="none">
   None is configured. Add one to the config file: it is reloaded when it changes.
 </p>`;
 
+function noneLine(fleet: FleetStatus | undefined): Markup {
+  if (fleet?.redisUp === false)
+    return html`<p class="none">
+      This replica polls none now. Redis does not answer, so it cannot tell whether others do.
+    </p>`;
+  if (fleet === undefined || fleet.upstreams.length === 0) return NO_UPSTREAMS;
+  return fleet.upstreams.some(({ holder }) => holder !== undefined) ? NONE_HERE : NONE_ANYWHERE;
+}
+
 const NONE_HERE: Markup = html`<p class="none">This replica polls none now; other replicas do.</p>`;
+
+const NONE_ANYWHERE: Markup = html`<p class="none">No replica polls any of them now.</p>`;
 
 function upstreamList(
   title: string,
