@@ -11,7 +11,10 @@ import { type Markup, moment } from "./markup.ts";
 import { stripLegend } from "./plot-strip.ts";
 import { pageShell, type View } from "./shell.ts";
 import { upstreamCard } from "./upstream-card.ts";
-import { dateTime, HEALTH_WORDS } from "./wording.ts";
+import { dateTime, HEALTH_TITLES, HEALTH_WORDS } from "./wording.ts";
+
+/** So many cards are too many to look through for a name. */
+const LISTED_ABOVE = 30;
 
 /** Only these are drawn, the worst first: more would make a page of megabytes. */
 const UPSTREAMS_DRAWN = 100;
@@ -36,6 +39,7 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: F
           </section>`
         : ""
     }
+    ${upstreams.length > LISTED_ABOVE ? allByState(upstreams) : ""}
     ${upstreamList("Needs attention", sick, snapshot, true)}
     ${upstreamList("Healthy", healthy, snapshot, sick.length === 0)}
     ${fleet === undefined ? "" : fleetSection(fleet, snapshot)}
@@ -126,6 +130,24 @@ const NONE_HERE: Markup = html`<p class="none">This replica polls none now; othe
 
 const NONE_ANYWHERE: Markup = html`<p class="none">No replica polls any of them now.</p>`;
 
+/** Every upstream by name, the worst states first. */
+function allByState(upstreams: readonly UpstreamStatus[]): Markup {
+  const states = Map.groupBy(upstreams, ({ health }) => health.state);
+  return html`<section>
+    <h2>All ${upstreams.length} upstreams</h2>
+    <dl class="all">
+      ${WORST_FIRST.map((state) => {
+        const those = states.get(state) ?? [];
+        const links = those.map(({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
+        return those.length === 0
+          ? ""
+          : html`<dt>${HEALTH_TITLES[state]}: ${those.length}</dt>
+              <dd>${links}</dd>`;
+      })}
+    </dl>
+  </section>`;
+}
+
 function upstreamList(
   title: string,
   upstreams: readonly UpstreamStatus[],
@@ -133,8 +155,7 @@ function upstreamList(
   isFirst: boolean,
 ): Markup | string {
   if (upstreams.length === 0) return "";
-  const more = upstreams.slice(UPSTREAMS_DRAWN);
-  const links = more.map(({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
+  const more = upstreams.length - UPSTREAMS_DRAWN;
   return html`<section>
     <div class="head">
       <h2>${title}</h2>
@@ -143,7 +164,7 @@ function upstreamList(
     <ul class="upstreams">
       ${upstreams.slice(0, UPSTREAMS_DRAWN).map((upstream) => upstreamCard(upstream, snapshot))}
     </ul>
-    ${more.length === 0 ? "" : html`<p class="of">${more.length} more: ${links}</p>`}
+    ${more > 0 ? html`<p class="of">${more} more are in the list above.</p>` : ""}
   </section>`;
 }
 

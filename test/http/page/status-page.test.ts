@@ -285,7 +285,19 @@ describe("the status page", () => {
     expect(new Set([...page.matchAll(/<a href="upstreams\/([^"]*)"/g)].map(([, name]) => name)).size).toBe(
       1_000,
     );
-    expect(textOf(page)).toContain("899 more:");
+    expect(textOf(page)).toContain("899 more are in the list above.");
+  });
+
+  test("lists many upstreams by name and state before their cards, and few only as cards", async () => {
+    const upstreams = Array.from({ length: 31 }, (_, index) =>
+      sampleUpstreamStatus({
+        name: `api-${index}`,
+        health: { state: index === 7 ? "down" : "up", sinceMs: 5000, up: index !== 7 },
+      }),
+    );
+    const text = await textOfPage({ upstreams });
+    expect(text).toMatch(/All 31 upstreams Down: 1 api-7 Up: 30 api-0 api-1 .* Needs attention/);
+    expect(await textOfPage({ upstreams: upstreams.slice(0, 30) })).not.toContain("All 30 upstreams");
   });
 
   test("works under any path of a proxy, as its links are relative", async () => {
