@@ -18,6 +18,7 @@ Exit codes:
 
 type ConfigOption = { readonly config: string };
 type JsonOption = { readonly json: boolean };
+type StatusPageOption = { readonly statusPage?: string };
 type RunbooksOption = { readonly runbooks?: string };
 type ListenOption = { readonly listen: ListenAddress | undefined };
 
@@ -87,7 +88,8 @@ function programWith(exit: (code: number) => void): Command {
   command("rules", "print Prometheus rules for this config: recordings and alerts")
     .addOption(configOption())
     .addOption(runbooksOption())
-    .action(async (options: ConfigOption & RunbooksOption) => {
+    .option("--status-page <url>", "where the alerts link to, besides their runbooks")
+    .action(async (options: ConfigOption & RunbooksOption & StatusPageOption) => {
       const { rules } = await import("./commands/rules.ts");
       exit(await rules({ ...options, ...ioOf(options) }));
     });
@@ -95,7 +97,7 @@ function programWith(exit: (code: number) => void): Command {
     .addOption(configOption())
     .addOption(runbooksOption())
     .option("--status-page <url>", "where the panels link to")
-    .action(async (options: ConfigOption & RunbooksOption & { readonly statusPage?: string }) => {
+    .action(async (options: ConfigOption & RunbooksOption & StatusPageOption) => {
       const { dashboard } = await import("./commands/dashboard.ts");
       exit(await dashboard({ ...options, ...ioOf(options) }));
     });

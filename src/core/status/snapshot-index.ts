@@ -62,9 +62,17 @@ export function hostOf(url: string): string {
 /** Failures that our own network can cause. */
 const NETWORK_FAILURES: ReadonlySet<string> = new Set<FailureReason>(["dns", "connect", "timeout"]);
 
-function isOffline({ upstreams, startedAtMs }: StatusSnapshot): boolean {
+/** For so long after the start, and one period, an upstream that was not polled may still show that we are online. */
+const FIRST_POLL_WITHIN_MS = 30_000;
+const LONGEST_AWAITED_MS = 60_000;
+
+function isOffline({ upstreams, startedAtMs, nowMs }: StatusSnapshot): boolean {
   // Polls from before a restart say nothing about the network now.
-  const polled = upstreams.filter(({ lastPolls }) => (lastPolls.at(-1)?.atMs ?? -1) >= startedAtMs);
+  const isPolled = ({ lastPolls }: UpstreamStatus): boolean => (lastPolls.at(-1)?.atMs ?? -1) >= startedAtMs;
+  const isAwaited = ({ schedule }: UpstreamStatus): boolean =>
+    nowMs - startedAtMs < Math.min(schedule.longestGapMs, LONGEST_AWAITED_MS) + FIRST_POLL_WITHIN_MS;
+  const polled = upstreams.filter(isPolled);
+  if (upstreams.some((upstream) => !isPolled(upstream) && isAwaited(upstream))) return false;
   return (
     hostsOf(polled).size >= 2 &&
     polled.every(({ lastPolls }) => NETWORK_FAILURES.has(lastPolls.at(-1)?.reason ?? ""))

@@ -6,7 +6,7 @@ import { ahead, moment, type Markup } from "./markup.ts";
 import { grouped, percent, percentOf } from "./wording.ts";
 
 export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
-  const { name, share, rates, pausedUntilMs, quota } = budget;
+  const { name, rates, pausedUntilMs, quota } = budget;
   const isPaused = pausedUntilMs > nowMs;
   return html`<li class="budget${isPaused ? " paused" : ""}">
     <h3>${name}</h3>
@@ -18,14 +18,20 @@ export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
           </p>`
         : ""
     }
-    ${rates.map((rate) => rateGauge(rate, share))} ${quota === undefined ? "" : quotaGauge(quota)}
+    ${rates.map((rate) => rateGauge(rate, budget))} ${quota === undefined ? "" : quotaGauge(quota)}
     <p class="said">${advertisedLine(budget)}</p>
   </li>`;
 }
 
-function rateGauge({ label, limit, cap, leases }: BudgetStatus["rates"][number], share: number): Markup {
+function rateGauge(
+  { label, limit, cap, leases }: BudgetStatus["rates"][number],
+  { share, rates, advertised }: BudgetStatus,
+): Markup {
   const configured = capOf({ requests: limit, perMs: 0, label }, share);
-  const lowered = cap < configured ? `, lowered from ${grouped(configured)} by the advertised limit` : "";
+  const advertisedLimit = advertised?.limit ?? Infinity;
+  const isAdvertised = rates.some((rate) => advertisedLimit < rate.limit);
+  const why = isAdvertised ? " by the advertised limit" : ": the rest is set aside for the fleet";
+  const lowered = cap < configured ? `, lowered from ${grouped(configured)}${why}` : "";
   return html`<div class="rate">
     <p>
       <b>${grouped(leases)}</b> of our <b>${grouped(cap)}</b> leases in use

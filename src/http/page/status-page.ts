@@ -5,13 +5,16 @@ import { snapshotIndex } from "../../core/status/snapshot-index.ts";
 import type { StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { budgetCard } from "./budget-card.ts";
-import { fleetSection, type RemoteUpstream, remoteUpstreams } from "./fleet-section.ts";
+import { fleetSection, remoteUpstreams } from "./fleet-section.ts";
 import { incidentTable } from "./incident-table.ts";
 import { type Markup, moment } from "./markup.ts";
 import { stripLegend } from "./plot-strip.ts";
 import { pageShell, type View } from "./shell.ts";
 import { upstreamCard } from "./upstream-card.ts";
-import { dateTime, HEALTH_WORDS } from "./wording.ts";
+import { dateTime, HEALTH_TITLES, HEALTH_WORDS } from "./wording.ts";
+
+/** So many cards are too many to look through for a name. */
+const LISTED_ABOVE = 30;
 
 /** Only these are drawn, the worst first: more would make a page of megabytes. */
 const UPSTREAMS_DRAWN = 100;
@@ -21,7 +24,7 @@ const INCIDENTS_SHOWN = 20;
 
 export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: FleetStatus): Markup {
   const { upstreams, budgets, nowMs } = snapshot;
-  const title = headline(snapshot, remoteUpstreams(fleet, snapshot));
+  const title = headline(snapshot, fleet);
   const { sick = [], healthy = [] } = Object.groupBy(
     worstFirst(upstreams, ({ health }) => health),
     ({ health }) => (health.state === "up" ? "healthy" : "sick"),
@@ -32,10 +35,11 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: F
       upstreams.length === 0
         ? html`<section>
             <h2>Upstreams</h2>
-            ${fleet === undefined || fleet.upstreams.length === 0 ? NO_UPSTREAMS : NONE_HERE}
+            ${noneLine(fleet)}
           </section>`
         : ""
     }
+    ${upstreams.length > LISTED_ABOVE ? allByState(upstreams) : ""}
     ${upstreamList("Needs attention", sick, snapshot, true)}
     ${upstreamList("Healthy", healthy, snapshot, sick.length === 0)}
     ${fleet === undefined ? "" : fleetSection(fleet, snapshot)}
@@ -57,11 +61,14 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: F
 }
 
 /** The whole page in one line, also for the browser's tab. */
-function headline(snapshot: StatusSnapshot, remote: readonly RemoteUpstream[]): string {
+function headline(snapshot: StatusSnapshot, fleet: FleetStatus | undefined): string {
   const { ready, upstreams } = snapshot;
+  const remote = remoteUpstreams(fleet, snapshot);
   if (!ready) return "Pacewatch is not polling now";
   const here = upstreams.map(({ name, health: { state, sinceMs } }) => ({ name, state, sinceMs }));
   const all = [...here, ...remote];
+  if (here.length === 0 && fleet?.redisUp === false)
+    return "This replica polls nothing: Redis does not answer";
   const sick = worstFirst(all, (upstream) => upstream).filter(({ state }) => state !== "up");
   const [first, second, ...others] = all;
   if (first === undefined) return "No upstreams are configured";
@@ -69,7 +76,8 @@ function headline(snapshot: StatusSnapshot, remote: readonly RemoteUpstream[]): 
     if (second === undefined) return `${first.name} is up`;
     return others.length === 0 ? "Both upstreams are up" : `All ${all.length} upstreams are up`;
   }
-  const isStarting = upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
+  const isStarting =
+    upstreams.length > 0 && upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
   if (isStarting && sick.length === all.length && sick.every(({ state }) => state === "unknown"))
     return "No results yet: the first polls are running";
   if (snapshotIndex(snapshot).isOffline) return "No upstream can be reached: probably our own network";
@@ -109,7 +117,36 @@ const NO_UPSTREAMS: Markup = html`<p class="none">
   None is configured. Add one to the config file: it is reloaded when it changes.
 </p>`;
 
+function noneLine(fleet: FleetStatus | undefined): Markup {
+  if (fleet?.redisUp === false)
+    return html`<p class="none">
+      This replica polls none now. Redis does not answer, so it cannot tell whether others do.
+    </p>`;
+  if (fleet === undefined || fleet.upstreams.length === 0) return NO_UPSTREAMS;
+  return fleet.upstreams.some(({ holder }) => holder !== undefined) ? NONE_HERE : NONE_ANYWHERE;
+}
+
 const NONE_HERE: Markup = html`<p class="none">This replica polls none now; other replicas do.</p>`;
+
+const NONE_ANYWHERE: Markup = html`<p class="none">No replica polls any of them now.</p>`;
+
+/** Every upstream by name, the worst states first. */
+function allByState(upstreams: readonly UpstreamStatus[]): Markup {
+  const states = Map.groupBy(upstreams, ({ health }) => health.state);
+  return html`<section>
+    <h2>All ${upstreams.length} upstreams</h2>
+    <dl class="all">
+      ${WORST_FIRST.map((state) => {
+        const those = states.get(state) ?? [];
+        const links = those.map(({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
+        return those.length === 0
+          ? ""
+          : html`<dt>${HEALTH_TITLES[state]}: ${those.length}</dt>
+              <dd>${links}</dd>`;
+      })}
+    </dl>
+  </section>`;
+}
 
 function upstreamList(
   title: string,
@@ -118,8 +155,7 @@ function upstreamList(
   isFirst: boolean,
 ): Markup | string {
   if (upstreams.length === 0) return "";
-  const more = upstreams.slice(UPSTREAMS_DRAWN);
-  const links = more.map(({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
+  const more = upstreams.length - UPSTREAMS_DRAWN;
   return html`<section>
     <div class="head">
       <h2>${title}</h2>
@@ -128,7 +164,7 @@ function upstreamList(
     <ul class="upstreams">
       ${upstreams.slice(0, UPSTREAMS_DRAWN).map((upstream) => upstreamCard(upstream, snapshot))}
     </ul>
-    ${more.length === 0 ? "" : html`<p class="of">${more.length} more: ${links}</p>`}
+    ${more > 0 ? html`<p class="of">${more} more are in the list above.</p>` : ""}
   </section>`;
 }
 

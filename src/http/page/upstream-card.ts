@@ -10,8 +10,8 @@ import { diagnosisOf } from "../../core/status/verdict.ts";
 import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
 import { latencyPlot } from "./plot-latency.ts";
 import { phaseBar } from "./plot-phases.ts";
-import { KIND_WORDS, kindOf, pollStrip } from "./plot-strip.ts";
-import { grouped, HEALTH_TITLES, percent, SIDE_WORDS } from "./wording.ts";
+import { COLUMNS, KIND_WORDS, kindOf, pollStrip } from "./plot-strip.ts";
+import { clockTime, grouped, HEALTH_TITLES, percent, SIDE_WORDS } from "./wording.ts";
 
 const PLOT_HEIGHT = 88;
 const SICK_PLOT_HEIGHT = 200;
@@ -52,12 +52,24 @@ export function reasonLine(upstream: UpstreamStatus, snapshot: StatusSnapshot): 
 /** The last polls as drawings, and next to them the same in numbers. */
 export function pollResults(upstream: UpstreamStatus, nowMs: number, plotHeight: number): Markup {
   return html`<div class="seen">
-    <div class="drawn">${pollStrip(upstream.lastPolls, nowMs)} ${latencyPlot(upstream, plotHeight)}</div>
+    <div class="drawn">
+      ${pollStrip(upstream.lastPolls, nowMs)} ${timeAxis(upstream, nowMs)}
+      ${latencyPlot(upstream, plotHeight)}
+    </div>
     <div class="told">${availabilityTable(upstream)} ${facts(upstream, nowMs)}</div>
   </div>`;
 }
 
-function availabilityTable({ name, availability, objective }: UpstreamStatus): Markup {
+/** When the first and the last of the bars above were sent. */
+function timeAxis({ lastPolls }: UpstreamStatus, nowMs: number): Markup | string {
+  const [oldest, newest] = [lastPolls.at(-COLUMNS) ?? lastPolls.at(0), lastPolls.at(-1)];
+  if (oldest === undefined || newest === undefined || oldest === newest) return "";
+  return html`<p class="axis of">
+    <span>${clockTime(oldest.atMs, nowMs)}</span><span>${clockTime(newest.atMs, nowMs)}</span>
+  </p>`;
+}
+
+function availabilityTable({ name, availability, objective, schedule }: UpstreamStatus): Markup {
   return html`<table class="availability">
     <caption>
       Availability
@@ -71,14 +83,23 @@ function availabilityTable({ name, availability, objective }: UpstreamStatus): M
       </tr>
     </thead>
     <tbody>
-      ${availability.map((window) => availabilityRow(window, objective.availability))}
+      ${availability.map((window) => availabilityRow(window, objective.availability, schedule.longestGapMs))}
     </tbody>
   </table>`;
 }
 
 const DAY_MS = 86_400_000;
 
-function availabilityRow({ windowMs, ok, failed, ratio }: AvailabilityWindow, objective: number): Markup {
+/** Of less than this share of a window, its availability is not told: it would be that of another window. */
+const LEAST_WATCHED = 0.1;
+/** From this share on, a window counts as watched. Some slots are skipped or throttled. */
+const WHOLLY_WATCHED = 0.9;
+
+function availabilityRow(
+  { windowMs, ok, failed, ratio }: AvailabilityWindow,
+  objective: number,
+  periodMs: number,
+): Markup {
   const window = windowMs === DAY_MS ? "24 h" : humanDuration(windowMs);
   if (ratio === undefined)
     return html`<tr>
@@ -86,14 +107,20 @@ function availabilityRow({ windowMs, ok, failed, ratio }: AvailabilityWindow, ob
       <td class="ratio">–</td>
       <td class="of">no polls to judge by</td>
     </tr>`;
+  const watchedMs = (ok + failed) * periodMs;
+  const counts = `${failed === 0 ? "none" : grouped(failed)} of ${grouped(ok + failed)} failed`;
+  const watched = watchedMs < WHOLLY_WATCHED * windowMs ? `, in ${humanDuration(watchedMs)} watched` : "";
+  if (watchedMs < LEAST_WATCHED * windowMs)
+    return html`<tr>
+      <th scope="row">${window}</th>
+      <td class="ratio">–</td>
+      <td class="of">too early: ${counts}${watched}</td>
+    </tr>`;
   const isMet = ratio >= objective;
   return html`<tr class="${isMet ? "met" : "missed"}">
     <th scope="row">${window}</th>
     <td class="ratio">${percent(ratio)}</td>
-    <td class="of">
-      <b>${isMet ? "met" : "missed"}</b>: ${failed === 0 ? "none" : grouped(failed)} of
-      ${grouped(ok + failed)} failed
-    </td>
+    <td class="of"><b>${isMet ? "met" : "missed"}</b>: ${counts}${watched}</td>
   </tr>`;
 }
 

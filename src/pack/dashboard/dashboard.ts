@@ -1,6 +1,7 @@
 import type * as cog from "@grafana/grafana-foundation-sdk/cog";
 import * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
 import { budgetPanels } from "./budgets.ts";
+import { fleetPanels } from "./fleet.ts";
 import { glancePanels } from "./glance.ts";
 import { itselfPanels } from "./itself.ts";
 import { latencyPanels } from "./latency.ts";
@@ -21,6 +22,7 @@ const ROWS: readonly (readonly [title: string, panels: () => readonly cog.Builde
   ["Latency", latencyPanels],
   ["Outcomes", outcomePanels],
   ["Budgets", budgetPanels],
+  ["Fleet and Redis", fleetPanels],
   ["Pacewatch itself", itselfPanels],
 ];
 
@@ -60,7 +62,7 @@ function dashboard({
 
 function variables(runbooks: string, statusPage: string): readonly cog.Builder<grafana.VariableModel>[] {
   return [
-    new grafana.DatasourceVariableBuilder("datasource").label("Prometheus").type("prometheus"),
+    new grafana.DatasourceVariableBuilder("datasource").label("Data source").type("prometheus"),
     choice("job", "Job", "label_values(pacewatch_build_info, job)"),
     choice("instance", "Instance", `label_values(pacewatch_build_info{job=~"$job"}, instance)`),
     choice("upstream", "Upstream", `label_values(pacewatch_upstream_info{${PROCESS}}, upstream)`),
@@ -70,16 +72,20 @@ function variables(runbooks: string, statusPage: string): readonly cog.Builder<g
 }
 
 function choice(name: string, label: string, query: string): grafana.QueryVariableBuilder {
-  return new grafana.QueryVariableBuilder(name)
-    .label(label)
-    .datasource(DATASOURCE)
-    .query({ query, refId: name })
-    .definition(query)
-    .refresh(grafana.VariableRefresh.OnTimeRangeChanged)
-    .sort(grafana.VariableSort.AlphabeticalAsc)
-    .multi(true)
-    .includeAll(true)
-    .current({ selected: true, text: ["All"], value: ["$__all"] });
+  return (
+    new grafana.QueryVariableBuilder(name)
+      .label(label)
+      .datasource(DATASOURCE)
+      .query({ query, refId: name })
+      .definition(query)
+      .refresh(grafana.VariableRefresh.OnTimeRangeChanged)
+      .sort(grafana.VariableSort.AlphabeticalAsc)
+      .multi(true)
+      .includeAll(true)
+      // Matches a series without the label too: what a shard fleet records has no instance.
+      .allValue(".*")
+      .current({ selected: true, text: ["All"], value: ["$__all"] })
+  );
 }
 
 function address(name: string, label: string, value: string): grafana.TextBoxVariableBuilder {

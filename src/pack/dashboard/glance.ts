@@ -3,7 +3,7 @@ import * as common from "@grafana/grafana-foundation-sdk/common";
 import type * as cog from "@grafana/grafana-foundation-sdk/cog";
 import type * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
 import * as statetimeline from "@grafana/grafana-foundation-sdk/statetimeline";
-import { DASHED, dress, lines, newest, numbers, UPSTREAM } from "./panel.ts";
+import { DASHED, dress, lines, newest, numbers, PROCESS, UPSTREAM } from "./panel.ts";
 import { STATE_CODE, STATE_WORDS } from "./state.ts";
 
 export function glancePanels(): readonly cog.Builder<grafana.Panel>[] {
@@ -46,7 +46,7 @@ export function glancePanels(): readonly cog.Builder<grafana.Panel>[] {
         span: 3,
       },
       ["page", "ticket"].map((severity) => ({
-        expr: `count(ALERTS{alertname=~"Pacewatch.*",alertstate="firing",severity="${severity}"}) or vector(0)`,
+        expr: `count(ALERTS{alertname=~"Pacewatch.*",alertstate="firing",severity="${severity}",${PROCESS}}) or vector(0)`,
         legend: severity,
         instant: true,
       })),

@@ -1,14 +1,9 @@
 import type * as cog from "@grafana/grafana-foundation-sdk/cog";
 import * as common from "@grafana/grafana-foundation-sdk/common";
-import * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
+import type * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
 import * as prometheus from "@grafana/grafana-foundation-sdk/prometheus";
 import * as table from "@grafana/grafana-foundation-sdk/table";
-import { dress, lines, numbers, PROCESS, refId, UPSTREAM } from "./panel.ts";
-
-const YES_IF_1: grafana.ValueMap = {
-  type: grafana.MappingType.ValueToText,
-  options: { 0: { text: "no", color: "red", index: 0 }, 1: { text: "yes", color: "green", index: 1 } },
-};
+import { dress, lines, numbers, PROCESS, refId, UPSTREAM, YES_IF_1 } from "./panel.ts";
 
 export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
   return [
@@ -98,7 +93,7 @@ export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
         { expr: `sum(pacewatch_polls_in_flight{${UPSTREAM}})`, legend: "polls in flight" },
         { expr: `sum(pacewatch_slots_waiting{${UPSTREAM}})`, legend: "slots waiting" },
         {
-          expr: `rate(process_cpu_seconds_total{${PROCESS}}[$__rate_interval]) and on (job, instance) pacewatch_build_info`,
+          expr: `rate(process_cpu_seconds_total{${PROCESS}}[$__rate_interval]) and on (job, instance) pacewatch_build_info{${PROCESS}}`,
           legend: "CPUs, {{instance}}",
         },
       ],
@@ -113,7 +108,7 @@ export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
         span: 8,
       },
       ["process_resident_memory_bytes", "nodejs_heap_size_used_bytes"].map((metric) => ({
-        expr: `${metric}{${PROCESS}} and on (job, instance) pacewatch_build_info`,
+        expr: `${metric}{${PROCESS}} and on (job, instance) pacewatch_build_info{${PROCESS}}`,
         legend: `{{instance}} ${metric.startsWith("process") ? "resident" : "heap"}`,
       })),
     ),

@@ -115,6 +115,11 @@ export function link(title: string, url: string): grafana.DashboardLinkBuilder {
     .targetBlank(true);
 }
 
+export const YES_IF_1: grafana.ValueMap = {
+  type: grafana.MappingType.ValueToText,
+  options: { 0: { text: "no", color: "red", index: 0 }, 1: { text: "yes", color: "green", index: 1 } },
+};
+
 /** Only the newest value of each series. */
 export function newest(): common.ReduceDataOptionsBuilder {
   return new common.ReduceDataOptionsBuilder().calcs(["lastNotNull"]).values(false);

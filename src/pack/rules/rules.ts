@@ -16,6 +16,8 @@ const HEADER = `# Written by "pacewatch rules" from the config. Run it again whe
 export type RulesOptions = {
   /** The URL of the folder with the runbooks. It may contain Prometheus templates. */
   readonly runbooks?: string | undefined;
+  /** The URL of Pacewatch's status page, for alerts to link to. */
+  readonly statusPage?: string | undefined;
 };
 
 export function ruleGroups(config: Watched): readonly RuleGroup[] {
@@ -51,15 +53,23 @@ function rulesAboutUpstreams(config: Watched): readonly RuleGroup[] {
 }
 
 /** A rule file for Prometheus. */
-export function rulesText(config: Watched, { runbooks = SHIPPED_RUNBOOKS }: RulesOptions = {}): string {
+export function rulesText(
+  config: Watched,
+  { runbooks = SHIPPED_RUNBOOKS, statusPage }: RulesOptions = {},
+): string {
   const groups = ruleGroups(config).map(({ rules, ...group }) => ({
     ...group,
-    rules: rules.map((rule) => (isAlert(rule) ? alertOf(rule, runbooks) : rule)),
+    rules: rules.map((rule) => (isAlert(rule) ? alertOf(rule, runbooks, statusPage) : rule)),
   }));
   return HEADER + stringify({ groups }, { lineWidth: 0, blockQuote: "literal" });
 }
 
-function alertOf(rule: Alert, runbooks: string): Readonly<Record<string, unknown>> {
+function alertOf(
+  rule: Alert,
+  runbooks: string,
+  statusPage: string | undefined,
+): Readonly<Record<string, unknown>> {
+  const page = rule.summary.includes("$labels.upstream") ? "upstreams/{{ $labels.upstream }}" : "";
   const { alert, expr, holdsFor, lastsFor, labels, severity, summary, description } = rule;
   return {
     alert,
@@ -67,6 +77,11 @@ function alertOf(rule: Alert, runbooks: string): Readonly<Record<string, unknown
     ...(holdsFor === undefined ? {} : { for: holdsFor }),
     ...(lastsFor === undefined ? {} : { keep_firing_for: lastsFor }),
     labels: { severity, ...labels },
-    annotations: { summary, description, runbook_url: `${folderUrl(runbooks)}${alert}.md` },
+    annotations: {
+      summary,
+      description,
+      runbook_url: `${folderUrl(runbooks)}${alert}.md`,
+      ...(statusPage === undefined ? {} : { status_page_url: `${folderUrl(statusPage)}${page}` }),
+    },
   };
 }

@@ -47,6 +47,16 @@ describe("what fails on the way", () => {
     expect(snapshotIndex(sampleStatus({ upstreams: both })).isOffline).toBe(true);
   });
 
+  test("is not said to be ours after a restart, before everybody was polled who could tell", () => {
+    const both = [failing("connect"), failing("timeout", { name: "email", url: "https://email.example/" })];
+    const third = other({ name: "chat", lastPolls: [samplePollStatus({ atMs: 500 })] });
+    const upstreams = [...both, third];
+    const isOfflineAfter = (ms: number): boolean =>
+      snapshotIndex(sampleStatus({ upstreams, startedAtMs: 1000, nowMs: 1000 + ms })).isOffline;
+    expect(isOfflineAfter(14_000)).toBe(false);
+    expect(isOfflineAfter(90_000)).toBe(true);
+  });
+
   test("is not clear where there is nobody else to ask", () => {
     expect(judged(failing("timeout")).side).toBe("open");
   });

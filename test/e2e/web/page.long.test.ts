@@ -233,7 +233,7 @@ describe.skipIf(CHROMIUM === undefined)("the pages in a browser", { timeout: PAT
     );
     expect(await card("recovered")).toMatch(/Up for .*; the one before, \d+ s ago, got 500: server error\./);
     expect(await card("well")).toMatch(
-      /Up for .* Availability objective 99\.5 % .* 1 h 100 % met: none of \d+ failed/,
+      /Up for .* Availability objective 99\.5 % .* 1 h – too early: none of \d+ failed, in .+ watched/,
     );
     expect(await page.locator("li.budget").filter({ hasText: "limited" }).innerText()).toMatch(
       /Paused: the next poll can be sent in 9 min/,

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import type { FleetStatus } from "../../../src/core/fleet/fleet-status.ts";
+import type { StatusSnapshot } from "../../../src/core/status/status.ts";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
-import { sampleFleetStatus, sampleFleetView, sampleRoutesDeps } from "../../support/samples.ts";
+import { sampleFleetStatus, sampleFleetView, sampleRoutesDeps, sampleStatus } from "../../support/samples.ts";
+import { textOf } from "./reading.ts";
 
 async function page(fleet: FleetStatus | undefined, path = "/"): Promise<string> {
   const routes = createRoutes(sampleRoutesDeps({ fleet: () => Promise.resolve(fleet) }));
@@ -74,4 +76,14 @@ test("of thousands the page shows the sickest, and the rest is JSON", async () =
 
 test("without a fleet there is no word of one", async () => {
   expect(await page(undefined)).not.toMatch(/fleet/i);
+});
+
+test("says that this replica polls nothing where Redis has been away since the start", async () => {
+  const fleet = sampleFleetStatus({ redisUp: false, sessionValid: false, upstreams: [] });
+  const status = (): StatusSnapshot => sampleStatus({ upstreams: [] });
+  const routes = createRoutes(sampleRoutesDeps({ fleet: () => Promise.resolve(fleet), status }));
+  const text = textOf(await (await routes.request("/")).text());
+  expect(text).toContain("This replica polls nothing: Redis does not answer");
+  expect(text).toContain("it cannot tell whether others do");
+  expect(text).not.toMatch(/first polls are running|other replicas do|None is configured\. Add/);
 });

@@ -106,15 +106,21 @@ describe("the status page", () => {
 
   test("compares availability with the objective in words", async () => {
     const availability = [
-      { windowMs: 3_600_000, ok: 7, failed: 1, ratio: 0.875 },
+      { windowMs: 3_600_000, ok: 210, failed: 30, ratio: 0.875 },
       { windowMs: 86_400_000, ok: 1_999, failed: 1, ratio: 0.9995 },
       { windowMs: 2_592_000_000, ok: 0, failed: 0, ratio: undefined },
     ];
     const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ availability })] });
     expect(text).toContain("Availability objective 99.5 %");
-    expect(text).toContain("1 h 87.5 % missed: 1 of 8 failed");
-    expect(text).toContain("24 h 99.95 % met: 1 of 2\u202f000 failed");
+    expect(text).toContain("1 h 87.5 % missed: 30 of 240 failed");
+    expect(text).toContain("24 h 99.95 % met: 1 of 2\u202f000 failed, in 8 h 20 min watched");
     expect(text).toContain("30 d – no polls to judge by");
+  });
+
+  test("tells no availability of a month after two minutes, but what was watched of it", async () => {
+    const availability = [{ windowMs: 2_592_000_000, ok: 7, failed: 1, ratio: 0.875 }];
+    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ availability })] });
+    expect(text).toContain("30 d – too early: 1 of 8 failed, in 2 min watched");
   });
 
   test.each([
@@ -232,6 +238,26 @@ describe("the status page", () => {
     expect(text).toContain("Last advertised: 3 left of 900.");
   });
 
+  test("says that a cap is lowered for the fleet where the upstream has advertised nothing", async () => {
+    const budget = {
+      name: "email",
+      share: 0.2,
+      rates: [{ label: "1m", limit: 60, cap: 9, leases: 1 }],
+      advertised: undefined,
+      pausedUntilMs: 0,
+      quota: undefined,
+    };
+    const text = await textOfPage({ budgets: [budget] });
+    expect(text).toContain("our share 20 %, lowered from 12: the rest is set aside for the fleet");
+    expect(text).toContain("The upstream has not advertised a limit.");
+  });
+
+  test("says from when to when the bars of an upstream are", async () => {
+    const polls = [2_000, 62_000].map((atMs) => samplePollStatus({ atMs }));
+    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ lastPolls: polls })] });
+    expect(text).toContain("00:00:02 UTC 00:01:02 UTC");
+  });
+
   test("lists incidents with start, end, reason and polls, and counts the older ones", async () => {
     const incident = {
       upstream: "email",
@@ -259,7 +285,19 @@ describe("the status page", () => {
     expect(new Set([...page.matchAll(/<a href="upstreams\/([^"]*)"/g)].map(([, name]) => name)).size).toBe(
       1_000,
     );
-    expect(textOf(page)).toContain("899 more:");
+    expect(textOf(page)).toContain("899 more are in the list above.");
+  });
+
+  test("lists many upstreams by name and state before their cards, and few only as cards", async () => {
+    const upstreams = Array.from({ length: 31 }, (_, index) =>
+      sampleUpstreamStatus({
+        name: `api-${index}`,
+        health: { state: index === 7 ? "down" : "up", sinceMs: 5000, up: index !== 7 },
+      }),
+    );
+    const text = await textOfPage({ upstreams });
+    expect(text).toMatch(/All 31 upstreams Down: 1 api-7 Up: 30 api-0 api-1 .* Needs attention/);
+    expect(await textOfPage({ upstreams: upstreams.slice(0, 30) })).not.toContain("All 30 upstreams");
   });
 
   test("works under any path of a proxy, as its links are relative", async () => {

@@ -41,12 +41,33 @@ const rules = ruleGroups(sampleConfig()).flatMap((group) => group.rules);
 describe("the dashboard", () => {
   test("has a row for each question", () => {
     const rows = dashboard.panels.filter(({ type }) => type === "row").map(({ title }) => title);
-    expect(rows).toEqual(["Are my APIs fine?", "Latency", "Outcomes", "Budgets", "Pacewatch itself"]);
+    expect(rows).toEqual([
+      "Are my APIs fine?",
+      "Latency",
+      "Outcomes",
+      "Budgets",
+      "Fleet and Redis",
+      "Pacewatch itself",
+    ]);
   });
 
   test("lets one choose the datasource, the job, the instance and the upstream", () => {
     const names = dashboard.templating.list.map(({ name }) => name);
     expect(names).toEqual(["datasource", "job", "instance", "upstream", "runbooks", "status_page"]);
+  });
+
+  test("shows only the chosen jobs and instances, in every panel", () => {
+    for (const { title, targets } of panels) {
+      for (const { expr } of targets) {
+        const selectors = [
+          ...expr.matchAll(/\b(?:pacewatch|ALERTS|up|process|nodejs)[\w:]*(\{[^}]*\})?/g),
+        ].filter(
+          ([text, labels = ""]) => labels !== "" || !/^\w+$/.test(text) || text.startsWith("pacewatch_"),
+        );
+        const open = selectors.filter(([, labels = ""]) => !labels.includes('instance=~"$instance"'));
+        expect(open.map(([text]) => `${title}: ${text}`)).toEqual([]);
+      }
+    }
   });
 
   test("marks the changes of state", () => {

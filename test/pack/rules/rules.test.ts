@@ -93,6 +93,13 @@ describe("the rules", () => {
     );
   });
 
+  test("link to the status page where its address is known", () => {
+    const own = rulesText(sampleConfig(), { statusPage: "https://pw.example.com" });
+    expect(own).toContain("status_page_url: https://pw.example.com/upstreams/{{ $labels.upstream }}");
+    expect(own).toContain("status_page_url: https://pw.example.com/\n");
+    expect(rulesText(sampleConfig())).not.toContain("status_page_url");
+  });
+
   test("an upstream whose name is a pattern in PromQL is matched by its name alone", () => {
     const upstreams = [sampleUpstream({ name: "api.v1" }), sampleUpstream({ name: "api-v1" })];
     const text = rulesText(sampleConfig({ upstreams }));
