@@ -87,10 +87,18 @@ export class ActiveSignals {
     nowMs: number,
     atMs: number = nowMs,
   ): void {
+    if (signals.isResume === true) return this.resume();
     this.#applyPause(signals, longestWindowMs, maxPauseMs, nowMs, atMs);
     for (const { perMs, requests } of signals.lowered) this.#lower(perMs, requests, nowMs, atMs);
     if (signals.advertised !== undefined) this.#advertised = signals.advertised;
     if (signals.yieldMs !== undefined) this.#yieldUntilMs = signals.yieldMs > 0 ? atMs + signals.yieldMs : 0;
+  }
+
+  /** By the operator's word: what the upstream asked for no longer holds us back. Lowered limits and leases stay. */
+  resume(): void {
+    this.#pausedUntilMs = 0;
+    this.#hintlessRefusals = 0;
+    this.#yieldUntilMs = 0;
   }
 
   /** After the clock was set back, nothing may last longer than it was meant to. */

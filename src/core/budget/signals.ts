@@ -18,6 +18,17 @@ export type UpstreamSignals = {
     | undefined;
   /** How long to yield to production; 0 ends it, undefined leaves it as it is. */
   readonly yieldMs: number | undefined;
+  /** The operator's word, not the upstream's: pause and yielding end, and nothing else is heard. */
+  readonly isResume?: true;
+};
+
+export const RESUME: UpstreamSignals = {
+  isThrottled: false,
+  pauseMs: 0,
+  lowered: [],
+  advertised: undefined,
+  yieldMs: undefined,
+  isResume: true,
 };
 
 export function signalsOf(advice: Advice, budget: Budget): UpstreamSignals {

@@ -1,4 +1,4 @@
-import type { UpstreamSignals } from "../../core/budget/signals.ts";
+import { RESUME, type UpstreamSignals } from "../../core/budget/signals.ts";
 import type {
   LedgerStore,
   Stored,
@@ -31,6 +31,7 @@ type Message = {
   readonly deliver: (terms: SharedTerms, agoMs: number) => Promise<Stored<SharedState>>;
 };
 
+const RESUME_WITHIN_MS = 1_000;
 /** More than any outage leaves open. The oldest is worth least. */
 const MOST_MESSAGES = 10_000;
 
@@ -76,6 +77,19 @@ export class BudgetSync {
 
   signalled(signals: UpstreamSignals): void {
     this.#tell((terms, agoMs) => this.#parts.store.applySignals(terms, signals, agoMs));
+  }
+
+  /** By the operator's word. Redis forgets the pause only if it hears of it at once: later it may be another one. */
+  resumed(): void {
+    const { store } = this.#parts;
+    this.#view = {
+      ...this.#view,
+      pausedUntilMs: Number.NEGATIVE_INFINITY,
+      yieldUntilMs: Number.NEGATIVE_INFINITY,
+    };
+    this.#tell((terms, agoMs) =>
+      agoMs > RESUME_WITHIN_MS ? store.look(terms, false) : store.applySignals(terms, RESUME, agoMs),
+    );
   }
 
   #tell(deliver: Message["deliver"]): void {

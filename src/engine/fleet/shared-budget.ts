@@ -170,6 +170,12 @@ export class SharedBudget {
     this.#sync.signalled(signalsOf(advice, this.#budget));
   }
 
+  resume(): void {
+    this.#restraint.active.resume();
+    this.#sync.resumed();
+    this.#parts.onChange();
+  }
+
   restraint(): BudgetRestraint {
     const nowMs = this.#parts.clock.now();
     const { view } = this.#sync;

@@ -2,6 +2,14 @@
 begin(false)
 local signals, at = cjson.decode(ARGV[2]), now - tonumber(ARGV[3])
 
+-- By the operator's word.
+if signals.isResume then
+  set('paused', 0)
+  set('refusals', 0)
+  set('yield', 0)
+  return answer()
+end
+
 local function pause(forMs)
   set('paused', math.max(get('paused') or 0, at + math.min(forMs, terms.maxPauseMs)))
 end
