@@ -74,6 +74,7 @@ function serve(): Promise<RunningServer> {
     },
     fleet: () => Promise.resolve(undefined),
     metrics: () => "",
+    resume: () => true,
     reload: () => Promise.resolve({ kind: "reloaded" }),
     config: () => ({}),
     lifecycleEnabled: false,

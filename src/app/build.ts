@@ -111,7 +111,7 @@ async function startHttp(
   sources: ViewSources,
   stack: AsyncDisposableStack,
 ): Promise<{ readonly kind: "listening"; readonly server: RunningServer } | RefusedStart> {
-  const { reload, fleet } = sources;
+  const { reload, fleet, ledger } = sources;
   const onBug = (error: unknown): void =>
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: a scrape was cut short");
   const metrics = stack.use(createMetrics(() => metricsView(sources), onBug));
@@ -129,6 +129,11 @@ async function startHttp(
       metrics: (isGzipWelcome) => metrics.render(isGzipWelcome),
       config: () => describeConfig(reload.config),
       reload: () => reload.run("asked"),
+      resume: (budget) => {
+        const isKnown = ledger.resume(budget);
+        if (isKnown) log.warn({ budget }, "budget resumed by POST /-/resume");
+        return isKnown;
+      },
       get lifecycleEnabled() {
         return reload.config.web.enableLifecycle;
       },

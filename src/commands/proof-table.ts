@@ -10,12 +10,13 @@ export function proofTable(budgets: readonly BudgetProof[]): string {
 const BAR_WIDTH = 20;
 
 function block(proof: BudgetProof): string {
-  const rows = proof.rates.flatMap((rate) => [rateRow(rate, proof.share), ...rate.upstreams.map(demandRow)]);
+  const rows = proof.rates.flatMap((rate) => [rateRow(rate, proof), ...rate.upstreams.map(demandRow)]);
   return [
     `── budget ${proof.budget} ${"─".repeat(Math.max(0, 68 - proof.budget.length))}`,
     ...aligned([HEAD, ...rows]),
     "",
     `  pace      at least ${readable(proof.paceGapMs)} between two requests`,
+    ...turnsLines(proof),
     `  restart   ${restart(proof.coldStart)}`,
     ...reserveLines(proof.rates),
     ...(proof.quota === undefined ? [] : [`  quota     ${quotaLine(proof.quota)}`]),
@@ -36,7 +37,7 @@ type Row = readonly [
 
 const HEAD: Row = ["rate", "limit", "share", "cap", "demand", "headroom", ""];
 
-function rateRow({ rate, cap, demand, headroom }: RateProof, share: number): Row {
+function rateRow({ rate, cap, demand, headroom }: RateProof, { share, fits }: BudgetProof): Row {
   const limit = String(rate.requests);
   return [
     `any ${rate.label}`,
@@ -45,7 +46,7 @@ function rateRow({ rate, cap, demand, headroom }: RateProof, share: number): Row
     String(cap),
     String(demand),
     String(headroom),
-    bar(demand, cap),
+    bar(demand, cap, fits),
   ];
 }
 
@@ -64,10 +65,10 @@ function demandRow({ upstream, schedule, slots, confirm, requests }: Demand): Ro
 }
 
 /** The demand, as a part of the cap. */
-function bar(demand: number, cap: number): string {
+function bar(demand: number, cap: number, fits: boolean): string {
   const part = cap === 0 ? Infinity : demand / cap;
   const filled = Math.min(BAR_WIDTH, Math.ceil(part * BAR_WIDTH));
-  const note = part > 1 ? "does not fit" : `${Math.round(part * 100)}% used`;
+  const note = part <= 1 ? `${Math.round(part * 100)}% used` : fits ? "in turn" : "does not fit";
   return `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)} ${note}`;
 }
 
@@ -85,6 +86,18 @@ function aligned(rows: readonly Row[]): readonly string[] {
       .trimEnd()
       .replace(/^/, "  "),
   );
+}
+
+function turnsLines({ turns }: BudgetProof): readonly string[] {
+  if (turns?.longestWaitMs === undefined || !turns.inTime) return [];
+  const { longestWaitMs, shortestGapMs } = turns;
+  const until =
+    longestWaitMs <= shortestGapMs
+      ? `, of ${readable(shortestGapMs)} until its next slot`
+      : "; whose next slot is nearer is sent sooner, always before it";
+  return [
+    `  turns     slots that come at once are sent one after the other: the last waits up to ${readable(longestWaitMs)}${until}`,
+  ];
 }
 
 function restart({ rule, waitMs }: ColdStart): string {

@@ -57,6 +57,20 @@ describe("a config that fits", () => {
 `);
   });
 
+  test("shows how long slots wait that come at once, where a short window has no room for all of them", async () => {
+    await using directory = await ConfigDirectory.create();
+    const text = withUpstream("every: 1h").replace(
+      /rate: \{[^}]*\}/,
+      "rate: [{ requests: 1000, per: 1m }, { requests: 5, per: 1s }]",
+    );
+    const { code, out, err } = await checked(await directory.write(text), false);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain("any 1s      5    20%    1       2        -1  ████████████████████ in turn");
+    expect(out).toContain(
+      "turns     slots that come at once are sent one after the other: the last waits up to 1s, of 1h until its next slot",
+    );
+  });
+
   test("is told as JSON", async () => {
     const { code, out } = await checked(SHIPPED, true, VARIABLES);
     expect(code).toBe(0);

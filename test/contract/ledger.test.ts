@@ -134,6 +134,23 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     expect((await world.ledger.take("api")).kind).toBe("granted");
   });
 
+  test("is silent no longer when the operator says so, and still holds its leases", async () => {
+    await using world = await warmWorld(openWorld, [
+      { rates: [{ requests: 1, perMs: 10_000, label: "10s" }] },
+    ]);
+    (await takeInTurn(world)).settle("answered");
+    const pause = { scope: "budget", forMs: 3_000_000, source: "credit_spent" } as const;
+    world.ledger.applyAdvice("api", sampleAdvice({ throttled: true, pause }));
+    await world.advance(100);
+    expect(await world.ledger.take("api")).toMatchObject({ kind: "wait", cause: "backoff" });
+    expect(world.ledger.resume("other")).toBe(false);
+    expect(world.ledger.resume("api")).toBe(true);
+    await world.advance(100);
+    expect(await world.ledger.take("api")).toMatchObject({ kind: "wait", cause: "budget" });
+    await world.advance(11_000);
+    expect((await world.ledger.take("api")).kind).toBe("granted");
+  });
+
   test("backs off by itself where an upstream refuses without a hint, twice as long the second time", async () => {
     await using world = await warmWorld(openWorld, [{}]);
     world.ledger.applyAdvice("api", sampleAdvice({ throttled: true }));

@@ -65,7 +65,9 @@ export class SharedBudgetModel {
     const { nowMs } = at;
     for (const message of messages) {
       if (message.kind === "settled") this.#settle(terms, message, message.agoMs, nowMs);
-      else {
+      else if (message.kind === "resumed") {
+        if (message.agoMs <= LATE_MS) this.#signals.resume();
+      } else {
         const { signals, agoMs } = message;
         this.#signals.apply(signals, longestOf(terms), terms.maxPauseMs, nowMs, nowMs - agoMs);
       }

@@ -342,6 +342,7 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
     fleet: () => Promise.resolve(undefined),
     metrics: () => "pacewatch_slots_total 1\n",
     reload: () => Promise.resolve({ kind: "reloaded" }),
+    resume: () => true,
     config: () => ({ upstreams: [] }),
     lifecycleEnabled: false,
     ready: () => true,

@@ -134,6 +134,7 @@ export class LogRecorder implements Recorder {
     const { scope, source, forMs } = pause;
     const seconds = Math.round(forMs / 1_000);
     const fields = { upstream: this.#upstream, budget, scope, source, seconds };
+    if (source === "credit_spent") return this.#log.info(fields, "credit is spent, pausing the budget");
     if (forMs <= maxPauseMs) return this.#log.info(fields, "upstream requested a pause");
     const cap = formatDuration(maxPauseMs);
     this.#log.warn({ ...fields, cap }, "upstream requested a pause longer than max_pause, capped");

@@ -34,7 +34,7 @@ export class RedisLedger implements LedgerStore {
 
   report(terms: SharedTerms, messages: readonly SharedMessage[]): Promise<Stored<SharedState>> {
     const told = messages.map((message) =>
-      message.kind === "settled" ? message : { ...message, signals: finite(message.signals) },
+      message.kind === "signalled" ? { ...message, signals: finite(message.signals) } : message,
     );
     return this.#call(this.#scripts.report, terms, [JSON.stringify(told)]);
   }

@@ -38,7 +38,9 @@ export const configSchema: z.ZodType<ReadConfig> = section({
     config_file: filePath()
       .optional()
       .describe("TLS and basic auth, in the format of Prometheus's exporter-toolkit. Relative to this file."),
-    enable_lifecycle: flag().prefault(false).describe("Whether POST /-/reload is allowed."),
+    enable_lifecycle: flag()
+      .prefault(false)
+      .describe("Whether POST /-/reload and POST /-/resume are allowed."),
     allowed_hosts: z
       .array(hostName, { error: "a list of host names" })
       .max(100, { error: "a list of at most 100 host names" })

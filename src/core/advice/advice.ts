@@ -11,8 +11,12 @@ export type Pause = {
   readonly scope: "budget" | "upstream";
   /** From the answer on. The ledger caps it. */
   readonly forMs: number;
-  readonly source: "retry_after" | "rate_limit";
+  /** `credit_spent`: a 402 that does not say when. */
+  readonly source: "retry_after" | "rate_limit" | "credit_spent";
 };
+
+/** Somebody adds credit at any moment, and to look costs nothing: so neither the budget's own back-off nor an hour. */
+const CREDIT_PAUSE_MS = 300_000;
 
 export type Advice = {
   /** 429 or 402. Without a pause, the budget backs off by itself. */
@@ -78,18 +82,22 @@ function longest(values: readonly (number | undefined)[]): number | undefined {
 }
 
 function pauseOf(
-  scope: Pause["scope"] | undefined,
+  status: number,
   retryAfterMs: number | undefined,
   spent: readonly QuotaLeft[],
 ): Pause | undefined {
-  if (scope !== undefined && retryAfterMs !== undefined) {
+  const scope = SCOPES.get(status);
+  const isHint = retryAfterMs !== undefined && (retryAfterMs > 0 || status !== 402);
+  if (scope !== undefined && isHint) {
     return { scope, forMs: retryAfterMs, source: "retry_after" };
   }
   const resetMs = longest(spent.map((quota) => quota.resetMs));
   // Spent but reset at once: no reason to pause, and no hint that would replace the budget's own back-off.
-  if (resetMs === undefined || resetMs === 0) return undefined;
+  if (resetMs === undefined || resetMs === 0) return status === 402 ? CREDIT_PAUSE : undefined;
   return { scope: "budget", forMs: resetMs, source: "rate_limit" };
 }
+
+const CREDIT_PAUSE: Pause = { scope: "budget", forMs: CREDIT_PAUSE_MS, source: "credit_spent" };
 
 const NO_SIGNALS: Omit<Advice, "throttled"> = {
   pause: undefined,
@@ -107,12 +115,14 @@ function maySignal(name: string): boolean {
 /** Any bytes are accepted: what cannot be read is counted as malformed. */
 export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: ParseList): Advice {
   const throttled = head.status === 429 || head.status === 402;
-  if (!head.headers.some(([name]) => maySignal(name))) return { ...NO_SIGNALS, throttled };
+  if (!head.headers.some(([name]) => maySignal(name))) {
+    return { ...NO_SIGNALS, throttled, pause: pauseOf(head.status, undefined, []) };
+  }
   // Moments are in the upstream's clock, which its Date header gives.
   const anchorMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
-  const scope = SCOPES.get(head.status);
-  const retryAfter =
-    scope === undefined ? { waitMs: undefined, malformed: 0 } : readRetryAfter(head.headers, anchorMs);
+  const retryAfter = SCOPES.has(head.status)
+    ? readRetryAfter(head.headers, anchorMs)
+    : { waitMs: undefined, malformed: 0 };
   const structured = readStructuredFields(head.headers, anchorMs, parseList);
   const separate = readSeparateFields(head.headers, anchorMs);
 
@@ -124,7 +134,7 @@ export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: Parse
   const scarcest = others.reduce((a, b) => (a !== undefined && isScarcer(b, a) ? b : a), first);
   return {
     throttled,
-    pause: pauseOf(scope, retryAfter.waitMs, spent),
+    pause: pauseOf(head.status, retryAfter.waitMs, spent),
     limits: lowestPerWindow(
       advertised.filter((limit) => limit.perMs !== undefined || !windows.has(limit.requests)),
     ),

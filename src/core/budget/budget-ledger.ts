@@ -95,6 +95,10 @@ export class BudgetLedger {
     this.#restraint.applyAdvice(advice, nowMs);
   }
 
+  resume(): void {
+    this.#restraint.active.resume();
+  }
+
   #isQuotaSpent(calendarMs: number): boolean {
     const quota = this.#budget.quota;
     return quota !== undefined && this.#quota.used(calendarMs, quota.perMs) >= quota.requests;

@@ -20,6 +20,8 @@ export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
   /** Requests that this process sent, by hour. */
   quotaBuckets(budget: string): QuotaBuckets | undefined;
+  /** Ends a pause and yielding, by the operator's word. Leases stay held. False for an unknown budget. */
+  resume(budget: string): boolean;
   /** A budget that stays keeps its leases. A new or renamed one waits until unknown earlier requests no longer count. */
   change(config: Config): void;
 }

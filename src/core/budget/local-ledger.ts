@@ -47,6 +47,13 @@ export class LocalLedger implements RunningLedger {
     this.#budgets.get(budget)?.applyAdvice(advice, this.#clock.now());
   }
 
+  resume(budget: string): boolean {
+    const ledger = this.#budgets.get(budget);
+    ledger?.resume();
+    this.#notify(budget);
+    return ledger !== undefined;
+  }
+
   restraint(budget: string): BudgetRestraint {
     const nowMs = this.#clock.now();
     const ledger = this.#budgets.get(budget);

@@ -107,6 +107,13 @@ export class ActiveSignals {
     }
   }
 
+  /** By the operator's word: what the upstream asked for no longer holds us back. Lowered limits and leases stay. */
+  resume(): void {
+    this.#pausedUntilMs = 0;
+    this.#hintlessRefusals = 0;
+    this.#yieldUntilMs = 0;
+  }
+
   /** After the clock was set back, nothing may last longer than it was meant to. */
   shortenTo(windows: readonly number[], maxPauseMs: number, nowMs: number): void {
     this.#pausedUntilMs = Math.min(this.#pausedUntilMs, nowMs + maxPauseMs);

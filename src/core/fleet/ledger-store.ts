@@ -55,6 +55,8 @@ export type SharedSettlement = {
 export type SharedMessage = { readonly agoMs: number } & (
   | ({ readonly kind: "settled" } & SharedSettlement)
   | { readonly kind: "signalled"; readonly signals: UpstreamSignals }
+  /** By the operator's word, pause and yielding end. Not heard if it comes late. */
+  | { readonly kind: "resumed" }
 );
 
 /** Requests by hour since the epoch of the calendar, counted once for each `batch` of a replica. */

@@ -2,8 +2,9 @@ import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { formatDuration } from "../time/duration.ts";
 import { vantagesOf } from "../fleet/shares.ts";
 import { adviceForQuota, adviceForRates } from "./suggestions.ts";
-import type { BudgetProof, QuotaProof, RateProof } from "./numbers.ts";
+import { type BudgetProof, leaseRatesOf, type QuotaProof, type RateProof } from "./numbers.ts";
 import { mostSlotsWithin } from "../schedule/schedule.ts";
+import { allServedInTime, asksOf, orderOf, paceOf } from "./turns.ts";
 
 export type Subject =
   | { readonly kind: "rate"; readonly budget: string; readonly index: number }
@@ -23,7 +24,9 @@ export function faultsOf(
   fleet: Fleet | undefined,
 ): readonly Finding[] {
   const faults: Finding[] = [];
-  const broken = [...proof.rates.entries()].filter(([, { cap, headroom }]) => cap < 1 || headroom < 0);
+  const broken = proof.fits
+    ? []
+    : [...proof.rates.entries()].filter(([, { cap, headroom }]) => cap < 1 || headroom < 0);
   const advice = broken.length === 0 ? "" : adviceForRates(budget, upstreams, fleet);
   for (const [index, rate] of broken) {
     const subject: Subject = { kind: "rate", budget: budget.name, index };
@@ -78,8 +81,28 @@ export function warningsOf(
     const message = `budget "${budget.name}" will stop before its period ends: its schedules ask for ${scheduled} requests in ${formatDuration(quota.perMs)}, the quota is ${quota.requests}`;
     warnings.push({ subject: { kind: "quota", budget: budget.name }, message });
   }
+  warnings.push(...tightness(proof, budget, upstreams, fleet));
+  if (fleet !== undefined && proof.rates.some(({ reserve }) => reserve === 0)) {
+    const message = `budget "${budget.name}" has no reserve: ${percent(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away`;
+    warnings.push({ subject, message });
+  }
+  return warnings;
+}
+
+/** A lease is held for its poll and then a window. So slots that fill the cap exactly, or the pace, fall behind. */
+function tightness(
+  proof: BudgetProof,
+  budget: Budget,
+  upstreams: readonly Upstream[],
+  fleet: Fleet | undefined,
+): readonly Finding[] {
+  if (!proof.fits) return [];
+  const asks = asksOf(upstreams, vantagesOf(fleet));
+  const pollMs = Math.max(...upstreams.map(({ timeoutMs }) => timeoutMs)) + budget.lingerMs;
+  const slowPace = paceOf(leaseRatesOf(budget.rates, budget.share, fleet), pollMs);
+  const isSlowInTime = allServedInTime(asks, slowPace, orderOf(fleet));
+  const warnings: Finding[] = [];
   for (const [index, { rate, cap, headroom }] of proof.rates.entries()) {
-    // A lease is held for its poll and then a window, so slots that fill the cap exactly fall behind.
     const held =
       vantagesOf(fleet) *
       upstreams.reduce(
@@ -87,13 +110,9 @@ export function warningsOf(
           sum + mostSlotsWithin(schedule, rate.perMs * 1.001 + timeoutMs + budget.lingerMs),
         0,
       );
-    if (headroom < 0 || held <= cap) continue;
+    if (held <= cap || (headroom < 0 && isSlowInTime)) continue;
     const message = `budget "${budget.name}" is tight: slow polls may hold ${held} leases for ${rate.label} at once, its cap is ${cap}, so some slots will be late or skipped`;
     warnings.push({ subject: { kind: "rate", budget: budget.name, index }, message });
-  }
-  if (fleet !== undefined && proof.rates.some(({ reserve }) => reserve === 0)) {
-    const message = `budget "${budget.name}" has no reserve: ${percent(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away`;
-    warnings.push({ subject, message });
   }
   return warnings;
 }

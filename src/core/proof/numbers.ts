@@ -1,7 +1,16 @@
 import { type Budget, type Fleet, type Quota, type Rate, type Upstream, capOf } from "../config/config.ts";
 import { reservedOf, sharedOf, sharedTermsOf, vantagesOf } from "../fleet/shares.ts";
-import { gapsKeepTheLimit } from "../budget/leases.ts";
+import { gapsKeepTheLimit, type LeaseRate } from "../budget/leases.ts";
 import { mostSlotsWithin, slotsPerDay } from "../schedule/schedule.ts";
+import {
+  type Ask,
+  allServedInTime,
+  asksOf,
+  longestBusyMs,
+  orderOf,
+  paceOf,
+  requestsWithin,
+} from "./turns.ts";
 
 /** What one upstream may send under one rate: its slots, each with all of its confirmations. */
 export type Demand = {
@@ -18,7 +27,9 @@ export type RateProof = {
   readonly cap: number;
   /** Each replica's own part in a fleet, used while Redis is unreachable. */
   readonly reserve?: number;
+  /** The most that may be asked for in one window. */
   readonly demand: number;
+  /** Below 0 where only slots that come at once ask for more: then they take turns. */
   readonly headroom: number;
   readonly upstreams: readonly Demand[];
 };
@@ -36,10 +47,24 @@ export type QuotaProof = {
   readonly spentEarly: boolean;
 };
 
+/** How slots that come at once take turns, one pace gap apart. */
+export type TurnsProof = {
+  /** Every slot and its confirmations are sent before the next slot of its upstream. */
+  readonly inTime: boolean;
+  /** Undefined if the pace is too slow. */
+  readonly longestWaitMs: number | undefined;
+  /** The shortest time between two slots of one upstream. */
+  readonly shortestGapMs: number;
+};
+
 export type BudgetProof = {
   readonly budget: string;
   readonly share: number;
+  /** Every rate allows a request, and every window has room for its demand, or else all take their turns in time. */
+  readonly fits: boolean;
   readonly rates: readonly RateProof[];
+  /** Undefined where every window has room for its demand, or a rate allows no request. */
+  readonly turns: TurnsProof | undefined;
   /** The least distance between two requests. */
   readonly paceGapMs: number;
   readonly coldStart: ColdStart;
@@ -60,12 +85,8 @@ export function coldStartOf(budget: Budget, longestTimeoutMs: number): ColdStart
 }
 
 function paceGapOf(budget: Budget, fleet: Fleet | undefined): number {
-  return Math.max(...budget.rates.map((rate) => rate.perMs / Math.max(1, usableCap(rate, budget, fleet))));
-}
-
-function usableCap(rate: Rate, { share }: Budget, fleet: Fleet | undefined): number {
-  const cap = capOf(rate, share);
-  return fleet === undefined ? cap : sharedOf(cap, fleet);
+  const rates = leaseRatesOf(budget.rates, budget.share, fleet);
+  return Math.max(...rates.map(({ perMs, cap }) => perMs / Math.max(1, cap)));
 }
 
 export function proveBudget(
@@ -79,10 +100,13 @@ export function proveBudget(
     0,
   );
   const price = budget.quota?.pricePerRequest;
+  const asks = asksOf(upstreams, vantages);
   return {
     budget: budget.name,
     share: budget.share,
+    fits: fitsRates(budget.rates, budget.share, asks, fleet),
     rates: budget.rates.map((rate) => proveRate(rate, budget, upstreams, fleet)),
+    turns: proveTurns(leaseRatesOf(budget.rates, budget.share, fleet), asks, fleet),
     paceGapMs: paceGapOf(budget, fleet),
     coldStart:
       fleet === undefined
@@ -91,6 +115,49 @@ export function proveBudget(
     quota: budget.quota === undefined ? undefined : proveQuota(budget.quota, upstreams, vantages),
     requestsPer30d,
     costPer30d: price === undefined ? undefined : requestsPer30d * price,
+  };
+}
+
+/** What the leases of a budget allow; in a fleet, those that all share. */
+export function leaseRatesOf(
+  rates: readonly Rate[],
+  share: number,
+  fleet: Fleet | undefined,
+): readonly LeaseRate[] {
+  return rates.map((rate) => {
+    const cap = capOf(rate, share);
+    return { perMs: rate.perMs, cap: fleet === undefined ? cap : sharedOf(cap, fleet) };
+  });
+}
+
+/** Room in every window for all that may be asked for in it, or a pace that serves it in time. */
+export function fitsRates(
+  rates: readonly Rate[],
+  share: number,
+  asks: readonly Ask[],
+  fleet: Fleet | undefined,
+): boolean {
+  const leaseRates = leaseRatesOf(rates, share, fleet);
+  if (leaseRates.some(({ cap }) => cap < 1)) return false;
+  return haveRoom(leaseRates, asks) || allServedInTime(asks, paceOf(leaseRates), orderOf(fleet));
+}
+
+function haveRoom(rates: readonly LeaseRate[], asks: readonly Ask[]): boolean {
+  return rates.every(({ perMs, cap }) => requestsWithin(asks, perMs) <= cap);
+}
+
+function proveTurns(
+  rates: readonly LeaseRate[],
+  asks: readonly Ask[],
+  fleet: Fleet | undefined,
+): TurnsProof | undefined {
+  if (rates.some(({ cap }) => cap < 1) || haveRoom(rates, asks)) return undefined;
+  const pace = paceOf(rates);
+  const busyMs = longestBusyMs(asks, pace);
+  return {
+    inTime: allServedInTime(asks, pace, orderOf(fleet)),
+    longestWaitMs: busyMs === Infinity ? undefined : busyMs - pace.gapMs,
+    shortestGapMs: Math.min(...asks.map(({ gapMs }) => gapMs)),
   };
 }
 
@@ -106,7 +173,7 @@ function proveRate(
   upstreams: readonly Upstream[],
   fleet: Fleet | undefined,
 ): RateProof {
-  const cap = usableCap(rate, budget, fleet);
+  const cap = leaseRatesOf([rate], budget.share, fleet)[0]?.cap ?? 0;
   const demands = upstreams.map(({ name, schedule, confirm }) => {
     const slots = mostSlotsWithin(schedule, rate.perMs) * vantagesOf(fleet);
     return { upstream: name, schedule: schedule.source, confirm, slots, requests: slots * (1 + confirm) };

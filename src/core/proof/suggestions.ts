@@ -1,7 +1,9 @@
-import { type Budget, type Fleet, type Upstream, capOf } from "../config/config.ts";
+import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { formatDuration } from "../time/duration.ts";
-import { sharedOf, vantagesOf } from "../fleet/shares.ts";
-import { LEGAL_PERIODS_MS, isEven, mostSlotsWithin } from "../schedule/schedule.ts";
+import { vantagesOf } from "../fleet/shares.ts";
+import { LEGAL_PERIODS_MS } from "../schedule/schedule.ts";
+import { fitsRates } from "./numbers.ts";
+import { asksOf, requestsWithin } from "./turns.ts";
 
 /** A possible change, as numbers. Many are tried. */
 type Plan = {
@@ -27,9 +29,9 @@ export function adviceForRates(
 /** What would make the quota last. */
 export function adviceForQuota(budget: Budget, upstreams: readonly Upstream[], vantages: number): string {
   const quota = (budget.quota?.requests ?? Infinity) / vantages;
-  const asks = asksWithin(upstreams, budget.quota?.perMs ?? 0);
+  const perMs = budget.quota?.perMs ?? 0;
   const periodMs = LEGAL_PERIODS_MS.find(
-    (leastMs) => asks.reduce((sum, ask) => sum + slotsOf(ask, leastMs), 0) <= quota,
+    (leastMs) => requestsWithin(asksOf(upstreams, 1, leastMs, 0), perMs) <= quota,
   );
   const stop = "set on_exhaust: stop";
   return periodMs === undefined ? stop : `poll every ${formatDuration(periodMs)}, or ${stop}`;
@@ -37,14 +39,14 @@ export function adviceForQuota(budget: Budget, upstreams: readonly Upstream[], v
 
 class Trial {
   readonly #budget: Budget;
-  readonly #asksByRate: readonly (readonly Ask[])[];
+  readonly #upstreams: readonly Upstream[];
   readonly #current: Plan;
   readonly #fleet: Fleet | undefined;
 
   constructor(budget: Budget, upstreams: readonly Upstream[], fleet: Fleet | undefined) {
     this.#budget = budget;
     this.#fleet = fleet;
-    this.#asksByRate = budget.rates.map((rate) => asksWithin(upstreams, rate.perMs));
+    this.#upstreams = upstreams;
     const mostConfirm = Math.max(0, ...upstreams.map(({ confirm }) => confirm));
     this.#current = { share: budget.share, leastPeriodMs: 0, mostConfirm };
   }
@@ -82,37 +84,7 @@ class Trial {
 
   #fits(change: Partial<Plan>): boolean {
     const { share, leastPeriodMs, mostConfirm } = { ...this.#current, ...change };
-    return this.#budget.rates.every((rate, index) => {
-      const whole = capOf(rate, share);
-      const cap = this.#fleet === undefined ? whole : sharedOf(whole, this.#fleet);
-      const demand =
-        vantagesOf(this.#fleet) *
-        (this.#asksByRate[index] ?? []).reduce(
-          (sum, ask) => sum + slotsOf(ask, leastPeriodMs) * (1 + Math.min(ask.confirm, mostConfirm)),
-          0,
-        );
-      return cap >= 1 && demand <= cap;
-    });
+    const asks = asksOf(this.#upstreams, vantagesOf(this.#fleet), leastPeriodMs, mostConfirm);
+    return fitsRates(this.#budget.rates, share, asks, this.#fleet);
   }
-}
-
-type Ask = {
-  readonly windowMs: number;
-  /** Undefined if the schedule is not even: then its slots cannot be changed by a period. */
-  readonly periodMs: number | undefined;
-  readonly slots: number;
-  readonly confirm: number;
-};
-
-function asksWithin(upstreams: readonly Upstream[], windowMs: number): readonly Ask[] {
-  return upstreams.map(({ schedule, confirm }) => ({
-    windowMs,
-    periodMs: isEven(schedule) ? schedule.longestGapMs : undefined,
-    slots: mostSlotsWithin(schedule, windowMs),
-    confirm,
-  }));
-}
-
-function slotsOf({ windowMs, periodMs, slots }: Ask, leastPeriodMs: number): number {
-  return periodMs === undefined ? slots : Math.ceil(windowMs / Math.max(periodMs, leastPeriodMs));
 }

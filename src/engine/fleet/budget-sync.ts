@@ -85,6 +85,16 @@ export class BudgetSync {
     this.#tell((agoMs) => ({ kind: "signalled", signals, agoMs }));
   }
 
+  /** By the operator's word. Redis ends the pause only if it hears of it at once: later it may be another one. */
+  resumed(): void {
+    this.#view = {
+      ...this.#view,
+      pausedUntilMs: Number.NEGATIVE_INFINITY,
+      yieldUntilMs: Number.NEGATIVE_INFINITY,
+    };
+    this.#tell((agoMs) => ({ kind: "resumed", agoMs }));
+  }
+
   #tell(tell: Message["tell"]): void {
     this.#messages.push({ atMs: this.#parts.clock.now(), tell });
     if (this.#messages.length > MOST_MESSAGES) this.#messages.shift();

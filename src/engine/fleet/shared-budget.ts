@@ -173,6 +173,12 @@ export class SharedBudget {
     if (endsCount || !saysNothing(signals)) this.#sync.signalled(signals);
   }
 
+  resume(): void {
+    this.#restraint.active.resume();
+    this.#sync.resumed();
+    this.#parts.onChange();
+  }
+
   restraint(): BudgetRestraint {
     const nowMs = this.#parts.clock.now();
     const { view } = this.#sync;

@@ -66,6 +66,11 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     this.#budgets.get(budget)?.applyAdvice(advice);
   }
 
+  resume(budget: string): boolean {
+    this.#budgets.get(budget)?.resume();
+    return this.#budgets.has(budget);
+  }
+
   restraint(budget: string): BudgetRestraint {
     return this.#get(budget, "ask a budget").restraint();
   }

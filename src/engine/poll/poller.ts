@@ -38,6 +38,8 @@ export class Poller {
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
   /** The first unused slot since the last poll. Monotonic. */
   #wantedSinceMs: number | undefined;
+  /** The latest slot that is no confirmation. Monotonic. */
+  #scheduledAtMs: number | undefined;
   #isStopped = false;
   readonly #cutOff = new AbortController();
 
@@ -120,7 +122,9 @@ export class Poller {
   }
 
   #wait(slot: Slot): void {
-    this.#wantedSinceMs ??= slot.atMs;
+    if (slot.origin !== "confirm") this.#scheduledAtMs = slot.atMs;
+    // A confirmation is as urgent as the slot that it belongs to: after the next one it is of no use.
+    this.#wantedSinceMs ??= this.#scheduledAtMs ?? slot.atMs;
     const ticket = this.#parts.queue.enter({
       budget: this.#upstream.budget,
       dueAtMs: this.#wantedSinceMs + this.#periodMs,

@@ -25,6 +25,8 @@ export type RoutesDeps = {
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
   reload(): Promise<ReloadResult>;
+  /** Ends the pause of a budget. False for an unknown one. */
+  resume(budget: string): boolean;
   /** The running config, with its secrets masked. */
   config(): unknown;
   readonly lifecycleEnabled: boolean;
@@ -59,6 +61,7 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
   app.get("/-/healthy", (c) => c.text("healthy\n"));
   app.get("/-/ready", (c) => (deps.ready() ? c.text("ready\n") : c.text("not ready\n", 503)));
   app.post("/-/reload", (c) => reload(c, deps));
+  app.post("/-/resume", (c) => resume(c, deps));
   addPages(app, deps);
   addJsonRoutes(app, deps);
 
@@ -88,12 +91,26 @@ function metricsRoute(deps: RoutesDeps, maxScrapes: number): (c: Context<HttpEnv
   };
 }
 
+/** Why a command is forbidden. */
+function whyForbidden(c: Context<HttpEnv>, deps: RoutesDeps): string | undefined {
+  if (!deps.lifecycleEnabled) return '"web.enable_lifecycle" must be true, received false';
+  // Browsers send Origin with every POST, curl and the like do not, and our own pages command nothing.
+  return c.req.header("origin") === undefined ? undefined : "requests from web pages are refused";
+}
+
+function resume(c: Context<HttpEnv>, deps: RoutesDeps): Response {
+  const forbidden = whyForbidden(c, deps);
+  if (forbidden !== undefined) return c.text(`cannot resume: ${forbidden}\n`, 403);
+  const budget = c.req.query("budget");
+  if (budget === undefined) return c.text('cannot resume: "budget" must be in the query\n', 400);
+  return deps.resume(budget)
+    ? c.text("resumed\n")
+    : c.text('cannot resume: "budget" must be the name of a budget\n', 404);
+}
+
 async function reload(c: Context<HttpEnv>, deps: RoutesDeps): Promise<Response> {
-  if (!deps.lifecycleEnabled)
-    return c.text('cannot reload: "web.enable_lifecycle" must be true, received false\n', 403);
-  // Browsers send Origin with every POST, curl and the like do not, and our own pages never reload the config.
-  if (c.req.header("origin") !== undefined)
-    return c.text("cannot reload: requests from web pages are refused\n", 403);
+  const forbidden = whyForbidden(c, deps);
+  if (forbidden !== undefined) return c.text(`cannot reload: ${forbidden}\n`, 403);
   const result = await deps.reload();
   switch (result.kind) {
     case "reloaded":

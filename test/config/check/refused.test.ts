@@ -28,7 +28,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     `1:106: "web.allowed_hosts[4]" must be a host's name or address without a port, such as pacewatch.example, or * for any, received ""`,
   ],
   "allows-nothing": [
-    '1:25: budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 50% and poll every 1m',
+    '1:25: budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 25% and poll every 3m',
   ],
   "budget-name": [
     '1:12: key "my api" in "budgets" must be a name of at most 64 letters, digits, dots, dashes and underscores',
@@ -61,7 +61,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '8:45: "upstreams[0].expect.max_body" must be a size from 1B to 64MiB, such as 1MiB, received "1MB"',
   ],
   "fits-nowhere": [
-    '1:25: budget "api" does not fit: its upstreams may ask for 8 requests in 1m (api: 4 × (1 + 1 to confirm)), its cap is 1 (100% of 1): no share and no period fits: watch fewer upstreams, or lower confirm',
+    '1:25: budget "api" does not fit: its upstreams may ask for 4 requests in 1m (api: 2 × (1 + 1 to confirm)), its cap is 1 (100% of 1): no share and no period fits: watch fewer upstreams, or lower confirm',
   ],
   fleet: [
     '5:10: "fleet.redis.url" must be a URL without a user name or password: see username and password, received a string of 55 characters',

@@ -40,6 +40,16 @@ test("429 and 402 throttle, whatever their headers say", () => {
   expect(advise(200, { RateLimit: '"default";r=0;t=5' }).throttled).toBe(false);
 });
 
+const CREDIT_SPENT = { scope: "budget", forMs: 300_000, source: "credit_spent" };
+
+test("a 402 that does not say when is looked at again after 5 minutes, however often it comes", () => {
+  expect(advise(402, {}).pause).toEqual(CREDIT_SPENT);
+  expect(advise(402, { RateLimit: '"default";r=0;t=0' }).pause).toEqual(CREDIT_SPENT);
+  expect(advise(402, { RateLimit: '"default";r=7;t=9' }).pause).toEqual(CREDIT_SPENT);
+  expect(advise(402, { RateLimit: '"day";r=0;t=1800' }).pause).toMatchObject({ forMs: 1_800_000 });
+  expect(advise(429, {}).pause).toBeUndefined();
+});
+
 const DATE = "Fri, 20 Nov 2026 11:00:00 GMT";
 
 test.each<[string, Fields, number | undefined]>([
@@ -70,7 +80,7 @@ test.each<[string, Fields, number | undefined]>([
 ])("Retry-After is heeded: %s", (_, fields, forMs) => {
   const pause = { scope: "budget", forMs, source: "retry_after" };
   expect(advise(429, fields).pause).toEqual(pause);
-  expect(advise(402, fields).pause).toEqual(pause);
+  expect(advise(402, fields).pause).toEqual(forMs === 0 ? CREDIT_SPENT : pause);
   expect(advise(503, fields).pause).toEqual({ ...pause, scope: "upstream" });
   for (const status of [200, 301, 404, 500]) expect(advise(status, fields)).toEqual(NOTHING);
 });

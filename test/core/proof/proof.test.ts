@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts";
 import { prove } from "../../../src/core/proof/proof.ts";
-import { coldStartOf } from "../../../src/core/proof/numbers.ts";
+import { coldStartOf, proveBudget } from "../../../src/core/proof/numbers.ts";
 import {
   LEGAL_PERIODS_MS,
   type Schedule,
@@ -10,6 +10,7 @@ import {
   scheduleCron,
   scheduleEvery,
 } from "../../../src/core/schedule/schedule.ts";
+import { sampleFleet } from "../../support/samples.ts";
 
 const MINUTE: Rate = { requests: 60, perMs: 60_000, label: "1m" };
 
@@ -84,6 +85,8 @@ describe("a plan that fits", () => {
         {
           budget: "api",
           share: 0.2,
+          fits: true,
+          turns: undefined,
           rates: [
             {
               rate: MINUTE,
@@ -123,13 +126,13 @@ describe("a plan that does not fit is refused with what would", () => {
   test("a rate of which the share leaves no request", () => {
     const second: Rate = { requests: 1, perMs: 1000, label: "1s" };
     expect(faults(budget({ rates: [second, MINUTE] }), [upstream()])).toEqual([
-      'budget "api" allows nothing: 20% of 1 in 1s is less than one request: no share and no period fits: watch fewer upstreams, or lower confirm',
+      'budget "api" allows nothing: 20% of 1 in 1s is less than one request: raise share to 100%',
     ]);
   });
 
   test("where one change is not enough, two are named", () => {
     expect(faults(budget({ rates: [{ requests: 4, perMs: 60_000, label: "1m" }] }), [upstream()])).toEqual([
-      'budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 50% and poll every 1m',
+      'budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 25% and poll every 3m',
     ]);
   });
 
@@ -171,7 +174,7 @@ describe("a plan that does not fit is refused with what would", () => {
   });
 });
 
-test("no stretch of any accepted plan asks for more than the cap, even if every slot must be confirmed", () => {
+test("no stretch of a plan with headroom asks for more than the cap, even if every slot must be confirmed", () => {
   const schedule = fc.oneof(
     fc.constantFrom(...LEGAL_PERIODS_MS.slice(0, 20)).map((periodMs) => every(periodMs, `p${periodMs}`)),
     fc
@@ -194,13 +197,63 @@ test("no stretch of any accepted plan asks for more than the cap, even if every 
     fc.property(plan, windowMs, fc.integer({ min: 1, max: 2000 }), (plan, perMs, requests) => {
       const upstreams = plan.map((part, index) => upstream({ name: `u${index}`, ...part }));
       const given = budget({ rates: [{ requests, perMs, label: "w" }], share: 1 });
-      if (faults(given, upstreams).length > 0) return;
+      const proof = proveBudget(given, upstreams, undefined);
+      if ((proof.rates[0]?.headroom ?? -1) < 0) return;
       fitted += 1;
+      expect(proof.fits).toBe(true);
       expect(busiest(upstreams, perMs)).toBeLessThanOrEqual(requests);
     }),
     { seed: 20261121, numRuns: 120 },
   );
   expect(fitted).toBeGreaterThan(20);
+});
+
+describe("a short window that slots exceed only when they come at once", () => {
+  const rates: readonly Rate[] = [
+    { requests: 1000, perMs: 60_000, label: "1m" },
+    { requests: 5, perMs: 1000, label: "1s" },
+  ];
+  const hourly = (count: number): readonly Upstream[] =>
+    Array.from({ length: count }, (_, index) =>
+      upstream({ name: `u${index}`, schedule: every(3_600_000, `u${index}`) }),
+    );
+
+  test.each([2, 3, 100])("is no reason to refuse %i hourly polls", (count) => {
+    const given = budget({ rates });
+    expect(prove({ budgets: [given], upstreams: hourly(count) })).toMatchObject({ faults: [] });
+    expect(warnings(given, hourly(count)).filter((message) => message.startsWith("budget"))).toEqual([]);
+  });
+
+  test("still holds those back that the pace cannot serve before their next slots", () => {
+    // One each second: 59 requests a minute, and a little less, as leases are held 0.1 % longer.
+    const fast = (count: number): readonly Upstream[] =>
+      Array.from({ length: count }, (_, index) =>
+        upstream({ name: `u${index}`, schedule: every(60_000, `u${index}`), confirm: 0 }),
+      );
+    expect(faults(budget({ rates }), fast(59))).toEqual([]);
+    expect(faults(budget({ rates }), fast(60))).toHaveLength(1);
+  });
+
+  test("is told as tight where slow polls would hold its leases until slots are skipped", () => {
+    const upstreams = Array.from({ length: 6 }, (_, index) =>
+      upstream({ name: `u${index}`, schedule: every(60_000, `u${index}`), confirm: 0 }),
+    );
+    expect(faults(budget({ rates }), upstreams)).toEqual([]);
+    expect(warnings(budget({ rates }), upstreams)).toContainEqual(
+      expect.stringMatching(
+        /^budget "api" is tight: slow polls may hold 6 leases for 1s at once, its cap is 1/,
+      ),
+    );
+  });
+
+  test("is shared by a fleet, whose replicas are served in any order", () => {
+    const fleet = sampleFleet({ replicas: 2, reserve: 0.5 });
+    const given = budget({ rates, share: 0.8 });
+    const mixed = [...hourly(3), upstream({ name: "fast", schedule: every(2_000, "fast") })];
+    expect(prove({ budgets: [given], upstreams: hourly(3), fleet }).faults).toEqual([]);
+    expect(prove({ budgets: [given], upstreams: mixed, fleet }).faults).toHaveLength(1);
+    expect(prove({ budgets: [given], upstreams: mixed }).faults).toEqual([]);
+  });
 });
 
 /** By going through two hours of slots, one after the other. */

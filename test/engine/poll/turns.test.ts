@@ -21,10 +21,11 @@ async function seen(
   periodsMs: Readonly<Record<string, number>>,
   requests: number,
   seconds: number,
+  failing?: string,
 ): Promise<Record<string, { polls: number; gaveUp: number }>> {
   const clock = new VirtualClock();
   const upstreams = Object.entries(periodsMs).map(([name, periodMs]) =>
-    sampleUpstream({ name, schedule: sampleSchedule(periodMs, name), confirm: 0 }),
+    sampleUpstream({ name, schedule: sampleSchedule(periodMs, name), confirm: name === failing ? 1 : 0 }),
   );
   const rates = [{ requests, perMs: 10 * SECOND_MS, label: "10s" }];
   const ledger = new LocalLedger(sampleConfig({ budgets: [sampleBudget({ rates })], upstreams }), clock);
@@ -34,7 +35,7 @@ async function seen(
   const queue = new LeaseQueue(ledger, clock, onBug);
   const pollers = upstreams.map((upstream) => {
     const recorder = new StoryRecorder();
-    const probe = new FakeProbe(clock, () => observed(answered(200)));
+    const probe = new FakeProbe(clock, () => observed(answered(upstream.name === failing ? 500 : 200)));
     const parts = {
       clock,
       ledger,
@@ -75,4 +76,10 @@ test("where there is not enough for all, one with rare slots is served once it i
   expect(polled["rare"]?.polls).toBeGreaterThanOrEqual(4);
   expect(polled["fast"]?.polls).toBeGreaterThan(10);
   expect(polled["other"]?.polls).toBeGreaterThan(10);
+});
+
+test("a confirmation is as urgent as the slot that failed, not as a new one", async () => {
+  const sixSecondly = { a: 6_000, b: 6_000, c: 6_000, d: 6_000 };
+  const polled = await seen({ failing: 5_000, ...sixSecondly }, 10, 6, "failing");
+  expect(polled["failing"]).toMatchObject({ gaveUp: 0 });
 });

@@ -61,7 +61,7 @@ describe("the paths", () => {
     const routes = createRoutes(sampleRoutesDeps()).routes.filter(
       ({ method }) => method === "GET" || method === "POST",
     );
-    expect(routes.length).toBe(11);
+    expect(routes.length).toBe(12);
     for (const { method, path } of routes)
       expect(documentation).toContain(`\`${method} ${path.replace(":name", "NAME")}\``);
   });
@@ -128,6 +128,35 @@ describe("readiness", () => {
     const app = createRoutes(sampleRoutesDeps({ ready: () => false }));
     expect((await app.request("/-/ready")).status).toBe(503);
     expect((await app.request("/-/healthy")).status).toBe(200);
+  });
+});
+
+describe("a budget is resumed", () => {
+  const post = { method: "POST" };
+  const resumed: string[] = [];
+  const resume = (budget: string): boolean => {
+    if (budget !== "api") return false;
+    resumed.push(budget);
+    return true;
+  };
+
+  test("by its name, where that is enabled", async () => {
+    const app = createRoutes(sampleRoutesDeps({ resume, lifecycleEnabled: true }));
+    const answer = await app.request("/-/resume?budget=api", post);
+    expect([answer.status, await answer.text(), resumed]).toEqual([200, "resumed\n", ["api"]]);
+    expect((await app.request("/-/resume?budget=other", post)).status).toBe(404);
+    expect((await app.request("/-/resume", post)).status).toBe(400);
+    expect((await app.request("/-/resume?budget=api")).status).toBe(405);
+  });
+
+  test("not unless enabled, and not by a web page", async () => {
+    resumed.length = 0;
+    const path = "/-/resume?budget=api";
+    const origin = { ...post, headers: { Origin: "https://evil.example" } };
+    expect((await createRoutes(sampleRoutesDeps({ resume })).request(path, post)).status).toBe(403);
+    const app = createRoutes(sampleRoutesDeps({ resume, lifecycleEnabled: true }));
+    expect((await app.request(path, origin)).status).toBe(403);
+    expect(resumed).toEqual([]);
   });
 });
 

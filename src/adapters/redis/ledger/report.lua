@@ -67,7 +67,20 @@ local function heed(signals, at)
   end
 end
 
+-- By the operator's word. Late, it could end another pause.
+local function resume()
+  set('paused', 0)
+  set('refusals', 0)
+  set('yield', 0)
+end
+
 for _, message in ipairs(cjson.decode(ARGV[2])) do
-  if message.kind == 'settled' then settle(message) else heed(message.signals, now - message.agoMs) end
+  if message.kind == 'settled' then
+    settle(message)
+  elseif message.kind == 'signalled' then
+    heed(message.signals, now - message.agoMs)
+  elseif message.agoMs <= LATE then
+    resume()
+  end
 end
 return answer()
