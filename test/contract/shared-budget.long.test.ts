@@ -83,11 +83,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("heed" as const),
       messages: fc.array(
-        fc.record({
-          kind: fc.constant("signalled" as const),
-          signals,
-          agoMs: fc.oneof(fc.constant(0), ms),
-        }),
+        fc.oneof(
+          fc.record({
+            kind: fc.constant("signalled" as const),
+            signals,
+            agoMs: fc.oneof(fc.constant(0), ms),
+          }),
+          fc.record({ kind: fc.constant("resumed" as const), agoMs: fc.oneof(fc.constant(0), ms) }),
+        ),
         { minLength: 1, maxLength: 3 },
       ),
     }),
