@@ -126,7 +126,7 @@ const config: OxlintConfig = defineConfig({
     "eslint/no-await-in-loop": "off",
     "eslint/no-shadow": "off",
     "import/no-unassigned-import": "off",
-    "import/no-cycle": "error",
+    "import/no-cycle": ["error", { ignoreTypes: false }],
     "import/no-default-export": "error",
     "oxc/no-barrel-file": "error",
     "oxc/no-map-spread": "off",

@@ -14,12 +14,12 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     projects: [
+      { extends: true, test: { name: "e2e", include: [`${E2E}/*.test.ts`], exclude: [LONG] } },
       {
         extends: true,
         // One process for many files: for a quick file, the start of its process was most of the time.
         test: { name: "unit", isolate: false, include: ["test/**/*.test.ts"], exclude: [E2E, LONG] },
       },
-      { extends: true, test: { name: "e2e", include: [`${E2E}/*.test.ts`], exclude: [LONG] } },
       { extends: true, test: { name: "unit-long", include: [LONG], exclude: [E2E] } },
       {
         extends: true,

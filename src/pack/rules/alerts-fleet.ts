@@ -8,7 +8,7 @@ import {
   recentFailures,
   queryValue,
 } from "./alert-text.ts";
-import type { UpMetric } from "./alerts-objective.ts";
+import type { UpMetric } from "./replicas.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 const ACROSS = "by (job, upstream)";

@@ -3,7 +3,7 @@ import { formatDuration } from "../../core/time/duration.ts";
 import { OF_UPSTREAM, failuresOver, queryValue } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
 import { MONTH } from "./recordings.ts";
-import { type Holders, ONE } from "./replicas.ts";
+import { type Holders, ONE, type UpMetric } from "./replicas.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** The share of ok polls that must be within the latency objective. */
@@ -53,9 +53,6 @@ function missed(longMs: number, short: string, periodS: string): string {
 and pacewatch:within_latency_objective:ratio${short} < ${WITHIN_LATENCY_SHARE}
 and pacewatch:polls_slow:increase${long} > clamp_min(${allowed} / ${periodS}, ${FEW_SLOW})`;
 }
-
-/** The metric by which `PacewatchUpstreamDown` pages is 0 during an outage. */
-export type UpMetric = { readonly metric: string; readonly labels: string };
 
 const UP: UpMetric = { metric: "pacewatch_upstream_up", labels: "job, instance, upstream" };
 

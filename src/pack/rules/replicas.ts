@@ -4,7 +4,6 @@
  */
 
 import { OF_UPSTREAM, OF_UPSTREAM_EVERYWHERE } from "./alert-text.ts";
-import type { UpMetric } from "./alerts-objective.ts";
 import { OFFLINE } from "./offline.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
@@ -57,3 +56,6 @@ export function aboutUpstream(alert: Alert): Alert {
     .replaceAll("$labels.job $labels.instance $labels.upstream", "$labels.job $labels.upstream");
   return { ...alert, description };
 }
+
+/** The metric by which `PacewatchUpstreamDown` pages is 0 during an outage. */
+export type UpMetric = { readonly metric: string; readonly labels: string };

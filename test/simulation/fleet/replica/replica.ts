@@ -14,9 +14,9 @@ import { accountOf } from "../../world/setup.ts";
 import { Tally } from "../../judge/tally.ts";
 import type { Inhabitant } from "../../world/traffic.ts";
 import { FleetProbe } from "./probe.ts";
-import { openLedger } from "./ledger.ts";
 import type { FleetMutation } from "../mutation.ts";
 import { ReplicaPolling } from "./polling.ts";
+import { ledgerOver } from "../store/ledger.ts";
 import { boardOver } from "../store/ports.ts";
 import type { StoreMemory } from "../store/memory.ts";
 import type { StoreRoute } from "../store/route.ts";
@@ -192,4 +192,22 @@ function patient(heard: Heard, { upstreams }: Config): Inhabitant["heard"] {
       heard.pauseBroken(who, nowMs - graceMs) === undefined ? undefined : heard.pauseBroken(who, nowMs),
     loweredCaps: () => none,
   };
+}
+
+/** The ledger of one life of one replica. */
+function openLedger(
+  { config, clock, way, name, life, mutation, onEpoch }: ReplicaParts,
+  onBug: (error: unknown) => void,
+): SharedLedger {
+  const { fleet } = config;
+  if (fleet === undefined) throw new Error("cannot open a ledger: the config must have a fleet");
+  const store = ledgerOver(way, onEpoch);
+  const told = mutation.tellLedger?.(config) ?? config;
+  return new SharedLedger(told, {
+    fleet: told.fleet ?? fleet,
+    store: mutation.wrapStore?.(store) ?? store,
+    clock,
+    life: `${name}.${life}`,
+    onBug,
+  });
 }
