@@ -8,7 +8,7 @@ import { defineConfig, type OxlintConfig } from "oxlint";
 const CORE: readonly (readonly string[])[] = [
   ["text", "time"],
   ["exchange", "schedule"],
-  ["config", "advice"],
+  ["config", "advice", "answer"],
   ["poll"],
   ["budget"],
   ["fleet", "metrics"],

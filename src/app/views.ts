@@ -1,3 +1,4 @@
+import type { Announcement } from "../core/answer/announcement.ts";
 import type { AppFleet } from "./fleet.ts";
 import type { AppPolling } from "./polling.ts";
 import type { AppReload } from "./reload.ts";
@@ -145,6 +146,10 @@ class RecordView {
 
   get certificateExpiresAtMs(): number | undefined {
     return this.#accounts.certificateExpiresAtMs;
+  }
+
+  get announcement(): Announcement | undefined {
+    return this.#history.announcement;
   }
 
   get counts(): SlotCounts {

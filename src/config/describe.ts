@@ -82,6 +82,7 @@ function describeUpstream(upstream: Upstream): unknown {
     confirm: upstream.confirm,
     expect: { status: expect.status, json: expect.json, max_body: formatByteSize(expect.maxBodyBytes) },
     degraded_above: degradedAboveMs === undefined ? undefined : formatDuration(degradedAboveMs),
+    request_id_headers: upstream.requestIdHeaders,
     objective: {
       availability: formatPercentage(objective.availability),
       latency: formatDuration(objective.latencyMs),

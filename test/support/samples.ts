@@ -1,3 +1,4 @@
+import type { Announcement } from "../../src/core/answer/announcement.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
@@ -57,6 +58,7 @@ export function sampleUpstream(changes: Partial<Upstream> = {}): Upstream {
     confirm: 1,
     expect: { status: [200], json: true, maxBodyBytes: 1_048_576 },
     degradedAboveMs: 30_000,
+    requestIdHeaders: [],
     objective: { availability: 0.995, latencyMs: 1_000 },
     connection: "fresh",
     proxy: { kind: "none" },
@@ -162,8 +164,22 @@ export function samplePoll(changes: Partial<Poll> = {}): Poll {
     detail: "200 OK",
     head: { status: 200, reasonPhrase: "OK", headers: [] },
     excerpt: undefined,
+    headers: undefined,
+    announcement: undefined,
     certificateExpiresAtMs: undefined,
     malformedSignals: 0,
+    ...changes,
+  };
+}
+
+/** Deprecated, without a date. */
+export function sampleAnnouncement(changes: Partial<Announcement> = {}): Announcement {
+  return {
+    isDeprecated: true,
+    deprecatedAtMs: undefined,
+    sunsetAtMs: undefined,
+    links: [],
+    warning: undefined,
     ...changes,
   };
 }
@@ -230,7 +246,8 @@ export function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): Fleet
 /** Every fact that can be known is known. */
 export function fullMetricsSnapshot(): MetricsSnapshot {
   const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 10]));
-  const poll = samplePoll({ phasesMs, certificateExpiresAtMs: POLL_ENDED_AT_MS + 86_400_000 });
+  const announcement = sampleAnnouncement({ sunsetAtMs: POLL_ENDED_AT_MS + 86_400_000 });
+  const poll = samplePoll({ phasesMs, announcement, certificateExpiresAtMs: POLL_ENDED_AT_MS + 86_400_000 });
   return sampleMetricsSnapshot({
     upstreams: [
       sampleUpstreamSnapshot({
@@ -267,6 +284,7 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamStatus> = {}): Ups
     schedule: { source: "every 15s", longestGapMs: 15_000 },
     objective: { availability: 0.995, latencyMs: 1000 },
     degradedAboveMs: 2000,
+    announcement: undefined,
     health: { state: "up", sinceMs: 5000, up: true },
     pausedUntilMs: 0,
     nextSlotAtMs: 105_000,

@@ -1,4 +1,6 @@
 import { pino } from "pino";
+import type { Announcement } from "../../core/answer/announcement.ts";
+import { requestIdsIn } from "../../core/answer/kept-headers.ts";
 import type { LogLevel } from "../../core/config/config.ts";
 import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
@@ -49,8 +51,8 @@ const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
 /** The level may change while it runs, so it is read each time. */
 type LevelledLog = Log & { readonly level: string };
 
-/** A poll without the headers of its answer, which would stay in memory until the next poll. */
-type LoggedPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
+/** A poll without the whole head of its answer, which would stay in memory until the next poll. */
+type LoggedPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail" | "headers"> & {
   readonly status: number | undefined;
 };
 
@@ -62,6 +64,7 @@ export class LogRecorder implements Recorder {
   #skippedSlots = 0;
   #startsInARow = 0;
   #lastPoll: LoggedPoll | undefined;
+  #loggedEnd = "";
 
   constructor(log: LevelledLog, upstream: string) {
     this.#log = log;
@@ -118,7 +121,16 @@ export class LogRecorder implements Recorder {
 
   #polled(poll: Poll): void {
     const { id, outcome, durationMs, phasesMs, detail } = poll;
-    this.#lastPoll = { id, outcome, durationMs, phasesMs, detail, status: poll.head?.status };
+    this.#lastPoll = {
+      id,
+      outcome,
+      durationMs,
+      phasesMs,
+      detail,
+      status: poll.head?.status,
+      headers: poll.headers,
+    };
+    this.#announced(poll);
     // On the hot path of every poll: build nothing that is not logged.
     if (!POLL_LEVELS.has(this.#log.level)) return;
     const fields = {
@@ -128,6 +140,19 @@ export class LogRecorder implements Recorder {
       ...pollFields(this.#lastPoll),
     };
     this.#log.debug({ ...fields, delayMs: rounded(poll.delayMs) }, "polled");
+  }
+
+  /** Once, and again when it changes. */
+  #announced({ announcement, outcome }: Poll): void {
+    if (announcement === undefined) {
+      if (outcome.kind === "ok") this.#loggedEnd = "";
+      return;
+    }
+    const fields = endFields(announcement);
+    const end = JSON.stringify(fields);
+    if (end === this.#loggedEnd) return;
+    this.#loggedEnd = end;
+    this.#log.warn({ upstream: this.#upstream, ...fields }, "upstream announces the end of its API");
   }
 
   #pauseRequested({ budget, pause, maxPauseMs }: Extract<PollEvent, { kind: "pause_requested" }>): void {
@@ -152,8 +177,22 @@ export class LogRecorder implements Recorder {
   }
 }
 
+function endFields({ deprecatedAtMs, sunsetAtMs, links, warning }: Announcement): object {
+  return {
+    ...(deprecatedAtMs === undefined ? {} : { deprecatedAt: isoTime(deprecatedAtMs) }),
+    ...(sunsetAtMs === undefined ? {} : { sunsetAt: isoTime(sunsetAtMs) }),
+    ...(links.length === 0 ? {} : { links: links.map(({ rel, target }) => `${rel}: ${target}`) }),
+    ...(warning === undefined ? {} : { warning }),
+  };
+}
+
+function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
 function pollFields(poll: LoggedPoll): object {
   const reason = reasonOf(poll.outcome);
+  const requestIds = requestIdsIn(poll.headers);
   return {
     poll: poll.id,
     ...(reason === "" ? {} : { reason }),
@@ -161,6 +200,7 @@ function pollFields(poll: LoggedPoll): object {
     durationMs: rounded(poll.durationMs),
     phasesMs: Object.fromEntries(Object.entries(poll.phasesMs).map(([phase, ms]) => [phase, rounded(ms)])),
     detail: oneLine(poll.detail, [], LONGEST_DETAIL),
+    ...(requestIds === undefined ? {} : { requestIds }),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { KeptHeader } from "../../core/answer/kept-headers.ts";
+
 /** A value that we would never write. */
 class Misfit extends Error {}
 
@@ -25,6 +27,11 @@ export class Row {
 
   has(name: string): boolean {
     return this.#fields.get(name) !== null;
+  }
+
+  /** Columns always are; what is in JSON may be left out. */
+  isThere(name: string): boolean {
+    return this.#fields.has(name);
   }
 
   text(name: string): string {
@@ -56,12 +63,13 @@ export class Row {
     return read;
   }
 
-  headers(name: string): readonly { readonly name: string; readonly bytes: number }[] {
+  headers(name: string): readonly KeptHeader[] {
     const list = this.#json(name);
     if (!Array.isArray(list)) return misfit();
     return list.map((header) => {
       const row = new Row(header);
-      return { name: row.text("name"), bytes: row.whole("bytes") };
+      const kept = { name: row.text("name"), bytes: row.whole("bytes") };
+      return row.isThere("value") ? { ...kept, value: row.text("value") } : kept;
     });
   }
 

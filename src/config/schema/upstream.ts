@@ -150,6 +150,13 @@ const upstream = section({
   degraded_above: duration(1, MAX_TIMEOUT_MS, "2s")
     .optional()
     .describe("An ok answer that took longer means degraded. Without it, an upstream is never degraded."),
+  request_id_headers: z
+    .array(matching(HEADER_NAME_PATTERN, "a header's name"), { error: "a list of header names" })
+    .max(10, { error: "a list of at most 10 header names" })
+    .prefault([])
+    .describe(
+      "Headers whose values are kept with a failed poll, for the provider's support, besides x-request-id, cf-ray and the like.",
+    ),
   objective: section({
     availability: percentage({ zero: false, hundred: false }, "99.5%")
       .prefault("99.5%")
@@ -210,6 +217,7 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
         confirm: raw.confirm,
         expect: { status: raw.expect.status, json: raw.expect.json, maxBodyBytes: raw.expect.max_body },
         degradedAboveMs: raw.degraded_above,
+        requestIdHeaders: raw.request_id_headers.map((name) => name.toLowerCase()),
         objective: { availability: raw.objective.availability, latencyMs: raw.objective.latency },
         connection: raw.connection,
         proxy:

@@ -75,6 +75,8 @@ export type Upstream = {
   readonly confirm: number;
   readonly expect: Expectation;
   readonly degradedAboveMs: number | undefined;
+  /** In lower case; besides those that are known. */
+  readonly requestIdHeaders: readonly string[];
   readonly objective: Objective;
   readonly connection: "fresh" | "reuse";
   readonly proxy: Proxy;

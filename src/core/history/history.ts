@@ -1,3 +1,4 @@
+import type { Announcement } from "../answer/announcement.ts";
 import { Incidents } from "./incidents.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Poll } from "../poll/poll.ts";
@@ -34,6 +35,7 @@ export class History implements Recorder {
   readonly #byHour: RollingCounts;
   readonly #skippedSincePoll = new Map<SkipCause, number>();
   #sinceMs: number;
+  #announcement: Announcement | undefined;
 
   constructor(upstream: string, startedAtMs: number, restored?: RestoredUpstream) {
     this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
@@ -70,6 +72,11 @@ export class History implements Recorder {
   /** When the health last changed. */
   get sinceMs(): number {
     return this.#sinceMs;
+  }
+
+  /** Of the end of the API. A refusal may leave it out: only an ok answer without it takes it back. */
+  get announcement(): Announcement | undefined {
+    return this.#announcement;
   }
 
   /** The newest last. */
@@ -117,6 +124,7 @@ export class History implements Recorder {
     if (this.#skippedSincePoll.size > 0) this.#skippedSincePoll.clear();
     const status = pollStatusOf(poll);
     this.#polls.add(status);
+    if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.#announcement = poll.announcement;
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
     this.#incidents.polled(poll.outcome);
     const vote = availabilityVote(status);

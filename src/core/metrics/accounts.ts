@@ -1,3 +1,4 @@
+import type { Announcement } from "../answer/announcement.ts";
 import { CATALOGUE, CODE_LABELS, codeLabel, type RedisFailure } from "./catalogue.ts";
 import { type Phase, PHASES } from "../exchange/exchange.ts";
 import { Histogram, histogramLength, type HistogramReading, known, UNKNOWN } from "./histogram.ts";
@@ -47,6 +48,8 @@ const MALFORMED_SIGNALS = layout.take(1);
 const LAST_POLL_AT_MS = layout.take(1);
 const LAST_SUCCESS_AT_MS = layout.take(1);
 const CERTIFICATE_EXPIRES_AT_MS = layout.take(1);
+const DEPRECATED_AT_MS = layout.take(1);
+const SUNSET_AT_MS = layout.take(1);
 const POLLS = layout.places(POLL_OUTCOME_LABELS.map(({ outcome, reason }) => pollKey(outcome, reason)));
 const SKIPPED = layout.places(SKIP_CAUSES);
 const RESPONSES = layout.places(CODE_LABELS);
@@ -151,6 +154,14 @@ export class UpstreamAccounts implements Recorder {
     return this.#known(CERTIFICATE_EXPIRES_AT_MS);
   }
 
+  get deprecatedAtMs(): number | undefined {
+    return this.#known(DEPRECATED_AT_MS);
+  }
+
+  get sunsetAtMs(): number | undefined {
+    return this.#known(SUNSET_AT_MS);
+  }
+
   get delay(): HistogramReading {
     return this.#histogram(DELAY, DELAY_BOUNDS);
   }
@@ -193,6 +204,16 @@ export class UpstreamAccounts implements Recorder {
     if (poll.certificateExpiresAtMs !== undefined) {
       this.#numbers[CERTIFICATE_EXPIRES_AT_MS] = poll.certificateExpiresAtMs;
     }
+    if (poll.announcement !== undefined || kind === "ok") this.#announced(poll.announcement, poll.endedAtMs);
+  }
+
+  /** A refusal may leave it out: only an ok answer without it takes it back. */
+  #announced(announcement: Announcement | undefined, atMs: number): void {
+    const { isDeprecated = false, deprecatedAtMs, sunsetAtMs } = announcement ?? {};
+    // Said without a date: since we first heard it.
+    const heardAtMs = isDeprecated ? (this.deprecatedAtMs ?? atMs) : UNKNOWN;
+    this.#numbers[DEPRECATED_AT_MS] = deprecatedAtMs ?? heardAtMs;
+    this.#numbers[SUNSET_AT_MS] = sunsetAtMs ?? UNKNOWN;
   }
 
   #addPhases(poll: Poll): void {
@@ -232,6 +253,8 @@ function emptyNumbers(): Float64Array {
   numbers[LAST_POLL_AT_MS] = UNKNOWN;
   numbers[LAST_SUCCESS_AT_MS] = UNKNOWN;
   numbers[CERTIFICATE_EXPIRES_AT_MS] = UNKNOWN;
+  numbers[DEPRECATED_AT_MS] = UNKNOWN;
+  numbers[SUNSET_AT_MS] = UNKNOWN;
   return numbers;
 }
 

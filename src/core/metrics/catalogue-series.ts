@@ -90,6 +90,8 @@ export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamS
   pacewatch_tls_certificate_expiry_timestamp_seconds: one(({ accounts }) =>
     seconds(accounts.certificateExpiresAtMs),
   ),
+  pacewatch_upstream_deprecation_timestamp_seconds: one(({ accounts }) => seconds(accounts.deprecatedAtMs)),
+  pacewatch_upstream_sunset_timestamp_seconds: one(({ accounts }) => seconds(accounts.sunsetAtMs)),
   pacewatch_objective_ratio: one(({ upstream }) => upstream.objective.availability),
   pacewatch_objective_latency_seconds: one(({ upstream }) => seconds(upstream.objective.latencyMs)),
   pacewatch_signals_malformed_total: one(({ accounts }) => accounts.malformedSignals),

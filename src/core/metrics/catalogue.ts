@@ -129,6 +129,16 @@ export const CATALOGUE = {
     help: "When the earliest to expire of the certificates in the chain does; absent until one was seen.",
     labels: ["upstream"],
   },
+  pacewatch_upstream_deprecation_timestamp_seconds: {
+    type: "gauge",
+    help: "Since when the API is deprecated, by its own word, or when it first said so without a date; absent if it does not.",
+    labels: ["upstream"],
+  },
+  pacewatch_upstream_sunset_timestamp_seconds: {
+    type: "gauge",
+    help: "When the API is expected to stop answering, by its own word; absent if it does not say.",
+    labels: ["upstream"],
+  },
   pacewatch_objective_ratio: {
     type: "gauge",
     help: "Availability objective from the config: the share of polls that should be ok.",

@@ -1,3 +1,5 @@
+import type { Announcement } from "../answer/announcement.ts";
+import type { KeptHeader } from "../answer/kept-headers.ts";
 import type { AnswerHead, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 
@@ -25,6 +27,10 @@ export type Poll = {
   readonly detail: string;
   readonly head: AnswerHead | undefined;
   readonly excerpt: string | undefined;
+  /** Only of an answer that was not ok. */
+  readonly headers: readonly KeptHeader[] | undefined;
+  /** What the answer says about the end of the API. */
+  readonly announcement: Announcement | undefined;
   readonly certificateExpiresAtMs: number | undefined;
   /** Rate-limit signals in the answer that could not be read. */
   readonly malformedSignals: number;

@@ -73,6 +73,7 @@ function factsOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): UpstreamFa
     pausedUntilMs: upstream.pausedUntilMs,
     nextSlotAtMs: upstream.nextSlotAtMs,
     certificateExpiresAtMs: upstream.certificateExpiresAtMs,
+    announcement: upstream.announcement,
     counts: upstream.counts,
     skips: upstream.skips,
     skippedSincePoll: upstream.skippedSincePoll,

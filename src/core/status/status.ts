@@ -4,8 +4,9 @@
  */
 
 import type { Objective } from "../config/config.ts";
-import { oneLine } from "../text/escape.ts";
-import type { Headers, PhaseTimesMs } from "../exchange/exchange.ts";
+import type { Announcement } from "../answer/announcement.ts";
+import type { KeptHeader } from "../answer/kept-headers.ts";
+import type { PhaseTimesMs } from "../exchange/exchange.ts";
 import type { HealthState } from "../poll/health.ts";
 import { type PollOutcome, reasonOf, type SkipCause } from "../exchange/outcome.ts";
 import type { Poll, SlotOrigin } from "../poll/poll.ts";
@@ -29,10 +30,8 @@ export type PollStatus = {
   /** The beginning of the answer's body, if it explains a failure. */
   readonly excerpt: string | undefined;
   /** Only of answers that were not ok. */
-  readonly headers?: readonly HeaderSize[];
+  readonly headers?: readonly KeptHeader[];
 };
-
-export type HeaderSize = { readonly name: string; readonly bytes: number };
 
 export type HealthStatus = {
   readonly state: HealthState;
@@ -83,6 +82,8 @@ export type UpstreamStatus = {
   readonly pausedUntilMs: number;
   readonly nextSlotAtMs: number | undefined;
   readonly certificateExpiresAtMs: number | undefined;
+  /** The end of its API, as its newest answers announce it. */
+  readonly announcement: Announcement | undefined;
   readonly counts: SlotCounts;
   /** Only causes that occurred. */
   readonly skips: readonly SkipCount[];
@@ -162,20 +163,8 @@ export function pollStatusOf(poll: Poll): PollStatus {
     status: poll.head?.status,
     detail: poll.detail,
     excerpt: poll.excerpt,
-    ...(poll.outcome.kind === "ok" || poll.head === undefined
-      ? {}
-      : { headers: headerSizes(poll.head.headers) }),
+    ...(poll.headers === undefined ? {} : { headers: poll.headers }),
   };
-}
-
-const MOST_HEADERS = 50;
-const LONGEST_HEADER_NAME = 80;
-
-/** A value may be a session or a key, so only its size is kept. */
-function headerSizes(headers: Headers): readonly HeaderSize[] {
-  return headers
-    .slice(0, MOST_HEADERS)
-    .map(([name, value]) => ({ name: oneLine(name, [], LONGEST_HEADER_NAME), bytes: value.length }));
 }
 
 export function availabilityOf(windowMs: number, ok: number, failed: number): AvailabilityWindow {

@@ -6,6 +6,8 @@ import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import { readAnnouncement } from "../../core/answer/announcement.ts";
+import { keptHeaders } from "../../core/answer/kept-headers.ts";
 import { classify } from "../../core/poll/classify.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import type { PollOutcome } from "../../core/exchange/outcome.ts";
@@ -87,6 +89,7 @@ export function judge(
   parseList: ParseList,
 ): PollResult {
   const { exchange, durationMs } = observation;
+  const headers = exchange.head?.headers;
   const advice =
     exchange.head === undefined ? undefined : readAdvice(exchange.head, times.endedAtMs, parseList);
   const { outcome, detail } = classify(exchange, upstream.expect, advice);
@@ -103,6 +106,8 @@ export function judge(
     detail,
     head: exchange.head,
     excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS),
+    headers: isOk || headers === undefined ? undefined : keptHeaders(headers, upstream.requestIdHeaders),
+    announcement: headers === undefined ? undefined : readAnnouncement(headers, times.endedAtMs),
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
     malformedSignals: advice?.malformed ?? 0,
   };
@@ -123,6 +128,8 @@ function judgeUnobserved(times: PollTimes, durationMs: number, detail: string): 
     detail,
     head: undefined,
     excerpt: undefined,
+    headers: undefined,
+    announcement: undefined,
     certificateExpiresAtMs: undefined,
     malformedSignals: 0,
   };

@@ -1,5 +1,6 @@
 import { html } from "hono/html";
-import type { HeaderSize, PollStatus } from "../../core/status/status.ts";
+import type { KeptHeader } from "../../core/answer/kept-headers.ts";
+import type { PollStatus } from "../../core/status/status.ts";
 import { phaseBar } from "./plot-phases.ts";
 import { ago, untrusted, moment, type Markup } from "./markup.ts";
 import { reasonWords } from "./wording.ts";
@@ -8,8 +9,8 @@ import { reasonWords } from "./wording.ts";
 export function failureList(failures: readonly PollStatus[], nowMs: number): Markup {
   if (failures.length === 0) return html`<p class="none">None on record.</p>`;
   return html`<p class="of">
-      Failures are kept longer than successes. Of headers only names and sizes are kept, of a body only the
-      beginning; keys are removed.
+      Failures are kept longer than successes. Of headers only names, sizes and request ids are kept, of a
+      body only the beginning; keys are removed.
     </p>
     <ol class="failures">
       ${groupEqual(failures.toReversed()).map((group) => failureItem(group, nowMs))}
@@ -59,9 +60,15 @@ function olderLine(older: readonly PollStatus[], nowMs: number): Markup | string
   return html`; ${older.length} more like it before, the first at ${moment(oldest.atMs, nowMs)}`;
 }
 
-function headerList(status: number | undefined, headers: readonly HeaderSize[]): Markup {
+function headerList(status: number | undefined, headers: readonly KeptHeader[]): Markup {
   if (headers.length === 0) return status === undefined ? html`no answer` : html`none`;
   return html`<ul class="headers">
-    ${headers.map(({ name, bytes }) => html`<li><code>${untrusted(name)}</code> ${bytes} B</li>`)}
+    ${headers.map(
+      ({ name, bytes, value }) =>
+        html`<li>
+          <code>${untrusted(name)}</code>
+          ${value === undefined ? `${bytes} B` : html`<code>${untrusted(value)}</code>`}
+        </li>`,
+    )}
   </ul>`;
 }

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import type { AnnouncedRelation, Announcement } from "../../core/answer/announcement.ts";
 import type { SkipCause } from "../../core/exchange/outcome.ts";
 import type { FleetStatus, FleetUpstream } from "../../core/fleet/fleet-status.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
@@ -13,7 +14,7 @@ import { type Column, icon, type Markup, moment, scrollTable, untrusted } from "
 import { KIND_WORDS, kindOf, stripLegend } from "./plot-strip.ts";
 import { pageShell, type View } from "./shell.ts";
 import { pollResults, reasonLine, stateLine } from "./upstream-card.ts";
-import { HEALTH_WORDS, reasonWords } from "./wording.ts";
+import { dateTime, HEALTH_WORDS, reasonWords } from "./wording.ts";
 
 const PLOT_HEIGHT = 180;
 
@@ -30,7 +31,7 @@ export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSna
         <h1>${name}</h1>
         ${stateLine(upstream, snapshot)}
       </header>
-      ${reasonLine(upstream, snapshot)}
+      ${reasonLine(upstream, snapshot)} ${announcedEnd(upstream, nowMs)}
       <p class="of"><code>${upstream.url}</code>${labels}</p>
       ${stripLegend()} ${pollResults(upstream, nowMs, PLOT_HEIGHT)}
       <p class="of">${slotsLine(upstream)}</p>
@@ -59,6 +60,42 @@ export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSna
     </section>`;
   const title = `${name} ${HEALTH_WORDS[upstream.health.state]}`;
   return pageShell({ title, root: "../", self: name, view, body }, snapshot);
+}
+
+/** What the API says of its own end. A link is one only if it is https: anything else is shown as text. */
+function announcedEnd({ announcement }: UpstreamStatus, nowMs: number): Markup | string {
+  if (announcement === undefined) return "";
+  const { links, warning } = announcement;
+  return html`<p class="reason">
+    <strong>The API announces its end.</strong> ${endSentence(announcement, nowMs)}
+    ${warning === undefined ? "" : html` “${untrusted(warning)}”`}
+    ${links.map(({ rel, target }) => html` ${LINK_WORDS[rel]}: ${linked(target)}.`)}
+  </p>`;
+}
+
+function endSentence(
+  { isDeprecated, deprecatedAtMs, sunsetAtMs }: Announcement,
+  nowMs: number,
+): Markup | string {
+  const deprecated =
+    deprecatedAtMs === undefined
+      ? "It is deprecated"
+      : `${deprecatedAtMs > nowMs ? "It will be deprecated on" : "It is deprecated since"} ${dateTime(deprecatedAtMs)}`;
+  const sunset = sunsetAtMs === undefined ? "" : `It is expected to stop on ${dateTime(sunsetAtMs)}`;
+  const said = [isDeprecated ? deprecated : "", sunset].filter((sentence) => sentence !== "");
+  return said.length === 0 ? "" : `${said.join(". ")}.`;
+}
+
+const LINK_WORDS: Readonly<Record<AnnouncedRelation, string>> = {
+  deprecation: "About the deprecation",
+  sunset: "About the end",
+  "successor-version": "Its successor",
+};
+
+function linked(target: string): Markup {
+  return target.startsWith("https://")
+    ? html`<a href="${target}" rel="noopener noreferrer nofollow">${untrusted(target)}</a>`
+    : html`<code>${untrusted(target)}</code>`;
 }
 
 const SKIP_WORDS: Readonly<Record<SkipCause, string>> = {

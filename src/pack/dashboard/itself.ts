@@ -123,6 +123,7 @@ const FACTS: readonly (readonly [name: string, unit: string, expr: string])[] = 
   ["Since the last ok", "s", `time() - pacewatch_last_success_timestamp_seconds{${UPSTREAM}}`],
   ["Next slot in", "s", `pacewatch_next_slot_timestamp_seconds{${UPSTREAM}} - time()`],
   ["Malformed signals, 1 day", "short", `increase(pacewatch_signals_malformed_total{${UPSTREAM}}[1d])`],
+  ["API ends in", "s", `pacewatch_upstream_sunset_timestamp_seconds{${UPSTREAM}} - time()`],
   ["Certificate left", "s", `pacewatch_tls_certificate_expiry_timestamp_seconds{${UPSTREAM}} - time()`],
 ];
 

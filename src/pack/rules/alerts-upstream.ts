@@ -61,6 +61,16 @@ function certificateExpiring(severity: Alert["severity"], expr: string): Alert {
   };
 }
 
+const SUNSET: Alert = {
+  alert: "PacewatchApiEnding",
+  severity: "ticket",
+  expr: `pacewatch_upstream_sunset_timestamp_seconds - time() < ${30 * DAY_S}`,
+  holdsFor: "10m",
+  summary: "{{ $labels.upstream }} announces the end of its API",
+  description:
+    "By its own word ({{ $labels.upstream }} sends the header Sunset), this API stops answering in {{ $value | humanizeDuration }}; less than 0 means that the day has passed. Its page links to what the provider says.",
+};
+
 const SIGNALS_MALFORMED: Alert = {
   alert: "PacewatchSignalsMalformed",
   severity: "ticket",
@@ -96,6 +106,7 @@ export function upstreamAlerts(
         QUOTA_REFUSED,
         certificateExpiring("page", `${EXPIRES_IN_S} < ${2 * DAY_S}`),
         certificateExpiring("ticket", `${EXPIRES_IN_S} < ${14 * DAY_S} and ${EXPIRES_IN_S} >= ${2 * DAY_S}`),
+        SUNSET,
         SIGNALS_MALFORMED,
       ].map(seen),
     ],

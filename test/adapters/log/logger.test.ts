@@ -4,7 +4,7 @@ import { createLogger, LogRecorder } from "../../../src/adapters/log/logger.ts";
 import type { LogLevel } from "../../../src/core/config/config.ts";
 import type { Log } from "../../../src/core/text/log.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { sampleAnnouncement, samplePoll } from "../../support/samples.ts";
 
 type Told = { readonly level: string; readonly msg: string; readonly [field: string]: unknown };
 
@@ -223,4 +223,36 @@ test("a pause that an upstream requests is told, and loudly where it is capped",
   expect(linesOf(pauseOf(999_999_999_000))).toEqual([
     'warn upstream requested a pause longer than max_pause, capped {"upstream":"email","budget":"api","scope":"budget","source":"retry_after","seconds":999999999,"cap":"1h"}',
   ]);
+});
+
+test("an API that announces its end is told once, and again when it says something else", () => {
+  const announcing = (sunsetAtMs: number | undefined) => (recorder: LogRecorder) => {
+    const announcement = sunsetAtMs === undefined ? undefined : sampleAnnouncement({ sunsetAtMs });
+    recorder.record({ kind: "polled", poll: samplePoll({ announcement }) });
+  };
+  const may = Date.UTC(2027, 4, 1);
+  expect(
+    linesOf((recorder) =>
+      [may, may, undefined, may, may + 86_400_000].forEach((at) => announcing(at)(recorder)),
+    ),
+  ).toEqual([
+    'warn upstream announces the end of its API {"upstream":"email","sunsetAt":"2027-05-01T00:00:00.000Z"}',
+    'warn upstream announces the end of its API {"upstream":"email","sunsetAt":"2027-05-01T00:00:00.000Z"}',
+    'warn upstream announces the end of its API {"upstream":"email","sunsetAt":"2027-05-02T00:00:00.000Z"}',
+  ]);
+});
+
+test("what the provider's support asks for is in the line of a change of health", () => {
+  const [line] = linesOf((recorder) => {
+    const headers = [
+      { name: "x-request-id", bytes: 8, value: "req_7f3a" },
+      { name: "date", bytes: 29 },
+    ];
+    recorder.record({
+      kind: "polled",
+      poll: samplePoll({ outcome: { kind: "failed", reason: "server_error" }, headers }),
+    });
+    recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
+  });
+  expect(line).toContain('"requestIds":"x-request-id: req_7f3a"');
 });

@@ -23,7 +23,11 @@ describe("after a restart", () => {
       phasesMs: { dns: 1.5, wait: 400 },
       detail: "503 Service Unavailable",
       excerpt: '{"error":"we are sorry"}',
-      head: { status: 503, reasonPhrase: "", headers: [["set-cookie", "session=test-key-1"]] },
+      head: { status: 503, reasonPhrase: "", headers: [] },
+      headers: [
+        { name: "set-cookie", bytes: 18 },
+        { name: "x-request-id", bytes: 8, value: "req_7f3a" },
+      ],
     });
     record.record({ kind: "polled", poll: failure });
     for (let turn = 0; turn < 70; turn += 1) bench.poll(record, { kind: "ok" }, `poll-${turn}`);
@@ -34,7 +38,10 @@ describe("after a restart", () => {
     expect(restored.lastFailures).toEqual(record.history.lastFailures);
     expect(restored.lastFailures[0]).toMatchObject({
       id: "the failure",
-      headers: [{ name: "set-cookie", bytes: 18 }],
+      headers: [
+        { name: "set-cookie", bytes: 18 },
+        { name: "x-request-id", bytes: 8, value: "req_7f3a" },
+      ],
     });
     expect(restored.availability(NOW_MS)).toEqual(record.history.availability(NOW_MS));
     expect(readFileSync(bench.path).includes("test-key-1")).toBe(false);

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import type { Announcement } from "../../../src/core/answer/announcement.ts";
+import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
-import { accountsOf, POLL_ENDED_AT_MS, samplePoll } from "../../support/samples.ts";
+import { accountsOf, POLL_ENDED_AT_MS, sampleAnnouncement, samplePoll } from "../../support/samples.ts";
 
 test("a slot that waits is not a slot yet; one that got its lease is, and is in flight until its poll ends", () => {
   const accounts = new UpstreamAccounts();
@@ -126,4 +128,23 @@ test("a certificate that was seen still stands after a poll that showed none", (
   accounts.record(SLOT_STARTED);
   accounts.record({ kind: "polled", poll: samplePoll({ reusedConnection: true }) });
   expect(accounts.certificateExpiresAtMs).toBe(1);
+});
+
+test("an announced end stands until an ok answer leaves it out", () => {
+  const accounts = new UpstreamAccounts();
+  const polled = (
+    endedAtMs: number,
+    announcement?: Announcement,
+    outcome: PollOutcome = { kind: "ok" },
+  ): void => accounts.record({ kind: "polled", poll: samplePoll({ endedAtMs, announcement, outcome }) });
+  polled(1_000, sampleAnnouncement({ sunsetAtMs: 9_000 }));
+  polled(2_000, sampleAnnouncement({ sunsetAtMs: 9_000 }));
+  expect(accounts.deprecatedAtMs).toBe(1_000);
+  polled(3_000, undefined, { kind: "failed", reason: "server_error" });
+  expect(accounts.sunsetAtMs).toBe(9_000);
+  polled(4_000);
+  expect(accounts.deprecatedAtMs).toBeUndefined();
+  expect(accounts.sunsetAtMs).toBeUndefined();
+  polled(5_000, sampleAnnouncement({ deprecatedAtMs: 7_000 }));
+  expect(accounts.deprecatedAtMs).toBe(7_000);
 });

@@ -23,6 +23,8 @@ gauge     pacewatch_last_success_timestamp_seconds upstream
 gauge     pacewatch_next_slot_timestamp_seconds upstream
 gauge     pacewatch_schedule_period_seconds upstream
 gauge     pacewatch_tls_certificate_expiry_timestamp_seconds upstream
+gauge     pacewatch_upstream_deprecation_timestamp_seconds upstream
+gauge     pacewatch_upstream_sunset_timestamp_seconds upstream
 gauge     pacewatch_objective_ratio upstream
 gauge     pacewatch_objective_latency_seconds upstream
 gauge     pacewatch_budget_limit_requests budget,per

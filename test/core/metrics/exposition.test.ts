@@ -96,6 +96,8 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_last_success_timestamp_seconds",
     "pacewatch_next_slot_timestamp_seconds",
     "pacewatch_tls_certificate_expiry_timestamp_seconds",
+    "pacewatch_upstream_deprecation_timestamp_seconds",
+    "pacewatch_upstream_sunset_timestamp_seconds",
     "pacewatch_budget_advertised_limit_requests",
     "pacewatch_budget_advertised_remaining_requests",
     "pacewatch_budget_quota_limit_requests",
@@ -185,9 +187,9 @@ test("a code that is expected is there from the start, any other once it was see
   expect(after?.map(({ labels }) => labels["code"])).toEqual(["200", "304", "503", "other"]);
 });
 
-test("an upstream has 95 series at its start, 109 with all facts known, 166 with every status code", () => {
+test("an upstream has 95 series at its start, 111 with all facts known, 166 with every status code", () => {
   expect(seriesOfUpstream(renderUpstream({ nextSlotAtMs: POLL_ENDED_AT_MS }))).toBe(95);
-  expect(seriesOfUpstream(parseExposition(renderExposition(fullMetricsSnapshot())))).toBe(109);
+  expect(seriesOfUpstream(parseExposition(renderExposition(fullMetricsSnapshot())))).toBe(111);
 
   const accounts = new UpstreamAccounts();
   for (let status = 100; status < 600; status += 1) {

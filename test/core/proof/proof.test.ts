@@ -52,6 +52,7 @@ function upstream(overrides: Partial<Upstream> = {}): Upstream {
     confirm: 1,
     expect: { status: [200], json: true, maxBodyBytes: 1024 },
     degradedAboveMs: undefined,
+    requestIdHeaders: [],
     objective: { availability: 0.995, latencyMs: 1000 },
     connection: "fresh",
     proxy: { kind: "env" },

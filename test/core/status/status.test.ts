@@ -51,6 +51,8 @@ test("a poll is shown by what it met, without the answer's headers", () => {
     detail: "402 Payment Required",
     head: { status: 402, reasonPhrase: "Payment Required", headers: [["set-cookie", "test-key-1"]] },
     excerpt: undefined,
+    headers: [{ name: "set-cookie", bytes: 10 }],
+    announcement: undefined,
     certificateExpiresAtMs: undefined,
     malformedSignals: 0,
   });

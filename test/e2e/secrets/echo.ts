@@ -42,10 +42,16 @@ export const ECHOES: Readonly<Record<string, Echo>> = {
     const headers = [
       `WWW-Authenticate: Bearer realm="${key}"`,
       `X-Echo: ${filled(key)}`,
+      `X-Request-Id: ${key}`,
       ...named,
       "Connection: close",
     ];
     raw.end(answer(body, headers, `401 Bad key ${key}`));
+  },
+  "as-an-announcement": (raw, key) => {
+    const links = `<https://a.example/${encodeURIComponent(key)}>; rel="sunset"`;
+    const headers = [`Link: ${links}`, `Warning: 299 - "${key}"`, `Deprecation: ${key}`, "Connection: close"];
+    raw.end(answer("{}", headers));
   },
   "in-html": (raw, key) => raw.end(answer(`<title>${filled(key)}</title>`, ["Connection: close"])),
   "at-the-cut-of-the-excerpt": (raw, key) =>

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
 import { HOSTILE, pageOf, textOf } from "./reading.ts";
 import {
+  sampleAnnouncement,
   samplePollStatus,
   sampleStatus,
   sampleUpstreamStatus,
@@ -97,6 +98,37 @@ describe("the page of an upstream", () => {
     expect(text).toContain("Down: DNS lookup failed");
     expect(text).not.toContain("TLS failed");
     expect(text).toContain("4 of our 12 leases in use");
+  });
+
+  test("shows the request ids of a failure, and of other headers the size only", async () => {
+    const headers = [
+      { name: "x-request-id", bytes: 8, value: HOSTILE },
+      { name: "set-cookie", bytes: 24 },
+    ];
+    const upstream = sampleUpstreamStatus({ lastFailures: [{ ...FAILURE, headers }] });
+    const page = await pageOf(sampleStatus({ upstreams: [upstream] }), PATH);
+    expect(textOf(page)).toContain("set-cookie 24 B");
+    expect(page).not.toContain(HOSTILE);
+  });
+
+  test("says that the API announces its end, and links only to https", async () => {
+    const announcement = sampleAnnouncement({
+      sunsetAtMs: Date.UTC(2027, 4, 1),
+      links: [
+        { rel: "sunset", target: "https://api.example.com/end" },
+        { rel: "deprecation", target: "javascript:alert(1)" },
+        { rel: "successor-version", target: HOSTILE },
+      ],
+      warning: HOSTILE,
+    });
+    const page = await pageOf(sampleStatus({ upstreams: [sampleUpstreamStatus({ announcement })] }), PATH);
+    expect(textOf(page)).toContain(
+      "The API announces its end. It is deprecated. It is expected to stop on 2027-05-01 00:00:00 UTC.",
+    );
+    expect(page).toContain('<a href="https://api.example.com/end"');
+    expect(page).not.toMatch(/href="(?!https:\/\/api|\.\.\/|\?|[a-z0-9#])/);
+    expect(page).not.toContain('href="javascript');
+    expect(page).not.toContain(HOSTILE);
   });
 
   test("has empty places that say so", async () => {

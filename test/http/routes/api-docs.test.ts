@@ -4,6 +4,7 @@ import { createRoutes } from "../../../src/http/routes/routes.ts";
 import {
   sampleFleetStatus,
   samplePollStatus,
+  sampleAnnouncement,
   sampleStatus,
   sampleUpstreamStatus,
   sampleRoutesDeps,
@@ -15,7 +16,7 @@ const POLL = samplePollStatus({
   reason: "server_error",
   status: 503,
   excerpt: "{}",
-  headers: [{ name: "content-type", bytes: 24 }],
+  headers: [{ name: "x-request-id", bytes: 8, value: "req_7f3a" }],
 });
 const INCIDENT = { state: "down" as const, reason: "dns", startedAtMs: 1, endedAtMs: 2, polls: 3 };
 const [BUDGET] = sampleStatus().budgets;
@@ -24,6 +25,12 @@ const FULL = sampleStatus({
   upstreams: [
     sampleUpstreamStatus({
       certificateExpiresAtMs: 1,
+      announcement: sampleAnnouncement({
+        deprecatedAtMs: 1,
+        sunsetAtMs: 1,
+        links: [{ rel: "sunset", target: "https://api.example.com/end" }],
+        warning: "soon",
+      }),
       lastPolls: [POLL],
       lastFailures: [POLL],
       skippedSincePoll: [{ cause: "budget", count: 1 }],

@@ -1,3 +1,4 @@
+import { keptHeaders } from "../../../src/core/answer/kept-headers.ts";
 import type { Headers, PhaseTimesMs } from "../../../src/core/exchange/exchange.ts";
 import type { PollOutcome, SkipCause } from "../../../src/core/exchange/outcome.ts";
 import { History } from "../../../src/core/history/history.ts";
@@ -78,6 +79,8 @@ class Recording {
         detail: run.detail ?? "answered 200 with 482 B",
         head: status === undefined ? undefined : { status, reasonPhrase: "", headers: run.headers ?? [] },
         excerpt: run.excerpt,
+        headers:
+          outcome.kind === "ok" || run.headers === undefined ? undefined : keptHeaders(run.headers, []),
       }),
     });
     this.fold({ kind: "polled", outcome, isDegraded: degraded, isConfirmed: false }, atMs + durationMs);

@@ -1,0 +1,104 @@
+/** An API that announces its own end: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), their links, and `Warning: 299`. */
+
+import type { Headers } from "../exchange/exchange.ts";
+import { capText, escapeText, oneLine } from "../text/escape.ts";
+import { parseHttpDate } from "../time/http-date.ts";
+
+const ANNOUNCED_RELATIONS = ["deprecation", "sunset", "successor-version"] as const;
+export type AnnouncedRelation = (typeof ANNOUNCED_RELATIONS)[number];
+
+export type AnnouncedLink = { readonly rel: AnnouncedRelation; readonly target: string };
+
+export type Announcement = {
+  /** Said to be deprecated, or to become so. */
+  readonly isDeprecated: boolean;
+  /** Since when, or from when on; undefined where it is said without a date. */
+  readonly deprecatedAtMs: number | undefined;
+  /** When it is expected to stop answering. */
+  readonly sunsetAtMs: number | undefined;
+  readonly links: readonly AnnouncedLink[];
+  /** The text of `Warning: 299`. */
+  readonly warning: string | undefined;
+};
+
+/** A `Link` or a `Warning` of any length costs no more than so many characters. */
+const LONGEST_HEADER = 4_000;
+const LONGEST_TARGET = 500;
+const LONGEST_WARNING = 300;
+const MOST_LINKS = 6;
+
+/** Undefined where the answer announces nothing, as nearly all do. */
+export function readAnnouncement(headers: Headers, nowMs: number): Announcement | undefined {
+  let isDeprecated = false;
+  let deprecatedAtMs: number | undefined;
+  let sunsetAtMs: number | undefined;
+  let warning: string | undefined;
+  const links: AnnouncedLink[] = [];
+  for (const [name, value] of headers) {
+    switch (name) {
+      case "deprecation":
+        deprecatedAtMs = earlier(deprecatedAtMs, dateIn(value, nowMs));
+        isDeprecated ||= deprecatedAtMs !== undefined || IS_TRUE.test(value.trim());
+        break;
+      case "sunset":
+        sunsetAtMs = earlier(sunsetAtMs, dateIn(value, nowMs));
+        break;
+      case "link":
+        links.push(...linksIn(value.slice(0, LONGEST_HEADER)));
+        break;
+      case "warning":
+        warning ??= warningIn(value.slice(0, LONGEST_HEADER));
+        break;
+      default:
+    }
+  }
+  const isAnnounced = isDeprecated || sunsetAtMs !== undefined || warning !== undefined;
+  // A link to a newer version alone announces no end.
+  if (!isAnnounced && !links.some(({ rel }) => rel !== "successor-version")) return undefined;
+  return { isDeprecated, deprecatedAtMs, sunsetAtMs, links: links.slice(0, MOST_LINKS), warning };
+}
+
+const LATEST_MS = 253_402_300_799_000;
+/** Earlier drafts of RFC 9745 had no date. */
+const IS_TRUE = /^(?:true|\?1)$/i;
+
+/** `@1688169599` (RFC 9745), or a date as in `Date`. */
+function dateIn(value: string, nowMs: number): number | undefined {
+  const text = value.trim();
+  const seconds = /^@(\d{1,12})(?:\s*;.*)?$/s.exec(text)?.[1];
+  const atMs = seconds === undefined ? parseHttpDate(text, nowMs) : Number(seconds) * 1000;
+  return atMs !== undefined && atMs > 0 && atMs <= LATEST_MS ? atMs : undefined;
+}
+
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}
+
+/** `<target>; rel="sunset"; type="text/html", <…>` (RFC 8288), from left to right. What is not of that form ends it. */
+function linksIn(text: string): readonly AnnouncedLink[] {
+  const links: AnnouncedLink[] = [];
+  const next = /[\s,]*<([^<>]*)>((?:[^",<]|"(?:[^"\\]|\\.)*")*)/y;
+  for (let found = next.exec(text); found !== null; found = next.exec(text)) {
+    const [, target = "", parameters = ""] = found;
+    const relations = relationsIn(parameters);
+    for (const rel of ANNOUNCED_RELATIONS) {
+      if (relations.includes(rel))
+        links.push({ rel, target: capText(escapeText(target.trim()), LONGEST_TARGET) });
+    }
+  }
+  return links;
+}
+
+/** One parameter may name several relations, apart by spaces. The first `rel` counts. */
+function relationsIn(parameters: string): readonly string[] {
+  const [, quoted, bare] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;",]+))/i.exec(parameters) ?? [];
+  return (quoted ?? bare ?? "").toLowerCase().split(/\s+/);
+}
+
+/** `299 example.com "this version ends in May"`; other codes are about caches. */
+function warningIn(value: string): string | undefined {
+  const text = /(?:^|,)\s*299\s+[^\s"]+\s+"((?:[^"\\]|\\.)*)"/.exec(value)?.[1];
+  if (text === undefined || text.trim() === "") return undefined;
+  return oneLine(text.replaceAll(/\\(.)/gs, "$1"), [], LONGEST_WARNING);
+}

@@ -1,0 +1,74 @@
+/** Which headers of a refused or broken answer are kept, for people. */
+
+import type { Headers } from "../exchange/exchange.ts";
+import { oneLine } from "../text/escape.ts";
+
+/** A value may be a session or a key, so it is kept only where the name says that it is a request id. */
+export type KeptHeader = { readonly name: string; readonly bytes: number; readonly value?: string };
+
+const MOST_HEADERS = 50;
+const LONGEST_NAME = 80;
+const LONGEST_REQUEST_ID = 128;
+
+/** What a provider's support asks for. In lower case; `request_id_headers` in the config adds to them. */
+const REQUEST_ID_HEADERS: ReadonlySet<string> = new Set([
+  "apigw-requestid",
+  "akamai-grn",
+  "cf-ray",
+  "correlation-id",
+  "fastly-trace-id",
+  "fly-request-id",
+  "request-id",
+  "trace-id",
+  "x-amz-apigw-id",
+  "x-amz-cf-id",
+  "x-amz-id-2",
+  "x-amz-request-id",
+  "x-amzn-requestid",
+  "x-amzn-trace-id",
+  "x-api-request-id",
+  "x-azure-ref",
+  "x-b3-traceid",
+  "x-cloud-trace-context",
+  "x-correlation-id",
+  "x-error-id",
+  "x-fb-trace-id",
+  "x-github-request-id",
+  "x-goog-request-id",
+  "x-guploader-uploadid",
+  "x-iinfo",
+  "x-message-id",
+  "x-ms-correlation-request-id",
+  "x-ms-request-id",
+  "x-msedge-ref",
+  "x-nf-request-id",
+  "x-railway-request-id",
+  "x-request-id",
+  "x-requestid",
+  "x-sucuri-id",
+  "x-trace-id",
+  "x-transaction-id",
+  "x-vercel-id",
+]);
+
+/** Names and sizes; of request ids also the value. `idNames` are the config's own, in lower case. */
+export function keptHeaders(headers: Headers, idNames: readonly string[]): readonly KeptHeader[] {
+  const kept: KeptHeader[] = [];
+  const ids: KeptHeader[] = [];
+  for (const [name, value] of headers) {
+    const shown = { name: oneLine(name, [], LONGEST_NAME), bytes: value.length };
+    if (REQUEST_ID_HEADERS.has(name) || idNames.includes(name)) {
+      ids.push({ ...shown, value: oneLine(value, [], LONGEST_REQUEST_ID) });
+    } else kept.push(shown);
+  }
+  // First, so that no number of other headers can push them out.
+  return [...ids, ...kept].slice(0, MOST_HEADERS);
+}
+
+/** `x-request-id: 7f3a, cf-ray: 8c1b`; undefined without one. */
+export function requestIdsIn(headers: readonly KeptHeader[] | undefined): string | undefined {
+  const ids = (headers ?? []).flatMap(({ name, value }) =>
+    value === undefined ? [] : [`${name}: ${value}`],
+  );
+  return ids.length === 0 ? undefined : ids.join(", ");
+}

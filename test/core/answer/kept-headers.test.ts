@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { keptHeaders, requestIdsIn } from "../../../src/core/answer/kept-headers.ts";
+
+test("of a header its name and size are kept, and the value only of request ids", () => {
+  const headers = [
+    ["set-cookie", "session=test-key-1"],
+    ["x-request-id", "req_7f3a"],
+    ["authorization", "Bearer test-key-1"],
+    ["cf-ray", "8c1b2d-FRA"],
+    ["x-ticket", "T-1"],
+  ] as const;
+  expect(keptHeaders(headers, ["x-ticket"])).toEqual([
+    { name: "x-request-id", bytes: 8, value: "req_7f3a" },
+    { name: "cf-ray", bytes: 10, value: "8c1b2d-FRA" },
+    { name: "x-ticket", bytes: 3, value: "T-1" },
+    { name: "set-cookie", bytes: 18 },
+    { name: "authorization", bytes: 17 },
+  ]);
+  expect(requestIdsIn(keptHeaders(headers, []))).toBe("x-request-id: req_7f3a, cf-ray: 8c1b2d-FRA");
+  expect(requestIdsIn([{ name: "date", bytes: 29 }])).toBeUndefined();
+});
+
+test("a request id is one short line, and no number of other headers pushes it out", () => {
+  const many = Array.from({ length: 80 }, (_, index) => [`x-${index}`, "value"] as const);
+  const kept = keptHeaders([...many, ["request-id", `a\u202eb\n${"c".repeat(500)}`]], []);
+  expect(kept).toHaveLength(50);
+  expect(kept[0]?.value).toMatch(/^a\\u202eb\\nc+…$/);
+  expect(kept[0]?.value).toHaveLength(128);
+});
