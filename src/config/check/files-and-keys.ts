@@ -1,10 +1,10 @@
 import { X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { Fleet, SecretSource, Tls } from "../../core/config/config.ts";
 import { complain, type Complaint } from "./complaint.ts";
 import { fileProblem, openSecret } from "../read/secrets.ts";
 import type { Environment } from "../read/interpolate.ts";
+import { readRegularFile } from "../read/regular-file.ts";
 import type { Path } from "../read/tree.ts";
 import type { Parts } from "./validate.ts";
 import { nameOfPath } from "./wording.ts";
@@ -114,7 +114,7 @@ export type NamedFile = {
 export async function readNamedFile(
   file: string | undefined,
   path: Path,
-  read: ReadFile = (name) => readFile(name),
+  read: ReadFile = (name) => readRegularFile(name),
 ): Promise<NamedFile> {
   if (file === undefined) return { path, text: undefined, complaints: [] };
   try {
