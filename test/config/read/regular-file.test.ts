@@ -7,7 +7,7 @@ import { ConfigDirectory } from "../config-file.ts";
 
 async function problemOf(path: string, maxBytes?: number): Promise<string> {
   try {
-    return `read: ${await readRegularFile(path, maxBytes)}`;
+    return `read: ${(await readRegularFile(path, maxBytes)).toString()}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
