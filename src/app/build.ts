@@ -141,6 +141,7 @@ async function startHttp(
       ready: () => sources.isReady(),
       startWorker: startThread,
       onWarning: (message) => log.warn({}, message),
+      onWebConfigChange: (change) => log.info(change, "web config changed"),
     });
     return { kind: "listening", server: stack.use(server) };
   } catch (error) {
