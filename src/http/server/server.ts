@@ -16,6 +16,8 @@ export type StartOptions = RoutesDeps &
     readonly onWarning: (message: string) => void;
     readonly onWebConfigChange?: (change: WebConfigChange) => void;
     readonly limits?: Partial<ServerLimits>;
+    /** Read for each connection: fewer than the limit where the process may not open as many. */
+    readonly connectionsLeft?: () => number;
     /** How often the web config and its certificates are checked for changes. */
     readonly webConfigRecheckMs?: number;
   };
@@ -52,7 +54,13 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     limitResponse(incoming, outgoing, limits);
     void answer(incoming, outgoing);
   });
-  const connections = new Connections(server, limits);
+  const { connectionsLeft = () => limits.maxConnections } = options;
+  const connections = new Connections(server, {
+    maxPipelined: limits.maxPipelined,
+    get maxConnections() {
+      return Math.min(limits.maxConnections, connectionsLeft());
+    },
+  });
   const port = await listen(server, options);
   // For instance when file descriptors run out. Without a listener the error would end the process.
   server.on("error", (error) => onWarning(`cannot accept a connection: ${error.message}`));

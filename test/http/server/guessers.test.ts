@@ -35,17 +35,17 @@ test("twelve who guess at a scraper's own address, all the time, keep it out of 
     onWarning: () => {},
   });
   onTestFinished(() => server.close());
-  let isOver = false;
+  const over = new AbortController();
   const guessed: number[] = [];
   const guessers = Array.from({ length: GUESSERS }, async (_, guesser) => {
-    for (let guess = 0; !isOver; guess += 1)
+    for (let guess = 0; !over.signal.aborted; guess += 1)
       guessed.push(await statusFor(server.url, `guess ${guesser} ${guess}`));
   });
   while (guessed.length < GUESSERS) await new Promise((resolve) => setImmediate(resolve));
   const scrapes: number[] = [];
   for (let scrape = 0; scrape < SCRAPES; scrape += 1)
     scrapes.push(await statusFor(server.url, "test-password"));
-  isOver = true;
+  over.abort();
   await Promise.all(guessers);
   expect(scrapes).toEqual(Array(SCRAPES).fill(200));
   expect(new Set(guessed)).toEqual(new Set([401]));
