@@ -39,5 +39,5 @@ EXPOSE 10429
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["node", "-e", "fetch(process.env.PACEWATCH_HEALTH_URL, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # No shell and no init in between: SIGTERM reaches the daemon, and it starts no children to reap.
-ENTRYPOINT ["node", "bin/pacewatch.mjs"]
+ENTRYPOINT ["node", "--disable-sigusr1", "bin/pacewatch.mjs"]
 CMD ["run", "--listen", "0.0.0.0:10429"]

@@ -1,4 +1,7 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --disable-sigusr1
+// By default Node.js answers SIGUSR1 with a debugger that every user of this machine can connect to. Only this flag
+// prevents that from the first moment on.
+//
 // Plain JavaScript, so that an old Node.js prints the one line below instead of a loader's stack trace.
 import { fileURLToPath } from "node:url";
 

@@ -31,7 +31,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", () => 
 /** A copy: a diagnostic report and every child are given what the process itself has. */
 const environment: Readonly<Record<string, string | undefined>> = { ...process.env };
 process.report.excludeEnv = true;
-// By default Node.js answers this signal with a debugger that every user of this machine can connect to.
+// Where Node.js was started without --disable-sigusr1: no debugger from here on.
 process.on("SIGUSR1", () => {});
 process.title = "pacewatch";
 process.exitCode = await main(process.argv);

@@ -27,7 +27,7 @@ async function stack(): Promise<number> {
 
   const target = `127.0.0.1:${await freePort()}`;
   await using demo = new Program(process.execPath, {
-    args: [PACEWATCH, "demo", "--listen", target],
+    args: ["--disable-sigusr1", PACEWATCH, "demo", "--listen", target],
     onOutput: (text) => void process.stdout.write(text),
   });
   await demo.ready(`http://${target}/-/ready`);

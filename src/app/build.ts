@@ -5,6 +5,7 @@ import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { createMetrics } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { FleetParts, OpenedLedger, Replica } from "./fleet.ts";
+import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
 import { AppPolling } from "./polling.ts";
 import { AppReload } from "./reload.ts";
 import { fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
@@ -19,6 +20,7 @@ import type { StateStore } from "../core/history/state.ts";
 import { messageOf, stackOf } from "../core/text/escape.ts";
 import { hostsToAllow } from "../http/guards/request-checks.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
+import { DEFAULT_SERVER_LIMITS } from "../http/server/limits.ts";
 import { type RunningServer, startServer } from "../http/server/server.ts";
 
 /** All of it but the config and the state file, which come first. What it opens, `stack` closes in reverse. */
@@ -117,6 +119,8 @@ async function startHttp(
   const metrics = stack.use(createMetrics(() => metricsView(sources), onBug));
   const { web } = reload.config;
   const { host, port } = listen ?? web;
+  const files = readOpenFiles();
+  warnOfOpenFiles(files, reload.config.upstreams.length, log);
   try {
     const server = await startServer({
       host,
@@ -139,13 +143,24 @@ async function startHttp(
       },
       fleet: async () => fleet?.status(),
       ready: () => sources.isReady(),
+      connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
       startWorker: startThread,
       onWarning: (message) => log.warn({}, message),
+      onWebConfigChange: (change) => log.info(change, "web config changed"),
     });
     return { kind: "listening", server: stack.use(server) };
   } catch (error) {
     return { kind: "refused", faults: [messageOf(error)] };
   }
+}
+
+function warnOfOpenFiles(files: OpenFiles | undefined, upstreams: number, log: Logger): void {
+  const needed = limitNeeded(files, upstreams, DEFAULT_SERVER_LIMITS.maxConnections);
+  if (needed === undefined) return;
+  log.warn(
+    { limit: files?.limit, needed, connections: connectionsLeft(files, upstreams) },
+    "the limit of open files (ulimit -n) is too low for this config: fewer connections are accepted, so that polls go on",
+  );
 }
 
 /** What the state file keeps of every budget that has a quota. */

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Finding, Subject } from "../core/proof/findings.ts";
@@ -11,6 +10,7 @@ import { filesNamed, openFilesAndKeys } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
 import { type Fault, listed } from "./read/fault.ts";
 import type { Environment } from "./read/interpolate.ts";
+import { readRegularFile } from "./read/regular-file.ts";
 import { fileProblem } from "./read/secrets.ts";
 import { type Marks, UNREADABLE, digestOf, marksOf } from "./read/mark.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
@@ -56,7 +56,7 @@ const NO_FILES: Marks = new Map();
 export async function load(configPath: string, options: LoadOptions): Promise<Loading> {
   let bytes: Uint8Array;
   try {
-    bytes = await readFile(configPath);
+    bytes = await readRegularFile(configPath);
   } catch (error) {
     const fault = firstOf(configPath, `cannot read config: ${fileProblem(error)}`);
     return refused([fault], { digest: UNREADABLE, files: NO_FILES });
@@ -86,6 +86,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
     keys.get(name),
   );
   const wrong = [
+    ...(isStructure ? [] : environmentFaults(environment, file)),
     ...reading.faults,
     ...faultsOf([...parts.complaints, ...checkConfig(tree), ...complaints], reading),
   ];
@@ -104,6 +105,13 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
     warnings: listed(faultsOf(warnings, reading)),
     ...read,
   };
+}
+
+/** Node.js would believe whoever comes between it and an upstream. */
+function environmentFaults(environment: Environment, file: string): readonly Fault[] {
+  if (environment["NODE_TLS_REJECT_UNAUTHORIZED"] !== "0") return [];
+  const why = "as then anybody in between could read the keys: for an authority of your own, set tls.ca_file";
+  return [firstOf(file, `the variable NODE_TLS_REJECT_UNAUTHORIZED must not be 0, ${why}`)];
 }
 
 function refused(faults: readonly Fault[], read: ReadFiles, proof?: Proof): Loading {

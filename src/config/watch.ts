@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import type { Clock } from "../core/time/clock.ts";
 import { type Marks, UNREADABLE, digestOf, hasChanged, markOf } from "./read/mark.ts";
+import { readRegularFile } from "./read/regular-file.ts";
 
 /** What came of the last reload, whoever asked for it; or of the start. */
 export type LastReload = {
@@ -99,7 +99,7 @@ export class ConfigWatch implements AsyncDisposable {
 /** A file that cannot be read counts as a content of its own: the reload reports what is wrong. */
 async function currentDigest(path: string): Promise<string> {
   try {
-    return digestOf(await readFile(path));
+    return digestOf(await readRegularFile(path));
   } catch {
     return UNREADABLE;
   }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -346,6 +347,15 @@ upstreams:
   });
 });
 
+test("nobody is trusted by a variable: a config is refused where Node.js would believe any certificate", async () => {
+  const trusting = { NODE_TLS_REJECT_UNAUTHORIZED: "0" };
+  expect(await refusals(withUpstream(), trusting)).toEqual([
+    "1:1: the variable NODE_TLS_REJECT_UNAUTHORIZED must not be 0, as then anybody in between could read the keys: for an authority of your own, set tls.ca_file",
+  ]);
+  expect((await loadText(withUpstream(), trusting, "structure")).kind).toBe("loaded");
+  expect((await loadText(withUpstream(), { NODE_TLS_REJECT_UNAUTHORIZED: "1" })).kind).toBe("loaded");
+});
+
 describe("files that no editor would have written", () => {
   test("a file that is not there", async () => {
     await using directory = await ConfigDirectory.create();
@@ -366,9 +376,50 @@ describe("files that no editor would have written", () => {
     });
   });
 
+  test("what is no file is refused at once, wherever the config names it", async () => {
+    await using directory = await ConfigDirectory.create();
+    const pipe = directory.file("pipe");
+    execFileSync("mkfifo", [pipe]);
+    expect(await load(pipe, { environment: {} })).toMatchObject({
+      faults: [{ line: 1, column: 1, message: "cannot read config: it is a pipe, not a file" }],
+    });
+    expect(await load("/dev/zero", { environment: {} })).toMatchObject({
+      faults: [{ line: 1, column: 1, message: "cannot read config: it is a device, not a file" }],
+    });
+    const everywhere = [
+      `web: { config_file: ${pipe} }`,
+      withUpstream(
+        `auth: { bearer: { file: ${pipe} } }`,
+        `tls: { ca_file: /dev/zero, cert_file: ${directory.path}, key_file: ${pipe} }`,
+      ),
+    ].join("\n");
+    expect(await refusals(everywhere)).toEqual([
+      '1:21: "web.config_file" must be a readable file: it is a pipe, not a file',
+      '11:29: "upstreams[0].auth.bearer.file": cannot read key: its file cannot be read: it is a pipe, not a file',
+      '12:21: "upstreams[0].tls.ca_file" must be a readable file: it is a device, not a file',
+      expect.stringMatching(/"upstreams\[0\]\.tls\.cert_file" must be a readable file: it is a directory$/),
+      expect.stringMatching(
+        /"upstreams\[0\]\.tls\.key_file" must be a readable file: it is a pipe, not a file$/,
+      ),
+    ]);
+  });
+
+  test.each([
+    ["on one line", "? ".repeat(3000)],
+    ["each deeper by one", Array.from({ length: 3000 }, (_, depth) => `${" ".repeat(depth)}?\n`).join("")],
+    [
+      "and back at once",
+      `${Array.from({ length: 3000 }, (_, depth) => `${" ".repeat(depth)}? \n`).join("")}a: 1\n`,
+    ],
+  ])("keys within keys, three thousand deep, %s", async (_, text) => {
+    expect(await refusals(text)).toEqual([
+      expect.stringMatching(/^\d+:\d+: cannot read YAML: the config is nested too deeply$/),
+    ]);
+  });
+
   test("a file that is too long, UTF-16, or cut inside a letter", async () => {
     expect(await refusals(`# ${"x".repeat(8 * 1024 * 1024)}`)).toEqual([
-      "1:1: the config must be at most 8MiB, received 8388610 bytes",
+      "1:1: cannot read config: it is longer than 8MiB",
     ]);
     expect(await refusals(Buffer.from("budgets: {}", "utf16le"))).toEqual([
       "1:2: the config must be text, received a control character (binary data?)",

@@ -55,7 +55,7 @@ test.skipIf(ANALYZE === undefined)(
 );
 
 test("the unit starts the program that the package has, and gives it longer to end than it needs", () => {
-  const [, program, ...parameters] = settings("ExecStart")[0]?.split(" ") ?? [];
+  const [, , program, ...parameters] = settings("ExecStart")[0]?.split(" ") ?? [];
   const { bin } = JSON.parse(readFileSync("package.json", "utf8")) as { bin: { pacewatch: string } };
   expect(program).toBe(`/opt/pacewatch/${bin.pacewatch}`);
   expect(parameters).toEqual(["run", "--config", "/etc/pacewatch/pacewatch.yaml"]);

@@ -54,7 +54,7 @@ export async function readImage(buildah: Buildah, tag: string): Promise<Image> {
 export function checkSettings(image: Image): void {
   assert.equal(image.user, "1000:1000");
   assert.equal(image.folder, "/app");
-  assert.deepEqual(image.entrypoint, ["node", "bin/pacewatch.mjs"]);
+  assert.deepEqual(image.entrypoint, ["node", "--disable-sigusr1", "bin/pacewatch.mjs"]);
   assert.deepEqual(image.command, ["run", "--listen", "0.0.0.0:10429"]);
   assert.deepEqual(image.ports, ["10429/tcp"]);
   assert.equal(image.healthcheck[0], "CMD", "the health check needs no shell");

@@ -101,7 +101,7 @@ function versionOf(path: string): string {
 /** A file that is missing or unreadable says nothing, as for the C library. */
 function textOf(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return statSync(path).isFile() ? readFileSync(path, "utf8") : "";
   } catch {
     return "";
   }

@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { createClient, createCluster } from "@redis/client";
 import type { FleetRedis, RedisAddress } from "../../core/config/config.ts";
 import { messageOf } from "../../core/text/escape.ts";
+import { readRegularFile } from "../regular-file.ts";
 
 export type RedisDriverParts = {
   /** Read for every connection, as passwords rotate. */
@@ -105,6 +105,7 @@ async function connected(
 
 type TlsOptions = {
   readonly tls?: true;
+  readonly rejectUnauthorized?: true;
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
@@ -152,10 +153,12 @@ async function optionsOf(
 
 async function tlsOf(tls: NonNullable<FleetRedis["tls"]>): Promise<TlsOptions> {
   const read = async (path: string | undefined): Promise<string | undefined> =>
-    path === undefined ? undefined : await readFile(path, "utf8");
+    path === undefined ? undefined : await readRegularFile(path);
   const [ca, cert, key] = await Promise.all([read(tls.caFile), read(tls.certFile), read(tls.keyFile)]);
   return {
     tls: true,
+    // Whatever the environment says.
+    rejectUnauthorized: true,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),

@@ -34,12 +34,16 @@ export function requireSound(database: DatabaseSync): void {
 export function makeWritable(database: DatabaseSync): void {
   const isNew = isEmpty(database);
   // Before the first page is written, or never.
-  if (isNew) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  if (isNew) {
+    database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+    // Into the file itself, before there is a journal beside it: its header says from the beginning whose it is.
+    inTransaction(database, () => database.exec(SCHEMA));
+  }
   database.exec("PRAGMA journal_mode = WAL");
   // Commits do not wait for the disk; the checkpoint of each minute does. A killed process loses nothing.
   database.exec("PRAGMA synchronous = NORMAL");
   database.exec("PRAGMA journal_size_limit = 8388608");
-  inTransaction(database, () => database.exec(isNew ? SCHEMA : `PRAGMA user_version = ${SCHEMA_VERSION}`));
+  inTransaction(database, () => database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`));
 }
 
 function requireOurs(database: DatabaseSync): void {
@@ -73,7 +77,7 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
 /** The tables of the state file. A change raises the version, and comes with a migration from the one before. */
 
 /** "PwSt": marks the file as ours. */
-const APPLICATION_ID = 0x50775374;
+export const APPLICATION_ID = 0x50775374;
 const SCHEMA_VERSION = 1;
 
 const ROLL_UP_COLUMNS = `

@@ -1,7 +1,16 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
-import { hasBytes, inodeOf, moveAside, PlaceError, requirePlace, StateLock } from "./place.ts";
-import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
+import {
+  hasBytes,
+  headerOf,
+  inodeOf,
+  makePrivate,
+  moveAside,
+  PlaceError,
+  requirePlace,
+  StateLock,
+} from "./place.ts";
+import { APPLICATION_ID, isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
 import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
 import { readQuotas, readState } from "./reading.ts";
 import { Upkeep } from "./retention.ts";
@@ -74,13 +83,19 @@ export class StateFile {
     }
   }
 
-  /** `look` reads it before the first write. A damaged file is moved aside, and a new one begun. */
+  /**
+   * `look` reads it before the first write. A damaged file is moved aside, and a new one begun: but only a file that was
+   * ours by its header. By mistake, `state.path` may be the path of anything.
+   */
   #connect(notes: string[], look: (database: DatabaseSync) => void = () => {}): Connection {
     try {
       return this.#connectOnce(look);
     } catch (error) {
       const { kind, says } = troubleOf(error);
       if (kind !== "damaged") throw error;
+      if (headerOf(this.#path)?.applicationId !== APPLICATION_ID) {
+        throw new StateFileError("foreign", `${says}, and its header does not say that pacewatch wrote it`);
+      }
       const quotas = this.#salvageQuotas();
       const aside = moveAside(this.#path);
       const lost = quotas === undefined ? "empty quota counts and empty history" : "empty history";
@@ -93,6 +108,7 @@ export class StateFile {
   }
 
   #connectOnce(look: (database: DatabaseSync) => void): Connection {
+    makePrivate(this.#path);
     const database = openDatabase(this.#path);
     try {
       if (!isEmpty(database)) {

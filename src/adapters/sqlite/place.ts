@@ -1,9 +1,20 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, type Stats, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { basename, dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StateFileError, troubleOf } from "./trouble.ts";
 
-/** Never opens the file: closing any handle but SQLite's own would drop the locks that this process holds. */
+/** Does not open the file: while it is in use, closing any handle but SQLite's own would drop this process's locks. */
 function lookAt(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });
 }
@@ -13,12 +24,50 @@ export class PlaceError extends Error {}
 
 export function requirePlace(path: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new PlaceError(`in a directory that exists or can be made, received ${reason}`);
   }
-  if (lookAt(path)?.isDirectory() === true) throw new PlaceError("a file, received a directory");
+  const found = lookAt(path);
+  if (found?.isDirectory() === true) throw new PlaceError("a file, received a directory");
+  if (found?.isFile() === false) throw new PlaceError("a file, received a pipe, a socket or a device");
+}
+
+/**
+ * SQLite gives a new file the mode that the umask leaves, and its companions the mode of the file. So the file is made
+ * here first, for its owner alone. One that is there keeps its mode: that is its owner's choice.
+ */
+export function makePrivate(path: string): void {
+  if (existsSync(path)) return;
+  try {
+    closeSync(openSync(path, "a", 0o600));
+  } catch {
+    // SQLite tells what is wrong, in its own words.
+  }
+}
+
+/** "SQLite format 3" and what a database is of, at their places in its header. */
+const MAGIC = "SQLite format 3\0";
+const APPLICATION_ID_AT = 68;
+const HEADER_BYTES = 100;
+
+/** What the first bytes say. Only while this process has no database open there: see `lookAt`. */
+export function headerOf(
+  path: string,
+): { readonly isDatabase: boolean; readonly applicationId: number } | undefined {
+  if (!hasBytes(path)) return undefined;
+  const header = Buffer.alloc(HEADER_BYTES);
+  const file = openSync(path, "r");
+  try {
+    readSync(file, header, 0, HEADER_BYTES, 0);
+  } finally {
+    closeSync(file);
+  }
+  return {
+    isDatabase: header.toString("latin1", 0, MAGIC.length) === MAGIC,
+    applicationId: header.readUInt32BE(APPLICATION_ID_AT),
+  };
 }
 
 export function hasBytes(path: string): boolean {
@@ -72,7 +121,13 @@ export class StateLock {
   readonly #database: DatabaseSync;
 
   constructor(path: string) {
-    this.#database = new DatabaseSync(`${path}.lock`, { timeout: WAIT_MS });
+    const lock = `${path}.lock`;
+    // It leaves nothing beside somebody else's file.
+    if (!existsSync(lock) && headerOf(path)?.isDatabase === false) {
+      throw new StateFileError("foreign", "is not a database");
+    }
+    makePrivate(lock);
+    this.#database = new DatabaseSync(lock, { timeout: WAIT_MS });
     try {
       // A journal on the disk would need room there.
       this.#database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");

@@ -120,7 +120,14 @@ export class ConnectionAttempt {
     const { proxy, material } = this.#route;
     if (proxy === undefined || !proxy.secure || material === undefined) return this.#reachedPeer(socket);
     const name = isIP(proxy.host) === 0 ? { servername: proxy.host } : {};
-    const options = { socket, host: proxy.host, secureContext: material.proxy, ...name };
+    const options: ConnectionOptions = {
+      socket,
+      host: proxy.host,
+      secureContext: material.proxy,
+      // Whatever the environment says.
+      rejectUnauthorized: true,
+      ...name,
+    };
     const secured = connectTls(options, () => this.#reachedPeer(secured));
     this.#watch(secured);
   }

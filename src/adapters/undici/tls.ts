@@ -1,8 +1,8 @@
 import { createHash, X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { checkServerIdentity, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import type { Tls } from "../../core/config/config.ts";
+import { readRegularFile } from "../regular-file.ts";
 import { codeOf } from "./faults.ts";
 
 const REREAD_AFTER_MS = 10_000;
@@ -79,7 +79,7 @@ async function readPem(files: Tls): Promise<Pem> {
 async function readPart(path: string | undefined, name: string): Promise<string | undefined> {
   if (path === undefined) return undefined;
   try {
-    return await readFile(path, "utf8");
+    return await readRegularFile(path);
   } catch (error) {
     throw unusable(`"${name}" must be a readable file, received ${path}`, error, "unreadable");
   }

@@ -1,10 +1,10 @@
 import { X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { Fleet, SecretSource, Tls } from "../../core/config/config.ts";
 import { complain, type Complaint } from "./complaint.ts";
 import { fileProblem, openSecret } from "../read/secrets.ts";
 import type { Environment } from "../read/interpolate.ts";
+import { readRegularFile } from "../read/regular-file.ts";
 import type { Path } from "../read/tree.ts";
 import type { Parts } from "./validate.ts";
 import { nameOfPath } from "./wording.ts";
@@ -94,7 +94,7 @@ export function checkCertificates({
   key,
 }: Readonly<Record<"ca" | "cert" | "key", NamedFile>>): readonly Complaint[] {
   const complaints = [...ca.complaints, ...cert.complaints, ...key.complaints];
-  if (ca.text !== undefined && !isCertificate(ca.text)) complaints.push(notPem(ca.path));
+  if (ca.text !== undefined && !areCertificates(ca.text)) complaints.push(notPem(ca.path));
   if (cert.text === undefined || key.text === undefined) return complaints;
   if (!isCertificate(cert.text)) return [...complaints, notPem(cert.path)];
   if (fitTogether(cert.text, key.text)) return complaints;
@@ -114,7 +114,7 @@ export type NamedFile = {
 export async function readNamedFile(
   file: string | undefined,
   path: Path,
-  read: ReadFile = (name) => readFile(name),
+  read: ReadFile = (name) => readRegularFile(name),
 ): Promise<NamedFile> {
   if (file === undefined) return { path, text: undefined, complaints: [] };
   try {
@@ -136,6 +136,19 @@ function isCertificate(pem: string): boolean {
     return false;
   }
 }
+
+/** Each of them: Node.js ignores those that it cannot read, and a file that is cut short ends within one. */
+function areCertificates(pem: string): boolean {
+  if (pem === lastSound) return true;
+  const [, ...blocks] = pem.split(BEGIN);
+  const areSound = blocks.length > 0 && blocks.every((block) => isCertificate(BEGIN + block));
+  if (areSound) lastSound = pem;
+  return areSound;
+}
+
+const BEGIN = "-----BEGIN ";
+/** A thousand upstreams may name one file. */
+let lastSound: string | undefined;
 
 function fitTogether(cert: string, key: string): boolean {
   try {

@@ -1,6 +1,6 @@
-import { readFile, stat } from "node:fs/promises";
 import type { Config, SecretSource } from "../../core/config/config.ts";
 import type { Environment } from "./interpolate.ts";
+import { readRegularFile, UnreadableFile } from "./regular-file.ts";
 
 export interface Secret {
   /** The key as it is now; never rejects. A file is read again each time, so that keys rotate. */
@@ -74,11 +74,7 @@ function readVariable(name: string, environment: Environment): KeyReading {
 
 async function readKeyFile(path: string): Promise<KeyReading> {
   try {
-    const stats = await stat(path);
-    // Opening a pipe would wait for its writer, and a device might never end.
-    if (!stats.isFile()) return { kind: "unreadable", problem: "its file is not a regular file" };
-    if (stats.size > MAX_KEY_BYTES) return { kind: "unreadable", problem: "its file is longer than 64KiB" };
-    return keyOf(await readFile(path, "utf8"), "its file");
+    return keyOf((await readRegularFile(path, MAX_KEY_BYTES)).toString("utf8"), "its file");
   } catch (error) {
     return { kind: "unreadable", problem: `its file cannot be read: ${fileProblem(error)}` };
   }
@@ -127,6 +123,7 @@ export function secretVariables(
 
 /** Why a file could not be read, in words and without its path. */
 export function fileProblem(error: unknown): string {
+  if (error instanceof UnreadableFile) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
   switch (code) {
     case "ENOENT":

@@ -1,18 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import type { Fault } from "./fault.ts";
 
-/** Enough for the largest number of upstreams that a config may have. */
-const MAX_CONFIG_BYTES = 8 * 1024 * 1024;
-
 type DecodedText =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "refused"; readonly fault: Fault };
 
 /** Refuses what no text editor writes. */
 export function decodeText(bytes: Uint8Array, file: string): DecodedText {
-  if (bytes.length > MAX_CONFIG_BYTES) {
-    return refused(file, 1, 1, `the config must be at most 8MiB, received ${bytes.length} bytes`);
-  }
   const binaryAt = bytes.findIndex((byte) => isControl(byte));
   if (binaryAt >= 0) {
     const { line, column } = placeOf(bytes, binaryAt);

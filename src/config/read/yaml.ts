@@ -44,16 +44,12 @@ export function readYaml(bytes: Uint8Array, file: string, variables?: Variables)
   const decoded = decodeText(bytes, file);
   if (decoded.kind === "refused") return { file, tree: undefined, faults: [decoded.fault], placeOf };
   const { text } = decoded;
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    // The library compares every key with every other; ours keep a set.
-    uniqueKeys: false,
-    resolveKnownTags: false,
-    merge: false,
-    logLevel: "error",
-  });
+  const document = documentOf(text, lines);
   const walk = new Walk(file, placeOf, variables);
+  if (document === undefined) {
+    walk.refuse(0, `cannot read YAML: ${NESTED_TOO_DEEPLY}`);
+    return { file, tree: undefined, faults: walk.faults, placeOf };
+  }
   const syntax = syntaxFault(text, document, variables !== undefined);
   if (syntax !== undefined) {
     walk.refuse(syntax.offset, `cannot read YAML: ${syntax.message}`);
@@ -62,6 +58,24 @@ export function readYaml(bytes: Uint8Array, file: string, variables?: Variables)
   const root = document.contents;
   const tree = walk.read(root, root?.range?.[0] ?? 0, []);
   return { file, tree: tree?.kind === "void" ? undefined : tree, faults: walk.faults, placeOf };
+}
+
+/** Undefined where it is nested so deeply that the library runs out of its stack: its own bound does not see all ways to nest. */
+function documentOf(text: string, lineCounter: LineCounter): Document | undefined {
+  try {
+    return parseDocument(text, {
+      lineCounter,
+      prettyErrors: false,
+      // The library compares every key with every other; ours keep a set.
+      uniqueKeys: false,
+      resolveKnownTags: false,
+      merge: false,
+      logLevel: "error",
+    });
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** Only the first: the others usually follow from it. */
@@ -82,6 +96,8 @@ function syntaxFault(
   return { offset, message: SYNTAX_SENTENCES[first.code] ?? "this is not valid here" };
 }
 
+const NESTED_TOO_DEEPLY = "the config is nested too deeply";
+
 /**
  * Our own sentences for a syntax error. The parser's quote what they found, which could be a key that was
  * pasted where it does not belong.
@@ -99,7 +115,7 @@ const SYNTAX_SENTENCES: Partial<Record<YAMLParseError["code"], string>> = {
   MISSING_CHAR: "a closing quote, bracket, comma or colon is missing",
   MULTILINE_IMPLICIT_KEY: "a key must be on one line and end with a colon",
   MULTIPLE_DOCS: "a config must be one document, received several",
-  RESOURCE_EXHAUSTION: "the config is nested too deeply",
+  RESOURCE_EXHAUSTION: NESTED_TOO_DEEPLY,
   TAB_AS_INDENT: "tabs must not be used to indent: use spaces",
   TAG_RESOLVE_FAILED: "tags (!) are not used here",
 };
@@ -134,7 +150,7 @@ class Walk {
     this.#values += 1;
     const offset = offsetOf(node) ?? keyOffset;
     if (this.#values > MAX_VALUES) return this.#tooLarge(offset);
-    if (path.length > MAX_DEPTH) return this.refuse(offset, "the config is nested too deeply");
+    if (path.length > MAX_DEPTH) return this.refuse(offset, NESTED_TOO_DEEPLY);
     if (isAlias(node)) return this.#readAlias(node.source, offset, keyOffset, path);
     if (!isMap(node) && !isSeq(node) && !isScalar(node)) {
       return { kind: "scalar", value: null, interpolated: false, offset, keyOffset };

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import type { WebConfigReading } from "../../core/config/web-config.ts";
 import { type Marks, hasChanged, markOf } from "../read/mark.ts";
+import { readRegularFile } from "../read/regular-file.ts";
 
 /** The web config file, which may change while the program runs, as may the certificates that it names. */
 export class WebConfigFile {
@@ -17,7 +17,7 @@ export class WebConfigFile {
     const { readWebConfig } = await import("./read.ts");
     const reading = await readWebConfig(this.#path, async (file) => {
       marks.set(file, await markOf(file));
-      return readFile(file);
+      return readRegularFile(file);
     });
     this.#marks = marks;
     return reading;

@@ -37,7 +37,12 @@ export function parseWebConfig(bytes: Uint8Array, file: string): ParsedWebConfig
   const reading = readYaml(bytes, file);
   const { tree, faults } = reading;
   if (tree === undefined) return { kind: "refused", faults };
-  const result = webConfigSchema.safeParse(plainOf(tree) ?? {});
+  if (tree.kind === "scalar" && tree.value === null) {
+    // Perhaps its content is lost, and with it who may read.
+    const message = "the web config is empty: write {} to serve everybody, over plain HTTP";
+    return { kind: "refused", faults: [...faults, { file, line: 1, column: 1, message }] };
+  }
+  const result = webConfigSchema.safeParse(plainOf(tree));
   if (result.success && faults.length === 0) return { kind: "parsed", config: result.data, reading };
   const complaints = result.success ? [] : schemaComplaints(result.error.issues, tree);
   return { kind: "refused", faults: [...faults, ...faultsOf(complaints, reading)] };

@@ -125,14 +125,15 @@ export type UnopenedWebConfig = Omit<WebConfig, "tls"> & {
 };
 
 export const webConfigSchema: z.ZodType<UnopenedWebConfig> = section({
-  tls_server_config: tlsServer.nullish(),
+  // Without a value it may be cut short: to serve everybody, a file says nothing of it.
+  tls_server_config: tlsServer.optional(),
   // HTTP/1.1 is served whatever `http2` says: HTTP/2 clients negotiate down.
   http_server_config: section({ http2: flag().optional(), headers: headers.nullish() }).nullish(),
   basic_auth_users: z
     .record(userName, bcryptHash, { error: "a mapping of names to bcrypt hashes" })
-    .nullish(),
+    .optional(),
 }).transform(({ tls_server_config: tls, http_server_config: http, basic_auth_users: users }) => ({
-  tls: tls ?? undefined,
+  tls,
   headers: Object.fromEntries(
     Object.entries(http?.headers ?? {}).flatMap(([name, value]) => (value ? [[name, value]] : [])),
   ),

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { isIPv6, type Socket } from "node:net";
 import { type Guard, PROBE_PATHS } from "./guard.ts";
 
 /** bcrypt hashes by user name. While it is empty, no password is needed. */
@@ -6,9 +7,18 @@ export type Users = ReadonlyMap<string, string>;
 
 export type PasswordVerdict = "match" | "mismatch" | "busy";
 
+export type PasswordQuestion = {
+  /** The same for the same user, password and hash, and tells nothing of them. */
+  readonly id: string;
+  readonly password: string;
+  readonly hash: string;
+  /** Of the client, or the network that it can choose addresses from. */
+  readonly address: string;
+  readonly connection: { readonly destroyed: boolean } | undefined;
+};
+
 export interface PasswordChecker {
-  /** The queue is limited for each `client`. */
-  check(password: string, hash: string, client: string): Promise<PasswordVerdict>;
+  check(question: PasswordQuestion): Promise<PasswordVerdict>;
 }
 
 /** `users` is called for each request, because the web config file can change. */
@@ -18,9 +28,10 @@ export function basicAuth(users: () => Users, checker: PasswordChecker): Guard {
     const current = users();
     if (current.size === 0 || PROBE_PATHS.has(c.req.path)) return next();
     const credentials = parseCredentials(c.req.header("authorization"));
-    const client = c.env?.incoming?.socket.remoteAddress ?? "";
     const verdict =
-      credentials === undefined ? "mismatch" : await verify(credentials, current, verified, checker, client);
+      credentials === undefined
+        ? "mismatch"
+        : await verify(credentials, current, verified, checker, c.env?.incoming?.socket);
     switch (verdict) {
       case "match":
         return next();
@@ -51,20 +62,35 @@ async function verify(
   users: Users,
   verified: VerifiedCredentials,
   checker: PasswordChecker,
-  client: string,
+  connection: Socket | undefined,
 ): Promise<PasswordVerdict> {
   const hash = users.get(credentials.user);
   if (hash !== undefined && verified.has(credentials, hash)) return "match";
   // An unknown user takes as long as a known one. Otherwise the time would reveal which names exist.
-  const verdict = await checker.check(
-    credentials.password,
-    hash ?? verified.decoy(credentials.user, users),
-    client,
-  );
+  const asked = hash ?? verified.decoy(credentials.user, users);
+  const verdict = await checker.check({
+    id: verified.idOf(credentials, asked),
+    password: credentials.password,
+    hash: asked,
+    address: networkOf(connection?.remoteAddress ?? ""),
+    connection,
+  });
   if (verdict !== "match") return verdict;
   if (hash === undefined) return "mismatch";
   verified.add(credentials, hash);
   return "match";
+}
+
+/** An IPv6 network of 64 bits is one client's: it can choose any address in it. */
+export function networkOf(address: string): string {
+  const ipv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (ipv4 !== undefined || !isIPv6(address)) return ipv4 ?? address;
+  const [head = [], tail = []] = address
+    .replace(/%.*$/, "")
+    .split("::")
+    .map((part) => part.split(":").filter((group) => group !== ""));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => "0");
+  return [...head, ...zeros, ...tail].slice(0, 4).join(":").toLowerCase();
 }
 
 /**
@@ -82,6 +108,10 @@ class VerifiedCredentials {
 
   add(credentials: Credentials, hash: string): void {
     this.#macs.set(credentials.user, this.#macOf(credentials, hash));
+  }
+
+  idOf(credentials: Credentials, hash: string): string {
+    return this.#macOf(credentials, hash).toString("base64");
   }
 
   /** The hash of a real user, always the same one for the same unknown name. */

@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
-import type { PasswordChecker, PasswordVerdict } from "./basic-auth.ts";
-
-export type PasswordCheckLimits = {
-  readonly maxWaiting: number;
-  /** So a client that guesses passwords does not keep the others out. */
-  readonly maxWaitingPerClient: number;
-};
+import type { PasswordChecker, PasswordQuestion, PasswordVerdict } from "./basic-auth.ts";
 
 /** Starts a worker thread that runs a module. */
 export type StartWorker = (options: {
@@ -16,62 +10,123 @@ export type StartWorker = (options: {
 }) => Worker;
 
 const BCRYPT_WORKER = new URL("./bcrypt-worker.ts", import.meta.url);
-const DEFAULT_LIMITS: PasswordCheckLimits = { maxWaiting: 32, maxWaitingPerClient: 4 };
+/** No fewer than there may be connections: each that waits has its place. */
+const MAX_WAITING = 256;
+/** Then all is forgotten: who guesses from so many addresses is not slowed down by it. */
+const MAX_SPENDERS = 10_000;
 
-type Waiting = {
-  readonly password: string;
-  readonly hash: string;
-  readonly client: string;
-  readonly settle: (verdict: PasswordVerdict) => void;
+type Waiting = PasswordQuestion & {
+  /** Those that ask the same. The last one decides whether anybody still waits. */
+  readonly askers: {
+    readonly connection: PasswordQuestion["connection"];
+    readonly settle: (verdict: PasswordVerdict) => void;
+  }[];
 };
 
-/** Checks one password at a time, in a thread that is started for the first check. */
+/**
+ * Checks one password at a time, in a thread that is started for the first check. Nobody can know beforehand which
+ * password is right, so none may be kept out by wrong ones, wherever they come from:
+ *
+ * - Every connection has one place, and a check is done even if its client has gone: a right password is then known.
+ * - In every second turn the one that waits longest is checked. In the others, the one whose address and user have cost
+ *   least by wrong passwords: guesses from elsewhere, or of another user, delay it by one turn.
+ */
 export class PasswordChecks implements PasswordChecker, AsyncDisposable {
-  readonly #limits: PasswordCheckLimits;
   readonly #startWorker: StartWorker;
   readonly #onWarning: (message: string) => void;
+  readonly #maxWaiting: number;
   readonly #closing = new AbortController();
-  readonly #waiting: Waiting[] = [];
+  /** By what is asked, the oldest first. */
+  readonly #waiting = new Map<string, Waiting>();
+  /** How long wrong passwords took, by address and by hash. An unknown user has the hash of a real one. */
+  readonly #spentMs = new Map<string, number>();
+  #isOldestsTurn = false;
   #working = false;
   #worker: Worker | undefined;
 
   constructor(
     startWorker: StartWorker,
     onWarning: (message: string) => void,
-    limits: PasswordCheckLimits = DEFAULT_LIMITS,
+    maxWaiting: number = MAX_WAITING,
   ) {
     this.#startWorker = startWorker;
     this.#onWarning = onWarning;
-    this.#limits = limits;
+    this.#maxWaiting = maxWaiting;
   }
 
-  check(password: string, hash: string, client: string): Promise<PasswordVerdict> {
-    const ofClient = this.#waiting.filter((other) => other.client === client).length;
-    const { maxWaiting, maxWaitingPerClient } = this.#limits;
-    const full = this.#waiting.length >= maxWaiting || ofClient >= maxWaitingPerClient;
-    if (full || this.#closing.signal.aborted) return Promise.resolve("busy");
+  check(question: PasswordQuestion): Promise<PasswordVerdict> {
+    const { id, connection } = question;
+    if (this.#closing.signal.aborted || this.#isWaiting(connection)) return Promise.resolve("busy");
+    const known = this.#waiting.get(id);
+    if (known === undefined && !this.#hasRoom()) return Promise.resolve("busy");
     return new Promise((settle) => {
-      this.#waiting.push({ password, hash, client, settle });
+      const waiting = known ?? { ...question, askers: [] };
+      waiting.askers.push({ connection, settle });
+      this.#waiting.set(id, waiting);
       if (!this.#working) void this.#work();
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    for (const { settle } of this.#waiting.splice(0)) settle("busy");
+    for (const waiting of this.#waiting.values()) this.#settle(waiting, "busy");
     await this.#worker?.terminate();
+  }
+
+  #isWaiting(connection: PasswordQuestion["connection"]): boolean {
+    if (connection === undefined) return false;
+    return [...this.#waiting.values()].some(({ askers }) =>
+      askers.some((asker) => asker.connection === connection),
+    );
+  }
+
+  /** Whoever still waits takes the place of the last whose client has gone. */
+  #hasRoom(): boolean {
+    if (this.#waiting.size < this.#maxWaiting) return true;
+    const gone = [...this.#waiting.values()].findLast(({ askers }) =>
+      askers.every(({ connection }) => connection?.destroyed === true),
+    );
+    if (gone !== undefined) this.#settle(gone, "busy");
+    return gone !== undefined;
+  }
+
+  #settle(waiting: Waiting, verdict: PasswordVerdict): void {
+    this.#waiting.delete(waiting.id);
+    for (const { settle } of waiting.askers) settle(verdict);
   }
 
   async #work(): Promise<void> {
     this.#working = true;
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const startedMs = performance.now();
       const verdict = await this.#compare(next);
-      next.settle(verdict);
+      const tookMs = performance.now() - startedMs;
+      if (verdict === "mismatch") this.#spend(next, tookMs);
+      this.#settle(next, verdict);
       // After a wrong password the thread rests as long as it worked, so guessing uses at most half a core.
-      if (verdict === "mismatch") await this.#rest(performance.now() - startedMs);
+      if (verdict === "mismatch") await this.#rest(tookMs);
     }
+    this.#spentMs.clear();
     this.#working = false;
+  }
+
+  #next(): Waiting | undefined {
+    const [oldest, ...others] = this.#waiting.values();
+    this.#isOldestsTurn = !this.#isOldestsTurn;
+    if (oldest === undefined || this.#isOldestsTurn) return oldest;
+    return others.reduce(
+      (best, other) => (this.#spentBy(other) < this.#spentBy(best) ? other : best),
+      oldest,
+    );
+  }
+
+  #spentBy({ address, hash }: PasswordQuestion): number {
+    return (this.#spentMs.get(address) ?? 0) + (this.#spentMs.get(hash) ?? 0);
+  }
+
+  #spend({ address, hash }: PasswordQuestion, ms: number): void {
+    if (this.#spentMs.size > MAX_SPENDERS) this.#spentMs.clear();
+    for (const spender of [address, hash]) this.#spentMs.set(spender, (this.#spentMs.get(spender) ?? 0) + ms);
   }
 
   async #rest(restMs: number): Promise<void> {

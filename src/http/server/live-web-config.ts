@@ -12,6 +12,16 @@ export type Following = {
   readonly recheckMs: number;
   readonly renew: (tls: WebTls) => void;
   readonly onWarning: (message: string) => void;
+  readonly onChange: (change: WebConfigChange) => void;
+};
+
+/** For the log: what a changed file has changed. */
+export type WebConfigChange = {
+  readonly usersAdded: readonly string[];
+  readonly usersRemoved: readonly string[];
+  readonly passwordsChanged: readonly string[];
+  readonly tlsChanged: boolean;
+  readonly headersChanged: boolean;
 };
 
 /** The web config as it is now: its files may change while the server runs. */
@@ -38,22 +48,38 @@ export class LiveWebConfig {
 
   /**
    * Until the signal aborts. It polls: watching a file misses every second swap of a Kubernetes volume. What
-   * cannot be used leaves all as it was, with one warning for each change.
+   * cannot be used leaves all as it was, with one warning for each change. A file may be read while it is being written:
+   * what was read is used when the next look finds the same.
    */
-  async follow({ recheckMs, renew, onWarning }: Following, signal: AbortSignal): Promise<void> {
+  async follow(following: Following, signal: AbortSignal): Promise<void> {
     const source = this.#source;
     if (source === undefined) return;
-    while (await pause(recheckMs, signal)) {
-      if (!(await source.hasChanged())) continue;
-      const reading = await source.read();
-      const faults = reading.kind === "refused" ? reading.faults : this.#take(reading.config, renew);
-      if (faults.length > 0)
-        onWarning(`cannot use the changed web config, keeping the old one: ${faults.join("; ")}`);
+    let unsettled: WebConfigReading | undefined;
+    while (await pause(following.recheckMs, signal)) {
+      if (await source.hasChanged()) {
+        unsettled = await source.read();
+      } else if (unsettled !== undefined) {
+        this.#use(unsettled, following);
+        unsettled = undefined;
+      }
     }
   }
 
+  #use(reading: WebConfigReading, { renew, onWarning, onChange }: Following): void {
+    const before = this.#config;
+    const faults = reading.kind === "refused" ? reading.faults : this.#take(reading.config, renew);
+    if (faults.length > 0)
+      return onWarning(`cannot use the changed web config, keeping the old one: ${faults.join("; ")}`);
+    const change = changeBetween(before, this.#config);
+    if (Object.values(change).some((what) => what === true || (Array.isArray(what) && what.length > 0)))
+      onChange(change);
+  }
+
+  /** A file that is cut short looks like one without users, or without TLS: the door is opened by a restart only. */
   #take(next: WebConfig, renew: (tls: WebTls) => void): readonly string[] {
-    const { tls } = this.#config;
+    const { tls, users } = this.#config;
+    if (users.size > 0 && next.users.size === 0)
+      return ["basic auth can only be switched off by a restart, and it names no user"];
     if ((tls === undefined) !== (next.tls === undefined))
       return ["TLS can only be switched on or off by a restart"];
     if (tls?.clientAuth !== next.tls?.clientAuth)
@@ -62,6 +88,19 @@ export class LiveWebConfig {
     this.#config = next;
     return [];
   }
+}
+
+function changeBetween(before: WebConfig, after: WebConfig): WebConfigChange {
+  const [had, has] = [before.users, after.users];
+  return {
+    usersAdded: [...has.keys()].filter((name) => !had.has(name)),
+    usersRemoved: [...had.keys()].filter((name) => !has.has(name)),
+    passwordsChanged: [...has].flatMap(([name, hash]) =>
+      had.has(name) && had.get(name) !== hash ? [name] : [],
+    ),
+    tlsChanged: JSON.stringify(before.tls) !== JSON.stringify(after.tls),
+    headersChanged: JSON.stringify(before.headers) !== JSON.stringify(after.headers),
+  };
 }
 
 /** False when it is time to end. */

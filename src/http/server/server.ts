@@ -3,7 +3,7 @@ import { basicAuth } from "../guards/basic-auth.ts";
 import { PasswordChecks, type StartWorker } from "../guards/password-checks.ts";
 import { RESPONSE_HEADERS } from "../routes/response-headers.ts";
 import { createRoutes, type RoutesDeps } from "../routes/routes.ts";
-import { LiveWebConfig, type WebConfigSource } from "./live-web-config.ts";
+import { LiveWebConfig, type WebConfigChange, type WebConfigSource } from "./live-web-config.ts";
 import { Connections } from "./connections.ts";
 import { DEFAULT_SERVER_LIMITS, limitResponse, type ServerLimits, serverOptions } from "./limits.ts";
 import { type Address, createNodeServer, listen, urlOf } from "./node-server.ts";
@@ -14,7 +14,10 @@ export type StartOptions = RoutesDeps &
     readonly webConfig: WebConfigSource | undefined;
     readonly startWorker: StartWorker;
     readonly onWarning: (message: string) => void;
+    readonly onWebConfigChange?: (change: WebConfigChange) => void;
     readonly limits?: Partial<ServerLimits>;
+    /** Read for each connection: fewer than the limit where the process may not open as many. */
+    readonly connectionsLeft?: () => number;
     /** How often the web config and its certificates are checked for changes. */
     readonly webConfigRecheckMs?: number;
   };
@@ -51,13 +54,20 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     limitResponse(incoming, outgoing, limits);
     void answer(incoming, outgoing);
   });
-  const connections = new Connections(server, limits);
+  const { connectionsLeft = () => limits.maxConnections } = options;
+  const connections = new Connections(server, {
+    maxPipelined: limits.maxPipelined,
+    get maxConnections() {
+      return Math.min(limits.maxConnections, connectionsLeft());
+    },
+  });
   const port = await listen(server, options);
   // For instance when file descriptors run out. Without a listener the error would end the process.
   server.on("error", (error) => onWarning(`cannot accept a connection: ${error.message}`));
 
   const closing = new AbortController();
-  const following = web.follow({ recheckMs, renew, onWarning }, closing.signal);
+  const { onWebConfigChange: onChange = () => {} } = options;
+  const following = web.follow({ recheckMs, renew, onWarning, onChange }, closing.signal);
   const close = async (): Promise<void> => {
     closing.abort();
     await connections.close(limits.closeGraceMs);

@@ -1,9 +1,12 @@
+import { execFileSync } from "node:child_process";
 import {
   closeSync,
   existsSync,
   ftruncateSync,
   openSync,
+  readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
   writeSync,
@@ -65,7 +68,6 @@ function dropTable(path: string, table: string): void {
 
 describe("a damaged file is moved aside and told, and a new one is begun", () => {
   test.each([
-    ["not a database", (path: string) => writeFileSync(path, "upstreams:\n  - name: email\n".repeat(50))],
     ["truncated in the middle", (path: string) => truncate(path, Math.floor(statSync(path).size / 2))],
     ["truncated within a page", (path: string) => truncate(path, 4_096 * 3 + 100)],
     [
@@ -93,6 +95,54 @@ describe("a damaged file is moved aside and told, and a new one is begun", () =>
   });
 });
 
+describe("a file that nothing shows to be ours stays as it was, and the start is refused:", () => {
+  test.each([
+    ["a text", Buffer.from("upstreams:\n  - name: email\n".repeat(50)), /is not a database$/],
+    ["a few letters", Buffer.from("a"), /is not a database$/],
+    ["zeros", Buffer.alloc(65_536), /is not a database$/],
+    [
+      "another program's database, damaged",
+      Buffer.concat([Buffer.from("SQLite format 3\0"), Buffer.alloc(8_192, 0xa5)]),
+      /is not a database, and its header does not say that pacewatch wrote it$/,
+    ],
+  ])("%s", async (_, bytes, why) => {
+    await using bench = await StateBench.make();
+    writeFileSync(bench.path, bytes);
+    expect(await bench.refusal()).toMatch(why);
+    expect(readFileSync(bench.path).equals(bytes)).toBe(true);
+    expect(readdirSync(bench.directory).filter((name) => name.includes("corrupt"))).toEqual([]);
+  });
+
+  test("nor is anything put beside it", async () => {
+    await using bench = await StateBench.make();
+    writeFileSync(bench.path, "keys of the house\n");
+    expect(await bench.refusal()).toMatch(/is not a database$/);
+    expect(readdirSync(bench.directory)).toEqual(["pacewatch.db"]);
+  });
+
+  test("a pipe is told at once", async () => {
+    await using bench = await StateBench.make();
+    execFileSync("mkfifo", [bench.path]);
+    expect(await bench.refusal()).toMatch(/must be a file, received a pipe, a socket or a device$/);
+  });
+
+  test("also while it runs: what took the place of the state file is not touched, and polls are kept in memory", async () => {
+    await using bench = await StateBench.make();
+    await aLife(bench);
+    const store = await bench.open();
+    const record = bench.recordOf(store);
+    rmSync(bench.path);
+    writeFileSync(bench.path, "keys of the house\n");
+    await bench.until(() => {
+      bench.poll(record);
+      return !store.isUp;
+    });
+    await bench.clock.advance(20_000);
+    expect(readFileSync(bench.path, "utf8")).toBe("keys of the house\n");
+    expect(readdirSync(bench.directory).filter((name) => name.includes("corrupt"))).toEqual([]);
+  });
+});
+
 test("quota counts are saved from a damaged file, where they can be read", async () => {
   await using bench = await StateBench.make();
   await aLife(bench);
@@ -108,8 +158,9 @@ test("quota counts are saved from a damaged file, where they can be read", async
 
 test("of damaged files the last three are kept", async () => {
   await using bench = await StateBench.make();
+  await (await bench.open()).close();
   for (let turn = 1; turn <= 5; turn += 1) {
-    writeFileSync(bench.path, `damaged ${turn}`.repeat(100));
+    truncate(bench.path, 4_096 + 100);
     await (await bench.open()).close();
   }
   const kept = [1, 2, 3, 4, 5].filter((number) => existsSync(`${bench.path}.corrupt-${number}`));
@@ -146,7 +197,7 @@ test("whatever byte is flipped, it opens, and what is restored is well-formed", 
     const reply = file.open(NOW_MS);
     file.close();
     // Whose it is, of which version and who may write it is said by a few bytes: then it may be somebody else's.
-    const mayBeRefused = offset === 18 || (offset >= 60 && offset < 72);
+    const mayBeRefused = offset < 16 || offset === 18 || (offset >= 60 && offset < 72);
     const polls = reply.kind === "opened" ? (reply.restored.upstreams.get("email")?.polls ?? []) : [];
     expect(reply.kind === "opened" || mayBeRefused).toBe(true);
     expect(polls.filter((poll) => typeof poll.durationMs !== "number")).toEqual([]);

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { samplePoll } from "../../support/samples.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
@@ -219,6 +219,25 @@ describe("is refused, with one sentence", () => {
       /received one that was written by a newer pacewatch \(version 99 of the file\)$/,
     );
   });
+});
+
+test("only its owner can read what it writes, whatever the umask", async () => {
+  await using bench = await StateBench.make();
+  bench.path = join(bench.directory, "new", "pacewatch.db");
+  const umask = process.umask(0);
+  onTestFinished(() => void process.umask(umask));
+  const store = await bench.open();
+  bench.poll(bench.recordOf(store));
+  await bench.written(1);
+  const folder = join(bench.directory, "new");
+  const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777]);
+  expect(Object.fromEntries(modes)).toEqual({
+    "pacewatch.db": 0o600,
+    "pacewatch.db-shm": 0o600,
+    "pacewatch.db-wal": 0o600,
+    "pacewatch.db.lock": 0o600,
+  });
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
 });
 
 test("nothing is logged in a life without trouble", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
@@ -166,10 +166,11 @@ describe("a file that another program holds locked", () => {
 
 test("a damaged file that cannot be moved aside is refused, and stays", async ({ skip }) => {
   await using bench = await StateBench.make();
-  writeFileSync(bench.path, "no database".repeat(100));
-  writeFileSync(`${bench.path}.lock`, "");
+  await (await bench.open()).close();
+  truncateSync(bench.path, 5_000);
+  for (const companion of ["-wal", "-shm"]) writeFileSync(`${bench.path}${companion}`, "");
   using _ = Immutable.make(bench.directory) ?? skip("needs the right to make files immutable");
-  expect(await bench.refusal()).toMatch(/received one that is not a database$/);
+  expect(await bench.refusal()).toMatch(/received one that is damaged/);
   expect(existsSync(bench.path)).toBe(true);
 });
 

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { chooseProxy } from "../../../src/adapters/undici/proxy.ts";
 import { certificates } from "../../support/certificates.ts";
 import { answer, type RawUpstream, type Script } from "../../support/raw-upstream.ts";
@@ -82,6 +82,16 @@ test("the connection to a proxy may use TLS", async () => {
   const observation = await pollOnce(upstream, { proxy: over(proxy), tls: trusting });
   expect(answeredOf(observation).head.status).toBe(200);
   await proxy.idle();
+});
+
+test("a proxy whose certificate nobody vouches for is given nothing, even where Node.js is told to trust anybody", async () => {
+  const proxy = await startSecure();
+  process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
+  onTestFinished(() => void delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"]);
+  const url = "http://upstream.test/";
+  const observation = await pollOnce(proxy, { url, proxy: over(proxy), ...withKey }, { credential });
+  expect(brokenOf(observation)).toMatchObject({ fault: "connect", sent: false });
+  expect(proxy.requests).toEqual([]);
 });
 
 test.each<[string, Script, string]>([

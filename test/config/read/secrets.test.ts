@@ -100,14 +100,14 @@ describe("a key in a file", () => {
       "cannot read key: its file cannot be read: there is no such file",
     );
     expect(await refusalOf({ from: "file", path: directory.path }, {}, quiet)).toBe(
-      "cannot read key: its file is not a regular file",
+      "cannot read key: its file cannot be read: it is a directory",
     );
     expect(await refusalOf({ from: "file", path: "/dev/zero" }, {}, quiet)).toBe(
-      "cannot read key: its file is not a regular file",
+      "cannot read key: its file cannot be read: it is a device, not a file",
     );
     const long = await directory.write("k".repeat(70_000), "long");
     expect(await refusalOf({ from: "file", path: long }, {}, quiet)).toBe(
-      "cannot read key: its file is longer than 64KiB",
+      "cannot read key: its file cannot be read: it is longer than 64KiB",
     );
     const binary = await directory.write(Uint8Array.of(0xff, 0xfe, 0x00), "binary");
     expect(await refusalOf({ from: "file", path: binary }, {}, quiet)).toBe(

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hashSync } from "bcryptjs";
@@ -31,14 +31,42 @@ describe.skipIf(OPENSSL === undefined)("a web config", () => {
   });
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  test.each(["", "# nothing\n", "tls_server_config:\nhttp_server_config:\nbasic_auth_users:\n", "{}"])(
-    "that says nothing (%j) asks for nothing",
+  test.each(["{}", "http_server_config:\n", "basic_auth_users: {}\n"])(
+    "that says so (%j) asks for nothing",
     async (text) => {
       const loaded = await load(text);
       expect(loaded).toMatchObject({ kind: "loaded", config: { tls: undefined, headers: {} } });
       expect(loaded.kind === "loaded" && loaded.config.users.size).toBe(0);
     },
   );
+
+  test.each([
+    ["", "web.yaml:1:1: the web config is empty: write {} to serve everybody, over plain HTTP"],
+    ["# nothing\n", "web.yaml:1:1: the web config is empty: write {} to serve everybody, over plain HTTP"],
+    [
+      "http_server_config:\nbasic_auth_users:\n",
+      'web.yaml:2:1: "basic_auth_users" must be a mapping of names to bcrypt hashes, received nothing',
+    ],
+    ["tls_server_config:\n", 'web.yaml:1:1: "tls_server_config" must be a mapping, received nothing'],
+  ])("that may be cut short (%j) opens no door", async (text, fault) => {
+    expect(await faultsOf(text)).toEqual([fault]);
+  });
+
+  test.each([
+    ["empty", (): string => ""],
+    ["garbage", (): string => "no certificate"],
+    ["cut short", (pem: string): string => pem.slice(0, -40)],
+    ["cut short in its second", (pem: string): string => pem + pem.slice(0, 200)],
+  ])("whose client_ca_file is %s is refused", async (_, damage) => {
+    const good = readFileSync(join(directory, "other.crt"), "utf8");
+    writeFileSync(join(directory, "ca.crt"), damage(good));
+    const text = `${TLS}  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n`;
+    expect(await faultsOf(text)).toEqual([
+      'web.yaml:5:19: "tls_server_config.client_ca_file" must contain a PEM certificate',
+    ]);
+    writeFileSync(join(directory, "ca.crt"), good + good);
+    expect(await faultsOf(text)).toEqual([]);
+  });
 
   test("in full is understood, with files beside it", async () => {
     const loaded = await load(

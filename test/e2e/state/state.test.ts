@@ -1,8 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openConfigFolder } from "../../support/config-folder.ts";
-import { startDaemon } from "../../support/processes/daemon.ts";
+import { launch, startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
 import { Api, configOf, detailOf, polled, stateFileOf, valueOf } from "./daemon.ts";
 
@@ -90,11 +90,25 @@ describe.concurrent("after a restart", () => {
 test("a damaged file is kept aside and told, and the watching begins", async () => {
   await using api = await Api.open();
   await using folder = await openConfigFolder(configOf(api.url));
-  mkdirSync(join(folder.folder, "data"));
-  writeFileSync(stateFileOf(folder), "this is no database".repeat(500));
+  await using before = await startDaemon({ configPath: folder.path });
+  before.kill("SIGTERM");
+  await before.exited;
+  truncateSync(stateFileOf(folder), 5_000);
   await using daemon = await startDaemon({ configPath: folder.path });
   await polled(daemon, 1);
   const aside = `${stateFileOf(folder)}.corrupt-1`;
-  expect(readFileSync(aside, "utf8")).toMatch(/^this is no database/);
+  expect(statSync(aside).size).toBe(5_000);
   expect(daemon.logs.find(({ level }) => level === "error")?.msg).toContain(`it was moved to "${aside}"`);
+});
+
+test("a file that is not ours stays where state.path names it by mistake, and the start is refused", async () => {
+  await using folder = await openConfigFolder(configOf("http://127.0.0.1:9"));
+  mkdirSync(join(folder.folder, "data"));
+  writeFileSync(stateFileOf(folder), "keys of the house\n");
+  await using daemon = launch(["run", "--config", folder.path, "--listen", "127.0.0.1:0"]);
+  expect((await daemon.exited).code).toBe(1);
+  expect(daemon.stderr).toMatch(
+    /^cannot keep state: ".*" must be .*, received one that is not a database\n$/,
+  );
+  expect(readFileSync(stateFileOf(folder), "utf8")).toBe("keys of the house\n");
 });

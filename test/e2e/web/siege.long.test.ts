@@ -197,10 +197,10 @@ describe("passwords", () => {
     expect(known.status).toBe(200);
     await known.arrayBuffer();
     await guessing;
-    expect(new Set(statuses.keys())).toEqual(new Set([401, 503]));
+    // Each has a place, and waits.
+    expect([...statuses.keys()]).toEqual([401]);
     // Each check takes some twenty milliseconds and is followed by as long a rest, however many ask.
     expect(statuses.get(401) ?? 0).toBeLessThan(150);
-    expect(statuses.get(503) ?? 0).toBeGreaterThan(statuses.get(401) ?? 0);
 
     const due = (WATCHED * GUESSING_MS) / PERIOD_MS;
     expect((seenBy(upstream) - before) / due).toBeGreaterThan(LEAST_PUNCTUAL);

@@ -4,7 +4,9 @@ import { Hono } from "hono";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   basicAuth,
+  networkOf,
   type PasswordChecker,
+  type PasswordQuestion,
   type PasswordVerdict,
   type Users,
 } from "../../../src/http/guards/basic-auth.ts";
@@ -23,7 +25,7 @@ class CountingChecker implements PasswordChecker {
   readonly hashes: string[] = [];
   verdict: PasswordVerdict | undefined;
 
-  check(password: string, hash: string): Promise<PasswordVerdict> {
+  check({ password, hash }: PasswordQuestion): Promise<PasswordVerdict> {
     this.hashes.push(hash);
     return Promise.resolve(this.verdict ?? (password === "test-password" ? "match" : "mismatch"));
   }
@@ -128,7 +130,7 @@ describe("a server with users", () => {
   test("knows passwords with colons and letters of any script", async () => {
     const seen: string[] = [];
     const checker: PasswordChecker = {
-      check: (password) => {
+      check: ({ password }) => {
         seen.push(password);
         return Promise.resolve("match");
       },
@@ -141,77 +143,149 @@ describe("a server with users", () => {
   });
 });
 
+type Client = { readonly connection: { destroyed: boolean } };
+
 describe("password checks", () => {
-  function checksWith(
-    maxWaiting = 32,
-    maxWaitingPerClient = 4,
-  ): { checks: PasswordChecks; warnings: string[] } {
+  function checksWith(maxWaiting = 256): { checks: PasswordChecks; warnings: string[] } {
     const warnings: string[] = [];
-    const checks = new PasswordChecks(startThread, (message) => warnings.push(message), {
-      maxWaiting,
-      maxWaitingPerClient,
-    });
+    const checks = new PasswordChecks(startThread, (message) => warnings.push(message), maxWaiting);
     onTestFinished(() => checks[Symbol.asyncDispose]());
     return { checks, warnings };
+  }
+
+  /** Each on a connection of its own. */
+  function asks(password: string, hash: string, address = "10.0.0.1"): PasswordQuestion & Client {
+    return { id: `${password} ${hash}`, password, hash, address, connection: { destroyed: false } };
+  }
+
+  const RIGHT = "test-password";
+  /** The order in which the questions were answered. */
+  async function orderOf(checks: PasswordChecks, questions: readonly PasswordQuestion[]): Promise<string[]> {
+    const order: string[] = [];
+    await Promise.all(
+      questions.map(async (question) => {
+        const verdict = await checks.check(question);
+        order.push(`${question.password}: ${verdict}`);
+      }),
+    );
+    return order;
   }
 
   test("tell right from wrong, also for hashes that htpasswd and others write", async () => {
     const { checks, warnings } = checksWith();
     for (const prefix of ["$2a$", "$2b$", "$2y$"]) {
       const hash = HASH.replace("$2b$", prefix);
-      expect(await checks.check("test-password", hash, "a")).toBe("match");
-      expect(await checks.check("test-passwore", hash, "a")).toBe("mismatch");
+      expect(await checks.check(asks(RIGHT, hash))).toBe("match");
+      expect(await checks.check(asks("test-passwore", hash))).toBe("mismatch");
     }
     expect(warnings).toEqual([]);
   });
 
   test("leave the main thread free for the polls", async () => {
     const { checks } = checksWith();
-    await checks.check("warm up", HASH, "a");
+    await checks.check(asks("warm up", HASH));
     const slow = hashSync("test-password", 11);
-    const checking = checks.check("test-password", slow, "a");
+    const checking = checks.check(asks(RIGHT, slow));
     const usageBefore = performance.eventLoopUtilization();
     expect(await checking).toBe("match");
     const { utilization } = performance.eventLoopUtilization(usageBefore);
     expect(utilization).toBeLessThan(0.5);
   });
 
-  test("turn away one client's flood and still serve another", async () => {
-    const { checks } = checksWith(32, 4);
-    const guesses = Array.from({ length: 20 }, (_, guess) =>
-      checks.check(`guess ${guess}`, HASH, "10.0.0.1"),
-    );
-    const honest = checks.check("test-password", HASH, "10.0.0.2");
-    const verdicts = await Promise.all(guesses);
-    // One is at work already, and four wait.
-    expect(verdicts.filter((verdict) => verdict === "mismatch").length).toBe(5);
-    expect(verdicts.filter((verdict) => verdict === "busy").length).toBe(15);
-    expect(await honest).toBe("match");
+  const guessesAt = (hash: string, count: number, address?: string): (PasswordQuestion & Client)[] =>
+    Array.from({ length: count }, (_, guess) => asks(`guess ${guess}`, hash, address));
+
+  test("never turn the right one away, however many guess it at the same address", async () => {
+    const { checks } = checksWith();
+    const order = await orderOf(checks, [...guessesAt(HASH, 40), asks(RIGHT, HASH)]);
+    expect(order).toContain("test-password: match");
+    expect(order.filter((verdict) => verdict.endsWith("busy"))).toEqual([]);
   });
 
-  test("are bounded for all clients together", async () => {
-    const { checks } = checksWith(6, 4);
-    const verdicts = await Promise.all(
-      Array.from({ length: 20 }, (_, client) => checks.check("guess", HASH, `10.0.0.${client}`)),
-    );
-    expect(verdicts.filter((verdict) => verdict === "busy").length).toBe(13);
+  test.each([
+    ["from another address", HASH, "10.0.0.2"],
+    ["of another user at the same address", OTHER, "10.0.0.1"],
+  ])("let guesses delay the right one %s by a few turns only", async (_, hash, address) => {
+    const { checks } = checksWith();
+    const password = hash === HASH ? RIGHT : "test-password-2";
+    const order = await orderOf(checks, [...guessesAt(HASH, 40), asks(password, hash, address)]);
+    expect(order.indexOf(`${password}: match`)).toBeLessThanOrEqual(3);
+  });
+
+  test("come to the right one in the end, though guesses from ever new addresses cost less than it", async () => {
+    const { checks } = checksWith();
+    const found = new AbortController();
+    let guesses = 0;
+    async function guessForEver(): Promise<void> {
+      while (!found.signal.aborted) await checks.check(asks(`${(guesses += 1)}`, HASH, `10.1.0.${guesses}`));
+    }
+    const before = guessesAt(HASH, 3);
+    const spent = orderOf(checks, before);
+    const right = checks.check(asks(RIGHT, HASH));
+    const guessers = [1, 2, 3, 4].map(() => guessForEver());
+    expect(await right).toBe("match");
+    found.abort();
+    await Promise.all([spent, ...guessers]);
+  });
+
+  test("go on when the client has gone, so that the right password is known when it asks again", async () => {
+    const { checks } = checksWith();
+    const guesses = orderOf(checks, guessesAt(HASH, 3));
+    const first = asks(RIGHT, HASH);
+    const answered = checks.check(first);
+    first.connection.destroyed = true;
+    // Meanwhile the same is asked again: it has kept its place.
+    const again = checks.check(asks(RIGHT, HASH));
+    expect(await Promise.all([answered, again])).toEqual(["match", "match"]);
+    await guesses;
+  });
+
+  test("give one place to each connection", async () => {
+    const { checks } = checksWith();
+    const { connection } = asks(RIGHT, HASH);
+    const first = checks.check({ ...asks("guess", HASH), connection });
+    expect(await checks.check({ ...asks(RIGHT, HASH), connection })).toBe("busy");
+    expect(await first).toBe("mismatch");
+    expect(await checks.check({ ...asks(RIGHT, HASH), connection })).toBe("match");
+  });
+
+  test("are bounded, and who still waits takes the place of the last that has gone", async () => {
+    const { checks } = checksWith(4);
+    const guesses = guessesAt(HASH, 4);
+    const verdicts = guesses.map((question) => checks.check(question));
+    expect(await checks.check(asks("one too many", HASH))).toBe("busy");
+    for (const { connection } of guesses.slice(2)) connection.destroyed = true;
+    expect(await checks.check(asks(RIGHT, HASH))).toBe("match");
+    expect(await Promise.all(verdicts)).toEqual(["mismatch", "mismatch", "mismatch", "busy"]);
   });
 
   test("that wait when it closes are answered, and so are those that come after", async () => {
     const { checks } = checksWith();
     const takesSeconds = HASH.replace("$04$", "$16$");
-    const waiting = [1, 2, 3].map(() => checks.check("guess", takesSeconds, "a"));
+    const waiting = [1, 2, 3].map((guess) => checks.check(asks(`guess ${guess}`, takesSeconds)));
     await checks[Symbol.asyncDispose]();
     expect(await Promise.all(waiting)).toEqual(["busy", "busy", "busy"]);
-    expect(await checks.check("test-password", HASH, "a")).toBe("busy");
+    expect(await checks.check(asks(RIGHT, HASH))).toBe("busy");
   });
 
   test("outlive their thread", async () => {
     const { checks, warnings } = checksWith();
     const notEvenText = null as never;
-    expect(await checks.check("guess", notEvenText, "a")).toBe("busy");
+    expect(await checks.check(asks("guess", notEvenText))).toBe("busy");
     await vi.waitUntil(() => warnings.length > 0);
     expect(warnings[0]).toMatch(/^password check thread failed, a new one will be started: /);
-    expect(await checks.check("test-password", HASH, "a")).toBe("match");
+    expect(await checks.check(asks(RIGHT, HASH))).toBe("match");
   });
 });
+
+test.each([
+  ["192.0.2.7", "192.0.2.7"],
+  ["::ffff:192.0.2.7", "192.0.2.7"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+  ["2001:DB8:1:2::1", "2001:db8:1:2"],
+  ["2001:db8::1", "2001:db8:0:0"],
+  ["fe80::1%eth0", "fe80:0:0:0"],
+  ["1::2:3:4:5:6", "1:0:0:2"],
+  ["::1", "0:0:0:0"],
+  ["", ""],
+])("a client at %j counts as %j", (address, network) => expect(networkOf(address)).toBe(network));

@@ -229,7 +229,7 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
 
   test("TLS is not switched off by an edit, nor client certificates on", async () => {
     const { url } = await start(TLS);
-    writeConfig("");
+    writeConfig("{}");
     await vi.waitUntil(() => warnings.length > 0, { timeout: 10_000 });
     expect(warnings[0]).toContain("TLS can only be switched on or off by a restart");
     writeConfig(`${TLS}  client_auth_type: RequireAnyClientCert\n`);
@@ -239,7 +239,10 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
   });
 
   test("users come, change and go with the file", async () => {
-    const { url } = await start("basic_auth_users:\n");
+    const changes: unknown[] = [];
+    const { url } = await start("basic_auth_users: {}\n", {
+      onWebConfigChange: (change) => changes.push(change),
+    });
     const status = async (password?: string, path = "/metrics"): Promise<number> => {
       const headers = password === undefined ? {} : { Authorization: `Basic ${btoa(`alice:${password}`)}` };
       return (await fetch(`${url}${path}`, { headers })).status;
@@ -258,6 +261,59 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
     await vi.waitUntil(() => warnings.length > 0, { timeout: 10_000 });
     expect(warnings.join("")).not.toContain("test-password-3");
     expect(await status("test-password-2")).toBe(200);
+    writeConfig(`basic_auth_users:\n  bob: ${hashSync("test-password-4", 4)}\n`);
+    await becomes(401, "test-password-2");
+    const same = { tlsChanged: false, headersChanged: false };
+    expect(changes).toEqual([
+      { usersAdded: ["alice"], usersRemoved: [], passwordsChanged: [], ...same },
+      { usersAdded: [], usersRemoved: [], passwordsChanged: ["alice"], ...same },
+      { usersAdded: ["bob"], usersRemoved: ["alice"], passwordsChanged: [], ...same },
+    ]);
+  });
+
+  test.each([
+    ["emptied", (): string => ""],
+    ["cut before its first user", (text: string): string => text.slice(0, text.indexOf("  alice"))],
+    ["cut before its users", (text: string): string => text.slice(0, text.indexOf("basic_auth"))],
+    ["cut within a hash", (text: string): string => text.slice(0, -10)],
+    ["told that there are none", (): string => "{}"],
+  ])("a file that is %s opens no door, and it is told", async (_, damage) => {
+    const users = `http_server_config: {}\nbasic_auth_users:\n  alice: ${hashSync("test-password", 4)}\n`;
+    const { url } = await start(users);
+    writeConfig(damage(users));
+    await vi.waitUntil(() => warnings.length > 0, { timeout: 10_000 });
+    expect((await fetch(`${url}/metrics`)).status).toBe(401);
+    expect(warnings[0]).toMatch(/^cannot use the changed web config, keeping the old one: /);
+  });
+
+  test("a file is not used while it is written", async () => {
+    const hash = hashSync("test-password", 4);
+    const whole = { users: new Map([["alice", hash]]), tls: undefined, headers: {} };
+    // As if each of them were read in the middle of a write.
+    const halves = ["bob", "carol"].map((name) => ({ ...whole, users: new Map([[name, hash]]) }));
+    const written = [whole, ...halves, whole];
+    let reads = 0;
+    const { promise: settled, resolve } = Promise.withResolvers<void>();
+    const changes: unknown[] = [];
+    const server = await startServer({
+      startWorker: startThread,
+      ...sampleRoutesDeps(),
+      host: "127.0.0.1",
+      port: 0,
+      webConfig: {
+        read: () => Promise.resolve({ kind: "loaded", config: written[reads++] ?? whole }),
+        hasChanged: () => {
+          if (reads === written.length) setTimeout(resolve, 50);
+          return Promise.resolve(reads < written.length);
+        },
+      },
+      onWarning: (message) => warnings.push(message),
+      onWebConfigChange: (change) => changes.push(change),
+      webConfigRecheckMs: 5,
+    });
+    await settled;
+    await server.close();
+    expect([changes, warnings]).toEqual([[], []]);
   });
 });
 

@@ -1,0 +1,43 @@
+import { constants, type Stats } from "node:fs";
+import { open, stat } from "node:fs/promises";
+
+/** Enough for the largest number of upstreams that a config may have, and for every authority that a system trusts. */
+const MAX_FILE_BYTES = 8 * 1024 * 1024;
+/** Some files of the system say that they are empty. */
+const MIN_READ_BYTES = 4096;
+
+/** Why a file is not read, in words that continue a sentence about it. */
+export class UnreadableFile extends Error {}
+
+/**
+ * Every file that a config can name is read by this. Opening a pipe would wait for its writer, in one of the few threads
+ * that read files, and some devices never end.
+ */
+export async function readRegularFile(path: string, maxBytes: number = MAX_FILE_BYTES): Promise<Buffer> {
+  // Before it is opened, as opening can have effects on a device; and after, as it may be another by then.
+  requireRegular(await stat(path));
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  try {
+    const stats = await file.stat();
+    requireRegular(stats);
+    if (stats.size > maxBytes) throw new UnreadableFile(`it is longer than ${inWords(maxBytes)}`);
+    const bytes = Buffer.alloc(Math.max(stats.size, MIN_READ_BYTES) + 1);
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+    if (bytesRead === bytes.length) throw new UnreadableFile("it grows while it is read");
+    return bytes.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function requireRegular(stats: Stats): void {
+  if (stats.isFile()) return;
+  if (stats.isDirectory()) throw new UnreadableFile("it is a directory");
+  if (stats.isFIFO()) throw new UnreadableFile("it is a pipe, not a file");
+  throw new UnreadableFile(stats.isSocket() ? "it is a socket, not a file" : "it is a device, not a file");
+}
+
+function inWords(bytes: number): string {
+  const kibibytes = bytes / 1024;
+  return kibibytes < 1024 ? `${kibibytes}KiB` : `${kibibytes / 1024}MiB`;
+}
