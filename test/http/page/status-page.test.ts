@@ -183,7 +183,7 @@ describe("the status page", () => {
   const down = { health: { state: "down" as const, sinceMs: 0, up: false } };
   const unreached = {
     ...down,
-    lastPolls: [samplePollStatus({ outcome: "failed", reason: "dns", status: undefined })],
+    lastPolls: [samplePollStatus({ outcome: "failed", reason: "dns", status: undefined, offline: true })],
   };
 
   test.each([

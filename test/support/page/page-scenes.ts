@@ -21,6 +21,7 @@ type PollRun = {
   readonly excerpt?: string;
   readonly headers?: Headers;
   readonly phasesMs?: PhaseTimesMs;
+  readonly isOffline?: boolean;
 };
 
 type UpstreamHistory = {
@@ -80,6 +81,12 @@ class Recording {
         excerpt: run.excerpt,
       }),
     });
+    if (run.isOffline === true)
+      this.history.record({
+        kind: "found_offline",
+        pollId: `poll-${this.polls}`,
+        endedAtMs: atMs + durationMs,
+      });
     this.fold({ kind: "polled", outcome, isDegraded: degraded, isConfirmed: false }, atMs + durationMs);
   }
 
@@ -219,6 +226,7 @@ const UNREACHABLE: PollRun = {
   outcome: { kind: "failed", reason: "dns" },
   latency: { minMs: 2, maxMs: 9 },
   phasesMs: { dns: 4.2 },
+  isOffline: true,
   detail: "the name cannot be resolved: ENOTFOUND",
 };
 
