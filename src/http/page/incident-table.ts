@@ -26,12 +26,11 @@ export function incidentTable(
 function row(incident: Incident, nowMs: number, link?: (upstream: string) => string): Markup {
   const { upstream, state, reason, startedAtMs, endedAtMs } = incident;
   const isOurs = reason === WE_WERE_OFFLINE;
+  const what = isOurs ? "We were offline" : HEALTH_TITLES[state];
+  const why = isOurs || reason === "" ? "" : `: ${reasonWords(reason)}`;
   return html`<tr class="${isOurs ? "offline" : state}">
     ${link === undefined ? "" : html`<th scope="row"><a href="${link(upstream)}">${upstream}</a></th>`}
-    <td>
-      <b>${isOurs ? "We were offline" : HEALTH_TITLES[state]}</b
-      >${reason === "" || isOurs ? "" : `: ${reasonWords(reason)}`}
-    </td>
+    <td><b>${what}</b>${why}</td>
     <td>${moment(startedAtMs, nowMs)}</td>
     <td>${endedAtMs === undefined ? html`<strong>ongoing</strong>` : moment(endedAtMs, nowMs)}</td>
     <td class="number">${humanDuration(Math.max(0, (endedAtMs ?? nowMs) - startedAtMs))}</td>
