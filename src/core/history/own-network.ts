@@ -46,8 +46,11 @@ export class OwnNetwork {
   /** When it ended last. */
   #offlineUntilMs = Number.NEGATIVE_INFINITY;
   #lastAnswered: Watched | undefined;
+  /** Undefined until it is asked for: upstreams come and go. */
+  #hasSeveralHosts: boolean | undefined;
 
   watch({ name, url, schedule }: WatchedUpstream, nowMs: number, onOurs: OnOurs): void {
+    this.#hasSeveralHosts = undefined;
     this.#watched.set(name, {
       host: hostOf(url),
       periodMs: schedule.longestGapMs,
@@ -60,6 +63,7 @@ export class OwnNetwork {
 
   /** The others are no longer polled. These may have changed. */
   keep(upstreams: readonly WatchedUpstream[]): void {
+    this.#hasSeveralHosts = undefined;
     const kept = new Set<string>();
     for (const { name, url, schedule } of upstreams) {
       const watched = this.#watched.get(name);
@@ -115,15 +119,20 @@ export class OwnNetwork {
   #isOfflineAt(nowMs: number): boolean {
     // Usually it is this one. Where thousands fail, not all are asked for each failure.
     if (this.#lastAnswered !== undefined && mayBeReached(this.#lastAnswered, nowMs)) return false;
-    const all = [...this.#watched.values()];
-    if (all.some((watched) => mayBeReached(watched, nowMs))) return false;
-    const lastAnswerMs = all.reduce(
-      (newest, { lastAnswerMs: atMs = Number.NEGATIVE_INFINITY }) => Math.max(newest, atMs),
-      Number.NEGATIVE_INFINITY,
-    );
-    return (
-      new Set(all.filter((one) => isUnreachable(one, lastAnswerMs, nowMs)).map(({ host }) => host)).size >= 2
-    );
+    this.#hasSeveralHosts ??= new Set([...this.#watched.values()].map(({ host }) => host)).size > 1;
+    if (!this.#hasSeveralHosts) return false;
+    let lastAnswerMs = Number.NEGATIVE_INFINITY;
+    for (const watched of this.#watched.values()) {
+      if (mayBeReached(watched, nowMs)) return false;
+      lastAnswerMs = Math.max(lastAnswerMs, watched.lastAnswerMs ?? lastAnswerMs);
+    }
+    let host: string | undefined;
+    for (const watched of this.#watched.values()) {
+      if (!isUnreachable(watched, lastAnswerMs, nowMs)) continue;
+      host ??= watched.host;
+      if (watched.host !== host) return true;
+    }
+    return false;
   }
 }
 
