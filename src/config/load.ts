@@ -6,6 +6,7 @@ import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { type Complaint, complain, faultsOf } from "./check/complaint.ts";
 import { checkConfig } from "./check/config.ts";
+import { withDefaults } from "./check/defaults.ts";
 import { filesNamed, openFilesAndKeys } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
 import { type Fault, listed } from "./read/fault.ts";
@@ -68,9 +69,10 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const { environment } = options;
   const digest = digestOf(bytes);
   const isStructure = options.resolve === "structure";
-  const reading = readYaml(bytes, file, { environment, mustBeSet: !isStructure, whenUnset });
-  const { tree } = reading;
-  if (tree === undefined) return refused(reading.faults, { digest, files: NO_FILES });
+  const asWritten = readYaml(bytes, file, { environment, mustBeSet: !isStructure, whenUnset });
+  if (asWritten.tree === undefined) return refused(asWritten.faults, { digest, files: NO_FILES });
+  const { tree, complaints: ofDefaults } = withDefaults(asWritten.tree);
+  const reading = { ...asWritten, tree };
   if (tree.kind === "scalar" && tree.value === null) {
     const fault = firstOf(file, "the config is empty: it needs at least budgets and upstreams");
     return refused([fault], { digest, files: NO_FILES });
@@ -88,7 +90,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const wrong = [
     ...(isStructure ? [] : environmentFaults(environment, file)),
     ...reading.faults,
-    ...faultsOf([...parts.complaints, ...checkConfig(tree), ...complaints], reading),
+    ...faultsOf([...ofDefaults, ...parts.complaints, ...checkConfig(tree), ...complaints], reading),
   ];
   const unfit = faultsOf(complaintsAbout(proof.faults, parts, tree), reading);
   if (general === undefined || wrong.length > 0 || unfit.length > 0) {
@@ -176,11 +178,12 @@ const NEEDED = new Set(["name", "budget", "every", "cron", "confirm", "timeout",
 
 /** For a config that is read for its names and schedules only: the rest need not be set. */
 function whenUnset(path: Path): WhenUnset {
-  const [section, second, key] = path;
+  const [section, second, third] = path;
   if (section === "fleet") return unsetInFleet(second, path);
   if (section === "budgets") return "needed";
-  if (section !== "upstreams") return "omitted";
-  if (path.length < 3 || (typeof key === "string" && NEEDED.has(key))) return "needed";
+  if (section !== "upstreams" && section !== "defaults") return "omitted";
+  const key = section === "defaults" ? second : third;
+  if (key === undefined || (typeof key === "string" && NEEDED.has(key))) return "needed";
   if (key === "base_url") return { placeholder: "https://unset.invalid" };
   return key === "auth" ? { placeholder: "UNSET" } : "omitted";
 }

@@ -87,6 +87,8 @@ export class LogRecorder implements Recorder {
       case "pause_requested":
         this.#pauseRequested(event);
         return;
+      case "found_offline":
+        return;
       case "health_changed":
         this.#healthChanged(event);
         return;

@@ -76,6 +76,7 @@ function pollOf(row: Row): PollStatus {
     detail: row.text("detail"),
     excerpt: row.has("excerpt") ? row.text("excerpt") : undefined,
     ...(row.has("headers") ? { headers: row.headers("headers") } : {}),
+    ...(row.isSet("offline") ? { offline: true } : {}),
   };
 }
 

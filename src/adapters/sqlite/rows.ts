@@ -48,6 +48,11 @@ export class Row {
     return value >= least ? value : misfit();
   }
 
+  /** A flag; not set either where an older version has written the file. */
+  isSet(name: string): boolean {
+    return this.#fields.get(name) === 1;
+  }
+
   oneOf<Choice extends string>(name: string, choices: readonly Choice[]): Choice {
     const value = this.#fields.get(name);
     return choices.find((choice) => choice === value) ?? misfit();

@@ -123,7 +123,9 @@ export class SqliteStateStore implements StateStore {
     const { clock } = this.#parts;
     const quotas = this.#journal.changes(this.#readQuotas(), this.#calendarOffsetMs + clock.now(), isLast);
     const rows = this.#buffer.take(MOST_POLLS_A_BATCH);
-    const size = rows.polls.length + rows.incidents.length + quotas.counts.length + quotas.reserves.length;
+    const { polls, foundOffline, incidents } = rows;
+    const size =
+      polls.length + foundOffline.length + incidents.length + quotas.counts.length + quotas.reserves.length;
     // While it is down, an empty batch tests whether it still is.
     return size === 0 && this.#isUp ? undefined : { ...rows, quotas, nowMs: clock.wallNow() };
   }

@@ -2,19 +2,21 @@ import { parseDuration } from "../../core/time/duration.ts";
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
 import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-combinations.ts";
 import { type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
-import { checkUpstream } from "./upstream.ts";
+import { checkDefaults, checkUpstream } from "./upstream.ts";
 import { didYouMean, nameOfPath, received } from "./wording.ts";
 
 /** Rules between the parts of a config. Each is checked as far as it can be, whatever else is wrong. */
 export function checkConfig(tree: Tree): readonly Complaint[] {
   const budgets = childOf(tree, "budgets");
   const upstreams = itemsOf(childOf(tree, "upstreams"));
+  const defaults = childOf(tree, "defaults");
   return [
     ...checkFleet(tree),
     ...entriesOf(budgets).flatMap(([name, budget]) => checkRates(name, budget)),
+    ...(defaults === undefined ? [] : checkDefaults(defaults, ["defaults"])),
     ...upstreams.flatMap((upstream, index) => checkUpstream(upstream, ["upstreams", index])),
     ...checkNames(upstreams),
-    ...(budgets?.kind === "map" ? checkBudgetNames(upstreams, [...budgets.entries.keys()]) : []),
+    ...(budgets?.kind === "map" ? checkBudgetNames(tree, [...budgets.entries.keys()]) : []),
     ...checkLabelKeys(upstreams),
   ];
 }
@@ -51,12 +53,12 @@ function checkNames(upstreams: readonly Tree[]): readonly Complaint[] {
   });
 }
 
-function checkBudgetNames(upstreams: readonly Tree[], known: readonly string[]): readonly Complaint[] {
-  return upstreams.flatMap((upstream, index) => {
-    const budget = textAt(upstream, "budget");
+function checkBudgetNames(tree: Tree, known: readonly string[]): readonly Complaint[] {
+  const upstreams = itemsOf(childOf(tree, "upstreams")).map((_, index) => ["upstreams", index, "budget"]);
+  return [["defaults", "budget"], ...upstreams].flatMap((path) => {
+    const budget = textAt(tree, ...path);
     if (budget === undefined || known.includes(budget)) return [];
-    const path = ["upstreams", index, "budget"];
-    const shown = received(childOf(upstream, "budget"), path);
+    const shown = received(treeAt(tree, path), path);
     const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
     const hint = `${didYouMean(budget, known)}${allowed}`;
     return [complain(path, `"${nameOfPath(path)}" must name a budget, received ${shown}: ${hint}`)];

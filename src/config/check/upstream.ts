@@ -3,13 +3,25 @@ import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-comb
 import { isOwnHeader, looksLikeSecretHeader } from "../schema/credential-signs.ts";
 import { type Path, type Tree, childOf, entriesOf, textAt, treeAt } from "../read/tree.ts";
 import { hasQueryParameter, joinUrl, pathFault, urlFault } from "../schema/upstream-url.ts";
-import { RESERVED_LABELS } from "../schema/upstream.ts";
+import { RESERVED_LABELS, SCHEDULE_KEYS } from "../schema/upstream.ts";
 import { nameOfPath } from "./wording.ts";
 
-/** Rules between the keys of one upstream. */
+/** Rules between the keys of one upstream, with what it has from `defaults`. */
 export function checkUpstream(upstream: Tree, path: Path): readonly Complaint[] {
+  return [...checkExactlyOne(upstream, path, SCHEDULE_KEYS), ...checkShared(upstream, path)];
+}
+
+/** As far as they concern `defaults` alone. */
+export function checkDefaults(defaults: Tree, path: Path): readonly Complaint[] {
+  const hasSchedule = SCHEDULE_KEYS.some((key) => childOf(defaults, key) !== undefined);
   return [
-    ...checkExactlyOne(upstream, path, ["every", "cron"]),
+    ...(hasSchedule ? checkExactlyOne(defaults, path, SCHEDULE_KEYS) : []),
+    ...checkShared(defaults, path),
+  ];
+}
+
+function checkShared(upstream: Tree, path: Path): readonly Complaint[] {
+  return [
     ...checkAuth(upstream, [...path, "auth"]),
     ...checkHeaders(upstream, [...path, "headers"]),
     ...checkTls(upstream, [...path, "tls"]),

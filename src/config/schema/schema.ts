@@ -7,7 +7,7 @@ import { fleetSchema } from "./fleet.ts";
 import { NAME_PATTERN, NAME_PHRASE, filePath, flag, matching, oneOf, reading, section } from "./leaves.ts";
 import { parseListen } from "./listen.ts";
 import { LISTEN_PATTERN } from "./patterns.ts";
-import { type UpstreamIn, upstreamSchema } from "./upstream.ts";
+import { REQUIRED_SOMEWHERE, type UpstreamIn, defaultsSchema, upstreamSchema } from "./upstream.ts";
 
 /** All but the budgets and upstreams. */
 export type General = Omit<Config, "budgets" | "upstreams">;
@@ -69,14 +69,16 @@ export const configSchema: z.ZodType<ReadConfig> = section({
       error: "a mapping of names to budgets",
     })
     .describe("What may be sent, by name. Upstreams that use the same key should share one."),
+  defaults: defaultsSchema.optional(),
   upstreams: z
     .array(upstreamSchema, { error: "a list of upstreams" })
     .min(1, { error: "a list of at least one upstream" })
     .max(10_000, { error: "a list of at most 10000 upstreams" })
     .describe(
-      "The services that are watched. Those that are alike can share keys by a merge key: give the first an anchor (&first), and write <<: *first in the others; what they say themselves wins.",
+      "The services that are watched. What all share goes into defaults. Those of a group that are alike can share keys by a merge key: give the first an anchor (&first), and write <<: *first in the others. What an upstream says itself wins.",
     ),
 })
+  .meta({ allOf: REQUIRED_SOMEWHERE })
   .describe("The configuration of Pacewatch.")
   .transform(({ web, log, state, fleet, budgets, upstreams }) => ({
     general: (directory: string) => ({

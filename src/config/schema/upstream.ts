@@ -92,8 +92,8 @@ const status: z.ZodType<number> = wholeNumber(200, 599)
 
 const labelValue: z.ZodType<string> = text("a text of at most 128 characters (quote numbers)", 128);
 
-const upstream = section({
-  name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
+/** All but its name: what `defaults` may have. */
+const shared = {
   base_url: checked(urlFault, "an http:// or https:// URL")
     .meta({ pattern: URL_PATTERN })
     .describe("Its http or https URL, without a key in it."),
@@ -196,9 +196,39 @@ const upstream = section({
     .meta({ propertyNames: { pattern: LABEL_NAME_PATTERN.source, not: { enum: RESERVED_LABELS } } })
     .prefault({})
     .describe("Labels of your own on pacewatch_upstream_info: the same keys on every upstream."),
+};
+
+export const SHARED_KEYS: readonly string[] = Object.keys(shared);
+/** Exactly one of them. */
+export const SCHEDULE_KEYS: readonly string[] = ["every", "cron"];
+
+const upstream = section({
+  name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
+  ...shared,
 })
-  .meta({ oneOf: [{ required: ["every"] }, { required: ["cron"] }] })
+  // What else must be there may be in `defaults`: see REQUIRED_SOMEWHERE.
+  .meta({ required: ["name"], not: { required: SCHEDULE_KEYS } })
   .describe("A service that is watched.");
+
+/** Each value is checked here too, so that one which all upstreams override is not wrong unnoticed. */
+export const defaultsSchema: z.ZodType = section(z.object(shared).partial().shape)
+  .meta({ not: { required: SCHEDULE_KEYS } })
+  .describe(
+    "What all upstreams have unless they say otherwise: each key of an upstream but its name. headers, expect, objective and labels are merged key by key; everything else, auth and tls included, is taken whole. every and cron replace each other. A key cannot be unset: leave out here what some upstreams must not have.",
+  );
+
+const REQUIRED: readonly (readonly string[])[] = [["base_url"], ["auth"], ["budget"], SCHEDULE_KEYS];
+
+/** For the JSON Schema of the whole config: what every upstream needs, of its own or from `defaults`. */
+export const REQUIRED_SOMEWHERE: readonly object[] = REQUIRED.map((keys) => {
+  const hasOne = { anyOf: keys.map((key) => ({ required: [key] })) };
+  return {
+    anyOf: [
+      { properties: { defaults: hasOne }, required: ["defaults"] },
+      { properties: { upstreams: { items: hasOne } } },
+    ],
+  };
+});
 
 export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
   (raw) =>

@@ -29,7 +29,7 @@ const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, HOURS_KEPT * HOUR_MS] as const;
 /** What the page of one upstream shows: its last polls, its failures for longer, its incidents. Bounded. */
 export class History implements Recorder {
   readonly #polls: PollRing;
-  readonly #failures: PollStatus[];
+  #failures: PollStatus[];
   readonly #incidents: Incidents;
   readonly #byMinute: RollingCounts;
   readonly #byHour: RollingCounts;
@@ -59,6 +59,9 @@ export class History implements Recorder {
       }
       case "polled":
         this.#polled(event.poll);
+        return;
+      case "found_offline":
+        this.#foundOffline(event.pollId, event.endedAtMs);
         return;
       case "health_changed":
         this.#sinceMs = event.atMs;
@@ -126,11 +129,19 @@ export class History implements Recorder {
     this.#polls.add(status);
     if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.#announcement = poll.announcement;
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
-    this.#incidents.polled(poll.outcome);
+    this.#incidents.polled(poll.outcome, poll.endedAtMs);
     const vote = availabilityVote(status);
     if (vote === undefined) return;
     this.#byMinute.add(poll.endedAtMs, vote === "ok");
     this.#byHour.add(poll.endedAtMs, vote === "ok");
+  }
+
+  #foundOffline(pollId: string, endedAtMs: number): void {
+    this.#polls.markOffline(pollId);
+    this.#failures = this.#failures.map((poll) => (poll.id === pollId ? { ...poll, offline: true } : poll));
+    this.#incidents.foundOffline(endedAtMs);
+    this.#byMinute.takeBackFailed(endedAtMs);
+    this.#byHour.takeBackFailed(endedAtMs);
   }
 }
 

@@ -23,13 +23,14 @@ export type RollUp = {
   readonly slowestOkMs: number;
 };
 
-/** Our own bugs, rejected keys and throttling say nothing about the availability of an upstream. */
+/** Our own bugs and network, rejected keys and throttling say nothing about the availability of an upstream. */
 export function availabilityVote({
   outcome,
   reason,
-}: Pick<PollStatus, "outcome" | "reason">): "ok" | "failed" | undefined {
+  offline,
+}: Pick<PollStatus, "outcome" | "reason" | "offline">): "ok" | "failed" | undefined {
   if (outcome === "ok") return "ok";
-  if (outcome === "throttled") return undefined;
+  if (outcome === "throttled" || offline === true) return undefined;
   const isOurs = reason === "internal" || reason === "unauthorized" || reason === "forbidden";
   return isOurs ? undefined : "failed";
 }

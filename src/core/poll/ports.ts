@@ -35,6 +35,8 @@ export type PollEvent =
       /** No pause is kept for longer. */
       readonly maxPauseMs: number;
     }
+  /** This poll failed because our own network was down: no failure of theirs. At once, or when it is known. */
+  | { readonly kind: "found_offline"; readonly pollId: string; readonly endedAtMs: number }
   /** Follows the `polled` that caused it, if one did. */
   | ({ readonly kind: "health_changed" } & HealthChange);
 

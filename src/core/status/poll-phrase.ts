@@ -7,7 +7,8 @@ import type { PollStatus } from "./status.ts";
 export function pollPhrase(poll: PollStatus): string {
   if (poll.outcome === "ok") return `got an answer after ${humanLatency(poll.durationMs)}`;
   const { reason } = poll;
-  return hasPhrase(reason) ? PHRASES[reason](poll) : `ended as ${poll.outcome}`;
+  const phrase = hasPhrase(reason) ? PHRASES[reason](poll) : `ended as ${poll.outcome}`;
+  return poll.offline === true ? `${phrase} while we were offline` : phrase;
 }
 
 type Phrase = (poll: PollStatus) => string;

@@ -31,6 +31,8 @@ export type PollStatus = {
   readonly excerpt: string | undefined;
   /** Only of answers that were not ok. */
   readonly headers?: readonly KeptHeader[];
+  /** It failed because our own network was down. */
+  readonly offline?: true;
 };
 
 export type HealthStatus = {
@@ -122,6 +124,9 @@ export type QuotaStatus = {
   /** What the schedules need in one period. */
   readonly forecast: number;
 };
+
+/** In place of a reason: an incident of our own network, and no failure of theirs. */
+export const WE_WERE_OFFLINE = "offline";
 
 export type Incident = {
   readonly upstream: string;

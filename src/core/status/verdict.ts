@@ -80,6 +80,8 @@ function verdictOnUnreachable(upstream: UpstreamStatus, snapshot: StatusSnapshot
   const index = snapshotIndex(snapshot);
   if (index.isOffline)
     return { side: "us", because: "No upstream can be reached: our own network is the likely cause." };
+  if (upstream.lastPolls.at(-1)?.offline === true)
+    return { side: "us", because: "Our own network was down then, so this says nothing about the upstream." };
   const lastOkMs = upstream.lastPolls.findLast((poll) => !isTrouble(poll))?.atMs ?? 0;
   const other = index.answeredElsewhere(hostOf(upstream.url), lastOkMs);
   return other === undefined

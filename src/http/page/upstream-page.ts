@@ -33,7 +33,7 @@ export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSna
       </header>
       ${reasonLine(upstream, snapshot)} ${announcedEnd(upstream, nowMs)}
       <p class="of"><code>${upstream.url}</code>${labels}</p>
-      ${stripLegend()} ${pollResults(upstream, nowMs, PLOT_HEIGHT)}
+      ${stripLegend()} ${pollResults(upstream, snapshot, PLOT_HEIGHT)}
       <p class="of">${slotsLine(upstream)}</p>
     </section>
     <section>

@@ -12,12 +12,12 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "alias-bomb": [
     '1:1: "budgets" is missing: it must be a mapping of names to budgets',
     '1:1: "upstreams" is missing: it must be a list of upstreams',
-    '1:1: unknown key "a": allowed are web, log, state, fleet, budgets, upstreams',
+    '1:1: unknown key "a": allowed are web, log, state, fleet, budgets, defaults, upstreams',
     "1:32: the config must have at most 100000 values, aliases (*) counted in full",
-    '2:1: unknown key "b": allowed are web, log, state, fleet, budgets, upstreams',
-    '3:1: unknown key "c": allowed are web, log, state, fleet, budgets, upstreams',
-    '4:1: unknown key "d": allowed are web, log, state, fleet, budgets, upstreams',
-    '5:1: unknown key "e": allowed are web, log, state, fleet, budgets, upstreams',
+    '2:1: unknown key "b": allowed are web, log, state, fleet, budgets, defaults, upstreams',
+    '3:1: unknown key "c": allowed are web, log, state, fleet, budgets, defaults, upstreams',
+    '4:1: unknown key "d": allowed are web, log, state, fleet, budgets, defaults, upstreams',
+    '5:1: unknown key "e": allowed are web, log, state, fleet, budgets, defaults, upstreams',
   ],
   "alias-inside-itself": ["4:5: an alias (*) must not be inside its own anchor"],
   "allowed-host": ['1:23: "web.allowed_hosts" must be a list of host names, received "status.example.test"'],
@@ -40,6 +40,34 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "cron-never": [
     '7:11: "upstreams[0].cron" must be a cron expression: no date ever matches its day-of-month and month, received "0 0 30 2 *"',
   ],
+  defaults: [
+    '3:3: unknown key "name" in "defaults": allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
+    '4:3: "defaults.method" cannot be set: Pacewatch sends only GET, because a poll must be safe to repeat',
+    '5:11: "defaults.budget" must name a budget, received "apii": did you mean "api"? allowed are api',
+    '6:10: "defaults.every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
+    '7:3: "defaults" must have every or cron, received both',
+    '8:12: "defaults.timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
+    '9:13: "defaults.base_url" must be a URL without a user name or password: a key is never written in the config, see auth, received a string of 61 characters',
+    '10:26: "defaults.auth.bearer.env" must be the name of an environment variable, received a string of 31 characters',
+    '11:14: "defaults.headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
+    '12:10: "defaults.proxy" must be env, none or an http:// or https:// URL with a host, received a string of 31 characters',
+    '13:13: "defaults.labels.upstream" is a label that metrics, scrapes or alerts set themselves: choose another name',
+    '14:30: "defaults.objective.availability" must be a percentage above 0% and below 100%, such as 99.5%, received "100%"',
+  ],
+  "defaults-as-a-list": ['2:11: "defaults" must be a mapping, received a list'],
+  "defaults-missing": [
+    '2:36: "upstreams[0].auth.bearer.env": cannot read key: the variable NOT_SET is not set',
+    '2:90: "upstreams[0].tls.ca_file" must be a readable file: there is no such file',
+  ],
+  "defaults-of-one": [
+    '5:3: "upstreams[1].tls" must not be set where base_url is http://',
+    '6:12: "defaults.confirm" must be a whole number from 0 to 10, received "many"',
+    '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
+    '11:5: "upstreams[2]" must have every or cron, received neither',
+    '12:5: "upstreams[3].base_url" is missing: it must be an http:// or https:// URL',
+    '12:46: "upstreams[3].budget" must be the name of a budget, received nothing',
+  ],
+  "defaults-unreadable": ["2:17: an alias (*) must name an anchor (&) before it"],
   "different-labels": [
     '4:101: "upstreams[1].labels" must have the same keys as on upstreams[0] (team), received owner',
   ],
@@ -208,7 +236,9 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "unknown-key": [
     '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
   ],
-  "unknown-section": ['2:1: unknown key "metrics": allowed are web, log, state, fleet, budgets, upstreams'],
+  "unknown-section": [
+    '2:1: unknown key "metrics": allowed are web, log, state, fleet, budgets, defaults, upstreams',
+  ],
   "unquoted-variable": [
     '1:38: cannot read YAML: a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }',
   ],

@@ -17,6 +17,8 @@ function isNode(value: unknown): value is Node {
 function keysOf(node: unknown, path = ""): readonly (readonly [string, Node])[] {
   if (!isNode(node)) return [];
   return Object.entries(node).flatMap(([key, value]) => {
+    // A condition, not a key.
+    if (key === "allOf") return [];
     if (key !== "properties" || !isNode(value)) return keysOf(value, path);
     return Object.entries(value).flatMap(([name, property]) =>
       isNode(property)

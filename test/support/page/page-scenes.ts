@@ -22,6 +22,7 @@ type PollRun = {
   readonly excerpt?: string;
   readonly headers?: Headers;
   readonly phasesMs?: PhaseTimesMs;
+  readonly isOffline?: boolean;
 };
 
 type UpstreamHistory = {
@@ -83,6 +84,12 @@ class Recording {
           outcome.kind === "ok" || run.headers === undefined ? undefined : keptHeaders(run.headers, []),
       }),
     });
+    if (run.isOffline === true)
+      this.history.record({
+        kind: "found_offline",
+        pollId: `poll-${this.polls}`,
+        endedAtMs: atMs + durationMs,
+      });
     this.fold({ kind: "polled", outcome, isDegraded: degraded, isConfirmed: false }, atMs + durationMs);
   }
 
@@ -222,6 +229,7 @@ const UNREACHABLE: PollRun = {
   outcome: { kind: "failed", reason: "dns" },
   latency: { minMs: 2, maxMs: 9 },
   phasesMs: { dns: 4.2 },
+  isOffline: true,
   detail: "the name cannot be resolved: ENOTFOUND",
 };
 
