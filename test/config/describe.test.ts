@@ -68,6 +68,7 @@ test("what only some configs have is told too", async () => {
         auth: { query: { name: "k", env: "TEST_KEY", key: "<secret>" } },
         proxy: "http://proxy.example.test:3128",
         degraded_above: "2s",
+        request_id_headers: [],
       },
     ],
   });

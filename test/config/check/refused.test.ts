@@ -41,7 +41,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '7:11: "upstreams[0].cron" must be a cron expression: no date ever matches its day-of-month and month, received "0 0 30 2 *"',
   ],
   defaults: [
-    '3:3: unknown key "name" in "defaults": allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
+    '3:3: unknown key "name" in "defaults": allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
     '4:3: "defaults.method" cannot be set: Pacewatch sends only GET, because a poll must be safe to repeat',
     '5:11: "defaults.budget" must name a budget, received "apii": did you mean "api"? allowed are api',
     '6:10: "defaults.every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
@@ -62,7 +62,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "defaults-of-one": [
     '5:3: "upstreams[1].tls" must not be set where base_url is http://',
     '6:12: "defaults.confirm" must be a whole number from 0 to 10, received "many"',
-    '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
+    '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
     '11:5: "upstreams[2]" must have every or cron, received neither',
     '12:5: "upstreams[3].base_url" is missing: it must be an http:// or https:// URL',
     '12:46: "upstreams[3].budget" must be the name of a budget, received nothing',
@@ -153,7 +153,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? allowed are email, router',
     '11:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 30s and 1m), received "45s"',
     '14:21: "upstreams[1].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
-    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
+    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
     '18:11: "upstreams[2].name" must be unique, received "router" like upstreams[1]',
     '23:14: "upstreams[2].timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
   ],
@@ -234,7 +234,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '6:13: "upstreams[0].budget" must name a budget, received "apii": did you mean "api"? allowed are api',
   ],
   "unknown-key": [
-    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
+    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
   ],
   "unknown-section": [
     '2:1: unknown key "metrics": allowed are web, log, state, fleet, budgets, defaults, upstreams',
