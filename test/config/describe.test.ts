@@ -29,6 +29,7 @@ test("the running config is told in its own words, with the place of each key an
         auth: { header: { name: "X-Api-Key", env: "TEST_KEY", key: "<secret>" } },
         headers: { "X-Team": "growth" },
         budget: "api",
+        request_id_headers: [],
         schedule: "every 15s",
         cron: expect.stringMatching(/-59\/15/),
         timeout: "10s",
@@ -68,7 +69,6 @@ test("what only some configs have is told too", async () => {
         auth: { query: { name: "k", env: "TEST_KEY", key: "<secret>" } },
         proxy: "http://proxy.example.test:3128",
         degraded_above: "2s",
-        request_id_headers: [],
       },
     ],
   });
