@@ -1,7 +1,7 @@
 import { parseDuration } from "../../core/time/duration.ts";
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
 import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-combinations.ts";
-import { type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
+import { type Path, type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
 import { checkUpstream } from "./upstream.ts";
 import { didYouMean, nameOfPath, received } from "./wording.ts";
 
@@ -15,6 +15,7 @@ export function checkConfig(tree: Tree): readonly Complaint[] {
     ...upstreams.flatMap((upstream, index) => checkUpstream(upstream, ["upstreams", index])),
     ...checkNames(upstreams),
     ...(budgets?.kind === "map" ? checkBudgetNames(upstreams, [...budgets.entries.keys()]) : []),
+    ...checkBudgetLists(upstreams, treeAt(tree, [...REDIS_PATH, "cluster"]) !== undefined),
     ...checkLabelKeys(upstreams),
   ];
 }
@@ -52,14 +53,46 @@ function checkNames(upstreams: readonly Tree[]): readonly Complaint[] {
 }
 
 function checkBudgetNames(upstreams: readonly Tree[], known: readonly string[]): readonly Complaint[] {
+  return upstreams.flatMap((upstream, index) =>
+    budgetsIn(upstream, index).flatMap(({ name, node, path }) => {
+      if (known.includes(name)) return [];
+      const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
+      const hint = `${didYouMean(name, known)}${allowed}`;
+      const must = `"${nameOfPath(path)}" must name a budget, received ${received(node, path)}: ${hint}`;
+      return [complain(path, must)];
+    }),
+  );
+}
+
+/** The budgets that an upstream names, in a list or alone, each with its place. */
+function budgetsIn(
+  upstream: Tree,
+  index: number,
+): readonly { readonly name: string; readonly node: Tree; readonly path: Path }[] {
+  const path = ["upstreams", index, "budget"];
+  const named = childOf(upstream, "budget");
+  if (named === undefined) return [];
+  const nodes: readonly (readonly [Tree, Path])[] =
+    named.kind === "list" ? named.items.map((node, at) => [node, [...path, at]]) : [[named, path]];
+  return nodes.flatMap(([node, at]) => {
+    const name = textAt(node);
+    return name === undefined ? [] : [{ name, node, path: at }];
+  });
+}
+
+/** Each budget once; and only one where their keys lie on different nodes, where nothing leases from two at once. */
+function checkBudgetLists(upstreams: readonly Tree[], isCluster: boolean): readonly Complaint[] {
   return upstreams.flatMap((upstream, index) => {
-    const budget = textAt(upstream, "budget");
-    if (budget === undefined || known.includes(budget)) return [];
+    const named = budgetsIn(upstream, index);
+    const complaints = named.flatMap(({ name, path }, at) => {
+      if (!named.slice(0, at).some((other) => other.name === name)) return [];
+      const must = `"${nameOfPath(path)}" must differ from the other budgets of its upstream, received "${name}" again`;
+      return [complain(path, must)];
+    });
+    if (!isCluster || named.length < 2) return complaints;
     const path = ["upstreams", index, "budget"];
-    const shown = received(childOf(upstream, "budget"), path);
-    const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
-    const hint = `${didYouMean(budget, known)}${allowed}`;
-    return [complain(path, `"${nameOfPath(path)}" must name a budget, received ${shown}: ${hint}`)];
+    const must = `"${nameOfPath(path)}" must be a single budget where fleet.redis is a cluster, received a list of ${named.length}: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel`;
+    return [...complaints, complain(path, must)];
   });
 }
 
