@@ -169,7 +169,7 @@ function quotaReadings(config: Config, ledger: RunningLedger): ReadonlyMap<strin
     config.budgets.flatMap(({ name, quota }) => {
       const buckets = ledger.quotaBuckets(name);
       if (quota === undefined || buckets === undefined) return [];
-      return [[name, { buckets, quota, paceGapMs: ledger.restraint(name).paceGapMs }] as const];
+      return [[name, { buckets, quota, paceGapMs: ledger.restraint([name]).paceGapMs }] as const];
     }),
   );
 }

@@ -116,11 +116,11 @@ function upstreamStatusOf(
   { health, pausedUntilMs, nextSlotAtMs }: Condition,
   nowMs: number,
 ): UpstreamStatus {
-  const { name, budget, labels, schedule, objective, degradedAboveMs } = upstream;
+  const { name, budgets, labels, schedule, objective, degradedAboveMs } = upstream;
   return Object.assign(new RecordView(accounts, history, nowMs), {
     name,
     url: urlWithoutQuery(upstream.url),
-    budget,
+    budgets,
     labels,
     schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
     objective,

@@ -48,7 +48,10 @@ function refusal(file: string, faults: readonly Fault[]): string {
 }
 
 function summary({ budgets }: Proof): string {
-  const upstreams = budgets.reduce((sum, { rates }) => sum + (rates[0]?.upstreams.length ?? 0), 0);
+  // One may draw on several.
+  const upstreams = new Set(
+    budgets.flatMap(({ rates }) => rates[0]?.upstreams.map(({ upstream }) => upstream) ?? []),
+  ).size;
   const many = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
   return `${many(upstreams, "upstream")} on ${many(budgets.length, "budget")}`;
 }

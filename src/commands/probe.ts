@@ -73,7 +73,7 @@ function faultsOf(config: Config, { names, force }: ProbeCommand): readonly stri
     .filter((name) => !known.includes(name))
     .map((name) => `cannot probe: "NAME" must be one of ${known.join(", ")}, received ${name}`);
   if (force) return unknown;
-  const used = new Set(chosen(config, names).map((upstream) => upstream.budget));
+  const used = new Set(chosen(config, names).flatMap((upstream) => upstream.budgets));
   const large = config.budgets
     .filter((budget) => used.has(budget.name) && budget.share > LARGEST_SHARE)
     .map(
@@ -106,7 +106,7 @@ async function pollWithLease(
 async function awaitLease(upstream: Upstream, ledger: LocalLedger, command: ProbeCommand): Promise<Lease> {
   const { signal } = new AbortController();
   for (let isFirst = true; ; isFirst = false) {
-    const decision = ledger.take(upstream.budget);
+    const decision = ledger.take(upstream.budgets);
     if (decision.kind === "granted") return decision.lease;
     const waitMs = decision.untilMs - systemClock.now();
     if (isFirst && waitMs > ANNOUNCE_WAITS_OVER_MS) {

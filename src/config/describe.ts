@@ -75,7 +75,7 @@ function describeUpstream(upstream: Upstream): unknown {
     url: upstream.url,
     auth: describeAuth(upstream.auth),
     headers: upstream.headers,
-    budget: upstream.budget,
+    budget: upstream.budgets.length === 1 ? upstream.budgets[0] : upstream.budgets,
     schedule: schedule.source,
     cron: schedule.expression,
     timeout: formatDuration(upstream.timeoutMs),

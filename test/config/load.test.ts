@@ -37,7 +37,7 @@ describe("a config that says only what it must", () => {
         url: "https://api.example.test/v1/resources",
         auth: { kind: "none" },
         headers: {},
-        budget: "api",
+        budgets: ["api"],
         schedule: {
           expression: expect.stringMatching(/^\d+-59\/15 /),
           source: "every 15s",

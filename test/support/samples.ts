@@ -52,7 +52,7 @@ export function sampleUpstream(changes: Partial<Upstream> = {}): Upstream {
     url: "http://127.0.0.1:9/v1/resources",
     auth: { kind: "none" },
     headers: {},
-    budget: "api",
+    budgets: ["api"],
     schedule: sampleSchedule(15_000, name),
     timeoutMs: 10_000,
     confirm: 1,
@@ -279,7 +279,7 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamStatus> = {}): Ups
   return {
     name: "ai-router",
     url: "https://ai.example/v1/resources",
-    budget: "ai-router",
+    budgets: ["ai-router"],
     labels: { team: "growth" },
     schedule: { source: "every 15s", longestGapMs: 15_000 },
     objective: { availability: 0.995, latencyMs: 1000 },

@@ -79,7 +79,7 @@ export class LogRecorder implements Recorder {
         this.#slotStarted();
         return;
       case "slots_skipped":
-        this.#slotsSkipped(event.cause, event.count);
+        this.#slotsSkipped(event);
         return;
       case "polled":
         this.#polled(event.poll);
@@ -109,9 +109,9 @@ export class LogRecorder implements Recorder {
     }
   }
 
-  #slotsSkipped(cause: SkipCause, count: number): void {
+  #slotsSkipped({ cause, count, budget }: Extract<PollEvent, { kind: "slots_skipped" }>): void {
     this.#startsInARow = 0;
-    const fields = { upstream: this.#upstream, cause, count };
+    const fields = { upstream: this.#upstream, cause, ...(budget === undefined ? {} : { budget }), count };
     if (cause === "shutdown" || this.#loggedCauses.has(cause)) {
       this.#log.debug(fields, "slot skipped");
     } else {
@@ -157,10 +157,10 @@ export class LogRecorder implements Recorder {
     this.#log.warn({ upstream: this.#upstream, ...fields }, "upstream announces the end of its API");
   }
 
-  #pauseRequested({ budget, pause, maxPauseMs }: Extract<PollEvent, { kind: "pause_requested" }>): void {
+  #pauseRequested({ budgets, pause, maxPauseMs }: Extract<PollEvent, { kind: "pause_requested" }>): void {
     const { scope, source, forMs } = pause;
     const seconds = Math.round(forMs / 1_000);
-    const fields = { upstream: this.#upstream, budget, scope, source, seconds };
+    const fields = { upstream: this.#upstream, budget: budgets.join(", "), scope, source, seconds };
     if (source === "credit_spent") return this.#log.info(fields, "credit is spent, pausing the budget");
     if (forMs <= maxPauseMs) return this.#log.info(fields, "upstream requested a pause");
     const cap = formatDuration(maxPauseMs);

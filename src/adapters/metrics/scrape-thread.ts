@@ -151,9 +151,9 @@ class ScrapeWriter implements AsyncDisposable {
 
 /** Only the fields that a scrape shows: thousands are copied. */
 function scrapedOnly(subjects: ScrapeSubjects): ScrapeSubjects {
-  const upstreams = subjects.upstreams.map(({ name, budget, labels, schedule, objective, expect }) => ({
+  const upstreams = subjects.upstreams.map(({ name, budgets, labels, schedule, objective, expect }) => ({
     name,
-    budget,
+    budgets,
     labels,
     schedule,
     objective,

@@ -60,6 +60,10 @@ export const RESERVED_LABELS: readonly string[] = [
 
 const LABEL_NAME_PATTERN = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
+/** A model's, a project's and the account's: more have not been met. */
+const MOST_BUDGETS = 4;
+const budgetName: z.ZodType<string, string> = matching(NAME_PATTERN, "the name of a budget");
+
 const every: z.ZodType<number, string> = z
   .string({ error: "a period such as 15s, 5m or 1h" })
   .regex(DURATION_PATTERN, { error: "a period such as 15s, 5m or 1h", abort: true })
@@ -110,9 +114,21 @@ const shared = {
     )
     .prefault({})
     .describe("More headers, the same on every request. They are shown on pages: never put a key here."),
-  budget: matching(NAME_PATTERN, "the name of a budget").describe(
-    "The budget that its requests count against.",
-  ),
+  budget: z
+    .union(
+      [
+        budgetName,
+        z
+          .array(budgetName)
+          .min(1, { error: "a list of at least one budget" })
+          .max(MOST_BUDGETS, { error: `a list of at most ${MOST_BUDGETS} budgets` }),
+      ],
+      { error: "the name of a budget, or a list of names" },
+    )
+    .transform((named) => (typeof named === "string" ? [named] : named))
+    .describe(
+      "The budget that its requests count against, or a list of up to 4 that all count them: such as a model's and the account's.",
+    ),
   every: every
     .optional()
     .describe(
@@ -241,7 +257,7 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
         url: joinUrl(raw.base_url, raw.path),
         auth,
         headers: raw.headers,
-        budget: raw.budget,
+        budgets: raw.budget,
         schedule,
         timeoutMs: raw.timeout ?? Math.min(DEFAULT_TIMEOUT_MS, shortestGapMs(schedule)),
         confirm: raw.confirm,

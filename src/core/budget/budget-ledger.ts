@@ -5,8 +5,9 @@ import {
   leaseOf,
   type BudgetRestraint,
   type BudgetState,
-  type LeaseDecision,
+  type Lease,
   type Settlement,
+  type Wait,
 } from "./ledger.ts";
 import { type QuotaBuckets, QuotaCount } from "./quota.ts";
 import { Restraint } from "./restraint.ts";
@@ -64,31 +65,39 @@ export class BudgetLedger {
     this.#terms = terms;
   }
 
-  /** `calendarMs` names the hour for the quota; `settled` is called once, when the lease is settled. */
-  take(nowMs: number, calendarMs: number, settled: (settlement: Settlement) => void): LeaseDecision {
+  /** What stands against a lease now; undefined if `grant` may follow at once. */
+  waitFor(nowMs: number, calendarMs: number): Wait | undefined {
+    const budget = this.#budget.name;
     const pausedUntilMs = this.#restraint.active.pausedUntilMs;
-    if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff" };
+    if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff", budget };
     if (this.#isQuotaSpent(calendarMs)) {
-      return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota" };
+      return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota", budget };
     }
     const forgottenAtMs = this.#retiredForgottenAtMs(nowMs);
-    if (forgottenAtMs > nowMs) return { kind: "wait", untilMs: forgottenAtMs, cause: "budget" };
-    const decision = this.#leases.take(nowMs, this.#caps(nowMs));
-    if (decision.kind === "wait") return { ...decision, cause: "budget" };
+    const untilMs = forgottenAtMs > nowMs ? forgottenAtMs : this.#leases.freeAtMs(nowMs, this.#caps(nowMs));
+    return untilMs > nowMs ? { kind: "wait", untilMs, cause: "budget", budget } : undefined;
+  }
+
+  /** `calendarMs` names the hour for the quota; `settled` is called once, when the lease is settled. */
+  grant(nowMs: number, calendarMs: number, settled: (settlement: Settlement) => void): Lease {
+    this.#leases.grant(nowMs);
     this.#quota.add(calendarMs, 1);
     // A lease in memory is held until it is settled, however long this process is stopped.
-    const lease = leaseOf(
+    return leaseOf(
       () => true,
       (settlement) => {
         if (settlement === "unsent") this.#quota.add(calendarMs, -1);
         settled(settlement);
       },
     );
-    return { kind: "granted", lease };
   }
 
   settle(settlement: Settlement, nowMs: number): void {
     this.#leases.settle(settlement, nowMs);
+  }
+
+  get budget(): Budget {
+    return this.#budget;
   }
 
   applyAdvice(advice: Advice, nowMs: number): void {

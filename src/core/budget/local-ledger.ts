@@ -1,6 +1,15 @@
 import type { Advice } from "../advice/advice.ts";
+import { adviceFor } from "./concerned.ts";
 import { BudgetLedger } from "./budget-ledger.ts";
-import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from "./ledger.ts";
+import {
+  type BudgetRestraint,
+  type BudgetState,
+  leaseOfAll,
+  type LeaseDecision,
+  longestWait,
+  type RunningLedger,
+  strictest,
+} from "./ledger.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
 import type { QuotaBuckets } from "./quota.ts";
@@ -32,19 +41,28 @@ export class LocalLedger implements RunningLedger {
     this.#adopt(config, "first");
   }
 
-  take(budget: string): LeaseDecision {
-    const ledger = this.#budgets.get(budget);
-    if (ledger === undefined)
-      throw new Error(`cannot take a lease: budget "${budget}" must be in the config`);
+  take(budgets: readonly string[]): LeaseDecision {
     const nowMs = this.#clock.now();
-    return ledger.take(nowMs, this.#calendarMs(nowMs), (settlement) => {
-      ledger.settle(settlement, this.#clock.now());
-      if (settlement === "unsent") this.#notify(budget);
-    });
+    const calendarMs = this.#calendarMs(nowMs);
+    const ledgers = budgets.map((budget) => this.#get(budget, "take a lease"));
+    const waits = ledgers.map((ledger) => ledger.waitFor(nowMs, calendarMs));
+    const wait = longestWait(waits.filter((each) => each !== undefined));
+    if (wait !== undefined) return wait;
+    const leases = ledgers.map((ledger) =>
+      ledger.grant(nowMs, calendarMs, (settlement) => {
+        ledger.settle(settlement, this.#clock.now());
+        if (settlement === "unsent") this.#notify(ledger.budget.name);
+      }),
+    );
+    return { kind: "granted", lease: leaseOfAll(leases) };
   }
 
-  applyAdvice(budget: string, advice: Advice): void {
-    this.#budgets.get(budget)?.applyAdvice(advice, this.#clock.now());
+  applyAdvice(budgets: readonly string[], advice: Advice): void {
+    // One of them may have left the config.
+    const ledgers = budgets.map((budget) => this.#budgets.get(budget)).filter((each) => each !== undefined);
+    const all = ledgers.map((ledger) => ledger.budget);
+    for (const ledger of ledgers)
+      ledger.applyAdvice(adviceFor(ledger.budget, all, advice), this.#clock.now());
   }
 
   resume(budget: string): boolean {
@@ -54,11 +72,10 @@ export class LocalLedger implements RunningLedger {
     return ledger !== undefined;
   }
 
-  restraint(budget: string): BudgetRestraint {
+  restraint(budgets: readonly string[]): BudgetRestraint {
     const nowMs = this.#clock.now();
-    const ledger = this.#budgets.get(budget);
-    if (ledger === undefined) throw new Error(`cannot ask a budget: "${budget}" must be in the config`);
-    return ledger.restraint(nowMs, this.#calendarMs(nowMs));
+    const calendarMs = this.#calendarMs(nowMs);
+    return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs, calendarMs)));
   }
 
   onChange(listener: (budget: string) => void): void {
@@ -92,13 +109,19 @@ export class LocalLedger implements RunningLedger {
         kept.change(budget, this.#longestUncountedMs, nowMs);
         continue;
       }
-      const users = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+      const users = config.upstreams.filter((upstream) => upstream.budgets.includes(budget.name));
       const uncountedMs = kind === "first" ? uncountedMsOf(users, [budget]) : this.#longestUncountedMs;
       const quotaBuckets = this.#absentQuotas.get(budget.name);
       this.#absentQuotas.delete(budget.name);
       const start = { kind, uncountedMs, quotaBuckets, retiredBudgets: this.#retired };
       this.#budgets.set(budget.name, new BudgetLedger(budget, start, nowMs));
     }
+  }
+
+  #get(name: string, purpose: string): BudgetLedger {
+    const ledger = this.#budgets.get(name);
+    if (ledger === undefined) throw new Error(`cannot ${purpose}: budget "${name}" must be in the config`);
+    return ledger;
   }
 
   #retire(staying: ReadonlySet<string>): void {

@@ -69,7 +69,8 @@ export type Upstream = {
   readonly url: string;
   readonly auth: Auth;
   readonly headers: Readonly<Record<string, string>>;
-  readonly budget: string;
+  /** At least one. Each of its requests takes a lease of every one of them. */
+  readonly budgets: readonly string[];
   readonly schedule: Schedule;
   readonly timeoutMs: number;
   readonly confirm: number;

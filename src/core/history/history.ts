@@ -1,6 +1,5 @@
 import type { Announcement } from "../answer/announcement.ts";
 import { Incidents } from "./incidents.ts";
-import type { SkipCause } from "../exchange/outcome.ts";
 import type { Poll } from "../poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
@@ -33,7 +32,8 @@ export class History implements Recorder {
   readonly #incidents: Incidents;
   readonly #byMinute: RollingCounts;
   readonly #byHour: RollingCounts;
-  readonly #skippedSincePoll = new Map<SkipCause, number>();
+  /** By cause and budget. */
+  readonly #skippedSincePoll = new Map<string, SkipCount>();
   #sinceMs: number;
   #announcement: Announcement | undefined;
 
@@ -53,8 +53,11 @@ export class History implements Recorder {
       case "pause_requested":
         return;
       case "slots_skipped": {
-        const { cause, count } = event;
-        this.#skippedSincePoll.set(cause, (this.#skippedSincePoll.get(cause) ?? 0) + count);
+        const { cause, budget, count } = event;
+        const key = budget === undefined ? cause : `${cause} ${budget}`;
+        const before = this.#skippedSincePoll.get(key)?.count ?? 0;
+        const held = budget === undefined ? {} : { budget };
+        this.#skippedSincePoll.set(key, { cause, ...held, count: before + count });
         return;
       }
       case "polled":
@@ -107,7 +110,7 @@ export class History implements Recorder {
 
   /** Only the causes that were met. */
   get skippedSincePoll(): readonly SkipCount[] {
-    return [...this.#skippedSincePoll].map(([cause, count]) => ({ cause, count }));
+    return [...this.#skippedSincePoll.values()];
   }
 
   get latency(): LatencyQuantiles | undefined {

@@ -7,7 +7,7 @@ import type { HealthState } from "../poll/health.ts";
 /** What a scrape shows of the config of an upstream. */
 export type ScrapedUpstream = Pick<
   Upstream,
-  "name" | "budget" | "labels" | "schedule" | "objective" | "expect"
+  "name" | "budgets" | "labels" | "schedule" | "objective" | "expect"
 >;
 
 export type UpstreamSnapshot = {

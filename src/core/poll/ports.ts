@@ -25,13 +25,16 @@ export type PollEvent =
       readonly count: number;
       /** One slot that waited and got no lease. */
       readonly hadWaited: boolean;
+      /** Of an upstream that draws on several: the one that held it back. */
+      readonly budget?: string | undefined;
     }
   | { readonly kind: "polled"; readonly poll: Poll }
   /** By the answer of the `polled` before it. */
   | {
       readonly kind: "pause_requested";
       readonly pause: Pause;
-      readonly budget: string;
+      /** Those of the upstream. */
+      readonly budgets: readonly string[];
       /** No pause is kept for longer. */
       readonly maxPauseMs: number;
     }

@@ -2,7 +2,16 @@
 
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { densityWarnings } from "./objective-density.ts";
-import { type Finding, type KeyIdentity, faultsOf, keySourceOf, sharedKeys, warningsOf } from "./findings.ts";
+import { isCrowded } from "./crowding.ts";
+import {
+  type Finding,
+  type KeyIdentity,
+  crowdedWarning,
+  faultsOf,
+  keySourceOf,
+  sharedKeys,
+  warningsOf,
+} from "./findings.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
 
 export type Proof = {
@@ -24,11 +33,12 @@ export function prove(
   const faults: Finding[] = [];
   const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf), ...densityWarnings(config.upstreams)];
   for (const budget of config.budgets) {
-    const upstreams = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+    const upstreams = config.upstreams.filter((upstream) => upstream.budgets.includes(budget.name));
     const proof = proveBudget(budget, upstreams, config.fleet);
     budgets.push(proof);
     faults.push(...faultsOf(proof, budget, upstreams, config.fleet));
     warnings.push(...warningsOf(proof, budget, upstreams, config.fleet));
+    if (proof.fits && isCrowded(budget, config)) warnings.push(crowdedWarning(proof));
   }
   return { budgets, faults, warnings };
 }

@@ -67,13 +67,18 @@ export type AvailabilityWindow = {
   readonly ratio: number | undefined;
 };
 
-export type SkipCount = { readonly cause: SkipCause; readonly count: number };
+export type SkipCount = {
+  readonly cause: SkipCause;
+  /** The one that held the slots back, where an upstream draws on several. */
+  readonly budget?: string;
+  readonly count: number;
+};
 
 export type UpstreamStatus = {
   readonly name: string;
   /** Without its query. */
   readonly url: string;
-  readonly budget: string;
+  readonly budgets: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly schedule: Pick<Schedule, "source" | "longestGapMs">;
   readonly objective: Objective;

@@ -19,12 +19,13 @@ export type Verdict = {
 export type Diagnosis = Verdict & { readonly reason: string };
 
 export function diagnosisOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): Diagnosis {
-  const reason = reasonSentence(upstream, budgetOf(upstream, snapshot), snapshot.nowMs);
+  const reason = reasonSentence(upstream, budgetsOf(upstream, snapshot), snapshot.nowMs);
   return { ...verdictOn(upstream, snapshot), reason };
 }
 
-export function budgetOf({ budget }: UpstreamStatus, snapshot: StatusSnapshot): BudgetStatus | undefined {
-  return snapshotIndex(snapshot).budget(budget);
+export function budgetsOf({ budgets }: UpstreamStatus, snapshot: StatusSnapshot): readonly BudgetStatus[] {
+  const index = snapshotIndex(snapshot);
+  return budgets.map((budget) => index.budget(budget)).filter((budget) => budget !== undefined);
 }
 
 const NOBODY: Verdict = { side: "nobody", because: "" };

@@ -4,14 +4,14 @@ import {
   type BudgetRestraint,
   type BudgetState,
   type Lease,
-  type LeaseDecision,
+  type Wait,
 } from "../../core/budget/ledger.ts";
 import { paceGapMs } from "../../core/budget/leases.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { Restraint } from "../../core/budget/restraint.ts";
 import { saysNothing, signalsOf } from "../../core/budget/signals.ts";
 import { type Budget, capOf, type Fleet } from "../../core/config/config.ts";
-import type { LedgerStore, SharedState } from "../../core/fleet/ledger-store.ts";
+import type { LedgerStore, SharedState, SharedTerms } from "../../core/fleet/ledger-store.ts";
 import { sharedTermsOf, usableForMs } from "../../core/fleet/shares.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
@@ -25,8 +25,6 @@ export type SharedBudgetParts = {
   readonly store: LedgerStore;
   readonly clock: Clock;
   readonly seat: Seat;
-  /** Unique among all replicas and all time. */
-  readonly nextLease: () => string;
   readonly calendarMs: () => number;
   /** A wait may have become shorter than announced. */
   readonly onChange: () => void;
@@ -85,47 +83,44 @@ export class SharedBudget {
     this.#parts.onChange();
   }
 
-  async take(): Promise<LeaseDecision> {
-    const decision = await this.#take();
-    this.#waitsUntilMs = decision.kind === "wait" ? decision.untilMs : Number.NEGATIVE_INFINITY;
-    return decision;
+  get budget(): Budget {
+    return this.#budget;
   }
 
-  async #take(): Promise<LeaseDecision> {
+  get sync(): BudgetSync {
+    return this.#sync;
+  }
+
+  get terms(): SharedTerms {
+    return this.#sync.terms;
+  }
+
+  /** Whether Redis can grant a lease of it now, as far as this replica knows. */
+  get isShared(): boolean {
+    const { isReachable, coldUntilMs } = this.#sync.view;
+    return isReachable && this.#parts.clock.now() >= coldUntilMs;
+  }
+
+  /** What stands against any lease, wherever it comes from. */
+  heldBack(): Wait | undefined {
+    const budget = this.#budget.name;
     const nowMs = this.#parts.clock.now();
     this.#usedMs = nowMs;
     if (this.#pausedUntilMs > nowMs) {
-      return { kind: "wait", untilMs: this.#pausedUntilMs, cause: "backoff" };
+      return { kind: "wait", untilMs: this.#pausedUntilMs, cause: "backoff", budget };
     }
-    if (this.#isQuotaSpent()) {
-      const shortestMs = Math.min(...this.#budget.rates.map((rate) => rate.perMs));
-      return { kind: "wait", untilMs: nowMs + shortestMs, cause: "quota" };
-    }
-    const { view } = this.#sync;
-    return view.isReachable && nowMs >= view.coldUntilMs ? await this.#takeShared() : this.#takeReserve();
+    if (!this.#isQuotaSpent()) return undefined;
+    const shortestMs = Math.min(...this.#budget.rates.map((rate) => rate.perMs));
+    return { kind: "wait", untilMs: nowMs + shortestMs, cause: "quota", budget };
   }
 
-  async #takeShared(): Promise<LeaseDecision> {
-    const { clock, nextLease } = this.#parts;
-    const { terms } = this.#sync;
-    const asked = momentOf(clock);
-    const name = nextLease();
-    const answered = await this.#sync.take(name);
-    if (answered === undefined) return this.#takeReserve();
-    const { taking, isTrusted } = answered;
-    if (taking.decision.kind === "wait") {
-      const { waitMs, cause } = taking.decision;
-      return cause === "ledger"
-        ? this.#takeReserve()
-        : { kind: "wait", untilMs: clock.now() + waitMs, cause };
-    }
-    const lease = this.#sharedLease(name, asked, taking);
-    if (isTrusted && terms === this.#sync.terms) return { kind: "granted", lease };
-    lease.settle("unsent");
-    return isTrusted ? await this.#take() : this.#takeReserve();
+  /** A poll was told to wait for so long, or may be sent. */
+  decided(waitsUntilMs: number | undefined): void {
+    this.#waitsUntilMs = waitsUntilMs ?? Number.NEGATIVE_INFINITY;
   }
 
-  #sharedLease(name: string, asked: Moment, state: SharedState): Lease {
+  /** Of a lease that Redis granted. */
+  sharedLease(name: string, asked: Moment, state: SharedState): Lease {
     const { clock } = this.#parts;
     const calendarMs = this.#parts.calendarMs();
     const usableMs = usableForMs(this.#timeoutMs);
@@ -139,31 +134,33 @@ export class SharedBudget {
     );
   }
 
-  #takeReserve(): LeaseDecision {
-    const { clock, seat, calendarMs, onChange } = this.#parts;
+  /** What stands against a lease of the reserve; undefined if `reserveLease` may follow at once. */
+  reserveWait(): Wait | undefined {
+    const { clock, seat } = this.#parts;
     const nowMs = clock.now();
-    const decision = seat.isUsable
-      ? this.#reserve.take(this.#restraint, nowMs)
-      : { kind: "refused" as const, untilMs: undefined };
-    if (decision.kind === "refused") {
-      // Or until Redis can be asked again. onChange reports that it is reachable, but not that it knows everything.
-      const { isReachable, coldUntilMs } = this.#sync.view;
-      const askAgainMs = isReachable ? Math.max(coldUntilMs, nowMs + ASK_AGAIN_MS) : Infinity;
-      const untilMs = Math.min(decision.untilMs ?? nowMs + ASK_AGAIN_MS, askAgainMs);
-      return { kind: "wait", untilMs, cause: "ledger" };
-    }
+    const freeAtMs = seat.isUsable ? this.#reserve.freeAtMs(this.#restraint, nowMs) : undefined;
+    if (freeAtMs !== undefined && freeAtMs <= nowMs) return undefined;
+    // Or until Redis can be asked again. onChange reports that it is reachable, but not that it knows everything.
+    const { isReachable, coldUntilMs } = this.#sync.view;
+    const askAgainMs = isReachable ? Math.max(coldUntilMs, nowMs + ASK_AGAIN_MS) : Infinity;
+    const untilMs = Math.min(freeAtMs ?? nowMs + ASK_AGAIN_MS, askAgainMs);
+    return { kind: "wait", untilMs, cause: "ledger", budget: this.#budget.name };
+  }
+
+  reserveLease(): Lease {
+    const { clock, seat, calendarMs, onChange } = this.#parts;
+    const settle = this.#reserve.grant(clock.now());
     const takenMs = calendarMs();
     this.#quota.sent(takenMs, 1, undefined);
-    const lease = leaseOf(
+    return leaseOf(
       () => seat.isUsable,
       (settlement) => {
-        decision.settle(settlement, clock.now());
+        settle(settlement, clock.now());
         if (settlement !== "unsent") return;
         this.#quota.sent(takenMs, -1, undefined);
         onChange();
       },
     );
-    return { kind: "granted", lease };
   }
 
   applyAdvice(advice: Advice): void {

@@ -1,11 +1,19 @@
 import type { Advice } from "../../core/advice/advice.ts";
-import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from "../../core/budget/ledger.ts";
+import { adviceFor } from "../../core/budget/concerned.ts";
+import {
+  type BudgetRestraint,
+  type BudgetState,
+  type LeaseDecision,
+  type RunningLedger,
+  strictest,
+} from "../../core/budget/ledger.ts";
 import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Budget, Config, Fleet } from "../../core/config/config.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { SharedBudget } from "./shared-budget.ts";
 import { Seat } from "./seat.ts";
+import { takeLeases } from "./take-leases.ts";
 
 const TICK_MS = 1_000;
 
@@ -58,12 +66,18 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     return this.#seat.isUsable;
   }
 
-  take(budget: string): Promise<LeaseDecision> {
-    return this.#get(budget, "take a lease").take();
+  async take(budgets: readonly string[]): Promise<LeaseDecision> {
+    const { clock, store, life } = this.#parts;
+    const nextLease = (): string => `${life}-${(this.#leases += 1).toString(36)}`;
+    const asked = budgets.map((budget) => this.#get(budget, "take a lease"));
+    return await takeLeases(asked, { clock, store, nextLease });
   }
 
-  applyAdvice(budget: string, advice: Advice): void {
-    this.#budgets.get(budget)?.applyAdvice(advice);
+  applyAdvice(budgets: readonly string[], advice: Advice): void {
+    // One of them may have left the config.
+    const known = budgets.map((budget) => this.#budgets.get(budget)).filter((each) => each !== undefined);
+    const all = known.map(({ budget }) => budget);
+    for (const each of known) each.applyAdvice(adviceFor(each.budget, all, advice));
   }
 
   resume(budget: string): boolean {
@@ -71,8 +85,8 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     return this.#budgets.has(budget);
   }
 
-  restraint(budget: string): BudgetRestraint {
-    return this.#get(budget, "ask a budget").restraint();
+  restraint(budgets: readonly string[]): BudgetRestraint {
+    return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint()));
   }
 
   state(budget: string): BudgetState | undefined {
@@ -96,7 +110,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       this.#absentQuotas.set(name, budget.quotaBuckets);
     }
     for (const budget of config.budgets) {
-      const users = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+      const users = config.upstreams.filter((upstream) => upstream.budgets.includes(budget.name));
       const timeoutMs = Math.max(0, ...users.map((upstream) => upstream.timeoutMs));
       const kept = this.#budgets.get(budget.name);
       if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, timeoutMs));
@@ -134,7 +148,6 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       life,
       quotaBuckets,
       seat: this.#seat,
-      nextLease: () => `${life}-${(this.#leases += 1).toString(36)}`,
       calendarMs: () => this.#calendarOffsetMs + clock.now(),
       onChange: () => this.#notify(budget.name),
     });

@@ -7,7 +7,7 @@ import type { Lease, Ledger } from "../../core/budget/ledger.ts";
 import { type Probe, type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../core/poll/ports.ts";
 import { shortestGapMs } from "../../core/schedule/schedule.ts";
 import { screenSlot } from "../../core/budget/restraint.ts";
-import type { LeaseQueue, Ticket } from "./lease-queue.ts";
+import type { Held, LeaseQueue, Ticket } from "./lease-queue.ts";
 import { pollOnce, type PollOnceParts, type PollResult, type Slot } from "./poll-once.ts";
 
 export type PollerParts = PollOnceParts & {
@@ -67,16 +67,17 @@ export class Poller {
     if (this.#isStopped) return;
     if (this.#state.kind === "polling") return this.#skip("overlap", 1, false);
     if (this.#state.kind === "confirming") this.#state.cancel.abort();
-    if (this.#state.kind === "waiting") this.#skip(this.#state.ticket.withdraw(), 1, true);
+    if (this.#state.kind === "waiting") this.#skipHeld(this.#state.ticket.withdraw());
     this.#state = IDLE;
     const screening = screenSlot(
-      this.#parts.ledger.restraint(this.#upstream.budget),
+      this.#parts.ledger.restraint(this.#upstream.budgets),
       this.#pausedUntilMs,
       this.#yielded,
       this.#parts.clock.now(),
     );
     this.#yielded = screening.yielded;
-    if (screening.skip !== undefined) return this.#skip(screening.skip, 1, false);
+    if (screening.skip !== undefined)
+      return this.#skip(screening.skip, 1, false, this.#holderOf(screening.skip));
     this.#parts.recorder.record(SLOT_WAITING);
     this.#wait({ origin, atMs });
   }
@@ -88,12 +89,12 @@ export class Poller {
 
   /** From the next poll on. A poll in flight ends as it began, then its probe is closed. */
   async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
-    const past = { budget: this.#upstream.budget, probe: this.#probe };
+    const past = { budgets: this.#upstream.budgets, probe: this.#probe };
     this.#upstream = upstream;
     this.#periodMs = shortestGapMs(upstream.schedule);
     this.#probe = probe;
     const state = this.#state;
-    if (state.kind === "waiting" && upstream.budget !== past.budget) {
+    if (state.kind === "waiting" && upstream.budgets.join(" ") !== past.budgets.join(" ")) {
       state.ticket.withdraw();
       this.#wait(state.slot);
     }
@@ -126,13 +127,13 @@ export class Poller {
     // A confirmation is as urgent as the slot that it belongs to: after the next one it is of no use.
     this.#wantedSinceMs ??= this.#scheduledAtMs ?? slot.atMs;
     const ticket = this.#parts.queue.enter({
-      budget: this.#upstream.budget,
+      budgets: this.#upstream.budgets,
       dueAtMs: this.#wantedSinceMs + this.#periodMs,
       endsAtPause: slot.origin === "confirm",
       granted: (lease) => this.#begin(slot, lease),
-      refused: (cause) => {
+      refused: (held) => {
         this.#state = IDLE;
-        this.#skip(cause, 1, true);
+        this.#skipHeld(held);
         this.#fold({ kind: "paused" });
       },
     });
@@ -152,7 +153,7 @@ export class Poller {
   #finish(upstream: Upstream, { poll, advice }: PollResult): void {
     this.#state = IDLE;
     this.#parts.recorder.record({ kind: "polled", poll });
-    if (advice !== undefined) this.#heed(upstream.budget, advice);
+    if (advice !== undefined) this.#heed(upstream.budgets, advice);
     const wantsConfirmation = this.#fold({
       kind: "polled",
       outcome: poll.outcome,
@@ -162,14 +163,14 @@ export class Poller {
     if (wantsConfirmation && !this.#isStopped) void this.#confirm();
   }
 
-  #heed(budget: string, advice: Advice): void {
+  #heed(budgets: readonly string[], advice: Advice): void {
     const { ledger, clock, recorder } = this.#parts;
-    ledger.applyAdvice(budget, advice);
+    ledger.applyAdvice(budgets, advice);
     const { pause } = advice;
     // The budget of a stopped upstream may have left the config.
     if (this.#isStopped || pause === undefined || pause.forMs <= 0) return;
-    const { maxPauseMs } = ledger.restraint(this.#upstream.budget);
-    recorder.record({ kind: "pause_requested", pause, budget, maxPauseMs });
+    const { maxPauseMs } = ledger.restraint(this.#upstream.budgets);
+    recorder.record({ kind: "pause_requested", pause, budgets, maxPauseMs });
     if (pause.scope === "upstream") this.#pausedUntilMs = clock.now() + Math.min(pause.forMs, maxPauseMs);
   }
 
@@ -177,16 +178,31 @@ export class Poller {
     const cancel = new AbortController();
     this.#state = { kind: "confirming", cancel };
     const { clock, ledger } = this.#parts;
-    await clock.sleep(ledger.restraint(this.#upstream.budget).paceGapMs, cancel.signal);
+    await clock.sleep(ledger.restraint(this.#upstream.budgets).paceGapMs, cancel.signal);
     if (cancel.signal.aborted) return;
     this.#state = IDLE;
-    const isPaused = ledger.restraint(this.#upstream.budget).pausedUntilMs > clock.now();
+    const isPaused = ledger.restraint(this.#upstream.budgets).pausedUntilMs > clock.now();
     if (isPaused) this.#fold({ kind: "paused" });
     else this.slot("confirm", clock.now());
   }
 
-  #skip(cause: SkipCause, count: number, hadWaited: boolean): void {
-    this.#parts.recorder.record({ kind: "slots_skipped", cause, count, hadWaited });
+  #skipHeld({ cause, budget }: Held): void {
+    this.#skip(cause, 1, true, this.#upstream.budgets.length === 1 ? undefined : budget);
+  }
+
+  /** Of several budgets, the one that holds a slot back; undefined if there is one only, or none of them does. */
+  #holderOf(cause: SkipCause): string | undefined {
+    const { budgets } = this.#upstream;
+    if (budgets.length === 1) return undefined;
+    const nowMs = this.#parts.clock.now();
+    return budgets.find(
+      (budget) =>
+        screenSlot(this.#parts.ledger.restraint([budget]), Number.NEGATIVE_INFINITY, 0, nowMs).skip === cause,
+    );
+  }
+
+  #skip(cause: SkipCause, count: number, hadWaited: boolean, budget?: string): void {
+    this.#parts.recorder.record({ kind: "slots_skipped", cause, count, hadWaited, budget });
     this.#fold({ kind: "skipped", cause, count });
   }
 

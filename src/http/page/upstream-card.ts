@@ -6,7 +6,7 @@ import type {
   StatusSnapshot,
   UpstreamStatus,
 } from "../../core/status/status.ts";
-import { budgetOf, diagnosisOf } from "../../core/status/verdict.ts";
+import { budgetsOf, diagnosisOf } from "../../core/status/verdict.ts";
 import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
 import { latencyPlot } from "./plot-latency.ts";
 import { phaseBar } from "./plot-phases.ts";
@@ -140,7 +140,8 @@ function availabilityRow(
 function facts(upstream: UpstreamStatus, snapshot: StatusSnapshot): Markup {
   const { schedule, counts, nextSlotAtMs } = upstream;
   const { nowMs } = snapshot;
-  const pausedUntilMs = Math.max(upstream.pausedUntilMs, budgetOf(upstream, snapshot)?.pausedUntilMs ?? 0);
+  const pauses = budgetsOf(upstream, snapshot).map((budget) => budget.pausedUntilMs);
+  const pausedUntilMs = Math.max(upstream.pausedUntilMs, ...pauses);
   const isSkipped = nextSlotAtMs !== undefined && nextSlotAtMs < pausedUntilMs;
   const lastPoll = upstream.lastPolls.at(-1);
   return html`<dl class="facts">

@@ -214,7 +214,7 @@ test("a pause that an upstream requests is told, and loudly where it is capped",
       recorder.record({
         kind: "pause_requested",
         pause: { scope: "budget", forMs, source: "retry_after" },
-        budget: "api",
+        budgets: ["api"],
         maxPauseMs: 3_600_000,
       });
   expect(linesOf(pauseOf(20_000))).toEqual([

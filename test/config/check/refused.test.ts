@@ -30,6 +30,16 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "allows-nothing": [
     '1:25: budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 25% and poll every 3m',
   ],
+  "budget-list": [
+    '4:93: "upstreams[0].budget" must be a single budget where fleet.redis is a cluster, received a list of 2: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel',
+    '4:101: "upstreams[0].budget[1]" must name a budget, received "acount": did you mean "account"? allowed are model, account, b, c, d',
+    '5:93: "upstreams[1].budget" must be a single budget where fleet.redis is a cluster, received a list of 2: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel',
+    '5:101: "upstreams[1].budget[1]" must differ from the other budgets of its upstream, received "model" again',
+    '6:93: "upstreams[2].budget" must be a list of at least one budget, received an empty list',
+    '7:93: "upstreams[3].budget" must be a list of at most 4 budgets, received a list',
+    '7:93: "upstreams[3].budget" must be a single budget where fleet.redis is a cluster, received a list of 5: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel',
+    '8:94: "upstreams[4].budget[0]" must be the name of a budget, received 5',
+  ],
   "budget-name": [
     '1:12: key "my api" in "budgets" must be a name of at most 64 letters, digits, dots, dashes and underscores',
     '2:94: "upstreams[0].budget" must be the name of a budget, received "my api"',
@@ -250,7 +260,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:11: "upstreams[1].name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received 5',
     '5:15: "upstreams[1].base_url" must be an http:// or https:// URL, received a list',
     '6:11: "upstreams[1].auth" must be one of bearer, header, query (each with env or file) or none: true; a key is never written in the config, received a boolean',
-    '7:13: "upstreams[1].budget" must be the name of a budget, received a mapping',
+    '7:13: "upstreams[1].budget" must be the name of a budget, or a list of names, received a mapping',
     '8:12: "upstreams[1].every" must be a period such as 15s, 5m or 1h, received 15',
     '9:14: "upstreams[1].confirm" must be a whole number from 0 to 10, received "1"',
     '10:26: "upstreams[1].headers.X-Number" must be printable ASCII text of at most 2048 characters (quote numbers), received a number',

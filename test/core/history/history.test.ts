@@ -133,3 +133,16 @@ describe("after a restart", () => {
     expect(history.newestIncident).toMatchObject({ startedAtMs: START_MS, endedAtMs: laterMs });
   });
 });
+
+test("slots that were skipped are counted by cause, and by the budget that held them", () => {
+  const history = filled(0);
+  const skipped = (cause: "budget" | "missed", budget?: string): void =>
+    history.record({ kind: "slots_skipped", cause, count: 1, hadWaited: false, budget });
+  for (const budget of ["model", "account", "model"]) skipped("budget", budget);
+  skipped("missed");
+  expect(history.skippedSincePoll).toEqual([
+    { cause: "budget", budget: "model", count: 2 },
+    { cause: "budget", budget: "account", count: 1 },
+    { cause: "missed", count: 1 },
+  ]);
+});

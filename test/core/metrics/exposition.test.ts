@@ -231,6 +231,14 @@ test("names and labels arrive as they were written, however strange", () => {
   expect(families.get("pacewatch_build_info")?.samples[0]?.labels).toEqual({ version: strange, node: "" });
 });
 
+test("an upstream that draws on several budgets has one series for each of them", () => {
+  const families = renderUpstream({ upstream: sampleUpstream({ budgets: ["model", "account"] }) });
+  expect(families.get("pacewatch_upstream_info")?.samples.map(({ labels }) => labels)).toEqual([
+    { upstream: "email", budget: "model" },
+    { upstream: "email", budget: "account" },
+  ]);
+});
+
 test("a config label that Prometheus could not read, or that is ours, does not cost it the scrape", () => {
   const labels = {
     team: "growth",

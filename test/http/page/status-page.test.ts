@@ -48,7 +48,7 @@ describe("the status page", () => {
     const upstream = sampleUpstreamStatus({
       name: HOSTILE,
       url: `https://x.example/${HOSTILE}`,
-      budget: HOSTILE,
+      budgets: [HOSTILE],
       schedule: { source: HOSTILE, longestGapMs: 1 },
       lastPolls: [poll],
       lastFailures: [{ ...poll, id: "poll-0" }],

@@ -218,7 +218,7 @@ describe("the JSON API", () => {
   const snapshot = sampleStatus({
     upstreams: [
       sampleUpstreamStatus({ lastPolls: [samplePollStatus({ id: "old" }), samplePollStatus({ id: "new" })] }),
-      sampleUpstreamStatus({ name: "email", budget: "gone", latency: undefined }),
+      sampleUpstreamStatus({ name: "email", budgets: ["gone"], latency: undefined }),
     ],
     incidents: [
       { upstream: "email", state: "down", reason: "dns", startedAtMs: 1, endedAtMs: undefined, polls: 2 },
@@ -246,7 +246,7 @@ describe("the JSON API", () => {
     expect(await (await app.request("/api/v1/upstreams/ai-router")).json()).toMatchObject({
       nowMs: 100_000,
       upstream: { name: "ai-router", lastPolls: [{ id: "old" }, { id: "new" }], lastFailures: [] },
-      budget: { name: "ai-router" },
+      budgets: [{ name: "ai-router" }],
       incidents: [{ reason: "tls" }],
     });
   });

@@ -127,7 +127,7 @@ export function play(of: UpstreamHistory, changes: Partial<UpstreamStatus> = {})
   const upstream = sampleUpstreamStatus({
     name,
     url: `https://${name}.example/v1/resources`,
-    budget: name,
+    budgets: [name],
     schedule: { source: `every ${everyMs / 1_000}s`, longestGapMs: everyMs },
     degradedAboveMs: DEGRADED_ABOVE_MS,
     health: { state: health.state, sinceMs: history.sinceMs, up: health.isUp },
