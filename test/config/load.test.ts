@@ -602,7 +602,7 @@ upstreams:
       url: "https://api.example.test/v2",
       auth: { kind: "header", name: "X-Key", secret: { from: "env", variable: "TEST_KEY" } },
       headers: { "X-Team": "growth", "X-Region": "eu" },
-      budget: "api",
+      budgets: ["api"],
       schedule: { source: "every 15s" },
       timeoutMs: 5000,
       confirm: 2,
@@ -634,7 +634,7 @@ upstreams:
     expect(config.upstreams[0]).toMatchObject({
       url: "http://127.0.0.1:8080/v2",
       auth: { kind: "none" },
-      budget: "other",
+      budgets: ["other"],
       schedule: { source: "every 30s" },
       expect: { status: [200], json: false },
       objective: { availability: 0.99, latencyMs: 1000 },

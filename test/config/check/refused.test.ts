@@ -75,7 +75,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
     '11:5: "upstreams[2]" must have every or cron, received neither',
     '12:5: "upstreams[3].base_url" is missing: it must be an http:// or https:// URL',
-    '12:46: "upstreams[3].budget" must be the name of a budget, received nothing',
+    '12:46: "upstreams[3].budget" must be the name of a budget, or a list of names, received nothing',
   ],
   "defaults-unreadable": ["2:17: an alias (*) must name an anchor (&) before it"],
   "different-labels": [
