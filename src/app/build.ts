@@ -140,7 +140,7 @@ async function startHttp(
       fleet: async () => fleet?.status(),
       ready: () => sources.isReady(),
       startWorker: startThread,
-      onWarning: (message) => log.warn({}, message),
+      onWarning: (message) => log.warn({}, keys.hide(message)),
     });
     return { kind: "listening", server: stack.use(server) };
   } catch (error) {

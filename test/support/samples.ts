@@ -1,7 +1,12 @@
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
-import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
+import {
+  type Exchange,
+  type Observation,
+  PHASES,
+  type WithoutKeys,
+} from "../../src/core/exchange/exchange.ts";
 import type { FleetStatus, FleetView } from "../../src/core/fleet/fleet-status.ts";
 import { RedisAccount, UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
 import type {
@@ -140,6 +145,7 @@ export function observed(exchange: Exchange, durationMs = 5): Observation {
     phasesMs: { wait: durationMs },
     reusedConnection: false,
     certificateExpiresAtMs: undefined,
+    withoutKeys: String,
   };
 }
 
@@ -160,7 +166,7 @@ export function samplePoll(changes: Partial<Poll> = {}): Poll {
     degraded: false,
     withinObjective: true,
     detail: "200 OK",
-    head: { status: 200, reasonPhrase: "OK", headers: [] },
+    head: { status: 200, headers: [] },
     excerpt: undefined,
     certificateExpiresAtMs: undefined,
     malformedSignals: 0,

@@ -1,5 +1,5 @@
 import type { Fleet } from "../../core/config/config.ts";
-import { messageOf } from "../../core/text/escape.ts";
+import { messageOf, oneLine } from "../../core/text/escape.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { RedisFailure } from "../../core/metrics/catalogue.ts";
@@ -23,6 +23,8 @@ export type RedisReply =
 export type RedisParts = RedisDriverParts & {
   readonly clock: Clock;
   readonly log: Log;
+  /** What Redis says in an error may hold the password. */
+  readonly withoutKeys: (text: string) => string;
   readonly onCall: (call: RedisCall) => void;
 };
 
@@ -228,7 +230,8 @@ export class Redis implements AsyncDisposable {
   }
 
   #warnOnce(message: string, problem: string, kind: string): void {
-    if (this.#health.isNews(`${message} ${kind}`)) this.#parts.log.warn({ problem }, message);
+    if (!this.#health.isNews(`${message} ${kind}`)) return;
+    this.#parts.log.warn({ problem: oneLine(this.#parts.withoutKeys(problem)) }, message);
   }
 }
 

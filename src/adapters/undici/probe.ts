@@ -1,6 +1,7 @@
 import type { Upstream } from "../../core/config/config.ts";
 import { type Exchange, type Observation, headerValue } from "../../core/exchange/exchange.ts";
 import type { Probe } from "../../core/poll/ports.ts";
+import { oneLine } from "../../core/text/escape.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { ClientSlot } from "./client-slot.ts";
 import { decodeBody } from "./decode.ts";
@@ -71,7 +72,7 @@ class UndiciProbe implements Probe {
     const exchanged = this.#exchange(request);
     this.#running.set(request, exchanged);
     try {
-      return request.observation(this.#redactor.clean(await exchanged));
+      return request.observation(await exchanged, this.#redactor.hide);
     } finally {
       clearTimeout(deadline);
       clearInterval(lengthCheck);
@@ -104,7 +105,9 @@ class UndiciProbe implements Probe {
     }
     const exchange = this.#decode(request, await request.ended);
     await this.#returnSlot(slot, exchange);
-    return exchange;
+    // Our own words, but for the name of an encoding.
+    if (exchange.kind === "answered") return exchange;
+    return { ...exchange, detail: oneLine(this.#redactor.hide(exchange.detail)) };
   }
 
   /** Undefined where the request ended before its key was read. */

@@ -1,4 +1,4 @@
-import type { AnswerHead, PhaseTimesMs } from "../exchange/exchange.ts";
+import type { KeptHead, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 
 /** Why there is a slot. */
@@ -23,7 +23,8 @@ export type Poll = {
   readonly withinObjective: boolean;
   /** One sentence for people: escaped, capped, free of secrets. */
   readonly detail: string;
-  readonly head: AnswerHead | undefined;
+  /** Of an ok answer only the status. */
+  readonly head: KeptHead | undefined;
   readonly excerpt: string | undefined;
   readonly certificateExpiresAtMs: number | undefined;
   /** Rate-limit signals in the answer that could not be read. */

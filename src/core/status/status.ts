@@ -4,8 +4,7 @@
  */
 
 import type { Objective } from "../config/config.ts";
-import { oneLine } from "../text/escape.ts";
-import type { Headers, PhaseTimesMs } from "../exchange/exchange.ts";
+import type { HeaderSize, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { HealthState } from "../poll/health.ts";
 import { type PollOutcome, reasonOf, type SkipCause } from "../exchange/outcome.ts";
 import type { Poll, SlotOrigin } from "../poll/poll.ts";
@@ -31,8 +30,6 @@ export type PollStatus = {
   /** Only of answers that were not ok. */
   readonly headers?: readonly HeaderSize[];
 };
-
-export type HeaderSize = { readonly name: string; readonly bytes: number };
 
 export type HealthStatus = {
   readonly state: HealthState;
@@ -162,20 +159,8 @@ export function pollStatusOf(poll: Poll): PollStatus {
     status: poll.head?.status,
     detail: poll.detail,
     excerpt: poll.excerpt,
-    ...(poll.outcome.kind === "ok" || poll.head === undefined
-      ? {}
-      : { headers: headerSizes(poll.head.headers) }),
+    ...(poll.outcome.kind === "ok" || poll.head === undefined ? {} : { headers: poll.head.headers }),
   };
-}
-
-const MOST_HEADERS = 50;
-const LONGEST_HEADER_NAME = 80;
-
-/** A value may be a session or a key, so only its size is kept. */
-function headerSizes(headers: Headers): readonly HeaderSize[] {
-  return headers
-    .slice(0, MOST_HEADERS)
-    .map(([name, value]) => ({ name: oneLine(name, [], LONGEST_HEADER_NAME), bytes: value.length }));
 }
 
 export function availabilityOf(windowMs: number, ok: number, failed: number): AvailabilityWindow {

@@ -7,7 +7,7 @@ import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { classify } from "../../core/poll/classify.ts";
-import { excerptOf } from "../../core/exchange/excerpt.ts";
+import { excerptOf, keptHeadOf } from "../../core/exchange/excerpt.ts";
 import type { PollOutcome } from "../../core/exchange/outcome.ts";
 
 /** `atMs` is monotonic. */
@@ -86,10 +86,10 @@ export function judge(
   times: PollTimes,
   parseList: ParseList,
 ): PollResult {
-  const { exchange, durationMs } = observation;
-  const advice =
-    exchange.head === undefined ? undefined : readAdvice(exchange.head, times.endedAtMs, parseList);
-  const { outcome, detail } = classify(exchange, upstream.expect, advice);
+  const { exchange, durationMs, withoutKeys } = observation;
+  const { head } = exchange;
+  const advice = head === undefined ? undefined : readAdvice(head, times.endedAtMs, parseList);
+  const { outcome, detail } = classify(exchange, upstream.expect, advice, withoutKeys);
   const isOk = outcome.kind === "ok";
   const slowMs = upstream.degradedAboveMs;
   const poll: Poll = {
@@ -101,8 +101,8 @@ export function judge(
     degraded: isOk && slowMs !== undefined && durationMs > slowMs,
     withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
     detail,
-    head: exchange.head,
-    excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS),
+    head: head && (isOk ? { status: head.status, headers: [] } : keptHeadOf(head, withoutKeys)),
+    excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys),
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
     malformedSignals: advice?.malformed ?? 0,
   };

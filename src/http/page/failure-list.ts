@@ -1,5 +1,6 @@
 import { html } from "hono/html";
-import type { HeaderSize, PollStatus } from "../../core/status/status.ts";
+import type { HeaderSize } from "../../core/exchange/exchange.ts";
+import type { PollStatus } from "../../core/status/status.ts";
 import { phaseBar } from "./plot-phases.ts";
 import { ago, untrusted, moment, type Markup } from "./markup.ts";
 import { reasonWords } from "./wording.ts";

@@ -23,7 +23,7 @@ describe("after a restart", () => {
       phasesMs: { dns: 1.5, wait: 400 },
       detail: "503 Service Unavailable",
       excerpt: '{"error":"we are sorry"}',
-      head: { status: 503, reasonPhrase: "", headers: [["set-cookie", "session=test-key-1"]] },
+      head: { status: 503, headers: [{ name: "set-cookie", bytes: 18 }] },
     });
     record.record({ kind: "polled", poll: failure });
     for (let turn = 0; turn < 70; turn += 1) bench.poll(record, { kind: "ok" }, `poll-${turn}`);

@@ -49,7 +49,7 @@ test("a poll is shown by what it met, without the answer's headers", () => {
     degraded: false,
     withinObjective: false,
     detail: "402 Payment Required",
-    head: { status: 402, reasonPhrase: "Payment Required", headers: [["set-cookie", "test-key-1"]] },
+    head: { status: 402, headers: [{ name: "set-cookie", bytes: 10 }] },
     excerpt: undefined,
     certificateExpiresAtMs: undefined,
     malformedSignals: 0,

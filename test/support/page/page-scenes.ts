@@ -1,4 +1,4 @@
-import type { Headers, PhaseTimesMs } from "../../../src/core/exchange/exchange.ts";
+import type { Headers, HeaderSize, PhaseTimesMs } from "../../../src/core/exchange/exchange.ts";
 import type { PollOutcome, SkipCause } from "../../../src/core/exchange/outcome.ts";
 import { History } from "../../../src/core/history/history.ts";
 import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
@@ -76,7 +76,7 @@ class Recording {
         outcome,
         degraded,
         detail: run.detail ?? "answered 200 with 482 B",
-        head: status === undefined ? undefined : { status, reasonPhrase: "", headers: run.headers ?? [] },
+        head: status === undefined ? undefined : { status, headers: sizesOf(run.headers ?? []) },
         excerpt: run.excerpt,
       }),
     });
@@ -301,3 +301,7 @@ export const SCENES: Readonly<Record<string, StatusSnapshot>> = {
     lastReload: { successful: false, lastSuccessAtMs: SCENE_NOW_MS - 7_200_000 },
   }),
 };
+
+function sizesOf(headers: Headers): readonly HeaderSize[] {
+  return headers.map(([name, value]) => ({ name, bytes: value.length }));
+}
