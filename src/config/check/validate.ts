@@ -25,7 +25,9 @@ export function validate(tree: Tree, directory: string): Parts {
   const upstreams = new Map<number, Upstream>();
   for (const [index, readOne] of (result.data?.upstreams ?? salvageUpstreams(tree, plain)).entries()) {
     const upstream = readOne?.(directory, vantage);
-    if (upstream !== undefined) upstreams.set(index, upstream);
+    if (upstream === undefined) continue;
+    const denyAddresses = general?.denyAddresses;
+    upstreams.set(index, denyAddresses === undefined ? upstream : { ...upstream, denyAddresses });
   }
   return {
     complaints: result.success ? [] : schemaComplaints(result.error.issues, tree),

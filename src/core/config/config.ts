@@ -80,6 +80,8 @@ export type Upstream = {
   readonly proxy: Proxy;
   readonly tls: Tls;
   readonly labels: Readonly<Record<string, string>>;
+  /** The same for all of a config. */
+  readonly denyAddresses?: readonly string[] | undefined;
 };
 
 export type Web = {
@@ -135,6 +137,8 @@ export type Config = {
   readonly state: { readonly path: string } | undefined;
   /** Undefined if this process is the only one. */
   readonly fleet: Fleet | undefined;
+  /** Networks and addresses that no poll may connect to; undefined for the default. */
+  readonly denyAddresses?: readonly string[] | undefined;
   readonly budgets: readonly Budget[];
   readonly upstreams: readonly Upstream[];
 };
