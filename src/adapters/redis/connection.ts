@@ -4,6 +4,7 @@ import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { RedisFailure } from "../../core/metrics/catalogue.ts";
 import { RedisHealth } from "../../core/fleet/redis-health.ts";
+import { AnswerTooLong } from "./answer-size.ts";
 import { openDriver, type RedisDriver, type RedisDriverParts } from "./driver.ts";
 import { missingIn } from "./requirements.ts";
 import { redisScript, type RedisScript } from "./script.ts";
@@ -136,6 +137,7 @@ export class Redis implements AsyncDisposable {
 
   #failed(driver: RedisDriver, error: unknown): RedisReply {
     const failure = failureOf(error);
+    if (error instanceof AnswerTooLong) this.#warnOnce("Redis command failed", error.message, "too long");
     if (failure === "refused") {
       this.#lastReplyMs = this.#parts.clock.now();
       const problem = messageOf(error);
