@@ -1,12 +1,7 @@
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
-import {
-  type Exchange,
-  type Observation,
-  PHASES,
-  type WithoutKeys,
-} from "../../src/core/exchange/exchange.ts";
+import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
 import type { FleetStatus, FleetView } from "../../src/core/fleet/fleet-status.ts";
 import { RedisAccount, UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
 import type {

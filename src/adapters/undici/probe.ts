@@ -13,6 +13,8 @@ import { SecretRedactor } from "./secret-redactor.ts";
 
 export type ProbeOptions = {
   readonly upstream: Upstream;
+  /** Those in its URL. */
+  readonly secrets?: readonly string[];
   /** Asked before every poll, because keys rotate. */
   readonly credential: (() => Promise<string>) | undefined;
   readonly userAgent: string;
@@ -49,7 +51,7 @@ class UndiciProbe implements Probe {
     this.#origin = new URL(url).origin;
     this.#route = route;
     this.#builder = builder;
-    this.#redactor = new SecretRedactor(proxy?.secrets ?? []);
+    this.#redactor = new SecretRedactor([...(options.secrets ?? []), ...(proxy?.secrets ?? [])]);
     this.#target = {
       upstream: `${host}:${port}`,
       peer: proxy === undefined ? `${host}:${port}` : `the proxy ${proxy.host}:${proxy.port}`,

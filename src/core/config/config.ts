@@ -65,8 +65,10 @@ export type Proxy =
 
 export type Upstream = {
   readonly name: string;
-  /** Base and path, joined; never a credential in it. */
+  /** Base and path, joined; never a credential in it: the variables of the path are not filled in. */
   readonly url: string;
+  /** The variables in its path, whose values are secret. Absent where there are none: `url` is requested as it is. */
+  readonly pathVariables?: readonly string[];
   readonly auth: Auth;
   readonly headers: Readonly<Record<string, string>>;
   readonly budget: string;

@@ -104,5 +104,6 @@ function keyIn(head: string): string {
   const [, query] = /^GET \S*[?&]api_key=([^& ]+)/.exec(head) ?? [];
   const [, header] =
     /\r\n(?:Authorization: Bearer|X-Api-Key:|Proxy-Authorization: Basic) ([^\r]+)/.exec(head) ?? [];
-  return query === undefined ? (header ?? "") : decodeURIComponent(query);
+  const [, path] = /^GET \S*\/echo\/[^/? ]+\/([^/? ]+)/.exec(head) ?? [];
+  return query === undefined ? (header ?? path ?? "") : decodeURIComponent(query);
 }

@@ -32,6 +32,7 @@ const CANARIES = {
   file: canary("core-of-file-4c3a"),
   rotated: canary("core-of-rotated-5b4f"),
   afterRotation: canary("core-of-rotation-6a5e", "test/key+"),
+  path: canary("core-of-path-8e5c"),
   proxy: canary("core-of-proxy-7968", "test-password-"),
 } as const satisfies Record<string, Canary>;
 
@@ -96,6 +97,7 @@ function configOf(): RawConfig {
         echoesOf(mode).map((echo) => watched(`${mode}-${names.indexOf(echo)}`, mode, echo)),
       ),
       watched("changing", "rotated", "in-every-place", { every: "1s" }),
+      watched("path-0", "path", "in-every-place", { path: "/echo/in-every-place/${PATH_KEY}" }),
       watched("behind-a-proxy", "proxy", "in-every-place", { proxy: "env" }),
     ],
   };
@@ -108,6 +110,7 @@ beforeAll(async () => {
     BEARER_KEY: CANARIES.bearer.key,
     HEADER_KEY: CANARIES.header.key,
     QUERY_KEY: CANARIES.query.key,
+    PATH_KEY: CANARIES.path.key,
     NOT_A_KEY: "test-canary-of-the-environment",
     HTTP_PROXY: `http://user:${CANARIES.proxy.key}@127.0.0.1:${upstream.port}`,
   };
@@ -262,6 +265,8 @@ describe("no key leaves,", () => {
     const pages = await pagesOnceEveryKeyArrived(daemon);
     // What was taken out left its mark: the pages do tell of these answers.
     expect(pages.get("/api/v1/upstreams/bearer-0")).toContain(WITHHELD);
+    expect(pages.get("/api/v1/config")).toContain("/echo/in-every-place/${PATH_KEY}");
+    expect(upstream.keys.get("in-every-place")).toContain(CANARIES.path.key);
     const plain = configOf().upstreams.find(({ path }) => path === "/echo/shape-0")?.name;
     expect(pages.get(`/api/v1/upstreams/${plain}`)).toContain("<secret> is not known here");
 
