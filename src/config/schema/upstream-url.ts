@@ -36,7 +36,7 @@ export function joinUrl(base: string, path: string): string {
 
 /** The same for a path whose variables are not filled in: they stay as they are. */
 export function joinTemplate(base: string, path: string): string {
-  return joinUrl(base, path).replaceAll(/\$%7B(.*?)%7D/gi, "\${$1}");
+  return joinUrl(base, path).replaceAll(/\$%7B(.*?)%7D/gi, (_, name: string) => `\${${name}}`);
 }
 
 /** Whether it is sent over a network unencrypted. */
