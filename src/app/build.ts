@@ -145,8 +145,8 @@ async function startHttp(
       ready: () => sources.isReady(),
       connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
       startWorker: startThread,
-      onWarning: (message) => log.warn({}, message),
       onWebConfigChange: (change) => log.info(change, "web config changed"),
+      onWarning: (message) => log.warn({}, keys.hide(message)),
     });
     return { kind: "listening", server: stack.use(server) };
   } catch (error) {

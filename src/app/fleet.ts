@@ -48,7 +48,7 @@ export async function openFleet(
   parts: FleetParts,
   stack: AsyncDisposableStack,
 ): Promise<OpenedLedger> {
-  const { clock, log, quotas, onBug } = parts;
+  const { clock, log, keys, quotas, onBug } = parts;
   const source = fleet.redis.password;
   const password = source && (await openKey(source, "fleet.redis", { fleet: "redis" }, parts));
   if (password?.kind === "refused") {
@@ -59,6 +59,7 @@ export async function openFleet(
     new Redis(fleet, {
       clock,
       log,
+      withoutKeys: (text) => keys.hide(text),
       password: password?.read,
       onCall: ({ call, durationMs, failure }) => account.observe(call, durationMs, failure),
     }),

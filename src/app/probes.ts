@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { openProbe } from "../adapters/undici/probe.ts";
-import { openSecret } from "../config/read/secrets.ts";
+import { filledUrl, openSecret } from "../config/read/secrets.ts";
 import type { Config, SecretSource, Upstream } from "../core/config/config.ts";
 import { messageOf } from "../core/text/escape.ts";
 import type { Log } from "../core/text/log.ts";
@@ -85,8 +85,11 @@ export function upstreamsToOpen(config: Config, running: Config | undefined): re
 }
 
 async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Probe> {
+  const { url, secrets } = filledUrl(upstream, parts.environment);
+  for (const [index, secret] of secrets.entries()) parts.keys.learn(`${upstream.name} path ${index}`, secret);
   return openProbe({
-    upstream,
+    upstream: { ...upstream, url },
+    secrets,
     credential: await credentialOf(upstream, parts),
     userAgent: USER_AGENT,
     clock: parts.clock,

@@ -36,13 +36,13 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const faults = faultsOf(loaded.config, command);
   if (faults.length > 0) return refuse(command, faults);
   const upstreams = chosen(loaded.config, command.names);
-  const warn = (_: object, message: string): void => err(`${message}\n`);
-  const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
   const keys = new KnownKeys(proxyPasswords(environment).values());
   const discreetErr = (text: string): void => err(keys.hide(text));
+  const warn = (_: object, message: string): void => discreetErr(`${message}\n`);
+  const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
   const names = new NameResolver({ clock: systemClock });
   const opened = await openProbes(upstreams, { environment, keys, clock: systemClock, log, names });
-  if (opened.kind === "refused") return refuse(command, opened.faults);
+  if (opened.kind === "refused") return refuse({ ...command, err: discreetErr }, opened.faults);
   const ledger = new LocalLedger(loaded.config, systemClock);
   const results = await Promise.all(
     upstreams.map(async (upstream) => {

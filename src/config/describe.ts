@@ -15,6 +15,7 @@ export function describeConfig(config: Config): unknown {
     log: config.log,
     state: config.state,
     fleet: config.fleet === undefined ? undefined : describeFleet(config.fleet),
+    deny_addresses: config.denyAddresses,
     budgets: Object.fromEntries(config.budgets.map((budget) => [budget.name, describeBudget(budget)])),
     upstreams: config.upstreams.map((upstream) => describeUpstream(upstream)),
   };

@@ -149,9 +149,14 @@ function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
 
 /** Allowed, but probably not intended. */
 function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
-  const { name, auth, url, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
+  const { name, auth, url, pathVariables, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
   const warnings: Complaint[] = [];
-  if (auth.kind !== "none" && isCleartext(url)) {
+  if (pathVariables !== undefined) {
+    const names = pathVariables.map((variable) => `\${${variable}}`).join(" and ");
+    const message = `upstream "${name}" has ${names} in its path: treated as a secret here, but proxies and servers log URLs, so a key belongs into auth`;
+    warnings.push(complain([...path, "path"], message));
+  }
+  if ((auth.kind !== "none" || pathVariables !== undefined) && isCleartext(url)) {
     warnings.push(
       complain([...path, "base_url"], `upstream "${name}" sends its key unencrypted: use https://`),
     );

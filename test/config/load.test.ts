@@ -305,6 +305,14 @@ describe("what is allowed and probably not meant is told with its place", () => 
     return warnings.map(({ line, column, message }) => `${line}:${column}: ${message}`);
   }
 
+  test("a variable in a path", async () => {
+    const path = 'path: "/hooks/${TEST_TOKEN}/items?of=${TEST_TEAM}"';
+    const environment = { TEST_TOKEN: "test-key-1", TEST_TEAM: "growth" };
+    expect(await warned(withUpstream(path), environment)).toEqual([
+      '11:11: upstream "api" has ${TEST_TOKEN} and ${TEST_TEAM} in its path: treated as a secret here, but proxies and servers log URLs, so a key belongs into auth',
+    ]);
+  });
+
   test("a key in the clear", async () => {
     const auth = "auth: { bearer: { env: TEST_KEY } }";
     const environment = { TEST_KEY: "test-key-1" };

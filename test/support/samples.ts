@@ -142,6 +142,7 @@ export function observed(exchange: Exchange, durationMs = 5): Observation {
     phasesMs: { wait: durationMs },
     reusedConnection: false,
     certificateExpiresAtMs: undefined,
+    withoutKeys: String,
   };
 }
 
@@ -162,9 +163,8 @@ export function samplePoll(changes: Partial<Poll> = {}): Poll {
     degraded: false,
     withinObjective: true,
     detail: "200 OK",
-    head: { status: 200, reasonPhrase: "OK", headers: [] },
+    head: { status: 200, headers: [] },
     excerpt: undefined,
-    headers: undefined,
     announcement: undefined,
     certificateExpiresAtMs: undefined,
     malformedSignals: 0,

@@ -94,6 +94,7 @@ function openRedis(server: RedisServer): Redis {
       clock: systemClock,
       log: { debug: silent, info: silent, warn: silent, error: silent },
       onCall: silent,
+      withoutKeys: String,
       password: undefined,
     },
   );

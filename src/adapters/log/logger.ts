@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import type { Announcement } from "../../core/answer/announcement.ts";
 import { requestIdsIn } from "../../core/answer/kept-headers.ts";
+import type { KeptHeader } from "../../core/exchange/exchange.ts";
 import type { LogLevel } from "../../core/config/config.ts";
 import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
@@ -52,7 +53,8 @@ const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
 type LevelledLog = Log & { readonly level: string };
 
 /** A poll without the whole head of its answer, which would stay in memory until the next poll. */
-type LoggedPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail" | "headers"> & {
+type LoggedPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
+  readonly headers: readonly KeptHeader[] | undefined;
   readonly status: number | undefined;
 };
 
@@ -130,7 +132,7 @@ export class LogRecorder implements Recorder {
       phasesMs,
       detail,
       status: poll.head?.status,
-      headers: poll.headers,
+      headers: poll.head?.headers,
     };
     this.#announced(poll);
     // On the hot path of every poll: build nothing that is not logged.

@@ -1,4 +1,4 @@
-import type { KeptHeader } from "../../core/answer/kept-headers.ts";
+import type { KeptHeader } from "../../core/exchange/exchange.ts";
 
 /** A value that we would never write. */
 class Misfit extends Error {}

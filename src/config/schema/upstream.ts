@@ -104,7 +104,9 @@ const shared = {
   path: checked(pathFault, "a path that begins with /")
     .meta({ pattern: PATH_PATTERN })
     .prefault("/v1/resources")
-    .describe("The path to request, appended to the path of base_url."),
+    .describe(
+      "The path to request, appended to the path of base_url. What a variable puts into it is treated as a secret; what is in base_url is shown.",
+    ),
   auth: authSchema,
   headers: z
     .record(

@@ -65,8 +65,10 @@ export type Proxy =
 
 export type Upstream = {
   readonly name: string;
-  /** Base and path, joined; never a credential in it. */
+  /** Base and path, joined; never a credential in it: the variables of the path are not filled in. */
   readonly url: string;
+  /** The variables in its path, whose values are secret. Absent where there are none: `url` is requested as it is. */
+  readonly pathVariables?: readonly string[];
   readonly auth: Auth;
   readonly headers: Readonly<Record<string, string>>;
   /** At least one. Each of its requests takes a lease of every one of them. */
@@ -83,6 +85,8 @@ export type Upstream = {
   readonly proxy: Proxy;
   readonly tls: Tls;
   readonly labels: Readonly<Record<string, string>>;
+  /** The same for all of a config. */
+  readonly denyAddresses?: readonly string[] | undefined;
 };
 
 export type Web = {
@@ -138,6 +142,8 @@ export type Config = {
   readonly state: { readonly path: string } | undefined;
   /** Undefined if this process is the only one. */
   readonly fleet: Fleet | undefined;
+  /** Networks and addresses that no poll may connect to; undefined for the default. */
+  readonly denyAddresses?: readonly string[] | undefined;
   readonly budgets: readonly Budget[];
   readonly upstreams: readonly Upstream[];
 };

@@ -3,7 +3,7 @@
 import type { Advice } from "../advice/advice.ts";
 import type { Expectation } from "../config/config.ts";
 import { beginningOf } from "../exchange/excerpt.ts";
-import { type AnswerHead, type Exchange, headerValue } from "../exchange/exchange.ts";
+import { type AnswerHead, type Exchange, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
 import { MOST_LEVELS, readJson } from "../exchange/json-body.ts";
 import type { FailureReason, PollOutcome } from "../exchange/outcome.ts";
 
@@ -57,7 +57,12 @@ function classifyUnexpected(status: number, expect: Expectation): Classification
   return failed("unexpected_status", `answered ${status}, expected ${expect.status.join(" or ")}`);
 }
 
-function classifyExpected(head: AnswerHead, body: Uint8Array, expect: Expectation): Classification {
+function classifyExpected(
+  head: AnswerHead,
+  body: Uint8Array,
+  expect: Expectation,
+  withoutKeys: WithoutKeys,
+): Classification {
   const { status } = head;
   const ok: Classification = {
     outcome: { kind: "ok" },
@@ -78,7 +83,7 @@ function classifyExpected(head: AnswerHead, body: Uint8Array, expect: Expectatio
     case "not_utf8":
       return failed("invalid_body", `answered ${status}, but its ${body.length} B are not UTF-8`);
     case "not_json": {
-      const beginning = beginningOf(body, BEGINNING_CHARACTERS);
+      const beginning = withoutKeys(beginningOf(body, BEGINNING_CHARACTERS));
       const sentence = `answered ${status}, but its ${body.length} B are not JSON`;
       return failed("invalid_body", `${sentence}: they begin with "${beginning}"`);
     }
@@ -92,6 +97,7 @@ export function classify(
   exchange: Exchange,
   expect: Expectation,
   advice: Advice | undefined,
+  withoutKeys: WithoutKeys = () => "…",
 ): Classification {
   const status = exchange.head?.status;
   if (status === 429 || status === 402) return classifyThrottled(exchange, status, advice);
@@ -100,5 +106,5 @@ export function classify(
     return failed(exchange.fault, `${exchange.detail}${after}`);
   }
   if (!expect.status.includes(exchange.head.status)) return classifyUnexpected(exchange.head.status, expect);
-  return classifyExpected(exchange.head, exchange.body, expect);
+  return classifyExpected(exchange.head, exchange.body, expect, withoutKeys);
 }

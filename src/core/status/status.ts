@@ -5,8 +5,7 @@
 
 import type { Objective } from "../config/config.ts";
 import type { Announcement } from "../answer/announcement.ts";
-import type { KeptHeader } from "../answer/kept-headers.ts";
-import type { PhaseTimesMs } from "../exchange/exchange.ts";
+import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { HealthState } from "../poll/health.ts";
 import { type PollOutcome, reasonOf, type SkipCause } from "../exchange/outcome.ts";
 import type { Poll, SlotOrigin } from "../poll/poll.ts";
@@ -173,7 +172,7 @@ export function pollStatusOf(poll: Poll): PollStatus {
     status: poll.head?.status,
     detail: poll.detail,
     excerpt: poll.excerpt,
-    ...(poll.headers === undefined ? {} : { headers: poll.headers }),
+    ...(poll.outcome.kind === "ok" || poll.head === undefined ? {} : { headers: poll.head.headers }),
   };
 }
 

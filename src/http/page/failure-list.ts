@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { KeptHeader } from "../../core/answer/kept-headers.ts";
+import type { KeptHeader } from "../../core/exchange/exchange.ts";
 import type { PollStatus } from "../../core/status/status.ts";
 import { phaseBar } from "./plot-phases.ts";
 import { ago, untrusted, moment, type Markup } from "./markup.ts";

@@ -38,6 +38,7 @@ function open(address: FleetRedis, password?: string): Opened {
   const redis = new Redis(sampleFleet({ redis: address }), {
     clock: systemClock,
     log: { ...SILENT, info: say, warn: say },
+    withoutKeys: String,
     password: password === undefined ? undefined : () => Promise.resolve(password),
     onCall: (call) => calls.push(call),
   });

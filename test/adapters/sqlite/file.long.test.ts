@@ -23,11 +23,13 @@ describe("after a restart", () => {
       phasesMs: { dns: 1.5, wait: 400 },
       detail: "503 Service Unavailable",
       excerpt: '{"error":"we are sorry"}',
-      head: { status: 503, reasonPhrase: "", headers: [] },
-      headers: [
-        { name: "set-cookie", bytes: 18 },
-        { name: "x-request-id", bytes: 8, value: "req_7f3a" },
-      ],
+      head: {
+        status: 503,
+        headers: [
+          { name: "set-cookie", bytes: 18 },
+          { name: "x-request-id", bytes: 8, value: "req_7f3a" },
+        ],
+      },
     });
     record.record({ kind: "polled", poll: failure });
     for (let turn = 0; turn < 70; turn += 1) bench.poll(record, { kind: "ok" }, `poll-${turn}`);

@@ -9,15 +9,19 @@ const environment = { TEST_KEY: SECRET, BIG_PORT: "70000" };
 
 /** Each of the files there, and every sentence that is said about it: line, column, message. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
+  "deny-addresses": [
+    '1:18: "deny_addresses[0]" must be an address, or a network such as 10.0.0.0/8, received "10.0.0.0/33"',
+    '1:33: "deny_addresses[1]" must be an address, or a network such as 10.0.0.0/8, received "metadata.example.test"',
+  ],
   "alias-bomb": [
     '1:1: "budgets" is missing: it must be a mapping of names to budgets',
     '1:1: "upstreams" is missing: it must be a list of upstreams',
-    '1:1: unknown key "a": allowed are web, log, state, fleet, budgets, defaults, upstreams',
+    '1:1: unknown key "a": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
     "1:32: the config must have at most 100000 values, aliases (*) counted in full",
-    '2:1: unknown key "b": allowed are web, log, state, fleet, budgets, defaults, upstreams',
-    '3:1: unknown key "c": allowed are web, log, state, fleet, budgets, defaults, upstreams',
-    '4:1: unknown key "d": allowed are web, log, state, fleet, budgets, defaults, upstreams',
-    '5:1: unknown key "e": allowed are web, log, state, fleet, budgets, defaults, upstreams',
+    '2:1: unknown key "b": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
+    '3:1: unknown key "c": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
+    '4:1: unknown key "d": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
+    '5:1: unknown key "e": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
   ],
   "alias-inside-itself": ["4:5: an alias (*) must not be inside its own anchor"],
   "allowed-host": ['1:23: "web.allowed_hosts" must be a list of host names, received "status.example.test"'],
@@ -247,7 +251,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
   ],
   "unknown-section": [
-    '2:1: unknown key "metrics": allowed are web, log, state, fleet, budgets, defaults, upstreams',
+    '2:1: unknown key "metrics": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
   ],
   "unquoted-variable": [
     '1:38: cannot read YAML: a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }',

@@ -182,7 +182,7 @@ test("a code that is expected is there from the start, any other once it was see
     ["304", 0],
     ["other", 0],
   ]);
-  const accounts = accountsOf(samplePoll({ head: { status: 503, reasonPhrase: "", headers: [] } }));
+  const accounts = accountsOf(samplePoll({ head: { status: 503, headers: [] } }));
   const after = renderUpstream({ upstream, accounts }).get("pacewatch_responses_total")?.samples;
   expect(after?.map(({ labels }) => labels["code"])).toEqual(["200", "304", "503", "other"]);
 });
@@ -201,7 +201,7 @@ test("an upstream has 95 series at its start, 111 with all facts known, 166 with
       poll: samplePoll({
         phasesMs,
         certificateExpiresAtMs: 1,
-        head: { status, reasonPhrase: "", headers: [] },
+        head: { status, headers: [] },
       }),
     });
   }
@@ -301,7 +301,6 @@ const polls = fc.record({
   head: fc.option(
     fc.record({
       status: fc.integer({ min: 100, max: 599 }),
-      reasonPhrase: fc.string(),
       headers: fc.constant([]),
     }),
     { nil: undefined },

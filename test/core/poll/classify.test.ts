@@ -222,7 +222,7 @@ describe("the body decides where JSON is expected", () => {
 
   test("the people are shown how the answer begins, on one safe line", () => {
     const detail = (body: string | Uint8Array): string =>
-      classify(answered(200, body), JSON_200, undefined).detail;
+      classify(answered(200, body), JSON_200, undefined, String).detail;
     expect(detail("<html>")).toBe('answered 200, but its 6 B are not JSON: they begin with "<html>"');
     expect(detail("a\r\nb\u001b[31m\u202e")).toBe(
       'answered 200, but its 12 B are not JSON: they begin with "a\\r\\nb\\u001b[31m\\u202e"',

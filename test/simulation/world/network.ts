@@ -151,5 +151,12 @@ function broken(
 }
 
 function observed(exchange: Exchange, durationMs: number): Observation {
-  return { exchange, durationMs, phasesMs: {}, reusedConnection: false, certificateExpiresAtMs: undefined };
+  return {
+    exchange,
+    durationMs,
+    phasesMs: {},
+    reusedConnection: false,
+    certificateExpiresAtMs: undefined,
+    withoutKeys: String,
+  };
 }

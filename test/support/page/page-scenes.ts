@@ -1,4 +1,4 @@
-import { keptHeaders } from "../../../src/core/answer/kept-headers.ts";
+import { keptHeadOf } from "../../../src/core/answer/kept-headers.ts";
 import type { Headers, PhaseTimesMs } from "../../../src/core/exchange/exchange.ts";
 import type { PollOutcome, SkipCause } from "../../../src/core/exchange/outcome.ts";
 import { History } from "../../../src/core/history/history.ts";
@@ -78,10 +78,11 @@ class Recording {
         outcome,
         degraded,
         detail: run.detail ?? "answered 200 with 482 B",
-        head: status === undefined ? undefined : { status, reasonPhrase: "", headers: run.headers ?? [] },
+        head:
+          status === undefined
+            ? undefined
+            : keptHeadOf({ status, reasonPhrase: "", headers: run.headers ?? [] }, [], String),
         excerpt: run.excerpt,
-        headers:
-          outcome.kind === "ok" || run.headers === undefined ? undefined : keptHeaders(run.headers, []),
       }),
     });
     if (run.isOffline === true)
