@@ -1,6 +1,7 @@
 import { startThread } from "../adapters/thread.ts";
 import { systemClock } from "../adapters/clock.ts";
 import type { Logger } from "../adapters/log/logger.ts";
+import { GzipParts } from "../adapters/gzip-parts.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { createMetrics } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
@@ -126,7 +127,8 @@ async function startHttp(
       },
       webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
       status: () => statusView(sources),
-      metrics: (isGzipWelcome) => metrics.render(isGzipWelcome),
+      metrics: () => metrics.render(),
+      gzip: () => new GzipParts(),
       config: () => describeConfig(reload.config),
       reload: () => reload.run("asked"),
       resume: (budget) => {

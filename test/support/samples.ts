@@ -1,3 +1,4 @@
+import { GzipParts } from "../../src/adapters/gzip-parts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
@@ -341,6 +342,7 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
     status: () => sampleStatus(),
     fleet: () => Promise.resolve(undefined),
     metrics: () => "pacewatch_slots_total 1\n",
+    gzip: () => new GzipParts(),
     reload: () => Promise.resolve({ kind: "reloaded" }),
     resume: () => true,
     config: () => ({ upstreams: [] }),

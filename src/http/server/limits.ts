@@ -5,6 +5,8 @@ import { whenResponseEnds } from "../guards/guard.ts";
 export type ServerLimits = {
   readonly maxConnections: number;
   readonly maxScrapes: number;
+  /** The memory of all answers that are made or read. */
+  readonly maxAnswerBytes: number;
   /** Unanswered requests on one connection. */
   readonly maxPipelined: number;
   readonly headersTimeoutMs: number;
@@ -20,6 +22,7 @@ export type ServerLimits = {
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   maxConnections: 256,
   maxScrapes: 40,
+  maxAnswerBytes: 16 * 1024 * 1024,
   maxPipelined: 16,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,

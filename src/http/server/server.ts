@@ -36,6 +36,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const passwordChecks = new PasswordChecks(options.startWorker, onWarning);
   const routes = createRoutes(options, {
     maxScrapes: limits.maxScrapes,
+    maxAnswerBytes: limits.maxAnswerBytes,
     guards: [basicAuth(() => web.config.users, passwordChecks)],
     extraHeaders: () => web.config.headers,
     onWarning,
@@ -47,9 +48,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     errorHandler: (error) => answerFailed(error, onWarning),
   });
   const { server, renew } = createNodeServer(tls, serverOptions(limits), (incoming, outgoing) => {
-    if (!connections.admit(incoming, outgoing)) return;
-    limitResponse(incoming, outgoing, limits);
-    void answer(incoming, outgoing);
+    connections.admit(incoming, outgoing, () => {
+      limitResponse(incoming, outgoing, limits);
+      void answer(incoming, outgoing);
+    });
   });
   const connections = new Connections(server, limits);
   const port = await listen(server, options);
