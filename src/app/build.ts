@@ -85,7 +85,11 @@ export async function build(
     fleet?.leave();
   });
   isStarted = true;
-  log.info({ url: server.url, upstreams: config.upstreams.length }, "listening");
+  const { url, probesUrl } = server;
+  log.info(
+    { url, ...(probesUrl !== undefined && { probesUrl }), upstreams: config.upstreams.length },
+    "listening",
+  );
   const owned = stack.move();
   return {
     kind: "started",
@@ -125,6 +129,7 @@ async function startHttp(
       get allowedHosts() {
         return hostsToAllow(reload.config.web.allowedHosts, host);
       },
+      probes: web.probeListen,
       webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
       status: () => statusView(sources),
       metrics: () => metrics.render(),

@@ -78,6 +78,7 @@ export function sampleConfig(changes: Partial<Config> = {}): Config {
     web: {
       host: "127.0.0.1",
       port: 0,
+      probeListen: undefined,
       configFile: undefined,
       enableLifecycle: false,
       allowedHosts: undefined,

@@ -15,7 +15,10 @@ export type Draft = Head & { readonly content: Content };
 /** Makes one gzip of parts. Each of them ends on a whole byte, and refers to nothing before itself. */
 export type Gzip = { next(text: Uint8Array, isLast: boolean): Uint8Array<ArrayBuffer> };
 
-/** The memory of all answers together, from when they are made until the last byte is read. */
+/**
+ * The memory of all answers together, from when they are made until the last byte is read: the answers themselves, and
+ * what the kernel may hold of them for each reader.
+ */
 export class AnswerRoom {
   readonly #limitBytes: number;
   #takenBytes = 0;
@@ -49,6 +52,9 @@ export type AnswersOptions = {
 /** Of plain text. Each part is compressed, or made plain again for a client without gzip, in one turn of the loop. */
 const PART_BYTES = 131_072;
 
+/** What Linux keeps at most of what a client has not read yet (net.ipv4.tcp_wmem). Containers are charged for it. */
+const SOCKET_BYTES = 4 * 1024 * 1024;
+
 /**
  * Makes answers one at a time, so that polls, probes and other clients come in between. Whoever asks for an answer that
  * is not begun yet gets the same one: it is made once, is newer than each of their requests, and is kept once, in gzip,
@@ -59,6 +65,8 @@ export class Answers {
   /** By what is asked for, the oldest first. */
   readonly #waiting = new Map<string, Answer>();
   #isWorking = false;
+  /** Of the largest answer so far. */
+  #largest: Sizes = { gzipBytes: 0, plainBytes: 0 };
 
   constructor(options: AnswersOptions) {
     this.#options = options;
@@ -74,7 +82,8 @@ export class Answers {
     const answer = known ?? new Answer(draft, this.#options);
     if (known === undefined) this.#waiting.set(key, answer);
     const isPlain = !prefersGzip(c.req.header("accept-encoding"));
-    answer.join(c.env, isPlain ? PART_BYTES : 0);
+    const largestBytes = isPlain ? this.#largest.plainBytes : this.#largest.gzipBytes;
+    answer.join(c.env, Math.min(largestBytes, SOCKET_BYTES));
     if (!this.#isWorking) void this.#work();
     return respond(c, answer, isPlain);
   }
@@ -89,10 +98,21 @@ export class Answers {
       // Whoever asks from now on gets the next one.
       this.#waiting.delete(key);
       const tookMs = await answer.make();
+      this.#largest = larger(this.#largest, answer.sizes);
       if (this.#options.rests) await sleep(tookMs, undefined, { ref: false });
     }
     this.#isWorking = false;
   }
+}
+
+type Sizes = { readonly gzipBytes: number; readonly plainBytes: number };
+
+function larger(one: Sizes, other: Sizes | undefined): Sizes {
+  if (other === undefined) return one;
+  return {
+    gzipBytes: Math.max(one.gzipBytes, other.gzipBytes),
+    plainBytes: Math.max(one.plainBytes, other.plainBytes),
+  };
 }
 
 export function refusal(c: Context<HttpEnv>, why: string): Response {
@@ -111,6 +131,7 @@ class Answer {
   #grown = Promise.withResolvers<void>();
   #readers = 0;
   #bytes = 0;
+  #plain: { readonly index: number; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
   #isOver = false;
   #fault: unknown;
 
@@ -127,7 +148,7 @@ class Answer {
   }
 
   /** Undefined while it is made. */
-  get sizes(): { readonly gzipBytes: number; readonly plainBytes: number } | undefined {
+  get sizes(): Sizes | undefined {
     const last = this.#parts.at(-1);
     if (!this.#isOver || last === undefined) return undefined;
     // A gzip ends with the length of its text.
@@ -176,6 +197,14 @@ class Answer {
     return tookMs;
   }
 
+  /** Undefined after the last one. Readers at the same place share what is made plain for them. */
+  async plainPart(index: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const part = await this.part(index);
+    if (part === undefined) return undefined;
+    if (this.#plain?.index !== index) this.#plain = { index, bytes: inflated(part, index) };
+    return this.#plain.bytes;
+  }
+
   /** In gzip; undefined after the last one. */
   async part(index: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     for (;;) {
@@ -217,9 +246,9 @@ async function respond(c: Context<HttpEnv>, answer: Answer, isPlain: boolean): P
   const stream: Bytes = new ReadableStream(
     {
       async pull(controller) {
-        const part = await answer.part(index);
+        const part = isPlain ? await answer.plainPart(index) : await answer.part(index);
         if (part === undefined) return controller.close();
-        controller.enqueue(isPlain ? plainPart(part, index) : part);
+        controller.enqueue(part);
         index += 1;
       },
     },
@@ -231,9 +260,12 @@ async function respond(c: Context<HttpEnv>, answer: Answer, isPlain: boolean): P
 const GZIP_HEADER_BYTES = 10;
 
 /** What follows the last part, the end of the gzip, is not read. */
-function plainPart(part: Uint8Array, index: number): Uint8Array<ArrayBuffer> {
+function inflated(part: Uint8Array, index: number): Uint8Array<ArrayBuffer> {
   const deflated = index === 0 ? part.subarray(GZIP_HEADER_BYTES) : part;
-  return new Uint8Array(inflateRawSync(deflated, { finishFlush: constants.Z_SYNC_FLUSH }));
+  return inflateRawSync(deflated, {
+    finishFlush: constants.Z_SYNC_FLUSH,
+    chunkSize: PART_BYTES + PART_BYTES / 2,
+  });
 }
 
 async function* gzipParts(content: Content, gzip: Gzip): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
@@ -241,25 +273,33 @@ async function* gzipParts(content: Content, gzip: Gzip): AsyncGenerator<Uint8Arr
     yield* content.gzipped;
     return;
   }
-  let pieces: Uint8Array[] = [];
-  let bytes = 0;
+  const buffer = new Uint8Array(PART_BYTES);
+  let filled = 0;
   for await (const piece of typeof content === "string" ? slices(content) : content) {
-    if (bytes + piece.length > PART_BYTES) {
-      yield gzip.next(Buffer.concat(pieces), false);
-      pieces = [];
-      bytes = 0;
+    for (let at = 0; at < piece.length;) {
+      if (filled === PART_BYTES) {
+        yield gzip.next(buffer, false);
+        filled = 0;
+      }
+      const taken = piece.subarray(at, at + PART_BYTES - filled);
+      buffer.set(taken, filled);
+      filled += taken.length;
+      at += taken.length;
     }
-    pieces.push(piece);
-    bytes += piece.length;
   }
-  yield gzip.next(Buffer.concat(pieces), true);
+  yield gzip.next(buffer.subarray(0, filled), true);
 }
 
-/** One in each turn of the loop, as each is compressed at once. */
+/**
+ * One in each turn of the loop, as each is compressed at once. A slice is valid until the next one. One character more
+ * than fits: so that none is cut in two.
+ */
 async function* slices(text: string): AsyncGenerator<Uint8Array, void, void> {
-  const bytes = UTF8.encode(text);
-  for (let at = 0; at < bytes.length; at += PART_BYTES) {
-    yield bytes.subarray(at, at + PART_BYTES);
+  const slice = new Uint8Array(PART_BYTES);
+  for (let at = 0; at < text.length;) {
+    const { read, written } = UTF8.encodeInto(text.slice(at, at + PART_BYTES + 1), slice);
+    at += read;
+    yield slice.subarray(0, written);
     await nextTurn();
   }
 }

@@ -45,7 +45,7 @@ export type RoutesOptions = {
 };
 
 const DEFAULT_MAX_SCRAPES = 40;
-const DEFAULT_MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const DEFAULT_MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_WAITING = 100;
 
 type Routes = Hono<HttpEnv>;

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { whenResponseEnds } from "../guards/guard.ts";
-import type { ServerLimits } from "./limits.ts";
+import { cutOff, type ServerLimits } from "./limits.ts";
 
 type Connection = {
   readonly socket: Socket;
@@ -36,7 +36,7 @@ export class Connections {
     const connection = this.#open.get(nameOf(incoming.socket));
     if (connection === undefined || connection.socket.destroyed) return;
     if (connection.unanswered >= this.#limits.maxPipelined) {
-      connection.socket.destroy();
+      cutOff(connection.socket);
       return;
     }
     connection.unanswered += 1;
@@ -85,7 +85,7 @@ export class Connections {
     for (const [name, { socket, unanswered }] of this.#open) {
       if (unanswered > 0) continue;
       this.#open.delete(name);
-      socket.destroy();
+      cutOff(socket);
       return;
     }
   }

@@ -6,12 +6,15 @@ import { createRoutes, type RoutesDeps } from "../routes/routes.ts";
 import { LiveWebConfig, type WebConfigSource } from "./live-web-config.ts";
 import { Connections } from "./connections.ts";
 import { DEFAULT_SERVER_LIMITS, limitResponse, type ServerLimits, serverOptions } from "./limits.ts";
+import { startProbeServer } from "./probe-server.ts";
 import { type Address, createNodeServer, listen, urlOf } from "./node-server.ts";
 
 export type StartOptions = RoutesDeps &
   Address & {
     /** TLS and basic auth, in the format of Prometheus's exporters. */
     readonly webConfig: WebConfigSource | undefined;
+    /** A second address, for probes alone. */
+    readonly probes?: Address | undefined;
     readonly startWorker: StartWorker;
     readonly onWarning: (message: string) => void;
     readonly limits?: Partial<ServerLimits>;
@@ -21,6 +24,8 @@ export type StartOptions = RoutesDeps &
 
 export type RunningServer = AsyncDisposable & {
   readonly url: string;
+  /** Of the second address. */
+  readonly probesUrl: string | undefined;
   readonly close: () => Promise<void>;
 };
 
@@ -32,6 +37,11 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
   const web = await LiveWebConfig.open(options.webConfig);
   const { tls } = web.config;
+  await using stack = new AsyncDisposableStack();
+  // Closed last: it says that the program is stopping.
+  const probes =
+    options.probes &&
+    stack.use(await startProbeServer(options.probes, () => options.ready(), limits, onWarning));
 
   const passwordChecks = new PasswordChecks(options.startWorker, onWarning);
   const routes = createRoutes(options, {
@@ -60,14 +70,16 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 
   const closing = new AbortController();
   const following = web.follow({ recheckMs, renew, onWarning }, closing.signal);
+  const owned = stack.move();
   const close = async (): Promise<void> => {
     closing.abort();
     await connections.close(limits.closeGraceMs);
     await passwordChecks[Symbol.asyncDispose]();
     await following;
+    await owned.disposeAsync();
   };
   const url = urlOf(tls === undefined ? "http" : "https", { host: options.host, port });
-  return { url, close, [Symbol.asyncDispose]: close };
+  return { url, probesUrl: probes?.url, close, [Symbol.asyncDispose]: close };
 }
 
 /** For what is not a valid request: the target or Host cannot be part of a URL. */
