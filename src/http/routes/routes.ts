@@ -132,20 +132,19 @@ async function reload(c: Context<HttpEnv>, deps: RoutesDeps): Promise<Response> 
 function addPages(app: Routes, deps: RoutesDeps, answers: Answers): void {
   app.get("/", async (c) => {
     const fleet = await deps.fleet();
-    return answerPage(c, answers, (view) => ({
+    return answerPage(c, answers, async (view) => ({
       page: renderStatusPage(deps.status(), view, fleet),
       status: 200,
     }));
   });
-  app.get("/upstreams/:name", async (c) => {
+  app.get("/upstreams/:name", (c) => {
     const name = c.req.param("name");
-    const fleet = await deps.fleet();
-    return answerPage(c, answers, (view) => {
+    return answerPage(c, answers, async (view) => {
       const snapshot = deps.status();
       const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
-      return upstream === undefined
-        ? { page: renderMissingUpstreamPage(name, snapshot, view, fleet), status: 404 }
-        : { page: renderUpstreamPage(upstream, snapshot, view), status: 200 };
+      if (upstream !== undefined) return { page: renderUpstreamPage(upstream, snapshot, view), status: 200 };
+      const fleet = await deps.fleet();
+      return { page: renderMissingUpstreamPage(name, snapshot, view, fleet), status: 404 };
     });
   });
 }
@@ -157,11 +156,11 @@ function addPages(app: Routes, deps: RoutesDeps, answers: Answers): void {
 async function answerPage(
   c: Context<HttpEnv>,
   answers: Answers,
-  render: (view: View) => { readonly page: Markup; readonly status: 200 | 404 },
+  render: (view: View) => Promise<{ readonly page: Markup; readonly status: 200 | 404 }>,
 ): Promise<Response> {
   const refreshes = c.req.query("refresh") !== "off";
   const response = await answers.serve(c, `${c.req.path} ${refreshes}`, async () => {
-    const { page, status } = render({ refreshes });
+    const { page, status } = await render({ refreshes });
     return { status, type: "text/html; charset=UTF-8", content: String(await page) };
   });
   if (refreshes && response.status === 200) response.headers.set("Refresh", String(REFRESH_SECONDS));
@@ -170,20 +169,23 @@ async function answerPage(
 
 function addJsonRoutes(app: Routes, deps: RoutesDeps, answers: Answers): void {
   /** 404 with `missing` where there is no value. */
-  const serve = (c: Context<HttpEnv>, value: () => unknown, missing?: () => unknown): Promise<Response> =>
+  const serve = (
+    c: Context<HttpEnv>,
+    value: () => unknown,
+    missing?: () => Promise<unknown>,
+  ): Promise<Response> =>
     answers.serve(c, c.req.path, async () => {
       const found = value();
       const status = found === undefined ? 404 : 200;
-      return { status, type: "application/json", content: JSON.stringify(found ?? missing?.()) };
+      return { status, type: "application/json", content: JSON.stringify(found ?? (await missing?.())) };
     });
   app.get("/api/v1/upstreams", (c) => serve(c, () => listAnswer(deps.status())));
-  app.get("/api/v1/upstreams/:name", async (c) => {
+  app.get("/api/v1/upstreams/:name", (c) => {
     const name = c.req.param("name");
-    const fleet = await deps.fleet();
     return serve(
       c,
       () => upstreamAnswer(deps.status(), name),
-      () => missingUpstreamAnswer(name, fleet),
+      async () => missingUpstreamAnswer(name, await deps.fleet()),
     );
   });
   app.get("/api/v1/fleet", async (c) => {

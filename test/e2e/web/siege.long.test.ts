@@ -47,7 +47,7 @@ function configOf(changes: Partial<RawConfig> = {}): RawConfig {
 describe("under siege polls go on in time, and whoever means well is served:", () => {
   let folder: ConfigFolder;
   let daemon: Daemon;
-  let probesUrl: unknown;
+  let probesUrl = "";
   /** In a process of its own: the attack keeps this one busy. */
   let polled: Polled;
 
@@ -56,7 +56,7 @@ describe("under siege polls go on in time, and whoever means well is served:", (
     const upstreams = NAMES.map((name) => rawUpstream(name, polled.url));
     folder = await openConfigFolder(configOf({ web: { probe_listen: "127.0.0.1:0" }, upstreams }));
     daemon = await startDaemon({ configPath: folder.path });
-    probesUrl = daemon.logs.find(({ msg }) => msg === "listening")?.["probesUrl"];
+    probesUrl = String(daemon.logs.find(({ msg }) => msg === "listening")?.["probesUrl"]);
   });
 
   afterAll(async () => {
