@@ -1,6 +1,7 @@
 import { startThread } from "../adapters/thread.ts";
 import { systemClock } from "../adapters/clock.ts";
 import type { Logger } from "../adapters/log/logger.ts";
+import { GzipParts } from "../adapters/gzip-parts.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { createMetrics } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
@@ -86,7 +87,11 @@ export async function build(
     fleet?.leave();
   });
   isStarted = true;
-  log.info({ url: server.url, upstreams: config.upstreams.length }, "listening");
+  const { url, probesUrl } = server;
+  log.info(
+    { url, ...(probesUrl !== undefined && { probesUrl }), upstreams: config.upstreams.length },
+    "listening",
+  );
   const owned = stack.move();
   return {
     kind: "started",
@@ -128,9 +133,11 @@ async function startHttp(
       get allowedHosts() {
         return hostsToAllow(reload.config.web.allowedHosts, host);
       },
+      probes: web.probeListen,
       webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
       status: () => statusView(sources),
-      metrics: (isGzipWelcome) => metrics.render(isGzipWelcome),
+      metrics: () => metrics.render(),
+      gzip: () => new GzipParts(),
       config: () => describeConfig(reload.config),
       reload: () => reload.run("asked"),
       resume: (budget) => {

@@ -5,9 +5,11 @@ import { formatListen } from "./schema/listen.ts";
 
 /** The running config as plain JSON, with the config file's own names. Of a key it shows only the source. */
 export function describeConfig(config: Config): unknown {
+  const { probeListen } = config.web;
   return {
     web: {
       listen: formatListen(config.web),
+      probe_listen: probeListen && formatListen(probeListen),
       config_file: config.web.configFile,
       enable_lifecycle: config.web.enableLifecycle,
       allowed_hosts: config.web.allowedHosts,

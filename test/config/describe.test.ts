@@ -57,11 +57,11 @@ test("what only some configs have is told too", async () => {
       "rate: { requests: 60, per: 1m }\n    quota: { requests: 9000000, per: 30d }",
     )
     .concat(
-      'web: { listen: "[::1]:0", allowed_hosts: [status.example.test] }\nstate: { path: /var/lib/pacewatch.db }\n',
+      'web: { listen: "[::1]:0", probe_listen: "[::1]:10430", allowed_hosts: [status.example.test] }\nstate: { path: /var/lib/pacewatch.db }\n',
     );
   const { config } = await loaded(text, { TEST_KEY: "test-key-1" });
   expect(describeConfig(config)).toMatchObject({
-    web: { listen: "[::1]:0", allowed_hosts: ["status.example.test"] },
+    web: { listen: "[::1]:0", probe_listen: "[::1]:10430", allowed_hosts: ["status.example.test"] },
     state: { path: "/var/lib/pacewatch.db" },
     budgets: { api: { quota: { requests: 9_000_000, per: "30d", on_exhaust: "refuse" } } },
     upstreams: [

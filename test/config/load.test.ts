@@ -12,6 +12,7 @@ describe("a config that says only what it must", () => {
       web: {
         host: "127.0.0.1",
         port: 10_429,
+        probeListen: undefined,
         configFile: undefined,
         enableLifecycle: false,
         allowedHosts: undefined,
@@ -80,7 +81,7 @@ test("a config that says everything is understood in full", async () => {
   await directory.write("test-key-from-a-file\n", "key.txt");
   await directory.write("", "web.yaml");
   const text = `
-web: { listen: "[::1]:0", config_file: web.yaml, enable_lifecycle: true, allowed_hosts: [status.example.test] }
+web: { listen: "[::1]:0", probe_listen: ":10430", config_file: web.yaml, enable_lifecycle: true, allowed_hosts: [status.example.test] }
 log: { level: debug }
 state: { path: data/pacewatch.db }
 budgets:
@@ -115,6 +116,7 @@ upstreams:
     web: {
       host: "::1",
       port: 0,
+      probeListen: { host: "0.0.0.0", port: 10_430 },
       configFile: directory.file("web.yaml"),
       enableLifecycle: true,
       allowedHosts: ["status.example.test"],

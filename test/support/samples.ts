@@ -1,4 +1,5 @@
 import type { Announcement } from "../../src/core/answer/announcement.ts";
+import { GzipParts } from "../../src/adapters/gzip-parts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
@@ -79,6 +80,7 @@ export function sampleConfig(changes: Partial<Config> = {}): Config {
     web: {
       host: "127.0.0.1",
       port: 0,
+      probeListen: undefined,
       configFile: undefined,
       enableLifecycle: false,
       allowedHosts: undefined,
@@ -359,6 +361,7 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
     status: () => sampleStatus(),
     fleet: () => Promise.resolve(undefined),
     metrics: () => "pacewatch_slots_total 1\n",
+    gzip: () => new GzipParts(),
     reload: () => Promise.resolve({ kind: "reloaded" }),
     resume: () => true,
     config: () => ({ upstreams: [] }),

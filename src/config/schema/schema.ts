@@ -59,6 +59,15 @@ export const configSchema: z.ZodType<ReadConfig> = section({
       .describe(
         "The address of /metrics and the status page. :10429 listens on all IPv4 addresses, [::]:10429 on all; port 0 takes any free one.",
       ),
+    probe_listen: reading(
+      LISTEN_PATTERN,
+      "an address and port, such as 127.0.0.1:10430 or [::1]:10430",
+      parseListen,
+    )
+      .optional()
+      .describe(
+        "A second address for /-/healthy and /-/ready alone, in plain HTTP. Probes there are answered however many ask at listen.",
+      ),
     config_file: filePath()
       .optional()
       .describe("TLS and basic auth, in the format of Prometheus's exporter-toolkit. Relative to this file."),
@@ -115,6 +124,7 @@ export const configSchema: z.ZodType<ReadConfig> = section({
     general: (directory: string) => ({
       web: {
         ...web.listen,
+        probeListen: web.probe_listen,
         configFile: pathIn(directory, web.config_file),
         enableLifecycle: web.enable_lifecycle,
         allowedHosts: web.allowed_hosts,

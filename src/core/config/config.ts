@@ -92,6 +92,8 @@ export type Upstream = {
 export type Web = {
   readonly host: string;
   readonly port: number;
+  /** A second address, for probes alone. */
+  readonly probeListen: { readonly host: string; readonly port: number } | undefined;
   readonly configFile: string | undefined;
   readonly enableLifecycle: boolean;
   /** As written, if at all. */

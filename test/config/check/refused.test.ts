@@ -145,7 +145,8 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "latin-1": ["1:1: the config must be UTF-8, received a line that is not"],
   listen: [
     '1:16: "web.listen" must be an address and port, such as 127.0.0.1:10429 or [::1]:10429, received 10429',
-    '1:41: "web.enable_lifecycle" must be true or false, received "yes"',
+    '1:37: "web.probe_listen" must be an address and port, such as 127.0.0.1:10430 or [::1]:10430, received "127.0.0.1"',
+    '1:68: "web.enable_lifecycle" must be true or false, received "yes"',
   ],
   "literal-key-as-a-key": [
     '5:13: "upstreams[0].auth.bearer" must have env or file, received neither',

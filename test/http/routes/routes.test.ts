@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
 import {
@@ -111,7 +111,11 @@ describe("metrics", () => {
   test.each([
     ["whole", () => text],
     ["while they are read", () => new Blob([text]).stream()],
-  ])("come in gzip where asked for, made %s", async (_, metrics) => {
+    ["in gzip", () => ({ gzipped: new Blob([new Uint8Array(gzipSync(text))]).stream() })],
+  ])("come in gzip where asked for, and plain elsewhere, made %s", async (_, metrics) => {
+    const plain = await createRoutes(sampleRoutesDeps({ metrics })).request("/metrics");
+    expect(plain.headers.get("content-encoding")).toBeNull();
+    expect(await plain.text()).toBe(text);
     const answer = await createRoutes(sampleRoutesDeps({ metrics })).request("/metrics", {
       headers: { "Accept-Encoding": "gzip" },
     });
