@@ -61,7 +61,7 @@ function limitsOf(text: string): readonly Amount[] | undefined {
   return amounts?.every(({ amount }) => amount > 0) === true ? amounts : undefined;
 }
 
-const LONGEST_RESOURCE = 100;
+export const LONGEST_RESOURCE = 100;
 
 /** Returns false if the value cannot be read. */
 export function readPart(

@@ -7,7 +7,7 @@ import {
   UNREADABLE,
 } from "./reading.ts";
 import { dictionaryIn } from "./dictionary.ts";
-import { draftOf, familiesIn, isState, LONGEST_VALUE, readPart } from "./family.ts";
+import { draftOf, familiesIn, isState, LONGEST_RESOURCE, LONGEST_VALUE, readPart } from "./family.ts";
 import { limitFieldOf } from "./field-name.ts";
 import { amountsOf, plainNumberOf, readAll, splitOutsideQuotes } from "./header-list.ts";
 import { FURTHEST_RESET_MS } from "./reset.ts";
@@ -21,7 +21,7 @@ function isCount(value: Parameter): value is number {
 
 function resourceOf({ parameters }: StructuredItem): string | undefined {
   const partition = parameters.get("pk");
-  return typeof partition === "string" ? partition : undefined;
+  return typeof partition === "string" ? partition.slice(0, LONGEST_RESOURCE) : undefined;
 }
 
 const UNNAMED = { remaining: undefined, resetMs: undefined, resource: undefined };

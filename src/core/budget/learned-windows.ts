@@ -12,10 +12,14 @@ export type Lesson = (typeof LESSONS)[number];
 export type LearnedWindow = {
   /** Of the limit: its family, and the resource that it is about. */
   readonly key: string;
+  /** As it was said last. */
+  readonly limit: number | undefined;
   readonly perMs: number;
   /** From what: a window that was told once, how its resets come, or how what is left refills. */
   readonly from: Lesson;
 };
+
+export type WindowRow = LearnedWindow & { readonly budget: string };
 
 /** A limit as it is known now. */
 export type KnownLimit = LimitFamily & { readonly windowFrom: Lesson | "told" | undefined };
@@ -67,22 +71,30 @@ export class LearnedWindows {
   #readOne(family: LimitFamily, nowMs: number): KnownLimit {
     const key = `${family.key} ${family.resource ?? ""}`;
     if (family.perMs !== undefined) {
-      this.#learn({ key, perMs: family.perMs, from: "policy" });
+      this.#learn({ key, limit: family.limit, perMs: family.perMs, from: "policy" });
       return asTold(family);
     }
     this.#contradict(key, family.resetMs);
-    const learned = this.#known.get(key) ?? this.#watch(key, family, nowMs);
+    const known = this.#known.get(key);
+    const learned = known === undefined ? this.#watch(key, family, nowMs) : this.#renew(known, family.limit);
     return { ...family, perMs: learned?.perMs, windowFrom: learned?.from };
   }
 
   #learn(learned: LearnedWindow): LearnedWindow {
     const known = this.#known.get(learned.key);
-    if (known?.perMs === learned.perMs) return known;
+    if (known?.perMs === learned.perMs) return this.#renew(known, learned.limit);
     this.#known.delete(learned.key);
     this.#known.set(learned.key, learned);
     this.#seen.delete(learned.key);
     dropOldest(this.#known);
     return learned;
+  }
+
+  #renew(known: LearnedWindow, limit: number | undefined): LearnedWindow {
+    if (known.limit === limit || limit === undefined) return known;
+    const renewed = { ...known, limit };
+    this.#known.set(known.key, renewed);
+    return renewed;
   }
 
   /** A reset that is further away than the window is long. */
@@ -98,9 +110,12 @@ export class LearnedWindows {
     this.#seen.set(key, seen);
     dropOldest(this.#seen);
     const byReset = windowOfResets(seen, before);
-    if (byReset !== undefined) return this.#learn({ key, perMs: byReset, from: "resets" });
+    if (byReset !== undefined)
+      return this.#learn({ key, limit: family.limit, perMs: byReset, from: "resets" });
     const byRefill = family.resetMs === undefined ? windowOfRefills(seen) : undefined;
-    return byRefill === undefined ? undefined : this.#learn({ key, perMs: byRefill, from: "refills" });
+    return byRefill === undefined
+      ? undefined
+      : this.#learn({ key, limit: family.limit, perMs: byRefill, from: "refills" });
   }
 }
 

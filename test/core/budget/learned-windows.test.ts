@@ -101,7 +101,7 @@ test("a window that was told once is remembered, by limit and resource", () => {
 });
 
 test("a reset beyond the window unlearns it", () => {
-  const windows = new LearnedWindows([{ key: "x-ratelimit ", perMs: 60_000, from: "resets" }]);
+  const windows = new LearnedWindows([{ key: "x-ratelimit ", limit: 60, perMs: 60_000, from: "resets" }]);
   expect(learnedFrom([[0, { resetMs: 59_000 }]], windows)?.perMs).toBe(60_000);
   expect(learnedFrom([[1, { resetMs: 900_000 }]], windows)?.perMs).toBeUndefined();
   expect(windows.all).toEqual([]);
