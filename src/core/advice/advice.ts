@@ -31,6 +31,8 @@ export type Advice = {
   readonly remaining: RemainingRequests | undefined;
   /** The window of the exhausted policy, if the answer named one. */
   readonly exhaustedPerMs: number | undefined;
+  /** Its limits are about a resource that others of the budget do not draw on: shown, but no limits of the budget. */
+  readonly isOfOneResource?: true;
   /** Signals that could not be read. */
   readonly malformed: number;
 };

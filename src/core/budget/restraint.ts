@@ -60,7 +60,9 @@ export class Restraint {
     if (advice.throttled) this.#refusedAtMs = nowMs;
     const known = this.#windows.read(advice.families, nowMs);
     this.#show(known);
-    const learned = known.filter(({ windowFrom }) => windowFrom !== undefined && windowFrom !== "told");
+    const isLearned = ({ windowFrom }: KnownLimit): boolean =>
+      windowFrom !== undefined && windowFrom !== "told";
+    const learned = advice.isOfOneResource === true ? [] : known.filter(isLearned);
     // Whoever refuses us means it: then no need of ours counts.
     const isRefused = nowMs < this.#refusedAtMs + this.#budget.maxPauseMs;
     const needs: Needs = isRefused ? () => 0 : this.#needs;
