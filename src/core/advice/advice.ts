@@ -169,9 +169,11 @@ export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: Parse
     return { ...NO_SIGNALS, throttled, pause: pauseOf(head.status, undefined, []) };
   }
   // Moments are in the upstream's clock, which its Date header gives.
-  const anchorMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
+  let readMs: number | undefined;
+  const anchorMs = (): number =>
+    (readMs ??= parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs);
   const retryAfter = SCOPES.has(head.status)
-    ? readRetryAfter(head.headers, anchorMs)
+    ? readRetryAfter(head.headers, anchorMs())
     : { waitMs: undefined, malformed: 0 };
   const structured = readStructuredFields(head.headers, anchorMs, parseList);
   const separate = readSeparateFields(head.headers, anchorMs);

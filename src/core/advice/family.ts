@@ -1,7 +1,7 @@
 import { limitFieldOf, unitInText, windowMsInText, type LimitField } from "./field-name.ts";
 import { type Amount, amountsOf, plainNumberOf } from "./header-list.ts";
 import type { LimitFamily, Reading } from "./reading.ts";
-import { durationMsOf, resetsMsOf } from "./reset.ts";
+import { durationMsOf, type Moment, resetsMsOf } from "./reset.ts";
 import { roundWindowMs } from "./round-window.ts";
 import { dictionaryIn } from "./dictionary.ts";
 import type { Headers } from "../exchange/exchange.ts";
@@ -68,7 +68,7 @@ export function readPart(
   draft: Draft,
   { part, numberMs }: Pick<LimitField, "part" | "numberMs">,
   value: string,
-  anchorMs: number,
+  anchorMs: Moment,
 ): boolean {
   switch (part) {
     case "limit":
@@ -204,7 +204,7 @@ function joinPlain(drafts: readonly Draft[]): readonly Draft[] {
 }
 
 /** A whole family in one value is read as if each of its members had a header. */
-function readValue(draft: Draft, field: LimitField, value: string, anchorMs: number): boolean {
+function readValue(draft: Draft, field: LimitField, value: string, anchorMs: Moment): boolean {
   if (value.length > LONGEST_VALUE) return false;
   const isObject = value.includes("=") || value.startsWith("{");
   const members = isObject ? dictionaryIn(value) : undefined;
@@ -225,7 +225,7 @@ export function isState(name: string, text: string): boolean {
 }
 
 /** Limit, remaining and reset as fields of their own: the older drafts, and every provider's own spelling. */
-export function readSeparateFields(headers: Headers, anchorMs: number): Reading {
+export function readSeparateFields(headers: Headers, anchorMs: Moment): Reading {
   const drafts = new Map<string, Draft>();
   let malformed = 0;
   for (const [name, value] of headers) {

@@ -291,14 +291,14 @@ function mayBeLimit(name: string): boolean {
 const LONGEST_NAME = 100;
 const MOST_NAMES = 512;
 /** Each name is read once. */
-const names = new Map<string, LimitField | undefined>();
+const names = new Map<string, LimitField | "none">();
 
 export function limitFieldOf(name: string): LimitField | undefined {
   if (name.length > LONGEST_NAME) return undefined;
   const known = names.get(name);
-  if (known !== undefined || names.has(name)) return known;
+  if (known !== undefined) return known === "none" ? undefined : known;
   const field = mayBeLimit(name) && !name.includes("retry") ? read(name) : undefined;
   if (names.size >= MOST_NAMES) names.clear();
-  names.set(name, field);
+  names.set(name, field ?? "none");
   return field;
 }

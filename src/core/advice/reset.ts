@@ -1,6 +1,9 @@
 import { plainNumberOf, readAll, splitOutsideQuotes } from "./header-list.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 
+/** Of the upstream's clock. Asked for only where a reset is a moment: to read a date is the most of the work. */
+export type Moment = () => number;
+
 /** A reset that is further away than the longest month is not believed. */
 export const FURTHEST_RESET_MS: number = 31 * 86_400_000;
 
@@ -47,32 +50,32 @@ export function durationMsOf(text: string): number | undefined {
 }
 
 /** A number as large as a timestamp is a timestamp, a smaller one is a delay. */
-function numberMsOf(text: string, anchorMs: number, unitMs: number): number | undefined {
+function numberMsOf(text: string, anchorMs: Moment, unitMs: number): number | undefined {
   const number = plainNumberOf(text);
   if (number === undefined) return undefined;
-  if (number >= EPOCH_MS_FROM) return number - anchorMs;
-  return unitMs > 1 && number >= EPOCH_SECONDS_FROM ? number * 1000 - anchorMs : number * unitMs;
+  if (number >= EPOCH_MS_FROM) return number - anchorMs();
+  return unitMs > 1 && number >= EPOCH_SECONDS_FROM ? number * 1000 - anchorMs() : number * unitMs;
 }
 
 const LOCAL_DATE =
   /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)(?: ?(UTC|GMT|Z|([+-]\d{2}):?(\d{2})))?$/;
 
 /** `2026-05-28 20:27:00`, perhaps with a zone: what databases and frameworks print. Without one it is UTC. */
-function dateMsOf(text: string, anchorMs: number): number | undefined {
+function dateMsOf(text: string, anchorMs: Moment): number | undefined {
   const [, day, time, , offsetHours, offsetMinutes] = LOCAL_DATE.exec(text) ?? [];
   const iso =
     day === undefined
       ? text
       : `${day}T${time}${offsetHours === undefined ? "Z" : `${offsetHours}:${offsetMinutes}`}`;
-  const dateMs = parseHttpDate(iso, anchorMs);
-  return dateMs === undefined ? undefined : dateMs - anchorMs;
+  const dateMs = parseHttpDate(iso, anchorMs());
+  return dateMs === undefined ? undefined : dateMs - anchorMs();
 }
 
 /**
  * Time until a reset, in any notation. Timestamps are relative to the upstream's clock, `anchorMs`. Undefined if it
  * cannot be read or is too far away.
  */
-function resetMsOf(text: string, anchorMs: number, unitMs: number): number | undefined {
+function resetMsOf(text: string, anchorMs: Moment, unitMs: number): number | undefined {
   const untilMs =
     numberMsOf(text, anchorMs, unitMs) ??
     durationMsOf(text) ??
@@ -83,7 +86,7 @@ function resetMsOf(text: string, anchorMs: number, unitMs: number): number | und
 }
 
 /** One reset, or a list of them. A date contains a comma, so the whole text is tried first. */
-export function resetsMsOf(text: string, anchorMs: number, unitMs: number): readonly number[] | undefined {
+export function resetsMsOf(text: string, anchorMs: Moment, unitMs: number): readonly number[] | undefined {
   const whole = resetMsOf(text, anchorMs, unitMs);
   if (whole !== undefined) return [whole];
   return readAll(splitOutsideQuotes(text, ","), (part) => resetMsOf(part, anchorMs, unitMs));

@@ -10,7 +10,7 @@ import { dictionaryIn } from "./dictionary.ts";
 import { draftOf, familiesIn, isState, LONGEST_RESOURCE, LONGEST_VALUE, readPart } from "./family.ts";
 import { limitFieldOf } from "./field-name.ts";
 import { amountsOf, plainNumberOf, readAll, splitOutsideQuotes } from "./header-list.ts";
-import { FURTHEST_RESET_MS } from "./reset.ts";
+import { FURTHEST_RESET_MS, type Moment } from "./reset.ts";
 import type { Headers } from "../exchange/exchange.ts";
 
 type Parameter = string | number | boolean | undefined;
@@ -66,7 +66,7 @@ function stateOf(item: StructuredItem, policies: readonly LimitFamily[]): LimitF
 }
 
 /** `limit=100, remaining=50, reset=30`, as in draft 7. */
-function readDictionary(text: string, anchorMs: number): Reading {
+function readDictionary(text: string, anchorMs: Moment): Reading {
   const draft = draftOf(STANDARD, undefined);
   const members = dictionaryIn(text);
   const isRead = members?.every(([part, value]) =>
@@ -131,7 +131,7 @@ function readPolicies(text: string, parseList: ParseList): Reading {
 function readState(
   text: string,
   policies: readonly LimitFamily[],
-  anchorMs: number,
+  anchorMs: Moment,
   parseList: ParseList,
 ): Reading {
   const items = parseList(text) ?? [];
@@ -147,7 +147,7 @@ function joined(before: string | undefined, text: string): string {
 }
 
 /** `RateLimit-Policy` and `RateLimit`: the draft's structured fields, and their earlier forms, under any prefix. */
-export function readStructuredFields(headers: Headers, anchorMs: number, parseList: ParseList): Reading {
+export function readStructuredFields(headers: Headers, anchorMs: Moment, parseList: ParseList): Reading {
   const byPrefix = new Map<string, Texts>();
   for (const [name, value] of headers) {
     const field = limitFieldOf(name);
