@@ -1,7 +1,6 @@
 /** What the headers of an answer say about limits, in one form. Signals can only tighten limits. */
 
 import { readSeparateFields } from "./family.ts";
-import { limitFieldOf } from "./field-name.ts";
 import type { AdvertisedLimit, LimitFamily, ParseList } from "./reading.ts";
 import { readRetryAfter } from "./retry-after.ts";
 import { readStructuredFields } from "./structured-fields.ts";
@@ -157,9 +156,11 @@ const NO_SIGNALS: Omit<Advice, "throttled"> = {
   malformed: 0,
 };
 
+const MAY_SIGNAL = /limit|remain|quota|retry/;
+
 /** Most answers have no such header. */
 function maySignal(name: string): boolean {
-  return limitFieldOf(name) !== undefined || name.includes("retry");
+  return MAY_SIGNAL.test(name);
 }
 
 /** Any bytes are accepted: what cannot be read is counted as malformed. */

@@ -285,19 +285,20 @@ function read(name: string): LimitField | undefined {
 
 /** Every name that is read has one of these in it; most headers have none. */
 function mayBeLimit(name: string): boolean {
-  return name.includes("limit") || name.includes("remain") || name.includes("quota");
+  return MAY_BE_LIMIT.test(name);
 }
 
 const LONGEST_NAME = 100;
+const MAY_BE_LIMIT = /limit|remain|quota/;
 const MOST_NAMES = 512;
 /** Each name is read once. */
 const names = new Map<string, LimitField | "none">();
 
 export function limitFieldOf(name: string): LimitField | undefined {
-  if (name.length > LONGEST_NAME) return undefined;
+  if (name.length > LONGEST_NAME || !mayBeLimit(name)) return undefined;
   const known = names.get(name);
   if (known !== undefined) return known === "none" ? undefined : known;
-  const field = mayBeLimit(name) && !name.includes("retry") ? read(name) : undefined;
+  const field = name.includes("retry") ? undefined : read(name);
   if (names.size >= MOST_NAMES) names.clear();
   names.set(name, field ?? "none");
   return field;
