@@ -57,11 +57,6 @@ function requireOurs(database: DatabaseSync): void {
   }
 }
 
-/** Each step leads to the version of its place, from the one before. */
-const MIGRATIONS: readonly (readonly [version: number, sql: string])[] = [
-  [2, "ALTER TABLE polls ADD COLUMN offline INTEGER NOT NULL DEFAULT 0"],
-];
-
 function migrate(database: DatabaseSync): void {
   const version = versionOf(database);
   for (const [next, sql] of MIGRATIONS) if (version < next) database.exec(sql);
@@ -109,6 +104,16 @@ const ROLL_UP_COLUMNS = `
 
 const QUOTA_COLUMNS = `budget TEXT NOT NULL, hour INTEGER NOT NULL, requests INTEGER NOT NULL`;
 
+/** Since version 2. */
+const LEARNED_WINDOWS = `CREATE TABLE IF NOT EXISTS learned_windows (
+  budget TEXT NOT NULL,
+  family TEXT NOT NULL,
+  requests REAL,
+  per_ms REAL NOT NULL,
+  learned_from TEXT NOT NULL,
+  PRIMARY KEY (budget, family)
+) STRICT, WITHOUT ROWID;`;
+
 const SCHEMA = `
 CREATE TABLE polls (
   id INTEGER PRIMARY KEY,
@@ -146,6 +151,12 @@ CREATE TABLE incidents (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_hours (${QUOTA_COLUMNS}, PRIMARY KEY (budget, hour)) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_reserves (${QUOTA_COLUMNS}, PRIMARY KEY (budget)) STRICT, WITHOUT ROWID;
+${LEARNED_WINDOWS}
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;
+
+/** Each step leads to the version of its place, from the one before. */
+const MIGRATIONS: readonly (readonly [version: number, sql: string])[] = [
+  [2, `ALTER TABLE polls ADD COLUMN offline INTEGER NOT NULL DEFAULT 0;\n${LEARNED_WINDOWS}`],
+];

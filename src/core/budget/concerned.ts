@@ -16,11 +16,15 @@ export function adviceFor(budget: Budget, all: readonly Budget[], advice: Advice
     const named = all.filter((each) => isLimitOf(each, limit));
     return named.length !== 1 || named[0] === budget;
   };
-  const { limits, remaining } = advice;
+  const { families, limits, remaining } = advice;
   const left = remaining?.limit;
   const isMeant = left === undefined || concerns({ requests: left, perMs: undefined });
   return {
     ...advice,
+    families: families.filter(
+      ({ unit, limit, perMs }) =>
+        unit !== "requests" || limit === undefined || concerns({ requests: limit, perMs }),
+    ),
     limits: limits.filter(concerns),
     remaining: isMeant ? remaining : undefined,
   };

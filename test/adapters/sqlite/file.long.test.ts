@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { WindowRow } from "../../../src/core/budget/learned-windows.ts";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { samplePoll } from "../../support/samples.ts";
@@ -166,6 +167,22 @@ describe("after a restart", () => {
         ],
       ]),
     );
+  });
+
+  test("windows that were learned are there; a file of the version before gets a table for them", async () => {
+    await using bench = await StateBench.make();
+    await (await bench.open()).close();
+    const older = new DatabaseSync(bench.path);
+    older.exec("DROP TABLE learned_windows; PRAGMA user_version = 1");
+    older.close();
+    const learned = { key: "ratelimit", limit: 5, perMs: 1000, from: "resets" as const };
+    const first = await bench.open();
+    expect(first.restoredWindows).toEqual(new Map());
+    let known: readonly WindowRow[] = [];
+    first.keepWindows(() => known);
+    known = [{ ...learned, budget: "api" }];
+    await first.close();
+    expect((await bench.open()).restoredWindows).toEqual(new Map([["api", [learned]]]));
   });
 
   test("each upstream is handed over once: who comes back after it was removed begins anew", async () => {

@@ -83,6 +83,7 @@ test("a budget that is paused does not hold back those who do not need it", asyn
   const { clock, ledger, served, keepAsking } = await line();
   const advice = {
     throttled: true,
+    families: [],
     limits: [],
     remaining: undefined,
     exhaustedPerMs: undefined,
