@@ -6,7 +6,8 @@ import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { classify } from "../../core/poll/classify.ts";
+import { classify, factsOnce } from "../../core/poll/classify.ts";
+import { obey } from "../../core/poll/obey.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import type { PollOutcome } from "../../core/exchange/outcome.ts";
 
@@ -87,9 +88,14 @@ export function judge(
   parseList: ParseList,
 ): PollResult {
   const { exchange, durationMs } = observation;
+  const { head } = exchange;
+  const limits = head === undefined ? undefined : readAdvice(head, times.endedAtMs, parseList);
+  const facts = factsOnce(exchange);
+  const { outcome, detail } = classify(exchange, upstream.expect, limits, facts);
   const advice =
-    exchange.head === undefined ? undefined : readAdvice(exchange.head, times.endedAtMs, parseList);
-  const { outcome, detail } = classify(exchange, upstream.expect, advice);
+    head === undefined || limits === undefined
+      ? undefined
+      : obey(head, limits, outcome, facts, times.endedAtMs);
   const isOk = outcome.kind === "ok";
   const slowMs = upstream.degradedAboveMs;
   const poll: Poll = {
@@ -101,7 +107,7 @@ export function judge(
     degraded: isOk && slowMs !== undefined && durationMs > slowMs,
     withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
     detail,
-    head: exchange.head,
+    head,
     excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS),
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
     malformedSignals: advice?.malformed ?? 0,

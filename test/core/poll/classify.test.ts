@@ -270,6 +270,7 @@ test("every reason of the contract is reached by some exchange", () => {
     ...WIRE_FAULTS.map((fault) => broken(fault)),
     ...[301, 401, 403, 404, 500, 206].map((status) => answered(status)),
     answered(200, ""),
+    answered(403, "", [["cf-mitigated", "challenge"]]),
   ];
   const reached = exchanges.map((exchange) => reason(exchange));
   expect(new Set(reached)).toEqual(new Set(FAILURE_REASONS.map((name) => `failed ${name}`)));
