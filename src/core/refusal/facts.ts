@@ -110,7 +110,7 @@ const SHOWN_NAMES: ReadonlySet<string> = new Set([
   ..."faultstring faultcode errorcode statusCode status_code status_message Note Information explanation summary text info".split(
     " ",
   ),
-  ..."policyName quotaId quota_limit quota_metric violations retryDelay retry_after retryAfter estimated_time meta response result data".split(
+  ..."fault policyName quotaId quota_limit quota_metric violations retryDelay retry_after retryAfter estimated_time meta response result data".split(
     " ",
   ),
 ]);
@@ -174,8 +174,14 @@ function factsOfJson(value: unknown, isProblem: boolean): Found {
   return { form: "json", codes, words, times };
 }
 
+/** Also written in one: `errorcode`, `errtype`. */
+const JOINED_CODE_WORD = /^(?:err|error|status|fault|reason|exception)(?:code|type|status|name|reason)$/;
+
 function isCodeKey(names: readonly string[]): boolean {
-  return names.some((name) => CODE_WORDS.has(name) && (!WHOLE_ONLY.has(name) || names.length === 1));
+  return names.some(
+    (name) =>
+      (CODE_WORDS.has(name) && (!WHOLE_ONLY.has(name) || names.length === 1)) || JOINED_CODE_WORD.test(name),
+  );
 }
 
 function codeOf(text: string): string | undefined {
