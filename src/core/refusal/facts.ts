@@ -8,12 +8,15 @@ export type Fact = { readonly place: string; readonly text: string };
 /** A value whose key is about waiting. */
 export type TimeFact = Fact & { readonly key: string };
 
+/** Facts that are looked through together: one in each line. */
+export type Lines = { readonly text: string; readonly facts: readonly Fact[] };
+
 export type Facts = {
   readonly form: "json" | "markup" | "text" | "none";
   /** Values for machines, in plain words: `insufficient quota`, for `insufficient_quota` as for `InsufficientQuota`. */
-  readonly codes: readonly Fact[];
+  readonly codes: Lines;
   /** Sentences, in lower case. */
-  readonly words: readonly Fact[];
+  readonly words: Lines;
   readonly times: readonly TimeFact[];
   /** The text itself, in lower case. */
   readonly raw: string;
@@ -23,23 +26,32 @@ export type Facts = {
 
 /** More of a body is not looked at. */
 export const MOST_BYTES = 65_536;
-const MOST_VALUES = 300;
+const MOST_VALUES = 120;
 const MOST_LEVELS = 6;
-const MOST_CODES = 40;
+const MOST_CODES = 24;
 const MOST_TIMES = 20;
-const MOST_WORD_CHARACTERS = 2_048;
-const LONGEST_CODE = 160;
+const MOST_WORD_CHARACTERS = 1_024;
+const LONGEST_CODE = 100;
 
 const LENIENT_UTF8 = new TextDecoder();
 
-export const NO_FACTS: Facts = { form: "none", codes: [], words: [], times: [], raw: "", json: undefined };
+const NO_LINES: Lines = { text: "", facts: [] };
+
+export const NO_FACTS: Facts = {
+  form: "none",
+  codes: NO_LINES,
+  words: NO_LINES,
+  times: [],
+  raw: "",
+  json: undefined,
+};
 
 export function factsOf(body: Uint8Array, isProblem: boolean): Facts {
   const beginning = body.subarray(0, MOST_BYTES);
   const text = LENIENT_UTF8.decode(beginning);
   const first = /\S/.exec(text)?.[0];
   if (first === undefined) return NO_FACTS;
-  const raw = text.toLowerCase();
+  const raw = text.toLowerCase().replaceAll("&#x27;", "'").replaceAll("&#39;", "'");
   if ((first === "{" || first === "[" || first === '"') && body.length <= MOST_BYTES) {
     const json = readJson(body);
     if (json.kind === "json") return { ...factsOfJson(json.value, isProblem), raw, json: json.value };
@@ -121,6 +133,7 @@ function factsOfJson(value: unknown, isProblem: boolean): Found {
   const words: Fact[] = [];
   const times: TimeFact[] = [];
   let wordsLeft = MOST_WORD_CHARACTERS;
+  const kinds = new Map<string, KeyKind>();
   const queue: {
     readonly value: unknown;
     readonly key: string;
@@ -151,31 +164,52 @@ function factsOfJson(value: unknown, isProblem: boolean): Found {
       continue;
     }
     if (typeof value !== "string" && typeof value !== "number") continue;
-    const names = plainWords(key).split(" ");
+    const kind = kinds.get(key) ?? kindOfKey(key);
+    kinds.set(key, kind);
     const shownPlace = place === "" ? "the body" : `\`${place}\``;
     const text = String(value);
-    if (
-      names.some((name) => TIME_WORDS.has(name)) &&
-      times.length < MOST_TIMES &&
-      text.length <= LONGEST_CODE
-    )
-      times.push({ key: names.join(" "), place: shownPlace, text });
-    if (names.some((name) => NO_REASON.has(name))) continue;
-    const isCode = text.length <= LONGEST_CODE && !/\s/.test(text) && isCodeKey(names);
-    if (isCode && codes.length < MOST_CODES) {
+    if (kind.isTime && times.length < MOST_TIMES && text.length <= LONGEST_CODE) {
+      times.push({ key: kind.name, place: shownPlace, text });
+    }
+    if (kind.isNoReason) continue;
+    const isSentence = typeof value === "string" && (text.length > LONGEST_CODE || /\s/.test(text));
+    if (!isSentence && kind.isCode && codes.length < MOST_CODES) {
       const code = isProblem && key === "type" ? problemCodeOf(text, level) : codeOf(text);
       if (code !== undefined) codes.push({ place: shownPlace, text: code });
     }
-    if (typeof value === "string" && (/\s/.test(text) || /[\u0080-\uffff]/.test(text)) && wordsLeft > 0) {
+    if (wordsLeft > 0 && (isSentence || /[\u0080-\uffff]/.test(text))) {
       words.push({ place: shownPlace, text: plainSentence(text.slice(0, wordsLeft)) });
       wordsLeft -= text.length;
     }
   }
-  return { form: "json", codes, words, times };
+  return { form: "json", codes: linesOf(codes), words: linesOf(words), times };
 }
 
 /** Also written in one: `errorcode`, `errtype`. */
 const JOINED_CODE_WORD = /^(?:err|error|status|fault|reason|exception)(?:code|type|status|name|reason)$/;
+
+/** What the name of a key says about its values. */
+type KeyKind = {
+  readonly name: string;
+  readonly isCode: boolean;
+  readonly isTime: boolean;
+  readonly isNoReason: boolean;
+};
+
+function kindOfKey(key: string): KeyKind {
+  const name = plainWords(key.slice(0, LONGEST_CODE));
+  const parts = name.split(" ");
+  return {
+    name,
+    isCode: isCodeKey(parts),
+    isTime: parts.some((part) => TIME_WORDS.has(part)),
+    isNoReason: parts.some((part) => NO_REASON.has(part)),
+  };
+}
+
+function linesOf(facts: readonly Fact[]): Lines {
+  return { facts, text: facts.map(({ text }) => text).join("\n") };
+}
 
 function isCodeKey(names: readonly string[]): boolean {
   return names.some(
@@ -222,7 +256,12 @@ function factsOfMarkup(text: string): Found {
     codes.push({ place: SHOWN_NAMES.has(name) ? `\`<${name}>\`` : "an element", text: plainWords(value) });
   }
   const visible = visibleText(text);
-  return { form: "markup", codes, words: [{ place: "the page", text: plainSentence(visible) }], times: [] };
+  return {
+    form: "markup",
+    codes: linesOf(codes),
+    words: linesOf([{ place: "the page", text: plainSentence(visible) }]),
+    times: [],
+  };
 }
 
 /** What a reader of a page would see of its beginning, and its title. */
@@ -248,5 +287,10 @@ function factsOfText(text: string): Found {
   const short = text.slice(0, MOST_WORD_CHARACTERS).trim();
   const codes =
     /\s/.test(short) || short.length > LONGEST_CODE ? [] : [{ place: "the body", text: plainWords(short) }];
-  return { form: "text", codes, words: [{ place: "the body", text: plainSentence(short) }], times: [] };
+  return {
+    form: "text",
+    codes: linesOf(codes),
+    words: linesOf([{ place: "the body", text: plainSentence(short) }]),
+    times: [],
+  };
 }

@@ -4,7 +4,7 @@ import type { RefusalRule } from "../config/config.ts";
 import type { AnswerHead } from "../exchange/exchange.ts";
 import { headerValue } from "../exchange/exchange.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
-import { type Facts, factsOf, NO_FACTS } from "./facts.ts";
+import { type Fact, type Facts, factsOf, type Lines, NO_FACTS } from "./facts.ts";
 import {
   CERTAIN_WALL_HEADERS,
   RECOGNISERS,
@@ -19,6 +19,8 @@ export type Recognition = {
   readonly says: string;
   /** Where: the place of the evidence, never its content. Undefined for the status itself. */
   readonly by: string | undefined;
+  /** What stands there: a piece of the answer, for nobody but `explain`. */
+  readonly words?: string;
 };
 
 const LONG = /\b(?:per|a|each|every) (?:day|week|month|year)\b|\b(?:daily|weekly|monthly|yearly)\b/;
@@ -58,8 +60,8 @@ function firstOf(
 ): Recognition | undefined {
   for (const recogniser of recognisers) {
     if (!isOn(recogniser.on, status)) continue;
-    const by = evidenceOf(recogniser, head, facts);
-    if (by !== undefined) return { means: recogniser.means, says: recogniser.says, by };
+    const evidence = evidenceOf(recogniser, head, facts);
+    if (evidence !== undefined) return { means: recogniser.means, says: recogniser.says, ...evidence };
   }
   return undefined;
 }
@@ -68,28 +70,52 @@ function isOn({ only, not }: Statuses, status: number): boolean {
   return only === undefined ? not?.includes(status) !== true : only.includes(status);
 }
 
-function evidenceOf(recogniser: Recogniser, head: AnswerHead, facts: Facts): string | undefined {
+/** The place of the evidence, and what stands there. */
+type Evidence = { readonly by: string; readonly words: string };
+
+function evidenceOf(recogniser: Recogniser, head: AnswerHead, facts: Facts): Evidence | undefined {
   const place = recogniser.in;
   if (typeof place === "object") {
     const value = headerValue(head.headers, place.header);
-    return value !== undefined && recogniser.sign.test(value) ? `\`${place.header}\`` : undefined;
+    const words = value === undefined ? undefined : recogniser.sign.exec(value)?.[0];
+    return words === undefined ? undefined : { by: `\`${place.header}\``, words };
   }
-  if (place === "page") return isIn(recogniser, facts.raw) ? "the page" : undefined;
-  const found = (place === "code" ? facts.codes : facts.words).find(({ text }) => isIn(recogniser, text));
-  if (found === undefined) return undefined;
-  return recogniser.isLong === true && isShort(facts) ? undefined : found.place;
+  if (place === "page") {
+    // A wall that answers in JSON sends the address of its captcha.
+    if (facts.form === "json" && !facts.raw.includes("captcha")) return undefined;
+    const found = find(recogniser, facts.raw);
+    return found === undefined
+      ? undefined
+      : { by: facts.form === "json" ? "the body" : "the page", words: found[0] };
+  }
+  const lines = place === "code" ? facts.codes : facts.words;
+  const found = find(recogniser, lines.text);
+  if (found === undefined || (recogniser.isLong === true && isShort(facts))) return undefined;
+  const fact = factAt(lines, found.index);
+  if (recogniser.unless?.test(fact.text) === true) return undefined;
+  return { by: fact.place, words: found[0] };
 }
 
-function isIn({ stems, sign, unless }: Recogniser, text: string): boolean {
-  if (stems.length > 0 && !stems.some((stem) => text.includes(stem))) return false;
-  return sign.test(text) && unless?.test(text) !== true;
+function find({ stems, sign }: Recogniser, text: string): RegExpExecArray | undefined {
+  if (text === "" || (stems.length > 0 && !stems.some((stem) => text.includes(stem)))) return undefined;
+  return sign.exec(text) ?? undefined;
+}
+
+const NOWHERE: Fact = { place: "the body", text: "" };
+
+function factAt({ facts }: Lines, index: number): Fact {
+  let end = 0;
+  for (const fact of facts) {
+    end += fact.text.length + 1;
+    if (index < end) return fact;
+  }
+  return NOWHERE;
 }
 
 /** It speaks of seconds, minutes or hours, and of no day. */
 function isShort({ codes, words }: Facts): boolean {
-  const all = (sign: RegExp): boolean =>
-    codes.some(({ text }) => sign.test(text)) || words.some(({ text }) => sign.test(text));
-  return all(SHORT) && !all(LONG);
+  const is = (sign: RegExp): boolean => sign.test(codes.text) || sign.test(words.text);
+  return is(SHORT) && !is(LONG);
 }
 
 /** A wall that sets a header of its own, whatever the status. */

@@ -12,7 +12,7 @@ export type Recogniser = {
   readonly on: Statuses;
   /** Where it is looked for. A header is given by its name. */
   readonly in: "code" | "words" | "page" | { readonly header: string };
-  /** A quick look before the expression: one of these must stand there. */
+  /** A quick look before the expression: one of these must stand there. None: no such look. */
   readonly stems: readonly string[];
   readonly sign: RegExp;
   readonly unless?: RegExp;
@@ -26,6 +26,9 @@ const ABOUT_THE_REQUEST = [404, 410, 413, 414, 415, 422];
 const NOT_ABOUT_THE_REQUEST: Statuses = { not: ABOUT_THE_REQUEST };
 /** Without a meaning of its own, or with one that providers get wrong. */
 const VAGUE: Statuses = { not: [...ABOUT_THE_REQUEST, 401, 402, 429] };
+
+/** Where its stem is the whole sign. */
+const ANYTHING = /./;
 
 const WALL = "a firewall or bot wall refused us";
 const SPENT = "credit used up";
@@ -99,10 +102,10 @@ const RATE_SIGN = new RegExp(
 );
 
 const RATE_CODE =
-  /\brate ?limit(?:s|ed|ing)?\b|\brate exceeded\b|\btoo ?many ?requests\b|\bthrottl(?:ed|ing)\b|\bthrottle\b|\bslow ?down\b|\b(?:request|query|call|concurrency|api) ?limit ?(?:exceeded|reached)\b|\bover (?:query|request|qps) (?:limit|rate)\b|^(?:http )?429$/;
+  /\brate ?limit(?:s|ed|ing)?\b|\brate exceeded\b|\btoo ?many ?requests\b|\bthrottl(?:ed|ing)\b|\bthrottle\b|\bslow ?down\b|\b(?:request|query|call|concurrency|api) ?limit ?(?:exceeded|reached)\b|\bover (?:query|request|qps) (?:limit|rate)\b|^(?:http )?429$/m;
 
 const KEY_CODE =
-  /\b(?:invalid|expired|revoked|missing|bad|unknown|incorrect|inactive|disabled|blocked|unrecognized) (?:api |access |auth |my )?(?:key|credentials?|client|session|login|auth|authentication)\b|\b(?:api|access|auth|secret)? ?key (?:id )?(?:is )?(?:invalid|expired|missing|required|revoked|disabled|inactive|blocked|not found|not valid)\b|\b(?:invalid|expired|revoked|missing) (?:access |auth |authentication |security |bearer |api |o auth |oauth |session )?token(?: id)?(?: exception| error)?$|\btoken (?:is )?(?:invalid|expired|revoked|missing|inactive|not found|not valid|blocked)\b|\bunauth(?:orized|enticated)?$|^unauth|\bauthentication (?:error|failed|failure|required|exception)\b|\binvalid auth\b|\bnot authed\b|\bauth (?:error|failed|required)\b|\bsignature (?:does )?not match\b|\bsignature invalid\b|\binvalid (?:session|signature)(?: id)?\b|\baccount (?:inactive|deactivated|suspended|disabled|closed)\b|\bno auth\b|\bexpired ?token\b|\bexpired signature\b/;
+  /\b(?:invalid|expired|revoked|missing|bad|unknown|incorrect|inactive|disabled|blocked|unrecognized) (?:api |access |auth |my )?(?:key|credentials?|client|session|login|auth|authentication)\b|\b(?:api|access|auth|secret)? ?key (?:id )?(?:is )?(?:invalid|expired|missing|required|revoked|disabled|inactive|blocked|not found|not valid)\b|\b(?:invalid|expired|revoked|missing) (?:access |auth |authentication |security |bearer |api |o auth |oauth |session )?token(?: id)?(?: exception| error)?$|\btoken (?:is )?(?:invalid|expired|revoked|missing|inactive|not found|not valid|blocked)\b|\bunauth(?:orized|enticated)?$|^unauth|\bauthentication (?:error|failed|failure|required|exception)\b|\binvalid auth\b|\bnot authed\b|\bauth (?:error|failed|required)\b|\bsignature (?:does )?not match\b|\bsignature invalid\b|\binvalid (?:session|signature)(?: id)?\b|\baccount (?:inactive|deactivated|suspended|disabled|closed)\b|\bno auth\b|\bexpired ?token\b|\bexpired signature\b/m;
 
 const KEY_SIGN = new RegExp(
   [
@@ -121,82 +124,139 @@ const NO_RIGHT =
 const NOT_HERE =
   /\b(?:country|region|territory|location)(?:\w| or | and |,){0,20} (?:\w+ ){0,3}?(?:not supported|unsupported|not available|restricted|not allowed|blocked|not permitted)\b|\bunsupported (?:country|region|location|territory)\b|\b(?:restricted|unsupported) (?:location|country|region|jurisdiction)\b|\bnot (?:available|supported|allowed|offered|served) (?:in|from) (?:your|this) (?:country|region|location|territory|jurisdiction)\b/;
 
-const WALL_PAGE = new RegExp(
-  [
-    // Cloudflare
-    "<title>attention required! \\| cloudflare|<title>just a moment\\.\\.\\.|\\bcf_chl_opt\\b|cf-browser-verification|^\\s*error code: 10\\d\\d\\s*$|sorry, you have been blocked|used cloudflare to restrict access|has banned (?:your|you|the)\\b|checking your browser before accessing",
-    // Akamai
-    "reference(?: |&#32;)(?:#|&#35;)\\d{1,3}(?:\\.|&#46;)|errors\\.edgesuite\\.net",
-    // Imperva, F5, DataDome, HUMAN, Kasada, Radware
-    "incapsula incident id|_incapsula_resource|pardon our interruption|the requested url was rejected\\. please consult with your administrator|<title>request rejected</title>|captcha-delivery\\.com|\\bpx-captcha\\b|\\b_pxappid\\b|/149e9513-01fa-4fb0-aad4-566afd725d1b/|validate\\.perfdrive\\.com",
-    // AWS, Azure, Vercel
-    "\\bgokuprops\\b|\\bawswafcookie|request blocked\\.\\s+we can't connect to the server|the request is blocked\\.|vercel security checkpoint",
-    // Others
-    "sucuri website firewall|generated by wordfence|generated by mod_security|mod_security|webknight|errors\\.aliyun\\.com|fortiguard|fortiweb|barracuda networks|request forbidden by administrative rules|\\bddos-guard\\b|ddos protection by|stackpath|\\bqrator\\b|\\bsiteground\\b.{0,40}captcha|our systems have detected unusual traffic",
-    "web application firewall|application firewall alert|verify (?:that )?you are (?:a )?human|are you a robot|enable javascript and cookies to continue|we're verifying your browser",
-  ].join("|"),
-);
-/** A stem of each of the signs above. */
-const WALL_STEMS = [
-  "cloudflare",
-  "just a moment",
-  "cf_chl",
-  "cf-browser",
-  "error code: 10",
-  "been blocked",
-  "banned",
-  "browser",
-  "reference",
-  "edgesuite",
-  "incapsula",
-  "pardon our",
-  "was rejected",
-  "request rejected",
-  "captcha",
-  "px",
-  "149e9513",
-  "perfdrive",
-  "goku",
-  "awswaf",
-  "request blocked",
-  "request is blocked",
-  "checkpoint",
-  "sucuri",
-  "wordfence",
+/** What only the pages of walls say, in lower case. */
+const WALL_PAGE: readonly string[] = [
+  // Cloudflare
+  "<title>attention required! | cloudflare",
+  "<title>just a moment...",
+  "_cf_chl_opt",
+  "cf-browser-verification",
+  "sorry, you have been blocked",
+  "used cloudflare to restrict access",
+  "has banned your access",
+  "has banned your ip",
+  "has banned the",
+  "checking your browser before accessing",
+  // Akamai
+  "errors.edgesuite.net",
+  // Imperva, F5, DataDome, HUMAN, Radware
+  "incapsula incident id",
+  "_incapsula_resource",
+  "pardon our interruption",
+  "the requested url was rejected. please consult with your administrator",
+  "<title>request rejected</title>",
+  "captcha-delivery.com",
+  "px-captcha",
+  "_pxappid",
+  "validate.perfdrive.com",
+  // AWS, Azure, Vercel
+  "gokuprops",
+  "awswafcookie",
+  "request blocked. we can't connect to the server",
+  "the request is blocked.",
+  "vercel security checkpoint",
+  // Others
+  "sucuri website firewall",
+  "generated by wordfence",
   "mod_security",
   "webknight",
-  "aliyun",
-  "forti",
-  "barracuda",
-  "administrative rules",
-  "ddos",
+  "errors.aliyun.com",
+  "fortiguard",
+  "fortiweb",
+  "barracuda networks",
+  "request forbidden by administrative rules",
+  "ddos-guard",
+  "ddos protection by",
   "stackpath",
   "qrator",
-  "unusual traffic",
-  "firewall",
-  "human",
-  "robot",
-  "javascript and cookies",
+  "our systems have detected unusual traffic",
+  "may be sending automated queries",
+  "web application firewall",
+  "application firewall alert",
+  "verify you are human",
+  "verify that you are human",
+  "are you a robot",
+  "enable javascript and cookies to continue",
+  "we're verifying your browser",
 ];
 
 const WALL_WORDS =
   /\bwaf\b|\b(?:request|access|traffic|connection|ip(?: address)?) (?:\w+ ){0,3}?(?:blocked|banned|blacklisted|denylisted)\b|\bblocked by (?:\w+ ){0,3}(?:firewall|security|waf|policy|rule)\b|\b(?:firewall|security) (?:\w+ ){0,2}(?:blocked|rejected|denied)\b|\b(?:bot|automated|suspicious|malicious) (?:\w+ ){0,2}(?:detected|traffic|activity|requests?)\b|\bcaptcha\b/;
 
+const MONEY_STEMS = [
+  "credit",
+  "fund",
+  "balance",
+  "budget",
+  "prepay",
+  "alloca",
+  "allowance",
+  "quota",
+  "spend",
+  "arrear",
+  "pay",
+  "unpaid",
+  "standing",
+  "billing",
+  "overdue",
+  "past due",
+  "trial",
+  "subscription",
+  "plan",
+  "余",
+  "欠",
+  "额",
+  "充",
+  "残",
+];
+const QUOTA_STEMS = ["quota", "limit", "daily", "weekly", "monthly", "day", "month", "week", "year", "配"];
+const RIGHT_STEMS = [
+  "insufficient",
+  "missing",
+  "denied",
+  "restricted",
+  "not ",
+  "doesnt",
+  "dont",
+  "lack",
+  "no permission",
+];
+const PLACE_STEMS = ["country", "region", "territory", "location", "jurisdiction"];
+const RATE_CODE_STEMS = ["limit", "rate exceeded", "many", "throttl", "slow", "over ", "429"];
+const KEY_CODE_STEMS = [
+  "key",
+  "credential",
+  "client",
+  "session",
+  "login",
+  "auth",
+  "token",
+  "signature",
+  "account",
+];
+
 export const RECOGNISERS: readonly Recogniser[] = [
   // Headers that nobody else sets.
-  { means: "blocked", says: WALL, on: ANY, in: { header: "cf-mitigated" }, stems: [], sign: /./ },
-  { means: "blocked", says: WALL, on: ANY, in: { header: "x-vercel-mitigated" }, stems: [], sign: /./ },
-  { means: "blocked", says: WALL, on: ANY, in: { header: "x-amzn-waf-action" }, stems: [], sign: /./ },
-  { means: "blocked", says: WALL, on: ANY, in: { header: "x-sucuri-block" }, stems: [], sign: /./ },
+  { means: "blocked", says: WALL, on: ANY, in: { header: "cf-mitigated" }, stems: [], sign: ANYTHING },
+  { means: "blocked", says: WALL, on: ANY, in: { header: "x-vercel-mitigated" }, stems: [], sign: ANYTHING },
+  { means: "blocked", says: WALL, on: ANY, in: { header: "x-amzn-waf-action" }, stems: [], sign: ANYTHING },
+  { means: "blocked", says: WALL, on: ANY, in: { header: "x-sucuri-block" }, stems: [], sign: ANYTHING },
 
   // Codes, made for machines.
-  { means: "quota", says: SPENT, on: NOT_ABOUT_THE_REQUEST, in: "code", stems: [], sign: MONEY_SIGN },
+  {
+    means: "quota",
+    says: SPENT,
+    on: NOT_ABOUT_THE_REQUEST,
+    in: "code",
+    stems: MONEY_STEMS,
+    sign: MONEY_SIGN,
+  },
   {
     means: "quota",
     says: QUOTA,
     on: NOT_ABOUT_THE_REQUEST,
     in: "code",
-    stems: [],
+    stems: QUOTA_STEMS,
     sign: QUOTA_SIGN,
     isLong: true,
   },
@@ -205,7 +265,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     says: QUOTA,
     on: { not: [...ABOUT_THE_REQUEST, 429] },
     in: "code",
-    stems: [],
+    stems: ["quota"],
     sign: /\bquota (?:\w+ )?(?:exceeded|exhausted|violation)\b/,
   },
   {
@@ -213,16 +273,23 @@ export const RECOGNISERS: readonly Recogniser[] = [
     says: BUSY,
     on: { only: [429, 430] },
     in: "code",
-    stems: [],
+    stems: ["overload", "capacity"],
     sign: /\b(?:server |engine |model )?overloaded\b|\bover ?capacity\b|\bno capacity\b/,
   },
-  { means: "forbidden", says: RIGHT, on: { only: [200, 401] }, in: "code", stems: [], sign: NO_RIGHT },
+  {
+    means: "forbidden",
+    says: RIGHT,
+    on: { only: [200, 401] },
+    in: "code",
+    stems: RIGHT_STEMS,
+    sign: NO_RIGHT,
+  },
   {
     means: "forbidden",
     says: PLACE,
     on: { only: [400, 401, 403, 451] },
     in: "code",
-    stems: [],
+    stems: PLACE_STEMS,
     sign: NOT_HERE,
   },
   {
@@ -230,7 +297,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     says: RATE,
     on: VAGUE,
     in: "code",
-    stems: [],
+    stems: RATE_CODE_STEMS,
     sign: RATE_CODE,
     unless: /\b(?:invalid|missing|unknown|bad|unsupported|param|limiter)/,
   },
@@ -239,11 +306,11 @@ export const RECOGNISERS: readonly Recogniser[] = [
     says: RATE,
     on: { only: [401] },
     in: "code",
-    stems: [],
+    stems: RATE_CODE_STEMS,
     sign: RATE_CODE,
     unless: /\binvalid/,
   },
-  { means: "unauthorized", says: KEY, on: VAGUE, in: "code", stems: [], sign: KEY_CODE },
+  { means: "unauthorized", says: KEY, on: VAGUE, in: "code", stems: KEY_CODE_STEMS, sign: KEY_CODE },
   {
     means: "unauthorized",
     says: KEY,
@@ -252,10 +319,19 @@ export const RECOGNISERS: readonly Recogniser[] = [
     stems: [],
     sign: /\berror="?invalid_token\b|"invalid_token"/,
   },
-  { means: "quota", says: QUOTA, on: { only: [200] }, in: "code", stems: [], sign: /^over daily limit$/ },
+  { means: "quota", says: QUOTA, on: { only: [200] }, in: "code", stems: [], sign: /^over daily limit$/m },
 
   // Walls, by their pages. A wall also answers 200, 405, 502 and 999.
-  { means: "blocked", says: WALL, on: ANY, in: "page", stems: WALL_STEMS, sign: WALL_PAGE },
+  { means: "blocked", says: WALL, on: ANY, in: "page", stems: WALL_PAGE, sign: ANYTHING },
+  {
+    means: "blocked",
+    says: WALL,
+    on: ANY,
+    in: "page",
+    stems: ["error code: 10", "reference"],
+    // Cloudflare in plain text, and Akamai.
+    sign: /^\s*error code: 10\d\d\s*$|reference(?: |&#32;)(?:#|&#35;)\d{1,3}(?:\.|&#46;)/,
+  },
 
   // Words, last.
   {
@@ -263,32 +339,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     says: SPENT,
     on: NOT_ABOUT_THE_REQUEST,
     in: "words",
-    stems: [
-      "credit",
-      "fund",
-      "balance",
-      "budget",
-      "prepay",
-      "alloca",
-      "allowance",
-      "quota",
-      "spend",
-      "arrear",
-      "pay",
-      "unpaid",
-      "standing",
-      "billing",
-      "overdue",
-      "past due",
-      "trial",
-      "subscription",
-      "plan",
-      "余",
-      "欠",
-      "额",
-      "充",
-      "残",
-    ],
+    stems: MONEY_STEMS,
     sign: MONEY_SIGN,
   },
   {
@@ -296,7 +347,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     says: QUOTA,
     on: NOT_ABOUT_THE_REQUEST,
     in: "words",
-    stems: ["quota", "limit", "daily", "weekly", "monthly", "day", "month", "week", "year", "配"],
+    stems: QUOTA_STEMS,
     sign: QUOTA_SIGN,
     isLong: true,
   },
@@ -344,7 +395,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     says: PLACE,
     on: { only: [400, 401, 403, 451] },
     in: "words",
-    stems: ["country", "region", "territory", "location", "jurisdiction"],
+    stems: PLACE_STEMS,
     sign: NOT_HERE,
   },
   {
@@ -352,17 +403,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     says: RIGHT,
     on: { only: [200, 401, 403] },
     in: "words",
-    stems: [
-      "insufficient",
-      "missing",
-      "denied",
-      "restricted",
-      "not ",
-      "doesnt",
-      "dont",
-      "lack",
-      "no permission",
-    ],
+    stems: RIGHT_STEMS,
     sign: NO_RIGHT,
   },
   {
@@ -425,7 +466,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     on: { only: [403] },
     in: "code",
     stems: [],
-    sign: /^(?:invalid|bad) (?:request|argument|parameter)(?: error)?$/,
+    sign: /^(?:invalid|bad) (?:request|argument|parameter)(?: error)?$/m,
   },
 ];
 

@@ -29,7 +29,7 @@ const MOST_TIMES = 8;
 export function readTimesInWords({ words }: Facts, anchorMs: number): Wait {
   let wait = NO_WAIT;
   let times = 0;
-  for (const { text } of words) {
+  for (const { text } of words.facts) {
     for (const match of text.matchAll(BEFORE_TIME)) {
       times += 1;
       if (times > MOST_TIMES) return wait;
