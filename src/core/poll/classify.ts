@@ -22,6 +22,8 @@ export type Classification = {
   readonly outcome: PollOutcome;
   /** One sentence for people, escaped and capped. */
   readonly detail: string;
+  /** The words by which a refusal was recognised: a piece of the answer, for nobody but `explain`. */
+  readonly words?: string;
 };
 
 const DAY_MS = 86_400_000;
@@ -38,9 +40,10 @@ function throttled(throttle: "rate" | "quota", detail: string): Classification {
 }
 
 /** The meaning of a refusal as the outcome of a poll. */
-function refused(status: number, { means, says, by }: Recognition): Classification {
+function refused(status: number, { means, says, by, words }: Recognition): Classification {
   const evidence = by === undefined ? "" : `, by ${by}`;
-  return { outcome: outcomeOf(means), detail: `answered ${status}: ${says}${evidence}` };
+  const detail = `answered ${status}: ${says}${evidence}`;
+  return { outcome: outcomeOf(means), detail, ...(words === undefined ? {} : { words }) };
 }
 
 /** A 429 whose spent window is that of a day or longer says nothing of credit, and yet no minute helps. */

@@ -25,7 +25,7 @@ export type Facts = {
 };
 
 /** More of a body is not looked at. */
-export const MOST_BYTES = 65_536;
+const MOST_BYTES = 65_536;
 const MOST_VALUES = 120;
 const MOST_LEVELS = 6;
 const MOST_CODES = 24;
@@ -229,7 +229,7 @@ function problemCodeOf(text: string, level: number): string | undefined {
 }
 
 /** `InsufficientQuota`, `insufficient_quota` and `INSUFFICIENT-QUOTA` are the same two words. */
-export function plainWords(text: string): string {
+function plainWords(text: string): string {
   return text
     .replaceAll(/([a-z0-9])(?=[A-Z])/g, "$1 ")
     .replaceAll(/([A-Z])(?=[A-Z][a-z])/g, "$1 ")

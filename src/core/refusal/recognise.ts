@@ -6,6 +6,7 @@ import { headerValue } from "../exchange/exchange.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import { type Fact, type Facts, factsOf, type Lines, NO_FACTS } from "./facts.ts";
 import {
+  ANYTHING,
   CERTAIN_WALL_HEADERS,
   RECOGNISERS,
   type Recogniser,
@@ -26,7 +27,7 @@ export type Recognition = {
 const LONG = /\b(?:per|a|each|every) (?:day|week|month|year)\b|\b(?:daily|weekly|monthly|yearly)\b/;
 const SHORT = /\b(?:per|a|each|every) (?:second|minute|hour)\b|\b(?:rpm|tpm|rps|qps)\b|\bper (?:min|sec)\b/;
 
-export function isProblem(head: AnswerHead): boolean {
+function isProblem(head: AnswerHead): boolean {
   const type = headerValue(head.headers, "content-type");
   return type !== undefined && /^\s*application\/problem\+json\s*(?:;|$)/i.test(type);
 }
@@ -77,7 +78,7 @@ function evidenceOf(recogniser: Recogniser, head: AnswerHead, facts: Facts): Evi
   const place = recogniser.in;
   if (typeof place === "object") {
     const value = headerValue(head.headers, place.header);
-    const words = value === undefined ? undefined : recogniser.sign.exec(value)?.[0];
+    const words = value !== undefined && recogniser.sign.test(value) ? value : undefined;
     return words === undefined ? undefined : { by: `\`${place.header}\``, words };
   }
   if (place === "page") {
@@ -86,19 +87,22 @@ function evidenceOf(recogniser: Recogniser, head: AnswerHead, facts: Facts): Evi
     const found = find(recogniser, facts.raw);
     return found === undefined
       ? undefined
-      : { by: facts.form === "json" ? "the body" : "the page", words: found[0] };
+      : { by: facts.form === "json" ? "the body" : "the page", words: found.words };
   }
   const lines = place === "code" ? facts.codes : facts.words;
   const found = find(recogniser, lines.text);
   if (found === undefined || (recogniser.isLong === true && isShort(facts))) return undefined;
   const fact = factAt(lines, found.index);
   if (recogniser.unless?.test(fact.text) === true) return undefined;
-  return { by: fact.place, words: found[0] };
+  return { by: fact.place, words: found.words };
 }
 
-function find({ stems, sign }: Recogniser, text: string): RegExpExecArray | undefined {
-  if (text === "" || (stems.length > 0 && !stems.some((stem) => text.includes(stem)))) return undefined;
-  return sign.exec(text) ?? undefined;
+function find({ stems, sign }: Recogniser, text: string): { index: number; words: string } | undefined {
+  const stem = stems.find((each) => text.includes(each));
+  if (text === "" || (stem === undefined && stems.length > 0)) return undefined;
+  if (sign === ANYTHING) return { index: 0, words: stem ?? "" };
+  const found = sign.exec(text);
+  return found === null ? undefined : { index: found.index, words: found[0] };
 }
 
 const NOWHERE: Fact = { place: "the body", text: "" };

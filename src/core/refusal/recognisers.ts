@@ -28,7 +28,7 @@ const NOT_ABOUT_THE_REQUEST: Statuses = { not: ABOUT_THE_REQUEST };
 const VAGUE: Statuses = { not: [...ABOUT_THE_REQUEST, 401, 402, 429] };
 
 /** Where its stem is the whole sign. */
-const ANYTHING = /./;
+export const ANYTHING: RegExp = /./;
 
 const WALL = "a firewall or bot wall refused us";
 const SPENT = "credit used up";
