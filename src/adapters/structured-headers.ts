@@ -33,5 +33,6 @@ function itemOf(member: Item | InnerList): StructuredItem | undefined {
 
 function textOf(value: BareItem): string | undefined {
   if (typeof value === "string") return value;
+  if (value instanceof ArrayBuffer) return Buffer.from(value).toString("base64");
   return value instanceof Token ? value.toString() : undefined;
 }

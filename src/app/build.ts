@@ -13,6 +13,7 @@ import { WebConfigFile } from "../config/web/file.ts";
 import { ConfigWatch, type WatchCause } from "../config/watch.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
+import type { WindowRow } from "../core/budget/learned-windows.ts";
 import type { QuotaReading } from "../core/budget/quota-journal.ts";
 import type { Config } from "../core/config/config.ts";
 import type { StateStore } from "../core/history/state.ts";
@@ -45,7 +46,11 @@ export async function build(
     onLost: (upstreams) => polling.lose(upstreams),
     drain: (upstreams) => polling.drain(upstreams),
   };
-  const opened = await openLedger(config, { ...parts, quotas: store?.restoredQuotas, replica }, stack);
+  const opened = await openLedger(
+    config,
+    { ...parts, quotas: store?.restoredQuotas, windows: store?.restoredWindows, replica },
+    stack,
+  );
   if (opened.kind === "refused") return opened;
   const { ledger, fleet } = opened;
   const holds =
@@ -68,6 +73,7 @@ export async function build(
 
   const probing = await polling.open(config);
   if (probing.kind === "refused") return probing;
+  store?.keepWindows(() => learnedWindows(reload.config, ledger));
   // Before the first request may be sent.
   await store?.keepQuotas(() => quotaReadings(reload.config, ledger));
   polling.apply(config, probing.probes);
@@ -99,7 +105,7 @@ async function openLedger(
   stack: AsyncDisposableStack,
 ): Promise<OpenedLedger> {
   if (config.fleet === undefined) {
-    const ledger = new LocalLedger(config, parts.clock, parts.quotas);
+    const ledger = new LocalLedger(config, parts.clock, parts.quotas, parts.windows);
     return { kind: "opened", ledger, fleet: undefined };
   }
   const { openFleet } = await import("./fleet.ts");
@@ -156,6 +162,12 @@ function quotaReadings(config: Config, ledger: RunningLedger): ReadonlyMap<strin
       if (quota === undefined || buckets === undefined) return [];
       return [[name, { buckets, quota, paceGapMs: ledger.restraint(name).paceGapMs }] as const];
     }),
+  );
+}
+
+function learnedWindows(config: Config, ledger: RunningLedger): readonly WindowRow[] {
+  return config.budgets.flatMap(({ name }) =>
+    (ledger.learnedWindows(name) ?? []).map((learned) => ({ ...learned, budget: name })),
   );
 }
 

@@ -8,6 +8,7 @@ import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { prove } from "../core/proof/proof.ts";
 import { SKIP_CAUSES } from "../core/exchange/outcome.ts";
 import type { UpstreamAccounts } from "../core/metrics/accounts.ts";
+import { limitStatusOf } from "../core/status/limit-sentence.ts";
 import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../core/metrics/snapshot.ts";
 import type { History } from "../core/history/history.ts";
 import type { UpstreamRecord } from "../core/history/upstream-record.ts";
@@ -192,6 +193,7 @@ function budgetViews(config: Config, { ledger, clock }: ViewSources): BudgetSnap
       rates: standing.rates,
       advertisedLimit: standing.advertisedLimit,
       advertisedRemaining: standing.advertisedRemaining,
+      advertisedLimits: standing.advertisedLimits,
       pausedUntilWallMs: pauseMs > 0 ? clock.wallNow() + pauseMs : 0,
       quota:
         quota === undefined
@@ -209,6 +211,7 @@ function budgetStatusOf(budget: Budget, view: BudgetSnapshot): BudgetStatus {
     share: budget.share,
     rates: view.rates,
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
+    limits: (view.advertisedLimits ?? []).map(limitStatusOf),
     pausedUntilMs: view.pausedUntilWallMs,
     quota:
       quota === undefined || budget.quota === undefined

@@ -1,4 +1,5 @@
 import { systemClock } from "../adapters/clock.ts";
+import { windowsInFile } from "../adapters/sqlite/windows-in-file.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
@@ -6,13 +7,16 @@ import { openProbes } from "../app/probes.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
+import type { Advice } from "../core/advice/advice.ts";
+import { type LearnedWindow, LearnedWindows } from "../core/budget/learned-windows.ts";
 import type { Log } from "../core/text/log.ts";
 import { reasonOf } from "../core/exchange/outcome.ts";
 import type { Poll } from "../core/poll/poll.ts";
 import type { Lease } from "../core/budget/ledger.ts";
 import type { Probe } from "../core/poll/ports.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
-import { pollOnce } from "../engine/poll/poll-once.ts";
+import { limitComparison, limitSentence } from "../core/status/limit-sentence.ts";
+import { pollOnce, type PollResult } from "../engine/poll/poll-once.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { PHASES, type PhaseTimesMs } from "../core/exchange/exchange.ts";
 
@@ -44,14 +48,16 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const opened = await openProbes(upstreams, { environment, keys, clock: systemClock, log, names });
   if (opened.kind === "refused") return refuse(command, opened.faults);
   const ledger = new LocalLedger(loaded.config, systemClock);
+  const windows = loaded.config.state === undefined ? new Map() : windowsInFile(loaded.config.state.path);
   const results = await Promise.all(
     upstreams.map(async (upstream) => {
       const found = opened.probes.get(upstream.name);
       if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
-      const poll = await pollWithLease(upstream, found, ledger, { ...command, err: discreetErr });
+      const { poll, advice } = await pollWithLease(upstream, found, ledger, { ...command, err: discreetErr });
       await found.close();
-      if (!command.json) command.out(describe(upstream, poll));
-      return { upstream, poll };
+      const limits = advice === undefined ? [] : limitsIn(advice, upstream, loaded.config, windows);
+      if (!command.json) command.out(describe(upstream, poll, limits));
+      return { upstream, poll, limits };
     }),
   );
   if (command.json) command.out(`${JSON.stringify(results.map(asJson), undefined, 2)}\n`);
@@ -89,7 +95,7 @@ async function pollWithLease(
   probe: Probe,
   ledger: LocalLedger,
   command: ProbeCommand,
-): Promise<Poll> {
+): Promise<PollResult> {
   const askedMs = systemClock.now();
   const lease = await awaitLease(upstream, ledger, command);
   const parts = {
@@ -100,7 +106,24 @@ async function pollWithLease(
   };
   const slot = { origin: "first" as const, atMs: askedMs };
   const { signal } = new AbortController();
-  return (await pollOnce(upstream, probe, slot, lease, parts, signal)).poll;
+  return pollOnce(upstream, probe, slot, lease, parts, signal);
+}
+
+type ShownLimit = { readonly sentence: string; readonly comparison: string };
+
+/** What it advertised, with what the daemon has learned of its windows, and how that compares with the config. */
+function limitsIn(
+  { families }: Advice,
+  upstream: Upstream,
+  config: Config,
+  windows: ReadonlyMap<string, readonly LearnedWindow[]>,
+): readonly ShownLimit[] {
+  const budget = config.budgets.find(({ name }) => name === upstream.budget);
+  if (budget === undefined) return [];
+  const learned = new LearnedWindows(windows.get(budget.name));
+  return learned
+    .read(families, systemClock.now())
+    .map((limit) => ({ sentence: limitSentence(limit), comparison: limitComparison(limit, budget) }));
 }
 
 async function awaitLease(upstream: Upstream, ledger: LocalLedger, command: ProbeCommand): Promise<Lease> {
@@ -117,7 +140,7 @@ async function awaitLease(upstream: Upstream, ledger: LocalLedger, command: Prob
   }
 }
 
-function describe(upstream: Upstream, poll: Poll): string {
+function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[]): string {
   const status = poll.head === undefined ? "no answer" : `status ${poll.head.status}`;
   const reason = reasonOf(poll.outcome);
   const outcome = reason === "" ? poll.outcome.kind : `${poll.outcome.kind}: ${reason}`;
@@ -127,12 +150,15 @@ function describe(upstream: Upstream, poll: Poll): string {
     `  ${urlWithoutQuery(upstream.url)}`,
     ...(poll.outcome.kind === "ok" ? [] : [`  ${poll.detail}`]),
     ...phaseBars(poll.phasesMs).map((line) => `  ${line}`),
+    ...limits.map(({ sentence, comparison }) => `  limit    ${sentence}: ${comparison}`),
     "",
     "",
   ].join("\n");
 }
 
-function asJson({ upstream, poll }: { upstream: Upstream; poll: Poll }): object {
+type Result = { readonly upstream: Upstream; readonly poll: Poll; readonly limits: readonly ShownLimit[] };
+
+function asJson({ upstream, poll, limits }: Result): object {
   return {
     upstream: upstream.name,
     url: urlWithoutQuery(upstream.url),
@@ -144,6 +170,7 @@ function asJson({ upstream, poll }: { upstream: Upstream; poll: Poll }): object 
     phasesMs: poll.phasesMs,
     detail: poll.detail,
     certificateExpiresAtMs: poll.certificateExpiresAtMs,
+    limits,
   };
 }
 

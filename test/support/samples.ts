@@ -113,6 +113,7 @@ export function sampleAdvice(changes: Partial<Advice> = {}): Advice {
   return {
     throttled: false,
     pause: undefined,
+    families: [],
     limits: [],
     remaining: undefined,
     exhaustedPerMs: undefined,

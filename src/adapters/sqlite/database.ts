@@ -39,7 +39,7 @@ export function makeWritable(database: DatabaseSync): void {
   // Commits do not wait for the disk; the checkpoint of each minute does. A killed process loses nothing.
   database.exec("PRAGMA synchronous = NORMAL");
   database.exec("PRAGMA journal_size_limit = 8388608");
-  inTransaction(database, () => database.exec(isNew ? SCHEMA : `PRAGMA user_version = ${SCHEMA_VERSION}`));
+  inTransaction(database, () => database.exec(isNew ? SCHEMA : MIGRATION));
 }
 
 function requireOurs(database: DatabaseSync): void {
@@ -74,7 +74,7 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
 
 /** "PwSt": marks the file as ours. */
 const APPLICATION_ID = 0x50775374;
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -89,6 +89,19 @@ const ROLL_UP_COLUMNS = `
   PRIMARY KEY (bucket, upstream)`;
 
 const QUOTA_COLUMNS = `budget TEXT NOT NULL, hour INTEGER NOT NULL, requests INTEGER NOT NULL`;
+
+/** Since version 2. */
+const LEARNED_WINDOWS = `CREATE TABLE IF NOT EXISTS learned_windows (
+  budget TEXT NOT NULL,
+  family TEXT NOT NULL,
+  requests REAL,
+  per_ms REAL NOT NULL,
+  learned_from TEXT NOT NULL,
+  PRIMARY KEY (budget, family)
+) STRICT, WITHOUT ROWID;`;
+
+const MIGRATION = `${LEARNED_WINDOWS}
+PRAGMA user_version = ${SCHEMA_VERSION};`;
 
 const SCHEMA = `
 CREATE TABLE polls (
@@ -126,6 +139,7 @@ CREATE TABLE incidents (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_hours (${QUOTA_COLUMNS}, PRIMARY KEY (budget, hour)) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_reserves (${QUOTA_COLUMNS}, PRIMARY KEY (budget)) STRICT, WITHOUT ROWID;
+${LEARNED_WINDOWS}
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;

@@ -15,7 +15,7 @@ type Connection = {
   readonly inode: number | undefined;
 };
 
-const NOTHING: Restored = { upstreams: new Map(), quotas: new Map() };
+const NOTHING: Restored = { upstreams: new Map(), quotas: new Map(), windows: new Map() };
 
 /** One state file, from the first opening to the last closing. It recovers from whatever happens to the file. */
 export class StateFile {

@@ -29,6 +29,8 @@ export class StateWriter {
   readonly #putIncident: StatementSync;
   readonly #putQuota: StatementSync;
   readonly #putReserve: StatementSync;
+  readonly #clearWindows: StatementSync;
+  readonly #putWindow: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -38,9 +40,11 @@ export class StateWriter {
     this.#putIncident = database.prepare(PUT_INCIDENT);
     this.#putQuota = database.prepare("INSERT OR REPLACE INTO quota_hours VALUES (?, ?, ?)");
     this.#putReserve = database.prepare("INSERT OR REPLACE INTO quota_reserves VALUES (?, ?, ?)");
+    this.#clearWindows = database.prepare("DELETE FROM learned_windows");
+    this.#putWindow = database.prepare("INSERT OR REPLACE INTO learned_windows VALUES (?, ?, ?, ?, ?)");
   }
 
-  write({ polls, incidents, quotas }: StateBatch): void {
+  write({ polls, incidents, quotas, windows }: StateBatch): void {
     inTransaction(this.#database, () => {
       for (const poll of polls) this.#poll(poll);
       for (const minute of rollUp(polls, MINUTE_MS)) addTo(this.#addMinute, minute);
@@ -48,6 +52,10 @@ export class StateWriter {
       for (const incident of incidents) this.#incident(incident);
       for (const row of quotas.counts) putInto(this.#putQuota, row);
       for (const row of quotas.reserves) putInto(this.#putReserve, row);
+      if (windows !== undefined) this.#clearWindows.run();
+      for (const { budget, key, limit, perMs, from } of windows ?? []) {
+        this.#putWindow.run(budget, key, limit ?? null, perMs, from);
+      }
     });
   }
 

@@ -4,7 +4,8 @@
  */
 
 import { readSeparateFields } from "./family.ts";
-import type { QuotaLeft, AdvertisedLimit, ParseList } from "./reading.ts";
+import { limitFieldOf } from "./field-name.ts";
+import type { AdvertisedLimit, LimitFamily, ParseList } from "./reading.ts";
 import { readStructuredFields } from "./structured-fields.ts";
 import { type AnswerHead, headerValue } from "../exchange/exchange.ts";
 import { parseHttpDate } from "../time/http-date.ts";
@@ -21,13 +22,16 @@ export type Advice = {
   /** It asks us to slow down or to pay. Without a pause, the budget backs off by itself. */
   readonly throttled: boolean;
   readonly pause: Pause | undefined;
+  /** Every limit that the answer spoke of, whatever it counts. */
+  readonly families: readonly LimitFamily[];
+  /** Of requests. */
   readonly limits: readonly AdvertisedLimit[];
-  /** The scarcest remainder and its reset; undefined if the answer gave none. */
-  readonly remaining:
-    | { readonly requests: number; readonly limit: number | undefined; readonly resetMs: number | undefined }
-    | undefined;
+  /** Of requests: the scarcest remainder and its reset; undefined if the answer gave none. */
+  readonly remaining: RemainingRequests | undefined;
   /** The window of the exhausted policy, if the answer named one. */
   readonly exhaustedPerMs: number | undefined;
+  /** Its limits are about a resource that others of the budget do not draw on: shown, but no limits of the budget. */
+  readonly isOfOneResource?: true;
   /** Signals that could not be read. */
   readonly malformed: number;
 };
@@ -38,34 +42,79 @@ function lowestPerWindow(limits: readonly AdvertisedLimit[]): readonly Advertise
   for (const limit of limits) {
     if (limit.requests < (lowest.get(limit.perMs)?.requests ?? Infinity)) lowest.set(limit.perMs, limit);
   }
-  return [...lowest.values()];
+  return [...lowest.values()].toSorted((a, b) => (a.perMs ?? Infinity) - (b.perMs ?? Infinity));
 }
 
-type Windows = ReadonlyMap<number, ReadonlySet<number>>;
-
-/** The windows of limits, by their number of requests. */
-function windowsByRequests(limits: readonly AdvertisedLimit[]): Windows {
-  const windows = new Map<number, Set<number>>();
-  for (const { requests, perMs } of limits) {
-    if (perMs !== undefined) windows.set(requests, (windows.get(requests) ?? new Set()).add(perMs));
-  }
-  return windows;
+function isOfRequests({ unit }: LimitFamily): boolean {
+  return unit === "requests";
 }
 
-/** `100, 100;w=60` is one limit written twice: the first has the window of the second. */
-function withWindow(quota: QuotaLeft, windows: Windows): QuotaLeft {
-  if (quota.perMs !== undefined || quota.limit === undefined) return quota;
-  const [perMs, ...others] = windows.get(quota.limit) ?? [];
-  return others.length > 0 ? quota : { ...quota, perMs };
+export function limitsOf(families: readonly LimitFamily[]): readonly AdvertisedLimit[] {
+  return lowestPerWindow(
+    families.flatMap(({ unit, limit, perMs }) =>
+      unit === "requests" && limit !== undefined ? [{ requests: limit, perMs }] : [],
+    ),
+  );
+}
+
+/** `100, 100;w=60` is one limit written twice: the first has the window of the second, which says no more. */
+function withoutTwins(families: readonly LimitFamily[]): readonly LimitFamily[] {
+  const known = families.map((family) => withWindowOfTwin(family, families));
+  return known.filter((family, index) => {
+    const saysMore = family.remaining !== undefined || family.resetMs !== undefined;
+    return (
+      saysMore ||
+      !known.some(
+        (other, place) => place !== index && isTwin(other, family) && saysAsMuch(other, place < index),
+      )
+    );
+  });
+}
+
+function saysAsMuch({ remaining, resetMs }: LimitFamily, isEarlier: boolean): boolean {
+  return isEarlier || remaining !== undefined || resetMs !== undefined;
+}
+
+function isTwin(a: LimitFamily, b: LimitFamily): boolean {
+  return a.limit === b.limit && a.unit === b.unit && a.perMs === b.perMs;
+}
+
+function withWindowOfTwin(family: LimitFamily, families: readonly LimitFamily[]): LimitFamily {
+  const { limit, perMs, unit } = family;
+  if (perMs !== undefined || limit === undefined) return family;
+  const windows = new Set(
+    families.flatMap((other) => (other.limit === limit && other.unit === unit ? (other.perMs ?? []) : [])),
+  );
+  const [only, ...others] = windows;
+  return only === undefined || others.length > 0 ? family : { ...family, perMs: only };
+}
+
+export type RemainingRequests = {
+  readonly requests: number;
+  readonly limit: number | undefined;
+  readonly resetMs: number | undefined;
+};
+
+type Left = LimitFamily & { readonly remaining: number };
+
+function isLeft(family: LimitFamily): family is Left {
+  return family.remaining !== undefined;
 }
 
 /** Of two spent quotas, the one that resets later; else the smaller part of a known limit. */
-function isScarcer(a: QuotaLeft, b: QuotaLeft): boolean {
-  if (a.requests === 0 && b.requests === 0) return (a.resetMs ?? 0) > (b.resetMs ?? 0);
-  if (a.requests === 0 || b.requests === 0) return a.requests === 0;
-  if (a.limit === undefined && b.limit === undefined) return a.requests < b.requests;
+function isScarcer(a: Left, b: Left): boolean {
+  if (a.remaining === 0 && b.remaining === 0) return (a.resetMs ?? 0) > (b.resetMs ?? 0);
+  if (a.remaining === 0 || b.remaining === 0) return a.remaining === 0;
+  if (a.limit === undefined && b.limit === undefined) return a.remaining < b.remaining;
   if (a.limit === undefined || b.limit === undefined) return a.limit !== undefined;
-  return a.requests / a.limit < b.requests / b.limit;
+  return a.remaining / a.limit < b.remaining / b.limit;
+}
+
+function scarcestOf(families: readonly LimitFamily[]): RemainingRequests | undefined {
+  const [first, ...others] = families.filter(isLeft);
+  if (first === undefined) return undefined;
+  const { remaining, limit, resetMs } = others.reduce((a, b) => (isScarcer(b, a) ? b : a), first);
+  return { requests: remaining, limit, resetMs };
 }
 
 function longest(values: readonly (number | undefined)[]): number | undefined {
@@ -74,7 +123,7 @@ function longest(values: readonly (number | undefined)[]): number | undefined {
 }
 
 /** Spent but reset at once: no reason to pause, and no hint that would replace the budget's own back-off. */
-function pauseOf(spent: readonly QuotaLeft[]): Pause | undefined {
+function pauseOf(spent: readonly LimitFamily[]): Pause | undefined {
   const resetMs = longest(spent.map((quota) => quota.resetMs));
   return resetMs === undefined || resetMs === 0
     ? undefined
@@ -83,15 +132,16 @@ function pauseOf(spent: readonly QuotaLeft[]): Pause | undefined {
 
 const NO_SIGNALS: Omit<Advice, "throttled"> = {
   pause: undefined,
+  families: [],
   limits: [],
   remaining: undefined,
   exhaustedPerMs: undefined,
   malformed: 0,
 };
 
-/** Every header that is read below has one of these words in its name; most answers have none. */
+/** Most answers have no such header. */
 function maySignal(name: string): boolean {
-  return name.includes("limit");
+  return limitFieldOf(name) !== undefined;
 }
 
 /** Any bytes are accepted: what cannot be read is counted as malformed. */
@@ -105,23 +155,16 @@ export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: Parse
   const structured = readStructuredFields(head.headers, anchorMs, parseList);
   const separate = readSeparateFields(head.headers, anchorMs);
 
-  const advertised = [...structured.limits, ...separate.limits];
-  const windows = windowsByRequests(advertised);
-  const left = [...structured.left, ...separate.left].map((quota) => withWindow(quota, windows));
-  const spent = left.filter((quota) => quota.requests === 0);
-  const [first, ...others] = left;
-  const scarcest = others.reduce((a, b) => (a !== undefined && isScarcer(b, a) ? b : a), first);
+  const families = withoutTwins([...structured.families, ...separate.families]);
+  const ofRequests = families.filter(isOfRequests);
+  // A good answer needs no tokens; but what refused us may be spent tokens.
+  const spent = (throttled ? families : ofRequests).filter(({ remaining }) => remaining === 0);
   return {
     throttled,
     pause: pauseOf(spent),
-    limits: lowestPerWindow(
-      advertised.filter((limit) => limit.perMs !== undefined || !windows.has(limit.requests)),
-    ),
-    remaining: scarcest && {
-      requests: scarcest.requests,
-      limit: scarcest.limit,
-      resetMs: scarcest.resetMs,
-    },
+    families,
+    limits: limitsOf(families),
+    remaining: scarcestOf(ofRequests),
     exhaustedPerMs: longest(spent.map((quota) => quota.perMs)),
     malformed: structured.malformed + separate.malformed,
   };

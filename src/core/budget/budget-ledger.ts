@@ -9,7 +9,9 @@ import {
   type Settlement,
 } from "./ledger.ts";
 import { type QuotaBuckets, QuotaCount } from "./quota.ts";
+import type { LearnedWindow } from "./learned-windows.ts";
 import { Restraint } from "./restraint.ts";
+import type { Needs } from "./signals.ts";
 
 /** What a budget starts with: `first` of the process, or `added` by a reload. */
 export type BudgetStart = {
@@ -17,6 +19,9 @@ export type BudgetStart = {
   /** How long after it was sent an unknown earlier request may still be counted. */
   readonly uncountedMs: number;
   readonly quotaBuckets: QuotaBuckets | undefined;
+  /** What the schedules need of each rate. */
+  readonly needs: Needs;
+  readonly learnedWindows: readonly LearnedWindow[] | undefined;
   /** Removed budgets that still have requests in flight, perhaps with the same key. */
   readonly retiredBudgets: readonly BudgetLedger[];
 };
@@ -46,7 +51,7 @@ export class BudgetLedger {
         ? coldStartMs(this.#terms, limits, start.uncountedMs)
         : forgottenAfterMs(this.#terms, start.uncountedMs);
     this.#leases = new Leases(this.#terms, nowMs, coldMs);
-    this.#restraint = new Restraint(budget);
+    this.#restraint = new Restraint(budget, start.needs, start.learnedWindows);
     this.#quota = new QuotaCount(start.quotaBuckets);
     this.#retiredBudgets = start.retiredBudgets;
   }
@@ -56,10 +61,10 @@ export class BudgetLedger {
     return this.#leases.countedByMs;
   }
 
-  change(budget: Budget, uncountedMs: number, nowMs: number): void {
+  change(budget: Budget, needs: Needs, uncountedMs: number, nowMs: number): void {
     const terms = termsOf(budget);
     this.#leases.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
-    this.#restraint.change(budget);
+    this.#restraint.change(budget, needs);
     this.#budget = budget;
     this.#terms = terms;
   }
@@ -104,6 +109,10 @@ export class BudgetLedger {
     return quota !== undefined && this.#quota.used(calendarMs, quota.perMs) >= quota.requests;
   }
 
+  get learnedWindows(): readonly LearnedWindow[] {
+    return this.#restraint.learnedWindows;
+  }
+
   get quotaBuckets(): QuotaBuckets {
     return this.#quota.buckets;
   }
@@ -121,6 +130,7 @@ export class BudgetLedger {
       })),
       advertisedLimit: limit,
       advertisedRemaining: remaining,
+      advertisedLimits: this.#restraint.limits,
       pausedUntilMs: this.#restraint.active.pausedUntilMs,
       quotaUsed: quota === undefined ? undefined : this.#quota.used(calendarMs, quota.perMs),
     };

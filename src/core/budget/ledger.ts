@@ -4,6 +4,7 @@ import type { Advice } from "../advice/advice.ts";
 import type { Config } from "../config/config.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
+import type { KnownLimit, LearnedWindow } from "./learned-windows.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
 export interface Ledger {
@@ -20,6 +21,8 @@ export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
   /** Requests that this process sent, by hour. */
   quotaBuckets(budget: string): QuotaBuckets | undefined;
+  /** Of limits that do not say theirs. */
+  learnedWindows(budget: string): readonly LearnedWindow[] | undefined;
   /** Ends a pause and yielding, by the operator's word. Leases stay held. False for an unknown budget. */
   resume(budget: string): boolean;
   /** A budget that stays keeps its leases. A new or renamed one waits until unknown earlier requests no longer count. */
@@ -84,6 +87,8 @@ export type BudgetState = {
   readonly rates: readonly RateStatus[];
   readonly advertisedLimit: number | undefined;
   readonly advertisedRemaining: number | undefined;
+  /** What the upstream last said of each of its limits, whatever they count. */
+  readonly advertisedLimits: readonly KnownLimit[];
   /** In the past if nothing pauses it. */
   readonly pausedUntilMs: number;
   readonly quotaUsed: number | undefined;

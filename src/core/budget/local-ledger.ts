@@ -3,6 +3,8 @@ import { BudgetLedger } from "./budget-ledger.ts";
 import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from "./ledger.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
+import type { LearnedWindow } from "./learned-windows.ts";
+import { needsOf } from "./needs.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
 /** How long after it was sent a request can still be counted: timeout and linger. */
@@ -25,7 +27,15 @@ export class LocalLedger implements RunningLedger {
   /** The longest time in this process after which a sent request may still be counted. It never shrinks. */
   #longestUncountedMs = 0;
 
-  constructor(config: Config, clock: Clock, quotaBuckets: ReadonlyMap<string, QuotaBuckets> = new Map()) {
+  readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
+
+  constructor(
+    config: Config,
+    clock: Clock,
+    quotaBuckets: ReadonlyMap<string, QuotaBuckets> = new Map(),
+    learnedWindows: ReadonlyMap<string, readonly LearnedWindow[]> = new Map(),
+  ) {
+    this.#absentWindows = new Map(learnedWindows);
     this.#clock = clock;
     this.#calendarOffsetMs = clock.wallNow() - clock.now();
     this.#absentQuotas = new Map(quotaBuckets);
@@ -74,6 +84,10 @@ export class LocalLedger implements RunningLedger {
     return this.#budgets.get(budget)?.quotaBuckets;
   }
 
+  learnedWindows(budget: string): readonly LearnedWindow[] | undefined {
+    return this.#budgets.get(budget)?.learnedWindows;
+  }
+
   change(config: Config): void {
     this.#adopt(config, "added");
     for (const budget of config.budgets) this.#notify(budget.name);
@@ -88,15 +102,18 @@ export class LocalLedger implements RunningLedger {
     this.#retire(new Set(config.budgets.map((budget) => budget.name)));
     for (const budget of config.budgets) {
       const kept = this.#budgets.get(budget.name);
+      const users = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+      const needs = needsOf(users);
       if (kept !== undefined) {
-        kept.change(budget, this.#longestUncountedMs, nowMs);
+        kept.change(budget, needs, this.#longestUncountedMs, nowMs);
         continue;
       }
-      const users = config.upstreams.filter((upstream) => upstream.budget === budget.name);
       const uncountedMs = kind === "first" ? uncountedMsOf(users, [budget]) : this.#longestUncountedMs;
       const quotaBuckets = this.#absentQuotas.get(budget.name);
       this.#absentQuotas.delete(budget.name);
-      const start = { kind, uncountedMs, quotaBuckets, retiredBudgets: this.#retired };
+      const learnedWindows = this.#absentWindows.get(budget.name);
+      this.#absentWindows.delete(budget.name);
+      const start = { kind, uncountedMs, quotaBuckets, needs, learnedWindows, retiredBudgets: this.#retired };
       this.#budgets.set(budget.name, new BudgetLedger(budget, start, nowMs));
     }
   }
@@ -106,6 +123,7 @@ export class LocalLedger implements RunningLedger {
     for (const [name, ledger] of leaving) {
       this.#budgets.delete(name);
       this.#absentQuotas.set(name, ledger.quotaBuckets);
+      this.#absentWindows.set(name, ledger.learnedWindows);
     }
     const retired = [...this.#retired, ...leaving.map(([, ledger]) => ledger)];
     this.#retired = retired.filter((ledger) => ledger.countedByMs === Infinity);

@@ -1,6 +1,7 @@
 /** What survives a restart: the port of the state file, its rows, and the buffer before it. */
 
 import type { Recorder } from "../poll/ports.ts";
+import type { LearnedWindow, WindowRow } from "../budget/learned-windows.ts";
 import type { QuotaBuckets } from "../budget/quota.ts";
 import type { QuotaReading } from "../budget/quota-journal.ts";
 import type { CountedBucket } from "./rolling-counts.ts";
@@ -34,10 +35,14 @@ export interface StateStore {
   restored(upstream: string): RestoredUpstream | undefined;
   /** By budget: what earlier processes sent, or may have sent. */
   readonly restoredQuotas: ReadonlyMap<string, QuotaBuckets>;
+  /** By budget: the windows of limits that do not say theirs. */
+  readonly restoredWindows: ReadonlyMap<string, readonly LearnedWindow[]>;
   /** Must get each event after `history`: it saves the incident that came of it. */
   recorderOf(upstream: string, history: { readonly newestIncident: Incident | undefined }): Recorder;
   /** Reads at every flush. Resolves when requests may be sent: the first reserve is in the file, or the file is down. */
   keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): Promise<void>;
+  /** Reads at every flush, and writes it if it changed. */
+  keepWindows(read: () => readonly WindowRow[]): void;
   /** Writes what is left, if it can. Takes some seconds at most. */
   close(): Promise<void>;
 }

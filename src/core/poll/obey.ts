@@ -77,9 +77,10 @@ function longestPause(a: Pause | undefined, b: Pause | undefined): Pause | undef
   return b.forMs > a.forMs ? b : a;
 }
 
-function nearlySpentPause({ remaining }: Advice): Pause | undefined {
-  if (remaining?.limit === undefined || remaining.resetMs === undefined || remaining.resetMs <= 0)
-    return undefined;
-  if (remaining.requests > NEARLY_SPENT * remaining.limit) return undefined;
-  return { scope: "budget", forMs: remaining.resetMs, source: "rate_limit" };
+function nearlySpentPause({ families }: Advice): Pause | undefined {
+  const resetsMs = families.flatMap(({ limit, remaining, resetMs }) =>
+    limit !== undefined && remaining !== undefined && remaining <= NEARLY_SPENT * limit ? [resetMs ?? 0] : [],
+  );
+  const forMs = resetsMs.reduce((a, b) => Math.max(a, b), 0);
+  return forMs > 0 ? { scope: "budget", forMs, source: "rate_limit" } : undefined;
 }

@@ -109,9 +109,25 @@ export type BudgetStatus = {
   readonly advertised:
     | { readonly limit: number | undefined; readonly remaining: number | undefined }
     | undefined;
+  /** Each limit that it spoke of, whatever it counts. */
+  readonly limits?: readonly LimitStatus[];
   /** 0 when not paused. */
   readonly pausedUntilMs: number;
   readonly quota: QuotaStatus | undefined;
+};
+
+export type LimitStatus = {
+  /** For people: "5 requests per 1s, learned from its resets". */
+  readonly sentence: string;
+  /** `requests`, or the word for what else is counted. */
+  readonly unit: string;
+  readonly limit: number | undefined;
+  readonly remaining: number | undefined;
+  /** Undefined while it is not known: then the limit lowers nothing. */
+  readonly perMs: number | undefined;
+  /** `told`, or from what it was learned. */
+  readonly windowFrom: string | undefined;
+  readonly resource: string | undefined;
 };
 
 export type QuotaStatus = {

@@ -8,11 +8,13 @@ import {
 } from "../../core/budget/ledger.ts";
 import { paceGapMs } from "../../core/budget/leases.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
+import { needsOf } from "../../core/budget/needs.ts";
 import { Restraint } from "../../core/budget/restraint.ts";
-import { saysNothing, signalsOf } from "../../core/budget/signals.ts";
-import { type Budget, capOf, type Fleet } from "../../core/config/config.ts";
+import { type Needs, saysNothing } from "../../core/budget/signals.ts";
+import { type Budget, capOf, type Fleet, type Upstream } from "../../core/config/config.ts";
 import type { LedgerStore, SharedState } from "../../core/fleet/ledger-store.ts";
-import { sharedTermsOf, usableForMs } from "../../core/fleet/shares.ts";
+import { sharedOf, sharedTermsOf, usableForMs, vantagesOf } from "../../core/fleet/shares.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import { BudgetSync } from "./budget-sync.ts";
@@ -31,6 +33,7 @@ export type SharedBudgetParts = {
   /** A wait may have become shorter than announced. */
   readonly onChange: () => void;
   readonly quotaBuckets: QuotaBuckets | undefined;
+  readonly learnedWindows: readonly LearnedWindow[] | undefined;
   readonly life: string;
 };
 
@@ -39,6 +42,10 @@ const ASK_AGAIN_MS = 1_000;
 const REFRESH_SOON_MS = 0.9 * ASK_AGAIN_MS;
 const REFRESH_MS = 10_000;
 const REFRESH_UNUSED_MS = 60_000;
+
+function longestTimeoutMs(users: readonly Upstream[]): number {
+  return Math.max(0, ...users.map((upstream) => upstream.timeoutMs));
+}
 
 /** One budget of a fleet: shared in Redis while that is reachable, else this replica's own reserve. */
 export class SharedBudget {
@@ -53,13 +60,14 @@ export class SharedBudget {
   /** Until when a poll was told to wait. */
   #waitsUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(budget: Budget, timeoutMs: number, parts: SharedBudgetParts) {
+  constructor(budget: Budget, users: readonly Upstream[], parts: SharedBudgetParts) {
+    const timeoutMs = longestTimeoutMs(users);
     const { fleet, store, clock, onChange } = parts;
     this.#parts = parts;
     this.#budget = budget;
     this.#timeoutMs = timeoutMs;
     this.#reserve = new Reserve(budget, fleet, timeoutMs + budget.lingerMs);
-    this.#restraint = new Restraint(budget);
+    this.#restraint = new Restraint(budget, this.#needsOf(budget, users), parts.learnedWindows);
     this.#quota = new SharedQuota(parts.quotaBuckets, parts.life);
     const terms = sharedTermsOf(budget, fleet, timeoutMs);
     this.#sync = new BudgetSync(terms, { store, clock, onChange, quota: this.#quota });
@@ -72,12 +80,26 @@ export class SharedBudget {
   }
 
   /** The timeout never becomes shorter: requests may still be open under the old one. */
-  change(budget: Budget, timeoutMs: number): void {
+  change(budget: Budget, users: readonly Upstream[]): void {
     this.#budget = budget;
-    this.#timeoutMs = Math.max(this.#timeoutMs, timeoutMs);
+    this.#timeoutMs = Math.max(this.#timeoutMs, longestTimeoutMs(users));
     this.#sync.terms = sharedTermsOf(budget, this.#parts.fleet, this.#timeoutMs);
     this.#reserve.change(budget, this.#timeoutMs + budget.lingerMs, this.#parts.clock.now());
-    this.#restraint.change(budget);
+    this.#restraint.change(budget, this.#needsOf(budget, users));
+  }
+
+  get learnedWindows(): readonly LearnedWindow[] {
+    return this.#restraint.learnedWindows;
+  }
+
+  /** Of all replicas, and beside what is set aside for their reserves. */
+  #needsOf(budget: Budget, users: readonly Upstream[]): Needs {
+    const { fleet } = this.#parts;
+    const needs = needsOf(users);
+    return (rate) => {
+      const cap = capOf(rate, budget.share);
+      return needs(rate) * vantagesOf(fleet) + cap - sharedOf(cap, fleet);
+    };
   }
 
   seatTaken(): void {
@@ -167,8 +189,7 @@ export class SharedBudget {
   }
 
   applyAdvice(advice: Advice): void {
-    this.#restraint.applyAdvice(advice, this.#parts.clock.now());
-    const signals = signalsOf(advice, this.#budget);
+    const signals = this.#restraint.applyAdvice(advice, this.#parts.clock.now());
     const endsCount = (this.#sync.view.state?.refusals ?? 0) > 0;
     if (endsCount || !saysNothing(signals)) this.#sync.signalled(signals);
   }
@@ -207,6 +228,7 @@ export class SharedBudget {
       })),
       advertisedLimit: shared?.advertisedLimit ?? limit,
       advertisedRemaining: shared?.advertisedRemaining ?? remaining,
+      advertisedLimits: this.#restraint.limits,
       pausedUntilMs: this.#pausedUntilMs,
       quotaUsed: quota === undefined ? undefined : this.#quotaUsed(quota.perMs),
     };

@@ -2,7 +2,8 @@ import type { Advice } from "../../core/advice/advice.ts";
 import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from "../../core/budget/ledger.ts";
 import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { Budget, Config, Fleet } from "../../core/config/config.ts";
+import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
+import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { SharedBudget } from "./shared-budget.ts";
 import { Seat } from "./seat.ts";
@@ -16,6 +17,7 @@ export type SharedLedgerParts = {
   /** Unique for each process. */
   readonly life: string;
   readonly quotaBuckets?: ReadonlyMap<string, QuotaBuckets> | undefined;
+  readonly learnedWindows?: ReadonlyMap<string, readonly LearnedWindow[]> | undefined;
   /** Other replicas have a right to all reserves; or, after that, this one has a right to one. */
   readonly onReserveMissing?: (isMissing: boolean) => void;
   readonly onBug: (error: unknown) => void;
@@ -28,6 +30,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
   readonly #budgets = new Map<string, SharedBudget>();
   /** Of budgets that are not in the config now. One that comes back continues its count. */
   readonly #absentQuotas: Map<string, QuotaBuckets>;
+  readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
   readonly #listeners: ((budget: string) => void)[] = [];
   readonly #calendarOffsetMs: number;
   readonly #closing = new AbortController();
@@ -39,6 +42,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     this.#parts = parts;
     this.#calendarOffsetMs = clock.wallNow() - clock.now();
     this.#absentQuotas = new Map(parts.quotaBuckets ?? []);
+    this.#absentWindows = new Map(parts.learnedWindows ?? []);
     this.#seat = new Seat(store, clock, fleet.name, fleet.replicas, {
       onTaken: () => {
         for (const budget of this.#budgets.values()) budget.seatTaken();
@@ -83,6 +87,10 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     return this.#budgets.get(budget)?.quotaBuckets;
   }
 
+  learnedWindows(budget: string): readonly LearnedWindow[] | undefined {
+    return this.#budgets.get(budget)?.learnedWindows;
+  }
+
   onChange(listener: (budget: string) => void): void {
     this.#listeners.push(listener);
   }
@@ -94,13 +102,13 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       if (staying.has(name)) continue;
       this.#budgets.delete(name);
       this.#absentQuotas.set(name, budget.quotaBuckets);
+      this.#absentWindows.set(name, budget.learnedWindows);
     }
     for (const budget of config.budgets) {
       const users = config.upstreams.filter((upstream) => upstream.budget === budget.name);
-      const timeoutMs = Math.max(0, ...users.map((upstream) => upstream.timeoutMs));
       const kept = this.#budgets.get(budget.name);
-      if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, timeoutMs));
-      else kept.change(budget, timeoutMs);
+      if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, users));
+      else kept.change(budget, users);
       this.#notify(budget.name);
     }
   }
@@ -123,16 +131,19 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     return budget;
   }
 
-  #add(budget: Budget, timeoutMs: number): SharedBudget {
+  #add(budget: Budget, users: readonly Upstream[]): SharedBudget {
     const { fleet, store, clock, life } = this.#parts;
     const quotaBuckets = this.#absentQuotas.get(budget.name);
     this.#absentQuotas.delete(budget.name);
-    return new SharedBudget(budget, timeoutMs, {
+    const learnedWindows = this.#absentWindows.get(budget.name);
+    this.#absentWindows.delete(budget.name);
+    return new SharedBudget(budget, users, {
       fleet,
       store,
       clock,
       life,
       quotaBuckets,
+      learnedWindows,
       seat: this.#seat,
       nextLease: () => `${life}-${(this.#leases += 1).toString(36)}`,
       calendarMs: () => this.#calendarOffsetMs + clock.now(),

@@ -20,6 +20,8 @@ export type PollerParts = PollOnceParts & {
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
+  /** What of an answer holds for the whole budget, as far as can be told; without it, all does. */
+  readonly adviceForBudget?: (upstream: Upstream, advice: Advice) => Advice;
 };
 
 type State =
@@ -161,7 +163,9 @@ export class Poller {
   #finish(upstream: Upstream, { poll, advice }: PollResult): void {
     this.#state = IDLE;
     this.#parts.recorder.record({ kind: "polled", poll });
-    if (advice !== undefined) this.#heed(upstream.budget, advice);
+    if (advice !== undefined) {
+      this.#heed(upstream.budget, this.#parts.adviceForBudget?.(upstream, advice) ?? advice);
+    }
     const wantsConfirmation = this.#fold({
       kind: "polled",
       outcome: poll.outcome,
@@ -185,6 +189,22 @@ export class Poller {
     const { maxPauseMs } = ledger.restraint(this.#upstream.budget);
     recorder.record({ kind: "pause_requested", pause, budget, maxPauseMs });
     if (pause.scope === "upstream") this.#pausedUntilMs = clock.now() + Math.min(pause.forMs, maxPauseMs);
+  }
+
+  /** What another upstream was told about a limit that is also this one's. */
+  pause(forMs: number): void {
+    const { clock, ledger } = this.#parts;
+    const { maxPauseMs } = ledger.restraint(this.#upstream.budget);
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, clock.now() + Math.min(forMs, maxPauseMs));
+    const state = this.#state;
+    if (state.kind === "polling" || state.kind === "idle") return;
+    this.#state = IDLE;
+    if (state.kind === "confirming") state.cancel.abort();
+    else {
+      state.ticket.withdraw();
+      this.#skip("backoff", 1, true);
+    }
+    this.#fold({ kind: "paused" });
   }
 
   async #confirm(afterMs: number): Promise<void> {

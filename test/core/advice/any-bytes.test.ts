@@ -56,7 +56,13 @@ test("garbage in every field is counted once for each, and says nothing", () => 
       const joined = new Set(["ratelimit", "ratelimit-policy"]);
       const separate = names.filter((name) => !joined.has(name)).length;
       const malformed = separate + new Set(names.filter((name) => joined.has(name))).size;
-      const nothing = { pause: undefined, limits: [], remaining: undefined, exhaustedPerMs: undefined };
+      const nothing = {
+        pause: undefined,
+        families: [],
+        limits: [],
+        remaining: undefined,
+        exhaustedPerMs: undefined,
+      };
       expect(advise(429, headers)).toEqual({ ...nothing, throttled: true, malformed });
     }),
     { seed: SEED, numRuns: 2000 },

@@ -29,6 +29,7 @@ function adviceWith(exhaustedPerMs: number | undefined): Advice {
   return {
     throttled: true,
     pause: undefined,
+    families: [],
     limits: [],
     remaining: undefined,
     exhaustedPerMs,

@@ -36,6 +36,17 @@ const FULL = sampleStatus({
           {
             ...BUDGET,
             advertised: { limit: 1, remaining: 1 },
+            limits: [
+              {
+                sentence: "",
+                unit: "requests",
+                limit: 1,
+                remaining: 1,
+                perMs: 1,
+                windowFrom: "resets",
+                resource: "core",
+              },
+            ],
             quota: { limit: 1, perMs: 1, used: 1, forecast: 1 },
           },
         ],
