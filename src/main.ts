@@ -20,6 +20,7 @@ type ConfigOption = { readonly config: string };
 type JsonOption = { readonly json: boolean };
 type StatusPageOption = { readonly statusPage?: string };
 type RunbooksOption = { readonly runbooks?: string };
+type UpstreamOption = { readonly upstream?: string };
 type ListenOption = { readonly listen: ListenAddress | undefined };
 
 const out = (text: string): void => void process.stdout.write(text);
@@ -84,6 +85,24 @@ function programWith(exit: (code: number) => void): Command {
     .action(async (names: string[], options: ConfigOption & JsonOption & { readonly force: boolean }) => {
       const { probe } = await import("./commands/probe.ts");
       exit(await probe({ ...options, ...ioOf(options), names }));
+    });
+  command("explain <file>", "say what a saved answer means, as curl -i prints it; - reads standard input")
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .option("--upstream <name>", "judge it by what the config expects of this upstream")
+    .action(async (file: string, options: ConfigOption & JsonOption & UpstreamOption) => {
+      const { explain } = await import("./commands/explain.ts");
+      const { buffer } = await import("node:stream/consumers");
+      exit(
+        await explain({
+          ...ioOf(options),
+          file,
+          json: options.json,
+          upstream: options.upstream,
+          standardInput: () => buffer(process.stdin),
+          wallNowMs: Date.now(),
+        }),
+      );
     });
   command("rules", "print Prometheus rules for this config: recordings and alerts")
     .addOption(configOption())

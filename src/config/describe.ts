@@ -1,4 +1,12 @@
-import type { Auth, Budget, Config, Fleet, SecretSource, Upstream } from "../core/config/config.ts";
+import type {
+  Auth,
+  Budget,
+  Config,
+  Fleet,
+  RefusalRule,
+  SecretSource,
+  Upstream,
+} from "../core/config/config.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { formatByteSize, formatPercentage } from "./schema/leaves.ts";
 import { formatListen } from "./schema/listen.ts";
@@ -83,7 +91,12 @@ function describeUpstream(upstream: Upstream): unknown {
     cron: schedule.expression,
     timeout: formatDuration(upstream.timeoutMs),
     confirm: upstream.confirm,
-    expect: { status: expect.status, json: expect.json, max_body: formatByteSize(expect.maxBodyBytes) },
+    expect: {
+      status: expect.status,
+      json: expect.json,
+      max_body: formatByteSize(expect.maxBodyBytes),
+      refusals: expect.refusals?.map(describeRefusal),
+    },
     degraded_above: degradedAboveMs === undefined ? undefined : formatDuration(degradedAboveMs),
     request_id_headers: upstream.requestIdHeaders,
     objective: {
@@ -100,6 +113,16 @@ function describeUpstream(upstream: Upstream): unknown {
       insecure_skip_verify: tls.insecureSkipVerify,
     },
     labels: upstream.labels,
+  };
+}
+
+function describeRefusal({ status, place, text, means }: RefusalRule): unknown {
+  return {
+    status: status.length === 0 ? undefined : status,
+    header: place.kind === "header" ? place.name : undefined,
+    json: place.kind === "json" ? place.pointer : undefined,
+    text: text === "" ? undefined : text,
+    means,
   };
 }
 

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { describeConfig } from "../../src/config/describe.ts";
 import { load } from "../../src/config/load.ts";
 import { ConfigDirectory, loadText, loaded, refusals, withUpstream } from "./config-file.ts";
 
@@ -150,6 +151,31 @@ upstreams:
     proxy: { kind: "url", url: "http://proxy.example.test:3128" },
     tls: { serverName: "other.example.test", insecureSkipVerify: true },
     labels: { team: "growth" },
+  });
+});
+
+test("an operator tells how an upstream refuses", async () => {
+  const text = withUpstream(
+    "expect: { refusals: [{ status: [403], json: /error/code, text: SPENT, means: quota }, { header: X-Wall, means: blocked }, { text: No Entry, means: status }] }",
+  );
+  const { config } = await loaded(text, {});
+  expect(config.upstreams[0]?.expect.refusals).toEqual([
+    { status: [403], place: { kind: "json", pointer: "/error/code" }, text: "spent", means: "quota" },
+    { status: [], place: { kind: "header", name: "x-wall" }, text: "", means: "blocked" },
+    { status: [], place: { kind: "body" }, text: "no entry", means: "status" },
+  ]);
+  expect(describeConfig(config)).toMatchObject({
+    upstreams: [
+      {
+        expect: {
+          refusals: [
+            { status: [403], json: "/error/code", text: "spent", means: "quota" },
+            { header: "x-wall", means: "blocked" },
+            { text: "no entry", means: "status" },
+          ],
+        },
+      },
+    ],
   });
 });
 

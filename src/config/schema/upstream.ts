@@ -8,7 +8,8 @@ import {
   scheduleEvery,
   shortestGapMs,
 } from "../../core/schedule/schedule.ts";
-import type { Upstream } from "../../core/config/config.ts";
+import type { RefusalRule, Upstream } from "../../core/config/config.ts";
+import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
 import { CERTIFICATE_AND_KEY, authSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
 import {
@@ -86,6 +87,8 @@ const cron: z.ZodType<string> = z
   })
   .meta({ pattern: CRON_PATTERN });
 
+const JSON_POINTER_PATTERN = /^(?:\/[^/]{0,64}){1,16}$/;
+
 const THROTTLING: readonly number[] = [402, 429];
 
 const status: z.ZodType<number> = wholeNumber(200, 599)
@@ -93,6 +96,43 @@ const status: z.ZodType<number> = wholeNumber(200, 599)
     error: "a status other than 402 and 429, which always mean throttled",
   })
   .meta({ not: { enum: THROTTLING } });
+
+const refusal = section({
+  status: z
+    .array(wholeNumber(100, 999), { error: "a list of status codes, such as [403]" })
+    .min(1, { error: "a list of at least one status code" })
+    .max(100, { error: "a list of at most 100 status codes" })
+    .optional()
+    .describe("Only with one of these status codes."),
+  header: matching(HEADER_NAME_PATTERN, "a header's name")
+    .optional()
+    .describe("Only with this header. With text: only where its value contains that."),
+  json: matching(JSON_POINTER_PATTERN, "a JSON pointer, such as /error/code")
+    .optional()
+    .describe("Only where the body has something there. With text: only where that contains it."),
+  text: text("a text", 256)
+    .optional()
+    .describe(
+      "Only where the header, the JSON value or else the body contains this, in any case of letters.",
+    ),
+  means: oneOf([...REFUSAL_MEANINGS, "status"]).describe(
+    "What such an answer means. status: what its status says, whatever else it looks like.",
+  ),
+});
+
+function refusalOf({ status, header, json, text, means }: z.output<typeof refusal>): RefusalRule {
+  return {
+    status: status ?? [],
+    place:
+      header !== undefined
+        ? { kind: "header", name: header.toLowerCase() }
+        : json !== undefined
+          ? { kind: "json", pointer: json }
+          : { kind: "body" },
+    text: text?.toLowerCase() ?? "",
+    means,
+  };
+}
 
 const labelValue: z.ZodType<string> = text("a text of at most 128 characters (quote numbers)", 128);
 
@@ -162,6 +202,13 @@ const shared = {
     max_body: byteSize(1, 64 * 1024 * 1024, "1MiB")
       .prefault("1MiB")
       .describe("A longer body, also after decompression, is a failure."),
+    refusals: z
+      .array(refusal, { error: "a list of refusals" })
+      .max(50, { error: "a list of at most 50 refusals" })
+      .optional()
+      .describe(
+        "How this upstream refuses, where Pacewatch does not know it or gets it wrong. The first that fits decides, before all that Pacewatch knows itself.",
+      ),
   })
     .prefault({})
     .describe("What an ok answer looks like."),
@@ -263,7 +310,12 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
         schedule,
         timeoutMs: raw.timeout ?? Math.min(DEFAULT_TIMEOUT_MS, shortestGapMs(schedule)),
         confirm: raw.confirm,
-        expect: { status: raw.expect.status, json: raw.expect.json, maxBodyBytes: raw.expect.max_body },
+        expect: {
+          status: raw.expect.status,
+          json: raw.expect.json,
+          maxBodyBytes: raw.expect.max_body,
+          ...(raw.expect.refusals === undefined ? {} : { refusals: raw.expect.refusals.map(refusalOf) }),
+        },
         degradedAboveMs: raw.degraded_above,
         requestIdHeaders: raw.request_id_headers.map((name) => name.toLowerCase()),
         objective: { availability: raw.objective.availability, latencyMs: raw.objective.latency },

@@ -1,8 +1,10 @@
-/** What the headers of an answer say about limits, in one form. Signals can only tighten limits. */
+/**
+ * What the headers of an answer say about limits, in one form. Signals can only tighten limits. What a refusal asks for
+ * besides is added once it is known what it means: `poll/obey.ts`.
+ */
 
 import { readSeparateFields } from "./family.ts";
 import type { AdvertisedLimit, LimitFamily, ParseList } from "./reading.ts";
-import { readRetryAfter } from "./retry-after.ts";
 import { readStructuredFields } from "./structured-fields.ts";
 import { type AnswerHead, headerValue } from "../exchange/exchange.ts";
 import { parseHttpDate } from "../time/http-date.ts";
@@ -11,15 +13,12 @@ export type Pause = {
   readonly scope: "budget" | "upstream";
   /** From the answer on. The ledger caps it. */
   readonly forMs: number;
-  /** `credit_spent`: a 402 that does not say when. */
+  /** `retry_after`: the answer says when. `credit_spent`: credit is used up, and nothing says until when. */
   readonly source: "retry_after" | "rate_limit" | "credit_spent";
 };
 
-/** Somebody adds credit at any moment, and to look costs nothing: so neither the budget's own back-off nor an hour. */
-const CREDIT_PAUSE_MS = 300_000;
-
 export type Advice = {
-  /** 429 or 402. Without a pause, the budget backs off by itself. */
+  /** It asks us to slow down or to pay. Without a pause, the budget backs off by itself. */
   readonly throttled: boolean;
   readonly pause: Pause | undefined;
   /** Every limit that the answer spoke of, whatever it counts. */
@@ -35,13 +34,6 @@ export type Advice = {
   /** Signals that could not be read. */
   readonly malformed: number;
 };
-
-/** Statuses with which `Retry-After` applies, and what it pauses. */
-const SCOPES: ReadonlyMap<number, Pause["scope"]> = new Map([
-  [429, "budget"],
-  [402, "budget"],
-  [503, "upstream"],
-]);
 
 /** The lowest limit for each window. */
 function lowestPerWindow(limits: readonly AdvertisedLimit[]): readonly AdvertisedLimit[] {
@@ -129,23 +121,13 @@ function longest(values: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((a, b) => Math.max(a, b));
 }
 
-function pauseOf(
-  status: number,
-  retryAfterMs: number | undefined,
-  spent: readonly LimitFamily[],
-): Pause | undefined {
-  const scope = SCOPES.get(status);
-  const isHint = retryAfterMs !== undefined && (retryAfterMs > 0 || status !== 402);
-  if (scope !== undefined && isHint) {
-    return { scope, forMs: retryAfterMs, source: "retry_after" };
-  }
+/** Spent but reset at once: no reason to pause, and no hint that would replace the budget's own back-off. */
+function pauseOf(spent: readonly LimitFamily[]): Pause | undefined {
   const resetMs = longest(spent.map((quota) => quota.resetMs));
-  // Spent but reset at once: no reason to pause, and no hint that would replace the budget's own back-off.
-  if (resetMs === undefined || resetMs === 0) return status === 402 ? CREDIT_PAUSE : undefined;
-  return { scope: "budget", forMs: resetMs, source: "rate_limit" };
+  return resetMs === undefined || resetMs === 0
+    ? undefined
+    : { scope: "budget", forMs: resetMs, source: "rate_limit" };
 }
-
-const CREDIT_PAUSE: Pause = { scope: "budget", forMs: CREDIT_PAUSE_MS, source: "credit_spent" };
 
 const NO_SIGNALS: Omit<Advice, "throttled"> = {
   pause: undefined,
@@ -167,15 +149,12 @@ function maySignal(name: string): boolean {
 export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: ParseList): Advice {
   const throttled = head.status === 429 || head.status === 402;
   if (!head.headers.some(([name]) => maySignal(name))) {
-    return { ...NO_SIGNALS, throttled, pause: pauseOf(head.status, undefined, []) };
+    return { ...NO_SIGNALS, throttled };
   }
   // Moments are in the upstream's clock, which its Date header gives.
   let readMs: number | undefined;
   const anchorMs = (): number =>
     (readMs ??= parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs);
-  const retryAfter = SCOPES.has(head.status)
-    ? readRetryAfter(head.headers, anchorMs())
-    : { waitMs: undefined, malformed: 0 };
   const structured = readStructuredFields(head.headers, anchorMs, parseList);
   const separate = readSeparateFields(head.headers, anchorMs);
 
@@ -185,11 +164,11 @@ export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: Parse
   const spent = (throttled ? families : ofRequests).filter(({ remaining }) => remaining === 0);
   return {
     throttled,
-    pause: pauseOf(head.status, retryAfter.waitMs, spent),
+    pause: pauseOf(spent),
     families,
     limits: limitsOf(families),
     remaining: scarcestOf(ofRequests),
     exhaustedPerMs: longest(spent.map((quota) => quota.perMs)),
-    malformed: retryAfter.malformed + structured.malformed + separate.malformed,
+    malformed: structured.malformed + separate.malformed,
   };
 }

@@ -1,5 +1,6 @@
 /** The running configuration: typed, resolved, proven. It holds no secrets, only where to find them. */
 
+import type { RefusalMeaning } from "../exchange/outcome.ts";
 import type { Schedule } from "../schedule/schedule.ts";
 
 export type Rate = {
@@ -38,10 +39,27 @@ export type Auth =
   | { readonly kind: "header"; readonly name: string; readonly secret: SecretSource }
   | { readonly kind: "query"; readonly name: string; readonly secret: SecretSource };
 
+/** How one upstream refuses, told by its operator. All that is given must hold. */
+export type RefusalRule = {
+  /** Empty for any. */
+  readonly status: readonly number[];
+  /** A header's name in lower case, a JSON pointer, or the whole body. */
+  readonly place:
+    | { readonly kind: "header"; readonly name: string }
+    | { readonly kind: "json"; readonly pointer: string }
+    | { readonly kind: "body" };
+  /** A part of what stands there, in lower case; empty for anything at all. */
+  readonly text: string;
+  /** `status`: what its status says, whatever else it looks like. */
+  readonly means: RefusalMeaning | "status";
+};
+
 export type Expectation = {
   readonly status: readonly number[];
   readonly json: boolean;
   readonly maxBodyBytes: number;
+  /** Absent where the operator tells of none. */
+  readonly refusals?: readonly RefusalRule[];
 };
 
 export type Objective = {

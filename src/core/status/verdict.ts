@@ -63,6 +63,12 @@ function verdictOnDown(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verd
       return verdictOnUnreachable(upstream, snapshot);
     case "tls":
       return { side: "open", because: "Either its certificate or our TLS config is wrong: see the detail." };
+    case "blocked":
+      return {
+        side: "open",
+        because:
+          "A firewall or bot wall refuses us: nothing tells whether the API behind it works, and others may be served.",
+      };
     case "redirect":
     case "client_error":
     case "unexpected_status":

@@ -8,7 +8,8 @@ import type { Probe } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { readAnnouncement } from "../../core/answer/announcement.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
-import { classify } from "../../core/poll/classify.ts";
+import { classify, factsOnce } from "../../core/poll/classify.ts";
+import { obey } from "../../core/poll/obey.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import type { PollOutcome } from "../../core/exchange/outcome.ts";
 
@@ -90,8 +91,13 @@ export function judge(
 ): PollResult {
   const { exchange, durationMs, withoutKeys } = observation;
   const { head } = exchange;
-  const advice = head === undefined ? undefined : readAdvice(head, times.endedAtMs, parseList);
-  const { outcome, detail } = classify(exchange, upstream.expect, advice, withoutKeys);
+  const limits = head === undefined ? undefined : readAdvice(head, times.endedAtMs, parseList);
+  const facts = factsOnce(exchange);
+  const { outcome, detail } = classify(exchange, upstream.expect, limits, withoutKeys, facts);
+  const advice =
+    head === undefined || limits === undefined
+      ? undefined
+      : obey(head, limits, outcome, facts, times.endedAtMs);
   const isOk = outcome.kind === "ok";
   const slowMs = upstream.degradedAboveMs;
   const poll: Poll = {

@@ -1,7 +1,13 @@
 import type { Advice } from "../../core/advice/advice.ts";
 import type { Upstream } from "../../core/config/config.ts";
-import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../core/poll/health.ts";
-import type { SkipCause } from "../../core/exchange/outcome.ts";
+import {
+  foldHealth,
+  UNKNOWN_HEALTH,
+  type Health,
+  type HealthEvent,
+  type HealthFold,
+} from "../../core/poll/health.ts";
+import { reasonOf, type SkipCause } from "../../core/exchange/outcome.ts";
 import type { SlotOrigin } from "../../core/poll/poll.ts";
 import type { Lease, Ledger } from "../../core/budget/ledger.ts";
 import { type Probe, type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../core/poll/ports.ts";
@@ -24,6 +30,9 @@ type State =
   | { readonly kind: "confirming"; readonly cancel: AbortController }
   | { readonly kind: "waiting"; readonly slot: Slot; readonly ticket: Ticket }
   | { readonly kind: "polling"; readonly ended: Promise<void> };
+
+/** A confirmation of being blocked comes no sooner; a slot that comes before is it. */
+const SLOW_CONFIRMATION_MS = 30_000;
 
 const IDLE: State = { kind: "idle" };
 
@@ -162,9 +171,14 @@ export class Poller {
       kind: "polled",
       outcome: poll.outcome,
       isDegraded: poll.degraded,
-      isConfirmed: advice?.pause?.scope === "upstream",
+      isConfirmed: advice?.pause?.scope === "upstream" && reasonOf(poll.outcome) === "server_error",
     });
-    if (wantsConfirmation && !this.#isStopped) void this.#confirm();
+    // Whoever refused us and said when is not asked before: the first slot after that confirms.
+    if (wantsConfirmation === false || this.#isStopped || this.#isPaused()) return;
+    const { paceGapMs } = this.#parts.ledger.restraint(this.#upstream.budgets);
+    void this.#confirm(
+      wantsConfirmation === "slowly" ? Math.max(paceGapMs, SLOW_CONFIRMATION_MS) : paceGapMs,
+    );
   }
 
   #heed(budgets: readonly string[], advice: Advice): void {
@@ -194,16 +208,21 @@ export class Poller {
     this.#fold({ kind: "paused" });
   }
 
-  async #confirm(): Promise<void> {
+  async #confirm(afterMs: number): Promise<void> {
     const cancel = new AbortController();
     this.#state = { kind: "confirming", cancel };
-    const { clock, ledger } = this.#parts;
-    await clock.sleep(ledger.restraint(this.#upstream.budgets).paceGapMs, cancel.signal);
+    const { clock } = this.#parts;
+    await clock.sleep(afterMs, cancel.signal);
     if (cancel.signal.aborted) return;
     this.#state = IDLE;
-    const isPaused = ledger.restraint(this.#upstream.budgets).pausedUntilMs > clock.now();
-    if (isPaused) this.#fold({ kind: "paused" });
+    if (this.#isPaused()) this.#fold({ kind: "paused" });
     else this.slot("confirm", clock.now());
+  }
+
+  #isPaused(): boolean {
+    const { ledger, clock } = this.#parts;
+    const { pausedUntilMs } = ledger.restraint(this.#upstream.budgets);
+    return Math.max(pausedUntilMs, this.#pausedUntilMs) > clock.now();
   }
 
   #skipHeld({ cause, budget }: Held): void {
@@ -227,7 +246,7 @@ export class Poller {
   }
 
   /** Returns whether a failure is to be confirmed. */
-  #fold(event: HealthEvent): boolean {
+  #fold(event: HealthEvent): HealthFold["wantsConfirmation"] {
     const from = this.#health.state;
     const { health, wantsConfirmation } = foldHealth(this.#health, event, this.#upstream.confirm);
     this.#health = health;

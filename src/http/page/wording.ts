@@ -42,6 +42,7 @@ const REASON_WORDS: ReadonlyMap<string, string> = new Map([
   ["redirect", "redirected"],
   ["unauthorized", "key not accepted"],
   ["forbidden", "key does not allow it"],
+  ["blocked", "blocked by a wall"],
   ["client_error", "request refused"],
   ["server_error", "server error"],
   ["unexpected_status", "unexpected status"],

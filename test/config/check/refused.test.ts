@@ -234,6 +234,13 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '8:12: "upstreams[0].tls.cert_file" must come with key_file',
     '8:23: "upstreams[0].tls.cert_file" must be a readable file: there is no such file',
   ],
+  refusals: [
+    '10:11: "upstreams[0].expect.refusals[0]" must have at least one of status, header, json, text, received none of them',
+    '11:32: "upstreams[0].expect.refusals[1]" must have header or json, received both',
+    '12:21: "upstreams[0].expect.refusals[2].status" must be a list of status codes, such as [403], received 403',
+    '13:19: "upstreams[0].expect.refusals[3].json" must be a JSON pointer, such as /error/code, received "error.code"',
+    '14:32: "upstreams[0].expect.refusals[4].means" must be one of rate, quota, unauthorized, forbidden, blocked, server_error, client_error, status, received "down"',
+  ],
   "two-auths": [
     '5:40: "upstreams[0].auth" must have exactly one of none, bearer, header, query, received bearer and query',
     '5:40: "upstreams[0].auth.query" must have env or file, received neither',

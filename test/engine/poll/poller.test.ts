@@ -200,6 +200,43 @@ test("a 503 with Retry-After is down at once, and pauses this upstream only", as
   expect(probe.sentAtMs.length).toBe(1);
 });
 
+test.each([
+  [401, "failed"],
+  [404, "failed"],
+  [403, "throttled"],
+  [418, "throttled"],
+])("a %i with Retry-After is not asked again before that, not even to confirm", async (status, outcome) => {
+  const { clock, poller, recorder, probe } = await world(() =>
+    observed(answered(status, [["retry-after", "60"]])),
+  );
+  for (let slot = 0; slot < 4; slot += 1) {
+    poller.slot("schedule", clock.now());
+    await clock.advance(14_000);
+  }
+  expect(probe.sentAtMs.length).toBe(1);
+  expect(recorder.story.filter((line) => line.startsWith("schedule"))).toEqual([`schedule ${outcome}`]);
+});
+
+test("an unconfirmed failure that asked for a pause is confirmed by the first poll after it", async () => {
+  const { clock, poller, recorder } = await world(() => observed(answered(401, [["retry-after", "20"]])));
+  poller.slot("schedule", clock.now());
+  await clock.advance(21_000);
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  expect(recorder.story).toEqual(["schedule failed", "schedule failed", "unknown -> unauthorized"]);
+});
+
+const WALL = answered(403, [["cf-mitigated", "challenge"]]);
+
+test("a wall is asked once more, half a minute later, and never again for confirmation", async () => {
+  const { clock, poller, recorder, probe } = await world(() => observed(WALL), { upstream: { confirm: 5 } });
+  poller.slot("schedule", clock.now());
+  await clock.advance(29_000);
+  expect(probe.sentAtMs.length).toBe(1);
+  await clock.advance(120_000);
+  expect(recorder.story).toEqual(["schedule failed", "confirm failed", "unknown -> down"]);
+});
+
 test("a pause that comes before the confirmation cancels it", async () => {
   const { clock, poller, recorder, ledger } = await world(() => observed(TIMED_OUT, 100), {
     budget: { rates: [{ requests: 12, perMs: 60_000, label: "1m" }] },
