@@ -120,7 +120,7 @@ function explanationOf({ head, body }: Answer, expect: Expectation, wallNowMs: n
   const exchange = { kind: "answered", head, body } as const;
   const limits = readAdvice(head, atMs, parseStructuredList);
   const facts = factsOnce(exchange);
-  const { outcome, detail, words } = classify(exchange, expect, limits, facts);
+  const { outcome, detail, words } = classify(exchange, expect, limits, String, facts);
   const advice = obey(head, limits, outcome, facts, atMs);
   return {
     status: head.status,

@@ -74,7 +74,7 @@ function read(entry: Entry): {
       durationMs: 10,
       phasesMs: {},
       reusedConnection: false,
-      certificateExpiresAtMs: undefined,
+      withoutKeys: String, certificateExpiresAtMs: undefined,
     },
     times,
     parseStructuredList,

@@ -11,5 +11,5 @@ export function adviseOn(status: number, headers: Headers, wallNowMs: number, bo
   const limits = readAdvice(head, wallNowMs, parseStructuredList);
   const facts = factsOnce(exchange);
   const expectation = { status: [200], json: false, maxBodyBytes: 1_048_576 };
-  return obey(head, limits, classify(exchange, expectation, limits, facts).outcome, facts, wallNowMs);
+  return obey(head, limits, classify(exchange, expectation, limits, String, facts).outcome, facts, wallNowMs);
 }
