@@ -11,6 +11,10 @@ const NICENESS = 10;
 
 if (workerData.canWait) lowerPriority();
 enableCompileCache(fileURLToPath(new URL("../../node_modules/.cache/pacewatch", import.meta.url)));
+if (typeof PACEWATCH_COMMIT === "string") {
+  const { nameSourcesInStackTraces } = await import("./stack-traces.ts");
+  nameSourcesInStackTraces();
+}
 await import(workerData.module);
 
 /** Only Linux has priorities of threads. */
