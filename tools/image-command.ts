@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -20,7 +21,9 @@ export async function imageCommand(form: Form = "bundle"): Promise<Command> {
   const folder = FOLDERS[form];
   const dockerfile = await readFile(`${ROOT}Dockerfile`, "utf8");
   const { args, env } = commandIn(dockerfile);
-  const here = (text: string): string => text.replaceAll(`${IMAGE_ROOT}/`, folder);
+  // What the image writes into its volume, it writes among temporary files here.
+  const here = (text: string): string =>
+    text.replaceAll(`${IMAGE_ROOT}/`, folder).replace(/=\/data$/, `=${tmpdir()}`);
   return {
     program: process.execPath,
     args: args.map((arg) => (arg.startsWith("bin/") ? `${folder}${arg}` : here(arg))),
