@@ -2,7 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 
 import type { CommandIo } from "./commands/loading.ts";
 import { parseListen, type ListenAddress } from "./config/schema/listen.ts";
-import { VERSION } from "./version.ts";
+import { VERSION_LINE } from "./version.ts";
 
 const DONE = 0;
 const WRONG_USAGE = 2;
@@ -54,12 +54,12 @@ async function main(argv: readonly string[]): Promise<number> {
 function programWith(exit: (code: number) => void): Command {
   const program = new Command("pacewatch")
     .description("Watches third-party HTTP APIs, and is never the reason that they throttle you.")
-    .version(VERSION)
+    .version(VERSION_LINE)
     .addHelpText("after", EXIT_CODES)
     .exitOverride()
     .showHelpAfterError("(run with --help for usage)");
   const command = (usage: string, description: string): Command =>
-    program.command(usage).description(description).version(VERSION);
+    program.command(usage).description(description).version(VERSION_LINE);
 
   command("run", "run the daemon: poll, and serve /metrics and the status page")
     .addOption(configOption())

@@ -163,12 +163,14 @@ function finite(signals: UpstreamSignals): UpstreamSignals {
 
 type BudgetStep = "take" | "report" | "look" | "reportUsage";
 
+const LUA = new URL("ledger/", import.meta.url);
+
 export type LedgerScripts = Readonly<Record<BudgetStep | "takeSeat" | "leaveSeat", RedisScript>>;
 
 /** The first name is the label in the metrics, the last the Lua file. `clock` is another one for tests. */
 export function ledgerScripts(clock?: string): LedgerScripts {
   const script = (call: string, ...files: readonly string[]): RedisScript =>
-    redisScript(call, readLua(...files.map((file) => `ledger/${file}`)), clock);
+    redisScript(call, readLua(LUA, ...files), clock);
   return {
     take: script("take", "budget", "take"),
     report: script("report", "budget", "report"),
