@@ -20,7 +20,7 @@ export function parseStructuredList(text: string): readonly StructuredItem[] | u
 function itemOf(member: Item | InnerList): StructuredItem | undefined {
   if (isInnerList(member)) return undefined;
   const [value, parameters] = member;
-  const name = textOf(value);
+  const name = value instanceof ArrayBuffer ? undefined : textOf(value);
   if (name === undefined) return undefined;
   const readable = new Map<string, string | number | boolean>();
   for (const [key, parameter] of parameters) {

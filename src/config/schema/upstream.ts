@@ -286,11 +286,11 @@ const REQUIRED: readonly (readonly string[])[] = [["base_url"], ["auth"], ["budg
 
 /** For the JSON Schema of the whole config: what every upstream needs, of its own or from `defaults`. */
 export const REQUIRED_SOMEWHERE: readonly object[] = REQUIRED.map((keys) => {
-  const hasOne = { anyOf: keys.map((key) => ({ required: [key] })) };
+  const hasOne = { type: "object", anyOf: keys.map((key) => ({ type: "object", required: [key] })) };
   return {
     anyOf: [
       { properties: { defaults: hasOne }, required: ["defaults"] },
-      { properties: { upstreams: { items: hasOne } } },
+      { properties: { upstreams: { type: "array", items: hasOne } } },
     ],
   };
 });

@@ -93,7 +93,8 @@ function growth(make: (length: number) => readonly [text: string, key: string]):
     return Math.min(...times);
   };
   tookMs(10_000);
-  return tookMs(160_000) / tookMs(10_000);
+  // Another program may take the processor meanwhile: that does not happen each time, a square does.
+  return Math.min(...[1, 2, 3].map(() => tookMs(160_000) / tookMs(10_000)));
 }
 
 test.each<readonly [string, string]>([
