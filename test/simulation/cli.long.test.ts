@@ -17,7 +17,8 @@ function run(...options: readonly string[]): Promise<Ending> {
 
 test("a run without a violation ends well, and says how much it saw", async () => {
   const { code, output } = await run("--seeds", "6", "--hours", "0.05", "--workers", "2");
-  expect(output.trim()).toMatch(
+  // A slow machine is told of the progress before.
+  expect(output.trim().split("\n").at(-1)).toMatch(
     /^[\d,]+ polls in 6 seeds, \d+ virtual hours and \d+ lives of the process, in \d+ s: no violation$/,
   );
   expect(code).toBe(0);
