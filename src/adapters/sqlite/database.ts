@@ -60,6 +60,13 @@ function requireOurs(database: DatabaseSync): void {
 /** Each step leads to the version of its place, from the one before. */
 const MIGRATIONS: readonly (readonly [version: number, sql: string])[] = [
   [2, "ALTER TABLE polls ADD COLUMN offline INTEGER NOT NULL DEFAULT 0"],
+  [
+    3,
+    `ALTER TABLE quota_hours ADD COLUMN unconfirmed INTEGER NOT NULL DEFAULT 0;
+    INSERT INTO quota_hours SELECT budget, hour, requests, requests FROM quota_reserves WHERE requests > 0
+      ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, unconfirmed = excluded.unconfirmed;
+    DROP TABLE quota_reserves`,
+  ],
 ];
 
 function migrate(database: DatabaseSync): void {
@@ -68,7 +75,7 @@ function migrate(database: DatabaseSync): void {
   database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
-function versionOf(database: DatabaseSync): number {
+export function versionOf(database: DatabaseSync): number {
   return numberFrom(database, "SELECT user_version AS found FROM pragma_user_version");
 }
 
@@ -93,7 +100,7 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
 
 /** "PwSt": marks the file as ours. */
 export const APPLICATION_ID = 0x50775374;
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -106,8 +113,6 @@ const ROLL_UP_COLUMNS = `
   ok_duration_ms REAL NOT NULL,
   slowest_ok_ms REAL NOT NULL,
   PRIMARY KEY (bucket, upstream)`;
-
-const QUOTA_COLUMNS = `budget TEXT NOT NULL, hour INTEGER NOT NULL, requests INTEGER NOT NULL`;
 
 const SCHEMA = `
 CREATE TABLE polls (
@@ -144,8 +149,13 @@ CREATE TABLE incidents (
   polls INTEGER NOT NULL,
   PRIMARY KEY (upstream, started_at_ms)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE quota_hours (${QUOTA_COLUMNS}, PRIMARY KEY (budget, hour)) STRICT, WITHOUT ROWID;
-CREATE TABLE quota_reserves (${QUOTA_COLUMNS}, PRIMARY KEY (budget)) STRICT, WITHOUT ROWID;
+CREATE TABLE quota_hours (
+  budget TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  requests INTEGER NOT NULL,
+  unconfirmed INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (budget, hour)
+) STRICT, WITHOUT ROWID;
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;

@@ -1,6 +1,7 @@
 /** What survives a restart: the port of the state file, its rows, and the buffer before it. */
 
 import type { Recorder } from "../poll/ports.ts";
+import type { QuotaFile } from "../budget/journaled-ledger.ts";
 import type { QuotaBuckets } from "../budget/quota.ts";
 import type { QuotaReading } from "../budget/quota-journal.ts";
 import type { CountedBucket } from "./rolling-counts.ts";
@@ -27,7 +28,7 @@ export type RestoredUpstream = {
 };
 
 /** Keeps everything in a file while it can. Never blocks polls. */
-export interface StateStore {
+export interface StateStore extends QuotaFile {
   /** Whether records reach the file now. */
   readonly isUp: boolean;
   /** Returned once: an upstream that is removed and comes back later begins with nothing. */
@@ -36,8 +37,8 @@ export interface StateStore {
   readonly restoredQuotas: ReadonlyMap<string, QuotaBuckets>;
   /** Must get each event after `history`: it saves the incident that came of it. */
   recorderOf(upstream: string, history: { readonly newestIncident: Incident | undefined }): Recorder;
-  /** Reads at every flush. Resolves when requests may be sent: the first reserve is in the file, or the file is down. */
-  keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): Promise<void>;
+  /** Reads at every flush. */
+  keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): void;
   /** Writes what is left, if it can. Takes some seconds at most. */
   close(): Promise<void>;
 }

@@ -43,7 +43,7 @@ const FULL = sampleStatus({
           {
             ...BUDGET,
             advertised: { limit: 1, remaining: 1 },
-            quota: { limit: 1, perMs: 1, used: 1, forecast: 1 },
+            quota: { limit: 1, perMs: 1, used: 1, unconfirmed: 1, forecast: 1 },
           },
         ],
   incidents: [{ ...INCIDENT, upstream: "ai-router" }],
