@@ -14,10 +14,11 @@ import { describeConfig } from "../config/describe.ts";
 import { WebConfigFile } from "../config/web/file.ts";
 import { ConfigWatch, type WatchCause } from "../config/watch.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
+import { JournaledLedger } from "../core/budget/journaled-ledger.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
 import type { WindowRow } from "../core/budget/learned-windows.ts";
-import type { QuotaReading } from "../core/budget/quota-journal.ts";
 import type { Config } from "../core/config/config.ts";
+import type { Clock } from "../core/time/clock.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { messageOf, stackOf } from "../core/text/escape.ts";
 import { hostsToAllow } from "../http/guards/request-checks.ts";
@@ -55,7 +56,8 @@ export async function build(
     stack,
   );
   if (opened.kind === "refused") return opened;
-  const { ledger, fleet } = opened;
+  const { fleet } = opened;
+  const ledger = store === undefined ? opened.ledger : journaled(opened.ledger, config, store, clock);
   const holds =
     config.fleet?.mode === "shard" ? (name: string): boolean => fleet?.holds(name) === true : undefined;
   const polling = new AppPolling(config, { ...parts, ledger, store, holds });
@@ -77,8 +79,6 @@ export async function build(
   const probing = await polling.open(config);
   if (probing.kind === "refused") return probing;
   store?.keepWindows(() => learnedWindows(reload.config, ledger));
-  // Before the first request may be sent.
-  await store?.keepQuotas(() => quotaReadings(reload.config, ledger));
   polling.apply(config, probing.probes);
   fleet?.start();
   const watching = {
@@ -176,15 +176,10 @@ function warnOfOpenFiles(files: OpenFiles | undefined, upstreams: number, log: L
   );
 }
 
-/** What the state file keeps of every budget that has a quota. */
-function quotaReadings(config: Config, ledger: RunningLedger): ReadonlyMap<string, QuotaReading> {
-  return new Map(
-    config.budgets.flatMap(({ name, quota }) => {
-      const buckets = ledger.quotaBuckets(name);
-      if (quota === undefined || buckets === undefined) return [];
-      return [[name, { buckets, quota, paceGapMs: ledger.restraint([name]).paceGapMs }] as const];
-    }),
-  );
+function journaled(ledger: RunningLedger, config: Config, store: StateStore, clock: Clock): RunningLedger {
+  const outer = new JournaledLedger(ledger, config, store, clock);
+  store.keepQuotas(() => outer.readings());
+  return outer;
 }
 
 function learnedWindows(config: Config, ledger: RunningLedger): readonly WindowRow[] {

@@ -203,7 +203,12 @@ function budgetViews(config: Config, { ledger, clock }: ViewSources): BudgetSnap
       quota:
         quota === undefined
           ? undefined
-          : { limit: quota.requests, used: standing.quotaUsed ?? 0, forecast: scheduled.get(name) },
+          : {
+              limit: quota.requests,
+              used: standing.quotaUsed ?? 0,
+              unconfirmed: standing.quotaUnconfirmed ?? 0,
+              forecast: scheduled.get(name),
+            },
     });
   }
   return views;

@@ -113,8 +113,8 @@ const PLAIN: SharedTerms = {
   replica: "one",
   budget: "api",
   rates: [
-    { perMs: 1_000, cap: 4, aside: 2 },
-    { perMs: 5_000, cap: 12, aside: 3 },
+    { perMs: 1_000, cap: 4, aside: 2, own: 1 },
+    { perMs: 5_000, cap: 12, aside: 3, own: 2 },
   ],
   share: 0.7,
   maxPauseMs: 2_500,
@@ -127,8 +127,14 @@ const PLAIN: SharedTerms = {
 const CONFIGS: readonly SharedTerms[] = [
   PLAIN,
   { ...PLAIN, replica: "two", quota: undefined },
-  { ...PLAIN, replica: "three", rates: [{ perMs: 3, cap: 3, aside: 0 }], lingerMs: 0 },
-  { ...PLAIN, replica: "four", rates: [{ perMs: 8_000, cap: 20, aside: 5 }], lingerMs: 150, holdMs: 900 },
+  { ...PLAIN, replica: "three", rates: [{ perMs: 3, cap: 3, aside: 0, own: 0 }], lingerMs: 0 },
+  {
+    ...PLAIN,
+    replica: "four",
+    rates: [{ perMs: 8_000, cap: 20, aside: 5, own: 4 }],
+    lingerMs: 150,
+    holdMs: 900,
+  },
 ];
 
 /** Another budget, with other limits. */

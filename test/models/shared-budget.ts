@@ -14,6 +14,7 @@ import { CLOCK_RATE_MARGIN, PACE_GRAIN_MS } from "../../src/core/budget/leases.t
 import { QUOTA_BUCKET_MS } from "../../src/core/budget/quota.ts";
 import {
   CLOCK_STEP_MS,
+  RESERVE_KEPT_MS,
   type UsageReport,
   type SharedMessage,
   type SharedRate,
@@ -27,11 +28,18 @@ import { ActiveSignals, loweredCap } from "../../src/core/budget/restraint.ts";
 
 /** If the clock is set back by less than this, leases are only held for longer; by more, all of them are dropped. */
 const SET_BACK_MS = 1_000;
+/** What is set aside for a replica is written anew once an hour. */
+const RESERVE_RENEWED_MS = 3_600_000;
 /** Who was told to wait has not lost more than this if a settlement is late by less. */
 const LATE_MS = 1_000;
 
 /** The time in Redis, and which run of the server it is. */
 export type RedisMoment = { readonly nowMs: number; readonly run: string };
+
+type KnownReserve = {
+  readonly untilMs: number;
+  readonly rates: readonly Pick<SharedRate, "perMs" | "own">[];
+};
 
 export class SharedBudgetModel {
   #run = "";
@@ -45,6 +53,8 @@ export class SharedBudgetModel {
   readonly #signals = new ActiveSignals();
   readonly #quota = new Map<number, number>();
   readonly #contributed = new Map<string, string>();
+  /** By replica: what it may send without asking. */
+  readonly #reserves = new Map<string, KnownReserve>();
 
   /** What stands against a lease now. */
   waitFor(terms: SharedTerms, at: RedisMoment): SharedWait | undefined {
@@ -111,7 +121,31 @@ export class SharedBudgetModel {
   }
 
   /** If it cannot know what was sent, it starts anew, and refuses until all of that no longer counts. */
-  #begin(terms: SharedTerms, { nowMs, run }: RedisMoment, isAnew: boolean): void {
+  #begin(terms: SharedTerms, at: RedisMoment, isAnew: boolean): void {
+    this.#startAnew(terms, at, isAnew);
+    for (const [name, { untilMs }] of this.#reserves) if (untilMs <= at.nowMs) this.#reserves.delete(name);
+    this.#tellReserve(terms, at.nowMs);
+  }
+
+  /** A reserve may grow at once, as its replica waits until it is set aside. What it gives back may have been sent. */
+  #tellReserve(terms: SharedTerms, nowMs: number): void {
+    const known = this.#reserves.get(terms.replica);
+    const { rates } = terms;
+    if (known !== undefined && rates.some(({ own, perMs }) => own < mostOf(known, perMs))) {
+      const forgottenMs = (longestOf(terms) + terms.holdMs) * CLOCK_RATE_MARGIN + CLOCK_STEP_MS;
+      const untilMs = Math.min(known.untilMs, nowMs + forgottenMs);
+      this.#reserves.set(terms.replica, { ...known, untilMs });
+      return;
+    }
+    const isKept =
+      known !== undefined &&
+      known.untilMs >= nowMs + RESERVE_KEPT_MS &&
+      !rates.some(({ own, perMs }) => own > mostOf(known, perMs));
+    if (isKept || !rates.some(({ own }) => own > 0)) return;
+    this.#reserves.set(terms.replica, { untilMs: nowMs + RESERVE_KEPT_MS + RESERVE_RENEWED_MS, rates });
+  }
+
+  #startAnew(terms: SharedTerms, { nowMs, run }: RedisMoment, isAnew: boolean): void {
     const longestMs = longestOf(terms);
     const isKnown =
       !isAnew &&
@@ -141,6 +175,9 @@ export class SharedBudgetModel {
     }
     const coldMs = this.#coldMs(terms, nowMs);
     if (coldMs > 0) return { waitMs: coldMs, cause: "ledger" };
+    // Other replicas' reserves may leave nothing.
+    const used = terms.rates.find((rate) => this.#capOf(rate, terms.share, nowMs) < 1);
+    if (used !== undefined) return { waitMs: used.perMs * CLOCK_RATE_MARGIN, cause: "budget" };
     const freeAtMs = this.#freeAtMs(terms, nowMs);
     return freeAtMs > nowMs ? { waitMs: freeAtMs - nowMs, cause: "budget" } : undefined;
   }
@@ -159,8 +196,13 @@ export class SharedBudgetModel {
   }
 
   #capOf(rate: SharedRate, share: number, nowMs: number): number {
+    // Replicas of another config may have larger reserves. With one config, they are what is set aside anyhow.
+    let known = 0;
+    for (const reserve of this.#reserves.values()) known += mostOf(reserve, rate.perMs);
+    const aside = Math.max(rate.aside, known);
+    const most = Math.max(0, rate.cap + rate.aside - aside);
     const requests = this.#signals.loweredTo(rate.perMs, nowMs);
-    return requests === undefined ? rate.cap : Math.min(rate.cap, loweredCap(requests, share, rate.aside));
+    return requests === undefined ? most : Math.min(most, loweredCap(requests, share, aside));
   }
 
   #coldMs(terms: SharedTerms, nowMs: number): number {
@@ -193,12 +235,15 @@ export class SharedBudgetModel {
 
   #state(terms: SharedTerms, nowMs: number): SharedState {
     const { limit, remaining } = this.#signals.advertised;
+    const reserve = this.#reserves.get(terms.replica);
+    const isKept = reserve !== undefined && reserve.untilMs >= nowMs + RESERVE_KEPT_MS;
     return {
       nowMs,
       epoch: `${this.#run}-${this.#bornMs}`,
       coldMs: this.#coldMs(terms, nowMs),
       caps: terms.rates.map((rate) => this.#capOf(rate, terms.share, nowMs)),
       leases: terms.rates.map((rate) => this.#leases.countAfter(nowMs - rate.perMs * CLOCK_RATE_MARGIN)),
+      reserved: terms.rates.map(({ perMs }) => (isKept ? mostOf(reserve, perMs) : 0)),
       pausedMs: Math.max(0, this.#signals.pausedUntilMs - nowMs),
       yieldMs: Math.max(0, this.#signals.yieldUntilMs - nowMs),
       advertisedLimit: limit,
@@ -224,6 +269,11 @@ export function takeOfEach(
   const waits = asked.map((each) => each.budget.waitFor(each.terms, at)).filter((wait) => wait !== undefined);
   if (waits.length === 0) for (const each of asked) each.budget.grant(each.terms, lease, at);
   return { states: asked.map((each) => each.budget.state(each.terms, at)), waits };
+}
+
+/** The most that a reserve may send in any window of a length. */
+function mostOf({ rates }: KnownReserve, perMs: number): number {
+  return Math.min(...rates.map((rate) => rate.own * Math.ceil(perMs / rate.perMs)));
 }
 
 function longestOf(terms: SharedTerms): number {

@@ -2,6 +2,7 @@ import type { Announcement } from "../../src/core/answer/announcement.ts";
 import { GzipParts } from "../../src/adapters/gzip-parts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
+import type { QuotaReading } from "../../src/core/budget/quota-journal.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
 import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
 import type { FleetStatus, FleetView } from "../../src/core/fleet/fleet-status.ts";
@@ -264,12 +265,25 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
       sampleBudgetSnapshot({
         advertisedLimit: 60,
         advertisedRemaining: 48,
-        quota: { limit: 400_000, used: 120, forecast: 172_800 },
+        quota: { limit: 400_000, used: 120, unconfirmed: 2, forecast: 172_800 },
       }),
     ],
     stateStoreUp: true,
     fleet: sampleFleetSnapshot(),
   });
+}
+
+/** Nothing is in flight. */
+export function sampleQuotaReading(changes: Partial<QuotaReading> = {}): QuotaReading {
+  return {
+    version: 0,
+    buckets: new Map(),
+    unconfirmed: new Map(),
+    inFlight: 0,
+    claimed: 0,
+    calendarMs: POLL_ENDED_AT_MS,
+    ...changes,
+  };
 }
 
 export function samplePollStatus(changes: Partial<PollStatus> = {}): PollStatus {

@@ -106,7 +106,7 @@ function termsOf(budget: string, perMs: number): SharedTerms {
   return {
     replica: "replica",
     budget,
-    rates: [{ perMs, cap: 10_000 * perMs, aside: 0 }],
+    rates: [{ perMs, cap: 10_000 * perMs, aside: 0, own: 0 }],
     share: 1,
     maxPauseMs: 3_600_000,
     lingerMs: 0,

@@ -92,13 +92,14 @@ export class RedisLedger implements LedgerStore {
   }
 }
 
-/** Fields before those of the rates. */
+/** Fields before those of the rates, and fields of each rate. */
 const FIXED = 11;
+const OF_RATE = 3;
 
 /** As `answer` in ledger/budget.lua writes it; undefined if it is anything else. */
 function stateIn(value: unknown, terms: SharedTerms): SharedState | undefined {
   const fields = fieldsIn(value);
-  if (fields === undefined || fields.length < FIXED + 2 * terms.rates.length) return undefined;
+  if (fields === undefined || fields.length < FIXED + OF_RATE * terms.rates.length) return undefined;
   const text = (index: number): string => fields[index] ?? "";
   const numberAt = (index: number): number => Number(text(index));
   const optional = (index: number): number | undefined => (text(index) === "" ? undefined : numberAt(index));
@@ -114,8 +115,9 @@ function stateIn(value: unknown, terms: SharedTerms): SharedState | undefined {
     hasReported: text(8) === "1",
     freed: numberAt(9),
     refusals: numberAt(10),
-    caps: terms.rates.map((_, index) => numberAt(FIXED + 2 * index)),
-    leases: terms.rates.map((_, index) => numberAt(FIXED + 2 * index + 1)),
+    caps: terms.rates.map((_, index) => numberAt(FIXED + OF_RATE * index)),
+    leases: terms.rates.map((_, index) => numberAt(FIXED + OF_RATE * index + 1)),
+    reserved: terms.rates.map((_, index) => numberAt(FIXED + OF_RATE * index + 2)),
   };
 }
 
@@ -127,7 +129,7 @@ function takingIn(value: unknown, terms: readonly SharedTerms[]): SharedTaking |
   const waits: SharedWait[] = [];
   for (const [index, each] of terms.entries()) {
     const state = stateIn(answers[index], each);
-    const [waitMs, cause] = fieldsIn(answers[index])?.slice(FIXED + 2 * each.rates.length) ?? [];
+    const [waitMs, cause] = fieldsIn(answers[index])?.slice(FIXED + OF_RATE * each.rates.length) ?? [];
     if (state === undefined) return undefined;
     states.push(state);
     if (cause === "free") continue;

@@ -63,7 +63,7 @@ function migrate(database: DatabaseSync): void {
   database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
-function versionOf(database: DatabaseSync): number {
+export function versionOf(database: DatabaseSync): number {
   return numberFrom(database, "SELECT user_version AS found FROM pragma_user_version");
 }
 
@@ -88,7 +88,7 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
 
 /** "PwSt": marks the file as ours. */
 export const APPLICATION_ID = 0x50775374;
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -101,8 +101,6 @@ const ROLL_UP_COLUMNS = `
   ok_duration_ms REAL NOT NULL,
   slowest_ok_ms REAL NOT NULL,
   PRIMARY KEY (bucket, upstream)`;
-
-const QUOTA_COLUMNS = `budget TEXT NOT NULL, hour INTEGER NOT NULL, requests INTEGER NOT NULL`;
 
 /** Since version 2. */
 const LEARNED_WINDOWS = `CREATE TABLE IF NOT EXISTS learned_windows (
@@ -149,8 +147,13 @@ CREATE TABLE incidents (
   polls INTEGER NOT NULL,
   PRIMARY KEY (upstream, started_at_ms)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE quota_hours (${QUOTA_COLUMNS}, PRIMARY KEY (budget, hour)) STRICT, WITHOUT ROWID;
-CREATE TABLE quota_reserves (${QUOTA_COLUMNS}, PRIMARY KEY (budget)) STRICT, WITHOUT ROWID;
+CREATE TABLE quota_hours (
+  budget TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  requests INTEGER NOT NULL,
+  unconfirmed INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (budget, hour)
+) STRICT, WITHOUT ROWID;
 ${LEARNED_WINDOWS}
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
@@ -159,4 +162,11 @@ PRAGMA user_version = ${SCHEMA_VERSION};
 /** Each step leads to the version of its place, from the one before. */
 const MIGRATIONS: readonly (readonly [version: number, sql: string])[] = [
   [2, `ALTER TABLE polls ADD COLUMN offline INTEGER NOT NULL DEFAULT 0;\n${LEARNED_WINDOWS}`],
+  [
+    3,
+    `ALTER TABLE quota_hours ADD COLUMN unconfirmed INTEGER NOT NULL DEFAULT 0;
+    INSERT INTO quota_hours SELECT budget, hour, requests, requests FROM quota_reserves WHERE requests > 0
+      ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, unconfirmed = excluded.unconfirmed;
+    DROP TABLE quota_reserves`,
+  ],
 ];

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import type { QuotaRow } from "../../core/budget/quota-journal.ts";
 import {
   hasBytes,
   headerOf,
@@ -24,7 +24,12 @@ type Connection = {
   readonly inode: number | undefined;
 };
 
-const NOTHING: Restored = { upstreams: new Map(), quotas: new Map(), windows: new Map() };
+const NOTHING: Restored = {
+  upstreams: new Map(),
+  quotas: new Map(),
+  unconfirmedQuotas: new Map(),
+  windows: new Map(),
+};
 
 /** One state file, from the first opening to the last closing. It recovers from whatever happens to the file. */
 export class StateFile {
@@ -101,7 +106,7 @@ export class StateFile {
       const lost = quotas === undefined ? "empty quota counts and empty history" : "empty history";
       notes.push(`the state file ${says}: it was moved to "${aside}", starting with ${lost}`);
       const connection = this.#connectOnce(() => {});
-      this.#carryOver(connection, quotas ?? new Map());
+      connection.writer.write({ polls: [], foundOffline: [], incidents: [], quotas: quotas ?? [], nowMs: 0 });
       look(connection.database);
       return connection;
     }
@@ -137,24 +142,17 @@ export class StateFile {
   }
 
   /** Quotas are money: their counts are read even from a damaged file, if possible. */
-  #salvageQuotas(): ReadonlyMap<string, QuotaBuckets> | undefined {
+  #salvageQuotas(): readonly QuotaRow[] | undefined {
     let database: DatabaseSync | undefined;
     try {
       database = openDatabase(this.#path);
-      return readQuotas(database);
+      return quotaRowsOf(readQuotas(database));
     } catch (error) {
       troubleOf(error);
       return undefined;
     } finally {
       database?.close();
     }
-  }
-
-  #carryOver({ writer }: Connection, quotas: ReadonlyMap<string, QuotaBuckets>): void {
-    const counts = [...quotas].flatMap(([budget, buckets]) =>
-      [...buckets].map(([hour, requests]) => ({ budget, hour, requests })),
-    );
-    writer.write({ polls: [], foundOffline: [], incidents: [], quotas: { counts, reserves: [] }, nowMs: 0 });
   }
 
   /** The batch is written already: a failure here is reported with the next one. */
@@ -185,4 +183,16 @@ export class StateFile {
         : `a file that can be read and written, received one that ${troubleOf(error).says}`;
     return `cannot keep state: "${this.#path}" must be ${must}`;
   }
+}
+
+function quotaRowsOf({
+  quotas,
+  unconfirmedQuotas,
+}: Pick<Restored, "quotas" | "unconfirmedQuotas">): QuotaRow[] {
+  return [...quotas].flatMap(([budget, buckets]) =>
+    [...buckets].map(([hour, requests]) => {
+      const unconfirmed = unconfirmedQuotas.get(budget)?.get(hour) ?? 0;
+      return { budget, hour, requests, unconfirmed };
+    }),
+  );
 }

@@ -57,7 +57,6 @@ export class Upkeep {
       this.#database.prepare("DELETE FROM hours WHERE bucket < ?").run(kept.hoursFrom);
       this.#database.prepare(OLD_INCIDENTS).run(kept.incidentsFromMs);
       this.#database.prepare("DELETE FROM quota_hours WHERE hour < ?").run(kept.quotaHoursFrom);
-      this.#database.prepare("DELETE FROM quota_reserves WHERE hour < ?").run(kept.quotaHoursFrom);
     });
     this.#database.exec(`PRAGMA incremental_vacuum(${FREED_PAGES})`);
     this.#roundAtMs = nowMs;

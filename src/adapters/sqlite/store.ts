@@ -12,7 +12,6 @@ import { type Died, SqliteThread, type StateThread } from "./thread.ts";
 /** A killed process loses this much; half of what is promised. */
 const FLUSH_EVERY_MS = 500;
 const RETRY_EVERY_MS = 5_000;
-/** Even two such batches in a row do not outlast the reserve of the quotas. */
 const STUCK_AFTER_MS = 4_000;
 const CLOSE_AT_MOST_MS = 5_000;
 /** Copying a batch to the thread costs some microseconds a poll. */
@@ -29,10 +28,10 @@ export type StoreParts = {
 /** The side of the main thread: buffers what is recorded, sends it in batches, never blocks. */
 export class SqliteStateStore implements StateStore {
   readonly #parts: StoreParts;
-  readonly #calendarOffsetMs: number;
   readonly #restored: Map<string, RestoredUpstream>;
   readonly restoredQuotas: ReadonlyMap<string, QuotaBuckets>;
   readonly restoredWindows: ReadonlyMap<string, readonly LearnedWindow[]>;
+  readonly unconfirmedQuotas: ReadonlyMap<string, QuotaBuckets>;
   readonly #buffer = new StateBuffer(BOUNDS);
   readonly #journal = new QuotaJournal();
   readonly #closing = new AbortController();
@@ -42,15 +41,18 @@ export class SqliteStateStore implements StateStore {
   #writtenWindows: string | undefined = "[]";
   #isUp = true;
   #retryAtMs = Number.NEGATIVE_INFINITY;
+  /** Those who wait until what is counted now is in the file: in the next batch, and in the one under way. */
+  #waiting: (() => void)[] = [];
+  #waitingForBatch: (() => void)[] = [];
   /** While the thread works on a batch. */
   #flushing: { readonly sinceMs: number; readonly ended: Promise<void> } | undefined;
 
   constructor(parts: StoreParts, { restored, trouble, notes }: Extract<OpenReply, { kind: "opened" }>) {
     this.#parts = parts;
-    this.#calendarOffsetMs = parts.clock.wallNow() - parts.clock.now();
     this.#restored = new Map(restored.upstreams);
     this.restoredQuotas = restored.quotas;
     this.restoredWindows = restored.windows;
+    this.unconfirmedQuotas = restored.unconfirmedQuotas;
     this.#tell(notes);
     if (trouble !== undefined) this.#goDown(trouble);
     void this.#run();
@@ -70,9 +72,16 @@ export class SqliteStateStore implements StateStore {
     return new StateRecorder(upstream, history, this.#buffer, this.#parts.clock);
   }
 
-  async keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): Promise<void> {
+  keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): void {
     this.#readQuotas = read;
-    if (this.#isUp) await this.#atMost(STUCK_AFTER_MS, this.#flushNow(false));
+  }
+
+  written(): Promise<void> {
+    if (!this.#isUp || this.#closing.signal.aborted) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    if (this.#flushing === undefined) void this.#flush(false);
+    return promise;
   }
 
   keepWindows(read: () => readonly WindowRow[]): void {
@@ -115,7 +124,10 @@ export class SqliteStateStore implements StateStore {
   }
 
   #flush(isLast: boolean): Promise<void> {
-    const ended = this.#writeAll(isLast).finally(() => void (this.#flushing = undefined));
+    const ended = this.#writeAll(isLast).finally(() => {
+      this.#flushing = undefined;
+      if (this.#waiting.length > 0) void this.#flush(false);
+    });
     this.#flushing = { sinceMs: this.#parts.clock.now(), ended };
     return ended;
   }
@@ -124,20 +136,22 @@ export class SqliteStateStore implements StateStore {
   async #writeAll(isLast: boolean): Promise<void> {
     let isWritten = true;
     do {
-      const batch = this.#nextBatch(isLast);
-      if (batch === undefined) return;
+      const batch = this.#nextBatch();
+      if (batch === undefined) return this.#release();
       isWritten = await this.#write(batch);
     } while (isWritten && this.#buffer.waitingPolls >= (isLast ? 1 : MOST_POLLS_A_BATCH));
   }
 
-  #nextBatch(isLast: boolean): StateBatch | undefined {
+  #nextBatch(): StateBatch | undefined {
     const { clock } = this.#parts;
-    const quotas = this.#journal.changes(this.#readQuotas(), this.#calendarOffsetMs + clock.now(), isLast);
+    const quotas = this.#journal.changes(this.#readQuotas());
+    this.#waitingForBatch = this.#waiting;
+    this.#waiting = [];
     const rows = this.#buffer.take(MOST_POLLS_A_BATCH);
     const { polls, foundOffline, incidents } = rows;
     const known = this.#readWindows();
     const windows = JSON.stringify(known) === this.#writtenWindows ? undefined : known;
-    const counts = quotas.counts.length + quotas.reserves.length + (windows === undefined ? 0 : 1);
+    const counts = quotas.length + (windows === undefined ? 0 : 1);
     const size = polls.length + foundOffline.length + incidents.length + counts;
     // While it is down, an empty batch tests whether it still is.
     return size === 0 && this.#isUp ? undefined : { ...rows, quotas, windows, nowMs: clock.wallNow() };
@@ -150,6 +164,7 @@ export class SqliteStateStore implements StateStore {
         this.#tell(reply.notes);
         this.#journal.written();
         if (batch.windows !== undefined) this.#writtenWindows = JSON.stringify(batch.windows);
+        this.#release();
         this.#goUp();
         return true;
       case "failed":
@@ -171,6 +186,8 @@ export class SqliteStateStore implements StateStore {
     const { clock, log, path } = this.#parts;
     this.#journal.forget();
     this.#writtenWindows = undefined;
+    this.#release();
+    for (const resolve of this.#waiting.splice(0)) resolve();
     this.#retryAtMs = clock.now() + RETRY_EVERY_MS;
     if (!this.#isUp) return;
     this.#isUp = false;
@@ -180,9 +197,15 @@ export class SqliteStateStore implements StateStore {
     );
   }
 
+  #release(): void {
+    for (const resolve of this.#waitingForBatch.splice(0)) resolve();
+  }
+
   #goUp(): void {
     if (this.#isUp) return;
     this.#isUp = true;
+    // What was granted during this batch is not in the file, and nobody waited for it.
+    void this.written();
     const { log, path } = this.#parts;
     log.info({ path, lost: this.#buffer.takeLost() }, "the state file can be written again");
   }

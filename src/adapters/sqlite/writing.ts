@@ -1,5 +1,4 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { QuotaRow } from "../../core/budget/quota-journal.ts";
 import { HOUR_MS, MINUTE_MS, rollUp, type RollUp } from "../../core/history/rollup.ts";
 import type { SavedAsTheirs, SavedIncident, SavedPoll } from "../../core/history/state.ts";
 import type { StateBatch } from "./messages.ts";
@@ -38,7 +37,6 @@ export class StateWriter {
   readonly #takeBackHour: StatementSync;
   readonly #putIncident: StatementSync;
   readonly #putQuota: StatementSync;
-  readonly #putReserve: StatementSync;
   readonly #clearWindows: StatementSync;
   readonly #putWindow: StatementSync;
 
@@ -51,8 +49,7 @@ export class StateWriter {
     this.#takeBackMinute = database.prepare(takeBackFailed("minutes"));
     this.#takeBackHour = database.prepare(takeBackFailed("hours"));
     this.#putIncident = database.prepare(PUT_INCIDENT);
-    this.#putQuota = database.prepare("INSERT OR REPLACE INTO quota_hours VALUES (?, ?, ?)");
-    this.#putReserve = database.prepare("INSERT OR REPLACE INTO quota_reserves VALUES (?, ?, ?)");
+    this.#putQuota = database.prepare("INSERT OR REPLACE INTO quota_hours VALUES (?, ?, ?, ?)");
     this.#clearWindows = database.prepare("DELETE FROM learned_windows");
     this.#putWindow = database.prepare("INSERT OR REPLACE INTO learned_windows VALUES (?, ?, ?, ?, ?)");
   }
@@ -64,8 +61,9 @@ export class StateWriter {
       for (const hour of rollUp(polls, HOUR_MS)) addTo(this.#addHour, hour);
       for (const found of foundOffline) this.#foundOffline(found);
       for (const incident of incidents) this.#incident(incident);
-      for (const row of quotas.counts) putInto(this.#putQuota, row);
-      for (const row of quotas.reserves) putInto(this.#putReserve, row);
+      for (const { budget, hour, requests, unconfirmed } of quotas) {
+        this.#putQuota.run(budget, hour, requests, unconfirmed);
+      }
       if (windows !== undefined) this.#clearWindows.run();
       for (const { budget, key, limit, perMs, from } of windows ?? []) {
         this.#putWindow.run(budget, key, limit ?? null, perMs, from);
@@ -119,8 +117,4 @@ export class StateWriter {
 function addTo(statement: StatementSync, sum: RollUp): void {
   const { bucket, upstream, polls, ok, failed, throttled, withinObjective, okDurationMs, slowestOkMs } = sum;
   statement.run(bucket, upstream, polls, ok, failed, throttled, withinObjective, okDurationMs, slowestOkMs);
-}
-
-function putInto(statement: StatementSync, { budget, hour, requests }: QuotaRow): void {
-  statement.run(budget, hour, requests);
 }

@@ -145,6 +145,8 @@ export type BudgetState = {
   /** In the past if nothing pauses it. */
   readonly pausedUntilMs: number;
   readonly quotaUsed: number | undefined;
+  /** Those of them that were in flight when an earlier process was killed: they may have been sent, or not. */
+  readonly quotaUnconfirmed?: number;
 };
 
 export type RateStatus = {

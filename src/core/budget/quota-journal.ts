@@ -1,88 +1,106 @@
 /**
- * What the state file must hold about quotas, ahead of time. After a crash it may count a few requests that were
- * never sent, but never one too few.
+ * What the state file must hold about quotas: every request before it leaves. So however this process is killed, none
+ * is missing after it, and too many are counted only by those that were in flight.
  *
- *      flush                    flush
- *        | n sent               | n + 2 sent
- *      --+------ x ------ x ----+--------------- time
- *        file: n + reserve      file: n + 2 + reserve
+ *      claim      lease       request ends
+ *        | written  |               |  written
+ *      --+---+------+---------------+----+------- time
+ *        file: n + 1 unconfirmed         file: n + 1, or n if nothing was sent
  *
- * Requests of a budget are at least one pace gap apart. So between one reading and the next that reaches the file,
- * at most ⌊time / gap⌋ + 1 are sent. The reserve is that number for `RESERVE_MS`, which is longer than two readings
- * in a row need to reach the file while the store is up. It is never more than what the quota still allows in that
- * time, so however often the process is killed, the reserves do not add up to more than the quota. A clean shutdown
- * takes the reserve back.
+ * A claim that got no lease is taken back.
  */
 
-import { QUOTA_BUCKET_MS, type QuotaBuckets, QuotaCount } from "./quota.ts";
+import { QUOTA_BUCKET_MS, type QuotaBuckets } from "./quota.ts";
 
-export const RESERVE_MS = 10_000;
+/** Longer than a claim waits for its lease: the request is counted in an hour that does not expire before its own. */
+export const CLAIM_MS = 10_000;
 
 export type QuotaReading = {
+  /** Raised whenever anything of it has changed. */
+  readonly version: number;
+  /** Requests by hour, those of earlier processes included. Counted from their lease on. */
   readonly buckets: QuotaBuckets;
-  /** The least time between two of its requests. */
-  readonly paceGapMs: number;
-  readonly quota: { readonly requests: number; readonly perMs: number };
+  /** Those of them that were in flight when an earlier process was killed. */
+  readonly unconfirmed: QuotaBuckets;
+  /** Those of them that are in flight now. */
+  readonly inFlight: number;
+  /** Asked for now, and without a lease. */
+  readonly claimed: number;
+  readonly calendarMs: number;
 };
 
-export type QuotaRow = { readonly budget: string; readonly hour: number; readonly requests: number };
-
-export type QuotaChanges = {
-  /** Sent, by hour. */
-  readonly counts: readonly QuotaRow[];
-  /** One for each budget, replacing the one before. */
-  readonly reserves: readonly QuotaRow[];
+/** `requests` includes those that are unconfirmed: they may have been sent, or not. */
+export type QuotaRow = {
+  readonly budget: string;
+  readonly hour: number;
+  readonly requests: number;
+  readonly unconfirmed: number;
 };
 
-type Known = { readonly counts: QuotaBuckets; readonly reserve: QuotaRow };
+/** `claimedIn`: the hour in which claims are counted, if there are any. */
+type Known = { readonly version: number; readonly claimedIn: number | undefined };
 
 /** One at a time: changes are written or forgotten before the next are requested. */
 export class QuotaJournal {
   /** By budget: what the file certainly holds. */
-  #written: ReadonlyMap<string, Known> = new Map();
-  #requested: ReadonlyMap<string, Known> = new Map();
+  readonly #written = new Map<string, { known: Known; readonly byHour: Map<number, QuotaRow> }>();
+  #requested: { readonly known: ReadonlyMap<string, Known>; readonly rows: readonly QuotaRow[] } = {
+    known: new Map(),
+    rows: [],
+  };
 
-  /** What the file does not hold yet. `calendarMs` is the ledger's: a stepped wall clock does not change a quota. */
-  changes(readings: ReadonlyMap<string, QuotaReading>, calendarMs: number, isLast: boolean): QuotaChanges {
-    const counts: QuotaRow[] = [];
-    const reserves: QuotaRow[] = [];
-    const requested = new Map<string, Known>();
+  /** What the file does not hold yet. */
+  changes(readings: ReadonlyMap<string, QuotaReading>): readonly QuotaRow[] {
+    const known = new Map<string, Known>();
+    const rows: QuotaRow[] = [];
     for (const [budget, reading] of readings) {
-      const { buckets } = reading;
-      const known = this.#written.get(budget);
-      const before = counts.length;
-      for (const [hour, requests] of buckets) {
-        if (known?.counts.get(hour) !== requests) counts.push({ budget, hour, requests });
+      const { version, claimed, calendarMs } = reading;
+      const before = this.#written.get(budget);
+      if (before?.known.version === version) continue;
+      const claimedIn = claimed > 0 ? Math.floor((calendarMs + CLAIM_MS) / QUOTA_BUCKET_MS) : undefined;
+      known.set(budget, { version, claimedIn });
+      for (const row of rowsOf(budget, reading, [before?.known.claimedIn, claimedIn])) {
+        const { requests, unconfirmed } = before?.byHour.get(row.hour) ?? {};
+        if (requests !== row.requests || unconfirmed !== row.unconfirmed) rows.push(row);
       }
-      const reserve = { budget, ...reserveOf(reading, calendarMs, isLast) };
-      const isSame = known?.reserve.hour === reserve.hour && known.reserve.requests === reserve.requests;
-      if (!isSame) reserves.push(reserve);
-      const isCounted = known !== undefined && counts.length === before;
-      requested.set(budget, { counts: isCounted ? known.counts : new Map(buckets), reserve });
     }
-    this.#requested = requested;
-    return { counts, reserves };
+    this.#requested = { known, rows };
+    return rows;
   }
 
   written(): void {
-    this.#written = this.#requested;
+    for (const [budget, known] of this.#requested.known) {
+      const before = this.#written.get(budget);
+      if (before === undefined) this.#written.set(budget, { known, byHour: new Map() });
+      else before.known = known;
+    }
+    for (const row of this.#requested.rows) this.#written.get(row.budget)?.byHour.set(row.hour, row);
   }
 
   /** The file may be a new one: everything must be written again. */
   forget(): void {
-    this.#written = new Map();
+    this.#written.clear();
   }
 }
 
-/** In the latest hour in which it may be needed, so that it does not expire before the requests it stands for. */
-function reserveOf(
-  { buckets, paceGapMs, quota }: QuotaReading,
-  calendarMs: number,
-  isLast: boolean,
-): Omit<QuotaRow, "budget"> {
-  const untilMs = calendarMs + RESERVE_MS;
-  const most = Math.floor(RESERVE_MS / paceGapMs) + 1;
-  // By then, requests that are old now may no longer count.
-  const left = Math.max(0, quota.requests - new QuotaCount(buckets).used(untilMs, quota.perMs));
-  return { hour: Math.floor(untilMs / QUOTA_BUCKET_MS), requests: isLast ? 0 : Math.min(most, left) };
+/** Claims are in one hour: where they were before, they are taken back. */
+function rowsOf(
+  budget: string,
+  { buckets, unconfirmed, inFlight, claimed }: QuotaReading,
+  [claimedBefore, claimedIn]: readonly [number | undefined, number | undefined],
+): readonly QuotaRow[] {
+  const hours = new Set(buckets.keys());
+  for (const hour of [claimedBefore, claimedIn]) if (hour !== undefined) hours.add(hour);
+  let left = inFlight;
+  return [...hours]
+    .toSorted((a, b) => b - a)
+    .map((hour) => {
+      const counted = buckets.get(hour) ?? 0;
+      const earlier = Math.min(counted, unconfirmed.get(hour) ?? 0);
+      // The newest requests are those in flight.
+      const open = Math.min(left, counted - earlier);
+      left -= open;
+      const asked = hour === claimedIn ? claimed : 0;
+      return { budget, hour, requests: counted + asked, unconfirmed: earlier + open + asked };
+    });
 }

@@ -43,6 +43,8 @@ export type SharedRate = {
   readonly cap: number;
   /** Set aside for the replicas' own reserves. */
   readonly aside: number;
+  /** This replica's own reserve; 0 if it has no right to one. */
+  readonly own: number;
 };
 
 export type SharedSettlement = {
@@ -77,6 +79,8 @@ export type SharedState = {
   /** In the order of the rates in the terms. */
   readonly caps: readonly number[];
   readonly leases: readonly number[];
+  /** How much the store sets aside for this replica, for a day from now. */
+  readonly reserved: readonly number[];
   readonly pausedMs: number;
   readonly yieldMs: number;
   readonly advertisedLimit: number | undefined;
@@ -102,6 +106,9 @@ export type SharedWait = {
   readonly waitMs: number;
   readonly cause: "budget" | "backoff" | "quota" | "ledger";
 };
+
+/** How long what is set aside for a replica is kept after its last call, at least. */
+export const RESERVE_KEPT_MS: number = 24 * 3_600_000;
 
 /** A shorter step of the store's clock may go unnoticed, so leases are held this much longer. */
 export const CLOCK_STEP_MS = 10;

@@ -38,13 +38,19 @@ export function usableForMs(timeoutMs: number): number {
   return SLACK_MS + timeoutMs;
 }
 
-export function sharedTermsOf(budget: Budget, fleet: Fleet, timeoutMs: number): SharedTerms {
+export function sharedTermsOf(
+  budget: Budget,
+  fleet: Fleet,
+  timeoutMs: number,
+  hasReserve: boolean,
+): SharedTerms {
+  const own = hasReserve ? reservedRates(budget, fleet) : undefined;
   return {
     replica: fleet.name,
     budget: budget.name,
-    rates: budget.rates.map((rate) => {
+    rates: budget.rates.map((rate, index) => {
       const cap = sharedOf(capOf(rate, budget.share), fleet);
-      return { perMs: rate.perMs, cap, aside: capOf(rate, budget.share) - cap };
+      return { perMs: rate.perMs, cap, aside: capOf(rate, budget.share) - cap, own: own?.[index]?.cap ?? 0 };
     }),
     share: budget.share,
     maxPauseMs: budget.maxPauseMs,

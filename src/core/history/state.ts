@@ -2,6 +2,7 @@
 
 import type { Recorder } from "../poll/ports.ts";
 import type { LearnedWindow, WindowRow } from "../budget/learned-windows.ts";
+import type { QuotaFile } from "../budget/journaled-ledger.ts";
 import type { QuotaBuckets } from "../budget/quota.ts";
 import type { QuotaReading } from "../budget/quota-journal.ts";
 import type { CountedBucket } from "./rolling-counts.ts";
@@ -28,7 +29,7 @@ export type RestoredUpstream = {
 };
 
 /** Keeps everything in a file while it can. Never blocks polls. */
-export interface StateStore {
+export interface StateStore extends QuotaFile {
   /** Whether records reach the file now. */
   readonly isUp: boolean;
   /** Returned once: an upstream that is removed and comes back later begins with nothing. */
@@ -39,8 +40,8 @@ export interface StateStore {
   readonly restoredWindows: ReadonlyMap<string, readonly LearnedWindow[]>;
   /** Must get each event after `history`: it saves the incident that came of it. */
   recorderOf(upstream: string, history: { readonly newestIncident: Incident | undefined }): Recorder;
-  /** Reads at every flush. Resolves when requests may be sent: the first reserve is in the file, or the file is down. */
-  keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): Promise<void>;
+  /** Reads at every flush. */
+  keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): void;
   /** Reads at every flush, and writes it if it changed. */
   keepWindows(read: () => readonly WindowRow[]): void;
   /** Writes what is left, if it can. Takes some seconds at most. */

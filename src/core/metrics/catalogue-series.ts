@@ -119,6 +119,7 @@ export const BUDGET_SERIES: Readonly<Record<BudgetMetric, SeriesOf<BudgetSnapsho
   pacewatch_budget_paused_until_timestamp_seconds: one((budget) => seconds(budget.pausedUntilWallMs)),
   pacewatch_budget_quota_limit_requests: one((budget) => budget.quota?.limit),
   pacewatch_budget_quota_used_requests: one((budget) => budget.quota?.used),
+  pacewatch_budget_quota_unconfirmed_requests: one((budget) => budget.quota?.unconfirmed),
   pacewatch_budget_quota_forecast_requests: one((budget) => budget.quota?.forecast),
 };
 

@@ -189,6 +189,11 @@ export const CATALOGUE = {
     help: "Requests of the long quota that are spent.",
     labels: ["budget"],
   },
+  pacewatch_budget_quota_unconfirmed_requests: {
+    type: "gauge",
+    help: "Those of the used ones that were in flight when Pacewatch was killed: they may have been sent, or not.",
+    labels: ["budget"],
+  },
   pacewatch_budget_quota_forecast_requests: {
     type: "gauge",
     help: "Requests that the schedule would spend within the quota's period.",

@@ -28,8 +28,8 @@ type ScrapedBudget = { readonly name: string; readonly hasQuota: boolean; readon
 
 /** After the accounts: health, whether it is up, the next slot. */
 const UPSTREAM_LENGTH = ACCOUNTS_LENGTH + 3;
-/** Before the rates: what was advertised (two), the pause, the quota (three). */
-const BUDGET_LENGTH = 6;
+/** Before the rates: what was advertised (two), the pause, the quota (four). */
+const BUDGET_LENGTH = 7;
 const RATE_LENGTH = 3;
 
 /** Reuses the subjects of the frame before, if they are the same. */
@@ -137,6 +137,7 @@ function writeBudget(
   numbers[to++] = pausedUntilWallMs;
   numbers[to++] = quota?.limit ?? UNKNOWN;
   numbers[to++] = quota?.used ?? UNKNOWN;
+  numbers[to++] = quota?.unconfirmed ?? UNKNOWN;
   numbers[to++] = quota?.forecast ?? UNKNOWN;
   for (const { limit, cap, leases } of rates) {
     numbers[to++] = limit;
@@ -157,7 +158,9 @@ function readBudget(
     advertisedLimit: known(number(0)),
     advertisedRemaining: known(number(1)),
     pausedUntilWallMs: number(2),
-    quota: hasQuota ? { limit: number(3), used: number(4), forecast: known(number(5)) } : undefined,
+    quota: hasQuota
+      ? { limit: number(3), used: number(4), unconfirmed: number(5), forecast: known(number(6)) }
+      : undefined,
     rates: rates.map((label, index) => {
       const from = BUDGET_LENGTH + RATE_LENGTH * index;
       return { label, limit: number(from), cap: number(from + 1), leases: number(from + 2) };

@@ -31,6 +31,7 @@ export type RateSnapshot = {
 type QuotaSnapshot = {
   readonly limit: number;
   readonly used: number;
+  readonly unconfirmed: number;
   readonly forecast: number | undefined;
 };
 

@@ -163,7 +163,7 @@ function proveTurns(
 
 /** After Redis lost its data; otherwise nobody waits. */
 function sharedColdStartOf(budget: Budget, longestTimeoutMs: number, fleet: Fleet): ColdStart {
-  const { rates, holdMs } = sharedTermsOf(budget, fleet, longestTimeoutMs);
+  const { rates, holdMs } = sharedTermsOf(budget, fleet, longestTimeoutMs, false);
   return { rule: "shared", waitMs: Math.max(...rates.map((rate) => rate.perMs)) + holdMs };
 }
 

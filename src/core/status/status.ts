@@ -141,6 +141,8 @@ export type QuotaStatus = {
   readonly limit: number;
   readonly perMs: number;
   readonly used: number;
+  /** Those of them that were in flight when Pacewatch was killed: they may have been sent, or not. */
+  readonly unconfirmed: number;
   /** What the schedules need in one period. */
   readonly forecast: number;
 };

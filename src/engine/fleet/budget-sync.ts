@@ -1,10 +1,11 @@
 import type { UpstreamSignals } from "../../core/budget/signals.ts";
-import type {
-  LedgerStore,
-  SharedMessage,
-  SharedSettlement,
-  SharedState,
-  SharedTerms,
+import {
+  type LedgerStore,
+  RESERVE_KEPT_MS,
+  type SharedMessage,
+  type SharedSettlement,
+  type SharedState,
+  type SharedTerms,
 } from "../../core/fleet/ledger-store.ts";
 import {
   mayWaitLess,
@@ -14,6 +15,7 @@ import {
   updated,
 } from "../../core/fleet/shared-budget-view.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import type { SharedQuota } from "./shared-quota.ts";
 
 export type BudgetSyncParts = {
@@ -34,11 +36,15 @@ type Message = {
 const MOST_MESSAGES = 10_000;
 /** In one call. Redis serves nobody else meanwhile. */
 const MOST_AT_ONCE = 200;
+/** A little less than it is kept, because clocks run at different rates. */
+const RESERVE_USABLE_MS = RESERVE_KEPT_MS * 0.999;
 const NEVER = new AbortController().signal;
 
 /** Keeps one shared budget in step with Redis: asks for leases, reports what happened, and knows its last state. */
 export class BudgetSync {
-  terms: SharedTerms;
+  #terms: SharedTerms;
+  /** When Redis was last asked of which it is known that it sets this replica's reserve aside. */
+  #reservedAt: Moment | undefined;
   readonly #parts: BudgetSyncParts;
   readonly #redisClock = new RedisClock();
   #view = NOTHING_KNOWN;
@@ -49,8 +55,25 @@ export class BudgetSync {
   #isReporting = false;
 
   constructor(terms: SharedTerms, parts: BudgetSyncParts) {
-    this.terms = terms;
+    this.#terms = terms;
     this.#parts = parts;
+  }
+
+  get terms(): SharedTerms {
+    return this.#terms;
+  }
+
+  set terms(terms: SharedTerms) {
+    if (!hasSameReserve(terms, this.#terms)) this.#reservedAt = undefined;
+    this.#terms = terms;
+  }
+
+  /** Whether Redis keeps this replica's reserve out of the shared part, also while it is away. */
+  get isReserved(): boolean {
+    return (
+      this.#reservedAt !== undefined &&
+      mostSince(this.#reservedAt, momentOf(this.#parts.clock)) < RESERVE_USABLE_MS
+    );
   }
 
   get view(): SharedBudgetView {
@@ -58,8 +81,8 @@ export class BudgetSync {
   }
 
   /** A lease was asked for. A grant is only good if this clock is trusted. */
-  answered(state: SharedState, askedMs: number): { readonly isTrusted: boolean } {
-    return { isTrusted: this.#update(state, askedMs, this.#parts.clock.now()) };
+  answered(state: SharedState, asked: Moment): { readonly isTrusted: boolean } {
+    return { isTrusted: this.#update(state, asked, this.#parts.clock.now()) };
   }
 
   /** A lease was asked for, without an answer: Redis may have granted it all the same. */
@@ -111,13 +134,13 @@ export class BudgetSync {
     const { clock, store } = this.#parts;
     while (this.#messages.length > 0 && this.#view.isReachable) {
       const batch = this.#messages.splice(0, MOST_AT_ONCE);
-      const askedMs = clock.now();
-      const told = batch.map(({ atMs, tell }) => tell(Math.max(0, askedMs - atMs)));
+      const asked = momentOf(clock);
+      const told = batch.map(({ atMs, tell }) => tell(Math.max(0, asked.nowMs - atMs)));
       const stored = await store.report(this.terms, told);
       if (stored.kind === "away") {
         this.#messages = [...batch, ...this.#messages].slice(-MOST_MESSAGES);
         this.#lose();
-      } else this.#update(stored.answer, askedMs, clock.now());
+      } else this.#update(stored.answer, asked, clock.now());
     }
     this.#sending = undefined;
   }
@@ -130,11 +153,11 @@ export class BudgetSync {
 
   async #look(isAnew: boolean): Promise<void> {
     this.#isLooking = true;
-    const askedMs = this.#parts.clock.now();
+    const asked = momentOf(this.#parts.clock);
     const stored = await this.#parts.store.look(this.terms, isAnew);
     this.#isLooking = false;
     if (stored.kind === "away") return this.#lose();
-    this.#update(stored.answer, askedMs, this.#parts.clock.now());
+    this.#update(stored.answer, asked, this.#parts.clock.now());
     await this.send();
   }
 
@@ -145,10 +168,11 @@ export class BudgetSync {
   }
 
   /** Whether the clock that answered can be trusted. */
-  #update(state: SharedState, askedMs: number, nowMs: number): boolean {
-    const hasStepped = this.#redisClock.hasStepped(state, askedMs, nowMs);
+  #update(state: SharedState, asked: Moment, nowMs: number): boolean {
+    const hasStepped = this.#redisClock.hasStepped(state, asked.nowMs, nowMs);
     const hasChanged = mayWaitLess(this.#view, state);
     this.#view = updated(this.#view, state, nowMs);
+    if (isReservedBy(state, this.#terms)) this.#reservedAt = asked;
     if (hasStepped) void this.#look(true);
     if (this.terms.quota !== undefined) void this.#reportUsage(state);
     if (hasChanged) this.#parts.onChange();
@@ -161,11 +185,23 @@ export class BudgetSync {
     const report = quota.pending(state);
     if (report === undefined) return;
     this.#isReporting = true;
-    const askedMs = clock.now();
+    const asked = momentOf(clock);
     const stored = await store.reportUsage(this.terms, report);
     this.#isReporting = false;
     if (stored.kind === "away") return this.#lose();
     quota.acknowledged(report);
-    this.#update(stored.answer, askedMs, clock.now());
+    this.#update(stored.answer, asked, clock.now());
   }
+}
+
+function hasSameReserve({ rates }: SharedTerms, before: SharedTerms): boolean {
+  return rates.every(({ own, perMs }, index) => {
+    const rate = before.rates[index];
+    return rate?.own === own && rate.perMs === perMs;
+  });
+}
+
+/** Compared by number: the call may have told of an earlier reserve. */
+function isReservedBy({ reserved }: SharedState, { rates }: SharedTerms): boolean {
+  return rates.every(({ own }, index) => own > 0 && (reserved[index] ?? 0) >= own);
 }

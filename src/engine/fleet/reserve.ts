@@ -10,25 +10,33 @@ export type Settle = (settlement: Settlement, nowMs: number) => void;
 export class Reserve {
   readonly #fleet: Fleet;
   #budget: Budget;
-  #uncountedMs: number;
   #leases: Leases | undefined;
 
-  constructor(budget: Budget, fleet: Fleet, uncountedMs: number) {
+  constructor(budget: Budget, fleet: Fleet) {
     this.#budget = budget;
     this.#fleet = fleet;
-    this.#uncountedMs = uncountedMs;
   }
 
-  /** Another replica may have had the seat: its requests must no longer count. */
-  open(nowMs: number): void {
+  get isOpen(): boolean {
+    return this.#leases !== undefined;
+  }
+
+  /**
+   * What was sent before it was set aside must no longer count: by another replica that had the seat, or with a lease
+   * of the shared part, which was larger by then.
+   */
+  open(nowMs: number, holdMs: number): void {
     const terms = this.#terms();
     this.#leases =
-      terms === undefined ? undefined : new Leases(terms, nowMs, forgottenAfterMs(terms, this.#uncountedMs));
+      terms === undefined ? undefined : new Leases(terms, nowMs, forgottenAfterMs(terms, holdMs));
+  }
+
+  close(): void {
+    this.#leases = undefined;
   }
 
   change(budget: Budget, uncountedMs: number, nowMs: number): void {
     this.#budget = budget;
-    this.#uncountedMs = uncountedMs;
     const terms = this.#terms();
     if (terms === undefined) this.#leases = undefined;
     else this.#leases?.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));

@@ -54,6 +54,8 @@ export class SharedBudget {
   readonly #restraint: Restraint;
   readonly #quota: SharedQuota;
   readonly #sync: BudgetSync;
+  /** Whether Redis is told that this replica may use a reserve. */
+  #toldSeat: boolean;
   #usedMs: number;
   /** Until when a poll was told to wait. */
   #waitsUntilMs = Number.NEGATIVE_INFINITY;
@@ -64,13 +66,13 @@ export class SharedBudget {
     this.#parts = parts;
     this.#budget = budget;
     this.#timeoutMs = timeoutMs;
-    this.#reserve = new Reserve(budget, fleet, timeoutMs + budget.lingerMs);
+    this.#reserve = new Reserve(budget, fleet);
     this.#restraint = new Restraint(budget, this.#needsOf(budget, users), parts.learnedWindows);
     this.#quota = new SharedQuota(parts.quotaBuckets, parts.life);
-    const terms = sharedTermsOf(budget, fleet, timeoutMs);
+    const terms = sharedTermsOf(budget, fleet, timeoutMs, parts.seat.isUsable);
+    this.#toldSeat = parts.seat.isUsable;
     this.#sync = new BudgetSync(terms, { store, clock, onChange, quota: this.#quota });
     this.#usedMs = clock.now();
-    if (parts.seat.isUsable) this.seatTaken();
   }
 
   get quotaBuckets(): QuotaBuckets {
@@ -81,9 +83,9 @@ export class SharedBudget {
   change(budget: Budget, users: readonly Upstream[]): void {
     this.#budget = budget;
     this.#timeoutMs = Math.max(this.#timeoutMs, longestTimeoutMs(users));
-    this.#sync.terms = sharedTermsOf(budget, this.#parts.fleet, this.#timeoutMs);
     this.#reserve.change(budget, this.#timeoutMs + budget.lingerMs, this.#parts.clock.now());
     this.#restraint.change(budget, this.#needsOf(budget, users));
+    this.#tellTerms();
   }
 
   get learnedWindows(): readonly LearnedWindow[] {
@@ -100,9 +102,30 @@ export class SharedBudget {
     };
   }
 
+  /** Another replica may have had the seat before. */
   seatTaken(): void {
-    this.#reserve.open(this.#parts.clock.now());
+    this.#reserve.close();
+    this.#tellTerms();
+    void this.#sync.refresh(0);
     this.#parts.onChange();
+  }
+
+  #tellTerms(): void {
+    const { fleet, seat } = this.#parts;
+    this.#toldSeat = seat.isUsable;
+    this.#sync.terms = sharedTermsOf(this.#budget, fleet, this.#timeoutMs, this.#toldSeat);
+    if (!this.#sync.isReserved) this.#reserve.close();
+  }
+
+  /** A reserve may be used only where Redis has set it aside: other replicas may have another config. */
+  #openReserve(): void {
+    if (this.#reserve.isOpen || !this.#hasReserve) return;
+    this.#reserve.open(this.#parts.clock.now(), this.terms.holdMs);
+    this.#parts.onChange();
+  }
+
+  get #hasReserve(): boolean {
+    return this.#parts.seat.isUsable && this.#sync.isReserved;
   }
 
   get budget(): Budget {
@@ -158,9 +181,9 @@ export class SharedBudget {
 
   /** What stands against a lease of the reserve; undefined if `reserveLease` may follow at once. */
   reserveWait(): Wait | undefined {
-    const { clock, seat } = this.#parts;
-    const nowMs = clock.now();
-    const freeAtMs = seat.isUsable ? this.#reserve.freeAtMs(this.#restraint, nowMs) : undefined;
+    this.#openReserve();
+    const nowMs = this.#parts.clock.now();
+    const freeAtMs = this.#hasReserve ? this.#reserve.freeAtMs(this.#restraint, nowMs) : undefined;
     if (freeAtMs !== undefined && freeAtMs <= nowMs) return undefined;
     // Or until Redis can be asked again. onChange reports that it is reachable, but not that it knows everything.
     const { isReachable, coldUntilMs } = this.#sync.view;
@@ -170,12 +193,12 @@ export class SharedBudget {
   }
 
   reserveLease(): Lease {
-    const { clock, seat, calendarMs, onChange } = this.#parts;
+    const { clock, calendarMs, onChange } = this.#parts;
     const settle = this.#reserve.grant(clock.now());
     const takenMs = calendarMs();
     this.#quota.sent(takenMs, 1, undefined);
     return leaseOf(
-      () => seat.isUsable,
+      () => this.#hasReserve,
       (settlement) => {
         settle(settlement, clock.now());
         if (settlement !== "unsent") return;
@@ -233,6 +256,8 @@ export class SharedBudget {
 
   /** About once a second, and when Redis is reachable again. */
   async tick(): Promise<void> {
+    if (this.#toldSeat !== this.#parts.seat.isUsable) this.#tellTerms();
+    this.#openReserve();
     const nowMs = this.#parts.clock.now();
     const isUsed = nowMs - this.#usedMs < REFRESH_UNUSED_MS;
     const isSoon = !this.#sync.view.isReachable || nowMs < this.#waitsUntilMs;

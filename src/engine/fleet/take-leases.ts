@@ -44,7 +44,7 @@ async function takeShared(budgets: readonly SharedBudget[], parts: Parts): Promi
   const { states, waits } = stored.answer;
   const answered = budgets.flatMap((budget, index) => {
     const state = states[index];
-    return state === undefined ? [] : [{ budget, state, ...budget.sync.answered(state, asked.nowMs) }];
+    return state === undefined ? [] : [{ budget, state, ...budget.sync.answered(state, asked) }];
   });
   const isTrusted = answered.every((each) => each.isTrusted);
   if (waits.some(({ cause }) => cause === "ledger")) return takeReserves(budgets);

@@ -42,15 +42,21 @@ function rateGauge(
   </div>`;
 }
 
-function quotaGauge({ limit, used, forecast, perMs }: QuotaStatus): Markup {
+function quotaGauge({ limit, used, unconfirmed, forecast, perMs }: QuotaStatus): Markup {
   const tooMuch = forecast > limit ? ": the quota will not last" : "";
   return html`<div class="rate quota">
     <p>
       <b>${grouped(used)}</b> of our quota of <b>${grouped(limit)}</b> used in ${humanDuration(perMs)}
       <span class="of">the schedule needs ${grouped(forecast)}${tooMuch}</span>
     </p>
+    ${unconfirmed === 0 ? "" : html`<p class="said">${unconfirmedSentence(used, unconfirmed)}</p>`}
     ${gauge({ label: `${used} used of a quota of ${limit}, forecast ${Math.round(forecast)}`, full: limit, used, mark: forecast })}
   </div>`;
+}
+
+function unconfirmedSentence(used: number, unconfirmed: number): string {
+  const [sent, more] = [grouped(used - unconfirmed), grouped(unconfirmed)];
+  return `${sent} were sent. Up to ${more} more may have been: Pacewatch was killed while they were in flight.`;
 }
 
 function advertisedLine({ advertised }: BudgetStatus): string {

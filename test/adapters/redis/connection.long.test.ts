@@ -21,7 +21,7 @@ const COUNT = redisScript("count", "return redis.call('INCR', KEYS[1])");
 const TERMS: SharedTerms = {
   replica: "one",
   budget: "api",
-  rates: [{ perMs: 20, cap: 5, aside: 0 }],
+  rates: [{ perMs: 20, cap: 5, aside: 0, own: 0 }],
   share: 1,
   maxPauseMs: 1_000,
   lingerMs: 0,

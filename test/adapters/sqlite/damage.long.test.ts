@@ -15,7 +15,7 @@ import { DatabaseSync } from "node:sqlite";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaReading } from "../../support/samples.ts";
 import { NOW_MS, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
 const HOUR = Math.floor(NOW_MS / 3_600_000);
@@ -32,17 +32,10 @@ async function aLife(bench: StateBench, polls = 500): Promise<void> {
       poll: samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }),
     });
   }
-  await store.keepQuotas(
+  store.keepQuotas(
     () =>
       new Map([
-        [
-          "api",
-          {
-            buckets: new Map([[HOUR, 40]]),
-            paceGapMs: 5_000,
-            quota: { requests: 1_000_000, perMs: 2_592_000_000 },
-          },
-        ],
+        ["api", sampleQuotaReading({ buckets: new Map([[HOUR, 40]]), unconfirmed: new Map([[HOUR, 2]]) })],
       ]),
   );
   await store.close();
@@ -151,8 +144,8 @@ test("quota counts are saved from a damaged file, where they can be read", async
   const store = await bench.open();
   expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
   expect(store.restoredQuotas).toEqual(new Map([["api", new Map([[HOUR, 40]])]]));
-  expect(bench.query("SELECT budget, hour, requests FROM quota_hours")).toEqual([
-    { budget: "api", hour: HOUR, requests: 40 },
+  expect(bench.query("SELECT * FROM quota_hours")).toEqual([
+    { budget: "api", hour: HOUR, requests: 40, unconfirmed: 2 },
   ]);
 });
 

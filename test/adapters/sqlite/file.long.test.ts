@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { WindowRow } from "../../../src/core/budget/learned-windows.ts";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaReading } from "../../support/samples.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
 const HOUR_MS = 3_600_000;
@@ -82,10 +82,23 @@ describe("after a restart", () => {
     bench.poll(bench.recordOf(first), TIMEOUT, "old");
     await first.close();
     const older = new DatabaseSync(bench.path);
-    older.exec("ALTER TABLE polls DROP COLUMN offline; PRAGMA user_version = 1");
+    older.exec(`ALTER TABLE polls DROP COLUMN offline;
+      ALTER TABLE quota_hours DROP COLUMN unconfirmed;
+      CREATE TABLE quota_reserves (budget TEXT, hour INTEGER, requests INTEGER, PRIMARY KEY (budget)) STRICT;
+      INSERT INTO quota_hours VALUES ('api', 7, 40), ('ai', 7, 1);
+      INSERT INTO quota_reserves VALUES ('api', 7, 3), ('ai', 8, 2), ('sms', 9, 0);
+      PRAGMA user_version = 1`);
     older.close();
 
     const second = await bench.open();
+    const quotas = [
+      { budget: "ai", hour: 7, requests: 1, unconfirmed: 0 },
+      { budget: "ai", hour: 8, requests: 2, unconfirmed: 2 },
+      { budget: "api", hour: 7, requests: 43, unconfirmed: 3 },
+    ];
+    expect(second.restoredQuotas.get("api")).toEqual(new Map([[7, 43]]));
+    expect(second.unconfirmedQuotas.get("api")).toEqual(new Map([[7, 3]]));
+    expect(bench.query("SELECT * FROM quota_hours ORDER BY budget, hour")).toEqual(quotas);
     const record = bench.recordOf(second);
     expect(record.history.lastPolls.map(({ id }) => id)).toEqual(["old"]);
     bench.poll(record, TIMEOUT, "new");
@@ -95,7 +108,7 @@ describe("after a restart", () => {
       { poll: "old", offline: 0 },
       { poll: "new", offline: 1 },
     ]);
-    expect(bench.query("PRAGMA user_version")).toEqual([{ user_version: 2 }]);
+    expect(bench.query("PRAGMA user_version")).toEqual([{ user_version: 3 }]);
     expect(stateErrors(bench)).toEqual([]);
   });
 
@@ -148,12 +161,7 @@ describe("after a restart", () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
     const buckets = new Map([[hourOf(NOW_MS) - 5, 40]]);
-    await first.keepQuotas(
-      () =>
-        new Map([
-          ["api", { buckets, paceGapMs: 5_000, quota: { requests: 1_000_000, perMs: 2_592_000_000 } }],
-        ]),
-    );
+    first.keepQuotas(() => new Map([["api", sampleQuotaReading({ buckets })]]));
     buckets.set(hourOf(NOW_MS), 2);
     await first.close();
     expect((await bench.open()).restoredQuotas).toEqual(
@@ -197,25 +205,14 @@ describe("after a restart", () => {
   });
 });
 
-test("rows are in the file half a second later, without an orderly end; quotas with their reserve, at once", async () => {
+test("rows are in the file half a second later, without an orderly end; quotas as soon as somebody waits for it", async () => {
   await using bench = await StateBench.make();
   const store = await bench.open();
-  await store.keepQuotas(
-    () =>
-      new Map([
-        [
-          "api",
-          {
-            buckets: new Map([[hourOf(NOW_MS), 7]]),
-            paceGapMs: 5_000,
-            quota: { requests: 1_000_000, perMs: 2_592_000_000 },
-          },
-        ],
-      ]),
-  );
-  expect(
-    bench.query("SELECT requests FROM quota_hours UNION ALL SELECT requests FROM quota_reserves"),
-  ).toEqual([{ requests: 7 }, { requests: 3 }]);
+  store.keepQuotas(() => new Map([["api", sampleQuotaReading({ buckets: new Map([[hourOf(NOW_MS), 7]]) })]]));
+  await store.written();
+  expect(bench.query("SELECT requests, unconfirmed FROM quota_hours")).toEqual([
+    { requests: 7, unconfirmed: 0 },
+  ]);
   bench.poll(bench.recordOf(store));
   await bench.written(1);
   expect(store.isUp).toBe(true);

@@ -24,7 +24,7 @@ function batchAt(nowMs: number, changes: Partial<StateBatch> = {}): StateBatch {
     polls: [],
     foundOffline: [],
     incidents: [],
-    quotas: { counts: [], reserves: [] },
+    quotas: [],
     nowMs,
     ...changes,
   };
@@ -105,12 +105,13 @@ test("of incidents the newest fifty of each upstream are kept; of quotas what th
     polls: 2,
   }));
   const hour = Math.floor(NOW_MS / HOUR_MS);
-  const counts = [hour - 366 * 24, hour - 367 * 24 - 1].map((each) => ({
+  const quotas = [hour - 366 * 24, hour - 367 * 24 - 1].map((each) => ({
     budget: "api",
     hour: each,
     requests: 1,
+    unconfirmed: 0,
   }));
-  file.write(batchAt(NOW_MS, { incidents, quotas: { counts, reserves: [] } }));
+  file.write(batchAt(NOW_MS, { incidents, quotas }));
   expect(
     bench.query("SELECT upstream, count(*) AS n, min(started_at_ms) AS at FROM incidents GROUP BY upstream"),
   ).toEqual([
@@ -127,8 +128,8 @@ test("a wall clock that was set back does not put the upkeep off for as long", a
   file.open(NOW_MS);
   const hour = Math.floor(NOW_MS / HOUR_MS);
   file.write(batchAt(NOW_MS + 400 * DAY_MS));
-  const counts = [{ budget: "api", hour: hour - 500 * 24, requests: 1 }];
-  file.write(batchAt(NOW_MS, { quotas: { counts, reserves: [] } }));
+  const quotas = [{ budget: "api", hour: hour - 500 * 24, requests: 1, unconfirmed: 0 }];
+  file.write(batchAt(NOW_MS, { quotas }));
   expect(bench.count("quota_hours")).toBe(0);
   file.close();
 });

@@ -3,8 +3,9 @@ import type { StateBatch, WriteReply } from "../../../src/adapters/sqlite/messag
 import { SqliteStateStore } from "../../../src/adapters/sqlite/store.ts";
 import type { Died, StateThread } from "../../../src/adapters/sqlite/thread.ts";
 import { History } from "../../../src/core/history/history.ts";
+import type { QuotaReading } from "../../../src/core/budget/quota-journal.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaReading } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const WRITTEN: WriteReply = { kind: "written", notes: [] };
@@ -49,7 +50,12 @@ class Scene {
   constructor(trouble?: string) {
     const say = (fields: object, msg: string) => void this.logged.push(`${msg} ${JSON.stringify(fields)}`);
     const log = { debug: say, info: say, warn: say, error: say };
-    const restored = { upstreams: new Map(), quotas: new Map(), windows: new Map() };
+    const restored = {
+      upstreams: new Map(),
+      quotas: new Map(),
+      unconfirmedQuotas: new Map(),
+      windows: new Map(),
+    };
     const parts = { path: "state.db", thread: this.thread, clock: this.clock, log };
     this.store = new SqliteStateStore(parts, { kind: "opened", restored, trouble, notes: [] });
     this.recorder = this.store.recorderOf("email", new History("email", 0));
@@ -153,55 +159,56 @@ test("many rows are handed over in bites, one after the other, without waiting i
   await scene.store.close();
 });
 
-test("requests may be sent once their reserve is in the file; a store that is stuck is not waited for", async () => {
+/** A budget that has counted one more request at each reading. */
+function countingFrom(first: number): () => ReadonlyMap<string, QuotaReading> {
+  let requests = first;
+  return () => {
+    requests += 1;
+    return new Map([["api", sampleQuotaReading({ version: requests, buckets: new Map([[1, requests]]) })]]);
+  };
+}
+
+test("whoever waits for what is counted has it in the file at once; of those that wait together, one batch is enough", async () => {
   const scene = new Scene();
-  const { promise, resolve } = Promise.withResolvers<WriteReply>();
-  scene.thread.reply = () => promise;
-  const read = () =>
-    new Map([
-      [
-        "api",
-        {
-          buckets: new Map([[1, 5]]),
-          paceGapMs: 5_000,
-          quota: { requests: 1_000_000, perMs: 2_592_000_000 },
-        },
-      ],
-    ]);
-  let isKept = false;
-  const kept = scene.store.keepQuotas(read).then(() => (isKept = true));
-  await settle();
-  expect(isKept).toBe(false);
-  expect(scene.thread.batches[0]?.quotas).toMatchObject({
-    counts: [{ requests: 5 }],
-    reserves: [{ requests: 3 }],
-  });
-  await scene.clock.advance(4_000);
-  await kept;
-  resolve(WRITTEN);
-  scene.thread.reply = undefined;
+  scene.store.keepQuotas(countingFrom(4));
+  await Promise.all([scene.store.written(), scene.store.written(), scene.store.written()]);
+  // The second and the third came when the first batch had been read already.
+  expect(scene.thread.batches.map(({ quotas }) => quotas[0]?.requests)).toEqual([5, 6]);
   await scene.store.close();
 });
 
-test("at the end everything that waits is written, and the reserve is taken back", async () => {
+test("nobody waits for a store that is stuck or down", async () => {
   const scene = new Scene();
-  await scene.store.keepQuotas(
-    () =>
-      new Map([
-        [
-          "api",
-          {
-            buckets: new Map([[1, 5]]),
-            paceGapMs: 5_000,
-            quota: { requests: 1_000_000, perMs: 2_592_000_000 },
-          },
-        ],
-      ]),
-  );
+  const { promise, resolve } = Promise.withResolvers<WriteReply>();
+  scene.thread.reply = () => promise;
+  scene.store.keepQuotas(countingFrom(4));
+  let goesOn = 0;
+  const waiting = [1, 2].map(() => scene.store.written().then(() => (goesOn += 1)));
+  await scene.clock.advance(3_999);
+  expect(goesOn).toBe(0);
+  await scene.clock.advance(501);
+  await Promise.all(waiting);
+  expect(scene.store.isUp).toBe(false);
+  await scene.store.written();
+  expect(scene.thread.batches).toHaveLength(1);
+  // What nobody waited for meanwhile is written as soon as it is up again, not half a second later.
+  scene.thread.reply = undefined;
+  resolve(WRITTEN);
+  await settle();
+  expect(scene.store.isUp).toBe(true);
+  expect(scene.thread.batches.map(({ quotas }) => quotas[0]?.requests)).toEqual([5, 6]);
+  await scene.store.close();
+});
+
+test("at the end everything that waits is written, and what is counted", async () => {
+  const scene = new Scene();
+  const reading = sampleQuotaReading({ buckets: new Map([[1, 5]]) });
+  scene.store.keepQuotas(() => new Map([["api", reading]]));
   for (let turn = 0; turn < 1_200; turn += 1) scene.poll(`${turn}`);
   await scene.store.close();
   expect(scene.thread.polls).toHaveLength(1_200);
-  expect(scene.thread.batches.at(-1)?.quotas.reserves.every((reserve) => reserve.requests === 0)).toBe(true);
+  const rows = scene.thread.batches.flatMap(({ quotas }) => quotas);
+  expect(rows).toEqual([{ budget: "api", hour: 1, requests: 5, unconfirmed: 0 }]);
   expect(scene.thread.isClosed).toBe(true);
   expect(scene.logged).toEqual([]);
 });

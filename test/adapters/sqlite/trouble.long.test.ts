@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { sampleQuotaReading } from "../../support/samples.ts";
 import { describe, expect, test } from "vitest";
 import { Immutable, SmallDisk } from "./disks.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
@@ -55,19 +56,7 @@ describe("a full disk", () => {
     bench.path = join(disk.path, "pacewatch.db");
     const first = await bench.open();
     bench.poll(bench.recordOf(first), TIMEOUT);
-    await first.keepQuotas(
-      () =>
-        new Map([
-          [
-            "api",
-            {
-              buckets: new Map([[HOUR, 40]]),
-              paceGapMs: 5_000,
-              quota: { requests: 1_000_000, perMs: 2_592_000_000 },
-            },
-          ],
-        ]),
-    );
+    first.keepQuotas(() => new Map([["api", sampleQuotaReading({ buckets: new Map([[HOUR, 40]]) })]]));
     await first.close();
 
     disk.fill();
@@ -181,19 +170,7 @@ test.each([
   await using bench = await StateBench.make();
   const store = await bench.open();
   const record = bench.recordOf(store);
-  await store.keepQuotas(
-    () =>
-      new Map([
-        [
-          "api",
-          {
-            buckets: new Map([[HOUR, 40]]),
-            paceGapMs: 5_000,
-            quota: { requests: 1_000_000, perMs: 2_592_000_000 },
-          },
-        ],
-      ]),
-  );
+  store.keepQuotas(() => new Map([["api", sampleQuotaReading({ buckets: new Map([[HOUR, 40]]) })]]));
   bench.poll(record);
   await bench.written(1);
   change(bench.path);

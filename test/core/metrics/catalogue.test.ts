@@ -35,6 +35,7 @@ gauge     pacewatch_budget_advertised_remaining_requests budget
 gauge     pacewatch_budget_paused_until_timestamp_seconds budget
 gauge     pacewatch_budget_quota_limit_requests budget
 gauge     pacewatch_budget_quota_used_requests budget
+gauge     pacewatch_budget_quota_unconfirmed_requests budget
 gauge     pacewatch_budget_quota_forecast_requests budget
 counter   pacewatch_signals_malformed_total upstream
 gauge     pacewatch_state_store_up

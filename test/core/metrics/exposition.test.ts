@@ -102,6 +102,7 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_budget_advertised_remaining_requests",
     "pacewatch_budget_quota_limit_requests",
     "pacewatch_budget_quota_used_requests",
+    "pacewatch_budget_quota_unconfirmed_requests",
     "pacewatch_budget_quota_forecast_requests",
     "pacewatch_state_store_up",
     "pacewatch_fleet_replicas",

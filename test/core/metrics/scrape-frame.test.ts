@@ -54,7 +54,10 @@ const budgets: fc.Arbitrary<BudgetSnapshot> = fc.record({
   advertisedLimit: fc.option(count, unknown),
   advertisedRemaining: fc.option(count, unknown),
   pausedUntilWallMs: fc.nat(),
-  quota: fc.option(fc.record({ limit: count, used: count, forecast: fc.option(count, unknown) }), unknown),
+  quota: fc.option(
+    fc.record({ limit: count, used: count, unconfirmed: count, forecast: fc.option(count, unknown) }),
+    unknown,
+  ),
 });
 
 const snapshots: fc.Arbitrary<MetricsSnapshot> = fc

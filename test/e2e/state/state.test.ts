@@ -45,10 +45,9 @@ describe.concurrent("after a restart", () => {
 
   test("a killed process has counted every request of its quota: the next one sends no more than is left", async () => {
     await using api = await Api.open();
-    const quota = { requests: 25, per: "30d", on_exhaust: "stop" };
+    const quota = { requests: 6, per: "30d", on_exhaust: "stop" };
     await using folder = await openConfigFolder(configOf(api.url, "data/pacewatch.db", quota));
-    // Paced at one second, eleven are reserved: so the third life finds 3 + 11 + 3 + 11 counted, and may send nothing.
-    for (const sentByThen of [3, 6]) {
+    for (const sentByThen of [3, 5]) {
       await using daemon = await startDaemon({ configPath: folder.path });
       await eventually(
         `${sentByThen} requests were sent`,
@@ -58,7 +57,6 @@ describe.concurrent("after a restart", () => {
       daemon.kill("SIGKILL");
       await daemon.exited;
     }
-    const sent = api.requests;
     await using last = await startDaemon({ configPath: folder.path });
     const skipped = { upstream: "email", cause: "quota" };
     await eventually(
@@ -66,9 +64,9 @@ describe.concurrent("after a restart", () => {
       () => valueOf(last, "pacewatch_polls_skipped_total", skipped),
       (slots = 0) => slots >= 3,
     );
-    expect(api.requests).toBe(sent);
+    expect(api.requests).toBeLessThanOrEqual(6);
     const used = await valueOf(last, "pacewatch_budget_quota_used_requests", { budget: "api" });
-    expect(used).toBeGreaterThanOrEqual(sent);
+    expect(used).toBe(6);
   });
 
   test("an orderly end counts exactly what was sent", async () => {

@@ -263,7 +263,7 @@ describe("the status page", () => {
       ],
       advertised: { limit: 900, remaining: 3 },
       pausedUntilMs: 130_000,
-      quota: { limit: 400, perMs: 2_592_000_000, used: 3, forecast: 44.4 },
+      quota: { limit: 400, perMs: 2_592_000_000, used: 25, unconfirmed: 2, forecast: 44.4 },
     };
     const text = await textOfPage({ budgets: [budget] });
     expect(text).toContain("Paused: the next poll can be sent in 30 s at 00:02:10 UTC");
@@ -271,7 +271,10 @@ describe("the status page", () => {
       "1 of our 4 leases in use limit: 20 per 1s; our share 29 %, lowered from 5 by the advertised limit",
     );
     expect(text).toContain("9 of our 290 leases in use limit: 1\u202f000 per 1m; our share 29 %");
-    expect(text).toContain("3 of our quota of 400 used in 30 d the schedule needs 44");
+    expect(text).toContain("25 of our quota of 400 used in 30 d the schedule needs 44");
+    expect(text).toContain(
+      "23 were sent. Up to 2 more may have been: Pacewatch was killed while they were in flight.",
+    );
     expect(text).toContain("Last advertised: 3 left of 900.");
   });
 

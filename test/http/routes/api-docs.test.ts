@@ -54,7 +54,7 @@ const FULL = sampleStatus({
                 resource: "core",
               },
             ],
-            quota: { limit: 1, perMs: 1, used: 1, forecast: 1 },
+            quota: { limit: 1, perMs: 1, used: 1, unconfirmed: 1, forecast: 1 },
           },
         ],
   incidents: [{ ...INCIDENT, upstream: "ai-router" }],

@@ -174,7 +174,7 @@ export function snapshotOf(played: readonly Played[], changes: Partial<StatusSna
         rates: [{ label: "1m", limit: 60, cap: 12, leases: 5 }],
         advertised: { limit: 60, remaining: 41 },
         pausedUntilMs: 0,
-        quota: { limit: 400_000, perMs: MONTH_MS, used: 96_512, forecast: 172_800 },
+        quota: { limit: 400_000, perMs: MONTH_MS, used: 96_512, unconfirmed: 2, forecast: 172_800 },
       },
     ],
     incidents: played.flatMap(({ incidents }) => incidents).toSorted((a, b) => b.startedAtMs - a.startedAtMs),

@@ -12,6 +12,8 @@ local function refusal()
   local untilMs, taken = now, get('taken')
   for _, rate in ipairs(terms.rates) do
     local cap, window = capOf(rate), rate.perMs * MARGIN
+    -- Other replicas' reserves may leave nothing.
+    if cap < 1 then return window, 'budget' end
     if taken ~= nil then untilMs = math.max(untilMs, taken + rate.perMs / cap) end
     -- A request in flight may be settled now, and is then held for a whole window.
     local latest = redis.call('ZREVRANGE', LEASES, cap - 1, cap - 1, 'WITHSCORES')[2]

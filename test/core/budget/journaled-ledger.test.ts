@@ -1,0 +1,282 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { JournaledLedger, type QuotaFile } from "../../../src/core/budget/journaled-ledger.ts";
+import type { Lease } from "../../../src/core/budget/ledger.ts";
+import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import { QuotaJournal, type QuotaReading, type QuotaRow } from "../../../src/core/budget/quota-journal.ts";
+import type { QuotaBuckets } from "../../../src/core/budget/quota.ts";
+import { sampleBudget, sampleConfig } from "../../support/samples.ts";
+import { settle, VirtualClock } from "../../support/virtual/clock.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** What outlives a process, written as late as it is told to. */
+class Disk {
+  readonly #rows = new Map<string, QuotaRow>();
+
+  write(rows: readonly QuotaRow[]): void {
+    for (const row of rows) this.#rows.set(`${row.budget} ${row.hour}`, row);
+  }
+
+  of(budget: string, what: "requests" | "unconfirmed"): QuotaBuckets {
+    const rows = [...this.#rows.values()].filter((row) => row.budget === budget);
+    return new Map(rows.map((row) => [row.hour, row[what]]));
+  }
+
+  total(budget: string, what: "requests" | "unconfirmed" = "requests", fromHour = 0): number {
+    let total = 0;
+    for (const [hour, requests] of this.of(budget, what)) if (hour >= fromHour) total += requests;
+    return total;
+  }
+}
+
+/** As the store of the state file: one batch at a time, and whoever waits is in the next. */
+class SlowFile implements QuotaFile {
+  readonly #disk: Disk;
+  readonly #journal = new QuotaJournal();
+  #waiting: (() => void)[] = [];
+  #batch: { readonly rows: readonly QuotaRow[]; readonly waiting: (() => void)[] } | undefined;
+  read: () => ReadonlyMap<string, QuotaReading> = () => new Map();
+
+  constructor(disk: Disk) {
+    this.#disk = disk;
+  }
+
+  get unconfirmedQuotas(): ReadonlyMap<string, QuotaBuckets> {
+    return new Map([["api", this.#disk.of("api", "unconfirmed")]]);
+  }
+
+  written(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#begin();
+    });
+  }
+
+  finish(): void {
+    if (this.#batch === undefined) return;
+    this.#disk.write(this.#batch.rows);
+    this.#journal.written();
+    for (const resolve of this.#batch.waiting) resolve();
+    this.#batch = undefined;
+    if (this.#waiting.length > 0) this.#begin();
+  }
+
+  #begin(): void {
+    if (this.#batch !== undefined) return;
+    this.#batch = { rows: this.#journal.changes(this.read()), waiting: this.#waiting };
+    this.#waiting = [];
+  }
+}
+
+class Process {
+  readonly file: SlowFile;
+  readonly ledger: JournaledLedger;
+
+  constructor(disk: Disk, clock: VirtualClock, quotaRequests: number) {
+    const quota = {
+      requests: quotaRequests,
+      perMs: 100 * HOUR_MS,
+      onExhaust: "stop",
+      pricePerRequest: undefined,
+    } as const;
+    const rates = [{ requests: 60, perMs: 60_000, label: "1m" }];
+    const budgets = [
+      sampleBudget({ name: "api", share: 1, rates, quota }),
+      sampleBudget({ name: "free", share: 1, rates }),
+    ];
+    const config = sampleConfig({ budgets, upstreams: [] });
+    this.file = new SlowFile(disk);
+    const inner = new LocalLedger(config, clock, new Map([["api", disk.of("api", "requests")]]));
+    this.ledger = new JournaledLedger(inner, config, this.file, clock);
+    this.file.read = () => this.ledger.readings();
+  }
+
+  async granted(budget = "api"): Promise<Lease> {
+    const asked = this.ledger.take([budget]);
+    await settle();
+    this.file.finish();
+    const decision = await asked;
+    if (decision.kind === "wait") throw new Error(`it has to wait: ${decision.cause}`);
+    return decision.lease;
+  }
+}
+
+function scene(quotaRequests = 100): { disk: Disk; clock: VirtualClock; start: () => Process } {
+  const disk = new Disk();
+  const clock = new VirtualClock({ nowMs: 7 * HOUR_MS, wallMs: 7 * HOUR_MS });
+  const start = (): Process => {
+    const process = new Process(disk, clock, quotaRequests);
+    clock.stall(120_000);
+    return process;
+  };
+  return { disk, clock, start };
+}
+
+describe("a request of a budget with a quota", () => {
+  test("has no lease before it is in the file", async () => {
+    const { disk, start } = scene();
+    const { ledger, file } = start();
+    let isGranted = false;
+    const asked = Promise.resolve(ledger.take(["api"])).then(() => (isGranted = true));
+    await settle();
+    expect([isGranted, ledger.state("api")?.quotaUsed]).toEqual([false, 0]);
+    file.finish();
+    await asked;
+    expect([isGranted, disk.total("api"), disk.total("api", "unconfirmed")]).toEqual([true, 1, 1]);
+  });
+
+  test("is confirmed once it has ended, and counts no more where nothing was sent", async () => {
+    const { disk, clock, start } = scene();
+    const process = start();
+    (await process.granted()).settle("answered");
+    process.file.finish();
+    expect([disk.total("api"), disk.total("api", "unconfirmed")]).toEqual([1, 0]);
+    clock.stall(5_000);
+    (await process.granted()).settle("unsent");
+    process.file.finish();
+    expect([disk.total("api"), disk.total("api", "unconfirmed")]).toEqual([1, 0]);
+  });
+
+  test("that gets no lease is taken back at once", async () => {
+    const { disk, start } = scene();
+    const process = start();
+    await process.granted();
+    const second = process.ledger.take(["api"]);
+    await settle();
+    process.file.finish();
+    expect(await second).toMatchObject({ kind: "wait", cause: "budget" });
+    process.file.finish();
+    expect(disk.total("api")).toBe(1);
+  });
+
+  test("that was in flight at a kill is told apart for as long as it counts", async () => {
+    const { disk, clock, start } = scene();
+    const first = start();
+    (await first.granted()).settle("answered");
+    first.file.finish();
+    clock.stall(5_000);
+    await first.granted();
+    for (let life = 0; life < 5; life += 1) {
+      const { ledger, file } = start();
+      expect(ledger.state("api")).toMatchObject({ quotaUsed: 2, quotaUnconfirmed: 1 });
+      void file.written();
+      file.finish();
+    }
+    const next = start();
+    clock.stall(101 * HOUR_MS);
+    expect(next.ledger.state("api")).toMatchObject({ quotaUsed: 0, quotaUnconfirmed: 0 });
+    expect(disk.total("api")).toBe(2);
+  });
+
+  test("is not asked for beyond the quota, also by two at once", async () => {
+    const { disk, start } = scene(1);
+    const { ledger, file } = start();
+    const asked = [ledger.take(["api"]), ledger.take(["api"])];
+    await settle();
+    file.finish();
+    const decisions = await Promise.all(asked.map((each) => Promise.resolve(each)));
+    expect(decisions).toMatchObject([{ kind: "granted" }, { kind: "wait", cause: "quota", budget: "api" }]);
+    file.finish();
+    expect(disk.total("api")).toBe(1);
+    for (let life = 0; life < 5; life += 1) {
+      expect(await start().ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
+      expect(disk.total("api")).toBe(1);
+    }
+  });
+});
+
+test("a budget without a quota waits for no file", async () => {
+  const { start } = scene();
+  expect(start().ledger.take(["free"])).toMatchObject({ kind: "granted" });
+});
+
+type Step =
+  | { readonly kind: "take" | "written" | "killed" }
+  | { readonly kind: "ends"; readonly how: "answered" | "unanswered" | "unsent" }
+  | { readonly kind: "passes"; readonly ms: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom("take" as const, "written" as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("ends" as const),
+      how: fc.constantFrom("answered" as const, "unanswered" as const, "unsent" as const),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("passes" as const),
+      ms: fc.constantFrom(500, 1_200, 120_000, HOUR_MS - 5_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("killed" as const) }) },
+);
+
+test("whenever it is killed, none that was sent is missing, and too many are only those that it had asked for", async () => {
+  const property = fc.asyncProperty(
+    fc.array(step, { minLength: 5, maxLength: 120 }),
+    fc.constantFrom(3, 100),
+    async (steps, quotaRequests) => {
+      const { disk, clock, start } = scene(quotaRequests);
+      let process = start();
+      let open: { readonly lease: Lease; readonly atMs: number }[] = [];
+      let asking = 0;
+      let sentAtMs: number[] = [];
+      /** What was taken back before the last batch was read, and since: it is not in the file yet. */
+      let takenBack = { before: 0, since: 0 };
+      /** What the kills have added. */
+      let spare = 0;
+      for (const each of steps) {
+        if (each.kind === "take") {
+          const { ledger } = process;
+          asking += 1;
+          const asked = Promise.resolve(ledger.take(["api"]));
+          void asked.then((decision) => {
+            if (ledger !== process.ledger) return;
+            asking -= 1;
+            if (decision.kind === "wait") {
+              takenBack.since += 1;
+              return;
+            }
+            // The worst of moments: it is on the wire as soon as it is granted.
+            open.push({ lease: decision.lease, atMs: clock.wallNow() });
+            sentAtMs.push(clock.wallNow());
+          });
+        } else if (each.kind === "written") {
+          takenBack = { before: takenBack.since, since: 0 };
+          process.file.finish();
+        } else if (each.kind === "passes") {
+          clock.stall(each.ms);
+        } else if (each.kind === "ends") {
+          const ended = open.shift();
+          ended?.lease.settle(each.how);
+          if (ended !== undefined && each.how === "unsent") {
+            sentAtMs = sentAtMs.filter((atMs) => atMs !== ended.atMs);
+            takenBack.since += 1;
+          }
+        } else {
+          spare += asking + takenBack.before + takenBack.since;
+          takenBack = { before: 0, since: 0 };
+          open = [];
+          asking = 0;
+          process = start();
+        }
+        await settle();
+        const total = disk.total("api");
+        expect(total).toBeGreaterThanOrEqual(sentAtMs.length);
+        const most = sentAtMs.length + asking + takenBack.before + takenBack.since + spare;
+        expect(total).toBeLessThanOrEqual(Math.min(most, quotaRequests));
+        expect(disk.total("api", "unconfirmed")).toBeLessThanOrEqual(total);
+        // Nor does any of them leave the quota too early.
+        const fromHour = Math.floor(clock.wallNow() / HOUR_MS) - 1;
+        expect(disk.total("api", "requests", fromHour)).toBeGreaterThanOrEqual(
+          sentAtMs.filter((atMs) => atMs >= fromHour * HOUR_MS).length,
+        );
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: 300 });
+});
