@@ -1,3 +1,4 @@
+import type { LearnedWindow } from "./learned-windows.ts";
 import type { Advice } from "../advice/advice.ts";
 import type { Config, Quota } from "../config/config.ts";
 import type { Clock } from "../time/clock.ts";
@@ -68,6 +69,10 @@ export class JournaledLedger implements RunningLedger {
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
     return this.#ledger.quotaBuckets(budget);
+  }
+
+  learnedWindows(budget: string): readonly LearnedWindow[] | undefined {
+    return this.#ledger.learnedWindows(budget);
   }
 
   resume(budget: string): boolean {
