@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -92,11 +92,7 @@ async function layer(name: string): Promise<string> {
 
 test("installed in an empty folder without a network, every command runs", async () => {
   const home = await mkdtemp(join(folder, "empty-"));
-  const installing = await run("npm", ["install", packed], home);
-  expect({ code: installing.code, err: installing.code === 0 ? "" : installing.err }).toEqual({
-    code: 0,
-    err: "",
-  });
+  await install([packed], home);
   expect((await readdir(join(home, "node_modules"))).filter((name) => !name.startsWith("."))).toEqual([
     "pacewatch",
   ]);
@@ -124,36 +120,100 @@ test("installed in an empty folder without a network, every command runs", async
 
 test("installed for everybody, the demo polls within seconds, and ends when it is asked to", async () => {
   const prefix = await mkdtemp(join(folder, "global-"));
-  const installing = await run("npm", ["install", "--global", `--prefix=${prefix}`, packed], folder);
-  expect({ code: installing.code, err: installing.code === 0 ? "" : installing.err }).toEqual({
-    code: 0,
-    err: "",
-  });
-  const demo = spawn(join(prefix, "bin/pacewatch"), ["demo", "--listen", "127.0.0.1:0"], {
-    cwd: prefix,
+  await install(["--global", `--prefix=${prefix}`, packed], folder);
+  await using demo = startDemo(join(prefix, "bin/pacewatch"), [], prefix);
+  await polled(demo);
+  // The style of the page is a file of its own.
+  expect((await ask(`${await demo.url()}/`)).body).toContain("--");
+  demo.kill("SIGTERM");
+  expect(await demo.exited).toEqual([0, null]);
+});
+
+test("npx runs the demo in an empty folder without a network, and Ctrl-C ends both", async () => {
+  const home = await mkdtemp(join(folder, "npx-"));
+  await using demo = startDemo("npx", ["--yes", `--package=${packed}`, "pacewatch"], home);
+  await polled(demo);
+  // A terminal sends it to all who run in it.
+  demo.kill("SIGINT", "with all that it started");
+  await demo.exited;
+  expect(demo.said()).toMatch(/^email: at most \d+ of 1000 requests in any 60 s, by its own count$/m);
+  expect(await readdir(home)).toEqual([]);
+});
+
+test("as a dependency of a project, its scripts can run it", async () => {
+  const home = await mkdtemp(join(folder, "project-"));
+  const manifest = {
+    private: true,
+    dependencies: { pacewatch: `file:${packed}` },
+    scripts: { config: "pacewatch check --config node_modules/pacewatch/config/pacewatch.yaml" },
+  };
+  await writeFile(join(home, "package.json"), JSON.stringify(manifest));
+  await install([], home);
+  const checked = await run("npm", ["run", "--silent", "config"], home, KEYS);
+  expect(checked).toMatchObject({ code: 0, err: "" });
+  expect(checked.out).toContain("fits: 2 upstreams on 2 budgets");
+  // What the lock file says is enough for the next machine.
+  expect(await run("npm", ["ci"], home)).toMatchObject({ code: 0 });
+});
+
+async function install(args: readonly string[], cwd: string): Promise<void> {
+  const { code, err } = await run("npm", ["install", ...args], cwd);
+  if (code !== 0) throw new Error(`cannot install: ${err}`);
+}
+
+type Demo = AsyncDisposable & {
+  readonly exited: Promise<readonly unknown[]>;
+  said(): string;
+  url(): Promise<string>;
+  kill(signal: NodeJS.Signals, whom?: "with all that it started"): void;
+};
+
+function startDemo(program: string, args: readonly string[], cwd: string): Demo {
+  const child = spawn(program, [...args, "demo", "--listen", "127.0.0.1:0"], {
+    cwd,
     env: environment(),
     stdio: ["ignore", "pipe", "inherit"],
+    detached: true,
   });
-  endWithUs(demo);
-  const ended = once(demo, "exit");
+  endWithUs(child);
+  // When nobody has its output any more: npm may go before what it started.
+  const exited = once(child, "close");
+  let hasEnded = false;
+  child.once("close", () => (hasEnded = true));
   let said = "";
-  demo.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
-  const [url = ""] = await eventually(
-    "it says where it listens",
-    () => /http:\/\/127\.0\.0\.1:\d+/.exec(said),
-    (found) => found !== null,
-  ).then((found) => found ?? []);
-  const polled = /^pacewatch_polls_total\{(?=[^}]*upstream="email")(?=[^}]*outcome="ok")[^}]*\} [1-9]/m;
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  const kill: Demo["kill"] = (signal, whom) => {
+    if (child.pid === undefined || hasEnded) return;
+    process.kill(whom === undefined ? child.pid : -child.pid, signal);
+  };
+  return {
+    exited,
+    said: () => said,
+    async url() {
+      const found = await eventually(
+        "it says where it listens",
+        () => /http:\/\/127\.0\.0\.1:\d+/.exec(said),
+        (address) => address !== null,
+      );
+      return found?.[0] ?? "";
+    },
+    kill,
+    async [Symbol.asyncDispose]() {
+      kill("SIGKILL", "with all that it started");
+      await exited;
+    },
+  };
+}
+
+async function polled(demo: Demo): Promise<void> {
+  const url = await demo.url();
+  const ok = /^pacewatch_polls_total\{(?=[^}]*upstream="email")(?=[^}]*outcome="ok")[^}]*\} [1-9]/m;
   await eventually(
     "it polled",
     async () => (await ask(`${url}/metrics`)).body,
-    (text) => polled.test(text),
+    (text) => ok.test(text),
   );
-  // The style of the page is a file of its own.
-  expect((await ask(`${url}/`)).body).toContain("--");
-  demo.kill("SIGTERM");
-  expect(await ended).toEqual([0, null]);
-});
+}
 
 /** Throws where a file of the bundle is, and prints what is left of the error. */
 const THROWER = `

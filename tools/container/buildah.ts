@@ -6,6 +6,8 @@ import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 
+const EPOCH_S = 0;
+
 /** Runs a program to its end; rejects with what it printed when it fails. */
 export async function run(program: string, args: readonly string[]): Promise<string> {
   const { stdout } = await execute(program, [...args], { maxBuffer: 64 * 1024 * 1024 });
@@ -51,6 +53,11 @@ export class Buildah implements AsyncDisposable {
       // The OCI image format has no HEALTHCHECK.
       "--format",
       "docker",
+      // In every layer, as SOURCE_DATE_EPOCH is elsewhere.
+      "--timestamp",
+      String(EPOCH_S),
+      // Or a second build would be the first one.
+      "--no-cache",
       "--tag",
       tag,
       "--file",

@@ -2,17 +2,19 @@
  * Builds the Dockerfile for real and runs what came out of it, on a machine without a container engine:
  * `npm run build && node tools/container/verify.ts`. It needs root, Debian's buildah, and about 2 GB of room for a minute.
  */
+import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Buildah, run } from "./buildah.ts";
-import { checkFiles, checkSettings, readImage } from "./image.ts";
+import { checkFiles, checkSettings, layersOf, readImage } from "./image.ts";
 import { checkDaemon, checkShippedConfig, checkSurroundings, checkVersion } from "./running.ts";
 import { buildStandIn } from "./stand-in.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const BASE = "node:24-slim";
 const IMAGE = "pacewatch:verify";
+const AGAIN = "pacewatch:again";
 
 async function step<T>(title: string, act: () => Promise<T> | T): Promise<T> {
   const startedAt = performance.now();
@@ -58,6 +60,12 @@ async function verify(): Promise<readonly string[]> {
   const image = await step("the Dockerfile builds", async () => {
     await buildah.build(IMAGE, REPOSITORY, join(REPOSITORY, "Dockerfile"));
     return await readImage(buildah, IMAGE);
+  });
+  await step("a second build makes the same layers, with the cache of compiled code", async () => {
+    await buildah.build(AGAIN, REPOSITORY, join(REPOSITORY, "Dockerfile"));
+    const layers = await layersOf(buildah, IMAGE);
+    assert.ok(layers.length > (await layersOf(buildah, BASE)).length);
+    assert.deepEqual(await layersOf(buildah, AGAIN), layers);
   });
   await step("its user, entrypoint, command, port and health check", () => {
     checkSettings(image);

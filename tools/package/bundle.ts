@@ -21,8 +21,9 @@ export async function bundle(commit: string): Promise<Bundle> {
     input: { [COMMAND]: join(ROOT, "bin/pacewatch.mjs") },
     platform: "node",
     preserveEntrySignatures: "allow-extension",
-    plugins: [filesBeside()],
-    transform: { define: { PACEWATCH_COMMIT: JSON.stringify(commit) } },
+    plugins: [filesBeside(), withoutUnused()],
+    // The second name is undici's own way to leave out its experimental parser, as it is in Node.js.
+    transform: { define: { PACEWATCH_COMMIT: JSON.stringify(commit), esbuildDetection: "true" } },
     onLog(level, log) {
       throw new Error(`cannot build: ${level}: ${log.message}`);
     },
@@ -39,8 +40,12 @@ export async function bundle(commit: string): Promise<Bundle> {
     sourcemap: true,
     // The sources are public: a map that says where is enough, and a third of the size.
     sourcemapExcludeSources: true,
-    // Names are kept: some libraries look at the names of classes, and people at those of functions in stack traces.
-    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+    // These names are kept: some libraries look at those of classes, and people at those of functions in stack traces.
+    minify: {
+      compress: { keepNames: { class: true, function: true } },
+      mangle: { keepNames: { class: true, function: true } },
+      codegen: { removeWhitespace: true },
+    },
     comments: { legal: false },
   });
   await build.close();
@@ -100,6 +105,21 @@ function filesBeside(): Plugin {
         // Every line stays where it was.
         return { code: mended, map: null };
       },
+    },
+  };
+}
+
+/** What undici needs for HTTP/2, and for a request with a body: a poll is a GET over HTTP/1.1. A quarter of undici. */
+const UNUSED =
+  /\/undici\/lib\/(?:dispatcher\/client-h2|web\/fetch\/(?:body|formdata)|web\/webidl\/index)\.js$/;
+
+function withoutUnused(): Plugin {
+  return {
+    name: "without-unused",
+    load: {
+      filter: { id: UNUSED },
+      handler: () =>
+        `module.exports = () => { throw new Error("cannot run: this part of undici is left out"); };`,
     },
   };
 }

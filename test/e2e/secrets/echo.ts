@@ -95,7 +95,9 @@ export type EchoUpstream = RawUpstream & {
 export async function openEchoUpstream(): Promise<EchoUpstream> {
   const keys = new Map<string, Set<string>>();
   const upstream = await openRawUpstream(async (connection) => {
-    const head = (await connection.request()) ?? "";
+    const head = await connection.request();
+    // A poll that ran out of time before it was sent, or another program of this machine that tries a port.
+    if (head === undefined || !OURS.test(head)) return connection.end();
     const key = keyIn(head);
     const echo = /^GET \S*\/echo\/([^/? ]+)/.exec(head)?.[1] ?? "";
     keys.set(echo, (keys.get(echo) ?? new Set()).add(key));
@@ -105,6 +107,8 @@ export async function openEchoUpstream(): Promise<EchoUpstream> {
   });
   return Object.assign(upstream, { keys });
 }
+
+const OURS = /\r\nUser-Agent: pacewatch\//i;
 
 function keyIn(head: string): string {
   const [, query] = /^GET \S*[?&]api_key=([^& ]+)/.exec(head) ?? [];

@@ -32,7 +32,9 @@ describe.concurrent("after a restart", () => {
     const idsAfter = after.upstream.lastPolls.map((poll) => poll.id);
     expect(idsAfter.slice(0, idsBefore.length)).toEqual(idsBefore);
     expect(after.incidents).toMatchObject([{ state: "down", startedAtMs: before.incidents[0]?.startedAtMs }]);
-    expect(after.upstream.lastFailures[0]?.headers).toContainEqual({ name: "x-session", bytes: 12 });
+    // The first failure may be another one: on a slow machine a poll runs out of time, and has no answer to keep.
+    const kept = after.upstream.lastFailures.flatMap(({ headers = [] }) => headers);
+    expect(kept).toContainEqual({ name: "x-session", bytes: 12 });
     const [hour] = after.upstream.availability;
     expect(hour?.failed).toBeGreaterThanOrEqual(before.upstream.lastFailures.length);
     expect(hour?.ok).toBeGreaterThanOrEqual(2);

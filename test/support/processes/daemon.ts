@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { imageCommand } from "../../../tools/image-command.ts";
 import { endWithUs } from "./ends-with-us.ts";
@@ -16,8 +17,15 @@ type Start = { readonly args: readonly string[]; readonly env: Environment };
 const FORMS: Readonly<Record<string, () => Start | Promise<Start>>> = {
   source: () => ({ args: [`${ROOT}bin/pacewatch.mjs`], env: {} }),
   bundle: () => ({ args: [`${ROOT}dist/bin/pacewatch.mjs`], env: {} }),
-  image: () => imageCommand(),
+  image: async () => {
+    const { args, env } = await imageCommand();
+    // The only one that it may use.
+    mkdirSync(IMAGE_CACHE, { recursive: true });
+    return { args, env: { ...env, NODE_COMPILE_CACHE: IMAGE_CACHE } };
+  },
 };
+
+const IMAGE_CACHE = `${ROOT}dist/node_modules/.cache/pacewatch/`;
 
 const START = await startOf(process.env["PACEWATCH_UNDER_TEST"] ?? "source");
 
