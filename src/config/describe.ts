@@ -1,8 +1,11 @@
 import type {
   Auth,
+  BodyAssertion,
   Budget,
   Config,
+  Expectation,
   Fleet,
+  HeaderAssertion,
   RefusalRule,
   SecretSource,
   Upstream,
@@ -91,12 +94,7 @@ function describeUpstream(upstream: Upstream): unknown {
     cron: schedule.expression,
     timeout: formatDuration(upstream.timeoutMs),
     confirm: upstream.confirm,
-    expect: {
-      status: expect.status,
-      json: expect.json,
-      max_body: formatByteSize(expect.maxBodyBytes),
-      refusals: expect.refusals?.map(describeRefusal),
-    },
+    expect: describeExpectation(expect),
     degraded_above: degradedAboveMs === undefined ? undefined : formatDuration(degradedAboveMs),
     request_id_headers: upstream.requestIdHeaders,
     objective: {
@@ -116,6 +114,24 @@ function describeUpstream(upstream: Upstream): unknown {
   };
 }
 
+export function describeExpectation({
+  status,
+  json,
+  maxBodyBytes,
+  refusals,
+  body,
+  headers,
+}: Expectation): object {
+  return {
+    status,
+    json,
+    max_body: formatByteSize(maxBodyBytes),
+    refusals: refusals?.map(describeRefusal),
+    body: body?.map(({ path, check }) => ({ path, ...describeCheck(check) })),
+    headers: headers?.map(({ name, check }) => ({ name, ...describeCheck(check) })),
+  };
+}
+
 function describeRefusal({ status, place, text, means }: RefusalRule): unknown {
   return {
     status: status.length === 0 ? undefined : status,
@@ -124,6 +140,25 @@ function describeRefusal({ status, place, text, means }: RefusalRule): unknown {
     text: text === "" ? undefined : text,
     means,
   };
+}
+
+function describeCheck(check: BodyAssertion["check"] | HeaderAssertion["check"]): object {
+  switch (check.kind) {
+    case "exists":
+      return { exists: check.exists };
+    case "one_of":
+      return check.values.length === 1 ? { equals: check.values[0] } : { one_of: check.values };
+    case "type":
+      return { type: check.type };
+    case "range":
+      return { min: check.min, max: check.max };
+    case "items":
+      return { min_items: check.min, max_items: check.max };
+    case "contains":
+      return { contains: check.text };
+    default:
+      return check satisfies never;
+  }
 }
 
 function describeAuth(auth: Auth): unknown {

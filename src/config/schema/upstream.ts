@@ -9,6 +9,7 @@ import {
   shortestGapMs,
 } from "../../core/schedule/schedule.ts";
 import type { RefusalRule, Upstream } from "../../core/config/config.ts";
+import { bodyAssertion, headerAssertion } from "./assertion.ts";
 import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
 import { CERTIFICATE_AND_KEY, authSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
@@ -86,6 +87,8 @@ const cron: z.ZodType<string> = z
     context.addIssue({ code: "custom", message: `a cron expression: ${reading.message}` });
   })
   .meta({ pattern: CRON_PATTERN });
+
+const MOST_ASSERTIONS = 20;
 
 const JSON_POINTER_PATTERN = /^(?:\/[^/]{0,64}){1,16}$/;
 
@@ -209,7 +212,23 @@ const shared = {
       .describe(
         "How this upstream refuses, where Pacewatch does not know it or gets it wrong. The first that fits decides, before all that Pacewatch knows itself.",
       ),
+    body: z
+      .array(bodyAssertion, { error: "a list of assertions" })
+      .max(MOST_ASSERTIONS, { error: `a list of at most ${MOST_ASSERTIONS} assertions` })
+      .optional()
+      .describe(
+        "What the JSON of an ok answer must say, place by place; the first that does not hold fails the poll. Not asked of 204 and 304.",
+      ),
+    headers: z
+      .array(headerAssertion, { error: "a list of assertions" })
+      .max(MOST_ASSERTIONS, { error: `a list of at most ${MOST_ASSERTIONS} assertions` })
+      .optional()
+      .describe(
+        "What the headers of an ok answer must say. The values found are never kept or shown, as they may be secret.",
+      ),
   })
+    // The check says the same.
+    .meta({ not: { required: ["json", "body"], properties: { json: { const: false } } } })
     .prefault({})
     .describe("What an ok answer looks like."),
   degraded_above: duration(1, MAX_TIMEOUT_MS, "2s")
@@ -315,6 +334,8 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
           json: raw.expect.json,
           maxBodyBytes: raw.expect.max_body,
           ...(raw.expect.refusals === undefined ? {} : { refusals: raw.expect.refusals.map(refusalOf) }),
+          ...(raw.expect.body === undefined ? {} : { body: raw.expect.body }),
+          ...(raw.expect.headers === undefined ? {} : { headers: raw.expect.headers }),
         },
         degradedAboveMs: raw.degraded_above,
         requestIdHeaders: raw.request_id_headers.map((name) => name.toLowerCase()),

@@ -16,7 +16,9 @@ import {
   recogniseInText,
   ruleFor,
 } from "../refusal/recognise.ts";
+import { unmetInBody, unmetInHeaders } from "./assertions.ts";
 import { SAYS } from "../refusal/recognisers.ts";
+import { oneLine } from "../text/escape.ts";
 
 export type Classification = {
   readonly outcome: PollOutcome;
@@ -81,12 +83,16 @@ function classifyExpected(
     outcome: { kind: "ok" },
     detail: `answered ${status} with ${body.length} B`,
   };
-  if (!expect.json || NO_CONTENT_STATUSES.has(status)) return ok;
+  const asserted = (unmet: string | undefined): Classification =>
+    unmet === undefined ? ok : failed("assertion", oneLine(`answered ${status}, but ${unmet}`));
+  const ofHeaders = expect.headers && unmetInHeaders(expect.headers, head.headers);
+  if (!expect.json || NO_CONTENT_STATUSES.has(status)) return asserted(ofHeaders);
   const read = json();
   const { kind } = read;
   if (kind === "json") {
     const recognition = recogniseInJson(head, body, read.value);
-    return recognition === undefined ? ok : refused(status, recognition);
+    if (recognition !== undefined) return refused(status, recognition);
+    return asserted(ofHeaders ?? (expect.body && unmetInBody(expect.body, read.value, withoutKeys)));
   }
   const recognition = kind === "not_json" ? recogniseInText(head, body) : undefined;
   if (recognition !== undefined) return refused(status, recognition);

@@ -47,6 +47,7 @@ const REASON_WORDS: ReadonlyMap<string, string> = new Map([
   ["server_error", "server error"],
   ["unexpected_status", "unexpected status"],
   ["invalid_body", "not valid JSON"],
+  ["assertion", "answer not as asserted"],
   ["internal", "bug in Pacewatch"],
   ["rate", "too many requests"],
   ["quota", "quota or credit used up"],

@@ -333,7 +333,11 @@ test("every reason of the contract is reached by some exchange", () => {
     answered(200, ""),
     answered(403, "", [["cf-mitigated", "challenge"]]),
   ];
-  const reached = exchanges.map((exchange) => reason(exchange));
+  const asserting: Expectation = {
+    ...JSON_200,
+    body: [{ path: "/data", check: { kind: "exists", exists: true } }],
+  };
+  const reached = [...exchanges.map((exchange) => reason(exchange)), reason(answered(200), asserting)];
   expect(new Set(reached)).toEqual(new Set(FAILURE_REASONS.map((name) => `failed ${name}`)));
 });
 
