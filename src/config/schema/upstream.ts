@@ -139,13 +139,14 @@ function refusalOf({ status, header, json, text, means }: z.output<typeof refusa
 
 const labelValue: z.ZodType<string> = text("a text of at most 128 characters (quote numbers)", 128);
 
+const requestPath = checked(pathFault, "a path that begins with /").meta({ pattern: PATH_PATTERN });
+
 /** All but its name: what `defaults` may have. */
 const shared = {
   base_url: checked(urlFault, "an http:// or https:// URL")
     .meta({ pattern: URL_PATTERN })
     .describe("Its http or https URL, without a key in it."),
-  path: checked(pathFault, "a path that begins with /")
-    .meta({ pattern: PATH_PATTERN })
+  path: requestPath
     .prefault("/v1/resources")
     .describe(
       "The path to request, appended to the path of base_url. What a variable puts into it is treated as a secret; what is in base_url is shown.",
@@ -286,9 +287,33 @@ export const SHARED_KEYS: readonly string[] = Object.keys(shared);
 /** Exactly one of them. */
 export const SCHEDULE_KEYS: readonly string[] = ["every", "cron"];
 
+const name = matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API.");
+
+const MOST_FURTHER = 20;
+/** A further path of one service is asked there with the same key, and counts against the same budget. */
+export const SAME_FOR_FURTHER: readonly string[] = ["base_url", "auth", "budget"];
+const { base_url: _service, auth: _key, budget: _budget, ...ofOnePath } = shared;
+
+const further = section({
+  name,
+  ...ofOnePath,
+  path: requestPath.describe("The path to request, appended to the path of base_url."),
+})
+  .meta({ not: { required: SCHEDULE_KEYS } })
+  .describe("A further path of the same service: an upstream of its own.");
+export const FURTHER_KEYS: readonly string[] = ["name", ...Object.keys(ofOnePath)];
+
 const upstream = section({
-  name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
+  name,
   ...shared,
+  also: z
+    .array(further, { error: "a list of further paths" })
+    .min(1, { error: "a list of at least one further path" })
+    .max(MOST_FURTHER, { error: `a list of at most ${MOST_FURTHER} further paths` })
+    .optional()
+    .describe(
+      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, expect, values, degraded_above and objective.",
+    ),
 })
   // What else must be there may be in `defaults`: see REQUIRED_SOMEWHERE.
   .meta({ required: ["name"], not: { required: SCHEDULE_KEYS } })
