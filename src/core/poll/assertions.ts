@@ -127,7 +127,11 @@ function alternatives(values: readonly unknown[]): string {
 function shown(value: unknown, withoutKeys: WithoutKeys): string {
   if (value === undefined) return "missing";
   if (Array.isArray(value)) return `a list of ${itemsOf(value.length)}`;
-  if (typeof value === "string") return `"${withoutKeys(oneLine(value, [], MOST_SHOWN_CHARACTERS))}"`;
+  if (typeof value === "string") {
+    // Escaping makes it longer: the rest of a megabyte need not be escaped to be cut.
+    const beginning = value.slice(0, 2 * MOST_SHOWN_CHARACTERS);
+    return `"${withoutKeys(oneLine(beginning, [], MOST_SHOWN_CHARACTERS))}"`;
+  }
   return typeof value === "object" && value !== null ? "an object" : withoutKeys(JSON.stringify(value));
 }
 

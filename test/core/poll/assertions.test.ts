@@ -211,3 +211,53 @@ test("a pointer finds what RFC 6901 says, and nothing that is not in the answer"
     expect(valueAt(JSON.parse('{"a":[1]}'), `/a/${name}`)).toBeUndefined();
   }
 });
+
+const anyCheck: fc.Arbitrary<Check> = fc.oneof(
+  fc.boolean().map((there): Check => ({ kind: "exists", exists: there })),
+  fc
+    .array(fc.oneof(fc.string(), fc.double(), fc.boolean()), { minLength: 1 })
+    .map((values): Check => ({ kind: "one_of", values })),
+  fc
+    .constantFrom("string", "number", "integer", "boolean", "array", "object", "null")
+    .map((type): Check => ({ kind: "type", type }) as Check),
+  fc
+    .tuple(fc.constantFrom("range", "items"), fc.double(), fc.double())
+    .map(([kind, min, max]): Check => ({ kind, min, max }) as Check),
+);
+
+test("whatever is asserted of whatever JSON, it is ok or one safe line", () => {
+  const anyPath = fc.array(
+    fc.constantFrom("/a", "/0", "/", "/~0", "/~", "/length", "/__proto__", "/\u202e"),
+    {
+      maxLength: 5,
+    },
+  );
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), anyPath, anyCheck, (json, steps, check) => {
+      const body: BodyAssertion[] = [{ path: steps.join(""), check }];
+      const said = judged({ body, refusals: [] }, answered(JSON.stringify({ a: [json, { "": json }] })));
+      if (said === "ok") return;
+      expect(said).toMatch(/^assertion: answered 200, but (?:the body|`.*) is .+/);
+      expect(said).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+      expect(said.length).toBeLessThanOrEqual("assertion: ".length + 300);
+    }),
+    { seed: SEED, numRuns: 500 },
+  );
+});
+
+test("an answer of 1 MiB is only walked along the path: nothing else in it is touched", () => {
+  const touched: string[] = [];
+  const watched = (name: string, value: object): object =>
+    new Proxy(value, {
+      get: (of, key) => {
+        touched.push(`${name}.${String(key)}`);
+        return Reflect.get(of, key);
+      },
+    });
+  const list = watched(
+    "list",
+    Array.from({ length: 100_000 }, (_, id) => ({ id })),
+  );
+  expect(valueAt(watched("body", { data: list, more: list }), "/data/99999/id")).toBe(99_999);
+  expect(touched).toEqual(["body.data", "list.99999"]);
+});
