@@ -219,10 +219,10 @@ const anyCheck: fc.Arbitrary<Check> = fc.oneof(
     .map((values): Check => ({ kind: "one_of", values })),
   fc
     .constantFrom("string", "number", "integer", "boolean", "array", "object", "null")
-    .map((type): Check => ({ kind: "type", type }) as Check),
+    .map((type): Check => ({ kind: "type", type })),
   fc
     .tuple(fc.constantFrom("range", "items"), fc.double(), fc.double())
-    .map(([kind, min, max]): Check => ({ kind, min, max }) as Check),
+    .map(([kind, min, max]): Check => ({ kind, min, max })),
 );
 
 test("whatever is asserted of whatever JSON, it is ok or one safe line", () => {
