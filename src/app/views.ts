@@ -44,16 +44,19 @@ export type ViewSources = {
 export function metricsView(sources: ViewSources): MetricsSnapshot {
   const { polling, store, fleet, reload } = sources;
   const { config } = reload;
+  const nowMs = sources.clock.wallNow();
   const upstreams: UpstreamSnapshot[] = [];
   for (const upstream of config.upstreams) {
-    const accounts = polling.recordOf(upstream.name)?.accounts;
-    if (accounts === undefined) continue;
+    const record = polling.recordOf(upstream.name);
+    if (record === undefined) continue;
+    const { values, schedule } = upstream;
     const { health, nextSlotAtMs } = polling.conditionOf(upstream);
     upstreams.push({
       upstream,
-      accounts,
+      accounts: record.accounts,
       health: { state: health.state, up: health.isUp },
       nextSlotAtMs,
+      ...(values && { values: record.history.values.read(values, schedule.longestGapMs, nowMs) }),
     });
   }
   return {

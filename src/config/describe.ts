@@ -6,6 +6,7 @@ import type {
   RefusalRule,
   SecretSource,
   Upstream,
+  Value,
 } from "../core/config/config.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { formatByteSize, formatPercentage } from "./schema/leaves.ts";
@@ -99,6 +100,7 @@ function describeUpstream(upstream: Upstream): unknown {
     },
     degraded_above: degradedAboveMs === undefined ? undefined : formatDuration(degradedAboveMs),
     request_id_headers: upstream.requestIdHeaders,
+    values: upstream.values?.map(describeValue),
     objective: {
       availability: formatPercentage(objective.availability),
       latency: formatDuration(objective.latencyMs),
@@ -123,6 +125,16 @@ function describeRefusal({ status, place, text, means }: RefusalRule): unknown {
     json: place.kind === "json" ? place.pointer : undefined,
     text: text === "" ? undefined : text,
     means,
+  };
+}
+
+function describeValue({ name, place, unit, credit }: Value): unknown {
+  return {
+    name,
+    path: place.kind === "json" ? place.pointer : undefined,
+    header: place.kind === "header" ? place.name : undefined,
+    unit: unit === "" ? undefined : unit,
+    credit,
   };
 }
 

@@ -26,6 +26,7 @@ function checkShared(upstream: Tree, path: Path): readonly Complaint[] {
     ...checkHeaders(upstream, [...path, "headers"]),
     ...checkTls(upstream, [...path, "tls"]),
     ...checkRefusals(upstream, [...path, "expect", "refusals"]),
+    ...checkValues(upstream, [...path, "values"]),
     ...checkLabels(upstream, [...path, "labels"]),
   ];
 }
@@ -101,6 +102,22 @@ function checkRefusals(upstream: Tree, path: Path): readonly Complaint[] {
     if (["status", "header", "json", "text"].some(has)) return [];
     const must = "must have at least one of status, header, json, text";
     return [complainOfKey(at, `"${nameOfPath(at)}" ${must}, received none of them`)];
+  });
+}
+
+/** Each has one place, and a name of its own. */
+function checkValues(upstream: Tree, path: Path): readonly Complaint[] {
+  const names = new Set<string>();
+  return itemsOf(childOf(upstream, "values")).flatMap((value, index) => {
+    const at = [...path, index];
+    const complaints = checkExactlyOne(value, at, ["path", "header"]);
+    const name = textAt(value, "name");
+    if (name === undefined || !names.has(name)) {
+      if (name !== undefined) names.add(name);
+      return complaints;
+    }
+    const must = `"${nameOfPath([...at, "name"])}" must be a name of its own, received "${name}" again`;
+    return [...complaints, complain([...at, "name"], must)];
   });
 }
 

@@ -55,7 +55,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '7:11: "upstreams[0].cron" must be a cron expression: no date ever matches its day-of-month and month, received "0 0 30 2 *"',
   ],
   defaults: [
-    '3:3: unknown key "name" in "defaults": allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
+    '3:3: unknown key "name" in "defaults": allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels',
     '4:3: "defaults.method" cannot be set: Pacewatch sends only GET, because a poll must be safe to repeat',
     '5:11: "defaults.budget" must name a budget, received "apii": did you mean "api"? allowed are api',
     '6:10: "defaults.every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
@@ -76,7 +76,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "defaults-of-one": [
     '5:3: "upstreams[1].tls" must not be set where base_url is http://',
     '6:12: "defaults.confirm" must be a whole number from 0 to 10, received "many"',
-    '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
+    '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels',
     '11:5: "upstreams[2]" must have every or cron, received neither',
     '12:5: "upstreams[3].base_url" is missing: it must be an http:// or https:// URL',
     '12:46: "upstreams[3].budget" must be the name of a budget, or a list of names, received nothing',
@@ -168,7 +168,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? allowed are email, router',
     '11:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 30s and 1m), received "45s"',
     '14:21: "upstreams[1].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
-    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
+    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels',
     '18:11: "upstreams[2].name" must be unique, received "router" like upstreams[1]',
     '23:14: "upstreams[2].timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
   ],
@@ -241,6 +241,15 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '13:19: "upstreams[0].expect.refusals[3].json" must be a JSON pointer, such as /error/code, received "error.code"',
     '14:32: "upstreams[0].expect.refusals[4].means" must be one of rate, quota, unauthorized, forbidden, blocked, server_error, client_error, status, received "down"',
   ],
+  values: [
+    '7:9: "upstreams[0].values[0]" must have path or header, received neither',
+    '8:46: "upstreams[0].values[1]" must have path or header, received both',
+    '9:17: "upstreams[0].values[2].name" must be a name of its own, received "credit" again',
+    '10:29: "upstreams[0].values[3].path" must be a JSON pointer, such as /data/credits, received "data.credits"',
+    '11:48: "upstreams[0].values[4].unit" must be a word such as usd or requests, received "US $"',
+    '12:48: "upstreams[0].values[5].credit" must be true or false, received "yes"',
+  ],
+  "too-many-values": ['7:7: "upstreams[0].values" must be a list of at most 10 values, received a list'],
   "two-auths": [
     '5:40: "upstreams[0].auth" must have exactly one of none, bearer, header, query, received bearer and query',
     '5:40: "upstreams[0].auth.query" must have env or file, received neither',
@@ -256,7 +265,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '6:13: "upstreams[0].budget" must name a budget, received "apii": did you mean "api"? allowed are api',
   ],
   "unknown-key": [
-    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
+    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels',
   ],
   "unknown-section": [
     '2:1: unknown key "metrics": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
