@@ -9,6 +9,7 @@ import type {
   RefusalRule,
   SecretSource,
   Upstream,
+  Value,
 } from "../core/config/config.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { formatByteSize, formatPercentage } from "./schema/leaves.ts";
@@ -97,6 +98,7 @@ function describeUpstream(upstream: Upstream): unknown {
     expect: describeExpectation(expect),
     degraded_above: degradedAboveMs === undefined ? undefined : formatDuration(degradedAboveMs),
     request_id_headers: upstream.requestIdHeaders,
+    values: upstream.values?.map(describeValue),
     objective: {
       availability: formatPercentage(objective.availability),
       latency: formatDuration(objective.latencyMs),
@@ -159,6 +161,16 @@ function describeCheck(check: BodyAssertion["check"] | HeaderAssertion["check"])
     default:
       return check satisfies never;
   }
+}
+
+function describeValue({ name, place, unit, credit }: Value): unknown {
+  return {
+    name,
+    path: place.kind === "json" ? place.pointer : undefined,
+    header: place.kind === "header" ? place.name : undefined,
+    unit: unit === "" ? undefined : unit,
+    credit,
+  };
 }
 
 function describeAuth(auth: Auth): unknown {

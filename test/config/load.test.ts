@@ -808,11 +808,12 @@ upstreams:
     confirm: 2
     expect: { status: [200, 404], json: false }
     degraded_above: 2s
+    values: [{ name: total, path: /total }]
     objective: { availability: 99%, latency: 2s }
     connection: reuse
     labels: { team: growth }
     also:
-      - { name: balance, path: /credits, every: 5m, expect: { body: [{ path: /data }] } }
+      - { name: balance, path: /credits, every: 5m, expect: { body: [{ path: /data }] }, values: [{ name: credits, path: /data, credit: true }] }
       - name: models
         path: /models?limit=1
         headers: { x-team: models }
@@ -856,6 +857,12 @@ upstreams:
       objective: { availability: 0.995, latencyMs: 1000 },
     });
     expect(models?.degradedAboveMs).toBe(3000);
+    expect(config.upstreams.map(({ values }) => values?.map(({ name }) => name))).toEqual([
+      ["total"],
+      ["credits"],
+      undefined,
+      undefined,
+    ]);
   });
 
   test("are told like any other, without a key", async () => {
@@ -877,10 +884,10 @@ upstreams:
       pathVariables: ["ACCOUNT"],
     });
     // Of a period of 5m, the objective is hard to judge.
-    expect(warnings.map(({ line }) => line)).toEqual([9, 19]);
+    expect(warnings.map(({ line }) => line)).toEqual([9, 20]);
     expect((await loaded(secret, { PERIOD: "5m" }, "structure")).config.upstreams).toHaveLength(4);
     expect(await refusals(secret, {}, "structure")).toEqual([
-      expect.stringMatching(/^19:\d+: the variable PERIOD is not set$/),
+      expect.stringMatching(/^20:\d+: the variable PERIOD is not set$/),
     ]);
   });
 
@@ -897,7 +904,7 @@ upstreams:
 
   test("a fault of an upstream behind them has the place where it is written", async () => {
     expect(await refusals(text.replace("every: 1m,", "every: 90s,"), environment)).toEqual([
-      expect.stringContaining('25:99: "upstreams[1].every" must be a period that divides a minute'),
+      expect.stringContaining('26:99: "upstreams[1].every" must be a period that divides a minute'),
     ]);
   });
 

@@ -88,7 +88,7 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
 
 /** "PwSt": marks the file as ours. */
 export const APPLICATION_ID = 0x50775374;
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 4;
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -112,6 +112,17 @@ const LEARNED_WINDOWS = `CREATE TABLE IF NOT EXISTS learned_windows (
   per_ms REAL NOT NULL,
   learned_from TEXT NOT NULL,
   PRIMARY KEY (budget, family)
+) STRICT, WITHOUT ROWID;`;
+
+/** Since version 4: of each hour the newest. */
+const VALUE_HOURS = `CREATE TABLE IF NOT EXISTS value_hours (
+  upstream TEXT NOT NULL,
+  name TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  value REAL NOT NULL,
+  refilled REAL NOT NULL,
+  PRIMARY KEY (upstream, name, hour)
 ) STRICT, WITHOUT ROWID;`;
 
 const SCHEMA = `
@@ -152,6 +163,7 @@ CREATE TABLE incidents (
 CREATE TABLE quota_hours (${QUOTA_COLUMNS}, PRIMARY KEY (budget, hour)) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_reserves (${QUOTA_COLUMNS}, PRIMARY KEY (budget)) STRICT, WITHOUT ROWID;
 ${LEARNED_WINDOWS}
+${VALUE_HOURS}
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;
@@ -159,4 +171,5 @@ PRAGMA user_version = ${SCHEMA_VERSION};
 /** Each step leads to the version of its place, from the one before. */
 const MIGRATIONS: readonly (readonly [version: number, sql: string])[] = [
   [2, `ALTER TABLE polls ADD COLUMN offline INTEGER NOT NULL DEFAULT 0;\n${LEARNED_WINDOWS}`],
+  [4, VALUE_HOURS],
 ];

@@ -154,7 +154,8 @@ export class StateFile {
     const counts = [...quotas].flatMap(([budget, buckets]) =>
       [...buckets].map(([hour, requests]) => ({ budget, hour, requests })),
     );
-    writer.write({ polls: [], foundOffline: [], incidents: [], quotas: { counts, reserves: [] }, nowMs: 0 });
+    const nothing = { polls: [], foundOffline: [], incidents: [], values: [] };
+    writer.write({ ...nothing, quotas: { counts, reserves: [] }, nowMs: 0 });
   }
 
   /** The batch is written already: a failure here is reported with the next one. */

@@ -1,7 +1,13 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { QuotaRow } from "../../core/budget/quota-journal.ts";
 import { HOUR_MS, MINUTE_MS, rollUp, type RollUp } from "../../core/history/rollup.ts";
-import type { SavedAsTheirs, SavedIncident, SavedPoll } from "../../core/history/state.ts";
+import { hourOf } from "../../core/history/kept-values.ts";
+import type {
+  SavedAsTheirs,
+  SavedIncident,
+  SavedPoll,
+  SavedUpstreamValue,
+} from "../../core/history/state.ts";
 import type { StateBatch } from "./messages.ts";
 import { inTransaction } from "./database.ts";
 
@@ -41,6 +47,7 @@ export class StateWriter {
   readonly #putReserve: StatementSync;
   readonly #clearWindows: StatementSync;
   readonly #putWindow: StatementSync;
+  readonly #putValue: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -55,15 +62,17 @@ export class StateWriter {
     this.#putReserve = database.prepare("INSERT OR REPLACE INTO quota_reserves VALUES (?, ?, ?)");
     this.#clearWindows = database.prepare("DELETE FROM learned_windows");
     this.#putWindow = database.prepare("INSERT OR REPLACE INTO learned_windows VALUES (?, ?, ?, ?, ?)");
+    this.#putValue = database.prepare("INSERT OR REPLACE INTO value_hours VALUES (?, ?, ?, ?, ?, ?)");
   }
 
-  write({ polls, foundOffline, incidents, quotas, windows }: StateBatch): void {
+  write({ polls, foundOffline, incidents, values, quotas, windows }: StateBatch): void {
     inTransaction(this.#database, () => {
       for (const poll of polls) this.#poll(poll);
       for (const minute of rollUp(polls, MINUTE_MS)) addTo(this.#addMinute, minute);
       for (const hour of rollUp(polls, HOUR_MS)) addTo(this.#addHour, hour);
       for (const found of foundOffline) this.#foundOffline(found);
       for (const incident of incidents) this.#incident(incident);
+      for (const value of values) this.#value(value);
       for (const row of quotas.counts) putInto(this.#putQuota, row);
       for (const row of quotas.reserves) putInto(this.#putReserve, row);
       if (windows !== undefined) this.#clearWindows.run();
@@ -92,6 +101,11 @@ export class StateWriter {
       status.headers === undefined ? null : JSON.stringify(status.headers),
       Number(status.offline ?? false),
     );
+  }
+
+  #value(saved: SavedUpstreamValue): void {
+    const { upstream, name, atMs, value, refilled } = saved;
+    this.#putValue.run(upstream, name, hourOf(saved), Math.round(atMs), value, refilled);
   }
 
   /** Once for each poll, however often it is written: a batch may be sent again. */

@@ -28,6 +28,7 @@ function checkShared(upstream: Tree, path: Path): readonly Complaint[] {
     ...checkTls(upstream, [...path, "tls"]),
     ...checkRefusals(upstream, [...path, "expect", "refusals"]),
     ...checkAssertions(upstream, [...path, "expect"]),
+    ...checkValues(upstream, [...path, "values"]),
     ...checkLabels(upstream, [...path, "labels"]),
   ];
 }
@@ -147,6 +148,22 @@ function checkEach(
 function numberAt(tree: Tree, key: string): number | undefined {
   const found = childOf(tree, key);
   return found?.kind === "scalar" && typeof found.value === "number" ? found.value : undefined;
+}
+
+/** Each has one place, and a name of its own. */
+function checkValues(upstream: Tree, path: Path): readonly Complaint[] {
+  const names = new Set<string>();
+  return itemsOf(childOf(upstream, "values")).flatMap((value, index) => {
+    const at = [...path, index];
+    const complaints = checkExactlyOne(value, at, ["path", "header"]);
+    const name = textAt(value, "name");
+    if (name === undefined || !names.has(name)) {
+      if (name !== undefined) names.add(name);
+      return complaints;
+    }
+    const must = `"${nameOfPath([...at, "name"])}" must be a name of its own, received "${name}" again`;
+    return [...complaints, complain([...at, "name"], must)];
+  });
 }
 
 function checkLabels(upstream: Tree, path: Path): readonly Complaint[] {

@@ -8,7 +8,7 @@ import {
   scheduleEvery,
   shortestGapMs,
 } from "../../core/schedule/schedule.ts";
-import type { RefusalRule, Upstream } from "../../core/config/config.ts";
+import type { RefusalRule, Upstream, Value } from "../../core/config/config.ts";
 import { bodyAssertion, headerAssertion } from "./assertion.ts";
 import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
@@ -137,6 +137,40 @@ function refusalOf({ status, header, json, text, means }: z.output<typeof refusa
   };
 }
 
+const VALUE_POINTER_PATTERN = /^(?:\/(?:[^/~]|~[01]){0,64}){1,16}$/;
+const UNIT_PATTERN = /^[A-Za-z][A-Za-z0-9_]{0,31}$/;
+
+const value = section({
+  name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
+  path: matching(VALUE_POINTER_PATTERN, "a JSON pointer, such as /data/credits")
+    .optional()
+    .describe("Where it stands in the body, as a JSON pointer (RFC 6901)."),
+  header: matching(HEADER_NAME_PATTERN, "a header's name")
+    .optional()
+    .describe("Or the header that tells it."),
+  unit: matching(UNIT_PATTERN, "a word such as usd or requests")
+    .optional()
+    .describe("What it counts: a label of its metric."),
+  credit: flag()
+    .prefault(false)
+    .describe("It is spent and must not run out: Pacewatch works out when it will, and alerts before."),
+});
+
+function valueOf({ name, path, header, unit, credit }: z.output<typeof value>): Value {
+  return {
+    name,
+    place:
+      header === undefined
+        ? { kind: "json", pointer: path ?? "" }
+        : { kind: "header", name: header.toLowerCase() },
+    unit: unit ?? "",
+    credit,
+  };
+}
+
+/** Each is some series, for each upstream. */
+const MOST_VALUES = 10;
+
 const labelValue: z.ZodType<string> = text("a text of at most 128 characters (quote numbers)", 128);
 
 const requestPath = checked(pathFault, "a path that begins with /").meta({ pattern: PATH_PATTERN });
@@ -241,6 +275,14 @@ const shared = {
     .prefault([])
     .describe(
       "Headers whose values are kept with a failed poll, for the provider's support, besides x-request-id, cf-ray and the like.",
+    ),
+  values: z
+    .array(value, { error: "a list of values" })
+    .min(1, { error: "a list of at least one value" })
+    .max(MOST_VALUES, { error: `a list of at most ${MOST_VALUES} values` })
+    .optional()
+    .describe(
+      "Numbers that its answers tell at no further request, such as the credit that is left: a JSON number, or a text that is a plain decimal number (12.34). Read from ok and throttled answers; absent once not seen for three periods (at least 10 minutes).",
     ),
   objective: section({
     availability: percentage({ zero: false, hundred: false }, "99.5%")
@@ -364,6 +406,7 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
         },
         degradedAboveMs: raw.degraded_above,
         requestIdHeaders: raw.request_id_headers.map((name) => name.toLowerCase()),
+        ...(raw.values === undefined ? {} : { values: raw.values.map(valueOf) }),
         objective: { availability: raw.objective.availability, latencyMs: raw.objective.latency },
         connection: raw.connection,
         proxy:

@@ -101,6 +101,19 @@ export type Objective = {
   readonly latencyMs: number;
 };
 
+/** A number that the answers tell, such as the credit that is left. */
+export type Value = {
+  readonly name: string;
+  /** A header's name in lower case, or a JSON pointer. */
+  readonly place:
+    | { readonly kind: "header"; readonly name: string }
+    | { readonly kind: "json"; readonly pointer: string };
+  /** Empty if it has none. */
+  readonly unit: string;
+  /** It is spent, and must not run out. */
+  readonly credit: boolean;
+};
+
 export type Tls = {
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;
@@ -131,6 +144,8 @@ export type Upstream = {
   readonly degradedAboveMs: number | undefined;
   /** In lower case; besides those that are known. */
   readonly requestIdHeaders: readonly string[];
+  /** Absent where there are none. */
+  readonly values?: readonly Value[];
   readonly objective: Objective;
   readonly connection: "fresh" | "reuse";
   readonly proxy: Proxy;

@@ -9,6 +9,7 @@ import type { Clock } from "../../core/time/clock.ts";
 import { readAnnouncement } from "../../core/answer/announcement.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
 import { classify, factsOnce, jsonOnce } from "../../core/poll/classify.ts";
+import { readValues } from "../../core/poll/values.ts";
 import { obey } from "../../core/poll/obey.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import type { PollOutcome } from "../../core/exchange/outcome.ts";
@@ -117,6 +118,8 @@ export function judge(
         : keptHeadOf(head, upstream.requestIdHeaders, withoutKeys)),
     excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys),
     announcement: head && readAnnouncement(head.headers, times.endedAtMs, withoutKeys),
+    ...(upstream.values !== undefined &&
+      head !== undefined && { values: readValues(upstream.values, outcome, head, json) }),
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
     malformedSignals: advice?.malformed ?? 0,
   };

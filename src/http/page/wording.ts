@@ -74,6 +74,13 @@ export function grouped(amount: number): string {
   return String(Math.round(amount)).replaceAll(/\B(?=(?:\d{3})+$)/g, "\u202f");
 }
 
+/** `-12 345.5`: any number, with at most six decimals. */
+export function amount(value: number): string {
+  const [whole = "", decimals] = value.toFixed(6).split(".");
+  const rest = decimals?.replace(/0+$/, "") ?? "";
+  return whole.replaceAll(/\B(?=(?:\d{3})+$)/g, "\u202f") + (rest === "" ? "" : `.${rest}`);
+}
+
 export function dateTime(atMs: number): string {
   return `${isoOf(atMs).slice(0, 19).replace("T", " ")} UTC`;
 }

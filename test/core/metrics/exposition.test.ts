@@ -98,6 +98,10 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_tls_certificate_expiry_timestamp_seconds",
     "pacewatch_upstream_deprecation_timestamp_seconds",
     "pacewatch_upstream_sunset_timestamp_seconds",
+    "pacewatch_upstream_value",
+    "pacewatch_upstream_value_timestamp_seconds",
+    "pacewatch_upstream_credit_burn_per_second",
+    "pacewatch_upstream_credit_empty_timestamp_seconds",
     "pacewatch_budget_advertised_limit_requests",
     "pacewatch_budget_advertised_remaining_requests",
     "pacewatch_budget_quota_limit_requests",
@@ -187,9 +191,9 @@ test("a code that is expected is there from the start, any other once it was see
   expect(after?.map(({ labels }) => labels["code"])).toEqual(["200", "304", "503", "other"]);
 });
 
-test("an upstream has 97 series at its start, 113 with all facts known, 168 with every status code", () => {
+test("an upstream has 97 series at its start, 121 with all facts and one credit known, 168 with every status code", () => {
   expect(seriesOfUpstream(renderUpstream({ nextSlotAtMs: POLL_ENDED_AT_MS }))).toBe(97);
-  expect(seriesOfUpstream(parseExposition(renderExposition(fullMetricsSnapshot())))).toBe(113);
+  expect(seriesOfUpstream(parseExposition(renderExposition(fullMetricsSnapshot())))).toBe(121);
 
   const accounts = new UpstreamAccounts();
   for (let status = 100; status < 600; status += 1) {
