@@ -33,8 +33,11 @@ Counters and histograms of an upstream exist at 0 from its first second, survive
 the config. What is not known yet is absent, not 0. The status codes that an upstream is expected to answer exist
 from the start; any other appears when it is first seen, and so does each phase of a poll.
 
+A value is absent again when it was not seen for three periods of its upstream, or ten minutes where these are shorter.
+
 An upstream has 96 series at its start, 110 once everything about it is known, and never more than 167, with every
-status code seen (each code beyond the first in \`expect.status\` is one more from the start).
+status code seen (each code beyond the first in \`expect.status\` is one more from the start). Each of its \`values\` is
+two more, and a credit up to eight.
 
 ${sections.join("\n")}
 ## Labels

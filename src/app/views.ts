@@ -4,13 +4,20 @@ import type { AppPolling } from "./polling.ts";
 import type { AppReload } from "./reload.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { Clock } from "../core/time/clock.ts";
-import type { Budget, Config, Upstream } from "../core/config/config.ts";
+import type { Budget, Config, Upstream, Value } from "../core/config/config.ts";
 import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { prove } from "../core/proof/proof.ts";
 import { SKIP_CAUSES } from "../core/exchange/outcome.ts";
 import type { UpstreamAccounts } from "../core/metrics/accounts.ts";
+import { worstBurn } from "../core/answer/credit.ts";
+import { creditSentence } from "../core/status/credit-sentence.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
-import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../core/metrics/snapshot.ts";
+import type {
+  BudgetSnapshot,
+  MetricsSnapshot,
+  UpstreamSnapshot,
+  ValueSnapshot,
+} from "../core/metrics/snapshot.ts";
 import type { History } from "../core/history/history.ts";
 import type { UpstreamRecord } from "../core/history/upstream-record.ts";
 import type { StateStore } from "../core/history/state.ts";
@@ -24,6 +31,7 @@ import {
   type StatusSnapshot,
   type UpstreamStatus,
   urlWithoutQuery,
+  type ValueStatus,
 } from "../core/status/status.ts";
 import type { Condition } from "../engine/poll/supervisor.ts";
 import { VERSION } from "../version.ts";
@@ -44,16 +52,19 @@ export type ViewSources = {
 export function metricsView(sources: ViewSources): MetricsSnapshot {
   const { polling, store, fleet, reload } = sources;
   const { config } = reload;
+  const nowMs = sources.clock.wallNow();
   const upstreams: UpstreamSnapshot[] = [];
   for (const upstream of config.upstreams) {
-    const accounts = polling.recordOf(upstream.name)?.accounts;
-    if (accounts === undefined) continue;
+    const record = polling.recordOf(upstream.name);
+    if (record === undefined) continue;
+    const { values, schedule } = upstream;
     const { health, nextSlotAtMs } = polling.conditionOf(upstream);
     upstreams.push({
       upstream,
-      accounts,
+      accounts: record.accounts,
       health: { state: health.state, up: health.isUp },
       nextSlotAtMs,
+      ...(values && { values: record.history.values.read(values, schedule.longestGapMs, nowMs) }),
     });
   }
   return {
@@ -118,7 +129,7 @@ function upstreamStatusOf(
   nowMs: number,
 ): UpstreamStatus {
   const { name, budgets, labels, schedule, objective, degradedAboveMs } = upstream;
-  return Object.assign(new RecordView(accounts, history, nowMs), {
+  return Object.assign(new RecordView(upstream, accounts, history, nowMs), {
     name,
     url: urlWithoutQuery(upstream.url),
     budgets,
@@ -132,14 +143,23 @@ function upstreamStatusOf(
   });
 }
 
+function valueStatusOf({ name, unit }: Value, read: ValueSnapshot | undefined, nowMs: number): ValueStatus {
+  const { value, seenAtMs, burns = [] } = read ?? {};
+  const sentence = creditSentence(burns, nowMs);
+  const credit = { sentence, emptyAtMs: worstBurn(burns)?.emptyAtMs, burns };
+  return { name, unit, value, seenAtMs, ...(burns.length > 0 && { credit }) };
+}
+
 /** Computed when read: of thousands of upstreams, a page shows few. */
 class RecordView {
+  readonly #upstream: Upstream;
   readonly #accounts: UpstreamAccounts;
   readonly #history: History;
   readonly #nowMs: number;
   #lastPolls: readonly PollStatus[] | undefined;
 
-  constructor(accounts: UpstreamAccounts, history: History, nowMs: number) {
+  constructor(upstream: Upstream, accounts: UpstreamAccounts, history: History, nowMs: number) {
+    this.#upstream = upstream;
     this.#accounts = accounts;
     this.#history = history;
     this.#nowMs = nowMs;
@@ -151,6 +171,20 @@ class RecordView {
 
   get announcement(): Announcement | undefined {
     return this.#history.announcement;
+  }
+
+  get values(): readonly ValueStatus[] | undefined {
+    const { values: wanted, schedule } = this.#upstream;
+    if (wanted === undefined) return undefined;
+    const read = this.#history.values.read(wanted, schedule.longestGapMs, this.#nowMs);
+    return wanted.map((value, place) => valueStatusOf(value, read[place], this.#nowMs));
+  }
+
+  get valueHistories(): UpstreamStatus["valueHistories"] {
+    return this.#upstream.values?.map(({ name }) => ({
+      name,
+      points: this.#history.values.points(name).map(({ atMs, value }) => ({ atMs, value })),
+    }));
   }
 
   get counts(): SlotCounts {

@@ -1,11 +1,15 @@
 import type {
   Auth,
+  BodyAssertion,
   Budget,
   Config,
+  Expectation,
   Fleet,
+  HeaderAssertion,
   RefusalRule,
   SecretSource,
   Upstream,
+  Value,
 } from "../core/config/config.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { formatByteSize, formatPercentage } from "./schema/leaves.ts";
@@ -91,14 +95,10 @@ function describeUpstream(upstream: Upstream): unknown {
     cron: schedule.expression,
     timeout: formatDuration(upstream.timeoutMs),
     confirm: upstream.confirm,
-    expect: {
-      status: expect.status,
-      json: expect.json,
-      max_body: formatByteSize(expect.maxBodyBytes),
-      refusals: expect.refusals?.map(describeRefusal),
-    },
+    expect: describeExpectation(expect),
     degraded_above: degradedAboveMs === undefined ? undefined : formatDuration(degradedAboveMs),
     request_id_headers: upstream.requestIdHeaders,
+    values: upstream.values?.map(describeValue),
     objective: {
       availability: formatPercentage(objective.availability),
       latency: formatDuration(objective.latencyMs),
@@ -116,6 +116,24 @@ function describeUpstream(upstream: Upstream): unknown {
   };
 }
 
+export function describeExpectation({
+  status,
+  json,
+  maxBodyBytes,
+  refusals,
+  body,
+  headers,
+}: Expectation): object {
+  return {
+    status,
+    json,
+    max_body: formatByteSize(maxBodyBytes),
+    refusals: refusals?.map(describeRefusal),
+    body: body?.map(({ path, check }) => ({ path, ...describeCheck(check) })),
+    headers: headers?.map(({ name, check }) => ({ name, ...describeCheck(check) })),
+  };
+}
+
 function describeRefusal({ status, place, text, means }: RefusalRule): unknown {
   return {
     status: status.length === 0 ? undefined : status,
@@ -123,6 +141,35 @@ function describeRefusal({ status, place, text, means }: RefusalRule): unknown {
     json: place.kind === "json" ? place.pointer : undefined,
     text: text === "" ? undefined : text,
     means,
+  };
+}
+
+function describeCheck(check: BodyAssertion["check"] | HeaderAssertion["check"]): object {
+  switch (check.kind) {
+    case "exists":
+      return { exists: check.exists };
+    case "one_of":
+      return check.values.length === 1 ? { equals: check.values[0] } : { one_of: check.values };
+    case "type":
+      return { type: check.type };
+    case "range":
+      return { min: check.min, max: check.max };
+    case "items":
+      return { min_items: check.min, max_items: check.max };
+    case "contains":
+      return { contains: check.text };
+    default:
+      return check satisfies never;
+  }
+}
+
+function describeValue({ name, place, unit, credit }: Value): unknown {
+  return {
+    name,
+    path: place.kind === "json" ? place.pointer : undefined,
+    header: place.kind === "header" ? place.name : undefined,
+    unit: unit === "" ? undefined : unit,
+    credit,
   };
 }
 

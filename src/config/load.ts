@@ -6,7 +6,7 @@ import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { type Complaint, complain, faultsOf } from "./check/complaint.ts";
 import { checkConfig } from "./check/config.ts";
-import { withDefaults } from "./check/defaults.ts";
+import { expanded } from "./check/defaults.ts";
 import { filesNamed, openFilesAndKeys } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
 import { type Fault, listed } from "./read/fault.ts";
@@ -71,7 +71,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const isStructure = options.resolve === "structure";
   const asWritten = readYaml(bytes, file, { environment, mustBeSet: !isStructure, whenUnset });
   if (asWritten.tree === undefined) return refused(asWritten.faults, { digest, files: NO_FILES });
-  const { tree, complaints: ofDefaults } = withDefaults(asWritten.tree);
+  const { tree, complaints: ofExpanding, writtenAt } = expanded(asWritten.tree);
   const reading = { ...asWritten, tree };
   if (tree.kind === "scalar" && tree.value === null) {
     const fault = firstOf(file, "the config is empty: it needs at least budgets and upstreams");
@@ -90,9 +90,13 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const wrong = [
     ...(isStructure ? [] : environmentFaults(environment, file)),
     ...reading.faults,
-    ...faultsOf([...ofDefaults, ...parts.complaints, ...checkConfig(tree), ...complaints], reading),
+    ...faultsOf(
+      [...ofExpanding, ...parts.complaints, ...checkConfig(tree), ...complaints],
+      reading,
+      writtenAt,
+    ),
   ];
-  const unfit = faultsOf(complaintsAbout(proof.faults, parts, tree), reading);
+  const unfit = faultsOf(complaintsAbout(proof.faults, parts, tree), reading, writtenAt);
   if (general === undefined || wrong.length > 0 || unfit.length > 0) {
     return refused([...wrong, ...unfit], read, wrong.length === 0 ? proof : undefined);
   }
@@ -104,7 +108,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
     kind: "loaded",
     config: { ...general, budgets, upstreams: [...upstreams.values()] },
     proof,
-    warnings: listed(faultsOf(warnings, reading)),
+    warnings: listed(faultsOf(warnings, reading, writtenAt)),
     ...read,
   };
 }
@@ -183,12 +187,13 @@ const NEEDED = new Set(["name", "budget", "every", "cron", "confirm", "timeout",
 
 /** For a config that is read for its names and schedules only: the rest need not be set. */
 function whenUnset(path: Path): WhenUnset {
-  const [section, second, third] = path;
+  const [section, second, third, , fifth] = path;
   if (section === "fleet") return unsetInFleet(second, path);
   if (section === "budgets") return "needed";
   if (section !== "upstreams" && section !== "defaults") return "omitted";
-  const key = section === "defaults" ? second : third;
+  const key = section === "defaults" ? second : third === "also" ? fifth : third;
   if (key === undefined || (typeof key === "string" && NEEDED.has(key))) return "needed";
+  if (key === "path" && third === "also") return { placeholder: "/unset" };
   if (key === "base_url") return { placeholder: "https://unset.invalid" };
   return key === "auth" ? { placeholder: "UNSET" } : "omitted";
 }

@@ -46,6 +46,24 @@ test("the running config is told in its own words, with the place of each key an
   expect(JSON.stringify(described)).not.toContain("test-key-1");
 });
 
+test("values are told by their place", async () => {
+  const text = withUpstream(
+    "auth: { none: true }",
+    "values: [{ name: credits, path: /data/left, unit: usd, credit: true }, { name: jobs, header: X-Jobs }]",
+  );
+  const { config } = await loaded(text, {});
+  expect(JSON.parse(JSON.stringify(describeConfig(config)))).toMatchObject({
+    upstreams: [
+      {
+        values: [
+          { name: "credits", path: "/data/left", unit: "usd", credit: true },
+          { name: "jobs", header: "x-jobs", credit: false },
+        ],
+      },
+    ],
+  });
+});
+
 test("what only some configs have is told too", async () => {
   const text = withUpstream(
     "auth: { query: { name: k, env: TEST_KEY } }",

@@ -179,6 +179,47 @@ test("an operator tells how an upstream refuses", async () => {
   });
 });
 
+test("assertions are read, and told in the config's own words", async () => {
+  const body = [
+    { path: "", type: "object" },
+    { path: "/status", equals: "ok" },
+    { path: "/plan", one_of: ["free", 2, true] },
+    { path: "/credits", min: 0 },
+    { path: "/data", min_items: 1, max_items: 100 },
+    { path: "/error", exists: false },
+    { path: "/id", exists: true },
+  ];
+  const headers = [
+    { name: "x-version", equals: "2" },
+    { name: "content-type", contains: "application/json" },
+    { name: "x-debug", exists: false },
+  ];
+  const text = withUpstream(
+    `expect: ${JSON.stringify({ body: [...body.slice(0, -1), { path: "/id" }], headers })}`,
+  );
+  const { config } = await loaded(
+    text.replaceAll('"x-version"', '"X-Version"').replace("application", "APPLICATION"),
+  );
+  expect(config.upstreams[0]?.expect).toMatchObject({
+    body: [
+      { path: "", check: { kind: "type", type: "object" } },
+      { path: "/status", check: { kind: "one_of", values: ["ok"] } },
+      { path: "/plan", check: { kind: "one_of", values: ["free", 2, true] } },
+      { path: "/credits", check: { kind: "range", min: 0, max: undefined } },
+      { path: "/data", check: { kind: "items", min: 1, max: 100 } },
+      { path: "/error", check: { kind: "exists", exists: false } },
+      { path: "/id", check: { kind: "exists", exists: true } },
+    ],
+    headers: [
+      { name: "x-version", check: { kind: "one_of", values: ["2"] } },
+      { name: "content-type", check: { kind: "contains", text: "application/json" } },
+      { name: "x-debug", check: { kind: "exists", exists: false } },
+    ],
+  });
+  const described: unknown = JSON.parse(JSON.stringify(describeConfig(config)));
+  expect(described).toMatchObject({ upstreams: [{ expect: { body, headers } }] });
+});
+
 describe("variables", () => {
   test("are read in values of every type, and nowhere else", async () => {
     const text = withUpstream(
@@ -749,5 +790,134 @@ upstreams: [{ name: a }, { name: b }]
     expect(
       await refusals(`budgets: {}\ndefaults: { labels: { ${labels} } }\nupstreams: [${upstreams}]\n`),
     ).toEqual(['2:11: "defaults" must have at most 500000 values, counted for each upstream']);
+  });
+});
+
+describe("further paths of one service, in also", () => {
+  const text = `
+budgets: { api: { rate: { requests: 6000, per: 1m } } }
+defaults: { expect: { max_body: 64KiB }, degraded_above: 4s, path: /v2 }
+upstreams:
+  - name: api
+    base_url: https://api.example.test/base
+    auth: { bearer: { env: TEST_KEY } }
+    headers: { X-Team: growth, X-Region: eu }
+    budget: api
+    every: 15s
+    timeout: 5s
+    confirm: 2
+    expect: { status: [200, 404], json: false }
+    degraded_above: 2s
+    values: [{ name: total, path: /total }]
+    objective: { availability: 99%, latency: 2s }
+    connection: reuse
+    labels: { team: growth }
+    also:
+      - { name: balance, path: /credits, every: 5m, expect: { body: [{ path: /data }] }, values: [{ name: credits, path: /data, credit: true }] }
+      - name: models
+        path: /models?limit=1
+        headers: { x-team: models }
+        degraded_above: 3s
+        labels: { team: models }
+  - { name: last, base_url: https://other.example.test, auth: { none: true }, budget: api, every: 1m, labels: { team: x } }
+`;
+  const environment = { TEST_KEY: "test-key-1" };
+
+  test("are upstreams of their own, after the one that they belong to", async () => {
+    const { config, proof } = await loaded(text, environment);
+    expect(config.upstreams.map(({ name }) => name)).toEqual(["api", "balance", "models", "last"]);
+    const [api, balance, models] = config.upstreams;
+    expect(balance).toMatchObject({
+      url: "https://api.example.test/base/credits",
+      auth: api?.auth,
+      budgets: ["api"],
+      headers: api?.headers,
+      schedule: { source: "every 5m" },
+      timeoutMs: 5000,
+      confirm: 2,
+      connection: "reuse",
+      labels: { team: "growth" },
+    });
+    expect(models).toMatchObject({
+      url: "https://api.example.test/base/models?limit=1",
+      schedule: { source: "every 15s" },
+      headers: { "x-team": "models", "X-Region": "eu" },
+      labels: { team: "models" },
+    });
+    // 4 slots of each in a minute, and of balance 1; each with two confirmations. And 1 of the last, with one.
+    expect(proof.budgets[0]?.rates[0]?.demand).toBe((4 + 1 + 4) * 3 + 2);
+  });
+
+  test("have of defaults, but not of their upstream, what belongs to the answer of one path", async () => {
+    const { config } = await loaded(text, environment);
+    const [, balance, models] = config.upstreams;
+    expect(balance).toMatchObject({
+      expect: { status: [200], json: true, maxBodyBytes: 65_536, body: [{ path: "/data" }] },
+      degradedAboveMs: 4000,
+      objective: { availability: 0.995, latencyMs: 1000 },
+    });
+    expect(models?.degradedAboveMs).toBe(3000);
+    expect(config.upstreams.map(({ values }) => values?.map(({ name }) => name))).toEqual([
+      ["total"],
+      ["credits"],
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("are told like any other, without a key", async () => {
+    const { config } = await loaded(text, environment);
+    const described = JSON.stringify(describeConfig(config));
+    expect(described).toContain('"url":"https://api.example.test/base/credits"');
+    expect(described).not.toContain("test-key-1");
+    expect(described).not.toContain("also");
+  });
+
+  test("may have a variable in their path, which is a secret, and need few for the structure alone", async () => {
+    const secret = text
+      .replace("/credits", '"/credits/${ACCOUNT}"')
+      .replace("every: 5m", 'every: "${PERIOD}"');
+    const given = { ...environment, ACCOUNT: "test-key-2", PERIOD: "5m" };
+    const { config, warnings } = await loaded(secret, given);
+    expect(config.upstreams[1]).toMatchObject({
+      url: "https://api.example.test/base/credits/${ACCOUNT}",
+      pathVariables: ["ACCOUNT"],
+    });
+    // Of a period of 5m, the objective is hard to judge.
+    expect(warnings.map(({ line }) => line)).toEqual([9, 20]);
+    expect((await loaded(secret, { PERIOD: "5m" }, "structure")).config.upstreams).toHaveLength(4);
+    expect(await refusals(secret, {}, "structure")).toEqual([
+      expect.stringMatching(/^20:\d+: the variable PERIOD is not set$/),
+    ]);
+  });
+
+  test("a fault in what they have from their upstream is told once, where it stands", async () => {
+    const said = await refusals(
+      text.replace("confirm: 2", "confirm: 20").replace("max_body: 64KiB", "max_body: 64"),
+      {},
+    );
+    expect(said).toEqual([
+      '3:33: "defaults.expect.max_body" must be a size from 1B to 64MiB, such as 1MiB, received 64',
+      '12:14: "upstreams[0].confirm" must be a whole number from 0 to 10, received 20',
+    ]);
+  });
+
+  test("a fault of an upstream behind them has the place where it is written", async () => {
+    expect(await refusals(text.replace("every: 1m,", "every: 90s,"), environment)).toEqual([
+      expect.stringContaining('26:99: "upstreams[1].every" must be a period that divides a minute'),
+    ]);
+  });
+
+  test("are refused where they would be too much to check", async () => {
+    const labels = Array.from({ length: 1000 }, (_, index) => `l${index}: v`).join(", ");
+    const also = Array.from({ length: 1000 }, (_, index) => `{ name: u${index}, path: /a }`).join(", ");
+    const upstream = `name: a, base_url: https://a.example.test, auth: { none: true }, budget: api, every: 1h`;
+    const said = await refusals(
+      `budgets: { api: { rate: { requests: 6000, per: 1m } } }\nupstreams: [{ ${upstream}, labels: { ${labels} }, also: [${also}] }]\n`,
+    );
+    expect(said).toEqual([
+      expect.stringMatching(/"upstreams\[0\]\.also" must be a list of at most 20 further paths/),
+      expect.stringMatching(/"upstreams\[0\]\.also" must be shorter/),
+    ]);
   });
 });

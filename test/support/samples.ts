@@ -1,9 +1,10 @@
 import type { Announcement } from "../../src/core/answer/announcement.ts";
+import { BURN_WINDOWS } from "../../src/core/answer/credit.ts";
 import { GzipParts } from "../../src/adapters/gzip-parts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { QuotaReading } from "../../src/core/budget/quota-journal.ts";
-import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
+import type { Budget, Config, Fleet, Upstream, Value } from "../../src/core/config/config.ts";
 import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
 import type { FleetStatus, FleetView } from "../../src/core/fleet/fleet-status.ts";
 import { RedisAccount, UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
@@ -12,6 +13,7 @@ import type {
   FleetSnapshot,
   MetricsSnapshot,
   UpstreamSnapshot,
+  ValueSnapshot,
 } from "../../src/core/metrics/snapshot.ts";
 import type { Poll } from "../../src/core/poll/poll.ts";
 import { scheduleEvery, type Schedule } from "../../src/core/schedule/schedule.ts";
@@ -74,6 +76,11 @@ export function sampleUpstream(changes: Partial<Upstream> = {}): Upstream {
     labels: {},
     ...changes,
   };
+}
+
+export function sampleValue(changes: Partial<Value> = {}): Value {
+  const place = { kind: "json", pointer: "/data/credits" } as const;
+  return { name: "credits", place, unit: "usd", credit: true, ...changes };
 }
 
 export function sampleConfig(changes: Partial<Config> = {}): Config {
@@ -207,6 +214,15 @@ export function sampleUpstreamSnapshot(changes: Partial<UpstreamSnapshot> = {}):
   };
 }
 
+function sampleValueSnapshot(changes: Partial<ValueSnapshot> = {}): ValueSnapshot {
+  const burns = BURN_WINDOWS.map((window, index) => ({
+    window,
+    perSecond: 0.001 / (index + 1),
+    emptyAtMs: POLL_ENDED_AT_MS + (index + 1) * 36_000_000,
+  }));
+  return { value: 36, seenAtMs: POLL_ENDED_AT_MS, burns, ...changes };
+}
+
 export function sampleBudgetSnapshot(changes: Partial<BudgetSnapshot> = {}): BudgetSnapshot {
   return {
     name: "api",
@@ -255,10 +271,11 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
   return sampleMetricsSnapshot({
     upstreams: [
       sampleUpstreamSnapshot({
-        upstream: sampleUpstream({ labels: { team: "growth" } }),
+        upstream: sampleUpstream({ labels: { team: "growth" }, values: [sampleValue()] }),
         accounts: accountsOf(poll),
         health: { state: "up", up: true },
         nextSlotAtMs: POLL_ENDED_AT_MS + 15_000,
+        values: [sampleValueSnapshot()],
       }),
     ],
     budgets: [

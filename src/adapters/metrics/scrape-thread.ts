@@ -145,14 +145,17 @@ class ScrapeWriter implements AsyncDisposable {
 
 /** Only the fields that a scrape shows: thousands are copied. */
 function scrapedOnly(subjects: ScrapeSubjects): ScrapeSubjects {
-  const upstreams = subjects.upstreams.map(({ name, budgets, labels, schedule, objective, expect }) => ({
-    name,
-    budgets,
-    labels,
-    schedule,
-    objective,
-    expect,
-  }));
+  const upstreams = subjects.upstreams.map(
+    ({ name, budgets, labels, schedule, objective, expect, values }) => ({
+      name,
+      budgets,
+      labels,
+      schedule,
+      objective,
+      expect,
+      ...(values && { values }),
+    }),
+  );
   return { ...subjects, upstreams };
 }
 

@@ -88,7 +88,7 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
 
 /** "PwSt": marks the file as ours. */
 export const APPLICATION_ID = 0x50775374;
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -110,6 +110,17 @@ const LEARNED_WINDOWS = `CREATE TABLE IF NOT EXISTS learned_windows (
   per_ms REAL NOT NULL,
   learned_from TEXT NOT NULL,
   PRIMARY KEY (budget, family)
+) STRICT, WITHOUT ROWID;`;
+
+/** Since version 4: of each hour the newest. */
+const VALUE_HOURS = `CREATE TABLE IF NOT EXISTS value_hours (
+  upstream TEXT NOT NULL,
+  name TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  value REAL NOT NULL,
+  refilled REAL NOT NULL,
+  PRIMARY KEY (upstream, name, hour)
 ) STRICT, WITHOUT ROWID;`;
 
 const SCHEMA = `
@@ -155,6 +166,7 @@ CREATE TABLE quota_hours (
   PRIMARY KEY (budget, hour)
 ) STRICT, WITHOUT ROWID;
 ${LEARNED_WINDOWS}
+${VALUE_HOURS}
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;
@@ -169,4 +181,5 @@ const MIGRATIONS: readonly (readonly [version: number, sql: string])[] = [
       ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, unconfirmed = excluded.unconfirmed;
     DROP TABLE quota_reserves`,
   ],
+  [4, VALUE_HOURS],
 ];

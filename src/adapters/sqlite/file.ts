@@ -106,7 +106,14 @@ export class StateFile {
       const lost = quotas === undefined ? "empty quota counts and empty history" : "empty history";
       notes.push(`the state file ${says}: it was moved to "${aside}", starting with ${lost}`);
       const connection = this.#connectOnce(() => {});
-      connection.writer.write({ polls: [], foundOffline: [], incidents: [], quotas: quotas ?? [], nowMs: 0 });
+      connection.writer.write({
+        polls: [],
+        foundOffline: [],
+        incidents: [],
+        values: [],
+        quotas: quotas ?? [],
+        nowMs: 0,
+      });
       look(connection.database);
       return connection;
     }

@@ -4,6 +4,8 @@ import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
 import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
+import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
+import type { SavedValue } from "../../core/history/kept-values.ts";
 import type { QuotaRow } from "../../core/budget/quota-journal.ts";
 import type { CountedBucket } from "../../core/history/rolling-counts.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/history/rollup.ts";
@@ -21,7 +23,14 @@ type Part = { -readonly [Key in keyof RestoredUpstream]: RestoredUpstream[Key][n
 export function readState(database: DatabaseSync, nowMs: number): Restored {
   const upstreams = new Map<string, Part>();
   const of = (name: string): Part => {
-    const part = upstreams.get(name) ?? { polls: [], failures: [], incidents: [], minutes: [], hours: [] };
+    const part = upstreams.get(name) ?? {
+      polls: [],
+      failures: [],
+      incidents: [],
+      minutes: [],
+      hours: [],
+      values: [],
+    };
     upstreams.set(name, part);
     return part;
   };
@@ -35,14 +44,31 @@ export function readState(database: DatabaseSync, nowMs: number): Restored {
     of(upstream).minutes.push(minute);
   const hoursFrom = Math.floor(nowMs / HOUR_MS) - HOURS_KEPT;
   for (const [upstream, hour] of countedFrom(database, "hours", hoursFrom)) of(upstream).hours.push(hour);
+  for (const [upstream, value] of valuesFrom(database, nowMs - LONGEST_WINDOW_MS))
+    of(upstream).values.push(value);
   return { upstreams, ...readQuotas(database), windows: readWindows(database) };
 }
 
-/** None in a file of an older version that could not be written yet. */
+/** Not each is in a file of an older version that could not be written yet. */
+function hasTable(database: DatabaseSync, name: string): boolean {
+  return database.prepare("SELECT name FROM sqlite_schema WHERE name = ?").get(name) !== undefined;
+}
+
+function valuesFrom(
+  database: DatabaseSync,
+  fromMs: number,
+): readonly (readonly [upstream: string, value: SavedValue])[] {
+  if (!hasTable(database, "value_hours")) return [];
+  const rows = database.prepare("SELECT * FROM value_hours WHERE at_ms >= ? ORDER BY at_ms").all(fromMs);
+  return readRows(rows, (row) => {
+    const point = { atMs: row.whole("at_ms"), value: row.number("value"), refilled: row.number("refilled") };
+    return [row.text("upstream"), { name: row.text("name"), ...point }] as const;
+  });
+}
+
 export function readWindows(database: DatabaseSync): ReadonlyMap<string, readonly LearnedWindow[]> {
-  const table = database.prepare("SELECT name FROM sqlite_schema WHERE name = 'learned_windows'").get();
   const windows = new Map<string, LearnedWindow[]>();
-  if (table === undefined) return windows;
+  if (!hasTable(database, "learned_windows")) return windows;
   for (const { budget, learned } of readRows(
     database.prepare("SELECT * FROM learned_windows").all(),
     windowOf,

@@ -1,19 +1,17 @@
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { StateBuffer } from "../../core/history/state.ts";
+import type { SavedHistory, StateBuffer } from "../../core/history/state.ts";
 import { pollStatusOf, type Incident } from "../../core/status/status.ts";
 
-export type IncidentSource = { readonly newestIncident: Incident | undefined };
-
-/** Buffers the polls and incidents of one upstream for the state file. */
+/** Buffers the polls, values and incidents of one upstream for the state file. */
 export class StateRecorder implements Recorder {
   readonly #upstream: string;
-  readonly #history: IncidentSource;
+  readonly #history: SavedHistory;
   readonly #buffer: StateBuffer;
   readonly #clock: Clock;
   #saved: Incident | undefined;
 
-  constructor(upstream: string, history: IncidentSource, buffer: StateBuffer, clock: Clock) {
+  constructor(upstream: string, history: SavedHistory, buffer: StateBuffer, clock: Clock) {
     this.#upstream = upstream;
     this.#history = history;
     this.#buffer = buffer;
@@ -26,6 +24,7 @@ export class StateRecorder implements Recorder {
       const { endedAtMs, withinObjective } = event.poll;
       const status = pollStatusOf(event.poll);
       this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, status });
+      for (const { name } of event.poll.values ?? []) this.#addValue(name);
     } else if (event.kind === "found_offline") {
       const { pollId, endedAtMs } = event;
       this.#buffer.addFoundOffline({ upstream: this.#upstream, pollId, endedAtMs });
@@ -36,6 +35,11 @@ export class StateRecorder implements Recorder {
     if (incident === undefined || isSame(incident, this.#saved)) return;
     this.#saved = incident;
     this.#buffer.addIncident({ ...incident, updatedAtMs: this.#clock.wallNow() });
+  }
+
+  #addValue(name: string): void {
+    const newest = this.#history.values.newest(name);
+    if (newest !== undefined) this.#buffer.addValue({ ...newest, upstream: this.#upstream, name });
   }
 }
 

@@ -56,6 +56,7 @@ export class Upkeep {
       this.#database.prepare("DELETE FROM minutes WHERE bucket < ?").run(kept.minutesFrom);
       this.#database.prepare("DELETE FROM hours WHERE bucket < ?").run(kept.hoursFrom);
       this.#database.prepare(OLD_INCIDENTS).run(kept.incidentsFromMs);
+      this.#database.prepare("DELETE FROM value_hours WHERE hour < ?").run(kept.valueHoursFrom);
       this.#database.prepare("DELETE FROM quota_hours WHERE hour < ?").run(kept.quotaHoursFrom);
     });
     this.#database.exec(`PRAGMA incremental_vacuum(${FREED_PAGES})`);

@@ -4,9 +4,14 @@ import type { Clock } from "../../core/time/clock.ts";
 import type { LearnedWindow, WindowRow } from "../../core/budget/learned-windows.ts";
 import { QuotaJournal, type QuotaReading } from "../../core/budget/quota-journal.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
-import { type RestoredUpstream, type StateStore, StateBuffer } from "../../core/history/state.ts";
+import {
+  type RestoredUpstream,
+  type SavedHistory,
+  type StateStore,
+  StateBuffer,
+} from "../../core/history/state.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
-import { type IncidentSource, StateRecorder } from "./recorder.ts";
+import { StateRecorder } from "./recorder.ts";
 import { type Died, SqliteThread, type StateThread } from "./thread.ts";
 
 /** A killed process loses this much; half of what is promised. */
@@ -16,7 +21,7 @@ const STUCK_AFTER_MS = 4_000;
 const CLOSE_AT_MOST_MS = 5_000;
 /** Copying a batch to the thread costs some microseconds a poll. */
 const MOST_POLLS_A_BATCH = 500;
-const BOUNDS = { mostPolls: 10_000, mostIncidents: 1_000 };
+const BOUNDS = { mostPolls: 10_000, mostIncidents: 1_000, mostValues: 10_000 };
 
 export type StoreParts = {
   readonly path: string;
@@ -68,7 +73,7 @@ export class SqliteStateStore implements StateStore {
     return restored;
   }
 
-  recorderOf(upstream: string, history: IncidentSource): Recorder {
+  recorderOf(upstream: string, history: SavedHistory): Recorder {
     return new StateRecorder(upstream, history, this.#buffer, this.#parts.clock);
   }
 
@@ -148,11 +153,11 @@ export class SqliteStateStore implements StateStore {
     this.#waitingForBatch = this.#waiting;
     this.#waiting = [];
     const rows = this.#buffer.take(MOST_POLLS_A_BATCH);
-    const { polls, foundOffline, incidents } = rows;
+    const { polls, foundOffline, incidents, values } = rows;
     const known = this.#readWindows();
     const windows = JSON.stringify(known) === this.#writtenWindows ? undefined : known;
     const counts = quotas.length + (windows === undefined ? 0 : 1);
-    const size = polls.length + foundOffline.length + incidents.length + counts;
+    const size = polls.length + foundOffline.length + incidents.length + values.length + counts;
     // While it is down, an empty batch tests whether it still is.
     return size === 0 && this.#isUp ? undefined : { ...rows, quotas, windows, nowMs: clock.wallNow() };
   }

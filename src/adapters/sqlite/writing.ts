@@ -1,6 +1,12 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { HOUR_MS, MINUTE_MS, rollUp, type RollUp } from "../../core/history/rollup.ts";
-import type { SavedAsTheirs, SavedIncident, SavedPoll } from "../../core/history/state.ts";
+import { hourOf } from "../../core/history/kept-values.ts";
+import type {
+  SavedAsTheirs,
+  SavedIncident,
+  SavedPoll,
+  SavedUpstreamValue,
+} from "../../core/history/state.ts";
 import type { StateBatch } from "./messages.ts";
 import { inTransaction } from "./database.ts";
 
@@ -39,6 +45,7 @@ export class StateWriter {
   readonly #putQuota: StatementSync;
   readonly #clearWindows: StatementSync;
   readonly #putWindow: StatementSync;
+  readonly #putValue: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -52,15 +59,17 @@ export class StateWriter {
     this.#putQuota = database.prepare("INSERT OR REPLACE INTO quota_hours VALUES (?, ?, ?, ?)");
     this.#clearWindows = database.prepare("DELETE FROM learned_windows");
     this.#putWindow = database.prepare("INSERT OR REPLACE INTO learned_windows VALUES (?, ?, ?, ?, ?)");
+    this.#putValue = database.prepare("INSERT OR REPLACE INTO value_hours VALUES (?, ?, ?, ?, ?, ?)");
   }
 
-  write({ polls, foundOffline, incidents, quotas, windows }: StateBatch): void {
+  write({ polls, foundOffline, incidents, values, quotas, windows }: StateBatch): void {
     inTransaction(this.#database, () => {
       for (const poll of polls) this.#poll(poll);
       for (const minute of rollUp(polls, MINUTE_MS)) addTo(this.#addMinute, minute);
       for (const hour of rollUp(polls, HOUR_MS)) addTo(this.#addHour, hour);
       for (const found of foundOffline) this.#foundOffline(found);
       for (const incident of incidents) this.#incident(incident);
+      for (const value of values) this.#value(value);
       for (const { budget, hour, requests, unconfirmed } of quotas) {
         this.#putQuota.run(budget, hour, requests, unconfirmed);
       }
@@ -90,6 +99,11 @@ export class StateWriter {
       status.headers === undefined ? null : JSON.stringify(status.headers),
       Number(status.offline ?? false),
     );
+  }
+
+  #value(saved: SavedUpstreamValue): void {
+    const { upstream, name, atMs, value, refilled } = saved;
+    this.#putValue.run(upstream, name, hourOf(saved), Math.round(atMs), value, refilled);
   }
 
   /** Once for each poll, however often it is written: a batch may be sent again. */

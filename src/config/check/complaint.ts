@@ -1,6 +1,7 @@
 import type { Fault } from "../read/fault.ts";
 import { type Path, nearestTo, treeAt } from "../read/tree.ts";
 import type { YamlReading } from "../read/yaml.ts";
+import { nameOfPath } from "./wording.ts";
 
 /** Something that is wrong at a path; its place is found in the tree. */
 export type Complaint = {
@@ -18,22 +19,28 @@ export function complainOfKey(path: Path, message: string): Complaint {
   return { path, atKey: true, message };
 }
 
-/** An alias, a merge key (<<) or `defaults` shows one value in many upstreams. */
-const UPSTREAM = /upstreams\[\d+\]|defaults/g;
+/** An alias, a merge key (<<), `defaults` or `also` shows one value in many upstreams. */
+const UPSTREAM = /upstreams\[\d+\](?:\.also\[\d+\])?|defaults/g;
+const IN_TREE = /(?<=^|[" ])upstreams\[(\d+)\]/g;
 
 /** Nothing more is said about a value that was refused already, and of a shared value everything once. */
 export function faultsOf(
   complaints: readonly Complaint[],
   { tree, file, placeOf }: YamlReading,
+  writtenAt: readonly Path[] = [],
 ): readonly Fault[] {
   if (tree === undefined) return [];
   const said = new Set<string>();
-  return complaints.flatMap(({ path, atKey, message }) => {
+  return complaints.flatMap(({ path, atKey, message: ofTree }) => {
     const nearest = nearestTo(tree, path);
     if (nearest.kind === "void") return [];
     const isMissing = treeAt(tree, path) === undefined;
     const isEmpty = nearest.kind === "scalar" && nearest.value === null;
     const offset = atKey || isMissing || isEmpty ? nearest.keyOffset : nearest.offset;
+    const message = ofTree.replaceAll(IN_TREE, (name, index: string) => {
+      const written = writtenAt[Number(index)];
+      return written === undefined ? name : nameOfPath(written);
+    });
     const what = `${offset} ${message.replaceAll(UPSTREAM, "")}`;
     if (said.has(what)) return [];
     said.add(what);

@@ -1,5 +1,5 @@
 import { type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
-import { SCHEDULE_KEYS, SHARED_KEYS } from "../schema/upstream.ts";
+import { FURTHER_KEYS, SAME_FOR_FURTHER, SCHEDULE_KEYS, SHARED_KEYS } from "../schema/upstream.ts";
 import { type Complaint, complain } from "./complaint.ts";
 
 const DEFAULTS: Path = ["defaults"];
@@ -10,27 +10,78 @@ const MERGED_BY_KEY: ReadonlySet<string> = new Set(["headers", "expect", "object
 /** More would take seconds to check. */
 const MAX_VALUES = 500_000;
 
-export type Defaulted = { readonly tree: Tree; readonly complaints: readonly Complaint[] };
+/** What an answer of one path is like says nothing about that of another. */
+const OF_ONE_PATH: ReadonlySet<string> = new Set(["path", "expect", "values", "degraded_above", "objective"]);
 
-/** The same config with `defaults` in each upstream. What comes from there keeps its place in the file. */
-export function withDefaults(tree: Tree): Defaulted {
+type MapTree = Tree & { readonly kind: "map" };
+
+export type Expanded = {
+  readonly tree: Tree;
+  readonly complaints: readonly Complaint[];
+  /** Where each upstream of the tree is written, by its place in the list. */
+  readonly writtenAt: readonly Path[];
+};
+
+/**
+ * The same config with `defaults` in each upstream, and each entry of `also` as an upstream after its own. What comes
+ * from elsewhere keeps its place in the file.
+ */
+export function expanded(tree: Tree): Expanded {
   const [defaults, upstreams] = [childOf(tree, "defaults"), childOf(tree, "upstreams")];
-  if (tree.kind !== "map" || defaults === undefined || upstreams?.kind !== "list")
-    return { tree, complaints: [] };
-  const isTooLarge = valuesIn(defaults) * upstreams.items.length > MAX_VALUES;
-  const items = upstreams.items.map((upstream) => {
-    if (upstream.kind !== "map") return upstream;
+  if (tree.kind !== "map" || upstreams?.kind !== "list") return { tree, complaints: [], writtenAt: [] };
+  const complaints: Complaint[] = [];
+  const isTooLarge = defaults !== undefined && valuesIn(defaults) * upstreams.items.length > MAX_VALUES;
+  if (isTooLarge) {
+    const must = `"defaults" must have at most ${MAX_VALUES} values, counted for each upstream`;
+    complaints.push(complain(DEFAULTS, must));
+  }
+  const items: Tree[] = [];
+  const writtenAt: Path[] = [];
+  let valuesLeft = MAX_VALUES;
+  for (const [index, written] of upstreams.items.entries()) {
+    const path = ["upstreams", index];
+    const isKnown = defaults === undefined || (defaults.kind === "map" && !isTooLarge);
     // What an upstream lacks may be in defaults that cannot be read, so nothing is said about it.
-    return defaults.kind === "map" && !isTooLarge ? completed(upstream, defaults) : voidAt(upstream);
-  });
-  const must = `"defaults" must have at most ${MAX_VALUES} values, counted for each upstream`;
+    const upstream =
+      written.kind !== "map" ? written : isKnown ? completed(written, defaults) : voidAt(written);
+    items.push(upstream);
+    writtenAt.push(path);
+    if (upstream.kind !== "map") continue;
+    const also = itemsOf(childOf(upstream, "also"));
+    if (also.length === 0) continue;
+    valuesLeft -= valuesIn(upstream) * also.length;
+    if (valuesLeft < 0) {
+      const must = `"upstreams[${items.length - 1}].also" must be shorter: with all that its entries have from their upstreams, a config may have at most ${MAX_VALUES} values more`;
+      complaints.push(complain(["upstreams", items.length - 1, "also"], must));
+      continue;
+    }
+    for (const [at, entry] of also.entries()) {
+      // Of one that is no mapping, `also` itself is told.
+      if (entry.kind !== "map") continue;
+      items.push(completed(furtherOf(entry, upstream), defaults));
+      writtenAt.push([...path, "also", at]);
+    }
+  }
   return {
     tree: { ...tree, entries: new Map([...tree.entries, ["upstreams", { ...upstreams, items }]]) },
-    complaints: isTooLarge ? [complain(DEFAULTS, must)] : [],
+    complaints,
+    writtenAt,
   };
 }
 
-function completed(upstream: Tree & { readonly kind: "map" }, defaults: Tree): Tree {
+/** An entry of `also` with what it has from its upstream. */
+function furtherOf(entry: MapTree, upstream: MapTree): MapTree {
+  // Of a key that is not known here, `also` itself is told.
+  const own = new Map([...entry.entries].filter(([key]) => FURTHER_KEYS.includes(key)));
+  const inherited = new Map([...upstream.entries].filter(([key]) => !OF_ONE_PATH.has(key)));
+  // What its upstream lacks is told of that alone.
+  const hasSchedule = SCHEDULE_KEYS.some((key) => own.has(key) || inherited.has(key));
+  const lacking = [...SAME_FOR_FURTHER, ...(hasSchedule ? [] : ["every"])];
+  for (const key of lacking) if (!inherited.has(key)) inherited.set(key, voidAt(entry));
+  return completed({ ...entry, entries: own }, { ...upstream, entries: inherited });
+}
+
+function completed(upstream: MapTree, defaults: Tree | undefined): MapTree {
   // Its own takes the place of either.
   const hasSchedule = SCHEDULE_KEYS.some((key) => upstream.entries.has(key));
   const entries = new Map(upstream.entries);

@@ -3,6 +3,7 @@ import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-comb
 import { isOwnHeader, looksLikeSecretHeader } from "../schema/credential-signs.ts";
 import { type Path, type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
 import { hasQueryParameter, joinUrl, pathFault, urlFault } from "../schema/upstream-url.ts";
+import { BODY_CHECKS, HEADER_CHECKS } from "../schema/assertion.ts";
 import { RESERVED_LABELS, SCHEDULE_KEYS } from "../schema/upstream.ts";
 import { nameOfPath } from "./wording.ts";
 
@@ -26,6 +27,8 @@ function checkShared(upstream: Tree, path: Path): readonly Complaint[] {
     ...checkHeaders(upstream, [...path, "headers"]),
     ...checkTls(upstream, [...path, "tls"]),
     ...checkRefusals(upstream, [...path, "expect", "refusals"]),
+    ...checkAssertions(upstream, [...path, "expect"]),
+    ...checkValues(upstream, [...path, "values"]),
     ...checkLabels(upstream, [...path, "labels"]),
   ];
 }
@@ -101,6 +104,65 @@ function checkRefusals(upstream: Tree, path: Path): readonly Complaint[] {
     if (["status", "header", "json", "text"].some(has)) return [];
     const must = "must have at least one of status, header, json, text";
     return [complainOfKey(at, `"${nameOfPath(at)}" ${must}, received none of them`)];
+  });
+}
+
+/** Each assertion is of one kind, and can be met. */
+function checkAssertions(upstream: Tree, path: Path): readonly Complaint[] {
+  const expect = childOf(upstream, "expect");
+  if (expect === undefined) return [];
+  const json = childOf(expect, "json");
+  const isNoJson = json?.kind === "scalar" && json.value === false;
+  const at = [...path, "body"];
+  const needless = isNoJson && childOf(expect, "body") !== undefined;
+  return [
+    ...(needless ? [complainOfKey(at, `"${nameOfPath(at)}" must not be set where json is false`)] : []),
+    ...checkEach(childOf(expect, "body"), at, BODY_CHECKS),
+    ...checkEach(childOf(expect, "headers"), [...path, "headers"], HEADER_CHECKS),
+  ];
+}
+
+function checkEach(
+  list: Tree | undefined,
+  path: Path,
+  kinds: readonly (readonly string[])[],
+): readonly Complaint[] {
+  return itemsOf(list).flatMap((assertion, index) => {
+    const at = [...path, index];
+    const found = kinds.flatMap((keys) => keys.find((key) => childOf(assertion, key) !== undefined) ?? []);
+    if (found[1] !== undefined) {
+      const must = `must have one kind of check, received ${found.join(" and ")}: write one entry for each`;
+      return [complainOfKey([...at, found[1]], `"${nameOfPath(at)}" ${must}`)];
+    }
+    return kinds.flatMap(([least = "", most = ""]) => {
+      const [min, max] = [numberAt(assertion, least), numberAt(assertion, most)];
+      if (min === undefined || max === undefined || min <= max) return [];
+      const name = nameOfPath([...at, most]);
+      return [
+        complain([...at, most], `"${name}" must be at least ${least}, which is ${min}, received ${max}`),
+      ];
+    });
+  });
+}
+
+function numberAt(tree: Tree, key: string): number | undefined {
+  const found = childOf(tree, key);
+  return found?.kind === "scalar" && typeof found.value === "number" ? found.value : undefined;
+}
+
+/** Each has one place, and a name of its own. */
+function checkValues(upstream: Tree, path: Path): readonly Complaint[] {
+  const names = new Set<string>();
+  return itemsOf(childOf(upstream, "values")).flatMap((value, index) => {
+    const at = [...path, index];
+    const complaints = checkExactlyOne(value, at, ["path", "header"]);
+    const name = textAt(value, "name");
+    if (name === undefined || !names.has(name)) {
+      if (name !== undefined) names.add(name);
+      return complaints;
+    }
+    const must = `"${nameOfPath([...at, "name"])}" must be a name of its own, received "${name}" again`;
+    return [...complaints, complain([...at, "name"], must)];
   });
 }
 

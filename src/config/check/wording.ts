@@ -62,11 +62,12 @@ function sizeOf(value: string): string {
 }
 
 function mayHoldSecret(path: Path): boolean {
-  const [section, second, third] = path;
+  const [section, second, third, , fifth] = path;
   if (section === "basic_auth_users") return true;
   if (section === "fleet")
     return second === "redis" && ["url", "password", "username"].includes(String(third));
-  const key = section === "upstreams" ? third : section === "defaults" ? second : undefined;
+  const ofUpstream = third === "also" ? fifth : third;
+  const key = section === "upstreams" ? ofUpstream : section === "defaults" ? second : undefined;
   return ["auth", "headers", "base_url", "path", "proxy"].includes(String(key));
 }
 

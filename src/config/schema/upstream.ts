@@ -8,7 +8,8 @@ import {
   scheduleEvery,
   shortestGapMs,
 } from "../../core/schedule/schedule.ts";
-import type { RefusalRule, Upstream } from "../../core/config/config.ts";
+import type { RefusalRule, Upstream, Value } from "../../core/config/config.ts";
+import { bodyAssertion, headerAssertion } from "./assertion.ts";
 import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
 import { CERTIFICATE_AND_KEY, authSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
@@ -87,6 +88,8 @@ const cron: z.ZodType<string> = z
   })
   .meta({ pattern: CRON_PATTERN });
 
+const MOST_ASSERTIONS = 20;
+
 const JSON_POINTER_PATTERN = /^(?:\/[^/]{0,64}){1,16}$/;
 
 const THROTTLING: readonly number[] = [402, 429];
@@ -134,15 +137,50 @@ function refusalOf({ status, header, json, text, means }: z.output<typeof refusa
   };
 }
 
+const VALUE_POINTER_PATTERN = /^(?:\/(?:[^/~]|~[01]){0,64}){1,16}$/;
+const UNIT_PATTERN = /^[A-Za-z][A-Za-z0-9_]{0,31}$/;
+
+const value = section({
+  name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
+  path: matching(VALUE_POINTER_PATTERN, "a JSON pointer, such as /data/credits")
+    .optional()
+    .describe("Where it stands in the body, as a JSON pointer (RFC 6901)."),
+  header: matching(HEADER_NAME_PATTERN, "a header's name")
+    .optional()
+    .describe("Or the header that tells it."),
+  unit: matching(UNIT_PATTERN, "a word such as usd or requests")
+    .optional()
+    .describe("What it counts: a label of its metric."),
+  credit: flag()
+    .prefault(false)
+    .describe("It is spent and must not run out: Pacewatch works out when it will, and alerts before."),
+});
+
+function valueOf({ name, path, header, unit, credit }: z.output<typeof value>): Value {
+  return {
+    name,
+    place:
+      header === undefined
+        ? { kind: "json", pointer: path ?? "" }
+        : { kind: "header", name: header.toLowerCase() },
+    unit: unit ?? "",
+    credit,
+  };
+}
+
+/** Each is some series, for each upstream. */
+const MOST_VALUES = 10;
+
 const labelValue: z.ZodType<string> = text("a text of at most 128 characters (quote numbers)", 128);
+
+const requestPath = checked(pathFault, "a path that begins with /").meta({ pattern: PATH_PATTERN });
 
 /** All but its name: what `defaults` may have. */
 const shared = {
   base_url: checked(urlFault, "an http:// or https:// URL")
     .meta({ pattern: URL_PATTERN })
     .describe("Its http or https URL, without a key in it."),
-  path: checked(pathFault, "a path that begins with /")
-    .meta({ pattern: PATH_PATTERN })
+  path: requestPath
     .prefault("/v1/resources")
     .describe(
       "The path to request, appended to the path of base_url. What a variable puts into it is treated as a secret; what is in base_url is shown.",
@@ -209,7 +247,23 @@ const shared = {
       .describe(
         "How this upstream refuses, where Pacewatch does not know it or gets it wrong. The first that fits decides, before all that Pacewatch knows itself.",
       ),
+    body: z
+      .array(bodyAssertion, { error: "a list of assertions" })
+      .max(MOST_ASSERTIONS, { error: `a list of at most ${MOST_ASSERTIONS} assertions` })
+      .optional()
+      .describe(
+        "What the JSON of an ok answer must say, place by place; the first that does not hold fails the poll. Not asked of 204 and 304.",
+      ),
+    headers: z
+      .array(headerAssertion, { error: "a list of assertions" })
+      .max(MOST_ASSERTIONS, { error: `a list of at most ${MOST_ASSERTIONS} assertions` })
+      .optional()
+      .describe(
+        "What the headers of an ok answer must say. The values found are never kept or shown, as they may be secret.",
+      ),
   })
+    // The check says the same.
+    .meta({ not: { required: ["json", "body"], properties: { json: { const: false } } } })
     .prefault({})
     .describe("What an ok answer looks like."),
   degraded_above: duration(1, MAX_TIMEOUT_MS, "2s")
@@ -221,6 +275,14 @@ const shared = {
     .prefault([])
     .describe(
       "Headers whose values are kept with a failed poll, for the provider's support, besides x-request-id, cf-ray and the like.",
+    ),
+  values: z
+    .array(value, { error: "a list of values" })
+    .min(1, { error: "a list of at least one value" })
+    .max(MOST_VALUES, { error: `a list of at most ${MOST_VALUES} values` })
+    .optional()
+    .describe(
+      "Numbers that its answers tell at no further request, such as the credit that is left: a JSON number, or a text that is a plain decimal number (12.34). Read from ok and throttled answers; absent once not seen for three periods (at least 10 minutes).",
     ),
   objective: section({
     availability: percentage({ zero: false, hundred: false }, "99.5%")
@@ -267,9 +329,33 @@ export const SHARED_KEYS: readonly string[] = Object.keys(shared);
 /** Exactly one of them. */
 export const SCHEDULE_KEYS: readonly string[] = ["every", "cron"];
 
+const name = matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API.");
+
+const MOST_FURTHER = 20;
+/** A further path of one service is asked there with the same key, and counts against the same budget. */
+export const SAME_FOR_FURTHER: readonly string[] = ["base_url", "auth", "budget"];
+const { base_url: _service, auth: _key, budget: _budget, ...ofOnePath } = shared;
+
+const further = section({
+  name,
+  ...ofOnePath,
+  path: requestPath.describe("The path to request, appended to the path of base_url."),
+})
+  .meta({ not: { required: SCHEDULE_KEYS } })
+  .describe("A further path of the same service: an upstream of its own.");
+export const FURTHER_KEYS: readonly string[] = ["name", ...Object.keys(ofOnePath)];
+
 const upstream = section({
-  name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
+  name,
   ...shared,
+  also: z
+    .array(further, { error: "a list of further paths" })
+    .min(1, { error: "a list of at least one further path" })
+    .max(MOST_FURTHER, { error: `a list of at most ${MOST_FURTHER} further paths` })
+    .optional()
+    .describe(
+      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, expect, values, degraded_above and objective.",
+    ),
 })
   // What else must be there may be in `defaults`: see REQUIRED_SOMEWHERE.
   .meta({ required: ["name"], not: { required: SCHEDULE_KEYS } })
@@ -315,9 +401,12 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
           json: raw.expect.json,
           maxBodyBytes: raw.expect.max_body,
           ...(raw.expect.refusals === undefined ? {} : { refusals: raw.expect.refusals.map(refusalOf) }),
+          ...(raw.expect.body === undefined ? {} : { body: raw.expect.body }),
+          ...(raw.expect.headers === undefined ? {} : { headers: raw.expect.headers }),
         },
         degradedAboveMs: raw.degraded_above,
         requestIdHeaders: raw.request_id_headers.map((name) => name.toLowerCase()),
+        ...(raw.values === undefined ? {} : { values: raw.values.map(valueOf) }),
         objective: { availability: raw.objective.availability, latencyMs: raw.objective.latency },
         connection: raw.connection,
         proxy:

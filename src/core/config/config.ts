@@ -54,18 +54,64 @@ export type RefusalRule = {
   readonly means: RefusalMeaning | "status";
 };
 
+export const JSON_TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"] as const;
+export type JsonType = (typeof JSON_TYPES)[number];
+
+export type JsonScalar = string | number | boolean;
+
+/** What must stand at one place of the answer's JSON. */
+export type BodyAssertion = {
+  /** A JSON pointer; empty for the whole. */
+  readonly path: string;
+  readonly check:
+    | { readonly kind: "exists"; readonly exists: boolean }
+    | { readonly kind: "one_of"; readonly values: readonly JsonScalar[] }
+    | { readonly kind: "type"; readonly type: JsonType }
+    /** The bounds of a number, or of the length of a list. */
+    | {
+        readonly kind: "range" | "items";
+        readonly min: number | undefined;
+        readonly max: number | undefined;
+      };
+};
+
+export type HeaderAssertion = {
+  /** In lower case. */
+  readonly name: string;
+  readonly check:
+    | { readonly kind: "exists"; readonly exists: boolean }
+    | { readonly kind: "one_of"; readonly values: readonly string[] }
+    /** In lower case. */
+    | { readonly kind: "contains"; readonly text: string };
+};
+
 export type Expectation = {
   readonly status: readonly number[];
   readonly json: boolean;
   readonly maxBodyBytes: number;
-  /** Absent where the operator tells of none. */
+  /** These are absent where the operator tells of none. */
   readonly refusals?: readonly RefusalRule[];
+  readonly body?: readonly BodyAssertion[];
+  readonly headers?: readonly HeaderAssertion[];
 };
 
 export type Objective = {
   /** 0 < availability < 1. */
   readonly availability: number;
   readonly latencyMs: number;
+};
+
+/** A number that the answers tell, such as the credit that is left. */
+export type Value = {
+  readonly name: string;
+  /** A header's name in lower case, or a JSON pointer. */
+  readonly place:
+    | { readonly kind: "header"; readonly name: string }
+    | { readonly kind: "json"; readonly pointer: string };
+  /** Empty if it has none. */
+  readonly unit: string;
+  /** It is spent, and must not run out. */
+  readonly credit: boolean;
 };
 
 export type Tls = {
@@ -98,6 +144,8 @@ export type Upstream = {
   readonly degradedAboveMs: number | undefined;
   /** In lower case; besides those that are known. */
   readonly requestIdHeaders: readonly string[];
+  /** Absent where there are none. */
+  readonly values?: readonly Value[];
   readonly objective: Objective;
   readonly connection: "fresh" | "reuse";
   readonly proxy: Proxy;

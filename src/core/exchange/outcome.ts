@@ -14,6 +14,7 @@ export const FAILURE_REASONS = [
   "server_error",
   "unexpected_status",
   "invalid_body",
+  "assertion",
   "internal",
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];

@@ -1,5 +1,6 @@
 import type { Announcement } from "../answer/announcement.ts";
 import { Incidents } from "./incidents.ts";
+import { KeptValues } from "./kept-values.ts";
 import type { Poll } from "../poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
@@ -36,6 +37,7 @@ export class History implements Recorder {
   readonly #skippedSincePoll = new Map<string, SkipCount>();
   #sinceMs: number;
   #announcement: Announcement | undefined;
+  readonly values: KeptValues;
 
   constructor(upstream: string, startedAtMs: number, restored?: RestoredUpstream) {
     this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
@@ -44,6 +46,7 @@ export class History implements Recorder {
     this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
     this.#byHour = new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
     this.#sinceMs = startedAtMs;
+    this.values = new KeptValues(restored?.values);
   }
 
   record(event: PollEvent): void {
@@ -131,6 +134,7 @@ export class History implements Recorder {
     const status = pollStatusOf(poll);
     this.#polls.add(status);
     if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.#announcement = poll.announcement;
+    if (poll.values !== undefined) this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
     this.#incidents.polled(poll.outcome, poll.endedAtMs);
     const vote = availabilityVote(status);

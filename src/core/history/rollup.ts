@@ -1,5 +1,6 @@
 /** Sums that remain of polls which are too old to be kept one by one. */
 
+import { LONGEST_WINDOW_MS } from "../answer/credit.ts";
 import type { SavedPoll } from "./state.ts";
 import type { PollStatus } from "../status/status.ts";
 
@@ -83,6 +84,7 @@ export type Retention = {
   readonly hoursFrom: number;
   readonly incidentsFromMs: number;
   readonly quotaHoursFrom: number;
+  readonly valueHoursFrom: number;
 };
 
 export function retentionAt(nowMs: number): Retention {
@@ -94,5 +96,6 @@ export function retentionAt(nowMs: number): Retention {
     incidentsFromMs: nowMs - YEAR_MS,
     // The longest period of a quota, and the hour in which it begins.
     quotaHoursFrom: Math.floor((nowMs - YEAR_MS) / HOUR_MS) - 1,
+    valueHoursFrom: Math.floor((nowMs - LONGEST_WINDOW_MS) / HOUR_MS) - 1,
   };
 }

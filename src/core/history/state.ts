@@ -7,6 +7,8 @@ import type { QuotaBuckets } from "../budget/quota.ts";
 import type { QuotaReading } from "../budget/quota-journal.ts";
 import type { CountedBucket } from "./rolling-counts.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
+import type { ValuePoint } from "../answer/credit.ts";
+import { hourOf, type SavedValue } from "./kept-values.ts";
 
 export type SavedPoll = {
   readonly upstream: string;
@@ -26,6 +28,13 @@ export type RestoredUpstream = {
   readonly incidents: readonly Incident[];
   readonly minutes: readonly CountedBucket[];
   readonly hours: readonly CountedBucket[];
+  readonly values: readonly SavedValue[];
+};
+
+/** What the recorder of the state file reads after each event. */
+export type SavedHistory = {
+  readonly newestIncident: Incident | undefined;
+  readonly values: { newest(name: string): ValuePoint | undefined };
 };
 
 /** Keeps everything in a file while it can. Never blocks polls. */
@@ -38,8 +47,8 @@ export interface StateStore extends QuotaFile {
   readonly restoredQuotas: ReadonlyMap<string, QuotaBuckets>;
   /** By budget: the windows of limits that do not say theirs. */
   readonly restoredWindows: ReadonlyMap<string, readonly LearnedWindow[]>;
-  /** Must get each event after `history`: it saves the incident that came of it. */
-  recorderOf(upstream: string, history: { readonly newestIncident: Incident | undefined }): Recorder;
+  /** Must get each event after `history`: it saves the incident and the values that came of it. */
+  recorderOf(upstream: string, history: SavedHistory): Recorder;
   /** Reads at every flush. */
   keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): void;
   /** Reads at every flush, and writes it if it changed. */
@@ -55,13 +64,21 @@ export type SavedAsTheirs = {
   readonly endedAtMs: number;
 };
 
+/** The newest of its hour. */
+export type SavedUpstreamValue = SavedValue & { readonly upstream: string };
+
 export type StateRows = {
   readonly polls: readonly SavedPoll[];
   readonly foundOffline: readonly SavedAsTheirs[];
   readonly incidents: readonly SavedIncident[];
+  readonly values: readonly SavedUpstreamValue[];
 };
 
-export type BufferBounds = { readonly mostPolls: number; readonly mostIncidents: number };
+export type BufferBounds = {
+  readonly mostPolls: number;
+  readonly mostIncidents: number;
+  readonly mostValues: number;
+};
 
 /** Rows that wait to be written. Bounded: the oldest are dropped, and counted as lost. */
 export class StateBuffer {
@@ -69,6 +86,8 @@ export class StateBuffer {
   #polls: SavedPoll[] = [];
   /** Only the last state of an incident is written. */
   #incidents = new Map<string, SavedIncident>();
+  /** Of each hour, only the last value is. */
+  #values = new Map<string, SavedUpstreamValue>();
   #foundOffline: SavedAsTheirs[] = [];
   #lostPolls = 0;
 
@@ -101,23 +120,35 @@ export class StateBuffer {
     this.#dropOldest();
   }
 
-  /** All incidents, and the oldest polls. */
+  addValue(value: SavedUpstreamValue): void {
+    const key = keyOfValue(value);
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    this.#dropOldest();
+  }
+
+  /** All incidents and values, and the oldest polls. */
   take(mostPolls: number): StateRows {
     const polls = this.#polls.splice(0, mostPolls);
     const incidents = [...this.#incidents.values()];
     this.#incidents.clear();
     const foundOffline = this.#foundOffline;
     this.#foundOffline = [];
-    return { polls, foundOffline, incidents };
+    const values = [...this.#values.values()];
+    this.#values.clear();
+    return { polls, foundOffline, incidents, values };
   }
 
   /** Rows that could not be written wait again, before newer ones. */
-  giveBack({ polls, foundOffline, incidents }: StateRows): void {
+  giveBack({ polls, foundOffline, incidents, values }: StateRows): void {
     this.#polls = [...polls, ...this.#polls];
     this.#foundOffline = [...foundOffline, ...this.#foundOffline];
     const since = this.#incidents;
     this.#incidents = new Map(incidents.map((incident) => [keyOf(incident), incident]));
     for (const [key, incident] of since) this.#incidents.set(key, incident);
+    const newer = this.#values;
+    this.#values = new Map(values.map((value) => [keyOfValue(value), value]));
+    for (const [key, value] of newer) this.#values.set(key, value);
     this.#dropOldest();
   }
 
@@ -138,11 +169,20 @@ export class StateBuffer {
     if (excess > 0) this.#lostPolls += this.#polls.splice(0, excess).length;
     const tooMany = this.#foundOffline.length - this.#bounds.mostPolls;
     if (tooMany > 0) this.#foundOffline.splice(0, tooMany);
-    for (const key of this.#incidents.keys()) {
-      if (this.#incidents.size <= this.#bounds.mostIncidents) break;
-      this.#incidents.delete(key);
-    }
+    dropOldestOf(this.#incidents, this.#bounds.mostIncidents);
+    dropOldestOf(this.#values, this.#bounds.mostValues);
   }
+}
+
+function dropOldestOf(rows: Map<string, unknown>, most: number): void {
+  for (const key of rows.keys()) {
+    if (rows.size <= most) return;
+    rows.delete(key);
+  }
+}
+
+function keyOfValue(value: SavedUpstreamValue): string {
+  return `${hourOf(value)} ${value.upstream} ${value.name}`;
 }
 
 function keyOf({ startedAtMs, upstream }: SavedIncident): string {

@@ -9,6 +9,8 @@ import {
   type ProcessMetric,
   REDIS_FAILURES,
 } from "./catalogue.ts";
+import { type Burn, BURN_WINDOWS } from "../answer/credit.ts";
+import type { Value } from "../config/config.ts";
 import { PHASES } from "../exchange/exchange.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
 import { POLL_OUTCOME_LABELS, SKIP_CAUSES } from "../exchange/outcome.ts";
@@ -91,6 +93,25 @@ export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamS
   ),
   pacewatch_upstream_deprecation_timestamp_seconds: one(({ accounts }) => seconds(accounts.deprecatedAtMs)),
   pacewatch_upstream_sunset_timestamp_seconds: one(({ accounts }) => seconds(accounts.sunsetAtMs)),
+  pacewatch_upstream_value: eachValue(({ name, unit }, place) => [
+    {
+      suffix: "",
+      labels: labelText([
+        ["name", name],
+        ["unit", unit],
+      ]),
+      read: ({ values }) => values?.[place]?.value,
+    },
+  ]),
+  pacewatch_upstream_value_timestamp_seconds: eachValue(({ name }, place) => [
+    {
+      suffix: "",
+      labels: labelText([["name", name]]),
+      read: ({ values }) => seconds(values?.[place]?.seenAtMs),
+    },
+  ]),
+  pacewatch_upstream_credit_burn_per_second: eachBurn((burn) => burn.perSecond),
+  pacewatch_upstream_credit_empty_timestamp_seconds: eachBurn((burn) => seconds(burn.emptyAtMs)),
   pacewatch_objective_ratio: one(({ upstream }) => upstream.objective.availability),
   pacewatch_objective_latency_seconds: one(({ upstream }) => seconds(upstream.objective.latencyMs)),
   pacewatch_signals_malformed_total: one(({ accounts }) => accounts.malformedSignals),
@@ -100,6 +121,31 @@ export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamS
 function responses({ accounts, upstream }: UpstreamSnapshot, code: string): number | undefined {
   const count = accounts.responses(code);
   return count > 0 || upstream.expect.status.some((status) => codeLabel(status) === code) ? count : undefined;
+}
+
+const NO_SERIES: readonly Series<UpstreamSnapshot>[] = [];
+
+/** For each value of the config, at its place. */
+function eachValue(
+  seriesOf: (value: Value, place: number) => readonly Series<UpstreamSnapshot>[],
+): SeriesOf<UpstreamSnapshot> {
+  return ({ upstream }) => upstream.values?.flatMap(seriesOf) ?? NO_SERIES;
+}
+
+function eachBurn(read: (burn: Burn) => number | undefined): SeriesOf<UpstreamSnapshot> {
+  return eachValue(({ name, credit }, place) =>
+    (credit ? BURN_WINDOWS : []).map((window, index) => ({
+      suffix: "",
+      labels: labelText([
+        ["name", name],
+        ["window", window],
+      ]),
+      read: ({ values }) => {
+        const burn = values?.[place]?.burns[index];
+        return burn === undefined ? undefined : read(burn);
+      },
+    })),
+  );
 }
 
 /** One label that Prometheus cannot read would make it drop the whole scrape. */

@@ -1,5 +1,6 @@
 /** Every metric of Pacewatch: the public contract, in this one place. Families are rendered in this order. */
 
+import { BURN_WINDOWS } from "../answer/credit.ts";
 import { PHASES } from "../exchange/exchange.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
 import { POLL_OUTCOME_LABELS, type PollOutcome, SKIP_CAUSES } from "../exchange/outcome.ts";
@@ -138,6 +139,26 @@ export const CATALOGUE = {
     type: "gauge",
     help: "When the API is expected to stop answering, by its own word; absent if it does not say.",
     labels: ["upstream"],
+  },
+  pacewatch_upstream_value: {
+    type: "gauge",
+    help: "A number that the answers tell, as `values` in the config names it; absent once not seen for three periods (at least 10 minutes).",
+    labels: ["upstream", "name", "unit"],
+  },
+  pacewatch_upstream_value_timestamp_seconds: {
+    type: "gauge",
+    help: "When the value was last seen; absent with it.",
+    labels: ["upstream", "name"],
+  },
+  pacewatch_upstream_credit_burn_per_second: {
+    type: "gauge",
+    help: "How fast a credit went down over the window, refills left out; absent until half of the window is known.",
+    labels: ["upstream", "name", "window"],
+  },
+  pacewatch_upstream_credit_empty_timestamp_seconds: {
+    type: "gauge",
+    help: "When a credit runs out at the pace of the window; absent if not within a year.",
+    labels: ["upstream", "name", "window"],
   },
   pacewatch_objective_ratio: {
     type: "gauge",
@@ -304,6 +325,7 @@ export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
   state: HEALTH_STATES,
   direction: ["gained", "lost"],
   kind: REDIS_FAILURES,
+  window: BURN_WINDOWS,
 };
 
 export type RedisFailure = (typeof REDIS_FAILURES)[number];

@@ -4,6 +4,7 @@
  */
 
 import { ACCOUNTS_LENGTH, UpstreamAccounts } from "./accounts.ts";
+import { BURN_WINDOWS } from "../answer/credit.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
 import { known, UNKNOWN } from "./histogram.ts";
 import { flag } from "./series.ts";
@@ -13,6 +14,7 @@ import type {
   OwnedSnapshot,
   ScrapedUpstream,
   UpstreamSnapshot,
+  ValueSnapshot,
 } from "./snapshot.ts";
 
 export type ScrapeFrame = { readonly subjects: ScrapeSubjects; readonly numbers: Float64Array<ArrayBuffer> };
@@ -28,6 +30,8 @@ type ScrapedBudget = { readonly name: string; readonly hasQuota: boolean; readon
 
 /** After the accounts: health, whether it is up, the next slot. */
 const UPSTREAM_LENGTH = ACCOUNTS_LENGTH + 3;
+/** Of each value: it, when it was seen, and of each window how fast it goes down and when it is empty. */
+const VALUE_LENGTH = 2 + 2 * BURN_WINDOWS.length;
 /** Before the rates: what was advertised (two), the pause, the quota (four). */
 const BUDGET_LENGTH = 7;
 const RATE_LENGTH = 3;
@@ -46,7 +50,7 @@ export function snapshotIn({ subjects, numbers }: ScrapeFrame): OwnedSnapshot {
   let at = 0;
   const upstreams = subjects.upstreams.map((upstream) => {
     const snapshot = readUpstream(upstream, numbers, at);
-    at += UPSTREAM_LENGTH;
+    at += lengthOfUpstream(upstream);
     return snapshot;
   });
   const budgets = subjects.budgets.map((budget) => {
@@ -94,13 +98,18 @@ function subjectsOf({ upstreams, budgets, fleet }: MetricsSnapshot): ScrapeSubje
 }
 
 function lengthOf({ upstreams, budgets }: ScrapeSubjects): number {
-  let length = upstreams.length * UPSTREAM_LENGTH;
+  let length = 0;
+  for (const upstream of upstreams) length += lengthOfUpstream(upstream);
   for (const { rates } of budgets) length += BUDGET_LENGTH + RATE_LENGTH * rates.length;
   return length;
 }
 
+function lengthOfUpstream({ values }: ScrapedUpstream): number {
+  return UPSTREAM_LENGTH + VALUE_LENGTH * (values?.length ?? 0);
+}
+
 function writeUpstream(
-  { accounts, health, nextSlotAtMs }: UpstreamSnapshot,
+  { upstream, accounts, health, nextSlotAtMs, values }: UpstreamSnapshot,
   numbers: Float64Array,
   at: number,
 ): number {
@@ -109,6 +118,15 @@ function writeUpstream(
   numbers[to++] = HEALTH_STATES.indexOf(health.state);
   numbers[to++] = flag(health.up) ?? UNKNOWN;
   numbers[to++] = nextSlotAtMs ?? UNKNOWN;
+  upstream.values?.forEach((_, place) => {
+    const { value, seenAtMs, burns = [] } = values?.[place] ?? {};
+    numbers[to++] = value ?? UNKNOWN;
+    numbers[to++] = seenAtMs ?? UNKNOWN;
+    BURN_WINDOWS.forEach((_window, index) => {
+      numbers[to++] = burns[index]?.perSecond ?? UNKNOWN;
+      numbers[to++] = burns[index]?.emptyAtMs ?? UNKNOWN;
+    });
+  });
   return to;
 }
 
@@ -123,6 +141,23 @@ function readUpstream(upstream: ScrapedUpstream, numbers: Float64Array, at: numb
       up: up === undefined ? undefined : up === 1,
     },
     nextSlotAtMs: known(numbers[after + 2]),
+    ...(upstream.values !== undefined && {
+      values: upstream.values.map((_, place) =>
+        readValue(numbers, at + UPSTREAM_LENGTH + VALUE_LENGTH * place),
+      ),
+    }),
+  };
+}
+
+function readValue(numbers: Float64Array, at: number): ValueSnapshot {
+  return {
+    value: known(numbers[at]),
+    seenAtMs: known(numbers[at + 1]),
+    burns: BURN_WINDOWS.map((window, index) => ({
+      window,
+      perSecond: known(numbers[at + 2 + 2 * index]),
+      emptyAtMs: known(numbers[at + 3 + 2 * index]),
+    })),
   };
 }
 

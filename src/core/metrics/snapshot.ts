@@ -1,6 +1,7 @@
 /** What one scrape shows, read in one synchronous go: all numbers are of the same moment. */
 
 import type { UpstreamAccounts, RedisAccount } from "./accounts.ts";
+import type { Burn } from "../answer/credit.ts";
 import type { KnownLimit } from "../budget/learned-windows.ts";
 import type { Upstream } from "../config/config.ts";
 import type { HealthState } from "../poll/health.ts";
@@ -8,8 +9,17 @@ import type { HealthState } from "../poll/health.ts";
 /** What a scrape shows of the config of an upstream. */
 export type ScrapedUpstream = Pick<
   Upstream,
-  "name" | "budgets" | "labels" | "schedule" | "objective" | "expect"
+  "name" | "budgets" | "labels" | "schedule" | "objective" | "expect" | "values"
 >;
+
+/** One value that the answers tell. All unknown once it was not seen for long. */
+export type ValueSnapshot = {
+  readonly value: number | undefined;
+  /** Wall clock. */
+  readonly seenAtMs: number | undefined;
+  /** Of a credit; in the order of BURN_WINDOWS. */
+  readonly burns: readonly Burn[];
+};
 
 export type UpstreamSnapshot = {
   readonly upstream: ScrapedUpstream;
@@ -18,6 +28,8 @@ export type UpstreamSnapshot = {
   readonly health: { readonly state: HealthState; readonly up: boolean | undefined };
   /** Wall clock. */
   readonly nextSlotAtMs: number | undefined;
+  /** In the order of the config; absent where it has none. */
+  readonly values?: readonly ValueSnapshot[];
 };
 
 export type RateSnapshot = {

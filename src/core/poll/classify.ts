@@ -4,7 +4,7 @@ import type { Advice } from "../advice/advice.ts";
 import type { Expectation } from "../config/config.ts";
 import { beginningOf } from "../exchange/excerpt.ts";
 import type { AnswerHead, Exchange, WithoutKeys } from "../exchange/exchange.ts";
-import { MOST_LEVELS, readJson } from "../exchange/json-body.ts";
+import { type JsonBody, MOST_LEVELS, readJson } from "../exchange/json-body.ts";
 import { type FailureReason, outcomeOf, type PollOutcome } from "../exchange/outcome.ts";
 import { type Facts, NO_FACTS } from "../refusal/facts.ts";
 import {
@@ -16,7 +16,9 @@ import {
   recogniseInText,
   ruleFor,
 } from "../refusal/recognise.ts";
+import { unmetInBody, unmetInHeaders } from "./assertions.ts";
 import { SAYS } from "../refusal/recognisers.ts";
+import { oneLine } from "../text/escape.ts";
 
 export type Classification = {
   readonly outcome: PollOutcome;
@@ -72,6 +74,7 @@ function classifyExpected(
   body: Uint8Array,
   expect: Expectation,
   withoutKeys: WithoutKeys,
+  json: () => JsonBody,
 ): Classification {
   const { status } = head;
   const wall = certainWall(head);
@@ -80,12 +83,16 @@ function classifyExpected(
     outcome: { kind: "ok" },
     detail: `answered ${status} with ${body.length} B`,
   };
-  if (!expect.json || NO_CONTENT_STATUSES.has(status)) return ok;
-  const json = readJson(body);
-  const { kind } = json;
+  const asserted = (unmet: string | undefined): Classification =>
+    unmet === undefined ? ok : failed("assertion", oneLine(`answered ${status}, but ${unmet}`));
+  const ofHeaders = expect.headers && unmetInHeaders(expect.headers, head.headers);
+  if (!expect.json || NO_CONTENT_STATUSES.has(status)) return asserted(ofHeaders);
+  const read = json();
+  const { kind } = read;
   if (kind === "json") {
-    const recognition = recogniseInJson(head, body, json.value);
-    return recognition === undefined ? ok : refused(status, recognition);
+    const recognition = recogniseInJson(head, body, read.value);
+    if (recognition !== undefined) return refused(status, recognition);
+    return asserted(ofHeaders ?? (expect.body && unmetInBody(expect.body, read.value, withoutKeys)));
   }
   const recognition = kind === "not_json" ? recogniseInText(head, body) : undefined;
   if (recognition !== undefined) return refused(status, recognition);
@@ -116,6 +123,12 @@ export function factsOnce(exchange: Exchange): () => Facts {
     (facts ??= exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body));
 }
 
+/** The body of an exchange, parsed once and only if it is asked for. */
+export function jsonOnce(exchange: Exchange): () => JsonBody {
+  let json: JsonBody | undefined;
+  return () => (json ??= exchange.kind === "broken" ? { kind: "empty" } : readJson(exchange.body));
+}
+
 const NO_HEAD: AnswerHead = { status: 0, reasonPhrase: "", headers: [] };
 
 /** Whatever an operator expects, these are refusals. */
@@ -128,6 +141,7 @@ export function classify(
   advice: Advice | undefined,
   withoutKeys: WithoutKeys = () => "…",
   facts: () => Facts = factsOnce(exchange),
+  json: () => JsonBody = jsonOnce(exchange),
 ): Classification {
   if (exchange.kind === "broken" && !ALWAYS_REFUSED.has(exchange.head?.status ?? 0)) {
     const after = exchange.head === undefined ? "" : `, after it had answered ${exchange.head.status}`;
@@ -141,7 +155,7 @@ export function classify(
   }
   const isExpected = expect.status.includes(status) && !ALWAYS_REFUSED.has(status);
   if (isExpected && rule === undefined && exchange.kind === "answered") {
-    return classifyExpected(head, exchange.body, expect, withoutKeys);
+    return classifyExpected(head, exchange.body, expect, withoutKeys, json);
   }
   const recognition = recognise(head, rule === undefined ? facts() : NO_FACTS);
   if (recognition === undefined) return classifyByClass(status, expect);

@@ -1,6 +1,7 @@
 import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHead, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
+import type { SeenValue } from "./values.ts";
 
 /** Why there is a slot. */
 export type SlotOrigin = "schedule" | "confirm" | "first";
@@ -29,6 +30,8 @@ export type Poll = {
   readonly excerpt: string | undefined;
   /** What the answer says about the end of the API. */
   readonly announcement: Announcement | undefined;
+  /** Absent where the upstream has none in the config. */
+  readonly values?: readonly SeenValue[];
   readonly certificateExpiresAtMs: number | undefined;
   /** Rate-limit signals in the answer that could not be read. */
   readonly malformedSignals: number;

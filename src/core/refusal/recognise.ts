@@ -3,6 +3,7 @@
 import type { RefusalRule } from "../config/config.ts";
 import type { AnswerHead } from "../exchange/exchange.ts";
 import { headerValue } from "../exchange/exchange.ts";
+import { valueAt } from "../exchange/json-pointer.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import { type Fact, type Facts, factsOf, type Lines, NO_FACTS } from "./facts.ts";
 import {
@@ -237,15 +238,4 @@ function isAt(place: RefusalRule["place"], text: string, head: AnswerHead, facts
     default:
       return place satisfies never;
   }
-}
-
-/** RFC 6901. */
-function valueAt(json: unknown, pointer: string): unknown {
-  let value = json;
-  for (const step of pointer.split("/").slice(1)) {
-    const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = Reflect.get(value, name);
-  }
-  return value;
 }

@@ -4,7 +4,9 @@ import { budgetsOf, diagnosisOf, type Diagnosis } from "./verdict.ts";
 import type { FleetStatus } from "../fleet/fleet-status.ts";
 import type { BudgetStatus, Incident, PollStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
 
-type UpstreamFacts = Omit<UpstreamStatus, "lastPolls" | "lastFailures"> & { readonly diagnosis: Diagnosis };
+type UpstreamFacts = Omit<UpstreamStatus, "lastPolls" | "lastFailures" | "valueHistories"> & {
+  readonly diagnosis: Diagnosis;
+};
 
 /** An upstream in the list has its last poll in place of its history. */
 export type ListAnswer = Omit<StatusSnapshot, "upstreams"> & {
@@ -30,10 +32,15 @@ export type UpstreamAnswer = {
 export function upstreamAnswer(snapshot: StatusSnapshot, name: string): UpstreamAnswer | undefined {
   const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
   if (upstream === undefined) return undefined;
-  const { lastPolls, lastFailures } = upstream;
+  const { lastPolls, lastFailures, valueHistories } = upstream;
   return {
     nowMs: snapshot.nowMs,
-    upstream: { ...factsOf(upstream, snapshot), lastPolls, lastFailures },
+    upstream: {
+      ...factsOf(upstream, snapshot),
+      lastPolls,
+      lastFailures,
+      ...(valueHistories && { valueHistories }),
+    },
     budgets: budgetsOf(upstream, snapshot),
     incidents: incidentsOf(snapshot, name),
   };
@@ -61,6 +68,7 @@ export function incidentsOf({ incidents }: StatusSnapshot, upstream: string): re
 
 /** Listed one by one: the fields may be getters of a class, which a spread would lose. */
 function factsOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): UpstreamFacts {
+  const { values } = upstream;
   return {
     name: upstream.name,
     url: upstream.url,
@@ -74,6 +82,7 @@ function factsOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): UpstreamFa
     nextSlotAtMs: upstream.nextSlotAtMs,
     certificateExpiresAtMs: upstream.certificateExpiresAtMs,
     announcement: upstream.announcement,
+    ...(values && { values }),
     counts: upstream.counts,
     skips: upstream.skips,
     skippedSincePoll: upstream.skippedSincePoll,

@@ -4,6 +4,7 @@
  */
 
 import type { Objective } from "../config/config.ts";
+import type { Burn } from "../answer/credit.ts";
 import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { HealthState } from "../poll/health.ts";
@@ -73,6 +74,26 @@ export type SkipCount = {
   readonly count: number;
 };
 
+/** A number that the answers tell. */
+export type ValueStatus = {
+  readonly name: string;
+  /** Empty if it has none. */
+  readonly unit: string;
+  /** Undefined once it was not seen for long. */
+  readonly value: number | undefined;
+  readonly seenAtMs: number | undefined;
+  /** Only of a credit that is known. */
+  readonly credit?: {
+    /** For people: "At the pace of the last day, empty on Tuesday about 14:00 UTC." */
+    readonly sentence: string;
+    /** By the worst pace; undefined if it is not in sight. */
+    readonly emptyAtMs: number | undefined;
+    readonly burns: readonly Burn[];
+  };
+};
+
+export type ValuePointStatus = { readonly atMs: number; readonly value: number };
+
 export type UpstreamStatus = {
   readonly name: string;
   /** Without its query. */
@@ -90,6 +111,15 @@ export type UpstreamStatus = {
   readonly certificateExpiresAtMs: number | undefined;
   /** The end of its API, as its newest answers announce it. */
   readonly announcement: Announcement | undefined;
+  /** In the order of the config; absent where it has none. */
+  readonly values?: readonly ValueStatus[] | undefined;
+  /** Of the last week, the newest last. */
+  readonly valueHistories?:
+    | readonly {
+        readonly name: string;
+        readonly points: readonly ValuePointStatus[];
+      }[]
+    | undefined;
   readonly counts: SlotCounts;
   /** Only causes that occurred. */
   readonly skips: readonly SkipCount[];

@@ -72,6 +72,7 @@ function verdictOnDown(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verd
     case "redirect":
     case "client_error":
     case "unexpected_status":
+    case "assertion":
       return {
         side: "open",
         because: "The upstream answers, but not as expected: its API has changed, or our config is wrong.",

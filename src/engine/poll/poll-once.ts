@@ -8,7 +8,8 @@ import type { Probe } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { readAnnouncement } from "../../core/answer/announcement.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
-import { classify, factsOnce } from "../../core/poll/classify.ts";
+import { classify, factsOnce, jsonOnce } from "../../core/poll/classify.ts";
+import { readValues } from "../../core/poll/values.ts";
 import { obey } from "../../core/poll/obey.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import type { PollOutcome } from "../../core/exchange/outcome.ts";
@@ -93,7 +94,8 @@ export function judge(
   const { head } = exchange;
   const limits = head === undefined ? undefined : readAdvice(head, times.endedAtMs, parseList);
   const facts = factsOnce(exchange);
-  const { outcome, detail } = classify(exchange, upstream.expect, limits, withoutKeys, facts);
+  const json = jsonOnce(exchange);
+  const { outcome, detail } = classify(exchange, upstream.expect, limits, withoutKeys, facts, json);
   const advice =
     head === undefined || limits === undefined
       ? undefined
@@ -116,6 +118,8 @@ export function judge(
         : keptHeadOf(head, upstream.requestIdHeaders, withoutKeys)),
     excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys),
     announcement: head && readAnnouncement(head.headers, times.endedAtMs, withoutKeys),
+    ...(upstream.values !== undefined &&
+      head !== undefined && { values: readValues(upstream.values, outcome, head, json) }),
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
     malformedSignals: advice?.malformed ?? 0,
   };

@@ -11,6 +11,7 @@ import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
 import { latencyPlot } from "./plot-latency.ts";
 import { phaseBar } from "./plot-phases.ts";
 import { COLUMNS, KIND_WORDS, kindOf, pollStrip } from "./plot-strip.ts";
+import { creditsThatEnd } from "./value-list.ts";
 import { clockTime, grouped, HEALTH_TITLES, percent, SIDE_WORDS } from "./wording.ts";
 
 const PLOT_HEIGHT = 88;
@@ -24,7 +25,7 @@ export function upstreamCard(upstream: UpstreamStatus, snapshot: StatusSnapshot)
       <h3><a href="upstreams/${name}">${name}</a></h3>
       ${stateLine(upstream, snapshot)}
     </header>
-    ${reasonLine(upstream, snapshot)}
+    ${reasonLine(upstream, snapshot)} ${creditsThatEnd(upstream, snapshot.nowMs)}
     ${pollResults(upstream, snapshot, health.state === "up" ? PLOT_HEIGHT : SICK_PLOT_HEIGHT)}
   </li>`;
 }

@@ -13,6 +13,7 @@ import { incidentTable } from "./incident-table.ts";
 import { type Column, icon, type Markup, moment, scrollTable, untrusted } from "./markup.ts";
 import { KIND_WORDS, kindOf, stripLegend } from "./plot-strip.ts";
 import { pageShell, type View } from "./shell.ts";
+import { valueList } from "./value-list.ts";
 import { pollResults, reasonLine, stateLine } from "./upstream-card.ts";
 import { dateTime, HEALTH_WORDS, reasonWords } from "./wording.ts";
 
@@ -36,6 +37,14 @@ export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSna
       ${stripLegend()} ${pollResults(upstream, snapshot, PLOT_HEIGHT)}
       <p class="of">${slotsLine(upstream)}</p>
     </section>
+    ${
+      upstream.values === undefined
+        ? ""
+        : html`<section>
+            <h2>Values</h2>
+            ${valueList(upstream, nowMs)}
+          </section>`
+    }
     <section>
       <h2>Last failures</h2>
       ${failureList(upstream.lastFailures, nowMs)}

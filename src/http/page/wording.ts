@@ -47,6 +47,7 @@ const REASON_WORDS: ReadonlyMap<string, string> = new Map([
   ["server_error", "server error"],
   ["unexpected_status", "unexpected status"],
   ["invalid_body", "not valid JSON"],
+  ["assertion", "answer not as asserted"],
   ["internal", "bug in Pacewatch"],
   ["rate", "too many requests"],
   ["quota", "quota or credit used up"],
@@ -71,6 +72,13 @@ export function percentOf(part: number, whole: number): number {
 /** `1 200`: with a thin space between the thousands. */
 export function grouped(amount: number): string {
   return String(Math.round(amount)).replaceAll(/\B(?=(?:\d{3})+$)/g, "\u202f");
+}
+
+/** `-12 345.5`: any number, with at most six decimals. */
+export function amount(value: number): string {
+  const [whole = "", decimals] = value.toFixed(6).split(".");
+  const rest = decimals?.replace(/0+$/, "") ?? "";
+  return whole.replaceAll(/\B(?=(?:\d{3})+$)/g, "\u202f") + (rest === "" ? "" : `.${rest}`);
 }
 
 export function dateTime(atMs: number): string {

@@ -1,4 +1,5 @@
 import { stringify } from "yaml";
+import { CREDIT_ALERTS } from "./alerts-credit.ts";
 import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS, UP_BY_QUORUM } from "./alerts-fleet.ts";
 import { objectiveAlerts } from "./alerts-objective.ts";
 import { PACEWATCH_ALERTS, QUOTA_ALERTS } from "./alerts-pacewatch.ts";
@@ -25,6 +26,7 @@ export function ruleGroups(config: Watched): readonly RuleGroup[] {
     ...rulesAboutUpstreams(config),
     WATCHING_ALERTS,
     QUOTA_ALERTS,
+    CREDIT_ALERTS,
     PACEWATCH_ALERTS,
     ...(config.fleet === undefined ? [] : [fleetAlerts(config.fleet.mode, config.upstreams.length)]),
   ];

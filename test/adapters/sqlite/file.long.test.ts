@@ -76,13 +76,34 @@ describe("after a restart", () => {
       expect(window).toMatchObject({ ok: 1, failed: 1 });
   });
 
+  test("values are there, the newest of each hour", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    const record = bench.recordOf(first);
+    const startMs = Math.ceil(NOW_MS / HOUR_MS) * HOUR_MS - 5 * HOUR_MS;
+    for (let minute = 0; minute < 300; minute += 10) {
+      const endedAtMs = startMs + minute * 60_000;
+      const values = [{ name: "credits", value: 1_000 - minute }];
+      record.record({ kind: "polled", poll: samplePoll({ endedAtMs, values }) });
+    }
+    await first.close();
+    expect(bench.count("value_hours")).toBe(5);
+
+    const { values } = bench.recordOf(await bench.open()).history;
+    expect(values.points("credits").map(({ value }) => value)).toEqual(
+      [40, 100, 160, 220, 280].map((minute) => 1_000 - minute),
+    );
+    expect(values.newest("credits")).toMatchObject({ value: 720, refilled: 0 });
+  });
+
   test("a file of the version before is read, and goes on", async () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
     bench.poll(bench.recordOf(first), TIMEOUT, "old");
     await first.close();
     const older = new DatabaseSync(bench.path);
-    older.exec(`ALTER TABLE polls DROP COLUMN offline;
+    older.exec(`DROP TABLE value_hours;
+      ALTER TABLE polls DROP COLUMN offline;
       ALTER TABLE quota_hours DROP COLUMN unconfirmed;
       CREATE TABLE quota_reserves (budget TEXT, hour INTEGER, requests INTEGER, PRIMARY KEY (budget)) STRICT;
       INSERT INTO quota_hours VALUES ('api', 7, 40), ('ai', 7, 1);
@@ -108,7 +129,7 @@ describe("after a restart", () => {
       { poll: "old", offline: 0 },
       { poll: "new", offline: 1 },
     ]);
-    expect(bench.query("PRAGMA user_version")).toEqual([{ user_version: 3 }]);
+    expect(bench.query("PRAGMA user_version")).toEqual([{ user_version: 4 }]);
     expect(stateErrors(bench)).toEqual([]);
   });
 

@@ -23,6 +23,7 @@ function batchAt(nowMs: number, changes: Partial<StateBatch> = {}): StateBatch {
   return {
     polls: [],
     foundOffline: [],
+    values: [],
     incidents: [],
     quotas: [],
     nowMs,

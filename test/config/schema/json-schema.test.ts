@@ -18,7 +18,7 @@ function keysOf(node: unknown, path = ""): readonly (readonly [string, Node])[] 
   if (!isNode(node)) return [];
   return Object.entries(node).flatMap(([key, value]) => {
     // A condition, not a key.
-    if (key === "allOf") return [];
+    if (key === "allOf" || key === "not") return [];
     if (key !== "properties" || !isNode(value)) return keysOf(value, path);
     return Object.entries(value).flatMap(([name, property]) =>
       isNode(property)

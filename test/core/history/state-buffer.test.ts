@@ -3,7 +3,7 @@ import { type SavedIncident, type SavedPoll, StateBuffer } from "../../../src/co
 import { pollStatusOf } from "../../../src/core/status/status.ts";
 import { samplePoll } from "../../support/samples.ts";
 
-const BOUNDS = { mostPolls: 5, mostIncidents: 2 };
+const BOUNDS = { mostPolls: 5, mostIncidents: 2, mostValues: 3 };
 
 function poll(turn: number): SavedPoll {
   return { upstream: "email", endedAtMs: turn, withinObjective: true, status: pollStatusOf(samplePoll()) };

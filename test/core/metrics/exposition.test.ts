@@ -98,6 +98,10 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_tls_certificate_expiry_timestamp_seconds",
     "pacewatch_upstream_deprecation_timestamp_seconds",
     "pacewatch_upstream_sunset_timestamp_seconds",
+    "pacewatch_upstream_value",
+    "pacewatch_upstream_value_timestamp_seconds",
+    "pacewatch_upstream_credit_burn_per_second",
+    "pacewatch_upstream_credit_empty_timestamp_seconds",
     "pacewatch_budget_advertised_limit_requests",
     "pacewatch_budget_advertised_remaining_requests",
     "pacewatch_budget_quota_limit_requests",
@@ -188,9 +192,9 @@ test("a code that is expected is there from the start, any other once it was see
   expect(after?.map(({ labels }) => labels["code"])).toEqual(["200", "304", "503", "other"]);
 });
 
-test("an upstream has 96 series at its start, 112 with all facts known, 167 with every status code", () => {
-  expect(seriesOfUpstream(renderUpstream({ nextSlotAtMs: POLL_ENDED_AT_MS }))).toBe(96);
-  expect(seriesOfUpstream(parseExposition(renderExposition(fullMetricsSnapshot())))).toBe(112);
+test("an upstream has 97 series at its start, 121 with all facts and one credit known, 168 with every status code", () => {
+  expect(seriesOfUpstream(renderUpstream({ nextSlotAtMs: POLL_ENDED_AT_MS }))).toBe(97);
+  expect(seriesOfUpstream(parseExposition(renderExposition(fullMetricsSnapshot())))).toBe(121);
 
   const accounts = new UpstreamAccounts();
   for (let status = 100; status < 600; status += 1) {
@@ -207,7 +211,7 @@ test("an upstream has 96 series at its start, 112 with all facts known, 167 with
     });
   }
   const everything = { accounts, health: { state: "up", up: true } as const, nextSlotAtMs: 1 };
-  expect(seriesOfUpstream(renderUpstream(everything))).toBe(167);
+  expect(seriesOfUpstream(renderUpstream(everything))).toBe(168);
 });
 
 test("names and labels arrive as they were written, however strange", () => {

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { BURN_WINDOWS } from "../../../src/core/answer/credit.ts";
 import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import { ownedPieces, processText, renderExposition } from "../../../src/core/metrics/exposition.ts";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
@@ -9,6 +10,7 @@ import type {
   BudgetSnapshot,
   MetricsSnapshot,
   UpstreamSnapshot,
+  ValueSnapshot,
 } from "../../../src/core/metrics/snapshot.ts";
 import {
   accountsOf,
@@ -19,6 +21,7 @@ import {
   samplePoll,
   sampleUpstream,
   sampleUpstreamSnapshot,
+  sampleValue,
 } from "../../support/samples.ts";
 
 function textOf(frame: ScrapeFrame): string {
@@ -28,6 +31,20 @@ function textOf(frame: ScrapeFrame): string {
 const unknown = { nil: undefined };
 const count = fc.oneof(fc.nat(), fc.constant(Infinity));
 
+const values: fc.Arbitrary<ValueSnapshot> = fc
+  .record({
+    value: fc.option(fc.double({ noNaN: true }), unknown),
+    seenAtMs: fc.option(fc.nat(), unknown),
+    perSecond: fc.option(fc.double({ min: 0, noNaN: true }), unknown),
+    emptyAtMs: fc.option(fc.nat(), unknown),
+    isKnown: fc.boolean(),
+  })
+  .map(({ value, seenAtMs, perSecond, emptyAtMs, isKnown }) => ({
+    value,
+    seenAtMs,
+    burns: isKnown ? BURN_WINDOWS.map((window) => ({ window, perSecond, emptyAtMs })) : [],
+  }));
+
 const upstreams: fc.Arbitrary<UpstreamSnapshot> = fc
   .record({
     name: fc.string({ minLength: 1 }),
@@ -36,10 +53,17 @@ const upstreams: fc.Arbitrary<UpstreamSnapshot> = fc
     state: fc.constantFrom(...HEALTH_STATES),
     up: fc.option(fc.boolean(), unknown),
     nextSlotAtMs: fc.option(fc.nat(), unknown),
+    values: fc.option(fc.array(values, { maxLength: 3 }), unknown),
   })
-  .map(({ name, durationMs, certificateExpiresAtMs, state, up, nextSlotAtMs }) =>
+  .map(({ name, durationMs, certificateExpiresAtMs, state, up, nextSlotAtMs, values }) =>
     sampleUpstreamSnapshot({
-      upstream: sampleUpstream({ name }),
+      upstream: sampleUpstream({
+        name,
+        ...(values && {
+          values: values.map((_, index) => sampleValue({ name: `v${index}`, credit: index < 2 })),
+        }),
+      }),
+      ...(values && { values }),
       accounts: accountsOf(samplePoll({ durationMs, certificateExpiresAtMs })),
       health: { state, up },
       nextSlotAtMs,

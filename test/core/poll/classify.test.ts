@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Advice } from "../../../src/core/advice/advice.ts";
-import { classify } from "../../../src/core/poll/classify.ts";
+import { classify, jsonOnce } from "../../../src/core/poll/classify.ts";
 import { settlementOf } from "../../../src/core/budget/ledger.ts";
 import type { Expectation, RefusalRule } from "../../../src/core/config/config.ts";
 import type { AnswerHead, Exchange, Headers, WireFault } from "../../../src/core/exchange/exchange.ts";
@@ -333,7 +333,11 @@ test("every reason of the contract is reached by some exchange", () => {
     answered(200, ""),
     answered(403, "", [["cf-mitigated", "challenge"]]),
   ];
-  const reached = exchanges.map((exchange) => reason(exchange));
+  const asserting: Expectation = {
+    ...JSON_200,
+    body: [{ path: "/data", check: { kind: "exists", exists: true } }],
+  };
+  const reached = [...exchanges.map((exchange) => reason(exchange)), reason(answered(200), asserting)];
   expect(new Set(reached)).toEqual(new Set(FAILURE_REASONS.map((name) => `failed ${name}`)));
 });
 
@@ -343,4 +347,32 @@ test("a lease is released only where no byte was written, and an answer that beg
   expect(settlementOf(broken("protocol", 200, false))).toBe("answered");
   expect(settlementOf(broken("timeout"))).toBe("unanswered");
   expect(settlementOf(broken("connect", undefined, false))).toBe("unsent");
+});
+
+describe("a body is parsed once, however many ask for it", () => {
+  test("who asks after the judgement gets the same value", () => {
+    const exchange = answered(200, '{"data":{"credits":12.5}}');
+    const json = jsonOnce(exchange);
+    const { outcome } = classify(exchange, JSON_200, undefined, String, undefined, json);
+    expect(outcome).toEqual({ kind: "ok" });
+    const first = json();
+    expect(first).toEqual({ kind: "json", value: { data: { credits: 12.5 } } });
+    expect(json()).toBe(first);
+  });
+
+  test("a poll that does not ask for JSON does not parse it", () => {
+    const { outcome } = classify(
+      answered(200),
+      { ...JSON_200, json: false },
+      undefined,
+      String,
+      undefined,
+      () => expect.unreachable(),
+    );
+    expect(outcome).toEqual({ kind: "ok" });
+  });
+
+  test("an exchange that broke has no body", () => {
+    expect(jsonOnce(broken("reset", 200))()).toEqual({ kind: "empty" });
+  });
 });

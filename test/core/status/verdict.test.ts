@@ -96,6 +96,7 @@ test.each([
   ["redirect", "open"],
   ["client_error", "open"],
   ["unexpected_status", "open"],
+  ["assertion", "open"],
   ["internal", "us"],
 ])("down by %s: %s", (reason, side) => expect(judged(failing(reason), other()).side).toBe(side));
 

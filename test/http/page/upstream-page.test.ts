@@ -160,3 +160,53 @@ describe("the page of an upstream", () => {
     },
   );
 });
+
+describe("values", () => {
+  const CREDITS = {
+    name: "credits_remaining",
+    unit: "usd",
+    value: 12_345.5,
+    seenAtMs: 99_000,
+    credit: {
+      sentence: "At the pace of the last day, empty on Tuesday about 14:00 UTC.",
+      emptyAtMs: 100_000 + 86_400_000,
+      burns: [],
+    },
+  };
+  const JOBS = { name: "jobs", unit: "", value: undefined, seenAtMs: undefined };
+  const points = [
+    { atMs: 10_000, value: 20_000 },
+    { atMs: 99_000, value: 12_345.5 },
+  ];
+  const upstream = sampleUpstreamStatus({
+    values: [CREDITS, JOBS],
+    valueHistories: [
+      { name: "credits_remaining", points },
+      { name: "jobs", points: [{ atMs: 40_000, value: 7 }] },
+    ],
+  });
+
+  test("are shown as they came last, with their week and when the credit is empty", async () => {
+    const page = await pageOf(sampleStatus({ upstreams: [upstream] }), PATH);
+    const text = textOf(page);
+    expect(text).toContain(
+      "Values credits_remaining 12\u202f345.5 usd 1 s ago At the pace of the last day, empty on Tuesday about 14:00 UTC.",
+    );
+    expect(text).toContain("jobs not in the answers now last seen 1 min ago: 7");
+    expect(page).toContain('aria-label="credits_remaining, from 20\u202f000 to 12\u202f345.5;');
+  });
+
+  test("of a credit that ends within days are told on the page of all upstreams", async () => {
+    const soon = "credits_remaining: At the pace of the last day, empty on Tuesday about 14:00 UTC.";
+    expect(textOf(await pageOf(sampleStatus({ upstreams: [upstream] }), "/"))).toContain(soon);
+    const later = { ...CREDITS, credit: { ...CREDITS.credit, emptyAtMs: 100_000 + 5 * 86_400_000 } };
+    const other = sampleUpstreamStatus({ values: [later] });
+    expect(textOf(await pageOf(sampleStatus({ upstreams: [other] }), "/"))).not.toContain(
+      "credits_remaining",
+    );
+  });
+
+  test("have no place on the page of an upstream without any", async () => {
+    expect(textOf(await pageOf(sampleStatus(), PATH))).not.toContain("Values");
+  });
+});

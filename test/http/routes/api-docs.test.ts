@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import type { ValueStatus } from "../../../src/core/status/status.ts";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
 import {
   sampleFleetStatus,
@@ -18,6 +19,13 @@ const POLL = samplePollStatus({
   excerpt: "{}",
   headers: [{ name: "x-request-id", bytes: 8, value: "req_7f3a" }],
 });
+const VALUE: ValueStatus = {
+  name: "credits_remaining",
+  unit: "usd",
+  value: 1,
+  seenAtMs: 1,
+  credit: { sentence: "", emptyAtMs: 1, burns: [{ window: "1d", perSecond: 1, emptyAtMs: 1 }] },
+};
 const INCIDENT = { state: "down" as const, reason: "dns", startedAtMs: 1, endedAtMs: 2, polls: 3 };
 const [BUDGET] = sampleStatus().budgets;
 const FULL = sampleStatus({
@@ -34,6 +42,8 @@ const FULL = sampleStatus({
       lastPolls: [POLL],
       lastFailures: [POLL],
       skippedSincePoll: [{ cause: "budget", count: 1 }],
+      values: [VALUE],
+      valueHistories: [{ name: "credits_remaining", points: [{ atMs: 1, value: 1 }] }],
     }),
   ],
   budgets:
@@ -59,6 +69,8 @@ const FULL = sampleStatus({
         ],
   incidents: [{ ...INCIDENT, upstream: "ai-router" }],
 });
+
+const VALUE_HISTORIES = [{ name: "string", points: [{ atMs: "number", value: "number" }] }];
 
 type Json = Record<string, unknown>;
 
@@ -92,7 +104,12 @@ test("one upstream has it, with its polls and failures in place of the last one"
   const answer = await answered("/api/v1/upstreams/ai-router");
   expect(shapeOf(answer)).toEqual({
     nowMs: "number",
-    upstream: { ...upstream, lastPolls: [lastPoll], lastFailures: [lastPoll] },
+    upstream: {
+      ...upstream,
+      lastPolls: [lastPoll],
+      lastFailures: [lastPoll],
+      valueHistories: VALUE_HISTORIES,
+    },
     budgets: list["budgets"],
     incidents: list["incidents"],
   });

@@ -1,4 +1,5 @@
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import type { Expectation, Upstream } from "../../../src/core/config/config.ts";
 import { type Behaviour, pours, replies } from "./behaviour.ts";
 import { serving } from "./stage.ts";
 
@@ -19,6 +20,10 @@ const asType = (type: string, body: string | Uint8Array): Behaviour["open"] =>
   sending(body, [`Content-Type: ${type}`]);
 
 const bomb = (): Buffer => gzipSync(Buffer.alloc(BOMB_BYTES), { level: 1 });
+
+const asserting = (expect: Pick<Expectation, "body" | "headers">): Partial<Upstream> => ({
+  expect: { status: [200], json: true, maxBodyBytes: 1_048_576, ...expect },
+});
 
 /** Made when it is first asked for. */
 function later(open: () => Behaviour["open"]): Behaviour["open"] {
@@ -185,5 +190,29 @@ export const BODIES: readonly Behaviour[] = [
     open: sending(Buffer.from([0xff, 0xfe, 0x00, 0x80, 0x1b])),
     meets: "failed invalid_body",
     says: "answered 200, but its 5 B are not UTF-8",
+  },
+  {
+    does: "sends JSON in which what is asserted is another value",
+    poll: asserting({ body: [{ path: "/status", check: { kind: "one_of", values: ["ok"] } }] }),
+    open: sending('{"status":"maintenance"}'),
+    meets: "failed assertion",
+    says: 'answered 200, but `/status` is "maintenance", expected "ok"',
+  },
+  {
+    does: "sends a list that is shorter than asserted",
+    poll: asserting({ body: [{ path: "/data", check: { kind: "items", min: 1, max: undefined } }] }),
+    open: sending('{"data":[]}'),
+    meets: "failed assertion",
+    says: "answered 200, but `/data` is a list of 0 items, expected a list of at least 1 item",
+  },
+  {
+    does: "sends all that is asserted, but for a header",
+    poll: asserting({
+      body: [{ path: "/data", check: { kind: "type", type: "array" } }],
+      headers: [{ name: "x-api-version", check: { kind: "one_of", values: ["2"] } }],
+    }),
+    open: sending('{"data":[]}', ["X-Api-Version: 3"]),
+    meets: "failed assertion",
+    says: 'answered 200, but the header `x-api-version` is a text of 1 character, expected "2"',
   },
 ];

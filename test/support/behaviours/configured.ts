@@ -1,3 +1,4 @@
+import { describeExpectation } from "../../../src/config/describe.ts";
 import { rawUpstream, type RawUpstream } from "../config-folder.ts";
 import type { Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";
@@ -11,11 +12,12 @@ const TIMEOUT_MS = 6_000;
 
 /** The same poll as a config asks for it. */
 export function configured(name: string, behaviour: Behaviour, stage: Stage): RawUpstream {
-  const { timeoutMs = TIMEOUT_MS, tls } = behaviour.poll ?? {};
+  const { timeoutMs = TIMEOUT_MS, tls, expect } = behaviour.poll ?? {};
   return rawUpstream(name, stage.url, {
     budget: name,
     timeout: `${timeoutMs}ms`,
     proxy: "none",
+    ...(expect === undefined ? {} : { expect: describeExpectation(expect) }),
     ...(tls?.caFile === undefined ? {} : { tls: { ca_file: tls.caFile } }),
   });
 }

@@ -1,0 +1,150 @@
+/** The values of one upstream over the last week. Bounded: in the last hour each five minutes, before that each hour. */
+
+import { type Burn, burnsOf, LONGEST_WINDOW_MS, type ValuePoint } from "../answer/credit.ts";
+import type { Value } from "../config/config.ts";
+import type { ValueSnapshot } from "../metrics/snapshot.ts";
+import type { Poll } from "../poll/poll.ts";
+
+/** As the state file keeps it: the newest of each hour. */
+export type SavedValue = ValuePoint & { readonly name: string };
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const MOST_VALUES = 10;
+const STEP_MS = 5 * MINUTE_MS;
+
+/** A rise of less than this part of the value is noise, or too little to matter. */
+const LEAST_REFILL = 0.1;
+
+/** For so many periods after it was seen, a value stands; a pause of some minutes does not end it. */
+const PERIODS_KNOWN = 3;
+const LEAST_KNOWN_MS = 10 * MINUTE_MS;
+
+export class KeptValues {
+  /** By name, the one that was seen longest ago first. */
+  readonly #tracks = new Map<string, ValueTrack>();
+
+  /** Continues `restored`, the newest last. */
+  constructor(restored: readonly SavedValue[] = []) {
+    for (const [name, points] of Map.groupBy(restored, (saved) => saved.name)) {
+      this.#keep(name, new ValueTrack(points));
+    }
+  }
+
+  polled({ values, endedAtMs }: Poll): void {
+    for (const { name, value } of values ?? []) {
+      const track = this.#tracks.get(name) ?? new ValueTrack();
+      track.add(endedAtMs, value);
+      this.#keep(name, track);
+    }
+  }
+
+  /** For the state file. */
+  newest(name: string): ValuePoint | undefined {
+    return this.#tracks.get(name)?.points.at(-1);
+  }
+
+  /** The newest last. */
+  points(name: string): readonly ValuePoint[] {
+    return this.#tracks.get(name)?.points ?? [];
+  }
+
+  /** One for each that is wanted; its numbers are unknown where it was not seen for long. */
+  read(wanted: readonly Value[], periodMs: number, nowMs: number): readonly ValueSnapshot[] {
+    const knownMs = Math.max(PERIODS_KNOWN * periodMs, LEAST_KNOWN_MS);
+    return wanted.map(({ name, credit }) => {
+      const seen = this.#tracks.get(name)?.seen;
+      // Also unknown is what was seen in a future that a clock has been set back from.
+      if (seen === undefined || Math.abs(nowMs - seen.atMs) > knownMs) return UNKNOWN_VALUE;
+      return {
+        value: seen.value,
+        seenAtMs: seen.atMs,
+        burns: credit ? (this.#tracks.get(name)?.burns ?? []) : [],
+      };
+    });
+  }
+
+  /** A reload may rename values for ever. */
+  #keep(name: string, track: ValueTrack): void {
+    this.#tracks.delete(name);
+    this.#tracks.set(name, track);
+    for (const oldest of this.#tracks.keys()) {
+      if (this.#tracks.size <= MOST_VALUES) return;
+      this.#tracks.delete(oldest);
+    }
+  }
+}
+
+const UNKNOWN_VALUE: ValueSnapshot = { value: undefined, seenAtMs: undefined, burns: [] };
+
+type Seen = { readonly atMs: number; readonly value: number };
+
+class ValueTrack {
+  #points: ValuePoint[];
+  /** The last three, as they came. */
+  #recent: readonly number[];
+  #seen: Seen | undefined;
+  #burns: readonly Burn[] | undefined;
+
+  constructor(points: readonly ValuePoint[] = []) {
+    this.#points = [...points];
+    this.#seen = points.at(-1);
+    this.#recent = this.#seen === undefined ? [] : [this.#seen.value];
+  }
+
+  get points(): readonly ValuePoint[] {
+    return this.#points;
+  }
+
+  /** As it came last. */
+  get seen(): Seen | undefined {
+    return this.#seen;
+  }
+
+  /** Computed once for all who ask before the next poll. */
+  get burns(): readonly Burn[] {
+    return (this.#burns ??= burnsOf(this.#points));
+  }
+
+  add(atMs: number, value: number): void {
+    this.#seen = { atMs, value };
+    this.#burns = undefined;
+    this.#recent = [...this.#recent, value].slice(-3);
+    const steady = middleOf(this.#recent);
+    const before = this.#points.at(-1);
+    const rise = before === undefined ? 0 : steady - before.value;
+    const isRefill = rise > LEAST_REFILL * Math.abs(steady);
+    const refilled = (before?.refilled ?? 0) + (isRefill ? rise : 0);
+    // After the clock was set back, nobody knows when these were.
+    while ((this.#points.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) >= atMs) this.#points.pop();
+    const newest = this.#points.at(-1);
+    if (newest !== undefined && stepOf(newest) === stepOf({ atMs })) this.#points.pop();
+    else this.#thin(atMs);
+    this.#points.push({ atMs, value: steady, refilled });
+  }
+
+  /** Older than an hour, the last of each hour is enough. */
+  #thin(nowMs: number): void {
+    const closeFromMs = nowMs - HOUR_MS - STEP_MS;
+    const fromMs = nowMs - LONGEST_WINDOW_MS - HOUR_MS;
+    this.#points = this.#points.filter((point, index) => {
+      if (point.atMs >= closeFromMs) return true;
+      const next = this.#points[index + 1];
+      return point.atMs >= fromMs && (next === undefined || hourOf(next) !== hourOf(point));
+    });
+  }
+}
+
+/** A single answer that says something else, such as 0, moves nothing. */
+function middleOf(recent: readonly number[]): number {
+  const [first = 0] = recent;
+  return recent.length < 3 ? first : (recent.toSorted((a, b) => a - b)[1] ?? first);
+}
+
+function stepOf({ atMs }: { readonly atMs: number }): number {
+  return Math.floor(atMs / STEP_MS);
+}
+
+export function hourOf({ atMs }: { readonly atMs: number }): number {
+  return Math.floor(atMs / HOUR_MS);
+}

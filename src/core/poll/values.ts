@@ -1,0 +1,43 @@
+/** Numbers that an answer tells beside its outcome, such as the credit that is left. */
+
+import type { Value } from "../config/config.ts";
+import { type AnswerHead, headerValue } from "../exchange/exchange.ts";
+import type { JsonBody } from "../exchange/json-body.ts";
+import { valueAt } from "../exchange/json-pointer.ts";
+import type { PollOutcome } from "../exchange/outcome.ts";
+
+export type SeenValue = { readonly name: string; readonly value: number };
+
+/**
+ * Those that are there. A refusal for want of credit may tell the credit too; what any other failure tells is not
+ * believed. `json` is asked only if a value stands in the body.
+ */
+export function readValues(
+  wanted: readonly Value[],
+  outcome: PollOutcome,
+  head: AnswerHead,
+  json: () => JsonBody,
+): readonly SeenValue[] {
+  if (outcome.kind === "failed") return [];
+  return wanted.flatMap(({ name, place }) => {
+    const value = numberIn(
+      place.kind === "header" ? headerValue(head.headers, place.name) : valueInBody(json(), place.pointer),
+    );
+    return value === undefined ? [] : [{ name, value }];
+  });
+}
+
+function valueInBody(body: JsonBody, pointer: string): unknown {
+  return body.kind === "json" ? valueAt(body.value, pointer) : undefined;
+}
+
+/** Many providers send money as text: `"12.34"`. Neither signs of a currency nor exponents. */
+const PLAIN_DECIMAL = /^-?\d{1,16}(?:\.\d{1,16})?$/;
+
+/** Beyond that, a number in JSON is no longer exact. */
+const MOST = Number.MAX_SAFE_INTEGER;
+
+function numberIn(found: unknown): number | undefined {
+  const value = typeof found === "string" && PLAIN_DECIMAL.test(found) ? Number(found) : found;
+  return typeof value === "number" && Math.abs(value) <= MOST ? value : undefined;
+}

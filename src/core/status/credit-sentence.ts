@@ -1,0 +1,49 @@
+import { type Burn, type BurnWindow, worstBurn } from "../answer/credit.ts";
+import { civilDayOf, weekdayOf } from "../time/civil-day.ts";
+import { humanDuration } from "./humanize.ts";
+
+const PACE: Readonly<Record<BurnWindow, string>> = { "1h": "hour", "1d": "day", "7d": "week" };
+const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** From then on, hours and minutes matter. */
+const SOON_MS = 6 * HOUR_MS;
+/** The same weekday of two weeks must not be mixed up. */
+const WEEKDAYS_MS = 6 * DAY_MS;
+
+/** When a credit runs out: "At the pace of the last day, empty on Tuesday about 14:00 UTC." */
+export function creditSentence(burns: readonly Burn[], nowMs: number): string {
+  const worst = worstBurn(burns);
+  const { emptyAtMs } = worst ?? {};
+  if (worst === undefined || emptyAtMs === undefined) {
+    return burns.some(({ perSecond }) => perSecond !== undefined)
+      ? "At the present pace it lasts for more than a year."
+      : "Its pace is not known yet: that takes half an hour.";
+  }
+  if (emptyAtMs <= nowMs) return "It is empty.";
+  return `At the pace of the last ${PACE[worst.window]}, empty ${moment(emptyAtMs, nowMs)}.`;
+}
+
+function moment(atMs: number, nowMs: number): string {
+  const leftMs = atMs - nowMs;
+  if (leftMs < SOON_MS) {
+    const aboutMs = Math.round(atMs / (10 * MINUTE_MS)) * 10 * MINUTE_MS;
+    return `in ${humanDuration(Math.ceil(leftMs / MINUTE_MS) * MINUTE_MS)}, about ${timeOf(aboutMs)}`;
+  }
+  const aboutMs = Math.round(atMs / HOUR_MS) * HOUR_MS;
+  const day = Math.floor(aboutMs / DAY_MS);
+  if (leftMs < WEEKDAYS_MS) return `on ${WEEKDAYS[weekdayOf(day)] ?? ""} about ${timeOf(aboutMs)}`;
+  const { year, month, day: dayOfMonth } = civilDayOf(day);
+  return `on ${year}-${two(month)}-${two(dayOfMonth)}`;
+}
+
+function timeOf(atMs: number): string {
+  const minutes = Math.floor((atMs % DAY_MS) / MINUTE_MS);
+  return `${two(Math.floor(minutes / 60))}:${two(minutes % 60)} UTC`;
+}
+
+function two(amount: number): string {
+  return String(amount).padStart(2, "0");
+}

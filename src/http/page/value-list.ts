@@ -1,0 +1,63 @@
+import { html, raw } from "hono/html";
+import type { UpstreamStatus, ValuePointStatus, ValueStatus } from "../../core/status/status.ts";
+import { ago, type Markup } from "./markup.ts";
+import { amount } from "./wording.ts";
+
+const HEIGHT = 40;
+const LINE = 1.5;
+
+/** What the answers tell beside their outcome: each value as it came last, and its last week. */
+export function valueList({ values = [], valueHistories = [] }: UpstreamStatus, nowMs: number): Markup {
+  return html`<dl class="facts values">
+    ${values.map((value) => {
+      const points = valueHistories.find(({ name }) => name === value.name)?.points ?? [];
+      return html`<dt>${value.name}</dt>
+        <dd>${lastSeen(value, points, nowMs)} ${sparkline(value.name, points)}</dd>`;
+    })}
+  </dl>`;
+}
+
+/** Only what is about to be empty: for the page of all upstreams. */
+export function creditsThatEnd({ values = [] }: UpstreamStatus, nowMs: number): Markup | string {
+  const ending = values.filter(({ credit }) => (credit?.emptyAtMs ?? Infinity) < nowMs + ENDS_SOON_MS);
+  if (ending.length === 0) return "";
+  return html`<p class="reason">
+    ${ending.map(({ name, credit }) => html`<strong>${name}:</strong> ${credit?.sentence} `)}
+  </p>`;
+}
+
+const ENDS_SOON_MS = 3 * 86_400_000;
+
+function lastSeen(
+  { value, seenAtMs, unit, credit }: ValueStatus,
+  points: readonly ValuePointStatus[],
+  nowMs: number,
+): Markup {
+  if (value === undefined || seenAtMs === undefined) {
+    const before = points.at(-1);
+    return before === undefined
+      ? html`not seen in any answer yet`
+      : html`not in the answers now
+          <span class="of">last seen ${ago(before.atMs, nowMs)}: ${amount(before.value)} ${unit}</span>`;
+  }
+  return html`<b>${amount(value)}</b> ${unit}
+    <span class="of">${ago(seenAtMs, nowMs)}</span>
+    ${credit === undefined ? "" : html`<p>${credit.sentence}</p>`}`;
+}
+
+/** From 0 upwards. It may be raw markup: numbers, and a name from the config. */
+function sparkline(name: string, points: readonly ValuePointStatus[]): Markup | string {
+  const [first, newest] = [points.at(0), points.at(-1)];
+  if (first === undefined || newest === undefined || first === newest) return "";
+  const values = points.map(({ value }) => value);
+  const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const xOf = (atMs: number): number =>
+    Math.round(((atMs - first.atMs) / (newest.atMs - first.atMs)) * 10_000) / 100;
+  const yOf = (value: number): number =>
+    Math.round((HEIGHT - LINE - ((value - low) / (high - low || 1)) * (HEIGHT - 2 * LINE)) * 10) / 10;
+  const path = points.map(({ atMs, value }, index) => `${index === 0 ? "M" : "L"}${xOf(atMs)} ${yOf(value)}`);
+  const label = `${name}, from ${amount(first.value)} to ${amount(newest.value)}; at least ${amount(Math.min(...values))}, at most ${amount(Math.max(...values))}`;
+  return raw(
+    `<svg class="plot spark" height="${HEIGHT}" viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}"><line class="base" x1="0" x2="100" y1="${yOf(0)}" y2="${yOf(0)}"/><path class="curve" d="${path.join("")}"/></svg>`,
+  );
+}

@@ -1,0 +1,284 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Burn, type BurnWindow, worstBurn } from "../../../src/core/answer/credit.ts";
+import { KeptValues, type SavedValue } from "../../../src/core/history/kept-values.ts";
+import { samplePoll, sampleValue } from "../../support/samples.ts";
+
+const SEED = 20_261_122;
+const START_MS = 1_790_000_000_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const CREDITS = [sampleValue()];
+
+function see(kept: KeptValues, atMs: number, value: number, name = "credits"): void {
+  kept.polled(samplePoll({ endedAtMs: atMs, values: [{ name, value }] }));
+}
+
+/** A poll a minute from the start until the end of the story. */
+function lived(
+  forMs: number,
+  valueAt: (afterMs: number) => number,
+  kept = new KeptValues(),
+  everyMs = MINUTE_MS,
+): KeptValues {
+  for (let afterMs = 0; afterMs <= forMs; afterMs += everyMs) see(kept, START_MS + afterMs, valueAt(afterMs));
+  return kept;
+}
+
+function burnsOf(kept: KeptValues, atMs: number): readonly Burn[] {
+  return kept.read(CREDITS, MINUTE_MS, atMs)[0]?.burns ?? [];
+}
+
+function burn(kept: KeptValues, window: BurnWindow, afterMs: number): Burn | undefined {
+  return burnsOf(kept, START_MS + afterMs).find((each) => each.window === window);
+}
+
+function hoursLeft(kept: KeptValues, afterMs: number): number {
+  return (
+    ((worstBurn(burnsOf(kept, START_MS + afterMs))?.emptyAtMs ?? Infinity) - START_MS - afterMs) / HOUR_MS
+  );
+}
+
+describe("what is known", () => {
+  test("is the value as it came last, and when", () => {
+    const kept = lived(10 * MINUTE_MS, (afterMs) => 100 - afterMs / MINUTE_MS);
+    expect(kept.read(CREDITS, MINUTE_MS, START_MS + 10 * MINUTE_MS)).toMatchObject([
+      { value: 90, seenAtMs: START_MS + 10 * MINUTE_MS },
+    ]);
+  });
+
+  test("ends after three periods, or ten minutes where they are shorter", () => {
+    const kept = lived(0, () => 5);
+    const at = (periodMs: number, afterMs: number) => kept.read(CREDITS, periodMs, START_MS + afterMs)[0];
+    expect(at(15_000, 10 * MINUTE_MS)?.value).toBe(5);
+    expect(at(15_000, 10 * MINUTE_MS + 1)).toEqual({ value: undefined, seenAtMs: undefined, burns: [] });
+    expect(at(HOUR_MS, 3 * HOUR_MS)?.value).toBe(5);
+    expect(at(HOUR_MS, 3 * HOUR_MS + 1)?.value).toBeUndefined();
+  });
+
+  test("is not what was seen in a future that the clock was set back from", () => {
+    const kept = lived(0, () => 5);
+    expect(kept.read(CREDITS, MINUTE_MS, START_MS - DAY_MS)[0]?.value).toBeUndefined();
+  });
+
+  test("stays in the order of the config, also where one was never seen", () => {
+    const kept = new KeptValues();
+    see(kept, START_MS, 1, "b");
+    const wanted = ["a", "b"].map((name) => sampleValue({ name, credit: false }));
+    expect(kept.read(wanted, MINUTE_MS, START_MS).map(({ value }) => value)).toEqual([undefined, 1]);
+  });
+
+  test("has no forecast where it is no credit", () => {
+    const kept = lived(2 * HOUR_MS, (afterMs) => 100 - afterMs / HOUR_MS);
+    expect(kept.read([sampleValue({ credit: false })], MINUTE_MS, START_MS + 2 * HOUR_MS)[0]?.burns).toEqual(
+      [],
+    );
+  });
+});
+
+describe("a credit that falls", () => {
+  test("is forecast over each window of which half is known", () => {
+    const steadily = (afterMs: number): number => 1_000 - 2 * (afterMs / HOUR_MS);
+    const known = (afterMs: number): readonly BurnWindow[] =>
+      burnsOf(lived(afterMs, steadily), START_MS + afterMs)
+        .filter(({ perSecond }) => perSecond !== undefined)
+        .map(({ window }) => window);
+    expect(known(20 * MINUTE_MS)).toEqual([]);
+    expect(known(40 * MINUTE_MS)).toEqual(["1h"]);
+    expect(known(13 * HOUR_MS)).toEqual(["1h", "1d"]);
+    expect(known(4 * DAY_MS)).toEqual(["1h", "1d", "7d"]);
+  });
+
+  test("is empty when the worst of the windows says so", () => {
+    // One an hour for six days, then ten an hour for two.
+    const faster = 6 * DAY_MS;
+    const at = (afterMs: number): number =>
+      1_000 - Math.min(afterMs, faster) / HOUR_MS - (10 * Math.max(0, afterMs - faster)) / HOUR_MS;
+    const endMs = faster + 2 * HOUR_MS;
+    const kept = lived(endMs, at);
+    expect(burn(kept, "1h", endMs)?.perSecond).toBeCloseTo(10 / 3_600, 6);
+    expect(burn(kept, "1d", endMs)?.perSecond).toBeCloseTo((22 + 20) / 24 / 3_600, 4);
+    expect(burn(kept, "7d", endMs)?.perSecond).toBeLessThan(1.2 / 3_600);
+    expect(hoursLeft(kept, endMs)).toBeCloseTo(at(endMs) / 10, 0);
+  });
+
+  test("that nobody uses is never empty, and its pace is 0", () => {
+    const kept = lived(DAY_MS, () => 50);
+    expect(burn(kept, "1d", DAY_MS)).toEqual({ window: "1d", perSecond: 0, emptyAtMs: undefined });
+    expect(hoursLeft(kept, DAY_MS)).toBe(Infinity);
+  });
+
+  test("is empty now where nothing is left, however little is known", () => {
+    const kept = lived(0, () => 0);
+    expect(burnsOf(kept, START_MS)).toEqual(
+      ["1h", "1d", "7d"].map((window) => ({ window, perSecond: undefined, emptyAtMs: START_MS })),
+    );
+    expect(
+      hoursLeft(
+        lived(0, () => -12.5),
+        0,
+      ),
+    ).toBe(0);
+  });
+
+  test("that lasts for more than a year has no end in sight", () => {
+    const kept = lived(DAY_MS, (afterMs) => 1e12 - afterMs / DAY_MS);
+    expect(burn(kept, "1d", DAY_MS)).toMatchObject({ emptyAtMs: undefined });
+  });
+
+  test("polled only four times a day has the pace of the day and of the week", () => {
+    const kept = lived(4 * DAY_MS, (afterMs) => 100 - 10 * (afterMs / DAY_MS), new KeptValues(), 6 * HOUR_MS);
+    const burns = kept.read(CREDITS, 6 * HOUR_MS, START_MS + 4 * DAY_MS)[0]?.burns;
+    expect(burns?.map(({ perSecond }) => perSecond === undefined)).toEqual([true, false, false]);
+  });
+});
+
+describe("noise", () => {
+  test("one answer that says 0, or a thousand times as much, changes nothing", () => {
+    for (const wrong of [0, 1e6]) {
+      const at = (afterMs: number): number => (afterMs === 90 * MINUTE_MS ? wrong : 100 - afterMs / HOUR_MS);
+      for (const afterMs of [90, 91, 92, 95, 150].map((minutes) => minutes * MINUTE_MS)) {
+        expect(hoursLeft(lived(afterMs, at), afterMs)).toBeGreaterThan(90);
+      }
+    }
+  });
+
+  test("a value that wavers around what it was burns nothing to speak of", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 100, maxLength: 300 }),
+        (waves) => {
+          const forMs = (waves.length - 1) * MINUTE_MS;
+          const kept = lived(forMs, (afterMs) => 100 + 2 * (waves[afterMs / MINUTE_MS] ?? 0));
+          // From one end of the noise to the other in half a window, at worst.
+          expect(burn(kept, "1h", forMs)?.perSecond).toBeLessThanOrEqual(4 / 1_800 + 1e-9);
+        },
+      ),
+      { numRuns: 50, seed: SEED },
+    );
+  });
+});
+
+describe("a refill", () => {
+  test("moves the end away by as much as it adds, and is no part of the pace", () => {
+    const at = (afterMs: number): number => 30 - afterMs / HOUR_MS + (afterMs >= 26 * HOUR_MS ? 500 : 0);
+    expect(hoursLeft(lived(25 * HOUR_MS, at), 25 * HOUR_MS)).toBeCloseTo(5, 0);
+    const kept = lived(27 * HOUR_MS, at);
+    expect(burn(kept, "1d", 27 * HOUR_MS)?.perSecond).toBeCloseTo(1 / 3_600, 5);
+    expect(hoursLeft(kept, 27 * HOUR_MS)).toBeCloseTo(503, -1);
+  });
+
+  test("that happens on every day leaves the pace of the week as it is", () => {
+    const daily = (afterMs: number): number => 24 - (afterMs % DAY_MS) / HOUR_MS;
+    const kept = lived(7 * DAY_MS - MINUTE_MS, daily);
+    expect(burn(kept, "7d", 7 * DAY_MS - MINUTE_MS)?.perSecond).toBeCloseTo(1 / 3_600, 5);
+  });
+
+  test("of any size at any moment never brings the end closer than the pace without it", () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.5, max: 20, noNaN: true }),
+        fc.integer({ min: 60, max: 600 }),
+        fc.double({ min: 200, max: 10_000, noNaN: true }),
+        (perHour, refillMinute, amount) => {
+          const endMs = 700 * MINUTE_MS;
+          const at = (afterMs: number): number => 400 - (perHour * afterMs) / HOUR_MS;
+          const refilled = (afterMs: number): number =>
+            at(afterMs) + (afterMs >= refillMinute * MINUTE_MS ? amount : 0);
+          const without = hoursLeft(lived(endMs, at), endMs);
+          expect(hoursLeft(lived(endMs, refilled), endMs)).toBeGreaterThan(without);
+        },
+      ),
+      { numRuns: 40, seed: SEED },
+    );
+  });
+});
+
+describe("gaps, clocks and restarts", () => {
+  const perHour = (afterMs: number): number => 1_000 - 3 * (afterMs / HOUR_MS);
+
+  test("a night without an answer is part of the pace", () => {
+    const kept = lived(12 * HOUR_MS, perHour);
+    for (let afterMs = 20 * HOUR_MS; afterMs <= 21 * HOUR_MS; afterMs += MINUTE_MS)
+      see(kept, START_MS + afterMs, perHour(afterMs));
+    expect(burn(kept, "1d", 21 * HOUR_MS)?.perSecond).toBeCloseTo(3 / 3_600, 5);
+  });
+
+  test("whatever the clock does, the pace is a number of 0 or more, and the memory bounded", () => {
+    const steps = fc.array(
+      fc.record({
+        stepMs: fc.oneof(
+          fc.integer({ min: 1_000, max: 2 * HOUR_MS }),
+          fc.integer({ min: -30 * DAY_MS, max: 30 * DAY_MS }),
+        ),
+        value: fc.double({ min: -1e15, max: 1e15, noNaN: true }),
+      }),
+      { maxLength: 400 },
+    );
+    fc.assert(
+      fc.property(steps, (story) => {
+        const kept = new KeptValues();
+        let atMs = START_MS;
+        for (const { stepMs, value } of story) {
+          atMs += stepMs;
+          see(kept, atMs, value);
+          const points = kept.points("credits");
+          expect(points.length).toBeLessThanOrEqual(200);
+          expect(points.every((point, index) => point.atMs > (points[index - 1]?.atMs ?? -Infinity))).toBe(
+            true,
+          );
+          for (const { perSecond = 0, emptyAtMs = atMs } of burnsOf(kept, atMs)) {
+            expect(perSecond >= 0 && Number.isFinite(perSecond)).toBe(true);
+            expect(emptyAtMs >= atMs && Number.isFinite(emptyAtMs)).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 100, seed: SEED },
+    );
+  });
+
+  test("a clock that is set back by an hour costs the points of that hour, and nothing else", () => {
+    const kept = lived(13 * HOUR_MS, perHour);
+    const backMs = START_MS + 12 * HOUR_MS;
+    for (let minute = 1; minute <= 60; minute += 1)
+      see(kept, backMs + minute * MINUTE_MS, perHour(13 * HOUR_MS + minute * MINUTE_MS));
+    // Two hours passed in what the clock calls one.
+    expect(burn(kept, "1d", 13 * HOUR_MS)?.perSecond).toBeLessThan((3 / 3_600) * 1.2);
+    expect(burn(kept, "1d", 13 * HOUR_MS)?.perSecond).toBeGreaterThanOrEqual(3 / 3_600 - 1e-9);
+  });
+
+  test("a month of polls is kept in less than two hundred points", () => {
+    const kept = lived(30 * DAY_MS, perHour);
+    expect(kept.points("credits").length).toBeLessThan(200);
+  });
+
+  test("after a restart with the newest of each hour, the forecast goes on", () => {
+    const endMs = 30 * HOUR_MS;
+    const saved = new Map<number, SavedValue>();
+    const kept = new KeptValues();
+    for (let afterMs = 0; afterMs <= endMs; afterMs += MINUTE_MS) {
+      see(kept, START_MS + afterMs, perHour(afterMs) + (afterMs >= 20 * HOUR_MS ? 5_000 : 0));
+      const newest = kept.newest("credits");
+      if (newest !== undefined) saved.set(Math.floor(newest.atMs / HOUR_MS), { ...newest, name: "credits" });
+    }
+    const restored = new KeptValues([...saved.values()]);
+    expect(restored.read(CREDITS, MINUTE_MS, START_MS + endMs)[0]?.value).toBeCloseTo(
+      perHour(endMs) + 5_000,
+      0,
+    );
+    for (let minute = 1; minute <= 3; minute += 1)
+      see(restored, START_MS + endMs + minute * MINUTE_MS, perHour(endMs) + 5_000);
+    const afterMs = endMs + 3 * MINUTE_MS;
+    expect(burn(restored, "1d", afterMs)?.perSecond).toBeCloseTo(3 / 3_600, 4);
+  });
+});
+
+test("names that reloads come up with do not pile up", () => {
+  const kept = new KeptValues();
+  for (let index = 0; index < 100; index += 1) see(kept, START_MS + index, index, `v${index}`);
+  const left = Array.from({ length: 100 }, (_, index) => kept.newest(`v${index}`)).filter(
+    (point) => point !== undefined,
+  );
+  expect(left).toHaveLength(10);
+});

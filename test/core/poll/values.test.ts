@@ -1,0 +1,140 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { jsonOnce } from "../../../src/core/poll/classify.ts";
+import { readValues, type SeenValue } from "../../../src/core/poll/values.ts";
+import type { Value } from "../../../src/core/config/config.ts";
+import type { Headers } from "../../../src/core/exchange/exchange.ts";
+import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
+import { answered, sampleValue } from "../../support/samples.ts";
+
+const SEED = 20_261_122;
+const OK: PollOutcome = { kind: "ok" };
+
+function at(pointer: string, name = "credits"): Value {
+  return sampleValue({ name, place: { kind: "json", pointer } });
+}
+
+function read(
+  body: string,
+  wanted: readonly Value[],
+  { headers = [], outcome = OK }: { readonly headers?: Headers; readonly outcome?: PollOutcome } = {},
+): readonly SeenValue[] {
+  const exchange = answered(200, headers, body);
+  if (exchange.kind === "broken") throw new Error("it is no answer");
+  return readValues(wanted, outcome, exchange.head, jsonOnce(exchange));
+}
+
+describe("in the body", () => {
+  test.each([
+    ['{"data":{"limit_remaining":12.5}}', "/data/limit_remaining", 12.5],
+    ['{"balance":"12.34"}', "/balance", 12.34],
+    ['{"balance":"-0.5"}', "/balance", -0.5],
+    ['{"balance":0}', "/balance", 0],
+    ['{"pools":[{"left":1},{"left":2}]}', "/pools/1/left", 2],
+    ['{"a/b":{"m~n":7}}', "/a~1b/m~0n", 7],
+    ['{"":3}', "/", 3],
+    ['{"balance":9007199254740991}', "/balance", 9_007_199_254_740_991],
+  ])("%s has at %s the value %d", (body, pointer, value) => {
+    expect(read(body, [at(pointer)])).toEqual([{ name: "credits", value }]);
+  });
+
+  test.each([
+    ["nothing", "{}"],
+    ["null", '{"v":null}'],
+    ["a flag", '{"v":true}'],
+    ["an empty text", '{"v":""}'],
+    ["a text of words", '{"v":"unlimited"}'],
+    ["money with its sign", '{"v":"$12.34"}'],
+    ["a number with separators", '{"v":"1,234.50"}'],
+    ["an exponent in a text", '{"v":"1e5"}'],
+    ["a decimal comma", '{"v":"12,34"}'],
+    ["blanks", '{"v":" 12 "}'],
+    ["more than a number can tell exactly", '{"v":1e308}'],
+    ["more than any number", '{"v":1e999}'],
+    ["a text of a thousand digits", `{"v":"${"9".repeat(1000)}"}`],
+    ["a list", '{"v":[1]}'],
+    ["a mapping", '{"v":{"v":1}}'],
+    ["another JSON", "[1,2,3]"],
+    ["no JSON", "v=12"],
+    ["nothing at all", ""],
+  ])("%s is no value", (_, body) => {
+    expect(read(body, [at("/v")])).toEqual([]);
+  });
+
+  test("only what the answer itself holds is one, not what every object or list has", () => {
+    expect(read("{}", [at("/constructor/length"), at("/__proto__/length")])).toEqual([]);
+    expect(read("[1,2]", [at("/length"), at("/01")])).toEqual([]);
+  });
+
+  test("one that is missing takes none of the others with it", () => {
+    expect(read('{"b":2}', [at("/a", "first"), at("/b", "second")])).toEqual([{ name: "second", value: 2 }]);
+  });
+});
+
+describe("in a header", () => {
+  const wanted = [sampleValue({ place: { kind: "header", name: "x-credits" } })];
+
+  test("it is a plain decimal number, and the body is not parsed for it", () => {
+    const { head } = answered(200, [["x-credits", "17.25"]]);
+    if (head === undefined) throw new Error("it has no head");
+    const seen = readValues(wanted, OK, head, () => expect.unreachable());
+    expect(seen).toEqual([{ name: "credits", value: 17.25 }]);
+  });
+
+  test("two of them are no number", () => {
+    const headers: Headers = [
+      ["x-credits", "17"],
+      ["x-credits", "18"],
+    ];
+    expect(read("{}", wanted, { headers })).toEqual([]);
+  });
+});
+
+test("a refusal for want of credit tells the credit, and what a failure tells is not believed", () => {
+  const body = '{"v":0}';
+  expect(read(body, [at("/v")], { outcome: { kind: "throttled", throttle: "quota" } })).toHaveLength(1);
+  expect(read(body, [at("/v")], { outcome: { kind: "failed", reason: "server_error" } })).toEqual([]);
+});
+
+test("whatever JSON is answered and whatever path is asked for, only exact numbers come out", () => {
+  const steps = fc.constantFrom(
+    "",
+    "0",
+    "a",
+    "v",
+    "length",
+    "__proto__",
+    "constructor",
+    "~0",
+    "~1",
+    "99999999999",
+  );
+  const paths = fc.array(steps, { minLength: 1, maxLength: 16 }).map((names) => `/${names.join("/")}`);
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 6 }), paths, (body, path) => {
+      for (const { value } of read(body, [at(path)])) {
+        expect(Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER).toBe(true);
+      }
+    }),
+    { numRuns: 500, seed: SEED },
+  );
+});
+
+test("ten paths into a body of a megabyte cost no more than parsing it", () => {
+  const nulls = `{"v":${"[".repeat(900)}null${"]".repeat(900)}}`;
+  const bodies = [`[${"0,".repeat(524_000)}0]`, nulls, `{"v":"${"1".repeat(1_000_000)}"}`];
+  for (const body of bodies) {
+    const exchange = answered(200, [], body);
+    if (exchange.kind === "broken") throw new Error("it is no answer");
+    const json = jsonOnce(exchange);
+    json();
+    const deep = `/v${"/0".repeat(15)}`;
+    const wanted = ["/v", deep, "/523999", "/524001", "/0", "/1", "/2", "/3", "/v/0", "/x"].map((path) =>
+      at(path),
+    );
+    const startedMs = performance.now();
+    for (let turn = 0; turn < 1_000; turn += 1) readValues(wanted, OK, exchange.head, json);
+    // Ten thousand looks. One pass over the megabyte for each of them would take many seconds.
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  }
+});
