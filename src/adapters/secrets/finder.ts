@@ -29,11 +29,13 @@ export class SecretFinder {
     if (known !== undefined) return known;
     const plain = runsOf(this.#secrets.map(inSmallLetters));
     const runs = runsOf(this.#secrets.flatMap(formsOf));
-    const hidden = text
+    const lines = text
       .split("\n")
       .map((line) => withoutRuns(line, plain))
-      .map((line) => (isReadableIn(line, runs) ? WITHHELD : line))
-      .join("\n");
+      .map((line) => (isReadableIn(line, runs) ? WITHHELD : line));
+    const joined = lines.join("\n");
+    // A key may be spread over lines of which none shows it.
+    const hidden = lines.length > 1 && isReadableIn(joined, runs) ? WITHHELD : joined;
     if (this.#searched.size >= MOST_SEARCHED) this.#searched.clear();
     this.#searched.set(text, hidden);
     return hidden;
@@ -108,12 +110,21 @@ const DECODERS: readonly Decoder[] = [
   unescapeBackslashes,
   unescapeEntities,
   (text) => [text.replaceAll(/=(?:[ \t]*\r?\n|([0-9a-f]{2}))/gi, (_, hex?: string) => fromHex(hex))],
-  // Also from the middle of a run, as what is before it may not belong to it.
-  (text) => decodeRuns(text.replaceAll(/\s+/g, ""), /[a-z0-9+/_-]{11,}/gi, 4, "base64"),
-  (text) => decodeRuns(text.replaceAll(/0x|[\s:,;-]+/gi, ""), /[0-9a-f]{16,}/gi, 2, "hex"),
+  // What pages put into long words, so that they can be wrapped.
+  (text) => [text.replaceAll(/<[^<>]*>/g, "")],
+  // Also from the middle of a run, as what is before it may not belong to it. Lists and lines of pieces are joined.
+  (text) => decodeRuns(text.replaceAll(/[\s"',]+/g, ""), /[a-z0-9+/_-]{11,}/gi, 4, "base64"),
+  // However its bytes are marked or kept apart: 0x74, \x{74}, \u{74}, \U00000074, 74h, "74", <74>.
+  (text) => decodeRuns(text.replaceAll(/0x|[^a-z0-9]+|[uxh]/gi, ""), /[0-9a-f]{16,}/gi, 2, "hex"),
   (text) => decodeRuns(text, /[a-z2-7]{13,}/gi, 8, "base32"),
-  (text) => [(text.match(/\d+/g) ?? []).map((code) => fromCode(Number(code))).join("")],
+  (text) => [codesIn(text, /\d+/g, 10)],
+  (text) => [codesIn(text, /[0-7]+/g, 8)],
+  (text) => [codesIn(text, /[01]{7,8}/g, 2)],
 ];
+
+function codesIn(text: string, pattern: RegExp, base: number): string {
+  return (text.match(pattern) ?? []).map((code) => fromCode(Number.parseInt(code, base))).join("");
+}
 
 /** As in JSON, in strings of most languages, and in the same once more. */
 function unescapeBackslashes(text: string): readonly string[] {

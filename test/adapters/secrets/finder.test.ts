@@ -50,6 +50,11 @@ describe("the provider's words stay", () => {
   });
 });
 
+test("a key that is spread over lines, none of which shows it, is found", () => {
+  const key = "test-key-4c1f0c9a7e2b5d83";
+  expect(hide(`Error: wrong\n${key.replaceAll(/.{6}/g, "$&\n")}\n    at poll`, key)).toBe(WITHHELD);
+});
+
 test("a secret that contains another goes as a whole", () => {
   expect(hide("test-key-12", "test-key-1", "test-key-12")).toBe("<secret>");
 });
