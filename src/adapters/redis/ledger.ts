@@ -54,6 +54,7 @@ export class RedisLedger implements LedgerStore {
   async takeSeat(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>> {
     const reply = await this.#redis.run(this.#scripts.takeSeat, [this.#seats], [seats, owner, forMs]);
     if (reply.kind === "failed" || typeof reply.value !== "number") return { kind: "away" };
+    if (!isAmount(reply.value) || reply.value > seats) return { kind: "away" };
     return { kind: "answered", answer: reply.value === 0 ? undefined : reply.value };
   }
 
@@ -92,22 +93,29 @@ export class RedisLedger implements LedgerStore {
   }
 }
 
+const LONGEST_EPOCH = 200;
 /** Fields before those of the rates. */
 const FIXED = 11;
 
-/** As `answer` in ledger/budget.lua writes it; undefined if it is anything else. */
+/**
+ * As `answer` in ledger/budget.lua writes it; undefined if it is anything else. What is kept of it is compared and
+ * summed for as long as the process lives, so each number must be one. Only fields 5 and 6 may be left out.
+ */
 function stateIn(value: unknown, terms: SharedTerms): SharedState | undefined {
-  const fields = fieldsIn(value);
+  const fields = fieldsIn(value)?.slice(0, FIXED + 2 * terms.rates.length);
   if (fields === undefined || fields.length < FIXED + 2 * terms.rates.length) return undefined;
   const text = (index: number): string => fields[index] ?? "";
   const numberAt = (index: number): number => Number(text(index));
   const optional = (index: number): number | undefined => (text(index) === "" ? undefined : numberAt(index));
+  if (fields.some((field, index) => (index === 1 ? field.length > LONGEST_EPOCH : !isAmount(Number(field)))))
+    return undefined;
   return {
     nowMs: numberAt(0),
     epoch: text(1),
     coldMs: numberAt(2),
-    pausedMs: numberAt(3),
-    yieldMs: numberAt(4),
+    // Longer than any that a replica of this config asks for: it would have to be forgotten by hand.
+    pausedMs: Math.min(numberAt(3), terms.maxPauseMs),
+    yieldMs: Math.min(numberAt(4), terms.maxPauseMs),
     advertisedLimit: optional(5),
     advertisedRemaining: optional(6),
     quotaUsed: numberAt(7),
@@ -131,11 +139,16 @@ function takingIn(value: unknown, terms: readonly SharedTerms[]): SharedTaking |
     if (state === undefined) return undefined;
     states.push(state);
     if (cause === "free") continue;
+    if (!isAmount(Number(waitMs))) return undefined;
     if (cause !== "budget" && cause !== "backoff" && cause !== "quota" && cause !== "ledger")
       return undefined;
     waits.push({ budget: each.budget, waitMs: Number(waitMs), cause });
   }
   return { states, waits };
+}
+
+function isAmount(value: number): boolean {
+  return Number.isFinite(value) && value >= 0;
 }
 
 function fieldsIn(value: unknown): readonly string[] | undefined {
