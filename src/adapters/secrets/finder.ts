@@ -29,13 +29,11 @@ export class SecretFinder {
     if (known !== undefined) return known;
     const plain = runsOf(this.#secrets.map(inSmallLetters));
     const runs = runsOf(this.#secrets.flatMap(formsOf));
-    const lines = text
+    const hidden = text
       .split("\n")
       .map((line) => withoutRuns(line, plain))
-      .map((line) => (isReadableIn(line, runs) ? WITHHELD : line));
-    const joined = lines.join("\n");
-    // A key may be spread over lines of which none shows it.
-    const hidden = lines.length > 1 && isReadableIn(joined, runs) ? WITHHELD : joined;
+      .map((line) => (isReadableIn(line, runs) ? WITHHELD : line))
+      .join("\n");
     if (this.#searched.size >= MOST_SEARCHED) this.#searched.clear();
     this.#searched.set(text, hidden);
     return hidden;
@@ -128,7 +126,8 @@ function codesIn(text: string, pattern: RegExp, base: number): string {
 
 /** As in JSON, in strings of most languages, and in the same once more. */
 function unescapeBackslashes(text: string): readonly string[] {
-  const pattern = /\\+(?:u\{?([0-9a-f]{4})\}?|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt])|\\(["'/\\])/gi;
+  // Only from the first of several backslashes, or many in a row would each be tried with all after them.
+  const pattern = /(?<!\\)\\+(?:u\{?([0-9a-f]{4})\}?|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt])|\\(["'/\\])/gi;
   const character = (_: string, unicode?: string, byte?: string, octal?: string, sign?: string): string =>
     sign ?? (octal === undefined ? fromHex(unicode ?? byte) : String.fromCharCode(Number.parseInt(octal, 8)));
   return [text.replaceAll(pattern, character)];
