@@ -113,9 +113,8 @@ function stateIn(value: unknown, terms: SharedTerms): SharedState | undefined {
     nowMs: numberAt(0),
     epoch: text(1),
     coldMs: numberAt(2),
-    // Longer than any that a replica of this config asks for: it would have to be forgotten by hand.
-    pausedMs: Math.min(numberAt(3), terms.maxPauseMs),
-    yieldMs: Math.min(numberAt(4), terms.maxPauseMs),
+    pausedMs: numberAt(3),
+    yieldMs: numberAt(4),
     advertisedLimit: optional(5),
     advertisedRemaining: optional(6),
     quotaUsed: numberAt(7),

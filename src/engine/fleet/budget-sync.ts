@@ -148,7 +148,7 @@ export class BudgetSync {
   #update(state: SharedState, askedMs: number, nowMs: number): boolean {
     const hasStepped = this.#redisClock.hasStepped(state, askedMs, nowMs);
     const hasChanged = mayWaitLess(this.#view, state);
-    this.#view = updated(this.#view, state, nowMs);
+    this.#view = updated(this.#view, state, nowMs, this.terms.maxPauseMs);
     if (hasStepped) void this.#look(true);
     if (this.terms.quota !== undefined) void this.#reportUsage(state);
     if (hasChanged) this.#parts.onChange();

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { RedisFleetBoard } from "../../../src/adapters/redis/board.ts";
 import { RedisLedger } from "../../../src/adapters/redis/ledger.ts";
 import { BoardView } from "../../../src/core/fleet/board-view.ts";
+import { NOTHING_KNOWN, updated } from "../../../src/core/fleet/shared-budget-view.ts";
 import type { SharedTerms } from "../../../src/core/fleet/ledger-store.ts";
 
 /** Whoever may write to the Redis of a fleet can say anything: here every script returns just that. */
@@ -55,12 +56,16 @@ describe("the ledger", () => {
     },
   );
 
-  test("believes no pause beyond max_pause, and keeps no endless name of an epoch", async () => {
-    const { maxPauseMs } = TERMS;
-    expect(await looked(TRUE_STATE.with(3, "1e300").with(4, "1e300"))).toMatchObject({
-      answer: { pausedMs: maxPauseMs, yieldMs: maxPauseMs },
-    });
+  test("keeps no endless name of an epoch", async () => {
     expect(await looked(TRUE_STATE.with(EPOCH, "x".repeat(1_000_000)))).toEqual({ kind: "away" });
+  });
+
+  test("makes nobody pause for longer than max_pause", async () => {
+    const reading = await looked(TRUE_STATE.with(3, "1e300").with(4, "1e300"));
+    const state = reading.kind === "answered" ? reading.answer : undefined;
+    const view = state && updated(NOTHING_KNOWN, state, 1_000, TERMS.maxPauseMs);
+    const untilMs = 1_000 + TERMS.maxPauseMs;
+    expect(view).toMatchObject({ pausedUntilMs: untilMs, yieldUntilMs: untilMs });
   });
 
   test("takes no seat that there is not", async () => {
