@@ -4,6 +4,8 @@ import type { RawConfig } from "../../test/support/config-folder.ts";
 /** Where an attack goes: always a port of this machine. */
 export type Target = {
   readonly url: string;
+  /** Where nothing but probes are answered. */
+  readonly probesUrl: string;
   readonly upstreams: readonly string[];
   /** Of its config. */
   readonly folder: string;

@@ -115,7 +115,7 @@ class Besieged implements AsyncDisposable {
     );
     // As in every life: the first scrape starts a thread.
     for (const path of ["/metrics", "/"]) await ask(url + path);
-    const target = { url, upstreams: namesOf(upstreams), folder: folder.folder };
+    const target = { url, probesUrl, upstreams: namesOf(upstreams), folder: folder.folder };
     const [prober, beside] = [probesUrl, url].map((at) => stack.use(new Prober(`${at}/-/healthy`)));
     if (prober === undefined || beside === undefined) throw new Error("cannot probe");
     return new Besieged(options, polled, stack.move(), child, group, target, [prober, beside]);

@@ -52,9 +52,9 @@ export class RedisFleetBoard implements FleetBoard {
       opensInMs: numberOf(opensIn),
       sessions: inFours(listOf(live)).map(([session, endsIn, info, trialEndsIn]) => ({
         session,
-        endsInMs: Number(endsIn),
+        endsInMs: numberOf(endsIn),
         info,
-        trialEndsInMs: Number(trialEndsIn),
+        trialEndsInMs: numberOf(trialEndsIn),
       })),
       isWhole: isWhole === "1",
       changes: inPairs(listOf(changes)).map(([upstream, holder]) => ({
@@ -75,10 +75,12 @@ export class RedisFleetBoard implements FleetBoard {
         return {
           ...momentOf(answer),
           kind: "claimed",
-          claimed: inPairs(listOf(first)).map(([upstream, unheld]) => ({
-            upstream,
-            unheldMs: unheld === "" ? undefined : Number(unheld),
-          })),
+          claimed: inPairs(listOf(first))
+            .filter(([upstream]) => upstreams.includes(upstream))
+            .map(([upstream, unheld]) => ({
+              upstream,
+              unheldMs: unheld === "" ? undefined : numberOf(unheld),
+            })),
         };
       case "settling":
         return { ...momentOf(answer), kind: "settling", opensInMs: numberOf(first) };
@@ -137,8 +139,10 @@ function flag(value: boolean): string {
   return value ? "1" : "0";
 }
 
+/** Times and versions. What is none counts as 0: it must not reach a timer, which would never rest. */
 function numberOf(value: unknown): number {
-  return Number(value);
+  const number = Number(value);
+  return Number.isFinite(number) && number > 0 ? number : 0;
 }
 
 function listOf(value: unknown): readonly string[] {

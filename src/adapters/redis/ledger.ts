@@ -54,6 +54,7 @@ export class RedisLedger implements LedgerStore {
   async takeSeat(seats: number, owner: string, forMs: number): Promise<Stored<number | undefined>> {
     const reply = await this.#redis.run(this.#scripts.takeSeat, [this.#seats], [seats, owner, forMs]);
     if (reply.kind === "failed" || typeof reply.value !== "number") return { kind: "away" };
+    if (!isAmount(reply.value) || reply.value > seats) return { kind: "away" };
     return { kind: "answered", answer: reply.value === 0 ? undefined : reply.value };
   }
 
@@ -92,17 +93,24 @@ export class RedisLedger implements LedgerStore {
   }
 }
 
+const LONGEST_EPOCH = 200;
 /** Fields before those of the rates, and fields of each rate. */
 const FIXED = 11;
 const OF_RATE = 3;
 
-/** As `answer` in ledger/budget.lua writes it; undefined if it is anything else. */
+/**
+ * As `answer` in ledger/budget.lua writes it; undefined if it is anything else. What is kept of it is compared and
+ * summed for as long as the process lives, so each number must be one. Only fields 5 and 6 may be left out.
+ */
 function stateIn(value: unknown, terms: SharedTerms): SharedState | undefined {
-  const fields = fieldsIn(value);
-  if (fields === undefined || fields.length < FIXED + OF_RATE * terms.rates.length) return undefined;
+  const length = FIXED + OF_RATE * terms.rates.length;
+  const fields = fieldsIn(value)?.slice(0, length);
+  if (fields === undefined || fields.length < length) return undefined;
   const text = (index: number): string => fields[index] ?? "";
   const numberAt = (index: number): number => Number(text(index));
   const optional = (index: number): number | undefined => (text(index) === "" ? undefined : numberAt(index));
+  if (fields.some((field, index) => (index === 1 ? field.length > LONGEST_EPOCH : !isAmount(Number(field)))))
+    return undefined;
   return {
     nowMs: numberAt(0),
     epoch: text(1),
@@ -133,11 +141,16 @@ function takingIn(value: unknown, terms: readonly SharedTerms[]): SharedTaking |
     if (state === undefined) return undefined;
     states.push(state);
     if (cause === "free") continue;
+    if (!isAmount(Number(waitMs))) return undefined;
     if (cause !== "budget" && cause !== "backoff" && cause !== "quota" && cause !== "ledger")
       return undefined;
     waits.push({ budget: each.budget, waitMs: Number(waitMs), cause });
   }
   return { states, waits };
+}
+
+function isAmount(value: number): boolean {
+  return Number.isFinite(value) && value >= 0;
 }
 
 function fieldsIn(value: unknown): readonly string[] | undefined {

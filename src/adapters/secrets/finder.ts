@@ -108,16 +108,26 @@ const DECODERS: readonly Decoder[] = [
   unescapeBackslashes,
   unescapeEntities,
   (text) => [text.replaceAll(/=(?:[ \t]*\r?\n|([0-9a-f]{2}))/gi, (_, hex?: string) => fromHex(hex))],
-  // Also from the middle of a run, as what is before it may not belong to it.
-  (text) => decodeRuns(text.replaceAll(/\s+/g, ""), /[a-z0-9+/_-]{11,}/gi, 4, "base64"),
-  (text) => decodeRuns(text.replaceAll(/0x|[\s:,;-]+/gi, ""), /[0-9a-f]{16,}/gi, 2, "hex"),
+  // What pages put into long words, so that they can be wrapped.
+  (text) => [text.replaceAll(/<[^<>]*>/g, "")],
+  // Also from the middle of a run, as what is before it may not belong to it. Lists and lines of pieces are joined.
+  (text) => decodeRuns(text.replaceAll(/[\s"',]+/g, ""), /[a-z0-9+/_-]{11,}/gi, 4, "base64"),
+  // However its bytes are marked or kept apart: 0x74, \x{74}, \u{74}, \U00000074, 74h, "74", <74>.
+  (text) => decodeRuns(text.replaceAll(/0x|[^a-z0-9]+|[uxh]/gi, ""), /[0-9a-f]{16,}/gi, 2, "hex"),
   (text) => decodeRuns(text, /[a-z2-7]{13,}/gi, 8, "base32"),
-  (text) => [(text.match(/\d+/g) ?? []).map((code) => fromCode(Number(code))).join("")],
+  (text) => [codesIn(text, /\d+/g, 10)],
+  (text) => [codesIn(text, /[0-7]+/g, 8)],
+  (text) => [codesIn(text, /[01]{7,8}/g, 2)],
 ];
+
+function codesIn(text: string, pattern: RegExp, base: number): string {
+  return (text.match(pattern) ?? []).map((code) => fromCode(Number.parseInt(code, base))).join("");
+}
 
 /** As in JSON, in strings of most languages, and in the same once more. */
 function unescapeBackslashes(text: string): readonly string[] {
-  const pattern = /\\+(?:u\{?([0-9a-f]{4})\}?|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt])|\\(["'/\\])/gi;
+  // Only from the first of several backslashes, or many in a row would each be tried with all after them.
+  const pattern = /(?<!\\)\\+(?:u\{?([0-9a-f]{4})\}?|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt])|\\(["'/\\])/gi;
   const character = (_: string, unicode?: string, byte?: string, octal?: string, sign?: string): string =>
     sign ?? (octal === undefined ? fromHex(unicode ?? byte) : String.fromCharCode(Number.parseInt(octal, 8)));
   return [text.replaceAll(pattern, character)];

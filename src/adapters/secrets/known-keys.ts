@@ -1,5 +1,5 @@
 import { capText } from "../../core/text/escape.ts";
-import { SecretFinder } from "./finder.ts";
+import { SecretFinder, WITHHELD } from "./finder.ts";
 
 /** The previous key may still appear for a while: in a request that is in flight, in a late error. */
 const KEYS_PER_UPSTREAM = 2;
@@ -23,6 +23,10 @@ export class KnownKeys {
 
   hide(text: string): string {
     const keys = [...this.#permanent, ...[...this.#keys.values()].flat()];
-    return new SecretFinder(keys).hide(capText(text, HIDDEN_MAX_CHARS));
+    const finder = new SecretFinder(keys);
+    const hidden = finder.hide(capText(text, HIDDEN_MAX_CHARS));
+    // A key may be spread over lines of which none shows it.
+    const joined = hidden.replaceAll("\n", " ");
+    return finder.hide(joined) === joined ? hidden : WITHHELD;
   }
 }

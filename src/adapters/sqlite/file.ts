@@ -49,6 +49,7 @@ export class StateFile {
       this.#lock = new StateLock(this.#path);
       return this.#start(nowMs);
     } catch (error) {
+      if (error instanceof StateFileError && error.trouble.kind === "foreign") this.#lock?.withdraw();
       this.close();
       return { kind: "refused", message: this.#refusalOf(error) };
     }

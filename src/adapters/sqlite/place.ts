@@ -119,11 +119,15 @@ const WAIT_MS = 1_000;
  */
 export class StateLock {
   readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #isNew: boolean;
 
   constructor(path: string) {
     const lock = `${path}.lock`;
+    this.#path = lock;
+    this.#isNew = !existsSync(lock);
     // It leaves nothing beside somebody else's file.
-    if (!existsSync(lock) && headerOf(path)?.isDatabase === false) {
+    if (this.#isNew && headerOf(path)?.isDatabase === false) {
       throw new StateFileError("foreign", "is not a database");
     }
     makePrivate(lock);
@@ -140,5 +144,10 @@ export class StateLock {
 
   release(): void {
     this.#database.close();
+  }
+
+  /** What it locked turned out to be somebody else's: nothing stays beside it. Before the release. */
+  withdraw(): void {
+    if (this.#isNew) rmSync(this.#path, { force: true });
   }
 }

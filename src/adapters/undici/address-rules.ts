@@ -2,15 +2,30 @@ import { BlockList, isIP } from "node:net";
 
 /**
  * Where nothing that is watched lives, but a machine's own secrets may: link-local addresses, with the metadata service
- * of most clouds among them, that service's address on IPv6, and the unspecified ones, which lead to the machine itself.
+ * of most clouds among them, the addresses of that service elsewhere, and the unspecified ones, which lead to the
+ * machine itself.
  */
 const DENIED_BY_DEFAULT: readonly string[] = [
   "169.254.0.0/16",
   "fe80::/10",
-  "fd00:ec2::254",
+  // Of Amazon, Google, Oracle, Scaleway, Linode, Alibaba and Azure.
+  "fd00:ec2::/32",
+  "fd20:ce::254",
+  "fd00:c1::a9fe:a9fe",
+  "192.0.0.192",
+  "fd00:42::42",
+  "fd00:a9fe:a9fe::1",
+  "fd00:100::100:200",
+  "100.100.100.200",
+  "168.63.129.16",
   "0.0.0.0/8",
   "::",
 ];
+
+/** What comes after this prefix is an IPv4 address: a translator in the network leads there (NAT64, RFC 6052). */
+const NAT64_PREFIX = "64:ff9b::";
+const NAT64_BITS = 96;
+const IPV4_BITS = 32;
 
 const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
 
@@ -51,8 +66,11 @@ function listOf(networks: readonly string[]): BlockList {
   for (const network of networks) {
     const [address = "", length] = network.split("/");
     const family = isIP(address) === 6 ? "ipv6" : "ipv4";
-    if (length === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(length), family);
+    const bits = length === undefined ? undefined : Number(length);
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, bits, family);
+    if (family === "ipv4")
+      list.addSubnet(`${NAT64_PREFIX}${address}`, NAT64_BITS + (bits ?? IPV4_BITS), "ipv6");
   }
   return list;
 }

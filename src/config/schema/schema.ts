@@ -102,7 +102,7 @@ export const configSchema: z.ZodType<ReadConfig> = section({
     .max(1_000, { error: "a list of at most 1000 addresses and networks" })
     .optional()
     .describe(
-      "Addresses that no poll may connect to, whatever name led there, proxies included. Default: 169.254.0.0/16, fe80::/10, fd00:ec2::254, 0.0.0.0/8 and ::, and loopback addresses that any other name than localhost leads to. What is written here takes the place of all of that.",
+      "Addresses that no poll may connect to, whatever name led there, proxies included. Default: 169.254.0.0/16, fe80::/10, where else clouds have their metadata service, 0.0.0.0/8 and ::, and loopback addresses that any other name than localhost leads to. What is written here takes the place of all of that.",
     ),
   budgets: z
     .record(z.string().regex(NAME_PATTERN, { error: NAME_PHRASE }), budgetSchema, {

@@ -4,6 +4,10 @@ import { assign, type Assignment } from "./rendezvous.ts";
 
 type Beat = Extract<BeatAnswer, { readonly kind: "beat" }>;
 
+/** Several times what the largest fleet has: a board that invents upstreams takes no more memory than that. */
+const MOST_HOLDERS = 50_000;
+const LONGEST_NAME = 300;
+
 /** What one replica knows of the board: live sessions and holders. Each beat brings the changes. */
 export class BoardView {
   #epoch = "";
@@ -45,8 +49,12 @@ export class BoardView {
 
   /** A change that is known before the next beat. */
   note(upstream: string, holder: string | undefined): void {
-    if (holder === undefined) this.#holders.delete(upstream);
-    else this.#holders.set(upstream, holder);
+    if (holder === undefined) {
+      this.#holders.delete(upstream);
+      return;
+    }
+    const isBounded = this.#holders.size < MOST_HOLDERS && upstream.length + holder.length <= LONGEST_NAME;
+    if (isBounded || this.#holders.has(upstream)) this.#holders.set(upstream, holder);
   }
 
   /** The live session that holds it. */

@@ -1,8 +1,13 @@
+import { hash32 } from "../schedule/hash.ts";
+
 /** A time up that is shorter than this was a flap: the next recovery is believed later. */
 const STABLE_MS = 10_000;
 /** Longer than the time between two attempts of whoever Redis keeps refusing. */
 const FIRST_QUIET_MS = 1_500;
 const LONGEST_QUIET_MS = 30_000;
+/** Of one fault. A server that invents another error each time would fill the log, and the memory. */
+const MOST_TOLD = 20;
+const KIND_CHARS = 100;
 
 /**
  * Whether Redis is well, from the outcomes of all calls. While it serves some commands and refuses others, it is not:
@@ -13,7 +18,8 @@ export class RedisHealth {
   #upSinceMs = Number.NEGATIVE_INFINITY;
   #quietMs = 0;
   #notBeforeMs = Number.NEGATIVE_INFINITY;
-  #told = new Set<string>();
+  /** Hashes: a text that was cut off another keeps that one in memory. */
+  #told = new Set<number>();
 
   get isUp(): boolean {
     return this.#isUp;
@@ -43,8 +49,9 @@ export class RedisHealth {
 
   /** Each kind of problem is told once, until Redis has been well again. */
   isNews(problem: string): boolean {
-    if (this.#told.has(problem)) return false;
-    this.#told.add(problem);
+    const kind = hash32(problem.slice(0, KIND_CHARS));
+    if (this.#told.has(kind) || this.#told.size >= MOST_TOLD) return false;
+    this.#told.add(kind);
     return true;
   }
 }

@@ -20,13 +20,19 @@ export const NOTHING_KNOWN: SharedBudgetView = {
   updatedMs: Number.NEGATIVE_INFINITY,
 };
 
-export function updated(before: SharedBudgetView, state: SharedState, nowMs: number): SharedBudgetView {
+/** A pause beyond `maxPauseMs` is nobody's, and would have to be ended by hand. */
+export function updated(
+  before: SharedBudgetView,
+  state: SharedState,
+  nowMs: number,
+  maxPauseMs: number,
+): SharedBudgetView {
   return {
     isReachable: true,
     state,
     // If Redis lost its data it has forgotten the pause; we have not.
-    pausedUntilMs: Math.max(before.pausedUntilMs, nowMs + state.pausedMs),
-    yieldUntilMs: nowMs + state.yieldMs,
+    pausedUntilMs: Math.max(before.pausedUntilMs, nowMs + Math.min(state.pausedMs, maxPauseMs)),
+    yieldUntilMs: nowMs + Math.min(state.yieldMs, maxPauseMs),
     coldUntilMs: nowMs + state.coldMs,
     updatedMs: nowMs,
   };

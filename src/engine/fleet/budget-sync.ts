@@ -171,7 +171,7 @@ export class BudgetSync {
   #update(state: SharedState, asked: Moment, nowMs: number): boolean {
     const hasStepped = this.#redisClock.hasStepped(state, asked.nowMs, nowMs);
     const hasChanged = mayWaitLess(this.#view, state);
-    this.#view = updated(this.#view, state, nowMs);
+    this.#view = updated(this.#view, state, nowMs, this.terms.maxPauseMs);
     if (isReservedBy(state, this.#terms)) this.#reservedAt = asked;
     if (hasStepped) void this.#look(true);
     if (this.terms.quota !== undefined) void this.#reportUsage(state);

@@ -33,6 +33,8 @@ export type RunningServer = AsyncDisposable & {
 };
 
 const DEFAULT_RECHECK_MS = 1000;
+/** At the second address, where each is over after one answer. The files that polls need are not there to be taken. */
+export const PROBE_CONNECTIONS = 8;
 
 /** Rejects if it cannot listen: with one sentence, or with the faults of the web config, one per line. */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
@@ -44,7 +46,14 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   // Closed last: it says that the program is stopping.
   const probes =
     options.probes &&
-    stack.use(await startProbeServer(options.probes, () => options.ready(), limits, onWarning));
+    stack.use(
+      await startProbeServer(
+        options.probes,
+        () => options.ready(),
+        { ...limits, maxConnections: Math.min(limits.maxConnections, PROBE_CONNECTIONS) },
+        onWarning,
+      ),
+    );
 
   const passwordChecks = new PasswordChecks(options.startWorker, onWarning);
   const routes = createRoutes(options, {

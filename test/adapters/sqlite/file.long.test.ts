@@ -293,6 +293,7 @@ describe("is refused, with one sentence", () => {
     const before = readFileSync(bench.path);
     expect(await bench.refusal()).toMatch(/received one that is the database of another program$/);
     expect(readFileSync(bench.path).equals(before)).toBe(true);
+    expect(readdirSync(bench.directory)).toEqual(["pacewatch.db"]);
   });
 
   test("a file of a newer pacewatch", async () => {

@@ -15,6 +15,12 @@ describe("by default", () => {
     "fe80::1",
     "fe80::1%eth0",
     "fd00:ec2::254",
+    "fd00:ec2::23",
+    "fd20:ce::254",
+    "100.100.100.200",
+    "168.63.129.16",
+    "64:ff9b::169.254.169.254",
+    "64:ff9b::a9fe:a9fe",
     "0.0.0.0",
     "::",
   ])("%s is reached by no name, and not as an address in the config", (address) => {
@@ -23,7 +29,7 @@ describe("by default", () => {
     expect(isDenied("localhost", address)).toBe(true);
   });
 
-  test.each(["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"])(
+  test.each(["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"])(
     "%s is reached as localhost and as itself, and by no other name",
     (address) => {
       expect(isDenied("localhost", address)).toBe(false);
@@ -34,7 +40,7 @@ describe("by default", () => {
     },
   );
 
-  test.each(["10.0.0.1", "192.168.1.1", "fd12::1", "203.0.113.5", "2001:db8::1"])(
+  test.each(["10.0.0.1", "192.168.1.1", "fd12::1", "203.0.113.5", "2001:db8::1", "64:ff9b::cb00:7105"])(
     "%s is reached by any name: many watch what is inside",
     (address) => expect(isDenied("api.internal", address)).toBe(false),
   );
@@ -44,6 +50,7 @@ test("what the config says takes the place of the default, without exceptions", 
   const networks = ["10.0.0.0/8", "127.0.0.1", "fd00::/8"];
   expect(isDenied("api.internal", "10.1.2.3", networks)).toBe(true);
   expect(isDenied("api.internal", "::ffff:10.1.2.3", networks)).toBe(true);
+  expect(isDenied("api.internal", "64:ff9b::10.1.2.3", networks)).toBe(true);
   expect(isDenied("api.internal", "fd12::1", networks)).toBe(true);
   expect(isDenied("127.0.0.1", "127.0.0.1", networks)).toBe(true);
   expect(isDenied("api.internal", "127.0.0.2", networks)).toBe(false);

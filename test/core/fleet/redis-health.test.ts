@@ -40,3 +40,13 @@ test("each kind of problem is news once in a fault, and again in the next", () =
   health.wrote(30_000);
   expect(health.isNews("OOM")).toBe(true);
 });
+
+test("each kind of problem is told once, and a Redis that invents one each time is told of a few times", () => {
+  const health = new RedisHealth();
+  expect(health.isNews("refused NOAUTH")).toBe(true);
+  expect(health.isNews("refused NOAUTH")).toBe(false);
+  const told = Array.from({ length: 1_000 }, (_, index) => health.isNews(`refused E${index}`));
+  expect(told.filter(Boolean).length).toBeLessThan(20);
+  health.wrote(0);
+  expect(health.isNews("refused NOAUTH")).toBe(true);
+});

@@ -66,7 +66,7 @@ describe("under siege polls go on in time, and whoever means well is served:", (
   });
 
   it.each(ATTACKS)("$name", async ({ run }) => {
-    const target = { url: daemon.url, upstreams: NAMES, folder: folder.folder };
+    const target = { url: daemon.url, probesUrl, upstreams: NAMES, folder: folder.folder };
     const before = await polled.tell();
     const startedAtMs = performance.now();
     const besieged = run(target, AbortSignal.timeout(SIEGE_MS));

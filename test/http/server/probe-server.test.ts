@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startThread } from "../../../src/adapters/thread.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
 import { sampleRoutesDeps } from "../../support/samples.ts";
+import { eventually } from "../../support/eventually.ts";
 import { connectRaw } from "../raw-client.ts";
 
 async function start(over: Partial<StartOptions> = {}): Promise<RunningServer> {
@@ -44,6 +45,18 @@ test("silent connections at the probes' address keep no probe out", async () => 
   const { probesUrl = "" } = await start({ limits: { maxConnections: 5 } });
   const silent = await Promise.all(Array.from({ length: 20 }, () => connectRaw(probesUrl)));
   expect((await fetch(`${probesUrl}/-/healthy`)).status).toBe(200);
+  for (const client of silent) await client[Symbol.asyncDispose]();
+});
+
+test("a flood at the probes' address takes only a few of the files that polls need", async () => {
+  const { probesUrl = "" } = await start();
+  const silent = await Promise.all(Array.from({ length: 100 }, () => connectRaw(probesUrl)));
+  expect((await fetch(`${probesUrl}/-/healthy`)).status).toBe(200);
+  await eventually(
+    "most of them are closed",
+    () => silent.filter(({ socket }) => !socket.destroyed).length,
+    (open) => open <= 8,
+  );
   for (const client of silent) await client[Symbol.asyncDispose]();
 });
 

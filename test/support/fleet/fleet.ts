@@ -18,6 +18,8 @@ export type FleetOptions = {
   /** The witness takes up to so long for an answer. */
   readonly slowestMs: number;
   readonly isScraped: boolean;
+  /** Each is told that it is alone: by a Redis of its own. */
+  readonly isSplit: boolean;
 };
 
 type Neighbours = {
@@ -128,7 +130,10 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const witness = stack.use(await startWitness(options.slowestMs));
   const folder = stack.use(await openConfigFolder(JSON.stringify(configOf(options, witness.url))));
   const proxies = new Map<string, CuttableProxy>();
-  for (const name of options.replicas) proxies.set(name, stack.use(await openProxy(redis.port)));
+  for (const name of options.replicas) {
+    const { port } = options.isSplit ? stack.use(await RedisServer.start()) : redis;
+    proxies.set(name, stack.use(await openProxy(port)));
+  }
   const upstreams = Object.values(options.upstreams).flat();
   const fleet = new Fleet(
     { redis, witness, folder, proxies, isScraped: options.isScraped },

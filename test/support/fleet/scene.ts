@@ -15,6 +15,8 @@ export type Scene = {
   readonly lingerMs: number;
   /** Whether each replica's metrics are read all the while. */
   readonly isScraped: boolean;
+  /** Whether each replica has a Redis of its own. */
+  readonly isSplit?: boolean;
 };
 
 export type SceneBudget = { readonly requests: number; readonly upstreams: readonly string[] };
@@ -41,5 +43,6 @@ export async function openScene(scene: Scene): Promise<Fleet> {
     upstream: { every: `${scene.periodMs}ms`, timeout: `${scene.timeoutMs}ms`, confirm: 0 },
     slowestMs: SLOWEST_MS,
     isScraped: scene.isScraped,
+    isSplit: scene.isSplit ?? false,
   });
 }

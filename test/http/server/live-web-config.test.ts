@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { parseWebConfig } from "../../../src/config/web/read.ts";
+import type { WebConfigReading } from "../../../src/core/config/web-config.ts";
+import { LiveWebConfig } from "../../../src/http/server/live-web-config.ts";
+
+const HASH = `$2b$04$${"a".repeat(53)}`;
+const USERS = `basic_auth_users:\n  alice: ${HASH}\n  bob: "${HASH}"\n`;
+const TLS =
+  "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n";
+
+/** The certificates that it names can always be used. */
+function readingOf(text: string): WebConfigReading {
+  const parsed = parseWebConfig(Buffer.from(text), "web.yaml");
+  if (parsed.kind === "refused") return { kind: "refused", faults: ["it is refused"] };
+  const { tls, headers, users } = parsed.config;
+  const opened = tls && { clientAuth: tls.clientAuth, context: { ...tls.options, cert: "", key: "" } };
+  return { kind: "loaded", config: { tls: opened, headers, users } };
+}
+
+test.each([
+  ["TLS first", `${TLS}${USERS}`],
+  ["users first", `${USERS}${TLS}`],
+  ["users alone", USERS],
+])("a file that is cut at any byte, and stays so, opens no door: %s", async (_, whole) => {
+  const over = new AbortController();
+  let [cutAt, isNew] = [whole.length, false];
+  const doors: string[] = [];
+  const live = await LiveWebConfig.open({
+    read: () => Promise.resolve(readingOf(whole.slice(0, cutAt))),
+    hasChanged: () => {
+      // What was read is used at the look after it, when nothing has changed again.
+      isNew = !isNew;
+      if (!isNew) return Promise.resolve(false);
+      const { users, tls } = live.config;
+      doors.push(`${users.size > 0} ${tls?.clientAuth} ${[...users].every(([, hash]) => hash === HASH)}`);
+      cutAt -= 1;
+      if (cutAt < 0) over.abort();
+      return Promise.resolve(true);
+    },
+  });
+  const isClosed = `true ${live.config.tls?.clientAuth} true`;
+  const following = { recheckMs: 0, renew: () => {}, onWarning: () => {}, onChange: () => {} };
+  await live.follow(following, over.signal);
+  expect(doors).toHaveLength(whole.length + 1);
+  expect(new Set(doors)).toEqual(new Set([isClosed]));
+});
