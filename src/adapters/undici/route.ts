@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
-import type { Upstream } from "../../core/config/config.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import type { Asked } from "./request.ts";
 import { chooseProxy, type Environment, hostOf, portOf, type ProxyServer } from "./proxy.ts";
 import { TlsMaterial } from "./tls.ts";
 
@@ -28,7 +28,7 @@ const LONGEST_LOOKUP_MS = 5_000;
 
 /** Throws one sentence where the TLS files or the proxy cannot be used. */
 export async function findRoute(
-  upstream: Upstream,
+  upstream: Pick<Asked, "url" | "timeoutMs" | "proxy" | "tls">,
   environment: Environment,
   clock: Clock,
   names: Names,

@@ -52,15 +52,18 @@ function checkNames(upstreams: readonly Tree[]): readonly Complaint[] {
 }
 
 function checkBudgetNames(upstreams: readonly Tree[], known: readonly string[]): readonly Complaint[] {
-  return upstreams.flatMap((upstream, index) => {
-    const budget = textAt(upstream, "budget");
-    if (budget === undefined || known.includes(budget)) return [];
-    const path = ["upstreams", index, "budget"];
-    const shown = received(childOf(upstream, "budget"), path);
-    const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
-    const hint = `${didYouMean(budget, known)}${allowed}`;
-    return [complain(path, `"${nameOfPath(path)}" must name a budget, received ${shown}: ${hint}`)];
-  });
+  const places = [["budget"], ["auth", "oauth2", "budget"]];
+  return upstreams.flatMap((upstream, index) =>
+    places.flatMap((place) => {
+      const budget = textAt(upstream, ...place);
+      if (budget === undefined || known.includes(budget)) return [];
+      const path = ["upstreams", index, ...place];
+      const shown = received(treeAt(upstream, place), path);
+      const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
+      const hint = `${didYouMean(budget, known)}${allowed}`;
+      return [complain(path, `"${nameOfPath(path)}" must name a budget, received ${shown}: ${hint}`)];
+    }),
+  );
 }
 
 /** One metric family has one set of label names. */

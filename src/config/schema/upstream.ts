@@ -8,7 +8,7 @@ import {
   scheduleEvery,
   shortestGapMs,
 } from "../../core/schedule/schedule.ts";
-import type { Upstream } from "../../core/config/config.ts";
+import type { Proxy, Upstream } from "../../core/config/config.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
 import { CERTIFICATE_AND_KEY, authSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
 import {
@@ -204,7 +204,9 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
   (raw) =>
     (directory: string, vantage: string | undefined): Upstream | undefined => {
       const schedule = scheduleOf(raw, vantage);
-      const auth = raw.auth(directory);
+      const proxy: Proxy =
+        raw.proxy === "env" || raw.proxy === "none" ? { kind: raw.proxy } : { kind: "url", url: raw.proxy };
+      const auth = raw.auth(directory, { budget: raw.budget, proxy });
       if (schedule === undefined || auth === undefined) return undefined;
       return {
         name: raw.name,
@@ -220,8 +222,7 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
         requestIdHeaders: raw.request_id_headers.map((name) => name.toLowerCase()),
         objective: { availability: raw.objective.availability, latencyMs: raw.objective.latency },
         connection: raw.connection,
-        proxy:
-          raw.proxy === "env" || raw.proxy === "none" ? { kind: raw.proxy } : { kind: "url", url: raw.proxy },
+        proxy,
         tls: {
           ...tlsFilesIn(directory, raw.tls),
           serverName: raw.tls.server_name,

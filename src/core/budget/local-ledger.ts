@@ -3,11 +3,12 @@ import { BudgetLedger } from "./budget-ledger.ts";
 import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from "./ledger.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
+import { longestTimeoutMs } from "../config/oauth2.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
 /** How long after it was sent a request can still be counted: timeout and linger. */
 function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
-  const timeoutMs = Math.max(0, ...upstreams.map((upstream) => upstream.timeoutMs));
+  const timeoutMs = Math.max(0, ...budgets.map(({ name }) => longestTimeoutMs(upstreams, name)));
   return timeoutMs + Math.max(0, ...budgets.map((budget) => budget.lingerMs));
 }
 
@@ -92,8 +93,8 @@ export class LocalLedger implements RunningLedger {
         kept.change(budget, this.#longestUncountedMs, nowMs);
         continue;
       }
-      const users = config.upstreams.filter((upstream) => upstream.budget === budget.name);
-      const uncountedMs = kind === "first" ? uncountedMsOf(users, [budget]) : this.#longestUncountedMs;
+      const uncountedMs =
+        kind === "first" ? uncountedMsOf(config.upstreams, [budget]) : this.#longestUncountedMs;
       const quotaBuckets = this.#absentQuotas.get(budget.name);
       this.#absentQuotas.delete(budget.name);
       const start = { kind, uncountedMs, quotaBuckets, retiredBudgets: this.#retired };

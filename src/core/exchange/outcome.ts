@@ -13,6 +13,7 @@ export const FAILURE_REASONS = [
   "server_error",
   "unexpected_status",
   "invalid_body",
+  "auth",
   "internal",
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];

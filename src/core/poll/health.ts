@@ -27,7 +27,7 @@ export type HealthEvent =
       readonly kind: "polled";
       readonly outcome: PollOutcome;
       readonly isDegraded: boolean;
-      /** The upstream itself said so (503 with Retry-After): needs no confirmation. */
+      /** The upstream itself said so (503 with Retry-After), or its token endpoint: needs no confirmation. */
       readonly isConfirmed: boolean;
     }
   | { readonly kind: "skipped"; readonly cause: SkipCause; readonly count: number }
@@ -71,9 +71,11 @@ function foldPoll(
     case "failed":
       // Our own bug says nothing about the upstream: count it as a missed slot.
       if (outcome.reason === "internal") return settled(foldSkip(health, "missed", 1));
+      // Without a token the upstream was not asked, unless the token endpoint refuses us.
+      if (outcome.reason === "auth" && !event.isConfirmed) return settled(foldSkip(health, "missed", 1));
       return foldFailure(
         health,
-        outcome.reason === "unauthorized" || outcome.reason === "forbidden" ? "refused" : "failed",
+        ["unauthorized", "forbidden", "auth"].includes(outcome.reason) ? "refused" : "failed",
         event.isConfirmed,
         confirm,
       );

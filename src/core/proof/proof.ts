@@ -4,6 +4,7 @@ import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { type Finding, type KeyIdentity, faultsOf, keySourceOf, sharedKeys, warningsOf } from "./findings.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
+import { tokenRequests } from "./tokens.ts";
 
 export type Proof = {
   readonly budgets: readonly BudgetProof[];
@@ -23,8 +24,9 @@ export function prove(
   const budgets: BudgetProof[] = [];
   const faults: Finding[] = [];
   const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf), ...densityWarnings(config.upstreams)];
+  const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
   for (const budget of config.budgets) {
-    const upstreams = config.upstreams.filter((upstream) => upstream.budget === budget.name);
+    const upstreams = senders.filter((sender) => sender.budget === budget.name);
     const proof = proveBudget(budget, upstreams, config.fleet);
     budgets.push(proof);
     faults.push(...faultsOf(proof, budget, upstreams, config.fleet));

@@ -29,6 +29,7 @@ const PHRASES: Readonly<Record<FailureReason | ThrottleKind, Phrase>> = {
   server_error: ({ status }) => `got ${status ?? "a 5xx"}: server error`,
   unexpected_status: ({ status }) => `got ${status ?? "a status"}, which is not expected`,
   invalid_body: () => "got an answer that is not valid JSON",
+  auth: () => "got no access token",
   internal: () => "failed because of a bug in Pacewatch",
   rate: ({ status }) => `got ${status ?? 429}: too many requests`,
   quota: ({ status }) => `got ${status ?? 402}: quota or credit used up`,

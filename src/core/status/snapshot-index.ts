@@ -71,7 +71,10 @@ function isOffline({ upstreams, startedAtMs, nowMs }: StatusSnapshot): boolean {
   const isPolled = ({ lastPolls }: UpstreamStatus): boolean => (lastPolls.at(-1)?.atMs ?? -1) >= startedAtMs;
   const isAwaited = ({ schedule }: UpstreamStatus): boolean =>
     nowMs - startedAtMs < Math.min(schedule.longestGapMs, LONGEST_AWAITED_MS) + FIRST_POLL_WITHIN_MS;
-  const polled = upstreams.filter(isPolled);
+  // Without a token the upstream itself was not asked.
+  const polled = upstreams.filter(
+    (upstream) => isPolled(upstream) && upstream.lastPolls.at(-1)?.reason !== "auth",
+  );
   if (upstreams.some((upstream) => !isPolled(upstream) && isAwaited(upstream))) return false;
   return (
     hostsOf(polled).size >= 2 &&

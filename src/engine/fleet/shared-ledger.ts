@@ -3,6 +3,7 @@ import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from 
 import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Budget, Config, Fleet } from "../../core/config/config.ts";
+import { longestTimeoutMs } from "../../core/config/oauth2.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { SharedBudget } from "./shared-budget.ts";
 import { Seat } from "./seat.ts";
@@ -96,8 +97,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       this.#absentQuotas.set(name, budget.quotaBuckets);
     }
     for (const budget of config.budgets) {
-      const users = config.upstreams.filter((upstream) => upstream.budget === budget.name);
-      const timeoutMs = Math.max(0, ...users.map((upstream) => upstream.timeoutMs));
+      const timeoutMs = longestTimeoutMs(config.upstreams, budget.name);
       const kept = this.#budgets.get(budget.name);
       if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, timeoutMs));
       else kept.change(budget, timeoutMs);

@@ -1,4 +1,5 @@
 import type { Lease, Ledger, WaitCause } from "../../core/budget/ledger.ts";
+import type { Ticket } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
 export type Waiter = {
@@ -14,11 +15,6 @@ export type Waiter = {
   /** Only if the wait ends at a pause, or cannot go on. */
   refused(cause: WaitCause): void;
 };
-
-export interface Ticket {
-  /** Leaves the queue and returns what it waited for. */
-  withdraw(): WaitCause;
-}
 
 type Queue = {
   readonly budget: string;

@@ -45,6 +45,7 @@ const REASON_WORDS: ReadonlyMap<string, string> = new Map([
   ["server_error", "server error"],
   ["unexpected_status", "unexpected status"],
   ["invalid_body", "not valid JSON"],
+  ["auth", "no access token"],
   ["internal", "bug in Pacewatch"],
   ["rate", "too many requests"],
   ["quota", "quota or credit used up"],

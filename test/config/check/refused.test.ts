@@ -192,7 +192,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '8:23: "upstreams[0].tls.cert_file" must be a readable file: there is no such file',
   ],
   "two-auths": [
-    '5:40: "upstreams[0].auth" must have exactly one of none, bearer, header, query, received bearer and query',
+    '5:40: "upstreams[0].auth" must have exactly one of none, bearer, header, query, oauth2, received bearer and query',
     '5:40: "upstreams[0].auth.query" must have env or file, received neither',
   ],
   "unclosed-list": [
@@ -219,7 +219,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '3:5: "upstreams[0]" must be a mapping, received "api"',
     '4:11: "upstreams[1].name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received 5',
     '5:15: "upstreams[1].base_url" must be an http:// or https:// URL, received a list',
-    '6:11: "upstreams[1].auth" must be one of bearer, header, query (each with env or file) or none: true; a key is never written in the config, received a boolean',
+    '6:11: "upstreams[1].auth" must be one of bearer, header, query (each with env or file), oauth2 or none: true; a key is never written in the config, received a boolean',
     '7:13: "upstreams[1].budget" must be the name of a budget, received a mapping',
     '8:12: "upstreams[1].every" must be a period such as 15s, 5m or 1h, received 15',
     '9:14: "upstreams[1].confirm" must be a whole number from 0 to 10, received "1"',
