@@ -9,6 +9,7 @@ const CORE: readonly (readonly string[])[] = [
   ["text", "time"],
   ["exchange", "schedule"],
   ["config", "advice", "answer"],
+  ["refusal"],
   ["poll"],
   ["budget"],
   ["fleet", "metrics"],

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const major = Number(process.versions.node.split(".")[0]);
 if (major < 24) {
   console.error(
-    `pacewatch needs Node.js 24 or newer, this is ${process.versions.node}: run it as "npm start" or "npx pacewatch", which bring their own.`,
+    `pacewatch needs Node.js 24 or newer, this is ${process.versions.node}. In a clone of the repository, "npm start" and "npm run demo" use the one that "npm ci" installed.`,
   );
   process.exit(1);
 }
@@ -27,4 +27,9 @@ setFlagsFromString("--heap-growing-percent=50");
 // The cache of compiled code, without its types: a start takes half the time and a third less memory. Where it cannot be
 // written, as in a read-only image, it is only read.
 enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/pacewatch", import.meta.url)));
+// The build writes this name: sources need no map.
+if (typeof PACEWATCH_COMMIT === "string") {
+  const { nameSourcesInStackTraces } = await import("../src/adapters/stack-traces.ts");
+  nameSourcesInStackTraces();
+}
 await import("../src/main.ts");

@@ -2,7 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 
 import type { CommandIo } from "./commands/loading.ts";
 import { parseListen, type ListenAddress } from "./config/schema/listen.ts";
-import { VERSION } from "./version.ts";
+import { VERSION_LINE } from "./version.ts";
 
 const DONE = 0;
 const WRONG_USAGE = 2;
@@ -20,6 +20,7 @@ type ConfigOption = { readonly config: string };
 type JsonOption = { readonly json: boolean };
 type StatusPageOption = { readonly statusPage?: string };
 type RunbooksOption = { readonly runbooks?: string };
+type UpstreamOption = { readonly upstream?: string };
 type ListenOption = { readonly listen: ListenAddress | undefined };
 
 const out = (text: string): void => void process.stdout.write(text);
@@ -53,12 +54,12 @@ async function main(argv: readonly string[]): Promise<number> {
 function programWith(exit: (code: number) => void): Command {
   const program = new Command("pacewatch")
     .description("Watches third-party HTTP APIs, and is never the reason that they throttle you.")
-    .version(VERSION)
+    .version(VERSION_LINE)
     .addHelpText("after", EXIT_CODES)
     .exitOverride()
     .showHelpAfterError("(run with --help for usage)");
   const command = (usage: string, description: string): Command =>
-    program.command(usage).description(description).version(VERSION);
+    program.command(usage).description(description).version(VERSION_LINE);
 
   command("run", "run the daemon: poll, and serve /metrics and the status page")
     .addOption(configOption())
@@ -84,6 +85,24 @@ function programWith(exit: (code: number) => void): Command {
     .action(async (names: string[], options: ConfigOption & JsonOption & { readonly force: boolean }) => {
       const { probe } = await import("./commands/probe.ts");
       exit(await probe({ ...options, ...ioOf(options), names }));
+    });
+  command("explain <file>", "say what a saved answer means, as curl -i prints it; - reads standard input")
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .option("--upstream <name>", "judge it by what the config expects of this upstream")
+    .action(async (file: string, options: ConfigOption & JsonOption & UpstreamOption) => {
+      const { explain } = await import("./commands/explain.ts");
+      const { buffer } = await import("node:stream/consumers");
+      exit(
+        await explain({
+          ...ioOf(options),
+          file,
+          json: options.json,
+          upstream: options.upstream,
+          standardInput: () => buffer(process.stdin),
+          wallNowMs: Date.now(),
+        }),
+      );
     });
   command("rules", "print Prometheus rules for this config: recordings and alerts")
     .addOption(configOption())

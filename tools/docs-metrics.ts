@@ -33,7 +33,7 @@ Counters and histograms of an upstream exist at 0 from its first second, survive
 the config. What is not known yet is absent, not 0. The status codes that an upstream is expected to answer exist
 from the start; any other appears when it is first seen, and so does each phase of a poll.
 
-An upstream has 95 series at its start, 109 once everything about it is known, and never more than 166, with every
+An upstream has 96 series at its start, 110 once everything about it is known, and never more than 167, with every
 status code seen (each code beyond the first in \`expect.status\` is one more from the start).
 
 ${sections.join("\n")}

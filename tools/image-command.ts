@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -10,14 +11,22 @@ export type Command = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** How the container image starts Pacewatch, moved to this folder: what is measured is what is shipped. */
-export async function imageCommand(): Promise<Command> {
+/** What is shipped, which `npm run build` writes, or what it is made of. */
+export type Form = "bundle" | "source";
+
+const FOLDERS: Readonly<Record<Form, string>> = { bundle: `${ROOT}dist/`, source: ROOT };
+
+/** How the container image starts Pacewatch, moved to a folder of this machine: what is measured is what is shipped. */
+export async function imageCommand(form: Form = "bundle"): Promise<Command> {
+  const folder = FOLDERS[form];
   const dockerfile = await readFile(`${ROOT}Dockerfile`, "utf8");
   const { args, env } = commandIn(dockerfile);
-  const here = (text: string): string => text.replaceAll(`${IMAGE_ROOT}/`, ROOT);
+  // What the image writes into its volume, it writes among temporary files here.
+  const here = (text: string): string =>
+    text.replaceAll(`${IMAGE_ROOT}/`, folder).replace(/=\/data$/, `=${tmpdir()}`);
   return {
     program: process.execPath,
-    args: args.map((arg) => (arg.startsWith("bin/") ? `${ROOT}${arg}` : here(arg))),
+    args: args.map((arg) => (arg.startsWith("bin/") ? `${folder}${arg}` : here(arg))),
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, here(value)])),
   };
 }

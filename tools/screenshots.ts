@@ -1,3 +1,4 @@
+import { GzipParts } from "../src/adapters/gzip-parts.ts";
 import { startThread } from "../src/adapters/thread.ts";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -74,6 +75,7 @@ function serve(): Promise<RunningServer> {
     },
     fleet: () => Promise.resolve(undefined),
     metrics: () => "",
+    gzip: () => new GzipParts(),
     resume: () => true,
     reload: () => Promise.resolve({ kind: "reloaded" }),
     config: () => ({}),

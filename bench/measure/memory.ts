@@ -26,15 +26,18 @@ type Size = {
 export async function measureMemory(stage: Stage): Promise<readonly Figure[]> {
   const { memoryRounds, sizes: counts, settleS } = stage.depth;
   const bare: number[] = [];
+  const source: number[] = [];
   let sizes: readonly Size[] = counts.map(emptySize);
   for (let round = 1; round <= memoryRounds; round++) {
     stage.progress(`RSS with ${counts.join(", ")} upstreams, settling for ${settleS} s, round ${round}`);
     bare.push(await bareNodeRss());
+    source.push(await sourceRss(stage));
     sizes = await measureOnce(stage, sizes);
   }
   const mb = (bytes: readonly number[]): readonly number[] => bytes.map((each) => each / MB);
   return [
     figureOf("rss-bare", "RSS of bare Node.js", "MB", mb(bare)),
+    figureOf("rss-2-source", "RSS with 2 upstreams, from source", "MB", mb(source)),
     ...sizes.map(({ upstreams, rss }) =>
       figureOf(`rss-${upstreams}`, `RSS with ${many(upstreams)}`, "MB", mb(rss)),
     ),
@@ -109,6 +112,14 @@ async function scraped(pacewatch: Pacewatch, before: Size): Promise<Size> {
 
 function emptySize(upstreams: number): Size {
   return { upstreams, rss: [], scrapeMs: [], scrapeBytes: [], gzipBytes: [] };
+}
+
+/** What the bundle is made of, which is not shipped. */
+async function sourceRss({ nginx, depth }: Stage): Promise<number> {
+  await using pacewatch = await startShipped(nginx, "source");
+  await sleep(depth.settleS * 1_000);
+  await pacewatch.scrape();
+  return await rssBytes(pacewatch.pid);
 }
 
 async function bareNodeRss(): Promise<number> {

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Form } from "../../tools/image-command.ts";
 import { ratioOf, type Figure } from "../report/figure.ts";
 import type { Stage } from "../stage.ts";
 import { startShipped } from "./shipped.ts";
@@ -8,15 +9,25 @@ import { startShipped } from "./shipped.ts";
 export async function measureStartUp({ nginx, depth, progress }: Stage): Promise<readonly Figure[]> {
   progress(`start-up, ${depth.startUps} times`);
   const ours: number[] = [];
+  const source: number[] = [];
   const theirs: number[] = [];
   for (let round = 0; round < depth.startUps; round++) {
-    const startedMs = performance.now();
-    await using pacewatch = await startShipped(nginx);
-    await pacewatch.scrape();
-    ours.push(performance.now() - startedMs);
+    ours.push(await startUpMs(nginx, "bundle"));
+    source.push(await startUpMs(nginx, "source"));
     const bareMs = performance.now();
     await once(spawn(process.execPath, ["-e", ""], { stdio: "ignore" }), "exit");
     theirs.push(performance.now() - bareMs);
   }
-  return [ratioOf("start-up", "start-up to the first /metrics, to bare Node.js", "ms", { ours, theirs })];
+  const says = "start-up to the first /metrics, to bare Node.js";
+  return [
+    ratioOf("start-up", says, "ms", { ours, theirs }),
+    ratioOf("start-up-source", `${says}, from source`, "ms", { ours: source, theirs }),
+  ];
+}
+
+async function startUpMs(nginx: Stage["nginx"], form: Form): Promise<number> {
+  const startedMs = performance.now();
+  await using pacewatch = await startShipped(nginx, form);
+  await pacewatch.scrape();
+  return performance.now() - startedMs;
 }

@@ -7,7 +7,7 @@ import { finished } from "node:stream/promises";
 import { Program } from "../../tools/stack/program.ts";
 import { endWithUs } from "./end-with-us.ts";
 import { ask } from "../../test/support/http-ask.ts";
-import { imageCommand } from "../../tools/image-command.ts";
+import { imageCommand, type Form } from "../../tools/image-command.ts";
 import { CA_FILE, keysOf, pacewatchConfig, type Fleet } from "./pacewatch-config.ts";
 
 export type Scrape = { readonly ms: number; readonly text: string };
@@ -31,12 +31,16 @@ export class Pacewatch implements AsyncDisposable {
     const config = join(folder, "pacewatch.yaml");
     await writeFile(config, pacewatchConfig(fleet));
     if (fleet.caFile !== undefined) await copyFile(fleet.caFile, join(folder, CA_FILE));
-    return Pacewatch.startWith(config, keysOf(fleet.upstreams), folder);
+    return Pacewatch.startWith(config, keysOf(fleet.upstreams), { folder });
   }
 
   /** With a config that is there already. A folder is removed at the end. */
-  static async startWith(config: string, environment: Environment, folder?: string): Promise<Pacewatch> {
-    const command = await imageCommand();
+  static async startWith(
+    config: string,
+    environment: Environment,
+    { folder, form }: { readonly folder?: string | undefined; readonly form?: Form } = {},
+  ): Promise<Pacewatch> {
+    const command = await imageCommand(form);
     // None of this machine's variables: only what the image sets, and the keys.
     const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
     const options = {

@@ -20,7 +20,7 @@ export function parseStructuredList(text: string): readonly StructuredItem[] | u
 function itemOf(member: Item | InnerList): StructuredItem | undefined {
   if (isInnerList(member)) return undefined;
   const [value, parameters] = member;
-  const name = textOf(value);
+  const name = value instanceof ArrayBuffer ? undefined : textOf(value);
   if (name === undefined) return undefined;
   const readable = new Map<string, string | number | boolean>();
   for (const [key, parameter] of parameters) {
@@ -33,5 +33,6 @@ function itemOf(member: Item | InnerList): StructuredItem | undefined {
 
 function textOf(value: BareItem): string | undefined {
   if (typeof value === "string") return value;
+  if (value instanceof ArrayBuffer) return Buffer.from(value).toString("base64");
   return value instanceof Token ? value.toString() : undefined;
 }

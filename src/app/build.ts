@@ -1,6 +1,7 @@
 import { startThread } from "../adapters/thread.ts";
 import { systemClock } from "../adapters/clock.ts";
 import type { Logger } from "../adapters/log/logger.ts";
+import { GzipParts } from "../adapters/gzip-parts.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { createMetrics } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
@@ -14,6 +15,7 @@ import { WebConfigFile } from "../config/web/file.ts";
 import { ConfigWatch, type WatchCause } from "../config/watch.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
+import type { WindowRow } from "../core/budget/learned-windows.ts";
 import type { QuotaReading } from "../core/budget/quota-journal.ts";
 import type { Config } from "../core/config/config.ts";
 import type { StateStore } from "../core/history/state.ts";
@@ -47,7 +49,11 @@ export async function build(
     onLost: (upstreams) => polling.lose(upstreams),
     drain: (upstreams) => polling.drain(upstreams),
   };
-  const opened = await openLedger(config, { ...parts, quotas: store?.restoredQuotas, replica }, stack);
+  const opened = await openLedger(
+    config,
+    { ...parts, quotas: store?.restoredQuotas, windows: store?.restoredWindows, replica },
+    stack,
+  );
   if (opened.kind === "refused") return opened;
   const { ledger, fleet } = opened;
   const holds =
@@ -70,6 +76,7 @@ export async function build(
 
   const probing = await polling.open(config);
   if (probing.kind === "refused") return probing;
+  store?.keepWindows(() => learnedWindows(reload.config, ledger));
   // Before the first request may be sent.
   await store?.keepQuotas(() => quotaReadings(reload.config, ledger));
   polling.apply(config, probing.probes);
@@ -86,7 +93,11 @@ export async function build(
     fleet?.leave();
   });
   isStarted = true;
-  log.info({ url: server.url, upstreams: config.upstreams.length }, "listening");
+  const { url, probesUrl } = server;
+  log.info(
+    { url, ...(probesUrl !== undefined && { probesUrl }), upstreams: config.upstreams.length },
+    "listening",
+  );
   const owned = stack.move();
   return {
     kind: "started",
@@ -101,7 +112,7 @@ async function openLedger(
   stack: AsyncDisposableStack,
 ): Promise<OpenedLedger> {
   if (config.fleet === undefined) {
-    const ledger = new LocalLedger(config, parts.clock, parts.quotas);
+    const ledger = new LocalLedger(config, parts.clock, parts.quotas, parts.windows);
     return { kind: "opened", ledger, fleet: undefined };
   }
   const { openFleet } = await import("./fleet.ts");
@@ -128,9 +139,11 @@ async function startHttp(
       get allowedHosts() {
         return hostsToAllow(reload.config.web.allowedHosts, host);
       },
+      probes: web.probeListen,
       webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
       status: () => statusView(sources),
-      metrics: (isGzipWelcome) => metrics.render(isGzipWelcome),
+      metrics: () => metrics.render(),
+      gzip: () => new GzipParts(),
       config: () => describeConfig(reload.config),
       reload: () => reload.run("asked"),
       resume: (budget) => {
@@ -145,8 +158,8 @@ async function startHttp(
       ready: () => sources.isReady(),
       connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
       startWorker: startThread,
-      onWarning: (message) => log.warn({}, message),
       onWebConfigChange: (change) => log.info(change, "web config changed"),
+      onWarning: (message) => log.warn({}, keys.hide(message)),
     });
     return { kind: "listening", server: stack.use(server) };
   } catch (error) {
@@ -169,8 +182,14 @@ function quotaReadings(config: Config, ledger: RunningLedger): ReadonlyMap<strin
     config.budgets.flatMap(({ name, quota }) => {
       const buckets = ledger.quotaBuckets(name);
       if (quota === undefined || buckets === undefined) return [];
-      return [[name, { buckets, quota, paceGapMs: ledger.restraint(name).paceGapMs }] as const];
+      return [[name, { buckets, quota, paceGapMs: ledger.restraint([name]).paceGapMs }] as const];
     }),
+  );
+}
+
+function learnedWindows(config: Config, ledger: RunningLedger): readonly WindowRow[] {
+  return config.budgets.flatMap(({ name }) =>
+    (ledger.learnedWindows(name) ?? []).map((learned) => ({ ...learned, budget: name })),
   );
 }
 

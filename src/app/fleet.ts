@@ -3,6 +3,7 @@ import { RedisFleetBoard } from "../adapters/redis/board.ts";
 import { Redis } from "../adapters/redis/connection.ts";
 import { RedisLedger } from "../adapters/redis/ledger.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
+import type { LearnedWindow } from "../core/budget/learned-windows.ts";
 import type { QuotaBuckets } from "../core/budget/quota.ts";
 import type { Config, Fleet } from "../core/config/config.ts";
 import type { FleetBoard } from "../core/fleet/board.ts";
@@ -28,6 +29,7 @@ export type Replica = Omit<FleetEvents, "statuses"> & {
 export type FleetParts = KeyParts & {
   readonly clock: Clock;
   readonly quotas: ReadonlyMap<string, QuotaBuckets> | undefined;
+  readonly windows: ReadonlyMap<string, readonly LearnedWindow[]> | undefined;
   readonly replica: Replica;
   readonly onBug: (error: unknown) => void;
 };
@@ -48,7 +50,7 @@ export async function openFleet(
   parts: FleetParts,
   stack: AsyncDisposableStack,
 ): Promise<OpenedLedger> {
-  const { clock, log, quotas, onBug } = parts;
+  const { clock, log, keys, quotas, windows, onBug } = parts;
   const source = fleet.redis.password;
   const password = source && (await openKey(source, "fleet.redis", { fleet: "redis" }, parts));
   if (password?.kind === "refused") {
@@ -59,6 +61,7 @@ export async function openFleet(
     new Redis(fleet, {
       clock,
       log,
+      withoutKeys: (text) => keys.hide(text),
       password: password?.read,
       onCall: ({ call, durationMs, failure }) => account.observe(call, durationMs, failure),
     }),
@@ -72,6 +75,7 @@ export async function openFleet(
       clock,
       life,
       quotaBuckets: quotas,
+      learnedWindows: windows,
       onReserveMissing: (isMissing) => {
         if (fleet.reserve > 0) tellReserve(isMissing, fleet, log);
       },

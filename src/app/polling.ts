@@ -13,13 +13,14 @@ import { AppTokens } from "./tokens.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Claimed } from "../core/fleet/board.ts";
-import type { Probe } from "../core/poll/ports.ts";
+import type { Probe, Recorder } from "../core/poll/ports.ts";
 import { slotsBetween } from "../core/schedule/schedule.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { History } from "../core/history/history.ts";
+import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
 import type { StateStore } from "../core/history/state.ts";
 
@@ -43,6 +44,7 @@ export class AppPolling implements AsyncDisposable {
   readonly #tokens: AppTokens;
   /** Of one upstream each: from its first poll until it leaves the config. */
   readonly #records = new Map<string, UpstreamRecord>();
+  readonly #network = new OwnNetwork();
   readonly #held = new Set<string>();
   #config: Config;
   /** What the supervisor was given. */
@@ -63,7 +65,7 @@ export class AppPolling implements AsyncDisposable {
       ledger,
       triggers: cronTriggers(log),
       parseList: parseStructuredList,
-      recorderOf: ({ name }) => this.#keptRecordOf(name),
+      recorderOf: (upstream) => this.#keptRecordOf(upstream),
       nextPollId: () => `${life}-${(polls += 1).toString(36)}`,
       onBug,
     });
@@ -159,13 +161,23 @@ export class AppPolling implements AsyncDisposable {
     this.#dropRecords();
   }
 
-  #keptRecordOf(name: string): UpstreamRecord {
+  #keptRecordOf(upstream: Upstream): UpstreamRecord {
     const { clock, log, store } = this.#parts;
+    const { name } = upstream;
     const known = this.#records.get(name);
     if (known !== undefined) return known;
     const history = new History(name, clock.wallNow(), store?.restored(name));
     const saving = store === undefined ? [] : [store.recorderOf(name, history)];
-    const record = new UpstreamRecord(history, [new LogRecorder(log, name), ...saving]);
+    // Last, as what it finds out is recorded at once.
+    const network: Recorder = {
+      record: (event) => {
+        if (event.kind === "polled") this.#network.polled(name, event.poll);
+      },
+    };
+    const record = new UpstreamRecord(history, [new LogRecorder(log, name), ...saving, network]);
+    this.#network.watch(upstream, clock.wallNow(), ({ id, endedAtMs }) =>
+      record.record({ kind: "found_offline", pollId: id, endedAtMs }),
+    );
     this.#records.set(name, record);
     return record;
   }
@@ -173,6 +185,7 @@ export class AppPolling implements AsyncDisposable {
   #dropRecords(): void {
     const names = new Set(this.#applied.upstreams.map(({ name }) => name));
     for (const name of this.#records.keys()) if (!names.has(name)) this.#records.delete(name);
+    this.#network.keep(this.#applied.upstreams);
   }
 
   #partOf(config: Config): Config {

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { openProbe } from "../adapters/undici/probe.ts";
-import { openSecret } from "../config/read/secrets.ts";
-import type { Config, OAuth2, SecretSource, Upstream } from "../core/config/config.ts";
+import { filledUrl, openSecret } from "../config/read/secrets.ts";
+import type { Config, SecretSource, Upstream } from "../core/config/config.ts";
 import { messageOf } from "../core/text/escape.ts";
 import type { Log } from "../core/text/log.ts";
 import type { Probe } from "../core/poll/ports.ts";
@@ -25,7 +25,7 @@ export type TransportParts = KeyParts & {
 };
 
 export type ProbeParts = TransportParts & {
-  readonly tokens: { tokenOf(auth: OAuth2, upstream: Upstream): Promise<UpstreamToken> };
+  readonly tokens: { tokenOf(upstream: Upstream): Promise<UpstreamToken | undefined> };
 };
 
 export type OpenedProbes =
@@ -90,10 +90,12 @@ export function upstreamsToOpen(config: Config, running: Config | undefined): re
 }
 
 async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Probe> {
-  const { auth } = upstream;
-  const token = auth.kind === "oauth2" ? await parts.tokens.tokenOf(auth, upstream) : undefined;
+  const { url, secrets } = filledUrl(upstream, parts.environment);
+  for (const [index, secret] of secrets.entries()) parts.keys.learn(`${upstream.name} path ${index}`, secret);
+  const token = await parts.tokens.tokenOf(upstream);
   return openProbe({
-    upstream,
+    upstream: { ...upstream, url },
+    secrets,
     credential: token === undefined ? await credentialOf(upstream, parts) : token.read,
     token,
     userAgent: USER_AGENT,

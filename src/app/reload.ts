@@ -146,6 +146,9 @@ function whatCannotChange(running: Config, wanted: Config): readonly string[] {
   if (running.web.host !== wanted.web.host || running.web.port !== wanted.web.port) {
     faults.push("cannot reload: web.listen must stay as it is until a restart");
   }
+  if (JSON.stringify(running.web.probeListen) !== JSON.stringify(wanted.web.probeListen)) {
+    faults.push("cannot reload: web.probe_listen must stay as it is until a restart");
+  }
   if (running.web.configFile !== wanted.web.configFile) {
     faults.push("cannot reload: web.config_file must stay as it is until a restart");
   }

@@ -30,12 +30,13 @@ export class AppTokens implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Throws one sentence where the client's secret or a TLS file cannot be used. */
-  async tokenOf(auth: OAuth2, { name }: Upstream): Promise<UpstreamToken> {
-    const identity = tokenIdentity(auth);
+  /** Undefined for an upstream that needs none. Throws one sentence where the client's secret or a TLS file cannot be used. */
+  async tokenOf(upstream: Upstream): Promise<UpstreamToken | undefined> {
+    const identity = tokenIdentity(upstream);
+    if (identity === undefined || upstream.auth.kind !== "oauth2") return undefined;
     const known = this.#sources.get(identity);
     if (known !== undefined) return known.forUpstream();
-    const source = await this.#open(auth, identity, name);
+    const source = await this.#open(upstream.auth, identity, upstream);
     this.#sources.set(identity, source);
     return source.forUpstream();
   }
@@ -43,7 +44,7 @@ export class AppTokens implements AsyncDisposable {
   /** Ends those that no upstream of this config uses. */
   keep(upstreams: readonly Upstream[]): void {
     if (this.#sources.size === 0) return;
-    const used = new Set(upstreams.map(({ auth }) => (auth.kind === "oauth2" ? tokenIdentity(auth) : "")));
+    const used = new Set(upstreams.map(tokenIdentity));
     for (const [identity, source] of this.#sources) {
       if (used.has(identity)) continue;
       this.#sources.delete(identity);
@@ -60,9 +61,13 @@ export class AppTokens implements AsyncDisposable {
     await Promise.all(this.#closing);
   }
 
-  async #open(auth: OAuth2, identity: string, upstream: string): Promise<TokenSource> {
+  async #open(
+    auth: OAuth2,
+    identity: string,
+    { name: upstream, denyAddresses }: Upstream,
+  ): Promise<TokenSource> {
     const { clock, environment, names, keys, ledger, queue, log, onBug } = this.#parts;
-    const { url, budget, proxy, caFile } = auth.token;
+    const { url, budgets, proxy, caFile } = auth.token;
     const fields = { upstream, tokenUrl: urlWithoutQuery(url) };
     const secret = await openKey(auth.secret, `client ${identity}`, fields, this.#parts);
     if (secret.kind === "refused") throw new Error(secret.message);
@@ -76,6 +81,7 @@ export class AppTokens implements AsyncDisposable {
         expect: { maxBodyBytes: MOST_ANSWER_BYTES },
         connection: "fresh",
         proxy,
+        denyAddresses,
         // Our own certificate is for the upstream only.
         tls: {
           caFile,
@@ -99,7 +105,7 @@ export class AppTokens implements AsyncDisposable {
       clock,
       ledger,
       queue,
-      budget,
+      budgets,
       probe,
       parseList: parseStructuredList,
       learn: (token) => keys.learn(`token ${identity}`, token),

@@ -9,6 +9,7 @@ import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { prove } from "../core/proof/proof.ts";
 import { SKIP_CAUSES } from "../core/exchange/outcome.ts";
 import type { UpstreamAccounts } from "../core/metrics/accounts.ts";
+import { limitStatusOf } from "../core/status/limit-sentence.ts";
 import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../core/metrics/snapshot.ts";
 import type { History } from "../core/history/history.ts";
 import type { UpstreamRecord } from "../core/history/upstream-record.ts";
@@ -116,11 +117,11 @@ function upstreamStatusOf(
   { health, pausedUntilMs, nextSlotAtMs }: Condition,
   nowMs: number,
 ): UpstreamStatus {
-  const { name, budget, labels, schedule, objective, degradedAboveMs } = upstream;
+  const { name, budgets, labels, schedule, objective, degradedAboveMs } = upstream;
   return Object.assign(new RecordView(accounts, history, nowMs), {
     name,
     url: urlWithoutQuery(upstream.url),
-    budget,
+    budgets,
     labels,
     schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
     objective,
@@ -197,6 +198,7 @@ function budgetViews(config: Config, { ledger, clock }: ViewSources): BudgetSnap
       rates: standing.rates,
       advertisedLimit: standing.advertisedLimit,
       advertisedRemaining: standing.advertisedRemaining,
+      advertisedLimits: standing.advertisedLimits,
       pausedUntilWallMs: pauseMs > 0 ? clock.wallNow() + pauseMs : 0,
       quota:
         quota === undefined
@@ -214,6 +216,7 @@ function budgetStatusOf(budget: Budget, view: BudgetSnapshot): BudgetStatus {
     share: budget.share,
     rates: view.rates,
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
+    limits: (view.advertisedLimits ?? []).map(limitStatusOf),
     pausedUntilMs: view.pausedUntilWallMs,
     quota:
       quota === undefined || budget.quota === undefined

@@ -1,6 +1,8 @@
+import { windowsInFile } from "../adapters/sqlite/windows-in-file.ts";
+import type { Config } from "../core/config/config.ts";
+import { learnedSentence } from "../core/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
-import type { Config } from "../core/config/config.ts";
 import type { BudgetProof } from "../core/proof/numbers.ts";
 import type { CommandIo } from "./loading.ts";
 import { proofTable } from "./proof-table.ts";
@@ -19,6 +21,8 @@ export type CheckReport = {
   readonly warnings: readonly Fault[];
   /** Empty where too much is wrong to have any numbers. */
   readonly budgets: readonly BudgetProof[];
+  /** By budget: what a daemon with this state file has learned of limits that do not tell their windows. */
+  readonly learned: Readonly<Record<string, readonly string[]>>;
 };
 
 /** Validates the config, and shows that it fits. Returns the exit code. */
@@ -29,17 +33,32 @@ export async function check(options: CheckOptions): Promise<number> {
   const faults = isLoaded ? [] : loading.faults;
   const warnings = isLoaded ? loading.warnings : [];
   const budgets = loading.proof?.budgets ?? [];
+  const learned = isLoaded ? learnedIn(loading.config) : {};
   if (json) {
-    const report: CheckReport = { file, ok: isLoaded, faults, warnings, budgets };
+    const report: CheckReport = { file, ok: isLoaded, faults, warnings, budgets, learned };
     out(`${JSON.stringify(report, undefined, 2)}\n`);
     return isLoaded ? 0 : 1;
   }
   const but = secrets ? "" : " (keys, files and unset variables were not looked at)";
   if (isLoaded) out(`${file} fits: ${summary(loading.config)}${but}\n`);
   if (loading.proof !== undefined) out(`\n${proofTable(loading.proof.budgets)}`);
+  for (const [budget, sentences] of Object.entries(learned)) {
+    for (const sentence of sentences) out(`\nbudget ${budget}: its upstream says ${sentence}\n`);
+  }
   for (const warning of warnings) out(`\nwarning: ${formatFault(warning)}\n`);
   if (faults.length > 0) err(refusal(file, faults));
   return isLoaded ? 0 : 1;
+}
+
+/** A window that the upstream tells with its limit is no news. */
+function learnedIn({ state }: Config): CheckReport["learned"] {
+  if (state === undefined) return {};
+  return Object.fromEntries(
+    [...windowsInFile(state.path)].flatMap(([budget, windows]) => {
+      const sentences = windows.filter(({ from }) => from !== "policy").map(learnedSentence);
+      return sentences.length === 0 ? [] : [[budget, sentences] as const];
+    }),
+  );
 }
 
 function refusal(file: string, faults: readonly Fault[]): string {

@@ -1,4 +1,5 @@
 import { systemClock } from "../adapters/clock.ts";
+import { windowsInFile } from "../adapters/sqlite/windows-in-file.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
@@ -7,14 +8,18 @@ import { AppTokens } from "../app/tokens.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
+import type { Advice } from "../core/advice/advice.ts";
+import { adviceFor } from "../core/budget/concerned.ts";
+import { type LearnedWindow, LearnedWindows } from "../core/budget/learned-windows.ts";
 import type { Log } from "../core/text/log.ts";
 import { reasonOf } from "../core/exchange/outcome.ts";
 import type { Poll } from "../core/poll/poll.ts";
 import type { Lease } from "../core/budget/ledger.ts";
 import type { Probe, Token, TokenFailure } from "../core/poll/ports.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
+import { limitComparison, limitSentence } from "../core/status/limit-sentence.ts";
 import { LeaseQueue } from "../engine/poll/lease-queue.ts";
-import { pollOnce, withoutToken } from "../engine/poll/poll-once.ts";
+import { pollOnce, type PollResult, withoutToken } from "../engine/poll/poll-once.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { PHASES, type PhaseTimesMs } from "../core/exchange/exchange.ts";
 
@@ -38,10 +43,10 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const faults = faultsOf(loaded.config, command);
   if (faults.length > 0) return refuse(command, faults);
   const upstreams = chosen(loaded.config, command.names);
-  const warn = (_: object, message: string): void => err(`${message}\n`);
-  const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
   const keys = new KnownKeys(proxyPasswords(environment).values());
   const discreetErr = (text: string): void => err(keys.hide(text));
+  const warn = (_: object, message: string): void => discreetErr(`${message}\n`);
+  const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
   const names = new NameResolver({ clock: systemClock });
   const ledger = new LocalLedger(loaded.config, systemClock);
   const onBug = (error: unknown): void => discreetErr(`a bug in pacewatch: ${String(error)}\n`);
@@ -49,15 +54,17 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const parts = { environment, keys, clock: systemClock, log, names };
   await using tokens = new AppTokens({ ...parts, ledger, queue, onBug });
   const opened = await openProbes(upstreams, { ...parts, tokens });
-  if (opened.kind === "refused") return refuse(command, opened.faults);
+  if (opened.kind === "refused") return refuse({ ...command, err: discreetErr }, opened.faults);
+  const windows = loaded.config.state === undefined ? new Map() : windowsInFile(loaded.config.state.path);
   const results = await Promise.all(
     upstreams.map(async (upstream) => {
       const found = opened.probes.get(upstream.name);
       if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
-      const poll = await pollWithLease(upstream, found, ledger, { ...command, err: discreetErr });
+      const { poll, advice } = await pollWithLease(upstream, found, ledger, { ...command, err: discreetErr });
       await found.close();
-      if (!command.json) command.out(describe(upstream, poll));
-      return { upstream, poll };
+      const limits = advice === undefined ? [] : limitsIn(advice, upstream, loaded.config, windows);
+      if (!command.json) command.out(describe(upstream, poll, limits));
+      return { upstream, poll, limits };
     }),
   );
   if (command.json) command.out(`${JSON.stringify(results.map(asJson), undefined, 2)}\n`);
@@ -79,7 +86,7 @@ function faultsOf(config: Config, { names, force }: ProbeCommand): readonly stri
     .filter((name) => !known.includes(name))
     .map((name) => `cannot probe: "NAME" must be one of ${known.join(", ")}, received ${name}`);
   if (force) return unknown;
-  const used = new Set(chosen(config, names).map((upstream) => upstream.budget));
+  const used = new Set(chosen(config, names).flatMap((upstream) => upstream.budgets));
   const large = config.budgets
     .filter((budget) => used.has(budget.name) && budget.share > LARGEST_SHARE)
     .map(
@@ -95,7 +102,7 @@ async function pollWithLease(
   probe: Probe,
   ledger: LocalLedger,
   command: ProbeCommand,
-): Promise<Poll> {
+): Promise<PollResult> {
   const askedMs = systemClock.now();
   const slot = { origin: "first" as const, atMs: askedMs };
   const parts = {
@@ -105,10 +112,27 @@ async function pollWithLease(
     onBug: (error: unknown) => command.err(`a bug in pacewatch: ${String(error)}\n`),
   };
   const failure = probe.token === undefined ? undefined : await awaitToken(probe.token);
-  if (failure !== undefined) return withoutToken(slot, failure, parts).poll;
+  if (failure !== undefined) return withoutToken(slot, failure, parts);
   const lease = await awaitLease(upstream, ledger, command);
   const { signal } = new AbortController();
-  return (await pollOnce(upstream, probe, slot, lease, parts, signal)).poll;
+  return pollOnce(upstream, probe, slot, lease, parts, signal);
+}
+
+type ShownLimit = { readonly sentence: string; readonly comparison: string };
+
+/** What it advertised, with what the daemon has learned of its windows, and how that compares with the config. */
+function limitsIn(
+  advice: Advice,
+  upstream: Upstream,
+  config: Config,
+  windows: ReadonlyMap<string, readonly LearnedWindow[]>,
+): readonly ShownLimit[] {
+  const budgets = config.budgets.filter(({ name }) => upstream.budgets.includes(name));
+  return budgets.flatMap((budget) =>
+    new LearnedWindows(windows.get(budget.name))
+      .read(adviceFor(budget, budgets, advice).families, systemClock.now())
+      .map((limit) => ({ sentence: limitSentence(limit), comparison: limitComparison(limit, budget) })),
+  );
 }
 
 /** Why there is none, or undefined once there is one. */
@@ -125,7 +149,7 @@ async function awaitToken(token: Token): Promise<TokenFailure | undefined> {
 async function awaitLease(upstream: Upstream, ledger: LocalLedger, command: ProbeCommand): Promise<Lease> {
   const { signal } = new AbortController();
   for (let isFirst = true; ; isFirst = false) {
-    const decision = ledger.take(upstream.budget);
+    const decision = ledger.take(upstream.budgets);
     if (decision.kind === "granted") return decision.lease;
     const waitMs = decision.untilMs - systemClock.now();
     if (isFirst && waitMs > ANNOUNCE_WAITS_OVER_MS) {
@@ -136,7 +160,7 @@ async function awaitLease(upstream: Upstream, ledger: LocalLedger, command: Prob
   }
 }
 
-function describe(upstream: Upstream, poll: Poll): string {
+function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[]): string {
   const status = poll.head === undefined ? "no answer" : `status ${poll.head.status}`;
   const reason = reasonOf(poll.outcome);
   const outcome = reason === "" ? poll.outcome.kind : `${poll.outcome.kind}: ${reason}`;
@@ -146,12 +170,15 @@ function describe(upstream: Upstream, poll: Poll): string {
     `  ${urlWithoutQuery(upstream.url)}`,
     ...(poll.outcome.kind === "ok" ? [] : [`  ${poll.detail}`]),
     ...phaseBars(poll.phasesMs).map((line) => `  ${line}`),
+    ...limits.map(({ sentence, comparison }) => `  limit    ${sentence}: ${comparison}`),
     "",
     "",
   ].join("\n");
 }
 
-function asJson({ upstream, poll }: { upstream: Upstream; poll: Poll }): object {
+type Result = { readonly upstream: Upstream; readonly poll: Poll; readonly limits: readonly ShownLimit[] };
+
+function asJson({ upstream, poll, limits }: Result): object {
   return {
     upstream: upstream.name,
     url: urlWithoutQuery(upstream.url),
@@ -163,6 +190,7 @@ function asJson({ upstream, poll }: { upstream: Upstream; poll: Poll }): object 
     phasesMs: poll.phasesMs,
     detail: poll.detail,
     certificateExpiresAtMs: poll.certificateExpiresAtMs,
+    limits,
   };
 }
 

@@ -1,13 +1,23 @@
-import type { Auth, Budget, Config, Fleet, SecretSource, Upstream } from "../core/config/config.ts";
+import type {
+  Auth,
+  Budget,
+  Config,
+  Fleet,
+  RefusalRule,
+  SecretSource,
+  Upstream,
+} from "../core/config/config.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { formatByteSize, formatPercentage } from "./schema/leaves.ts";
 import { formatListen } from "./schema/listen.ts";
 
 /** The running config as plain JSON, with the config file's own names. Of a key it shows only the source. */
 export function describeConfig(config: Config): unknown {
+  const { probeListen } = config.web;
   return {
     web: {
       listen: formatListen(config.web),
+      probe_listen: probeListen && formatListen(probeListen),
       config_file: config.web.configFile,
       enable_lifecycle: config.web.enableLifecycle,
       allowed_hosts: config.web.allowedHosts,
@@ -15,6 +25,7 @@ export function describeConfig(config: Config): unknown {
     log: config.log,
     state: config.state,
     fleet: config.fleet === undefined ? undefined : describeFleet(config.fleet),
+    deny_addresses: config.denyAddresses,
     budgets: Object.fromEntries(config.budgets.map((budget) => [budget.name, describeBudget(budget)])),
     upstreams: config.upstreams.map((upstream) => describeUpstream(upstream)),
   };
@@ -75,12 +86,17 @@ function describeUpstream(upstream: Upstream): unknown {
     url: upstream.url,
     auth: describeAuth(upstream.auth),
     headers: upstream.headers,
-    budget: upstream.budget,
+    budget: upstream.budgets.length === 1 ? upstream.budgets[0] : upstream.budgets,
     schedule: schedule.source,
     cron: schedule.expression,
     timeout: formatDuration(upstream.timeoutMs),
     confirm: upstream.confirm,
-    expect: { status: expect.status, json: expect.json, max_body: formatByteSize(expect.maxBodyBytes) },
+    expect: {
+      status: expect.status,
+      json: expect.json,
+      max_body: formatByteSize(expect.maxBodyBytes),
+      refusals: expect.refusals?.map(describeRefusal),
+    },
     degraded_above: degradedAboveMs === undefined ? undefined : formatDuration(degradedAboveMs),
     request_id_headers: upstream.requestIdHeaders,
     objective: {
@@ -100,6 +116,16 @@ function describeUpstream(upstream: Upstream): unknown {
   };
 }
 
+function describeRefusal({ status, place, text, means }: RefusalRule): unknown {
+  return {
+    status: status.length === 0 ? undefined : status,
+    header: place.kind === "header" ? place.name : undefined,
+    json: place.kind === "json" ? place.pointer : undefined,
+    text: text === "" ? undefined : text,
+    means,
+  };
+}
+
 function describeAuth(auth: Auth): unknown {
   switch (auth.kind) {
     case "none":
@@ -111,7 +137,7 @@ function describeAuth(auth: Auth): unknown {
     case "query":
       return { query: { name: auth.name, ...describeSecret(auth.secret) } };
     case "oauth2": {
-      const { url, clientId, clientAuth, scopes, parameters, budget, caFile } = auth.token;
+      const { url, clientId, clientAuth, scopes, parameters, budgets, caFile } = auth.token;
       const client_secret = describeSecret(auth.secret);
       return {
         oauth2: {
@@ -121,7 +147,7 @@ function describeAuth(auth: Auth): unknown {
           scopes,
           parameters,
           client_auth: clientAuth,
-          budget,
+          budget: budgets.length === 1 ? budgets[0] : budgets,
           ca_file: caFile,
         },
       };

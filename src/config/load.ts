@@ -6,6 +6,7 @@ import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { type Complaint, complain, faultsOf } from "./check/complaint.ts";
 import { checkConfig } from "./check/config.ts";
+import { withDefaults } from "./check/defaults.ts";
 import { filesNamed, openFilesAndKeys } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
 import { type Fault, listed } from "./read/fault.ts";
@@ -68,9 +69,10 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const { environment } = options;
   const digest = digestOf(bytes);
   const isStructure = options.resolve === "structure";
-  const reading = readYaml(bytes, file, { environment, mustBeSet: !isStructure, whenUnset });
-  const { tree } = reading;
-  if (tree === undefined) return refused(reading.faults, { digest, files: NO_FILES });
+  const asWritten = readYaml(bytes, file, { environment, mustBeSet: !isStructure, whenUnset });
+  if (asWritten.tree === undefined) return refused(asWritten.faults, { digest, files: NO_FILES });
+  const { tree, complaints: ofDefaults } = withDefaults(asWritten.tree);
+  const reading = { ...asWritten, tree };
   if (tree.kind === "scalar" && tree.value === null) {
     const fault = firstOf(file, "the config is empty: it needs at least budgets and upstreams");
     return refused([fault], { digest, files: NO_FILES });
@@ -88,7 +90,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const wrong = [
     ...(isStructure ? [] : environmentFaults(environment, file)),
     ...reading.faults,
-    ...faultsOf([...parts.complaints, ...checkConfig(tree), ...complaints], reading),
+    ...faultsOf([...ofDefaults, ...parts.complaints, ...checkConfig(tree), ...complaints], reading),
   ];
   const unfit = faultsOf(complaintsAbout(proof.faults, parts, tree), reading);
   if (general === undefined || wrong.length > 0 || unfit.length > 0) {
@@ -147,9 +149,14 @@ function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
 
 /** Allowed, but probably not intended. */
 function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
-  const { name, auth, url, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
+  const { name, auth, url, pathVariables, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
   const warnings: Complaint[] = [];
-  if (auth.kind !== "none" && isCleartext(url)) {
+  if (pathVariables !== undefined) {
+    const names = pathVariables.map((variable) => `\${${variable}}`).join(" and ");
+    const message = `upstream "${name}" has ${names} in its path: treated as a secret here, but proxies and servers log URLs, so a key belongs into auth`;
+    warnings.push(complain([...path, "path"], message));
+  }
+  if ((auth.kind !== "none" || pathVariables !== undefined) && isCleartext(url)) {
     warnings.push(
       complain([...path, "base_url"], `upstream "${name}" sends its key unencrypted: use https://`),
     );
@@ -180,11 +187,12 @@ const NEEDED = new Set(["name", "budget", "every", "cron", "confirm", "timeout",
 
 /** For a config that is read for its names and schedules only: the rest need not be set. */
 function whenUnset(path: Path): WhenUnset {
-  const [section, second, key] = path;
+  const [section, second, third] = path;
   if (section === "fleet") return unsetInFleet(second, path);
   if (section === "budgets") return "needed";
-  if (section !== "upstreams") return "omitted";
-  if (path.length < 3 || (typeof key === "string" && NEEDED.has(key))) return "needed";
+  if (section !== "upstreams" && section !== "defaults") return "omitted";
+  const key = section === "defaults" ? second : third;
+  if (key === undefined || (typeof key === "string" && NEEDED.has(key))) return "needed";
   if (key === "base_url") return { placeholder: "https://unset.invalid" };
   if (key !== "auth") return "omitted";
   if (path.at(-1) === "token_url") return { placeholder: "https://unset.invalid" };

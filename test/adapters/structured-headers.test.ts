@@ -17,8 +17,11 @@ test.each([
     ],
   ],
   ["burst;q=100;qu=requests", [["burst", { q: 100, qu: "requests" }]]],
-  ['"peruser";q=100;w=60;pk=:cHsdsRa894==:', [["peruser", { q: 100, w: 60 }]]],
-  ['"100-in-15min"; q=100; w=900; pk=:ZjQxMTE4MTQ3YzZm:', [["100-in-15min", { q: 100, w: 900 }]]],
+  ['"peruser";q=100;w=60;pk=:cHsdsRa894==:', [["peruser", { q: 100, w: 60, pk: "cHsdsRa89w==" }]]],
+  [
+    '"100-in-15min"; q=100; w=900; pk=:ZjQxMTE4MTQ3YzZm:',
+    [["100-in-15min", { q: 100, w: 900, pk: "ZjQxMTE4MTQ3YzZm" }]],
+  ],
   ['"a \\"b\\"";r=0;acme-hard;acme-factor=1.5', [['a "b"', { r: 0, "acme-hard": true, "acme-factor": 1.5 }]]],
   ["", []],
 ])("%s is a list", (text, expected) => {

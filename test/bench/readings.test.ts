@@ -52,7 +52,7 @@ test("an entry point that is not Node.js is refused", () => {
 });
 
 test("the image's own command starts a file that is there", async () => {
-  const { args, env } = await imageCommand();
+  const { args, env } = await imageCommand("source");
   const file = args.find((arg) => !arg.startsWith("-"));
   expect(await readFile(file ?? "", "utf8")).not.toBe("");
   expect(env["NODE_ENV"]).toBe("production");

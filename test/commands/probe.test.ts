@@ -1,3 +1,4 @@
+import { createServer } from "node:http";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +25,13 @@ afterAll(async () => {
 });
 
 async function probing(
-  changes: { share?: string; timeout?: string; key?: string } & Partial<ProbeCommand>,
+  changes: {
+    url?: string;
+    rate?: string;
+    share?: string;
+    timeout?: string;
+    key?: string;
+  } & Partial<ProbeCommand>,
 ): Promise<{ code: number; out: string; err: string }> {
   const configPath = join(folder, "pacewatch.yaml");
   await writeFile(
@@ -32,11 +39,11 @@ async function probing(
     `
 budgets:
   email:
-    rate: { requests: 100, per: 1s }
+    rate: ${changes.rate ?? "{ requests: 100, per: 1s }"}
     share: ${changes.share ?? "50%"}
 upstreams:
   - name: email
-    base_url: ${upstream.url}
+    base_url: ${changes.url ?? upstream.url}
     auth: { bearer: { env: EMAIL_KEY } }
     budget: email
     every: 1m
@@ -99,3 +106,35 @@ test("a wait for the budget is told, so that nobody takes it for a hang", async 
   const { err } = await probing({ share: "50%", timeout: "1200ms" });
   expect(err).toMatch(/^email: waiting 2\.\d+ s for its budget/);
 });
+
+test("says what limit the provider advertised, and how that compares with the config", async () => {
+  await using server = await answering({
+    "ratelimit-policy": "5;w=1",
+    "ratelimit-limit": "5",
+    "ratelimit-remaining": "4",
+    "ratelimit-reset": "1",
+    "x-ratelimit-limit-tokens": "150000",
+    "x-ratelimit-limit-requests": "60",
+  });
+  const { out } = await probing({ url: server.url, rate: "{ requests: 1000, per: 1m }" });
+  expect(out).toContain(
+    "limit    5 requests per 1s: you configured 1000/1m, it says 5 per 1s: add a second rate, { requests: 5, per: 1s }",
+  );
+  expect(out).toContain(
+    "150000 tokens, in a window that it does not tell: it counts tokens, not requests: it lowers nothing",
+  );
+  expect(out).toContain("60 requests, in a window that it does not tell: its window is not known");
+});
+
+async function answering(
+  headers: Readonly<Record<string, string>>,
+): Promise<{ url: string } & AsyncDisposable> {
+  const server = createServer((_, response) => response.writeHead(200, headers).end("{}"));
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () => new Promise((resolve) => void server.close(() => resolve())),
+  };
+}

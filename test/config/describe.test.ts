@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describeConfig } from "../../src/config/describe.ts";
-import { secretVariables } from "../../src/config/read/secrets.ts";
+import { filledUrl, secretVariables } from "../../src/config/read/secrets.ts";
 import { loaded, withUpstream } from "./config-file.ts";
 
 test("the running config is told in its own words, with the place of each key and no key", async () => {
@@ -29,6 +29,7 @@ test("the running config is told in its own words, with the place of each key an
         auth: { header: { name: "X-Api-Key", env: "TEST_KEY", key: "<secret>" } },
         headers: { "X-Team": "growth" },
         budget: "api",
+        request_id_headers: [],
         schedule: "every 15s",
         cron: expect.stringMatching(/-59\/15/),
         timeout: "10s",
@@ -56,11 +57,11 @@ test("what only some configs have is told too", async () => {
       "rate: { requests: 60, per: 1m }\n    quota: { requests: 9000000, per: 30d }",
     )
     .concat(
-      'web: { listen: "[::1]:0", allowed_hosts: [status.example.test] }\nstate: { path: /var/lib/pacewatch.db }\n',
+      'web: { listen: "[::1]:0", probe_listen: "[::1]:10430", allowed_hosts: [status.example.test] }\nstate: { path: /var/lib/pacewatch.db }\n',
     );
   const { config } = await loaded(text, { TEST_KEY: "test-key-1" });
   expect(describeConfig(config)).toMatchObject({
-    web: { listen: "[::1]:0", allowed_hosts: ["status.example.test"] },
+    web: { listen: "[::1]:0", probe_listen: "[::1]:10430", allowed_hosts: ["status.example.test"] },
     state: { path: "/var/lib/pacewatch.db" },
     budgets: { api: { quota: { requests: 9_000_000, per: "30d", on_exhaust: "refuse" } } },
     upstreams: [
@@ -102,3 +103,29 @@ fleet:
   });
   expect(secretVariables(config, {})).toEqual(["TEST_PASSWORD"]);
 });
+
+test.each([
+  ["/hooks/${TEST_TOKEN}/items", "/hooks/${TEST_TOKEN}/items", "/hooks/test-key-1%22/items"],
+  [
+    "/items?team=${TEST_TEAM}&of=${NONE:-all}",
+    "/items?team=${TEST_TEAM}&of=${NONE:-all}",
+    "/items?team=growth&of=all",
+  ],
+  ["/$${literal}/${TEST_TEAM}", "/$${literal}/${TEST_TEAM}", "/$%7Bliteral%7D/growth"],
+])(
+  "what a variable puts into the path %s is a secret: only the request has it",
+  async (path, shown, sent) => {
+    const environment = { TEST_TOKEN: 'test-key-1"', TEST_TEAM: "growth" };
+    const { config } = await loaded(withUpstream(`path: "${path}"`), environment);
+    const [upstream] = config.upstreams;
+    if (upstream === undefined) throw new Error("there is no upstream");
+    expect(JSON.stringify([config, describeConfig(config)])).not.toMatch(/test-key-1|growth/);
+    expect(describeConfig(config)).toMatchObject({
+      upstreams: [{ url: `https://api.example.test${shown}` }],
+    });
+    const { url, secrets } = filledUrl(upstream, environment);
+    expect(new URL(url).href).toBe(`https://api.example.test${sent}`);
+    expect(secretVariables(config, {})).toEqual(upstream.pathVariables);
+    expect(secrets).toContain(path.includes("TOKEN") ? environment.TEST_TOKEN : environment.TEST_TEAM);
+  },
+);

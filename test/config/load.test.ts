@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { describeConfig } from "../../src/config/describe.ts";
 import { load } from "../../src/config/load.ts";
 import { ConfigDirectory, loadText, loaded, refusals, withUpstream } from "./config-file.ts";
 
@@ -12,6 +13,7 @@ describe("a config that says only what it must", () => {
       web: {
         host: "127.0.0.1",
         port: 10_429,
+        probeListen: undefined,
         configFile: undefined,
         enableLifecycle: false,
         allowedHosts: undefined,
@@ -37,7 +39,7 @@ describe("a config that says only what it must", () => {
         url: "https://api.example.test/v1/resources",
         auth: { kind: "none" },
         headers: {},
-        budget: "api",
+        budgets: ["api"],
         schedule: {
           expression: expect.stringMatching(/^\d+-59\/15 /),
           source: "every 15s",
@@ -80,7 +82,7 @@ test("a config that says everything is understood in full", async () => {
   await directory.write("test-key-from-a-file\n", "key.txt");
   await directory.write("", "web.yaml");
   const text = `
-web: { listen: "[::1]:0", config_file: web.yaml, enable_lifecycle: true, allowed_hosts: [status.example.test] }
+web: { listen: "[::1]:0", probe_listen: ":10430", config_file: web.yaml, enable_lifecycle: true, allowed_hosts: [status.example.test] }
 log: { level: debug }
 state: { path: data/pacewatch.db }
 budgets:
@@ -115,6 +117,7 @@ upstreams:
     web: {
       host: "::1",
       port: 0,
+      probeListen: { host: "0.0.0.0", port: 10_430 },
       configFile: directory.file("web.yaml"),
       enableLifecycle: true,
       allowedHosts: ["status.example.test"],
@@ -148,6 +151,31 @@ upstreams:
     proxy: { kind: "url", url: "http://proxy.example.test:3128" },
     tls: { serverName: "other.example.test", insecureSkipVerify: true },
     labels: { team: "growth" },
+  });
+});
+
+test("an operator tells how an upstream refuses", async () => {
+  const text = withUpstream(
+    "expect: { refusals: [{ status: [403], json: /error/code, text: SPENT, means: quota }, { header: X-Wall, means: blocked }, { text: No Entry, means: status }] }",
+  );
+  const { config } = await loaded(text, {});
+  expect(config.upstreams[0]?.expect.refusals).toEqual([
+    { status: [403], place: { kind: "json", pointer: "/error/code" }, text: "spent", means: "quota" },
+    { status: [], place: { kind: "header", name: "x-wall" }, text: "", means: "blocked" },
+    { status: [], place: { kind: "body" }, text: "no entry", means: "status" },
+  ]);
+  expect(describeConfig(config)).toMatchObject({
+    upstreams: [
+      {
+        expect: {
+          refusals: [
+            { status: [403], json: "/error/code", text: "spent", means: "quota" },
+            { header: "x-wall", means: "blocked" },
+            { text: "no entry", means: "status" },
+          ],
+        },
+      },
+    ],
   });
 });
 
@@ -304,6 +332,14 @@ describe("what is allowed and probably not meant is told with its place", () => 
     const { warnings } = await loaded(text, environment);
     return warnings.map(({ line, column, message }) => `${line}:${column}: ${message}`);
   }
+
+  test("a variable in a path", async () => {
+    const path = 'path: "/hooks/${TEST_TOKEN}/items?of=${TEST_TEAM}"';
+    const environment = { TEST_TOKEN: "test-key-1", TEST_TEAM: "growth" };
+    expect(await warned(withUpstream(path), environment)).toEqual([
+      '11:11: upstream "api" has ${TEST_TOKEN} and ${TEST_TEAM} in its path: treated as a secret here, but proxies and servers log URLs, so a key belongs into auth',
+    ]);
+  });
 
   test("a key in the clear", async () => {
     const auth = "auth: { bearer: { env: TEST_KEY } }";
@@ -569,4 +605,149 @@ upstreams:
       labels: { team: "growth", tier: "tin" },
     },
   ]);
+});
+
+describe("what upstreams share in defaults", () => {
+  const shared = `
+budgets: { api: { rate: { requests: 6000, per: 1m } }, other: { rate: { requests: 6000, per: 1m } } }
+defaults:
+  base_url: https://api.example.test
+  path: /v2
+  auth: { header: { name: X-Key, env: TEST_KEY } }
+  headers: { X-Team: growth, X-Region: eu }
+  budget: api
+  every: 15s
+  timeout: 5s
+  confirm: 2
+  expect: { status: [200, 204], json: false }
+  degraded_above: 2s
+  objective: { availability: 99%, latency: 2s }
+  connection: reuse
+  proxy: none
+  tls: { insecure_skip_verify: true, server_name: other.example.test }
+  labels: { team: growth, tier: gold }
+upstreams:
+`;
+
+  test("is what each has that says nothing itself", async () => {
+    const { config } = await loaded(`${shared}  - { name: a }\n  - { name: b, path: /v3 }\n`, {
+      TEST_KEY: "test-key-1",
+    });
+    const [a, b] = config.upstreams;
+    expect(a).toMatchObject({
+      url: "https://api.example.test/v2",
+      auth: { kind: "header", name: "X-Key", secret: { from: "env", variable: "TEST_KEY" } },
+      headers: { "X-Team": "growth", "X-Region": "eu" },
+      budgets: ["api"],
+      schedule: { source: "every 15s" },
+      timeoutMs: 5000,
+      confirm: 2,
+      expect: { status: [200, 204], json: false, maxBodyBytes: 1_048_576 },
+      degradedAboveMs: 2000,
+      objective: { availability: 0.99, latencyMs: 2000 },
+      connection: "reuse",
+      proxy: { kind: "none" },
+      tls: { insecureSkipVerify: true, serverName: "other.example.test" },
+      labels: { team: "growth", tier: "gold" },
+    });
+    expect(b).toEqual({ ...a, name: "b", url: "https://api.example.test/v3", schedule: b?.schedule });
+  });
+
+  test("gives way to what an upstream says: whole, and in headers, expect, objective and labels key by key", async () => {
+    const { config } = await loaded(
+      `${shared}  - name: own
+    base_url: http://127.0.0.1:8080
+    auth: { none: true }
+    headers: { x-team: billing, X-More: "1" }
+    budget: other
+    every: 30s
+    expect: { status: [200] }
+    objective: { latency: 1s }
+    tls: {}
+    labels: { tier: tin, more: "yes" }
+`,
+    );
+    expect(config.upstreams[0]).toMatchObject({
+      url: "http://127.0.0.1:8080/v2",
+      auth: { kind: "none" },
+      budgets: ["other"],
+      schedule: { source: "every 30s" },
+      expect: { status: [200], json: false },
+      objective: { availability: 0.99, latencyMs: 1000 },
+      tls: { insecureSkipVerify: false, serverName: undefined },
+    });
+    expect(config.upstreams[0]?.headers).toEqual({ "x-team": "billing", "X-More": "1", "X-Region": "eu" });
+    expect(config.upstreams[0]?.labels).toEqual({ team: "growth", tier: "tin", more: "yes" });
+  });
+
+  test.each([
+    ["every: 15s", "cron: '*/30 * * * * *'", "cron */30 * * * * *"],
+    ["cron: '*/30 * * * * *'", "every: 15s", "every 15s"],
+  ])("with %s there, %s of an upstream takes its place", async (there, own, source) => {
+    const text = `${withUpstream(own)}defaults: { ${there} }\n`;
+    expect((await loaded(text)).config.upstreams[0]?.schedule.source).toBe(source);
+  });
+
+  test("may itself come from an anchor, and an upstream's merge key comes before it", async () => {
+    const text = `
+budgets: { api: { rate: { requests: 6000, per: 1m } } }
+defaults: &shared { base_url: https://api.example.test, auth: { none: true }, budget: api, every: 15s, confirm: 0 }
+upstreams:
+  - &slow { name: a, every: 1m, confirm: 3 }
+  - { <<: *slow, name: b }
+  - { <<: *shared, name: c, cron: "0 * * * *", every: 30s }
+`;
+    expect(await refusals(text)).toEqual(['7:29: "upstreams[2]" must have every or cron, received both']);
+    const { config } = await loaded(text.replace(', cron: "0 * * * *"', ""));
+    expect(config.upstreams.map(({ schedule, confirm }) => `${schedule.source} ${confirm}`)).toEqual([
+      "every 1m 3",
+      "every 1m 3",
+      "every 30s 0",
+    ]);
+  });
+
+  test("cannot be unset by an empty value, which is refused as everywhere", async () => {
+    expect(await refusals(`${shared}  - { name: a, auth: { none: true }, degraded_above: }\n`)).toEqual([
+      '20:38: "upstreams[0].degraded_above" must be a duration from 1ms to 1m, such as 2s, received nothing',
+    ]);
+  });
+
+  test("may come from variables, of which a config read for its structure needs few", async () => {
+    const text = `
+budgets: { api: { rate: { requests: 6000, per: 1m } } }
+defaults:
+  base_url: \${URL}
+  auth: { bearer: { env: "\${WHICH}" } }
+  headers: { X-Team: "\${TEAM}" }
+  confirm: \${CONFIRM}
+  budget: api
+  every: 15s
+upstreams: [{ name: a }, { name: b }]
+`;
+    const environment = {
+      CONFIRM: "3",
+      URL: "https://api.example.test",
+      WHICH: "TEST_KEY",
+      TEST_KEY: "test-key-1",
+      TEAM: "growth",
+    };
+    const { config } = await loaded(text, environment);
+    expect(config.upstreams.map(({ confirm, headers }) => [confirm, headers])).toEqual([
+      [3, { "X-Team": "growth" }],
+      [3, { "X-Team": "growth" }],
+    ]);
+    expect((await loaded(text, { CONFIRM: "3" }, "structure")).config.upstreams).toHaveLength(2);
+    const unset = await loadText(text, {}, "structure");
+    expect(unset.kind === "refused" && unset.faults.map(({ message }) => message)).toEqual([
+      "the variable CONFIRM is not set",
+    ]);
+  });
+
+  test("is refused where it would be too much to check", async () => {
+    const labels = Array.from({ length: 1000 }, (_, index) => `l${index}: v`).join(", ");
+    const upstreams = Array.from({ length: 1000 }, (_, index) => `{ name: u${index} }`).join(", ");
+    expect(
+      await refusals(`budgets: {}\ndefaults: { labels: { ${labels} } }\nupstreams: [${upstreams}]\n`),
+    ).toEqual(['2:11: "defaults" must have at most 500000 values, counted for each upstream']);
+  });
 });

@@ -24,22 +24,22 @@ const RATES = [{ requests: 4, perMs: 10_000, label: "10s" }];
 function configOf(...budgets: readonly Partial<Budget>[]): Config {
   return sampleConfig({
     budgets: budgets.map((changes) => sampleBudget({ rates: RATES, lingerMs: 1_000, ...changes })),
-    upstreams: budgets.map(({ name = "api" }) => sampleUpstream({ name, budget: name, timeoutMs: 2_000 })),
+    upstreams: budgets.map(({ name = "api" }) => sampleUpstream({ name, budgets: [name], timeoutMs: 2_000 })),
   });
 }
 
 /** Past every cold start. */
 async function warmWorld(openWorld: OpenWorld, budgets: readonly Partial<Budget>[]): Promise<LedgerWorld> {
   const world = await openWorld(configOf(...budgets));
-  await world.ledger.take("api");
+  await world.ledger.take(["api"]);
   await world.advance(40_000);
   return world;
 }
 
 /** When told to wait, waits until then, and asks again. */
-async function takeInTurn(world: LedgerWorld, budget = "api"): Promise<Lease> {
+async function takeInTurn(world: LedgerWorld, ...budgets: readonly string[]): Promise<Lease> {
   for (let asked = 0; asked < 5; asked += 1) {
-    const decision = await world.ledger.take(budget);
+    const decision = await world.ledger.take(budgets.length === 0 ? ["api"] : budgets);
     if (decision.kind === "granted") return decision.lease;
     await world.advance(decision.untilMs - world.clock.now());
   }
@@ -102,7 +102,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await world.advance(10);
     expect(told).toContain("api");
     await world.advance(5_000);
-    expect((await world.ledger.take("api")).kind).toBe("granted");
+    expect((await world.ledger.take(["api"])).kind).toBe("granted");
   });
 
   test("is not confused by a lease that is settled twice", async () => {
@@ -113,7 +113,7 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     lease.settle("answered");
     lease.settle("unsent");
     await world.advance(100);
-    expect((await world.ledger.take("api")).kind).toBe("wait");
+    expect((await world.ledger.take(["api"])).kind).toBe("wait");
   });
 
   test("a lease is usable when it was just given", async () => {
@@ -125,13 +125,18 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     await using world = await warmWorld(openWorld, [{}]);
     (await takeInTurn(world)).settle("answered");
     const pause = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
-    world.ledger.applyAdvice("api", sampleAdvice({ throttled: true, pause }));
+    world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true, pause }));
     const untilMs = world.clock.now() + 30_000;
-    expect(await world.ledger.take("api")).toEqual({ kind: "wait", untilMs, cause: "backoff" });
-    expect(world.ledger.restraint("api").pausedUntilMs).toBe(untilMs);
+    expect(await world.ledger.take(["api"])).toEqual({
+      kind: "wait",
+      untilMs,
+      cause: "backoff",
+      budget: "api",
+    });
+    expect(world.ledger.restraint(["api"]).pausedUntilMs).toBe(untilMs);
     expect(world.ledger.state("api")?.pausedUntilMs).toBe(untilMs);
     await world.advance(30_200);
-    expect((await world.ledger.take("api")).kind).toBe("granted");
+    expect((await world.ledger.take(["api"])).kind).toBe("granted");
   });
 
   test("is silent no longer when the operator says so, and still holds its leases", async () => {
@@ -140,37 +145,37 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     ]);
     (await takeInTurn(world)).settle("answered");
     const pause = { scope: "budget", forMs: 3_000_000, source: "credit_spent" } as const;
-    world.ledger.applyAdvice("api", sampleAdvice({ throttled: true, pause }));
+    world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true, pause }));
     await world.advance(100);
-    expect(await world.ledger.take("api")).toMatchObject({ kind: "wait", cause: "backoff" });
+    expect(await world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "backoff" });
     expect(world.ledger.resume("other")).toBe(false);
     expect(world.ledger.resume("api")).toBe(true);
     await world.advance(100);
-    expect(await world.ledger.take("api")).toMatchObject({ kind: "wait", cause: "budget" });
+    expect(await world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "budget" });
     await world.advance(11_000);
-    expect((await world.ledger.take("api")).kind).toBe("granted");
+    expect((await world.ledger.take(["api"])).kind).toBe("granted");
   });
 
   test("backs off by itself where an upstream refuses without a hint, twice as long the second time", async () => {
     await using world = await warmWorld(openWorld, [{}]);
-    world.ledger.applyAdvice("api", sampleAdvice({ throttled: true }));
-    expect(await world.ledger.take("api")).toMatchObject({
+    world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
+    expect(await world.ledger.take(["api"])).toMatchObject({
       untilMs: world.clock.now() + 10_000,
       cause: "backoff",
     });
     await world.advance(10_001);
-    world.ledger.applyAdvice("api", sampleAdvice({ throttled: true }));
+    world.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
     await world.advance(10);
-    expect(world.ledger.restraint("api").pausedUntilMs).toBeGreaterThanOrEqual(world.clock.now() + 19_980);
+    expect(world.ledger.restraint(["api"]).pausedUntilMs).toBeGreaterThanOrEqual(world.clock.now() + 19_980);
   });
 
   test("keeps to a lower limit that an upstream speaks of, until a window after it did", async () => {
     await using world = await warmWorld(openWorld, [{ share: 0.5 }]);
-    world.ledger.applyAdvice("api", sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
+    world.ledger.applyAdvice(["api"], sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
     await world.advance(10);
     (await takeInTurn(world)).settle("answered");
     expect(world.ledger.state("api")?.rates[0]).toMatchObject({ limit: 4, cap: 1 });
-    const decision = await world.ledger.take("api");
+    const decision = await world.ledger.take(["api"]);
     expect(decision).toMatchObject({ kind: "wait", cause: "budget" });
     await world.advance(10_500);
     await takeInTurn(world);
@@ -181,14 +186,14 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
   test("makes way for production where little is left", async () => {
     await using world = await warmWorld(openWorld, [{}]);
     world.ledger.applyAdvice(
-      "api",
+      ["api"],
       sampleAdvice({ remaining: { requests: 1, limit: 1_000, resetMs: 5_000 } }),
     );
     await world.advance(10);
-    expect(world.ledger.restraint("api").isYielding).toBe(true);
+    expect(world.ledger.restraint(["api"]).isYielding).toBe(true);
     expect(world.ledger.state("api")).toMatchObject({ advertisedLimit: 1_000, advertisedRemaining: 1 });
     await world.advance(5_000);
-    expect(world.ledger.restraint("api").isYielding).toBe(false);
+    expect(world.ledger.restraint(["api"]).isYielding).toBe(false);
   });
 
   const quota = { requests: 2, perMs: 7_200_000, onExhaust: "stop", pricePerRequest: undefined } as const;
@@ -199,10 +204,65 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     (await takeInTurn(world)).settle("answered");
     await world.advance(5_000);
     expect(world.ledger.state("api")?.quotaUsed).toBe(2);
-    expect(world.ledger.restraint("api").isQuotaSpent).toBe(true);
-    expect(await world.ledger.take("api")).toMatchObject({ kind: "wait", cause: "quota" });
+    expect(world.ledger.restraint(["api"]).isQuotaSpent).toBe(true);
+    expect(await world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
     await world.advance(3 * 3_600_000);
     (await takeInTurn(world)).settle("answered");
+  });
+
+  test("gives a lease of each of several budgets, or of none", async () => {
+    const rates = [{ requests: 1, perMs: 10_000, label: "10s" }];
+    await using world = await warmWorld(openWorld, [{}, { name: "model", rates }]);
+    const held = (): readonly (number | undefined)[] =>
+      ["api", "model"].map((budget) => world.ledger.state(budget)?.rates[0]?.leases);
+    const lease = await takeInTurn(world, "api", "model");
+    expect(lease.isUsable()).toBe(true);
+    lease.settle("answered");
+    await world.advance(3_000);
+    expect(held()).toEqual([1, 1]);
+    // The account has room; the model has not.
+    const untilMs = await world.ledger.take(["api", "model"]);
+    expect(untilMs).toMatchObject({ kind: "wait", cause: "budget", budget: "model" });
+    await world.advance(10);
+    expect(held()).toEqual([1, 1]);
+    expect((await world.ledger.take(["api"])).kind).toBe("granted");
+  });
+
+  test("gives all of them back where one request of several budgets was not sent", async () => {
+    const rates = [{ requests: 1, perMs: 10_000, label: "10s" }];
+    const quota = { requests: 1, perMs: 86_400_000, onExhaust: "stop", pricePerRequest: undefined } as const;
+    await using world = await warmWorld(openWorld, [{}, { name: "model", rates, quota }]);
+    const told = new Set<string>();
+    world.ledger.onChange((budget) => told.add(budget));
+    (await takeInTurn(world, "api", "model")).settle("unsent");
+    await world.advance(10);
+    expect([...told].sort()).toEqual(["api", "model"]);
+    expect(world.ledger.state("model")).toMatchObject({ quotaUsed: 0, rates: [{ leases: 0 }] });
+    await world.advance(10_000);
+    (await takeInTurn(world, "model", "api")).settle("answered");
+    await world.advance(20_000);
+    expect(await world.ledger.take(["api", "model"])).toMatchObject({ cause: "quota", budget: "model" });
+    expect(world.ledger.restraint(["api", "model"])).toMatchObject({ isQuotaSpent: true, paceGapMs: 10_000 });
+    expect(world.ledger.restraint(["api"])).toMatchObject({ isQuotaSpent: false, paceGapMs: 2_500 });
+  });
+
+  test("pauses every budget that the upstream draws on, and lowers the one whose limit was told", async () => {
+    const rates = [{ requests: 2, perMs: 10_000, label: "10s" }];
+    await using world = await warmWorld(openWorld, [{}, { name: "model", rates }, { name: "other" }]);
+    const both = ["api", "model"];
+    world.ledger.applyAdvice(both, sampleAdvice({ limits: [{ requests: 2, perMs: 10_000 }] }));
+    await world.advance(10);
+    const caps = (): readonly unknown[] => both.map((budget) => world.ledger.state(budget)?.rates[0]?.cap);
+    expect(caps()).toEqual([4, 2]);
+    world.ledger.applyAdvice(both, sampleAdvice({ limits: [{ requests: 1, perMs: 10_000 }] }));
+    await world.advance(10);
+    await world.ledger.take(both);
+    expect(caps()).toEqual([1, 1]);
+    const pause = { scope: "budget", forMs: 30_000, source: "retry_after" } as const;
+    world.ledger.applyAdvice(both, sampleAdvice({ throttled: true, pause }));
+    for (const budget of both)
+      expect(await world.ledger.take([budget])).toMatchObject({ cause: "backoff", budget });
+    expect((await world.ledger.take(["other"])).kind).toBe("granted");
   });
 
   test("shows how many leases are held", async () => {
@@ -222,18 +282,18 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     (await takeInTurn(world)).settle("answered");
     await world.advance(10);
     world.ledger.change(configOf({ rates: [{ requests: 1, perMs: 10_000, label: "10s" }] }, { name: "new" }));
-    expect((await world.ledger.take("api")).kind).toBe("wait");
-    const decision = await world.ledger.take("new");
+    expect((await world.ledger.take(["api"])).kind).toBe("wait");
+    const decision = await world.ledger.take(["new"]);
     expect(decision.kind).toBe("wait");
     await world.advance(12_000);
-    expect((await world.ledger.take("new")).kind).toBe("wait");
+    expect((await world.ledger.take(["new"])).kind).toBe("wait");
     await world.advance(40_000);
-    expect((await world.ledger.take("new")).kind).toBe("granted");
+    expect((await world.ledger.take(["new"])).kind).toBe("granted");
   });
 
   test("refuses to lend from a budget that is not there", async () => {
     await using world = await warmWorld(openWorld, [{}]);
-    await expect((async () => world.ledger.take("none"))()).rejects.toThrow(
+    await expect((async () => world.ledger.take(["none"]))()).rejects.toThrow(
       'budget "none" must be in the config',
     );
     expect(world.ledger.state("none")).toBeUndefined();

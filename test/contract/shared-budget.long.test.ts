@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import { ledgerScripts, RedisLedger } from "../../src/adapters/redis/ledger.ts";
 import type { UpstreamSignals } from "../../src/core/budget/signals.ts";
 import type { Stored, SharedMessage, SharedState, SharedTerms } from "../../src/core/fleet/ledger-store.ts";
-import { SharedBudgetModel } from "../models/shared-budget.ts";
+import { SharedBudgetModel, takeOfEach } from "../models/shared-budget.ts";
 import { TOLD_CLOCK } from "../support/ledger-worlds.ts";
 import { REDIS_SERVER, RedisServer } from "../support/processes/redis-server.ts";
 
 type Step =
-  | { readonly kind: "take" }
+  | { readonly kind: "take"; readonly isOfTwo: boolean }
   | {
       readonly kind: "settle";
       readonly which: number;
@@ -55,7 +55,7 @@ const signals: fc.Arbitrary<UpstreamSignals> = fc.record({
 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: fc.constant({ kind: "take" as const }) },
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant("take" as const), isOfTwo: fc.boolean() }) },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -131,9 +131,15 @@ const CONFIGS: readonly SharedTerms[] = [
   { ...PLAIN, replica: "four", rates: [{ perMs: 8_000, cap: 20, aside: 5 }], lingerMs: 150, holdMs: 900 },
 ];
 
-/** Past the cold start. */
+/** Another budget, with other limits. */
+function accountOf(terms: SharedTerms): SharedTerms {
+  const rates = terms.rates.map((rate) => ({ ...rate, cap: rate.cap + 1 }));
+  return { ...terms, budget: "account", rates, quota: undefined };
+}
+
+/** Past the cold start of both. */
 const WARM: readonly Step[] = [
-  { kind: "look", isAnew: false },
+  { kind: "take", isOfTwo: true },
   { kind: "wait", ms: 6_000 },
 ];
 
@@ -172,6 +178,9 @@ test.skipIf(REDIS_SERVER === undefined)(
         fc.asyncProperty(fc.nat(3), fc.array(step, { minLength: 5, maxLength: 60 }), async (first, steps) => {
           await client.flushAll();
           const onPaper = new SharedBudgetModel();
+          const account = new SharedBudgetModel();
+          const modelOf = ({ budget }: SharedTerms): SharedBudgetModel =>
+            budget === "account" ? account : onPaper;
           let nowMs = 1_795_000_000_000;
           let life = 1;
           let terms = CONFIGS[first] ?? PLAIN;
@@ -184,10 +193,17 @@ test.skipIf(REDIS_SERVER === undefined)(
             switch (step.kind) {
               case "take": {
                 const lease = `lease${index}`;
-                const paper = onPaper.take(terms, lease, at);
-                same(await onRedis.take(terms, lease), paper);
-                if (paper.decision.kind === "granted") granted.push(lease);
-                seen.add(paper.decision.kind === "granted" ? "granted" : paper.decision.cause);
+                // Together with another budget, which is free, paused or full by chance too.
+                const asked = step.isOfTwo ? [terms, accountOf(terms)] : [terms];
+                const paper = takeOfEach(asked, modelOf, lease, at);
+                const real = answerOf(await onRedis.take(asked, lease));
+                for (const [index, state] of real.states.entries())
+                  same({ kind: "answered", answer: state }, paper.states[index] ?? state);
+                if (JSON.stringify(real.waits) !== JSON.stringify(paper.waits))
+                  throw new Error(`${JSON.stringify(real.waits)} must be ${JSON.stringify(paper.waits)}`);
+                if (paper.waits.length === 0) granted.push(lease);
+                if (paper.waits.length === 0) seen.add(step.isOfTwo ? "granted two" : "granted");
+                for (const { cause } of paper.waits) seen.add(cause);
                 break;
               }
               case "settle": {
@@ -200,7 +216,8 @@ test.skipIf(REDIS_SERVER === undefined)(
                   heldMs: agoMs / 2,
                   agoMs,
                 } as const;
-                same(await onRedis.report(terms, [settled]), onPaper.report(terms, [settled], at));
+                for (const each of [terms, accountOf(terms)])
+                  same(await onRedis.report(each, [settled]), modelOf(each).report(each, [settled], at));
                 break;
               }
               case "wait":
@@ -234,7 +251,7 @@ test.skipIf(REDIS_SERVER === undefined)(
         }),
         { seed: 20261122, numRuns: 600 },
       );
-      expect([...seen].sort()).toEqual(["backoff", "budget", "granted", "ledger", "quota"]);
+      expect([...seen].sort()).toEqual(["backoff", "budget", "granted", "granted two", "ledger", "quota"]);
     } finally {
       client.destroy();
     }

@@ -119,15 +119,20 @@ describe.each(OVERLAYS)("the overlay %s", (overlay) => {
         requests: { cpu: expect.any(String), memory: expect.any(String) },
         limits: { memory: expect.any(String) },
       },
-      startupProbe: { httpGet: { path: "/-/ready", port: "http" } },
-      livenessProbe: { httpGet: { path: "/-/healthy", port: "http" } },
-      readinessProbe: { httpGet: { path: "/-/ready", port: "http" } },
+      startupProbe: { httpGet: { path: "/-/ready", port: "probes" } },
+      livenessProbe: { httpGet: { path: "/-/healthy", port: "probes" } },
+      readinessProbe: { httpGet: { path: "/-/ready", port: "probes" } },
     });
   });
 
   test("serves on the port that its probes, its service and its scraper are told", () => {
-    const { containerPort } = workload.template.spec.containers[0].ports[0] ?? {};
-    expect(parse(configOf(resources))).toMatchObject({ web: { listen: `0.0.0.0:${containerPort}` } });
+    const { ports } = workload.template.spec.containers[0];
+    const portOf = (wanted: string): number | undefined =>
+      ports.find(({ name }) => name === wanted)?.containerPort;
+    const containerPort = portOf("http");
+    expect(parse(configOf(resources))).toMatchObject({
+      web: { listen: `0.0.0.0:${containerPort}`, probe_listen: `0.0.0.0:${portOf("probes")}` },
+    });
     expect(one(resources, "Service")["spec"]).toMatchObject({
       ports: [{ name: "http", port: containerPort }],
     });

@@ -54,10 +54,13 @@ test.skipIf(ANALYZE === undefined)(
   },
 );
 
+const isNoFlag = (word: string): boolean => !word.startsWith("-");
+
 test("the unit starts the program that the package has, and gives it longer to end than it needs", () => {
-  const [, , program, ...parameters] = settings("ExecStart")[0]?.split(" ") ?? [];
+  const [, ...words] = settings("ExecStart")[0]?.split(" ") ?? [];
+  const [program, ...parameters] = words.filter((word, index) => index >= words.findIndex(isNoFlag));
   const { bin } = JSON.parse(readFileSync("package.json", "utf8")) as { bin: { pacewatch: string } };
-  expect(program).toBe(`/opt/pacewatch/${bin.pacewatch}`);
+  expect(program).toBe(`/opt/pacewatch/lib/node_modules/pacewatch/${bin.pacewatch}`);
   expect(parameters).toEqual(["run", "--config", "/etc/pacewatch/pacewatch.yaml"]);
   expect(Number.parseInt(settings("TimeoutStopSec")[0] ?? "", 10)).toBeGreaterThan(10);
 });

@@ -21,6 +21,7 @@ import {
   type SharedState,
   type SharedTaking,
   type SharedTerms,
+  type SharedWait,
 } from "../../src/core/fleet/ledger-store.ts";
 import { ActiveSignals, loweredCap } from "../../src/core/budget/restraint.ts";
 
@@ -45,19 +46,24 @@ export class SharedBudgetModel {
   readonly #quota = new Map<number, number>();
   readonly #contributed = new Map<string, string>();
 
-  take(terms: SharedTerms, lease: string, at: RedisMoment): SharedTaking {
+  /** What stands against a lease now. */
+  waitFor(terms: SharedTerms, at: RedisMoment): SharedWait | undefined {
     this.#begin(terms, at, false);
-    const { nowMs } = at;
-    this.#leases.dropUntil(nowMs - this.#keptMs * CLOCK_RATE_MARGIN);
-    const refusal = this.#refusal(terms, nowMs);
-    if (refusal !== undefined) {
-      return { ...this.#state(terms, nowMs), decision: { kind: "wait", ...refusal } };
-    }
+    this.#leases.dropUntil(at.nowMs - this.#keptMs * CLOCK_RATE_MARGIN);
+    const refusal = this.#refusal(terms, at.nowMs);
+    return refusal && { budget: terms.budget, ...refusal };
+  }
+
+  /** Only where nothing stands against it. */
+  grant(terms: SharedTerms, lease: string, { nowMs }: RedisMoment): void {
     this.#leases.put(lease, nowMs + terms.holdMs + CLOCK_STEP_MS);
     this.#lastTakenMs = this.#pacedFromMs(terms.rates, nowMs);
     this.#latestMs = nowMs;
     if (terms.quota !== undefined) this.#count(nowMs, 1);
-    return { ...this.#state(terms, nowMs), decision: { kind: "granted" } };
+  }
+
+  state(terms: SharedTerms, { nowMs }: RedisMoment): SharedState {
+    return this.#state(terms, nowMs);
   }
 
   report(terms: SharedTerms, messages: readonly SharedMessage[], at: RedisMoment): SharedState {
@@ -203,6 +209,21 @@ export class SharedBudgetModel {
       refusals: this.#signals.refusals,
     };
   }
+}
+
+type Asked = Pick<SharedBudgetModel, "waitFor" | "grant" | "state">;
+
+/** A lease of each budget in one step, or of none. */
+export function takeOfEach(
+  terms: readonly SharedTerms[],
+  budgetOf: (terms: SharedTerms) => Asked,
+  lease: string,
+  at: RedisMoment,
+): SharedTaking {
+  const asked = terms.map((each) => ({ terms: each, budget: budgetOf(each) }));
+  const waits = asked.map((each) => each.budget.waitFor(each.terms, at)).filter((wait) => wait !== undefined);
+  if (waits.length === 0) for (const each of asked) each.budget.grant(each.terms, lease, at);
+  return { states: asked.map((each) => each.budget.state(each.terms, at)), waits };
 }
 
 function longestOf(terms: SharedTerms): number {

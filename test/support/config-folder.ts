@@ -9,6 +9,7 @@ export type RawConfig = {
   readonly state?: object;
   readonly fleet?: object;
   readonly budgets: Readonly<Record<string, object>>;
+  readonly defaults?: object;
   readonly upstreams: readonly RawUpstream[];
 };
 

@@ -27,6 +27,7 @@ export class TestFleet implements AsyncDisposable {
       clock: systemClock,
       log: SILENT,
       onCall() {},
+      withoutKeys: String,
       password: undefined,
     });
     this.#stack.use(redis);

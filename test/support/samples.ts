@@ -1,4 +1,5 @@
 import type { Announcement } from "../../src/core/answer/announcement.ts";
+import { GzipParts } from "../../src/adapters/gzip-parts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../src/core/config/config.ts";
@@ -52,7 +53,7 @@ export function sampleUpstream(changes: Partial<Upstream> = {}): Upstream {
     url: "http://127.0.0.1:9/v1/resources",
     auth: { kind: "none" },
     headers: {},
-    budget: "api",
+    budgets: ["api"],
     schedule: sampleSchedule(15_000, name),
     timeoutMs: 10_000,
     confirm: 1,
@@ -79,6 +80,7 @@ export function sampleConfig(changes: Partial<Config> = {}): Config {
     web: {
       host: "127.0.0.1",
       port: 0,
+      probeListen: undefined,
       configFile: undefined,
       enableLifecycle: false,
       allowedHosts: undefined,
@@ -115,6 +117,7 @@ export function sampleAdvice(changes: Partial<Advice> = {}): Advice {
   return {
     throttled: false,
     pause: undefined,
+    families: [],
     limits: [],
     remaining: undefined,
     exhaustedPerMs: undefined,
@@ -142,6 +145,7 @@ export function observed(exchange: Exchange, durationMs = 5): Observation {
     phasesMs: { wait: durationMs },
     reusedConnection: false,
     certificateExpiresAtMs: undefined,
+    withoutKeys: String,
   };
 }
 
@@ -162,9 +166,8 @@ export function samplePoll(changes: Partial<Poll> = {}): Poll {
     degraded: false,
     withinObjective: true,
     detail: "200 OK",
-    head: { status: 200, reasonPhrase: "OK", headers: [] },
+    head: { status: 200, headers: [] },
     excerpt: undefined,
-    headers: undefined,
     announcement: undefined,
     certificateExpiresAtMs: undefined,
     malformedSignals: 0,
@@ -279,7 +282,7 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamStatus> = {}): Ups
   return {
     name: "ai-router",
     url: "https://ai.example/v1/resources",
-    budget: "ai-router",
+    budgets: ["ai-router"],
     labels: { team: "growth" },
     schedule: { source: "every 15s", longestGapMs: 15_000 },
     objective: { availability: 0.995, latencyMs: 1000 },
@@ -359,6 +362,7 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
     status: () => sampleStatus(),
     fleet: () => Promise.resolve(undefined),
     metrics: () => "pacewatch_slots_total 1\n",
+    gzip: () => new GzipParts(),
     reload: () => Promise.resolve({ kind: "reloaded" }),
     resume: () => true,
     config: () => ({ upstreams: [] }),

@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Buildah } from "./buildah.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
 const Inspected = z.object({
   Docker: z.object({
@@ -18,11 +21,9 @@ const Inspected = z.object({
     }),
   }),
 });
-const Manifest = z.object({
-  version: z.string(),
-  dependencies: z.record(z.string(), z.string()),
-  devDependencies: z.record(z.string(), z.string()),
-});
+const Manifest = z.object({ version: z.string() });
+/** What the image may add to its base. */
+const LARGEST_BYTES = 6 * 1024 * 1024;
 
 export type Image = {
   readonly root: string;
@@ -54,7 +55,9 @@ export async function readImage(buildah: Buildah, tag: string): Promise<Image> {
 export function checkSettings(image: Image): void {
   assert.equal(image.user, "1000:1000");
   assert.equal(image.folder, "/app");
-  assert.deepEqual(image.entrypoint, ["node", "--disable-sigusr1", "bin/pacewatch.mjs"]);
+  assert.equal(image.entrypoint[0], "node");
+  assert.equal(image.entrypoint.at(-1), "bin/pacewatch.mjs");
+  assert.ok(image.entrypoint.includes("--disable-sigusr1"));
   assert.deepEqual(image.command, ["run", "--listen", "0.0.0.0:10429"]);
   assert.deepEqual(image.ports, ["10429/tcp"]);
   assert.equal(image.healthcheck[0], "CMD", "the health check needs no shell");
@@ -66,25 +69,16 @@ function walk(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).map((path) => join(folder, path));
 }
 
-/** What is in `/app`: production's files, all of them readable and none of them writable by the daemon. */
+/** What is in `/app`: what `npm run build` wrote, all of them readable and none of them writable by the daemon. */
 export async function checkFiles(image: Image): Promise<void> {
   const app = join(image.root, image.folder);
   const found = await readdir(app);
-  assert.deepEqual(found.toSorted(), ["LICENSE", "bin", "config", "node_modules", "package.json", "src"]);
-
-  const manifest = Manifest.parse(JSON.parse(await readFile(join(app, "package.json"), "utf8")));
-  const installed = new Set(await readdir(join(app, "node_modules"), { recursive: true }));
-  for (const name of Object.keys(manifest.dependencies)) {
-    assert.ok(installed.has(name), `the dependency ${name} is in the image`);
-  }
-  for (const name of Object.keys(manifest.devDependencies)) {
-    assert.ok(!installed.has(name), `the development dependency ${name} is not in the image`);
-  }
-  assert.deepEqual(
-    [...installed].filter((name) => /^node-(?:linux|darwin|win)/u.test(name)),
-    [],
-    "the Node.js that development machines are brought is not in the image",
-  );
+  const shipped = new Set([...(await readdir(join(REPOSITORY, "dist"))), "node_modules"]);
+  assert.deepEqual(new Set(found), shipped);
+  assert.ok(found.includes("sbom.json") && found.includes("THIRD-PARTY-NOTICES.txt"));
+  assert.deepEqual(await readdir(join(app, "node_modules")), [".cache"], "no package but the cache is there");
+  const bytes = walk(app).reduce((sum, path) => sum + lstatSync(path).size, 0);
+  assert.ok(bytes <= LARGEST_BYTES, `the image adds at most 6 MiB to its base, received ${bytes} bytes`);
 
   for (const path of walk(app)) {
     const entry = lstatSync(path);

@@ -34,7 +34,7 @@ const Surroundings = z.object({
 });
 const LOOK_AROUND = `
 const { writeFileSync } = require("node:fs");
-const writable = ["/app/x", "/app/config/x", "/app/src/x", "/data/x", "/tmp/x", "/x"].filter((path) => {
+const writable = ["/app/x", "/app/config/x", "/app/lib/x", "/data/x", "/tmp/x", "/x"].filter((path) => {
   try { writeFileSync(path, ""); return true; } catch { return false; }
 });
 const { pid } = process;

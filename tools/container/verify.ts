@@ -1,6 +1,6 @@
 /**
  * Builds the Dockerfile for real and runs what came out of it, on a machine without a container engine:
- * `node tools/container/verify.ts`. It needs root, Debian's buildah, and about 2 GB of room for a minute.
+ * `npm run build && node tools/container/verify.ts`. It needs root, Debian's buildah, and about 2 GB of room for a minute.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -53,8 +53,8 @@ async function loadLedger(shape: LoadShape): Promise<LoadSeen> {
       const each = terms[(worker + turn * AT_ONCE) % terms.length];
       if (ledger === undefined || each === undefined) throw new Error("nothing to ask, or nobody");
       const lease = `replica#1.${worker}.${turn}`;
-      const taken = await ledger.take(each, lease);
-      if (taken.kind === "away" || taken.answer.decision.kind !== "granted") {
+      const taken = await ledger.take([each], lease);
+      if (taken.kind === "away" || taken.answer.waits.length > 0) {
         throw new Error(`no lease was granted: ${JSON.stringify(taken)}`);
       }
       const settled = await ledger.report(each, [
@@ -94,6 +94,7 @@ function openRedis(server: RedisServer): Redis {
       clock: systemClock,
       log: { debug: silent, info: silent, warn: silent, error: silent },
       onCall: silent,
+      withoutKeys: String,
       password: undefined,
     },
   );

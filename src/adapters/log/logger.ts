@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import type { Announcement } from "../../core/answer/announcement.ts";
 import { requestIdsIn } from "../../core/answer/kept-headers.ts";
+import type { KeptHeader } from "../../core/exchange/exchange.ts";
 import type { LogLevel } from "../../core/config/config.ts";
 import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
@@ -52,7 +53,8 @@ const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
 type LevelledLog = Log & { readonly level: string };
 
 /** A poll without the whole head of its answer, which would stay in memory until the next poll. */
-type LoggedPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail" | "headers"> & {
+type LoggedPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
+  readonly headers: readonly KeptHeader[] | undefined;
   readonly status: number | undefined;
 };
 
@@ -79,13 +81,15 @@ export class LogRecorder implements Recorder {
         this.#slotStarted();
         return;
       case "slots_skipped":
-        this.#slotsSkipped(event.cause, event.count);
+        this.#slotsSkipped(event);
         return;
       case "polled":
         this.#polled(event.poll);
         return;
       case "pause_requested":
         this.#pauseRequested(event);
+        return;
+      case "found_offline":
         return;
       case "health_changed":
         this.#healthChanged(event);
@@ -107,9 +111,9 @@ export class LogRecorder implements Recorder {
     }
   }
 
-  #slotsSkipped(cause: SkipCause, count: number): void {
+  #slotsSkipped({ cause, count, budget }: Extract<PollEvent, { kind: "slots_skipped" }>): void {
     this.#startsInARow = 0;
-    const fields = { upstream: this.#upstream, cause, count };
+    const fields = { upstream: this.#upstream, cause, ...(budget === undefined ? {} : { budget }), count };
     if (cause === "shutdown" || this.#loggedCauses.has(cause)) {
       this.#log.debug(fields, "slot skipped");
     } else {
@@ -128,7 +132,7 @@ export class LogRecorder implements Recorder {
       phasesMs,
       detail,
       status: poll.head?.status,
-      headers: poll.headers,
+      headers: poll.head?.headers,
     };
     this.#announced(poll);
     // On the hot path of every poll: build nothing that is not logged.
@@ -155,10 +159,10 @@ export class LogRecorder implements Recorder {
     this.#log.warn({ upstream: this.#upstream, ...fields }, "upstream announces the end of its API");
   }
 
-  #pauseRequested({ budget, pause, maxPauseMs }: Extract<PollEvent, { kind: "pause_requested" }>): void {
+  #pauseRequested({ budgets, pause, maxPauseMs }: Extract<PollEvent, { kind: "pause_requested" }>): void {
     const { scope, source, forMs } = pause;
     const seconds = Math.round(forMs / 1_000);
-    const fields = { upstream: this.#upstream, budget, scope, source, seconds };
+    const fields = { upstream: this.#upstream, budget: budgets.join(", "), scope, source, seconds };
     if (source === "credit_spent") return this.#log.info(fields, "credit is spent, pausing the budget");
     if (forMs <= maxPauseMs) return this.#log.info(fields, "upstream requested a pause");
     const cap = formatDuration(maxPauseMs);

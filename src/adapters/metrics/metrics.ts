@@ -6,12 +6,12 @@ import type { MetricsSnapshot } from "../../core/metrics/snapshot.ts";
 import { ScrapeThread } from "./scrape-thread.ts";
 import { textInTurns, type TextStream } from "./text-in-turns.ts";
 
-/** Plain, or already compressed. */
+/** Plain, or in gzip of parts that can be read one by one. */
 export type ScrapedText = TextStream | { readonly gzipped: TextStream };
 
 export interface Metrics extends AsyncDisposable {
   /** Shows the moment of the call, written while it is read. The numbers of the process come last. */
-  render(isGzipWelcome?: boolean): ScrapedText;
+  render(): ScrapedText;
 }
 
 /** The text of more upstreams is written in a thread, which takes some 20 MB. */
@@ -21,7 +21,7 @@ export function createMetrics(snapshot: () => MetricsSnapshot, onBug: (error: un
   const thread = new ScrapeThread();
   let subjects: ScrapeSubjects | undefined;
   return {
-    render: (isGzipWelcome = false) => {
+    render: () => {
       const now = snapshot();
       const frame = takeFrame(now, subjects);
       subjects = frame.subjects;
@@ -35,9 +35,7 @@ export function createMetrics(snapshot: () => MetricsSnapshot, onBug: (error: un
         thread.rest();
         return textInTurns(ownedPieces(snapshotIn(frame)), ending, onBug);
       }
-      return isGzipWelcome
-        ? { gzipped: thread.text(frame, "gzip", ending, onBug) }
-        : thread.text(frame, "plain", ending, onBug);
+      return { gzipped: thread.text(frame, ending, onBug) };
     },
     [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
   };

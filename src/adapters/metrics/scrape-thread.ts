@@ -3,18 +3,13 @@ import type { TextStream } from "./text-in-turns.ts";
 import type { Transferable } from "node:worker_threads";
 import { startThread } from "../thread.ts";
 
-/** Writes texts in a thread, started with the first text, and again after it was stopped or crashed. */
+/** Writes texts, in gzip, in a thread, started with the first text, and again after it was stopped or crashed. */
 export class ScrapeThread implements AsyncDisposable {
   #writer: ScrapeWriter | undefined;
 
   /** Written one part ahead of its reader; nothing is written if nobody reads. The `ending` comes last. */
-  text(
-    frame: ScrapeFrame,
-    coding: Coding,
-    ending: () => Promise<string>,
-    onBug: (error: unknown) => void,
-  ): TextStream {
-    const parts = this.#parts(frame, coding, ending);
+  text(frame: ScrapeFrame, ending: () => Promise<string>, onBug: (error: unknown) => void): TextStream {
+    const parts = this.#parts(frame, ending);
     return new ReadableStream<Uint8Array<ArrayBuffer>>(
       {
         pull: async (controller) => {
@@ -49,11 +44,10 @@ export class ScrapeThread implements AsyncDisposable {
 
   async *#parts(
     frame: ScrapeFrame,
-    coding: Coding,
     ending: () => Promise<string>,
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
     if (this.#writer?.isOver !== false) this.#writer = new ScrapeWriter();
-    const writing = this.#writer.write(frame, coding, ending());
+    const writing = this.#writer.write(frame, ending());
     try {
       let { part, isLast } = await writing.ask();
       while (!isLast) {
@@ -106,14 +100,14 @@ class ScrapeWriter implements AsyncDisposable {
     return this.#open.size === 0;
   }
 
-  write(frame: ScrapeFrame, coding: Coding, ending: Promise<string>): Writing {
+  write(frame: ScrapeFrame, ending: Promise<string>): Writing {
     const scrape = (this.#scrapes += 1);
     this.#open.add(scrape);
     if (this.#subjects !== frame.subjects)
       this.#tell({ kind: "subjects", subjects: scrapedOnly(frame.subjects) });
     this.#subjects = frame.subjects;
     const { numbers } = frame;
-    this.#tell({ kind: "begin", scrape, numbers, coding }, [numbers.buffer]);
+    this.#tell({ kind: "begin", scrape, numbers }, [numbers.buffer]);
     const ended = ending.then((text) => this.#tell({ kind: "ending", scrape, text }));
     return {
       ask: () => {
@@ -151,9 +145,9 @@ class ScrapeWriter implements AsyncDisposable {
 
 /** Only the fields that a scrape shows: thousands are copied. */
 function scrapedOnly(subjects: ScrapeSubjects): ScrapeSubjects {
-  const upstreams = subjects.upstreams.map(({ name, budget, labels, schedule, objective, expect }) => ({
+  const upstreams = subjects.upstreams.map(({ name, budgets, labels, schedule, objective, expect }) => ({
     name,
-    budget,
+    budgets,
     labels,
     schedule,
     objective,
@@ -162,18 +156,11 @@ function scrapedOnly(subjects: ScrapeSubjects): ScrapeSubjects {
   return { ...subjects, upstreams };
 }
 
-export type Coding = "plain" | "gzip";
-
 export type ScrapeRequest =
   /** Whose numbers follow. */
   | { readonly kind: "subjects"; readonly subjects: ScrapeSubjects }
   /** Begins a text of these numbers. */
-  | {
-      readonly kind: "begin";
-      readonly scrape: number;
-      readonly numbers: Float64Array<ArrayBuffer>;
-      readonly coding: Coding;
-    }
+  | { readonly kind: "begin"; readonly scrape: number; readonly numbers: Float64Array<ArrayBuffer> }
   /** The last lines; may come after everything else is written. */
   | { readonly kind: "ending"; readonly scrape: number; readonly text: string }
   | { readonly kind: "more"; readonly scrape: number }

@@ -19,7 +19,7 @@ function hear(request: ScrapeRequest): void {
   const { scrape } = request;
   switch (request.kind) {
     case "begin":
-      texts.set(scrape, new ScrapeText({ subjects, numbers: request.numbers }, request.coding));
+      texts.set(scrape, new ScrapeText({ subjects, numbers: request.numbers }));
       return;
     case "ending":
       texts.get(scrape)?.end(request.text);

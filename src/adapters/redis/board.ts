@@ -17,6 +17,8 @@ export type RedisFleetOptions = { readonly prefix: string; readonly clock?: stri
 
 type Args = readonly (string | number)[];
 
+const LUA = new URL("board/", import.meta.url);
+
 /** The board of a fleet in Redis. Each call is one script, so it is atomic. */
 export class RedisFleetBoard implements FleetBoard {
   readonly #redis: Pick<Redis, "run">;
@@ -30,11 +32,11 @@ export class RedisFleetBoard implements FleetBoard {
     this.#keys = ["epoch", "sessions", "members", "holders", "changes", "trials"].map(key);
     this.#statusKeys = [key("states"), key("published")];
     this.#scripts = {
-      beat: redisScript("beat", readLua("board/enter", "board/beat"), clock),
-      claim: redisScript("claim", readLua("board/enter", "board/claim"), clock),
-      release: redisScript("release", readLua("board/enter", "board/release"), clock),
-      publish: redisScript("publish", readLua("board/publish"), clock),
-      published: redisScript("published", readLua("board/published"), clock),
+      beat: redisScript("beat", readLua(LUA, "enter", "beat"), clock),
+      claim: redisScript("claim", readLua(LUA, "enter", "claim"), clock),
+      release: redisScript("release", readLua(LUA, "enter", "release"), clock),
+      publish: redisScript("publish", readLua(LUA, "publish"), clock),
+      published: redisScript("published", readLua(LUA, "published"), clock),
     };
   }
 

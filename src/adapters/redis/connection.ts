@@ -1,9 +1,10 @@
 import type { Fleet } from "../../core/config/config.ts";
-import { messageOf } from "../../core/text/escape.ts";
+import { messageOf, oneLine } from "../../core/text/escape.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { RedisFailure } from "../../core/metrics/catalogue.ts";
 import { RedisHealth } from "../../core/fleet/redis-health.ts";
+import { AnswerTooLong } from "./answer-size.ts";
 import { openDriver, type RedisDriver, type RedisDriverParts } from "./driver.ts";
 import { missingIn } from "./requirements.ts";
 import { redisScript, type RedisScript } from "./script.ts";
@@ -23,6 +24,8 @@ export type RedisReply =
 export type RedisParts = RedisDriverParts & {
   readonly clock: Clock;
   readonly log: Log;
+  /** What Redis says in an error may hold the password. */
+  readonly withoutKeys: (text: string) => string;
   readonly onCall: (call: RedisCall) => void;
 };
 
@@ -134,6 +137,7 @@ export class Redis implements AsyncDisposable {
 
   #failed(driver: RedisDriver, error: unknown): RedisReply {
     const failure = failureOf(error);
+    if (error instanceof AnswerTooLong) this.#warnOnce("Redis command failed", error.message, "too long");
     if (failure === "refused") {
       this.#lastReplyMs = this.#parts.clock.now();
       const problem = messageOf(error);
@@ -228,7 +232,8 @@ export class Redis implements AsyncDisposable {
   }
 
   #warnOnce(message: string, problem: string, kind: string): void {
-    if (this.#health.isNews(`${message} ${kind}`)) this.#parts.log.warn({ problem }, message);
+    if (!this.#health.isNews(`${message} ${kind}`)) return;
+    this.#parts.log.warn({ problem: oneLine(this.#parts.withoutKeys(problem)) }, message);
   }
 }
 

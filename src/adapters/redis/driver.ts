@@ -1,5 +1,6 @@
 import { createClient, createCluster } from "@redis/client";
 import type { FleetRedis, RedisAddress } from "../../core/config/config.ts";
+import { withShortAnswers } from "./answer-size.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import { readRegularFile } from "../regular-file.ts";
 
@@ -52,7 +53,7 @@ async function openClient(
     ended.resolve();
     if (client.isOpen) client.destroy();
   };
-  await connected(() => client.connect(), destroy, signal);
+  await connected(() => withShortAnswers(() => client.connect()), destroy, signal);
   return {
     send: (_key, args, aborted) => client.sendCommand([...args], { abortSignal: aborted }),
     ended: ended.promise,
@@ -79,7 +80,7 @@ async function openCluster(
     ended.resolve();
     if (cluster.isOpen) cluster.destroy();
   };
-  await connected(() => cluster.connect(), destroy, signal);
+  await connected(() => withShortAnswers(() => cluster.connect()), destroy, signal);
   return {
     send: (key, args, aborted) => cluster.sendCommand(key, false, [...args], { abortSignal: aborted }),
     ended: ended.promise,
@@ -196,7 +197,7 @@ async function ask({ host, port }: RedisAddress, name: string, socket: RedisSock
   });
   client.on("error", () => {});
   try {
-    await client.connect();
+    await withShortAnswers(() => client.connect());
     const answer: unknown = await client.sendCommand(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name], {
       timeout: ANSWER_WITHIN_MS,
     });

@@ -7,11 +7,15 @@ import type {
   SharedState,
   SharedTaking,
   SharedTerms,
+  SharedWait,
 } from "../../core/fleet/ledger-store.ts";
 import type { Redis, RedisReply } from "./connection.ts";
 import { readLua, type RedisScript, redisScript } from "./script.ts";
 
-/** Shared budgets in Redis: each call is one atomic script, and all keys of a budget are on one node of a cluster. */
+/**
+ * Shared budgets in Redis: each call is one atomic script, and all keys of a budget are on one node of a cluster. A
+ * script cannot reach two nodes, so there nobody draws on two budgets: the config is refused.
+ */
 export class RedisLedger implements LedgerStore {
   readonly #redis: Pick<Redis, "run" | "onChange">;
   readonly #prefix: string;
@@ -27,7 +31,7 @@ export class RedisLedger implements LedgerStore {
     this.#scripts = scripts;
   }
 
-  async take(terms: SharedTerms, lease: string): Promise<Stored<SharedTaking>> {
+  async take(terms: readonly SharedTerms[], lease: string): Promise<Stored<SharedTaking>> {
     const reply = await this.#ask(this.#scripts.take, terms, [lease]);
     return stored(reply, (value) => takingIn(value, terms));
   }
@@ -73,12 +77,16 @@ export class RedisLedger implements LedgerStore {
     terms: SharedTerms,
     args: readonly (string | number)[],
   ): Promise<Stored<SharedState>> {
-    return stored(await this.#ask(script, terms, args), (value) => stateIn(value, terms));
+    return stored(await this.#ask(script, [terms], args), (value) => stateIn(value, terms));
   }
 
-  #ask(script: RedisScript, terms: SharedTerms, args: readonly (string | number)[]): Promise<RedisReply> {
-    const keys = ["state", "leases", "quota", "contributed"].map(
-      (name) => `${this.#prefix}:{${terms.budget}}:${name}`,
+  #ask(
+    script: RedisScript,
+    terms: readonly SharedTerms[],
+    args: readonly (string | number)[],
+  ): Promise<RedisReply> {
+    const keys = terms.flatMap(({ budget }) =>
+      ["state", "leases", "quota", "contributed"].map((name) => `${this.#prefix}:{${budget}}:${name}`),
     );
     return this.#redis.run(script, keys, [JSON.stringify(terms), ...args]);
   }
@@ -111,14 +119,23 @@ function stateIn(value: unknown, terms: SharedTerms): SharedState | undefined {
   };
 }
 
-/** A state, followed by a wait and its cause. */
-function takingIn(value: unknown, terms: SharedTerms): SharedTaking | undefined {
-  const state = stateIn(value, terms);
-  const [waitMs, cause] = fieldsIn(value)?.slice(FIXED + 2 * terms.rates.length) ?? [];
-  if (state === undefined) return undefined;
-  if (cause === "granted") return { ...state, decision: { kind: "granted" } };
-  if (cause !== "budget" && cause !== "backoff" && cause !== "quota" && cause !== "ledger") return undefined;
-  return { ...state, decision: { kind: "wait", waitMs: Number(waitMs), cause } };
+/** For each budget a state, followed by a wait and its cause: `free` if nothing stands against it. */
+function takingIn(value: unknown, terms: readonly SharedTerms[]): SharedTaking | undefined {
+  if (!Array.isArray(value) || value.length !== terms.length) return undefined;
+  const answers: readonly unknown[] = value;
+  const states: SharedState[] = [];
+  const waits: SharedWait[] = [];
+  for (const [index, each] of terms.entries()) {
+    const state = stateIn(answers[index], each);
+    const [waitMs, cause] = fieldsIn(answers[index])?.slice(FIXED + 2 * each.rates.length) ?? [];
+    if (state === undefined) return undefined;
+    states.push(state);
+    if (cause === "free") continue;
+    if (cause !== "budget" && cause !== "backoff" && cause !== "quota" && cause !== "ledger")
+      return undefined;
+    waits.push({ budget: each.budget, waitMs: Number(waitMs), cause });
+  }
+  return { states, waits };
 }
 
 function fieldsIn(value: unknown): readonly string[] | undefined {
@@ -146,12 +163,14 @@ function finite(signals: UpstreamSignals): UpstreamSignals {
 
 type BudgetStep = "take" | "report" | "look" | "reportUsage";
 
+const LUA = new URL("ledger/", import.meta.url);
+
 export type LedgerScripts = Readonly<Record<BudgetStep | "takeSeat" | "leaveSeat", RedisScript>>;
 
 /** The first name is the label in the metrics, the last the Lua file. `clock` is another one for tests. */
 export function ledgerScripts(clock?: string): LedgerScripts {
   const script = (call: string, ...files: readonly string[]): RedisScript =>
-    redisScript(call, readLua(...files.map((file) => `ledger/${file}`)), clock);
+    redisScript(call, readLua(LUA, ...files), clock);
   return {
     take: script("take", "budget", "take"),
     report: script("report", "budget", "report"),

@@ -27,6 +27,6 @@ export function redisScript(call: string, body: string, clock: string = SERVER_C
   return { call, body: whole, sha: createHash("sha1").update(whole).digest("hex") };
 }
 
-export function readLua(...names: readonly string[]): string {
-  return names.map((name) => readFileSync(new URL(`${name}.lua`, import.meta.url), "utf8")).join("\n");
+export function readLua(folder: URL, ...names: readonly string[]): string {
+  return names.map((name) => readFileSync(new URL(`${name}.lua`, folder), "utf8")).join("\n");
 }

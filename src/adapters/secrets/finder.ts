@@ -1,113 +1,176 @@
-import { redact } from "../../core/text/escape.ts";
-
 /**
- * Finds secrets in text that others wrote: unchanged, in base64, or with any of their characters escaped as in a URL, in
- * JSON or in HTML.
+ * Keeps keys out of text that others wrote. What is kept of an answer is a few hundred characters, so all that it could
+ * be decoded to is searched: no list of the ways to write a key is needed, and no expression is made of one.
  */
+
+/** This many characters of a key in a row are found. Fewer could be part of any word. */
+const RUN_CHARS = 8;
+
+const HIDDEN = "<secret>";
+export const WITHHELD = "<not kept: part of a key is in it, encoded>";
+
+/** Ordinary text has some twenty. One with more was made to have them. */
+const MOST_READINGS = 200;
+const MOST_SEARCHED = 4;
+
 export class SecretFinder {
-  readonly isEmpty: boolean;
-  readonly #literals: readonly string[];
-  /** A part of each secret that no escaping changes. A text without any of them needs no expression at all. */
-  readonly #marks: readonly string[];
-  readonly #escapable: readonly string[];
-  #patterns: readonly RegExp[] | undefined;
+  readonly #secrets: readonly string[];
+  /** Most failures of one upstream say the same: the last few texts, and what was left of them. */
+  readonly #searched = new Map<string, string>();
 
-  constructor(secrets: readonly string[]) {
-    const known = [...new Set(secrets)].filter((secret) => secret !== "");
-    this.isEmpty = known.length === 0;
-    this.#literals = known.flatMap((secret) => [secret, ...base64FormsOf(secret)]);
-    // The longest first, because one secret may contain another.
-    this.#escapable = known.filter(canBeMatched).sort((a, b) => b.length - a.length);
-    this.#marks = this.#escapable.map(markOf);
+  constructor(secrets: Iterable<string>) {
+    this.#secrets = [...new Set(secrets)].filter(({ length }) => length >= RUN_CHARS);
   }
 
-  isIn(text: string): boolean {
-    return (
-      this.#literals.some((literal) => text.includes(literal)) ||
-      this.#patternsFor(text).some((pattern) => text.search(pattern) !== -1)
-    );
-  }
-
+  /** Without any run of a key's characters. A line is left out where any decoding of it has one. */
   hide(text: string): string {
-    const left = redact(text, this.#literals);
-    return this.#patternsFor(left).reduce((rest, pattern) => rest.replace(pattern, "<secret>"), left);
+    if (this.#secrets.length === 0 || text.length < RUN_CHARS) return text;
+    const known = this.#searched.get(text);
+    if (known !== undefined) return known;
+    const plain = runsOf(this.#secrets.map(inSmallLetters));
+    const runs = runsOf(this.#secrets.flatMap(formsOf));
+    const hidden = text
+      .split("\n")
+      .map((line) => withoutRuns(line, plain))
+      .map((line) => (isReadableIn(line, runs) ? WITHHELD : line))
+      .join("\n");
+    if (this.#searched.size >= MOST_SEARCHED) this.#searched.clear();
+    this.#searched.set(text, hidden);
+    return hidden;
   }
+}
 
-  #patternsFor(text: string): readonly RegExp[] {
-    const lower = text.toLowerCase();
-    if (!this.#marks.some((mark) => lower.includes(mark))) return [];
-    // Case is ignored, because header names arrive in lower case.
-    this.#patterns ??= this.#escapable.map(
-      (secret) => new RegExp(Array.from(secret, writingsOf).join(""), "gi"),
-    );
-    return this.#patterns;
+function isReadableIn(text: string, runs: ReadonlySet<number>): boolean {
+  if (text.length < RUN_CHARS) return false;
+  const readings = new Set([text]);
+  // What is added meanwhile is read too. Each decoding is shorter than its source, so there is an end.
+  for (const reading of readings) {
+    if (formsOf(reading).some((form) => hasRun(form, (hash) => runs.has(hash)))) return true;
+    for (const decode of DECODERS) {
+      for (const decoded of decode(reading)) if (decoded.length >= RUN_CHARS) readings.add(decoded);
+    }
+    if (readings.size > MOST_READINGS) return true;
   }
+  return false;
 }
 
-/** The longest part that no escaping changes, in lower case. */
-function markOf(secret: string): string {
-  const parts = secret.match(/[A-Za-z0-9]+/g) ?? [];
-  return parts.reduce((longest, part) => (part.length > longest.length ? part : longest), "").toLowerCase();
+/** In small letters, without what wraps lines or is put between characters; and without signs, which have the most ways to be written. */
+function formsOf(text: string): readonly string[] {
+  const lower = text.toLowerCase().replaceAll(/[^!-~]+/g, "");
+  return [lower, lower.replaceAll(/[^a-z0-9]+/g, "")];
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "amp",
-  "<": "lt",
-  ">": "gt",
-  '"': "quot",
-  "'": "apos",
-};
-
-/** The expression of a longer secret may not compile, and the error would print all of it. */
-const MATCHED_MAX_CHARS = 512;
-/** One, two or four backslashes may stand for each: with more of them, the ways to read a text would multiply. */
-const BACKSLASHES_MAX = 6;
-
-function canBeMatched(secret: string): boolean {
-  return secret.length <= MATCHED_MAX_CHARS && secret.split("\\").length - 1 <= BACKSLASHES_MAX;
+function withoutRuns(text: string, runs: ReadonlySet<number>): string {
+  let [kept, keptTo] = ["", 0];
+  hasRun(inSmallLetters(text), (hash, at) => {
+    if (!runs.has(hash)) return false;
+    // Runs that overlap or touch are one.
+    if (at > keptTo || kept === "") kept += `${text.slice(keptTo, at)}${HIDDEN}`;
+    keptTo = at + RUN_CHARS;
+    return false;
+  });
+  return kept + text.slice(keptTo);
 }
 
-function writingsOf(character: string): string {
-  if (/[A-Za-z0-9]/.test(character)) return character;
-  const code = character.codePointAt(0) ?? 0;
-  // "25" is an escaped percent sign: a URL inside a URL.
-  const inUrl = Array.from(Buffer.from(character), (byte) => `%(?:25)*${hex(byte, 2)}`).join("");
-  const entity = ENTITIES[character];
-  const writings = [
-    inUrl,
-    String.raw`\\{1,3}u${hex(code, 4)}`,
-    `&(?:amp;)*#(?:0*${code}|x0*${hex(code, 1)});`,
-    ...(entity === undefined ? [] : [`&(?:amp;)*${entity};`]),
-    ...(character === " " ? [String.raw`\+`] : []),
-    ...(character === "\\" ? [String.raw`\\\\\\\\`, String.raw`\\\\`] : []),
-    (character === "/" || character === '"' ? String.raw`\\{0,3}` : "") + literally(character),
-  ];
-  return `(?:${writings.join("|")})`;
+/** Of the same length: headers' names arrive in small letters. */
+function inSmallLetters(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-function hex(number: number, digits: number): string {
-  return number.toString(16).padStart(digits, "0");
+function runsOf(texts: readonly string[]): ReadonlySet<number> {
+  const runs = new Set<number>();
+  for (const text of texts) hasRun(text, (hash) => void runs.add(hash));
+  return runs;
 }
 
-function literally(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
-}
-
-/** A shorter form could be part of any word. */
-const BASE64_MIN_CHARS = 8;
+const BASE = 0x01000193;
+const BASE_OF_RUN = Array.from({ length: RUN_CHARS }, () => BASE).reduce((a, b) => Math.imul(a, b), 1);
 
 /**
- * In base64 a secret looks different at each of three offsets (as in `user:secret`). Only the characters that do not
- * depend on a neighbouring byte are certain.
+ * Shows each run of the text as a number of 32 bits, until one is the one: so no strings are cut. That two runs have one
+ * number happens once in four thousand million.
  */
-function base64FormsOf(secret: string): readonly string[] {
-  const forms = [0, 1, 2].flatMap((offset) => {
-    const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
-    const from = offset === 0 ? 0 : offset + 1;
-    const to = Math.floor((bytes.length * 8) / 6);
-    return (["base64", "base64url"] as const).map((alphabet) => bytes.toString(alphabet).slice(from, to));
-  });
-  const whole = Buffer.from(secret).toString("base64");
-  const distinct = new Set([whole, whole.replace(/=+$/, ""), ...forms]);
-  return [...distinct].filter((form) => form.length >= BASE64_MIN_CHARS);
+function hasRun(text: string, isTheOne: (hash: number, at: number) => boolean | void): boolean {
+  let hash = 0;
+  for (let end = 0; end < text.length; end += 1) {
+    const leaving = end < RUN_CHARS ? 0 : Math.imul(text.charCodeAt(end - RUN_CHARS), BASE_OF_RUN);
+    hash = (Math.imul(hash, BASE) + text.charCodeAt(end) - leaving) | 0;
+    if (end >= RUN_CHARS - 1 && isTheOne(hash, end - RUN_CHARS + 1) === true) return true;
+  }
+  return false;
+}
+
+type Decoder = (text: string) => readonly string[];
+
+/** One level of each. They are applied to each other's results until nothing new comes. */
+const DECODERS: readonly Decoder[] = [
+  (text) => [text.replaceAll(/%(?:u00)?([0-9a-f]{2})/gi, (_, hex: string) => fromHex(hex))],
+  unescapeBackslashes,
+  unescapeEntities,
+  (text) => [text.replaceAll(/=(?:[ \t]*\r?\n|([0-9a-f]{2}))/gi, (_, hex?: string) => fromHex(hex))],
+  // Also from the middle of a run, as what is before it may not belong to it.
+  (text) => decodeRuns(text.replaceAll(/\s+/g, ""), /[a-z0-9+/_-]{11,}/gi, 4, "base64"),
+  (text) => decodeRuns(text.replaceAll(/0x|[\s:,;-]+/gi, ""), /[0-9a-f]{16,}/gi, 2, "hex"),
+  (text) => decodeRuns(text, /[a-z2-7]{13,}/gi, 8, "base32"),
+  (text) => [(text.match(/\d+/g) ?? []).map((code) => fromCode(Number(code))).join("")],
+];
+
+/** As in JSON, in strings of most languages, and in the same once more. */
+function unescapeBackslashes(text: string): readonly string[] {
+  const pattern = /\\+(?:u\{?([0-9a-f]{4})\}?|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt])|\\(["'/\\])/gi;
+  const character = (_: string, unicode?: string, byte?: string, octal?: string, sign?: string): string =>
+    sign ?? (octal === undefined ? fromHex(unicode ?? byte) : String.fromCharCode(Number.parseInt(octal, 8)));
+  return [text.replaceAll(pattern, character)];
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** Their last sign may be missing. Of the many names of signs those five are known, the others are left out. */
+function unescapeEntities(text: string): readonly string[] {
+  const pattern =
+    /&(?:(amp|lt|gt|quot|apos);?|#0*(\d{2,3});|#x0*([0-9a-f]{2});|#?\w{2,24};|#0*(1[0-2]\d|[3-9]\d)|#x0*([2-7][0-9a-f]))/gi;
+  const character = (_: string, name = "", code = "", hex = "", openCode = "", openHex = ""): string => {
+    if (name !== "") return ENTITIES[name.toLowerCase()] ?? "";
+    const digits = code || openCode;
+    return digits === "" ? fromHex(hex || openHex) : fromCode(Number(digits));
+  };
+  return [text.replaceAll(pattern, character)];
+}
+
+/** A line feed, which no form contains, where there are no digits. */
+function fromHex(digits = ""): string {
+  return digits === "" ? "\n" : String.fromCharCode(Number.parseInt(digits, 16));
+}
+
+/** Of ASCII's signs, letters and digits: a key has no others. */
+function fromCode(code: number): string {
+  return code >= 0x20 && code <= 0x7e ? String.fromCharCode(code) : "";
+}
+
+function decodeRuns(
+  text: string,
+  pattern: RegExp,
+  offsets: number,
+  encoding: "base64" | "hex" | "base32",
+): readonly string[] {
+  const runs = text.match(pattern);
+  if (runs === null) return [];
+  return Array.from({ length: offsets }, (_, offset) =>
+    runs.map((run) => decodeRun(run.slice(offset), encoding)).join("\n"),
+  );
+}
+
+function decodeRun(run: string, encoding: "base64" | "hex" | "base32"): string {
+  if (encoding !== "base32") return Buffer.from(run, encoding).toString("latin1");
+  const bytes: number[] = [];
+  let [bits, length] = [0, 0];
+  for (const digit of run.toLowerCase()) {
+    bits = (bits << 5) | "abcdefghijklmnopqrstuvwxyz234567".indexOf(digit);
+    length += 5;
+    if (length < 8) continue;
+    length -= 8;
+    bytes.push((bits >> length) & 0xff);
+    bits &= (1 << length) - 1;
+  }
+  return String.fromCharCode(...bytes);
 }

@@ -1,10 +1,11 @@
+import { capText } from "../../core/text/escape.ts";
 import { SecretFinder } from "./finder.ts";
-
-/** A shorter key would be found in innocent text. */
-const SEARCHED_MIN_CHARS = 8;
 
 /** The previous key may still appear for a while: in a request that is in flight, in a late error. */
 const KEYS_PER_UPSTREAM = 2;
+
+/** A longer text is cut: to search it would take too long. */
+const HIDDEN_MAX_CHARS = 4_000;
 
 /** The keys that this process sends, to remove them from text that should not hold any: the report of a bug. */
 export class KnownKeys {
@@ -22,6 +23,6 @@ export class KnownKeys {
 
   hide(text: string): string {
     const keys = [...this.#permanent, ...[...this.#keys.values()].flat()];
-    return new SecretFinder(keys.filter(({ length }) => length >= SEARCHED_MIN_CHARS)).hide(text);
+    return new SecretFinder(keys).hide(capText(text, HIDDEN_MAX_CHARS));
   }
 }

@@ -43,7 +43,7 @@ export function makeWritable(database: DatabaseSync): void {
   // Commits do not wait for the disk; the checkpoint of each minute does. A killed process loses nothing.
   database.exec("PRAGMA synchronous = NORMAL");
   database.exec("PRAGMA journal_size_limit = 8388608");
-  inTransaction(database, () => database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`));
+  inTransaction(database, () => migrate(database));
 }
 
 function requireOurs(database: DatabaseSync): void {
@@ -51,10 +51,20 @@ function requireOurs(database: DatabaseSync): void {
   if (id !== APPLICATION_ID && !isEmpty(database)) {
     throw new StateFileError("foreign", "is the database of another program");
   }
-  const version = numberFrom(database, "SELECT user_version AS found FROM pragma_user_version");
+  const version = versionOf(database);
   if (version > SCHEMA_VERSION) {
     throw new StateFileError("foreign", `was written by a newer pacewatch (version ${version} of the file)`);
   }
+}
+
+function migrate(database: DatabaseSync): void {
+  const version = versionOf(database);
+  for (const [next, sql] of MIGRATIONS) if (version < next) database.exec(sql);
+  database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+}
+
+function versionOf(database: DatabaseSync): number {
+  return numberFrom(database, "SELECT user_version AS found FROM pragma_user_version");
 }
 
 function numberFrom(database: DatabaseSync, sql: string): number {
@@ -78,7 +88,7 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
 
 /** "PwSt": marks the file as ours. */
 export const APPLICATION_ID = 0x50775374;
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -93,6 +103,16 @@ const ROLL_UP_COLUMNS = `
   PRIMARY KEY (bucket, upstream)`;
 
 const QUOTA_COLUMNS = `budget TEXT NOT NULL, hour INTEGER NOT NULL, requests INTEGER NOT NULL`;
+
+/** Since version 2. */
+const LEARNED_WINDOWS = `CREATE TABLE IF NOT EXISTS learned_windows (
+  budget TEXT NOT NULL,
+  family TEXT NOT NULL,
+  requests REAL,
+  per_ms REAL NOT NULL,
+  learned_from TEXT NOT NULL,
+  PRIMARY KEY (budget, family)
+) STRICT, WITHOUT ROWID;`;
 
 const SCHEMA = `
 CREATE TABLE polls (
@@ -111,7 +131,8 @@ CREATE TABLE polls (
   status INTEGER,
   detail TEXT NOT NULL,
   excerpt TEXT,
-  headers TEXT
+  headers TEXT,
+  offline INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX polls_by_upstream ON polls (upstream, id);
 CREATE INDEX failures_by_upstream ON polls (upstream, id) WHERE outcome <> 'ok';
@@ -130,6 +151,12 @@ CREATE TABLE incidents (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_hours (${QUOTA_COLUMNS}, PRIMARY KEY (budget, hour)) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_reserves (${QUOTA_COLUMNS}, PRIMARY KEY (budget)) STRICT, WITHOUT ROWID;
+${LEARNED_WINDOWS}
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;
+
+/** Each step leads to the version of its place, from the one before. */
+const MIGRATIONS: readonly (readonly [version: number, sql: string])[] = [
+  [2, `ALTER TABLE polls ADD COLUMN offline INTEGER NOT NULL DEFAULT 0;\n${LEARNED_WINDOWS}`],
+];

@@ -24,7 +24,7 @@ type Connection = {
   readonly inode: number | undefined;
 };
 
-const NOTHING: Restored = { upstreams: new Map(), quotas: new Map() };
+const NOTHING: Restored = { upstreams: new Map(), quotas: new Map(), windows: new Map() };
 
 /** One state file, from the first opening to the last closing. It recovers from whatever happens to the file. */
 export class StateFile {
@@ -154,7 +154,7 @@ export class StateFile {
     const counts = [...quotas].flatMap(([budget, buckets]) =>
       [...buckets].map(([hour, requests]) => ({ budget, hour, requests })),
     );
-    writer.write({ polls: [], incidents: [], quotas: { counts, reserves: [] }, nowMs: 0 });
+    writer.write({ polls: [], foundOffline: [], incidents: [], quotas: { counts, reserves: [] }, nowMs: 0 });
   }
 
   /** The batch is written already: a failure here is reported with the next one. */

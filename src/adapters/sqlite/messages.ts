@@ -1,5 +1,6 @@
 /** Messages between the main thread and the database thread: one request, one reply. */
 
+import type { LearnedWindow, WindowRow } from "../../core/budget/learned-windows.ts";
 import type { QuotaChanges } from "../../core/budget/quota-journal.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import type { RestoredUpstream, StateRows } from "../../core/history/state.ts";
@@ -7,10 +8,13 @@ import type { RestoredUpstream, StateRows } from "../../core/history/state.ts";
 export type Restored = {
   readonly upstreams: ReadonlyMap<string, RestoredUpstream>;
   readonly quotas: ReadonlyMap<string, QuotaBuckets>;
+  readonly windows: ReadonlyMap<string, readonly LearnedWindow[]>;
 };
 
 export type StateBatch = StateRows & {
   readonly quotas: QuotaChanges;
+  /** All that is known, replacing what was; undefined if nothing changed. */
+  readonly windows?: readonly WindowRow[] | undefined;
   /** Wall clock: decides what is too old to keep. */
   readonly nowMs: number;
 };

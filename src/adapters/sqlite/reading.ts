@@ -3,6 +3,7 @@ import { PHASES } from "../../core/exchange/exchange.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
+import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import type { CountedBucket } from "../../core/history/rolling-counts.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/history/rollup.ts";
@@ -33,7 +34,32 @@ export function readState(database: DatabaseSync, nowMs: number): Restored {
     of(upstream).minutes.push(minute);
   const hoursFrom = Math.floor(nowMs / HOUR_MS) - HOURS_KEPT;
   for (const [upstream, hour] of countedFrom(database, "hours", hoursFrom)) of(upstream).hours.push(hour);
-  return { upstreams, quotas: readQuotas(database) };
+  return { upstreams, quotas: readQuotas(database), windows: readWindows(database) };
+}
+
+/** None in a file of an older version that could not be written yet. */
+export function readWindows(database: DatabaseSync): ReadonlyMap<string, readonly LearnedWindow[]> {
+  const table = database.prepare("SELECT name FROM sqlite_schema WHERE name = 'learned_windows'").get();
+  const windows = new Map<string, LearnedWindow[]>();
+  if (table === undefined) return windows;
+  for (const { budget, learned } of readRows(
+    database.prepare("SELECT * FROM learned_windows").all(),
+    windowOf,
+  )) {
+    windows.set(budget, [...(windows.get(budget) ?? []), learned]);
+  }
+  return windows;
+}
+
+function windowOf(row: Row): { budget: string; learned: LearnedWindow } {
+  const perMs = row.number("per_ms");
+  const learned = {
+    key: row.text("family"),
+    limit: row.has("requests") ? row.number("requests") : undefined,
+    perMs: Math.max(1, perMs),
+    from: row.oneOf("learned_from", LESSONS),
+  };
+  return { budget: row.text("budget"), learned };
 }
 
 /** What was sent, plus what may have been sent since the last count. */
@@ -76,6 +102,7 @@ function pollOf(row: Row): PollStatus {
     detail: row.text("detail"),
     excerpt: row.has("excerpt") ? row.text("excerpt") : undefined,
     ...(row.has("headers") ? { headers: row.headers("headers") } : {}),
+    ...(row.isSet("offline") ? { offline: true } : {}),
   };
 }
 

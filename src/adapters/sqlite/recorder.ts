@@ -26,6 +26,9 @@ export class StateRecorder implements Recorder {
       const { endedAtMs, withinObjective } = event.poll;
       const status = pollStatusOf(event.poll);
       this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, status });
+    } else if (event.kind === "found_offline") {
+      const { pollId, endedAtMs } = event;
+      this.#buffer.addFoundOffline({ upstream: this.#upstream, pollId, endedAtMs });
     } else if (event.kind !== "health_changed") {
       return;
     }
@@ -42,6 +45,7 @@ function isSame(incident: Incident, saved: Incident | undefined): boolean {
     incident.startedAtMs === saved.startedAtMs &&
     incident.endedAtMs === saved.endedAtMs &&
     incident.polls === saved.polls &&
-    incident.state === saved.state
+    incident.state === saved.state &&
+    incident.reason === saved.reason
   );
 }

@@ -1,4 +1,4 @@
-import type { KeptHeader } from "../../core/answer/kept-headers.ts";
+import type { KeptHeader } from "../../core/exchange/exchange.ts";
 
 /** A value that we would never write. */
 class Misfit extends Error {}
@@ -46,6 +46,11 @@ export class Row {
   whole(name: string, least: number = Number.NEGATIVE_INFINITY): number {
     const value = wholeIn(this.#fields.get(name));
     return value >= least ? value : misfit();
+  }
+
+  /** A flag; not set either where an older version has written the file. */
+  isSet(name: string): boolean {
+    return this.#fields.get(name) === 1;
   }
 
   oneOf<Choice extends string>(name: string, choices: readonly Choice[]): Choice {

@@ -1,6 +1,7 @@
 import type { Log } from "../../core/text/log.ts";
 import type { Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import type { LearnedWindow, WindowRow } from "../../core/budget/learned-windows.ts";
 import { QuotaJournal, type QuotaReading } from "../../core/budget/quota-journal.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { type RestoredUpstream, type StateStore, StateBuffer } from "../../core/history/state.ts";
@@ -31,10 +32,14 @@ export class SqliteStateStore implements StateStore {
   readonly #calendarOffsetMs: number;
   readonly #restored: Map<string, RestoredUpstream>;
   readonly restoredQuotas: ReadonlyMap<string, QuotaBuckets>;
+  readonly restoredWindows: ReadonlyMap<string, readonly LearnedWindow[]>;
   readonly #buffer = new StateBuffer(BOUNDS);
   readonly #journal = new QuotaJournal();
   readonly #closing = new AbortController();
   #readQuotas: () => ReadonlyMap<string, QuotaReading> = () => new Map();
+  #readWindows: () => readonly WindowRow[] = () => [];
+  /** As text: what the file certainly holds. */
+  #writtenWindows: string | undefined = "[]";
   #isUp = true;
   #retryAtMs = Number.NEGATIVE_INFINITY;
   /** While the thread works on a batch. */
@@ -45,6 +50,7 @@ export class SqliteStateStore implements StateStore {
     this.#calendarOffsetMs = parts.clock.wallNow() - parts.clock.now();
     this.#restored = new Map(restored.upstreams);
     this.restoredQuotas = restored.quotas;
+    this.restoredWindows = restored.windows;
     this.#tell(notes);
     if (trouble !== undefined) this.#goDown(trouble);
     void this.#run();
@@ -67,6 +73,11 @@ export class SqliteStateStore implements StateStore {
   async keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): Promise<void> {
     this.#readQuotas = read;
     if (this.#isUp) await this.#atMost(STUCK_AFTER_MS, this.#flushNow(false));
+  }
+
+  keepWindows(read: () => readonly WindowRow[]): void {
+    this.#readWindows = read;
+    this.#writtenWindows = JSON.stringify(read());
   }
 
   async close(): Promise<void> {
@@ -123,9 +134,13 @@ export class SqliteStateStore implements StateStore {
     const { clock } = this.#parts;
     const quotas = this.#journal.changes(this.#readQuotas(), this.#calendarOffsetMs + clock.now(), isLast);
     const rows = this.#buffer.take(MOST_POLLS_A_BATCH);
-    const size = rows.polls.length + rows.incidents.length + quotas.counts.length + quotas.reserves.length;
+    const { polls, foundOffline, incidents } = rows;
+    const known = this.#readWindows();
+    const windows = JSON.stringify(known) === this.#writtenWindows ? undefined : known;
+    const counts = quotas.counts.length + quotas.reserves.length + (windows === undefined ? 0 : 1);
+    const size = polls.length + foundOffline.length + incidents.length + counts;
     // While it is down, an empty batch tests whether it still is.
-    return size === 0 && this.#isUp ? undefined : { ...rows, quotas, nowMs: clock.wallNow() };
+    return size === 0 && this.#isUp ? undefined : { ...rows, quotas, windows, nowMs: clock.wallNow() };
   }
 
   async #write(batch: StateBatch): Promise<boolean> {
@@ -134,6 +149,7 @@ export class SqliteStateStore implements StateStore {
       case "written":
         this.#tell(reply.notes);
         this.#journal.written();
+        if (batch.windows !== undefined) this.#writtenWindows = JSON.stringify(batch.windows);
         this.#goUp();
         return true;
       case "failed":
@@ -154,6 +170,7 @@ export class SqliteStateStore implements StateStore {
   #goDown(trouble: string): void {
     const { clock, log, path } = this.#parts;
     this.#journal.forget();
+    this.#writtenWindows = undefined;
     this.#retryAtMs = clock.now() + RETRY_EVERY_MS;
     if (!this.#isUp) return;
     this.#isUp = false;

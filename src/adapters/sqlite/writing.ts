@@ -1,13 +1,20 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { QuotaRow } from "../../core/budget/quota-journal.ts";
 import { HOUR_MS, MINUTE_MS, rollUp, type RollUp } from "../../core/history/rollup.ts";
-import type { SavedIncident, SavedPoll } from "../../core/history/state.ts";
+import type { SavedAsTheirs, SavedIncident, SavedPoll } from "../../core/history/state.ts";
 import type { StateBatch } from "./messages.ts";
 import { inTransaction } from "./database.ts";
 
 const INSERT_POLL = `INSERT INTO polls (upstream, poll, origin, sent_at_ms, ended_at_ms, outcome, reason, degraded,
-  within_objective, duration_ms, phases_ms, status, detail, excerpt, headers)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  within_objective, duration_ms, phases_ms, status, detail, excerpt, headers,
+  offline) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** By its end, as that has an index. */
+const MARK_OFFLINE =
+  "UPDATE polls SET offline = 1 WHERE ended_at_ms = ? AND upstream = ? AND poll = ? AND offline = 0";
+
+const takeBackFailed = (table: "minutes" | "hours"): string =>
+  `UPDATE ${table} SET failed = failed - 1 WHERE bucket = ? AND upstream = ? AND failed > 0`;
 
 const addRollUp = (
   table: "minutes" | "hours",
@@ -26,28 +33,43 @@ export class StateWriter {
   readonly #insertPoll: StatementSync;
   readonly #addMinute: StatementSync;
   readonly #addHour: StatementSync;
+  readonly #markOffline: StatementSync;
+  readonly #takeBackMinute: StatementSync;
+  readonly #takeBackHour: StatementSync;
   readonly #putIncident: StatementSync;
   readonly #putQuota: StatementSync;
   readonly #putReserve: StatementSync;
+  readonly #clearWindows: StatementSync;
+  readonly #putWindow: StatementSync;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
     this.#insertPoll = database.prepare(INSERT_POLL);
     this.#addMinute = database.prepare(addRollUp("minutes"));
     this.#addHour = database.prepare(addRollUp("hours"));
+    this.#markOffline = database.prepare(MARK_OFFLINE);
+    this.#takeBackMinute = database.prepare(takeBackFailed("minutes"));
+    this.#takeBackHour = database.prepare(takeBackFailed("hours"));
     this.#putIncident = database.prepare(PUT_INCIDENT);
     this.#putQuota = database.prepare("INSERT OR REPLACE INTO quota_hours VALUES (?, ?, ?)");
     this.#putReserve = database.prepare("INSERT OR REPLACE INTO quota_reserves VALUES (?, ?, ?)");
+    this.#clearWindows = database.prepare("DELETE FROM learned_windows");
+    this.#putWindow = database.prepare("INSERT OR REPLACE INTO learned_windows VALUES (?, ?, ?, ?, ?)");
   }
 
-  write({ polls, incidents, quotas }: StateBatch): void {
+  write({ polls, foundOffline, incidents, quotas, windows }: StateBatch): void {
     inTransaction(this.#database, () => {
       for (const poll of polls) this.#poll(poll);
       for (const minute of rollUp(polls, MINUTE_MS)) addTo(this.#addMinute, minute);
       for (const hour of rollUp(polls, HOUR_MS)) addTo(this.#addHour, hour);
+      for (const found of foundOffline) this.#foundOffline(found);
       for (const incident of incidents) this.#incident(incident);
       for (const row of quotas.counts) putInto(this.#putQuota, row);
       for (const row of quotas.reserves) putInto(this.#putReserve, row);
+      if (windows !== undefined) this.#clearWindows.run();
+      for (const { budget, key, limit, perMs, from } of windows ?? []) {
+        this.#putWindow.run(budget, key, limit ?? null, perMs, from);
+      }
     });
   }
 
@@ -68,7 +90,16 @@ export class StateWriter {
       status.detail,
       status.excerpt ?? null,
       status.headers === undefined ? null : JSON.stringify(status.headers),
+      Number(status.offline ?? false),
     );
+  }
+
+  /** Once for each poll, however often it is written: a batch may be sent again. */
+  #foundOffline({ upstream, pollId, endedAtMs }: SavedAsTheirs): void {
+    const { changes } = this.#markOffline.run(Math.round(endedAtMs), upstream, pollId);
+    if (changes === 0) return;
+    this.#takeBackMinute.run(Math.floor(endedAtMs / MINUTE_MS), upstream);
+    this.#takeBackHour.run(Math.floor(endedAtMs / HOUR_MS), upstream);
   }
 
   #incident({ upstream, startedAtMs, endedAtMs, updatedAtMs, state, reason, polls }: SavedIncident): void {

@@ -81,9 +81,14 @@ export class ConnectionAttempt {
 
   #connect(): void {
     const { host, port } = this.#route.proxy ?? this.#route;
+    const refusal = this.#refusalOfWritten();
     this.#timer.enter(isIP(host) === 0 ? "dns" : "connect");
     this.#watch(this.#tcp);
     this.#tcp.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_AFTER_MS);
+    if (refusal !== undefined) {
+      this.#tcp.destroy(new WireError("connect", refusal));
+      return;
+    }
     this.#tcp.once("connect", () => this.#connected(this.#tcp));
     this.#tcp.connect({
       host,
@@ -94,17 +99,36 @@ export class ConnectionAttempt {
     });
   }
 
+  /** Of an address in the config itself, be it that of a proxy, or of what is behind it. */
+  #refusalOfWritten(): string | undefined {
+    const { proxy, host, addresses } = this.#route;
+    const written = [proxy?.host, host].filter((one) => one !== undefined && isIP(one) !== 0);
+    for (const address of written) {
+      const refusal = address === undefined ? undefined : addresses.refusal(address, address);
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
+  }
+
   /** The socket's own "lookup" event is emitted for errors too. */
   readonly #lookup: LookupFunction = (hostname, options, callback) => {
-    const { names, lookupTimeoutMs } = this.#route;
+    const { names, addresses, lookupTimeoutMs } = this.#route;
     let timer: NodeJS.Timeout | undefined;
     let isAnswered = false;
     names.lookup(hostname, options, (error, address, family) => {
       if (isAnswered) return;
       isAnswered = true;
       clearTimeout(timer);
-      if (error === null) this.#timer.enter("connect");
-      callback(error, address, family);
+      if (error !== null) return callback(error, address, family);
+      this.#timer.enter("connect");
+      const found = typeof address === "string" ? [{ address, family: family ?? 0 }] : address;
+      const allowed = found.filter((one) => addresses.refusal(hostname, one.address) === undefined);
+      const [first] = allowed;
+      if (first === undefined) {
+        const refusal = addresses.refusal(hostname, found[0]?.address ?? "") ?? "";
+        callback(new WireError("connect", refusal), "");
+      } else if (typeof address === "string") callback(null, first.address, first.family);
+      else callback(null, allowed);
     });
     if (isAnswered) return;
     timer = setTimeout(() => {

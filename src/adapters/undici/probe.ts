@@ -1,5 +1,6 @@
 import { type Exchange, type Observation, headerValue } from "../../core/exchange/exchange.ts";
 import type { Probe, Token } from "../../core/poll/ports.ts";
+import { oneLine } from "../../core/text/escape.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { ClientSlot } from "./client-slot.ts";
 import { decodeBody } from "./decode.ts";
@@ -11,6 +12,8 @@ import { SecretRedactor } from "./secret-redactor.ts";
 
 export type ProbeOptions = {
   readonly upstream: Asked;
+  /** Those in its URL. */
+  readonly secrets?: readonly string[];
   /** Asked before every poll, because keys rotate. */
   readonly credential: (() => Promise<string>) | undefined;
   /** Where the credential is a token that must be fetched first. */
@@ -51,7 +54,7 @@ class UndiciProbe implements Probe {
     this.#origin = new URL(url).origin;
     this.#route = route;
     this.#builder = builder;
-    this.#redactor = new SecretRedactor(proxy?.secrets ?? []);
+    this.#redactor = new SecretRedactor([...(options.secrets ?? []), ...(proxy?.secrets ?? [])]);
     this.#target = {
       upstream: `${host}:${port}`,
       peer: proxy === undefined ? `${host}:${port}` : `the proxy ${proxy.host}:${proxy.port}`,
@@ -74,7 +77,7 @@ class UndiciProbe implements Probe {
     const exchanged = this.#exchange(request);
     this.#running.set(request, exchanged);
     try {
-      return request.observation(this.#redactor.clean(await exchanged));
+      return request.observation(await exchanged, this.#redactor.hide);
     } finally {
       clearTimeout(deadline);
       clearInterval(lengthCheck);
@@ -107,7 +110,9 @@ class UndiciProbe implements Probe {
     }
     const exchange = this.#decode(request, await request.ended);
     await this.#returnSlot(slot, exchange);
-    return exchange;
+    // Our own words, but for the name of an encoding.
+    if (exchange.kind === "answered") return exchange;
+    return { ...exchange, detail: oneLine(this.#redactor.hide(exchange.detail)) };
   }
 
   /** Undefined where the request ended before its key was read. */

@@ -1,5 +1,12 @@
 import type { Dispatcher } from "undici";
-import type { AnswerHead, Exchange, Observation, Phase, WireFault } from "../../core/exchange/exchange.ts";
+import type {
+  AnswerHead,
+  Exchange,
+  Observation,
+  Phase,
+  WireFault,
+  WithoutKeys,
+} from "../../core/exchange/exchange.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { ConnectionAttempt } from "./connection-attempt.ts";
 import { explain, type FaultContext } from "./faults.ts";
@@ -66,14 +73,15 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
     return this.#openedConnection;
   }
 
-  /** After the end: `exchange` is decoded, and without secrets. */
-  observation(exchange: Exchange): Observation {
+  /** After the end: `exchange` is decoded. */
+  observation(exchange: Exchange, withoutKeys: WithoutKeys): Observation {
     return {
       exchange,
       durationMs: (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs,
       phasesMs: this.timer.timesMs,
       reusedConnection: this.#sent && !this.#openedConnection,
       certificateExpiresAtMs: this.#connection?.state.certificateExpiresAtMs,
+      withoutKeys,
     };
   }
 

@@ -14,7 +14,7 @@ export type WireRequest = {
 /** Whom a probe asks, and how: an upstream, or the token endpoint of several. */
 export type Asked = Pick<
   Upstream,
-  "name" | "url" | "headers" | "timeoutMs" | "connection" | "proxy" | "tls"
+  "name" | "url" | "headers" | "timeoutMs" | "connection" | "proxy" | "tls" | "denyAddresses"
 > & {
   readonly auth: Auth | { readonly kind: "client_credentials"; readonly token: TokenRequest };
   readonly expect: Pick<Upstream["expect"], "maxBodyBytes">;

@@ -1,5 +1,6 @@
 import type { LookupFunction } from "node:net";
 import type { Clock } from "../../core/time/clock.ts";
+import { AddressRules } from "./address-rules.ts";
 import type { Asked } from "./request.ts";
 import { chooseProxy, type Environment, hostOf, portOf, type ProxyServer } from "./proxy.ts";
 import { TlsMaterial } from "./tls.ts";
@@ -13,6 +14,7 @@ export type Route = {
   readonly proxy: ProxyServer | undefined;
   readonly material: TlsMaterial | undefined;
   readonly names: Names;
+  readonly addresses: AddressRules;
   /** A name that is not resolved by then fails its poll as `dns`, before the whole timeout is gone. */
   readonly lookupTimeoutMs: number;
   readonly familyAttemptMs: number;
@@ -28,7 +30,7 @@ const LONGEST_LOOKUP_MS = 5_000;
 
 /** Throws one sentence where the TLS files or the proxy cannot be used. */
 export async function findRoute(
-  upstream: Pick<Asked, "url" | "timeoutMs" | "proxy" | "tls">,
+  upstream: Pick<Asked, "url" | "timeoutMs" | "proxy" | "tls" | "denyAddresses">,
   environment: Environment,
   clock: Clock,
   names: Names,
@@ -47,6 +49,7 @@ export async function findRoute(
     proxy,
     material: needsTls ? await TlsMaterial.load(upstream.tls, clock.now()) : undefined,
     names,
+    addresses: new AddressRules(upstream.denyAddresses),
     lookupTimeoutMs: Math.round(Math.min(LONGEST_LOOKUP_MS, upstream.timeoutMs / 2)),
     familyAttemptMs: familyAttemptMsOf(upstream.timeoutMs),
   };

@@ -18,8 +18,8 @@ export function complainOfKey(path: Path, message: string): Complaint {
   return { path, atKey: true, message };
 }
 
-/** An alias or a merge key (<<) shows one value in many upstreams. */
-const UPSTREAM = /upstreams\[\d+\]/g;
+/** An alias, a merge key (<<) or `defaults` shows one value in many upstreams. */
+const UPSTREAM = /upstreams\[\d+\]|defaults/g;
 
 /** Nothing more is said about a value that was refused already, and of a shared value everything once. */
 export function faultsOf(

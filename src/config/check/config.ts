@@ -1,20 +1,23 @@
 import { parseDuration } from "../../core/time/duration.ts";
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
 import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-combinations.ts";
-import { type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
-import { checkUpstream } from "./upstream.ts";
+import { type Path, type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
+import { checkDefaults, checkUpstream } from "./upstream.ts";
 import { didYouMean, nameOfPath, received } from "./wording.ts";
 
 /** Rules between the parts of a config. Each is checked as far as it can be, whatever else is wrong. */
 export function checkConfig(tree: Tree): readonly Complaint[] {
   const budgets = childOf(tree, "budgets");
   const upstreams = itemsOf(childOf(tree, "upstreams"));
+  const defaults = childOf(tree, "defaults");
   return [
     ...checkFleet(tree),
     ...entriesOf(budgets).flatMap(([name, budget]) => checkRates(name, budget)),
+    ...(defaults === undefined ? [] : checkDefaults(defaults, ["defaults"])),
     ...upstreams.flatMap((upstream, index) => checkUpstream(upstream, ["upstreams", index])),
     ...checkNames(upstreams),
-    ...(budgets?.kind === "map" ? checkBudgetNames(upstreams, [...budgets.entries.keys()]) : []),
+    ...(budgets?.kind === "map" ? checkBudgetNames(tree, [...budgets.entries.keys()]) : []),
+    ...checkBudgetLists(tree, treeAt(tree, [...REDIS_PATH, "cluster"]) !== undefined),
     ...checkLabelKeys(upstreams),
   ];
 }
@@ -51,19 +54,60 @@ function checkNames(upstreams: readonly Tree[]): readonly Complaint[] {
   });
 }
 
-function checkBudgetNames(upstreams: readonly Tree[], known: readonly string[]): readonly Complaint[] {
-  const places = [["budget"], ["auth", "oauth2", "budget"]];
-  return upstreams.flatMap((upstream, index) =>
-    places.flatMap((place) => {
-      const budget = textAt(upstream, ...place);
-      if (budget === undefined || known.includes(budget)) return [];
-      const path = ["upstreams", index, ...place];
-      const shown = received(treeAt(upstream, place), path);
-      const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
-      const hint = `${didYouMean(budget, known)}${allowed}`;
-      return [complain(path, `"${nameOfPath(path)}" must name a budget, received ${shown}: ${hint}`)];
-    }),
-  );
+function checkBudgetNames(tree: Tree, known: readonly string[]): readonly Complaint[] {
+  return [...budgetListsIn(tree).flat(), ...budgetsOfTokens(tree)].flatMap(({ name, node, path }) => {
+    if (known.includes(name)) return [];
+    const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
+    const hint = `${didYouMean(name, known)}${allowed}`;
+    const must = `"${nameOfPath(path)}" must name a budget, received ${received(node, path)}: ${hint}`;
+    return [complain(path, must)];
+  });
+}
+
+type NamedBudget = { readonly name: string; readonly node: Tree; readonly path: Path };
+
+/** The budgets that the defaults and each upstream name, in a list or alone, where they are written. */
+function budgetListsIn(tree: Tree): readonly (readonly NamedBudget[])[] {
+  return ownersIn(tree).map((owner) => {
+    const path = [...owner, "budget"];
+    const named = treeAt(tree, path);
+    if (named === undefined) return [];
+    const nodes: readonly (readonly [Tree, Path])[] =
+      named.kind === "list" ? named.items.map((node, at) => [node, [...path, at]]) : [[named, path]];
+    return nodes.flatMap(([node, at]) => {
+      const name = textAt(node);
+      return name === undefined ? [] : [{ name, node, path: at }];
+    });
+  });
+}
+
+function budgetsOfTokens(tree: Tree): readonly NamedBudget[] {
+  return ownersIn(tree).flatMap((owner) => {
+    const path = [...owner, "auth", "oauth2", "budget"];
+    const node = treeAt(tree, path);
+    const name = node === undefined ? undefined : textAt(node);
+    return node === undefined || name === undefined ? [] : [{ name, node, path }];
+  });
+}
+
+function ownersIn(tree: Tree): readonly Path[] {
+  const upstreams = itemsOf(childOf(tree, "upstreams")).map((_, index): Path => ["upstreams", index]);
+  return [["defaults"], ...upstreams];
+}
+
+/** Each budget once; and only one where their keys lie on different nodes, where nothing leases from two at once. */
+function checkBudgetLists(tree: Tree, isCluster: boolean): readonly Complaint[] {
+  return budgetListsIn(tree).flatMap((named) => {
+    const complaints = named.flatMap(({ name, path }, at) => {
+      if (!named.slice(0, at).some((other) => other.name === name)) return [];
+      const must = `"${nameOfPath(path)}" must differ from the other budgets of its upstream, received "${name}" again`;
+      return [complain(path, must)];
+    });
+    const path = named[0]?.path.slice(0, -1);
+    if (!isCluster || named.length < 2 || path === undefined) return complaints;
+    const must = `"${nameOfPath(path)}" must be a single budget where fleet.redis is a cluster, received a list of ${named.length}: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel`;
+    return [...complaints, complain(path, must)];
+  });
 }
 
 /** One metric family has one set of label names. */

@@ -49,7 +49,7 @@ function complaintsOf({ issue, path }: FlatIssue, tree: Tree): readonly Complain
 }
 
 function unknownKey(key: string, path: Path, allowed: string): Complaint {
-  if (key === "method" && path[0] === "upstreams" && path.length === 2) {
+  if (key === "method" && (path[0] === "upstreams" ? path.length === 2 : path.join() === "defaults")) {
     const message = `"${nameOfPath([...path, key])}" cannot be set: Pacewatch sends only GET, because a poll must be safe to repeat`;
     return complainOfKey([...path, key], message);
   }

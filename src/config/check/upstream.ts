@@ -1,18 +1,31 @@
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
 import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-combinations.ts";
 import { isOwnHeader, looksLikeSecretHeader, looksLikeSecretParameter } from "../schema/credential-signs.ts";
-import { type Path, type Tree, childOf, entriesOf, textAt, treeAt } from "../read/tree.ts";
+import { type Path, type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
 import { hasQueryParameter, joinUrl, pathFault, urlFault } from "../schema/upstream-url.ts";
-import { RESERVED_LABELS } from "../schema/upstream.ts";
+import { RESERVED_LABELS, SCHEDULE_KEYS } from "../schema/upstream.ts";
 import { nameOfPath } from "./wording.ts";
 
-/** Rules between the keys of one upstream. */
+/** Rules between the keys of one upstream, with what it has from `defaults`. */
 export function checkUpstream(upstream: Tree, path: Path): readonly Complaint[] {
+  return [...checkExactlyOne(upstream, path, SCHEDULE_KEYS), ...checkShared(upstream, path)];
+}
+
+/** As far as they concern `defaults` alone. */
+export function checkDefaults(defaults: Tree, path: Path): readonly Complaint[] {
+  const hasSchedule = SCHEDULE_KEYS.some((key) => childOf(defaults, key) !== undefined);
   return [
-    ...checkExactlyOne(upstream, path, ["every", "cron"]),
+    ...(hasSchedule ? checkExactlyOne(defaults, path, SCHEDULE_KEYS) : []),
+    ...checkShared(defaults, path),
+  ];
+}
+
+function checkShared(upstream: Tree, path: Path): readonly Complaint[] {
+  return [
     ...checkAuth(upstream, [...path, "auth"]),
     ...checkHeaders(upstream, [...path, "headers"]),
     ...checkTls(upstream, [...path, "tls"]),
+    ...checkRefusals(upstream, [...path, "expect", "refusals"]),
     ...checkLabels(upstream, [...path, "labels"]),
   ];
 }
@@ -94,6 +107,21 @@ function checkTls(upstream: Tree, path: Path): readonly Complaint[] {
   if (textAt(upstream, "base_url")?.toLowerCase().startsWith("http:") !== true) return complaints;
   const must = `"${nameOfPath(path)}" must not be set where base_url is http://`;
   return [complainOfKey(path, must), ...complaints];
+}
+
+/** A refusal is told by one place at most, and by something at least. */
+function checkRefusals(upstream: Tree, path: Path): readonly Complaint[] {
+  return itemsOf(treeAt(upstream, ["expect", "refusals"])).flatMap((refusal, index) => {
+    const at = [...path, index];
+    const has = (key: string): boolean => childOf(refusal, key) !== undefined;
+    if (refusal.kind !== "map") return [];
+    if (has("header") && has("json")) {
+      return [complainOfKey([...at, "json"], `"${nameOfPath(at)}" must have header or json, received both`)];
+    }
+    if (["status", "header", "json", "text"].some(has)) return [];
+    const must = "must have at least one of status, header, json, text";
+    return [complainOfKey(at, `"${nameOfPath(at)}" ${must}, received none of them`)];
+  });
 }
 
 function checkLabels(upstream: Tree, path: Path): readonly Complaint[] {

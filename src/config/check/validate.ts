@@ -3,7 +3,9 @@ import { type BudgetTerms, budgetSchema } from "../schema/budget.ts";
 import type { Complaint } from "./complaint.ts";
 import { type FlatIssue, flatten, schemaComplaints } from "./schema-faults.ts";
 import { type General, configSchema } from "../schema/schema.ts";
-import { type Path, type Tree, childOf, entriesOf, itemsOf, plainOf, treeAt } from "../read/tree.ts";
+import { type Path, type Tree, childOf, entriesOf, itemsOf, plainOf, textAt, treeAt } from "../read/tree.ts";
+import { variablesIn } from "../read/interpolate.ts";
+import { joinTemplate } from "../schema/upstream-url.ts";
 import { type UpstreamIn, upstreamSchema } from "../schema/upstream.ts";
 
 /** The valid parts of a config: where one budget is wrong, the others can still be checked. */
@@ -25,7 +27,10 @@ export function validate(tree: Tree, directory: string): Parts {
   const upstreams = new Map<number, Upstream>();
   for (const [index, readOne] of (result.data?.upstreams ?? salvageUpstreams(tree, plain)).entries()) {
     const upstream = readOne?.(directory, vantage);
-    if (upstream !== undefined) upstreams.set(index, upstream);
+    if (upstream === undefined) continue;
+    const denyAddresses = general?.denyAddresses;
+    const path = pathTemplate(treeAt(tree, ["upstreams", index]));
+    upstreams.set(index, { ...upstream, ...(denyAddresses && { denyAddresses }), ...path });
   }
   return {
     complaints: result.success ? [] : schemaComplaints(result.error.issues, tree),
@@ -36,6 +41,15 @@ export function validate(tree: Tree, directory: string): Parts {
     })),
     upstreams,
   };
+}
+
+/** What a variable puts into a path is taken for a secret: it is filled in only where the request is built. */
+function pathTemplate(upstream: Tree | undefined): Partial<Upstream> {
+  const path = upstream === undefined ? undefined : childOf(upstream, "path");
+  const base = textAt(upstream, "base_url");
+  if (path?.kind !== "scalar" || !path.interpolated || base === undefined) return {};
+  const written = path.written ?? "";
+  return { url: joinTemplate(base, written), pathVariables: variablesIn(written) };
 }
 
 function salvageBudgets(tree: Tree, plain: unknown): Readonly<Record<string, BudgetTerms>> {

@@ -62,10 +62,12 @@ function sizeOf(value: string): string {
 }
 
 function mayHoldSecret(path: Path): boolean {
-  const [section, second, key] = path;
+  const [section, second, third] = path;
   if (section === "basic_auth_users") return true;
-  if (section === "fleet") return second === "redis" && ["url", "password", "username"].includes(String(key));
-  return section === "upstreams" && ["auth", "headers", "base_url", "path", "proxy"].includes(String(key));
+  if (section === "fleet")
+    return second === "redis" && ["url", "password", "username"].includes(String(third));
+  const key = section === "upstreams" ? third : section === "defaults" ? second : undefined;
+  return ["auth", "headers", "base_url", "path", "proxy"].includes(String(key));
 }
 
 export function didYouMean(word: string, candidates: readonly string[]): string {

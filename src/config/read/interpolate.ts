@@ -32,6 +32,12 @@ export function interpolate(text: string, environment: Environment): Interpolati
   return { kind: "text", text: result + text.slice(from), changed };
 }
 
+/** Whatever they are set to. */
+export function variablesIn(text: string): readonly string[] {
+  const result = interpolate(text.replaceAll(/:-[^}]*/g, ""), {});
+  return result.kind === "unset" ? result.variables : [];
+}
+
 type Reference = { readonly name: string; readonly fallback: string | undefined; readonly end: number };
 
 /** By hand: a regular expression would look for the end of every reference again. */

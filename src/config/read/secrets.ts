@@ -1,6 +1,6 @@
-import type { Config, SecretSource } from "../../core/config/config.ts";
-import type { Environment } from "./interpolate.ts";
+import type { Config, SecretSource, Upstream } from "../../core/config/config.ts";
 import { readRegularFile, UnreadableFile } from "./regular-file.ts";
+import { type Environment, interpolate } from "./interpolate.ts";
 
 export interface Secret {
   /** The key as it is now; never rejects. A file is read again each time, so that keys rotate. */
@@ -90,6 +90,17 @@ function keyOf(text: string, where: string): KeyReading {
   };
 }
 
+/** What is requested of an upstream, and what of that is secret. */
+export function filledUrl(
+  { url, pathVariables }: Pick<Upstream, "url" | "pathVariables">,
+  environment: Environment,
+): { readonly url: string; readonly secrets: readonly string[] } {
+  if (pathVariables === undefined) return { url, secrets: [] };
+  const filled = interpolate(url, environment);
+  if (filled.kind !== "text") throw new Error("cannot fill in the path: one of its variables is not set");
+  return { url: filled.text, secrets: pathVariables.map((name) => environment[name] ?? "") };
+}
+
 const PROXY_VARIABLE = /_proxy$/i;
 const USER_AND_PASSWORD = /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^/:@]*:([^/]*)@/i;
 
@@ -109,16 +120,17 @@ function decoded(text: string): string {
   }
 }
 
-/** Which variables hold a secret: the keys that the config names, and the passwords of proxies. */
+/** Which variables hold a secret: the keys that the config names, what is in paths, and the passwords of proxies. */
 export function secretVariables(
   { upstreams, fleet }: Pick<Config, "upstreams" | "fleet">,
   environment: Environment,
 ): readonly string[] {
   const sources = upstreams.map(({ auth }) => (auth.kind === "none" ? undefined : auth.secret));
+  const inPaths = upstreams.flatMap(({ pathVariables = [] }) => pathVariables);
   const keys = [...sources, fleet?.redis.password].flatMap((source) =>
     source?.from === "env" ? [source.variable] : [],
   );
-  return [...new Set([...keys, ...proxyPasswords(environment).keys()])];
+  return [...new Set([...keys, ...inPaths, ...proxyPasswords(environment).keys()])];
 }
 
 /** Why a file could not be read, in words and without its path. */

@@ -8,7 +8,13 @@ export type Tree = {
   /** Where its key starts; the value's own start in a list. */
   readonly keyOffset: number;
 } & (
-  | { readonly kind: "scalar"; readonly value: unknown; readonly interpolated: boolean }
+  | {
+      readonly kind: "scalar";
+      readonly value: unknown;
+      readonly interpolated: boolean;
+      /** With its variables. Absent where it has none. */
+      readonly written?: string;
+    }
   | { readonly kind: "list"; readonly items: readonly Tree[] }
   /** Something was refused here already: nothing more is said about it. */
   | { readonly kind: "void" }

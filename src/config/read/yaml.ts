@@ -182,7 +182,7 @@ class Walk {
     const result = interpolate(value, variables.environment);
     switch (result.kind) {
       case "text":
-        return { ...plain, value: result.text, interpolated: result.changed };
+        return { ...plain, value: result.text, interpolated: result.changed, written: value };
       case "malformed":
         return this.refuse(offset, 'a "${" must be ${NAME} or ${NAME:-default}, or $${ for itself');
       case "unset": {

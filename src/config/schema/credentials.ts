@@ -108,35 +108,37 @@ const auth = section(
   .meta({ minProperties: 1, maxProperties: 1 })
   .describe("How a request is authenticated: exactly one of these.");
 
+/** What a token request has from its upstream. */
+type OfUpstream = Pick<TokenRequest, "budgets" | "proxy">;
+
 /** Undefined unless exactly one way is set; the checks of the upstream report that. */
-export const authSchema: z.ZodType<
-  (directory: string, upstream: Pick<TokenRequest, "budget" | "proxy">) => Auth | undefined
-> = auth.transform(
-  ({ none, bearer, header, query, oauth2 }) =>
-    (directory: string, { budget, proxy }: Pick<TokenRequest, "budget" | "proxy">): Auth | undefined => {
-      if (none === true) return { kind: "none" };
-      if (oauth2 !== undefined) {
-        const secret = sourceIn(directory, oauth2.client_secret);
+export const authSchema: z.ZodType<(directory: string, upstream: OfUpstream) => Auth | undefined> =
+  auth.transform(
+    ({ none, bearer, header, query, oauth2 }) =>
+      (directory: string, { budgets, proxy }: OfUpstream): Auth | undefined => {
+        if (none === true) return { kind: "none" };
+        if (oauth2 !== undefined) {
+          const secret = sourceIn(directory, oauth2.client_secret);
+          if (secret === undefined) return undefined;
+          const token: TokenRequest = {
+            url: new URL(oauth2.token_url).href,
+            clientId: oauth2.client_id,
+            clientAuth: oauth2.client_auth,
+            scopes: oauth2.scopes,
+            parameters: oauth2.parameters,
+            budgets: oauth2.budget === undefined ? budgets : [oauth2.budget],
+            proxy,
+            caFile: pathIn(directory, oauth2.ca_file),
+          };
+          return { kind: "oauth2", secret, token };
+        }
+        const secret = sourceIn(directory, bearer ?? header ?? query ?? {});
         if (secret === undefined) return undefined;
-        const token: TokenRequest = {
-          url: new URL(oauth2.token_url).href,
-          clientId: oauth2.client_id,
-          clientAuth: oauth2.client_auth,
-          scopes: oauth2.scopes,
-          parameters: oauth2.parameters,
-          budget: oauth2.budget ?? budget,
-          proxy,
-          caFile: pathIn(directory, oauth2.ca_file),
-        };
-        return { kind: "oauth2", secret, token };
-      }
-      const secret = sourceIn(directory, bearer ?? header ?? query ?? {});
-      if (secret === undefined) return undefined;
-      if (bearer !== undefined) return { kind: "bearer", secret };
-      if (header !== undefined) return { kind: "header", name: header.name, secret };
-      return query === undefined ? undefined : { kind: "query", name: query.name, secret };
-    },
-);
+        if (bearer !== undefined) return { kind: "bearer", secret };
+        if (header !== undefined) return { kind: "header", name: header.name, secret };
+        return query === undefined ? undefined : { kind: "query", name: query.name, secret };
+      },
+  );
 
 export const passwordSchema: z.ZodType<InDirectory<SecretSource | undefined>> = section(
   {

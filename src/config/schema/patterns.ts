@@ -62,4 +62,5 @@ export const URL_PATTERN: string = `^${URL}$`;
 export const PROXY_PATTERN: string = `^(?:env|none|${URL})$`;
 export const PATH_PATTERN: string = "^/[^\\s\\\\#]*$";
 export const REDIS_URL_PATTERN: string = "^rediss?://[^\\s\\\\/?#@]+(?:/\\d{0,5})?$";
+export const NETWORK_PATTERN: string = "^[0-9A-Fa-f:.]{2,45}(?:/\\d{1,3})?$";
 export const CRON_PATTERN: string = "^\\s*\\S+(?:\\s+\\S+){4,5}\\s*$";

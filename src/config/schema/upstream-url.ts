@@ -34,6 +34,11 @@ export function joinUrl(base: string, path: string): string {
   return url.href;
 }
 
+/** The same for a path whose variables are not filled in: they stay as they are. */
+export function joinTemplate(base: string, path: string): string {
+  return joinUrl(base, path).replaceAll(/\$%7B(.*?)%7D/gi, (_, name: string) => `\${${name}}`);
+}
+
 /** Whether it is sent over a network unencrypted. */
 export function isCleartext(text: string): boolean {
   const { protocol, hostname } = new URL(text);

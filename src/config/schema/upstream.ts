@@ -8,7 +8,8 @@ import {
   scheduleEvery,
   shortestGapMs,
 } from "../../core/schedule/schedule.ts";
-import type { Proxy, Upstream } from "../../core/config/config.ts";
+import type { Proxy, RefusalRule, Upstream } from "../../core/config/config.ts";
+import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
 import { CERTIFICATE_AND_KEY, authSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
 import {
@@ -60,6 +61,10 @@ export const RESERVED_LABELS: readonly string[] = [
 
 const LABEL_NAME_PATTERN = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
+/** A model's, a project's and the account's: more have not been met. */
+const MOST_BUDGETS = 4;
+const budgetName: z.ZodType<string, string> = matching(NAME_PATTERN, "the name of a budget");
+
 const every: z.ZodType<number, string> = z
   .string({ error: "a period such as 15s, 5m or 1h" })
   .regex(DURATION_PATTERN, { error: "a period such as 15s, 5m or 1h", abort: true })
@@ -82,6 +87,8 @@ const cron: z.ZodType<string> = z
   })
   .meta({ pattern: CRON_PATTERN });
 
+const JSON_POINTER_PATTERN = /^(?:\/[^/]{0,64}){1,16}$/;
+
 const THROTTLING: readonly number[] = [402, 429];
 
 const status: z.ZodType<number> = wholeNumber(200, 599)
@@ -90,17 +97,56 @@ const status: z.ZodType<number> = wholeNumber(200, 599)
   })
   .meta({ not: { enum: THROTTLING } });
 
+const refusal = section({
+  status: z
+    .array(wholeNumber(100, 999), { error: "a list of status codes, such as [403]" })
+    .min(1, { error: "a list of at least one status code" })
+    .max(100, { error: "a list of at most 100 status codes" })
+    .optional()
+    .describe("Only with one of these status codes."),
+  header: matching(HEADER_NAME_PATTERN, "a header's name")
+    .optional()
+    .describe("Only with this header. With text: only where its value contains that."),
+  json: matching(JSON_POINTER_PATTERN, "a JSON pointer, such as /error/code")
+    .optional()
+    .describe("Only where the body has something there. With text: only where that contains it."),
+  text: text("a text", 256)
+    .optional()
+    .describe(
+      "Only where the header, the JSON value or else the body contains this, in any case of letters.",
+    ),
+  means: oneOf([...REFUSAL_MEANINGS, "status"]).describe(
+    "What such an answer means. status: what its status says, whatever else it looks like.",
+  ),
+});
+
+function refusalOf({ status, header, json, text, means }: z.output<typeof refusal>): RefusalRule {
+  return {
+    status: status ?? [],
+    place:
+      header !== undefined
+        ? { kind: "header", name: header.toLowerCase() }
+        : json !== undefined
+          ? { kind: "json", pointer: json }
+          : { kind: "body" },
+    text: text?.toLowerCase() ?? "",
+    means,
+  };
+}
+
 const labelValue: z.ZodType<string> = text("a text of at most 128 characters (quote numbers)", 128);
 
-const upstream = section({
-  name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
+/** All but its name: what `defaults` may have. */
+const shared = {
   base_url: checked(urlFault, "an http:// or https:// URL")
     .meta({ pattern: URL_PATTERN })
     .describe("Its http or https URL, without a key in it."),
   path: checked(pathFault, "a path that begins with /")
     .meta({ pattern: PATH_PATTERN })
     .prefault("/v1/resources")
-    .describe("The path to request, appended to the path of base_url."),
+    .describe(
+      "The path to request, appended to the path of base_url. What a variable puts into it is treated as a secret; what is in base_url is shown.",
+    ),
   auth: authSchema,
   headers: z
     .record(
@@ -110,9 +156,21 @@ const upstream = section({
     )
     .prefault({})
     .describe("More headers, the same on every request. They are shown on pages: never put a key here."),
-  budget: matching(NAME_PATTERN, "the name of a budget").describe(
-    "The budget that its requests count against.",
-  ),
+  budget: z
+    .union(
+      [
+        budgetName,
+        z
+          .array(budgetName)
+          .min(1, { error: "a list of at least one budget" })
+          .max(MOST_BUDGETS, { error: `a list of at most ${MOST_BUDGETS} budgets` }),
+      ],
+      { error: "the name of a budget, or a list of names" },
+    )
+    .transform((named) => (typeof named === "string" ? [named] : named))
+    .describe(
+      "The budget that its requests count against, or a list of up to 4 that all count them: such as a model's and the account's.",
+    ),
   every: every
     .optional()
     .describe(
@@ -144,6 +202,13 @@ const upstream = section({
     max_body: byteSize(1, 64 * 1024 * 1024, "1MiB")
       .prefault("1MiB")
       .describe("A longer body, also after decompression, is a failure."),
+    refusals: z
+      .array(refusal, { error: "a list of refusals" })
+      .max(50, { error: "a list of at most 50 refusals" })
+      .optional()
+      .describe(
+        "How this upstream refuses, where Pacewatch does not know it or gets it wrong. The first that fits decides, before all that Pacewatch knows itself.",
+      ),
   })
     .prefault({})
     .describe("What an ok answer looks like."),
@@ -196,9 +261,39 @@ const upstream = section({
     .meta({ propertyNames: { pattern: LABEL_NAME_PATTERN.source, not: { enum: RESERVED_LABELS } } })
     .prefault({})
     .describe("Labels of your own on pacewatch_upstream_info: the same keys on every upstream."),
+};
+
+export const SHARED_KEYS: readonly string[] = Object.keys(shared);
+/** Exactly one of them. */
+export const SCHEDULE_KEYS: readonly string[] = ["every", "cron"];
+
+const upstream = section({
+  name: matching(NAME_PATTERN, NAME_PHRASE).describe("Its name in metrics, on the page and in the API."),
+  ...shared,
 })
-  .meta({ oneOf: [{ required: ["every"] }, { required: ["cron"] }] })
+  // What else must be there may be in `defaults`: see REQUIRED_SOMEWHERE.
+  .meta({ required: ["name"], not: { required: SCHEDULE_KEYS } })
   .describe("A service that is watched.");
+
+/** Each value is checked here too, so that one which all upstreams override is not wrong unnoticed. */
+export const defaultsSchema: z.ZodType = section(z.object(shared).partial().shape)
+  .meta({ not: { required: SCHEDULE_KEYS } })
+  .describe(
+    "What all upstreams have unless they say otherwise: each key of an upstream but its name. headers, expect, objective and labels are merged key by key; everything else, auth and tls included, is taken whole. every and cron replace each other. A key cannot be unset: leave out here what some upstreams must not have.",
+  );
+
+const REQUIRED: readonly (readonly string[])[] = [["base_url"], ["auth"], ["budget"], SCHEDULE_KEYS];
+
+/** For the JSON Schema of the whole config: what every upstream needs, of its own or from `defaults`. */
+export const REQUIRED_SOMEWHERE: readonly object[] = REQUIRED.map((keys) => {
+  const hasOne = { type: "object", anyOf: keys.map((key) => ({ type: "object", required: [key] })) };
+  return {
+    anyOf: [
+      { properties: { defaults: hasOne }, required: ["defaults"] },
+      { properties: { upstreams: { type: "array", items: hasOne } } },
+    ],
+  };
+});
 
 export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
   (raw) =>
@@ -206,18 +301,23 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
       const schedule = scheduleOf(raw, vantage);
       const proxy: Proxy =
         raw.proxy === "env" || raw.proxy === "none" ? { kind: raw.proxy } : { kind: "url", url: raw.proxy };
-      const auth = raw.auth(directory, { budget: raw.budget, proxy });
+      const auth = raw.auth(directory, { budgets: raw.budget, proxy });
       if (schedule === undefined || auth === undefined) return undefined;
       return {
         name: raw.name,
         url: joinUrl(raw.base_url, raw.path),
         auth,
         headers: raw.headers,
-        budget: raw.budget,
+        budgets: raw.budget,
         schedule,
         timeoutMs: raw.timeout ?? Math.min(DEFAULT_TIMEOUT_MS, shortestGapMs(schedule)),
         confirm: raw.confirm,
-        expect: { status: raw.expect.status, json: raw.expect.json, maxBodyBytes: raw.expect.max_body },
+        expect: {
+          status: raw.expect.status,
+          json: raw.expect.json,
+          maxBodyBytes: raw.expect.max_body,
+          ...(raw.expect.refusals === undefined ? {} : { refusals: raw.expect.refusals.map(refusalOf) }),
+        },
         degradedAboveMs: raw.degraded_above,
         requestIdHeaders: raw.request_id_headers.map((name) => name.toLowerCase()),
         objective: { availability: raw.objective.availability, latencyMs: raw.objective.latency },

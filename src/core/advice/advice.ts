@@ -1,8 +1,10 @@
-/** What the headers of an answer say about limits, in one form. Signals can only tighten limits. */
+/**
+ * What the headers of an answer say about limits, in one form. Signals can only tighten limits. What a refusal asks for
+ * besides is added once it is known what it means: `poll/obey.ts`.
+ */
 
 import { readSeparateFields } from "./family.ts";
-import type { QuotaLeft, AdvertisedLimit, ParseList } from "./reading.ts";
-import { readRetryAfter } from "./retry-after.ts";
+import type { AdvertisedLimit, LimitFamily, ParseList } from "./reading.ts";
 import { readStructuredFields } from "./structured-fields.ts";
 import { type AnswerHead, headerValue } from "../exchange/exchange.ts";
 import { parseHttpDate } from "../time/http-date.ts";
@@ -11,34 +13,27 @@ export type Pause = {
   readonly scope: "budget" | "upstream";
   /** From the answer on. The ledger caps it. */
   readonly forMs: number;
-  /** `credit_spent`: a 402 that does not say when. */
+  /** `retry_after`: the answer says when. `credit_spent`: credit is used up, and nothing says until when. */
   readonly source: "retry_after" | "rate_limit" | "credit_spent";
 };
 
-/** Somebody adds credit at any moment, and to look costs nothing: so neither the budget's own back-off nor an hour. */
-const CREDIT_PAUSE_MS = 300_000;
-
 export type Advice = {
-  /** 429 or 402. Without a pause, the budget backs off by itself. */
+  /** It asks us to slow down or to pay. Without a pause, the budget backs off by itself. */
   readonly throttled: boolean;
   readonly pause: Pause | undefined;
+  /** Every limit that the answer spoke of, whatever it counts. */
+  readonly families: readonly LimitFamily[];
+  /** Of requests. */
   readonly limits: readonly AdvertisedLimit[];
-  /** The scarcest remainder and its reset; undefined if the answer gave none. */
-  readonly remaining:
-    | { readonly requests: number; readonly limit: number | undefined; readonly resetMs: number | undefined }
-    | undefined;
+  /** Of requests: the scarcest remainder and its reset; undefined if the answer gave none. */
+  readonly remaining: RemainingRequests | undefined;
   /** The window of the exhausted policy, if the answer named one. */
   readonly exhaustedPerMs: number | undefined;
+  /** Its limits are about a resource that others of the budget do not draw on: shown, but no limits of the budget. */
+  readonly isOfOneResource?: true;
   /** Signals that could not be read. */
   readonly malformed: number;
 };
-
-/** Statuses with which `Retry-After` applies, and what it pauses. */
-const SCOPES: ReadonlyMap<number, Pause["scope"]> = new Map([
-  [429, "budget"],
-  [402, "budget"],
-  [503, "upstream"],
-]);
 
 /** The lowest limit for each window. */
 function lowestPerWindow(limits: readonly AdvertisedLimit[]): readonly AdvertisedLimit[] {
@@ -46,34 +41,79 @@ function lowestPerWindow(limits: readonly AdvertisedLimit[]): readonly Advertise
   for (const limit of limits) {
     if (limit.requests < (lowest.get(limit.perMs)?.requests ?? Infinity)) lowest.set(limit.perMs, limit);
   }
-  return [...lowest.values()];
+  return [...lowest.values()].toSorted((a, b) => (a.perMs ?? Infinity) - (b.perMs ?? Infinity));
 }
 
-type Windows = ReadonlyMap<number, ReadonlySet<number>>;
-
-/** The windows of limits, by their number of requests. */
-function windowsByRequests(limits: readonly AdvertisedLimit[]): Windows {
-  const windows = new Map<number, Set<number>>();
-  for (const { requests, perMs } of limits) {
-    if (perMs !== undefined) windows.set(requests, (windows.get(requests) ?? new Set()).add(perMs));
-  }
-  return windows;
+function isOfRequests({ unit }: LimitFamily): boolean {
+  return unit === "requests";
 }
 
-/** `100, 100;w=60` is one limit written twice: the first has the window of the second. */
-function withWindow(quota: QuotaLeft, windows: Windows): QuotaLeft {
-  if (quota.perMs !== undefined || quota.limit === undefined) return quota;
-  const [perMs, ...others] = windows.get(quota.limit) ?? [];
-  return others.length > 0 ? quota : { ...quota, perMs };
+export function limitsOf(families: readonly LimitFamily[]): readonly AdvertisedLimit[] {
+  return lowestPerWindow(
+    families.flatMap(({ unit, limit, perMs }) =>
+      unit === "requests" && limit !== undefined ? [{ requests: limit, perMs }] : [],
+    ),
+  );
+}
+
+/** `100, 100;w=60` is one limit written twice: the first has the window of the second, which says no more. */
+function withoutTwins(families: readonly LimitFamily[]): readonly LimitFamily[] {
+  const known = families.map((family) => withWindowOfTwin(family, families));
+  return known.filter((family, index) => {
+    const saysMore = family.remaining !== undefined || family.resetMs !== undefined;
+    return (
+      saysMore ||
+      !known.some(
+        (other, place) => place !== index && isTwin(other, family) && saysAsMuch(other, place < index),
+      )
+    );
+  });
+}
+
+function saysAsMuch({ remaining, resetMs }: LimitFamily, isEarlier: boolean): boolean {
+  return isEarlier || remaining !== undefined || resetMs !== undefined;
+}
+
+function isTwin(a: LimitFamily, b: LimitFamily): boolean {
+  return a.limit === b.limit && a.unit === b.unit && a.perMs === b.perMs;
+}
+
+function withWindowOfTwin(family: LimitFamily, families: readonly LimitFamily[]): LimitFamily {
+  const { limit, perMs, unit } = family;
+  if (perMs !== undefined || limit === undefined) return family;
+  const windows = new Set(
+    families.flatMap((other) => (other.limit === limit && other.unit === unit ? (other.perMs ?? []) : [])),
+  );
+  const [only, ...others] = windows;
+  return only === undefined || others.length > 0 ? family : { ...family, perMs: only };
+}
+
+export type RemainingRequests = {
+  readonly requests: number;
+  readonly limit: number | undefined;
+  readonly resetMs: number | undefined;
+};
+
+type Left = LimitFamily & { readonly remaining: number };
+
+function isLeft(family: LimitFamily): family is Left {
+  return family.remaining !== undefined;
 }
 
 /** Of two spent quotas, the one that resets later; else the smaller part of a known limit. */
-function isScarcer(a: QuotaLeft, b: QuotaLeft): boolean {
-  if (a.requests === 0 && b.requests === 0) return (a.resetMs ?? 0) > (b.resetMs ?? 0);
-  if (a.requests === 0 || b.requests === 0) return a.requests === 0;
-  if (a.limit === undefined && b.limit === undefined) return a.requests < b.requests;
+function isScarcer(a: Left, b: Left): boolean {
+  if (a.remaining === 0 && b.remaining === 0) return (a.resetMs ?? 0) > (b.resetMs ?? 0);
+  if (a.remaining === 0 || b.remaining === 0) return a.remaining === 0;
+  if (a.limit === undefined && b.limit === undefined) return a.remaining < b.remaining;
   if (a.limit === undefined || b.limit === undefined) return a.limit !== undefined;
-  return a.requests / a.limit < b.requests / b.limit;
+  return a.remaining / a.limit < b.remaining / b.limit;
+}
+
+function scarcestOf(families: readonly LimitFamily[]): RemainingRequests | undefined {
+  const [first, ...others] = families.filter(isLeft);
+  if (first === undefined) return undefined;
+  const { remaining, limit, resetMs } = others.reduce((a, b) => (isScarcer(b, a) ? b : a), first);
+  return { requests: remaining, limit, resetMs };
 }
 
 function longest(values: readonly (number | undefined)[]): number | undefined {
@@ -81,69 +121,54 @@ function longest(values: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((a, b) => Math.max(a, b));
 }
 
-function pauseOf(
-  status: number,
-  retryAfterMs: number | undefined,
-  spent: readonly QuotaLeft[],
-): Pause | undefined {
-  const scope = SCOPES.get(status);
-  const isHint = retryAfterMs !== undefined && (retryAfterMs > 0 || status !== 402);
-  if (scope !== undefined && isHint) {
-    return { scope, forMs: retryAfterMs, source: "retry_after" };
-  }
+/** Spent but reset at once: no reason to pause, and no hint that would replace the budget's own back-off. */
+function pauseOf(spent: readonly LimitFamily[]): Pause | undefined {
   const resetMs = longest(spent.map((quota) => quota.resetMs));
-  // Spent but reset at once: no reason to pause, and no hint that would replace the budget's own back-off.
-  if (resetMs === undefined || resetMs === 0) return status === 402 ? CREDIT_PAUSE : undefined;
-  return { scope: "budget", forMs: resetMs, source: "rate_limit" };
+  return resetMs === undefined || resetMs === 0
+    ? undefined
+    : { scope: "budget", forMs: resetMs, source: "rate_limit" };
 }
-
-const CREDIT_PAUSE: Pause = { scope: "budget", forMs: CREDIT_PAUSE_MS, source: "credit_spent" };
 
 const NO_SIGNALS: Omit<Advice, "throttled"> = {
   pause: undefined,
+  families: [],
   limits: [],
   remaining: undefined,
   exhaustedPerMs: undefined,
   malformed: 0,
 };
 
-/** Every header that is read below has one of these words in its name; most answers have none. */
+const MAY_SIGNAL = /limit|remain|quota|retry/;
+
+/** Most answers have no such header. */
 function maySignal(name: string): boolean {
-  return name.includes("limit") || name.includes("retry");
+  return MAY_SIGNAL.test(name);
 }
 
 /** Any bytes are accepted: what cannot be read is counted as malformed. */
 export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: ParseList): Advice {
   const throttled = head.status === 429 || head.status === 402;
   if (!head.headers.some(([name]) => maySignal(name))) {
-    return { ...NO_SIGNALS, throttled, pause: pauseOf(head.status, undefined, []) };
+    return { ...NO_SIGNALS, throttled };
   }
   // Moments are in the upstream's clock, which its Date header gives.
-  const anchorMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
-  const retryAfter = SCOPES.has(head.status)
-    ? readRetryAfter(head.headers, anchorMs)
-    : { waitMs: undefined, malformed: 0 };
+  let readMs: number | undefined;
+  const anchorMs = (): number =>
+    (readMs ??= parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs);
   const structured = readStructuredFields(head.headers, anchorMs, parseList);
   const separate = readSeparateFields(head.headers, anchorMs);
 
-  const advertised = [...structured.limits, ...separate.limits];
-  const windows = windowsByRequests(advertised);
-  const left = [...structured.left, ...separate.left].map((quota) => withWindow(quota, windows));
-  const spent = left.filter((quota) => quota.requests === 0);
-  const [first, ...others] = left;
-  const scarcest = others.reduce((a, b) => (a !== undefined && isScarcer(b, a) ? b : a), first);
+  const families = withoutTwins([...structured.families, ...separate.families]);
+  const ofRequests = families.filter(isOfRequests);
+  // A good answer needs no tokens; but what refused us may be spent tokens.
+  const spent = (throttled ? families : ofRequests).filter(({ remaining }) => remaining === 0);
   return {
     throttled,
-    pause: pauseOf(head.status, retryAfter.waitMs, spent),
-    limits: lowestPerWindow(
-      advertised.filter((limit) => limit.perMs !== undefined || !windows.has(limit.requests)),
-    ),
-    remaining: scarcest && {
-      requests: scarcest.requests,
-      limit: scarcest.limit,
-      resetMs: scarcest.resetMs,
-    },
+    pause: pauseOf(spent),
+    families,
+    limits: limitsOf(families),
+    remaining: scarcestOf(ofRequests),
     exhaustedPerMs: longest(spent.map((quota) => quota.perMs)),
-    malformed: retryAfter.malformed + structured.malformed + separate.malformed,
+    malformed: structured.malformed + separate.malformed,
   };
 }

@@ -1,25 +1,38 @@
-import type { AdvertisedLimit, QuotaLeft, Reading } from "./reading.ts";
-import { limitsOf, plainNumberOf, readAll, splitOutsideQuotes } from "./header-list.ts";
-import { resetsMsOf } from "./reset.ts";
-import { rateLimitFieldOf, type FamilyPart } from "./field-name.ts";
+import { limitFieldOf, unitInText, windowMsInText, type LimitField } from "./field-name.ts";
+import { type Amount, amountsOf, plainNumberOf } from "./header-list.ts";
+import type { LimitFamily, Reading } from "./reading.ts";
+import { durationMsOf, type Moment, resetsMsOf } from "./reset.ts";
+import { roundWindowMs } from "./round-window.ts";
+import { dictionaryIn } from "./dictionary.ts";
 import type { Headers } from "../exchange/exchange.ts";
 
 /** The headers about one limit, or about several as lists. */
-export type Family = {
-  readonly perMs: number | undefined;
-  readonly limits: AdvertisedLimit[];
-  readonly remaining: number[];
+export type Draft = {
+  readonly field: Pick<LimitField, "family" | "prefix" | "unit" | "isWeak" | "isPlain" | "saysRequests">;
+  perMs: number | undefined;
+  /** More of them in each second; the limit, where none is told. */
+  refill: Amount | undefined;
+  resource: string | undefined;
+  /** By the value of a header. */
+  otherUnit: string | undefined;
+  readonly limits: Amount[];
+  readonly remaining: Amount[];
+  readonly used: Amount[];
   readonly resetsMs: number[];
 };
 
-export function emptyFamily(perMs: number | undefined): Family {
-  return { perMs, limits: [], remaining: [], resetsMs: [] };
-}
-
-/** Rounded down: half a request is none. */
-function remainingOf(text: string): number | undefined {
-  const number = plainNumberOf(text);
-  return number === undefined ? undefined : Math.floor(number);
+export function draftOf(field: Draft["field"], perMs: number | undefined): Draft {
+  return {
+    field,
+    perMs,
+    refill: undefined,
+    resource: undefined,
+    otherUnit: undefined,
+    limits: [],
+    remaining: [],
+    used: [],
+    resetsMs: [],
+  };
 }
 
 function addTo<Read>(known: Read[], read: readonly Read[] | undefined): boolean {
@@ -28,49 +41,203 @@ function addTo<Read>(known: Read[], read: readonly Read[] | undefined): boolean 
   return true;
 }
 
+const LONGEST_WINDOW_MS = 366 * 86_400_000;
+
+/** A number is in seconds, unless only milliseconds make a round window of it: `60000` is a minute. */
+function windowMsOf(text: string, numberMs: number | undefined): number | undefined {
+  const number = plainNumberOf(text);
+  const inMs = number !== undefined && number >= 1000 && numberMs === undefined;
+  const isMs = inMs && roundWindowMs(number * 1000) === undefined && roundWindowMs(number) !== undefined;
+  const windowMs =
+    number === undefined
+      ? (durationMsOf(text) ?? windowMsInText(text))
+      : number * (numberMs ?? (isMs ? 1 : 1000));
+  return windowMs !== undefined && windowMs > 0 && windowMs <= LONGEST_WINDOW_MS ? windowMs : undefined;
+}
+
+/** A limit of 0 is not accepted: with no request at all, nobody would see it rise again. */
+function limitsOf(text: string): readonly Amount[] | undefined {
+  const amounts = amountsOf(text);
+  return amounts?.every(({ amount }) => amount > 0) === true ? amounts : undefined;
+}
+
+export const LONGEST_RESOURCE = 100;
+
 /** Returns false if the value cannot be read. */
 export function readPart(
-  family: Family,
-  part: FamilyPart,
+  draft: Draft,
+  { part, numberMs }: Pick<LimitField, "part" | "numberMs">,
   value: string,
-  { anchorMs, unit }: { readonly anchorMs: number; readonly unit: "s" | "ms" },
+  anchorMs: Moment,
 ): boolean {
   switch (part) {
-    case "limit": {
-      const limits = limitsOf(value)?.map((limit) => ({ ...limit, perMs: limit.perMs ?? family.perMs }));
-      return addTo(family.limits, limits);
-    }
+    case "limit":
+      return addTo(draft.limits, limitsOf(value));
     case "remaining":
-      return addTo(family.remaining, readAll(splitOutsideQuotes(value, ","), remainingOf));
+      return addTo(draft.remaining, amountsOf(value));
+    case "used":
+      return addTo(draft.used, amountsOf(value));
     case "reset":
-      return addTo(family.resetsMs, resetsMsOf(value, anchorMs, unit));
+      return addTo(draft.resetsMs, resetsMsOf(value, anchorMs, numberMs ?? 1000));
+    case "window": {
+      const windowMs = windowMsOf(value, numberMs);
+      draft.perMs ??= windowMs;
+      return windowMs !== undefined;
+    }
+    case "refill": {
+      const [amount] = limitsOf(value) ?? [];
+      draft.refill = amount;
+      return amount !== undefined;
+    }
+    case "resource":
+      draft.resource ??= value.slice(0, LONGEST_RESOURCE);
+      draft.otherUnit ??= unitInText(value);
+      return true;
+    case "kind":
+      draft.perMs ??= windowMsInText(value);
+      draft.otherUnit ??= unitInText(value);
+      return true;
+    case "delay":
+      draft.otherUnit ??= "work";
+      return true;
+    case "object":
+      return false;
+    case "policy":
+    case "all":
+      return true;
     default:
       return part satisfies never;
   }
 }
 
-/** Lists of remainders, limits and resets belong together by position. A single value applies to all. */
-export function quotasLeft({ perMs, limits, remaining, resetsMs }: Family): readonly QuotaLeft[] {
+/** The name proves little, so the rest must: a window, the word for requests, or a limit and what is left of it. */
+function isProven({ field, perMs, limits, remaining, used, resetsMs }: Draft): boolean {
+  if (!field.isWeak || field.saysRequests || perMs !== undefined) return true;
+  if (limits.length === 0) return remaining.length > 0 && resetsMs.length > 0;
+  return remaining.length > 0 || used.length > 0 || limits.every((limit) => limit.used !== undefined);
+}
+
+function at<Value>(values: readonly Value[], index: number, rows: number): Value | undefined {
+  return values.length === rows ? values[index] : undefined;
+}
+
+/** Lists belong together by position. A single remainder is about the first limit; policies follow. */
+export function familiesIn(draft: Draft): readonly LimitFamily[] {
+  const { field, limits, remaining, used, resetsMs } = draft;
+  if (!isProven(draft)) return [];
+  const rows = Math.max(limits.length, remaining.length, used.length, draft.refill === undefined ? 0 : 1);
   const longestMs = resetsMs.length === 0 ? undefined : resetsMs.reduce((a, b) => Math.max(a, b));
-  return remaining.map((requests, index) => {
-    // A list of limits begins with the one the remainder is about. Policies follow.
-    const limit = limits[remaining.length === limits.length ? index : 0];
-    const resetMs = resetsMs.length === remaining.length ? resetsMs[index] : longestMs;
-    return { requests, limit: limit?.requests, perMs: limit?.perMs ?? perMs, resetMs };
+  return Array.from({ length: rows }, (_, index) => {
+    const told = limits[index] ?? (index < remaining.length ? limits[0] : undefined);
+    const left = at(remaining, index, rows) ?? (index < remaining.length ? remaining[index] : undefined);
+    const taken = told?.used ?? at(used, index, rows)?.amount ?? (index === 0 ? used[0]?.amount : undefined);
+    // Rounded down: half a request is none.
+    const rest = left === undefined ? undefined : Math.floor(left.amount);
+    const sum = rest === undefined || taken === undefined ? undefined : rest + taken;
+    const refill = index === 0 && told === undefined ? draft.refill : undefined;
+    const limit = told?.amount ?? refill?.amount ?? sum;
+    const windowMs =
+      told?.perMs ?? left?.perMs ?? (refill === undefined ? draft.perMs : (draft.perMs ?? 1000));
+    const isFraction = told !== undefined && !Number.isInteger(told.amount);
+    const isAboutFirst = index < Math.max(remaining.length, 1);
+    return {
+      key: index === 0 ? field.family : `${field.family} ${index}`,
+      unit: draft.otherUnit ?? field.unit,
+      limit,
+      remaining:
+        rest ??
+        (told !== undefined && taken !== undefined
+          ? Math.max(0, Math.floor(told.amount) - taken)
+          : undefined),
+      // A part of a request can only be a rate.
+      perMs: windowMs ?? (isFraction ? 1000 : undefined),
+      resetMs: at(resetsMs, index, rows) ?? (isAboutFirst ? longestMs : undefined),
+      resource: left?.resource ?? draft.resource,
+    };
   });
 }
 
+/** What is said of no limit in particular is lent to those with the same prefix. */
+function lend(drafts: readonly Draft[]): void {
+  for (const lender of drafts) {
+    const { field, limits, remaining, used, resetsMs, perMs, resource, otherUnit } = lender;
+    if (!field.isPlain) continue;
+    const others = drafts.filter((draft) => draft !== lender && draft.field.prefix === field.prefix);
+    const byWindow = others
+      .filter((draft) => draft.limits.length + draft.remaining.length > 0)
+      .toSorted((a, b) => (a.perMs ?? Infinity) - (b.perMs ?? Infinity));
+    for (const draft of byWindow) {
+      draft.resource ??= resource;
+      draft.otherUnit ??= otherUnit;
+    }
+    if (limits.length + remaining.length + used.length > 0) continue;
+    for (const draft of byWindow) draft.perMs ??= perMs;
+    const [first] = byWindow;
+    if (first !== undefined && first.resetsMs.length === 0) addTo(first.resetsMs, resetsMs);
+  }
+}
+
+/** `-Requests-Remain` beside `-Limit`: of one limit, if neither says what the other says. */
+function joinPlain(drafts: readonly Draft[]): readonly Draft[] {
+  const joined = new Set<Draft>();
+  for (const draft of drafts) {
+    if (!draft.field.isPlain || draft.field.saysRequests) continue;
+    const twin = drafts.find(
+      ({ field }) => field.isPlain && field.saysRequests && field.prefix === draft.field.prefix,
+    );
+    if (twin === undefined) continue;
+    const isTwice =
+      (draft.limits.length > 0 && twin.limits.length > 0) ||
+      (draft.remaining.length > 0 && twin.remaining.length > 0) ||
+      (draft.resetsMs.length > 0 && twin.resetsMs.length > 0);
+    if (isTwice) continue;
+    addTo(twin.limits, draft.limits);
+    addTo(twin.remaining, draft.remaining);
+    addTo(twin.used, draft.used);
+    addTo(twin.resetsMs, draft.resetsMs);
+    twin.perMs ??= draft.perMs;
+    twin.resource ??= draft.resource;
+    twin.otherUnit ??= draft.otherUnit;
+    joined.add(draft);
+  }
+  return joined.size === 0 ? drafts : drafts.filter((draft) => !joined.has(draft));
+}
+
+/** A whole family in one value is read as if each of its members had a header. */
+function readValue(draft: Draft, field: LimitField, value: string, anchorMs: Moment): boolean {
+  if (value.length > LONGEST_VALUE) return false;
+  const isObject = value.includes("=") || value.startsWith("{");
+  const members = isObject ? dictionaryIn(value) : undefined;
+  if (members !== undefined) {
+    return members.every(([part, text]) => readPart(draft, { part, numberMs: undefined }, text, anchorMs));
+  }
+  const part = field.part === "all" ? "limit" : field.part;
+  return readPart(draft, { ...field, part }, value, anchorMs);
+}
+
+export const LONGEST_VALUE = 4096;
+
+/** The standard's structured field, under whatever prefix: read elsewhere. */
+const STATE = /;\s*[rt]=/;
+
+export function isState(name: string, text: string): boolean {
+  return name === "ratelimit" || STATE.test(text);
+}
+
 /** Limit, remaining and reset as fields of their own: the older drafts, and every provider's own spelling. */
-export function readSeparateFields(headers: Headers, anchorMs: number): Reading {
-  const families = new Map<string, Family>();
+export function readSeparateFields(headers: Headers, anchorMs: Moment): Reading {
+  const drafts = new Map<string, Draft>();
   let malformed = 0;
   for (const [name, value] of headers) {
-    const field = rateLimitFieldOf(name);
-    if (field === undefined) continue;
-    const family = families.get(field.family) ?? emptyFamily(field.perMs);
-    families.set(field.family, family);
-    if (!readPart(family, field.part, value.trim(), { anchorMs, unit: field.unit })) malformed++;
+    const field = limitFieldOf(name);
+    if (field === undefined || field.part === "policy") continue;
+    if (field.part === "all" && isState(name, value)) continue;
+    const draft = drafts.get(field.family) ?? draftOf(field, field.perMs);
+    const isRead = readValue(draft, field, value.trim(), anchorMs);
+    if (isRead) drafts.set(field.family, draft);
+    else if (!field.isWeak && field.part !== "object" && field.unit === "requests") malformed++;
   }
-  const all = [...families.values()];
-  return { limits: all.flatMap((family) => family.limits), left: all.flatMap(quotasLeft), malformed };
+  const all = joinPlain([...drafts.values()]);
+  lend(all);
+  return { families: all.flatMap(familiesIn), malformed };
 }

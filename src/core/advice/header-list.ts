@@ -1,4 +1,4 @@
-import type { AdvertisedLimit } from "./reading.ts";
+import { windowMsInText } from "./field-name.ts";
 
 /** Splits a header value and trims its parts. Quoted text is not split. */
 export function splitOutsideQuotes(text: string, separator: "," | ";"): readonly string[] {
@@ -32,11 +32,14 @@ export function readAll<Part, Read>(
   return all;
 }
 
-/** A limit of 0 is not accepted: with no request at all, nobody would see it rise again. */
-function limitOf(text: string): number | undefined {
-  const number = Math.floor(plainNumberOf(text) ?? 0);
-  return number >= 1 ? number : undefined;
-}
+/** One number of a list, with what is written beside it. */
+export type Amount = {
+  readonly amount: number;
+  readonly perMs: number | undefined;
+  /** Where both are written as one: `32/40`. */
+  readonly used?: number;
+  readonly resource?: string;
+};
 
 function windowMsOf(parameters: readonly string[]): number | "none" | undefined {
   for (const parameter of parameters) {
@@ -48,20 +51,35 @@ function windowMsOf(parameters: readonly string[]): number | "none" | undefined 
   return "none";
 }
 
-function advertisedOf(text: string): AdvertisedLimit | undefined {
+const USED_OF_LIMIT = /^(?:[\w-]{1,60}=)?(\d{1,15})\/(\d{1,15})(?:\([^()]{0,100}\))?$/;
+const LIMIT_PER_SECONDS = /^(\d{1,15}):(\d{1,15})$/;
+const NAMED_COUNT = /^([A-Za-z][\w./-]{0,80});(\d{1,15})$/;
+
+/** `100`, `100;w=60`, `20:1`, `32/40`, `api-usage=32/40`, `Compute/Get30Min;159`. */
+function amountOf(text: string): Amount | undefined {
+  const plain = plainNumberOf(text);
+  if (plain !== undefined) return { amount: plain, perMs: undefined };
+  const [, used, limit] = USED_OF_LIMIT.exec(text) ?? [];
+  if (used !== undefined) return { amount: Number(limit), perMs: undefined, used: Number(used) };
+  const [, requests, seconds] = LIMIT_PER_SECONDS.exec(text) ?? [];
+  if (requests !== undefined && Number(seconds) > 0) {
+    return { amount: Number(requests), perMs: Number(seconds) * 1000 };
+  }
+  const [, resource, count] = NAMED_COUNT.exec(text) ?? [];
+  if (resource !== undefined) return { amount: Number(count), perMs: windowMsInText(resource), resource };
   const [number, ...parameters] = splitOutsideQuotes(text, ";");
-  const requests = limitOf(number ?? "");
+  const amount = plainNumberOf(number ?? "");
   const window = windowMsOf(parameters);
-  if (requests === undefined || window === undefined) return undefined;
-  return { requests, perMs: window === "none" ? undefined : window };
+  if (amount === undefined || window === undefined) return undefined;
+  return { amount, perMs: window === "none" ? undefined : window };
 }
 
-/** `100`, or policies as in older drafts: `100, 100;w=60, 5000;w=3600;comment="daytime"`. */
-export function limitsOf(text: string): readonly AdvertisedLimit[] | undefined {
-  return readAll(splitOutsideQuotes(text, ","), advertisedOf);
+/** One number, or a list of them: `100, 100;w=60, 5000;w=3600;comment="daytime"`. */
+export function amountsOf(text: string): readonly Amount[] | undefined {
+  return readAll(splitOutsideQuotes(text, ","), amountOf);
 }
 
-const PLAIN_NUMBER = /^\d{1,15}(?:\.\d{1,9})?$/;
+const PLAIN_NUMBER = /^\d{1,15}(?:\.\d{1,17})?$/;
 
 /** A number as headers write it: digits, perhaps with a fraction; no sign, no exponent, at most 15 digits. */
 export function plainNumberOf(text: string): number | undefined {

@@ -1,20 +1,26 @@
-/** What is left under one policy. */
-export type QuotaLeft = {
-  readonly requests: number;
+/** One limit that an answer speaks of, in whatever dialect. What the answer did not say is undefined. */
+export type LimitFamily = {
+  /** From the names of its headers, so the same in every answer. */
+  readonly key: string;
+  /** `requests`, or the word for what else is counted. */
+  readonly unit: string;
+  /** May be a fraction, if it is a rate. */
   readonly limit: number | undefined;
+  readonly remaining: number | undefined;
   readonly perMs: number | undefined;
   readonly resetMs: number | undefined;
+  /** The endpoint, model, bucket or partition that it is about. */
+  readonly resource: string | undefined;
 };
 
 /** What one kind of rate-limit headers says. */
 export type Reading = {
-  readonly limits: readonly AdvertisedLimit[];
-  readonly left: readonly QuotaLeft[];
+  readonly families: readonly LimitFamily[];
   readonly malformed: number;
 };
 
-export const NOTHING_SAID: Reading = { limits: [], left: [], malformed: 0 };
-export const UNREADABLE: Reading = { limits: [], left: [], malformed: 1 };
+export const NOTHING_SAID: Reading = { families: [], malformed: 0 };
+export const UNREADABLE: Reading = { families: [], malformed: 1 };
 
 /** `requests` allowed in `perMs`, which is undefined if the signal has no window. */
 export type AdvertisedLimit = { readonly requests: number; readonly perMs: number | undefined };
@@ -23,7 +29,7 @@ export type AdvertisedLimit = { readonly requests: number; readonly perMs: numbe
 export type StructuredItem = {
   /** A String or a Token. */
   readonly name: string;
-  /** Without values of other types, such as a partition key. */
+  /** Byte sequences, such as a partition key, as text. Without values of other types. */
   readonly parameters: ReadonlyMap<string, string | number | boolean>;
 };
 

@@ -1,6 +1,6 @@
 /** An API that announces its own end: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), their links, and `Warning: 299`. */
 
-import type { Headers } from "../exchange/exchange.ts";
+import type { Headers, WithoutKeys } from "../exchange/exchange.ts";
 import { capText, escapeText, oneLine } from "../text/escape.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 
@@ -28,7 +28,11 @@ const LONGEST_WARNING = 300;
 const MOST_LINKS = 6;
 
 /** Undefined where the answer announces nothing, as nearly all do. */
-export function readAnnouncement(headers: Headers, nowMs: number): Announcement | undefined {
+export function readAnnouncement(
+  headers: Headers,
+  nowMs: number,
+  withoutKeys: WithoutKeys,
+): Announcement | undefined {
   let isDeprecated = false;
   let deprecatedAtMs: number | undefined;
   let sunsetAtMs: number | undefined;
@@ -55,7 +59,13 @@ export function readAnnouncement(headers: Headers, nowMs: number): Announcement 
   const isAnnounced = isDeprecated || sunsetAtMs !== undefined || warning !== undefined;
   // A link to a newer version alone announces no end.
   if (!isAnnounced && !links.some(({ rel }) => rel !== "successor-version")) return undefined;
-  return { isDeprecated, deprecatedAtMs, sunsetAtMs, links: links.slice(0, MOST_LINKS), warning };
+  return {
+    isDeprecated,
+    deprecatedAtMs,
+    sunsetAtMs,
+    links: links.slice(0, MOST_LINKS).map(({ rel, target }) => ({ rel, target: withoutKeys(target) })),
+    warning: warning === undefined ? undefined : withoutKeys(warning),
+  };
 }
 
 const LATEST_MS = 253_402_300_799_000;

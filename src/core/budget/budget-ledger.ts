@@ -5,11 +5,14 @@ import {
   leaseOf,
   type BudgetRestraint,
   type BudgetState,
-  type LeaseDecision,
+  type Lease,
   type Settlement,
+  type Wait,
 } from "./ledger.ts";
 import { type QuotaBuckets, QuotaCount } from "./quota.ts";
+import type { LearnedWindow } from "./learned-windows.ts";
 import { Restraint } from "./restraint.ts";
+import type { Needs } from "./signals.ts";
 
 /** What a budget starts with: `first` of the process, or `added` by a reload. */
 export type BudgetStart = {
@@ -17,6 +20,9 @@ export type BudgetStart = {
   /** How long after it was sent an unknown earlier request may still be counted. */
   readonly uncountedMs: number;
   readonly quotaBuckets: QuotaBuckets | undefined;
+  /** What the schedules need of each rate. */
+  readonly needs: Needs;
+  readonly learnedWindows: readonly LearnedWindow[] | undefined;
   /** Removed budgets that still have requests in flight, perhaps with the same key. */
   readonly retiredBudgets: readonly BudgetLedger[];
 };
@@ -46,7 +52,7 @@ export class BudgetLedger {
         ? coldStartMs(this.#terms, limits, start.uncountedMs)
         : forgottenAfterMs(this.#terms, start.uncountedMs);
     this.#leases = new Leases(this.#terms, nowMs, coldMs);
-    this.#restraint = new Restraint(budget);
+    this.#restraint = new Restraint(budget, start.needs, start.learnedWindows);
     this.#quota = new QuotaCount(start.quotaBuckets);
     this.#retiredBudgets = start.retiredBudgets;
   }
@@ -56,39 +62,47 @@ export class BudgetLedger {
     return this.#leases.countedByMs;
   }
 
-  change(budget: Budget, uncountedMs: number, nowMs: number): void {
+  change(budget: Budget, needs: Needs, uncountedMs: number, nowMs: number): void {
     const terms = termsOf(budget);
     this.#leases.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
-    this.#restraint.change(budget);
+    this.#restraint.change(budget, needs);
     this.#budget = budget;
     this.#terms = terms;
   }
 
-  /** `calendarMs` names the hour for the quota; `settled` is called once, when the lease is settled. */
-  take(nowMs: number, calendarMs: number, settled: (settlement: Settlement) => void): LeaseDecision {
+  /** What stands against a lease now; undefined if `grant` may follow at once. */
+  waitFor(nowMs: number, calendarMs: number): Wait | undefined {
+    const budget = this.#budget.name;
     const pausedUntilMs = this.#restraint.active.pausedUntilMs;
-    if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff" };
+    if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff", budget };
     if (this.#isQuotaSpent(calendarMs)) {
-      return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota" };
+      return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota", budget };
     }
     const forgottenAtMs = this.#retiredForgottenAtMs(nowMs);
-    if (forgottenAtMs > nowMs) return { kind: "wait", untilMs: forgottenAtMs, cause: "budget" };
-    const decision = this.#leases.take(nowMs, this.#caps(nowMs));
-    if (decision.kind === "wait") return { ...decision, cause: "budget" };
+    const untilMs = forgottenAtMs > nowMs ? forgottenAtMs : this.#leases.freeAtMs(nowMs, this.#caps(nowMs));
+    return untilMs > nowMs ? { kind: "wait", untilMs, cause: "budget", budget } : undefined;
+  }
+
+  /** `calendarMs` names the hour for the quota; `settled` is called once, when the lease is settled. */
+  grant(nowMs: number, calendarMs: number, settled: (settlement: Settlement) => void): Lease {
+    this.#leases.grant(nowMs);
     this.#quota.add(calendarMs, 1);
     // A lease in memory is held until it is settled, however long this process is stopped.
-    const lease = leaseOf(
+    return leaseOf(
       () => true,
       (settlement) => {
         if (settlement === "unsent") this.#quota.add(calendarMs, -1);
         settled(settlement);
       },
     );
-    return { kind: "granted", lease };
   }
 
   settle(settlement: Settlement, nowMs: number): void {
     this.#leases.settle(settlement, nowMs);
+  }
+
+  get budget(): Budget {
+    return this.#budget;
   }
 
   applyAdvice(advice: Advice, nowMs: number): void {
@@ -102,6 +116,10 @@ export class BudgetLedger {
   #isQuotaSpent(calendarMs: number): boolean {
     const quota = this.#budget.quota;
     return quota !== undefined && this.#quota.used(calendarMs, quota.perMs) >= quota.requests;
+  }
+
+  get learnedWindows(): readonly LearnedWindow[] {
+    return this.#restraint.learnedWindows;
   }
 
   get quotaBuckets(): QuotaBuckets {
@@ -121,6 +139,7 @@ export class BudgetLedger {
       })),
       advertisedLimit: limit,
       advertisedRemaining: remaining,
+      advertisedLimits: this.#restraint.limits,
       pausedUntilMs: this.#restraint.active.pausedUntilMs,
       quotaUsed: quota === undefined ? undefined : this.#quota.used(calendarMs, quota.perMs),
     };

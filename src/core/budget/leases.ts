@@ -91,11 +91,16 @@ export class Leases {
 
   /** Grants at once, or says when to ask again. */
   take(nowMs: number, caps: readonly number[]): TakeDecision {
-    const untilMs = this.#freeAtMs(nowMs, caps);
+    const untilMs = this.freeAtMs(nowMs, caps);
     if (untilMs > nowMs) return { kind: "wait", untilMs };
+    this.grant(nowMs);
+    return { kind: "granted" };
+  }
+
+  /** Only where `freeAtMs` is not later than now. */
+  grant(nowMs: number): void {
     this.#outstanding += 1;
     this.#lastTakenMs = this.#pacedFromMs(nowMs);
-    return { kind: "granted" };
   }
 
   settle(settlement: Settlement, nowMs: number): void {
@@ -140,7 +145,7 @@ export class Leases {
     return Math.max(this.#lastTakenMs + gapMs, nowMs - PACE_GRAIN_MS);
   }
 
-  #freeAtMs(nowMs: number, caps: readonly number[]): number {
+  freeAtMs(nowMs: number, caps: readonly number[]): number {
     let untilMs = this.#notBeforeMs;
     this.#terms.rates.forEach((rate, index) => {
       const cap = Math.min(rate.cap, caps[index] ?? rate.cap);

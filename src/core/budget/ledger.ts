@@ -4,13 +4,16 @@ import type { Advice } from "../advice/advice.ts";
 import type { Config } from "../config/config.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
+import type { KnownLimit, LearnedWindow } from "./learned-windows.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
 export interface Ledger {
-  restraint(budget: string): BudgetRestraint;
-  take(budget: string): LeaseDecision | Promise<LeaseDecision>;
-  /** What the upstream says about its limits. It can only tighten them. */
-  applyAdvice(budget: string, advice: Advice): void;
+  /** Of all these budgets together: what holds one of them back holds back whoever draws on it. */
+  restraint(budgets: readonly string[]): BudgetRestraint;
+  /** A lease of each in one step, or of none. */
+  take(budgets: readonly string[]): LeaseDecision | Promise<LeaseDecision>;
+  /** What an upstream that draws on these says about its limits. It can only tighten them. */
+  applyAdvice(budgets: readonly string[], advice: Advice): void;
   /** Calls back when a wait may have become shorter than announced. */
   onChange(listener: (budget: string) => void): void;
 }
@@ -20,6 +23,8 @@ export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
   /** Requests that this process sent, by hour. */
   quotaBuckets(budget: string): QuotaBuckets | undefined;
+  /** Of limits that do not say theirs. */
+  learnedWindows(budget: string): readonly LearnedWindow[] | undefined;
   /** Ends a pause and yielding, by the operator's word. Leases stay held. False for an unknown budget. */
   resume(budget: string): boolean;
   /** A budget that stays keeps its leases. A new or renamed one waits until unknown earlier requests no longer count. */
@@ -29,7 +34,15 @@ export interface RunningLedger extends Ledger {
 export type LeaseDecision =
   | { readonly kind: "granted"; readonly lease: Lease }
   /** Ask again at `untilMs` (monotonic), or when the ledger reports a change. */
-  | { readonly kind: "wait"; readonly untilMs: number; readonly cause: WaitCause };
+  | Wait;
+
+/** `budget`: the one that is waited for. */
+export type Wait = {
+  readonly kind: "wait";
+  readonly untilMs: number;
+  readonly cause: WaitCause;
+  readonly budget: string;
+};
 
 export type WaitCause = Extract<SkipCause, "budget" | "backoff" | "yield" | "quota" | "ledger">;
 
@@ -51,6 +64,33 @@ export function leaseOf(isUsable: () => boolean, onSettled: (settlement: Settlem
       if (!isOpen) return;
       isOpen = false;
       onSettled(settlement);
+    },
+  };
+}
+
+const URGENCY: readonly WaitCause[] = ["backoff", "quota", "yield", "ledger", "budget"];
+
+/** Of several budgets that are waited for at once: the gravest cause, and the latest moment. */
+export function longestWait(waits: readonly Wait[]): Wait | undefined {
+  const [first, ...others] = waits;
+  if (first === undefined || others.length === 0) return first;
+  const untilMs = Math.max(...waits.map((wait) => wait.untilMs));
+  const rank = ({ cause }: Wait): number => URGENCY.indexOf(cause);
+  const gravest = others.reduce(
+    (a, b) => (rank(b) < rank(a) || (rank(b) === rank(a) && b.untilMs > a.untilMs) ? b : a),
+    first,
+  );
+  return { ...gravest, untilMs };
+}
+
+/** One lease that stands for a lease of each of several budgets. */
+export function leaseOfAll(leases: readonly Lease[]): Lease {
+  const [first, ...others] = leases;
+  if (first !== undefined && others.length === 0) return first;
+  return {
+    isUsable: () => leases.every((lease) => lease.isUsable()),
+    settle: (settlement) => {
+      for (const lease of leases) lease.settle(settlement);
     },
   };
 }
@@ -79,11 +119,29 @@ export type BudgetRestraint = {
   readonly maxPauseMs: number;
 };
 
+/** Of an upstream that draws on all of these. */
+export function strictest(restraints: readonly BudgetRestraint[]): BudgetRestraint {
+  const [first, ...others] = restraints;
+  if (first === undefined) throw new Error("cannot ask: an upstream must draw on a budget");
+  return others.reduce(
+    (a, b) => ({
+      pausedUntilMs: Math.max(a.pausedUntilMs, b.pausedUntilMs),
+      isYielding: a.isYielding || b.isYielding,
+      isQuotaSpent: a.isQuotaSpent || b.isQuotaSpent,
+      paceGapMs: Math.max(a.paceGapMs, b.paceGapMs),
+      maxPauseMs: Math.max(a.maxPauseMs, b.maxPauseMs),
+    }),
+    first,
+  );
+}
+
 /** A budget at one moment. Monotonic times. */
 export type BudgetState = {
   readonly rates: readonly RateStatus[];
   readonly advertisedLimit: number | undefined;
   readonly advertisedRemaining: number | undefined;
+  /** What the upstream last said of each of its limits, whatever they count. */
+  readonly advertisedLimits: readonly KnownLimit[];
   /** In the past if nothing pauses it. */
   readonly pausedUntilMs: number;
   readonly quotaUsed: number | undefined;

@@ -1,14 +1,25 @@
 import type { Advice } from "../advice/advice.ts";
+import { adviceFor } from "./concerned.ts";
 import { BudgetLedger } from "./budget-ledger.ts";
-import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from "./ledger.ts";
+import {
+  type BudgetRestraint,
+  type BudgetState,
+  leaseOfAll,
+  type LeaseDecision,
+  longestWait,
+  type RunningLedger,
+  strictest,
+} from "./ledger.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
-import { longestTimeoutMs } from "../config/oauth2.ts";
+import { tokenRequests } from "../config/oauth2.ts";
+import type { LearnedWindow } from "./learned-windows.ts";
+import { needsOf } from "./needs.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
 /** How long after it was sent a request can still be counted: timeout and linger. */
 function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
-  const timeoutMs = Math.max(0, ...budgets.map(({ name }) => longestTimeoutMs(upstreams, name)));
+  const timeoutMs = Math.max(0, ...upstreams.map((upstream) => upstream.timeoutMs));
   return timeoutMs + Math.max(0, ...budgets.map((budget) => budget.lingerMs));
 }
 
@@ -26,26 +37,43 @@ export class LocalLedger implements RunningLedger {
   /** The longest time in this process after which a sent request may still be counted. It never shrinks. */
   #longestUncountedMs = 0;
 
-  constructor(config: Config, clock: Clock, quotaBuckets: ReadonlyMap<string, QuotaBuckets> = new Map()) {
+  readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
+
+  constructor(
+    config: Config,
+    clock: Clock,
+    quotaBuckets: ReadonlyMap<string, QuotaBuckets> = new Map(),
+    learnedWindows: ReadonlyMap<string, readonly LearnedWindow[]> = new Map(),
+  ) {
+    this.#absentWindows = new Map(learnedWindows);
     this.#clock = clock;
     this.#calendarOffsetMs = clock.wallNow() - clock.now();
     this.#absentQuotas = new Map(quotaBuckets);
     this.#adopt(config, "first");
   }
 
-  take(budget: string): LeaseDecision {
-    const ledger = this.#budgets.get(budget);
-    if (ledger === undefined)
-      throw new Error(`cannot take a lease: budget "${budget}" must be in the config`);
+  take(budgets: readonly string[]): LeaseDecision {
     const nowMs = this.#clock.now();
-    return ledger.take(nowMs, this.#calendarMs(nowMs), (settlement) => {
-      ledger.settle(settlement, this.#clock.now());
-      if (settlement === "unsent") this.#notify(budget);
-    });
+    const calendarMs = this.#calendarMs(nowMs);
+    const ledgers = budgets.map((budget) => this.#get(budget, "take a lease"));
+    const waits = ledgers.map((ledger) => ledger.waitFor(nowMs, calendarMs));
+    const wait = longestWait(waits.filter((each) => each !== undefined));
+    if (wait !== undefined) return wait;
+    const leases = ledgers.map((ledger) =>
+      ledger.grant(nowMs, calendarMs, (settlement) => {
+        ledger.settle(settlement, this.#clock.now());
+        if (settlement === "unsent") this.#notify(ledger.budget.name);
+      }),
+    );
+    return { kind: "granted", lease: leaseOfAll(leases) };
   }
 
-  applyAdvice(budget: string, advice: Advice): void {
-    this.#budgets.get(budget)?.applyAdvice(advice, this.#clock.now());
+  applyAdvice(budgets: readonly string[], advice: Advice): void {
+    // One of them may have left the config.
+    const ledgers = budgets.map((budget) => this.#budgets.get(budget)).filter((each) => each !== undefined);
+    const all = ledgers.map((ledger) => ledger.budget);
+    for (const ledger of ledgers)
+      ledger.applyAdvice(adviceFor(ledger.budget, all, advice), this.#clock.now());
   }
 
   resume(budget: string): boolean {
@@ -55,11 +83,10 @@ export class LocalLedger implements RunningLedger {
     return ledger !== undefined;
   }
 
-  restraint(budget: string): BudgetRestraint {
+  restraint(budgets: readonly string[]): BudgetRestraint {
     const nowMs = this.#clock.now();
-    const ledger = this.#budgets.get(budget);
-    if (ledger === undefined) throw new Error(`cannot ask a budget: "${budget}" must be in the config`);
-    return ledger.restraint(nowMs, this.#calendarMs(nowMs));
+    const calendarMs = this.#calendarMs(nowMs);
+    return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs, calendarMs)));
   }
 
   onChange(listener: (budget: string) => void): void {
@@ -75,6 +102,10 @@ export class LocalLedger implements RunningLedger {
     return this.#budgets.get(budget)?.quotaBuckets;
   }
 
+  learnedWindows(budget: string): readonly LearnedWindow[] | undefined {
+    return this.#budgets.get(budget)?.learnedWindows;
+  }
+
   change(config: Config): void {
     this.#adopt(config, "added");
     for (const budget of config.budgets) this.#notify(budget.name);
@@ -82,24 +113,31 @@ export class LocalLedger implements RunningLedger {
 
   #adopt(config: Config, kind: "first" | "added"): void {
     const nowMs = this.#clock.now();
-    this.#longestUncountedMs = Math.max(
-      this.#longestUncountedMs,
-      uncountedMsOf(config.upstreams, config.budgets),
-    );
+    const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
+    this.#longestUncountedMs = Math.max(this.#longestUncountedMs, uncountedMsOf(senders, config.budgets));
     this.#retire(new Set(config.budgets.map((budget) => budget.name)));
     for (const budget of config.budgets) {
       const kept = this.#budgets.get(budget.name);
+      const users = senders.filter((upstream) => upstream.budgets.includes(budget.name));
+      const needs = needsOf(users);
       if (kept !== undefined) {
-        kept.change(budget, this.#longestUncountedMs, nowMs);
+        kept.change(budget, needs, this.#longestUncountedMs, nowMs);
         continue;
       }
-      const uncountedMs =
-        kind === "first" ? uncountedMsOf(config.upstreams, [budget]) : this.#longestUncountedMs;
+      const uncountedMs = kind === "first" ? uncountedMsOf(users, [budget]) : this.#longestUncountedMs;
       const quotaBuckets = this.#absentQuotas.get(budget.name);
       this.#absentQuotas.delete(budget.name);
-      const start = { kind, uncountedMs, quotaBuckets, retiredBudgets: this.#retired };
+      const learnedWindows = this.#absentWindows.get(budget.name);
+      this.#absentWindows.delete(budget.name);
+      const start = { kind, uncountedMs, quotaBuckets, needs, learnedWindows, retiredBudgets: this.#retired };
       this.#budgets.set(budget.name, new BudgetLedger(budget, start, nowMs));
     }
+  }
+
+  #get(name: string, purpose: string): BudgetLedger {
+    const ledger = this.#budgets.get(name);
+    if (ledger === undefined) throw new Error(`cannot ${purpose}: budget "${name}" must be in the config`);
+    return ledger;
   }
 
   #retire(staying: ReadonlySet<string>): void {
@@ -107,6 +145,7 @@ export class LocalLedger implements RunningLedger {
     for (const [name, ledger] of leaving) {
       this.#budgets.delete(name);
       this.#absentQuotas.set(name, ledger.quotaBuckets);
+      this.#absentWindows.set(name, ledger.learnedWindows);
     }
     const retired = [...this.#retired, ...leaving.map(([, ledger]) => ledger)];
     this.#retired = retired.filter((ledger) => ledger.countedByMs === Infinity);

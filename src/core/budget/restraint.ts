@@ -1,27 +1,37 @@
 /** How upstream signals hold a budget back: pauses, back-off, lowered limits, yielding to production. */
 
-import type { Advice } from "../advice/advice.ts";
+import { type Advice, limitsOf } from "../advice/advice.ts";
 import type { Budget, Rate } from "../config/config.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { BudgetRestraint } from "./ledger.ts";
-import { longestWindowMs, signalsOf, type UpstreamSignals } from "./signals.ts";
+import { type KnownLimit, type LearnedWindow, LearnedWindows } from "./learned-windows.ts";
+import { longestWindowMs, type Needs, signalsOf, type UpstreamSignals } from "./signals.ts";
 
 /** While yielding to production, one slot in this many is used. */
 const YIELD_KEEPS_ONE_IN = 4;
 /** Different limits that are kept at once. Further ones are merged into the strictest of them. */
 const MOST_LIMITS = 8;
 const MOST_DOUBLINGS = 30;
+/** Limits that are shown at once. */
+const MOST_KNOWN = 16;
 
 export class Restraint {
   #budget: Budget;
+  #needs: Needs;
+  readonly #windows: LearnedWindows;
+  readonly #limits = new Map<string, KnownLimit>();
+  #refusedAtMs = Number.NEGATIVE_INFINITY;
   readonly active: ActiveSignals = new ActiveSignals();
 
-  constructor(budget: Budget) {
+  constructor(budget: Budget, needs: Needs = () => 0, learned: readonly LearnedWindow[] = []) {
     this.#budget = budget;
+    this.#needs = needs;
+    this.#windows = new LearnedWindows(learned);
   }
 
-  change(budget: Budget): void {
+  change(budget: Budget, needs: Needs): void {
     this.#budget = budget;
+    this.#needs = needs;
     this.active.keepWindows(new Set(budget.rates.map((rate) => rate.perMs)));
   }
 
@@ -36,9 +46,42 @@ export class Restraint {
     return Math.min(configuredCap, loweredCap(requests, this.#budget.share, 0));
   }
 
-  applyAdvice(advice: Advice, nowMs: number): void {
-    const signals = signalsOf(advice, this.#budget);
+  /** The limits that were last advertised, with what is known of their windows. */
+  get limits(): readonly KnownLimit[] {
+    return [...this.#limits.values()];
+  }
+
+  get learnedWindows(): readonly LearnedWindow[] {
+    return this.#windows.all;
+  }
+
+  /** Returns what was applied. */
+  applyAdvice(advice: Advice, nowMs: number): UpstreamSignals {
+    if (advice.throttled) this.#refusedAtMs = nowMs;
+    const known = this.#windows.read(advice.families, nowMs);
+    this.#show(known);
+    const isLearned = ({ windowFrom }: KnownLimit): boolean =>
+      windowFrom !== undefined && windowFrom !== "told";
+    const learned = advice.isOfOneResource === true ? [] : known.filter(isLearned);
+    // Whoever refuses us means it: then no need of ours counts.
+    const isRefused = nowMs < this.#refusedAtMs + this.#budget.maxPauseMs;
+    const needs: Needs = isRefused ? () => 0 : this.#needs;
+    const limits = [...advice.limits, ...limitsOf(learned)];
+    const signals = signalsOf({ ...advice, limits }, this.#budget, needs);
     this.active.apply(signals, longestWindowMs(this.#budget), this.#budget.maxPauseMs, nowMs);
+    return signals;
+  }
+
+  #show(known: readonly KnownLimit[]): void {
+    for (const limit of known) {
+      const key = `${limit.key} ${limit.resource ?? ""}`;
+      this.#limits.delete(key);
+      this.#limits.set(key, limit);
+    }
+    for (const key of this.#limits.keys()) {
+      if (this.#limits.size <= MOST_KNOWN) break;
+      this.#limits.delete(key);
+    }
   }
 }
 

@@ -20,7 +20,11 @@ export type UpstreamSignals = {
   readonly yieldMs: number | undefined;
 };
 
-export function signalsOf(advice: Advice, budget: Budget): UpstreamSignals {
+/** How many requests in a window of a rate the schedules need, whatever is advertised. */
+export type Needs = (rate: Rate) => number;
+
+/** `needs`: by its word alone, an upstream does not take the cap below this. */
+export function signalsOf(advice: Advice, budget: Budget, needs: Needs = () => 0): UpstreamSignals {
   const advertisedLimits = advice.limits.map((limit) => limit.requests);
   const { remaining } = advice;
   return {
@@ -28,7 +32,7 @@ export function signalsOf(advice: Advice, budget: Budget): UpstreamSignals {
     pauseMs:
       advice.pause?.scope === "budget" ? Math.min(Math.max(0, advice.pause.forMs), budget.maxPauseMs) : 0,
     lowered: advice.limits
-      .map((limit) => loweredBy(limit.requests, limit.perMs, budget))
+      .map((limit) => loweredBy(limit.requests, limit.perMs, budget, needs))
       .filter((lowered) => lowered !== undefined),
     advertised:
       advertisedLimits.length === 0 && remaining === undefined
@@ -57,24 +61,26 @@ function loweredBy(
   requests: number,
   perMs: number | undefined,
   budget: Budget,
+  needs: Needs,
 ): UpstreamSignals["lowered"][number] | undefined {
-  if (perMs !== undefined && perMs >= LONGEST_QUOTA_WINDOW_MS) return undefined;
-  const rate = rateMeantBy(requests, perMs, budget);
+  // A limit without a window is no limit yet: to take it for that of a rate would be a guess.
+  if (perMs === undefined || perMs >= LONGEST_QUOTA_WINDOW_MS) return undefined;
+  const rate = rateMeantBy(perMs, budget);
   if (rate === undefined) return undefined;
-  const inItsWindow = perMs === undefined ? requests : Math.floor((requests * rate.perMs) / perMs);
+  const advertised = Math.floor((requests * rate.perMs) / perMs);
+  const inItsWindow = Math.max(advertised, Math.ceil(needs(rate) / budget.share - 1e-9));
   return inItsWindow >= rate.requests ? undefined : { perMs: rate.perMs, requests: inItsWindow };
 }
 
-/** The rate with the nearest window; if no window was given, with the nearest number of requests. */
-function rateMeantBy(requests: number, perMs: number | undefined, budget: Budget): Rate | undefined {
-  const distance = (rate: Rate): number =>
-    perMs === undefined
-      ? Math.abs(Math.log(rate.requests / requests))
-      : Math.abs(Math.log(rate.perMs / perMs));
+/** The rate with the nearest window. */
+function rateMeantBy(perMs: number, budget: Budget): Rate | undefined {
+  const distance = (rate: Rate): number => Math.abs(Math.log(rate.perMs / perMs));
   return budget.rates.toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
 function yieldMsOf(remaining: NonNullable<Advice["remaining"]>, budget: Budget): number {
+  // Nothing but our own request is missing: nobody else needs what is left.
+  if (remaining.limit !== undefined && remaining.requests >= remaining.limit - 1) return 0;
   const ofLimit = remaining.limit ?? Math.min(...budget.rates.map((rate) => rate.requests));
   if (remaining.requests >= budget.yieldBelow * ofLimit) return 0;
   return Math.min(remaining.resetMs ?? longestWindowMs(budget), budget.maxPauseMs);

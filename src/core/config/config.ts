@@ -1,5 +1,6 @@
 /** The running configuration: typed, resolved, proven. It holds no secrets, only where to find them. */
 
+import type { RefusalMeaning } from "../exchange/outcome.ts";
 import type { Schedule } from "../schedule/schedule.ts";
 
 export type Rate = {
@@ -55,16 +56,33 @@ export type TokenRequest = {
   readonly scopes: readonly string[];
   /** Further fields of the form, such as `audience`. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** What its requests count against. */
-  readonly budget: string;
+  /** What its requests count against, each of them. */
+  readonly budgets: readonly string[];
   readonly proxy: Proxy;
   readonly caFile: string | undefined;
+};
+
+/** How one upstream refuses, told by its operator. All that is given must hold. */
+export type RefusalRule = {
+  /** Empty for any. */
+  readonly status: readonly number[];
+  /** A header's name in lower case, a JSON pointer, or the whole body. */
+  readonly place:
+    | { readonly kind: "header"; readonly name: string }
+    | { readonly kind: "json"; readonly pointer: string }
+    | { readonly kind: "body" };
+  /** A part of what stands there, in lower case; empty for anything at all. */
+  readonly text: string;
+  /** `status`: what its status says, whatever else it looks like. */
+  readonly means: RefusalMeaning | "status";
 };
 
 export type Expectation = {
   readonly status: readonly number[];
   readonly json: boolean;
   readonly maxBodyBytes: number;
+  /** Absent where the operator tells of none. */
+  readonly refusals?: readonly RefusalRule[];
 };
 
 export type Objective = {
@@ -88,11 +106,14 @@ export type Proxy =
 
 export type Upstream = {
   readonly name: string;
-  /** Base and path, joined; never a credential in it. */
+  /** Base and path, joined; never a credential in it: the variables of the path are not filled in. */
   readonly url: string;
+  /** The variables in its path, whose values are secret. Absent where there are none: `url` is requested as it is. */
+  readonly pathVariables?: readonly string[];
   readonly auth: Auth;
   readonly headers: Readonly<Record<string, string>>;
-  readonly budget: string;
+  /** At least one. Each of its requests takes a lease of every one of them. */
+  readonly budgets: readonly string[];
   readonly schedule: Schedule;
   readonly timeoutMs: number;
   readonly confirm: number;
@@ -105,11 +126,15 @@ export type Upstream = {
   readonly proxy: Proxy;
   readonly tls: Tls;
   readonly labels: Readonly<Record<string, string>>;
+  /** The same for all of a config. */
+  readonly denyAddresses?: readonly string[] | undefined;
 };
 
 export type Web = {
   readonly host: string;
   readonly port: number;
+  /** A second address, for probes alone. */
+  readonly probeListen: { readonly host: string; readonly port: number } | undefined;
   readonly configFile: string | undefined;
   readonly enableLifecycle: boolean;
   /** As written, if at all. */
@@ -160,6 +185,8 @@ export type Config = {
   readonly state: { readonly path: string } | undefined;
   /** Undefined if this process is the only one. */
   readonly fleet: Fleet | undefined;
+  /** Networks and addresses that no poll may connect to; undefined for the default. */
+  readonly denyAddresses?: readonly string[] | undefined;
   readonly budgets: readonly Budget[];
   readonly upstreams: readonly Upstream[];
 };

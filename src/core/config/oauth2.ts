@@ -1,37 +1,42 @@
 /** What the token requests of OAuth 2.0 may cost: known before any is sent. */
 
-import type { OAuth2, Upstream } from "./config.ts";
+import { LEGAL_PERIODS_MS, scheduleEvery, shortestGapMs } from "../schedule/schedule.ts";
+import type { Fleet, Upstream } from "./config.ts";
 
 /** From one token request to the next with the same settings, at least. */
 export const TOKEN_GAP_MS = 60_000;
 export const TOKEN_TIMEOUT_MS = 10_000;
 
-/** Upstreams for which this is equal share one token. */
-export function tokenIdentity({ secret, token }: OAuth2): string {
-  return JSON.stringify([secret, token]);
+/** Upstreams for which this is equal share one token; undefined where none is needed. */
+export function tokenIdentity({ auth, denyAddresses }: Upstream): string | undefined {
+  return auth.kind === "oauth2" ? JSON.stringify([auth.secret, auth.token, denyAddresses]) : undefined;
 }
 
-/** Each token that is fetched, with the upstreams that it is for. */
-export function tokensOf(
+/**
+ * What the token requests are, as seen by the ledger and the proof: upstreams of their own. One is sent at most once a
+ * minute, and only where a slot asks for it. In a fleet each replica has a token of its own, if it holds an upstream
+ * that needs one.
+ */
+export function tokenRequests(
   upstreams: readonly Upstream[],
-): readonly { readonly auth: OAuth2; readonly users: readonly Upstream[] }[] {
-  const byIdentity = new Map<string, { auth: OAuth2; users: Upstream[] }>();
-  for (const upstream of upstreams) {
-    const { auth } = upstream;
-    if (auth.kind !== "oauth2") continue;
-    const identity = tokenIdentity(auth);
-    const known = byIdentity.get(identity);
-    if (known === undefined) byIdentity.set(identity, { auth, users: [upstream] });
-    else known.users.push(upstream);
-  }
-  return [...byIdentity.values()];
-}
-
-/** How long a request on this budget may take, for a poll or for a token. */
-export function longestTimeoutMs(upstreams: readonly Upstream[], budget: string): number {
-  return upstreams.reduce((longestMs, { auth, budget: own, timeoutMs }) => {
-    const pollMs = own === budget ? timeoutMs : 0;
-    const tokenMs = auth.kind === "oauth2" && auth.token.budget === budget ? TOKEN_TIMEOUT_MS : 0;
-    return Math.max(longestMs, pollMs, tokenMs);
-  }, 0);
+  fleet: Pick<Fleet, "mode" | "replicas"> | undefined,
+): readonly Upstream[] {
+  return [...Map.groupBy(upstreams, tokenIdentity).values()].flatMap((users) => {
+    const [first] = users;
+    if (first?.auth.kind !== "oauth2") return [];
+    const { budgets } = first.auth.token;
+    const gapMs = Math.max(TOKEN_GAP_MS, Math.min(...users.map(({ schedule }) => shortestGapMs(schedule))));
+    const reading = scheduleEvery(LEGAL_PERIODS_MS.findLast((legalMs) => legalMs <= gapMs) ?? 0, first.name);
+    if (reading.kind === "refused") return [];
+    const others = users.length === 1 ? "" : ` and ${users.length - 1} more`;
+    const holders = fleet?.mode === "shard" ? Math.min(fleet.replicas, users.length) : 1;
+    return Array.from({ length: holders }, (_, index) => ({
+      ...first,
+      name: `token of ${first.name}${others}${index === 0 ? "" : `, replica ${index + 1}`}`,
+      budgets,
+      schedule: { ...reading.schedule, source: `at most ${reading.schedule.source}` },
+      timeoutMs: TOKEN_TIMEOUT_MS,
+      confirm: 0,
+    }));
+  });
 }

@@ -1,5 +1,7 @@
+/** What is kept of an answer that was not ok. */
+
 import { oneLine } from "../text/escape.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, WithoutKeys } from "./exchange.ts";
 
 /** UTF-8 takes at most so many bytes for one UTF-16 unit. */
 const MOST_BYTES_A_CHARACTER = 3;
@@ -13,7 +15,11 @@ export function beginningOf(body: Uint8Array, maxLength: number): string {
 }
 
 /** The beginning of an answer's body; undefined without one. */
-export function excerptOf(exchange: Exchange, maxLength: number): string | undefined {
+export function excerptOf(
+  exchange: Exchange,
+  maxLength: number,
+  withoutKeys: WithoutKeys,
+): string | undefined {
   if (exchange.kind === "broken" || exchange.body.length === 0) return undefined;
-  return beginningOf(exchange.body, maxLength);
+  return withoutKeys(beginningOf(exchange.body, maxLength));
 }

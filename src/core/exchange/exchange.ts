@@ -15,6 +15,12 @@ export type AnswerHead = {
   readonly headers: Headers;
 };
 
+/** A value may be a session or a key, so it is kept only where the name says that it is a request id. */
+export type KeptHeader = { readonly name: string; readonly bytes: number; readonly value?: string };
+
+/** What is kept of a head. */
+export type KeptHead = { readonly status: number; readonly headers: readonly KeptHeader[] };
+
 /** Faults on the wire. Every other reason is a judgement of an answer. */
 export type WireFault =
   | "dns"
@@ -26,6 +32,7 @@ export type WireFault =
   | "body_too_large"
   | "internal";
 
+/** An answer as it came: it may hold our key. */
 export type Exchange =
   | { readonly kind: "answered"; readonly head: AnswerHead; readonly body: Uint8Array }
   | {
@@ -46,7 +53,11 @@ export type Observation = {
   readonly reusedConnection: boolean;
   /** The earliest expiry in the certificate chain. */
   readonly certificateExpiresAtMs: number | undefined;
+  /** To be asked for each text of the answer that is kept or shown: a key is not in what it returns. */
+  readonly withoutKeys: WithoutKeys;
 };
+
+export type WithoutKeys = (text: string) => string;
 
 /** All values of one header, joined as HTTP joins them; undefined without one. */
 export function headerValue(headers: Headers, name: string): string | undefined {

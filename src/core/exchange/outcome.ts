@@ -9,6 +9,7 @@ export const FAILURE_REASONS = [
   "redirect",
   "unauthorized",
   "forbidden",
+  "blocked",
   "client_error",
   "server_error",
   "unexpected_status",
@@ -38,6 +39,24 @@ export type PollOutcome =
   | { readonly kind: "ok" }
   | { readonly kind: "failed"; readonly reason: FailureReason }
   | { readonly kind: "throttled"; readonly throttle: ThrottleKind };
+
+/** What an answer that declines to serve us can mean. */
+export const REFUSAL_MEANINGS = [
+  "rate",
+  "quota",
+  "unauthorized",
+  "forbidden",
+  "blocked",
+  "server_error",
+  "client_error",
+] as const;
+export type RefusalMeaning = (typeof REFUSAL_MEANINGS)[number];
+
+export function outcomeOf(meaning: RefusalMeaning): PollOutcome {
+  return meaning === "rate" || meaning === "quota"
+    ? { kind: "throttled", throttle: meaning }
+    : { kind: "failed", reason: meaning };
+}
 
 /** Every pair that `polls_total` can carry; the reason of `ok` is empty. */
 export const POLL_OUTCOME_LABELS: readonly {

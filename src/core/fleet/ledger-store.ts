@@ -5,7 +5,8 @@ import type { UpstreamSignals } from "../budget/signals.ts";
 
 /** Any replica may lose the store at any time. Never rejects. */
 export interface LedgerStore {
-  take(terms: SharedTerms, lease: string): Promise<Stored<SharedTaking>>;
+  /** A lease of each budget, all under this name, or of none. */
+  take(terms: readonly SharedTerms[], lease: string): Promise<Stored<SharedTaking>>;
   report(terms: SharedTerms, messages: readonly SharedMessage[]): Promise<Stored<SharedState>>;
   /** `isAnew`: the store's clock was stepped, so it must forget what it knows. */
   look(terms: SharedTerms, isAnew: boolean): Promise<Stored<SharedState>>;
@@ -89,14 +90,17 @@ export type SharedState = {
   readonly refusals: number;
 };
 
-export type SharedTaking = SharedState & {
-  readonly decision:
-    | { readonly kind: "granted" }
-    | {
-        readonly kind: "wait";
-        readonly waitMs: number;
-        readonly cause: "budget" | "backoff" | "quota" | "ledger";
-      };
+export type SharedTaking = {
+  /** In the order of the terms. */
+  readonly states: readonly SharedState[];
+  /** What stands against it, at most once for each budget. With none, all are granted. */
+  readonly waits: readonly SharedWait[];
+};
+
+export type SharedWait = {
+  readonly budget: string;
+  readonly waitMs: number;
+  readonly cause: "budget" | "backoff" | "quota" | "ledger";
 };
 
 /** A shorter step of the store's clock may go unnoticed, so leases are held this much longer. */

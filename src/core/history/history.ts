@@ -1,6 +1,5 @@
 import type { Announcement } from "../answer/announcement.ts";
 import { Incidents } from "./incidents.ts";
-import type { SkipCause } from "../exchange/outcome.ts";
 import type { Poll } from "../poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
@@ -29,11 +28,12 @@ const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, HOURS_KEPT * HOUR_MS] as const;
 /** What the page of one upstream shows: its last polls, its failures for longer, its incidents. Bounded. */
 export class History implements Recorder {
   readonly #polls: PollRing;
-  readonly #failures: PollStatus[];
+  #failures: PollStatus[];
   readonly #incidents: Incidents;
   readonly #byMinute: RollingCounts;
   readonly #byHour: RollingCounts;
-  readonly #skippedSincePoll = new Map<SkipCause, number>();
+  /** By cause and budget. */
+  readonly #skippedSincePoll = new Map<string, SkipCount>();
   #sinceMs: number;
   #announcement: Announcement | undefined;
 
@@ -53,12 +53,18 @@ export class History implements Recorder {
       case "pause_requested":
         return;
       case "slots_skipped": {
-        const { cause, count } = event;
-        this.#skippedSincePoll.set(cause, (this.#skippedSincePoll.get(cause) ?? 0) + count);
+        const { cause, budget, count } = event;
+        const key = budget === undefined ? cause : `${cause} ${budget}`;
+        const before = this.#skippedSincePoll.get(key)?.count ?? 0;
+        const held = budget === undefined ? {} : { budget };
+        this.#skippedSincePoll.set(key, { cause, ...held, count: before + count });
         return;
       }
       case "polled":
         this.#polled(event.poll);
+        return;
+      case "found_offline":
+        this.#foundOffline(event.pollId, event.endedAtMs);
         return;
       case "health_changed":
         this.#sinceMs = event.atMs;
@@ -104,7 +110,7 @@ export class History implements Recorder {
 
   /** Only the causes that were met. */
   get skippedSincePoll(): readonly SkipCount[] {
-    return [...this.#skippedSincePoll].map(([cause, count]) => ({ cause, count }));
+    return [...this.#skippedSincePoll.values()];
   }
 
   get latency(): LatencyQuantiles | undefined {
@@ -126,11 +132,19 @@ export class History implements Recorder {
     this.#polls.add(status);
     if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.#announcement = poll.announcement;
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
-    this.#incidents.polled(poll.outcome);
+    this.#incidents.polled(poll.outcome, poll.endedAtMs);
     const vote = availabilityVote(status);
     if (vote === undefined) return;
     this.#byMinute.add(poll.endedAtMs, vote === "ok");
     this.#byHour.add(poll.endedAtMs, vote === "ok");
+  }
+
+  #foundOffline(pollId: string, endedAtMs: number): void {
+    this.#polls.markOffline(pollId);
+    this.#failures = this.#failures.map((poll) => (poll.id === pollId ? { ...poll, offline: true } : poll));
+    this.#incidents.foundOffline(endedAtMs);
+    this.#byMinute.takeBackFailed(endedAtMs);
+    this.#byHour.takeBackFailed(endedAtMs);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { HealthChange, HealthState } from "../poll/health.ts";
 import { type PollOutcome, reasonOf } from "../exchange/outcome.ts";
-import type { Incident } from "../status/status.ts";
+import { type Incident, WE_WERE_OFFLINE } from "../status/status.ts";
 
 export const INCIDENTS_KEPT = 50;
 
@@ -8,6 +8,7 @@ export const INCIDENTS_KEPT = 50;
 const SEVERITY: readonly HealthState[] = ["throttled", "unauthorized", "down"];
 
 type Open = { state: HealthState; reason: string; readonly startedAtMs: number; polls: number };
+type Failure = { readonly reason: string; readonly endedAtMs: number };
 
 /** The incidents of one upstream: each begins with a bad state and ends with the first ok. */
 export class Incidents {
@@ -17,6 +18,8 @@ export class Incidents {
   #open: Open | undefined;
   /** Of the last failed poll: the change of health that it causes comes after it. */
   #lastReason = "";
+  /** The last failed poll, unless it was ours. */
+  #lastOfTheirs: Failure | undefined;
 
   /** Continues `restored`, the newest first: an open one stays open until the first ok. */
   constructor(upstream: string, restored: readonly Incident[] = []) {
@@ -29,24 +32,49 @@ export class Incidents {
       .reverse();
   }
 
-  polled(outcome: PollOutcome): void {
-    if (outcome.kind !== "ok") this.#lastReason = reasonOf(outcome);
-    if (this.#open !== undefined && outcome.kind !== "ok") this.#open.polls += 1;
+  polled(outcome: PollOutcome, endedAtMs: number): void {
+    if (outcome.kind === "ok") {
+      this.#lastOfTheirs = undefined;
+      return;
+    }
+    const theirs = this.#lastOfTheirs;
+    if (this.#open?.reason === WE_WERE_OFFLINE && theirs !== undefined)
+      this.#continueAsTheirs(this.#open, theirs);
+    if (this.#open !== undefined) this.#open.polls += 1;
+    this.#lastReason = reasonOf(outcome);
+    this.#lastOfTheirs = { reason: this.#lastReason, endedAtMs };
+  }
+
+  /** The failure of this time was ours, and so is the incident that it led to. One that began before is theirs. */
+  foundOffline(endedAtMs: number): void {
+    this.#lastOfTheirs = undefined;
+    this.#lastReason = WE_WERE_OFFLINE;
+    if (this.#open !== undefined && this.#open.startedAtMs >= endedAtMs) this.#open.reason = WE_WERE_OFFLINE;
   }
 
   healthChanged(change: HealthChange): void {
     const severity = SEVERITY.indexOf(change.to);
     if (severity >= 0) {
       this.#open ??= { state: change.to, reason: this.#lastReason, startedAtMs: change.atMs, polls: 1 };
-      if (severity > SEVERITY.indexOf(this.#open.state)) {
+      if (severity > SEVERITY.indexOf(this.#open.state) && this.#lastReason !== WE_WERE_OFFLINE) {
         this.#open.state = change.to;
         this.#open.reason = this.#lastReason;
       }
     } else if (change.to !== "unknown" && this.#open !== undefined) {
-      this.#ended.push({ ...this.#shown(this.#open), endedAtMs: change.atMs });
-      if (this.#ended.length > INCIDENTS_KEPT) this.#ended.shift();
+      this.#end(this.#open, change.atMs);
       this.#open = undefined;
     }
+  }
+
+  /** We are online again, and it still fails. */
+  #continueAsTheirs(ours: Open, { reason, endedAtMs }: Failure): void {
+    this.#end({ ...ours, polls: ours.polls - 1 }, endedAtMs);
+    this.#open = { state: ours.state, reason, startedAtMs: endedAtMs, polls: 1 };
+  }
+
+  #end(open: Open, endedAtMs: number): void {
+    this.#ended.push({ ...this.#shown(open), endedAtMs });
+    if (this.#ended.length > INCIDENTS_KEPT) this.#ended.shift();
   }
 
   get newest(): Incident | undefined {

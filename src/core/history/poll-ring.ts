@@ -44,6 +44,17 @@ export class PollRing {
     this.#added += 1;
   }
 
+  /** If it is still kept. */
+  markOffline(id: string): void {
+    const place = this.#ids.lastIndexOf(id);
+    const words = this.#words[place];
+    if (words === undefined) return;
+    // The others of such a time share these words.
+    const before = this.#words[(place - 1 + this.#most) % this.#most];
+    const marked: Words = { ...words, offline: true };
+    this.#words[place] = before !== undefined && saysTheSame(before, marked) ? before : marked;
+  }
+
   /** The newest last. */
   get all(): readonly PollStatus[] {
     const length = Math.min(this.#added, this.#most);
@@ -65,7 +76,7 @@ export class PollRing {
     const words = this.#words[place];
     const id = this.#ids[place];
     if (words === undefined || id === undefined) throw new Error("cannot read a poll that was never added");
-    const { origin, outcome, reason, degraded, detail, excerpt, headers } = words;
+    const { origin, outcome, reason, degraded, detail, excerpt, headers, offline } = words;
     const poll: PollStatus = {
       id,
       origin,
@@ -79,7 +90,7 @@ export class PollRing {
       detail,
       excerpt,
     };
-    return headers === undefined ? poll : { ...poll, headers };
+    return { ...poll, ...(headers === undefined ? {} : { headers }), ...(offline ? { offline } : {}) };
   }
 
   #phasesMsAt(from: number): PollStatus["phasesMs"] {
@@ -98,13 +109,14 @@ export class PollRing {
   }
 }
 
-function wordsOf({ origin, outcome, reason, degraded, detail, excerpt, headers }: PollStatus): Words {
+function wordsOf(poll: PollStatus): Words {
+  const { origin, outcome, reason, degraded, detail, excerpt, headers, offline } = poll;
   const words = { origin, outcome, reason, degraded, detail, excerpt };
-  return headers === undefined ? words : { ...words, headers };
+  return { ...words, ...(headers === undefined ? {} : { headers }), ...(offline ? { offline } : {}) };
 }
 
 /** A poll with headers is a failure: rare, and never the same. */
-function saysTheSame(words: Words, poll: PollStatus): boolean {
+function saysTheSame(words: Words, poll: Words): boolean {
   return (
     words.detail === poll.detail &&
     words.origin === poll.origin &&
@@ -112,6 +124,7 @@ function saysTheSame(words: Words, poll: PollStatus): boolean {
     words.reason === poll.reason &&
     words.degraded === poll.degraded &&
     words.excerpt === poll.excerpt &&
+    words.offline === poll.offline &&
     words.headers === undefined &&
     poll.headers === undefined
   );

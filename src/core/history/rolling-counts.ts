@@ -36,6 +36,14 @@ export class RollingCounts {
     this.#numbers[place] = this.#at(place) + 1;
   }
 
+  /** A failure that was added at this time is none. */
+  takeBackFailed(atMs: number): void {
+    const index = Math.floor(atMs / this.#bucketMs);
+    let place = this.#used - NUMBERS_A_BUCKET;
+    while (place > 0 && this.#at(place) > index) place -= NUMBERS_A_BUCKET;
+    if (place >= 0 && this.#at(place + 2) > 0) this.#numbers[place + 2] = this.#at(place + 2) - 1;
+  }
+
   within(windowMs: number, nowMs: number): OkAndFailed {
     const oldest = Math.floor((nowMs - windowMs) / this.#bucketMs);
     const counts = { ok: 0, failed: 0 };

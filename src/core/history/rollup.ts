@@ -23,13 +23,14 @@ export type RollUp = {
   readonly slowestOkMs: number;
 };
 
-/** Our own bugs, keys that are rejected or cannot be had, and throttling say nothing about the availability of an upstream. */
+/** Our own bugs and network, keys that are rejected or cannot be had, and throttling say nothing about the availability of an upstream. */
 export function availabilityVote({
   outcome,
   reason,
-}: Pick<PollStatus, "outcome" | "reason">): "ok" | "failed" | undefined {
+  offline,
+}: Pick<PollStatus, "outcome" | "reason" | "offline">): "ok" | "failed" | undefined {
   if (outcome === "ok") return "ok";
-  if (outcome === "throttled") return undefined;
+  if (outcome === "throttled" || offline === true) return undefined;
   const isOurs = ["internal", "auth", "unauthorized", "forbidden"].includes(reason);
   return isOurs ? undefined : "failed";
 }

@@ -101,6 +101,7 @@ export class UpstreamAccounts implements Recorder {
         return;
       case "pause_requested":
       case "health_changed":
+      case "found_offline":
         // Facts of now, not counts: a scrape reads them where they are kept.
         return;
       default:

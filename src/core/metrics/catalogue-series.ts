@@ -35,13 +35,12 @@ import type { HistogramReading } from "./histogram.ts";
 
 /** The type requires exactly the metrics of the catalogue that belong to an upstream. */
 export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamSnapshot>>> = {
-  pacewatch_upstream_info: ({ upstream }) => [
-    {
+  pacewatch_upstream_info: ({ upstream }) =>
+    upstream.budgets.map((budget) => ({
       suffix: "",
-      labels: labelText([["budget", upstream.budget], ...ownLabels(upstream.labels)]),
+      labels: labelText([["budget", budget], ...ownLabels(upstream.labels)]),
       read: () => 1,
-    },
-  ],
+    })),
   pacewatch_slots_total: one(({ accounts }) => accounts.slots),
   pacewatch_slots_waiting: one(({ accounts }) => accounts.waiting),
   pacewatch_polls_in_flight: one(({ accounts }) => accounts.inFlight),

@@ -39,7 +39,7 @@ export type Metric = {
 export const CATALOGUE = {
   pacewatch_upstream_info: {
     type: "gauge",
-    help: "Always 1: the upstream's budget, and the labels that the config gives it.",
+    help: "Always 1, for each budget of the upstream: its budget, and the labels that the config gives it.",
     labels: ["upstream", "budget"],
   },
   pacewatch_slots_total: {

@@ -1,13 +1,14 @@
 /** What one scrape shows, read in one synchronous go: all numbers are of the same moment. */
 
 import type { UpstreamAccounts, RedisAccount } from "./accounts.ts";
+import type { KnownLimit } from "../budget/learned-windows.ts";
 import type { Upstream } from "../config/config.ts";
 import type { HealthState } from "../poll/health.ts";
 
 /** What a scrape shows of the config of an upstream. */
 export type ScrapedUpstream = Pick<
   Upstream,
-  "name" | "budget" | "labels" | "schedule" | "objective" | "expect"
+  "name" | "budgets" | "labels" | "schedule" | "objective" | "expect"
 >;
 
 export type UpstreamSnapshot = {
@@ -38,6 +39,8 @@ export type BudgetSnapshot = {
   readonly rates: readonly RateSnapshot[];
   readonly advertisedLimit: number | undefined;
   readonly advertisedRemaining: number | undefined;
+  /** For the page and the API: no metric has them. */
+  readonly advertisedLimits?: readonly KnownLimit[];
   /** 0 when it is not paused. */
   readonly pausedUntilWallMs: number;
   readonly quota: QuotaSnapshot | undefined;

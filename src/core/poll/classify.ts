@@ -3,14 +3,27 @@
 import type { Advice } from "../advice/advice.ts";
 import type { Expectation } from "../config/config.ts";
 import { beginningOf } from "../exchange/excerpt.ts";
-import { type AnswerHead, type Exchange, headerValue } from "../exchange/exchange.ts";
+import type { AnswerHead, Exchange, WithoutKeys } from "../exchange/exchange.ts";
 import { MOST_LEVELS, readJson } from "../exchange/json-body.ts";
-import type { FailureReason, PollOutcome } from "../exchange/outcome.ts";
+import { type FailureReason, outcomeOf, type PollOutcome } from "../exchange/outcome.ts";
+import { type Facts, NO_FACTS } from "../refusal/facts.ts";
+import {
+  certainWall,
+  factsOfAnswer,
+  type Recognition,
+  recognise,
+  recogniseInJson,
+  recogniseInText,
+  ruleFor,
+} from "../refusal/recognise.ts";
+import { SAYS } from "../refusal/recognisers.ts";
 
 export type Classification = {
   readonly outcome: PollOutcome;
   /** One sentence for people, escaped and capped. */
   readonly detail: string;
+  /** The words by which a refusal was recognised: a piece of the answer, for nobody but `explain`. */
+  readonly words?: string;
 };
 
 const DAY_MS = 86_400_000;
@@ -26,48 +39,57 @@ function throttled(throttle: "rate" | "quota", detail: string): Classification {
   return { outcome: { kind: "throttled", throttle }, detail };
 }
 
-function isQuotaProblem(exchange: Exchange): boolean {
-  if (exchange.kind === "broken") return false;
-  const mediaType = headerValue(exchange.head.headers, "content-type")
-    ?.split(";", 1)[0]
-    ?.trim()
-    .toLowerCase();
-  if (mediaType !== "application/problem+json") return false;
-  const problem = readJson(exchange.body);
-  if (problem.kind !== "json" || typeof problem.value !== "object" || problem.value === null) return false;
-  if (!("type" in problem.value) || typeof problem.value.type !== "string") return false;
-  return problem.value.type.endsWith("quota-exceeded");
+/** The meaning of a refusal as the outcome of a poll. */
+function refused(status: number, { means, says, by, words }: Recognition): Classification {
+  const evidence = by === undefined ? "" : `, by ${by}`;
+  const detail = `answered ${status}: ${says}${evidence}`;
+  return { outcome: outcomeOf(means), detail, ...(words === undefined ? {} : { words }) };
 }
 
-function classifyThrottled(exchange: Exchange, status: number, advice: Advice | undefined): Classification {
-  if (status === 402) return throttled("quota", "answered 402: the quota is spent, or a payment is due");
-  if (isQuotaProblem(exchange))
-    return throttled("quota", "answered 429: its problem type says quota-exceeded");
+/** A 429 whose spent window is that of a day or longer says nothing of credit, and yet no minute helps. */
+function longQuota(
+  status: number,
+  recognition: Recognition,
+  advice: Advice | undefined,
+): Classification | undefined {
   const windowMs = advice?.exhaustedPerMs ?? 0;
-  if (windowMs < DAY_MS) return throttled("rate", "answered 429: too many requests");
-  return throttled("quota", `answered 429: the quota of ${Math.round(windowMs / 3_600_000)} h is spent`);
+  if (recognition.means !== "rate" || windowMs < DAY_MS) return undefined;
+  return throttled(
+    "quota",
+    `answered ${status}: the quota of ${Math.round(windowMs / 3_600_000)} h is spent`,
+  );
 }
 
-function classifyUnexpected(status: number, expect: Expectation): Classification {
+function classifyByClass(status: number, expect: Expectation): Classification {
   if (status >= 300 && status < 400) return failed("redirect", `answered ${status}: no redirect is followed`);
-  if (status === 401) return failed("unauthorized", "answered 401: the key was not accepted");
-  if (status === 403) return failed("forbidden", "answered 403: the key does not allow this");
   if (status >= 400 && status < 500) return failed("client_error", `answered ${status}`);
   if (status >= 500 && status < 600) return failed("server_error", `answered ${status}`);
   return failed("unexpected_status", `answered ${status}, expected ${expect.status.join(" or ")}`);
 }
 
-function classifyExpected(head: AnswerHead, body: Uint8Array, expect: Expectation): Classification {
+function classifyExpected(
+  head: AnswerHead,
+  body: Uint8Array,
+  expect: Expectation,
+  withoutKeys: WithoutKeys,
+): Classification {
   const { status } = head;
+  const wall = certainWall(head);
+  if (wall !== undefined) return refused(status, wall);
   const ok: Classification = {
     outcome: { kind: "ok" },
     detail: `answered ${status} with ${body.length} B`,
   };
   if (!expect.json || NO_CONTENT_STATUSES.has(status)) return ok;
-  const { kind } = readJson(body);
+  const json = readJson(body);
+  const { kind } = json;
+  if (kind === "json") {
+    const recognition = recogniseInJson(head, body, json.value);
+    return recognition === undefined ? ok : refused(status, recognition);
+  }
+  const recognition = kind === "not_json" ? recogniseInText(head, body) : undefined;
+  if (recognition !== undefined) return refused(status, recognition);
   switch (kind) {
-    case "json":
-      return ok;
     case "empty":
       return failed("invalid_body", `answered ${status} with an empty body where JSON was expected`);
     case "too_deep":
@@ -78,7 +100,7 @@ function classifyExpected(head: AnswerHead, body: Uint8Array, expect: Expectatio
     case "not_utf8":
       return failed("invalid_body", `answered ${status}, but its ${body.length} B are not UTF-8`);
     case "not_json": {
-      const beginning = beginningOf(body, BEGINNING_CHARACTERS);
+      const beginning = withoutKeys(beginningOf(body, BEGINNING_CHARACTERS));
       const sentence = `answered ${status}, but its ${body.length} B are not JSON`;
       return failed("invalid_body", `${sentence}: they begin with "${beginning}"`);
     }
@@ -87,18 +109,41 @@ function classifyExpected(head: AnswerHead, body: Uint8Array, expect: Expectatio
   }
 }
 
+/** The facts of an exchange, looked for once and only where they are asked for. */
+export function factsOnce(exchange: Exchange): () => Facts {
+  let facts: Facts | undefined;
+  return () =>
+    (facts ??= exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body));
+}
+
+const NO_HEAD: AnswerHead = { status: 0, reasonPhrase: "", headers: [] };
+
+/** Whatever an operator expects, these are refusals. */
+const ALWAYS_REFUSED: ReadonlySet<number> = new Set([402, 429]);
+
 /** A 429 or 402 is a refusal even if its body broke off, and whatever the config expects. */
 export function classify(
   exchange: Exchange,
   expect: Expectation,
   advice: Advice | undefined,
+  withoutKeys: WithoutKeys = () => "…",
+  facts: () => Facts = factsOnce(exchange),
 ): Classification {
-  const status = exchange.head?.status;
-  if (status === 429 || status === 402) return classifyThrottled(exchange, status, advice);
-  if (exchange.kind === "broken") {
-    const after = status === undefined ? "" : `, after it had answered ${status}`;
+  if (exchange.kind === "broken" && !ALWAYS_REFUSED.has(exchange.head?.status ?? 0)) {
+    const after = exchange.head === undefined ? "" : `, after it had answered ${exchange.head.status}`;
     return failed(exchange.fault, `${exchange.detail}${after}`);
   }
-  if (!expect.status.includes(exchange.head.status)) return classifyUnexpected(exchange.head.status, expect);
-  return classifyExpected(exchange.head, exchange.body, expect);
+  const head = exchange.head ?? NO_HEAD;
+  const { status } = head;
+  const rule = expect.refusals === undefined ? undefined : ruleFor(expect.refusals, head, facts());
+  if (rule !== undefined && rule.means !== "status") {
+    return refused(status, { means: rule.means, says: SAYS[rule.means], by: "`expect.refusals`" });
+  }
+  const isExpected = expect.status.includes(status) && !ALWAYS_REFUSED.has(status);
+  if (isExpected && rule === undefined && exchange.kind === "answered") {
+    return classifyExpected(head, exchange.body, expect, withoutKeys);
+  }
+  const recognition = recognise(head, rule === undefined ? facts() : NO_FACTS);
+  if (recognition === undefined) return classifyByClass(status, expect);
+  return longQuota(status, recognition, advice) ?? refused(status, recognition);
 }

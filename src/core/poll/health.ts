@@ -1,6 +1,6 @@
 /** The health of one upstream, folded from its outcomes. Pure: the engine acts on the result. */
 
-import type { PollOutcome, SkipCause } from "../exchange/outcome.ts";
+import type { FailureReason, PollOutcome, SkipCause } from "../exchange/outcome.ts";
 
 export const HEALTH_STATES = ["unknown", "up", "degraded", "throttled", "unauthorized", "down"] as const;
 export type HealthState = (typeof HEALTH_STATES)[number];
@@ -12,12 +12,15 @@ export type HealthChange = {
   readonly atMs: number;
 };
 
+/** `refused`: our key. `blocked`: a wall. */
+export type Failure = "refused" | "blocked" | "failed";
+
 export type Health = {
   readonly state: HealthState;
   /** Confirmed; undefined while unknown. */
   readonly isUp: boolean | undefined;
   /** The newest failures without an ok between them, oldest first, at most one more than `confirm`. */
-  readonly streak: readonly ("refused" | "failed")[];
+  readonly streak: readonly Failure[];
   /** Slots since the last completed poll. */
   readonly slotsWithoutPoll: number;
 };
@@ -36,8 +39,8 @@ export type HealthEvent =
 
 export type HealthFold = {
   readonly health: Health;
-  /** Ask for one more poll soon: the failure is not confirmed yet. */
-  readonly wantsConfirmation: boolean;
+  /** Ask for one more poll: the failure is not confirmed yet. `slowly`: not soon, a wall is watching how often we ask. */
+  readonly wantsConfirmation: false | "soon" | "slowly";
 };
 
 const SLOTS_UNTIL_UNKNOWN = 3;
@@ -73,29 +76,28 @@ function foldPoll(
       if (outcome.reason === "internal") return settled(foldSkip(health, "missed", 1));
       // Without a token the upstream was not asked, unless the token endpoint refuses us.
       if (outcome.reason === "auth" && !event.isConfirmed) return settled(foldSkip(health, "missed", 1));
-      return foldFailure(
-        health,
-        ["unauthorized", "forbidden", "auth"].includes(outcome.reason) ? "refused" : "failed",
-        event.isConfirmed,
-        confirm,
-      );
+      return foldFailure(health, failureOf(outcome.reason), event.isConfirmed, confirm);
     default:
       return outcome satisfies never;
   }
 }
 
-function foldFailure(
-  health: Health,
-  failure: "refused" | "failed",
-  isConfirmed: boolean,
-  confirm: number,
-): HealthFold {
-  const needed = confirm + 1;
+function failureOf(reason: FailureReason): Failure {
+  if (reason === "unauthorized" || reason === "forbidden" || reason === "auth") return "refused";
+  return reason === "blocked" ? "blocked" : "failed";
+}
+
+/** Each further poll makes a wall surer that we are a bot. */
+const MOST_CONFIRMATIONS_OF_A_WALL = 1;
+
+function foldFailure(health: Health, failure: Failure, isConfirmed: boolean, confirm: number): HealthFold {
+  const isWall = failure === "blocked";
+  const needed = (isWall ? Math.min(confirm, MOST_CONFIRMATIONS_OF_A_WALL) : confirm) + 1;
   const streak = isConfirmed
     ? Array.from({ length: needed }, () => failure)
     : [...health.streak, failure].slice(-needed);
   const seen = { ...health, streak, slotsWithoutPoll: 0 };
-  if (streak.length < needed) return { health: seen, wantsConfirmation: true };
+  if (streak.length < needed) return { health: seen, wantsConfirmation: isWall ? "slowly" : "soon" };
   return settled(
     streak.every((each) => each === "refused")
       ? { ...seen, state: "unauthorized" }

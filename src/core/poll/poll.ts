@@ -1,6 +1,5 @@
 import type { Announcement } from "../answer/announcement.ts";
-import type { KeptHeader } from "../answer/kept-headers.ts";
-import type { AnswerHead, PhaseTimesMs } from "../exchange/exchange.ts";
+import type { KeptHead, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 
 /** Why there is a slot. */
@@ -25,10 +24,9 @@ export type Poll = {
   readonly withinObjective: boolean;
   /** One sentence for people: escaped, capped, free of secrets. */
   readonly detail: string;
-  readonly head: AnswerHead | undefined;
+  /** Of an ok answer only the status. */
+  readonly head: KeptHead | undefined;
   readonly excerpt: string | undefined;
-  /** Only of an answer that was not ok. */
-  readonly headers: readonly KeptHeader[] | undefined;
   /** What the answer says about the end of the API. */
   readonly announcement: Announcement | undefined;
   readonly certificateExpiresAtMs: number | undefined;

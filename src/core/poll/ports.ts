@@ -33,9 +33,12 @@ export type TokenFailure = {
   readonly isRefusal: boolean;
 };
 
+/** What was waited for, and of which budget. */
+export type Held = { readonly cause: SkipCause; readonly budget: string };
+
 export interface Ticket {
   /** Leaves, and tells what it has waited for. */
-  withdraw(): SkipCause;
+  withdraw(): Held;
 }
 
 export interface Probe {
@@ -61,16 +64,21 @@ export type PollEvent =
       readonly count: number;
       /** One slot that waited and got no lease. */
       readonly hadWaited: boolean;
+      /** Of an upstream that draws on several: the one that held it back. */
+      readonly budget?: string | undefined;
     }
   | { readonly kind: "polled"; readonly poll: Poll }
   /** By the answer of the `polled` before it. */
   | {
       readonly kind: "pause_requested";
       readonly pause: Pause;
-      readonly budget: string;
+      /** Those of the upstream. */
+      readonly budgets: readonly string[];
       /** No pause is kept for longer. */
       readonly maxPauseMs: number;
     }
+  /** This poll failed because our own network was down: no failure of theirs. At once, or when it is known. */
+  | { readonly kind: "found_offline"; readonly pollId: string; readonly endedAtMs: number }
   /** Follows the `polled` that caused it, if one did. */
   | ({ readonly kind: "health_changed" } & HealthChange);
 

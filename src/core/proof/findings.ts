@@ -117,6 +117,11 @@ function tightness(
   return warnings;
 }
 
+export function crowdedWarning({ budget, paceGapMs }: BudgetProof): Finding {
+  const message = `budget "${budget}" is tight: some of its upstreams also draw on other budgets, and before each of their requests it may be idle for up to ${formatDuration(Math.ceil(paceGapMs))}, so some slots may be late or skipped`;
+  return { subject: { kind: "budget", budget }, message };
+}
+
 export function sharedKeys(upstreams: readonly Upstream[], keyOf: KeyIdentity): readonly Finding[] {
   const firstByKey = new Map<string, Upstream>();
   const warnings: Finding[] = [];
@@ -125,8 +130,9 @@ export function sharedKeys(upstreams: readonly Upstream[], keyOf: KeyIdentity): 
     if (key === undefined) continue;
     const first = firstByKey.get(key);
     if (first === undefined) firstByKey.set(key, upstream);
-    else if (first.budget !== upstream.budget) {
-      const message = `upstreams "${first.name}" and "${upstream.name}" use the same key but draw on the budgets "${first.budget}" and "${upstream.budget}": what one key may send should be one budget`;
+    else if (!first.budgets.some((budget) => upstream.budgets.includes(budget))) {
+      const [firstBudgets, budgets] = [first, upstream].map((each) => each.budgets.join('", "'));
+      const message = `upstreams "${first.name}" and "${upstream.name}" use the same key but draw on the budgets "${firstBudgets}" and "${budgets}": what one key may send should be one budget`;
       warnings.push({ subject: { kind: "upstream", upstream: upstream.name }, message });
     }
   }

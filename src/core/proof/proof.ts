@@ -2,9 +2,18 @@
 
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { densityWarnings } from "./objective-density.ts";
-import { type Finding, type KeyIdentity, faultsOf, keySourceOf, sharedKeys, warningsOf } from "./findings.ts";
+import { isCrowded } from "./crowding.ts";
+import {
+  type Finding,
+  type KeyIdentity,
+  crowdedWarning,
+  faultsOf,
+  keySourceOf,
+  sharedKeys,
+  warningsOf,
+} from "./findings.ts";
+import { tokenRequests } from "../config/oauth2.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
-import { tokenRequests } from "./tokens.ts";
 
 export type Proof = {
   readonly budgets: readonly BudgetProof[];
@@ -26,11 +35,12 @@ export function prove(
   const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf), ...densityWarnings(config.upstreams)];
   const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
   for (const budget of config.budgets) {
-    const upstreams = senders.filter((sender) => sender.budget === budget.name);
+    const upstreams = senders.filter((upstream) => upstream.budgets.includes(budget.name));
     const proof = proveBudget(budget, upstreams, config.fleet);
     budgets.push(proof);
     faults.push(...faultsOf(proof, budget, upstreams, config.fleet));
     warnings.push(...warningsOf(proof, budget, upstreams, config.fleet));
+    if (proof.fits && isCrowded(budget, config)) warnings.push(crowdedWarning(proof));
   }
   return { budgets, faults, warnings };
 }

@@ -1,6 +1,6 @@
 /** The answers of the JSON API, made from the same snapshot that the pages show. */
 
-import { budgetOf, diagnosisOf, type Diagnosis } from "./verdict.ts";
+import { budgetsOf, diagnosisOf, type Diagnosis } from "./verdict.ts";
 import type { FleetStatus } from "../fleet/fleet-status.ts";
 import type { BudgetStatus, Incident, PollStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
 
@@ -22,7 +22,7 @@ export function listAnswer(snapshot: StatusSnapshot): ListAnswer {
 export type UpstreamAnswer = {
   readonly nowMs: number;
   readonly upstream: UpstreamStatus & { readonly diagnosis: Diagnosis };
-  readonly budget: BudgetStatus | undefined;
+  readonly budgets: readonly BudgetStatus[];
   readonly incidents: readonly Incident[];
 };
 
@@ -34,7 +34,7 @@ export function upstreamAnswer(snapshot: StatusSnapshot, name: string): Upstream
   return {
     nowMs: snapshot.nowMs,
     upstream: { ...factsOf(upstream, snapshot), lastPolls, lastFailures },
-    budget: budgetOf(upstream, snapshot),
+    budgets: budgetsOf(upstream, snapshot),
     incidents: incidentsOf(snapshot, name),
   };
 }
@@ -64,7 +64,7 @@ function factsOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): UpstreamFa
   return {
     name: upstream.name,
     url: upstream.url,
-    budget: upstream.budget,
+    budgets: upstream.budgets,
     labels: upstream.labels,
     schedule: upstream.schedule,
     objective: upstream.objective,

@@ -7,10 +7,10 @@ import type { BudgetStatus, PollStatus, SkipCount, UpstreamStatus } from "./stat
 /** Why the health is what it is, in one or two sentences for somebody who was just woken up. */
 export function reasonSentence(
   upstream: UpstreamStatus,
-  budget: BudgetStatus | undefined,
+  budgets: readonly BudgetStatus[],
   nowMs: number,
 ): string {
-  const pausedUntilMs = Math.max(upstream.pausedUntilMs, budget?.pausedUntilMs ?? 0);
+  const pausedUntilMs = Math.max(upstream.pausedUntilMs, ...budgets.map((budget) => budget.pausedUntilMs));
   const pause =
     pausedUntilMs > nowMs ? ` Polls are paused for another ${humanDuration(pausedUntilMs - nowMs)}.` : "";
   return `${healthSentence(upstream, nowMs)}${pause}`;
@@ -80,6 +80,10 @@ const SKIPPED: Readonly<Record<SkipCause, string>> = {
 /** The most frequent first. */
 function causesOf(skips: readonly SkipCount[]): string {
   const sorted = skips.toSorted((a, b) => b.count - a.count);
-  const withCounts = sorted.map(({ cause, count }) => `${count} because ${SKIPPED[cause]}`);
-  return sorted.length === 1 ? sorted.map(({ cause }) => SKIPPED[cause]).join("") : withCounts.join("; ");
+  const withCounts = sorted.map((skip) => `${skip.count} because ${whyOf(skip)}`);
+  return sorted.length === 1 ? sorted.map((skip) => whyOf(skip)).join("") : withCounts.join("; ");
+}
+
+function whyOf({ cause, budget }: SkipCount): string {
+  return budget === undefined ? SKIPPED[cause] : `${SKIPPED[cause]} (budget ${budget})`;
 }

@@ -1,4 +1,3 @@
-import type { FailureReason } from "../exchange/outcome.ts";
 import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
 
 const indexes = new WeakMap<StatusSnapshot, SnapshotIndex>();
@@ -27,7 +26,7 @@ class SnapshotIndex {
     this.#snapshot = snapshot;
   }
 
-  /** At least two hosts were polled, and no upstream could be reached. */
+  /** No upstream could be reached. */
   get isOffline(): boolean {
     return (this.#isOffline ??= isOffline(this.#snapshot));
   }
@@ -59,27 +58,17 @@ export function hostOf(url: string): string {
   return /^\w+:\/\/([^/]*)/.exec(url)?.[1] ?? url;
 }
 
-/** Failures that our own network can cause. */
-const NETWORK_FAILURES: ReadonlySet<string> = new Set<FailureReason>(["dns", "connect", "timeout"]);
-
-/** For so long after the start, and one period, an upstream that was not polled may still show that we are online. */
-const FIRST_POLL_WITHIN_MS = 30_000;
-const LONGEST_AWAITED_MS = 60_000;
-
-function isOffline({ upstreams, startedAtMs, nowMs }: StatusSnapshot): boolean {
-  // Polls from before a restart say nothing about the network now.
-  const isPolled = ({ lastPolls }: UpstreamStatus): boolean => (lastPolls.at(-1)?.atMs ?? -1) >= startedAtMs;
-  const isAwaited = ({ schedule }: UpstreamStatus): boolean =>
-    nowMs - startedAtMs < Math.min(schedule.longestGapMs, LONGEST_AWAITED_MS) + FIRST_POLL_WITHIN_MS;
-  // Without a token the upstream itself was not asked.
-  const polled = upstreams.filter(
-    (upstream) => isPolled(upstream) && upstream.lastPolls.at(-1)?.reason !== "auth",
-  );
-  if (upstreams.some((upstream) => !isPolled(upstream) && isAwaited(upstream))) return false;
-  return (
-    hostsOf(polled).size >= 2 &&
-    polled.every(({ lastPolls }) => NETWORK_FAILURES.has(lastPolls.at(-1)?.reason ?? ""))
-  );
+/** The newest of all polls that could tell failed because our own network was down. */
+function isOffline({ upstreams, startedAtMs }: StatusSnapshot): boolean {
+  let [offlineMs, answeredMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { lastPolls } of upstreams) {
+    const newest = lastPolls.at(-1);
+    // Polls from before a restart say nothing about the network now.
+    if (newest === undefined || newest.atMs < startedAtMs) continue;
+    if (newest.offline === true) offlineMs = Math.max(offlineMs, newest.atMs);
+    if (newest.status !== undefined) answeredMs = Math.max(answeredMs, newest.atMs);
+  }
+  return offlineMs > answeredMs;
 }
 
 function hostsOf(upstreams: readonly UpstreamStatus[]): ReadonlySet<string> {

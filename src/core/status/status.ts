@@ -5,8 +5,7 @@
 
 import type { Objective } from "../config/config.ts";
 import type { Announcement } from "../answer/announcement.ts";
-import type { KeptHeader } from "../answer/kept-headers.ts";
-import type { PhaseTimesMs } from "../exchange/exchange.ts";
+import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { HealthState } from "../poll/health.ts";
 import { type PollOutcome, reasonOf, type SkipCause } from "../exchange/outcome.ts";
 import type { Poll, SlotOrigin } from "../poll/poll.ts";
@@ -31,6 +30,8 @@ export type PollStatus = {
   readonly excerpt: string | undefined;
   /** Only of answers that were not ok. */
   readonly headers?: readonly KeptHeader[];
+  /** It failed because our own network was down. */
+  readonly offline?: true;
 };
 
 export type HealthStatus = {
@@ -65,13 +66,18 @@ export type AvailabilityWindow = {
   readonly ratio: number | undefined;
 };
 
-export type SkipCount = { readonly cause: SkipCause; readonly count: number };
+export type SkipCount = {
+  readonly cause: SkipCause;
+  /** The one that held the slots back, where an upstream draws on several. */
+  readonly budget?: string;
+  readonly count: number;
+};
 
 export type UpstreamStatus = {
   readonly name: string;
   /** Without its query. */
   readonly url: string;
-  readonly budget: string;
+  readonly budgets: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly schedule: Pick<Schedule, "source" | "longestGapMs">;
   readonly objective: Objective;
@@ -110,9 +116,25 @@ export type BudgetStatus = {
   readonly advertised:
     | { readonly limit: number | undefined; readonly remaining: number | undefined }
     | undefined;
+  /** Each limit that it spoke of, whatever it counts. */
+  readonly limits?: readonly LimitStatus[];
   /** 0 when not paused. */
   readonly pausedUntilMs: number;
   readonly quota: QuotaStatus | undefined;
+};
+
+export type LimitStatus = {
+  /** For people: "5 requests per 1s, learned from its resets". */
+  readonly sentence: string;
+  /** `requests`, or the word for what else is counted. */
+  readonly unit: string;
+  readonly limit: number | undefined;
+  readonly remaining: number | undefined;
+  /** Undefined while it is not known: then the limit lowers nothing. */
+  readonly perMs: number | undefined;
+  /** `told`, or from what it was learned. */
+  readonly windowFrom: string | undefined;
+  readonly resource: string | undefined;
 };
 
 export type QuotaStatus = {
@@ -122,6 +144,9 @@ export type QuotaStatus = {
   /** What the schedules need in one period. */
   readonly forecast: number;
 };
+
+/** In place of a reason: an incident of our own network, and no failure of theirs. */
+export const WE_WERE_OFFLINE = "offline";
 
 export type Incident = {
   readonly upstream: string;
@@ -163,7 +188,7 @@ export function pollStatusOf(poll: Poll): PollStatus {
     status: poll.head?.status,
     detail: poll.detail,
     excerpt: poll.excerpt,
-    ...(poll.headers === undefined ? {} : { headers: poll.headers }),
+    ...(poll.outcome.kind === "ok" || poll.head === undefined ? {} : { headers: poll.head.headers }),
   };
 }
 

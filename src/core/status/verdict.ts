@@ -19,12 +19,13 @@ export type Verdict = {
 export type Diagnosis = Verdict & { readonly reason: string };
 
 export function diagnosisOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): Diagnosis {
-  const reason = reasonSentence(upstream, budgetOf(upstream, snapshot), snapshot.nowMs);
+  const reason = reasonSentence(upstream, budgetsOf(upstream, snapshot), snapshot.nowMs);
   return { ...verdictOn(upstream, snapshot), reason };
 }
 
-export function budgetOf({ budget }: UpstreamStatus, snapshot: StatusSnapshot): BudgetStatus | undefined {
-  return snapshotIndex(snapshot).budget(budget);
+export function budgetsOf({ budgets }: UpstreamStatus, snapshot: StatusSnapshot): readonly BudgetStatus[] {
+  const index = snapshotIndex(snapshot);
+  return budgets.map((budget) => index.budget(budget)).filter((budget) => budget !== undefined);
 }
 
 const NOBODY: Verdict = { side: "nobody", because: "" };
@@ -66,6 +67,12 @@ function verdictOnDown(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verd
       return verdictOnUnreachable(upstream, snapshot);
     case "tls":
       return { side: "open", because: "Either its certificate or our TLS config is wrong: see the detail." };
+    case "blocked":
+      return {
+        side: "open",
+        because:
+          "A firewall or bot wall refuses us: nothing tells whether the API behind it works, and others may be served.",
+      };
     case "redirect":
     case "client_error":
     case "unexpected_status":
@@ -84,6 +91,8 @@ function verdictOnUnreachable(upstream: UpstreamStatus, snapshot: StatusSnapshot
   const index = snapshotIndex(snapshot);
   if (index.isOffline)
     return { side: "us", because: "No upstream can be reached: our own network is the likely cause." };
+  if (upstream.lastPolls.at(-1)?.offline === true)
+    return { side: "us", because: "Our own network was down then, so this says nothing about the upstream." };
   const lastOkMs = upstream.lastPolls.findLast((poll) => !isTrouble(poll))?.atMs ?? 0;
   const other = index.answeredElsewhere(hostOf(upstream.url), lastOkMs);
   return other === undefined

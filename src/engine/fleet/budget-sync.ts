@@ -4,7 +4,6 @@ import type {
   SharedMessage,
   SharedSettlement,
   SharedState,
-  SharedTaking,
   SharedTerms,
 } from "../../core/fleet/ledger-store.ts";
 import {
@@ -58,23 +57,15 @@ export class BudgetSync {
     return this.#view;
   }
 
-  /** Undefined if Redis is unreachable. A grant is only good if its clock is trusted. */
-  async take(
-    lease: string,
-  ): Promise<{ readonly taking: SharedTaking; readonly isTrusted: boolean } | undefined> {
-    const { clock, store } = this.#parts;
-    const askedMs = clock.now();
-    // First: one of them may free what is asked for here.
-    void this.send();
-    const stored = await store.take(this.terms, lease);
-    const nowMs = clock.now();
-    if (stored.kind === "answered") {
-      return { taking: stored.answer, isTrusted: this.#update(stored.answer, askedMs, nowMs) };
-    }
-    // Redis may have granted it all the same.
+  /** A lease was asked for. A grant is only good if this clock is trusted. */
+  answered(state: SharedState, askedMs: number): { readonly isTrusted: boolean } {
+    return { isTrusted: this.#update(state, askedMs, this.#parts.clock.now()) };
+  }
+
+  /** A lease was asked for, without an answer: Redis may have granted it all the same. */
+  unanswered(lease: string, askedMs: number): void {
     this.#lose();
-    this.settled({ lease, settlement: "unsent", heldMs: nowMs - askedMs });
-    return undefined;
+    this.settled({ lease, settlement: "unsent", heldMs: this.#parts.clock.now() - askedMs });
   }
 
   settled(settled: SharedSettlement): void {

@@ -4,10 +4,7 @@ import { type LeaseTerms, Leases, forgottenAfterMs } from "../../core/budget/lea
 import type { Restraint } from "../../core/budget/restraint.ts";
 import type { Settlement } from "../../core/budget/ledger.ts";
 
-export type ReserveDecision =
-  | { readonly kind: "granted"; readonly settle: (settlement: Settlement, nowMs: number) => void }
-  /** Undefined if there is nothing to wait for. */
-  | { readonly kind: "refused"; readonly untilMs: number | undefined };
+export type Settle = (settlement: Settlement, nowMs: number) => void;
 
 /** This replica's own part of a budget, used while Redis is unreachable. */
 export class Reserve {
@@ -37,13 +34,16 @@ export class Reserve {
     else this.#leases?.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
   }
 
-  take(restraint: Restraint, nowMs: number): ReserveDecision {
-    const leases = this.#leases;
+  /** Not later than now if `grant` may follow at once; undefined if there is nothing to wait for. */
+  freeAtMs(restraint: Restraint, nowMs: number): number | undefined {
     const caps = this.caps(restraint, nowMs);
-    if (leases === undefined || caps.some((cap) => cap < 1)) return { kind: "refused", untilMs: undefined };
-    const decision = leases.take(nowMs, caps);
-    if (decision.kind === "wait") return { kind: "refused", untilMs: decision.untilMs };
-    return { kind: "granted", settle: (settlement, atMs) => leases.settle(settlement, atMs) };
+    return caps.some((cap) => cap < 1) ? undefined : this.#leases?.freeAtMs(nowMs, caps);
+  }
+
+  grant(nowMs: number): Settle {
+    const leases = this.#leases;
+    leases?.grant(nowMs);
+    return (settlement, atMs) => leases?.settle(settlement, atMs);
   }
 
   caps(restraint: Restraint, nowMs: number): readonly number[] {

@@ -4,15 +4,17 @@ import {
   type BudgetRestraint,
   type BudgetState,
   type Lease,
-  type LeaseDecision,
+  type Wait,
 } from "../../core/budget/ledger.ts";
 import { paceGapMs } from "../../core/budget/leases.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
+import { needsOf } from "../../core/budget/needs.ts";
 import { Restraint } from "../../core/budget/restraint.ts";
-import { saysNothing, signalsOf } from "../../core/budget/signals.ts";
-import { type Budget, capOf, type Fleet } from "../../core/config/config.ts";
-import type { LedgerStore, SharedState } from "../../core/fleet/ledger-store.ts";
-import { sharedTermsOf, usableForMs } from "../../core/fleet/shares.ts";
+import { type Needs, saysNothing } from "../../core/budget/signals.ts";
+import { type Budget, capOf, type Fleet, type Upstream } from "../../core/config/config.ts";
+import type { LedgerStore, SharedState, SharedTerms } from "../../core/fleet/ledger-store.ts";
+import { sharedOf, sharedTermsOf, usableForMs, vantagesOf } from "../../core/fleet/shares.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import { BudgetSync } from "./budget-sync.ts";
@@ -25,12 +27,11 @@ export type SharedBudgetParts = {
   readonly store: LedgerStore;
   readonly clock: Clock;
   readonly seat: Seat;
-  /** Unique among all replicas and all time. */
-  readonly nextLease: () => string;
   readonly calendarMs: () => number;
   /** A wait may have become shorter than announced. */
   readonly onChange: () => void;
   readonly quotaBuckets: QuotaBuckets | undefined;
+  readonly learnedWindows: readonly LearnedWindow[] | undefined;
   readonly life: string;
 };
 
@@ -39,6 +40,10 @@ const ASK_AGAIN_MS = 1_000;
 const REFRESH_SOON_MS = 0.9 * ASK_AGAIN_MS;
 const REFRESH_MS = 10_000;
 const REFRESH_UNUSED_MS = 60_000;
+
+function longestTimeoutMs(users: readonly Upstream[]): number {
+  return Math.max(0, ...users.map((upstream) => upstream.timeoutMs));
+}
 
 /** One budget of a fleet: shared in Redis while that is reachable, else this replica's own reserve. */
 export class SharedBudget {
@@ -53,13 +58,14 @@ export class SharedBudget {
   /** Until when a poll was told to wait. */
   #waitsUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(budget: Budget, timeoutMs: number, parts: SharedBudgetParts) {
+  constructor(budget: Budget, users: readonly Upstream[], parts: SharedBudgetParts) {
+    const timeoutMs = longestTimeoutMs(users);
     const { fleet, store, clock, onChange } = parts;
     this.#parts = parts;
     this.#budget = budget;
     this.#timeoutMs = timeoutMs;
     this.#reserve = new Reserve(budget, fleet, timeoutMs + budget.lingerMs);
-    this.#restraint = new Restraint(budget);
+    this.#restraint = new Restraint(budget, this.#needsOf(budget, users), parts.learnedWindows);
     this.#quota = new SharedQuota(parts.quotaBuckets, parts.life);
     const terms = sharedTermsOf(budget, fleet, timeoutMs);
     this.#sync = new BudgetSync(terms, { store, clock, onChange, quota: this.#quota });
@@ -72,12 +78,26 @@ export class SharedBudget {
   }
 
   /** The timeout never becomes shorter: requests may still be open under the old one. */
-  change(budget: Budget, timeoutMs: number): void {
+  change(budget: Budget, users: readonly Upstream[]): void {
     this.#budget = budget;
-    this.#timeoutMs = Math.max(this.#timeoutMs, timeoutMs);
+    this.#timeoutMs = Math.max(this.#timeoutMs, longestTimeoutMs(users));
     this.#sync.terms = sharedTermsOf(budget, this.#parts.fleet, this.#timeoutMs);
     this.#reserve.change(budget, this.#timeoutMs + budget.lingerMs, this.#parts.clock.now());
-    this.#restraint.change(budget);
+    this.#restraint.change(budget, this.#needsOf(budget, users));
+  }
+
+  get learnedWindows(): readonly LearnedWindow[] {
+    return this.#restraint.learnedWindows;
+  }
+
+  /** Of all replicas, and beside what is set aside for their reserves. */
+  #needsOf(budget: Budget, users: readonly Upstream[]): Needs {
+    const { fleet } = this.#parts;
+    const needs = needsOf(users);
+    return (rate) => {
+      const cap = capOf(rate, budget.share);
+      return needs(rate) * vantagesOf(fleet) + cap - sharedOf(cap, fleet);
+    };
   }
 
   seatTaken(): void {
@@ -85,47 +105,44 @@ export class SharedBudget {
     this.#parts.onChange();
   }
 
-  async take(): Promise<LeaseDecision> {
-    const decision = await this.#take();
-    this.#waitsUntilMs = decision.kind === "wait" ? decision.untilMs : Number.NEGATIVE_INFINITY;
-    return decision;
+  get budget(): Budget {
+    return this.#budget;
   }
 
-  async #take(): Promise<LeaseDecision> {
+  get sync(): BudgetSync {
+    return this.#sync;
+  }
+
+  get terms(): SharedTerms {
+    return this.#sync.terms;
+  }
+
+  /** Whether Redis can grant a lease of it now, as far as this replica knows. */
+  get isShared(): boolean {
+    const { isReachable, coldUntilMs } = this.#sync.view;
+    return isReachable && this.#parts.clock.now() >= coldUntilMs;
+  }
+
+  /** What stands against any lease, wherever it comes from. */
+  heldBack(): Wait | undefined {
+    const budget = this.#budget.name;
     const nowMs = this.#parts.clock.now();
     this.#usedMs = nowMs;
     if (this.#pausedUntilMs > nowMs) {
-      return { kind: "wait", untilMs: this.#pausedUntilMs, cause: "backoff" };
+      return { kind: "wait", untilMs: this.#pausedUntilMs, cause: "backoff", budget };
     }
-    if (this.#isQuotaSpent()) {
-      const shortestMs = Math.min(...this.#budget.rates.map((rate) => rate.perMs));
-      return { kind: "wait", untilMs: nowMs + shortestMs, cause: "quota" };
-    }
-    const { view } = this.#sync;
-    return view.isReachable && nowMs >= view.coldUntilMs ? await this.#takeShared() : this.#takeReserve();
+    if (!this.#isQuotaSpent()) return undefined;
+    const shortestMs = Math.min(...this.#budget.rates.map((rate) => rate.perMs));
+    return { kind: "wait", untilMs: nowMs + shortestMs, cause: "quota", budget };
   }
 
-  async #takeShared(): Promise<LeaseDecision> {
-    const { clock, nextLease } = this.#parts;
-    const { terms } = this.#sync;
-    const asked = momentOf(clock);
-    const name = nextLease();
-    const answered = await this.#sync.take(name);
-    if (answered === undefined) return this.#takeReserve();
-    const { taking, isTrusted } = answered;
-    if (taking.decision.kind === "wait") {
-      const { waitMs, cause } = taking.decision;
-      return cause === "ledger"
-        ? this.#takeReserve()
-        : { kind: "wait", untilMs: clock.now() + waitMs, cause };
-    }
-    const lease = this.#sharedLease(name, asked, taking);
-    if (isTrusted && terms === this.#sync.terms) return { kind: "granted", lease };
-    lease.settle("unsent");
-    return isTrusted ? await this.#take() : this.#takeReserve();
+  /** A poll was told to wait for so long, or may be sent. */
+  decided(waitsUntilMs: number | undefined): void {
+    this.#waitsUntilMs = waitsUntilMs ?? Number.NEGATIVE_INFINITY;
   }
 
-  #sharedLease(name: string, asked: Moment, state: SharedState): Lease {
+  /** Of a lease that Redis granted. */
+  sharedLease(name: string, asked: Moment, state: SharedState): Lease {
     const { clock } = this.#parts;
     const calendarMs = this.#parts.calendarMs();
     const usableMs = usableForMs(this.#timeoutMs);
@@ -139,36 +156,37 @@ export class SharedBudget {
     );
   }
 
-  #takeReserve(): LeaseDecision {
-    const { clock, seat, calendarMs, onChange } = this.#parts;
+  /** What stands against a lease of the reserve; undefined if `reserveLease` may follow at once. */
+  reserveWait(): Wait | undefined {
+    const { clock, seat } = this.#parts;
     const nowMs = clock.now();
-    const decision = seat.isUsable
-      ? this.#reserve.take(this.#restraint, nowMs)
-      : { kind: "refused" as const, untilMs: undefined };
-    if (decision.kind === "refused") {
-      // Or until Redis can be asked again. onChange reports that it is reachable, but not that it knows everything.
-      const { isReachable, coldUntilMs } = this.#sync.view;
-      const askAgainMs = isReachable ? Math.max(coldUntilMs, nowMs + ASK_AGAIN_MS) : Infinity;
-      const untilMs = Math.min(decision.untilMs ?? nowMs + ASK_AGAIN_MS, askAgainMs);
-      return { kind: "wait", untilMs, cause: "ledger" };
-    }
+    const freeAtMs = seat.isUsable ? this.#reserve.freeAtMs(this.#restraint, nowMs) : undefined;
+    if (freeAtMs !== undefined && freeAtMs <= nowMs) return undefined;
+    // Or until Redis can be asked again. onChange reports that it is reachable, but not that it knows everything.
+    const { isReachable, coldUntilMs } = this.#sync.view;
+    const askAgainMs = isReachable ? Math.max(coldUntilMs, nowMs + ASK_AGAIN_MS) : Infinity;
+    const untilMs = Math.min(freeAtMs ?? nowMs + ASK_AGAIN_MS, askAgainMs);
+    return { kind: "wait", untilMs, cause: "ledger", budget: this.#budget.name };
+  }
+
+  reserveLease(): Lease {
+    const { clock, seat, calendarMs, onChange } = this.#parts;
+    const settle = this.#reserve.grant(clock.now());
     const takenMs = calendarMs();
     this.#quota.sent(takenMs, 1, undefined);
-    const lease = leaseOf(
+    return leaseOf(
       () => seat.isUsable,
       (settlement) => {
-        decision.settle(settlement, clock.now());
+        settle(settlement, clock.now());
         if (settlement !== "unsent") return;
         this.#quota.sent(takenMs, -1, undefined);
         onChange();
       },
     );
-    return { kind: "granted", lease };
   }
 
   applyAdvice(advice: Advice): void {
-    this.#restraint.applyAdvice(advice, this.#parts.clock.now());
-    const signals = signalsOf(advice, this.#budget);
+    const signals = this.#restraint.applyAdvice(advice, this.#parts.clock.now());
     const endsCount = (this.#sync.view.state?.refusals ?? 0) > 0;
     if (endsCount || !saysNothing(signals)) this.#sync.signalled(signals);
   }
@@ -207,6 +225,7 @@ export class SharedBudget {
       })),
       advertisedLimit: shared?.advertisedLimit ?? limit,
       advertisedRemaining: shared?.advertisedRemaining ?? remaining,
+      advertisedLimits: this.#restraint.limits,
       pausedUntilMs: this.#pausedUntilMs,
       quotaUsed: quota === undefined ? undefined : this.#quotaUsed(quota.perMs),
     };

@@ -1,12 +1,21 @@
 import type { Advice } from "../../core/advice/advice.ts";
-import type { BudgetRestraint, BudgetState, LeaseDecision, RunningLedger } from "../../core/budget/ledger.ts";
+import { adviceFor } from "../../core/budget/concerned.ts";
+import {
+  type BudgetRestraint,
+  type BudgetState,
+  type LeaseDecision,
+  type RunningLedger,
+  strictest,
+} from "../../core/budget/ledger.ts";
 import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { Budget, Config, Fleet } from "../../core/config/config.ts";
-import { longestTimeoutMs } from "../../core/config/oauth2.ts";
+import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
+import { tokenRequests } from "../../core/config/oauth2.ts";
+import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { SharedBudget } from "./shared-budget.ts";
 import { Seat } from "./seat.ts";
+import { takeLeases } from "./take-leases.ts";
 
 const TICK_MS = 1_000;
 
@@ -17,6 +26,7 @@ export type SharedLedgerParts = {
   /** Unique for each process. */
   readonly life: string;
   readonly quotaBuckets?: ReadonlyMap<string, QuotaBuckets> | undefined;
+  readonly learnedWindows?: ReadonlyMap<string, readonly LearnedWindow[]> | undefined;
   /** Other replicas have a right to all reserves; or, after that, this one has a right to one. */
   readonly onReserveMissing?: (isMissing: boolean) => void;
   readonly onBug: (error: unknown) => void;
@@ -29,6 +39,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
   readonly #budgets = new Map<string, SharedBudget>();
   /** Of budgets that are not in the config now. One that comes back continues its count. */
   readonly #absentQuotas: Map<string, QuotaBuckets>;
+  readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
   readonly #listeners: ((budget: string) => void)[] = [];
   readonly #calendarOffsetMs: number;
   readonly #closing = new AbortController();
@@ -40,6 +51,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     this.#parts = parts;
     this.#calendarOffsetMs = clock.wallNow() - clock.now();
     this.#absentQuotas = new Map(parts.quotaBuckets ?? []);
+    this.#absentWindows = new Map(parts.learnedWindows ?? []);
     this.#seat = new Seat(store, clock, fleet.name, fleet.replicas, {
       onTaken: () => {
         for (const budget of this.#budgets.values()) budget.seatTaken();
@@ -59,12 +71,18 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     return this.#seat.isUsable;
   }
 
-  take(budget: string): Promise<LeaseDecision> {
-    return this.#get(budget, "take a lease").take();
+  async take(budgets: readonly string[]): Promise<LeaseDecision> {
+    const { clock, store, life } = this.#parts;
+    const nextLease = (): string => `${life}-${(this.#leases += 1).toString(36)}`;
+    const asked = budgets.map((budget) => this.#get(budget, "take a lease"));
+    return await takeLeases(asked, { clock, store, nextLease });
   }
 
-  applyAdvice(budget: string, advice: Advice): void {
-    this.#budgets.get(budget)?.applyAdvice(advice);
+  applyAdvice(budgets: readonly string[], advice: Advice): void {
+    // One of them may have left the config.
+    const known = budgets.map((budget) => this.#budgets.get(budget)).filter((each) => each !== undefined);
+    const all = known.map(({ budget }) => budget);
+    for (const each of known) each.applyAdvice(adviceFor(each.budget, all, advice));
   }
 
   resume(budget: string): boolean {
@@ -72,8 +90,8 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     return this.#budgets.has(budget);
   }
 
-  restraint(budget: string): BudgetRestraint {
-    return this.#get(budget, "ask a budget").restraint();
+  restraint(budgets: readonly string[]): BudgetRestraint {
+    return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint()));
   }
 
   state(budget: string): BudgetState | undefined {
@@ -82,6 +100,10 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
     return this.#budgets.get(budget)?.quotaBuckets;
+  }
+
+  learnedWindows(budget: string): readonly LearnedWindow[] | undefined {
+    return this.#budgets.get(budget)?.learnedWindows;
   }
 
   onChange(listener: (budget: string) => void): void {
@@ -95,12 +117,14 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       if (staying.has(name)) continue;
       this.#budgets.delete(name);
       this.#absentQuotas.set(name, budget.quotaBuckets);
+      this.#absentWindows.set(name, budget.learnedWindows);
     }
+    const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
     for (const budget of config.budgets) {
-      const timeoutMs = longestTimeoutMs(config.upstreams, budget.name);
+      const users = senders.filter((upstream) => upstream.budgets.includes(budget.name));
       const kept = this.#budgets.get(budget.name);
-      if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, timeoutMs));
-      else kept.change(budget, timeoutMs);
+      if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, users));
+      else kept.change(budget, users);
       this.#notify(budget.name);
     }
   }
@@ -123,18 +147,20 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     return budget;
   }
 
-  #add(budget: Budget, timeoutMs: number): SharedBudget {
+  #add(budget: Budget, users: readonly Upstream[]): SharedBudget {
     const { fleet, store, clock, life } = this.#parts;
     const quotaBuckets = this.#absentQuotas.get(budget.name);
     this.#absentQuotas.delete(budget.name);
-    return new SharedBudget(budget, timeoutMs, {
+    const learnedWindows = this.#absentWindows.get(budget.name);
+    this.#absentWindows.delete(budget.name);
+    return new SharedBudget(budget, users, {
       fleet,
       store,
       clock,
       life,
       quotaBuckets,
+      learnedWindows,
       seat: this.#seat,
-      nextLease: () => `${life}-${(this.#leases += 1).toString(36)}`,
       calendarMs: () => this.#calendarOffsetMs + clock.now(),
       onChange: () => this.#notify(budget.name),
     });

@@ -1,9 +1,10 @@
-import type { Lease, Ledger, WaitCause } from "../../core/budget/ledger.ts";
-import type { Ticket } from "../../core/poll/ports.ts";
+import type { Lease, Ledger } from "../../core/budget/ledger.ts";
+import type { Held, Ticket } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
 export type Waiter = {
-  readonly budget: string;
+  /** Each is needed. */
+  readonly budgets: readonly string[];
   /**
    * The deadline of its upstream: the earliest is served first. It must not move while the upstream waits, or one with
    * frequent slots would starve the others.
@@ -13,54 +14,96 @@ export type Waiter = {
   readonly endsAtPause: boolean;
   granted(lease: Lease): void;
   /** Only if the wait ends at a pause, or cannot go on. */
-  refused(cause: WaitCause): void;
+  refused(held: Held): void;
 };
 
+/** Those who wait for leases of the same budgets. */
 type Queue = {
-  readonly budget: string;
+  readonly key: string;
+  readonly budgets: readonly string[];
   readonly waiters: Waiter[];
-  cause: WaitCause;
+  held: Held;
+  /** No lease before this moment; undefined while it is asked. */
+  notBeforeMs: number | undefined;
+  /** Those that let this one go first, until it has been answered. */
+  readonly behind: Set<Queue>;
   /** Ends the sleep of the loop that serves this queue; undefined while there is none. */
   wake: AbortController | undefined;
 };
 
 /**
- * Slots that wait for a lease, in one queue for each budget, the earliest due first: then everything that the proof
- * accepts fits between the pace gaps. In order of age, frequent slots would wait until their next one replaces them.
+ * Slots that wait for a lease, the earliest due first: then everything that the proof accepts fits between the pace
+ * gaps. In order of age, frequent slots would wait until their next one replaces them.
+ *
+ * Each budget has one queue, and each combination of budgets that some upstream draws on has another one. Whoever
+ * needs two budgets at once must find both of them free, so nobody who is due later may take one of them at a time
+ * that would delay him:
+ *
+ *      the account   ──█───────█───────░───────█      █ taken, with its pace gap; ░ free, but the next gap would
+ *      the model     ──█───────────────────────█        reach past the moment at which the model is free again
  */
 export class LeaseQueue {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #onBug: (error: unknown) => void;
   readonly #queues = new Map<string, Queue>();
+  /** By budget: the queues that need it. */
+  readonly #drawers = new Map<string, Set<Queue>>();
 
   constructor(ledger: Ledger, clock: Clock, onBug: (error: unknown) => void) {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#onBug = onBug;
-    ledger.onChange((budget) => this.#queues.get(budget)?.wake?.abort());
+    ledger.onChange((budget) => {
+      for (const queue of this.#drawers.get(budget) ?? []) queue.wake?.abort();
+    });
   }
 
   enter(waiter: Waiter): Ticket {
-    const queue = this.#queueOf(waiter.budget);
+    const queue = this.#queueOf(waiter.budgets);
     queue.waiters.push(waiter);
     if (queue.wake === undefined) void this.#serve(queue);
     return { withdraw: () => this.#withdraw(queue, waiter) };
   }
 
-  #queueOf(budget: string): Queue {
-    const known = this.#queues.get(budget);
+  #queueOf(budgets: readonly string[]): Queue {
+    const key = budgets.join(" ");
+    const known = this.#queues.get(key);
     if (known !== undefined) return known;
-    const queue: Queue = { budget, waiters: [], cause: "budget", wake: undefined };
-    this.#queues.set(budget, queue);
+    const queue: Queue = {
+      key,
+      budgets,
+      waiters: [],
+      held: { cause: "budget", budget: budgets[0] ?? "" },
+      notBeforeMs: undefined,
+      behind: new Set(),
+      wake: undefined,
+    };
+    this.#queues.set(key, queue);
+    for (const budget of budgets) {
+      const drawers = this.#drawers.get(budget) ?? new Set();
+      this.#drawers.set(budget, drawers.add(queue));
+    }
     return queue;
   }
 
-  #withdraw(queue: Queue, waiter: Waiter): WaitCause {
+  #remove(queue: Queue): void {
+    this.#queues.delete(queue.key);
+    for (const budget of queue.budgets) {
+      const drawers = this.#drawers.get(budget);
+      drawers?.delete(queue);
+      if (drawers?.size === 0) this.#drawers.delete(budget);
+    }
+    letGo(queue);
+  }
+
+  #withdraw(queue: Queue, waiter: Waiter): Held {
     const index = queue.waiters.indexOf(waiter);
     if (index >= 0) queue.waiters.splice(index, 1);
     if (queue.waiters.length === 0) queue.wake?.abort();
-    return queue.cause;
+    // What is due next may be less urgent than those that let this queue go first.
+    letGo(queue);
+    return queue.held;
   }
 
   async #serve(queue: Queue): Promise<void> {
@@ -68,33 +111,62 @@ export class LeaseQueue {
       while (queue.waiters.length > 0) await this.#serveNext(queue);
     } catch (error) {
       this.#onBug(error);
-      for (const waiter of queue.waiters.splice(0)) this.#refuse(waiter, "ledger");
+      const { budget } = queue.held;
+      for (const waiter of queue.waiters.splice(0)) this.#refuse(waiter, { cause: "ledger", budget });
     }
     queue.wake = undefined;
-    this.#queues.delete(queue.budget);
+    this.#remove(queue);
   }
 
   async #serveNext(queue: Queue): Promise<void> {
     // Made before the ledger is asked: a change during its answer must end the sleep.
     const wake = queue.wake === undefined || queue.wake.signal.aborted ? new AbortController() : queue.wake;
     queue.wake = wake;
-    const decision = await this.#ledger.take(queue.budget);
+    const first = this.#firstInTheWay(queue);
+    if (first !== undefined) {
+      first.queue.behind.add(queue);
+      queue.held = { cause: "budget", budget: first.budget };
+      queue.notBeforeMs = first.untilMs;
+      return await this.#clock.sleep(first.untilMs - this.#clock.now(), wake.signal);
+    }
+    queue.notBeforeMs = undefined;
+    const decision = await this.#ledger.take(queue.budgets);
+    queue.notBeforeMs = decision.kind === "wait" ? decision.untilMs : this.#clock.now();
     if (decision.kind === "granted") {
       const waiter = takeMostUrgent(queue.waiters);
       if (waiter === undefined) decision.lease.settle("unsent");
       else this.#grant(waiter, decision.lease);
-      return;
+      return letGo(queue);
     }
-    queue.cause = decision.cause;
-    if (decision.cause === "backoff") this.#dismissThoseThatEndAtPause(queue.waiters);
+    queue.held = decision;
+    if (decision.cause === "backoff") this.#dismissThoseThatEndAtPause(queue);
+    letGo(queue);
     if (queue.waiters.length === 0) return;
     await this.#clock.sleep(decision.untilMs - this.#clock.now(), wake.signal);
   }
 
-  #dismissThoseThatEndAtPause(waiters: Waiter[]): void {
+  /** A queue whose most urgent slot a lease for this one would delay, and until when this one waits for it. */
+  #firstInTheWay(
+    queue: Queue,
+  ): { readonly queue: Queue; readonly budget: string; readonly untilMs: number } | undefined {
+    for (const budget of queue.budgets) {
+      const drawers = this.#drawers.get(budget);
+      if (drawers === undefined || drawers.size === 1) continue;
+      const takenUntilMs = this.#clock.now() + this.#ledger.restraint([budget]).paceGapMs;
+      for (const other of drawers) {
+        if (other === queue || !isMoreUrgent(other, queue)) continue;
+        const { notBeforeMs } = other;
+        if (notBeforeMs !== undefined && notBeforeMs >= takenUntilMs) continue;
+        return { queue: other, budget, untilMs: takenUntilMs };
+      }
+    }
+    return undefined;
+  }
+
+  #dismissThoseThatEndAtPause({ waiters, held }: Queue): void {
     const dismissed = waiters.filter((waiter) => waiter.endsAtPause);
     for (const waiter of dismissed) waiters.splice(waiters.indexOf(waiter), 1);
-    for (const waiter of dismissed) this.#refuse(waiter, "backoff");
+    for (const waiter of dismissed) this.#refuse(waiter, held);
   }
 
   /** One that breaks keeps neither the lease nor the others waiting. */
@@ -107,19 +179,36 @@ export class LeaseQueue {
     }
   }
 
-  #refuse(waiter: Waiter, cause: WaitCause): void {
+  #refuse(waiter: Waiter, held: Held): void {
     try {
-      waiter.refused(cause);
+      waiter.refused(held);
     } catch (error) {
       this.#onBug(error);
     }
   }
 }
 
+/** Those that let it go first look again: it has been answered, or waits no more. */
+function letGo(queue: Queue): void {
+  for (const other of queue.behind) other.wake?.abort();
+  queue.behind.clear();
+}
+
+/** Two that are equally urgent must not let each other go first. */
+function isMoreUrgent(a: Queue, b: Queue): boolean {
+  const [aDueMs, bDueMs] = [mostUrgent(a.waiters)?.dueAtMs, mostUrgent(b.waiters)?.dueAtMs];
+  if (aDueMs === undefined || bDueMs === undefined) return false;
+  return aDueMs < bDueMs || (aDueMs === bDueMs && a.key < b.key);
+}
+
+function mostUrgent(waiters: readonly Waiter[]): Waiter | undefined {
+  let first = waiters[0];
+  for (const waiter of waiters) if (first !== undefined && waiter.dueAtMs < first.dueAtMs) first = waiter;
+  return first;
+}
+
 function takeMostUrgent(waiters: Waiter[]): Waiter | undefined {
-  let index = 0;
-  for (const [candidate, waiter] of waiters.entries()) {
-    if (waiter.dueAtMs < (waiters[index]?.dueAtMs ?? 0)) index = candidate;
-  }
-  return waiters.splice(index, 1)[0];
+  const first = mostUrgent(waiters);
+  if (first !== undefined) waiters.splice(waiters.indexOf(first), 1);
+  return first;
 }

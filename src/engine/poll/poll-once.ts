@@ -7,8 +7,9 @@ import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe, TokenFailure } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { readAnnouncement } from "../../core/answer/announcement.ts";
-import { keptHeaders } from "../../core/answer/kept-headers.ts";
-import { classify } from "../../core/poll/classify.ts";
+import { keptHeadOf } from "../../core/answer/kept-headers.ts";
+import { classify, factsOnce } from "../../core/poll/classify.ts";
+import { obey } from "../../core/poll/obey.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import type { PollOutcome } from "../../core/exchange/outcome.ts";
 
@@ -88,11 +89,15 @@ export function judge(
   times: PollTimes,
   parseList: ParseList,
 ): PollResult {
-  const { exchange, durationMs } = observation;
-  const headers = exchange.head?.headers;
+  const { exchange, durationMs, withoutKeys } = observation;
+  const { head } = exchange;
+  const limits = head === undefined ? undefined : readAdvice(head, times.endedAtMs, parseList);
+  const facts = factsOnce(exchange);
+  const { outcome, detail } = classify(exchange, upstream.expect, limits, withoutKeys, facts);
   const advice =
-    exchange.head === undefined ? undefined : readAdvice(exchange.head, times.endedAtMs, parseList);
-  const { outcome, detail } = classify(exchange, upstream.expect, advice);
+    head === undefined || limits === undefined
+      ? undefined
+      : obey(head, limits, outcome, facts, times.endedAtMs);
   const isOk = outcome.kind === "ok";
   const slowMs = upstream.degradedAboveMs;
   const poll: Poll = {
@@ -104,10 +109,13 @@ export function judge(
     degraded: isOk && slowMs !== undefined && durationMs > slowMs,
     withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
     detail,
-    head: exchange.head,
-    excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS),
-    headers: isOk || headers === undefined ? undefined : keptHeaders(headers, upstream.requestIdHeaders),
-    announcement: headers === undefined ? undefined : readAnnouncement(headers, times.endedAtMs),
+    head:
+      head &&
+      (isOk
+        ? { status: head.status, headers: [] }
+        : keptHeadOf(head, upstream.requestIdHeaders, withoutKeys)),
+    excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys),
+    announcement: head && readAnnouncement(head.headers, times.endedAtMs, withoutKeys),
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
     malformedSignals: advice?.malformed ?? 0,
   };
@@ -146,7 +154,6 @@ function unobservedPoll(
     detail,
     head: undefined,
     excerpt: undefined,
-    headers: undefined,
     announcement: undefined,
     certificateExpiresAtMs: undefined,
     malformedSignals: 0,

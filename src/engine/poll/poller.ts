@@ -1,10 +1,17 @@
 import type { Advice } from "../../core/advice/advice.ts";
 import type { Upstream } from "../../core/config/config.ts";
-import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../core/poll/health.ts";
-import type { SkipCause } from "../../core/exchange/outcome.ts";
+import {
+  foldHealth,
+  UNKNOWN_HEALTH,
+  type Health,
+  type HealthEvent,
+  type HealthFold,
+} from "../../core/poll/health.ts";
+import { reasonOf, type SkipCause } from "../../core/exchange/outcome.ts";
 import type { SlotOrigin } from "../../core/poll/poll.ts";
 import type { Lease, Ledger } from "../../core/budget/ledger.ts";
 import {
+  type Held,
   type Probe,
   type Recorder,
   SLOT_STARTED,
@@ -21,6 +28,8 @@ export type PollerParts = PollOnceParts & {
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
+  /** What of an answer holds for the whole budget, as far as can be told; without it, all does. */
+  readonly adviceForBudget?: (upstream: Upstream, advice: Advice) => Advice;
 };
 
 type State =
@@ -30,6 +39,9 @@ type State =
   /** For its lease; before that for a token, where it needs one. */
   | { readonly kind: "waiting"; readonly slot: Slot; readonly ticket: Ticket }
   | { readonly kind: "polling"; readonly ended: Promise<void> };
+
+/** A confirmation of being blocked comes no sooner; a slot that comes before is it. */
+const SLOW_CONFIRMATION_MS = 30_000;
 
 const IDLE: State = { kind: "idle" };
 
@@ -80,16 +92,17 @@ export class Poller {
     if (this.#isStopped) return;
     if (this.#state.kind === "polling") return this.#skip("overlap", 1, false);
     if (this.#state.kind === "confirming") this.#state.cancel.abort();
-    if (this.#state.kind === "waiting") this.#skip(this.#state.ticket.withdraw(), 1, true);
+    if (this.#state.kind === "waiting") this.#skipHeld(this.#state.ticket.withdraw());
     this.#state = IDLE;
     const screening = screenSlot(
-      this.#parts.ledger.restraint(this.#upstream.budget),
+      this.#parts.ledger.restraint(this.#upstream.budgets),
       this.#pausedUntilMs,
       this.#yielded,
       this.#parts.clock.now(),
     );
     this.#yielded = screening.yielded;
-    if (screening.skip !== undefined) return this.#skip(screening.skip, 1, false);
+    if (screening.skip !== undefined)
+      return this.#skip(screening.skip, 1, false, this.#holderOf(screening.skip));
     this.#parts.recorder.record(SLOT_WAITING);
     this.#wait({ origin, atMs });
   }
@@ -101,13 +114,13 @@ export class Poller {
 
   /** From the next poll on. A poll in flight ends as it began, then its probe is closed. */
   async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
-    const past = { budget: this.#upstream.budget, probe: this.#probe };
+    const past = { budgets: this.#upstream.budgets, probe: this.#probe };
     this.#upstream = upstream;
     this.#periodMs = shortestGapMs(upstream.schedule);
     this.#probe = probe;
     const state = this.#state;
-    const waitsForOther = upstream.budget !== past.budget || probe.token !== past.probe.token;
-    if (state.kind === "waiting" && waitsForOther) {
+    const isElsewhere = upstream.budgets.join(" ") !== past.budgets.join(" ");
+    if (state.kind === "waiting" && (isElsewhere || probe.token !== past.probe.token)) {
       state.ticket.withdraw();
       this.#wait(state.slot);
     }
@@ -163,7 +176,7 @@ export class Poller {
 
   #waitForLease(slot: Slot, dueAtMs: number, hasExpired: boolean): void {
     const ticket = this.#parts.queue.enter({
-      budget: this.#upstream.budget,
+      budgets: this.#upstream.budgets,
       dueAtMs,
       endsAtPause: slot.origin === "confirm",
       granted: (lease) => {
@@ -173,9 +186,9 @@ export class Poller {
         if (hasExpired) this.#endWithoutToken(slot, EXPIRED_WAITING);
         else this.#waitForToken(slot, dueAtMs, true);
       },
-      refused: (cause) => {
+      refused: (held) => {
         this.#state = IDLE;
-        this.#skip(cause, 1, true);
+        this.#skipHeld(held);
         this.#fold({ kind: "paused" });
       },
     });
@@ -189,9 +202,11 @@ export class Poller {
     const probe = this.#probe;
     const ended = pollOnce(upstream, probe, slot, lease, this.#parts, this.#cutOff.signal)
       .then((result) => {
-        const status = result.poll.head?.status;
-        probe.token?.judged(status === undefined ? undefined : status !== 401);
-        this.#finish(upstream, result, result.advice?.pause?.scope === "upstream");
+        const { poll, advice } = result;
+        const reason = reasonOf(poll.outcome);
+        probe.token?.judged(poll.head === undefined ? undefined : reason !== "unauthorized");
+        const isConfirmed = advice?.pause?.scope === "upstream" && reason === "server_error";
+        this.#finish(upstream, result, isConfirmed);
       })
       .catch((error: unknown) => this.#parts.onBug(error));
     this.#state = { kind: "polling", ended };
@@ -200,46 +215,89 @@ export class Poller {
   #finish(upstream: Upstream, { poll, advice }: PollResult, isConfirmed: boolean): void {
     this.#state = IDLE;
     this.#parts.recorder.record({ kind: "polled", poll });
-    if (advice !== undefined) this.#heed(upstream.budget, advice);
+    if (advice !== undefined) {
+      this.#heed(upstream.budgets, this.#parts.adviceForBudget?.(upstream, advice) ?? advice);
+    }
     const wantsConfirmation = this.#fold({
       kind: "polled",
       outcome: poll.outcome,
       isDegraded: poll.degraded,
       isConfirmed,
     });
-    if (wantsConfirmation && !this.#isStopped) void this.#confirm();
+    // Whoever refused us and said when is not asked before: the first slot after that confirms.
+    if (wantsConfirmation === false || this.#isStopped || this.#isPaused()) return;
+    const { paceGapMs } = this.#parts.ledger.restraint(this.#upstream.budgets);
+    void this.#confirm(
+      wantsConfirmation === "slowly" ? Math.max(paceGapMs, SLOW_CONFIRMATION_MS) : paceGapMs,
+    );
   }
 
-  #heed(budget: string, advice: Advice): void {
+  #heed(budgets: readonly string[], advice: Advice): void {
     const { ledger, clock, recorder } = this.#parts;
-    ledger.applyAdvice(budget, advice);
+    ledger.applyAdvice(budgets, advice);
     const { pause } = advice;
     // The budget of a stopped upstream may have left the config.
     if (this.#isStopped || pause === undefined || pause.forMs <= 0) return;
-    const { maxPauseMs } = ledger.restraint(this.#upstream.budget);
-    recorder.record({ kind: "pause_requested", pause, budget, maxPauseMs });
+    const { maxPauseMs } = ledger.restraint(this.#upstream.budgets);
+    recorder.record({ kind: "pause_requested", pause, budgets, maxPauseMs });
     if (pause.scope === "upstream") this.#pausedUntilMs = clock.now() + Math.min(pause.forMs, maxPauseMs);
   }
 
-  async #confirm(): Promise<void> {
+  /** What another upstream was told about a limit that is also this one's. */
+  pause(forMs: number): void {
+    const { clock, ledger } = this.#parts;
+    const { maxPauseMs } = ledger.restraint(this.#upstream.budgets);
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, clock.now() + Math.min(forMs, maxPauseMs));
+    const state = this.#state;
+    if (state.kind === "polling" || state.kind === "idle") return;
+    this.#state = IDLE;
+    if (state.kind === "confirming") state.cancel.abort();
+    else {
+      state.ticket.withdraw();
+      this.#skip("backoff", 1, true);
+    }
+    this.#fold({ kind: "paused" });
+  }
+
+  async #confirm(afterMs: number): Promise<void> {
     const cancel = new AbortController();
     this.#state = { kind: "confirming", cancel };
-    const { clock, ledger } = this.#parts;
-    await clock.sleep(ledger.restraint(this.#upstream.budget).paceGapMs, cancel.signal);
+    const { clock } = this.#parts;
+    await clock.sleep(afterMs, cancel.signal);
     if (cancel.signal.aborted) return;
     this.#state = IDLE;
-    const isPaused = ledger.restraint(this.#upstream.budget).pausedUntilMs > clock.now();
-    if (isPaused) this.#fold({ kind: "paused" });
+    if (this.#isPaused()) this.#fold({ kind: "paused" });
     else this.slot("confirm", clock.now());
   }
 
-  #skip(cause: SkipCause, count: number, hadWaited: boolean): void {
-    this.#parts.recorder.record({ kind: "slots_skipped", cause, count, hadWaited });
+  #isPaused(): boolean {
+    const { ledger, clock } = this.#parts;
+    const { pausedUntilMs } = ledger.restraint(this.#upstream.budgets);
+    return Math.max(pausedUntilMs, this.#pausedUntilMs) > clock.now();
+  }
+
+  #skipHeld({ cause, budget }: Held): void {
+    this.#skip(cause, 1, true, this.#upstream.budgets.length === 1 ? undefined : budget);
+  }
+
+  /** Of several budgets, the one that holds a slot back; undefined if there is one only, or none of them does. */
+  #holderOf(cause: SkipCause): string | undefined {
+    const { budgets } = this.#upstream;
+    if (budgets.length === 1) return undefined;
+    const nowMs = this.#parts.clock.now();
+    return budgets.find(
+      (budget) =>
+        screenSlot(this.#parts.ledger.restraint([budget]), Number.NEGATIVE_INFINITY, 0, nowMs).skip === cause,
+    );
+  }
+
+  #skip(cause: SkipCause, count: number, hadWaited: boolean, budget?: string): void {
+    this.#parts.recorder.record({ kind: "slots_skipped", cause, count, hadWaited, budget });
     this.#fold({ kind: "skipped", cause, count });
   }
 
   /** Returns whether a failure is to be confirmed. */
-  #fold(event: HealthEvent): boolean {
+  #fold(event: HealthEvent): HealthFold["wantsConfirmation"] {
     const from = this.#health.state;
     const { health, wantsConfirmation } = foldHealth(this.#health, event, this.#upstream.confirm);
     this.#health = health;

@@ -1,3 +1,5 @@
+import type { Advice } from "../../core/advice/advice.ts";
+import { narrowed, resourceOf } from "../../core/advice/resource.ts";
 import type { ParseList } from "../../core/advice/reading.ts";
 import type { Config, Upstream } from "../../core/config/config.ts";
 import { UNKNOWN_HEALTH, type Health } from "../../core/poll/health.ts";
@@ -39,6 +41,9 @@ export class Supervisor {
   readonly #timetable: Timetable;
   readonly #pollers = new Map<string, Poller>();
   readonly #leaving = new Set<Promise<void>>();
+  /** What the limits that each upstream last spoke of are about, where it said so. */
+  readonly #resources = new Map<string, string>();
+  #isAlone = true;
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
@@ -52,6 +57,8 @@ export class Supervisor {
   /** `probes` has one for each new or changed upstream; the others keep theirs. */
   apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
     const names = new Set(config.upstreams.map((upstream) => upstream.name));
+    this.#isAlone = config.fleet === undefined;
+    for (const name of this.#resources.keys()) if (!names.has(name)) this.#resources.delete(name);
     for (const [name, poller] of this.#pollers) {
       if (names.has(name)) continue;
       this.#pollers.delete(name);
@@ -119,9 +126,35 @@ export class Supervisor {
       recorder,
       nextPollId,
       onBug,
+      adviceForBudget: (of, advice) => this.#adviceForBudget(of, advice),
     });
     this.#pollers.set(upstream.name, poller);
     return poller;
+  }
+
+  /**
+   * A spent limit of one resource pauses whoever draws on it, and whoever has not said on what it draws. Of a fleet
+   * nobody knows what all draw on: there, as wherever it cannot be told, the whole budget waits.
+   */
+  #adviceForBudget({ name, budgets }: Upstream, advice: Advice): Advice {
+    const resource = resourceOf(advice);
+    if (resource === undefined) {
+      if (advice.families.length > 0) this.#resources.delete(name);
+      return advice;
+    }
+    this.#resources.set(name, resource);
+    const others = [...this.#pollers.values()].filter(
+      ({ upstream }) => upstream.name !== name && upstream.budgets.some((budget) => budgets.includes(budget)),
+    );
+    const isConcerned = ({ upstream }: Poller): boolean =>
+      (this.#resources.get(upstream.name) ?? resource) === resource;
+    if (!this.#isAlone || others.every(isConcerned)) return advice;
+    const own = narrowed(advice);
+    const { pause } = own;
+    if (pause?.scope === "upstream" && advice.pause?.scope === "budget") {
+      for (const poller of others.filter(isConcerned)) poller.pause(pause.forMs);
+    }
+    return own;
   }
 
   #leave(ending: Promise<void>): Promise<void> {

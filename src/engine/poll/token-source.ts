@@ -1,10 +1,11 @@
-import { readAdvice } from "../../core/advice/advice.ts";
+import { type Advice, readAdvice } from "../../core/advice/advice.ts";
 import type { ParseList } from "../../core/advice/reading.ts";
+import { readRetryAfter } from "../../core/advice/retry-after.ts";
 import { settlementOf, type Lease, type Ledger } from "../../core/budget/ledger.ts";
 import { TOKEN_GAP_MS } from "../../core/config/oauth2.ts";
-import type { Observation } from "../../core/exchange/exchange.ts";
-import type { SkipCause } from "../../core/exchange/outcome.ts";
+import { headerValue, type Observation } from "../../core/exchange/exchange.ts";
 import type {
+  Held,
   Probe,
   Ticket,
   Token,
@@ -14,6 +15,7 @@ import type {
 } from "../../core/poll/ports.ts";
 import { readTokenAnswer } from "../../core/poll/token-answer.ts";
 import type { Log } from "../../core/text/log.ts";
+import { parseHttpDate } from "../../core/time/http-date.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
 
@@ -21,8 +23,8 @@ export type TokenSourceParts = {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
-  /** What its requests count against. */
-  readonly budget: string;
+  /** What its requests count against, each of them. */
+  readonly budgets: readonly string[];
   /** Asks the token endpoint. */
   readonly probe: Probe;
   readonly parseList: ParseList;
@@ -51,7 +53,7 @@ export type UpstreamToken = Token & {
   readonly read: () => Promise<string>;
 };
 
-type Held = {
+type HeldToken = {
   readonly value: string;
   readonly expiresAtMs: number;
   /** A wall clock that leaps ahead may have been right: this process was suspended. */
@@ -83,7 +85,7 @@ export class TokenSource {
   readonly #parts: TokenSourceParts;
   readonly #waiters = new Set<TokenWaiter>();
   readonly #closing = new AbortController();
-  #held: Held | undefined;
+  #held: HeldToken | undefined;
   #failure: TokenFailure | undefined;
   #failuresInARow = 0;
   #request: Request | undefined;
@@ -148,30 +150,30 @@ export class TokenSource {
     return held !== undefined && clock.now() < held.expiresAtMs && clock.wallNow() < held.expiresAtWallMs;
   }
 
-  #withdraw(waiter: TokenWaiter): SkipCause {
+  #withdraw(waiter: TokenWaiter): Held {
     this.#waiters.delete(waiter);
-    if (this.#request?.kind !== "queued") return "overlap";
+    if (this.#request?.kind !== "queued") return { cause: "overlap", budget: this.#parts.budgets[0] ?? "" };
     const { dueAtMs } = this.#request;
-    const cause = this.#leaveQueue();
+    const held = this.#leaveQueue();
     // Whoever takes its place asks right after this.
     if (this.#waiters.size > 0) this.#fetch(dueAtMs);
-    return cause;
+    return held;
   }
 
-  #leaveQueue(): SkipCause {
-    if (this.#request?.kind !== "queued") return "overlap";
-    const cause = this.#request.ticket.withdraw();
+  #leaveQueue(): Held {
+    if (this.#request?.kind !== "queued") return { cause: "overlap", budget: this.#parts.budgets[0] ?? "" };
+    const held = this.#request.ticket.withdraw();
     this.#request = undefined;
-    return cause;
+    return held;
   }
 
   #fetch(dueAtMs: number): void {
     if (this.#request?.kind === "sent") return;
     if (this.#request !== undefined && this.#request.dueAtMs <= dueAtMs) return;
     this.#leaveQueue();
-    const { queue, budget, clock } = this.#parts;
+    const { queue, budgets, clock } = this.#parts;
     const ticket = queue.enter({
-      budget,
+      budgets,
       dueAtMs,
       endsAtPause: false,
       granted: (lease) => {
@@ -232,24 +234,31 @@ export class TokenSource {
   }
 
   /**
-   * Where it throttles us, its budget is paused. What it says of its limits otherwise is about itself, and its budget
+   * Where it throttles us, its budgets are paused. What it says of its limits otherwise is about itself, and its budgets
    * may be the upstream's. Returns for how long it asks not to be asked.
    */
   #heed({ exchange: { head } }: Observation): number {
-    const { ledger, budget, clock, parseList } = this.#parts;
+    const { ledger, budgets, clock, parseList } = this.#parts;
     if (head === undefined) return 0;
-    const advice = readAdvice(head, clock.wallNow(), parseList);
-    if (advice.throttled) ledger.applyAdvice(budget, { ...advice, limits: [], remaining: undefined });
-    return advice.pause?.forMs ?? 0;
+    const wallNowMs = clock.wallNow();
+    const advice = readAdvice(head, wallNowMs, parseList);
+    const dateMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs);
+    const { waitMs } = readRetryAfter(head.headers, dateMs ?? wallNowMs);
+    if (advice.throttled) {
+      const pause: Advice["pause"] =
+        waitMs === undefined ? advice.pause : { scope: "budget", forMs: waitMs, source: "retry_after" };
+      ledger.applyAdvice(budgets, { ...advice, pause, families: [], limits: [], remaining: undefined });
+    }
+    return waitMs ?? 0;
   }
 
   /** Each failure in a row doubles the wait, up to a bound. The token that is held is used until it expires. */
   #failed(failure: TokenFailure, pauseMs = 0): void {
-    const { clock, ledger, budget, fields, log } = this.#parts;
+    const { clock, ledger, budgets, fields, log } = this.#parts;
     const gaps = Math.min(2 ** this.#failuresInARow, MOST_GAPS);
     this.#failuresInARow += 1;
     const nowMs = clock.now();
-    const forMs = this.#closing.signal.aborted ? 0 : Math.min(pauseMs, ledger.restraint(budget).maxPauseMs);
+    const forMs = this.#closing.signal.aborted ? 0 : Math.min(pauseMs, ledger.restraint(budgets).maxPauseMs);
     this.#notBeforeMs = Math.max(this.#lastSentMs + gaps * TOKEN_GAP_MS, nowMs + forMs);
     this.#failure = failure;
     if (!this.#closing.signal.aborted) {

@@ -20,6 +20,7 @@ export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
     }
     ${rates.map((rate) => rateGauge(rate, budget))} ${quota === undefined ? "" : quotaGauge(quota)}
     <p class="said">${advertisedLine(budget)}</p>
+    ${(budget.limits ?? []).map(({ sentence }) => html`<p class="said">It says ${sentence}.</p>`)}
   </li>`;
 }
 

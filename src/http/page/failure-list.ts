@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { KeptHeader } from "../../core/answer/kept-headers.ts";
+import type { KeptHeader } from "../../core/exchange/exchange.ts";
 import type { PollStatus } from "../../core/status/status.ts";
 import { phaseBar } from "./plot-phases.ts";
 import { ago, untrusted, moment, type Markup } from "./markup.ts";
@@ -30,14 +30,24 @@ function groupEqual(newestFirst: readonly PollStatus[]): readonly Group[] {
   }));
 }
 
-function fingerprint({ outcome, reason, status, detail, excerpt, headers = [] }: PollStatus): string {
-  return JSON.stringify([outcome, reason, status, detail, excerpt, headers.map(({ name }) => name)]);
+function fingerprint({
+  outcome,
+  reason,
+  status,
+  detail,
+  excerpt,
+  headers = [],
+  offline,
+}: PollStatus): string {
+  return JSON.stringify([outcome, reason, status, detail, excerpt, offline, headers.map(({ name }) => name)]);
 }
 
 function failureItem({ newest: failure, older }: Group, nowMs: number): Markup {
-  const { status, reason, detail, excerpt, headers = [] } = failure;
+  const { status, reason, detail, excerpt, headers = [], offline } = failure;
   return html`<li>
-    <h3>${reasonWords(reason)}${status === undefined ? "" : `, ${status}`}</h3>
+    <h3>
+      ${reasonWords(reason)}${status === undefined ? "" : `, ${status}`}${offline === true ? ", while we were offline" : ""}
+    </h3>
     <p class="of">${moment(failure.atMs, nowMs)}, ${ago(failure.atMs, nowMs)}${olderLine(older, nowMs)}</p>
     <dl class="facts">
       <dt>Detail</dt>

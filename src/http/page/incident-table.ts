@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { humanDuration } from "../../core/status/humanize.ts";
-import type { Incident } from "../../core/status/status.ts";
+import { type Incident, WE_WERE_OFFLINE } from "../../core/status/status.ts";
 import { type Column, moment, type Markup, scrollTable } from "./markup.ts";
 import { HEALTH_TITLES, reasonWords } from "./wording.ts";
 
@@ -25,9 +25,12 @@ export function incidentTable(
 
 function row(incident: Incident, nowMs: number, link?: (upstream: string) => string): Markup {
   const { upstream, state, reason, startedAtMs, endedAtMs } = incident;
-  return html`<tr class="${state}">
+  const isOurs = reason === WE_WERE_OFFLINE;
+  const what = isOurs ? "We were offline" : HEALTH_TITLES[state];
+  const why = isOurs || reason === "" ? "" : `: ${reasonWords(reason)}`;
+  return html`<tr class="${isOurs ? "offline" : state}">
     ${link === undefined ? "" : html`<th scope="row"><a href="${link(upstream)}">${upstream}</a></th>`}
-    <td><b>${HEALTH_TITLES[state]}</b>${reason === "" ? "" : `: ${reasonWords(reason)}`}</td>
+    <td><b>${what}</b>${why}</td>
     <td>${moment(startedAtMs, nowMs)}</td>
     <td>${endedAtMs === undefined ? html`<strong>ongoing</strong>` : moment(endedAtMs, nowMs)}</td>
     <td class="number">${humanDuration(Math.max(0, (endedAtMs ?? nowMs) - startedAtMs))}</td>

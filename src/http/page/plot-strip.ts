@@ -11,7 +11,7 @@ export const COLUMNS: number = POLLS_KEPT;
 const HEIGHT = 28;
 const GAP = 0.18;
 
-const KINDS = ["ok", "slow", "failed", "refused", "throttled"] as const;
+const KINDS = ["ok", "slow", "failed", "refused", "throttled", "offline"] as const;
 type Kind = (typeof KINDS)[number];
 
 export const KIND_WORDS: Readonly<Record<Kind, string>> = {
@@ -20,9 +20,10 @@ export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   failed: "failed",
   refused: "key rejected",
   throttled: "throttled",
+  offline: "we were offline",
 };
 
-/** Each kind has its own shape: low, higher, full, split, hollow. Boxes of `y` and height. */
+/** Each kind has its own shape: low, higher, full, split, hollow, flat. Boxes of `y` and height. */
 const SHAPES: Readonly<Record<Kind, readonly (readonly [y: number, height: number])[]>> = {
   ok: [[17, 11]],
   slow: [[10, 18]],
@@ -32,6 +33,7 @@ const SHAPES: Readonly<Record<Kind, readonly (readonly [y: number, height: numbe
     [17, 11],
   ],
   throttled: [[1, HEIGHT - 2]],
+  offline: [[23, 5]],
 };
 
 /** The last polls, one bar each. It may be raw markup: numbers and fixed words only, nothing from an upstream. */
@@ -53,7 +55,8 @@ export function stripLegend(): Markup {
   return raw(`<ul class="legend" aria-label="Legend">${items.join("")}</ul>`);
 }
 
-export function kindOf({ outcome, reason, degraded }: PollStatus): Kind {
+export function kindOf({ outcome, reason, degraded, offline }: PollStatus): Kind {
+  if (offline === true) return "offline";
   if (outcome === "ok") return degraded ? "slow" : "ok";
   if (outcome === "throttled") return "throttled";
   return reason === "unauthorized" || reason === "forbidden" ? "refused" : "failed";

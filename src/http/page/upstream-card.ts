@@ -6,7 +6,7 @@ import type {
   StatusSnapshot,
   UpstreamStatus,
 } from "../../core/status/status.ts";
-import { diagnosisOf } from "../../core/status/verdict.ts";
+import { budgetsOf, diagnosisOf } from "../../core/status/verdict.ts";
 import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
 import { latencyPlot } from "./plot-latency.ts";
 import { phaseBar } from "./plot-phases.ts";
@@ -25,7 +25,7 @@ export function upstreamCard(upstream: UpstreamStatus, snapshot: StatusSnapshot)
       ${stateLine(upstream, snapshot)}
     </header>
     ${reasonLine(upstream, snapshot)}
-    ${pollResults(upstream, snapshot.nowMs, health.state === "up" ? PLOT_HEIGHT : SICK_PLOT_HEIGHT)}
+    ${pollResults(upstream, snapshot, health.state === "up" ? PLOT_HEIGHT : SICK_PLOT_HEIGHT)}
   </li>`;
 }
 
@@ -50,13 +50,14 @@ export function reasonLine(upstream: UpstreamStatus, snapshot: StatusSnapshot): 
 }
 
 /** The last polls as drawings, and next to them the same in numbers. */
-export function pollResults(upstream: UpstreamStatus, nowMs: number, plotHeight: number): Markup {
+export function pollResults(upstream: UpstreamStatus, snapshot: StatusSnapshot, plotHeight: number): Markup {
+  const { nowMs } = snapshot;
   return html`<div class="seen">
     <div class="drawn">
       ${pollStrip(upstream.lastPolls, nowMs)} ${timeAxis(upstream, nowMs)}
       ${latencyPlot(upstream, plotHeight)}
     </div>
-    <div class="told">${availabilityTable(upstream)} ${facts(upstream, nowMs)}</div>
+    <div class="told">${availabilityTable(upstream, nowMs)} ${facts(upstream, snapshot)}</div>
   </div>`;
 }
 
@@ -69,7 +70,8 @@ function timeAxis({ lastPolls }: UpstreamStatus, nowMs: number): Markup | string
   </p>`;
 }
 
-function availabilityTable({ name, availability, objective, schedule }: UpstreamStatus): Markup {
+function availabilityTable(upstream: UpstreamStatus, nowMs: number): Markup {
+  const { name, availability, objective } = upstream;
   return html`<table class="availability">
     <caption>
       Availability
@@ -83,7 +85,7 @@ function availabilityTable({ name, availability, objective, schedule }: Upstream
       </tr>
     </thead>
     <tbody>
-      ${availability.map((window) => availabilityRow(window, objective.availability, schedule.longestGapMs))}
+      ${availability.map((window) => availabilityRow(window, objective.availability, watchedMs(window, upstream, nowMs)))}
     </tbody>
   </table>`;
 }
@@ -95,10 +97,22 @@ const LEAST_WATCHED = 0.1;
 /** From this share on, a window counts as watched. Some slots are skipped or throttled. */
 const WHOLLY_WATCHED = 0.9;
 
+/** A period for each poll that counts; no more than since the first, where all are still kept. */
+function watchedMs(
+  { ok, failed }: AvailabilityWindow,
+  { lastPolls, schedule }: UpstreamStatus,
+  nowMs: number,
+): number {
+  const polls = ok + failed;
+  const areAllKept = polls <= lastPolls.length && lastPolls.length < COLUMNS;
+  const oldest = areAllKept ? lastPolls.at(0) : undefined;
+  return Math.min(polls * schedule.longestGapMs, oldest === undefined ? Infinity : nowMs - oldest.atMs);
+}
+
 function availabilityRow(
   { windowMs, ok, failed, ratio }: AvailabilityWindow,
   objective: number,
-  periodMs: number,
+  watchedMs: number,
 ): Markup {
   const window = windowMs === DAY_MS ? "24 h" : humanDuration(windowMs);
   if (ratio === undefined)
@@ -107,7 +121,6 @@ function availabilityRow(
       <td class="ratio">–</td>
       <td class="of">no polls to judge by</td>
     </tr>`;
-  const watchedMs = (ok + failed) * periodMs;
   const counts = `${failed === 0 ? "none" : grouped(failed)} of ${grouped(ok + failed)} failed`;
   const watched = watchedMs < WHOLLY_WATCHED * windowMs ? `, in ${humanDuration(watchedMs)} watched` : "";
   if (watchedMs < LEAST_WATCHED * windowMs)
@@ -124,8 +137,12 @@ function availabilityRow(
   </tr>`;
 }
 
-function facts(upstream: UpstreamStatus, nowMs: number): Markup {
+function facts(upstream: UpstreamStatus, snapshot: StatusSnapshot): Markup {
   const { schedule, counts, nextSlotAtMs } = upstream;
+  const { nowMs } = snapshot;
+  const pauses = budgetsOf(upstream, snapshot).map((budget) => budget.pausedUntilMs);
+  const pausedUntilMs = Math.max(upstream.pausedUntilMs, ...pauses);
+  const isSkipped = nextSlotAtMs !== undefined && nextSlotAtMs < pausedUntilMs;
   const lastPoll = upstream.lastPolls.at(-1);
   return html`<dl class="facts">
     <dt>Last poll</dt>
@@ -133,7 +150,9 @@ function facts(upstream: UpstreamStatus, nowMs: number): Markup {
     <dt>Next slot</dt>
     <dd>
       ${nextSlotAtMs === undefined ? html`not scheduled` : ahead(nextSlotAtMs, nowMs)}
-      <span class="of">${schedule.source}${counts.inFlight > 0 ? "; a poll is running" : ""}</span>
+      <span class="of"
+        >${schedule.source}${counts.inFlight > 0 ? "; a poll is running" : ""}${isSkipped ? "; it is skipped if polls are still paused then" : ""}</span
+      >
     </dd>
     <dt>Certificate</dt>
     <dd>${certificate(upstream, nowMs)}</dd>

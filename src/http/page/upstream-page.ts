@@ -5,7 +5,7 @@ import type { FleetStatus, FleetUpstream } from "../../core/fleet/fleet-status.t
 import { humanLatency } from "../../core/status/humanize.ts";
 import { incidentsOf } from "../../core/status/json-answers.ts";
 import type { PollStatus, StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
-import { budgetOf } from "../../core/status/verdict.ts";
+import { budgetsOf } from "../../core/status/verdict.ts";
 import { capText } from "../../core/text/escape.ts";
 import { budgetCard } from "./budget-card.ts";
 import { failureList } from "./failure-list.ts";
@@ -20,7 +20,7 @@ const PLOT_HEIGHT = 180;
 
 export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSnapshot, view: View): Markup {
   const { name } = upstream;
-  const budget = budgetOf(upstream, snapshot);
+  const budgets = budgetsOf(upstream, snapshot);
   const incidents = incidentsOf(snapshot, name);
   const { nowMs } = snapshot;
   const labels = Object.entries(upstream.labels).map(([key, value]) => html` · ${key} <b>${value}</b>`);
@@ -33,7 +33,7 @@ export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSna
       </header>
       ${reasonLine(upstream, snapshot)} ${announcedEnd(upstream, nowMs)}
       <p class="of"><code>${upstream.url}</code>${labels}</p>
-      ${stripLegend()} ${pollResults(upstream, nowMs, PLOT_HEIGHT)}
+      ${stripLegend()} ${pollResults(upstream, snapshot, PLOT_HEIGHT)}
       <p class="of">${slotsLine(upstream)}</p>
     </section>
     <section>
@@ -45,12 +45,12 @@ export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSna
       ${incidents.length === 0 ? html`<p class="none">None on record.</p>` : incidentTable(incidents, nowMs)}
     </section>
     ${
-      budget === undefined
+      budgets.length === 0
         ? ""
         : html`<section>
-            <h2>Budget</h2>
+            <h2>${budgets.length === 1 ? "Budget" : "Budgets"}</h2>
             <ul class="budgets">
-              ${budgetCard(budget, nowMs)}
+              ${budgets.map((budget) => budgetCard(budget, nowMs))}
             </ul>
           </section>`
     }

@@ -1,4 +1,5 @@
 import type { HealthState } from "../../core/poll/health.ts";
+import { WE_WERE_OFFLINE } from "../../core/status/status.ts";
 import type { Side } from "../../core/status/verdict.ts";
 
 /** After the upstream's name: `email is throttling us`. */
@@ -41,6 +42,7 @@ const REASON_WORDS: ReadonlyMap<string, string> = new Map([
   ["redirect", "redirected"],
   ["unauthorized", "key not accepted"],
   ["forbidden", "key does not allow it"],
+  ["blocked", "blocked by a wall"],
   ["client_error", "request refused"],
   ["server_error", "server error"],
   ["unexpected_status", "unexpected status"],
@@ -49,6 +51,7 @@ const REASON_WORDS: ReadonlyMap<string, string> = new Map([
   ["internal", "bug in Pacewatch"],
   ["rate", "too many requests"],
   ["quota", "quota or credit used up"],
+  [WE_WERE_OFFLINE, "we were offline"],
 ]);
 
 /** In two or three words. An unknown reason is shown as it is. */

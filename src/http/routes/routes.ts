@@ -2,21 +2,20 @@ import { type Context, Hono } from "hono";
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
 import { listAnswer, missingUpstreamAnswer, upstreamAnswer } from "../../core/status/json-answers.ts";
 import type { StatusSnapshot } from "../../core/status/status.ts";
-import { oneAnswerPerTurn } from "../guards/answer-queue.ts";
 import { type Guard, type HttpEnv, whenResponseEnds } from "../guards/guard.ts";
 import { checkHost, refuseBodies } from "../guards/request-checks.ts";
 import type { Markup } from "../page/markup.ts";
 import { REFRESH_SECONDS, type View } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
-import { answerCompressed, type Compressible, prefersGzip } from "./compression.ts";
+import { AnswerRoom, Answers, type Content, type Gzip, refusal } from "./answers.ts";
 import { responseHeaders } from "./response-headers.ts";
 
 export type ReloadResult =
   | { readonly kind: "reloaded" }
   | { readonly kind: "refused"; readonly faults: readonly string[] };
 
-export type MetricsSource = (acceptsGzip: boolean) => Compressible | Promise<Compressible>;
+export type MetricsSource = () => Content | Promise<Content>;
 
 /** Read anew for each request, so any of them may be a getter. */
 export type RoutesDeps = {
@@ -24,6 +23,7 @@ export type RoutesDeps = {
   /** Undefined without a fleet. */
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
+  readonly gzip: () => Gzip;
   reload(): Promise<ReloadResult>;
   /** Ends the pause of a budget. False for an unknown one. */
   resume(budget: string): boolean;
@@ -37,6 +37,7 @@ export type RoutesDeps = {
 
 export type RoutesOptions = {
   readonly maxScrapes?: number;
+  readonly maxAnswerBytes?: number;
   /** In front of every route. */
   readonly guards?: readonly Guard[];
   readonly extraHeaders?: () => Readonly<Record<string, string>>;
@@ -44,6 +45,8 @@ export type RoutesOptions = {
 };
 
 const DEFAULT_MAX_SCRAPES = 40;
+const DEFAULT_MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_WAITING = 100;
 
 type Routes = Hono<HttpEnv>;
 
@@ -54,16 +57,20 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
     checkHost(() => deps.allowedHosts),
     refuseBodies,
     ...(options.guards ?? []),
-    oneAnswerPerTurn(),
   );
 
-  app.get("/metrics", metricsRoute(deps, options.maxScrapes ?? DEFAULT_MAX_SCRAPES));
+  const room = new AnswerRoom(options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES);
+  const common = { room, gzip: deps.gzip, maxWaiting: MAX_WAITING };
+  // The text of the metrics is written in short turns, or in a thread: nobody waits for it, and it waits for no page.
+  const scrapes = new Answers({ ...common, rests: false });
+  const answers = new Answers({ ...common, rests: true });
+  app.get("/metrics", metricsRoute(deps, scrapes, options.maxScrapes ?? DEFAULT_MAX_SCRAPES));
   app.get("/-/healthy", (c) => c.text("healthy\n"));
   app.get("/-/ready", (c) => (deps.ready() ? c.text("ready\n") : c.text("not ready\n", 503)));
   app.post("/-/reload", (c) => reload(c, deps));
   app.post("/-/resume", (c) => resume(c, deps));
-  addPages(app, deps);
-  addJsonRoutes(app, deps);
+  addPages(app, deps, answers);
+  addJsonRoutes(app, deps, answers);
 
   refuseOtherMethods(app);
   app.notFound((c) => c.text("not found\n", 404));
@@ -75,19 +82,19 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
 }
 
 /** A scrape counts until its last byte is sent, so slow readers count too. */
-function metricsRoute(deps: RoutesDeps, maxScrapes: number): (c: Context<HttpEnv>) => Promise<Response> {
+function metricsRoute(
+  deps: RoutesDeps,
+  answers: Answers,
+  maxScrapes: number,
+): (c: Context<HttpEnv>) => Promise<Response> {
   let scrapes = 0;
   return async (c) => {
-    if (scrapes >= maxScrapes) {
-      c.header("Vary", "Accept-Encoding");
-      c.header("Retry-After", "1");
-      return c.text(`cannot serve metrics: ${maxScrapes} scrapes are already running\n`, 503);
-    }
+    if (scrapes >= maxScrapes) return refusal(c, `${maxScrapes} scrapes are already running`);
     scrapes += 1;
     whenResponseEnds(c.env, () => (scrapes -= 1));
-    const text = await deps.metrics(prefersGzip(c.req.header("accept-encoding")));
-    c.header("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-    return answerCompressed(c, text);
+    return answers.serve(c, "metrics", async () => {
+      return { status: 200, type: "text/plain; version=0.0.4; charset=utf-8", content: await deps.metrics() };
+    });
   };
 }
 
@@ -122,18 +129,23 @@ async function reload(c: Context<HttpEnv>, deps: RoutesDeps): Promise<Response> 
   }
 }
 
-function addPages(app: Routes, deps: RoutesDeps): void {
+function addPages(app: Routes, deps: RoutesDeps, answers: Answers): void {
   app.get("/", async (c) => {
     const fleet = await deps.fleet();
-    return answerPage(c, (view) => renderStatusPage(deps.status(), view, fleet));
+    return answerPage(c, answers, async (view) => ({
+      page: renderStatusPage(deps.status(), view, fleet),
+      status: 200,
+    }));
   });
-  app.get("/upstreams/:name", async (c) => {
+  app.get("/upstreams/:name", (c) => {
     const name = c.req.param("name");
-    const snapshot = deps.status();
-    const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
-    if (upstream !== undefined) return answerPage(c, (view) => renderUpstreamPage(upstream, snapshot, view));
-    const fleet = await deps.fleet();
-    return answerPage(c, (view) => renderMissingUpstreamPage(name, snapshot, view, fleet), 404);
+    return answerPage(c, answers, async (view) => {
+      const snapshot = deps.status();
+      const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
+      if (upstream !== undefined) return { page: renderUpstreamPage(upstream, snapshot, view), status: 200 };
+      const fleet = await deps.fleet();
+      return { page: renderMissingUpstreamPage(name, snapshot, view, fleet), status: 404 };
+    });
   });
 }
 
@@ -143,37 +155,52 @@ function addPages(app: Routes, deps: RoutesDeps): void {
  */
 async function answerPage(
   c: Context<HttpEnv>,
-  render: (view: View) => Markup,
-  status: 200 | 404 = 200,
+  answers: Answers,
+  render: (view: View) => Promise<{ readonly page: Markup; readonly status: 200 | 404 }>,
 ): Promise<Response> {
   const refreshes = c.req.query("refresh") !== "off";
-  const page = String(await render({ refreshes }));
-  if (refreshes && status === 200) c.header("Refresh", String(REFRESH_SECONDS));
-  c.header("Content-Type", "text/html; charset=UTF-8");
-  c.status(status);
-  return answerCompressed(c, page);
+  const response = await answers.serve(c, `${c.req.path} ${refreshes}`, async () => {
+    const { page, status } = await render({ refreshes });
+    return { status, type: "text/html; charset=UTF-8", content: String(await page) };
+  });
+  if (refreshes && response.status === 200) response.headers.set("Refresh", String(REFRESH_SECONDS));
+  return response;
 }
 
-function addJsonRoutes(app: Routes, deps: RoutesDeps): void {
-  app.get("/api/v1/upstreams", (c) => c.json(listAnswer(deps.status())));
-  app.get("/api/v1/upstreams/:name", async (c) => {
+function addJsonRoutes(app: Routes, deps: RoutesDeps, answers: Answers): void {
+  /** 404 with `missing` where there is no value. */
+  const serve = (
+    c: Context<HttpEnv>,
+    value: () => unknown,
+    missing?: () => Promise<unknown>,
+  ): Promise<Response> =>
+    answers.serve(c, c.req.path, async () => {
+      const found = value();
+      const status = found === undefined ? 404 : 200;
+      return { status, type: "application/json", content: JSON.stringify(found ?? (await missing?.())) };
+    });
+  app.get("/api/v1/upstreams", (c) => serve(c, () => listAnswer(deps.status())));
+  app.get("/api/v1/upstreams/:name", (c) => {
     const name = c.req.param("name");
-    const answer = upstreamAnswer(deps.status(), name);
-    return answer === undefined
-      ? c.json(missingUpstreamAnswer(name, await deps.fleet()), 404)
-      : c.json(answer);
+    return serve(
+      c,
+      () => upstreamAnswer(deps.status(), name),
+      async () => missingUpstreamAnswer(name, await deps.fleet()),
+    );
   });
   app.get("/api/v1/fleet", async (c) => {
     const fleet = await deps.fleet();
     return fleet === undefined
       ? c.json({ error: "cannot show the fleet: none is configured" }, 404)
-      : c.json({ nowMs: deps.status().nowMs, ...fleet });
+      : serve(c, () => ({ nowMs: deps.status().nowMs, ...fleet }));
   });
-  app.get("/api/v1/incidents", (c) => {
-    const { nowMs, incidents } = deps.status();
-    return c.json({ nowMs, incidents });
-  });
-  app.get("/api/v1/config", (c) => c.json(deps.config()));
+  app.get("/api/v1/incidents", (c) =>
+    serve(c, () => {
+      const { nowMs, incidents } = deps.status();
+      return { nowMs, incidents };
+    }),
+  );
+  app.get("/api/v1/config", (c) => serve(c, () => deps.config()));
 }
 
 function refuseOtherMethods(app: Routes): void {

@@ -2,9 +2,14 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { whenResponseEnds } from "../guards/guard.ts";
-import type { ServerLimits } from "./limits.ts";
+import { cutOff, type ServerLimits } from "./limits.ts";
 
-type Connection = { readonly socket: Socket; unanswered: number };
+type Connection = {
+  readonly socket: Socket;
+  unanswered: number;
+  /** Requests that wait for the answer before theirs. */
+  readonly waiting: (() => void)[];
+};
 
 /** Limits the number of open connections, and closes all of them at shutdown. Node alone closes only idle ones. */
 export class Connections {
@@ -23,25 +28,29 @@ export class Connections {
   }
 
   /**
-   * False for a request that must not be answered. Node parses every request in a chunk at once, so a client that sends
-   * a thousand small requests without waiting would get a thousand answers in one turn, while polls and other clients
-   * wait. A connection with too many unanswered requests is closed. No known client sends even two.
+   * Node parses every request in a chunk at once, so a client that sends a thousand small requests without waiting would
+   * get a thousand answers in one turn, while polls and other clients wait. Here `answer` is called when the answer
+   * before it is sent. A connection with too many unanswered requests is closed. No known client sends even two.
    */
-  admit(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+  admit(incoming: IncomingMessage, outgoing: ServerResponse, answer: () => void): void {
     const connection = this.#open.get(nameOf(incoming.socket));
-    if (connection === undefined || connection.socket.destroyed) return false;
+    if (connection === undefined || connection.socket.destroyed) return;
     if (connection.unanswered >= this.#limits.maxPipelined) {
-      connection.socket.destroy();
-      return false;
+      cutOff(connection.socket);
+      return;
     }
     connection.unanswered += 1;
     this.#requestsInFlight += 1;
-    whenResponseEnds({ incoming, outgoing }, () => {
-      connection.unanswered -= 1;
-      this.#requestsInFlight -= 1;
-      if (this.#requestsInFlight === 0 && this.#closing !== undefined) this.#drained.abort();
-    });
-    return true;
+    const begin = (): void => {
+      whenResponseEnds({ incoming, outgoing }, () => {
+        this.#answered(connection, 1);
+        // Not after the last answer: what a client hides behind a refused request is no request.
+        if (incoming.socket.writable) connection.waiting.shift()?.();
+      });
+      answer();
+    };
+    if (connection.unanswered === 1) begin();
+    else connection.waiting.push(begin);
   }
 
   /** Accepts no more connections. Requests in flight may end within the grace period. */
@@ -50,10 +59,19 @@ export class Connections {
     return this.#closing;
   }
 
+  /** Or never to be: the client has gone. */
+  #answered(connection: Connection, requests: number): void {
+    connection.unanswered -= requests;
+    this.#requestsInFlight -= requests;
+    if (this.#requestsInFlight === 0 && this.#closing !== undefined) this.#drained.abort();
+  }
+
   #accept(socket: Socket): void {
     const name = nameOf(socket);
-    this.#open.set(name, { socket, unanswered: 0 });
+    const connection: Connection = { socket, unanswered: 0, waiting: [] };
+    this.#open.set(name, connection);
     socket.once("close", () => {
+      this.#answered(connection, connection.waiting.splice(0).length);
       if (this.#open.get(name)?.socket === socket) this.#open.delete(name);
     });
     if (this.#open.size > this.#limits.maxConnections) this.#makeRoom();
@@ -67,7 +85,7 @@ export class Connections {
     for (const [name, { socket, unanswered }] of this.#open) {
       if (unanswered > 0) continue;
       this.#open.delete(name);
-      socket.destroy();
+      cutOff(socket);
       return;
     }
   }

@@ -1,10 +1,14 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import { whenResponseEnds } from "../guards/guard.ts";
 
 /** What one client, or many together, may use. */
 export type ServerLimits = {
   readonly maxConnections: number;
   readonly maxScrapes: number;
+  /** The memory of all answers that are made or read, with what the kernel may hold of them. */
+  readonly maxAnswerBytes: number;
   /** Unanswered requests on one connection. */
   readonly maxPipelined: number;
   readonly headersTimeoutMs: number;
@@ -20,6 +24,7 @@ export type ServerLimits = {
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   maxConnections: 256,
   maxScrapes: 40,
+  maxAnswerBytes: 64 * 1024 * 1024,
   maxPipelined: 16,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
@@ -48,6 +53,12 @@ export function limitResponse(
   limits: ServerLimits,
 ): void {
   const { socket } = incoming;
-  const timer = setTimeout(() => socket.destroy(), limits.responseTimeoutMs).unref();
+  const timer = setTimeout(() => cutOff(socket), limits.responseTimeoutMs).unref();
   whenResponseEnds({ incoming, outgoing }, () => clearTimeout(timer));
+}
+
+/** By a reset: after a normal close, the kernel keeps what the client has not read for minutes. */
+export function cutOff(socket: Socket): void {
+  if (socket instanceof TLSSocket) socket.destroy();
+  else socket.resetAndDestroy();
 }

@@ -6,12 +6,15 @@ import { createRoutes, type RoutesDeps } from "../routes/routes.ts";
 import { LiveWebConfig, type WebConfigChange, type WebConfigSource } from "./live-web-config.ts";
 import { Connections } from "./connections.ts";
 import { DEFAULT_SERVER_LIMITS, limitResponse, type ServerLimits, serverOptions } from "./limits.ts";
+import { startProbeServer } from "./probe-server.ts";
 import { type Address, createNodeServer, listen, urlOf } from "./node-server.ts";
 
 export type StartOptions = RoutesDeps &
   Address & {
     /** TLS and basic auth, in the format of Prometheus's exporters. */
     readonly webConfig: WebConfigSource | undefined;
+    /** A second address, for probes alone. */
+    readonly probes?: Address | undefined;
     readonly startWorker: StartWorker;
     readonly onWarning: (message: string) => void;
     readonly onWebConfigChange?: (change: WebConfigChange) => void;
@@ -24,6 +27,8 @@ export type StartOptions = RoutesDeps &
 
 export type RunningServer = AsyncDisposable & {
   readonly url: string;
+  /** Of the second address. */
+  readonly probesUrl: string | undefined;
   readonly close: () => Promise<void>;
 };
 
@@ -35,10 +40,16 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
   const web = await LiveWebConfig.open(options.webConfig);
   const { tls } = web.config;
+  await using stack = new AsyncDisposableStack();
+  // Closed last: it says that the program is stopping.
+  const probes =
+    options.probes &&
+    stack.use(await startProbeServer(options.probes, () => options.ready(), limits, onWarning));
 
   const passwordChecks = new PasswordChecks(options.startWorker, onWarning);
   const routes = createRoutes(options, {
     maxScrapes: limits.maxScrapes,
+    maxAnswerBytes: limits.maxAnswerBytes,
     guards: [basicAuth(() => web.config.users, passwordChecks)],
     extraHeaders: () => web.config.headers,
     onWarning,
@@ -50,9 +61,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     errorHandler: (error) => answerFailed(error, onWarning),
   });
   const { server, renew } = createNodeServer(tls, serverOptions(limits), (incoming, outgoing) => {
-    if (!connections.admit(incoming, outgoing)) return;
-    limitResponse(incoming, outgoing, limits);
-    void answer(incoming, outgoing);
+    connections.admit(incoming, outgoing, () => {
+      limitResponse(incoming, outgoing, limits);
+      void answer(incoming, outgoing);
+    });
   });
   const { connectionsLeft = () => limits.maxConnections } = options;
   const connections = new Connections(server, {
@@ -68,14 +80,16 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const closing = new AbortController();
   const { onWebConfigChange: onChange = () => {} } = options;
   const following = web.follow({ recheckMs, renew, onWarning, onChange }, closing.signal);
+  const owned = stack.move();
   const close = async (): Promise<void> => {
     closing.abort();
     await connections.close(limits.closeGraceMs);
     await passwordChecks[Symbol.asyncDispose]();
     await following;
+    await owned.disposeAsync();
   };
   const url = urlOf(tls === undefined ? "http" : "https", { host: options.host, port });
-  return { url, close, [Symbol.asyncDispose]: close };
+  return { url, probesUrl: probes?.url, close, [Symbol.asyncDispose]: close };
 }
 
 /** For what is not a valid request: the target or Host cannot be part of a URL. */

@@ -25,10 +25,11 @@ export const QUORUM_RECORDINGS: RuleGroup = {
     { record: VANTAGES, expr: `count ${ACROSS} (pacewatch_upstream_up)` },
     {
       record: VANTAGES_DOWN,
-      // An upstream that throttles a vantage or rejects its key does answer: it is not down.
+      // An upstream that throttles a vantage or rejects its key does answer, and a wall hides whether it does: not down.
       expr: `count ${ACROSS} (
   pacewatch_upstream_up == 0
   unless ignoring (state) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1
+  unless pacewatch:upstream_blocked
 )
 or 0 * ${VANTAGES}`,
     },

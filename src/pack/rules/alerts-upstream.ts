@@ -7,7 +7,35 @@ import {
 } from "./alert-text.ts";
 import { IS_OFFLINE, OFFLINE_ALERT, UNREACHABLE } from "./offline.ts";
 import { aboutUpstream, UP_BY_HOLDER } from "./replicas.ts";
-import type { Alert, RuleGroup } from "./rule.ts";
+import type { Alert, Recording, RuleGroup } from "./rule.ts";
+
+const BLOCKED_POLLS = 'pacewatch_polls_total{outcome="failed",reason="blocked"}';
+/** The failures of an upstream that say it is down, whoever else stands in the way. */
+const OTHER_FAILURES =
+  'pacewatch_polls_total{outcome="failed",reason!~"blocked|internal|unauthorized|forbidden"}';
+
+/**
+ * It is down for us, and by nothing else than a wall. Where anything else failed too, or just before, it is told as down.
+ * A wall may ask for silence, so its own failures may be long ago.
+ */
+const IS_BLOCKED: Recording = {
+  record: "pacewatch:upstream_blocked",
+  expr: `pacewatch_upstream_up == 0
+and sum without (outcome, reason) (increase(${BLOCKED_POLLS}[2h])) > 0
+unless sum without (outcome, reason) (increase(${OTHER_FAILURES}[10m])) > 0
+unless (
+  pacewatch_schedule_period_seconds > 300
+  and sum without (outcome, reason) (increase(${OTHER_FAILURES}[2h])) > 0
+)`,
+};
+
+const BLOCKED: Alert = {
+  alert: "PacewatchUpstreamBlocked",
+  severity: "page",
+  expr: "pacewatch:upstream_blocked == 0",
+  summary: "A firewall or bot wall of {{ $labels.upstream }} refuses us",
+  description: `A firewall or bot wall in front of {{ $labels.upstream }} refuses Pacewatch: no poll has succeeded for ${SINCE_LAST_SUCCESS}. Others may still be served, and production too if it comes from another address. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
+};
 
 const DOWN: Alert = {
   alert: "PacewatchUpstreamDown",
@@ -15,7 +43,8 @@ const DOWN: Alert = {
   // It is 0 only after confirmation, so there is nothing left to wait for. An upstream that throttles us or rejects our
   // key does answer: if it was down before, that is over.
   expr: `pacewatch_upstream_up == 0
-unless ignoring (state) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1`,
+unless ignoring (state) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1
+unless pacewatch:upstream_blocked`,
   summary: "{{ $labels.upstream }} is down",
   description: `No poll of {{ $labels.upstream }} has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures()}. Availability over the last hour: ${availabilityNow("1h")}.`,
 };
@@ -25,7 +54,7 @@ const KEY_REJECTED: Alert = {
   severity: "page",
   expr: `max without (state) (pacewatch_upstream_state{state="unauthorized"} == 1)`,
   summary: "{{ $labels.upstream }} rejects our key",
-  description: `{{ $labels.upstream }} answers our key with 401 or 403, confirmed by further polls, or its token endpoint rejects our client (reason auth). Production fails too if it uses the same key. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
+  description: `{{ $labels.upstream }} rejects our key, confirmed by further polls. Production fails too if it uses the same key. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
 };
 
 const TOKEN_UNAVAILABLE: Alert = {
@@ -96,7 +125,8 @@ const SIGNALS_MALFORMED: Alert = {
 export const DOWN_BY_HOLDER: Alert = {
   ...aboutUpstream(DOWN),
   expr: `${UP_BY_HOLDER.metric} == 0
-unless on (job, upstream) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1`,
+unless on (job, upstream) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1
+unless on (job, upstream) pacewatch:upstream_blocked`,
 };
 
 /** `down` decides when an upstream is down: by one Pacewatch, by its holder, or by a majority of vantages. */
@@ -111,8 +141,10 @@ export function upstreamAlerts(
       UNREACHABLE,
       IS_OFFLINE,
       OFFLINE_ALERT,
+      IS_BLOCKED,
       down,
       ...[
+        BLOCKED,
         KEY_REJECTED,
         TOKEN_UNAVAILABLE,
         THROTTLED,

@@ -31,9 +31,11 @@ function guardRecording({ upstreams }: Watched, pair: BurnPair, setting: Holders
 /** A budget that a reload adds waits for its longest window before the first poll. */
 function stallRecording({ budgets, upstreams }: Watched): Recording {
   const longestTimeoutMs = Math.max(0, ...upstreams.map(({ timeoutMs }) => timeoutMs));
-  const listed = eachOf(upstreams, ({ budget, schedule }) => {
-    const { rates = [], lingerMs = 0 } = budgets.find(({ name }) => name === budget) ?? {};
-    const silentMs = Math.max(0, ...rates.map(({ perMs }) => perMs)) + longestTimeoutMs + lingerMs;
+  const listed = eachOf(upstreams, ({ budgets: own, schedule }) => {
+    const silences = budgets
+      .filter(({ name }) => own.includes(name))
+      .map(({ rates, lingerMs }) => Math.max(...rates.map(({ perMs }) => perMs)) + lingerMs);
+    const silentMs = Math.max(0, ...silences) + longestTimeoutMs;
     return Math.ceil((3 * schedule.longestGapMs + silentMs) / 1000) + STALL_MARGIN_S;
   });
   const unlisted = `3 * pacewatch_schedule_period_seconds + ${UNLISTED_STALL_MARGIN_S}`;

@@ -83,7 +83,7 @@ test("a change of state tells from what to what, why, and by which poll", () => 
     poll: samplePoll({
       id: "poll-7",
       outcome: { kind: "failed", reason: "server_error" },
-      head: { status: 503, reasonPhrase: "not shown", headers: [["set-cookie", "test-key-cookie"]] },
+      head: { status: 503, headers: [{ name: "x-not-shown", bytes: 15 }] },
       phasesMs: { dns: 1.23456, wait: 20 },
       durationMs: 21.239,
       detail: "503, expected 200",
@@ -146,7 +146,7 @@ test("headers, excerpts and reason phrases of an answer reach no log, and a wild
     kind: "polled",
     poll: samplePoll({
       outcome: { kind: "failed", reason: "invalid_body" },
-      head: { status: 200, reasonPhrase: secret, headers: [["x-echo", secret]] },
+      head: { status: 200, headers: [{ name: secret, bytes: 1 }] },
       excerpt: secret,
       detail: `\u001b[31m\u009b\u202e\n{"level":"error"}${"x".repeat(10_000)}`,
     }),
@@ -214,7 +214,7 @@ test("a pause that an upstream requests is told, and loudly where it is capped",
       recorder.record({
         kind: "pause_requested",
         pause: { scope: "budget", forMs, source: "retry_after" },
-        budget: "api",
+        budgets: ["api"],
         maxPauseMs: 3_600_000,
       });
   expect(linesOf(pauseOf(20_000))).toEqual([
@@ -250,7 +250,10 @@ test("what the provider's support asks for is in the line of a change of health"
     ];
     recorder.record({
       kind: "polled",
-      poll: samplePoll({ outcome: { kind: "failed", reason: "server_error" }, headers }),
+      poll: samplePoll({
+        outcome: { kind: "failed", reason: "server_error" },
+        head: { status: 500, headers },
+      }),
     });
     recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
   });

@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
+import { constants, gunzipSync, inflateRawSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { createMetrics, type Metrics, type ScrapedText } from "../../../src/adapters/metrics/metrics.ts";
 import { ownedPieces, processText } from "../../../src/core/metrics/exposition.ts";
@@ -13,7 +13,7 @@ import {
 } from "../../support/samples.ts";
 import { eventually } from "../../support/eventually.ts";
 
-/** More than are written on the thread that polls: three parts. */
+/** More than are written on the thread that polls: several parts. */
 const MANY = 150;
 
 function manyUpstreams(count = MANY): MetricsSnapshot {
@@ -55,19 +55,22 @@ function ours(snapshot: MetricsSnapshot): string {
   return [...ownedPieces({ ...snapshot, vantage: undefined })].join("") + processText(snapshot);
 }
 
-test.each([false, true])(
-  "many are told as few are, and the process last; gzip: %s",
-  async (isGzipWelcome) => {
-    const snapshot = manyUpstreams();
-    const metrics = metricsOf(() => snapshot);
-    const scraped = metrics.render(isGzipWelcome);
-    expect("gzipped" in scraped).toBe(isGzipWelcome);
-    const text = await textOf(scraped);
-    expect(text.startsWith(ours(snapshot))).toBe(true);
-    expect(text.slice(ours(snapshot).length)).toMatch(/^# HELP process_/);
-    expect(text).toMatch(/nodejs_version_info\{.*\} 1\n/);
-  },
-);
+test("many are told as few are, and the process last", async () => {
+  const snapshot = manyUpstreams();
+  const text = await textOf(metricsOf(() => snapshot).render());
+  expect(text.startsWith(ours(snapshot))).toBe(true);
+  expect(text.slice(ours(snapshot).length)).toMatch(/^# HELP process_/);
+  expect(text).toMatch(/nodejs_version_info\{.*\} 1\n/);
+});
+
+test("each part can be read by itself", async () => {
+  const snapshot = manyUpstreams();
+  const parts = await Array.fromAsync(streamOf(metricsOf(() => snapshot).render()));
+  expect(parts.length).toBeGreaterThan(5);
+  const deflated = parts.map((part, index) => (index === 0 ? part.subarray(10) : part));
+  const texts = deflated.map((part) => inflateRawSync(part, { finishFlush: constants.Z_SYNC_FLUSH }));
+  expect(Buffer.concat(texts).toString().startsWith(ours(snapshot))).toBe(true);
+});
 
 test("a text is of the moment at which it was asked for, and the next one of its own", async () => {
   const snapshot = manyUpstreams();
@@ -85,7 +88,7 @@ test("several read theirs at the same time, each at its own pace, and whoever go
   const snapshots = [manyUpstreams(51), manyUpstreams(200), manyUpstreams(90)];
   let asked = 0;
   const metrics = metricsOf(() => snapshots[asked++ % snapshots.length] ?? manyUpstreams());
-  const scraped = Array.from({ length: 9 }, (_, index) => metrics.render(index % 2 === 0));
+  const scraped = Array.from({ length: 9 }, () => metrics.render());
   const leaving = streamOf(metrics.render()).getReader();
   await leaving.read();
   await leaving.cancel();
@@ -102,8 +105,8 @@ test("no more of it is made than is read", async () => {
   const first = (await reader.read()).value?.length ?? 0;
   // A thread that went on by itself would have written all of it by now.
   await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(first).toBeGreaterThan(500_000);
-  expect(first).toBeLessThan(1_000_000);
+  expect(first).toBeGreaterThan(1_000);
+  expect(first).toBeLessThan(30_000);
   await reader.cancel();
 });
 
@@ -123,7 +126,7 @@ test("a thread that dies costs the scrapes that it was writing, is told of, and 
   await expect(textOf(metrics.render())).rejects.toThrow(TypeError);
   expect(told).toHaveLength(1);
   snapshot = manyUpstreams();
-  expect((await textOf(metrics.render(true))).startsWith(ours(snapshot))).toBe(true);
+  expect((await textOf(metrics.render())).startsWith(ours(snapshot))).toBe(true);
 });
 
 test("one that has ended writes nothing more", async () => {

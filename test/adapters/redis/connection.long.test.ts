@@ -38,6 +38,7 @@ function open(address: FleetRedis, password?: string): Opened {
   const redis = new Redis(sampleFleet({ redis: address }), {
     clock: systemClock,
     log: { ...SILENT, info: say, warn: say },
+    withoutKeys: String,
     password: password === undefined ? undefined : () => Promise.resolve(password),
     onCall: (call) => calls.push(call),
   });
@@ -53,9 +54,9 @@ async function usesLedger(redis: Redis): Promise<void> {
   await isUp(redis);
   const ledger = new RedisLedger(redis, "test", ledgerScripts());
   const taken = await eventually("a lease is granted", async () => {
-    const stored = await ledger.take(TERMS, "lease");
-    const isGranted = stored.kind === "answered" && stored.answer.decision.kind === "granted";
-    return isGranted ? stored.answer : undefined;
+    const stored = await ledger.take([TERMS], "lease");
+    const isGranted = stored.kind === "answered" && stored.answer.waits.length === 0;
+    return isGranted ? stored.answer.states[0] : undefined;
   });
   expect(taken.leases).toEqual([1]);
   const settled = { kind: "settled", lease: "lease", settlement: "unsent", heldMs: 1, agoMs: 0 } as const;

@@ -26,6 +26,7 @@ function open(address: FleetRedis): Opened {
   const redis = new Redis(sampleFleet({ redis: address }), {
     clock: systemClock,
     log: { debug: () => {}, info: tell, warn: tell, error: tell },
+    withoutKeys: String,
     password: undefined,
     onCall: (call) => calls.push(call),
   });

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { WindowRow } from "../../../src/core/budget/learned-windows.ts";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { samplePoll } from "../../support/samples.ts";
@@ -23,11 +24,13 @@ describe("after a restart", () => {
       phasesMs: { dns: 1.5, wait: 400 },
       detail: "503 Service Unavailable",
       excerpt: '{"error":"we are sorry"}',
-      head: { status: 503, reasonPhrase: "", headers: [] },
-      headers: [
-        { name: "set-cookie", bytes: 18 },
-        { name: "x-request-id", bytes: 8, value: "req_7f3a" },
-      ],
+      head: {
+        status: 503,
+        headers: [
+          { name: "set-cookie", bytes: 18 },
+          { name: "x-request-id", bytes: 8, value: "req_7f3a" },
+        ],
+      },
     });
     record.record({ kind: "polled", poll: failure });
     for (let turn = 0; turn < 70; turn += 1) bench.poll(record, { kind: "ok" }, `poll-${turn}`);
@@ -45,6 +48,55 @@ describe("after a restart", () => {
     });
     expect(restored.availability(NOW_MS)).toEqual(record.history.availability(NOW_MS));
     expect(readFileSync(bench.path).includes("test-key-1")).toBe(false);
+  });
+
+  test("what failed because we were offline is still no failure of theirs, written before that was known or after", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    const record = bench.recordOf(first);
+    const found = (pollId: string): void =>
+      record.record({ kind: "found_offline", pollId, endedAtMs: bench.clock.wallNow() });
+    bench.poll(record);
+    bench.poll(record, TIMEOUT, "theirs");
+    bench.poll(record, TIMEOUT, "at once");
+    found("at once");
+    bench.poll(record, TIMEOUT, "later");
+    const endedAtMs = bench.clock.wallNow();
+    await bench.written(4);
+    record.record({ kind: "health_changed", from: "up", to: "down", atMs: endedAtMs });
+    for (let turn = 0; turn < 2; turn += 1)
+      record.record({ kind: "found_offline", pollId: "later", endedAtMs });
+    await first.close();
+
+    const restored = bench.recordOf(await bench.open()).history;
+    expect(restored.lastPolls).toEqual(record.history.lastPolls);
+    expect(restored.lastPolls.map(({ offline }) => offline)).toEqual([undefined, undefined, true, true]);
+    expect(restored.incidents).toMatchObject([{ state: "down", reason: "offline" }]);
+    for (const window of restored.availability(bench.clock.wallNow()))
+      expect(window).toMatchObject({ ok: 1, failed: 1 });
+  });
+
+  test("a file of the version before is read, and goes on", async () => {
+    await using bench = await StateBench.make();
+    const first = await bench.open();
+    bench.poll(bench.recordOf(first), TIMEOUT, "old");
+    await first.close();
+    const older = new DatabaseSync(bench.path);
+    older.exec("ALTER TABLE polls DROP COLUMN offline; PRAGMA user_version = 1");
+    older.close();
+
+    const second = await bench.open();
+    const record = bench.recordOf(second);
+    expect(record.history.lastPolls.map(({ id }) => id)).toEqual(["old"]);
+    bench.poll(record, TIMEOUT, "new");
+    record.record({ kind: "found_offline", pollId: "new", endedAtMs: bench.clock.wallNow() });
+    await second.close();
+    expect(bench.query("SELECT poll, offline FROM polls")).toEqual([
+      { poll: "old", offline: 0 },
+      { poll: "new", offline: 1 },
+    ]);
+    expect(bench.query("PRAGMA user_version")).toEqual([{ user_version: 2 }]);
+    expect(stateErrors(bench)).toEqual([]);
   });
 
   test("an incident that was open stays open, and the first ok ends it, in the file too", async () => {
@@ -115,6 +167,22 @@ describe("after a restart", () => {
         ],
       ]),
     );
+  });
+
+  test("windows that were learned are there; a file of the version before gets a table for them", async () => {
+    await using bench = await StateBench.make();
+    await (await bench.open()).close();
+    const older = new DatabaseSync(bench.path);
+    older.exec("DROP TABLE learned_windows; PRAGMA user_version = 1");
+    older.close();
+    const learned = { key: "ratelimit", limit: 5, perMs: 1000, from: "resets" as const };
+    const first = await bench.open();
+    expect(first.restoredWindows).toEqual(new Map());
+    let known: readonly WindowRow[] = [];
+    first.keepWindows(() => known);
+    known = [{ ...learned, budget: "api" }];
+    await first.close();
+    expect((await bench.open()).restoredWindows).toEqual(new Map([["api", [learned]]]));
   });
 
   test("each upstream is handed over once: who comes back after it was removed begins anew", async () => {

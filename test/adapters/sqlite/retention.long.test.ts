@@ -20,7 +20,14 @@ function savedAt(atMs: number, outcome: PollOutcome = { kind: "ok" }, upstream =
 }
 
 function batchAt(nowMs: number, changes: Partial<StateBatch> = {}): StateBatch {
-  return { polls: [], incidents: [], quotas: { counts: [], reserves: [] }, nowMs, ...changes };
+  return {
+    polls: [],
+    foundOffline: [],
+    incidents: [],
+    quotas: { counts: [], reserves: [] },
+    nowMs,
+    ...changes,
+  };
 }
 
 /** Days of recording in a moment, in few batches: each of them goes to the disk, as its minute is over. */

@@ -49,7 +49,7 @@ class Scene {
   constructor(trouble?: string) {
     const say = (fields: object, msg: string) => void this.logged.push(`${msg} ${JSON.stringify(fields)}`);
     const log = { debug: say, info: say, warn: say, error: say };
-    const restored = { upstreams: new Map(), quotas: new Map() };
+    const restored = { upstreams: new Map(), quotas: new Map(), windows: new Map() };
     const parts = { path: "state.db", thread: this.thread, clock: this.clock, log };
     this.store = new SqliteStateStore(parts, { kind: "opened", restored, trouble, notes: [] });
     this.recorder = this.store.recorderOf("email", new History("email", 0));

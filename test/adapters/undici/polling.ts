@@ -32,12 +32,13 @@ export async function startUpstream(script: Script, options: RawOptions = {}): P
   return upstream;
 }
 
+/** Names may lead to this machine here. */
 export async function startProbe(
   changes: Partial<Upstream>,
   options: Partial<ProbeOptions> = {},
 ): Promise<Probe> {
   const probe = await openProbe({
-    upstream: sampleUpstream({ timeoutMs: PATIENT_MS, ...changes }),
+    upstream: sampleUpstream({ timeoutMs: PATIENT_MS, denyAddresses: [], ...changes }),
     credential: undefined,
     userAgent: "pacewatch/test",
     clock: systemClock,

@@ -9,15 +9,19 @@ const environment = { TEST_KEY: SECRET, BIG_PORT: "70000" };
 
 /** Each of the files there, and every sentence that is said about it: line, column, message. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
+  "deny-addresses": [
+    '1:18: "deny_addresses[0]" must be an address, or a network such as 10.0.0.0/8, received "10.0.0.0/33"',
+    '1:33: "deny_addresses[1]" must be an address, or a network such as 10.0.0.0/8, received "metadata.example.test"',
+  ],
   "alias-bomb": [
     '1:1: "budgets" is missing: it must be a mapping of names to budgets',
     '1:1: "upstreams" is missing: it must be a list of upstreams',
-    '1:1: unknown key "a": allowed are web, log, state, fleet, budgets, upstreams',
+    '1:1: unknown key "a": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
     "1:32: the config must have at most 100000 values, aliases (*) counted in full",
-    '2:1: unknown key "b": allowed are web, log, state, fleet, budgets, upstreams',
-    '3:1: unknown key "c": allowed are web, log, state, fleet, budgets, upstreams',
-    '4:1: unknown key "d": allowed are web, log, state, fleet, budgets, upstreams',
-    '5:1: unknown key "e": allowed are web, log, state, fleet, budgets, upstreams',
+    '2:1: unknown key "b": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
+    '3:1: unknown key "c": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
+    '4:1: unknown key "d": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
+    '5:1: unknown key "e": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
   ],
   "alias-inside-itself": ["4:5: an alias (*) must not be inside its own anchor"],
   "allowed-host": ['1:23: "web.allowed_hosts" must be a list of host names, received "status.example.test"'],
@@ -30,6 +34,16 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "allows-nothing": [
     '1:25: budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 25% and poll every 3m',
   ],
+  "budget-list": [
+    '4:93: "upstreams[0].budget" must be a single budget where fleet.redis is a cluster, received a list of 2: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel',
+    '4:101: "upstreams[0].budget[1]" must name a budget, received "acount": did you mean "account"? allowed are model, account, b, c, d',
+    '5:93: "upstreams[1].budget" must be a single budget where fleet.redis is a cluster, received a list of 2: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel',
+    '5:101: "upstreams[1].budget[1]" must differ from the other budgets of its upstream, received "model" again',
+    '6:93: "upstreams[2].budget" must be a list of at least one budget, received an empty list',
+    '7:93: "upstreams[3].budget" must be a list of at most 4 budgets, received a list',
+    '7:93: "upstreams[3].budget" must be a single budget where fleet.redis is a cluster, received a list of 5: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel',
+    '8:94: "upstreams[4].budget[0]" must be the name of a budget, received 5',
+  ],
   "budget-name": [
     '1:12: key "my api" in "budgets" must be a name of at most 64 letters, digits, dots, dashes and underscores',
     '2:94: "upstreams[0].budget" must be the name of a budget, received "my api"',
@@ -40,6 +54,34 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "cron-never": [
     '7:11: "upstreams[0].cron" must be a cron expression: no date ever matches its day-of-month and month, received "0 0 30 2 *"',
   ],
+  defaults: [
+    '3:3: unknown key "name" in "defaults": allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
+    '4:3: "defaults.method" cannot be set: Pacewatch sends only GET, because a poll must be safe to repeat',
+    '5:11: "defaults.budget" must name a budget, received "apii": did you mean "api"? allowed are api',
+    '6:10: "defaults.every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
+    '7:3: "defaults" must have every or cron, received both',
+    '8:12: "defaults.timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
+    '9:13: "defaults.base_url" must be a URL without a user name or password: a key is never written in the config, see auth, received a string of 61 characters',
+    '10:26: "defaults.auth.bearer.env" must be the name of an environment variable, received a string of 31 characters',
+    '11:14: "defaults.headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
+    '12:10: "defaults.proxy" must be env, none or an http:// or https:// URL with a host, received a string of 31 characters',
+    '13:13: "defaults.labels.upstream" is a label that metrics, scrapes or alerts set themselves: choose another name',
+    '14:30: "defaults.objective.availability" must be a percentage above 0% and below 100%, such as 99.5%, received "100%"',
+  ],
+  "defaults-as-a-list": ['2:11: "defaults" must be a mapping, received a list'],
+  "defaults-missing": [
+    '2:36: "upstreams[0].auth.bearer.env": cannot read key: the variable NOT_SET is not set',
+    '2:90: "upstreams[0].tls.ca_file" must be a readable file: there is no such file',
+  ],
+  "defaults-of-one": [
+    '5:3: "upstreams[1].tls" must not be set where base_url is http://',
+    '6:12: "defaults.confirm" must be a whole number from 0 to 10, received "many"',
+    '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
+    '11:5: "upstreams[2]" must have every or cron, received neither',
+    '12:5: "upstreams[3].base_url" is missing: it must be an http:// or https:// URL',
+    '12:46: "upstreams[3].budget" must be the name of a budget, or a list of names, received nothing',
+  ],
+  "defaults-unreadable": ["2:17: an alias (*) must name an anchor (&) before it"],
   "different-labels": [
     '4:101: "upstreams[1].labels" must have the same keys as on upstreams[0] (team), received owner',
   ],
@@ -103,7 +145,8 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "latin-1": ["1:1: the config must be UTF-8, received a line that is not"],
   listen: [
     '1:16: "web.listen" must be an address and port, such as 127.0.0.1:10429 or [::1]:10429, received 10429',
-    '1:41: "web.enable_lifecycle" must be true or false, received "yes"',
+    '1:37: "web.probe_listen" must be an address and port, such as 127.0.0.1:10430 or [::1]:10430, received "127.0.0.1"',
+    '1:68: "web.enable_lifecycle" must be true or false, received "yes"',
   ],
   "literal-key-as-a-key": [
     '5:13: "upstreams[0].auth.bearer" must have env or file, received neither',
@@ -125,7 +168,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? allowed are email, router',
     '11:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 30s and 1m), received "45s"',
     '14:21: "upstreams[1].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
-    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
+    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
     '18:11: "upstreams[2].name" must be unique, received "router" like upstreams[1]',
     '23:14: "upstreams[2].timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
   ],
@@ -191,6 +234,13 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '8:12: "upstreams[0].tls.cert_file" must come with key_file',
     '8:23: "upstreams[0].tls.cert_file" must be a readable file: there is no such file',
   ],
+  refusals: [
+    '10:11: "upstreams[0].expect.refusals[0]" must have at least one of status, header, json, text, received none of them',
+    '11:32: "upstreams[0].expect.refusals[1]" must have header or json, received both',
+    '12:21: "upstreams[0].expect.refusals[2].status" must be a list of status codes, such as [403], received 403',
+    '13:19: "upstreams[0].expect.refusals[3].json" must be a JSON pointer, such as /error/code, received "error.code"',
+    '14:32: "upstreams[0].expect.refusals[4].means" must be one of rate, quota, unauthorized, forbidden, blocked, server_error, client_error, status, received "down"',
+  ],
   "two-auths": [
     '5:40: "upstreams[0].auth" must have exactly one of none, bearer, header, query, oauth2, received bearer and query',
     '5:40: "upstreams[0].auth.query" must have env or file, received neither',
@@ -206,9 +256,11 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '6:13: "upstreams[0].budget" must name a budget, received "apii": did you mean "api"? allowed are api',
   ],
   "unknown-key": [
-    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, objective, connection, proxy, tls, labels',
+    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, auth, headers, budget, every, cron, timeout, confirm, expect, degraded_above, request_id_headers, objective, connection, proxy, tls, labels',
   ],
-  "unknown-section": ['2:1: unknown key "metrics": allowed are web, log, state, fleet, budgets, upstreams'],
+  "unknown-section": [
+    '2:1: unknown key "metrics": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
+  ],
   "unquoted-variable": [
     '1:38: cannot read YAML: a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }',
   ],
@@ -220,7 +272,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:11: "upstreams[1].name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received 5',
     '5:15: "upstreams[1].base_url" must be an http:// or https:// URL, received a list',
     '6:11: "upstreams[1].auth" must be one of bearer, header, query (each with env or file), oauth2 or none: true; a key is never written in the config, received a boolean',
-    '7:13: "upstreams[1].budget" must be the name of a budget, received a mapping',
+    '7:13: "upstreams[1].budget" must be the name of a budget, or a list of names, received a mapping',
     '8:12: "upstreams[1].every" must be a period such as 15s, 5m or 1h, received 15',
     '9:14: "upstreams[1].confirm" must be a whole number from 0 to 10, received "1"',
     '10:26: "upstreams[1].headers.X-Number" must be printable ASCII text of at most 2048 characters (quote numbers), received a number',

@@ -232,3 +232,31 @@ test.each(cases(REFUSED))("in %s, %s is refused by the schema and by the check",
   expect((await loadText(text, {}, "structure")).kind).toBe("refused");
   expect(isValid(parse(text))).toBe(false);
 });
+
+const FULL = "base_url: https://api.example.test, auth: { none: true }, budget: api";
+const BUDGETS = "budgets: { api: { rate: { requests: 6000, per: 1m } } }";
+
+test.each([
+  [true, `defaults: { ${FULL}, every: 15s }`, "{ name: a }"],
+  [true, `defaults: { ${FULL} }`, "{ name: a, every: 15s }"],
+  [true, `defaults: { ${FULL}, every: 15s }`, "{ name: a, cron: '0 * * * *' }"],
+  [true, "defaults: {}", `{ name: a, ${FULL}, every: 15s }`],
+  [true, "defaults: { every: 15s, confirm: 0 }", `{ name: a, ${FULL} }`],
+  [false, `defaults: { ${FULL} }`, "{ name: a }"],
+  [false, `defaults: { ${FULL}, every: 15s }`, "{}"],
+  [false, `defaults: { ${FULL}, every: 15s, cron: '0 * * * *' }`, "{ name: a }"],
+  [false, "defaults: { every: 15s, budget: api }", "{ name: a, base_url: https://api.example.test }"],
+  [false, `defaults: { ${FULL}, every: 90s }`, "{ name: a, every: 15s }"],
+  [false, `defaults: { ${FULL}, every: 15s, name: b }`, "{ name: a }"],
+  [
+    false,
+    `defaults: { ${FULL}, every: 15s, auth: { none: true, query: { name: q, env: Q } } }`,
+    "{ name: a }",
+  ],
+  [false, "defaults: [every]", `{ name: a, ${FULL}, every: 15s }`],
+  [false, "", `{ name: a, ${FULL} }`],
+])("schema and check agree: %s of %s for %s", async (isGood, defaults, upstream) => {
+  const text = `${BUDGETS}\n${defaults}\nupstreams: [${upstream}]\n`;
+  expect((await loadText(text, {}, "structure")).kind).toBe(isGood ? "loaded" : "refused");
+  expect(isValid(parse(text, { uniqueKeys: false }))).toBe(isGood);
+});

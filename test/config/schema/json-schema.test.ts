@@ -17,6 +17,8 @@ function isNode(value: unknown): value is Node {
 function keysOf(node: unknown, path = ""): readonly (readonly [string, Node])[] {
   if (!isNode(node)) return [];
   return Object.entries(node).flatMap(([key, value]) => {
+    // A condition, not a key.
+    if (key === "allOf") return [];
     if (key !== "properties" || !isNode(value)) return keysOf(value, path);
     return Object.entries(value).flatMap(([name, property]) =>
       isNode(property)
@@ -62,9 +64,9 @@ test("the config that ships points at its schema, and fits", async () => {
   const loading = await load(path, { environment });
   if (loading.kind === "refused") throw new Error(JSON.stringify(loading.faults));
   expect(loading.warnings).toEqual([]);
-  expect(loading.config.upstreams.map(({ name, url, budget }) => ({ name, url, budget }))).toEqual([
-    { name: "email", url: "https://email.example.test/v1/resources", budget: "email" },
-    { name: "ai-router", url: "https://router.example.test/api/v1/resources", budget: "ai-router" },
+  expect(loading.config.upstreams.map(({ name, url, budgets }) => ({ name, url, budgets }))).toEqual([
+    { name: "email", url: "https://email.example.test/v1/resources", budgets: ["email"] },
+    { name: "ai-router", url: "https://router.example.test/api/v1/resources", budgets: ["ai-router"] },
   ]);
   expect(loading.proof.budgets.map(({ rates }) => rates.map(({ demand, cap }) => [demand, cap]))).toEqual([
     [[24, 200]],

@@ -56,7 +56,13 @@ test("garbage in every field is counted once for each, and says nothing", () => 
       const joined = new Set(["ratelimit", "ratelimit-policy"]);
       const separate = names.filter((name) => !joined.has(name)).length;
       const malformed = separate + new Set(names.filter((name) => joined.has(name))).size;
-      const nothing = { pause: undefined, limits: [], remaining: undefined, exhaustedPerMs: undefined };
+      const nothing = {
+        pause: undefined,
+        families: [],
+        limits: [],
+        remaining: undefined,
+        exhaustedPerMs: undefined,
+      };
       expect(advise(429, headers)).toEqual({ ...nothing, throttled: true, malformed });
     }),
     { seed: SEED, numRuns: 2000 },
@@ -70,9 +76,43 @@ test("another garbled field never loosens what the others say", () => {
       const before = advise(status, headers);
       const after = advise(status, [...headers, [name, "\u0001"]]);
       const isRetryAfter = name.endsWith("retry-after") || name.endsWith("retry-after-ms");
-      const isHeeded = !isRetryAfter || [429, 402, 503].includes(status);
+      const isHeeded = !isRetryAfter || status !== 200;
       expect(after).toEqual({ ...before, malformed: before.malformed + (isHeeded ? 1 : 0) });
     }),
     { seed: SEED, numRuns: 2000 },
+  );
+});
+
+const WORDS = fc.constantFrom(
+  ..."x rate limit ratelimit requests tokens remaining reset interval ms day 24hour policy used quota left bucket".split(
+    " ",
+  ),
+);
+const NAME = fc.oneof(
+  fc.array(WORDS, { minLength: 1, maxLength: 7 }).map((words) => words.join("-")),
+  fc.string({ unit: "binary", maxLength: 120 }).map((text) => `limit${text}`),
+);
+
+test("whatever a header is called, the advice is sane, and only requests are limits", () => {
+  const headers: fc.Arbitrary<Headers> = fc.array(fc.tuple(NAME, VALUE), { maxLength: 12 });
+  fc.assert(
+    fc.property(STATUS, headers, (status, lines) => {
+      const advice = advise(status, lines);
+      expectSane(advice, lines.length);
+      const ofRequests = advice.families.filter(({ unit }) => unit === "requests");
+      expect(advice.limits.length).toBeLessThanOrEqual(ofRequests.length);
+      for (const { key, unit } of advice.families) expect(key.length + unit.length).toBeLessThan(5000);
+    }),
+    { seed: SEED, numRuns: 5_000 },
+  );
+});
+
+test("an answer that was read once is read the same again", () => {
+  const headers: fc.Arbitrary<Headers> = fc.array(fc.tuple(NAME, VALUE), { maxLength: 6 });
+  fc.assert(
+    fc.property(headers, (lines) => {
+      expect(advise(200, lines)).toEqual(advise(200, lines));
+    }),
+    { seed: SEED, numRuns: 500 },
   );
 });

@@ -6,7 +6,7 @@ const NOW_MS = Date.UTC(2026, 10, 22);
 const MAY_MS = Date.UTC(2027, 4, 1);
 
 const read = (...headers: readonly (readonly [string, string])[]): ReturnType<typeof readAnnouncement> =>
-  readAnnouncement(headers, NOW_MS);
+  readAnnouncement(headers, NOW_MS, String);
 
 describe("an API announces its end", () => {
   test.each([
@@ -95,7 +95,7 @@ describe("an API announces its end", () => {
     );
     assert(
       property(array(tuple(name, value), { maxLength: 20 }), (headers) => {
-        const announcement = readAnnouncement(headers, NOW_MS);
+        const announcement = readAnnouncement(headers, NOW_MS, String);
         expect(JSON.stringify(announcement ?? {}).length).toBeLessThan(6 * 600 + 600);
         expect(JSON.stringify(announcement ?? {})).not.toMatch(/[\p{Cc}\p{Cf}]/u);
       }),

@@ -11,12 +11,12 @@ const RATES = [{ requests: 1, perMs: 10_000, label: "10s" }];
 function configWith(...names: readonly string[]): Config {
   return sampleConfig({
     budgets: names.map((name) => sampleBudget({ name, rates: RATES, lingerMs: 1_000 })),
-    upstreams: names.map((budget) => sampleUpstream({ name: budget, budget, timeoutMs: 10_000 })),
+    upstreams: names.map((budget) => sampleUpstream({ name: budget, budgets: [budget], timeoutMs: 10_000 })),
   });
 }
 
 function taken(ledger: LocalLedger, budget: string): Lease {
-  const decision = ledger.take(budget);
+  const decision = ledger.take([budget]);
   if (decision.kind === "wait") throw new Error(`it must wait until ${decision.untilMs}`);
   return decision.lease;
 }
@@ -28,9 +28,9 @@ test("a renamed budget waits for a request of its old name that is still open, h
   const open = taken(ledger, "old");
   ledger.change(configWith("new"));
   clock.stall(100_000);
-  expect(ledger.take("new")).toEqual({ kind: "wait", untilMs: 210_010, cause: "budget" });
+  expect(ledger.take(["new"])).toEqual({ kind: "wait", untilMs: 210_010, cause: "budget", budget: "new" });
   open.settle("unanswered");
-  expect(ledger.take("new")).toEqual({ kind: "wait", untilMs: 211_010, cause: "budget" });
+  expect(ledger.take(["new"])).toEqual({ kind: "wait", untilMs: 211_010, cause: "budget", budget: "new" });
   clock.stall(11_010);
   taken(ledger, "new");
 });
@@ -43,7 +43,7 @@ test("a budget that comes back by a later reload waits for what it left open", (
   ledger.change(configWith("other"));
   ledger.change(configWith("other", "gone"));
   clock.stall(100_000);
-  expect(ledger.take("gone").kind).toBe("wait");
+  expect(ledger.take(["gone"]).kind).toBe("wait");
   taken(ledger, "other").settle("answered");
   open.settle("unsent");
   taken(ledger, "gone");
@@ -66,5 +66,5 @@ test("a budget that a reload adds takes up what the state file knows of it", () 
   const known = new Map([["api", new Map([[0, 2]])]]);
   const ledger = new LocalLedger(sampleConfig({ budgets: [], upstreams: [] }), clock, known);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ quota })] }));
-  expect(ledger.restraint("api").isQuotaSpent).toBe(true);
+  expect(ledger.restraint(["api"]).isQuotaSpent).toBe(true);
 });

@@ -126,10 +126,10 @@ test("whenever it is killed, the file counts every request that was sent, and at
       const file = new FakeFile();
       const sentAtMs: number[] = [];
       const read = () => {
-        const { paceGapMs } = ledger.restraint("api");
+        const { paceGapMs } = ledger.restraint(["api"]);
         return new Map([["api", { buckets: ledger.quotaBuckets("api") ?? new Map(), paceGapMs, quota }]]);
       };
-      const reserve = Math.floor(RESERVE_MS / ledger.restraint("api").paceGapMs) + 1;
+      const reserve = Math.floor(RESERVE_MS / ledger.restraint(["api"]).paceGapMs) + 1;
 
       file.write(journal.changes(read(), clock.wallNow(), false));
       journal.written();
@@ -143,7 +143,7 @@ test("whenever it is killed, the file counts every request that was sent, and at
           arriving = undefined;
         }
         if (!isIdleBefore || ms > 30_000) {
-          const decision = ledger.take("api");
+          const decision = ledger.take(["api"]);
           if (decision.kind === "granted") {
             sentAtMs.push(clock.wallNow());
             decision.lease.settle("answered");

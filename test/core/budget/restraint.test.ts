@@ -121,6 +121,52 @@ test("an advertised limit belongs to the rate of its window, scaled where no rat
   expect(restraint.capOf({ requests: 10, perMs: 1_000, label: "1s" }, 10, 1)).toBe(10);
 });
 
+test("a limit without a window is shown, and lowers nothing until its window is learned", () => {
+  const restraint = new Restraint(sampleBudget({ rates: [{ requests: 1000, perMs: 60_000, label: "1m" }] }));
+  const rate = { requests: 1000, perMs: 60_000, label: "1m" };
+  const five = {
+    key: "ratelimit",
+    unit: "requests",
+    limit: 5,
+    remaining: 4,
+    perMs: undefined,
+    resetMs: 1000,
+    resource: undefined,
+  };
+  const advice = sampleAdvice({ families: [five], limits: [{ requests: 5, perMs: undefined }] });
+  restraint.applyAdvice(advice, 0);
+  expect(restraint.capOf(rate, 1000, 1)).toBe(1000);
+  expect(restraint.limits).toMatchObject([{ limit: 5, windowFrom: undefined }]);
+  for (const atMs of [15_000, 30_000, 45_000]) restraint.applyAdvice(advice, atMs);
+  expect(restraint.limits).toMatchObject([{ limit: 5, perMs: 1000, windowFrom: "resets" }]);
+  expect(restraint.capOf(rate, 1000, 45_001)).toBe(300);
+});
+
+test("by its word alone, no upstream takes the watch below one poll a period; a refusal does", () => {
+  const restraint = new Restraint(sampleBudget({ share: 0.5 }), () => 8);
+  const advice = sampleAdvice({ limits: [{ requests: 2, perMs: 60_000 }] });
+  restraint.applyAdvice(advice, 0);
+  expect(restraint.capOf(RATE, 30, 1)).toBe(8);
+  restraint.applyAdvice(sampleAdvice({ throttled: true }), 10);
+  restraint.applyAdvice(advice, 20);
+  expect(restraint.capOf(RATE, 30, 21)).toBe(1);
+  // An hour without a refusal: its word alone again.
+  restraint.applyAdvice(advice, 3_600_011);
+  expect(restraint.capOf(RATE, 30, 3_600_012)).toBe(8);
+});
+
+test("a need beyond the configured limit loosens nothing", () => {
+  const restraint = new Restraint(sampleBudget(), () => 1000);
+  restraint.applyAdvice(sampleAdvice({ limits: [{ requests: 2, perMs: 60_000 }] }), 0);
+  expect(restraint.capOf(RATE, 12, 1)).toBe(12);
+});
+
+test("where only our own request is missing, nobody needs the rest: we do not yield", () => {
+  const restraint = new Restraint(sampleBudget());
+  restraint.applyAdvice(sampleAdvice({ remaining: { requests: 0, limit: 1, resetMs: undefined } }), 0);
+  expect(restraint.isYielding(1)).toBe(false);
+});
+
 test("a daily allowance is a quota, and lowers no rate", () => {
   const restraint = new Restraint(sampleBudget());
   restraint.applyAdvice(sampleAdvice({ limits: [{ requests: 1_000, perMs: 86_400_000 }] }), 0);

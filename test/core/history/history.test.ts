@@ -46,6 +46,23 @@ test("latency is that of the polls that were ok", () => {
   expect(history.latency).toMatchObject({ polls: 1, p95Ms: 100 });
 });
 
+test("a failure of our own network is left out of availability, and marked as ours", () => {
+  const history = new History("email", START_MS);
+  history.record({ kind: "polled", poll: pollAt(START_MS) });
+  history.record({ kind: "polled", poll: pollAt(START_MS + 1_000, TIMEOUT, "theirs") });
+  history.record({ kind: "polled", poll: pollAt(START_MS + 2_000, TIMEOUT, "ours") });
+  history.record({ kind: "found_offline", pollId: "ours", endedAtMs: START_MS + 2_000 });
+  for (const window of history.availability(START_MS + 3_000))
+    expect(window).toMatchObject({ ok: 1, failed: 1 });
+  const offlineOf = (polls: readonly { id: string; offline?: true }[]) =>
+    polls.map(({ id, offline }) => [id, offline]);
+  expect(offlineOf(history.lastFailures)).toEqual([
+    ["theirs", undefined],
+    ["ours", true],
+  ]);
+  expect(offlineOf(history.lastPolls).slice(1)).toEqual(offlineOf(history.lastFailures));
+});
+
 test.each([
   ["their failure counts", TIMEOUT, 1],
   ["a refused key of ours does not", { kind: "failed", reason: "unauthorized" }, 0],
@@ -115,4 +132,17 @@ describe("after a restart", () => {
     history.record({ kind: "health_changed", from: "unknown", to: "up", atMs: laterMs });
     expect(history.newestIncident).toMatchObject({ startedAtMs: START_MS, endedAtMs: laterMs });
   });
+});
+
+test("slots that were skipped are counted by cause, and by the budget that held them", () => {
+  const history = filled(0);
+  const skipped = (cause: "budget" | "missed", budget?: string): void =>
+    history.record({ kind: "slots_skipped", cause, count: 1, hadWaited: false, budget });
+  for (const budget of ["model", "account", "model"]) skipped("budget", budget);
+  skipped("missed");
+  expect(history.skippedSincePoll).toEqual([
+    { cause: "budget", budget: "model", count: 2 },
+    { cause: "budget", budget: "account", count: 1 },
+    { cause: "missed", count: 1 },
+  ]);
 });

@@ -92,7 +92,7 @@ test("status codes are counted as they are when registered; the wild rest shares
     accounts.record(SLOT_STARTED);
     accounts.record({
       kind: "polled",
-      poll: samplePoll({ head: { status, reasonPhrase: "", headers: [] } }),
+      poll: samplePoll({ head: { status, headers: [] } }),
     });
   }
   expect([accounts.responses("200"), accounts.responses("503"), accounts.responses("other")]).toEqual([

@@ -182,14 +182,14 @@ test("a code that is expected is there from the start, any other once it was see
     ["304", 0],
     ["other", 0],
   ]);
-  const accounts = accountsOf(samplePoll({ head: { status: 503, reasonPhrase: "", headers: [] } }));
+  const accounts = accountsOf(samplePoll({ head: { status: 503, headers: [] } }));
   const after = renderUpstream({ upstream, accounts }).get("pacewatch_responses_total")?.samples;
   expect(after?.map(({ labels }) => labels["code"])).toEqual(["200", "304", "503", "other"]);
 });
 
-test("an upstream has 96 series at its start, 112 with all facts known, 167 with every status code", () => {
-  expect(seriesOfUpstream(renderUpstream({ nextSlotAtMs: POLL_ENDED_AT_MS }))).toBe(96);
-  expect(seriesOfUpstream(parseExposition(renderExposition(fullMetricsSnapshot())))).toBe(112);
+test("an upstream has 97 series at its start, 113 with all facts known, 168 with every status code", () => {
+  expect(seriesOfUpstream(renderUpstream({ nextSlotAtMs: POLL_ENDED_AT_MS }))).toBe(97);
+  expect(seriesOfUpstream(parseExposition(renderExposition(fullMetricsSnapshot())))).toBe(113);
 
   const accounts = new UpstreamAccounts();
   for (let status = 100; status < 600; status += 1) {
@@ -201,12 +201,12 @@ test("an upstream has 96 series at its start, 112 with all facts known, 167 with
       poll: samplePoll({
         phasesMs,
         certificateExpiresAtMs: 1,
-        head: { status, reasonPhrase: "", headers: [] },
+        head: { status, headers: [] },
       }),
     });
   }
   const everything = { accounts, health: { state: "up", up: true } as const, nextSlotAtMs: 1 };
-  expect(seriesOfUpstream(renderUpstream(everything))).toBe(167);
+  expect(seriesOfUpstream(renderUpstream(everything))).toBe(168);
 });
 
 test("names and labels arrive as they were written, however strange", () => {
@@ -229,6 +229,14 @@ test("names and labels arrive as they were written, however strange", () => {
   });
   expect(families.get("pacewatch_budget_leases")?.samples[0]?.labels).toEqual({ budget: strange, per: "1m" });
   expect(families.get("pacewatch_build_info")?.samples[0]?.labels).toEqual({ version: strange, node: "" });
+});
+
+test("an upstream that draws on several budgets has one series for each of them", () => {
+  const families = renderUpstream({ upstream: sampleUpstream({ budgets: ["model", "account"] }) });
+  expect(families.get("pacewatch_upstream_info")?.samples.map(({ labels }) => labels)).toEqual([
+    { upstream: "email", budget: "model" },
+    { upstream: "email", budget: "account" },
+  ]);
 });
 
 test("a config label that Prometheus could not read, or that is ours, does not cost it the scrape", () => {
@@ -293,7 +301,6 @@ const polls = fc.record({
   head: fc.option(
     fc.record({
       status: fc.integer({ min: 100, max: 599 }),
-      reasonPhrase: fc.string(),
       headers: fc.constant([]),
     }),
     { nil: undefined },

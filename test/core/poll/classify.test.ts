@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Advice } from "../../../src/core/advice/advice.ts";
 import { classify } from "../../../src/core/poll/classify.ts";
 import { settlementOf } from "../../../src/core/budget/ledger.ts";
-import type { Expectation } from "../../../src/core/config/config.ts";
+import type { Expectation, RefusalRule } from "../../../src/core/config/config.ts";
 import type { AnswerHead, Exchange, Headers, WireFault } from "../../../src/core/exchange/exchange.ts";
 import { FAILURE_REASONS, reasonOf } from "../../../src/core/exchange/outcome.ts";
 
@@ -29,6 +29,7 @@ function adviceWith(exhaustedPerMs: number | undefined): Advice {
   return {
     throttled: true,
     pause: undefined,
+    families: [],
     limits: [],
     remaining: undefined,
     exhaustedPerMs,
@@ -168,6 +169,66 @@ describe("a spent quota is not a rate", () => {
   });
 });
 
+describe("the operator knows better", () => {
+  const BODY = { kind: "body" } as const;
+  const rules = (...refusals: RefusalRule[]): Expectation => ({ ...JSON_200, refusals });
+
+  test.each<[string, RefusalRule, Exchange, string]>([
+    ["by status", { status: [403], place: BODY, text: "", means: "quota" }, answered(403), "throttled quota"],
+    [
+      "by words, in any case",
+      { status: [], place: BODY, text: "gone fishing", means: "blocked" },
+      answered(500, "Gone Fishing"),
+      "failed blocked",
+    ],
+    [
+      "by a header",
+      { status: [], place: { kind: "header", name: "x-why" }, text: "money", means: "quota" },
+      answered(400, "", [["x-why", "No MONEY"]]),
+      "throttled quota",
+    ],
+    [
+      "by a JSON pointer",
+      { status: [], place: { kind: "json", pointer: "/a~1b/0/code" }, text: "17", means: "rate" },
+      answered(400, '{"a/b":[{"code":17}]}'),
+      "throttled rate",
+    ],
+    [
+      "of an answer that is ok by its status",
+      { status: [200], place: { kind: "json", pointer: "/refused" }, text: "", means: "forbidden" },
+      answered(200, '{"refused":{}}'),
+      "failed forbidden",
+    ],
+    [
+      "against what its words say",
+      { status: [403], place: BODY, text: "quota", means: "status" },
+      answered(403, '{"error":"Quota exceeded"}'),
+      "failed forbidden",
+    ],
+  ])("%s", (_, rule, exchange, expected) => {
+    expect(reason(exchange, rules(rule))).toBe(expected);
+  });
+
+  test("a rule that does not fit changes nothing, and the first that fits decides", () => {
+    const other: RefusalRule = { status: [500], place: BODY, text: "", means: "blocked" };
+    const pointer: RefusalRule = {
+      status: [],
+      place: { kind: "json", pointer: "/x" },
+      text: "",
+      means: "quota",
+    };
+    expect(reason(answered(403, "{}"), rules(other, pointer))).toBe("failed forbidden");
+    expect(reason(answered(500, '{"x":1}'), rules(other, pointer))).toBe("failed blocked");
+    expect(reason(answered(200, '{"data":[]}'), rules(other, pointer))).toBe("ok");
+  });
+
+  test("no rule makes a 429 or a 402 a success", () => {
+    const rule: RefusalRule = { status: [], place: BODY, text: "", means: "status" };
+    expect(reason(answered(429), { ...rules(rule), status: [200, 402, 429] })).toBe("throttled rate");
+    expect(reason(answered(402), { ...rules(rule), status: [200, 402, 429] })).toBe("throttled quota");
+  });
+});
+
 describe("the body decides where JSON is expected", () => {
   test.each([
     ["{}"],
@@ -222,7 +283,7 @@ describe("the body decides where JSON is expected", () => {
 
   test("the people are shown how the answer begins, on one safe line", () => {
     const detail = (body: string | Uint8Array): string =>
-      classify(answered(200, body), JSON_200, undefined).detail;
+      classify(answered(200, body), JSON_200, undefined, String).detail;
     expect(detail("<html>")).toBe('answered 200, but its 6 B are not JSON: they begin with "<html>"');
     expect(detail("a\r\nb\u001b[31m\u202e")).toBe(
       'answered 200, but its 12 B are not JSON: they begin with "a\\r\\nb\\u001b[31m\\u202e"',
@@ -270,6 +331,7 @@ test("every reason of the contract is reached by some exchange", () => {
     ...WIRE_FAULTS.map((fault) => broken(fault)),
     ...[301, 401, 403, 404, 500, 206].map((status) => answered(status)),
     answered(200, ""),
+    answered(403, "", [["cf-mitigated", "challenge"]]),
   ];
   const reached = exchanges.map((exchange) => reason(exchange));
   expect(new Set(reached)).toEqual(

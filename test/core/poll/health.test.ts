@@ -35,7 +35,7 @@ test("a slow ok is degraded, and still up", () => {
 test("one failure changes nothing, but asks to be confirmed", () => {
   const { health, wantsConfirmation } = foldHealth(after([OK]), failed("timeout"), 1);
   expect(health).toMatchObject({ state: "up", isUp: true });
-  expect(wantsConfirmation).toBe(true);
+  expect(wantsConfirmation).toBe("soon");
 });
 
 test("a confirmed failure is down", () => {
@@ -117,4 +117,20 @@ test("a completed poll between the skips starts their count anew", () => {
 test("a bug of our own is as if nobody had looked, and never theirs", () => {
   expect(after([OK, failed("internal"), failed("internal")]).state).toBe("up");
   expect(after([OK, failed("internal"), failed("internal"), failed("internal")]).state).toBe("unknown");
+});
+
+test("a wall is not our key and not a throttle: it counts against the upstream", () => {
+  expect(after([OK, failed("blocked"), failed("blocked")])).toMatchObject({ state: "down", isUp: false });
+  expect(after([OK, failed("blocked"), failed("unauthorized")]).state).toBe("down");
+});
+
+test("a wall is confirmed once and slowly, however many confirmations are configured", () => {
+  const { health, wantsConfirmation } = foldHealth(after([OK], 5), failed("blocked"), 5);
+  expect(health.state).toBe("up");
+  expect(wantsConfirmation).toBe("slowly");
+  expect(foldHealth(health, failed("blocked"), 5)).toMatchObject({
+    health: { state: "down", isUp: false },
+    wantsConfirmation: false,
+  });
+  expect(foldHealth(after([OK], 0), failed("blocked"), 0).health.state).toBe("down");
 });

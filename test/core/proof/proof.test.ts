@@ -46,7 +46,7 @@ function upstream(overrides: Partial<Upstream> = {}): Upstream {
     url: "https://api.example.test/v1/resources",
     auth: { kind: "none" },
     headers: {},
-    budget: "api",
+    budgets: ["api"],
     schedule: every(15_000, name),
     timeoutMs: 10_000,
     confirm: 1,
@@ -113,7 +113,7 @@ describe("a plan that fits", () => {
   });
 
   test("an upstream of another budget is not counted", () => {
-    expect(faults(budget(), [upstream(), upstream({ name: "b", budget: "other" })])).toEqual([]);
+    expect(faults(budget(), [upstream(), upstream({ name: "b", budgets: ["other"] })])).toEqual([]);
   });
 });
 
@@ -349,7 +349,7 @@ describe("what is allowed and probably not meant", () => {
     const auth = { kind: "bearer", secret: { from: "env", variable: "TEST_KEY" } } as const;
     const upstreams = [
       upstream({ auth }),
-      upstream({ name: "b", budget: "other", auth: { ...auth, kind: "query", name: "key" } }),
+      upstream({ name: "b", budgets: ["other"], auth: { ...auth, kind: "query", name: "key" } }),
     ];
     const budgets = [budget(), budget({ name: "other" })];
     const { warnings } = prove({ budgets, upstreams });
@@ -380,5 +380,40 @@ describe("what is allowed and probably not meant", () => {
     expect(warnings(budget(), [full])).toEqual([
       'budget "api" is tight: slow polls may hold 14 leases for 1m at once, its cap is 12, so some slots will be late or skipped',
     ]);
+  });
+});
+
+describe("an upstream that draws on several budgets", () => {
+  const account = budget({ name: "account" });
+  const model = budget({ name: "model", rates: [{ requests: 20, perMs: 60_000, label: "1m" }] });
+  const each = (name: string, periodMs: number, ...budgets: readonly string[]): Upstream =>
+    upstream({ name, budgets, schedule: every(periodMs, name) });
+
+  test("is counted in each of them, and each must fit by itself", () => {
+    const upstreams = [each("a", 60_000, "model", "account"), each("b", 30_000, "account")];
+    const proof = prove({ budgets: [account, model], upstreams });
+    expect(proof.budgets.map(({ budget: name, rates }) => [name, rates[0]?.demand])).toEqual([
+      ["account", 6],
+      ["model", 2],
+    ]);
+    expect(proof).toMatchObject({ faults: [], warnings: [] });
+    const tooOften = prove({ budgets: [account, model], upstreams: [each("a", 15_000, "account", "model")] });
+    expect(tooOften.faults.map(({ subject }) => subject)).toEqual([
+      { kind: "rate", budget: "model", index: 0 },
+    ]);
+  });
+
+  test("is warned of where waiting for one of them may cost slots of the other", () => {
+    const upstreams = [each("a", 30_000, "model", "account"), each("b", 60_000, "account")];
+    const message =
+      'budget "model" is tight: some of its upstreams also draw on other budgets, and before each of their requests it may be idle for up to 15s, so some slots may be late or skipped';
+    expect(prove({ budgets: [account, model], upstreams }).warnings).toEqual([
+      { subject: { kind: "budget", budget: "model" }, message },
+    ]);
+  });
+
+  test("waits for nobody in a budget of its own", () => {
+    const upstreams = [each("a", 30_000, "model", "account")];
+    expect(prove({ budgets: [account, model], upstreams }).warnings).toEqual([]);
   });
 });

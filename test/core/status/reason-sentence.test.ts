@@ -7,7 +7,11 @@ const NOW_MS = 100_000;
 
 function said(changes: Partial<UpstreamStatus>, pausedUntilMs = 0): string {
   const [budget] = sampleStatus().budgets;
-  return reasonSentence(sampleUpstreamStatus(changes), budget && { ...budget, pausedUntilMs }, NOW_MS);
+  return reasonSentence(
+    sampleUpstreamStatus(changes),
+    budget === undefined ? [] : [{ ...budget, pausedUntilMs }],
+    NOW_MS,
+  );
 }
 
 function state(state: UpstreamStatus["health"]["state"]): Pick<UpstreamStatus, "health"> {
@@ -82,6 +86,16 @@ test.each([
     "no lease came",
     { skippedSincePoll: [{ cause: "budget", count: 3 }] },
     "3 slots were skipped since the last poll: our share of the rate limit was used up.",
+  ],
+  [
+    "one of several budgets had no lease",
+    {
+      skippedSincePoll: [
+        { cause: "budget", budget: "account", count: 1 },
+        { cause: "budget", budget: "large-models", count: 2 },
+      ],
+    },
+    "3 slots were skipped since the last poll: 2 because our share of the rate limit was used up (budget large-models); 1 because our share of the rate limit was used up (budget account).",
   ],
   [
     "two causes met",

@@ -1,14 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { rules } from "../../../src/commands/rules.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../../src/simulator/upstream.ts";
-import { startMonitoring } from "../../../tools/stack/monitoring.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
-import { Daemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
+import { rulesFor, startWatching } from "./watching.ts";
 import { Webhook, type Told } from "./webhook.ts";
 
 const prometheus = requireBinary("prometheus");
@@ -40,40 +35,16 @@ beforeAll(async () => {
   world.use(webhook);
   email = world.use(await startSimulatedUpstream({ name: "email" }));
   aiRouter = world.use(await startSimulatedUpstream({ name: "ai-router" }));
-  const folder = await mkdtemp(join(tmpdir(), "pacewatch-alerts-"));
-  world.defer(() => rm(folder, { recursive: true, force: true }));
-  const configPath = join(folder, "pacewatch.yaml");
-  await writeFile(configPath, CONFIG);
-  const daemon = world.use(
-    new Daemon(["run", "--config", configPath, "--listen", "127.0.0.1:0"], {
-      EMAIL_URL: email.url,
-      AI_URL: aiRouter.url,
-    }),
-  );
-  await daemon.logged("listening");
-  let text = "";
-  await rules({ configPath, environment: {}, out: (piece) => (text += piece), err: () => undefined });
-  const monitoring = world.use(
-    await startMonitoring({
-      prometheus,
-      alertmanager,
-      target: new URL(daemon.url).host,
-      // Two minutes of being offline after being offline are long to wait.
-      rules: text.replace("keep_firing_for: 2m", "keep_firing_for: 5s"),
-      intervalS: INTERVAL_S,
-      webhook: await webhook.listen(),
-      groupWait: `${GROUP_WAIT_S}s`,
-    }),
-  );
-  // The counters must have been seen before they grow.
-  await eventually(
-    "Prometheus has scraped the counters three times",
-    async () => {
-      const query = encodeURIComponent("min(count_over_time(pacewatch_polls_total[1m])) >= 3");
-      return (await fetch(`${monitoring.prometheusUrl}/api/v1/query?query=${query}`)).text();
-    },
-    (answer) => /"value":\[/.test(answer),
-  );
+  await startWatching(world, {
+    prometheus,
+    alertmanager,
+    config: CONFIG,
+    environment: { EMAIL_URL: email.url, AI_URL: aiRouter.url },
+    // Two minutes of being offline after being offline are long to wait.
+    rulesOf: async (config) => (await rulesFor(config)).replace("keep_firing_for: 2m", "keep_firing_for: 5s"),
+    webhook,
+    groupWait: `${GROUP_WAIT_S}s`,
+  });
 }, PATIENCE_MS);
 
 afterAll(() => world.disposeAsync(), PATIENCE_MS);

@@ -141,6 +141,41 @@ describe.concurrent("a reload", () => {
     expect(openAccounts(await daemon.metrics())).toEqual([]);
   });
 
+  it("of other defaults changes each upstream that has them, and no other", async () => {
+    await using upstream = await startSimulatedUpstream({
+      name: "api",
+      key: { kind: "bearer", value: "test-key-shared" },
+    });
+    const auth = { bearer: { env: "TEST_KEY" } };
+    const shared = { base_url: upstream.url, auth, budget: "api", every: "1s", confirm: 0, timeout: "900ms" };
+    const withDefaults = (path: string): RawConfig =>
+      configOf(upstream, [], {
+        defaults: { ...shared, path },
+        upstreams: [{ name: "has" }, { name: "own", path: "/own" }],
+      });
+    await using folder = await openConfigFolder(withDefaults("/one"));
+    await using daemon = await startDaemon({
+      configPath: folder.path,
+      environment: { TEST_KEY: "test-key-shared" },
+    });
+    const before = await polledAfter(daemon, "has", 0);
+    await folder.write(withDefaults("/two"));
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    await polledAfter(daemon, "has", before);
+    const shown = (await daemon.get("/api/v1/config")).body;
+    expect(JSON.parse(shown)).toMatchObject({
+      upstreams: [
+        { name: "has", url: `${upstream.url}/two`, auth, timeout: "900ms" },
+        { name: "own", url: `${upstream.url}/own`, auth, timeout: "900ms" },
+      ],
+    });
+    expect(shown).not.toContain("test-key-shared");
+    const asked = (path: string): boolean => upstream.seen.some((request) => request.target.startsWith(path));
+    await eventually("the new path is asked for", () => asked("/two"), Boolean);
+    expect(asked("/own")).toBe(true);
+    expect(upstream.seen.every(({ keyAccepted }) => keyAccepted)).toBe(true);
+  });
+
   it("leaves every upstream at its place in the period, and so does a restart", async () => {
     await using upstream = await startSimulatedUpstream({ name: "api" });
     const names = ["email", "router", "search"];

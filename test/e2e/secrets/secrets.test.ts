@@ -10,8 +10,11 @@ import {
 import { type Daemon, launch, startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
 import { accountsOf } from "../../support/metrics/slot-accounts.ts";
+import { WITHHELD } from "../../../src/adapters/secrets/finder.ts";
+import { oneLine } from "../../../src/core/text/escape.ts";
+import { WRITINGS } from "../../support/written.ts";
 import { ECHOES, type EchoUpstream, openEchoUpstream } from "./echo.ts";
-import { tracesOf } from "./traces.ts";
+import { echoesIn, tracesOf } from "./traces.ts";
 
 /** What is looked for is the core: it looks the same in every alphabet but base64, whatever surrounds it. */
 type Canary = { readonly core: string; readonly key: string };
@@ -29,10 +32,12 @@ const CANARIES = {
   file: canary("core-of-file-4c3a"),
   rotated: canary("core-of-rotated-5b4f"),
   afterRotation: canary("core-of-rotation-6a5e", "test/key+"),
+  path: canary("core-of-path-8e5c"),
   proxy: canary("core-of-proxy-7968", "test-password-"),
 } as const satisfies Record<string, Canary>;
 
 const CORES = Object.values(CANARIES).map(({ core }) => core);
+const KEYS = Object.values(CANARIES).map(({ key }) => key);
 
 const AUTHS: Readonly<Record<string, object>> = {
   bearer: { bearer: { env: "BEARER_KEY" } },
@@ -56,10 +61,10 @@ let upstream: EchoUpstream;
 let folder: ConfigFolder;
 let environment: Readonly<Record<string, string>>;
 
-/** The shapes that a key is written in are those of a plain one, and of one with every sign in it. */
+/** The shapes that a key is written in are those of one with every sign in it. */
 function echoesOf(mode: string): readonly string[] {
   const echoes = Object.keys(ECHOES);
-  return ["bearer", "header"].includes(mode) ? echoes : echoes.filter((echo) => !echo.startsWith("shape-"));
+  return mode === "header" ? echoes : echoes.filter((echo) => !echo.startsWith("shape-"));
 }
 
 function configOf(): RawConfig {
@@ -92,6 +97,7 @@ function configOf(): RawConfig {
         echoesOf(mode).map((echo) => watched(`${mode}-${names.indexOf(echo)}`, mode, echo)),
       ),
       watched("changing", "rotated", "in-every-place", { every: "1s" }),
+      watched("path-0", "path", "in-every-place", { path: "/echo/in-every-place/${PATH_KEY}" }),
       watched("behind-a-proxy", "proxy", "in-every-place", { proxy: "env" }),
     ],
   };
@@ -104,6 +110,8 @@ beforeAll(async () => {
     BEARER_KEY: CANARIES.bearer.key,
     HEADER_KEY: CANARIES.header.key,
     QUERY_KEY: CANARIES.query.key,
+    PATH_KEY: CANARIES.path.key,
+    NOT_A_KEY: "test-canary-of-the-environment",
     HTTP_PROXY: `http://user:${CANARIES.proxy.key}@127.0.0.1:${upstream.port}`,
   };
 });
@@ -123,7 +131,7 @@ afterAll(async () => {
 /** Where a key was found, which one, and how it was written there. */
 function leaksIn(outputs: ReadonlyMap<string, string>): readonly string[] {
   return [...outputs].flatMap(([place, text]) =>
-    tracesOf(CORES, text).map((trace) => `in ${place}: ${trace}`),
+    [...tracesOf(CORES, text), ...echoesIn(KEYS, text)].map((trace) => `in ${place}: ${trace}`),
   );
 }
 
@@ -204,7 +212,7 @@ async function breakIt(daemon: Daemon): Promise<void> {
   daemon.kill("SIGWINCH");
   await daemon.logged("a bug in pacewatch: it keeps running");
   const told = daemon.logs.find(({ msg }) => msg === "a bug in pacewatch: it keeps running");
-  expect(told?.["error"]).toMatch(/^TypeError: Invalid URL: <secret>/);
+  expect(told?.["error"]).toMatch(/^<not kept[^\n]+\n +at /);
   daemon.kill("SIGUSR1");
   daemon.kill("SIGUSR2");
   await daemon.until(({ stderr }) => stderr.includes("Node.js report completed"));
@@ -234,6 +242,17 @@ describe("the judge of these tests", () => {
       expect(tracesOf([core], "before <secret> after")).toEqual([]);
     }
   });
+
+  it.each(Object.entries(WRITINGS))("finds a key %s, on a page and in an answer of the API", (_, write) => {
+    for (const { key } of Object.values(CANARIES)) {
+      const excerpt = oneLine(`before ${write(key)} after`, [], 100_000);
+      const page = excerpt.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+      for (const place of [excerpt, JSON.stringify({ excerpt }), page]) {
+        expect(echoesIn([key], place)).not.toEqual([]);
+      }
+      expect(echoesIn([key], "before <secret> after")).toEqual([]);
+    }
+  });
 });
 
 describe("no key leaves,", () => {
@@ -245,7 +264,11 @@ describe("no key leaves,", () => {
     });
     const pages = await pagesOnceEveryKeyArrived(daemon);
     // What was taken out left its mark: the pages do tell of these answers.
-    expect(pages.get("/api/v1/upstreams/bearer-0")).toContain("no such key: <secret>");
+    expect(pages.get("/api/v1/upstreams/bearer-0")).toContain(WITHHELD);
+    expect(pages.get("/api/v1/config")).toContain("/echo/in-every-place/${PATH_KEY}");
+    expect(upstream.keys.get("in-every-place")).toContain(CANARIES.path.key);
+    const plain = configOf().upstreams.find(({ path }) => path === "/echo/shape-0")?.name;
+    expect(pages.get(`/api/v1/upstreams/${plain}`)).toContain("<secret> is not known here");
 
     await rotate(daemon);
     const refusal = await reload(daemon);
@@ -258,6 +281,8 @@ describe("no key leaves,", () => {
     const files = await filesOf();
     const written = ["pacewatch.db", "environment.json", expect.stringMatching(/^report\./)];
     expect([...files.keys()]).toEqual(expect.arrayContaining(written));
+    const reports = [...files].filter(([name]) => name.startsWith("report."));
+    expect(reports.filter(([, text]) => text.includes("test-canary-of-the-environment"))).toEqual([]);
     // No redirect was followed, and nobody else was called.
     expect([...upstream.keys.keys()].filter((echo) => ECHOES[echo] === undefined)).toEqual([]);
     const outputs = new Map([

@@ -3,6 +3,8 @@
  * anybody could decode it, and in what comes out a part of the key is searched that looks the same in every alphabet.
  */
 
+import { WRITINGS } from "../../support/written.ts";
+
 const BASE64_RUN = /[A-Za-z0-9+/_-]{12,}/g;
 
 const NAMED_ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
@@ -13,6 +15,34 @@ export function tracesOf(cores: readonly string[], text: string): readonly strin
     const small = reading.toLowerCase();
     return cores.filter((core) => small.includes(core.toLowerCase())).map((core) => `${core}, read ${name}`);
   });
+}
+
+/** Which of these keys show in the text as the echoes write them: the middle of what they wrote is there. */
+export function echoesIn(keys: readonly string[], text: string): readonly string[] {
+  const readings = text.includes("&amp;") ? [text, unescapeHtml(text)] : [text];
+  const shown = readings.map((reading) => squeezed(reading.replaceAll(/\\+(?:[rn]|u0000)/g, "")));
+  return keys.flatMap((key) => {
+    const middles = middlesOf.get(key) ?? Object.entries(WRITINGS).map(middleOf(key));
+    middlesOf.set(key, middles);
+    return middles
+      .filter(([, middle]) => shown.some((reading) => reading.includes(middle)))
+      .map(([name]) => `${key}, ${name}`);
+  });
+}
+
+type Middle = readonly [name: string, middle: string];
+
+const middlesOf = new Map<string, readonly Middle[]>();
+
+const middleOf =
+  (key: string) =>
+  ([name, write]: readonly [string, (text: string) => string]): Middle => {
+    const written = squeezed(write(key));
+    return [name, written.slice(Math.floor(written.length / 3), Math.ceil((written.length * 2) / 3))];
+  };
+
+function squeezed(text: string): string {
+  return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "");
 }
 
 function* readings(text: string): Generator<readonly [name: string, text: string]> {

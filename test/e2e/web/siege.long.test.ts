@@ -1,6 +1,4 @@
 import { readdir, writeFile } from "node:fs/promises";
-import { once } from "node:events";
-import { type Socket, connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { hashSync } from "bcryptjs";
@@ -13,6 +11,10 @@ import {
   type RawConfig,
 } from "../../support/config-folder.ts";
 import { type Daemon, startDaemon } from "../../support/processes/daemon.ts";
+import { eventually } from "../../support/eventually.ts";
+import { ask } from "../../support/http-ask.ts";
+import { loadAttacks } from "../../../tools/attack/attack.ts";
+import { Polled } from "../../../tools/attack/polled.ts";
 import { openAccounts } from "../../support/metrics/slot-accounts.ts";
 
 const WATCHED = 20;
@@ -21,6 +23,10 @@ const SIEGE_MS = 2_500;
 const GUESSING_MS = 3_000;
 /** Of the polls that are due; on a machine that is busy with other things as well, some are late by themselves. */
 const LEAST_PUNCTUAL = 0.5;
+
+const NAMES = Array.from({ length: WATCHED }, (_, index) => `api-${index}`);
+/** Those that need a config of their own have tests of their own. */
+const ATTACKS = (await loadAttacks()).filter(({ config }) => config === undefined);
 
 let upstream: SimulatedUpstream;
 
@@ -33,116 +39,51 @@ afterAll(() => upstream[Symbol.asyncDispose]());
 function configOf(changes: Partial<RawConfig> = {}): RawConfig {
   return {
     budgets: { api: { rate: { requests: 1_000_000, per: "1m" } } },
-    upstreams: Array.from({ length: WATCHED }, (_, index) => rawUpstream(`api-${index}`, upstream.url)),
+    upstreams: NAMES.map((name) => rawUpstream(name, upstream.url)),
     ...changes,
   };
-}
-
-const asking = (path: string, host: string): string =>
-  `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
-
-/** What a siege is made of: it goes on until it is told to end, and leaves nothing open. */
-type Siege = (daemon: Daemon, signal: AbortSignal) => Promise<void>;
-
-const SIEGES: Readonly<Record<string, Siege>> = {
-  "fifty scrapers that read slowly": async (daemon, signal) => {
-    await crowd(daemon, signal, 50, async (socket) => {
-      socket.write(asking("/metrics", "localhost").replace("Connection: close\r\n", "").repeat(2));
-      while (!socket.destroyed && !signal.aborted) {
-        socket.read(512);
-        await sleep(100);
-      }
-    });
-  },
-  "fifteen hundred connections that say nothing": async (daemon, signal) => {
-    await crowd(daemon, signal, 1_500, async () => {});
-    const open = await readdir(`/proc/${daemon.pid}/fd`);
-    expect(open.length).toBeLessThan(400);
-  },
-  "three hundred connections that drip a head": async (daemon, signal) => {
-    await crowd(daemon, signal, 300, async (socket) => {
-      socket.write("GET / HTTP/1.1\r\n");
-      while (!socket.destroyed && !signal.aborted) {
-        socket.write("X-A: 1\r\n");
-        await sleep(200);
-      }
-    });
-  },
-  "thousands of requests on each connection, without waiting for answers": async (daemon, signal) => {
-    while (!signal.aborted) {
-      await crowd(daemon, AbortSignal.any([signal, AbortSignal.timeout(500)]), 5, async (socket) => {
-        socket.write(asking("/metrics", "localhost").replace("Connection: close\r\n", "").repeat(1_000));
-      });
-    }
-  },
-  "two hundred connections that ask for everything at once": async (daemon, signal) => {
-    while (!signal.aborted) {
-      await crowd(daemon, AbortSignal.any([signal, AbortSignal.timeout(1_000)]), 200, async (socket) => {
-        socket.resume();
-        socket.write(
-          ["/", "/metrics", "/api/v1/upstreams", "/nowhere"]
-            .map((path) => asking(path, "localhost"))
-            .join(""),
-        );
-      });
-    }
-  },
-  "heads without end": async (daemon, signal) => {
-    await crowd(daemon, signal, 20, async (socket) => {
-      socket.write("GET / HTTP/1.1\r\nX-A: ");
-      while (!socket.destroyed && !signal.aborted) {
-        socket.write("x".repeat(8_192));
-        await sleep(20);
-      }
-    });
-  },
-};
-
-async function crowd(
-  daemon: Daemon,
-  signal: AbortSignal,
-  size: number,
-  behave: (socket: Socket) => Promise<void>,
-): Promise<void> {
-  const port = Number(new URL(daemon.url).port);
-  const sockets = Array.from({ length: size }, () => {
-    const socket = connect({ port, host: "127.0.0.1" });
-    socket.on("error", () => {}).pause();
-    return socket;
-  });
-  await Promise.all([...sockets.map((socket) => behave(socket)), untilAborted(signal)]);
-  for (const socket of sockets) socket.destroy();
-}
-
-async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, "abort");
 }
 
 describe("under siege polls go on in time, and whoever means well is served:", () => {
   let folder: ConfigFolder;
   let daemon: Daemon;
+  let probesUrl = "";
+  /** In a process of its own: the attack keeps this one busy. */
+  let polled: Polled;
 
   beforeAll(async () => {
-    folder = await openConfigFolder(configOf());
+    polled = await Polled.start();
+    const upstreams = NAMES.map((name) => rawUpstream(name, polled.url));
+    folder = await openConfigFolder(configOf({ web: { probe_listen: "127.0.0.1:0" }, upstreams }));
     daemon = await startDaemon({ configPath: folder.path });
+    probesUrl = String(daemon.logs.find(({ msg }) => msg === "listening")?.["probesUrl"]);
   });
 
   afterAll(async () => {
     await daemon[Symbol.asyncDispose]();
     await folder[Symbol.asyncDispose]();
+    await polled[Symbol.asyncDispose]();
   });
 
-  it.each(Object.entries(SIEGES))("%s", async (_, siege) => {
-    const before = seenBy(upstream);
+  it.each(ATTACKS)("$name", async ({ run }) => {
+    const target = { url: daemon.url, upstreams: NAMES, folder: folder.folder };
+    const before = await polled.tell();
     const startedAtMs = performance.now();
-    const besieged = siege(daemon, AbortSignal.timeout(SIEGE_MS));
+    const besieged = run(target, AbortSignal.timeout(SIEGE_MS));
     await sleep(SIEGE_MS / 2);
-    expect((await daemon.get("/-/healthy")).status).toBe(200);
+    expect((await ask(`${probesUrl}/-/healthy`)).status).toBe(200);
+    expect((await readdir(`/proc/${daemon.pid}/fd`)).length).toBeLessThan(400);
     await besieged;
-    const polls = seenBy(upstream) - before;
+    const polls = (await polled.tell()).requests - before.requests;
     const due = (WATCHED * (performance.now() - startedAtMs)) / PERIOD_MS;
     expect(polls / due).toBeGreaterThan(LEAST_PUNCTUAL);
-    expect(openAccounts(await daemon.metrics())).toEqual([]);
+    // What was asked before is answered first.
+    const accounts = await eventually(
+      "it is scraped",
+      async () => (await daemon.get("/metrics")).status === 200 && openAccounts(await daemon.metrics()),
+      (open) => open !== false,
+    );
+    expect(accounts).toEqual([]);
   });
 });
 

@@ -29,16 +29,16 @@ async function fleet(...names: readonly string[]): Promise<{
       ledger: new SharedLedger(CONFIG, { fleet: sampleFleet(), store, clock, life, onBug }),
     };
   });
-  for (const { ledger } of replicas) await ledger.take("api");
+  for (const { ledger } of replicas) await ledger.take(["api"]);
   await clock.advance(30_000);
   return { clock, replicas };
 }
 
 async function poll(clock: VirtualClock, ledger: SharedLedger, advice: Advice): Promise<void> {
-  const decision = await ledger.take("api");
+  const decision = await ledger.take(["api"]);
   if (decision.kind !== "granted") throw new Error("no lease was granted");
   decision.lease.settle("answered");
-  ledger.applyAdvice("api", advice);
+  ledger.applyAdvice(["api"], advice);
   await clock.advance(20);
 }
 
@@ -54,16 +54,16 @@ test("an answer that says nothing is not told, unless it ends a count of refusal
   const { clock, replicas } = await fleet("a");
   const [one] = replicas;
   if (one === undefined) throw new Error("no replica");
-  one.ledger.applyAdvice("api", sampleAdvice());
+  one.ledger.applyAdvice(["api"], sampleAdvice());
   await clock.advance(100);
   expect(one.store.reports).toBe(0);
-  one.ledger.applyAdvice("api", sampleAdvice({ throttled: true }));
+  one.ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
   await clock.advance(10_100);
   expect(one.store.reports).toBe(1);
-  one.ledger.applyAdvice("api", sampleAdvice());
+  one.ledger.applyAdvice(["api"], sampleAdvice());
   await clock.advance(100);
   expect(one.store.reports).toBe(2);
-  one.ledger.applyAdvice("api", sampleAdvice());
+  one.ledger.applyAdvice(["api"], sampleAdvice());
   await clock.advance(100);
   expect(one.store.reports).toBe(2);
 });
@@ -74,10 +74,13 @@ test("what a replica heard while it was cut off undoes nothing that the others h
   if (cutOff === undefined || other === undefined) throw new Error("no replica");
   cutOff.store.cut();
   for (let letters = 0; letters < 1_000; letters += 1) {
-    cutOff.ledger.applyAdvice("api", SPEAKS);
+    cutOff.ledger.applyAdvice(["api"], SPEAKS);
     await clock.advance(100);
   }
-  other.ledger.applyAdvice("api", sampleAdvice({ remaining: { requests: 1, limit: 600, resetMs: 60_000 } }));
+  other.ledger.applyAdvice(
+    ["api"],
+    sampleAdvice({ remaining: { requests: 1, limit: 600, resetMs: 60_000 } }),
+  );
   await clock.advance(1_000);
   const before = cutOff.store.reports;
   cutOff.store.mend();
@@ -85,5 +88,5 @@ test("what a replica heard while it was cut off undoes nothing that the others h
   expect(cutOff.store.reports - before).toBeLessThanOrEqual(5);
   await poll(clock, other.ledger, sampleAdvice());
   expect(other.ledger.state("api")?.advertisedRemaining).toBe(1);
-  expect(other.ledger.restraint("api").isYielding).toBe(true);
+  expect(other.ledger.restraint(["api"]).isYielding).toBe(true);
 });

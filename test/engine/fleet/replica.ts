@@ -65,7 +65,7 @@ export class Replica {
 
   async #work(): Promise<void> {
     while (this.#isAlive) {
-      const decision = await this.ledger.take("api");
+      const decision = await this.ledger.take(["api"]);
       await this.#frozen?.promise;
       if (!this.#isAlive) return;
       if (decision.kind === "wait") await this.#sleep(Math.min(2_000, decision.untilMs - this.#clock.now()));

@@ -28,7 +28,7 @@ function fleet(reserve: number): {
 }
 
 async function isUsableAfterSleep(ledger: Ledger, clock: VirtualClock, sleptMs: number): Promise<boolean> {
-  const decision = await ledger.take("api");
+  const decision = await ledger.take(["api"]);
   if (decision.kind !== "granted") throw new Error("no lease was granted");
   expect(decision.lease.isUsable()).toBe(true);
   clock.stepWall(sleptMs);
@@ -37,14 +37,14 @@ async function isUsableAfterSleep(ledger: Ledger, clock: VirtualClock, sleptMs: 
 
 test("a shared lease of before the machine was suspended is not used: others no longer count it", async () => {
   const { clock, ledger } = fleet(0);
-  await ledger.take("api");
+  await ledger.take(["api"]);
   await clock.advance(30_000);
   expect(await isUsableAfterSleep(ledger, clock, SLEPT_MS)).toBe(false);
 });
 
 test("a seat that somebody else may have by now is not used, and is asked for again at once", async () => {
   const { clock, store, ledger } = fleet(0.5);
-  await ledger.take("api");
+  await ledger.take(["api"]);
   await clock.advance(30_000);
   store.cut();
   expect((await untilUnreachable(ledger, clock)).kind).toBe("granted");
@@ -60,7 +60,7 @@ async function untilUnreachable(
   ledger: SharedLedger,
   clock: VirtualClock,
 ): Promise<{ readonly kind: string }> {
-  const asked = ledger.take("api");
+  const asked = ledger.take(["api"]);
   await clock.advance(1_000);
   const decision = await asked;
   await clock.advance(1_000);

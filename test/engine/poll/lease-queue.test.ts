@@ -25,7 +25,7 @@ class SecondLedger implements Ledger {
     await Promise.resolve();
     if (this.isBroken) throw new Error("broken");
     if (this.#clock.now() < this.#freeAtMs) {
-      return { kind: "wait", untilMs: this.#freeAtMs, cause: this.cause };
+      return { kind: "wait", untilMs: this.#freeAtMs, cause: this.cause, budget: "api" };
     }
     this.#freeAtMs = this.#clock.now() + 1_000;
     const record = (settlement: Settlement): void => void this.settled.push(settlement);
@@ -63,11 +63,11 @@ function line(): {
     story,
     queue: new LeaseQueue(ledger, clock, (error) => void bugs.push(error)),
     waiter: (name, dueAtMs = 0, endsAtPause = false) => ({
-      budget: "api",
+      budgets: ["api"],
       dueAtMs,
       endsAtPause,
       granted: (_lease: Lease) => void story.push(`${name} at ${clock.now()}`),
-      refused: (cause) => void story.push(`${name} refused: ${cause}`),
+      refused: ({ cause }) => void story.push(`${name} refused: ${cause}`),
     }),
   };
 }
@@ -93,7 +93,7 @@ test("who leaves the line is told what it waited for, and costs nobody a lease",
   const ticket = queue.enter(waiter("a"));
   queue.enter(waiter("b"));
   await settle();
-  expect(ticket.withdraw()).toBe("budget");
+  expect(ticket.withdraw()).toMatchObject({ cause: "budget", budget: "api" });
   await clock.advance(5_000);
   expect(story).toEqual(["b at 1000"]);
   expect(ledger.settled).toEqual([]);

@@ -4,6 +4,7 @@ import type { Budget, Upstream } from "../../../src/core/config/config.ts";
 import type { Exchange, Observation } from "../../../src/core/exchange/exchange.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import { LeaseQueue } from "../../../src/engine/poll/lease-queue.ts";
+import type { PollEvent } from "../../../src/core/poll/ports.ts";
 import { Poller } from "../../../src/engine/poll/poller.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
 import {
@@ -144,7 +145,7 @@ test("after a 429 the budget is silent until it said, and the slots say why", as
     {
       kind: "pause_requested",
       pause: { scope: "budget", forMs: 20_000, source: "retry_after" },
-      budget: "api",
+      budgets: ["api"],
       maxPauseMs: 3_600_000,
     },
   ]);
@@ -199,13 +200,50 @@ test("a 503 with Retry-After is down at once, and pauses this upstream only", as
   expect(probe.sentAtMs.length).toBe(1);
 });
 
+test.each([
+  [401, "failed"],
+  [404, "failed"],
+  [403, "throttled"],
+  [418, "throttled"],
+])("a %i with Retry-After is not asked again before that, not even to confirm", async (status, outcome) => {
+  const { clock, poller, recorder, probe } = await world(() =>
+    observed(answered(status, [["retry-after", "60"]])),
+  );
+  for (let slot = 0; slot < 4; slot += 1) {
+    poller.slot("schedule", clock.now());
+    await clock.advance(14_000);
+  }
+  expect(probe.sentAtMs.length).toBe(1);
+  expect(recorder.story.filter((line) => line.startsWith("schedule"))).toEqual([`schedule ${outcome}`]);
+});
+
+test("an unconfirmed failure that asked for a pause is confirmed by the first poll after it", async () => {
+  const { clock, poller, recorder } = await world(() => observed(answered(401, [["retry-after", "20"]])));
+  poller.slot("schedule", clock.now());
+  await clock.advance(21_000);
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  expect(recorder.story).toEqual(["schedule failed", "schedule failed", "unknown -> unauthorized"]);
+});
+
+const WALL = answered(403, [["cf-mitigated", "challenge"]]);
+
+test("a wall is asked once more, half a minute later, and never again for confirmation", async () => {
+  const { clock, poller, recorder, probe } = await world(() => observed(WALL), { upstream: { confirm: 5 } });
+  poller.slot("schedule", clock.now());
+  await clock.advance(29_000);
+  expect(probe.sentAtMs.length).toBe(1);
+  await clock.advance(120_000);
+  expect(recorder.story).toEqual(["schedule failed", "confirm failed", "unknown -> down"]);
+});
+
 test("a pause that comes before the confirmation cancels it", async () => {
   const { clock, poller, recorder, ledger } = await world(() => observed(TIMED_OUT, 100), {
     budget: { rates: [{ requests: 12, perMs: 60_000, label: "1m" }] },
   });
   poller.slot("schedule", clock.now());
   await clock.advance(1_000);
-  ledger.applyAdvice("api", SILENCE);
+  ledger.applyAdvice(["api"], SILENCE);
   await clock.advance(14_000);
   expect(recorder.story).toEqual(["schedule failed"]);
   poller.slot("schedule", clock.now());
@@ -223,7 +261,7 @@ test("a confirmation that waits for its lease leaves the line when a pause comes
   poller.slot("schedule", clock.now());
   await clock.advance(30_120);
   expect(recorder.waiting).toBe(1);
-  ledger.applyAdvice("api", SILENCE);
+  ledger.applyAdvice(["api"], SILENCE);
   await clock.advance(1_000);
   expect(recorder.story).toEqual(["schedule ok", "unknown -> up", "schedule failed", "gave up backoff"]);
   expect(recorder.closes()).toBe(true);
@@ -281,4 +319,38 @@ test("a changed upstream polls anew from its next slot; the poll in flight ends 
   poller.slot("schedule", clock.now());
   await clock.advance(1_000);
   expect(recorder.story).toEqual(["schedule ok", "unknown -> up", "schedule failed", "up -> down"]);
+});
+
+test("a slot that one of several budgets held back says which one", async () => {
+  const clock = new VirtualClock();
+  const upstream = sampleUpstream({ budgets: ["account", "model"] });
+  const rates = [{ requests: 1, perMs: 60_000, label: "1m" }];
+  const budgets = [sampleBudget({ name: "account" }), sampleBudget({ name: "model", rates })];
+  const ledger = new LocalLedger(sampleConfig({ budgets, upstreams: [upstream] }), clock);
+  const onBug = (error: unknown): never => {
+    throw error;
+  };
+  const skips: object[] = [];
+  const recorder = {
+    record: (event: PollEvent): void => {
+      if (event.kind === "slots_skipped") skips.push({ cause: event.cause, budget: event.budget });
+    },
+  };
+  const probe = new FakeProbe(clock, () => observed(answered(200)));
+  const queue = new LeaseQueue(ledger, clock, onBug);
+  const parts = { clock, ledger, queue, recorder, onBug, parseList: () => undefined, nextPollId: () => "p" };
+  const poller = new Poller(upstream, probe, parts);
+  await clock.advance(120_000);
+  for (let slot = 0; slot < 3; slot += 1) {
+    poller.slot("schedule", clock.now());
+    await clock.advance(10_000);
+  }
+  await clock.advance(120_000);
+  ledger.applyAdvice(["account"], SILENCE);
+  poller.slot("schedule", clock.now());
+  expect(skips).toEqual([
+    { cause: "budget", budget: "model" },
+    { cause: "backoff", budget: "account" },
+  ]);
+  expect(probe.sentAtMs).toHaveLength(2);
 });

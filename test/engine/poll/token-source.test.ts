@@ -87,7 +87,7 @@ class World {
       clock: this.clock,
       ledger: this.ledger,
       queue: this.queue,
-      budget: budgets.at(-1)?.name ?? "",
+      budgets: budgets.slice(-1).map(({ name }) => name),
       probe: this.endpoint,
       parseList: () => undefined,
       learn: (token) => this.learned.push(token),
@@ -204,7 +204,11 @@ test("a token that expires while its poll waits for a lease is not sent: the pol
   ]).begin();
   const all = Array.from({ length: 14 }, (_, index) => world.watch(undefined, { name: `u${index}` }));
   await world.slots(all, 1, 300_000);
-  expect(all.map(({ probe }) => probe.sent)).toEqual([...Array(12).fill(["t1"]), ["t2"], ["t2"]]);
+  expect(all.map(({ probe }) => probe.sent)).toEqual([
+    ...Array.from({ length: 12 }, () => ["t1"]),
+    ["t2"],
+    ["t2"],
+  ]);
   for (const { recorder } of all) expect(recorder.story).toEqual(["schedule ok", "unknown -> up"]);
 });
 

@@ -48,7 +48,7 @@ describe("the status page", () => {
     const upstream = sampleUpstreamStatus({
       name: HOSTILE,
       url: `https://x.example/${HOSTILE}`,
-      budget: HOSTILE,
+      budgets: [HOSTILE],
       schedule: { source: HOSTILE, longestGapMs: 1 },
       lastPolls: [poll],
       lastFailures: [{ ...poll, id: "poll-0" }],
@@ -183,7 +183,7 @@ describe("the status page", () => {
   const down = { health: { state: "down" as const, sinceMs: 0, up: false } };
   const unreached = {
     ...down,
-    lastPolls: [samplePollStatus({ outcome: "failed", reason: "dns", status: undefined })],
+    lastPolls: [samplePollStatus({ outcome: "failed", reason: "dns", status: undefined, offline: true })],
   };
 
   test.each([
@@ -202,6 +202,43 @@ describe("the status page", () => {
     const page = await pageOf(sampleStatus(over));
     expect(page).toContain(`<h1>${headline}</h1>`);
     expect(page).toContain(`<title>${headline} · Pacewatch</title>`);
+  });
+
+  test("never says that more was watched than passed since the first poll, confirmations or not", async () => {
+    const lastPolls = [70_000, 85_000, 86_000, 99_000].map((atMs) => samplePollStatus({ atMs }));
+    const availability = [{ windowMs: 3_600_000, ok: 2, failed: 2, ratio: 0.5 }];
+    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ lastPolls, availability })] });
+    expect(text).toContain("too early: 2 of 4 failed, in 30 s watched");
+  });
+
+  test("says that the next slot is skipped if the pause outlasts it", async () => {
+    const skipped = "in 5 s every 15s; a poll is running; it is skipped if polls are still paused then";
+    const until = (pausedUntilMs: number) => ({ upstreams: [sampleUpstreamStatus({ pausedUntilMs })] });
+    expect(await textOfPage(until(120_000))).toContain(skipped);
+    expect(await textOfPage(until(104_000))).not.toContain("it is skipped");
+    const [budget] = sampleStatus().budgets;
+    if (budget === undefined) throw new Error("a sample has a budget");
+    expect(await textOfPage({ budgets: [{ ...budget, pausedUntilMs: 120_000 }] })).toContain(skipped);
+  });
+
+  test("tells our own outage from theirs: in the bars, in the incidents and in sentences", async () => {
+    const failed = { outcome: "failed", reason: "dns", status: undefined } as const;
+    const upstream = sampleUpstreamStatus({
+      health: { state: "down", sinceMs: 90_000, up: false },
+      lastPolls: [samplePollStatus(failed), samplePollStatus({ ...failed, offline: true })],
+    });
+    const incident = { upstream: "ai-router", state: "down", reason: "offline", polls: 2 } as const;
+    const incidents = [{ ...incident, startedAtMs: 90_000, endedAtMs: undefined }];
+    const page = await pageOf(sampleStatus({ upstreams: [upstream], incidents }));
+    expect(page).toContain("The last 2 polls: 1 failed; 1 we were offline. The newest: we were offline");
+    expect(page).toContain('<rect class="offline" ');
+    const text = textOf(page);
+    expect(text).toContain("It is us.");
+    expect(text).toContain(
+      "2 polls failed: 1 could not resolve the host name while we were offline; 1 could not resolve the host name.",
+    );
+    expect(text).toContain("ai-router We were offline 00:01:30 UTC ongoing 10 s 2");
+    expect(text).not.toContain("It is them.");
   });
 
   test("tells what is the matter with Pacewatch itself", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { prefersGzip } from "../../../src/http/routes/compression.ts";
+import { prefersGzip } from "../../../src/http/routes/accept-encoding.ts";
 
 test.each([
   "gzip",

@@ -43,6 +43,17 @@ const FULL = sampleStatus({
           {
             ...BUDGET,
             advertised: { limit: 1, remaining: 1 },
+            limits: [
+              {
+                sentence: "",
+                unit: "requests",
+                limit: 1,
+                remaining: 1,
+                perMs: 1,
+                windowFrom: "resets",
+                resource: "core",
+              },
+            ],
             quota: { limit: 1, perMs: 1, used: 1, forecast: 1 },
           },
         ],
@@ -78,12 +89,11 @@ test("the list of upstreams has the documented shape, no field more or less", as
 test("one upstream has it, with its polls and failures in place of the last one", async () => {
   const list = shapeOf(await documented("/api/v1/upstreams")) as { readonly [key: string]: readonly Json[] };
   const [{ lastPoll, ...upstream } = {}] = list["upstreams"] ?? [];
-  const [budget] = list["budgets"] ?? [];
   const answer = await answered("/api/v1/upstreams/ai-router");
   expect(shapeOf(answer)).toEqual({
     nowMs: "number",
     upstream: { ...upstream, lastPolls: [lastPoll], lastFailures: [lastPoll] },
-    budget,
+    budgets: list["budgets"],
     incidents: list["incidents"],
   });
   expect(Object.keys(answer)).toEqual(Object.keys(await documented("/api/v1/upstreams/NAME")));

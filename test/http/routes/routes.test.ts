@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
 import {
@@ -111,7 +111,11 @@ describe("metrics", () => {
   test.each([
     ["whole", () => text],
     ["while they are read", () => new Blob([text]).stream()],
-  ])("come in gzip where asked for, made %s", async (_, metrics) => {
+    ["in gzip", () => ({ gzipped: new Blob([new Uint8Array(gzipSync(text))]).stream() })],
+  ])("come in gzip where asked for, and plain elsewhere, made %s", async (_, metrics) => {
+    const plain = await createRoutes(sampleRoutesDeps({ metrics })).request("/metrics");
+    expect(plain.headers.get("content-encoding")).toBeNull();
+    expect(await plain.text()).toBe(text);
     const answer = await createRoutes(sampleRoutesDeps({ metrics })).request("/metrics", {
       headers: { "Accept-Encoding": "gzip" },
     });
@@ -218,7 +222,7 @@ describe("the JSON API", () => {
   const snapshot = sampleStatus({
     upstreams: [
       sampleUpstreamStatus({ lastPolls: [samplePollStatus({ id: "old" }), samplePollStatus({ id: "new" })] }),
-      sampleUpstreamStatus({ name: "email", budget: "gone", latency: undefined }),
+      sampleUpstreamStatus({ name: "email", budgets: ["gone"], latency: undefined }),
     ],
     incidents: [
       { upstream: "email", state: "down", reason: "dns", startedAtMs: 1, endedAtMs: undefined, polls: 2 },
@@ -246,7 +250,7 @@ describe("the JSON API", () => {
     expect(await (await app.request("/api/v1/upstreams/ai-router")).json()).toMatchObject({
       nowMs: 100_000,
       upstream: { name: "ai-router", lastPolls: [{ id: "old" }, { id: "new" }], lastFailures: [] },
-      budget: { name: "ai-router" },
+      budgets: [{ name: "ai-router" }],
       incidents: [{ reason: "tls" }],
     });
   });

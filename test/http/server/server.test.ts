@@ -75,6 +75,7 @@ describe("over a socket", () => {
     const { url } = await start({ metrics: () => LARGE });
     const zipped = await fetch(`${url}/metrics`, { headers: { "Accept-Encoding": "gzip" } });
     expect(zipped.headers.get("content-encoding")).toBe("gzip");
+    expect(Number(zipped.headers.get("content-length"))).toBeLessThan(LARGE.length / 10);
     expect(await zipped.text()).toBe(LARGE);
     const plain = await fetch(`${url}/metrics`, { headers: { "Accept-Encoding": "identity" } });
     expect(plain.headers.get("content-encoding")).toBeNull();
@@ -238,13 +239,13 @@ describe("the number of connections", () => {
 
   test("is full where all of them wait for answers: then those that come are turned away", async () => {
     let asked = 0;
-    const metrics = (): Promise<string> => {
+    const reload = (): Promise<never> => {
       asked += 1;
       return new Promise(() => {});
     };
-    const server = await start({ metrics, limits: { maxConnections: 3 } });
+    const server = await start({ reload, lifecycleEnabled: true, limits: { maxConnections: 3 } });
     const waiting = await Promise.all(Array.from({ length: 3 }, () => raw(server)));
-    for (const client of waiting) client.send(aRequest("/metrics"));
+    for (const client of waiting) client.send("POST /-/reload HTTP/1.1\r\nHost: x\r\n\r\n");
     await vi.waitUntil(() => asked === 3, { timeout: 10_000 });
     expect(await (await raw(server)).ended).toBe("");
     expect(waiting.map(({ socket }) => socket.destroyed)).toEqual([false, false, false]);
@@ -280,17 +281,21 @@ describe("scrapes at once", () => {
 
   test("give their places back when clients hang up early, pipelined or not, or collecting fails", async () => {
     let fails = false;
-    let scrapes = 0;
-    const metrics = (): Promise<string> => {
-      scrapes += 1;
-      if (fails) return Promise.reject(new Error("test-failure"));
-      return scrapes <= 4 ? new Promise(() => {}) : Promise.resolve("a 1\n");
+    let isLarge = true;
+    const metrics = (): string => {
+      if (fails) throw new Error("test-failure");
+      return isLarge ? LARGE : "a 1\n";
     };
     const server = await start({ metrics, limits: { maxScrapes: 4 } });
-    const clients = [await raw(server), await raw(server)];
-    for (const client of clients) client.send(aRequest("/metrics").repeat(2));
-    await vi.waitUntil(() => scrapes === 4, { timeout: 10_000 });
-    expect((await fetch(`${server.url}/metrics`)).status).toBe(503);
+    const clients = await Promise.all(Array.from({ length: 4 }, () => raw(server)));
+    for (const client of clients) {
+      client.socket.pause();
+      client.send(aRequest("/metrics").repeat(2));
+    }
+    await vi.waitUntil(async () => (await fetch(`${server.url}/metrics`)).status === 503, {
+      timeout: 10_000,
+    });
+    isLarge = false;
     for (const client of clients) await client[Symbol.asyncDispose]();
     const free = async (): Promise<boolean> => {
       const answers = await Promise.all(Array.from({ length: 4 }, () => fetch(`${server.url}/metrics`)));

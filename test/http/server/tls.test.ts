@@ -324,3 +324,19 @@ test("a server whose web config is wrong does not start, and says all that is wr
     new RegExp(`^${path}:1:1: unknown key "a": .*\\n${path}:2:1: unknown key "b": .*$`),
   );
 });
+
+test.skipIf(OPENSSL === undefined)("silent connections over TLS make room for those that come", async () => {
+  writeCertificate(directory, "server");
+  const { url } = await start(TLS, { limits: { maxConnections: 3 } });
+  const port = Number(new URL(url).port);
+  const ended: Promise<unknown>[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    const client = connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false }).on("error", () => {});
+    onTestFinished(() => void client.destroy());
+    ended.push(new Promise((resolve) => client.once("close", resolve)));
+    await once(client, "secureConnect");
+  }
+  await Promise.all(ended.slice(0, 2));
+  expect((await visit(url)).status).toBe(200);
+  expect(warnings).toEqual([]);
+});

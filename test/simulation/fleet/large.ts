@@ -126,7 +126,7 @@ function largeScenario(replicas: number, upstreams: number): FleetScenario {
 function upstream(name: string, budget: string): Upstream {
   return sampleUpstream({
     name,
-    budget,
+    budgets: [budget],
     schedule: sampleSchedule(PERIOD_MS, name),
     timeoutMs: 5_000,
     confirm: 0,

@@ -16,8 +16,11 @@ function withoutSettingAside(store: LedgerStore): LedgerStore {
   return {
     ...store,
     take: (terms, lease) => {
-      const rates = terms.rates.map((rate) => ({ ...rate, cap: rate.cap + rate.aside }));
-      return store.take({ ...terms, rates }, lease);
+      const whole = terms.map((each) => ({
+        ...each,
+        rates: each.rates.map((rate) => ({ ...rate, cap: rate.cap + rate.aside })),
+      }));
+      return store.take(whole, lease);
     },
   };
 }
@@ -31,10 +34,9 @@ export const FLEET_MUTANTS: readonly FleetMutant[] = [
       ...store,
       take: async (terms, lease) => {
         const stored = await store.take(terms, lease);
-        if (stored.kind === "answered" && stored.answer.decision.kind === "granted") {
-          await store.report(terms, [
-            { kind: "settled", lease, settlement: "answered", heldMs: 0, agoMs: 0 },
-          ]);
+        if (stored.kind === "answered" && stored.answer.waits.length === 0) {
+          const settled = { kind: "settled", lease, settlement: "answered", heldMs: 0, agoMs: 0 } as const;
+          for (const each of terms) await store.report(each, [settled]);
         }
         return stored;
       },

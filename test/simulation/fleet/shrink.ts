@@ -46,7 +46,7 @@ async function withFewerUpstreams(scenario: FleetScenario, failing: Trial): Prom
   let smallest = scenario;
   for (const { name } of scenario.setup.upstreams) {
     const upstreams = smallest.setup.upstreams.filter((upstream) => upstream.name !== name);
-    const budgets = new Set(upstreams.map(({ budget }) => budget));
+    const budgets = new Set(upstreams.flatMap(({ budgets }) => budgets));
     const accounts = smallest.setup.accounts.filter(({ budget }) => budgets.has(budget.name));
     if (upstreams.length === 0) continue;
     smallest = (await failing({ ...smallest, setup: { accounts, upstreams } })) ?? smallest;

@@ -1,7 +1,7 @@
 import type { Dice } from "./dice.ts";
 import { drawAccount, drawUpstream, rateFor, STYLES } from "./setup.ts";
 import type { Account, Edit, Setup } from "../world/scenario.ts";
-import { accountOf, edited } from "../world/setup.ts";
+import { edited } from "../world/setup.ts";
 
 const KINDS = [
   "rename",
@@ -56,7 +56,7 @@ function propose(setup: Setup, closed: readonly Closed[], tag: string, dice: Dic
       return { kind, upstream: upstream.name, schedule, timeoutMs, confirm };
     }
     case "move":
-      return { kind, upstream: upstream.name, credential };
+      return { kind, upstream: upstream.name, credentials: someOf(setup, credential, dice.fork(tag)) };
     case "remove":
       return { kind, upstream: upstream.name };
     case "add":
@@ -70,13 +70,19 @@ function propose(setup: Setup, closed: readonly Closed[], tag: string, dice: Dic
   }
 }
 
+/** This key alone, or together with another one. */
+function someOf({ accounts }: Setup, credential: string, dice: Dice): readonly string[] {
+  const others = accounts.map((account) => account.credential).filter((each) => each !== credential);
+  return others.length === 0 || dice.chance(0.5) ? [credential] : [credential, dice.pick(others)];
+}
+
 function drawRates(
   setup: Setup,
   { budget }: Account,
   kind: "limits" | "windows",
   dice: Dice,
 ): Account["budget"]["rates"] {
-  const drawers = setup.upstreams.filter((upstream) => upstream.budget === budget.name);
+  const drawers = setup.upstreams.filter((upstream) => upstream.budgets.includes(budget.name));
   if (kind === "limits") {
     const factor = dice.pick([0.5, 0.8, 1.2, 2]);
     return budget.rates.map((rate) => ({
@@ -104,6 +110,6 @@ export function closedBy(edit: Edit, setup: Setup): Closed | undefined {
   if (edit.kind !== "close_account") return undefined;
   const account = setup.accounts.find(({ credential }) => credential === edit.credential);
   if (account === undefined) return undefined;
-  const upstreams = setup.upstreams.filter(({ budget }) => accountOf(setup, budget) === account);
+  const upstreams = setup.upstreams.filter(({ budgets }) => budgets.includes(account.budget.name));
   return { account, upstreams };
 }

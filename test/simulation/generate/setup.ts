@@ -4,6 +4,7 @@ import { ALGORITHMS } from "../../../src/simulator/meters.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import type { Dice } from "./dice.ts";
 import type { Account, Credential, Setup } from "../world/scenario.ts";
+import { fits } from "../world/setup.ts";
 
 const PERIODS_MS: readonly number[] = [1, 1, 1, 2, 2, 2, 3, 4, 5, 5, 6, 10, 10, 15, 30, 60].map(
   (s) => s * 1_000,
@@ -42,10 +43,39 @@ export function credential(id: string, dice: Dice): Credential {
 
 export function setupOf(ids: readonly string[], styles: readonly Style[], dice: Dice): Setup {
   const drawn = ids.map((id, index) => drawAccount(id, `b${index + 1}`, styles, dice.fork(id)));
-  return {
+  const setup = {
     accounts: drawn.map(({ account }) => account),
     upstreams: drawn.flatMap(({ upstreams }) => upstreams),
   };
+  return withSeveralBudgets(setup, dice.fork("several budgets"));
+}
+
+/** Some upstreams draw on the budget of another account too, which then allows as much more as they may ask for. */
+function withSeveralBudgets(setup: Setup, dice: Dice): Setup {
+  if (setup.accounts.length < 2 || dice.chance(0.4)) return setup;
+  const upstreams = setup.upstreams.map((upstream) => drawingOnAnother(upstream, setup, dice));
+  const accounts = setup.accounts.map(({ credential, budget }) => {
+    const newcomers = upstreams.filter(({ budgets }, index) => {
+      const had = setup.upstreams[index]?.budgets ?? [];
+      return budgets.includes(budget.name) && !had.includes(budget.name);
+    });
+    if (newcomers.length === 0) return { credential, budget };
+    const rates = budget.rates.map((rate) => ({
+      ...rate,
+      requests: rate.requests + rateFor(newcomers, rate.perMs, budget.share, 0).requests,
+    }));
+    return { credential, budget: { ...budget, rates } };
+  });
+  const shared = { accounts, upstreams };
+  return fits(shared) ? shared : setup;
+}
+
+/** Half of them, in either order. */
+export function drawingOnAnother(upstream: Upstream, { accounts }: Setup, dice: Dice): Upstream {
+  const others = accounts.map(({ budget }) => budget.name).filter((name) => !upstream.budgets.includes(name));
+  if (others.length === 0 || dice.chance(0.5)) return upstream;
+  const budgets = [...upstream.budgets, dice.pick(others)];
+  return { ...upstream, budgets: dice.chance(0.5) ? budgets : budgets.toReversed() };
 }
 
 export type DrawnAccount = { readonly account: Account; readonly upstreams: readonly Upstream[] };
@@ -85,7 +115,13 @@ export function drawUpstream(name: string, budget: string, dice: Dice): Upstream
   const periodMs = dice.pick(PERIODS_MS);
   const timeoutMs = Math.min(10_000, Math.round(periodMs * dice.pick([0.1, 0.2, 0.5, 0.9, 1, 1.4])));
   const schedule = sampleSchedule(periodMs, fullName);
-  return sampleUpstream({ name: fullName, budget, schedule, timeoutMs, confirm: dice.pick(CONFIRMS) });
+  return sampleUpstream({
+    name: fullName,
+    budgets: [budget],
+    schedule,
+    timeoutMs,
+    confirm: dice.pick(CONFIRMS),
+  });
 }
 
 /** As little as the proof accepts, and `spare` more. */

@@ -65,7 +65,7 @@ async function withFewerUpstreams(scenario: Scenario, failing: Trial): Promise<S
 
 function without({ accounts, upstreams }: Setup, name: string): Setup {
   const kept = upstreams.filter((upstream) => upstream.name !== name);
-  const budgets = new Set(kept.map(({ budget }) => budget));
+  const budgets = new Set(kept.flatMap(({ budgets }) => budgets));
   return { accounts: accounts.filter(({ budget }) => budgets.has(budget.name)), upstreams: kept };
 }
 

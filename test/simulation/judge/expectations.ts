@@ -1,4 +1,5 @@
 import type { Life } from "../world/life.ts";
+import { servedInTime } from "../world/setup.ts";
 import type { Recovery } from "./recovery.ts";
 
 /** What must hold whatever happened. Each answers with what is wrong, in words. */
@@ -30,7 +31,7 @@ export function idleUpstream(
   before: ReadonlyMap<string, number>,
   withinMs: number,
 ): string | undefined {
-  for (const { name, schedule } of life?.setup.upstreams ?? []) {
+  for (const { name, schedule } of life === undefined ? [] : servedInTime(life.setup)) {
     const polls = (life?.tallyOf(name).polls ?? 0) - (before.get(name) ?? 0);
     const slots = Math.floor(withinMs / schedule.longestGapMs);
     // One slot may lie on the edge of what is watched.

@@ -23,6 +23,8 @@ export class Fairness {
   served(upstream: Upstream): string | undefined {
     this.#turnsOfOthers.delete(upstream);
     for (const [waiting, turns] of this.#turnsOfOthers) {
+      // It may be waiting for one that this one does not need.
+      if (!waiting.budgets.every((budget) => upstream.budgets.includes(budget))) continue;
       const count = (turns.get(upstream) ?? 0) + 1;
       turns.set(upstream, count);
       if (count > mostTurns(waiting, upstream)) {

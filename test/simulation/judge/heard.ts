@@ -1,11 +1,18 @@
 import type { Budget } from "../../../src/core/config/config.ts";
+import { mostSlotsWithin } from "../../../src/core/schedule/schedule.ts";
 import type { Words } from "../world/answers.ts";
 import type { Flight } from "../world/flight.ts";
 import { accountOf } from "../world/setup.ts";
 import type { Setup } from "../world/scenario.ts";
 
 type Pause = { readonly fromMs: number; readonly untilMs: number; readonly heardAtMs: number };
-type Lowered = { readonly requests: number; readonly perMs: number; readonly atMs: number };
+type Lowered = {
+  readonly requests: number;
+  readonly perMs: number;
+  readonly atMs: number;
+  /** One poll a period, which its word alone does not forbid. */
+  readonly needed: number;
+};
 
 const NONE: ReadonlyMap<number, number> = new Map();
 const ROUNDING_MS = 1e-3;
@@ -18,7 +25,10 @@ export class Heard {
   /** Since when each upstream is there without a break. */
   readonly #joinedAtMs: Map<string, number>;
 
+  #setup: Setup;
+
   constructor(setup: Setup, nowMs: number) {
+    this.#setup = setup;
     this.#joinedAtMs = new Map(setup.upstreams.map(({ name }) => [name, nowMs]));
   }
 
@@ -30,7 +40,10 @@ export class Heard {
     const configured = budget.rates.find((rate) => rate.perMs === limit.perMs)?.requests ?? 0;
     if (limit.requests >= configured) return;
     const standing = (this.#lowered.get(budget.name) ?? []).filter(({ atMs, perMs }) => atMs + perMs > nowMs);
-    this.#lowered.set(budget.name, [...standing, { ...limit, atMs: nowMs }]);
+    this.#lowered.set(budget.name, [
+      ...standing,
+      { ...limit, atMs: nowMs, needed: this.#neededIn(limit.perMs, budget) },
+    ]);
   }
 
   /** Until when this request should have waited; undefined where nobody asked for that. */
@@ -46,16 +59,26 @@ export class Heard {
     const lowered = this.#lowered.get(budget.name);
     if (lowered === undefined) return NONE;
     const caps = new Map<number, number>();
-    for (const { requests, perMs, atMs } of lowered) {
+    for (const { requests, perMs, atMs, needed } of lowered) {
       if (atMs >= nowMs || nowMs >= atMs + perMs - ROUNDING_MS) continue;
-      const cap = Math.max(1, Math.floor(requests * budget.share + 1e-9));
+      const cap = Math.max(1, needed, Math.floor(requests * budget.share + 1e-9));
       caps.set(perMs, Math.min(cap, caps.get(perMs) ?? cap));
     }
     return caps;
   }
 
+  /** As long as the lease of a slow poll is held. */
+  #neededIn(perMs: number, budget: Budget): number {
+    const users = this.#setup.upstreams.filter((upstream) => upstream.budgets.includes(budget.name));
+    const slots = users.map(({ schedule, timeoutMs }) =>
+      mostSlotsWithin(schedule, perMs * 1.001 + timeoutMs),
+    );
+    return slots.reduce((sum, count) => sum + count, 0);
+  }
+
   /** A budget or an upstream that a reload takes out of the config is forgotten, and so is a window. */
   reload(setup: Setup, nowMs: number): void {
+    this.#setup = setup;
     const names = new Set(setup.upstreams.map(({ name }) => name));
     for (const name of this.#joinedAtMs.keys()) if (!names.has(name)) this.#joinedAtMs.delete(name);
     for (const name of names) if (!this.#joinedAtMs.has(name)) this.#joinedAtMs.set(name, nowMs);

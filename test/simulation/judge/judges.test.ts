@@ -26,6 +26,7 @@ function flight(number: number, changes: Partial<Flight> = {}): Flight {
     sentAtMs: 0,
     terms: terms(2),
     loweredCaps: new Map(),
+    also: [],
     ...changes,
   };
 }

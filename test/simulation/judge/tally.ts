@@ -52,6 +52,7 @@ export class Tally implements Recorder {
         return;
       case "pause_requested":
       case "health_changed":
+      case "found_offline":
         return;
       default:
         event satisfies never;

@@ -15,8 +15,8 @@ export function withLeases(mutate: (lease: Lease) => Lease): Opening {
   return (config, clock) => {
     const real = new LocalLedger(config, clock);
     return delegating(real, {
-      take: (budget) => {
-        const decision = real.take(budget);
+      take: (budgets) => {
+        const decision = real.take(budgets);
         return decision.kind === "granted" ? { kind: "granted", lease: mutate(decision.lease) } : decision;
       },
     });
@@ -44,9 +44,9 @@ export function withBudgets(mutate: (budget: Budget) => Budget): Opening {
 
 function delegating(real: LocalLedger, changes: Partial<ReloadableLedger>): ReloadableLedger {
   return {
-    take: (budget) => real.take(budget),
-    restraint: (budget) => real.restraint(budget),
-    applyAdvice: (budget, advice) => real.applyAdvice(budget, advice),
+    take: (budgets) => real.take(budgets),
+    restraint: (budgets) => real.restraint(budgets),
+    applyAdvice: (budgets, advice) => real.applyAdvice(budgets, advice),
     onChange: (listener) => real.onChange(listener),
     change: (config) => real.change(config),
     ...changes,
@@ -92,8 +92,8 @@ export function freshAfterRenaming(config: Config, clock: Clock): ReloadableLedg
 export function deaf(config: Config, clock: Clock): ReloadableLedger {
   const real = new LocalLedger(config, clock);
   return delegating(real, {
-    applyAdvice: (budget, advice) =>
-      real.applyAdvice(budget, { ...advice, throttled: false, pause: undefined }),
+    applyAdvice: (budgets, advice) =>
+      real.applyAdvice(budgets, { ...advice, throttled: false, pause: undefined }),
   });
 }
 
@@ -102,10 +102,11 @@ export function perCalendarWindow(config: Config, clock: Clock): ReloadableLedge
   const real = new LocalLedger(config, clock);
   let budgets = config.budgets;
   const windows = new Map<string, { readonly number: number; used: number }>();
-  const take: Ledger["take"] = (name) => {
+  const take: Ledger["take"] = (names) => {
+    const name = names[0] ?? "";
     const rate = budgets.find((budget) => budget.name === name)?.rates[0];
     const nowMs = clock.now();
-    if (rate === undefined) return real.take(name);
+    if (rate === undefined) return real.take(names);
     const number = Math.floor(nowMs / rate.perMs);
     const known = windows.get(name);
     const window = known?.number === number ? known : { number, used: 0 };
@@ -113,11 +114,16 @@ export function perCalendarWindow(config: Config, clock: Clock): ReloadableLedge
     window.used += 1;
     if (window.used <= rate.requests)
       return { kind: "granted", lease: { isUsable: () => true, settle: () => {} } };
-    return { kind: "wait", untilMs: (number + 1) * rate.perMs, cause: "budget" };
+    return { kind: "wait", untilMs: (number + 1) * rate.perMs, cause: "budget", budget: name };
   };
   const change = (next: Config): void => {
     budgets = next.budgets;
     real.change(next);
   };
   return delegating(real, { take, change });
+}
+
+export function firstBudgetOnly(config: Config, clock: Clock): ReloadableLedger {
+  const real = new LocalLedger(config, clock);
+  return delegating(real, { take: (budgets) => real.take(budgets.slice(0, 1)) });
 }

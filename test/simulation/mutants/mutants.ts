@@ -2,6 +2,7 @@ import type { Probe, Recorder } from "../../../src/core/poll/ports.ts";
 import type { Temper } from "../generate/generate.ts";
 import {
   deaf,
+  firstBudgetOnly,
   freshAfterRenaming,
   perCalendarWindow,
   settlingAs,
@@ -98,6 +99,12 @@ export const MUTANTS: readonly Mutant[] = [
     tempers: ["looping"],
     caughtAs: ["limit", "pause"],
     openLedger: perCalendarWindow,
+  },
+  {
+    name: "of several budgets only the first is asked",
+    tempers: ["calm", "editing"],
+    caughtAs: ["limit", "starving"],
+    openLedger: firstBudgetOnly,
   },
   {
     name: "a hostile hint is believed",

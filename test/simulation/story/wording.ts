@@ -7,7 +7,7 @@ export function describeSetup(setup: Setup): string[] {
   return setup.accounts.flatMap(({ credential, budget }) => [
     `key ${credential}: ${describeBudget(budget)}`,
     ...setup.upstreams
-      .filter((upstream) => upstream.budget === budget.name)
+      .filter((upstream) => upstream.budgets.includes(budget.name))
       .map((each) => `  ${describeUpstream(each)}`),
   ]);
 }
@@ -96,7 +96,7 @@ function describeEdit(edit: Edit): string {
     case "timing":
       return `${edit.upstream}: ${edit.schedule.source}, timeout ${seconds(edit.timeoutMs)}, confirm ${edit.confirm}`;
     case "move":
-      return `${edit.upstream} moves to ${edit.credential}`;
+      return `${edit.upstream} moves to ${edit.credentials.join(" and ")}`;
     case "remove":
       return `${edit.upstream} is removed`;
     case "add":

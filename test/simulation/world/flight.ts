@@ -12,4 +12,6 @@ export type Flight = {
   readonly terms: Terms;
   /** What the upstream's words had lowered the caps to when it was sent, by window. */
   readonly loweredCaps: ReadonlyMap<number, number>;
+  /** The same request, as the other budgets of its upstream count it. */
+  readonly also: readonly Flight[];
 };

@@ -10,7 +10,7 @@ import type { LifeClock } from "./life-clock.ts";
 import type { Mutation, ReloadableLedger } from "../mutants/mutation.ts";
 import { WeatherBug, type Network } from "./network.ts";
 import type { Setup } from "./scenario.ts";
-import { accountOf, configOf } from "./setup.ts";
+import { configOf, credentialsOf, servedInTime } from "./setup.ts";
 import { Tally, type Turn } from "../judge/tally.ts";
 
 export type LifeParts = {
@@ -33,6 +33,7 @@ export class Life {
   readonly #supervisor: Supervisor;
   readonly #lines = new Map<string, Fairness>();
   #setup: Setup;
+  #inTime: { readonly setup: Setup; readonly upstreams: ReadonlySet<Upstream> } | undefined;
   #polls = 0;
   #isDraining = false;
 
@@ -95,14 +96,23 @@ export class Life {
     return tally;
   }
 
+  /** Where some budgets are too crowded for that, nobody there is promised a turn. */
+  #isPromisedTurns(upstream: Upstream): boolean {
+    if (this.#inTime?.setup !== this.#setup)
+      this.#inTime = { setup: this.#setup, upstreams: new Set(servedInTime(this.#setup)) };
+    return this.#inTime.upstreams.has(upstream);
+  }
+
   #take(turn: Turn, name: string): void {
     const upstream = this.#setup.upstreams.find((each) => each.name === name);
     // One that a reload took away still ends what it began.
-    if (upstream === undefined) return;
-    const line = this.#lines.get(upstream.budget) ?? new Fairness();
-    this.#lines.set(upstream.budget, line);
-    const starving = line[turn](upstream);
-    if (starving !== undefined) this.#parts.onViolation("starving", starving);
+    if (upstream === undefined || !this.#isPromisedTurns(upstream)) return;
+    for (const budget of upstream.budgets) {
+      const line = this.#lines.get(budget) ?? new Fairness();
+      this.#lines.set(budget, line);
+      const starving = line[turn](upstream);
+      if (starving !== undefined) this.#parts.onViolation("starving", starving);
+    }
   }
 
   #probesFor(upstreams: readonly Upstream[]): Map<string, Probe> {
@@ -111,8 +121,8 @@ export class Life {
 
   #probeFor(upstream: Upstream): Probe {
     const { network, clock, number, mutation } = this.#parts;
-    const credential = accountOf(this.#setup, upstream.budget)?.credential ?? "";
-    const sender = { life: number, clock, upstream, credential };
+    const credentials = credentialsOf(this.#setup, upstream);
+    const sender = { life: number, clock, upstream, credentials };
     const probe: Probe = { poll: (signal) => network.send(sender, signal), close: () => Promise.resolve() };
     return mutation.wrapProbe?.(probe, clock) ?? probe;
   }

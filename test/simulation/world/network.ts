@@ -7,12 +7,12 @@ import type { Fate } from "./fate.ts";
 import type { Flight } from "./flight.ts";
 import type { LifeClock } from "./life-clock.ts";
 
-/** Whoever sends: an upstream of one life, with the key that it sends. */
+/** Whoever sends: an upstream of one life, and the keys that count its requests, one for each of its budgets. */
 export type Sender = {
   readonly life: number;
   readonly clock: LifeClock;
   readonly upstream: Upstream;
-  readonly credential: string;
+  readonly credentials: readonly string[];
 };
 
 /** The world around the network. */
@@ -151,5 +151,12 @@ function broken(
 }
 
 function observed(exchange: Exchange, durationMs: number): Observation {
-  return { exchange, durationMs, phasesMs: {}, reusedConnection: false, certificateExpiresAtMs: undefined };
+  return {
+    exchange,
+    durationMs,
+    phasesMs: {},
+    reusedConnection: false,
+    certificateExpiresAtMs: undefined,
+    withoutKeys: String,
+  };
 }

@@ -57,7 +57,7 @@ export type Edit =
       readonly timeoutMs: number;
       readonly confirm: number;
     }
-  | { readonly kind: "move"; readonly upstream: string; readonly credential: string }
+  | { readonly kind: "move"; readonly upstream: string; readonly credentials: readonly string[] }
   | { readonly kind: "remove"; readonly upstream: string }
   | { readonly kind: "add"; readonly credential: string; readonly upstream: Upstream }
   | { readonly kind: "close_account"; readonly credential: string }

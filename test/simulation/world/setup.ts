@@ -1,4 +1,5 @@
-import type { Config } from "../../../src/core/config/config.ts";
+import type { Config, Upstream } from "../../../src/core/config/config.ts";
+import { isCrowded } from "../../../src/core/proof/crowding.ts";
 import { prove } from "../../../src/core/proof/proof.ts";
 import { sampleConfig } from "../../support/samples.ts";
 import type { Account, Edit, Setup } from "./scenario.ts";
@@ -14,6 +15,24 @@ export function accountOf(setup: Setup, budget: string): Account | undefined {
   return setup.accounts.find((account) => account.budget.name === budget);
 }
 
+/** Upstreams whose slots the proof calls safe: not those of a budget that is tight because some need another one too. */
+export function servedInTime(setup: Setup): readonly Upstream[] {
+  const config = configOf(setup);
+  const crowded = config.budgets.filter((budget) => isCrowded(budget, config)).map(({ name }) => name);
+  // Who waits long in a crowded budget is late in all of his others, and in front of those who draw on them.
+  for (const name of crowded) {
+    const together = setup.upstreams.filter(({ budgets }) => budgets.includes(name));
+    for (const other of together.flatMap(({ budgets }) => budgets))
+      if (!crowded.includes(other)) crowded.push(other);
+  }
+  return setup.upstreams.filter(({ budgets }) => !budgets.some((budget) => crowded.includes(budget)));
+}
+
+/** The keys that count a request of this upstream, in the order of its budgets. */
+export function credentialsOf(setup: Setup, { budgets }: Pick<Upstream, "budgets">): readonly string[] {
+  return budgets.map((budget) => accountOf(setup, budget)?.credential ?? "");
+}
+
 export function budgetNameOf(setup: Setup, credential: string): string | undefined {
   return setup.accounts.find((account) => account.credential === credential)?.budget.name;
 }
@@ -27,6 +46,8 @@ export function edited(setup: Setup, edit: Edit): Setup {
 export function fits(setup: Setup): boolean {
   const names = setup.accounts.map(({ budget }) => budget.name);
   if (new Set(names).size < names.length) return false;
+  const known = setup.upstreams.flatMap(({ budgets }) => budgets).every((budget) => names.includes(budget));
+  if (!known || setup.upstreams.some(({ budgets }) => new Set(budgets).size < budgets.length)) return false;
   return setup.upstreams.length > 0 && prove(configOf(setup), () => undefined).faults.length === 0;
 }
 
@@ -45,8 +66,10 @@ function changed(setup: Setup, edit: Edit): Setup {
       return withUpstream(setup, edit.upstream, { schedule, timeoutMs, confirm });
     }
     case "move": {
-      const budget = budgetNameOf(setup, edit.credential);
-      return budget === undefined ? setup : withUpstream(setup, edit.upstream, { budget });
+      const budgets = edit.credentials
+        .map((credential) => budgetNameOf(setup, credential))
+        .filter((budget) => budget !== undefined);
+      return budgets.length === 0 ? setup : withUpstream(setup, edit.upstream, { budgets });
     }
     case "remove":
       return { ...setup, upstreams: setup.upstreams.filter(({ name }) => name !== edit.upstream) };
@@ -68,7 +91,9 @@ function renamed(setup: Setup, credential: string, to: string): Setup {
       account.credential === credential ? { ...account, budget: { ...account.budget, name: to } } : account,
     ),
     upstreams: setup.upstreams.map((upstream) =>
-      upstream.budget === from ? { ...upstream, budget: to } : upstream,
+      from !== undefined && upstream.budgets.includes(from)
+        ? { ...upstream, budgets: upstream.budgets.map((budget) => (budget === from ? to : budget)) }
+        : upstream,
     ),
   };
 }
@@ -93,14 +118,16 @@ function added(setup: Setup, { credential, upstream }: Extract<Edit, { kind: "ad
   const budget = budgetNameOf(setup, credential);
   const isKnown = setup.upstreams.some(({ name }) => name === upstream.name);
   if (budget === undefined || isKnown) return setup;
-  return { ...setup, upstreams: [...setup.upstreams, { ...upstream, budget }] };
+  return { ...setup, upstreams: [...setup.upstreams, { ...upstream, budgets: [budget] }] };
 }
 
 function closed(setup: Setup, credential: string): Setup {
   const budget = budgetNameOf(setup, credential);
   return {
     accounts: setup.accounts.filter((account) => account.credential !== credential),
-    upstreams: setup.upstreams.filter((upstream) => upstream.budget !== budget),
+    upstreams: setup.upstreams
+      .map((upstream) => without(upstream, budget))
+      .filter((upstream) => upstream.budgets.length > 0),
   };
 }
 
@@ -111,4 +138,9 @@ function opened(setup: Setup, { account, upstreams }: Extract<Edit, { kind: "ope
     accounts: [...setup.accounts, account],
     upstreams: [...setup.upstreams, ...upstreams.filter(({ name }) => !names.has(name))],
   };
+}
+
+function without(upstream: Upstream, budget: string | undefined): Upstream {
+  if (budget === undefined || !upstream.budgets.includes(budget)) return upstream;
+  return { ...upstream, budgets: upstream.budgets.filter((each) => each !== budget) };
 }

@@ -26,7 +26,7 @@ function readTerms(setup: Setup, credential: string): Terms | undefined {
   const name = budgetNameOf(setup, credential);
   const budget = name === undefined ? undefined : accountOf(setup, name)?.budget;
   if (budget === undefined) return undefined;
-  const drawers = setup.upstreams.filter((upstream) => upstream.budget === name);
+  const drawers = setup.upstreams.filter(({ budgets }) => name !== undefined && budgets.includes(name));
   return {
     rates: budget.rates,
     share: budget.share,

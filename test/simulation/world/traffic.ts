@@ -70,42 +70,41 @@ export class Traffic implements Surroundings {
     this.clock.after(storm.forMs, () => void this.#storms.delete(storm));
   }
 
-  sent({ life: number, upstream, credential }: Sender): Flight {
+  sent({ life: number, upstream, credentials }: Sender): Flight {
     const life = this.#parts.lifeOf(number);
-    const { name, budget } = upstream;
+    const { name } = upstream;
     const nowMs = this.clock.now();
-    const terms = life === undefined ? undefined : termsOf(life.setup, credential);
-    const account = life === undefined ? undefined : accountOf(life.setup, budget);
-    if (life === undefined || terms === undefined || account === undefined) {
+    if (life === undefined) {
       throw new Error(`cannot send: life ${number} must be the one that runs, received a request of ${name}`);
     }
     this.#sent += 1;
     this.#fingerprint = (Math.imul(this.#fingerprint, 31) + Math.round(nowMs * 1_000)) >>> 0;
     life.tallyOf(name).sent += 1;
-    const pausedUntilMs = life.heard.pauseBroken({ budget, upstream: name }, nowMs);
-    if (pausedUntilMs !== undefined) {
-      const earlyMs = Math.round(pausedUntilMs - nowMs);
-      this.#parts.violate("pause", `${name} sends a request ${earlyMs} ms before the end of a pause`);
-    }
-    const loweredCaps = life.heard.loweredCaps(account.budget, nowMs);
     this.#parts.story.tell("request", () => `#${this.#sent} ${name} sends`);
-    return {
-      number: this.#sent,
-      life: number,
-      upstream: name,
-      credential,
-      budget,
-      sentAtMs: nowMs,
-      terms,
-      loweredCaps,
-    };
+    const [first, ...also] = upstream.budgets.map((budget, index) => {
+      const pausedUntilMs = life.heard.pauseBroken({ budget, upstream: name }, nowMs);
+      if (pausedUntilMs !== undefined) {
+        const earlyMs = Math.round(pausedUntilMs - nowMs);
+        this.#parts.violate("pause", `${name} sends a request ${earlyMs} ms before the end of a pause`);
+      }
+      const credential = credentials[index] ?? "";
+      const terms = termsOf(life.setup, credential);
+      const account = accountOf(life.setup, budget);
+      if (terms === undefined || account === undefined)
+        throw new Error(`cannot send: ${name} must draw on known budgets, received ${budget}`);
+      const loweredCaps = life.heard.loweredCaps(account.budget, nowMs);
+      const flight = { number: this.#sent, life: number, upstream: name, credential, budget };
+      return { ...flight, sentAtMs: nowMs, terms, loweredCaps, also: [] };
+    });
+    if (first === undefined) throw new Error(`cannot send: ${name} must draw on a budget`);
+    return { ...first, also };
   }
 
-  fateOf({ upstream, credential }: Sender, { terms }: Flight): Fate {
+  fateOf({ upstream, credentials }: Sender, { terms }: Flight): Fate {
     const { name, timeoutMs } = upstream;
     const isCalm = this.clock.now() >= this.#parts.calmFromMs;
     const road = isCalm ? "calm" : (this.#parts.scenario.roads.get(name) ?? "quick");
-    const weather = this.#weatherOver(name, credential);
+    const weather = this.#weatherOver(name, credentials);
     const isTalkative = name.endsWith("t");
     const circumstances = {
       weather,
@@ -120,8 +119,10 @@ export class Traffic implements Surroundings {
 
   counted(flight: Flight): void {
     this.#parts.story.tell("request", () => `#${flight.number} is counted by ${flight.credential}`);
-    const text = this.#judges.get(flight.credential)?.count(flight, this.clock.now());
-    if (text !== undefined) this.#parts.violate("limit", text);
+    for (const each of [flight, ...flight.also]) {
+      const text = this.#judges.get(each.credential)?.count(each, this.clock.now());
+      if (text !== undefined) this.#parts.violate("limit", text);
+    }
   }
 
   ended(flight: Flight, exchange: Exchange, words: Words): void {
@@ -131,20 +132,36 @@ export class Traffic implements Surroundings {
     if (life === undefined) return;
     life.tallyOf(flight.upstream).ended += 1;
     if (exchange.kind !== "answered") return;
-    life.heard.hear(flight, words, accountOf(life.setup, flight.budget)?.budget, this.clock.now());
+    const flights = [flight, ...flight.also];
+    const { limit } = words;
+    const named = flights.filter(
+      ({ terms }) =>
+        limit !== undefined &&
+        terms.rates.some(({ requests, perMs }) => requests === limit.requests && perMs === limit.perMs),
+    );
+    for (const each of flights) {
+      // What is the limit of one of them and of no other is not said of the others.
+      const isOfAnother = flights.length > 1 && named.length === 1 && named[0] !== each;
+      const { pause } = words;
+      const said = isOfAnother ? (pause === undefined ? {} : { pause }) : words;
+      life.heard.hear(each, said, accountOf(life.setup, each.budget)?.budget, this.clock.now());
+    }
   }
 
   /** The owner's linger, which whoever configures it must know: at the sending, or now where it became less. */
-  lingerOf({ terms, credential }: Flight): number {
+  lingerOf(flight: Flight): number {
     const setup = this.#parts.currentSetup();
-    const now = setup === undefined ? undefined : termsOf(setup, credential);
-    return Math.min(terms.lingerMs, now?.lingerMs ?? Infinity);
+    const lingers = [flight, ...flight.also].map(({ terms, credential }) => {
+      const now = setup === undefined ? undefined : termsOf(setup, credential);
+      return Math.min(terms.lingerMs, now?.lingerMs ?? Infinity);
+    });
+    return Math.min(...lingers);
   }
 
-  #weatherOver(upstream: string, credential: string): Weather | undefined {
+  #weatherOver(upstream: string, credentials: readonly string[]): Weather | undefined {
     let weather: Weather | undefined;
     for (const storm of this.#storms) {
-      if (storm.whom === upstream || storm.whom === credential) weather = storm.weather;
+      if (storm.whom === upstream || credentials.includes(storm.whom)) weather = storm.weather;
     }
     return weather;
   }

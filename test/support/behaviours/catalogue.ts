@@ -6,6 +6,7 @@ import { MARKUP } from "./markup.ts";
 import { OWN_FAULTS } from "./own-faults.ts";
 import { REACHING } from "./reaching.ts";
 import { REDIRECTS } from "./redirects.ts";
+import { REFUSALS } from "./refusals.ts";
 import { SILENCES } from "./silences.ts";
 import { STATUSES } from "./statuses.ts";
 import { TLS } from "./tls.ts";
@@ -22,6 +23,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: "Bodies", behaviours: BODIES },
   { title: "Redirects", behaviours: REDIRECTS },
   { title: "Statuses", behaviours: STATUSES },
+  { title: "Refusals", behaviours: REFUSALS },
   { title: "Texts that attack their reader", behaviours: MARKUP },
   { title: "Faults of our own", behaviours: OWN_FAULTS },
 ];

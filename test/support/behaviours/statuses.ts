@@ -81,7 +81,7 @@ export const STATUSES: readonly Behaviour[] = [
     does: "answers 429 and calls it a spent quota",
     open: answering("429 Quota", JSON.stringify(QUOTA), ["Content-Type: application/problem+json"]),
     meets: "throttled quota",
-    says: "answered 429: its problem type says quota-exceeded",
+    says: "answered 429: quota used up, by `type`",
   },
   {
     does: "answers 429 where a policy of a day is exhausted",

@@ -1,4 +1,4 @@
-import { keptHeaders } from "../../../src/core/answer/kept-headers.ts";
+import { keptHeadOf } from "../../../src/core/answer/kept-headers.ts";
 import type { Headers, PhaseTimesMs } from "../../../src/core/exchange/exchange.ts";
 import type { PollOutcome, SkipCause } from "../../../src/core/exchange/outcome.ts";
 import { History } from "../../../src/core/history/history.ts";
@@ -22,6 +22,7 @@ type PollRun = {
   readonly excerpt?: string;
   readonly headers?: Headers;
   readonly phasesMs?: PhaseTimesMs;
+  readonly isOffline?: boolean;
 };
 
 type UpstreamHistory = {
@@ -77,12 +78,19 @@ class Recording {
         outcome,
         degraded,
         detail: run.detail ?? "answered 200 with 482 B",
-        head: status === undefined ? undefined : { status, reasonPhrase: "", headers: run.headers ?? [] },
+        head:
+          status === undefined
+            ? undefined
+            : keptHeadOf({ status, reasonPhrase: "", headers: run.headers ?? [] }, [], String),
         excerpt: run.excerpt,
-        headers:
-          outcome.kind === "ok" || run.headers === undefined ? undefined : keptHeaders(run.headers, []),
       }),
     });
+    if (run.isOffline === true)
+      this.history.record({
+        kind: "found_offline",
+        pollId: `poll-${this.polls}`,
+        endedAtMs: atMs + durationMs,
+      });
     this.fold({ kind: "polled", outcome, isDegraded: degraded, isConfirmed: false }, atMs + durationMs);
   }
 
@@ -120,7 +128,7 @@ export function play(of: UpstreamHistory, changes: Partial<UpstreamStatus> = {})
   const upstream = sampleUpstreamStatus({
     name,
     url: `https://${name}.example/v1/resources`,
-    budget: name,
+    budgets: [name],
     schedule: { source: `every ${everyMs / 1_000}s`, longestGapMs: everyMs },
     degradedAboveMs: DEGRADED_ABOVE_MS,
     health: { state: health.state, sinceMs: history.sinceMs, up: health.isUp },
@@ -222,6 +230,7 @@ const UNREACHABLE: PollRun = {
   outcome: { kind: "failed", reason: "dns" },
   latency: { minMs: 2, maxMs: 9 },
   phasesMs: { dns: 4.2 },
+  isOffline: true,
   detail: "the name cannot be resolved: ENOTFOUND",
 };
 

@@ -1,13 +1,34 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { imageCommand } from "../../../tools/image-command.ts";
 import { endWithUs } from "./ends-with-us.ts";
 import { type Families, parseExposition } from "../metrics/exposition-parser.ts";
 import { type Answer, ask } from "../http-ask.ts";
 
 /** The real program, as a process of its own. */
 
-const PROGRAM = fileURLToPath(new URL("../../../bin/pacewatch.mjs", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+type Start = { readonly args: readonly string[]; readonly env: Environment };
+
+/** The source as it is, the bundle that `npm run build` wrote, or that bundle as the image starts it. */
+const FORMS: Readonly<Record<string, () => Start | Promise<Start>>> = {
+  source: () => ({ args: [`${ROOT}bin/pacewatch.mjs`], env: {} }),
+  bundle: () => ({ args: [`${ROOT}dist/bin/pacewatch.mjs`], env: {} }),
+  image: () => imageCommand(),
+};
+
+const START = await startOf(process.env["PACEWATCH_UNDER_TEST"] ?? "source");
+
+async function startOf(form: string): Promise<Start> {
+  const start = await FORMS[form]?.();
+  if (start !== undefined) return start;
+  throw new Error(
+    `cannot test: PACEWATCH_UNDER_TEST must be one of ${Object.keys(FORMS).join(", ")}, received "${form}"`,
+  );
+}
+
 /** Halves what a start costs; these tests start the program a hundred times. */
 const COMPILE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/pacewatch", import.meta.url));
 
@@ -25,8 +46,8 @@ export class Daemon implements AsyncDisposable {
 
   constructor(parameters: readonly string[], environment: Environment) {
     // None of this machine's variables: a proxy of its own would come between the program and its upstreams.
-    this.#child = spawn(process.execPath, [PROGRAM, ...parameters], {
-      env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
+    this.#child = spawn(process.execPath, [...START.args, ...parameters], {
+      env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...START.env, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     endWithUs(this.#child);

@@ -8,7 +8,7 @@ import type {
   SharedTerms,
 } from "../../../src/core/fleet/ledger-store.ts";
 import type { Clock } from "../../../src/core/time/clock.ts";
-import { type RedisMoment, SharedBudgetModel } from "../../models/shared-budget.ts";
+import { type RedisMoment, SharedBudgetModel, takeOfEach } from "../../models/shared-budget.ts";
 
 const DEADLINE_MS = 500;
 
@@ -104,8 +104,8 @@ export class VirtualStore implements LedgerStore {
     for (const listener of this.#listeners) listener();
   }
 
-  take(terms: SharedTerms, lease: string): Promise<Stored<SharedTaking>> {
-    return this.#ask((at) => this.#redis.budget(terms).take(terms, lease, at));
+  take(terms: readonly SharedTerms[], lease: string): Promise<Stored<SharedTaking>> {
+    return this.#ask((at) => takeOfEach(terms, (each) => this.#redis.budget(each), lease, at));
   }
 
   report(terms: SharedTerms, messages: readonly SharedMessage[]): Promise<Stored<SharedState>> {

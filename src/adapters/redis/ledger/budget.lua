@@ -1,5 +1,5 @@
 -- How every script of a shared budget begins, and what it returns. Explained in test/models/shared-budget.ts.
--- KEYS: state, leases, quota, contributed. ARGV[1]: the terms of the caller, as JSON.
+-- KEYS: state, leases, quota, contributed, of each budget. ARGV[1]: the terms of the caller for each, as JSON.
 
 local MARGIN, GRAIN, CLOCK_STEP, SET_BACK, HOUR = 1.001, 2, 10, 1000, 3600000
 local MOST_LIMITS, MOST_DOUBLINGS = 8, 30
@@ -8,15 +8,25 @@ local LATE = 1000
 -- Long after the last call, nothing in it matters any more.
 local FORGOTTEN_AFTER = 604800000
 
-local STATE, LEASES, QUOTA, CONTRIBUTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local terms = cjson.decode(ARGV[1])
+local budgets = cjson.decode(ARGV[1])
+-- Of the chosen budget: everything below is about that one.
+local STATE, LEASES, QUOTA, CONTRIBUTED, terms, state, changed, longest
 
-local state = {}
-do
-  local fields = redis.call('HGETALL', STATE)
-  for index = 1, #fields, 2 do state[fields[index]] = fields[index + 1] end
+local function read(index)
+  local fields, values = redis.call('HGETALL', KEYS[4 * index - 3]), {}
+  for field = 1, #fields, 2 do values[fields[field]] = fields[field + 1] end
+  return values
 end
-local changed = {}
+
+local opened = {}
+local function choose(index)
+  opened[index] = opened[index] or { state = read(index), changed = {} }
+  STATE, LEASES, QUOTA, CONTRIBUTED = unpack(KEYS, 4 * index - 3, 4 * index)
+  terms, state, changed = budgets[index], opened[index].state, opened[index].changed
+  longest = 0
+  for _, rate in ipairs(terms.rates) do longest = math.max(longest, rate.perMs) end
+end
+choose(1)
 
 local function get(name) return tonumber(state[name] or '') end
 
@@ -35,9 +45,6 @@ local function save()
   end
   if #fields > 0 then redis.call('HSET', STATE, unpack(fields)) end
 end
-
-local longest = 0
-for _, rate in ipairs(terms.rates) do longest = math.max(longest, rate.perMs) end
 
 local function lowered(per)
   local list = {}

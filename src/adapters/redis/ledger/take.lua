@@ -1,7 +1,4 @@
--- ARGV[2]: the lease's name.
-begin(false)
-dropEnded()
-
+-- ARGV[2]: the lease's name. A lease of each budget, or of none.
 local function refusal()
   local paused = get('paused') or 0
   if paused > now then return paused - now, 'backoff' end
@@ -23,14 +20,30 @@ local function refusal()
   if untilMs > now then return untilMs - now, 'budget' end
 end
 
-local wait, cause = refusal()
-if wait then return answer(num(wait), cause) end
+local function grant()
+  -- Timers are too coarse for short gaps, which may be caught up.
+  local gap, taken = 0, get('taken')
+  for _, rate in ipairs(terms.rates) do gap = math.max(gap, rate.perMs / rate.cap) end
+  if gap >= GRAIN or taken == nil then set('taken', now) else set('taken', math.max(taken + gap, now - GRAIN)) end
+  set('latest', now)
+  redis.call('ZADD', LEASES, num(now + terms.holdMs + CLOCK_STEP), ARGV[2])
+  if terms.quota ~= nil then count(now, 1) end
+end
 
--- Timers are too coarse for short gaps, which may be caught up.
-local gap, taken = 0, get('taken')
-for _, rate in ipairs(terms.rates) do gap = math.max(gap, rate.perMs / rate.cap) end
-if gap >= GRAIN or taken == nil then set('taken', now) else set('taken', math.max(taken + gap, now - GRAIN)) end
-set('latest', now)
-redis.call('ZADD', LEASES, num(now + terms.holdMs + CLOCK_STEP), ARGV[2])
-if terms.quota ~= nil then count(now, 1) end
-return answer('0', 'granted')
+local waits, isFree = {}, true
+for index = 1, #budgets do
+  choose(index)
+  begin(false)
+  dropEnded()
+  local wait, cause = refusal()
+  waits[index] = { num(wait or 0), cause or 'free' }
+  isFree = isFree and wait == nil
+end
+
+local answers = {}
+for index = 1, #budgets do
+  choose(index)
+  if isFree then grant() end
+  answers[index] = answer(unpack(waits[index]))
+end
+return answers

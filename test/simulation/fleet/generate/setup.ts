@@ -4,6 +4,7 @@ import { mostSlotsWithin } from "../../../../src/core/schedule/schedule.ts";
 import { ALGORITHMS } from "../../../../src/simulator/meters.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../../support/samples.ts";
 import type { Dice } from "../../generate/dice.ts";
+import { drawingOnAnother } from "../../generate/setup.ts";
 import type { Account, Credential, Setup } from "../../world/scenario.ts";
 import type { FleetStyle, FleetTerms } from "../scenario.ts";
 
@@ -32,13 +33,25 @@ type Room = {
 
 export function drawFleetSetup(ids: readonly string[], fleet: FleetTerms, room: Room, dice: Dice): Setup {
   const drawn = ids.map((id, index) => drawAccount(id, `b${index + 1}`, fleet, room, dice.fork(id)));
-  return {
+  const setup = {
     accounts: drawn.map(({ account }) => account),
     upstreams: drawn.flatMap(({ upstreams }) => upstreams),
   };
+  const several = dice.fork("several budgets");
+  if (several.chance(0.4)) return setup;
+  const upstreams = setup.upstreams.map((upstream) => drawingOnAnother(upstream, setup, several));
+  const accounts = drawn.map(({ account, allowing }) =>
+    allowing(upstreams.filter(({ budgets }) => budgets.includes(account.budget.name))),
+  );
+  return { accounts, upstreams };
 }
 
-type Drawn = { readonly account: Account; readonly upstreams: readonly Upstream[] };
+type Drawn = {
+  readonly account: Account;
+  readonly upstreams: readonly Upstream[];
+  /** The same, if these draw on it. */
+  readonly allowing: (drawers: readonly Upstream[]) => Account;
+};
 
 function drawAccount(
   id: string,
@@ -60,26 +73,28 @@ function drawAccount(
   });
   const windows = dice.chance(0.3) ? [dice.pick(WINDOWS_MS), dice.pick(WINDOWS_MS)] : [dice.pick(WINDOWS_MS)];
   const part = style === "greedy" ? dice.between(...scarcity) : 1;
-  const demands = [...new Set(windows)].map((perMs) => {
-    const demand = demandOf(upstreams, perMs, fleet);
-    return {
-      perMs,
-      demand: style === "roomy" ? roomyDemand(demand, perMs, wayMs) : Math.ceil(part * demand),
-    };
-  });
-  for (let more = 0; ; more += 1) {
-    const rates = demands.map(({ perMs, demand }) => ({
-      requests: Math.ceil((demand + more) / budget.share - 1e-9),
-      perMs,
-      label: `${perMs}ms`,
-    }));
-    const account = { credential: id, budget: { ...budget, rates } };
-    const isEnough = rates.every((rate, index) => {
-      const shared = sharedOf(capOf(rate, budget.share), fleet);
-      return style === "greedy" ? shared >= 1 : shared >= (demands[index]?.demand ?? 0);
+  const allowing = (drawers: readonly Upstream[]): Account => {
+    const demands = [...new Set(windows)].map((perMs) => {
+      const demand = demandOf(drawers, perMs, fleet);
+      return {
+        perMs,
+        demand: style === "roomy" ? roomyDemand(demand, perMs, wayMs) : Math.ceil(part * demand),
+      };
     });
-    if (isEnough) return { account, upstreams };
-  }
+    for (let more = 0; ; more += 1) {
+      const rates = demands.map(({ perMs, demand }) => ({
+        requests: Math.ceil((demand + more) / budget.share - 1e-9),
+        perMs,
+        label: `${perMs}ms`,
+      }));
+      const isEnough = rates.every((rate, index) => {
+        const shared = sharedOf(capOf(rate, budget.share), fleet);
+        return style === "greedy" ? shared >= 1 : shared >= (demands[index]?.demand ?? 0);
+      });
+      if (isEnough) return { credential: id, budget: { ...budget, rates } };
+    }
+  };
+  return { account: allowing(upstreams), upstreams, allowing };
 }
 
 /** A lease turns around more slowly than its window lasts, and each gap between two is longer by a way to the store. */
@@ -92,7 +107,7 @@ function drawUpstream(name: string, budget: string, dice: Dice): Upstream {
   const periodMs = dice.pick(PERIODS_MS);
   return sampleUpstream({
     name,
-    budget,
+    budgets: [budget],
     schedule: sampleSchedule(periodMs, name),
     timeoutMs: Math.min(10_000, Math.round(periodMs * dice.pick([0.2, 0.5, 0.9, 1]))),
     confirm: dice.pick([0, 0, 1]),

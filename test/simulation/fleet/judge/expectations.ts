@@ -1,5 +1,6 @@
 import type { FleetRecovery } from "./recovery.ts";
 import type { Replica } from "../replica/replica.ts";
+import { servedInTime } from "../../world/setup.ts";
 import type { FleetScenario } from "../scenario.ts";
 
 /** What must hold of a whole fleet. Each answers with what is wrong, in words. */
@@ -54,7 +55,7 @@ export function idleUpstream(
   after: Polls,
   withinMs: number,
 ): string | undefined {
-  for (const { name, schedule } of setup.upstreams) {
+  for (const { name, schedule } of servedInTime(setup)) {
     const keys = fleet.mode === "shard" ? [name] : living.map((replica) => `${name} at ${replica.name}`);
     for (const key of keys) {
       const polls = (after.get(key) ?? 0) - (before.get(key) ?? 0);

@@ -62,7 +62,7 @@ export class FleetTraffic implements Surroundings {
 
   lingerOf(flight: Flight): number {
     const leftMs = flight.sentAtMs + this.#afterlifeMs(flight) - this.clock.now();
-    return Math.max(0, Math.min(flight.terms.lingerMs, leftMs));
+    return Math.max(0, Math.min(leastLingerMs(flight), leftMs));
   }
 
   /** The sockets of a dead life are nobody's any more. */
@@ -72,8 +72,8 @@ export class FleetTraffic implements Surroundings {
     }
   }
 
-  #afterlifeMs({ upstream, terms }: Flight): number {
-    return (this.#timeoutsMs.get(upstream) ?? 0) + terms.lingerMs;
+  #afterlifeMs(flight: Flight): number {
+    return (this.#timeoutsMs.get(flight.upstream) ?? 0) + leastLingerMs(flight);
   }
 
   #expectAlone(sender: Sender, holdings: Holdings, open: ReadonlyMap<Flight, Sender>): void {
@@ -93,4 +93,9 @@ export class FleetTraffic implements Surroundings {
       );
     }
   }
+}
+
+/** The owner lets a request count for as long as each of its budgets is told, and no longer. */
+function leastLingerMs({ terms, also }: Flight): number {
+  return Math.min(terms.lingerMs, ...also.map((flight) => flight.terms.lingerMs));
 }

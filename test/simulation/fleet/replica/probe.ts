@@ -79,5 +79,6 @@ function unsent(fault: "reset" | "timeout", durationMs: number): Observation {
     phasesMs: {},
     reusedConnection: false,
     certificateExpiresAtMs: undefined,
+    withoutKeys: String,
   };
 }

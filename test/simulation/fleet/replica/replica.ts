@@ -10,7 +10,7 @@ import { Heard } from "../../judge/heard.ts";
 import type { LifeClock } from "../../world/life-clock.ts";
 import { WeatherBug, type Network } from "../../world/network.ts";
 import type { Setup } from "../../world/scenario.ts";
-import { accountOf } from "../../world/setup.ts";
+import { credentialsOf } from "../../world/setup.ts";
 import { Tally } from "../../judge/tally.ts";
 import type { Inhabitant } from "../../world/traffic.ts";
 import { FleetProbe } from "./probe.ts";
@@ -159,9 +159,9 @@ export class Replica implements Inhabitant {
   #probeFor(upstream: Upstream): Probe {
     const { network, clock, life, setup, dice, mutation } = this.#parts;
     const { name } = upstream;
-    const credential = accountOf(setup, upstream.budget)?.credential ?? "";
+    const credentials = credentialsOf(setup, upstream);
     const probe = new FleetProbe(
-      { life, clock, upstream, credential },
+      { life, clock, upstream, credentials },
       network,
       this.#tallyFor(name),
       dice.fork(`connections to ${name}`),

@@ -1,4 +1,5 @@
 import type { LedgerStore, Stored, SharedState } from "../../../../src/core/fleet/ledger-store.ts";
+import { takeOfEach } from "../../../models/shared-budget.ts";
 import { budgetIn, type KeptBudget, type StoreMemory } from "./memory.ts";
 import type { StoreRoute } from "./route.ts";
 
@@ -18,7 +19,16 @@ export function ledgerOver(
       ({ epoch }) => onEpoch(budget, epoch),
     );
   return {
-    take: (terms, lease) => ask(terms.budget, (budget, at) => budget.take(terms, lease, at)),
+    take: (terms, lease) =>
+      way.ask(
+        (memory, { nowMs, runId }) => {
+          const at = { nowMs, run: runId };
+          return takeOfEach(terms, ({ budget }) => budgetIn(memory, budget), lease, at);
+        },
+        ({ states }) => {
+          for (const [index, { budget }] of terms.entries()) onEpoch(budget, states[index]?.epoch ?? "");
+        },
+      ),
     report: (terms, messages) => ask(terms.budget, (budget, at) => budget.report(terms, messages, at)),
     look: (terms, isAnew) => ask(terms.budget, (budget, at) => budget.look(terms, isAnew, at)),
     reportUsage: (terms, contribution) =>

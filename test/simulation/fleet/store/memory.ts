@@ -19,7 +19,10 @@ export class Seats {
 }
 
 export type Board = Pick<BoardModel, "beat" | "claim" | "release">;
-export type KeptBudget = Pick<SharedBudgetModel, "take" | "report" | "look" | "reportUsage">;
+export type KeptBudget = Pick<
+  SharedBudgetModel,
+  "waitFor" | "grant" | "state" | "report" | "look" | "reportUsage"
+>;
 
 /** All that the store keeps: the models that its scripts are tested against. */
 export type StoreMemory = {

@@ -18,10 +18,12 @@ export function warmBudget(): KeptBudget {
     real.look(terms, false, { ...at, nowMs: at.nowMs - LONG_AGO_MS });
   };
   return {
-    take: (terms, lease, at) => {
+    waitFor: (terms, at) => {
       age(terms, at);
-      return real.take(terms, lease, at);
+      return real.waitFor(terms, at);
     },
+    grant: (terms, lease, at) => real.grant(terms, lease, at),
+    state: (terms, at) => real.state(terms, at),
     report: (terms, messages, at) => {
       age(terms, at);
       return real.report(terms, messages, at);

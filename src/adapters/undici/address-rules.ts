@@ -1,0 +1,58 @@
+import { BlockList, isIP } from "node:net";
+
+/**
+ * Where nothing that is watched lives, but a machine's own secrets may: link-local addresses, with the metadata service
+ * of most clouds among them, that service's address on IPv6, and the unspecified ones, which lead to the machine itself.
+ */
+const DENIED_BY_DEFAULT: readonly string[] = [
+  "169.254.0.0/16",
+  "fe80::/10",
+  "fd00:ec2::254",
+  "0.0.0.0/8",
+  "::",
+];
+
+const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
+
+/** Which addresses no poll may connect to. */
+export class AddressRules {
+  readonly #denied: BlockList;
+  readonly #deniedToNames: BlockList;
+
+  /** Of the config; undefined for the default. */
+  constructor(networks: readonly string[] | undefined) {
+    this.#denied = listOf(networks ?? DENIED_BY_DEFAULT);
+    // Whoever owns a name could let it lead to this machine. An address in the config, or localhost, is meant.
+    this.#deniedToNames = listOf(networks === undefined ? LOOPBACK : []);
+  }
+
+  /** Why not, in words; undefined where `host` may be reached at this address. */
+  refusal(host: string, address: string): string | undefined {
+    const isDenied =
+      isIn(this.#denied, address) || (isForeignName(host) && isIn(this.#deniedToNames, address));
+    if (!isDenied) return undefined;
+    const where = host === address ? address : `${address}, the address of ${host}`;
+    return `no poll may connect to ${where}: see deny_addresses`;
+  }
+}
+
+function isForeignName(host: string): boolean {
+  return isIP(host) === 0 && !/(?:^|\.)localhost\.?$/i.test(host);
+}
+
+/** An IPv4 address inside of an IPv6 one counts as itself. */
+function isIn(list: BlockList, address: string): boolean {
+  const bare = address.replace(/%.*$/, "");
+  return list.check(bare, isIP(bare) === 6 ? "ipv6" : "ipv4");
+}
+
+function listOf(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = "", length] = network.split("/");
+    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+    if (length === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(length), family);
+  }
+  return list;
+}

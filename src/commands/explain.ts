@@ -1,0 +1,178 @@
+import { readFile } from "node:fs/promises";
+import { parseStructuredList } from "../adapters/structured-headers.ts";
+import { decodeBody } from "../adapters/undici/decode.ts";
+import { type Advice, readAdvice } from "../core/advice/advice.ts";
+import type { Expectation } from "../core/config/config.ts";
+import { type AnswerHead, headerValue } from "../core/exchange/exchange.ts";
+import { type PollOutcome, reasonOf } from "../core/exchange/outcome.ts";
+import { classify, factsOnce } from "../core/poll/classify.ts";
+import { obey } from "../core/poll/obey.ts";
+import { humanDuration } from "../core/status/humanize.ts";
+import { oneLine } from "../core/text/escape.ts";
+import { parseHttpDate } from "../core/time/http-date.ts";
+import { type CommandIo, loadOrRefuse } from "./loading.ts";
+
+export type ExplainCommand = CommandIo & {
+  /** `-` for standard input. */
+  readonly file: string;
+  /** Whose `expect` is used. The config is read only for this. */
+  readonly upstream: string | undefined;
+  readonly json: boolean;
+  readonly standardInput: () => Promise<Uint8Array>;
+  readonly wallNowMs: number;
+};
+
+const USUAL: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576 };
+const MOST_WORDS = 80;
+
+/** Says what a saved answer would mean to the daemon, and by which words. Asks nobody. Returns the exit code. */
+export async function explain(command: ExplainCommand): Promise<number> {
+  const { file, json, out, err } = command;
+  const expect = await expectationOf(command);
+  if (expect === undefined) return 1;
+  const bytes = file === "-" ? await command.standardInput() : await read(file, err);
+  if (bytes === undefined) return 1;
+  const answer = parseAnswer(bytes);
+  if (answer === undefined) {
+    err(
+      `cannot explain: ${file} must begin with a status line such as "HTTP/1.1 429", as "curl -i" prints it\n`,
+    );
+    return 1;
+  }
+  const explanation = explanationOf(answer, expect, command.wallNowMs);
+  out(json ? `${JSON.stringify(explanation, undefined, 2)}\n` : describe(explanation));
+  return 0;
+}
+
+async function expectationOf({ upstream, ...io }: ExplainCommand): Promise<Expectation | undefined> {
+  if (upstream === undefined) return USUAL;
+  const loaded = await loadOrRefuse(io, "structure");
+  if (loaded === undefined) return undefined;
+  const { upstreams } = loaded.config;
+  const found = upstreams.find(({ name }) => name === upstream);
+  if (found !== undefined) return found.expect;
+  const known = upstreams.map(({ name }) => name).join(", ");
+  io.err(`cannot explain: "--upstream" must be one of ${known}, received ${upstream}\n`);
+  return undefined;
+}
+
+async function read(file: string, err: (text: string) => void): Promise<Uint8Array | undefined> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    err(`cannot explain: ${file} must be a readable file: ${code}\n`);
+    return undefined;
+  }
+}
+
+type Answer = { readonly head: AnswerHead; readonly body: Uint8Array };
+
+const STATUS_LINE = /^HTTP\/\d(?:\.\d)? (\d{3})(?: (.*))?$/;
+
+/** The last answer of the file: before it, a proxy, a 100 or a redirect may have answered. */
+function parseAnswer(bytes: Uint8Array): Answer | undefined {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+  let answer: Answer | undefined;
+  for (let at = 0; STATUS_LINE.test(lineAt(text, at).line);) {
+    const [, status, reasonPhrase = ""] = STATUS_LINE.exec(lineAt(text, at).line) ?? [];
+    const headers: (readonly [string, string])[] = [];
+    at = lineAt(text, at).next;
+    for (let { line, next } = lineAt(text, at); ; { line, next } = lineAt(text, at)) {
+      at = next;
+      if (line === "") break;
+      const colon = line.indexOf(":");
+      if (colon > 0) headers.push([line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]);
+    }
+    answer = { head: { status: Number(status), reasonPhrase, headers }, body: bytes.subarray(at) };
+  }
+  return answer === undefined ? undefined : { ...answer, body: decoded(answer) };
+}
+
+function lineAt(text: string, at: number): { readonly line: string; readonly next: number } {
+  const end = text.indexOf("\n", at);
+  const line = text.slice(at, end === -1 ? text.length : end).replace(/\r$/, "");
+  return { line, next: end === -1 ? text.length : end + 1 };
+}
+
+/** With `--compressed`, curl has decoded it already, and leaves the header. */
+function decoded({ head, body }: Answer): Uint8Array {
+  const result = decodeBody(body, headerValue(head.headers, "content-encoding"), USUAL.maxBodyBytes);
+  return result.kind === "decoded" ? result.body : body;
+}
+
+type Explanation = {
+  readonly status: number;
+  readonly outcome: PollOutcome["kind"];
+  readonly reason: string;
+  readonly detail: string;
+  readonly words: string | undefined;
+  readonly pause: Advice["pause"] | undefined;
+  readonly throttled: boolean;
+  readonly limits: Advice["limits"];
+  readonly remaining: Advice["remaining"];
+  readonly malformed: number;
+};
+
+function explanationOf({ head, body }: Answer, expect: Expectation, wallNowMs: number): Explanation {
+  // A saved answer is judged as of the moment at which it was sent, if it says when.
+  const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
+  const exchange = { kind: "answered", head, body } as const;
+  const limits = readAdvice(head, atMs, parseStructuredList);
+  const facts = factsOnce(exchange);
+  const { outcome, detail, words } = classify(exchange, expect, limits, String, facts);
+  const advice = obey(head, limits, outcome, facts, atMs);
+  return {
+    status: head.status,
+    outcome: outcome.kind,
+    reason: reasonOf(outcome),
+    detail,
+    words: words === undefined ? undefined : oneLine(words, [], MOST_WORDS),
+    pause: advice.pause,
+    throttled: advice.throttled,
+    limits: advice.limits,
+    remaining: advice.remaining,
+    malformed: advice.malformed,
+  };
+}
+
+function describe(explanation: Explanation): string {
+  const { outcome, reason, detail, words, malformed } = explanation;
+  const lines: (readonly [string, string])[] = [
+    ["outcome", reason === "" ? outcome : `${outcome}: ${reason}`],
+    ["because", detail],
+    ...(words === undefined ? [] : [["words", `"${words}"`] as const]),
+    ["pause", pauseSentence(explanation)],
+    ["limits", limitsSentence(explanation)],
+    ...(malformed === 0
+      ? []
+      : [["malformed", `${malformed} of its signals cannot be read or make no sense`] as const]),
+  ];
+  return lines.map(([name, text]) => `${name.padEnd(10)} ${text}\n`).join("");
+}
+
+const SOURCES: Readonly<Record<NonNullable<Advice["pause"]>["source"], string>> = {
+  retry_after: "it says when to come back",
+  rate_limit: "a limit of it is used up until then",
+  credit_spent: "credit is used up, and it does not say until when",
+};
+
+function pauseSentence({ pause, throttled }: Explanation): string {
+  if (pause !== undefined && pause.forMs > 0) {
+    const scope = pause.scope === "budget" ? "all upstreams of the budget" : "this upstream";
+    return `${humanDuration(pause.forMs)} (at most max_pause) for ${scope}: ${SOURCES[pause.source]}`;
+  }
+  return throttled
+    ? "it does not say when: the budget backs off by itself, from one window, doubled each time"
+    : "none";
+}
+
+function limitsSentence({ limits, remaining }: Explanation): string {
+  const told = limits.map(
+    ({ requests, perMs }) => `${requests}${perMs === undefined ? "" : ` per ${humanDuration(perMs)}`}`,
+  );
+  const left = remaining === undefined ? [] : [`${remaining.requests} left`];
+  const reset = remaining?.resetMs === undefined ? [] : [`reset in ${humanDuration(remaining.resetMs)}`];
+  const all = [...told, ...left, ...reset];
+  return all.length === 0 ? "none told" : all.join(", ");
+}

@@ -1,0 +1,23 @@
+/** The windows that people choose. */
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+const ROUND_WINDOWS_MS: readonly number[] = [
+  ...[1, 2, 3, 5, 10, 15, 20, 30].map((seconds) => seconds * SECOND_MS),
+  ...[1, 2, 3, 5, 10, 15, 20, 30].map((minutes) => minutes * MINUTE_MS),
+  ...[1, 2, 3, 4, 5, 6, 8, 12].map((hours) => hours * HOUR_MS),
+  ...[1, 7, 30].map((days) => days * DAY_MS),
+];
+
+/** The one round window between the two, if there is exactly one. */
+export function onlyRoundWindowMs(leastMs: number, mostMs: number): number | undefined {
+  const [first, ...others] = ROUND_WINDOWS_MS.filter((windowMs) => windowMs >= leastMs && windowMs <= mostMs);
+  return others.length > 0 ? undefined : first;
+}
+
+export function roundWindowMs(exactMs: number): number | undefined {
+  return onlyRoundWindowMs(exactMs, exactMs);
+}

@@ -1,0 +1,155 @@
+import type { FailureReason } from "../exchange/outcome.ts";
+import { reasonOf } from "../exchange/outcome.ts";
+import type { Poll } from "../poll/poll.ts";
+import { hostOf } from "../status/snapshot-index.ts";
+
+/** Failures that our own network can cause. */
+const NETWORK_FAILURES: ReadonlySet<string> = new Set<FailureReason>(["dns", "connect", "timeout"]);
+
+const RECENT_MS = 5 * 60_000;
+const LONGEST_AWAITED_MS = 60_000;
+const POLL_WITHIN_MS = 30_000;
+const MOST_SUSPECTS = 10_000;
+
+type WatchedUpstream = {
+  readonly name: string;
+  readonly url: string;
+  readonly schedule: { readonly longestGapMs: number };
+};
+
+type FailedPoll = Pick<Poll, "id" | "endedAtMs">;
+
+/** Called with each failure that was our own, at once or when it is known. */
+type OnOurs = (poll: FailedPoll) => void;
+
+type Watched = {
+  host: string;
+  periodMs: number;
+  readonly sinceMs: number;
+  readonly onOurs: OnOurs;
+  /** Of this life. */
+  newest: { readonly isAnswer: boolean; readonly atMs: number } | undefined;
+  lastAnswerMs: number | undefined;
+};
+
+type Suspect = { readonly watched: Watched; readonly poll: FailedPoll };
+
+/**
+ * Whether we are offline: told by the polls of all upstreams together, as one alone cannot tell. The rule is that of
+ * the recordings in src/pack/rules/offline.ts, but upstreams on one host count as one: metrics have no hosts.
+ */
+export class OwnNetwork {
+  readonly #watched = new Map<string, Watched>();
+  /** Failures in the network since the last answer of any upstream: ours or theirs, nobody knows yet. */
+  #suspects: Suspect[] = [];
+  #isOffline = false;
+  /** When it ended last. */
+  #offlineUntilMs = Number.NEGATIVE_INFINITY;
+  #lastAnswered: Watched | undefined;
+  /** Undefined until it is asked for: upstreams come and go. */
+  #hasSeveralHosts: boolean | undefined;
+
+  watch({ name, url, schedule }: WatchedUpstream, nowMs: number, onOurs: OnOurs): void {
+    this.#hasSeveralHosts = undefined;
+    this.#watched.set(name, {
+      host: hostOf(url),
+      periodMs: schedule.longestGapMs,
+      sinceMs: nowMs,
+      onOurs,
+      newest: undefined,
+      lastAnswerMs: undefined,
+    });
+  }
+
+  /** The others are no longer polled. These may have changed. */
+  keep(upstreams: readonly WatchedUpstream[]): void {
+    this.#hasSeveralHosts = undefined;
+    const kept = new Set<string>();
+    for (const { name, url, schedule } of upstreams) {
+      const watched = this.#watched.get(name);
+      if (watched === undefined) continue;
+      watched.host = hostOf(url);
+      watched.periodMs = schedule.longestGapMs;
+      kept.add(name);
+    }
+    for (const [name, watched] of this.#watched) {
+      if (kept.has(name)) continue;
+      this.#watched.delete(name);
+      if (this.#lastAnswered === watched) this.#lastAnswered = undefined;
+    }
+  }
+
+  polled(upstream: string, poll: Poll): void {
+    const watched = this.#watched.get(upstream);
+    const reason = reasonOf(poll.outcome);
+    if (watched === undefined || reason === "internal") return;
+    if (NETWORK_FAILURES.has(reason)) this.#failed(watched, poll);
+    else this.#answered(watched, poll.endedAtMs);
+  }
+
+  /** An error status is an answer too, and so is anything else that came over the network. */
+  #answered(watched: Watched, atMs: number): void {
+    watched.newest = { isAnswer: true, atMs };
+    watched.lastAnswerMs = atMs;
+    this.#lastAnswered = watched;
+    if (this.#suspects.length > 0) this.#suspects = [];
+    if (this.#isOffline) this.#offlineUntilMs = atMs;
+    this.#isOffline = false;
+  }
+
+  #failed(watched: Watched, { id, sentAtMs, endedAtMs }: Poll): void {
+    const poll = { id, endedAtMs };
+    watched.newest = { isAnswer: false, atMs: endedAtMs };
+    const wasSentOffline = sentAtMs < this.#offlineUntilMs && endedAtMs >= this.#offlineUntilMs;
+    if (this.#isOffline || wasSentOffline) {
+      watched.onOurs(poll);
+      return;
+    }
+    this.#suspects.push({ watched, poll });
+    if (this.#suspects.length > MOST_SUSPECTS) this.#suspects = this.#suspects.slice(-MOST_SUSPECTS / 2);
+    if (!this.#isOfflineAt(endedAtMs)) return;
+    this.#isOffline = true;
+    const suspects = this.#suspects;
+    this.#suspects = [];
+    for (const suspect of suspects) {
+      if (isRecent(suspect.watched, suspect.poll.endedAtMs, endedAtMs)) suspect.watched.onOurs(suspect.poll);
+    }
+  }
+
+  #isOfflineAt(nowMs: number): boolean {
+    // Usually it is this one. Where thousands fail, not all are asked for each failure.
+    if (this.#lastAnswered !== undefined && mayBeReached(this.#lastAnswered, nowMs)) return false;
+    this.#hasSeveralHosts ??= new Set([...this.#watched.values()].map(({ host }) => host)).size > 1;
+    if (!this.#hasSeveralHosts) return false;
+    let lastAnswerMs = Number.NEGATIVE_INFINITY;
+    for (const watched of this.#watched.values()) {
+      if (mayBeReached(watched, nowMs)) return false;
+      lastAnswerMs = Math.max(lastAnswerMs, watched.lastAnswerMs ?? lastAnswerMs);
+    }
+    let host: string | undefined;
+    for (const watched of this.#watched.values()) {
+      if (!isUnreachable(watched, lastAnswerMs, nowMs)) continue;
+      host ??= watched.host;
+      if (watched.host !== host) return true;
+    }
+    return false;
+  }
+}
+
+/** It answered, and need not have been polled again since; or it is new, and was not polled yet. */
+function mayBeReached({ newest, sinceMs, periodMs }: Watched, nowMs: number): boolean {
+  if (newest !== undefined && !newest.isAnswer) return false;
+  const fromMs = newest?.atMs ?? sinceMs;
+  return nowMs - fromMs < Math.min(periodMs, LONGEST_AWAITED_MS) + POLL_WITHIN_MS;
+}
+
+/** Its newest poll failed, and it answered until about the last answer of any. One that is down for longer tells nothing. */
+function isUnreachable(watched: Watched, lastAnswerMs: number, nowMs: number): boolean {
+  const { newest, periodMs } = watched;
+  if (newest === undefined || newest.isAnswer || !isRecent(watched, newest.atMs, nowMs)) return false;
+  return (watched.lastAnswerMs ?? lastAnswerMs) + 2 * periodMs + POLL_WITHIN_MS >= lastAnswerMs;
+}
+
+function isRecent({ periodMs }: Watched, atMs: number, nowMs: number): boolean {
+  return nowMs - atMs < Math.max(RECENT_MS, 2 * periodMs);
+}

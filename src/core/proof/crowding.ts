@@ -1,0 +1,53 @@
+/**
+ * Whether those who draw on several budgets find them free together, in time. In one budget everybody just takes the
+ * next turn. Who needs another budget as well may have to wait for that one's turn while this one stands idle:
+ *
+ *      this budget      ──█────█────░░░█────█      ░ kept free for who also waits for the other one
+ *      the other one    ──────█───────█─────
+ *
+ * At the most for one pace gap: whoever would be done before the other one is free goes first.
+ */
+
+import type { Budget, Fleet, Upstream } from "../config/config.ts";
+import { vantagesOf } from "../fleet/shares.ts";
+import { leaseRatesOf } from "./numbers.ts";
+import { type Ask, allServedInTime, asksOf, orderOf, paceOf } from "./turns.ts";
+
+type Watched = {
+  readonly budgets: readonly Budget[];
+  readonly upstreams: readonly Upstream[];
+  readonly fleet?: Fleet | undefined;
+};
+
+/** The turns that are lost like this do not fit in beside those that are used. */
+export function isCrowded(budget: Budget, config: Watched): boolean {
+  const drawers = config.upstreams.filter(({ budgets }) => budgets.includes(budget.name));
+  const idle = drawers.flatMap((upstream) => idleAsksOf(upstream, budget, config));
+  if (idle.length === 0) return false;
+  const asks = [...asksOf(drawers, vantagesOf(config.fleet)), ...idle];
+  return !allServedInTime(
+    asks,
+    paceOf(leaseRatesOf(budget.rates, budget.share, config.fleet)),
+    orderOf(config.fleet),
+  );
+}
+
+/** As parts of a turn: the other budget's pace gap may be the shorter one. */
+function idleAsksOf(upstream: Upstream, budget: Budget, config: Watched): readonly Ask[] {
+  const gapMs = gapOf(budget, config.fleet);
+  const others = config.budgets.filter(
+    ({ name }) => name !== budget.name && upstream.budgets.includes(name) && isShared(name, config.upstreams),
+  );
+  if (others.length === 0) return [];
+  const part = Math.min(1, Math.max(...others.map((other) => gapOf(other, config.fleet))) / gapMs);
+  return asksOf([upstream], vantagesOf(config.fleet)).map((ask) => ({ ...ask, count: ask.count * part }));
+}
+
+function gapOf({ rates, share }: Budget, fleet: Fleet | undefined): number {
+  return paceOf(leaseRatesOf(rates, share, fleet)).gapMs;
+}
+
+/** Who has a budget for himself waits there for nobody. */
+function isShared(budget: string, upstreams: readonly Upstream[]): boolean {
+  return upstreams.filter(({ budgets }) => budgets.includes(budget)).length > 1;
+}

@@ -1,0 +1,251 @@
+/** What a refusal means, by all that it says. */
+
+import type { RefusalRule } from "../config/config.ts";
+import type { AnswerHead } from "../exchange/exchange.ts";
+import { headerValue } from "../exchange/exchange.ts";
+import type { RefusalMeaning } from "../exchange/outcome.ts";
+import { type Fact, type Facts, factsOf, type Lines, NO_FACTS } from "./facts.ts";
+import {
+  ANYTHING,
+  CERTAIN_WALL_HEADERS,
+  RECOGNISERS,
+  type Recogniser,
+  STATUS_MEANINGS,
+  type Statuses,
+} from "./recognisers.ts";
+
+export type Recognition = {
+  readonly means: RefusalMeaning;
+  /** What was recognised, for people. */
+  readonly says: string;
+  /** Where: the place of the evidence, never its content. Undefined for the status itself. */
+  readonly by: string | undefined;
+  /** What stands there: a piece of the answer, for nobody but `explain`. */
+  readonly words?: string;
+};
+
+const LONG = /\b(?:per|a|each|every) (?:day|week|month|year)\b|\b(?:daily|weekly|monthly|yearly)\b/;
+const SHORT = /\b(?:per|a|each|every) (?:second|minute|hour)\b|\b(?:rpm|tpm|rps|qps)\b|\bper (?:min|sec)\b/;
+
+function isProblem(head: AnswerHead): boolean {
+  const type = headerValue(head.headers, "content-type");
+  return type !== undefined && /^\s*application\/problem\+json\s*(?:;|$)/i.test(type);
+}
+
+/** The facts of an answer's body; none where it broke off. */
+export function factsOfAnswer(head: AnswerHead, body: Uint8Array | undefined): Facts {
+  return body === undefined ? NO_FACTS : factsOf(body, isProblem(head));
+}
+
+/** Of an answer that is no success. Undefined where only its class of status tells. */
+export function recognise(
+  head: AnswerHead,
+  facts: Facts,
+  status: number = head.status,
+): Recognition | undefined {
+  const recognition = firstOf(RECOGNISERS, head, facts, status);
+  if (recognition !== undefined) {
+    // 402 asks for money, whatever its words.
+    if (status !== 402 || recognition.means === "quota" || recognition.means === "blocked")
+      return recognition;
+  }
+  const own = STATUS_MEANINGS.get(status);
+  return own === undefined ? undefined : { ...own, by: undefined };
+}
+
+function firstOf(
+  recognisers: readonly Recogniser[],
+  head: AnswerHead,
+  facts: Facts,
+  status: number,
+): Recognition | undefined {
+  for (const recogniser of recognisers) {
+    if (!isOn(recogniser.on, status)) continue;
+    const evidence = evidenceOf(recogniser, head, facts);
+    if (evidence !== undefined) return { means: recogniser.means, says: recogniser.says, ...evidence };
+  }
+  return undefined;
+}
+
+function isOn({ only, not }: Statuses, status: number): boolean {
+  return only === undefined ? not?.includes(status) !== true : only.includes(status);
+}
+
+/** The place of the evidence, and what stands there. */
+type Evidence = { readonly by: string; readonly words: string };
+
+function evidenceOf(recogniser: Recogniser, head: AnswerHead, facts: Facts): Evidence | undefined {
+  const place = recogniser.in;
+  if (typeof place === "object") {
+    const value = headerValue(head.headers, place.header);
+    const words = value !== undefined && recogniser.sign.test(value) ? value : undefined;
+    return words === undefined ? undefined : { by: `\`${place.header}\``, words };
+  }
+  if (place === "page") {
+    // A wall that answers in JSON sends the address of its captcha.
+    if (facts.form === "json" && !facts.raw.includes("captcha")) return undefined;
+    const found = find(recogniser, facts.raw);
+    return found === undefined
+      ? undefined
+      : { by: facts.form === "json" ? "the body" : "the page", words: found.words };
+  }
+  const lines = place === "code" ? facts.codes : facts.words;
+  const found = find(recogniser, lines.text);
+  if (found === undefined || (recogniser.isLong === true && isShort(facts))) return undefined;
+  const fact = factAt(lines, found.index);
+  if (recogniser.unless?.test(fact.text) === true) return undefined;
+  return { by: fact.place, words: found.words };
+}
+
+function find({ stems, sign }: Recogniser, text: string): { index: number; words: string } | undefined {
+  const stem = stems.find((each) => text.includes(each));
+  if (text === "" || (stem === undefined && stems.length > 0)) return undefined;
+  if (sign === ANYTHING) return { index: 0, words: stem ?? "" };
+  const found = sign.exec(text);
+  return found === null ? undefined : { index: found.index, words: found[0] };
+}
+
+const NOWHERE: Fact = { place: "the body", text: "" };
+
+function factAt({ facts }: Lines, index: number): Fact {
+  let end = 0;
+  for (const fact of facts) {
+    end += fact.text.length + 1;
+    if (index < end) return fact;
+  }
+  return NOWHERE;
+}
+
+/** It speaks of seconds, minutes or hours, and of no day. */
+function isShort({ codes, words }: Facts): boolean {
+  const is = (sign: RegExp): boolean => sign.test(codes.text) || sign.test(words.text);
+  return is(SHORT) && !is(LONG);
+}
+
+/** A wall that sets a header of its own, whatever the status. */
+export function certainWall(head: AnswerHead): Recognition | undefined {
+  return head.headers.some(([name]) => CERTAIN_WALL_HEADERS.has(name))
+    ? firstOf(RECOGNISERS, head, NO_FACTS, head.status)
+    : undefined;
+}
+
+/** A larger answer is the resource itself. */
+const MOST_REFUSAL_BYTES = 4_096;
+const MOST_KEYS = 8;
+const FAILURE_WORDS: ReadonlySet<unknown> = new Set(["error", "fail", "failed", "failure"]);
+const CODE_NAMES = ["code", "status", "statusCode", "status_code", "error_code", "errcode", "retCode", "cod"];
+const MESSAGE_NAMES = ["message", "msg", "error", "detail", "errmsg", "retMsg", "description"];
+const REFUSING_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 429]);
+
+/**
+ * A status of 200 that carries a refusal. The JSON must look like a failure before its codes and words are read: `data`
+ * is absent or null, and it says `errors`, `error`, `ok: false`, a status in capitals, or one single sentence.
+ */
+export function recogniseInJson(head: AnswerHead, body: Uint8Array, value: unknown): Recognition | undefined {
+  if (
+    body.length > MOST_REFUSAL_BYTES ||
+    typeof value !== "object" ||
+    value === null ||
+    Array.isArray(value)
+  ) {
+    return undefined;
+  }
+  const status = failingStatus(value);
+  if (status === undefined) return undefined;
+  const found = recognise(head, factsOf(body, false), status);
+  return found?.by === undefined && status === 200 ? undefined : found;
+}
+
+/** 200 for one that looks like a failure, another number where it says that itself. */
+function failingStatus(value: object): number | undefined {
+  const entries = Object.entries(value);
+  if (entries.length === 0 || entries.length > MOST_KEYS) return undefined;
+  const of = (name: string): unknown => (Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined);
+  const hasContent = ["data", "results", "items", "value"].some((name) => isFilled(of(name)));
+  if (hasContent) return undefined;
+  const said = CODE_NAMES.map(of).find((code) => REFUSING_STATUSES.has(code));
+  if (typeof said === "number" && MESSAGE_NAMES.some((name) => isFilled(of(name)))) return said;
+  const looksFailed =
+    isFilled(of("errors")) ||
+    isFilled(of("error")) ||
+    of("ok") === false ||
+    of("success") === false ||
+    FAILURE_WORDS.has(of("status")) ||
+    FAILURE_WORDS.has(of("result")) ||
+    isShouted(of("status")) ||
+    isShouted(of("code")) ||
+    of("message") === "NOTOK" ||
+    (CODE_NAMES.some((name) => isFaultCode(of(name))) && MESSAGE_NAMES.some((name) => isFilled(of(name)))) ||
+    (entries.length === 1 &&
+      /^(?:Note|Information|Error Message|message|msg|detail)$/.test(entries[0]?.[0] ?? ""));
+  return looksFailed ? 200 : undefined;
+}
+
+function isFilled(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  if (typeof value === "object") return value !== null && Object.keys(value).length > 0;
+  return typeof value === "string" ? value !== "" : value === true;
+}
+
+/** Zero is success, and 200 is a status. */
+function isFaultCode(value: unknown): boolean {
+  return typeof value === "number"
+    ? value !== 0 && value !== 200
+    : typeof value === "string" && /^-?[1-9]\d{2,6}$/.test(value) && value !== "200";
+}
+
+function isShouted(value: unknown): boolean {
+  return typeof value === "string" && /^[A-Z]+(?:_[A-Z]+)+$/.test(value);
+}
+
+/** A status of 200 with something else than the JSON that was expected. */
+export function recogniseInText(head: AnswerHead, body: Uint8Array): Recognition | undefined {
+  const facts = factsOf(body, false);
+  const found = firstOf(RECOGNISERS, head, facts, 200);
+  return found?.by !== undefined && (found.means === "blocked" || body.length <= MOST_REFUSAL_BYTES)
+    ? found
+    : undefined;
+}
+
+/** By the operator's own rules, of which the first that holds decides. */
+export function ruleFor(
+  rules: readonly RefusalRule[],
+  head: AnswerHead,
+  facts: Facts,
+): RefusalRule | undefined {
+  return rules.find(
+    ({ status, place, text }) =>
+      (status.length === 0 || status.includes(head.status)) && isAt(place, text, head, facts),
+  );
+}
+
+function isAt(place: RefusalRule["place"], text: string, head: AnswerHead, facts: Facts): boolean {
+  switch (place.kind) {
+    case "header":
+      return headerValue(head.headers, place.name)?.toLowerCase().includes(text) === true;
+    case "json": {
+      const value = valueAt(facts.json, place.pointer);
+      if (value === undefined) return false;
+      if (text === "") return true;
+      return (
+        (typeof value === "string" || typeof value === "number" || typeof value === "boolean") &&
+        String(value).toLowerCase().includes(text)
+      );
+    }
+    case "body":
+      return facts.raw.includes(text);
+    default:
+      return place satisfies never;
+  }
+}
+
+/** RFC 6901. */
+function valueAt(json: unknown, pointer: string): unknown {
+  let value = json;
+  for (const step of pointer.split("/").slice(1)) {
+    const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = Reflect.get(value, name);
+  }
+  return value;
+}

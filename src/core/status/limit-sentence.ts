@@ -1,0 +1,64 @@
+import type { KnownLimit, LearnedWindow, Lesson } from "../budget/learned-windows.ts";
+import type { Budget } from "../config/config.ts";
+import { capText, escapeText } from "../text/escape.ts";
+import { formatDuration } from "../time/duration.ts";
+import type { LimitStatus } from "./status.ts";
+
+const LEARNED: Readonly<Record<Lesson, string>> = {
+  policy: "learned from what it said before",
+  resets: "learned from its resets",
+  refills: "learned from when it is full again",
+};
+
+const MOST_CHARACTERS = 60;
+
+function plain(text: string): string {
+  return capText(escapeText(text), MOST_CHARACTERS);
+}
+
+/** What an upstream said of one limit: "5 requests per 1s, learned from its resets". */
+export function limitSentence({ unit, limit, remaining, perMs, resource, windowFrom }: KnownLimit): string {
+  const counted = plain(unit);
+  const amount =
+    limit === undefined
+      ? `${remaining ?? "?"} ${counted} left of a limit that it does not tell`
+      : `${limit} ${counted}`;
+  const per = perMs === undefined ? ", in a window that it does not tell" : ` per ${formatDuration(perMs)}`;
+  const about = resource === undefined ? "" : ` for "${plain(resource)}"`;
+  const learned = windowFrom === undefined || windowFrom === "told" ? "" : `, ${LEARNED[windowFrom]}`;
+  return `${amount}${per}${about}${learned}`;
+}
+
+/** "5 requests per 1s, learned from its resets". */
+export function learnedSentence({ limit, perMs, from }: LearnedWindow): string {
+  const amount = limit === undefined ? "a limit that it does not tell" : `${limit} requests`;
+  return `${amount} per ${formatDuration(perMs)}, ${LEARNED[from]}`;
+}
+
+export function limitStatusOf(known: KnownLimit): LimitStatus {
+  const { unit, limit, remaining, perMs, windowFrom, resource } = known;
+  return { sentence: limitSentence(known), unit, limit, remaining, perMs, windowFrom, resource };
+}
+
+const DAY_MS = 86_400_000;
+
+/** How an advertised limit compares with the config, and what to do about it. */
+export function limitComparison(known: KnownLimit, { rates }: Budget): string {
+  const { unit, limit, perMs } = known;
+  if (unit !== "requests") return `it counts ${plain(unit)}, not requests: it lowers nothing`;
+  if (limit === undefined) return "it tells no limit: there is nothing to compare";
+  if (perMs === undefined)
+    return "its window is not known: it is shown, and lowers nothing until the window is learned";
+  const per = formatDuration(perMs);
+  const configured = rates.map((rate) => `${rate.requests}/${rate.label}`).join(" and ");
+  const says = `you configured ${configured}, it says ${limit} per ${per}`;
+  const same = rates.find((rate) => rate.perMs === perMs);
+  if (same !== undefined && same.requests === limit) return `as configured: ${same.requests}/${same.label}`;
+  if (same !== undefined && same.requests > limit)
+    return `${says}: lower this rate to ${Math.max(1, Math.floor(limit))}`;
+  if (perMs >= DAY_MS) return `${says}: a rate ends at 1h; a quota can keep it`;
+  const most = Math.min(...rates.map((rate) => rate.requests * Math.ceil(perMs / rate.perMs)));
+  if (most <= limit) return `${says}: your config keeps it already`;
+  const [requests, wholeMs] = limit < 1 ? [1, Math.ceil(perMs / limit)] : [Math.floor(limit), perMs];
+  return `${says}: add a second rate, { requests: ${requests}, per: ${formatDuration(wholeMs)} }`;
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { AddressRules } from "../../../src/adapters/undici/address-rules.ts";
+import type { Names } from "../../../src/adapters/undici/route.ts";
+import { answer } from "../../support/raw-upstream.ts";
+import { answeredOf, brokenOf, startProbe, startUpstream } from "./polling.ts";
+
+const isDenied = (host: string, address: string, networks?: readonly string[]): boolean =>
+  new AddressRules(networks).refusal(host, address) !== undefined;
+
+describe("by default", () => {
+  test.each([
+    "169.254.169.254",
+    "::ffff:169.254.169.254",
+    "::ffff:a9fe:a9fe",
+    "fe80::1",
+    "fe80::1%eth0",
+    "fd00:ec2::254",
+    "0.0.0.0",
+    "::",
+  ])("%s is reached by no name, and not as an address in the config", (address) => {
+    expect(isDenied("api.example.test", address)).toBe(true);
+    expect(isDenied(address, address)).toBe(true);
+    expect(isDenied("localhost", address)).toBe(true);
+  });
+
+  test.each(["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"])(
+    "%s is reached as localhost and as itself, and by no other name",
+    (address) => {
+      expect(isDenied("localhost", address)).toBe(false);
+      expect(isDenied("api.localhost", address)).toBe(false);
+      expect(isDenied(address, address)).toBe(false);
+      expect(isDenied("api.example.test", address)).toBe(true);
+      expect(isDenied("localhost.example.test", address)).toBe(true);
+    },
+  );
+
+  test.each(["10.0.0.1", "192.168.1.1", "fd12::1", "203.0.113.5", "2001:db8::1"])(
+    "%s is reached by any name: many watch what is inside",
+    (address) => expect(isDenied("api.internal", address)).toBe(false),
+  );
+});
+
+test("what the config says takes the place of the default, without exceptions", () => {
+  const networks = ["10.0.0.0/8", "127.0.0.1", "fd00::/8"];
+  expect(isDenied("api.internal", "10.1.2.3", networks)).toBe(true);
+  expect(isDenied("api.internal", "::ffff:10.1.2.3", networks)).toBe(true);
+  expect(isDenied("api.internal", "fd12::1", networks)).toBe(true);
+  expect(isDenied("127.0.0.1", "127.0.0.1", networks)).toBe(true);
+  expect(isDenied("api.internal", "127.0.0.2", networks)).toBe(false);
+  expect(isDenied("api.internal", "169.254.169.254", networks)).toBe(false);
+});
+
+const leadingTo = (...addresses: readonly string[]): Names => ({
+  lookup: (_name, { all }, callback) => {
+    const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+    if (all === true) callback(null, found);
+    else callback(null, found[0]?.address ?? "", found[0]?.family);
+  },
+  forget: () => {},
+});
+
+const greets = () =>
+  startUpstream(async (connection) => {
+    await connection.request();
+    connection.end(answer("{}", ["Connection: close"]));
+  });
+
+const pollOf = async (...[changes, options]: Parameters<typeof startProbe>) =>
+  (await startProbe(changes, options)).poll(new AbortController().signal);
+
+test("a name that leads to this machine gets no connection, and the poll says why", async () => {
+  const upstream = await greets();
+  const observation = await pollOf(
+    { url: `http://rebound.example.test:${upstream.port}/`, denyAddresses: undefined },
+    { names: leadingTo("127.0.0.1") },
+  );
+  expect(brokenOf(observation)).toMatchObject({
+    fault: "connect",
+    sent: false,
+    detail: "no poll may connect to 127.0.0.1, the address of rebound.example.test: see deny_addresses",
+  });
+  expect(upstream.connections).toBe(0);
+});
+
+test("of several addresses only those are tried that are allowed", async () => {
+  const upstream = await greets();
+  const observation = await pollOf(
+    { url: `http://several.example.test:${upstream.port}/`, denyAddresses: ["::1", "127.0.0.2"] },
+    { names: leadingTo("127.0.0.2", "127.0.0.1", "::1") },
+  );
+  expect(answeredOf(observation).head.status).toBe(200);
+});
+
+test("an address in the config is looked at too, its own and that of a proxy", async () => {
+  const upstream = await greets();
+  const denyAddresses = ["127.0.0.1"];
+  const detail = "no poll may connect to 127.0.0.1: see deny_addresses";
+  const direct = await pollOf({ url: upstream.url, denyAddresses });
+  expect(brokenOf(direct)).toMatchObject({ fault: "connect", detail });
+  const proxy = { kind: "url", url: upstream.url } as const;
+  const proxied = await pollOf({ url: "http://api.example.test/", proxy, denyAddresses });
+  expect(brokenOf(proxied)).toMatchObject({ fault: "connect", detail });
+  const behind = await pollOf({ url: "http://169.254.169.254/", proxy, denyAddresses: undefined });
+  expect(brokenOf(behind)).toMatchObject({
+    fault: "connect",
+    detail: "no poll may connect to 169.254.169.254: see deny_addresses",
+  });
+  expect(upstream.connections).toBe(0);
+});
+
+test("localhost is reached as ever", async () => {
+  const upstream = await greets();
+  const observation = await pollOf({ url: `http://localhost:${upstream.port}/`, denyAddresses: undefined });
+  expect(answeredOf(observation).head.status).toBe(200);
+});

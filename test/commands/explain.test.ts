@@ -1,0 +1,110 @@
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { explain, type ExplainCommand } from "../../src/commands/explain.ts";
+import { ConfigDirectory, withUpstream } from "../config/config-file.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);
+
+type Printed = { readonly code: number; readonly out: string; readonly err: string };
+
+async function explained(
+  answer: string | Uint8Array,
+  changes: Partial<ExplainCommand> = {},
+): Promise<Printed> {
+  let [out, err] = ["", ""];
+  const code = await explain({
+    file: "-",
+    upstream: undefined,
+    json: false,
+    configPath: "none.yaml",
+    environment: {},
+    standardInput: async () => Buffer.from(answer),
+    wallNowMs: NOW_MS,
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+    ...changes,
+  });
+  return { code, out, err };
+}
+
+const CREDIT =
+  'HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n\r\n{"errors":[{"message":"Maximum credits exceeded"}]}';
+
+test("a saved answer is explained: outcome, pause, limits, and by which words", async () => {
+  expect(await explained(CREDIT)).toEqual({
+    code: 0,
+    err: "",
+    out: [
+      "outcome    throttled: quota",
+      "because    answered 401: credit used up, by `errors[0].message`",
+      'words      "credits exceeded"',
+      "pause      5 min (at most max_pause) for all upstreams of the budget: credit is used up, and it does not say until when",
+      "limits     none told",
+      "",
+    ].join("\n"),
+  });
+});
+
+test("times are read against the answer's own Date, and what makes no sense is told", async () => {
+  const { out } = await explained(
+    "HTTP/2 429\ndate: Thu, 28 May 2026 20:26:40 GMT\nretry-after: Thu, 28 May 2026 20:27:40 GMT\nretry-after-ms: never\nx-ratelimit-limit-minute: 60\nx-ratelimit-remaining-minute: 0\n\n",
+  );
+  expect(out).toContain("pause      1 min (at most max_pause)");
+  expect(out).toContain("limits     60 per 1 min, 0 left");
+  expect(out).toContain("malformed  1 of its signals");
+});
+
+test("of several answers in one file the last counts, and a compressed body is read", async () => {
+  const body = gzipSync('{"name":"invalid_api_key"}');
+  const head =
+    "HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 403 Forbidden\r\nContent-Encoding: gzip\r\n\r\n";
+  const { out } = await explained(Buffer.concat([Buffer.from(head), body]));
+  expect(out).toContain("outcome    failed: unauthorized");
+  const { out: same } = await explained(`${head}{"name":"invalid_api_key"}`);
+  expect(same).toBe(out);
+});
+
+test("with --json the same is told as one object", async () => {
+  const { out } = await explained(CREDIT, { json: true });
+  expect(JSON.parse(out)).toMatchObject({
+    status: 401,
+    outcome: "throttled",
+    reason: "quota",
+    words: "credits exceeded",
+    pause: { scope: "budget", forMs: 300_000, source: "credit_spent" },
+    malformed: 0,
+  });
+});
+
+test("hostile words are printed on one safe line", async () => {
+  const { out } = await explained(
+    'HTTP/1.1 403 No\r\n\r\n{"message":"Too\\u001b[31m many\\nrequests: Too many requests"}',
+  );
+  // oxlint-disable-next-line eslint/no-control-regex
+  expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+});
+
+test("it judges by the expectations of an upstream where one is named", async () => {
+  await using directory = await ConfigDirectory.create();
+  const configPath = await directory.write(
+    withUpstream("expect: { refusals: [{ text: maximum, means: blocked }] }"),
+  );
+  const { out } = await explained(CREDIT, { configPath, upstream: "api" });
+  expect(out).toContain("because    answered 401: a firewall or bot wall refused us, by `expect.refusals`");
+  expect(await explained(CREDIT, { configPath, upstream: "other" })).toEqual({
+    code: 1,
+    out: "",
+    err: 'cannot explain: "--upstream" must be one of api, received other\n',
+  });
+});
+
+test("what is no answer is refused", async () => {
+  expect(await explained("<html>")).toMatchObject({
+    code: 1,
+    err: 'cannot explain: - must begin with a status line such as "HTTP/1.1 429", as "curl -i" prints it\n',
+  });
+  expect(await explained("", { file: "/nowhere/answer.txt" })).toMatchObject({
+    code: 1,
+    err: "cannot explain: /nowhere/answer.txt must be a readable file: ENOENT\n",
+  });
+});

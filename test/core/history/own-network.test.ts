@@ -1,0 +1,167 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
+import { OwnNetwork } from "../../../src/core/history/own-network.ts";
+import { samplePoll } from "../../support/samples.ts";
+
+const OK: PollOutcome = { kind: "ok" };
+const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
+const NO_NAME: PollOutcome = { kind: "failed", reason: "dns" };
+const HOUR_MS = 3_600_000;
+
+let network: OwnNetwork;
+let ours: string[];
+
+beforeEach(() => {
+  network = new OwnNetwork();
+  ours = [];
+});
+
+function watch(name: string, url = `https://${name}.example/v1`, periodMs = 10_000, nowMs = 0): void {
+  network.watch({ name, url, schedule: { longestGapMs: periodMs } }, nowMs, ({ id }) => void ours.push(id));
+}
+
+/** Times in seconds. Each poll took two. */
+function polled(name: string, endedAt: number, outcome: PollOutcome, sentAt = endedAt - 2): void {
+  const id = `${name} ${endedAt}`;
+  network.polled(name, samplePoll({ id, sentAtMs: sentAt * 1000, endedAtMs: endedAt * 1000, outcome }));
+}
+
+describe("of two upstreams that answered", () => {
+  beforeEach(() => {
+    watch("a");
+    watch("b");
+    polled("a", 10, OK);
+    polled("b", 10, OK);
+  });
+
+  test("the failures are ours from the first on, as soon as both fail, until one answers", () => {
+    polled("a", 20, TIMEOUT);
+    polled("a", 24, TIMEOUT);
+    expect(ours).toEqual([]);
+    polled("b", 25, NO_NAME);
+    expect(ours).toEqual(["a 20", "a 24", "b 25"]);
+    polled("a", 30, TIMEOUT);
+    polled("b", 40, OK);
+    polled("a", 50, TIMEOUT);
+    expect(ours).toEqual(["a 20", "a 24", "b 25", "a 30"]);
+  });
+
+  test("one that fails alone is at fault itself, however long", () => {
+    for (let turn = 2; turn < 100; turn += 1) {
+      polled("a", 10 * turn, TIMEOUT);
+      polled("b", 10 * turn, OK);
+    }
+    expect(ours).toEqual([]);
+  });
+
+  test("one that answers with an error shows that we are online", () => {
+    polled("a", 20, TIMEOUT);
+    polled("b", 21, { kind: "failed", reason: "server_error" });
+    polled("a", 30, TIMEOUT);
+    expect(ours).toEqual([]);
+    polled("b", 31, { kind: "throttled", throttle: "rate" });
+    expect(ours).toEqual([]);
+  });
+
+  test("a bug of ours shows nothing", () => {
+    polled("a", 20, TIMEOUT);
+    polled("b", 20, { kind: "failed", reason: "internal" });
+    expect(ours).toEqual([]);
+    polled("b", 21, TIMEOUT);
+    expect(ours).toEqual(["a 20", "b 21"]);
+  });
+
+  test("one that is down for long is no witness", () => {
+    for (let turn = 2; turn < 10; turn += 1) {
+      polled("a", 10 * turn, TIMEOUT);
+      polled("b", 10 * turn, OK);
+    }
+    polled("b", 100, TIMEOUT);
+    polled("a", 101, TIMEOUT);
+    expect(ours).toEqual([]);
+  });
+
+  test("a poll that was sent while we were offline is ours, though it fails after another has answered", () => {
+    polled("a", 20, TIMEOUT);
+    polled("b", 21, TIMEOUT);
+    ours.length = 0;
+    polled("b", 30, OK);
+    polled("a", 31, TIMEOUT, 28);
+    expect(ours).toEqual(["a 31"]);
+    polled("a", 41, TIMEOUT, 31);
+    expect(ours).toEqual(["a 31"]);
+  });
+
+  test("one that leaves the config is asked no more", () => {
+    watch("c");
+    polled("c", 10, OK);
+    network.keep(
+      ["a", "c"].map((name) => ({
+        name,
+        url: `https://${name}.example/`,
+        schedule: { longestGapMs: 10_000 },
+      })),
+    );
+    polled("b", 20, OK);
+    polled("a", 21, TIMEOUT);
+    polled("c", 22, TIMEOUT);
+    expect(ours).toEqual(["a 21", "c 22"]);
+  });
+
+  test("failures of long ago are not blamed on us", () => {
+    watch("seldom", "https://seldom.example/", HOUR_MS);
+    polled("seldom", 11, OK);
+    polled("a", 20, TIMEOUT);
+    polled("b", 21, TIMEOUT);
+    expect(ours).toEqual([]);
+    polled("a", 600, TIMEOUT);
+    polled("b", 610, TIMEOUT);
+    expect(ours).toEqual(["a 600", "b 610"]);
+  });
+});
+
+test("a single upstream, or several on one host, cannot tell", () => {
+  watch("a");
+  watch("a2", "https://a.example/v2");
+  for (let turn = 0; turn < 10; turn += 1) {
+    polled("a", 100 + turn, TIMEOUT);
+    polled("a2", 100 + turn, TIMEOUT);
+  }
+  expect(ours).toEqual([]);
+});
+
+test("one whose answer is fresh may still be reached; after a minute and a half it is asked no more", () => {
+  watch("a");
+  watch("b");
+  watch("hourly", "https://hourly.example/", HOUR_MS);
+  for (const name of ["a", "b", "hourly"]) polled(name, 100, OK);
+  polled("a", 110, TIMEOUT);
+  polled("b", 110, TIMEOUT);
+  polled("a", 189, TIMEOUT);
+  expect(ours).toEqual([]);
+  polled("b", 191, TIMEOUT);
+  expect(ours).toEqual(["a 110", "b 110", "a 189", "b 191"]);
+});
+
+test("after the start, what was not polled yet is waited for", () => {
+  watch("a");
+  watch("b");
+  watch("new");
+  polled("a", 2, TIMEOUT);
+  polled("b", 2, TIMEOUT);
+  expect(ours).toEqual([]);
+  polled("new", 5, TIMEOUT);
+  expect(ours).toEqual(["a 2", "b 2", "new 5"]);
+});
+
+test("a wall clock that was set back does not make later failures ours", () => {
+  watch("a");
+  watch("b");
+  polled("a", 10_000, TIMEOUT);
+  polled("b", 10_000, TIMEOUT);
+  polled("b", 10_010, OK);
+  ours.length = 0;
+  polled("b", 5_000, OK);
+  polled("a", 5_001, TIMEOUT);
+  expect(ours).toEqual([]);
+});

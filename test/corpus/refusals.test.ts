@@ -1,0 +1,112 @@
+/** Real refusals, as providers say them (seen), and others that nobody looked at while the table was made (unseen). */
+
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parseStructuredList } from "../../src/adapters/structured-headers.ts";
+import { reasonOf } from "../../src/core/exchange/outcome.ts";
+import { judge } from "../../src/engine/poll/poll-once.ts";
+import { sampleUpstream } from "../support/samples.ts";
+
+type Entry = {
+  readonly id: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly means: string;
+  readonly fair?: readonly string[];
+  readonly wait_s: number | null;
+  readonly wait_fair?: number;
+  /** Epoch seconds. */
+  readonly at?: number;
+  /** Why another reading than the source's is kept. */
+  readonly contested?: string;
+  readonly source: string;
+};
+
+function entriesOf(file: string): readonly Entry[] {
+  const text = readFileSync(new URL(`../fixtures/refusals/${file}`, import.meta.url), "utf8");
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Entry);
+}
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  "throttled rate": "rate",
+  "throttled quota": "credit",
+  "failed unauthorized": "key",
+  "failed forbidden": "permission",
+  "failed blocked": "blocked",
+  "failed client_error": "client",
+  "failed server_error": "server",
+  "ok ": "ok",
+};
+
+/** Rounded up, and of several times the longest. */
+const MOST_LATE_S = 1.1;
+
+const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);
+
+function read(entry: Entry): {
+  readonly means: string;
+  readonly waitS: number | null;
+  readonly detail: string;
+} {
+  const atMs = entry.at === undefined ? NOW_MS : entry.at * 1000;
+  const times = {
+    id: "1",
+    origin: "schedule",
+    slotAtMs: atMs,
+    sentAtMs: atMs,
+    endedAtMs: atMs,
+    delayMs: 0,
+  } as const;
+  const { poll, advice } = judge(
+    sampleUpstream({
+      expect: { status: [entry.means === "ok" ? entry.status : 200], json: true, maxBodyBytes: 1_048_576 },
+    }),
+    {
+      exchange: {
+        kind: "answered",
+        head: { status: entry.status, reasonPhrase: "", headers: Object.entries(entry.headers) },
+        body: new TextEncoder().encode(entry.body),
+      },
+      durationMs: 10,
+      phasesMs: {},
+      reusedConnection: false,
+      withoutKeys: String,
+      certificateExpiresAtMs: undefined,
+    },
+    times,
+    parseStructuredList,
+  );
+  const outcome = `${poll.outcome.kind} ${reasonOf(poll.outcome)}`;
+  const pause = advice?.pause;
+  const says = pause !== undefined && pause.source !== "credit_spent";
+  return {
+    means: MEANINGS[outcome] ?? outcome,
+    waitS: says ? pause.forMs / 1000 : null,
+    detail: poll.detail,
+  };
+}
+
+function meaningsOf({ means, fair = [] }: Entry): readonly string[] {
+  // An overload is told as a server error.
+  return [means, ...fair].map((each) => (each === "overload" ? "server" : each));
+}
+
+describe.each(["seen.jsonl", "unseen.jsonl"])("%s", (file) => {
+  test.each(entriesOf(file).map((entry) => [entry.id, entry] as const))("%s", (_, entry) => {
+    const { means, waitS, detail } = read(entry);
+    const waits = [entry.wait_s, ...(entry.wait_fair === undefined ? [] : [entry.wait_fair])];
+    const waitsRightly = waits.some((wait) =>
+      wait === null ? waitS === null : waitS !== null && waitS >= wait && waitS <= wait + MOST_LATE_S,
+    );
+    expect({ means, waitS, waitsRightly, detail }).toEqual({
+      means: meaningsOf(entry).includes(means) ? means : entry.means,
+      waitS,
+      waitsRightly: entry.contested === undefined,
+      detail,
+    });
+  });
+});

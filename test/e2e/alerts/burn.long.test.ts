@@ -1,0 +1,136 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { formatDuration, parseDuration } from "../../../src/core/time/duration.ts";
+import type { Monitoring } from "../../../tools/stack/monitoring.ts";
+import { requireBinary } from "../../support/processes/binaries.ts";
+import { eventually } from "../../support/eventually.ts";
+import { rulesFor, startWatching, valueOf } from "./watching.ts";
+import { Webhook } from "./webhook.ts";
+
+const prometheus = requireBinary("prometheus");
+const alertmanager = requireBinary("prometheus-alertmanager");
+
+/** A second of the test stands for so many: all windows of the rules are as much shorter. */
+const TIMES_FASTER = 20;
+const PATIENCE_MS = 60_000;
+const OUTAGE_MS = 45_000;
+/** Half an hour, the short window of the slower page, and more. */
+const AFTERWARDS_MS = 100_000;
+
+const configEvery = (every: string): string => `
+budgets:
+  api: { rate: { requests: 6000, per: 1m }, share: 50% }
+defaults: { auth: { none: true }, budget: api, every: ${every}, timeout: 700ms }
+upstreams:
+  - { name: email, base_url: "\${EMAIL_URL}" }
+  - { name: ai-router, base_url: "\${AI_URL}" }
+`;
+
+/** Ranges, offsets, intervals and waits are shorter; names such as burn:1h stay. */
+function compressed(rules: string): string {
+  return rules.replaceAll(/\[\d+[mhd](?::\d+[mhd])?\]|(?:offset|interval:|for:) \d+[mhd]/g, (found) =>
+    found.replaceAll(/\d+[mhd]/g, (window) => {
+      const windowMs = parseDuration(window) ?? 0;
+      return formatDuration(windowMs / TIMES_FASTER);
+    }),
+  );
+}
+
+type Mood = "well" | "down" | "silent" | "every second request fails";
+
+class Api implements AsyncDisposable {
+  mood: Mood = "well";
+  #requests = 0;
+  readonly #server = createServer((_, response) => {
+    this.#requests += 1;
+    if (this.mood === "silent") return;
+    const isBad = this.mood === "down" || (this.mood !== "well" && this.#requests % 2 === 0);
+    response.writeHead(isBad ? 500 : 200, { "Content-Type": "application/json" });
+    response.end("{}");
+  });
+
+  async listen(): Promise<string> {
+    await once(this.#server.listen(0, "127.0.0.1"), "listening");
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+}
+
+const BURNING = "PacewatchErrorBudgetBurning";
+const world = new AsyncDisposableStack();
+const webhook = new Webhook();
+const email = new Api();
+const aiRouter = new Api();
+let monitoring: Monitoring;
+
+beforeAll(async () => {
+  if (prometheus === undefined || alertmanager === undefined) return;
+  for (const part of [webhook, email, aiRouter]) world.use(part);
+  monitoring = await startWatching(world, {
+    prometheus,
+    alertmanager,
+    config: configEvery("1s"),
+    environment: { EMAIL_URL: await email.listen(), AI_URL: await aiRouter.listen() },
+    // As many failures are asked for as of a poll each 20 s.
+    rulesOf: async () => compressed(await rulesFor(configEvery(`${TIMES_FASTER}s`))),
+    webhook,
+    groupWait: "2s",
+  });
+}, PATIENCE_MS);
+
+afterAll(() => world.disposeAsync(), PATIENCE_MS);
+
+async function told(status: "firing" | "resolved", alert: string, upstream = ""): Promise<void> {
+  await eventually(
+    `people are told that ${alert} is ${status}`,
+    () => ({ found: webhook.find(status, alert, upstream), told: webhook.told }),
+    ({ found }) => found !== undefined,
+  );
+}
+
+/** By how many failures it would page for the budget, if they are theirs. */
+async function tooMany(upstream: string): Promise<number> {
+  const failed = `increase(pacewatch_polls_total{upstream="${upstream}",outcome="failed"}[3m])`;
+  const guard = `pacewatch:guard_failures:1h{upstream="${upstream}"}`;
+  return (await valueOf(monitoring, `sum(${failed}) - sum(${guard})`)) ?? Number.NaN;
+}
+
+describe.skipIf(prometheus === undefined || alertmanager === undefined)("nobody is paged twice", () => {
+  test("when we were offline: neither for it, nor after it", { timeout: 5 * PATIENCE_MS }, async () => {
+    for (const upstream of [email, aiRouter]) upstream.mood = "silent";
+    await told("firing", "PacewatchOffline");
+    await sleep(OUTAGE_MS);
+    expect(await tooMany("email")).toBeGreaterThan(0);
+    for (const upstream of [email, aiRouter]) upstream.mood = "well";
+    await told("resolved", "PacewatchOffline");
+    await sleep(AFTERWARDS_MS);
+    expect(webhook.takeFired()).toEqual(["PacewatchOffline"]);
+    expect(await valueOf(monitoring, `min(pacewatch:availability:ratio1h)`)).toBeGreaterThan(0.995);
+  });
+
+  test("when it was down and is up again", { timeout: 5 * PATIENCE_MS }, async () => {
+    email.mood = "down";
+    await told("firing", "PacewatchUpstreamDown", "email");
+    await sleep(OUTAGE_MS);
+    expect(await tooMany("email")).toBeGreaterThan(0);
+    email.mood = "well";
+    await told("resolved", "PacewatchUpstreamDown", "email");
+    await sleep(AFTERWARDS_MS);
+    expect(webhook.takeFired()).toEqual(["PacewatchUpstreamDown email"]);
+    expect(await valueOf(monitoring, `pacewatch:availability:ratio1h{upstream="email"}`)).toBeLessThan(0.995);
+  });
+
+  test("but a budget that burns without an outage does page", { timeout: 3 * PATIENCE_MS }, async () => {
+    email.mood = "every second request fails";
+    await told("firing", BURNING, "email");
+    expect(webhook.takeFired()).toEqual([`${BURNING} email`]);
+  });
+});

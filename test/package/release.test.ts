@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { checkRelease, entriesOf, notesOf } from "../../tools/release.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+const CHANGELOG = "# Changelog\n\n## [0.3.0] - 2026-12-01\n\n- New.\n\n## [0.2.0] - 2026-11-30\n\n- Old.\n";
+
+describe("a release", () => {
+  test("is made where the tag, the version and the changelog agree", () => {
+    expect(() => checkRelease("v0.3.0", "0.3.0", CHANGELOG)).not.toThrow();
+  });
+
+  test.each([
+    ["v0.3.1", "0.3.0", CHANGELOG, "package.json must agree, received 0.3.0"],
+    ["v0.2.0", "0.2.0", CHANGELOG, "the changelog must begin with it, received 0.3.0"],
+    [
+      "v0.3.0",
+      "0.3.0",
+      CHANGELOG.replace("2026-12-01", "Unreleased"),
+      'must say its date, received "Unreleased"',
+    ],
+  ])("%s of version %s is refused where they do not", (tag, version, changelog, why) => {
+    expect(() => checkRelease(tag, version, changelog)).toThrow(why);
+  });
+
+  test("has the notes of its own entry", () => {
+    expect(notesOf("v0.2.0", CHANGELOG)).toBe("- Old.\n");
+    expect(() => notesOf("v0.1.0", CHANGELOG)).toThrow("must have an entry for v0.1.0");
+  });
+});
+
+test("the version and the changelog are in step", () => {
+  const { version } = JSON.parse(read("package.json")) as { version: string };
+  expect(entriesOf(read("CHANGELOG.md"))[0]?.version).toBe(version);
+  const lock = JSON.parse(read("package-lock.json")) as { version: string };
+  expect(lock.version).toBe(version);
+  expect(read("deploy/kubernetes/base/deployment.yaml")).toContain(`image: pacewatch:${version}\n`);
+});
+
+test.each(["ci.yml", "release.yml"])("%s pins each action by its commit, and names its version", (file) => {
+  const uses = read(`.github/workflows/${file}`).match(/uses: .*/g) ?? [];
+  expect(uses.length).toBeGreaterThan(0);
+  expect(uses.filter((line) => !/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual(
+    [],
+  );
+});

@@ -1,0 +1,35 @@
+import { readdir } from "node:fs/promises";
+import type { RawConfig } from "../../test/support/config-folder.ts";
+
+/** Where an attack goes: always a port of this machine. */
+export type Target = {
+  readonly url: string;
+  readonly upstreams: readonly string[];
+  /** Of its config. */
+  readonly folder: string;
+};
+
+/**
+ * One way to do harm, as one file in the folder `attacks`. It is bounded, goes on until the signal comes, and leaves
+ * nothing open.
+ */
+export type Attack = {
+  /** As the row of the table says it. */
+  readonly name: string;
+  readonly run: (target: Target, signal: AbortSignal) => Promise<void>;
+  /** What the daemon must be configured with, beside its upstreams; files are written into the folder. */
+  readonly config?: (folder: string) => Promise<Partial<RawConfig>>;
+};
+
+const FOLDER = new URL("attacks/", import.meta.url);
+
+/** In the order of their files. */
+export async function loadAttacks(): Promise<readonly Attack[]> {
+  const files = (await readdir(FOLDER)).filter((file) => file.endsWith(".ts")).toSorted();
+  return Promise.all(
+    files.map(async (file) => {
+      const { attack }: { readonly attack: Attack } = await import(new URL(file, FOLDER).href);
+      return attack;
+    }),
+  );
+}

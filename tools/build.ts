@@ -1,0 +1,104 @@
+/**
+ * Writes `dist/`, all that is shipped: `npm run build`. It is a complete npm package without dependencies, and what the
+ * container image contains. Two builds of one commit are equal, byte by byte and time by time.
+ */
+
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmod, cp, mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import manifest from "../package.json" with { type: "json" };
+import { bundle, notices } from "./package/bundle.ts";
+import { billOfMaterials } from "./sbom.ts";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+/** Beside the code, as they are. */
+const COPIED = ["README.md", "CHANGELOG.md", "LICENSE", "SECURITY.md", "config", "deploy/systemd"];
+
+export type BuildOptions = {
+  readonly folder: string;
+  readonly commit: string;
+  /** The time of every file, in seconds since 1970. */
+  readonly epochS: number;
+};
+
+export async function build({ folder, commit, epochS }: BuildOptions): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  for (const path of COPIED) await cp(join(ROOT, path), join(folder, path), { recursive: true });
+  const { files, packages } = await bundle(commit);
+  for (const [path, content] of files) await put(folder, path, content);
+  await put(folder, "package.json", json(publishedManifest(commit)));
+  await put(folder, "THIRD-PARTY-NOTICES.txt", await notices(packages));
+  await put(folder, "sbom.json", json(reproducible(billOfMaterials(), commit, epochS)));
+  await setModesAndTimes(folder, epochS);
+}
+
+/** What npm is told: no dependencies, no scripts, nothing to import. */
+function publishedManifest(commit: string): object {
+  const { name, version, description, license, bin, type, engines } = manifest;
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;
+  return {
+    name,
+    version,
+    description,
+    license,
+    // The registry compares it with where the package was built.
+    ...(server && repository ? { repository: { type: "git", url: `git+${server}/${repository}.git` } } : {}),
+    gitHead: commit,
+    bin,
+    type,
+    exports: {},
+    files: ["bin", "lib", "config", "deploy", "*.md", "*.txt", "sbom.json"],
+    engines,
+  };
+}
+
+/** npm gives each bill a random number and the time of day. */
+function reproducible(bill: ReturnType<typeof billOfMaterials>, commit: string, epochS: number): object {
+  const hash = createHash("sha256")
+    .update(`${commit} ${JSON.stringify(bill.components)}`)
+    .digest("hex");
+  const serial = [hash.slice(0, 8), hash.slice(8, 12), `5${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`];
+  const timestamp = new Date(epochS * 1_000).toISOString();
+  return {
+    ...bill,
+    serialNumber: `urn:uuid:${[...serial, hash.slice(20, 32)].join("-")}`,
+    metadata: { ...bill.metadata, timestamp },
+  };
+}
+
+async function put(folder: string, path: string, content: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), content);
+}
+
+/** Whatever the umask and the clock were: an image's layers contain both. */
+async function setModesAndTimes(folder: string, epochS: number): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.map((entry) => ({ entry, path: join(entry.parentPath, entry.name) }));
+  // The innermost first: what is done in a folder changes its time.
+  for (const { entry, path } of paths.toSorted((one, other) => other.path.length - one.path.length)) {
+    await chmod(path, entry.isDirectory() || entry.name === "pacewatch.mjs" ? 0o755 : 0o644);
+    await utimes(path, epochS, epochS);
+  }
+  await chmod(folder, 0o755);
+  await utimes(folder, epochS, epochS);
+}
+
+function json(value: object): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync("git", args, { cwd: ROOT, encoding: "utf8" }).trim();
+}
+
+if (import.meta.main) {
+  const commit = git("describe", "--always", "--abbrev=40", "--exclude=*", "--dirty");
+  const epochS = Number(process.env["SOURCE_DATE_EPOCH"] ?? git("log", "-1", "--format=%ct"));
+  const folder = join(ROOT, "dist");
+  await build({ folder, commit, epochS });
+  console.log(`built ${manifest.name} ${manifest.version} of commit ${commit} in ${folder}`);
+}

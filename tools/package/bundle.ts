@@ -1,0 +1,151 @@
+import { readFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown, type OutputChunk, type Plugin } from "rolldown";
+
+const ROOT: string = fileURLToPath(new URL("../../", import.meta.url));
+const COMMAND = "bin/pacewatch";
+
+export type Bundle = {
+  /** What stands in which file of the package. */
+  readonly files: ReadonlyMap<string, string | Uint8Array>;
+  /** The folders of the packages that are in it, in order. */
+  readonly packages: readonly string[];
+};
+
+/** The command and all that it needs of `src` and `node_modules`, in files that share what they have in common. */
+export async function bundle(commit: string): Promise<Bundle> {
+  const build = await rolldown({
+    cwd: ROOT,
+    input: { [COMMAND]: join(ROOT, "bin/pacewatch.mjs") },
+    platform: "node",
+    preserveEntrySignatures: "allow-extension",
+    plugins: [filesBeside()],
+    transform: { define: { PACEWATCH_COMMIT: JSON.stringify(commit) } },
+    onLog(level, log) {
+      throw new Error(`cannot build: ${level}: ${log.message}`);
+    },
+  });
+  const { output } = await build.generate({
+    format: "esm",
+    entryFileNames: ({ name }) => (name === COMMAND ? "[name].mjs" : "lib/[name].js"),
+    chunkFileNames: "lib/[name].js",
+    // A file for each package, which is loaded only by those who use it.
+    codeSplitting: {
+      groups: [{ name: packageFileName, debugName: "packages" }],
+      includeDependenciesRecursively: false,
+    },
+    sourcemap: true,
+    // The sources are public: a map that says where is enough, and a third of the size.
+    sourcemapExcludeSources: true,
+    // Names are kept: some libraries look at the names of classes, and people at those of functions in stack traces.
+    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+    comments: { legal: false },
+  });
+  await build.close();
+  const chunks = output.filter((part): part is OutputChunk => part.type === "chunk");
+  const files = new Map(
+    output.map((part) => [part.fileName, part.type === "chunk" ? part.code : part.source] as const),
+  );
+  // The maps of packages would be a quarter of what is shipped, and lead to sources that nobody has.
+  for (const { fileName, code, sourcemapFileName } of chunks.filter(({ moduleIds }) =>
+    isForeign(moduleIds),
+  )) {
+    files.set(fileName, code.replace(/\n\/\/# sourceMappingURL=.*\n?$/, "\n"));
+    if (sourcemapFileName !== null) files.delete(sourcemapFileName);
+  }
+  return { files, packages: packagesIn(chunks.flatMap(({ moduleIds }) => moduleIds)) };
+}
+
+const NAMED_FILE = /new URL\(\s*"([^"]+)",\s*import\.meta\.url\s*\)/g;
+const ANY_FILE = /new URL\([^)]*import\.meta\.url/g;
+
+/**
+ * A source names a file beside it in one way: `new URL("name", import.meta.url)`. A module, which is a thread's, becomes
+ * an entry of the bundle; another file, or a folder (a name that ends with `/`), is copied. All code is in folders right
+ * below the package's own, so one name is right for every file of it.
+ */
+function filesBeside(): Plugin {
+  return {
+    name: "files-beside",
+    transform: {
+      filter: {
+        id: { include: /\/(?:src|bin)\/[^?]+\.(?:ts|mjs)$/, exclude: /\/node_modules\// },
+        code: "import.meta.url",
+      },
+      handler(code, id) {
+        const named = code.match(NAMED_FILE) ?? [];
+        if ((code.match(ANY_FILE) ?? []).length !== named.length) {
+          this.error(`${id}: new URL must name a file beside it in double quotes`);
+        }
+        const mended = code.replaceAll(NAMED_FILE, (whole, name: string) => {
+          const path = join(dirname(id), name);
+          if (/\.(?:ts|mjs)$/.test(name)) {
+            const reference = this.emitFile({ type: "chunk", id: path });
+            return `new URL(import.meta.ROLLUP_FILE_URL_${reference})`;
+          }
+          if (name.endsWith("/")) {
+            for (const file of readdirSync(path))
+              this.emitFile(copied(join(path, file), `lib/${name}${file}`));
+            return whole;
+          }
+          if (path.startsWith(join(ROOT, "src"))) {
+            this.emitFile(copied(path, `lib/${basename(path)}`));
+            return `new URL("${basename(path)}", import.meta.url)`;
+          }
+          // It has the same place in the package as in the repository.
+          return `new URL("../${relative(ROOT, path)}", import.meta.url)`;
+        });
+        // Every line stays where it was.
+        return { code: mended, map: null };
+      },
+    },
+  };
+}
+
+function copied(path: string, fileName: string): { type: "asset"; fileName: string; source: Uint8Array } {
+  return { type: "asset", fileName, source: readFileSync(path) };
+}
+
+function packageFileName(id: string): string | undefined {
+  const folder = PACKAGE.exec(id)?.[0];
+  return folder && `of-${folder.slice(folder.lastIndexOf("node_modules/") + 13).replaceAll("/", "-")}`;
+}
+
+/** The innermost folder below `node_modules`, with its scope. */
+const PACKAGE = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
+
+function isForeign(moduleIds: readonly string[]): boolean {
+  return moduleIds.length > 0 && moduleIds.every((id) => PACKAGE.test(id));
+}
+
+function packagesIn(moduleIds: readonly string[]): readonly string[] {
+  const folders = moduleIds.flatMap((id) => PACKAGE.exec(id)?.[0] ?? []);
+  return [...new Set(folders)].toSorted();
+}
+
+/** The licences of all packages that are in the bundle, whole, as most of them ask for. */
+export async function notices(packages: readonly string[]): Promise<string> {
+  const texts = await Promise.all(packages.map(noticeOf));
+  return `Pacewatch contains these packages, under these licences.\n${texts.join("")}`;
+}
+
+async function noticeOf(folder: string): Promise<string> {
+  const { name, version, license, repository }: PackageManifest = JSON.parse(
+    await readFile(join(folder, "package.json"), "utf8"),
+  );
+  const files = readdirSync(folder).filter((file) => /^(?:licen[cs]e|notice|copying)/i.test(file));
+  const texts = await Promise.all(files.toSorted().map((file) => readFile(join(folder, file), "utf8")));
+  const place = typeof repository === "object" ? repository.url : repository;
+  const whole =
+    texts.length === 0 ? [`The package has no file with its license. Its sources: ${place}`] : texts;
+  return `\n${"=".repeat(80)}\n${name} ${version} (${license})\n\n${whole.map((text) => `${text.trim()}\n`).join("\n")}`;
+}
+
+type PackageManifest = {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly repository?: string | { readonly url: string };
+};
