@@ -6,8 +6,10 @@ import {
   openInPart,
   openProbes,
   type ProbeParts,
+  type TransportParts,
   upstreamsToOpen,
 } from "./probes.ts";
+import { AppTokens } from "./tokens.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Claimed } from "../core/fleet/board.ts";
@@ -22,7 +24,7 @@ import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
 import type { StateStore } from "../core/history/state.ts";
 
-export type PollingParts = ProbeParts & {
+export type PollingParts = TransportParts & {
   readonly log: Logger;
   readonly ledger: RunningLedger;
   readonly store: StateStore | undefined;
@@ -39,6 +41,7 @@ const TRY_AGAIN_MS = 5_000;
 export class AppPolling implements AsyncDisposable {
   readonly #parts: PollingParts;
   readonly #supervisor: Supervisor;
+  readonly #tokens: AppTokens;
   /** Of one upstream each: from its first poll until it leaves the config. */
   readonly #records = new Map<string, UpstreamRecord>();
   readonly #network = new OwnNetwork();
@@ -66,6 +69,7 @@ export class AppPolling implements AsyncDisposable {
       nextPollId: () => `${life}-${(polls += 1).toString(36)}`,
       onBug,
     });
+    this.#tokens = new AppTokens({ ...parts, queue: this.#supervisor.queue });
   }
 
   /** The config, with only those upstreams in it that are polled here. */
@@ -92,8 +96,10 @@ export class AppPolling implements AsyncDisposable {
   async open(config: Config): Promise<OpenedProbes> {
     const faults = this.#parts.holds ? await faultsOfKeys(config.upstreams, this.#parts) : [];
     if (faults.length > 0) return { kind: "refused", faults };
-    const opened = await openProbes(upstreamsToOpen(this.#partOf(config), this.#applied), this.#parts);
-    return opened.kind === "refused" ? opened : { ...opened, probes: this.#guarded(opened.probes) };
+    const opened = await openProbes(upstreamsToOpen(this.#partOf(config), this.#applied), this.#probeParts);
+    if (opened.kind === "opened") return { ...opened, probes: this.#guarded(opened.probes) };
+    this.#tokens.keep(this.#config.upstreams);
+    return opened;
   }
 
   /** At once, with the probes that were opened for it. */
@@ -107,6 +113,7 @@ export class AppPolling implements AsyncDisposable {
     for (const [name, probe] of probes) if (!names.has(name)) void probe.close();
     this.#applied = { ...config, upstreams: polled };
     this.#supervisor.apply(this.#applied, probes);
+    this.#tokens.keep(config.upstreams);
     this.#dropRecords();
   }
 
@@ -117,7 +124,7 @@ export class AppPolling implements AsyncDisposable {
       // Thousands come in batches: other work gets a turn between them.
       await nextTurn();
       const wanted = upstreamsToOpen(this.#partOf(this.#config), this.#applied);
-      const { probes, faults } = await openInPart(wanted, this.#parts);
+      const { probes, faults } = await openInPart(wanted, this.#probeParts);
       if (this.#parts.stopping.aborted) return closeAll(probes);
       this.apply(this.#config, this.#guarded(probes));
       this.#countMissed(gained);
@@ -138,7 +145,12 @@ export class AppPolling implements AsyncDisposable {
   /** Polls in flight may end. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#turn;
-    await this.#supervisor.drain();
+    // A token in flight is of no use to anybody, while polls in flight may end.
+    await Promise.all([this.#supervisor.drain(), this.#tokens[Symbol.asyncDispose]()]);
+  }
+
+  get #probeParts(): ProbeParts {
+    return { ...this.#parts, tokens: this.#tokens };
   }
 
   async #drop(upstreams: readonly string[], how: "drain" | "cut off"): Promise<void> {
@@ -219,6 +231,7 @@ async function closeAll(probes: ReadonlyMap<string, Probe>): Promise<void> {
 
 function guardedProbe(probe: Probe, holds: () => boolean): Probe {
   return {
+    token: probe.token,
     poll: (signal, mayWrite) => probe.poll(signal, () => holds() && (mayWrite?.() ?? true)),
     close: () => probe.close(),
   };

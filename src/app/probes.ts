@@ -8,6 +8,7 @@ import { messageOf } from "../core/text/escape.ts";
 import type { Log } from "../core/text/log.ts";
 import type { Probe } from "../core/poll/ports.ts";
 import type { Clock } from "../core/time/clock.ts";
+import type { UpstreamToken } from "../engine/poll/token-source.ts";
 import { USER_AGENT } from "../version.ts";
 
 export type KeyParts = {
@@ -17,10 +18,14 @@ export type KeyParts = {
   readonly log: Log;
 };
 
-export type ProbeParts = KeyParts & {
+export type TransportParts = KeyParts & {
   readonly clock: Clock;
   /** One for the whole process. */
   readonly names: NameResolver;
+};
+
+export type ProbeParts = TransportParts & {
+  readonly tokens: { tokenOf(upstream: Upstream): Promise<UpstreamToken | undefined> };
 };
 
 export type OpenedProbes =
@@ -65,7 +70,7 @@ export async function openInPart(upstreams: readonly Upstream[], parts: ProbePar
 /** The fault of every key that cannot be read. */
 export async function faultsOfKeys(
   upstreams: readonly Upstream[],
-  parts: ProbeParts,
+  parts: KeyParts,
 ): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const upstream of upstreams) {
@@ -87,10 +92,12 @@ export function upstreamsToOpen(config: Config, running: Config | undefined): re
 async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Probe> {
   const { url, secrets } = filledUrl(upstream, parts.environment);
   for (const [index, secret] of secrets.entries()) parts.keys.learn(`${upstream.name} path ${index}`, secret);
+  const token = await parts.tokens.tokenOf(upstream);
   return openProbe({
     upstream: { ...upstream, url },
     secrets,
-    credential: await credentialOf(upstream, parts),
+    credential: token === undefined ? await credentialOf(upstream, parts) : token.read,
+    token,
     userAgent: USER_AGENT,
     clock: parts.clock,
     environment: parts.environment,

@@ -1,5 +1,5 @@
 import type { AppPolling } from "./polling.ts";
-import type { ProbeParts } from "./probes.ts";
+import type { TransportParts } from "./probes.ts";
 import { formatFault } from "../config/read/fault.ts";
 import { type LoadedInThread, loadInThread } from "./load-thread.ts";
 import { secretVariables } from "../config/read/secrets.ts";
@@ -9,7 +9,7 @@ import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
 import type { Logger } from "../adapters/log/logger.ts";
 
-export type ReloadParts = ProbeParts & {
+export type ReloadParts = TransportParts & {
   readonly configPath: string;
   readonly withdraw: (variables: readonly string[]) => void;
   readonly ledger: RunningLedger;

@@ -3,7 +3,6 @@ import type { Config } from "../core/config/config.ts";
 import { learnedSentence } from "../core/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
-import type { Proof } from "../core/proof/proof.ts";
 import type { BudgetProof } from "../core/proof/numbers.ts";
 import type { CommandIo } from "./loading.ts";
 import { proofTable } from "./proof-table.ts";
@@ -41,7 +40,7 @@ export async function check(options: CheckOptions): Promise<number> {
     return isLoaded ? 0 : 1;
   }
   const but = secrets ? "" : " (keys, files and unset variables were not looked at)";
-  if (isLoaded) out(`${file} fits: ${summary(loading.proof)}${but}\n`);
+  if (isLoaded) out(`${file} fits: ${summary(loading.config)}${but}\n`);
   if (loading.proof !== undefined) out(`\n${proofTable(loading.proof.budgets)}`);
   for (const [budget, sentences] of Object.entries(learned)) {
     for (const sentence of sentences) out(`\nbudget ${budget}: its upstream says ${sentence}\n`);
@@ -67,11 +66,7 @@ function refusal(file: string, faults: readonly Fault[]): string {
   return [`${file} is refused: ${count}`, ...faults.map((fault) => `  ${formatFault(fault)}`), ""].join("\n");
 }
 
-function summary({ budgets }: Proof): string {
-  // One may draw on several.
-  const upstreams = new Set(
-    budgets.flatMap(({ rates }) => rates[0]?.upstreams.map(({ upstream }) => upstream) ?? []),
-  ).size;
+function summary({ upstreams, budgets }: Config): string {
   const many = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
-  return `${many(upstreams, "upstream")} on ${many(budgets.length, "budget")}`;
+  return `${many(upstreams.length, "upstream")} on ${many(budgets.length, "budget")}`;
 }

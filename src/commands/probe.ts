@@ -4,6 +4,7 @@ import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { openProbes } from "../app/probes.ts";
+import { AppTokens } from "../app/tokens.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
@@ -14,10 +15,11 @@ import type { Log } from "../core/text/log.ts";
 import { reasonOf } from "../core/exchange/outcome.ts";
 import type { Poll } from "../core/poll/poll.ts";
 import type { Lease } from "../core/budget/ledger.ts";
-import type { Probe } from "../core/poll/ports.ts";
+import type { Probe, Token, TokenFailure } from "../core/poll/ports.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
 import { limitComparison, limitSentence } from "../core/status/limit-sentence.ts";
-import { pollOnce, type PollResult } from "../engine/poll/poll-once.ts";
+import { LeaseQueue } from "../engine/poll/lease-queue.ts";
+import { pollOnce, type PollResult, withoutToken } from "../engine/poll/poll-once.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { PHASES, type PhaseTimesMs } from "../core/exchange/exchange.ts";
 
@@ -46,9 +48,13 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const warn = (_: object, message: string): void => discreetErr(`${message}\n`);
   const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
   const names = new NameResolver({ clock: systemClock });
-  const opened = await openProbes(upstreams, { environment, keys, clock: systemClock, log, names });
-  if (opened.kind === "refused") return refuse({ ...command, err: discreetErr }, opened.faults);
   const ledger = new LocalLedger(loaded.config, systemClock);
+  const onBug = (error: unknown): void => discreetErr(`a bug in pacewatch: ${String(error)}\n`);
+  const queue = new LeaseQueue(ledger, systemClock, onBug);
+  const parts = { environment, keys, clock: systemClock, log, names };
+  await using tokens = new AppTokens({ ...parts, ledger, queue, onBug });
+  const opened = await openProbes(upstreams, { ...parts, tokens });
+  if (opened.kind === "refused") return refuse({ ...command, err: discreetErr }, opened.faults);
   const windows = loaded.config.state === undefined ? new Map() : windowsInFile(loaded.config.state.path);
   const results = await Promise.all(
     upstreams.map(async (upstream) => {
@@ -98,14 +104,16 @@ async function pollWithLease(
   command: ProbeCommand,
 ): Promise<PollResult> {
   const askedMs = systemClock.now();
-  const lease = await awaitLease(upstream, ledger, command);
+  const slot = { origin: "first" as const, atMs: askedMs };
   const parts = {
     clock: systemClock,
     parseList: parseStructuredList,
     nextPollId: () => `probe-${upstream.name}`,
     onBug: (error: unknown) => command.err(`a bug in pacewatch: ${String(error)}\n`),
   };
-  const slot = { origin: "first" as const, atMs: askedMs };
+  const failure = probe.token === undefined ? undefined : await awaitToken(probe.token);
+  if (failure !== undefined) return withoutToken(slot, failure, parts);
+  const lease = await awaitLease(upstream, ledger, command);
   const { signal } = new AbortController();
   return pollOnce(upstream, probe, slot, lease, parts, signal);
 }
@@ -125,6 +133,17 @@ function limitsIn(
       .read(adviceFor(budget, budgets, advice).families, systemClock.now())
       .map((limit) => ({ sentence: limitSentence(limit), comparison: limitComparison(limit, budget) })),
   );
+}
+
+/** Why there is none, or undefined once there is one. */
+async function awaitToken(token: Token): Promise<TokenFailure | undefined> {
+  for (;;) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const standing = token.ask({ dueAtMs: systemClock.now(), settled: resolve });
+    if (standing.kind === "usable") return undefined;
+    if (standing.kind === "unavailable") return standing.failure;
+    await promise;
+  }
 }
 
 async function awaitLease(upstream: Upstream, ledger: LocalLedger, command: ProbeCommand): Promise<Lease> {

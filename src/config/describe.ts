@@ -183,6 +183,22 @@ function describeAuth(auth: Auth): unknown {
       return { header: { name: auth.name, ...describeSecret(auth.secret) } };
     case "query":
       return { query: { name: auth.name, ...describeSecret(auth.secret) } };
+    case "oauth2": {
+      const { url, clientId, clientAuth, scopes, parameters, budgets, caFile } = auth.token;
+      const client_secret = describeSecret(auth.secret);
+      return {
+        oauth2: {
+          token_url: url,
+          client_id: clientId,
+          client_secret,
+          scopes,
+          parameters,
+          client_auth: clientAuth,
+          budget: budgets.length === 1 ? budgets[0] : budgets,
+          ca_file: caFile,
+        },
+      };
+    }
     default:
       return auth satisfies never;
   }

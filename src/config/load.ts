@@ -165,6 +165,10 @@ function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
       complain([...path, "base_url"], `upstream "${name}" sends its key unencrypted: use https://`),
     );
   }
+  if (auth.kind === "oauth2" && isCleartext(auth.token.url)) {
+    const at = [...path, "auth", "oauth2", "token_url"];
+    warnings.push(complain(at, `upstream "${name}" sends its client secret unencrypted: use https://`));
+  }
   if (tls.insecureSkipVerify) {
     const at = [...path, "tls", "insecure_skip_verify"];
     warnings.push(
@@ -195,7 +199,9 @@ function whenUnset(path: Path): WhenUnset {
   if (key === undefined || (typeof key === "string" && NEEDED.has(key))) return "needed";
   if (key === "path" && third === "also") return { placeholder: "/unset" };
   if (key === "base_url") return { placeholder: "https://unset.invalid" };
-  return key === "auth" ? { placeholder: "UNSET" } : "omitted";
+  if (key !== "auth") return "omitted";
+  if (path.at(-1) === "token_url") return { placeholder: "https://unset.invalid" };
+  return path.at(-1) === "budget" ? "needed" : { placeholder: "UNSET" };
 }
 
 /** Rules need only the mode of a fleet, and the proof its numbers. */

@@ -147,3 +147,15 @@ test.each([
     expect(secrets).toContain(path.includes("TOKEN") ? environment.TEST_TOKEN : environment.TEST_TEAM);
   },
 );
+
+test("the settings of an access token are told without the client's secret", async () => {
+  const auth =
+    "auth: { oauth2: { token_url: https://login.example.test/token, client_id: pw, client_secret: { env: TEST_KEY }, scopes: [read], parameters: { audience: x } } }";
+  const { config } = await loaded(withUpstream(auth), { TEST_KEY: "test-key-1" });
+  const text = JSON.stringify(describeConfig(config));
+  expect(text).not.toContain("test-key-1");
+  expect(text).toContain(
+    '"auth":{"oauth2":{"token_url":"https://login.example.test/token","client_id":"pw","client_secret":{"env":"TEST_KEY","key":"<secret>"},"scopes":["read"],"parameters":{"audience":"x"},"client_auth":"basic","budget":"api"}}',
+  );
+  expect(secretVariables(config, {})).toEqual(["TEST_KEY"]);
+});

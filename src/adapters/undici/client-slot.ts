@@ -33,7 +33,7 @@ export class ClientSlot {
 
   send(written: WireRequest, request: RequestInFlight): void {
     this.#request = request;
-    const options = { method: "GET", ...written, ...(this.#keep ? {} : { reset: true }) } as const;
+    const options = { ...written, ...(this.#keep ? {} : { reset: true }) };
     if (this.#keep && this.#connection !== undefined) {
       request.useKept(this.#connection, () => {
         // The kept connection was reset while undici checked that it is alive. Nothing was written.

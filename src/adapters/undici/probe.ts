@@ -1,22 +1,23 @@
-import type { Upstream } from "../../core/config/config.ts";
 import { type Exchange, type Observation, headerValue } from "../../core/exchange/exchange.ts";
-import type { Probe } from "../../core/poll/ports.ts";
+import type { Probe, Token } from "../../core/poll/ports.ts";
 import { oneLine } from "../../core/text/escape.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { ClientSlot } from "./client-slot.ts";
 import { decodeBody } from "./decode.ts";
 import type { Environment } from "./proxy.ts";
-import { RequestBuilder, type WireRequest } from "./request.ts";
+import { type Asked, RequestBuilder, type WireRequest } from "./request.ts";
 import { RequestInFlight, type Target } from "./request-in-flight.ts";
 import { findRoute, type Names, type Route } from "./route.ts";
 import { SecretRedactor } from "./secret-redactor.ts";
 
 export type ProbeOptions = {
-  readonly upstream: Upstream;
+  readonly upstream: Asked;
   /** Those in its URL. */
   readonly secrets?: readonly string[];
   /** Asked before every poll, because keys rotate. */
   readonly credential: (() => Promise<string>) | undefined;
+  /** Where the credential is a token that must be fetched first. */
+  readonly token?: Token | undefined;
   readonly userAgent: string;
   readonly clock: Clock;
   readonly environment: Environment;
@@ -34,6 +35,7 @@ export async function openProbe(options: ProbeOptions): Promise<Probe> {
 const LENGTH_CHECK_EVERY_MS = 50;
 
 class UndiciProbe implements Probe {
+  readonly token: Token | undefined;
   readonly #options: ProbeOptions;
   readonly #origin: string;
   readonly #route: Route;
@@ -47,6 +49,7 @@ class UndiciProbe implements Probe {
   constructor(options: ProbeOptions, route: Route, builder: RequestBuilder) {
     const { url, expect, connection } = options.upstream;
     const { proxy, host, port } = route;
+    this.token = options.token;
     this.#options = options;
     this.#origin = new URL(url).origin;
     this.#route = route;

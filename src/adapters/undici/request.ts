@@ -1,10 +1,24 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import type { Auth, Upstream } from "../../core/config/config.ts";
+import type { Auth, TokenRequest, Upstream } from "../../core/config/config.ts";
 import { ACCEPTED_ENCODINGS } from "./decode.ts";
 import { WireError } from "./faults.ts";
 import type { ProxyServer } from "./proxy.ts";
 
-export type WireRequest = { readonly path: string; readonly headers: string[] };
+export type WireRequest = {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly headers: string[];
+  readonly body: string | null;
+};
+
+/** Whom a probe asks, and how: an upstream, or the token endpoint of several. */
+export type Asked = Pick<
+  Upstream,
+  "name" | "url" | "headers" | "timeoutMs" | "connection" | "proxy" | "tls" | "denyAddresses"
+> & {
+  readonly auth: Auth | { readonly kind: "client_credentials"; readonly token: TokenRequest };
+  readonly expect: Pick<Upstream["expect"], "maxBodyBytes">;
+};
 
 /** Headers that frame a request or name its target: only undici writes them. */
 const RESERVED: ReadonlySet<string> = new Set([
@@ -20,15 +34,15 @@ const RESERVED: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Builds the request of an upstream, anew only when its key has changed. It sends nothing. */
+/** Builds the request of an upstream or a token endpoint, anew only when its key has changed. It sends nothing. */
 export class RequestBuilder {
-  readonly #auth: Auth;
+  readonly #auth: Asked["auth"];
   readonly #path: string;
   readonly #headers: ReadonlyMap<string, readonly [name: string, value: string]>;
   #built: { readonly key: string | undefined; readonly request: WireRequest } | undefined;
 
   /** Throws one sentence where a static header cannot be sent. */
-  constructor(upstream: Upstream, userAgent: string, forwardProxy: ProxyServer | undefined) {
+  constructor(upstream: Asked, userAgent: string, forwardProxy: ProxyServer | undefined) {
     const url = new URL(upstream.url);
     this.#auth = upstream.auth;
     this.#path = `${forwardProxy === undefined ? "" : url.origin}${url.pathname}${url.search}`;
@@ -39,16 +53,23 @@ export class RequestBuilder {
   build(key: string | undefined): WireRequest {
     if (this.#built !== undefined && this.#built.key === key) return this.#built.request;
     const headers = new Map(this.#headers);
-    const { path, header } = authorize(this.#auth, this.#path, key);
+    const { path, header, form } = authorize(this.#auth, this.#path, key);
     if (header !== undefined) headers.set(header[0].toLowerCase(), header);
-    const request = { path, headers: [...headers.values()].flat() };
+    if (form !== undefined)
+      headers.set("content-type", ["Content-Type", "application/x-www-form-urlencoded"]);
+    const request: WireRequest = {
+      method: form === undefined ? "GET" : "POST",
+      path,
+      headers: [...headers.values()].flat(),
+      body: form ?? null,
+    };
     this.#built = { key, request };
     return request;
   }
 }
 
 function staticHeaders(
-  upstream: Upstream,
+  upstream: Asked,
   userAgent: string,
   forwardProxy: ProxyServer | undefined,
 ): Map<string, readonly [string, string]> {
@@ -82,12 +103,20 @@ function isSendable(name: string, value: string): boolean {
   }
 }
 
-type Authorized = { readonly path: string; readonly header: readonly [string, string] | undefined };
+type Authorized = {
+  readonly path: string;
+  readonly header: readonly [string, string] | undefined;
+  /** A body in place of none: then the request is a POST. */
+  readonly form?: string;
+};
 
-function authorize(auth: Auth, path: string, key: string | undefined): Authorized {
+function authorize(auth: Asked["auth"], path: string, key: string | undefined): Authorized {
   if (auth.kind === "none") return { path, header: undefined };
   if (key === undefined) throw new WireError("internal", "the key of this upstream is missing");
   switch (auth.kind) {
+    case "client_credentials":
+      return { path, ...tokenRequest(auth.token, key) };
+    case "oauth2":
     case "bearer":
       return { path, header: keyHeader("Authorization", `Bearer ${key}`) };
     case "header":
@@ -100,6 +129,28 @@ function authorize(auth: Auth, path: string, key: string | undefined): Authorize
     default:
       return auth satisfies never;
   }
+}
+
+/** As RFC 6749, section 4.4.2 has it. In Basic, each part is first encoded as in a form (section 2.3.1). */
+function tokenRequest(
+  { clientId, clientAuth, scopes, parameters }: TokenRequest,
+  secret: string,
+): Omit<Authorized, "path"> {
+  const form = new URLSearchParams({ grant_type: "client_credentials" });
+  if (scopes.length > 0) form.set("scope", scopes.join(" "));
+  for (const [name, value] of Object.entries(parameters)) form.set(name, value);
+  if (clientAuth === "basic") {
+    const pair = `${encodeFormPart(clientId)}:${encodeFormPart(secret)}`;
+    const header = keyHeader("Authorization", `Basic ${Buffer.from(pair).toString("base64")}`);
+    return { header, form: form.toString() };
+  }
+  form.set("client_id", clientId);
+  form.set("client_secret", secret);
+  return { header: undefined, form: form.toString() };
+}
+
+export function encodeFormPart(part: string): string {
+  return new URLSearchParams([["", part]]).toString().slice(1);
 }
 
 function keyHeader(name: string, value: string): readonly [string, string] {

@@ -1,7 +1,7 @@
 import type { LookupFunction } from "node:net";
-import type { Upstream } from "../../core/config/config.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { AddressRules } from "./address-rules.ts";
+import type { Asked } from "./request.ts";
 import { chooseProxy, type Environment, hostOf, portOf, type ProxyServer } from "./proxy.ts";
 import { TlsMaterial } from "./tls.ts";
 
@@ -30,7 +30,7 @@ const LONGEST_LOOKUP_MS = 5_000;
 
 /** Throws one sentence where the TLS files or the proxy cannot be used. */
 export async function findRoute(
-  upstream: Upstream,
+  upstream: Pick<Asked, "url" | "timeoutMs" | "proxy" | "tls" | "denyAddresses">,
   environment: Environment,
   clock: Clock,
   names: Names,

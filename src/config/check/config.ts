@@ -55,23 +55,20 @@ function checkNames(upstreams: readonly Tree[]): readonly Complaint[] {
 }
 
 function checkBudgetNames(tree: Tree, known: readonly string[]): readonly Complaint[] {
-  return budgetListsIn(tree)
-    .flat()
-    .flatMap(({ name, node, path }) => {
-      if (known.includes(name)) return [];
-      const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
-      const hint = `${didYouMean(name, known)}${allowed}`;
-      const must = `"${nameOfPath(path)}" must name a budget, received ${received(node, path)}: ${hint}`;
-      return [complain(path, must)];
-    });
+  return [...budgetListsIn(tree).flat(), ...budgetsOfTokens(tree)].flatMap(({ name, node, path }) => {
+    if (known.includes(name)) return [];
+    const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
+    const hint = `${didYouMean(name, known)}${allowed}`;
+    const must = `"${nameOfPath(path)}" must name a budget, received ${received(node, path)}: ${hint}`;
+    return [complain(path, must)];
+  });
 }
 
 type NamedBudget = { readonly name: string; readonly node: Tree; readonly path: Path };
 
 /** The budgets that the defaults and each upstream name, in a list or alone, where they are written. */
 function budgetListsIn(tree: Tree): readonly (readonly NamedBudget[])[] {
-  const upstreams = itemsOf(childOf(tree, "upstreams")).map((_, index): Path => ["upstreams", index]);
-  return [["defaults"], ...upstreams].map((owner) => {
+  return ownersIn(tree).map((owner) => {
     const path = [...owner, "budget"];
     const named = treeAt(tree, path);
     if (named === undefined) return [];
@@ -82,6 +79,20 @@ function budgetListsIn(tree: Tree): readonly (readonly NamedBudget[])[] {
       return name === undefined ? [] : [{ name, node, path: at }];
     });
   });
+}
+
+function budgetsOfTokens(tree: Tree): readonly NamedBudget[] {
+  return ownersIn(tree).flatMap((owner) => {
+    const path = [...owner, "auth", "oauth2", "budget"];
+    const node = treeAt(tree, path);
+    const name = node === undefined ? undefined : textAt(node);
+    return node === undefined || name === undefined ? [] : [{ name, node, path }];
+  });
+}
+
+function ownersIn(tree: Tree): readonly Path[] {
+  const upstreams = itemsOf(childOf(tree, "upstreams")).map((_, index): Path => ["upstreams", index]);
+  return [["defaults"], ...upstreams];
 }
 
 /** Each budget once; and only one where their keys lie on different nodes, where nothing leases from two at once. */

@@ -34,6 +34,7 @@ export function filesNamed({
       tls?.certFile,
       tls?.keyFile,
     ]),
+    ...owners.map(({ auth }) => (auth.kind === "oauth2" ? auth.token.caFile : undefined)),
   ];
   return new Set(files.filter((file) => file !== undefined));
 }
@@ -51,7 +52,16 @@ export async function openFilesAndKeys(
       const path = ["upstreams", index];
       const complaints = await checkTlsFiles(tls, [...path, "tls"]);
       if (auth.kind === "none") return complaints;
-      const source = await openSource(auth.secret, [...path, "auth", auth.kind], environment);
+      const place = [...path, "auth", auth.kind];
+      if (auth.kind === "oauth2") {
+        const { caFile } = auth.token;
+        const source = await openSource(auth.secret, [...place, "client_secret"], environment);
+        // Two clients may have the same secret only by mistake: what may be shared is a client.
+        if (source.key !== undefined) keys.set(name, `${auth.token.clientId} ${source.key}`);
+        const files = { caFile, certFile: undefined, keyFile: undefined };
+        return [...complaints, ...source.complaints, ...(await checkTlsFiles(files, place))];
+      }
+      const source = await openSource(auth.secret, place, environment);
       if (source.key !== undefined) keys.set(name, source.key);
       return [...source.complaints, ...complaints];
     }),

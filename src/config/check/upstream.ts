@@ -1,6 +1,6 @@
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
 import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-combinations.ts";
-import { isOwnHeader, looksLikeSecretHeader } from "../schema/credential-signs.ts";
+import { isOwnHeader, looksLikeSecretHeader, looksLikeSecretParameter } from "../schema/credential-signs.ts";
 import { type Path, type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
 import { hasQueryParameter, joinUrl, pathFault, urlFault } from "../schema/upstream-url.ts";
 import { BODY_CHECKS, HEADER_CHECKS } from "../schema/assertion.ts";
@@ -36,11 +36,30 @@ function checkShared(upstream: Tree, path: Path): readonly Complaint[] {
 function checkAuth(upstream: Tree, path: Path): readonly Complaint[] {
   const auth = childOf(upstream, "auth");
   return [
-    ...checkExactlyOne(auth, path, ["none", "bearer", "header", "query"]),
+    ...checkExactlyOne(auth, path, ["none", "bearer", "header", "query", "oauth2"]),
     ...["bearer", "header", "query"].flatMap((kind) =>
       checkSource(auth === undefined ? undefined : childOf(auth, kind), [...path, kind]),
     ),
     ...checkCarrier(upstream, path),
+    ...checkOAuth2(auth === undefined ? undefined : childOf(auth, "oauth2"), [...path, "oauth2"]),
+  ];
+}
+
+/** Fields of a token request that Pacewatch sets itself. */
+const OWN_PARAMETERS: ReadonlySet<string> = new Set(["grant_type", "client_id", "client_secret", "scope"]);
+
+function checkOAuth2(oauth2: Tree | undefined, path: Path): readonly Complaint[] {
+  if (oauth2 === undefined) return [];
+  const at = [...path, "parameters"];
+  return [
+    ...checkSource(childOf(oauth2, "client_secret"), [...path, "client_secret"]),
+    ...entriesOf(childOf(oauth2, "parameters")).flatMap(([name]) => {
+      if (OWN_PARAMETERS.has(name))
+        return [complainOfKey([...at, name], `"${nameOfPath([...at, name])}" is set by Pacewatch itself`)];
+      if (!looksLikeSecretParameter(name)) return [];
+      const must = `"${nameOfPath(at)}" must not contain a key: a key is never written in the config, use client_secret: { env: NAME }`;
+      return [complainOfKey([...at, name], must)];
+    }),
   ];
 }
 
@@ -63,7 +82,8 @@ function checkCarrier(upstream: Tree, path: Path): readonly Complaint[] {
 
 function checkHeaders(upstream: Tree, path: Path): readonly Complaint[] {
   const carrier = textAt(upstream, "auth", "header", "name")?.toLowerCase();
-  const bearer = treeAt(upstream, ["auth", "bearer"]) === undefined ? undefined : "authorization";
+  const sendsBearer = ["bearer", "oauth2"].some((kind) => treeAt(upstream, ["auth", kind]) !== undefined);
+  const bearer = sendsBearer ? "authorization" : undefined;
   const taken = new Set([carrier, bearer].filter((name) => name !== undefined));
   return entriesOf(childOf(upstream, "headers")).flatMap(([name, value]) => {
     const at = [...path, name];

@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { Auth, SecretSource } from "../../core/config/config.ts";
+import type { Auth, SecretSource, TokenRequest } from "../../core/config/config.ts";
 import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
-import { filePath, matching, section, text } from "./leaves.ts";
+import { NAME_PATTERN, checked, filePath, matching, oneOf, section, text } from "./leaves.ts";
+import { URL_PATTERN } from "./patterns.ts";
+import { urlFault } from "./upstream-url.ts";
 
 /** Paths in a config are relative to its directory, which a schema does not know. */
 export type InDirectory<Value> = (directory: string) => Value;
@@ -20,6 +22,51 @@ const source = {
       "The file that holds the key, relative to the config. It is read before each poll, so keys rotate.",
     ),
 };
+
+/** A scope as RFC 6749 spells it: visible ASCII without quotes and backslashes. */
+const SCOPE_PATTERN = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
+const PARAMETER_NAME_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
+
+const oauth2 = section(
+  {
+    token_url: checked(urlFault, "an http:// or https:// URL")
+      .meta({ pattern: URL_PATTERN })
+      .describe("The token endpoint: its http or https URL, without a key in it."),
+    client_id: text("a client's id", 256).describe("The id of our client. It is shown on pages."),
+    client_secret: section(
+      {
+        env: source.env.describe("The environment variable that holds the client's secret."),
+        file: source.file.describe(
+          "The file that holds the client's secret, relative to the config. It is read before each token request.",
+        ),
+      },
+      `{ env: NAME } or { file: PATH }: ${NEVER_LITERAL}`,
+    )
+      .meta(exactlyOne)
+      .describe("Where the client's secret is found."),
+    scopes: z
+      .array(matching(SCOPE_PATTERN, "a scope without spaces"), { error: "a list of scopes" })
+      .max(50, { error: "a list of at most 50 scopes" })
+      .prefault([])
+      .describe("The scopes to ask for."),
+    parameters: z
+      .record(matching(PARAMETER_NAME_PATTERN, "a form field's name"), text("a text (quote numbers)", 1024), {
+        error: "a mapping of form fields to texts",
+      })
+      .prefault({})
+      .describe("More fields of the token request, such as audience. They are shown on pages: never a key."),
+    client_auth: oneOf(["basic", "body"])
+      .prefault("basic")
+      .describe("Where the client's id and secret are sent: in Authorization: Basic, or in the body."),
+    budget: matching(NAME_PATTERN, "the name of a budget")
+      .optional()
+      .describe("The budget that token requests count against. Default: the upstream's."),
+    ca_file: filePath()
+      .optional()
+      .describe("PEM certificates to trust at the token endpoint instead of the system's."),
+  },
+  "a mapping of token_url, client_id, client_secret and, if needed, scopes, parameters, client_auth, budget, ca_file",
+);
 
 const auth = section(
   {
@@ -50,24 +97,48 @@ const auth = section(
       .meta(exactlyOne)
       .optional()
       .describe("Sent as a query parameter. It is kept out of every log, metric and page."),
+    oauth2: oauth2
+      .optional()
+      .describe(
+        "Sent as Authorization: Bearer TOKEN. The token is fetched by client credentials (OAuth 2.0), at most once a minute, and shared by all upstreams with the same settings.",
+      ),
   },
-  `one of bearer, header, query (each with env or file) or none: true; ${NEVER_LITERAL}`,
+  `one of bearer, header, query (each with env or file), oauth2 or none: true; ${NEVER_LITERAL}`,
 )
   .meta({ minProperties: 1, maxProperties: 1 })
   .describe("How a request is authenticated: exactly one of these.");
 
+/** What a token request has from its upstream. */
+type OfUpstream = Pick<TokenRequest, "budgets" | "proxy">;
+
 /** Undefined unless exactly one way is set; the checks of the upstream report that. */
-export const authSchema: z.ZodType<InDirectory<Auth | undefined>> = auth.transform(
-  ({ none, bearer, header, query }) =>
-    (directory: string): Auth | undefined => {
-      if (none === true) return { kind: "none" };
-      const secret = sourceIn(directory, bearer ?? header ?? query ?? {});
-      if (secret === undefined) return undefined;
-      if (bearer !== undefined) return { kind: "bearer", secret };
-      if (header !== undefined) return { kind: "header", name: header.name, secret };
-      return query === undefined ? undefined : { kind: "query", name: query.name, secret };
-    },
-);
+export const authSchema: z.ZodType<(directory: string, upstream: OfUpstream) => Auth | undefined> =
+  auth.transform(
+    ({ none, bearer, header, query, oauth2 }) =>
+      (directory: string, { budgets, proxy }: OfUpstream): Auth | undefined => {
+        if (none === true) return { kind: "none" };
+        if (oauth2 !== undefined) {
+          const secret = sourceIn(directory, oauth2.client_secret);
+          if (secret === undefined) return undefined;
+          const token: TokenRequest = {
+            url: new URL(oauth2.token_url).href,
+            clientId: oauth2.client_id,
+            clientAuth: oauth2.client_auth,
+            scopes: oauth2.scopes,
+            parameters: oauth2.parameters,
+            budgets: oauth2.budget === undefined ? budgets : [oauth2.budget],
+            proxy,
+            caFile: pathIn(directory, oauth2.ca_file),
+          };
+          return { kind: "oauth2", secret, token };
+        }
+        const secret = sourceIn(directory, bearer ?? header ?? query ?? {});
+        if (secret === undefined) return undefined;
+        if (bearer !== undefined) return { kind: "bearer", secret };
+        if (header !== undefined) return { kind: "header", name: header.name, secret };
+        return query === undefined ? undefined : { kind: "query", name: query.name, secret };
+      },
+  );
 
 export const passwordSchema: z.ZodType<InDirectory<SecretSource | undefined>> = section(
   {

@@ -8,7 +8,7 @@ import {
   scheduleEvery,
   shortestGapMs,
 } from "../../core/schedule/schedule.ts";
-import type { RefusalRule, Upstream, Value } from "../../core/config/config.ts";
+import type { Proxy, RefusalRule, Upstream, Value } from "../../core/config/config.ts";
 import { bodyAssertion, headerAssertion } from "./assertion.ts";
 import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
@@ -385,7 +385,9 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
   (raw) =>
     (directory: string, vantage: string | undefined): Upstream | undefined => {
       const schedule = scheduleOf(raw, vantage);
-      const auth = raw.auth(directory);
+      const proxy: Proxy =
+        raw.proxy === "env" || raw.proxy === "none" ? { kind: raw.proxy } : { kind: "url", url: raw.proxy };
+      const auth = raw.auth(directory, { budgets: raw.budget, proxy });
       if (schedule === undefined || auth === undefined) return undefined;
       return {
         name: raw.name,
@@ -409,8 +411,7 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
         ...(raw.values === undefined ? {} : { values: raw.values.map(valueOf) }),
         objective: { availability: raw.objective.availability, latencyMs: raw.objective.latency },
         connection: raw.connection,
-        proxy:
-          raw.proxy === "env" || raw.proxy === "none" ? { kind: raw.proxy } : { kind: "url", url: raw.proxy },
+        proxy,
         tls: {
           ...tlsFilesIn(directory, raw.tls),
           serverName: raw.tls.server_name,

@@ -12,6 +12,7 @@ import {
 } from "./ledger.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
+import { tokenRequests } from "../config/oauth2.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import { needsOf } from "./needs.ts";
 import type { QuotaBuckets } from "./quota.ts";
@@ -112,14 +113,12 @@ export class LocalLedger implements RunningLedger {
 
   #adopt(config: Config, kind: "first" | "added"): void {
     const nowMs = this.#clock.now();
-    this.#longestUncountedMs = Math.max(
-      this.#longestUncountedMs,
-      uncountedMsOf(config.upstreams, config.budgets),
-    );
+    const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
+    this.#longestUncountedMs = Math.max(this.#longestUncountedMs, uncountedMsOf(senders, config.budgets));
     this.#retire(new Set(config.budgets.map((budget) => budget.name)));
     for (const budget of config.budgets) {
       const kept = this.#budgets.get(budget.name);
-      const users = config.upstreams.filter((upstream) => upstream.budgets.includes(budget.name));
+      const users = senders.filter((upstream) => upstream.budgets.includes(budget.name));
       const needs = needsOf(users);
       if (kept !== undefined) {
         kept.change(budget, needs, this.#longestUncountedMs, nowMs);

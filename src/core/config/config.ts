@@ -37,7 +37,30 @@ export type Auth =
   | { readonly kind: "none" }
   | { readonly kind: "bearer"; readonly secret: SecretSource }
   | { readonly kind: "header"; readonly name: string; readonly secret: SecretSource }
-  | { readonly kind: "query"; readonly name: string; readonly secret: SecretSource };
+  | { readonly kind: "query"; readonly name: string; readonly secret: SecretSource }
+  | OAuth2;
+
+/** The client credentials of OAuth 2.0: a token is fetched with them, and sent as a bearer key. */
+export type OAuth2 = {
+  readonly kind: "oauth2";
+  /** Of the client. */
+  readonly secret: SecretSource;
+  readonly token: TokenRequest;
+};
+
+export type TokenRequest = {
+  readonly url: string;
+  readonly clientId: string;
+  /** Where the client's id and secret are sent: in `Authorization: Basic`, or in the form. */
+  readonly clientAuth: "basic" | "body";
+  readonly scopes: readonly string[];
+  /** Further fields of the form, such as `audience`. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** What its requests count against, each of them. */
+  readonly budgets: readonly string[];
+  readonly proxy: Proxy;
+  readonly caFile: string | undefined;
+};
 
 /** How one upstream refuses, told by its operator. All that is given must hold. */
 export type RefusalRule = {

@@ -15,6 +15,7 @@ export const FAILURE_REASONS = [
   "unexpected_status",
   "invalid_body",
   "assertion",
+  "auth",
   "internal",
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];

@@ -24,7 +24,7 @@ export type RollUp = {
   readonly slowestOkMs: number;
 };
 
-/** Our own bugs and network, rejected keys and throttling say nothing about the availability of an upstream. */
+/** Our own bugs and network, keys that are rejected or cannot be had, and throttling say nothing about the availability of an upstream. */
 export function availabilityVote({
   outcome,
   reason,
@@ -32,7 +32,7 @@ export function availabilityVote({
 }: Pick<PollStatus, "outcome" | "reason" | "offline">): "ok" | "failed" | undefined {
   if (outcome === "ok") return "ok";
   if (outcome === "throttled" || offline === true) return undefined;
-  const isOurs = reason === "internal" || reason === "unauthorized" || reason === "forbidden";
+  const isOurs = ["internal", "auth", "unauthorized", "forbidden"].includes(reason);
   return isOurs ? undefined : "failed";
 }
 

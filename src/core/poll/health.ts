@@ -30,7 +30,7 @@ export type HealthEvent =
       readonly kind: "polled";
       readonly outcome: PollOutcome;
       readonly isDegraded: boolean;
-      /** The upstream itself said so (503 with Retry-After): needs no confirmation. */
+      /** The upstream itself said so (503 with Retry-After), or its token endpoint: needs no confirmation. */
       readonly isConfirmed: boolean;
     }
   | { readonly kind: "skipped"; readonly cause: SkipCause; readonly count: number }
@@ -74,6 +74,8 @@ function foldPoll(
     case "failed":
       // Our own bug says nothing about the upstream: count it as a missed slot.
       if (outcome.reason === "internal") return settled(foldSkip(health, "missed", 1));
+      // Without a token the upstream was not asked, unless the token endpoint refuses us.
+      if (outcome.reason === "auth" && !event.isConfirmed) return settled(foldSkip(health, "missed", 1));
       return foldFailure(health, failureOf(outcome.reason), event.isConfirmed, confirm);
     default:
       return outcome satisfies never;
@@ -81,7 +83,7 @@ function foldPoll(
 }
 
 function failureOf(reason: FailureReason): Failure {
-  if (reason === "unauthorized" || reason === "forbidden") return "refused";
+  if (reason === "unauthorized" || reason === "forbidden" || reason === "auth") return "refused";
   return reason === "blocked" ? "blocked" : "failed";
 }
 

@@ -4,7 +4,46 @@ import type { HealthChange } from "./health.ts";
 import type { Poll } from "./poll.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 
+/** A key that must be fetched before a poll can be sent with it. */
+export interface Token {
+  /** For a slot, before it waits for its lease. */
+  ask(waiter: TokenWaiter): TokenStanding;
+  /** Asked when the lease is there: the wait for it may have been long. */
+  isUsable(): boolean;
+  /** Of the poll that was sent with it last; undefined where the upstream did not answer. */
+  judged(accepted: boolean | undefined): void;
+}
+
+export type TokenWaiter = {
+  /** As of a wait for a lease. Monotonic. */
+  readonly dueAtMs: number;
+  /** Called once, unless it withdraws: ask again. */
+  readonly settled: () => void;
+};
+
+export type TokenStanding =
+  | { readonly kind: "usable" }
+  | { readonly kind: "waiting"; readonly ticket: Ticket }
+  | { readonly kind: "unavailable"; readonly failure: TokenFailure };
+
+export type TokenFailure = {
+  /** For people: one line, without secrets. */
+  readonly detail: string;
+  /** The token endpoint itself says that it does not accept our client, or does not allow it this. */
+  readonly isRefusal: boolean;
+};
+
+/** What was waited for, and of which budget. */
+export type Held = { readonly cause: SkipCause; readonly budget: string };
+
+export interface Ticket {
+  /** Leaves, and tells what it has waited for. */
+  withdraw(): Held;
+}
+
 export interface Probe {
+  /** Undefined where no key must be fetched. */
+  readonly token?: Token | undefined;
   /**
    * Sends one request. Never rejects for anything that an upstream does. After a broken exchange, resolves only once
    * the socket is really closed: the lease is settled by that moment. `mayWrite` is called right before the request is

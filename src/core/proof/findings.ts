@@ -142,7 +142,8 @@ export function sharedKeys(upstreams: readonly Upstream[], keyOf: KeyIdentity): 
 /** Where the key comes from, which is all that the config knows. */
 export function keySourceOf({ auth }: Upstream): string | undefined {
   if (auth.kind === "none") return undefined;
-  return auth.secret.from === "env" ? `env ${auth.secret.variable}` : `file ${auth.secret.path}`;
+  const place = auth.secret.from === "env" ? `env ${auth.secret.variable}` : `file ${auth.secret.path}`;
+  return auth.kind === "oauth2" ? `${auth.token.clientId} ${place}` : place;
 }
 
 export function percent(share: number): string {

@@ -12,6 +12,7 @@ import {
   sharedKeys,
   warningsOf,
 } from "./findings.ts";
+import { tokenRequests } from "../config/oauth2.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
 
 export type Proof = {
@@ -32,8 +33,9 @@ export function prove(
   const budgets: BudgetProof[] = [];
   const faults: Finding[] = [];
   const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf), ...densityWarnings(config.upstreams)];
+  const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
   for (const budget of config.budgets) {
-    const upstreams = config.upstreams.filter((upstream) => upstream.budgets.includes(budget.name));
+    const upstreams = senders.filter((upstream) => upstream.budgets.includes(budget.name));
     const proof = proveBudget(budget, upstreams, config.fleet);
     budgets.push(proof);
     faults.push(...faultsOf(proof, budget, upstreams, config.fleet));

@@ -32,6 +32,7 @@ const PHRASES: Readonly<Record<FailureReason | ThrottleKind, Phrase>> = {
   unexpected_status: ({ status }) => `got ${status ?? "a status"}, which is not expected`,
   invalid_body: () => "got an answer that is not valid JSON",
   assertion: () => "got an answer that does not say what it should",
+  auth: () => "got no access token",
   internal: () => "failed because of a bug in Pacewatch",
   rate: ({ status }) => `got ${status ?? 429}: too many requests`,
   quota: ({ status }) => `got ${status ?? 402}: quota or credit used up`,

@@ -40,11 +40,7 @@ export function verdictOn(upstream: UpstreamStatus, snapshot: StatusSnapshot): V
     case "throttled":
       return verdictOnThrottled(upstream);
     case "unauthorized":
-      return {
-        side: "our_key",
-        because:
-          "The upstream answers, but rejects our key. Anything else that uses this key is probably rejected too.",
-      };
+      return verdictOnUnauthorized(upstream);
     case "down":
       return verdictOnDown(upstream, snapshot);
     case "unknown":
@@ -52,6 +48,14 @@ export function verdictOn(upstream: UpstreamStatus, snapshot: StatusSnapshot): V
     default:
       return state satisfies never;
   }
+}
+
+function verdictOnUnauthorized({ lastPolls }: UpstreamStatus): Verdict {
+  const because =
+    lastPolls.findLast(isTrouble)?.reason === "auth"
+      ? "The token endpoint answers, but rejects our client. Anything else that uses this client is probably rejected too."
+      : "The upstream answers, but rejects our key. Anything else that uses this key is probably rejected too.";
+  return { side: "our_key", because };
 }
 
 function verdictOnDown(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
@@ -142,5 +146,8 @@ function verdictOnUnknown({ skippedSincePoll, lastPolls, counts }: UpstreamStatu
   const [cause] = skippedSincePoll.toSorted((a, b) => b.count - a.count).map(({ cause }) => cause);
   const because = "Until polls succeed again, the state of the upstream is unknown.";
   if (cause !== undefined) return { side: SIDE_OF_SKIPS[cause], because };
-  return counts.polls > 0 && lastPolls.at(-1)?.reason === "internal" ? { side: "us", because } : NOBODY;
+  const reason = counts.polls > 0 ? lastPolls.at(-1)?.reason : undefined;
+  if (reason === "auth")
+    return { side: "open", because: "Its token endpoint gives us no token, so the upstream was not asked." };
+  return reason === "internal" ? { side: "us", because } : NOBODY;
 }

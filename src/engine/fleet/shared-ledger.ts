@@ -10,6 +10,7 @@ import {
 import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
+import { tokenRequests } from "../../core/config/oauth2.ts";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { SharedBudget } from "./shared-budget.ts";
@@ -118,8 +119,9 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       this.#absentQuotas.set(name, budget.quotaBuckets);
       this.#absentWindows.set(name, budget.learnedWindows);
     }
+    const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
     for (const budget of config.budgets) {
-      const users = config.upstreams.filter((upstream) => upstream.budgets.includes(budget.name));
+      const users = senders.filter((upstream) => upstream.budgets.includes(budget.name));
       const kept = this.#budgets.get(budget.name);
       if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, users));
       else kept.change(budget, users);

@@ -1,4 +1,5 @@
-import type { Lease, Ledger, WaitCause } from "../../core/budget/ledger.ts";
+import type { Lease, Ledger } from "../../core/budget/ledger.ts";
+import type { Held, Ticket } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
 export type Waiter = {
@@ -15,14 +16,6 @@ export type Waiter = {
   /** Only if the wait ends at a pause, or cannot go on. */
   refused(held: Held): void;
 };
-
-/** What was waited for, and of which budget. */
-export type Held = { readonly cause: WaitCause; readonly budget: string };
-
-export interface Ticket {
-  /** Leaves the queue and returns what it waited for. */
-  withdraw(): Held;
-}
 
 /** Those who wait for leases of the same budgets. */
 type Queue = {

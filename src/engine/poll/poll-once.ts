@@ -4,7 +4,7 @@ import type { Upstream } from "../../core/config/config.ts";
 import type { Observation } from "../../core/exchange/exchange.ts";
 import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
-import type { Probe } from "../../core/poll/ports.ts";
+import type { Probe, TokenFailure } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { readAnnouncement } from "../../core/answer/announcement.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
@@ -48,7 +48,7 @@ export async function pollOnce(
     delayMs: Math.max(0, sentMs - slot.atMs),
   });
   const unobserved = (detail: string): PollResult => ({
-    poll: judgeUnobserved(times(), clock.now() - sentMs, detail),
+    poll: unobservedPoll(times(), clock.now() - sentMs, "internal", detail),
     advice: undefined,
   });
 
@@ -126,9 +126,27 @@ export function judge(
   return { poll, advice };
 }
 
-/** A poll without a usable observation: our own bug, or cut off by our shutdown. */
-function judgeUnobserved(times: PollTimes, durationMs: number, detail: string): Poll {
-  const outcome: PollOutcome = { kind: "failed", reason: "internal" };
+/** A slot ends as this poll where there is no token to send it with. Nothing was sent. */
+export function withoutToken(
+  slot: Slot,
+  { detail }: TokenFailure,
+  { clock, nextPollId }: PollOnceParts,
+): PollResult {
+  const nowMs = clock.wallNow();
+  const delayMs = Math.max(0, clock.now() - slot.atMs);
+  const times = { id: nextPollId(), origin: slot.origin, slotAtMs: nowMs - delayMs, sentAtMs: nowMs };
+  const poll = unobservedPoll({ ...times, endedAtMs: nowMs, delayMs }, 0, "auth", detail);
+  return { poll, advice: undefined };
+}
+
+/** A poll without a usable observation: our own bug, cut off by our shutdown, or never sent. */
+function unobservedPoll(
+  times: PollTimes,
+  durationMs: number,
+  reason: "internal" | "auth",
+  detail: string,
+): Poll {
+  const outcome: PollOutcome = { kind: "failed", reason };
   return {
     ...times,
     durationMs,

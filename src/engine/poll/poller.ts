@@ -10,11 +10,19 @@ import {
 import { reasonOf, type SkipCause } from "../../core/exchange/outcome.ts";
 import type { SlotOrigin } from "../../core/poll/poll.ts";
 import type { Lease, Ledger } from "../../core/budget/ledger.ts";
-import { type Probe, type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../core/poll/ports.ts";
+import {
+  type Held,
+  type Probe,
+  type Recorder,
+  SLOT_STARTED,
+  SLOT_WAITING,
+  type Ticket,
+  type TokenFailure,
+} from "../../core/poll/ports.ts";
 import { shortestGapMs } from "../../core/schedule/schedule.ts";
 import { screenSlot } from "../../core/budget/restraint.ts";
-import type { Held, LeaseQueue, Ticket } from "./lease-queue.ts";
-import { pollOnce, type PollOnceParts, type PollResult, type Slot } from "./poll-once.ts";
+import type { LeaseQueue } from "./lease-queue.ts";
+import { pollOnce, type PollOnceParts, type PollResult, type Slot, withoutToken } from "./poll-once.ts";
 
 export type PollerParts = PollOnceParts & {
   readonly ledger: Ledger;
@@ -28,6 +36,7 @@ type State =
   | { readonly kind: "idle" }
   /** After an unconfirmed failure: one more poll after a pace gap, unless a slot comes first. */
   | { readonly kind: "confirming"; readonly cancel: AbortController }
+  /** For its lease; before that for a token, where it needs one. */
   | { readonly kind: "waiting"; readonly slot: Slot; readonly ticket: Ticket }
   | { readonly kind: "polling"; readonly ended: Promise<void> };
 
@@ -36,7 +45,12 @@ const SLOW_CONFIRMATION_MS = 30_000;
 
 const IDLE: State = { kind: "idle" };
 
-/** Polls one upstream: slot → screen → lease → probe → judge → record, never two at once. */
+const EXPIRED_WAITING: TokenFailure = {
+  detail: "no access token: each expires while its poll waits for a lease; a budget of their own may help",
+  isRefusal: false,
+};
+
+/** Polls one upstream: slot → screen → (token) → lease → probe → judge → record, never two at once. */
 export class Poller {
   readonly #parts: PollerParts;
   #upstream: Upstream;
@@ -105,7 +119,8 @@ export class Poller {
     this.#periodMs = shortestGapMs(upstream.schedule);
     this.#probe = probe;
     const state = this.#state;
-    if (state.kind === "waiting" && upstream.budgets.join(" ") !== past.budgets.join(" ")) {
+    const isElsewhere = upstream.budgets.join(" ") !== past.budgets.join(" ");
+    if (state.kind === "waiting" && (isElsewhere || probe.token !== past.probe.token)) {
       state.ticket.withdraw();
       this.#wait(state.slot);
     }
@@ -137,11 +152,40 @@ export class Poller {
     if (slot.origin !== "confirm") this.#scheduledAtMs = slot.atMs;
     // A confirmation is as urgent as the slot that it belongs to: after the next one it is of no use.
     this.#wantedSinceMs ??= this.#scheduledAtMs ?? slot.atMs;
+    this.#waitForToken(slot, this.#wantedSinceMs + this.#periodMs);
+  }
+
+  /** First, so that nobody keeps a lease meanwhile: the token's own request needs one too. */
+  #waitForToken(slot: Slot, dueAtMs: number, hasExpired = false): void {
+    const settled = (): void => this.#waitForToken(slot, dueAtMs, hasExpired);
+    const standing = this.#probe.token?.ask({ dueAtMs, settled });
+    if (standing === undefined || standing.kind === "usable") {
+      this.#waitForLease(slot, dueAtMs, hasExpired);
+    } else if (standing.kind === "unavailable") {
+      this.#endWithoutToken(slot, standing.failure);
+    } else {
+      this.#state = { kind: "waiting", slot, ticket: standing.ticket };
+    }
+  }
+
+  #endWithoutToken(slot: Slot, failure: TokenFailure): void {
+    this.#parts.recorder.record(SLOT_STARTED);
+    this.#wantedSinceMs = undefined;
+    this.#finish(this.#upstream, withoutToken(slot, failure, this.#parts), failure.isRefusal);
+  }
+
+  #waitForLease(slot: Slot, dueAtMs: number, hasExpired: boolean): void {
     const ticket = this.#parts.queue.enter({
       budgets: this.#upstream.budgets,
-      dueAtMs: this.#wantedSinceMs + this.#periodMs,
+      dueAtMs,
       endsAtPause: slot.origin === "confirm",
-      granted: (lease) => this.#begin(slot, lease),
+      granted: (lease) => {
+        if (this.#probe.token?.isUsable() !== false) return this.#begin(slot, lease);
+        lease.settle("unsent");
+        // A pace that is slower than tokens expire would go on like this for ever.
+        if (hasExpired) this.#endWithoutToken(slot, EXPIRED_WAITING);
+        else this.#waitForToken(slot, dueAtMs, true);
+      },
       refused: (held) => {
         this.#state = IDLE;
         this.#skipHeld(held);
@@ -155,13 +199,20 @@ export class Poller {
     this.#parts.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
     const upstream = this.#upstream;
-    const ended = pollOnce(upstream, this.#probe, slot, lease, this.#parts, this.#cutOff.signal)
-      .then((result) => this.#finish(upstream, result))
+    const probe = this.#probe;
+    const ended = pollOnce(upstream, probe, slot, lease, this.#parts, this.#cutOff.signal)
+      .then((result) => {
+        const { poll, advice } = result;
+        const reason = reasonOf(poll.outcome);
+        probe.token?.judged(poll.head === undefined ? undefined : reason !== "unauthorized");
+        const isConfirmed = advice?.pause?.scope === "upstream" && reason === "server_error";
+        this.#finish(upstream, result, isConfirmed);
+      })
       .catch((error: unknown) => this.#parts.onBug(error));
     this.#state = { kind: "polling", ended };
   }
 
-  #finish(upstream: Upstream, { poll, advice }: PollResult): void {
+  #finish(upstream: Upstream, { poll, advice }: PollResult, isConfirmed: boolean): void {
     this.#state = IDLE;
     this.#parts.recorder.record({ kind: "polled", poll });
     if (advice !== undefined) {
@@ -171,7 +222,7 @@ export class Poller {
       kind: "polled",
       outcome: poll.outcome,
       isDegraded: poll.degraded,
-      isConfirmed: advice?.pause?.scope === "upstream" && reasonOf(poll.outcome) === "server_error",
+      isConfirmed,
     });
     // Whoever refused us and said when is not asked before: the first slot after that confirms.
     if (wantsConfirmation === false || this.#isStopped || this.#isPaused()) return;

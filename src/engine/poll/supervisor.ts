@@ -35,8 +35,9 @@ export type Condition = {
 
 /** Owns the pollers: starts, changes and drains them, and passes each its slots. */
 export class Supervisor {
+  /** In which every request of this process waits for its lease. */
+  readonly queue: LeaseQueue;
   readonly #parts: SupervisorParts;
-  readonly #queue: LeaseQueue;
   readonly #timetable: Timetable;
   readonly #pollers = new Map<string, Poller>();
   readonly #leaving = new Set<Promise<void>>();
@@ -46,7 +47,7 @@ export class Supervisor {
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
-    this.#queue = new LeaseQueue(parts.ledger, parts.clock, parts.onBug);
+    this.queue = new LeaseQueue(parts.ledger, parts.clock, parts.onBug);
     this.#timetable = new Timetable(parts.clock, parts.triggers, {
       onSlot: (name, atMs) => this.#pollers.get(name)?.slot("schedule", atMs),
       onMissed: (name, count) => this.#pollers.get(name)?.missed(count),
@@ -120,7 +121,7 @@ export class Supervisor {
     const poller = new Poller(upstream, probe, {
       clock,
       ledger,
-      queue: this.#queue,
+      queue: this.queue,
       parseList,
       recorder,
       nextPollId,

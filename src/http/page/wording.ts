@@ -48,6 +48,7 @@ const REASON_WORDS: ReadonlyMap<string, string> = new Map([
   ["unexpected_status", "unexpected status"],
   ["invalid_body", "not valid JSON"],
   ["assertion", "answer not as asserted"],
+  ["auth", "no access token"],
   ["internal", "bug in Pacewatch"],
   ["rate", "too many requests"],
   ["quota", "quota or credit used up"],

@@ -1,7 +1,7 @@
 /** Parts of alert texts in Go's template language, so that each alert shows the numbers behind it. */
 
 /** Without failures that are not the upstream's fault: our own bug, and our own key. */
-export const NOT_ITS_FAULT = `reason!~"internal|unauthorized|forbidden"`;
+export const NOT_ITS_FAULT = `reason!~"internal|auth|unauthorized|forbidden"`;
 
 /** Matchers for the labels of the alert, for the queries below. */
 export const OF_UPSTREAM = "job=%q,instance=%q,upstream=%q";

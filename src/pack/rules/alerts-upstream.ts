@@ -57,6 +57,18 @@ const KEY_REJECTED: Alert = {
   description: `{{ $labels.upstream }} rejects our key, confirmed by further polls. Production fails too if it uses the same key. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
 };
 
+const TOKEN_UNAVAILABLE: Alert = {
+  alert: "PacewatchTokenUnavailable",
+  severity: "page",
+  // The upstream is not asked then, so nothing else pages. Where its last poll was ok, other slots were skipped.
+  expr: `max without (state) (pacewatch_upstream_state{state="unknown"} == 1)
+and ignoring (outcome, reason) increase(pacewatch_polls_total{outcome="failed",reason="auth"}[2h]) > 0
+unless pacewatch_last_success_timestamp_seconds >= pacewatch_last_poll_timestamp_seconds`,
+  holdsFor: "5m",
+  summary: "There is no access token for {{ $labels.upstream }}",
+  description: `The token endpoint of {{ $labels.upstream }} fails, so the upstream itself is not polled: whether it is up is unknown. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Production fails too if it needs tokens from the same endpoint.`,
+};
+
 const THROTTLED: Alert = {
   alert: "PacewatchThrottled",
   severity: "ticket",
@@ -134,6 +146,7 @@ export function upstreamAlerts(
       ...[
         BLOCKED,
         KEY_REJECTED,
+        TOKEN_UNAVAILABLE,
         THROTTLED,
         QUOTA_REFUSED,
         certificateExpiring("page", `${EXPIRES_IN_S} < ${2 * DAY_S}`),

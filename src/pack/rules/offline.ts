@@ -33,7 +33,7 @@ unless on (job, instance)
     and time() - pacewatch_last_poll_timestamp_seconds < clamp_max(pacewatch_schedule_period_seconds, 60) + 30
   )
 unless on (job, instance)
-  sum by (job, instance) (increase(pacewatch_polls_total{outcome!="ok",reason!~"${NETWORK}|internal"}[5m])) > 0`,
+  sum by (job, instance) (increase(pacewatch_polls_total{outcome!="ok",reason!~"${NETWORK}|internal|auth"}[5m])) > 0`,
 };
 
 export const OFFLINE_ALERT: Alert = {

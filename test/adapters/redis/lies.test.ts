@@ -22,7 +22,7 @@ const TERMS: SharedTerms = {
   quota: { requests: 1_000, perMs: 3_600_000 },
 };
 
-const TRUE_STATE = ["1700000000000.5", "run-1", "0", "0", "0", "", "", "5", "1", "0", "0", "10", "3"];
+const TRUE_STATE = ["1700000000000.5", "run-1", "0", "0", "0", "", "", "5", "1", "0", "0", "10", "3", "2"];
 const EPOCH = 1;
 const CALLER = { session: "r1#a.1", ttlMs: 10_000, expectedMs: 0, isStepSure: false };
 const BEAT = { joins: true, info: "{}", epoch: "", version: 0, mostChanges: 10 };

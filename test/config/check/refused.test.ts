@@ -238,6 +238,22 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "number-from-a-variable": [
     '1:37: "budgets.api.rate.requests" must be a whole number from 1 to 1000000000, received a string of 31 characters',
   ],
+  oauth2: [
+    '8:20: "upstreams[0].auth.oauth2.token_url" must be a URL without a user name or password: a key is never written in the config, see auth, received a string of 69 characters',
+    '10:24: "upstreams[0].auth.oauth2.client_secret" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
+    '11:18: "upstreams[0].auth.oauth2.scopes[0]" must be a scope without spaces, received a string of 10 characters',
+    '12:22: "upstreams[0].auth.oauth2.client_auth" must be one of basic, body, received a string of 6 characters',
+    '13:9: unknown key "timeout" in "upstreams[0].auth.oauth2": allowed are token_url, client_id, client_secret, scopes, parameters, client_auth, budget, ca_file',
+    '16:16: "upstreams[1].headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
+    '21:41: "upstreams[1].auth.oauth2.client_secret" must have env or file, received both',
+    '22:36: "upstreams[1].auth.oauth2.parameters.client_id" is set by Pacewatch itself',
+    '22:50: "upstreams[1].auth.oauth2.parameters" must not contain a key: a key is never written in the config, use client_secret: { env: NAME }',
+    '23:17: "upstreams[1].auth.oauth2.budget" must name a budget, received a string of 5 characters: allowed are api',
+    '24:18: "upstreams[1].auth.oauth2.ca_file" must be a readable file: there is no such file',
+    `27:13: "upstreams[2].auth.oauth2.client_id" is missing: it must be a client's id`,
+    '27:13: "upstreams[2].auth.oauth2.client_secret" is missing: it must be { env: NAME } or { file: PATH }: a key is never written in the config',
+    '27:13: "upstreams[2].auth.oauth2.token_url" is missing: it must be an http:// or https:// URL',
+  ],
   "only-a-comment": ["1:1: the config is empty: it needs at least budgets and upstreams"],
   "own-header": [
     '5:29: "upstreams[0].auth.header.name" must be a header that Pacewatch does not set itself',
@@ -291,7 +307,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "too-many-values": ['7:7: "upstreams[0].values" must be a list of at most 10 values, received a list'],
   "two-auths": [
-    '5:40: "upstreams[0].auth" must have exactly one of none, bearer, header, query, received bearer and query',
+    '5:40: "upstreams[0].auth" must have exactly one of none, bearer, header, query, oauth2, received bearer and query',
     '5:40: "upstreams[0].auth.query" must have env or file, received neither',
   ],
   "unclosed-list": [
@@ -320,7 +336,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '3:5: "upstreams[0]" must be a mapping, received "api"',
     '4:11: "upstreams[1].name" must be a name of at most 64 letters, digits, dots, dashes and underscores, received 5',
     '5:15: "upstreams[1].base_url" must be an http:// or https:// URL, received a list',
-    '6:11: "upstreams[1].auth" must be one of bearer, header, query (each with env or file) or none: true; a key is never written in the config, received a boolean',
+    '6:11: "upstreams[1].auth" must be one of bearer, header, query (each with env or file), oauth2 or none: true; a key is never written in the config, received a boolean',
     '7:13: "upstreams[1].budget" must be the name of a budget, or a list of names, received a mapping',
     '8:12: "upstreams[1].every" must be a period such as 15s, 5m or 1h, received 15',
     '9:14: "upstreams[1].confirm" must be a whole number from 0 to 10, received "1"',

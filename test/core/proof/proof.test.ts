@@ -117,6 +117,57 @@ describe("a plan that fits", () => {
   });
 });
 
+describe("token requests", () => {
+  const token = {
+    url: "https://login.example.test/token",
+    clientId: "pacewatch",
+    clientAuth: "basic",
+    scopes: [],
+    parameters: {},
+    budgets: ["api"],
+    proxy: { kind: "env" },
+    caFile: undefined,
+  } as const;
+  const auth = { kind: "oauth2", secret: { from: "env", variable: "CLIENT_SECRET" }, token } as const;
+
+  function demands(given: Parameters<typeof prove>[0]): readonly string[] {
+    return prove(given).budgets.flatMap(({ rates }) =>
+      (rates[0]?.upstreams ?? []).map(
+        ({ upstream: name, schedule, requests }) => `${name}, ${schedule}: ${requests}`,
+      ),
+    );
+  }
+
+  test("count once a minute for all upstreams that share a token", () => {
+    const upstreams = [upstream({ auth }), upstream({ name: "b", auth, schedule: every(60_000, "b") })];
+    expect(demands({ budgets: [budget()], upstreams })).toEqual([
+      "a, every 15s: 8",
+      "b, every 1m: 2",
+      "token of a and 1 more, at most every 1m: 1",
+    ]);
+  });
+
+  test("count against the budget that they name, and are no more frequent than the slots that ask for them", () => {
+    const own = { ...auth, token: { ...token, budgets: ["login"] } };
+    const upstreams = [upstream({ auth: own, schedule: every(300_000, "a") })];
+    expect(demands({ budgets: [budget(), budget({ name: "login" })], upstreams })).toEqual([
+      "a, every 5m: 2",
+      "token of a, at most every 5m: 1",
+    ]);
+  });
+
+  test("count for each replica that may hold one of their upstreams", () => {
+    const upstreams = [upstream({ auth }), upstream({ name: "b", auth })];
+    const names = (mode: "shard" | "everywhere"): readonly string[] =>
+      demands({ budgets: [budget()], upstreams, fleet: sampleFleet({ mode, replicas: 3 }) });
+    expect(names("shard").slice(2)).toEqual([
+      "token of a and 1 more, at most every 1m: 1",
+      "token of a and 1 more, replica 2, at most every 1m: 1",
+    ]);
+    expect(names("everywhere").slice(2)).toEqual(["token of a and 1 more, at most every 1m: 3"]);
+  });
+});
+
 describe("a plan that does not fit is refused with what would", () => {
   test("one upstream", () => {
     expect(faults(budget(), [upstream({ schedule: every(5000, "a") })])).toEqual([

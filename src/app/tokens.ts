@@ -1,0 +1,118 @@
+import { parseStructuredList } from "../adapters/structured-headers.ts";
+import { openProbe } from "../adapters/undici/probe.ts";
+import { encodeFormPart } from "../adapters/undici/request.ts";
+import type { Ledger } from "../core/budget/ledger.ts";
+import type { OAuth2, Upstream } from "../core/config/config.ts";
+import { TOKEN_TIMEOUT_MS, tokenIdentity } from "../core/config/oauth2.ts";
+import { urlWithoutQuery } from "../core/status/status.ts";
+import type { LeaseQueue } from "../engine/poll/lease-queue.ts";
+import { TokenSource, type UpstreamToken } from "../engine/poll/token-source.ts";
+import { USER_AGENT } from "../version.ts";
+import { openKey, type TransportParts } from "./probes.ts";
+
+export type TokensParts = TransportParts & {
+  readonly ledger: Ledger;
+  /** The one in which the polls wait too. */
+  readonly queue: LeaseQueue;
+  readonly onBug: (error: unknown) => void;
+};
+
+/** A token endpoint's answer is one small object. */
+const MOST_ANSWER_BYTES = 65_536;
+
+/** The access tokens of this process: upstreams with the same settings share one, also over reloads. */
+export class AppTokens implements AsyncDisposable {
+  readonly #parts: TokensParts;
+  readonly #sources = new Map<string, TokenSource>();
+  readonly #closing = new Set<Promise<void>>();
+
+  constructor(parts: TokensParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined for an upstream that needs none. Throws one sentence where the client's secret or a TLS file cannot be used. */
+  async tokenOf(upstream: Upstream): Promise<UpstreamToken | undefined> {
+    const identity = tokenIdentity(upstream);
+    if (identity === undefined || upstream.auth.kind !== "oauth2") return undefined;
+    const known = this.#sources.get(identity);
+    if (known !== undefined) return known.forUpstream();
+    const source = await this.#open(upstream.auth, identity, upstream);
+    this.#sources.set(identity, source);
+    return source.forUpstream();
+  }
+
+  /** Ends those that no upstream of this config uses. */
+  keep(upstreams: readonly Upstream[]): void {
+    if (this.#sources.size === 0) return;
+    const used = new Set(upstreams.map(tokenIdentity));
+    for (const [identity, source] of this.#sources) {
+      if (used.has(identity)) continue;
+      this.#sources.delete(identity);
+      const closed = source
+        .close()
+        .catch(this.#parts.onBug)
+        .finally(() => this.#closing.delete(closed));
+      this.#closing.add(closed);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.keep([]);
+    await Promise.all(this.#closing);
+  }
+
+  async #open(
+    auth: OAuth2,
+    identity: string,
+    { name: upstream, denyAddresses }: Upstream,
+  ): Promise<TokenSource> {
+    const { clock, environment, names, keys, ledger, queue, log, onBug } = this.#parts;
+    const { url, budgets, proxy, caFile } = auth.token;
+    const fields = { upstream, tokenUrl: urlWithoutQuery(url) };
+    const secret = await openKey(auth.secret, `client ${identity}`, fields, this.#parts);
+    if (secret.kind === "refused") throw new Error(secret.message);
+    const probe = await openProbe({
+      upstream: {
+        name: upstream,
+        url,
+        auth: { kind: "client_credentials", token: auth.token },
+        headers: {},
+        timeoutMs: TOKEN_TIMEOUT_MS,
+        expect: { maxBodyBytes: MOST_ANSWER_BYTES },
+        connection: "fresh",
+        proxy,
+        denyAddresses,
+        // Our own certificate is for the upstream only.
+        tls: {
+          caFile,
+          certFile: undefined,
+          keyFile: undefined,
+          serverName: undefined,
+          insecureSkipVerify: false,
+        },
+      },
+      credential: async () => {
+        const key = await secret.read();
+        keys.learn(`client in a form ${identity}`, encodeFormPart(key));
+        return key;
+      },
+      userAgent: USER_AGENT,
+      clock,
+      environment,
+      names,
+    });
+    return new TokenSource({
+      clock,
+      ledger,
+      queue,
+      budgets,
+      probe,
+      parseList: parseStructuredList,
+      learn: (token) => keys.learn(`token ${identity}`, token),
+      random: Math.random,
+      fields,
+      log,
+      onBug,
+    });
+  }
+}

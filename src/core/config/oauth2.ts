@@ -1,0 +1,42 @@
+/** What the token requests of OAuth 2.0 may cost: known before any is sent. */
+
+import { LEGAL_PERIODS_MS, scheduleEvery, shortestGapMs } from "../schedule/schedule.ts";
+import type { Fleet, Upstream } from "./config.ts";
+
+/** From one token request to the next with the same settings, at least. */
+export const TOKEN_GAP_MS = 60_000;
+export const TOKEN_TIMEOUT_MS = 10_000;
+
+/** Upstreams for which this is equal share one token; undefined where none is needed. */
+export function tokenIdentity({ auth, denyAddresses }: Upstream): string | undefined {
+  return auth.kind === "oauth2" ? JSON.stringify([auth.secret, auth.token, denyAddresses]) : undefined;
+}
+
+/**
+ * What the token requests are, as seen by the ledger and the proof: upstreams of their own. One is sent at most once a
+ * minute, and only where a slot asks for it. In a fleet each replica has a token of its own, if it holds an upstream
+ * that needs one.
+ */
+export function tokenRequests(
+  upstreams: readonly Upstream[],
+  fleet: Pick<Fleet, "mode" | "replicas"> | undefined,
+): readonly Upstream[] {
+  return [...Map.groupBy(upstreams, tokenIdentity).values()].flatMap((users) => {
+    const [first] = users;
+    if (first?.auth.kind !== "oauth2") return [];
+    const { budgets } = first.auth.token;
+    const gapMs = Math.max(TOKEN_GAP_MS, Math.min(...users.map(({ schedule }) => shortestGapMs(schedule))));
+    const reading = scheduleEvery(LEGAL_PERIODS_MS.findLast((legalMs) => legalMs <= gapMs) ?? 0, first.name);
+    if (reading.kind === "refused") return [];
+    const others = users.length === 1 ? "" : ` and ${users.length - 1} more`;
+    const holders = fleet?.mode === "shard" ? Math.min(fleet.replicas, users.length) : 1;
+    return Array.from({ length: holders }, (_, index) => ({
+      ...first,
+      name: `token of ${first.name}${others}${index === 0 ? "" : `, replica ${index + 1}`}`,
+      budgets,
+      schedule: { ...reading.schedule, source: `at most ${reading.schedule.source}` },
+      timeoutMs: TOKEN_TIMEOUT_MS,
+      confirm: 0,
+    }));
+  });
+}

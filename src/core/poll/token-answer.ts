@@ -1,0 +1,74 @@
+/** What a token endpoint's answer means (RFC 6749, sections 5.1 and 5.2). */
+
+import type { Exchange } from "../exchange/exchange.ts";
+import { readJson } from "../exchange/json-body.ts";
+import type { TokenFailure } from "./ports.ts";
+
+export type TokenAnswer =
+  | { readonly kind: "token"; readonly value: string; readonly lifetimeMs: number }
+  | ({ readonly kind: "failed" } & TokenFailure);
+
+/** Where the answer names no lifetime that makes sense. Too long costs a refused poll, too short a request. */
+const ASSUMED_LIFETIME_MS = 300_000;
+/** Whatever it says: a client that was revoked or rotated is noticed within a day. */
+const MOST_LIFETIME_MS = 86_400_000;
+
+const MOST_CHARACTERS = 16_384;
+/** What a header can carry in one piece. */
+const SENDABLE = /^[\x21-\x7e]+$/;
+
+/** The endpoint speaks about our client or what it may do: to ask again changes nothing. */
+const REFUSALS: ReadonlySet<unknown> = new Set(["invalid_client", "unauthorized_client", "invalid_scope"]);
+
+/** An answer may repeat what it was sent: nothing but a code that looks like one is taken from it. */
+const ERROR_CODE = /^[a-z]{1,20}(?:_[a-z]{1,20}){0,3}$/;
+
+export function readTokenAnswer(exchange: Exchange): TokenAnswer {
+  const status = exchange.head?.status;
+  if (exchange.kind === "broken") {
+    const after = status === undefined ? "" : `, after it had answered ${status}`;
+    return failed(`${exchange.detail}${after}`, status === 401);
+  }
+  const body = readJson(exchange.body);
+  const answer = body.kind === "json" && isObject(body.value) ? body.value : undefined;
+  const error = answer?.["error"];
+  if (status !== 200 || error !== undefined) {
+    const code = typeof error === "string" && ERROR_CODE.test(error) ? `: ${error}` : "";
+    const redirect = isRedirect(status) ? ": no redirect is followed" : "";
+    const isRefusal = status === 401 || ((status === 400 || status === 200) && REFUSALS.has(error));
+    return failed(`the token endpoint answered ${status}${code}${redirect}`, isRefusal);
+  }
+  if (answer === undefined) {
+    return failed(`the token endpoint answered 200, but its ${exchange.body.length} B are not a JSON object`);
+  }
+  const { access_token: value, token_type: type, expires_in: expiresIn } = answer;
+  if (typeof value !== "string")
+    return failed("the token endpoint answered 200, but without an access_token");
+  if (value.length > MOST_CHARACTERS || !SENDABLE.test(value)) {
+    return failed("the token endpoint answered 200 with an access_token that a header cannot carry");
+  }
+  if (type !== undefined && (typeof type !== "string" || type.toLowerCase() !== "bearer")) {
+    return failed("the token endpoint answered 200 with a token that is not of the type Bearer");
+  }
+  return { kind: "token", value, lifetimeMs: lifetimeMsOf(expiresIn) };
+}
+
+/** In seconds; some send a string. */
+function lifetimeMsOf(expiresIn: unknown): number {
+  const isText = typeof expiresIn === "string" && /^\d{1,15}$/.test(expiresIn);
+  const seconds = isText ? Number(expiresIn) : expiresIn;
+  if (typeof seconds !== "number" || !(seconds > 0)) return ASSUMED_LIFETIME_MS;
+  return Math.min(seconds * 1_000, MOST_LIFETIME_MS);
+}
+
+function failed(detail: string, isRefusal = false): TokenAnswer {
+  return { kind: "failed", detail: `no access token: ${detail}`, isRefusal };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isRedirect(status: number | undefined): boolean {
+  return status !== undefined && status >= 300 && status < 400;
+}

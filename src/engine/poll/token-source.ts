@@ -1,0 +1,287 @@
+import { type Advice, readAdvice } from "../../core/advice/advice.ts";
+import type { ParseList } from "../../core/advice/reading.ts";
+import { readRetryAfter } from "../../core/advice/retry-after.ts";
+import { settlementOf, type Lease, type Ledger } from "../../core/budget/ledger.ts";
+import { TOKEN_GAP_MS } from "../../core/config/oauth2.ts";
+import { headerValue, type Observation } from "../../core/exchange/exchange.ts";
+import type {
+  Held,
+  Probe,
+  Ticket,
+  Token,
+  TokenFailure,
+  TokenStanding,
+  TokenWaiter,
+} from "../../core/poll/ports.ts";
+import { readTokenAnswer } from "../../core/poll/token-answer.ts";
+import type { Log } from "../../core/text/log.ts";
+import { parseHttpDate } from "../../core/time/http-date.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import type { LeaseQueue } from "./lease-queue.ts";
+
+export type TokenSourceParts = {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly queue: LeaseQueue;
+  /** What its requests count against, each of them. */
+  readonly budgets: readonly string[];
+  /** Asks the token endpoint. */
+  readonly probe: Probe;
+  readonly parseList: ParseList;
+  /** Hears of every token before anybody sends it. */
+  readonly learn: (token: string) => void;
+  /** From 0 to 1, so that replicas do not renew at the same moment. */
+  readonly random: () => number;
+  /** With every line of the log. */
+  readonly fields: object;
+  readonly log: Log;
+  readonly onBug: (error: unknown) => void;
+};
+
+/** Of what is left of a lifetime. A token must arrive before it expires. */
+const EXPIRES_EARLY_MS = 10_000;
+const EXPIRES_EARLY_PART = 0.1;
+/** A slot that comes so shortly before the expiry begins a renewal, and does not wait for it. */
+const RENEWED_EARLY_MS = 300_000;
+const RENEWED_EARLY_PART = 0.2;
+/** No wait after failures is longer than so many gaps. */
+const MOST_GAPS = 5;
+
+/** The shared token as one upstream uses it. */
+export type UpstreamToken = Token & {
+  /** Right before a poll is sent. */
+  readonly read: () => Promise<string>;
+};
+
+type HeldToken = {
+  readonly value: string;
+  readonly expiresAtMs: number;
+  /** A wall clock that leaps ahead may have been right: this process was suspended. */
+  readonly expiresAtWallMs: number;
+  readonly renewFromMs: number;
+  isRejected: boolean;
+};
+
+type Request =
+  | { readonly kind: "queued"; readonly ticket: Ticket; readonly dueAtMs: number }
+  | { readonly kind: "sent" };
+
+const EXPIRED_EARLY: TokenFailure = {
+  detail:
+    "no access token: the last one has expired, and the next is requested a minute after it at the earliest",
+  isRefusal: false,
+};
+
+/**
+ * The access token that some upstreams share. Slots ask for it: without slots, nothing is fetched.
+ *
+ *     slot ── ask ──┬─ usable ────────────────── lease ── poll        renewed ahead of its expiry, while polls go on
+ *                   ├─ waiting ── lease ── POST ── ask again          one request for all that wait
+ *                   └─ unavailable                                    the last request failed, and the next is not due
+ *
+ * A request is sent at most once in `TOKEN_GAP_MS`, whatever expires, fails or is rejected: the proof counts on it.
+ */
+export class TokenSource {
+  readonly #parts: TokenSourceParts;
+  readonly #waiters = new Set<TokenWaiter>();
+  readonly #closing = new AbortController();
+  #held: HeldToken | undefined;
+  #failure: TokenFailure | undefined;
+  #failuresInARow = 0;
+  #request: Request | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #lastSentMs = Number.NEGATIVE_INFINITY;
+  #notBeforeMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: TokenSourceParts) {
+    this.#parts = parts;
+  }
+
+  /** What is sent now; empty before the first: a poll asks for it only after `isUsable`. */
+  get value(): string {
+    return this.#held?.value ?? "";
+  }
+
+  forUpstream(): UpstreamToken {
+    let sent = "";
+    let mayReject = true;
+    return {
+      read: () => {
+        sent = this.value;
+        return Promise.resolve(sent);
+      },
+      ask: (waiter) => this.#ask(waiter),
+      isUsable: () => this.#isUsable(),
+      judged: (accepted) => {
+        if (accepted === true) mayReject = true;
+        if (accepted !== false || !mayReject) return;
+        // Once, until a token is accepted: an upstream that rejects every token must not have one fetched each minute.
+        mayReject = false;
+        if (this.#held?.value === sent) this.#held.isRejected = true;
+      },
+    };
+  }
+
+  /** A request in flight is cut off. Nobody waits any more. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#leaveQueue();
+    await this.#ended;
+    await this.#parts.probe.close();
+  }
+
+  #ask(waiter: TokenWaiter): TokenStanding {
+    const nowMs = this.#parts.clock.now();
+    const isDue = nowMs >= this.#notBeforeMs && !this.#closing.signal.aborted;
+    const held = this.#isUsable() ? this.#held : undefined;
+    if (held !== undefined && !(held.isRejected && (isDue || this.#request !== undefined))) {
+      if (isDue && nowMs >= held.renewFromMs) this.#fetch(held.expiresAtMs);
+      return { kind: "usable" };
+    }
+    if (isDue) this.#fetch(waiter.dueAtMs);
+    if (this.#request === undefined) return { kind: "unavailable", failure: this.#failure ?? EXPIRED_EARLY };
+    this.#waiters.add(waiter);
+    return { kind: "waiting", ticket: { withdraw: () => this.#withdraw(waiter) } };
+  }
+
+  #isUsable(): boolean {
+    const { clock } = this.#parts;
+    const held = this.#held;
+    return held !== undefined && clock.now() < held.expiresAtMs && clock.wallNow() < held.expiresAtWallMs;
+  }
+
+  #withdraw(waiter: TokenWaiter): Held {
+    this.#waiters.delete(waiter);
+    if (this.#request?.kind !== "queued") return { cause: "overlap", budget: this.#parts.budgets[0] ?? "" };
+    const { dueAtMs } = this.#request;
+    const held = this.#leaveQueue();
+    // Whoever takes its place asks right after this.
+    if (this.#waiters.size > 0) this.#fetch(dueAtMs);
+    return held;
+  }
+
+  #leaveQueue(): Held {
+    if (this.#request?.kind !== "queued") return { cause: "overlap", budget: this.#parts.budgets[0] ?? "" };
+    const held = this.#request.ticket.withdraw();
+    this.#request = undefined;
+    return held;
+  }
+
+  #fetch(dueAtMs: number): void {
+    if (this.#request?.kind === "sent") return;
+    if (this.#request !== undefined && this.#request.dueAtMs <= dueAtMs) return;
+    this.#leaveQueue();
+    const { queue, budgets, clock } = this.#parts;
+    const ticket = queue.enter({
+      budgets,
+      dueAtMs,
+      endsAtPause: false,
+      granted: (lease) => {
+        this.#request = { kind: "sent" };
+        this.#ended = this.#send(lease).catch(this.#parts.onBug);
+      },
+      refused: () => {
+        this.#lastSentMs = clock.now();
+        this.#failed({ detail: "no access token: its request got no lease", isRefusal: false });
+      },
+    });
+    this.#request = { kind: "queued", ticket, dueAtMs };
+  }
+
+  async #send(lease: Lease): Promise<void> {
+    const { clock, probe } = this.#parts;
+    const sentMs = clock.now();
+    const sentWallMs = clock.wallNow();
+    this.#lastSentMs = sentMs;
+    this.#notBeforeMs = sentMs + TOKEN_GAP_MS;
+    let observation: Observation | undefined;
+    try {
+      observation = await probe.poll(this.#closing.signal, () => lease.isUsable());
+    } catch (error) {
+      this.#parts.onBug(error);
+    }
+    lease.settle(observation === undefined ? "unanswered" : settlementOf(observation.exchange));
+    if (observation === undefined) {
+      this.#failed({
+        detail: "no access token: pacewatch failed at its request: see its log",
+        isRefusal: false,
+      });
+      return;
+    }
+    const pauseMs = this.#heed(observation);
+    const answer = readTokenAnswer(observation.exchange);
+    if (answer.kind === "failed") {
+      this.#failed(answer, pauseMs);
+      return;
+    }
+    const { value, lifetimeMs } = answer;
+    this.#parts.learn(value);
+    const usableMs = lifetimeMs - Math.min(EXPIRES_EARLY_MS, lifetimeMs * EXPIRES_EARLY_PART);
+    const earlyMs =
+      Math.min(RENEWED_EARLY_MS, lifetimeMs * RENEWED_EARLY_PART) * (0.5 + this.#parts.random() / 2);
+    this.#held = {
+      value,
+      expiresAtMs: sentMs + usableMs,
+      expiresAtWallMs: sentWallMs + usableMs,
+      renewFromMs: sentMs + usableMs - earlyMs,
+      isRejected: false,
+    };
+    this.#failure = undefined;
+    this.#failuresInARow = 0;
+    const seconds = Math.round(lifetimeMs / 1_000);
+    this.#parts.log.debug({ ...this.#parts.fields, seconds }, "access token received");
+    this.#settle();
+  }
+
+  /**
+   * Where it throttles us, its budgets are paused. What it says of its limits otherwise is about itself, and its budgets
+   * may be the upstream's. Returns for how long it asks not to be asked.
+   */
+  #heed({ exchange: { head } }: Observation): number {
+    const { ledger, budgets, clock, parseList } = this.#parts;
+    if (head === undefined) return 0;
+    const wallNowMs = clock.wallNow();
+    const advice = readAdvice(head, wallNowMs, parseList);
+    const dateMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs);
+    const { waitMs } = readRetryAfter(head.headers, dateMs ?? wallNowMs);
+    if (advice.throttled) {
+      const pause: Advice["pause"] =
+        waitMs === undefined ? advice.pause : { scope: "budget", forMs: waitMs, source: "retry_after" };
+      ledger.applyAdvice(budgets, { ...advice, pause, families: [], limits: [], remaining: undefined });
+    }
+    return waitMs ?? 0;
+  }
+
+  /** Each failure in a row doubles the wait, up to a bound. The token that is held is used until it expires. */
+  #failed(failure: TokenFailure, pauseMs = 0): void {
+    const { clock, ledger, budgets, fields, log } = this.#parts;
+    const gaps = Math.min(2 ** this.#failuresInARow, MOST_GAPS);
+    this.#failuresInARow += 1;
+    const nowMs = clock.now();
+    const forMs = this.#closing.signal.aborted ? 0 : Math.min(pauseMs, ledger.restraint(budgets).maxPauseMs);
+    this.#notBeforeMs = Math.max(this.#lastSentMs + gaps * TOKEN_GAP_MS, nowMs + forMs);
+    this.#failure = failure;
+    if (!this.#closing.signal.aborted) {
+      const seconds = Math.round((this.#notBeforeMs - nowMs) / 1_000);
+      const isStill = this.#isUsable() ? { lastTokenIsUsed: true } : {};
+      log.warn(
+        { ...fields, ...isStill, detail: failure.detail, nextInSeconds: seconds },
+        "token request failed",
+      );
+    }
+    this.#settle();
+  }
+
+  #settle(): void {
+    this.#request = undefined;
+    const waiters = [...this.#waiters];
+    this.#waiters.clear();
+    for (const waiter of waiters) {
+      try {
+        waiter.settled();
+      } catch (error) {
+        this.#parts.onBug(error);
+      }
+    }
+  }
+}
