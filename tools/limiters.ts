@@ -67,5 +67,5 @@ async function replaceTable(table: string): Promise<void> {
   const [before, after] = (await readFile(PAGE, "utf8")).split(BEGIN);
   if (before === undefined || after === undefined)
     throw new Error(`cannot write: the page must have ${BEGIN}`);
-  await writeFile(PAGE, `${before}${BEGIN}\n${table}${after.replace(/^\n(\|.*\n)*/, "")}`);
+  await writeFile(PAGE, `${before}${BEGIN}\n${table}${after.replace(/^\n(\|.*\n)+/, "")}`);
 }

@@ -55,7 +55,9 @@ function fastifyLimiter(tells: string, isDraft: boolean): Limiter {
       await app.ready();
       return serve({
         listener: (request, response) => app.routing(request, response),
-        close: async () => void (await app.close()),
+        close: async () => {
+          await app.close();
+        },
       });
     },
   };
