@@ -13,7 +13,7 @@ import { type QuotaBuckets, QuotaCount } from "./quota.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import { Restraint } from "./restraint.ts";
 import type { Needs } from "./signals.ts";
-import { longestOf, UntoldLimit } from "./untold-limit.ts";
+import { longestOf, tellsLimit, UntoldLimit } from "./untold-limit.ts";
 
 /** What a budget starts with: `first` of the process, or `added` by a reload. */
 export type BudgetStart = {
@@ -113,10 +113,11 @@ export class BudgetLedger {
   /** `isAlone`: the upstream draws on no other budget, so it can only be this one's limit that a refusal is about. */
   applyAdvice(advice: Advice, isAlone: boolean, nowMs: number): void {
     const isPaused = nowMs < this.#restraint.active.pausedUntilMs;
-    const asker = { budget: this.#budget, needs: this.#needs };
     const cap = this.#capOf(longestOf(this.#budget), nowMs);
-    if (isAlone) this.#untold.heard(advice, asker, cap, isPaused, nowMs);
     this.#restraint.applyAdvice(advice, nowMs);
+    if (!isAlone || (advice.throttled && tellsLimit(advice, this.#restraint.limits))) return;
+    const asker = { budget: this.#budget, needs: this.#needs };
+    this.#untold.heard(advice, asker, cap, isPaused, nowMs);
   }
 
   resume(): void {

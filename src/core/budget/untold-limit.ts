@@ -81,6 +81,16 @@ export class UntoldLimit {
   }
 }
 
+/** Whether an answer tells a limit whose window is known too: that is better than what can be counted. */
+export function tellsLimit({ families }: Advice, known: readonly KnownLimit[]): boolean {
+  return families.some(
+    ({ key, unit, limit }) =>
+      unit === "requests" &&
+      limit !== undefined &&
+      known.some((other) => other.key === key && other.perMs !== undefined),
+  );
+}
+
 export function longestOf(budget: Budget): Rate {
   return budget.rates.reduce((a, b) => (b.perMs > a.perMs ? b : a));
 }
@@ -92,8 +102,7 @@ function slowedBy({ fromMs, restMs, answered }: Run, perMs: number, cap: number,
   return Math.max(1, asked / 2, allowed);
 }
 
-/** A limit that the answer tells is better known than by counting, and spent credit is none of how fast we ask. */
-function isAboutRate({ families, pause }: Advice, budget: Budget): boolean {
-  if (families.some(({ unit, limit }) => unit === "requests" && limit !== undefined)) return false;
+/** Spent credit is none of how fast we ask. */
+function isAboutRate({ pause }: Advice, budget: Budget): boolean {
   return pause === undefined || (pause.source !== "credit_spent" && pause.forMs < budget.maxPauseMs);
 }

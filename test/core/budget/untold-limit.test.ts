@@ -121,7 +121,7 @@ test("two a second where one is allowed: spread more, and not asked much less", 
 });
 
 test.each([
-  ["says its limit", { limits: [], families: [{ limit: 10, unit: "requests" }] }],
+  ["says its limit", { families: [{ key: "ratelimit", limit: 10, unit: "requests", perMs: 10_000 }] }],
   ["says that credit is spent", { pause: { scope: "budget", forMs: 300_000, source: "credit_spent" } }],
   ["asks for a day", { pause: { scope: "budget", forMs: 86_400_000, source: "retry_after" } }],
 ] as const)("nothing is learned from one that %s", (_, changes) => {
