@@ -21,6 +21,7 @@ type JsonOption = { readonly json: boolean };
 type StatusPageOption = { readonly statusPage?: string };
 type RunbooksOption = { readonly runbooks?: string };
 type UpstreamOption = { readonly upstream?: string };
+type DemoOption = { readonly seed: number; readonly dialect: string };
 type ListenOption = { readonly listen: ListenAddress | undefined };
 
 const out = (text: string): void => void process.stdout.write(text);
@@ -127,9 +128,10 @@ function programWith(exit: (code: number) => void): Command {
   command("demo", "run everything on this machine: two simulated APIs, and the daemon watching them")
     .addOption(listenOption())
     .option("--seed <number>", "seed of the simulation's latencies", parseSeed, 1)
-    .action(async ({ listen, seed }: ListenOption & { readonly seed: number }) => {
+    .option("--dialect <name>", "how the email API speaks of its limit", "x-ratelimit")
+    .action(async ({ listen, seed, dialect }: ListenOption & DemoOption) => {
       const { demo } = await import("./commands/demo.ts");
-      exit(await demo({ listen, seed, events: process, out, err }));
+      exit(await demo({ listen, seed, dialect, events: process, out, err }));
     });
   return program;
 }

@@ -2,12 +2,15 @@ import { fileURLToPath } from "node:url";
 import { createLogger } from "../adapters/log/logger.ts";
 import type { App } from "../app/build.ts";
 import { AI_ROUTER_DEMO_SCRIPT, EMAIL_DEMO_SCRIPT, startDemoUpstreams } from "../simulator/demo-upstreams.ts";
+import { DIALECT_NAMES, type DialectName, isDialect } from "../simulator/dialects.ts";
 import { describeScript } from "../simulator/timeline.ts";
 import { type ProcessEvents, run } from "./run.ts";
 
 export type DemoCommand = {
   readonly listen: { readonly host: string; readonly port: number } | undefined;
   readonly seed: number;
+  /** How the email API speaks of its limit. */
+  readonly dialect: string;
   readonly events: ProcessEvents;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -18,9 +21,14 @@ const SHIPPED_CONFIG = fileURLToPath(new URL("../../config/pacewatch.yaml", impo
 
 /** Both upstreams simulated with their limits enforced, and the daemon watching them. */
 export async function demo(command: DemoCommand): Promise<number> {
-  const { out, seed } = command;
+  const { out, err, seed, dialect } = command;
+  if (!isDialect(dialect)) {
+    err(`cannot simulate: --dialect must be one of ${DIALECT_NAMES.join(", ")}, received "${dialect}"\n`);
+    return 2;
+  }
   await using upstreams = await startDemoUpstreams({
     seed,
+    dialect,
     onFaultChange: (name, words) => out(`~ simulated ${name}: ${words}\n`),
   });
   const limits = [upstreams.email, upstreams.aiRouter];
@@ -31,7 +39,7 @@ export async function demo(command: DemoCommand): Promise<number> {
     environment: upstreams.environment,
     withdraw: () => {},
     log: createLogger({ level: "info", pretty: true }),
-    onStarted: (app) => out(welcome(app)),
+    onStarted: (app) => out(welcome(app, dialect)),
   });
   for (const upstream of limits) {
     for (const { limit, requests } of upstream.worstWindow()) {
@@ -44,7 +52,7 @@ export async function demo(command: DemoCommand): Promise<number> {
   return code;
 }
 
-function welcome({ url }: App): string {
+function welcome({ url }: App, dialect: DialectName): string {
   return [
     "",
     "pacewatch is watching two simulated upstreams. Look at:",
@@ -52,6 +60,8 @@ function welcome({ url }: App): string {
     `  ${url}/           the status page`,
     `  ${url}/metrics    what Prometheus scrapes`,
     `  ${url}/api/v1/upstreams`,
+    "",
+    `The email delivery API speaks of its limit in the dialect ${dialect} (--dialect).`,
     "",
     "What will happen to the email delivery API, over and over:",
     ...describeScript(EMAIL_DEMO_SCRIPT).map((line) => `  ${line}`),

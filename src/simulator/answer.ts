@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { gzipSync } from "node:zlib";
+import type { Fields, Refusal } from "./dialects.ts";
 import type { Fault } from "./faults.ts";
 import { type Span, within } from "./randomness.ts";
 
@@ -24,7 +25,9 @@ export type Question = {
   readonly keyAccepted: boolean;
   /** Within the upstream's limits. */
   readonly allowed: boolean;
-  readonly limitHeaders: Readonly<Record<string, string>>;
+  readonly limitHeaders: Fields;
+  /** Of a request that is not allowed. */
+  readonly refusal: Refusal;
   readonly fault: Fault;
   /** What a healthy upstream answers. */
   readonly resources: string;
@@ -44,7 +47,10 @@ export function answerTo(question: Question): Answer {
       delivery: { kind: "garbage", text: fault.text ?? "220 ready when you are\r\n" },
     };
   }
-  if (!question.allowed) return problem(question, 429, "Too Many Requests", {});
+  if (!question.allowed) {
+    const { status, headers, body } = question.refusal;
+    return answer(question, status, headers, body);
+  }
   if (fault.kind === "throttle") {
     // As from a gateway that does not know the upstream's limits.
     const hint: Record<string, string> =

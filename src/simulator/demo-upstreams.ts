@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { DialectName } from "./dialects.ts";
 import type { Fault, FaultScript, ScriptEntry } from "./faults.ts";
 import { AI_ROUTER_RESOURCES, EMAIL_RESOURCES } from "./resources.ts";
 import { nextChange } from "./timeline.ts";
@@ -6,6 +7,8 @@ import { type SimulatedUpstream, startSimulatedUpstream, type UpstreamOptions } 
 
 export type DemoOptions = {
   readonly seed: number;
+  /** How the email API speaks of its limit. */
+  readonly dialect?: DialectName;
   /** Called at each change: `("email", "answers 500")`. */
   readonly onFaultChange?: (name: string, words: string) => void;
   readonly scripts?: { readonly email: FaultScript; readonly aiRouter: FaultScript };
@@ -34,7 +37,7 @@ const AI_ROUTER_KEY = "demo-key-ai-router";
 export async function startDemoUpstreams(options: DemoOptions): Promise<DemoUpstreams> {
   const scripts = options.scripts ?? { email: EMAIL_DEMO_SCRIPT, aiRouter: AI_ROUTER_DEMO_SCRIPT };
   await using stack = new AsyncDisposableStack();
-  const email = stack.use(await startSimulatedUpstream(emailOptions(options.seed, scripts.email)));
+  const email = stack.use(await startSimulatedUpstream(emailOptions(options, scripts.email)));
   const aiRouter = stack.use(await startSimulatedUpstream(aiRouterOptions(options.seed, scripts.aiRouter)));
   const scripted = [
     { upstream: email, script: scripts.email },
@@ -60,13 +63,13 @@ export async function startDemoUpstreams(options: DemoOptions): Promise<DemoUpst
   };
 }
 
-function emailOptions(seed: number, script: FaultScript): UpstreamOptions {
+function emailOptions({ seed, dialect = "x-ratelimit" }: DemoOptions, script: FaultScript): UpstreamOptions {
   return {
     name: "email",
     key: { kind: "bearer", value: EMAIL_KEY },
     limits: [{ requests: 1000, perMs: MINUTE_MS }],
     algorithm: "fixed_window",
-    limitHeaders: "x-ratelimit",
+    dialect,
     latency: { minMs: 40, maxMs: 120 },
     resources: EMAIL_RESOURCES,
     keepSeen: KEEP_SEEN,
@@ -81,7 +84,7 @@ function aiRouterOptions(seed: number, script: FaultScript): UpstreamOptions {
     key: { kind: "bearer", value: AI_ROUTER_KEY },
     limits: [{ requests: 60, perMs: MINUTE_MS }],
     algorithm: "sliding_log",
-    limitHeaders: "ratelimit",
+    dialect: "ratelimit",
     latency: { minMs: 120, maxMs: 450 },
     resources: AI_ROUTER_RESOURCES,
     keepSeen: KEEP_SEEN,

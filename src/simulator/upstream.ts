@@ -10,9 +10,9 @@ import {
 import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import { answerTo, carriesKey, type Key, latencyMs } from "./answer.ts";
+import { type DialectName, speak } from "./dialects.ts";
 import { deliver, isStillThere } from "./delivery.ts";
 import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "./faults.ts";
-import { limitHeaders, type LimitHeaders } from "./limit-headers.ts";
 import { seededRandom, type Span, within } from "./randomness.ts";
 import { type BusiestWindow, RequestLedger } from "./request-ledger.ts";
 import { resourceList, type Resources } from "./resources.ts";
@@ -24,7 +24,8 @@ export type UpstreamOptions = {
   readonly key?: Key | undefined;
   readonly limits?: readonly Limit[];
   readonly algorithm?: Algorithm;
-  readonly limitHeaders?: LimitHeaders;
+  /** How it speaks of its limits; by default as the newest draft does. */
+  readonly dialect?: DialectName;
   /** From counting the request to answering it. */
   readonly latency?: Span;
   /** From arrival to counting, as behind a queue. A caller that has left is counted too. */
@@ -146,11 +147,13 @@ export class SimulatedUpstream implements AsyncDisposable {
     if (!(await isStillThere(queuedMs, this.#closing.signal))) return;
     const verdict = this.#ledger.count(performance.now());
     if (!(await isStillThere(answerMs, gone.signal))) return;
+    const { headers, refusal } = speak(this.#options.dialect ?? "ratelimit", verdict, Date.now());
     const answer = answerTo({
       ...seen,
       path: seen.target.replace(/\?.*$/, ""),
       allowed: verdict.allowed,
-      limitHeaders: limitHeaders(this.#options.limitHeaders ?? "ratelimit", verdict, Date.now()),
+      limitHeaders: headers,
+      refusal,
       resources: resourceList(this.#options.resources ?? []),
     });
     await deliver(response, answer, gone.signal);

@@ -117,7 +117,7 @@ describe("the limits", () => {
   });
 
   it("are told in the older headers, with a moment for the reset", async () => {
-    const options = { name: "email", limits: [limit], limitHeaders: "x-ratelimit" } as const;
+    const options = { name: "email", limits: [limit], dialect: "x-ratelimit" } as const;
     await using upstream = await startSimulatedUpstream(options);
     const beforeMs = Date.now();
     const { headers } = await call(upstream.url + PATH);
@@ -130,7 +130,7 @@ describe("the limits", () => {
     const options = {
       name: "email",
       limits: [{ requests: 1, perMs: 60_000 }],
-      limitHeaders: "none",
+      dialect: "none",
     } as const;
     await using upstream = await startSimulatedUpstream(options);
     await call(upstream.url + PATH);

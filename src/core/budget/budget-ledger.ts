@@ -1,5 +1,5 @@
 import type { Advice } from "../advice/advice.ts";
-import { type Budget, capOf } from "../config/config.ts";
+import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { coldStartMs, forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
 import {
   leaseOf,
@@ -13,6 +13,7 @@ import { type QuotaBuckets, QuotaCount } from "./quota.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import { Restraint } from "./restraint.ts";
 import type { Needs } from "./signals.ts";
+import { longestOf, tellsLimit, UntoldLimit } from "./untold-limit.ts";
 
 /** What a budget starts with: `first` of the process, or `added` by a reload. */
 export type BudgetStart = {
@@ -37,14 +38,17 @@ function termsOf(budget: Budget): LeaseTerms {
 /** One budget: its leases, what holds it back, and its quota. */
 export class BudgetLedger {
   #budget: Budget;
+  #needs: Needs;
   #terms: LeaseTerms;
   readonly #leases: Leases;
   readonly #restraint: Restraint;
+  readonly #untold: UntoldLimit = new UntoldLimit();
   readonly #quota: QuotaCount;
   #retiredBudgets: readonly BudgetLedger[];
 
   constructor(budget: Budget, start: BudgetStart, nowMs: number) {
     this.#budget = budget;
+    this.#needs = start.needs;
     this.#terms = termsOf(budget);
     const limits = budget.rates.map((rate) => rate.requests);
     const coldMs =
@@ -67,6 +71,7 @@ export class BudgetLedger {
     this.#leases.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
     this.#restraint.change(budget, needs);
     this.#budget = budget;
+    this.#needs = needs;
     this.#terms = terms;
   }
 
@@ -105,8 +110,14 @@ export class BudgetLedger {
     return this.#budget;
   }
 
-  applyAdvice(advice: Advice, nowMs: number): void {
+  /** `isAlone`: the upstream draws on no other budget, so it can only be this one's limit that a refusal is about. */
+  applyAdvice(advice: Advice, isAlone: boolean, nowMs: number): void {
+    const isPaused = nowMs < this.#restraint.active.pausedUntilMs;
+    const cap = this.#capOf(longestOf(this.#budget), nowMs);
     this.#restraint.applyAdvice(advice, nowMs);
+    if (!isAlone || (advice.throttled && tellsLimit(advice, this.#restraint.limits))) return;
+    const asker = { budget: this.#budget, needs: this.#needs };
+    this.#untold.heard(advice, asker, cap, isPaused, nowMs);
   }
 
   resume(): void {
@@ -139,7 +150,7 @@ export class BudgetLedger {
       })),
       advertisedLimit: limit,
       advertisedRemaining: remaining,
-      advertisedLimits: this.#restraint.limits,
+      advertisedLimits: [...this.#restraint.limits, ...this.#untold.known],
       pausedUntilMs: this.#restraint.active.pausedUntilMs,
       quotaUsed: quota === undefined ? undefined : this.#quota.used(calendarMs, quota.perMs),
     };
@@ -156,9 +167,12 @@ export class BudgetLedger {
   }
 
   #caps(nowMs: number): number[] {
-    return this.#budget.rates.map((rate, index) =>
-      this.#restraint.capOf(rate, this.#terms.rates[index]?.cap ?? 0, nowMs),
-    );
+    return this.#budget.rates.map((rate) => this.#capOf(rate, nowMs));
+  }
+
+  #capOf(rate: Rate, nowMs: number): number {
+    const cap = this.#restraint.capOf(rate, capOf(rate, this.#budget.share), nowMs);
+    return this.#untold.capOf(rate, cap, this.#budget, nowMs);
   }
 
   /** A lower bound while one of their requests is in flight: a process that was stopped does not close it in time. */

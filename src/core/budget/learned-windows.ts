@@ -21,8 +21,8 @@ export type LearnedWindow = {
 
 export type WindowRow = LearnedWindow & { readonly budget: string };
 
-/** A limit as it is known now. */
-export type KnownLimit = LimitFamily & { readonly windowFrom: Lesson | "told" | undefined };
+/** A limit as it is known now. Of one that is known from `refusals`, its number is learned too, and is what we may ask. */
+export type KnownLimit = LimitFamily & { readonly windowFrom: Lesson | "refusals" | "told" | undefined };
 
 /** Resets are rounded to seconds, and answers take a while. */
 const TOLERANCE_MS = 1500;

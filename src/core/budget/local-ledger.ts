@@ -73,7 +73,7 @@ export class LocalLedger implements RunningLedger {
     const ledgers = budgets.map((budget) => this.#budgets.get(budget)).filter((each) => each !== undefined);
     const all = ledgers.map((ledger) => ledger.budget);
     for (const ledger of ledgers)
-      ledger.applyAdvice(adviceFor(ledger.budget, all, advice), this.#clock.now());
+      ledger.applyAdvice(adviceFor(ledger.budget, all, advice), all.length === 1, this.#clock.now());
   }
 
   resume(budget: string): boolean {

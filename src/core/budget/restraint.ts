@@ -8,7 +8,7 @@ import { type KnownLimit, type LearnedWindow, LearnedWindows } from "./learned-w
 import { longestWindowMs, type Needs, signalsOf, type UpstreamSignals } from "./signals.ts";
 
 /** While yielding to production, one slot in this many is used. */
-const YIELD_KEEPS_ONE_IN = 4;
+export const YIELD_KEEPS_ONE_IN = 4;
 /** Different limits that are kept at once. Further ones are merged into the strictest of them. */
 const MOST_LIMITS = 8;
 const MOST_DOUBLINGS = 30;

@@ -34,10 +34,13 @@ export function obey(
   const said = { throttled, malformed: advice.malformed + asked.malformed };
   const { waitMs } = asked;
   if (!throttled) {
-    const scope = outcome.kind === "ok" ? "budget" : "upstream";
+    // A wall that says 429 and when counts our requests, and has its own page for it: all who use the key wait.
+    const isCounted = head.status === 429 && waitMs !== undefined;
+    const scope = outcome.kind === "ok" || isCounted ? "budget" : "upstream";
     return {
       ...advice,
       ...said,
+      throttled: isCounted,
       pause: waitMs === undefined ? advice.pause : { scope, forMs: waitMs, source: "retry_after" },
     };
   }

@@ -4,10 +4,11 @@ import { capText, escapeText } from "../text/escape.ts";
 import { formatDuration } from "../time/duration.ts";
 import type { LimitStatus } from "./status.ts";
 
-const LEARNED: Readonly<Record<Lesson, string>> = {
+const LEARNED: Readonly<Record<Lesson | "refusals", string>> = {
   policy: "learned from what it said before",
   resets: "learned from its resets",
   refills: "learned from when it is full again",
+  refusals: "learned from its refusals",
 };
 
 const MOST_CHARACTERS = 60;

@@ -211,7 +211,7 @@ test("an upstream has 98 series at its start, 122 with all facts and one credit 
     });
   }
   const everything = { accounts, health: { state: "up", up: true } as const, nextSlotAtMs: 1 };
-  expect(seriesOfUpstream(renderUpstream(everything))).toBe(168);
+  expect(seriesOfUpstream(renderUpstream(everything))).toBe(169);
 });
 
 test("names and labels arrive as they were written, however strange", () => {

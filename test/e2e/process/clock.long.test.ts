@@ -55,7 +55,7 @@ describe.concurrent("the clocks of the machine", () => {
       await using upstream = await startSimulatedUpstream({
         name: "api",
         limits: [LIMIT],
-        limitHeaders: "none",
+        dialect: "none",
       });
       await using folder = await folderFor(upstream);
       await using daemon = await startDaemon({ configPath: folder.path, environment: clock.environment });
@@ -96,7 +96,7 @@ describe.concurrent("the clocks of the machine", () => {
     await using upstream = await startSimulatedUpstream({
       name: "api",
       limits: [LIMIT],
-      limitHeaders: "none",
+      dialect: "none",
     });
     await using folder = await folderFor(upstream);
     await using daemon = await startDaemon({ configPath: folder.path });

@@ -90,3 +90,24 @@ it.concurrent("the shipped config watches both services with nothing but address
   expect(secrets.length).toBe(2);
   for (const secret of secrets) expect(told + daemon.stdout).not.toContain(secret);
 });
+
+it.concurrent("the email API of the demo speaks in the dialect that was asked for", async () => {
+  await using demo = launch(["demo", "--listen", "127.0.0.1:0", "--dialect", "hubspot"]);
+  await demo.until(({ stdout }) => stdout.includes("Press Ctrl-C to stop."));
+  const [address = ""] = /http:\/\/\S+\/api\/v1\/upstreams/.exec(demo.stdout) ?? [];
+  await eventually(
+    "its limit is known as it told it",
+    async () => (await fetch(address)).text(),
+    (json) => json.includes('"1000 requests per 1m"'),
+  );
+  demo.kill("SIGINT");
+  expect((await demo.exited).code).toBe(0);
+});
+
+it.concurrent("a dialect that nobody speaks is wrong usage", async () => {
+  await using demo = launch(["demo", "--dialect", "klingon"]);
+  expect((await demo.exited).code).toBe(2);
+  expect(demo.stderr).toMatch(
+    /^cannot simulate: --dialect must be one of ratelimit, .*resend.*, received "klingon"\n$/,
+  );
+});

@@ -30,7 +30,7 @@ async function crashOverAndOver(): Promise<{ readonly worst: number; readonly us
   await using upstream = await startSimulatedUpstream({
     name: "api",
     limits: [limit],
-    limitHeaders: "none",
+    dialect: "none",
     latency: { minMs: 0, maxMs: 900 },
   });
   const configOf = (names: readonly string[]): RawConfig => ({

@@ -12,7 +12,7 @@ export const NAMES: readonly string[] = Array.from({ length: 20 }, (_, index) =>
 /** As bad as it gets: each life sends one request, and dies of it. */
 export async function crashAtEachRequest(share: string, limit: Limit, lives: number): Promise<number> {
   const cap = (limit.requests * Number.parseInt(share, 10)) / 100;
-  await using upstream = await startSimulatedUpstream({ name: "api", limits: [limit], limitHeaders: "none" });
+  await using upstream = await startSimulatedUpstream({ name: "api", limits: [limit], dialect: "none" });
   await using folder = await openConfigFolder({
     budgets: { api: { rate: { requests: limit.requests, per: `${limit.perMs}ms` }, share } },
     upstreams: NAMES.slice(0, cap).map((name) =>
@@ -37,7 +37,7 @@ export type Counted = { readonly worst: number; readonly abandoned: number };
 /** Its process stands still for 2.5 s; its kernel goes on accepting connections. */
 export async function freezeWhilePolled(linger: string): Promise<Counted> {
   const limit = { requests: NAMES.length, perMs: 1_000 };
-  await using upstream = await startUpstreamProcess({ name: "api", limits: [limit], limitHeaders: "none" });
+  await using upstream = await startUpstreamProcess({ name: "api", limits: [limit], dialect: "none" });
   await using folder = await openConfigFolder({
     budgets: { api: { rate: { requests: limit.requests, per: "1s" }, share: "100%", linger } },
     upstreams: NAMES.map((name) => rawUpstream(name, upstream.url, { timeout: "300ms" })),

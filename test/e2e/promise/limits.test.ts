@@ -134,7 +134,7 @@ function expectWithinLimits(simulated: SimulatedUpstream): void {
 }
 
 async function upstream(options: Omit<UpstreamOptions, "name">): Promise<SimulatedUpstream> {
-  return startSimulatedUpstream({ name: "saturated", limitHeaders: "none", ...options });
+  return startSimulatedUpstream({ name: "saturated", dialect: "none", ...options });
 }
 
 /** On a quiet machine it is nine tenths; one that is busy with other things as well sends later. */

@@ -26,7 +26,7 @@ function simulated(name: string, fault: Fault): Promise<SimulatedUpstream> {
   return startSimulatedUpstream({
     name,
     limits: [{ requests: 1_000, perMs: 60_000 }],
-    limitHeaders: "x-ratelimit",
+    dialect: "x-ratelimit",
     script: { periodMs: Number.POSITIVE_INFINITY, entries: [{ ...FOREVER, fault, words: "" }] },
   });
 }
