@@ -214,7 +214,7 @@ export function sampleUpstreamSnapshot(changes: Partial<UpstreamSnapshot> = {}):
   };
 }
 
-function sampleValueSnapshot(changes: Partial<ValueSnapshot> = {}): ValueSnapshot {
+export function sampleValueSnapshot(changes: Partial<ValueSnapshot> = {}): ValueSnapshot {
   const burns = BURN_WINDOWS.map((window, index) => ({
     window,
     perSecond: 0.001 / (index + 1),

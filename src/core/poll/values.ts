@@ -9,8 +9,8 @@ import type { PollOutcome } from "../exchange/outcome.ts";
 export type SeenValue = { readonly name: string; readonly value: number };
 
 /**
- * Those that are there. A refusal for want of credit may tell the credit too; what any other failure tells is not
- * believed. `json` is asked only if a value stands in the body.
+ * Those that are there. A refusal for want of credit may tell the credit too, and so may an answer that lacks what was
+ * asserted; what any other failure tells is not believed. `json` is asked only if a value stands in the body.
  */
 export function readValues(
   wanted: readonly Value[],
@@ -18,7 +18,7 @@ export function readValues(
   head: AnswerHead,
   json: () => JsonBody,
 ): readonly SeenValue[] {
-  if (outcome.kind === "failed") return [];
+  if (outcome.kind === "failed" && outcome.reason !== "assertion") return [];
   return wanted.flatMap(({ name, place }) => {
     const value = numberIn(
       place.kind === "header" ? headerValue(head.headers, place.name) : valueInBody(json(), place.pointer),

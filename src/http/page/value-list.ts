@@ -1,4 +1,5 @@
 import { html, raw } from "hono/html";
+import { humanDuration } from "../../core/status/humanize.ts";
 import type { UpstreamStatus, ValuePointStatus, ValueStatus } from "../../core/status/status.ts";
 import { ago, type Markup } from "./markup.ts";
 import { amount } from "./wording.ts";
@@ -45,7 +46,7 @@ function lastSeen(
     ${credit === undefined ? "" : html`<p>${credit.sentence}</p>`}`;
 }
 
-/** From 0 upwards. It may be raw markup: numbers, and a name from the config. */
+/** From 0 upwards. Its drawing may be raw markup: numbers, and a name from the config. */
 function sparkline(name: string, points: readonly ValuePointStatus[]): Markup | string {
   const [first, newest] = [points.at(0), points.at(-1)];
   if (first === undefined || newest === undefined || first === newest) return "";
@@ -56,8 +57,11 @@ function sparkline(name: string, points: readonly ValuePointStatus[]): Markup | 
   const yOf = (value: number): number =>
     Math.round((HEIGHT - LINE - ((value - low) / (high - low || 1)) * (HEIGHT - 2 * LINE)) * 10) / 10;
   const path = points.map(({ atMs, value }, index) => `${index === 0 ? "M" : "L"}${xOf(atMs)} ${yOf(value)}`);
-  const label = `${name}, from ${amount(first.value)} to ${amount(newest.value)}; at least ${amount(Math.min(...values))}, at most ${amount(Math.max(...values))}`;
-  return raw(
+  const [least, most] = [amount(Math.min(...values)), amount(Math.max(...values))];
+  const label = `${name}, from ${amount(first.value)} to ${amount(newest.value)}; at least ${least}, at most ${most}`;
+  const drawing = raw(
     `<svg class="plot spark" height="${HEIGHT}" viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}"><line class="base" x1="0" x2="100" y1="${yOf(0)}" y2="${yOf(0)}"/><path class="curve" d="${path.join("")}"/></svg>`,
   );
+  return html`${drawing}
+    <p class="of">${least} to ${most} in the last ${humanDuration(newest.atMs - first.atMs)}</p>`;
 }

@@ -10,6 +10,8 @@ import {
   samplePoll,
   sampleUpstream,
   sampleUpstreamSnapshot,
+  sampleValue,
+  sampleValueSnapshot,
 } from "../../support/samples.ts";
 import { eventually } from "../../support/eventually.ts";
 
@@ -20,7 +22,8 @@ function manyUpstreams(count = MANY): MetricsSnapshot {
   return sampleMetricsSnapshot({
     upstreams: Array.from({ length: count }, (_, index) =>
       sampleUpstreamSnapshot({
-        upstream: sampleUpstream({ name: `upstream-${index} 🐢` }),
+        upstream: sampleUpstream({ name: `upstream-${index} 🐢`, values: [sampleValue()] }),
+        values: [sampleValueSnapshot({ value: index })],
         accounts: accountsOf(samplePoll({ durationMs: index })),
       }),
     ),

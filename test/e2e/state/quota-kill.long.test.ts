@@ -26,7 +26,7 @@ test("killed at every moment, by the upstream's own count: none is missing, and 
   await using upstream = await startSimulatedUpstream({
     name: "api",
     limits: [{ requests: 1_000, perMs: 1_000 }],
-    limitHeaders: "none",
+    dialect: "none",
     latency: { minMs: 0, maxMs: 300 },
   });
   await using folder = await openConfigFolder({

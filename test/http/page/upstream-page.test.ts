@@ -190,7 +190,7 @@ describe("values", () => {
     const page = await pageOf(sampleStatus({ upstreams: [upstream] }), PATH);
     const text = textOf(page);
     expect(text).toContain(
-      "Values credits_remaining 12\u202f345.5 usd 1 s ago At the pace of the last day, empty on Tuesday about 14:00 UTC.",
+      "Values credits_remaining 12\u202f345.5 usd 1 s ago At the pace of the last day, empty on Tuesday about 14:00 UTC. 12\u202f345.5 to 20\u202f000 in the last 1 min 29 s",
     );
     expect(text).toContain("jobs not in the answers now last seen 1 min ago: 7");
     expect(page).toContain('aria-label="credits_remaining, from 20\u202f000 to 12\u202f345.5;');

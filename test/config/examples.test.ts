@@ -1,0 +1,21 @@
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { load } from "../../src/config/load.ts";
+
+const EXAMPLES = fileURLToPath(new URL("../../docs/examples/", import.meta.url));
+const ENVIRONMENT = {
+  AI_ROUTER_BASE_URL: "https://router.example.test",
+  AI_ROUTER_API_KEY: "test-key-router",
+  EMAIL_BASE_URL: "https://email.example.test",
+  EMAIL_API_KEY: "test-key-email",
+};
+
+test.each(["ai-router-credit.yaml", "email-quota.yaml"])(
+  "the example %s is accepted, and nothing is to be warned of",
+  async (name) => {
+    expect(await load(`${EXAMPLES}${name}`, { environment: ENVIRONMENT })).toMatchObject({
+      kind: "loaded",
+      warnings: [],
+    });
+  },
+);

@@ -1,0 +1,119 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
+import { eventually } from "../support/eventually.ts";
+import { Daemon } from "../support/processes/daemon.ts";
+
+const EXAMPLES = new URL("../../docs/examples/", import.meta.url);
+const PATIENCE_MS = 60_000;
+/** In no other number of a log. */
+const BALANCE = 73_519.46;
+
+const world = new AsyncDisposableStack();
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "pacewatch-values-"));
+  world.defer(() => rm(folder, { recursive: true, force: true }));
+});
+
+afterAll(() => world.disposeAsync(), PATIENCE_MS);
+
+/** An example that ships, polled each second. */
+async function start(example: string, environment: Readonly<Record<string, string>>): Promise<Daemon> {
+  const config = parse(await readFile(new URL(example, EXAMPLES), "utf8"));
+  config.log = { level: "trace" };
+  config.state.path = join(folder, `${example}.db`);
+  for (const budget of Object.values<{ rate: unknown }>(config.budgets))
+    budget.rate = { requests: 100, per: "1s" };
+  for (const upstream of config.upstreams) Object.assign(upstream, { every: "1s", path: "/v1/resources" });
+  const path = join(folder, example);
+  await writeFile(path, stringify(config));
+  const daemon = new Daemon(["run", "--config", path, "--listen", "127.0.0.1:0"], environment);
+  await daemon.logged("listening");
+  return daemon;
+}
+
+async function textAt(daemon: Daemon, path: string): Promise<string> {
+  return (await fetch(new URL(path, daemon.url))).text();
+}
+
+/** Once it has been polled. */
+async function metricsOf(daemon: Daemon, wanted: string): Promise<string> {
+  return eventually(
+    `the metrics have ${wanted}`,
+    () => textAt(daemon, "/metrics"),
+    (text) => text.includes(wanted),
+  );
+}
+
+async function becomes(daemon: Daemon, state: string): Promise<void> {
+  await eventually(`its health becomes ${state}`, () => daemon.logs.some(({ to }) => to === state));
+}
+
+function answers(upstream: SimulatedUpstream, code: number, body: unknown, headers = {}): void {
+  upstream.setFault({ kind: "status", code, body: JSON.stringify(body), headers });
+}
+
+test(
+  "an AI router's credit is in metrics, page and API, outlives a restart, and is in no log",
+  { timeout: 2 * PATIENCE_MS },
+  async () => {
+    const upstream = world.use(await startSimulatedUpstream({ name: "ai-router" }));
+    answers(upstream, 200, { data: { limit_remaining: BALANCE, usage: "12.50" } });
+    const environment = { AI_ROUTER_BASE_URL: upstream.url, AI_ROUTER_API_KEY: "test-key-router" };
+    const example = "ai-router-credit.yaml";
+    const shown = `pacewatch_upstream_value{upstream="ai-router",name="credit",unit="usd"} ${BALANCE}`;
+    let log: string;
+    {
+      await using daemon = await start(example, environment);
+      const metrics = await metricsOf(daemon, shown);
+      expect(metrics).toContain(
+        'pacewatch_upstream_value{upstream="ai-router",name="spent",unit="usd"} 12.5',
+      );
+      expect(metrics).toContain(
+        'pacewatch_upstream_value_timestamp_seconds{upstream="ai-router",name="credit"} 1',
+      );
+      expect(await textAt(daemon, "/upstreams/ai-router")).toContain("73\u202f519.46");
+      const api = JSON.parse(await textAt(daemon, "/api/v1/upstreams/ai-router"));
+      expect(api.upstream.values).toMatchObject([
+        { name: "credit", value: BALANCE },
+        { name: "spent", value: 12.5 },
+      ]);
+      // It is broken, and then refuses for want of credit, with the balance in both answers.
+      answers(upstream, 500, { data: { limit_remaining: BALANCE } });
+      await becomes(daemon, "down");
+      answers(upstream, 402, { data: { limit_remaining: BALANCE } });
+      await becomes(daemon, "throttled");
+      daemon.kill("SIGTERM");
+      await daemon.exited;
+      log = daemon.stdout + daemon.stderr;
+    }
+    expect(log).toContain('"msg":"polled"');
+    expect(log).not.toContain("73519");
+
+    // Nothing is answered any more: what is known comes from the state file.
+    upstream.setFault({ kind: "hang", at: "before_head" });
+    await using again = await start(example, environment);
+    await metricsOf(again, shown);
+    expect(again.stdout + again.stderr).not.toContain("73519");
+  },
+);
+
+test("an email service's quotas are read from its headers", { timeout: PATIENCE_MS }, async () => {
+  const upstream = world.use(await startSimulatedUpstream({ name: "email" }));
+  answers(upstream, 200, {}, { "X-Monthly-Quota-Remaining": "2871", "X-Daily-Quota-Remaining": "none" });
+  await using daemon = await start("email-quota.yaml", {
+    EMAIL_BASE_URL: upstream.url,
+    EMAIL_API_KEY: "test-key-email",
+  });
+  const metrics = await metricsOf(
+    daemon,
+    'pacewatch_upstream_value{upstream="email",name="month",unit="messages"} 2871',
+  );
+  expect(metrics).not.toContain('name="day"');
+  expect(await textAt(daemon, "/upstreams/email")).toContain("not seen in any answer yet");
+});
