@@ -148,17 +148,23 @@ export class Poller {
         this.#fold({ kind: "paused" });
       },
     });
-    this.#state = { kind: "waiting", slot, ticket };
+    if (ticket !== undefined) this.#state = { kind: "waiting", slot, ticket };
   }
 
   #begin(slot: Slot, lease: Lease): void {
     this.#parts.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
     const upstream = this.#upstream;
-    const ended = pollOnce(upstream, this.#probe, slot, lease, this.#parts, this.#cutOff.signal)
-      .then((result) => this.#finish(upstream, result))
-      .catch((error: unknown) => this.#parts.onBug(error));
-    this.#state = { kind: "polling", ended };
+    this.#state = { kind: "polling", ended: this.#poll(upstream, slot, lease) };
+  }
+
+  async #poll(upstream: Upstream, slot: Slot, lease: Lease): Promise<void> {
+    try {
+      const { signal } = this.#cutOff;
+      this.#finish(upstream, await pollOnce(upstream, this.#probe, slot, lease, this.#parts, signal));
+    } catch (error) {
+      this.#parts.onBug(error);
+    }
   }
 
   #finish(upstream: Upstream, { poll, advice }: PollResult): void {
