@@ -1,4 +1,4 @@
-import type { LookupFunction } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import type { Upstream } from "../../core/config/config.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { AddressRules } from "./address-rules.ts";
@@ -15,6 +15,8 @@ export type Route = {
   readonly material: TlsMaterial | undefined;
   readonly names: Names;
   readonly addresses: AddressRules;
+  /** Why an address in the config itself must not be reached, be it that of a proxy, or of what is behind it. */
+  readonly refusal: string | undefined;
   /** A name that is not resolved by then fails its poll as `dns`, before the whole timeout is gone. */
   readonly lookupTimeoutMs: number;
   readonly familyAttemptMs: number;
@@ -41,6 +43,7 @@ export async function findRoute(
   const proxy = chooseProxy(upstream.proxy, url, environment);
   const { caFile, certFile, keyFile, serverName, insecureSkipVerify } = upstream.tls;
   const hasFiles = [caFile, certFile, keyFile].some((file) => file !== undefined);
+  const addresses = new AddressRules(upstream.denyAddresses);
   const needsTls = secure || proxy?.secure === true || hasFiles;
   return {
     host,
@@ -49,10 +52,19 @@ export async function findRoute(
     proxy,
     material: needsTls ? await TlsMaterial.load(upstream.tls, clock.now()) : undefined,
     names,
-    addresses: new AddressRules(upstream.denyAddresses),
+    addresses,
+    refusal: refusalOfWritten([proxy?.host, host], addresses),
     lookupTimeoutMs: Math.round(Math.min(LONGEST_LOOKUP_MS, upstream.timeoutMs / 2)),
     familyAttemptMs: familyAttemptMsOf(upstream.timeoutMs),
   };
+}
+
+function refusalOfWritten(hosts: readonly (string | undefined)[], rules: AddressRules): string | undefined {
+  for (const host of hosts) {
+    const refusal = host === undefined || isIP(host) === 0 ? undefined : rules.refusal(host, host);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
 }
 
 /**
