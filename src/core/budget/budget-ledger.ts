@@ -1,14 +1,7 @@
 import type { Advice } from "../advice/advice.ts";
 import { type Budget, capOf } from "../config/config.ts";
 import { coldStartMs, forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
-import {
-  leaseOf,
-  type BudgetRestraint,
-  type BudgetState,
-  type Lease,
-  type Settlement,
-  type Wait,
-} from "./ledger.ts";
+import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
 import { type QuotaBuckets, QuotaCount } from "./quota.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import { Restraint } from "./restraint.ts";
@@ -38,6 +31,7 @@ function termsOf(budget: Budget): LeaseTerms {
 export class BudgetLedger {
   #budget: Budget;
   #terms: LeaseTerms;
+  #paceGapMs: number;
   readonly #leases: Leases;
   readonly #restraint: Restraint;
   readonly #quota: QuotaCount;
@@ -46,6 +40,7 @@ export class BudgetLedger {
   constructor(budget: Budget, start: BudgetStart, nowMs: number) {
     this.#budget = budget;
     this.#terms = termsOf(budget);
+    this.#paceGapMs = paceGapMs(this.#terms.rates);
     const limits = budget.rates.map((rate) => rate.requests);
     const coldMs =
       start.kind === "first"
@@ -68,6 +63,7 @@ export class BudgetLedger {
     this.#restraint.change(budget, needs);
     this.#budget = budget;
     this.#terms = terms;
+    this.#paceGapMs = paceGapMs(terms.rates);
   }
 
   /** What stands against a lease now; undefined if `grant` may follow at once. */
@@ -83,21 +79,15 @@ export class BudgetLedger {
     return untilMs > nowMs ? { kind: "wait", untilMs, cause: "budget", budget } : undefined;
   }
 
-  /** `calendarMs` names the hour for the quota; `settled` is called once, when the lease is settled. */
-  grant(nowMs: number, calendarMs: number, settled: (settlement: Settlement) => void): Lease {
+  /** `calendarMs` names the hour for the quota. */
+  grant(nowMs: number, calendarMs: number): void {
     this.#leases.grant(nowMs);
     this.#quota.add(calendarMs, 1);
-    // A lease in memory is held until it is settled, however long this process is stopped.
-    return leaseOf(
-      () => true,
-      (settlement) => {
-        if (settlement === "unsent") this.#quota.add(calendarMs, -1);
-        settled(settlement);
-      },
-    );
   }
 
-  settle(settlement: Settlement, nowMs: number): void {
+  /** Once for each that was granted; `calendarMs` is that of its grant. */
+  settle(settlement: Settlement, nowMs: number, calendarMs: number): void {
+    if (settlement === "unsent") this.#quota.add(calendarMs, -1);
     this.#leases.settle(settlement, nowMs);
   }
 
@@ -150,7 +140,7 @@ export class BudgetLedger {
       pausedUntilMs: this.#restraint.active.pausedUntilMs,
       isYielding: this.#restraint.isYielding(nowMs),
       isQuotaSpent: this.#isQuotaSpent(calendarMs),
-      paceGapMs: paceGapMs(this.#terms.rates),
+      paceGapMs: this.#paceGapMs,
       maxPauseMs: this.#budget.maxPauseMs,
     };
   }
