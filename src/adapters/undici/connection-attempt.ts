@@ -4,10 +4,8 @@ import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "n
 import { ConnectionLost, isConnectionLost, isTlsError, WireError } from "./faults.ts";
 import type { PhaseTimer } from "./phases.ts";
 import { openTunnel } from "./proxy.ts";
-import type { Route } from "./route.ts";
+import { ALIVE_AFTER_MS, type Route } from "./route.ts";
 import { PeerCertificate } from "./tls.ts";
-
-const KEEP_ALIVE_PROBE_AFTER_MS = 60_000;
 
 /** A destroyed socket always closes. If one does not, its lease must not wait for it forever. */
 const CLOSE_GUARD_MS = 5_000;
@@ -94,7 +92,8 @@ export class ConnectionAttempt {
     const { refusal } = this.#route;
     this.#timer.enter(isIP(host) === 0 ? "dns" : "connect");
     this.#watch(this.#tcp);
-    this.#tcp.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_AFTER_MS);
+    this.#tcp.setNoDelay(true);
+    if (this.#route.isLong) this.#tcp.setKeepAlive(true, ALIVE_AFTER_MS);
     if (refusal !== undefined) {
       this.#tcp.destroy(new WireError("connect", refusal));
       return;

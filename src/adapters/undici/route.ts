@@ -20,6 +20,8 @@ export type Route = {
   /** A name that is not resolved by then fails its poll as `dns`, before the whole timeout is gone. */
   readonly lookupTimeoutMs: number;
   readonly familyAttemptMs: number;
+  /** A connection may be silent for so long that somebody on the way forgets it: the kernel asks whether it lives. */
+  readonly isLong: boolean;
 };
 
 export type Names = {
@@ -29,6 +31,9 @@ export type Names = {
 };
 
 const LONGEST_LOOKUP_MS = 5_000;
+
+/** A silent connection is asked whether it lives. That takes four calls of the system for each, so not of short ones. */
+export const ALIVE_AFTER_MS = 60_000;
 
 /** Throws one sentence where the TLS files or the proxy cannot be used. */
 export async function findRoute(
@@ -56,6 +61,7 @@ export async function findRoute(
     refusal: refusalOfWritten([proxy?.host, host], addresses),
     lookupTimeoutMs: Math.round(Math.min(LONGEST_LOOKUP_MS, upstream.timeoutMs / 2)),
     familyAttemptMs: familyAttemptMsOf(upstream.timeoutMs),
+    isLong: upstream.connection === "reuse" || upstream.timeoutMs > ALIVE_AFTER_MS,
   };
 }
 
