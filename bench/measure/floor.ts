@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Child } from "../programs/child.ts";
-import { totalOf } from "../programs/counters.ts";
 import type { FloorQuestion } from "../programs/floor.ts";
 import { Pacewatch } from "../programs/pacewatch.ts";
 import type { Fleet } from "../programs/pacewatch-config.ts";
@@ -39,7 +38,11 @@ const RATES: readonly Rate[] = [
 ];
 
 type Used = { readonly us: number; readonly rssMb: number };
-type Running = AsyncDisposable & { readonly pid: number; readonly polls: () => Promise<number> };
+type Running = AsyncDisposable & {
+  readonly pid: number;
+  readonly polls: () => Promise<number>;
+  readonly read: () => Promise<void>;
+};
 
 const IDLE_S = 60;
 
@@ -60,8 +63,8 @@ async function figuresOf(stage: Stage, rate: Rate, way: Way, rounds: number): Pr
   const ours: Used[] = [];
   const theirs: Used[] = [];
   if (rate.isTogether) {
-    await using pacewatch = await startPacewatch(stage, rate, way);
     await using floor = await startBare(stage, rate, way);
+    await using pacewatch = await startPacewatch(stage, rate, way, floor.polls);
     await sleep(rate.warmUpS * 1_000);
     for (let round = 0; round < rounds; round++) {
       const [own, other] = await Promise.all([usedIn(rate, pacewatch), usedIn(rate, floor)]);
@@ -91,18 +94,24 @@ async function usedAlone(rate: Rate, running: Running): Promise<Used> {
   return await usedIn(rate, measured);
 }
 
-/** Each counts its own requests: side by side, the upstream's count is of both. */
 async function usedIn(rate: Rate, running: Running): Promise<Used> {
   const pollsBefore = await running.polls();
   const cpuBeforeMs = await cpuMs(running.pid);
+  const reading = running.read();
   await sleep(rate.windowS * 1_000);
-  // Pacewatch counts in its metrics: so they are read once in each window.
+  await reading;
   const polls = (await running.polls()) - pollsBefore;
   const usedMs = (await cpuMs(running.pid)) - cpuBeforeMs;
   return { us: (usedMs * 1_000) / polls, rssMb: (await rssBytes(running.pid)) / 1_000_000 };
 }
 
-async function startPacewatch({ nginx, caFile }: Stage, rate: Rate, way: Way): Promise<Running> {
+/** The upstream counts requests; `others`: how many of them are not Pacewatch's. */
+async function startPacewatch(
+  { nginx, caFile, note }: Stage,
+  rate: Rate,
+  way: Way,
+  others: () => Promise<number> = async () => 0,
+): Promise<Running> {
   const { upstreams, every } = rate;
   const url = way.scheme === "http" ? nginx.httpUrl : nginx.httpsUrl;
   const pacewatch = await Pacewatch.start({
@@ -114,7 +123,12 @@ async function startPacewatch({ nginx, caFile }: Stage, rate: Rate, way: Way): P
   });
   return {
     pid: pacewatch.pid,
-    polls: async () => totalOf((await pacewatch.scrape()).text, "pacewatch_polls_total"),
+    polls: async () => (await nginx.requests()) - (await others()),
+    read: () =>
+      pacewatch.scrape().then(
+        () => undefined,
+        () => note("a scrape was not answered, the machine was too busy"),
+      ),
     [Symbol.asyncDispose]: () => pacewatch[Symbol.asyncDispose](),
   };
 }
@@ -123,10 +137,14 @@ async function startBare({ nginx, caFile }: Stage, rate: Rate, way: Way): Promis
   const { upstreams, perSecond } = rate;
   const url = way.scheme === "http" ? nginx.httpUrl : nginx.httpsUrl;
   const floor = new Child<FloorQuestion, number>("floor-main.ts");
+  // One question at a time: both sides want to know.
+  let answer: Promise<number> = Promise.resolve(0);
+  const polls = (): Promise<number> => (answer = answer.then(() => floor.ask("asked")));
   await floor.ask({ url, caFile, perSecond, upstreams, connection: way.connection });
   return {
     pid: floor.pid,
-    polls: () => floor.ask("asked"),
+    polls,
+    read: async () => undefined,
     [Symbol.asyncDispose]: () => floor[Symbol.asyncDispose](),
   };
 }
