@@ -5,6 +5,8 @@ export type Depth = {
   readonly warmUpS: number;
   readonly windowS: number;
   readonly saturationRounds: number;
+  /** Next to bare Node.js. */
+  readonly floorRounds: number;
   readonly errorRounds: number;
   /** Each round's window is cut into so many, each of which is a value of its own. */
   readonly errorParts: number;
@@ -24,6 +26,7 @@ export const QUICK: Depth = {
   warmUpS: 1,
   windowS: 2,
   saturationRounds: 0,
+  floorRounds: 0,
   errorRounds: 1,
   errorParts: 2,
   errorWindowS: 2,
@@ -40,6 +43,7 @@ export const FULL: Depth = {
   warmUpS: 6,
   windowS: 5,
   saturationRounds: 2,
+  floorRounds: 3,
   errorRounds: 4,
   errorParts: 1,
   errorWindowS: 6,

@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { FULL, QUICK, type Depth } from "./depth.ts";
 import { GOALS } from "./report/goals.ts";
 import { measureCpu } from "./measure/cpu.ts";
+import { measureFloor } from "./measure/floor.ts";
 import { measureGrowth } from "./measure/growth.ts";
 import { measureLatency } from "./measure/latency.ts";
 import { measureMemory } from "./measure/memory.ts";
@@ -54,6 +55,7 @@ async function measureAll(programs: Programs, depth: Depth): Promise<Result> {
   });
   const figures = [
     ...(await measureCpu(stage)),
+    ...(await measureFloor(stage)),
     ...(await measureLatency(stage)),
     ...(await measureMemory(stage)),
     ...(await measureStartUp(stage)),

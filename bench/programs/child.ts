@@ -12,6 +12,10 @@ export class Child<Question extends string | object, Answer> implements AsyncDis
     this.#exited = once(this.#child, "exit");
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   async ask(question: Question): Promise<Answer> {
     const answered = new AbortController();
     const answer = once(this.#child, "message", { signal: answered.signal }) as Promise<[Answer]>;

@@ -12,6 +12,23 @@ export const GOALS: readonly Goal[] = [
   { figure: "cpu-http-fresh", says: "CPU per poll, HTTP, fresh connections", atMost: 0.45 },
   { figure: "cpu-https-fresh", says: "CPU per poll, HTTPS, fresh connections", atMost: 1 },
   { figure: "cpu-https-reused", says: "CPU per poll, HTTPS, reused, to its fresh", atMost: 0.2 },
+  {
+    figure: "floor-100-http-fresh",
+    says: "CPU per poll at 100 a second, HTTP, to bare Node.js",
+    atMost: 1.4,
+  },
+  {
+    figure: "floor-1000-http-fresh",
+    says: "CPU per poll at 1,000 a second, HTTP, to bare Node.js",
+    atMost: 1.5,
+  },
+  {
+    figure: "floor-100-https-fresh",
+    says: "CPU per poll at 100 a second, HTTPS, to bare Node.js",
+    atMost: 1.1,
+  },
+  { figure: "rss-at-100-http-fresh", says: "RSS at 100 polls a second", atMost: 110 },
+  { figure: "idle-cores", says: "cores used, 2 upstreams every 15s", atMost: 0.001 },
   { figure: "error-idle-p99", says: "latency error p99 at 200 a second", atMost: 1 },
   { figure: "error-scraped-p99", says: "the same, 1,000 upstreams scraped in a loop", atMost: 1 },
   { figure: "error-burst-p99", says: "latency error p99, 200 with one schedule", atMost: 0.1 },

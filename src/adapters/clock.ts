@@ -8,11 +8,13 @@ export const systemClock: Clock = {
   wallNow: () => Date.now(),
   sleep: (delayMs, signal) =>
     new Promise((resolve) => {
+      const timerMs = Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(delayMs)));
+      if (signal === undefined) return void setTimeout(resolve, timerMs).unref();
       if (signal.aborted) return resolve();
-      const timer = setTimeout(done, Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(delayMs))));
+      const timer = setTimeout(done, timerMs);
       function done(): void {
         clearTimeout(timer);
-        signal.removeEventListener("abort", done);
+        signal?.removeEventListener("abort", done);
         resolve();
       }
       signal.addEventListener("abort", done);

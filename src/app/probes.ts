@@ -115,7 +115,7 @@ async function credentialOf(
   return opened.read;
 }
 
-type OpenedKey = { readonly kind: "opened"; readonly read: () => Promise<string> };
+type OpenedKey = { readonly kind: "opened"; readonly read: () => string | Promise<string> };
 
 /** `fields` are logged with every warning about it. */
 export async function openKey(
@@ -126,10 +126,13 @@ export async function openKey(
 ): Promise<OpenedKey | { readonly kind: "refused"; readonly message: string }> {
   const opened = await openSecret(source, environment, (message) => log.warn(fields, message));
   if (opened.kind === "refused") return opened;
-  const read = async (): Promise<string> => {
-    const key = await opened.secret.read();
+  const learned = (key: string): string => {
     keys.learn(owner, key);
     return key;
+  };
+  const read = (): string | Promise<string> => {
+    const key = opened.secret.read();
+    return typeof key === "string" ? learned(key) : key.then(learned);
   };
   return { kind: "opened", read };
 }

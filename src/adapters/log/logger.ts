@@ -1,7 +1,6 @@
 import { pino } from "pino";
 import type { Announcement } from "../../core/answer/announcement.ts";
 import { requestIdsIn } from "../../core/answer/kept-headers.ts";
-import type { KeptHeader } from "../../core/exchange/exchange.ts";
 import type { LogLevel } from "../../core/config/config.ts";
 import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
@@ -52,12 +51,6 @@ const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
 /** The level may change while it runs, so it is read each time. */
 type LevelledLog = Log & { readonly level: string };
 
-/** A poll without the whole head of its answer, which would stay in memory until the next poll. */
-type LoggedPoll = Pick<Poll, "id" | "outcome" | "durationMs" | "phasesMs" | "detail"> & {
-  readonly headers: readonly KeptHeader[] | undefined;
-  readonly status: number | undefined;
-};
-
 /** A change of health is logged, each poll at debug; skipped slots once for each cause, and once when skipping ends. */
 export class LogRecorder implements Recorder {
   readonly #log: LevelledLog;
@@ -65,7 +58,7 @@ export class LogRecorder implements Recorder {
   readonly #loggedCauses = new Set<SkipCause>();
   #skippedSlots = 0;
   #startsInARow = 0;
-  #lastPoll: LoggedPoll | undefined;
+  #lastPoll: Poll | undefined;
   #loggedEnd = "";
 
   constructor(log: LevelledLog, upstream: string) {
@@ -124,24 +117,15 @@ export class LogRecorder implements Recorder {
   }
 
   #polled(poll: Poll): void {
-    const { id, outcome, durationMs, phasesMs, detail } = poll;
-    this.#lastPoll = {
-      id,
-      outcome,
-      durationMs,
-      phasesMs,
-      detail,
-      status: poll.head?.status,
-      headers: poll.head?.headers,
-    };
+    this.#lastPoll = poll;
     this.#announced(poll);
     // On the hot path of every poll: build nothing that is not logged.
     if (!POLL_LEVELS.has(this.#log.level)) return;
     const fields = {
       upstream: this.#upstream,
       origin: poll.origin,
-      outcome: outcome.kind,
-      ...pollFields(this.#lastPoll),
+      outcome: poll.outcome.kind,
+      ...pollFields(poll),
     };
     this.#log.debug({ ...fields, delayMs: rounded(poll.delayMs) }, "polled");
   }
@@ -194,13 +178,13 @@ function isoTime(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-function pollFields(poll: LoggedPoll): object {
+function pollFields(poll: Poll): object {
   const reason = reasonOf(poll.outcome);
-  const requestIds = requestIdsIn(poll.headers);
+  const requestIds = requestIdsIn(poll.head?.headers);
   return {
     poll: poll.id,
     ...(reason === "" ? {} : { reason }),
-    ...(poll.status === undefined ? {} : { status: poll.status }),
+    ...(poll.head === undefined ? {} : { status: poll.head.status }),
     durationMs: rounded(poll.durationMs),
     phasesMs: Object.fromEntries(Object.entries(poll.phasesMs).map(([phase, ms]) => [phase, rounded(ms)])),
     detail: oneLine(poll.detail, [], LONGEST_DETAIL),

@@ -6,7 +6,7 @@ import { readRegularFile } from "../regular-file.ts";
 
 export type RedisDriverParts = {
   /** Read for every connection, as passwords rotate. */
-  readonly password: (() => Promise<string>) | undefined;
+  readonly password: (() => string | Promise<string>) | undefined;
 };
 
 /** One connection, or the connections to one cluster. Once ended, it is not opened again. */

@@ -29,8 +29,13 @@ const IPV4_BITS = 32;
 
 const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
 
+/** A name has few addresses, though it may change them often. */
+const MOST_KNOWN = 32;
+
 /** Which addresses no poll may connect to. */
 export class AddressRules {
+  /** Each poll asks of the same ones. By host and address. */
+  readonly #known = new Map<string, string | undefined>();
   readonly #denied: BlockList;
   readonly #deniedToNames: BlockList;
 
@@ -43,6 +48,15 @@ export class AddressRules {
 
   /** Why not, in words; undefined where `host` may be reached at this address. */
   refusal(host: string, address: string): string | undefined {
+    const key = `${host} ${address}`;
+    if (this.#known.has(key)) return this.#known.get(key);
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
+    const refusal = this.#refusal(host, address);
+    this.#known.set(key, refusal);
+    return refusal;
+  }
+
+  #refusal(host: string, address: string): string | undefined {
     const isDenied =
       isIn(this.#denied, address) || (isForeignName(host) && isIn(this.#deniedToNames, address));
     if (!isDenied) return undefined;

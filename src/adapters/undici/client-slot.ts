@@ -1,4 +1,5 @@
-import type { buildConnector } from "undici";
+import type { Socket } from "node:net";
+import type { buildConnector, Dispatcher } from "undici";
 import Client from "undici/lib/dispatcher/client.js";
 import { ANSWER_READ, ConnectionAttempt } from "./connection-attempt.ts";
 import type { RequestInFlight } from "./request-in-flight.ts";
@@ -23,6 +24,8 @@ export class ClientSlot {
   #client: Client;
   #connection: ConnectionAttempt | undefined;
   #request: RequestInFlight | undefined;
+  #written: WireRequest | undefined;
+  #options: Dispatcher.DispatchOptions | undefined;
 
   constructor(origin: string, route: Route, keep: boolean) {
     this.#origin = origin;
@@ -33,7 +36,7 @@ export class ClientSlot {
 
   send(written: WireRequest, request: RequestInFlight): void {
     this.#request = request;
-    const options = { ...written, ...(this.#keep ? {} : { reset: true }) };
+    const options = this.#optionsOf(written);
     if (this.#keep && this.#connection !== undefined) {
       request.useKept(this.#connection, () => {
         // The kept connection was reset while undici checked that it is alive. Nothing was written.
@@ -48,10 +51,6 @@ export class ClientSlot {
   /** After a complete answer: another request may follow. The last one is forgotten, as its answer may be large. */
   finish(): void {
     this.#request = undefined;
-    if (this.#keep) return;
-    void this.#connection?.closed.then(() => {
-      this.#connection = undefined;
-    });
   }
 
   /** False until a connection that is not kept has closed. */
@@ -69,6 +68,15 @@ export class ClientSlot {
     const closed = this.#connection?.destroy();
     this.#client.destroy(() => {});
     await closed;
+  }
+
+  /** The same ones until the key changes. */
+  #optionsOf(written: WireRequest): Dispatcher.DispatchOptions {
+    if (this.#options === undefined || this.#written !== written) {
+      this.#written = written;
+      this.#options = { ...written, ...(this.#keep ? {} : { reset: true }) };
+    }
+    return this.#options;
   }
 
   #openClient(): Client {
@@ -92,10 +100,16 @@ export class ClientSlot {
       callback(new Error("one poll makes one connection"), null);
       return;
     }
-    this.#connection = new ConnectionAttempt(this.#route, request.timer, (error, socket) => {
+    const ready = (error: Error | undefined, socket: Socket): void => {
       if (error === undefined) callback(null, socket);
       else callback(error, null);
-    });
+    };
+    this.#connection = new ConnectionAttempt(this.#route, request.timer, ready, this.#gone);
     request.useNew(this.#connection);
   }
+
+  /** A kept one is remembered: the next request finds out that it is dead. */
+  readonly #gone = (connection: ConnectionAttempt): void => {
+    if (!this.#keep && this.#connection === connection) this.#connection = undefined;
+  };
 }

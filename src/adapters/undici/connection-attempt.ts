@@ -4,10 +4,8 @@ import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "n
 import { ConnectionLost, isConnectionLost, isTlsError, WireError } from "./faults.ts";
 import type { PhaseTimer } from "./phases.ts";
 import { openTunnel } from "./proxy.ts";
-import type { Route } from "./route.ts";
+import { ALIVE_AFTER_MS, type Route } from "./route.ts";
 import { PeerCertificate } from "./tls.ts";
-
-const KEEP_ALIVE_PROBE_AFTER_MS = 60_000;
 
 /** A destroyed socket always closes. If one does not, its lease must not wait for it forever. */
 const CLOSE_GUARD_MS = 5_000;
@@ -20,45 +18,54 @@ export const ANSWER_READ: Error = Object.assign(new Error("the answer was read")
 
 type Ready = (error: Error | undefined, socket: Socket) => void;
 
-type ConnectionState = {
-  /** The other side, or the network, has ended the connection. */
-  isLost: boolean;
-  isReset: boolean;
-  /** The alert of the other side, or the error of the record layer, that ended TLS. */
-  tlsError: Error | undefined;
-  certificateExpiresAtMs: number | undefined;
-};
-
 /** One connection, from the lookup of its name until every socket that it uses has closed. */
 export class ConnectionAttempt {
   readonly #route: Route;
   readonly #timer: PhaseTimer;
   readonly #ready: Ready;
+  readonly #gone: (connection: ConnectionAttempt) => void;
   readonly #tcp = new ResettableSocket();
   /** TCP first, then the TLS on top of it: to the proxy, to the upstream. */
   readonly #sockets: Socket[] = [];
-  readonly #closed = Promise.withResolvers<void>();
-  /** When every socket has really closed. */
-  readonly closed: Promise<void> = this.#closed.promise;
+  /** When every socket has really closed; only where somebody waits for that. */
+  #closed: PromiseWithResolvers<void> | undefined;
   #openSockets = 0;
   #isReported = false;
   #isConnected = false;
-  readonly #state: ConnectionState = {
-    isLost: false,
-    isReset: false,
-    tlsError: undefined,
-    certificateExpiresAtMs: undefined,
-  };
+  #isReset = false;
+  #tlsError: Error | undefined;
+  #certificateExpiresAtMs: number | undefined;
 
-  constructor(route: Route, timer: PhaseTimer, ready: Ready) {
+  /** `gone` hears of the end, when every socket has really closed. */
+  constructor(
+    route: Route,
+    timer: PhaseTimer,
+    ready: Ready,
+    gone: (connection: ConnectionAttempt) => void = ignore,
+  ) {
     this.#route = route;
     this.#timer = timer;
     this.#ready = ready;
+    this.#gone = gone;
     this.#connect();
   }
 
-  get state(): Readonly<ConnectionState> {
-    return this.#state;
+  get isReset(): boolean {
+    return this.#isReset;
+  }
+
+  /** The other side, or the network, has ended the connection. */
+  get isLost(): boolean {
+    return this.#isReset || this.#sockets.some((socket) => socket.readableEnded);
+  }
+
+  /** The alert of the other side, or the error of the record layer, that ended TLS. */
+  get tlsError(): Error | undefined {
+    return this.#tlsError;
+  }
+
+  get certificateExpiresAtMs(): number | undefined {
+    return this.#certificateExpiresAtMs;
   }
 
   get bytesRead(): number {
@@ -74,17 +81,19 @@ export class ConnectionAttempt {
     this.#isReported = true;
     this.#abort();
     if (this.#openSockets === 0) return;
-    const guard = setTimeout(() => this.#closed.resolve(), CLOSE_GUARD_MS);
-    await this.closed;
+    const closed = (this.#closed ??= Promise.withResolvers<void>());
+    const guard = setTimeout(closed.resolve, CLOSE_GUARD_MS);
+    await closed.promise;
     clearTimeout(guard);
   }
 
   #connect(): void {
     const { host, port } = this.#route.proxy ?? this.#route;
-    const refusal = this.#refusalOfWritten();
+    const { refusal } = this.#route;
     this.#timer.enter(isIP(host) === 0 ? "dns" : "connect");
     this.#watch(this.#tcp);
-    this.#tcp.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_AFTER_MS);
+    this.#tcp.setNoDelay(true);
+    if (this.#route.isLong) this.#tcp.setKeepAlive(true, ALIVE_AFTER_MS);
     if (refusal !== undefined) {
       this.#tcp.destroy(new WireError("connect", refusal));
       return;
@@ -97,17 +106,6 @@ export class ConnectionAttempt {
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: this.#route.familyAttemptMs,
     });
-  }
-
-  /** Of an address in the config itself, be it that of a proxy, or of what is behind it. */
-  #refusalOfWritten(): string | undefined {
-    const { proxy, host, addresses } = this.#route;
-    const written = [proxy?.host, host].filter((one) => one !== undefined && isIP(one) !== 0);
-    for (const address of written) {
-      const refusal = address === undefined ? undefined : addresses.refusal(address, address);
-      if (refusal !== undefined) return refusal;
-    }
-    return undefined;
   }
 
   /** The socket's own "lookup" event is emitted for errors too. */
@@ -183,7 +181,7 @@ export class ConnectionAttempt {
       ...(isIP(tls.name) === 0 ? { servername: tls.name } : {}),
     };
     const secured = connectTls(options, () => {
-      this.#state.certificateExpiresAtMs = certificate.chainExpiresAtMs;
+      this.#certificateExpiresAtMs = certificate.chainExpiresAtMs;
       this.#verify(secured, tls.name, tls.verify);
     });
     const certificate = new PeerCertificate(secured);
@@ -200,18 +198,17 @@ export class ConnectionAttempt {
     this.#sockets.push(socket);
     this.#openSockets += 1;
     socket.on("error", (error) => {
-      if (isConnectionLost(error)) this.#state.isLost = this.#state.isReset = true;
-      if (isTlsError(error)) this.#state.tlsError ??= error;
+      if (isConnectionLost(error)) this.#isReset = true;
+      if (isTlsError(error)) this.#tlsError ??= error;
       this.#report(error, socket);
-    });
-    socket.on("end", () => {
-      this.#state.isLost = true;
     });
     socket.once("close", () => {
       if (!this.#isReported) this.#report(new ConnectionLost(), socket);
       detachListeners(socket);
       this.#openSockets -= 1;
-      if (this.#openSockets === 0) this.#closed.resolve();
+      if (this.#openSockets > 0) return;
+      this.#closed?.resolve();
+      this.#gone(this);
     });
   }
 

@@ -35,7 +35,8 @@ export function decodeBody(
   contentEncoding: string | undefined,
   maxBytes: number,
 ): Decoded {
-  const names = (contentEncoding ?? "")
+  if (contentEncoding === undefined) return { kind: "decoded", body: encoded };
+  const names = contentEncoding
     .toLowerCase()
     .split(",")
     .map((name) => name.trim())

@@ -3,9 +3,10 @@ import type { Probe, Token } from "../../core/poll/ports.ts";
 import { oneLine } from "../../core/text/escape.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { ClientSlot } from "./client-slot.ts";
+import { Deadlines } from "./deadlines.ts";
 import { decodeBody } from "./decode.ts";
 import type { Environment } from "./proxy.ts";
-import { type Asked, RequestBuilder, type WireRequest } from "./request.ts";
+import { type Asked, RequestBuilder } from "./request.ts";
 import { RequestInFlight, type Target } from "./request-in-flight.ts";
 import { findRoute, type Names, type Route } from "./route.ts";
 import { SecretRedactor } from "./secret-redactor.ts";
@@ -15,7 +16,7 @@ export type ProbeOptions = {
   /** Those in its URL. */
   readonly secrets?: readonly string[];
   /** Asked before every poll, because keys rotate. */
-  readonly credential: (() => Promise<string>) | undefined;
+  readonly credential: (() => string | Promise<string>) | undefined;
   /** Where the credential is a token that must be fetched first. */
   readonly token?: Token | undefined;
   readonly userAgent: string;
@@ -32,7 +33,8 @@ export async function openProbe(options: ProbeOptions): Promise<Probe> {
   return new UndiciProbe(options, route, new RequestBuilder(upstream, userAgent, forwardProxy));
 }
 
-const LENGTH_CHECK_EVERY_MS = 50;
+/** Of the whole process. */
+const deadlines = new Deadlines();
 
 class UndiciProbe implements Probe {
   readonly token: Token | undefined;
@@ -42,7 +44,8 @@ class UndiciProbe implements Probe {
   readonly #builder: RequestBuilder;
   readonly #redactor: SecretRedactor;
   readonly #target: Target;
-  readonly #running = new Map<RequestInFlight, Promise<Exchange>>();
+  readonly #running = new Map<RequestInFlight, Promise<Observation>>();
+  #signal: AbortSignal | undefined;
   #kept: ClientSlot | undefined;
   #isClosed = false;
 
@@ -59,71 +62,74 @@ class UndiciProbe implements Probe {
       upstream: `${host}:${port}`,
       peer: proxy === undefined ? `${host}:${port}` : `the proxy ${proxy.host}:${proxy.port}`,
       encrypted: route.tls !== undefined,
+      timeoutMs: options.upstream.timeoutMs,
       maxBodyBytes: expect.maxBodyBytes,
       keepsConnection: connection === "reuse",
     };
   }
 
-  async poll(signal: AbortSignal, mayWrite: () => boolean = always): Promise<Observation> {
-    const { clock, upstream } = this.#options;
-    const { timeoutMs } = upstream;
-    const request = new RequestInFlight(clock, this.#target, mayWrite);
-    const cancel = (): void => request.cancel("the poll was cancelled");
-    // After this process was paused, timers run before the answers that arrived meanwhile: let those be read first.
-    const deadline = setTimeout(() => setImmediate(() => request.timeOut(timeoutMs)), timeoutMs);
-    const lengthCheck = setInterval(() => request.checkLength(), LENGTH_CHECK_EVERY_MS);
-    signal.addEventListener("abort", cancel, { once: true });
-    if (signal.aborted || this.#isClosed) cancel();
-    const exchanged = this.#exchange(request);
-    this.#running.set(request, exchanged);
-    try {
-      return request.observation(await exchanged, this.#redactor.hide);
-    } finally {
-      clearTimeout(deadline);
-      clearInterval(lengthCheck);
-      signal.removeEventListener("abort", cancel);
-      this.#running.delete(request);
-    }
+  poll(signal: AbortSignal, mayWrite: () => boolean = always): Promise<Observation> {
+    this.#listenTo(signal);
+    const request = new RequestInFlight(this.#options.clock, this.#target, mayWrite);
+    if (signal.aborted || this.#isClosed) request.cancel("the poll was cancelled");
+    const polled = this.#poll(request);
+    this.#running.set(request, polled);
+    return polled;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#signal?.removeEventListener("abort", this.#cutOff);
     const running = [...this.#running];
     for (const [request] of running) request.cancel("the probe was closed");
-    await Promise.allSettled(running.map(([, exchanged]) => exchanged));
+    await Promise.allSettled(running.map(([, polled]) => polled));
     await this.#kept?.destroy();
     this.#kept = undefined;
   }
 
-  /** Never rejects. After a broken exchange it resolves when the connection has closed. */
-  async #exchange(request: RequestInFlight): Promise<Exchange> {
-    let slot: ClientSlot | undefined;
-    try {
-      const built = await this.#build(request);
-      if (built !== undefined && !request.hasEnded) {
-        this.#route.material?.refresh(this.#options.clock.now());
-        slot = this.#takeSlot();
-        slot.send(built, request);
-      }
-    } catch (error) {
-      request.failWith(error);
-    }
-    const exchange = this.#decode(request, await request.ended);
-    await this.#returnSlot(slot, exchange);
-    // Our own words, but for the name of an encoding.
-    if (exchange.kind === "answered") return exchange;
-    return { ...exchange, detail: oneLine(this.#redactor.hide(exchange.detail)) };
+  /** Once: all polls of one upstream come with the same signal. */
+  #listenTo(signal: AbortSignal): void {
+    if (signal === this.#signal) return;
+    this.#signal?.removeEventListener("abort", this.#cutOff);
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#cutOff);
   }
 
-  /** Undefined where the request ended before its key was read. */
-  async #build(request: RequestInFlight): Promise<WireRequest | undefined> {
-    const { credential } = this.#options;
-    if (request.hasEnded) return undefined;
-    if (credential === undefined) return this.#builder.build(undefined);
-    const key = await Promise.race([credential(), request.ended]);
-    if (typeof key !== "string") return undefined;
-    this.#redactor.learn(key);
-    return this.#builder.build(key);
+  readonly #cutOff = (): void => {
+    for (const request of this.#running.keys()) request.cancel("the poll was cancelled");
+  };
+
+  /** Never rejects. After a broken exchange it resolves when the connection has closed. */
+  async #poll(request: RequestInFlight): Promise<Observation> {
+    deadlines.add(request);
+    let slot: ClientSlot | undefined;
+    try {
+      try {
+        const read = request.hasEnded ? undefined : this.#options.credential?.();
+        // A key from a file may take longer than the poll.
+        const key = typeof read === "object" ? await Promise.race([read, request.ended]) : read;
+        if (!request.hasEnded) slot = this.#send(request, typeof key === "object" ? undefined : key);
+      } catch (error) {
+        request.failWith(error);
+      }
+      const exchange = this.#decode(request, await request.ended);
+      if (exchange.kind === "broken") await slot?.destroy();
+      else if (slot !== undefined) this.#keep(slot);
+      return request.observation(this.#shown(exchange), this.#redactor.hide);
+    } finally {
+      deadlines.delete(request);
+      this.#running.delete(request);
+    }
+  }
+
+  /** From here to the socket without a pause. */
+  #send(request: RequestInFlight, key: string | undefined): ClientSlot {
+    if (key !== undefined) this.#redactor.learn(key);
+    const written = this.#builder.build(key);
+    this.#route.material?.refresh(this.#options.clock.now());
+    const slot = this.#takeSlot();
+    slot.send(written, request);
+    return slot;
   }
 
   #decode(request: RequestInFlight, exchange: Exchange): Exchange {
@@ -147,12 +153,16 @@ class UndiciProbe implements Probe {
     return new ClientSlot(this.#origin, this.#route, this.#target.keepsConnection);
   }
 
-  async #returnSlot(slot: ClientSlot | undefined, exchange: Exchange): Promise<void> {
-    if (slot === undefined) return;
-    if (exchange.kind === "broken") return slot.destroy();
+  #keep(slot: ClientSlot): void {
     slot.finish();
     if (this.#kept === undefined && !this.#isClosed) this.#kept = slot;
     else slot.release();
+  }
+
+  /** Our own words, but for the name of an encoding. */
+  #shown(exchange: Exchange): Exchange {
+    if (exchange.kind === "answered") return exchange;
+    return { ...exchange, detail: oneLine(this.#redactor.hide(exchange.detail)) };
   }
 }
 

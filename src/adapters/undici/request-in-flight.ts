@@ -9,6 +9,7 @@ import type {
 } from "../../core/exchange/exchange.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { ConnectionAttempt } from "./connection-attempt.ts";
+import type { Watched } from "./deadlines.ts";
 import { explain, type FaultContext } from "./faults.ts";
 import { PhaseTimer } from "./phases.ts";
 
@@ -31,12 +32,13 @@ type Broken = Extract<Exchange, { kind: "broken" }>;
 
 /** What all requests of one probe have in common. */
 export type Target = Pick<FaultContext, "peer" | "upstream" | "encrypted"> & {
+  readonly timeoutMs: number;
   readonly maxBodyBytes: number;
   readonly keepsConnection: boolean;
 };
 
 /** One request and its answer, as undici reports them. It ends once; what comes later is ignored. */
-export class RequestInFlight implements Dispatcher.DispatchHandler {
+export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
   readonly timer: PhaseTimer;
   readonly #clock: Clock;
   readonly #target: Target;
@@ -80,7 +82,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
       durationMs: (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs,
       phasesMs: this.timer.timesMs,
       reusedConnection: this.#sent && !this.#openedConnection,
-      certificateExpiresAtMs: this.#connection?.state.certificateExpiresAtMs,
+      certificateExpiresAtMs: this.#connection?.certificateExpiresAtMs,
       withoutKeys,
     };
   }
@@ -103,14 +105,19 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   }
 
   failWith(error: unknown): void {
-    const { isLost = false, tlsError } = this.#connection?.state ?? {};
-    const context = { ...this.#target, phase: this.timer.phase, lost: isLost };
+    const { isLost: lost = false, tlsError } = this.#connection ?? {};
+    const context = { ...this.#target, phase: this.timer.phase, lost };
     // undici drops the TLS error and reports only the end that follows it.
     const { fault, detail } = explain(tlsError ?? error, context);
     this.fail(fault, detail);
   }
 
-  timeOut(afterMs: number): void {
+  get leftMs(): number {
+    return this.#startedAtMs + this.#target.timeoutMs - this.#clock.now();
+  }
+
+  timeOut(): void {
+    const { timeoutMs: afterMs } = this.#target;
     if (this.#connection === undefined) this.fail("internal", `the key was not read within ${afterMs} ms`);
     else this.cancel(`timed out after ${afterMs} ms`);
   }
@@ -171,7 +178,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.#head === undefined) return this.fail("internal", "an answer ended without a head");
     // Where the body has no length, undici takes a TLS error or a reset for its end.
-    const { isReset = false, tlsError } = this.#connection?.state ?? {};
+    const { isReset = false, tlsError } = this.#connection ?? {};
     if (tlsError !== undefined) return this.failWith(tlsError);
     if (isReset) return this.fail("reset", "the connection was reset before the answer was complete");
     if (!this.#target.keepsConnection) this.#connection?.closeAfterAnswer();
@@ -206,7 +213,8 @@ function readText(text: Buffer | string | undefined): string {
   return typeof text === "string" ? text : (text?.toString("latin1") ?? "");
 }
 
-const FIRST_BYTES = 4_096;
+const SECOND_BYTES = 4_096;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * A body as it arrives. Pieces are copied: each one keeps alive the whole read that it is a part of, and an upstream
@@ -214,7 +222,7 @@ const FIRST_BYTES = 4_096;
  */
 export class ReceivedBody {
   readonly #maxBytes: number;
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = NOTHING;
   #length = 0;
 
   constructor(maxBytes: number) {
@@ -235,19 +243,24 @@ export class ReceivedBody {
   }
 
   take(): Buffer {
-    const body = this.#bytes.subarray(0, this.#length);
+    const all = this.#bytes;
+    const body = all.byteLength === this.#length ? all : all.subarray(0, this.#length);
     this.#drop();
     return body;
   }
 
+  /** Most answers come in one piece, which is all that they take. */
   #grow(length: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.max(length, FIRST_BYTES, this.#bytes.byteLength * 2));
+    const isFirst = this.#length === 0;
+    const larger = isFirst
+      ? Buffer.allocUnsafe(length)
+      : Buffer.allocUnsafeSlow(Math.max(length, SECOND_BYTES, this.#bytes.byteLength * 2));
     this.#bytes.copy(larger, 0, 0, this.#length);
     this.#bytes = larger;
   }
 
   #drop(): void {
-    this.#bytes = Buffer.alloc(0);
+    this.#bytes = NOTHING;
     this.#length = 0;
   }
 }

@@ -1,4 +1,4 @@
-import type { LookupFunction } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import type { Clock } from "../../core/time/clock.ts";
 import { AddressRules } from "./address-rules.ts";
 import type { Asked } from "./request.ts";
@@ -15,9 +15,13 @@ export type Route = {
   readonly material: TlsMaterial | undefined;
   readonly names: Names;
   readonly addresses: AddressRules;
+  /** Why an address in the config itself must not be reached, be it that of a proxy, or of what is behind it. */
+  readonly refusal: string | undefined;
   /** A name that is not resolved by then fails its poll as `dns`, before the whole timeout is gone. */
   readonly lookupTimeoutMs: number;
   readonly familyAttemptMs: number;
+  /** A connection may be silent for so long that somebody on the way forgets it: the kernel asks whether it lives. */
+  readonly isLong: boolean;
 };
 
 export type Names = {
@@ -28,9 +32,12 @@ export type Names = {
 
 const LONGEST_LOOKUP_MS = 5_000;
 
+/** A silent connection is asked whether it lives. That takes four calls of the system for each, so not of short ones. */
+export const ALIVE_AFTER_MS = 60_000;
+
 /** Throws one sentence where the TLS files or the proxy cannot be used. */
 export async function findRoute(
-  upstream: Pick<Asked, "url" | "timeoutMs" | "proxy" | "tls" | "denyAddresses">,
+  upstream: Pick<Asked, "url" | "timeoutMs" | "connection" | "proxy" | "tls" | "denyAddresses">,
   environment: Environment,
   clock: Clock,
   names: Names,
@@ -41,6 +48,7 @@ export async function findRoute(
   const proxy = chooseProxy(upstream.proxy, url, environment);
   const { caFile, certFile, keyFile, serverName, insecureSkipVerify } = upstream.tls;
   const hasFiles = [caFile, certFile, keyFile].some((file) => file !== undefined);
+  const addresses = new AddressRules(upstream.denyAddresses);
   const needsTls = secure || proxy?.secure === true || hasFiles;
   return {
     host,
@@ -49,10 +57,20 @@ export async function findRoute(
     proxy,
     material: needsTls ? await TlsMaterial.load(upstream.tls, clock.now()) : undefined,
     names,
-    addresses: new AddressRules(upstream.denyAddresses),
+    addresses,
+    refusal: refusalOfWritten([proxy?.host, host], addresses),
     lookupTimeoutMs: Math.round(Math.min(LONGEST_LOOKUP_MS, upstream.timeoutMs / 2)),
     familyAttemptMs: familyAttemptMsOf(upstream.timeoutMs),
+    isLong: upstream.connection === "reuse" || upstream.timeoutMs > ALIVE_AFTER_MS,
   };
+}
+
+function refusalOfWritten(hosts: readonly (string | undefined)[], rules: AddressRules): string | undefined {
+  for (const host of hosts) {
+    const refusal = host === undefined || isIP(host) === 0 ? undefined : rules.refusal(host, host);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
 }
 
 /**

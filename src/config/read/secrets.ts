@@ -3,8 +3,8 @@ import { readRegularFile, UnreadableFile } from "./regular-file.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
 
 export interface Secret {
-  /** The key as it is now; never rejects. A file is read again each time, so that keys rotate. */
-  read(): Promise<string>;
+  /** The key as it is now; never rejects. A file is read again each time, so that keys rotate; a variable stays. */
+  read(): string | Promise<string>;
 }
 
 export type SecretOpening =
@@ -24,7 +24,7 @@ export async function openSecret(
     const reading = readVariable(source.variable, environment);
     if (reading.kind === "unreadable")
       return { kind: "refused", message: `cannot read key: ${reading.problem}` };
-    return { kind: "opened", secret: { read: () => Promise.resolve(reading.key) } };
+    return { kind: "opened", secret: { read: () => reading.key } };
   }
   const reading = await readKeyFile(source.path);
   if (reading.kind === "unreadable")

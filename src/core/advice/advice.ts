@@ -129,7 +129,8 @@ function pauseOf(spent: readonly LimitFamily[]): Pause | undefined {
     : { scope: "budget", forMs: resetMs, source: "rate_limit" };
 }
 
-const NO_SIGNALS: Omit<Advice, "throttled"> = {
+const SILENT: Advice = {
+  throttled: false,
   pause: undefined,
   families: [],
   limits: [],
@@ -137,20 +138,29 @@ const NO_SIGNALS: Omit<Advice, "throttled"> = {
   exhaustedPerMs: undefined,
   malformed: 0,
 };
+const REFUSED: Advice = { ...SILENT, throttled: true };
 
 const MAY_SIGNAL = /limit|remain|quota|retry/;
 
-/** Most answers have no such header. */
-function maySignal(name: string): boolean {
-  return MAY_SIGNAL.test(name);
+/** Most answers have no such header. An upstream sends the same names each time. */
+const known = new Map<string, boolean>();
+const MOST_KNOWN = 1_000;
+
+function maySignal(header: readonly [name: string, value: string]): boolean {
+  const [name] = header;
+  let may = known.get(name);
+  if (may === undefined) {
+    may = MAY_SIGNAL.test(name);
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(name, may);
+  }
+  return may;
 }
 
 /** Any bytes are accepted: what cannot be read is counted as malformed. */
 export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: ParseList): Advice {
   const throttled = head.status === 429 || head.status === 402;
-  if (!head.headers.some(([name]) => maySignal(name))) {
-    return { ...NO_SIGNALS, throttled };
-  }
+  if (!head.headers.some(maySignal)) return throttled ? REFUSED : SILENT;
   // Moments are in the upstream's clock, which its Date header gives.
   let readMs: number | undefined;
   const anchorMs = (): number =>

@@ -38,8 +38,9 @@ export function readAnnouncement(
   let sunsetAtMs: number | undefined;
   let warning: string | undefined;
   const links: AnnouncedLink[] = [];
-  for (const [name, value] of headers) {
-    switch (name) {
+  for (const header of headers) {
+    const value = header[1];
+    switch (header[0]) {
       case "deprecation":
         deprecatedAtMs = earlier(deprecatedAtMs, dateIn(value, nowMs));
         isDeprecated ||= deprecatedAtMs !== undefined || IS_TRUE.test(value.trim());

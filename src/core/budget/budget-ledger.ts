@@ -1,14 +1,7 @@
 import type { Advice } from "../advice/advice.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { coldStartMs, forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
-import {
-  leaseOf,
-  type BudgetRestraint,
-  type BudgetState,
-  type Lease,
-  type Settlement,
-  type Wait,
-} from "./ledger.ts";
+import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
 import { type QuotaBuckets, QuotaCount } from "./quota.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import { Restraint } from "./restraint.ts";
@@ -40,6 +33,7 @@ export class BudgetLedger {
   #budget: Budget;
   #needs: Needs;
   #terms: LeaseTerms;
+  #paceGapMs: number;
   readonly #leases: Leases;
   readonly #restraint: Restraint;
   readonly #untold: UntoldLimit = new UntoldLimit();
@@ -50,6 +44,7 @@ export class BudgetLedger {
     this.#budget = budget;
     this.#needs = start.needs;
     this.#terms = termsOf(budget);
+    this.#paceGapMs = paceGapMs(this.#terms.rates);
     const limits = budget.rates.map((rate) => rate.requests);
     const coldMs =
       start.kind === "first"
@@ -73,6 +68,7 @@ export class BudgetLedger {
     this.#budget = budget;
     this.#needs = needs;
     this.#terms = terms;
+    this.#paceGapMs = paceGapMs(terms.rates);
   }
 
   /** What stands against a lease now; undefined if `grant` may follow at once. */
@@ -88,21 +84,15 @@ export class BudgetLedger {
     return untilMs > nowMs ? { kind: "wait", untilMs, cause: "budget", budget } : undefined;
   }
 
-  /** `calendarMs` names the hour for the quota; `settled` is called once, when the lease is settled. */
-  grant(nowMs: number, calendarMs: number, settled: (settlement: Settlement) => void): Lease {
+  /** `calendarMs` names the hour for the quota. */
+  grant(nowMs: number, calendarMs: number): void {
     this.#leases.grant(nowMs);
     this.#quota.add(calendarMs, 1);
-    // A lease in memory is held until it is settled, however long this process is stopped.
-    return leaseOf(
-      () => true,
-      (settlement) => {
-        if (settlement === "unsent") this.#quota.add(calendarMs, -1);
-        settled(settlement);
-      },
-    );
   }
 
-  settle(settlement: Settlement, nowMs: number): void {
+  /** Once for each that was granted; `calendarMs` is that of its grant. */
+  settle(settlement: Settlement, nowMs: number, calendarMs: number): void {
+    if (settlement === "unsent") this.#quota.add(calendarMs, -1);
     this.#leases.settle(settlement, nowMs);
   }
 
@@ -161,7 +151,7 @@ export class BudgetLedger {
       pausedUntilMs: this.#restraint.active.pausedUntilMs,
       isYielding: this.#restraint.isYielding(nowMs),
       isQuotaSpent: this.#isQuotaSpent(calendarMs),
-      paceGapMs: paceGapMs(this.#terms.rates),
+      paceGapMs: this.#paceGapMs,
       maxPauseMs: this.#budget.maxPauseMs,
     };
   }

@@ -147,7 +147,7 @@ export class Leases {
 
   freeAtMs(nowMs: number, caps: readonly number[]): number {
     let untilMs = this.#notBeforeMs;
-    this.#terms.rates.forEach((rate, index) => {
+    for (const [index, rate] of this.#terms.rates.entries()) {
       const cap = Math.min(rate.cap, caps[index] ?? rate.cap);
       const pacedAtMs = this.#lastTakenMs === undefined ? nowMs : this.#lastTakenMs + rate.perMs / cap;
       const excess = this.heldIn(rate.perMs, nowMs) - cap + 1;
@@ -157,7 +157,7 @@ export class Leases {
           : // Requests in flight have no expiry yet: they must end first, and are then held for a whole window.
             (this.#expiries.get(rate.perMs)?.nth(excess) ?? nowMs + rate.perMs * CLOCK_RATE_MARGIN);
       untilMs = Math.max(untilMs, pacedAtMs, roomAtMs);
-    });
+    }
     return untilMs;
   }
 }

@@ -72,21 +72,19 @@ const URGENCY: readonly WaitCause[] = ["backoff", "quota", "yield", "ledger", "b
 
 /** Of several budgets that are waited for at once: the gravest cause, and the latest moment. */
 export function longestWait(waits: readonly Wait[]): Wait | undefined {
-  const [first, ...others] = waits;
-  if (first === undefined || others.length === 0) return first;
+  if (waits.length < 2) return waits[0];
   const untilMs = Math.max(...waits.map((wait) => wait.untilMs));
   const rank = ({ cause }: Wait): number => URGENCY.indexOf(cause);
-  const gravest = others.reduce(
-    (a, b) => (rank(b) < rank(a) || (rank(b) === rank(a) && b.untilMs > a.untilMs) ? b : a),
-    first,
+  const gravest = waits.reduce((a, b) =>
+    rank(b) < rank(a) || (rank(b) === rank(a) && b.untilMs > a.untilMs) ? b : a,
   );
   return { ...gravest, untilMs };
 }
 
 /** One lease that stands for a lease of each of several budgets. */
 export function leaseOfAll(leases: readonly Lease[]): Lease {
-  const [first, ...others] = leases;
-  if (first !== undefined && others.length === 0) return first;
+  const [first] = leases;
+  if (first !== undefined && leases.length === 1) return first;
   return {
     isUsable: () => leases.every((lease) => lease.isUsable()),
     settle: (settlement) => {
@@ -121,18 +119,14 @@ export type BudgetRestraint = {
 
 /** Of an upstream that draws on all of these. */
 export function strictest(restraints: readonly BudgetRestraint[]): BudgetRestraint {
-  const [first, ...others] = restraints;
-  if (first === undefined) throw new Error("cannot ask: an upstream must draw on a budget");
-  return others.reduce(
-    (a, b) => ({
-      pausedUntilMs: Math.max(a.pausedUntilMs, b.pausedUntilMs),
-      isYielding: a.isYielding || b.isYielding,
-      isQuotaSpent: a.isQuotaSpent || b.isQuotaSpent,
-      paceGapMs: Math.max(a.paceGapMs, b.paceGapMs),
-      maxPauseMs: Math.max(a.maxPauseMs, b.maxPauseMs),
-    }),
-    first,
-  );
+  if (restraints.length === 0) throw new Error("cannot ask: an upstream must draw on a budget");
+  return restraints.reduce((a, b) => ({
+    pausedUntilMs: Math.max(a.pausedUntilMs, b.pausedUntilMs),
+    isYielding: a.isYielding || b.isYielding,
+    isQuotaSpent: a.isQuotaSpent || b.isQuotaSpent,
+    paceGapMs: Math.max(a.paceGapMs, b.paceGapMs),
+    maxPauseMs: Math.max(a.maxPauseMs, b.maxPauseMs),
+  }));
 }
 
 /** A budget at one moment. Monotonic times. */

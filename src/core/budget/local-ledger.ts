@@ -4,11 +4,14 @@ import { BudgetLedger } from "./budget-ledger.ts";
 import {
   type BudgetRestraint,
   type BudgetState,
+  type Lease,
+  leaseOf,
   leaseOfAll,
   type LeaseDecision,
   longestWait,
   type RunningLedger,
   strictest,
+  type Wait,
 } from "./ledger.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
@@ -55,25 +58,34 @@ export class LocalLedger implements RunningLedger {
   take(budgets: readonly string[]): LeaseDecision {
     const nowMs = this.#clock.now();
     const calendarMs = this.#calendarMs(nowMs);
-    const ledgers = budgets.map((budget) => this.#get(budget, "take a lease"));
-    const waits = ledgers.map((ledger) => ledger.waitFor(nowMs, calendarMs));
-    const wait = longestWait(waits.filter((each) => each !== undefined));
+    const waits: Wait[] = [];
+    for (const budget of budgets) {
+      const each = this.#get(budget, "take a lease").waitFor(nowMs, calendarMs);
+      if (each !== undefined) waits.push(each);
+    }
+    const wait = longestWait(waits);
     if (wait !== undefined) return wait;
-    const leases = ledgers.map((ledger) =>
-      ledger.grant(nowMs, calendarMs, (settlement) => {
-        ledger.settle(settlement, this.#clock.now());
-        if (settlement === "unsent") this.#notify(ledger.budget.name);
-      }),
-    );
+    const leases = budgets.map((budget) => this.#grant(this.#get(budget, "take a lease"), nowMs, calendarMs));
     return { kind: "granted", lease: leaseOfAll(leases) };
   }
 
+  #grant(ledger: BudgetLedger, nowMs: number, calendarMs: number): Lease {
+    ledger.grant(nowMs, calendarMs);
+    // A lease in memory is held until it is settled, however long this process is stopped.
+    return leaseOf(always, (settlement) => {
+      ledger.settle(settlement, this.#clock.now(), calendarMs);
+      if (settlement === "unsent") this.#notify(ledger.budget.name);
+    });
+  }
+
   applyAdvice(budgets: readonly string[], advice: Advice): void {
+    const nowMs = this.#clock.now();
+    if (budgets.length === 1) return this.#budgets.get(budgets[0] ?? "")?.applyAdvice(advice, true, nowMs);
     // One of them may have left the config.
     const ledgers = budgets.map((budget) => this.#budgets.get(budget)).filter((each) => each !== undefined);
     const all = ledgers.map((ledger) => ledger.budget);
     for (const ledger of ledgers)
-      ledger.applyAdvice(adviceFor(ledger.budget, all, advice), all.length === 1, this.#clock.now());
+      ledger.applyAdvice(adviceFor(ledger.budget, all, advice), all.length === 1, nowMs);
   }
 
   resume(budget: string): boolean {
@@ -158,4 +170,8 @@ export class LocalLedger implements RunningLedger {
   #notify(budget: string): void {
     for (const listener of this.#listeners) listener(budget);
   }
+}
+
+function always(): boolean {
+  return true;
 }

@@ -57,6 +57,11 @@ export class Restraint {
 
   /** Returns what was applied. */
   applyAdvice(advice: Advice, nowMs: number): UpstreamSignals {
+    // As most answers do.
+    if (isSilent(advice)) {
+      this.active.apply(NO_SIGNALS, 0, 0, nowMs);
+      return NO_SIGNALS;
+    }
     if (advice.throttled) this.#refusedAtMs = nowMs;
     const known = this.#windows.read(advice.families, nowMs);
     this.#show(known);
@@ -83,6 +88,20 @@ export class Restraint {
       this.#limits.delete(key);
     }
   }
+}
+
+const NO_SIGNALS: UpstreamSignals = {
+  isThrottled: false,
+  pauseMs: 0,
+  lowered: [],
+  advertised: undefined,
+  yieldMs: undefined,
+};
+
+/** It refuses nothing and speaks of no limit. */
+function isSilent({ throttled, pause, families, limits, remaining }: Advice): boolean {
+  const says = throttled || pause !== undefined || remaining !== undefined;
+  return !says && families.length === 0 && limits.length === 0;
 }
 
 /** Never under one: with none, nobody would see the limit rise again. */

@@ -62,8 +62,8 @@ export type WithoutKeys = (text: string) => string;
 /** All values of one header, joined as HTTP joins them; undefined without one. */
 export function headerValue(headers: Headers, name: string): string | undefined {
   let joined: string | undefined;
-  for (const [candidate, value] of headers) {
-    if (candidate === name) joined = joined === undefined ? value : `${joined}, ${value}`;
+  for (const header of headers) {
+    if (header[0] === name) joined = joined === undefined ? header[1] : `${joined}, ${header[1]}`;
   }
   return joined;
 }

@@ -12,18 +12,18 @@ const BACKSLASH = 0x5c;
 
 /** A byte order mark is allowed. */
 export function readJson(body: Uint8Array): JsonBody {
-  if (isDeeperThan(MOST_LEVELS, body)) return { kind: "too_deep" };
+  // As many levels need as many bytes.
+  if (body.length > MOST_LEVELS && isDeeperThan(MOST_LEVELS, body)) return { kind: "too_deep" };
   let text: string;
   try {
     text = UTF8.decode(body);
   } catch {
     return { kind: "not_utf8" };
   }
-  if (/^[ \t\r\n]*$/.test(text)) return { kind: "empty" };
   try {
     return { kind: "json", value: JSON.parse(text) };
   } catch {
-    return { kind: "not_json" };
+    return { kind: /^[ \t\r\n]*$/.test(text) ? "empty" : "not_json" };
   }
 }
 

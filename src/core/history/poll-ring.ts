@@ -35,9 +35,10 @@ export class PollRing {
     this.#numbers[from + AT_MS] = poll.atMs;
     this.#numbers[from + DURATION_MS] = poll.durationMs;
     this.#numbers[from + STATUS] = poll.status ?? UNKNOWN;
-    PHASES.forEach((phase, index) => {
-      this.#numbers[from + PHASES_FROM + index] = poll.phasesMs[phase] ?? UNKNOWN;
-    });
+    for (let index = 0; index < PHASES.length; index += 1) {
+      const phase = PHASES[index];
+      this.#numbers[from + PHASES_FROM + index] = (phase && poll.phasesMs[phase]) ?? UNKNOWN;
+    }
     const before = this.#words[(this.#added - 1 + this.#most) % this.#most];
     this.#ids[place] = poll.id;
     this.#words[place] = before !== undefined && saysTheSame(before, poll) ? before : wordsOf(poll);

@@ -1,7 +1,7 @@
 import type { Announcement } from "../answer/announcement.ts";
 import { CATALOGUE, CODE_LABELS, codeLabel, type RedisFailure } from "./catalogue.ts";
 import { type Phase, PHASES } from "../exchange/exchange.ts";
-import { Histogram, histogramLength, type HistogramReading, known, UNKNOWN } from "./histogram.ts";
+import { Histogram, histogramLength, type HistogramReading, known, observeIn, UNKNOWN } from "./histogram.ts";
 import {
   POLL_OUTCOME_LABELS,
   type PollOutcome,
@@ -55,6 +55,9 @@ const SKIPPED = layout.places(SKIP_CAUSES);
 const RESPONSES = layout.places(CODE_LABELS);
 const PHASE_COUNT = layout.places(PHASES);
 const PHASE_SECONDS = layout.places(PHASES);
+/** The places of the phases are in the order of the phases. */
+const PHASE_COUNT_FROM = PHASE_COUNT.get(PHASES[0]) ?? 0;
+const PHASE_SECONDS_FROM = PHASE_SECONDS.get(PHASES[0]) ?? 0;
 const DELAY = layout.take(histogramLength(DELAY_BOUNDS));
 const DURATION = {
   ok: layout.take(histogramLength(DURATION_BOUNDS)),
@@ -193,8 +196,8 @@ export class UpstreamAccounts implements Recorder {
     const { kind } = poll.outcome;
     this.#add(IN_FLIGHT, -1);
     this.#add(POLLS.get(pollKey(kind, reasonOf(poll.outcome))), 1);
-    this.#histogram(DURATION[kind], DURATION_BOUNDS).observe(elapsedSeconds(poll.durationMs));
-    this.#histogram(DELAY, DELAY_BOUNDS).observe(elapsedSeconds(poll.delayMs));
+    observeIn(this.#numbers, DURATION[kind], DURATION_BOUNDS, elapsedSeconds(poll.durationMs));
+    observeIn(this.#numbers, DELAY, DELAY_BOUNDS, elapsedSeconds(poll.delayMs));
     this.#addPhases(poll);
     if (poll.head !== undefined) this.#add(RESPONSES.get(codeLabel(poll.head.status)), 1);
     if (poll.withinObjective) this.#add(WITHIN_OBJECTIVE, 1);
@@ -218,11 +221,12 @@ export class UpstreamAccounts implements Recorder {
   }
 
   #addPhases(poll: Poll): void {
-    for (const phase of PHASES) {
-      const durationMs = poll.phasesMs[phase];
+    for (let index = 0; index < PHASES.length; index += 1) {
+      const phase = PHASES[index];
+      const durationMs = phase && poll.phasesMs[phase];
       if (durationMs === undefined) continue;
-      this.#add(PHASE_COUNT.get(phase), 1);
-      this.#add(PHASE_SECONDS.get(phase), elapsedSeconds(durationMs));
+      this.#add(PHASE_COUNT_FROM + index, 1);
+      this.#add(PHASE_SECONDS_FROM + index, elapsedSeconds(durationMs));
     }
   }
 

@@ -40,12 +40,24 @@ export class Histogram implements HistogramReading {
   }
 
   observe(value: number): void {
-    const first = this.bounds.findIndex((bound) => value <= bound);
-    for (let index = first === -1 ? this.bounds.length : first; index <= this.bounds.length; index += 1) {
-      this.#numbers[this.#from + index] = this.atOrUnder(index) + 1;
-    }
-    this.#numbers[this.#from + this.bounds.length + 1] = this.sum + value;
+    observeIn(this.#numbers, this.#from, this.bounds, value);
   }
+}
+
+/** Without a view, for those who count with every poll. */
+export function observeIn(
+  numbers: Float64Array,
+  from: number,
+  bounds: readonly number[],
+  value: number,
+): void {
+  const sumAt = from + bounds.length + 1;
+  let index = bounds.length;
+  do {
+    numbers[from + index] = (numbers[from + index] ?? 0) + 1;
+    index -= 1;
+  } while (value <= (bounds[index] ?? Number.NEGATIVE_INFINITY));
+  numbers[sumAt] = (numbers[sumAt] ?? 0) + value;
 }
 
 /** Stands for undefined in arrays of numbers. */

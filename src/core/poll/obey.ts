@@ -59,7 +59,7 @@ export function obey(
 
 /** A good answer with this header was held back: for the next one it asks the wait that its Retry-After says. */
 function isDelayed(head: AnswerHead): boolean {
-  return head.headers.some(([name, value]) => name === "x-ratelimit-delay" && Number(value) > 0);
+  return head.headers.some((header) => header[0] === "x-ratelimit-delay" && Number(header[1]) > 0);
 }
 
 function askedWait(head: AnswerHead, outcome: PollOutcome, facts: Facts, anchorMs: number): Wait {

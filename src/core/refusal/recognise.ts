@@ -125,7 +125,7 @@ function isShort({ codes, words }: Facts): boolean {
 
 /** A wall that sets a header of its own, whatever the status. */
 export function certainWall(head: AnswerHead): Recognition | undefined {
-  return head.headers.some(([name]) => CERTAIN_WALL_HEADERS.has(name))
+  return head.headers.some((header) => CERTAIN_WALL_HEADERS.has(header[0]))
     ? firstOf(RECOGNISERS, head, NO_FACTS, head.status)
     : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Lease, Ledger } from "../../core/budget/ledger.ts";
+import type { Lease, LeaseDecision, Ledger } from "../../core/budget/ledger.ts";
 import type { Held, Ticket } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
@@ -59,11 +59,34 @@ export class LeaseQueue {
     });
   }
 
-  enter(waiter: Waiter): Ticket {
+  /** Undefined where the lease was there at once: then it is granted already. */
+  enter(waiter: Waiter): Ticket | undefined {
+    let asked: LeaseDecision | Promise<LeaseDecision> | undefined;
+    if (this.#nobodyWaitsFor(waiter.budgets)) {
+      asked = this.#ask(waiter.budgets);
+      if ("kind" in asked && asked.kind === "granted") {
+        this.#grant(waiter, asked.lease);
+        return undefined;
+      }
+    }
     const queue = this.#queueOf(waiter.budgets);
     queue.waiters.push(waiter);
-    if (queue.wake === undefined) void this.#serve(queue);
+    if (queue.wake === undefined) void this.#serve(queue, asked);
     return { withdraw: () => this.#withdraw(queue, waiter) };
+  }
+
+  #nobodyWaitsFor(budgets: readonly string[]): boolean {
+    for (const budget of budgets) if (this.#drawers.has(budget)) return false;
+    return true;
+  }
+
+  /** Never throws, so that there is one place where a ledger that breaks is heard of. */
+  #ask(budgets: readonly string[]): LeaseDecision | Promise<LeaseDecision> {
+    try {
+      return this.#ledger.take(budgets);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   #queueOf(budgets: readonly string[]): Queue {
@@ -106,8 +129,10 @@ export class LeaseQueue {
     return queue.held;
   }
 
-  async #serve(queue: Queue): Promise<void> {
+  /** `asked`: what the ledger was asked for this queue already. */
+  async #serve(queue: Queue, asked?: LeaseDecision | Promise<LeaseDecision>): Promise<void> {
     try {
+      if (asked !== undefined) await this.#serveNext(queue, asked);
       while (queue.waiters.length > 0) await this.#serveNext(queue);
     } catch (error) {
       this.#onBug(error);
@@ -118,11 +143,11 @@ export class LeaseQueue {
     this.#remove(queue);
   }
 
-  async #serveNext(queue: Queue): Promise<void> {
+  async #serveNext(queue: Queue, asked?: LeaseDecision | Promise<LeaseDecision>): Promise<void> {
     // Made before the ledger is asked: a change during its answer must end the sleep.
     const wake = queue.wake === undefined || queue.wake.signal.aborted ? new AbortController() : queue.wake;
     queue.wake = wake;
-    const first = this.#firstInTheWay(queue);
+    const first = asked === undefined ? this.#firstInTheWay(queue) : undefined;
     if (first !== undefined) {
       first.queue.behind.add(queue);
       queue.held = { cause: "budget", budget: first.budget };
@@ -130,7 +155,7 @@ export class LeaseQueue {
       return await this.#clock.sleep(first.untilMs - this.#clock.now(), wake.signal);
     }
     queue.notBeforeMs = undefined;
-    const decision = await this.#ledger.take(queue.budgets);
+    const decision = await (asked ?? this.#ledger.take(queue.budgets));
     queue.notBeforeMs = decision.kind === "wait" ? decision.untilMs : this.#clock.now();
     if (decision.kind === "granted") {
       const waiter = takeMostUrgent(queue.waiters);

@@ -192,24 +192,28 @@ export class Poller {
         this.#fold({ kind: "paused" });
       },
     });
-    this.#state = { kind: "waiting", slot, ticket };
+    if (ticket !== undefined) this.#state = { kind: "waiting", slot, ticket };
   }
 
   #begin(slot: Slot, lease: Lease): void {
     this.#parts.recorder.record(SLOT_STARTED);
     this.#wantedSinceMs = undefined;
     const upstream = this.#upstream;
-    const probe = this.#probe;
-    const ended = pollOnce(upstream, probe, slot, lease, this.#parts, this.#cutOff.signal)
-      .then((result) => {
-        const { poll, advice } = result;
-        const reason = reasonOf(poll.outcome);
-        probe.token?.judged(poll.head === undefined ? undefined : reason !== "unauthorized");
-        const isConfirmed = advice?.pause?.scope === "upstream" && reason === "server_error";
-        this.#finish(upstream, result, isConfirmed);
-      })
-      .catch((error: unknown) => this.#parts.onBug(error));
-    this.#state = { kind: "polling", ended };
+    this.#state = { kind: "polling", ended: this.#poll(upstream, slot, lease) };
+  }
+
+  async #poll(upstream: Upstream, slot: Slot, lease: Lease): Promise<void> {
+    try {
+      const probe = this.#probe;
+      const result = await pollOnce(upstream, probe, slot, lease, this.#parts, this.#cutOff.signal);
+      const { poll, advice } = result;
+      const reason = reasonOf(poll.outcome);
+      probe.token?.judged(poll.head === undefined ? undefined : reason !== "unauthorized");
+      const isConfirmed = advice?.pause?.scope === "upstream" && reason === "server_error";
+      this.#finish(upstream, result, isConfirmed);
+    } catch (error) {
+      this.#parts.onBug(error);
+    }
   }
 
   #finish(upstream: Upstream, { poll, advice }: PollResult, isConfirmed: boolean): void {

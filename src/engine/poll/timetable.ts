@@ -24,7 +24,7 @@ type Group = {
   readonly schedule: Schedule;
   readonly next: NextSlots;
   readonly trigger: Trigger;
-  readonly ended: AbortController;
+  hasEnded: boolean;
   /** In the order of their offsets. */
   offsetsMs: ReadonlyMap<string, number>;
   /** When each member had its last slot, or joined: slots are counted from there. */
@@ -103,7 +103,7 @@ export class Timetable {
       schedule,
       next: new NextSlots(schedule),
       trigger,
-      ended: new AbortController(),
+      hasEnded: false,
       offsetsMs: new Map(),
       anchors: new Map(),
       lastTick: this.#anchor(),
@@ -127,8 +127,9 @@ export class Timetable {
     const startMs = now.monotonicMs - lateMs;
     for (const [name, offsetMs] of group.offsetsMs) {
       const waitMs = startMs + offsetMs - this.#clock.now();
-      if (waitMs > 0) await this.#clock.sleep(waitMs, group.ended.signal);
-      if (group.ended.signal.aborted) return;
+      // Less than a second: at the end of a group it need not be cut short.
+      if (waitMs > 0) await this.#clock.sleep(waitMs);
+      if (group.hasEnded) return;
       if (!group.anchors.has(name)) continue;
       this.#countMissed(group, name, { wallMs: scheduledAtMs, monotonicMs: startMs });
       this.#events.onSlot(name, startMs + offsetMs);
@@ -173,6 +174,6 @@ function isOverdue(group: Group, nowMs: number): boolean {
 }
 
 function endGroup(group: Group): void {
-  group.ended.abort();
+  group.hasEnded = true;
   group.trigger.stop();
 }

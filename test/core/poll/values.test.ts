@@ -90,10 +90,11 @@ describe("in a header", () => {
   });
 });
 
-test("a refusal for want of credit tells the credit, and what a failure tells is not believed", () => {
+test("a refusal for want of credit tells the credit, as does an answer that lacks what was asserted; no other failure is believed", () => {
   const body = '{"v":0}';
   expect(read(body, [at("/v")], { outcome: { kind: "throttled", throttle: "quota" } })).toHaveLength(1);
   expect(read(body, [at("/v")], { outcome: { kind: "failed", reason: "server_error" } })).toEqual([]);
+  expect(read(body, [at("/v")], { outcome: { kind: "failed", reason: "assertion" } })).toHaveLength(1);
 });
 
 test("whatever JSON is answered and whatever path is asked for, only exact numbers come out", () => {

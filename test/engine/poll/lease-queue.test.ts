@@ -93,7 +93,7 @@ test("who leaves the line is told what it waited for, and costs nobody a lease",
   const ticket = queue.enter(waiter("a"));
   queue.enter(waiter("b"));
   await settle();
-  expect(ticket.withdraw()).toMatchObject({ cause: "budget", budget: "api" });
+  expect(ticket?.withdraw()).toMatchObject({ cause: "budget", budget: "api" });
   await clock.advance(5_000);
   expect(story).toEqual(["b at 1000"]);
   expect(ledger.settled).toEqual([]);
@@ -102,7 +102,7 @@ test("who leaves the line is told what it waited for, and costs nobody a lease",
 test("a lease that comes when everybody has left is given back unsent", async () => {
   const { clock, ledger, queue, waiter } = line();
   await clock.advance(1_000);
-  queue.enter(waiter("a")).withdraw();
+  queue.enter(waiter("a"))?.withdraw();
   await settle();
   expect(ledger.settled).toEqual(["unsent"]);
 });
@@ -166,4 +166,43 @@ test("one that breaks when it is refused leaves the others refused, and the proc
   await settle();
   expect(story).toEqual(["b refused: ledger"]);
   expect(bugs).toHaveLength(2);
+});
+
+test("a lease that is free is granted at once, unless somebody waits already", async () => {
+  const clock = new VirtualClock();
+  const freeAtMs = [0, 1_000, 2_000];
+  const ledger: Ledger = {
+    restraint: () => ({
+      pausedUntilMs: 0,
+      isYielding: false,
+      isQuotaSpent: false,
+      paceGapMs: 1_000,
+      maxPauseMs: 0,
+    }),
+    take: () => {
+      const untilMs = freeAtMs[0] ?? Infinity;
+      if (clock.now() < untilMs) return { kind: "wait", untilMs, cause: "budget", budget: "api" };
+      freeAtMs.shift();
+      return { kind: "granted", lease: { isUsable: () => true, settle: () => {} } };
+    },
+    applyAdvice: () => {},
+    onChange: () => {},
+  };
+  const queue = new LeaseQueue(ledger, clock, () => {});
+  const story: string[] = [];
+  const enter = (name: string, dueAtMs: number): unknown =>
+    queue.enter({
+      budgets: ["api"],
+      dueAtMs,
+      endsAtPause: false,
+      granted: () => void story.push(`${name} at ${clock.now()}`),
+      refused: () => {},
+    });
+  expect(enter("first", 9_000)).toBeUndefined();
+  expect(story).toEqual(["first at 0"]);
+  expect(enter("in an hour", 3_600_000)).toBeDefined();
+  await clock.advance(1_000);
+  expect(enter("soon", 3_000)).toBeDefined();
+  await clock.advance(1_000);
+  expect(story).toEqual(["first at 0", "in an hour at 1000", "soon at 2000"]);
 });

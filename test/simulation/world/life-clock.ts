@@ -35,18 +35,18 @@ export class LifeClock implements Clock {
     return this.#world.wallNow();
   }
 
-  sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
+      if (signal?.aborted === true) return resolve();
       const cancel = (): void => {
         pending.cancel();
         resolve();
       };
       const pending = this.after(delayMs, () => {
-        signal.removeEventListener("abort", cancel);
+        signal?.removeEventListener("abort", cancel);
         resolve();
       });
-      signal.addEventListener("abort", cancel, { once: true });
+      signal?.addEventListener("abort", cancel, { once: true });
     });
   }
 

@@ -33,11 +33,11 @@ export class VirtualClock implements Clock {
     this.#wallOffsetMs += byMs;
   }
 
-  sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
+      if (signal?.aborted === true) return resolve();
       const done = (): void => {
-        signal.removeEventListener("abort", cancel);
+        signal?.removeEventListener("abort", cancel);
         resolve();
       };
       const timer = this.#push(Math.max(0, delayMs), done);
@@ -45,7 +45,7 @@ export class VirtualClock implements Clock {
         timer.isCancelled = true;
         done();
       };
-      signal.addEventListener("abort", cancel);
+      signal?.addEventListener("abort", cancel);
     });
   }
 
