@@ -50,7 +50,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '15:9: "upstreams[0].also[6]" must be a mapping, received "balance"',
     '21:11: "upstreams[1].also" must be a list of at least one further path, received an empty list',
     '22:5: "upstreams[2]" must have every or cron, received neither',
-    '22:5: "upstreams[2].auth" is missing: it must be one of bearer, header, query (each with env or file) or none: true; a key is never written in the config',
+    '22:5: "upstreams[2].auth" is missing: it must be one of bearer, header, query (each with env or file), oauth2 or none: true; a key is never written in the config',
     '22:5: "upstreams[2].base_url" is missing: it must be an http:// or https:// URL',
     '22:5: "upstreams[2].budget" is missing: it must be the name of a budget, or a list of names',
   ],
