@@ -21,7 +21,7 @@ const WAYS: Readonly<Record<string, string>> = {
   "by npm start": scripts["start"] ?? "",
   "by npm run pacewatch": `${scripts["pacewatch"]} run`,
   "by npm run demo": scripts["demo"] ?? "",
-  "by systemd": `exec node ${unit.replaceAll("/opt/pacewatch/", "")} run`,
+  "by systemd": `exec node ${unit.replaceAll("/opt/pacewatch/lib/node_modules/pacewatch/", "")} run`,
   "in the image": `exec ${entrypoint.join(" ")} run`,
 };
 

@@ -109,7 +109,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a hostile hint is believed",
     tempers: ["stormy"],
-    caughtAs: ["lost"],
+    caughtAs: ["lost", "idle"],
     openLedger: withBudgets((budget) => ({ ...budget, maxPauseMs: YEAR_MS })),
   },
   {

@@ -61,7 +61,11 @@ export class Life {
         if (!(error instanceof WeatherBug)) parts.onViolation("bug", String(error));
       },
     });
-    this.#supervisor.apply(config, this.#probesFor(setup.upstreams));
+  }
+
+  /** A lease that is free is granted, and its request sent, at once. */
+  begin(): void {
+    this.#supervisor.apply(configOf(this.#setup), this.#probesFor(this.#setup.upstreams));
   }
 
   get setup(): Setup {

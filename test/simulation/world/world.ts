@@ -92,7 +92,7 @@ export class World {
     const lag = (): number =>
       lagMs === 0 || this.clock.now() >= this.#recovery.calmFromMs ? 0 : dice.between(0, lagMs);
     this.#story.tell("event", () => `life ${number} begins`);
-    this.#life = new Life(this.#setup, {
+    const life = new Life(this.#setup, {
       number,
       clock: new LifeClock(this.clock, dice.whole(0, 10_000_000), lag),
       worldNowMs: () => this.clock.now(),
@@ -100,6 +100,8 @@ export class World {
       mutation: this.#mutation,
       onViolation: (kind, text) => this.#violate(kind, text),
     });
+    this.#life = life;
+    life.begin();
   }
 
   #endLife(life: Life, downMs: number): void {
