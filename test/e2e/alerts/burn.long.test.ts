@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import { formatDuration, parseDuration } from "../../../src/core/time/duration.ts";
 import type { Monitoring } from "../../../tools/stack/monitoring.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
@@ -65,72 +65,91 @@ class Api implements AsyncDisposable {
 }
 
 const BURNING = "PacewatchErrorBudgetBurning";
-const world = new AsyncDisposableStack();
-const webhook = new Webhook();
-const email = new Api();
-const aiRouter = new Api();
-let monitoring: Monitoring;
 
-beforeAll(async () => {
-  if (prometheus === undefined || alertmanager === undefined) return;
-  for (const part of [webhook, email, aiRouter]) world.use(part);
-  monitoring = await startWatching(world, {
-    prometheus,
-    alertmanager,
-    config: configEvery("1s"),
-    environment: { EMAIL_URL: await email.listen(), AI_URL: await aiRouter.listen() },
-    // As many failures are asked for as of a poll each 20 s.
-    rulesOf: async () => compressed(await rulesFor(configEvery(`${TIMES_FASTER}s`))),
-    webhook,
-    groupWait: "2s",
-  });
-}, PATIENCE_MS);
+/** Two upstreams that are watched, and somebody who is told: for each test its own, as all of them wait for minutes. */
+class World implements AsyncDisposable {
+  readonly #owned = new AsyncDisposableStack();
+  readonly webhook = this.#owned.use(new Webhook());
+  readonly email = this.#owned.use(new Api());
+  readonly aiRouter = this.#owned.use(new Api());
+  #monitoring: Monitoring | undefined;
 
-afterAll(() => world.disposeAsync(), PATIENCE_MS);
+  async begin(programs: { readonly prometheus: string; readonly alertmanager: string }): Promise<this> {
+    this.#monitoring = await startWatching(this.#owned, {
+      ...programs,
+      config: configEvery("1s"),
+      environment: { EMAIL_URL: await this.email.listen(), AI_URL: await this.aiRouter.listen() },
+      // As many failures are asked for as of a poll each 20 s.
+      rulesOf: async () => compressed(await rulesFor(configEvery(`${TIMES_FASTER}s`))),
+      webhook: this.webhook,
+      groupWait: "2s",
+    });
+    return this;
+  }
 
-async function told(status: "firing" | "resolved", alert: string, upstream = ""): Promise<void> {
-  await eventually(
-    `people are told that ${alert} is ${status}`,
-    () => ({ found: webhook.find(status, alert, upstream), told: webhook.told }),
-    ({ found }) => found !== undefined,
-  );
-}
+  async told(status: "firing" | "resolved", alert: string, upstream = ""): Promise<void> {
+    await eventually(
+      `people are told that ${alert} is ${status}`,
+      () => ({ found: this.webhook.find(status, alert, upstream), told: this.webhook.told }),
+      ({ found }) => found !== undefined,
+    );
+  }
 
-/** By how many failures it would page for the budget, if they are theirs. */
-async function tooMany(upstream: string): Promise<number> {
-  const failed = `increase(pacewatch_polls_total{upstream="${upstream}",outcome="failed"}[3m])`;
-  const guard = `pacewatch:guard_failures:1h{upstream="${upstream}"}`;
-  return (await valueOf(monitoring, `sum(${failed}) - sum(${guard})`)) ?? Number.NaN;
+  async valueOf(query: string): Promise<number | undefined> {
+    if (this.#monitoring === undefined) throw new Error("nobody watches yet");
+    return valueOf(this.#monitoring, query);
+  }
+
+  /** By how many failures it would page for the budget, if they are theirs. */
+  async tooMany(upstream: string): Promise<number> {
+    const failed = `increase(pacewatch_polls_total{upstream="${upstream}",outcome="failed"}[3m])`;
+    const guard = `pacewatch:guard_failures:1h{upstream="${upstream}"}`;
+    return (await this.valueOf(`sum(${failed}) - sum(${guard})`)) ?? Number.NaN;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#owned.disposeAsync();
+  }
 }
 
 describe.skipIf(prometheus === undefined || alertmanager === undefined)("nobody is paged twice", () => {
-  test("when we were offline: neither for it, nor after it", { timeout: 5 * PATIENCE_MS }, async () => {
+  const programs = { prometheus: prometheus ?? "", alertmanager: alertmanager ?? "" };
+  const options = { concurrent: true, timeout: 6 * PATIENCE_MS };
+
+  test("when we were offline: neither for it, nor after it", options, async ({ expect }) => {
+    await using world = await new World().begin(programs);
+    const { email, aiRouter, webhook } = world;
     for (const upstream of [email, aiRouter]) upstream.mood = "silent";
-    await told("firing", "PacewatchOffline");
+    await world.told("firing", "PacewatchOffline");
     await sleep(OUTAGE_MS);
-    expect(await tooMany("email")).toBeGreaterThan(0);
+    expect(await world.tooMany("email")).toBeGreaterThan(0);
     for (const upstream of [email, aiRouter]) upstream.mood = "well";
-    await told("resolved", "PacewatchOffline");
+    await world.told("resolved", "PacewatchOffline");
     await sleep(AFTERWARDS_MS);
     expect(webhook.takeFired()).toEqual(["PacewatchOffline"]);
-    expect(await valueOf(monitoring, `min(pacewatch:availability:ratio1h)`)).toBeGreaterThan(0.995);
+    expect(await world.valueOf(`min(pacewatch:availability:ratio1h)`)).toBeGreaterThan(0.995);
   });
 
-  test("when it was down and is up again", { timeout: 5 * PATIENCE_MS }, async () => {
+  test("when it was down and is up again", options, async ({ expect }) => {
+    await using world = await new World().begin(programs);
+    const { email, webhook } = world;
     email.mood = "down";
-    await told("firing", "PacewatchUpstreamDown", "email");
+    await world.told("firing", "PacewatchUpstreamDown", "email");
     await sleep(OUTAGE_MS);
-    expect(await tooMany("email")).toBeGreaterThan(0);
+    expect(await world.tooMany("email")).toBeGreaterThan(0);
     email.mood = "well";
-    await told("resolved", "PacewatchUpstreamDown", "email");
+    await world.told("resolved", "PacewatchUpstreamDown", "email");
     await sleep(AFTERWARDS_MS);
     expect(webhook.takeFired()).toEqual(["PacewatchUpstreamDown email"]);
-    expect(await valueOf(monitoring, `pacewatch:availability:ratio1h{upstream="email"}`)).toBeLessThan(0.995);
+    const availability = `pacewatch:availability:ratio1h{upstream="email"}`;
+    expect(await world.valueOf(availability)).toBeLessThan(0.995);
   });
 
-  test("but a budget that burns without an outage does page", { timeout: 3 * PATIENCE_MS }, async () => {
+  test("but a budget that burns without an outage does page", options, async ({ expect }) => {
+    await using world = await new World().begin(programs);
+    const { email, webhook } = world;
     email.mood = "every second request fails";
-    await told("firing", BURNING, "email");
+    await world.told("firing", BURNING, "email");
     expect(webhook.takeFired()).toEqual([`${BURNING} email`]);
   });
 });
