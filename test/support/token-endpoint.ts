@@ -7,13 +7,12 @@ import { RequestLedger } from "../../src/simulator/request-ledger.ts";
 export type TokenRequest = { readonly authorization: string | undefined; readonly form: URLSearchParams };
 
 /** Gives tokens and takes them, and counts both kinds of requests against one limit. */
-export type TokenService = {
+export type TokenService = AsyncDisposable & {
   readonly url: string;
   readonly asked: readonly TokenRequest[];
   /** The tokens that polls came with. */
   readonly shown: readonly string[];
   readonly judge: RequestLedger;
-  close(): Promise<void>;
 };
 
 export type GiveToken = (turn: number, response: ServerResponse, request: TokenRequest) => void;
@@ -61,7 +60,7 @@ export async function openTokenService(
     asked,
     shown,
     judge,
-    async close() {
+    async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
       await once(server, "close");

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { probe } from "../../../src/commands/probe.ts";
 import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -14,16 +14,13 @@ import {
   type TokenService,
 } from "../../support/token-endpoint.ts";
 
-/** Upstreams with access tokens, by the program itself over sockets. What needs minutes is in test/engine/poll. */
+/**
+ * Upstreams with access tokens, by the program itself over sockets. What needs minutes is in test/engine/poll. Side by
+ * side, because each waits first, for as long as an earlier life may still fetch a token.
+ */
 
 const SECRET = "test-key-client+secret/%&=";
 const CLIENT_SECRET = { CLIENT_SECRET: SECRET };
-
-async function open(...given: Parameters<typeof openTokenService>): Promise<TokenService> {
-  const service = await openTokenService(...given);
-  onTestFinished(() => service.close());
-  return service;
-}
 
 type Probed = { readonly code: number; readonly text: string };
 
@@ -48,8 +45,8 @@ async function probed(service: TokenService, changes: object = {}, others: objec
   return { code, text };
 }
 
-test("the client's id and secret are encoded as in a form, then sent as Basic", async () => {
-  const service = await open();
+test.concurrent("the client's id and secret are encoded as in a form, then sent as Basic", async () => {
+  await using service = await openTokenService();
   const scopes = ["resources.read", "limits.read"];
   const { code, text } = await probed(service, { scopes, parameters: { audience: "https://a.test/?b=c" } });
   expect({ code, text }).toMatchObject({ code: 0, text: expect.stringContaining("api  ok  status 200") });
@@ -65,8 +62,8 @@ test("the client's id and secret are encoded as in a form, then sent as Basic", 
   expect(service.shown).toEqual(["test-key-token-1"]);
 });
 
-test("or in the body", async () => {
-  const service = await open();
+test.concurrent("or in the body", async () => {
+  await using service = await openTokenService();
   expect((await probed(service, { client_auth: "body" })).code).toBe(0);
   expect(service.asked[0]?.authorization).toBeUndefined();
   expect(Object.fromEntries(service.asked[0]?.form ?? [])).toEqual({
@@ -107,25 +104,28 @@ const FAULTS: readonly (readonly [does: string, give: GiveToken, says: string])[
   ],
 ];
 
-test.each(FAULTS)("a token endpoint that %s is not taken for the upstream", async (_, give, says) => {
-  const service = await open(give);
-  const { code, text } = await probed(service);
-  expect(code).toBe(1);
-  expect(text).toContain("api  failed: auth  no answer");
-  expect(text).toContain(says);
-  expect(service.asked).toHaveLength(1);
-  expect(service.shown).toEqual([]);
-});
+test.concurrent.each(FAULTS)(
+  "a token endpoint that %s is not taken for the upstream",
+  async (_, give, says) => {
+    await using service = await openTokenService(give);
+    const { code, text } = await probed(service);
+    expect(code).toBe(1);
+    expect(text).toContain("api  failed: auth  no answer");
+    expect(text).toContain(says);
+    expect(service.asked).toHaveLength(1);
+    expect(service.shown).toEqual([]);
+  },
+);
 
-test("a token endpoint that cannot be reached is not taken for the upstream", async () => {
-  const service = await open();
+test.concurrent("a token endpoint that cannot be reached is not taken for the upstream", async () => {
+  await using service = await openTokenService();
   const { text } = await probed(service, { token_url: "http://127.0.0.1:9/token" });
   expect(text).toContain("no access token: cannot connect to 127.0.0.1:9: ECONNREFUSED");
   expect(service.shown).toEqual([]);
 });
 
-test("deny_addresses holds for token endpoints too", async () => {
-  const service = await open();
+test.concurrent("deny_addresses holds for token endpoints too", async () => {
+  await using service = await openTokenService();
   await using folder = await openConfigFolder(
     JSON.stringify({
       deny_addresses: ["127.0.0.0/8"],
@@ -147,9 +147,9 @@ test("deny_addresses holds for token endpoints too", async () => {
   expect(service.asked).toEqual([]);
 });
 
-test("upstreams share a token within the limit, a new client gets its own, and nothing says a secret", async () => {
+test.concurrent("upstreams share a token within the limit, a new client gets its own, and nothing says a secret", async () => {
   const limit = { requests: 20, perMs: 1_000 };
-  const service = await open(
+  await using service = await openTokenService(
     giving((turn) => `test-key-token-${turn}`),
     limit,
   );
