@@ -16,7 +16,7 @@ const MOST_SEARCHED = 4;
 export class SecretFinder {
   readonly #secrets: readonly string[];
   /** Most failures of one upstream say the same: the last few texts, and what was left of them. */
-  readonly #searched = new Map<string, string>();
+  #searched: Map<string, string> | undefined;
 
   constructor(secrets: Iterable<string>) {
     this.#secrets = [...new Set(secrets)].filter(({ length }) => length >= RUN_CHARS);
@@ -25,7 +25,7 @@ export class SecretFinder {
   /** Without any run of a key's characters. A line is left out where any decoding of it has one. */
   hide(text: string): string {
     if (this.#secrets.length === 0 || text.length < RUN_CHARS) return text;
-    const known = this.#searched.get(text);
+    const known = this.#searched?.get(text);
     if (known !== undefined) return known;
     const plain = runsOf(this.#secrets.map(inSmallLetters));
     const runs = runsOf(this.#secrets.flatMap(formsOf));
@@ -34,7 +34,7 @@ export class SecretFinder {
       .map((line) => withoutRuns(line, plain))
       .map((line) => (isReadableIn(line, runs) ? WITHHELD : line))
       .join("\n");
-    if (this.#searched.size >= MOST_SEARCHED) this.#searched.clear();
+    if (this.#searched === undefined || this.#searched.size >= MOST_SEARCHED) this.#searched = new Map();
     this.#searched.set(text, hidden);
     return hidden;
   }

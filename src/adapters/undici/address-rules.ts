@@ -29,8 +29,17 @@ const IPV4_BITS = 32;
 
 const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
 
-/** A name has few addresses, though it may change them often. */
-const MOST_KNOWN = 32;
+/** As many as a config has upstreams. A name has few addresses, though it may change them often. */
+const MOST_KNOWN = 10_000;
+
+let latest: { readonly key: string | undefined; readonly rules: AddressRules } | undefined;
+
+/** The same ones for all upstreams of a config: its networks take 20 kB, outside of the heap. */
+export function addressRulesOf(networks: readonly string[] | undefined): AddressRules {
+  const key = networks?.join(" ");
+  if (latest === undefined || latest.key !== key) latest = { key, rules: new AddressRules(networks) };
+  return latest.rules;
+}
 
 /** Which addresses no poll may connect to. */
 export class AddressRules {

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { isIP, type LookupFunction, Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
-import { ConnectionLost, isConnectionLost, isTlsError, WireError } from "./faults.ts";
+import { AnswerRead, ConnectionLost, isConnectionLost, isTlsError, WireError } from "./faults.ts";
 import type { PhaseTimer } from "./phases.ts";
 import { openTunnel } from "./proxy.ts";
 import { ALIVE_AFTER_MS, type Route } from "./route.ts";
@@ -10,11 +10,8 @@ import { PeerCertificate } from "./tls.ts";
 /** A destroyed socket always closes. If one does not, its lease must not wait for it forever. */
 const CLOSE_GUARD_MS = 5_000;
 
-/**
- * Ends a connection after a complete answer. One error for all polls: undici would make one for each, and Node.js would
- * write out its stack, which costs more than closing the socket. The code tells undici that its client stays usable.
- */
-export const ANSWER_READ: Error = Object.assign(new Error("the answer was read"), { code: "UND_ERR_INFO" });
+/** One for all polls: undici would make one for each, which costs more than closing the socket. */
+export const ANSWER_READ: Error = new AnswerRead("the answer was read");
 
 type Ready = (error: Error | undefined, socket: Socket) => void;
 

@@ -2,8 +2,16 @@ import type { Phase, WireFault } from "../../core/exchange/exchange.ts";
 
 export type Break = { readonly kind: "break"; readonly fault: WireFault; readonly detail: string };
 
+/**
+ * An error that ends a socket. Node.js writes out its stack, which nobody reads, and for that all maps of the sources are
+ * read into memory, for good: so it has none.
+ */
+class EndOfSocket extends Error {
+  override readonly stack: string = "";
+}
+
 /** A break that we found ourselves, on its way through undici's error channel. */
-export class WireError extends Error {
+export class WireError extends EndOfSocket {
   readonly fault: WireFault;
 
   constructor(fault: WireFault, detail: string) {
@@ -13,8 +21,13 @@ export class WireError extends Error {
 }
 
 /** A socket closed without an error. Which fault that is depends on the phase. */
-export class ConnectionLost extends Error {
+export class ConnectionLost extends EndOfSocket {
   readonly code = "ERR_SOCKET_CLOSED";
+}
+
+/** We ended the connection, after a complete answer. The code tells undici that its client stays usable. */
+export class AnswerRead extends EndOfSocket {
+  readonly code = "UND_ERR_INFO";
 }
 
 /** The state of the exchange when an error came. */

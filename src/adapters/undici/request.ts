@@ -36,24 +36,27 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 /** Builds the request of an upstream or a token endpoint, anew only when its key has changed. It sends nothing. */
 export class RequestBuilder {
-  readonly #auth: Asked["auth"];
+  readonly #upstream: Asked;
+  readonly #userAgent: string;
+  readonly #forwardProxy: ProxyServer | undefined;
   readonly #path: string;
-  readonly #headers: ReadonlyMap<string, readonly [name: string, value: string]>;
   #built: { readonly key: string | undefined; readonly request: WireRequest } | undefined;
 
   /** Throws one sentence where a static header cannot be sent. */
   constructor(upstream: Asked, userAgent: string, forwardProxy: ProxyServer | undefined) {
     const url = new URL(upstream.url);
-    this.#auth = upstream.auth;
+    this.#upstream = upstream;
+    this.#userAgent = userAgent;
+    this.#forwardProxy = forwardProxy;
     this.#path = `${forwardProxy === undefined ? "" : url.origin}${url.pathname}${url.search}`;
-    this.#headers = staticHeaders(upstream, userAgent, forwardProxy);
+    staticHeaders(upstream, userAgent, forwardProxy);
   }
 
   /** Throws a WireError where the key cannot be sent as it is. */
   build(key: string | undefined): WireRequest {
     if (this.#built !== undefined && this.#built.key === key) return this.#built.request;
-    const headers = new Map(this.#headers);
-    const { path, header, form } = authorize(this.#auth, this.#path, key);
+    const headers = staticHeaders(this.#upstream, this.#userAgent, this.#forwardProxy);
+    const { path, header, form } = authorize(this.#upstream.auth, this.#path, key);
     if (header !== undefined) headers.set(header[0].toLowerCase(), header);
     if (form !== undefined)
       headers.set("content-type", ["Content-Type", "application/x-www-form-urlencoded"]);

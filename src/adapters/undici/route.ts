@@ -1,6 +1,6 @@
 import { isIP, type LookupFunction } from "node:net";
 import type { Clock } from "../../core/time/clock.ts";
-import { AddressRules } from "./address-rules.ts";
+import { type AddressRules, addressRulesOf } from "./address-rules.ts";
 import type { Asked } from "./request.ts";
 import { chooseProxy, type Environment, hostOf, portOf, type ProxyServer } from "./proxy.ts";
 import { TlsMaterial } from "./tls.ts";
@@ -48,7 +48,7 @@ export async function findRoute(
   const proxy = chooseProxy(upstream.proxy, url, environment);
   const { caFile, certFile, keyFile, serverName, insecureSkipVerify } = upstream.tls;
   const hasFiles = [caFile, certFile, keyFile].some((file) => file !== undefined);
-  const addresses = new AddressRules(upstream.denyAddresses);
+  const addresses = addressRulesOf(upstream.denyAddresses);
   const needsTls = secure || proxy?.secure === true || hasFiles;
   return {
     host,

@@ -18,15 +18,16 @@ const MOST_KNOWN = 16;
 export class Restraint {
   #budget: Budget;
   #needs: Needs;
-  readonly #windows: LearnedWindows;
-  readonly #limits = new Map<string, KnownLimit>();
+  /** Both from the first limit on that an answer speaks of. */
+  #windows: LearnedWindows | undefined;
+  #limits: Map<string, KnownLimit> | undefined;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   readonly active: ActiveSignals = new ActiveSignals();
 
   constructor(budget: Budget, needs: Needs = () => 0, learned: readonly LearnedWindow[] = []) {
     this.#budget = budget;
     this.#needs = needs;
-    this.#windows = new LearnedWindows(learned);
+    if (learned.length > 0) this.#windows = new LearnedWindows(learned);
   }
 
   change(budget: Budget, needs: Needs): void {
@@ -48,11 +49,11 @@ export class Restraint {
 
   /** The limits that were last advertised, with what is known of their windows. */
   get limits(): readonly KnownLimit[] {
-    return [...this.#limits.values()];
+    return [...(this.#limits?.values() ?? [])];
   }
 
   get learnedWindows(): readonly LearnedWindow[] {
-    return this.#windows.all;
+    return this.#windows?.all ?? [];
   }
 
   /** Returns what was applied. */
@@ -63,7 +64,7 @@ export class Restraint {
       return NO_SIGNALS;
     }
     if (advice.throttled) this.#refusedAtMs = nowMs;
-    const known = this.#windows.read(advice.families, nowMs);
+    const known = (this.#windows ??= new LearnedWindows()).read(advice.families, nowMs);
     this.#show(known);
     const isLearned = ({ windowFrom }: KnownLimit): boolean =>
       windowFrom !== undefined && windowFrom !== "told";
@@ -78,14 +79,15 @@ export class Restraint {
   }
 
   #show(known: readonly KnownLimit[]): void {
+    const limits = (this.#limits ??= new Map());
     for (const limit of known) {
       const key = `${limit.key} ${limit.resource ?? ""}`;
-      this.#limits.delete(key);
-      this.#limits.set(key, limit);
+      limits.delete(key);
+      limits.set(key, limit);
     }
-    for (const key of this.#limits.keys()) {
-      if (this.#limits.size <= MOST_KNOWN) break;
-      this.#limits.delete(key);
+    for (const key of limits.keys()) {
+      if (limits.size <= MOST_KNOWN) break;
+      limits.delete(key);
     }
   }
 }
@@ -113,8 +115,8 @@ export function loweredCap(requests: number, share: number, aside: number): numb
 export class ActiveSignals {
   #pausedUntilMs = 0;
   #hintlessRefusals = 0;
-  /** By window; the strictest limit comes first and ends first. */
-  #lowered = new Map<number, readonly { readonly requests: number; readonly untilMs: number }[]>();
+  /** By window; the strictest limit comes first and ends first. Undefined until a limit is lowered. */
+  #lowered: Map<number, readonly { readonly requests: number; readonly untilMs: number }[]> | undefined;
   #yieldUntilMs = 0;
   /** When the answer was sent that was counted last, or that advertised or spoke of yielding last. */
   #heardAtMs = 0;
@@ -142,11 +144,11 @@ export class ActiveSignals {
 
   /** The strictest limit in force for this window. */
   loweredTo(perMs: number, nowMs: number): number | undefined {
-    return this.#lowered.get(perMs)?.find((lowered) => nowMs < lowered.untilMs)?.requests;
+    return this.#lowered?.get(perMs)?.find((lowered) => nowMs < lowered.untilMs)?.requests;
   }
 
   keepWindows(windows: ReadonlySet<number>): void {
-    for (const perMs of this.#lowered.keys()) if (!windows.has(perMs)) this.#lowered.delete(perMs);
+    for (const perMs of this.#lowered?.keys() ?? []) if (!windows.has(perMs)) this.#lowered?.delete(perMs);
   }
 
   /** `atMs`: when the upstream sent them, if not now. What is older than what stands can only tighten. */
@@ -184,8 +186,8 @@ export class ActiveSignals {
     this.#advertisedAtMs = Math.min(this.#advertisedAtMs, nowMs);
     this.#yieldAtMs = Math.min(this.#yieldAtMs, nowMs);
     for (const perMs of windows) {
-      const lowered = this.#lowered.get(perMs) ?? [];
-      this.#lowered.set(
+      const lowered = this.#lowered?.get(perMs) ?? [];
+      this.#lowered?.set(
         perMs,
         lowered.map((limit) => ({ ...limit, untilMs: Math.min(limit.untilMs, nowMs + perMs) })),
       );
@@ -212,7 +214,7 @@ export class ActiveSignals {
 
   /** Stricter limits come first, and end first: one that is less strict and ends sooner says nothing. */
   #lower(perMs: number, requests: number, nowMs: number, untilMs: number): void {
-    const inForce = (this.#lowered.get(perMs) ?? []).filter((limit) => nowMs < limit.untilMs);
+    const inForce = (this.#lowered?.get(perMs) ?? []).filter((limit) => nowMs < limit.untilMs);
     const isKnown = inForce.some((limit) => limit.requests <= requests && limit.untilMs >= untilMs);
     if (untilMs <= nowMs || isKnown) return;
     const kept = inForce.filter((limit) => limit.requests < requests || limit.untilMs > untilMs);
@@ -220,7 +222,7 @@ export class ActiveSignals {
     const [last, extra] = limits.slice(MOST_LIMITS - 1);
     if (last !== undefined && extra !== undefined)
       limits.splice(MOST_LIMITS - 1, 2, { requests: last.requests, untilMs: extra.untilMs });
-    this.#lowered.set(perMs, limits);
+    (this.#lowered ??= new Map()).set(perMs, limits);
   }
 }
 

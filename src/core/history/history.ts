@@ -33,8 +33,8 @@ export class History implements Recorder {
   readonly #incidents: Incidents;
   readonly #byMinute: RollingCounts;
   readonly #byHour: RollingCounts;
-  /** By cause and budget. */
-  readonly #skippedSincePoll = new Map<string, SkipCount>();
+  /** By cause and budget; undefined where none were, as mostly: an empty map takes 200 bytes. */
+  #skippedSincePoll: Map<string, SkipCount> | undefined;
   #sinceMs: number;
   #announcement: Announcement | undefined;
   readonly values: KeptValues;
@@ -58,9 +58,10 @@ export class History implements Recorder {
       case "slots_skipped": {
         const { cause, budget, count } = event;
         const key = budget === undefined ? cause : `${cause} ${budget}`;
-        const before = this.#skippedSincePoll.get(key)?.count ?? 0;
+        const skipped = (this.#skippedSincePoll ??= new Map());
+        const before = skipped.get(key)?.count ?? 0;
         const held = budget === undefined ? {} : { budget };
-        this.#skippedSincePoll.set(key, { cause, ...held, count: before + count });
+        skipped.set(key, { cause, ...held, count: before + count });
         return;
       }
       case "polled":
@@ -113,7 +114,7 @@ export class History implements Recorder {
 
   /** Only the causes that were met. */
   get skippedSincePoll(): readonly SkipCount[] {
-    return [...this.#skippedSincePoll.values()];
+    return [...(this.#skippedSincePoll?.values() ?? [])];
   }
 
   get latency(): LatencyQuantiles | undefined {
@@ -129,8 +130,7 @@ export class History implements Recorder {
   }
 
   #polled(poll: Poll): void {
-    // Clearing allocates a new table, even for an empty map.
-    if (this.#skippedSincePoll.size > 0) this.#skippedSincePoll.clear();
+    this.#skippedSincePoll = undefined;
     const status = pollStatusOf(poll);
     this.#polls.add(status);
     if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.#announcement = poll.announcement;

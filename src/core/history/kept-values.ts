@@ -21,8 +21,8 @@ const PERIODS_KNOWN = 3;
 const LEAST_KNOWN_MS = 10 * MINUTE_MS;
 
 export class KeptValues {
-  /** By name, the one that was seen longest ago first. */
-  readonly #tracks = new Map<string, ValueTrack>();
+  /** By name, the one that was seen longest ago first; undefined until there is one. */
+  #tracks: Map<string, ValueTrack> | undefined;
 
   /** Continues `restored`, the newest last. */
   constructor(restored: readonly SavedValue[] = []) {
@@ -33,7 +33,7 @@ export class KeptValues {
 
   polled({ values, endedAtMs }: Poll): void {
     for (const { name, value } of values ?? []) {
-      const track = this.#tracks.get(name) ?? new ValueTrack();
+      const track = this.#tracks?.get(name) ?? new ValueTrack();
       track.add(endedAtMs, value);
       this.#keep(name, track);
     }
@@ -41,36 +41,37 @@ export class KeptValues {
 
   /** For the state file. */
   newest(name: string): ValuePoint | undefined {
-    return this.#tracks.get(name)?.points.at(-1);
+    return this.#tracks?.get(name)?.points.at(-1);
   }
 
   /** The newest last. */
   points(name: string): readonly ValuePoint[] {
-    return this.#tracks.get(name)?.points ?? [];
+    return this.#tracks?.get(name)?.points ?? [];
   }
 
   /** One for each that is wanted; its numbers are unknown where it was not seen for long. */
   read(wanted: readonly Value[], periodMs: number, nowMs: number): readonly ValueSnapshot[] {
     const knownMs = Math.max(PERIODS_KNOWN * periodMs, LEAST_KNOWN_MS);
     return wanted.map(({ name, credit }) => {
-      const seen = this.#tracks.get(name)?.seen;
+      const seen = this.#tracks?.get(name)?.seen;
       // Also unknown is what was seen in a future that a clock has been set back from.
       if (seen === undefined || Math.abs(nowMs - seen.atMs) > knownMs) return UNKNOWN_VALUE;
       return {
         value: seen.value,
         seenAtMs: seen.atMs,
-        burns: credit ? (this.#tracks.get(name)?.burns ?? []) : [],
+        burns: credit ? (this.#tracks?.get(name)?.burns ?? []) : [],
       };
     });
   }
 
   /** A reload may rename values for ever. */
   #keep(name: string, track: ValueTrack): void {
-    this.#tracks.delete(name);
-    this.#tracks.set(name, track);
-    for (const oldest of this.#tracks.keys()) {
-      if (this.#tracks.size <= MOST_VALUES) return;
-      this.#tracks.delete(oldest);
+    const tracks = (this.#tracks ??= new Map());
+    tracks.delete(name);
+    tracks.set(name, track);
+    for (const oldest of tracks.keys()) {
+      if (tracks.size <= MOST_VALUES) return;
+      tracks.delete(oldest);
     }
   }
 }

@@ -1,23 +1,26 @@
-/** The last polls of one upstream, as plain numbers and shared text: sixty take 8 kB instead of 30. */
+/** The last polls of one upstream, as plain numbers and shared text: sixty take 5 kB instead of 30. */
 
 import { PHASES, type Phase } from "../exchange/exchange.ts";
 import { known, UNKNOWN } from "../metrics/histogram.ts";
 import type { PollStatus } from "../status/status.ts";
 
 /** Often the same for many polls in a row. */
-type Words = Omit<PollStatus, "id" | "atMs" | "durationMs" | "phasesMs" | "status">;
+type Words = Omit<PollStatus, "id" | "atMs" | "durationMs" | "phasesMs" | "status"> & {
+  /** The id up to its number: the life of the process. */
+  readonly life: string;
+};
 
 const AT_MS = 0;
 const DURATION_MS = 1;
 const STATUS = 2;
-const PHASES_FROM = 3;
+const ID_NUMBER = 3;
+const PHASES_FROM = 4;
 const NUMBERS_A_POLL = PHASES_FROM + PHASES.length;
 const FIRST_POLLS = 4;
 
 export class PollRing {
   readonly #most: number;
   #numbers: Float64Array = new Float64Array(FIRST_POLLS * NUMBERS_A_POLL);
-  readonly #ids: string[] = [];
   readonly #words: Words[] = [];
   /** How many polls were ever added. */
   #added = 0;
@@ -39,21 +42,30 @@ export class PollRing {
       const phase = PHASES[index];
       this.#numbers[from + PHASES_FROM + index] = (phase && poll.phasesMs[phase]) ?? UNKNOWN;
     }
+    const { life, number } = partsOfId(poll.id);
+    this.#numbers[from + ID_NUMBER] = number;
     const before = this.#words[(this.#added - 1 + this.#most) % this.#most];
-    this.#ids[place] = poll.id;
-    this.#words[place] = before !== undefined && saysTheSame(before, poll) ? before : wordsOf(poll);
+    this.#words[place] =
+      before !== undefined && before.life === life && saysTheSame(before, poll)
+        ? before
+        : wordsOf(poll, life);
     this.#added += 1;
   }
 
   /** If it is still kept. */
   markOffline(id: string): void {
-    const place = this.#ids.lastIndexOf(id);
+    const { life, number } = partsOfId(id);
+    const place = this.#words.findLastIndex(
+      (each, index) =>
+        each.life === life && Object.is(this.#numbers[index * NUMBERS_A_POLL + ID_NUMBER], number),
+    );
     const words = this.#words[place];
     if (words === undefined) return;
     // The others of such a time share these words.
     const before = this.#words[(place - 1 + this.#most) % this.#most];
     const marked: Words = { ...words, offline: true };
-    this.#words[place] = before !== undefined && saysTheSame(before, marked) ? before : marked;
+    this.#words[place] =
+      before !== undefined && before.life === marked.life && saysTheSame(before, marked) ? before : marked;
   }
 
   /** The newest last. */
@@ -75,11 +87,10 @@ export class PollRing {
   #at(place: number): PollStatus {
     const from = place * NUMBERS_A_POLL;
     const words = this.#words[place];
-    const id = this.#ids[place];
-    if (words === undefined || id === undefined) throw new Error("cannot read a poll that was never added");
+    if (words === undefined) throw new Error("cannot read a poll that was never added");
     const { origin, outcome, reason, degraded, detail, excerpt, headers, offline } = words;
     const poll: PollStatus = {
-      id,
+      id: this.#idAt(place),
       origin,
       atMs: this.#numbers[from + AT_MS] ?? 0,
       outcome,
@@ -92,6 +103,12 @@ export class PollRing {
       excerpt,
     };
     return { ...poll, ...(headers === undefined ? {} : { headers }), ...(offline ? { offline } : {}) };
+  }
+
+  #idAt(place: number): string {
+    const number = known(this.#numbers[place * NUMBERS_A_POLL + ID_NUMBER]);
+    const life = this.#words[place]?.life ?? "";
+    return number === undefined ? life : idOf(life, number);
   }
 
   #phasesMsAt(from: number): PollStatus["phasesMs"] {
@@ -110,14 +127,26 @@ export class PollRing {
   }
 }
 
-function wordsOf(poll: PollStatus): Words {
+function idOf(life: string, number: number): string {
+  return `${life}-${number.toString(36)}`;
+}
+
+/** Whatever an id is, the same comes of its parts. */
+function partsOfId(id: string): { readonly life: string; readonly number: number } {
+  const end = id.lastIndexOf("-");
+  const life = id.slice(0, end);
+  const number = Number.parseInt(id.slice(end + 1), 36);
+  return end > 0 && idOf(life, number) === id ? { life, number } : { life: id, number: UNKNOWN };
+}
+
+function wordsOf(poll: PollStatus, life: string): Words {
   const { origin, outcome, reason, degraded, detail, excerpt, headers, offline } = poll;
-  const words = { origin, outcome, reason, degraded, detail, excerpt };
+  const words = { life, origin, outcome, reason, degraded, detail, excerpt };
   return { ...words, ...(headers === undefined ? {} : { headers }), ...(offline ? { offline } : {}) };
 }
 
 /** A poll with headers is a failure: rare, and never the same. */
-function saysTheSame(words: Words, poll: Words): boolean {
+function saysTheSame(words: Words, poll: Omit<Words, "life">): boolean {
   return (
     words.detail === poll.detail &&
     words.origin === poll.origin &&

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { AddressRules } from "../../../src/adapters/undici/address-rules.ts";
+import { AddressRules, addressRulesOf } from "../../../src/adapters/undici/address-rules.ts";
 import type { Names } from "../../../src/adapters/undici/route.ts";
 import { answer } from "../../support/raw-upstream.ts";
 import { answeredOf, brokenOf, startProbe, startUpstream } from "./polling.ts";
@@ -55,6 +55,14 @@ test("what the config says takes the place of the default, without exceptions", 
   expect(isDenied("127.0.0.1", "127.0.0.1", networks)).toBe(true);
   expect(isDenied("api.internal", "127.0.0.2", networks)).toBe(false);
   expect(isDenied("api.internal", "169.254.169.254", networks)).toBe(false);
+});
+
+test("thousands of upstreams have one list between them, until the config has another", () => {
+  expect(addressRulesOf(undefined)).toBe(addressRulesOf(undefined));
+  expect(addressRulesOf(["10.0.0.0/8"])).toBe(addressRulesOf(["10.0.0.0/8"]));
+  expect(addressRulesOf([]).refusal("api.internal", "10.1.2.3")).toBeUndefined();
+  expect(addressRulesOf(["10.0.0.0/8"]).refusal("api.internal", "10.1.2.3")).toBeDefined();
+  expect(addressRulesOf([])).not.toBe(addressRulesOf(undefined));
 });
 
 const leadingTo = (...addresses: readonly string[]): Names => ({

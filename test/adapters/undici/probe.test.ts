@@ -1,6 +1,6 @@
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "../../../tools/stack/free-port.ts";
 import { answer, type Script } from "../../support/raw-upstream.ts";
 import {
@@ -466,4 +466,23 @@ test("a header that is not ours to set is refused when the probe opens", async (
   await expect(startProbe({ headers: { "Content-Length": "5" } })).rejects.toThrow(
     'cannot send the headers of email: "Content-Length" must be a free name and one line of text',
   );
+});
+
+test("however a poll ends, no stack trace is written out: all maps of the sources would be read for it", async () => {
+  const answering = await startUpstream(replies(answer("{}")));
+  const denied = await startUpstream(replies(answer("{}")));
+  const resetting = await startUpstream(replies("HTTP/1.1 200 OK\r\n", "reset"));
+  const silent = await startUpstream(replies("HTTP/1.1 200 OK\r\n"));
+  const written: string[] = [];
+  const before: unknown = Reflect.get(Error, "prepareStackTrace");
+  onTestFinished(() => void Reflect.set(Error, "prepareStackTrace", before));
+  Error.prepareStackTrace = (error, frames) => {
+    if (frames.some((frame) => frame.getFileName()?.includes("/src/") === true)) written.push(String(error));
+    return "";
+  };
+  answeredOf(await pollOnce(answering));
+  brokenOf(await pollOnce(denied, { denyAddresses: ["127.0.0.1"] }));
+  brokenOf(await pollOnce(resetting));
+  brokenOf(await pollOnce(silent, { timeoutMs: SHORT_MS }));
+  expect(written).toEqual([]);
 });

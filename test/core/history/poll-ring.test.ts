@@ -44,6 +44,27 @@ test("what is told of a poll is what was said of it, whatever came before and af
   expect(ring.newest).toEqual(polls.at(-1));
 });
 
+test("whatever an id is, it is told unchanged", () => {
+  const ids = [
+    "mwrsk5gj-3uw",
+    "mwrsk5gj-3ux",
+    "other-3ux",
+    "-1",
+    "x",
+    "",
+    "x-",
+    "x-007",
+    "a-b-7",
+    "x-NaN",
+    "x-1.5",
+  ];
+  const polls = ids.map((id, index) => poll(index, { id }));
+  const ring = new PollRing(60, polls);
+  expect(ring.all).toEqual(polls);
+  for (const id of ids) ring.markOffline(id);
+  expect(ring.all.every(({ offline }) => offline === true)).toBe(true);
+});
+
 test("the oldest gives way, and the newest is last", () => {
   const ring = new PollRing(5);
   expect(ring.all).toEqual([]);
