@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * Reading a config leaves more garbage than a day of polling, and V8 sizes its heap for it. One collection at the end of
+ * Reading a config leaves more garbage than a day of polling, and V8 sizes its heap for it. One collection after
  * the start returns that memory. Node.js has no other way to ask for one.
  */
 export function collectStartGarbage(): void {

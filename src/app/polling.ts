@@ -86,6 +86,10 @@ export class AppPolling implements AsyncDisposable {
     return this.#parts.holds?.(upstream) === false ? undefined : this.#records.get(upstream);
   }
 
+  get inFlight(): number {
+    return this.#records.values().reduce((sum, { accounts }) => sum + accounts.inFlight, 0);
+  }
+
   exclusively<Result>(act: () => Promise<Result>): Promise<Result> {
     const turn = this.#turn.then(act);
     this.#turn = turn.catch(() => {});

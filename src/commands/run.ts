@@ -45,6 +45,7 @@ export async function run(options: RunOptions): Promise<number> {
   events.on("uncaughtException", onBug);
   if (options.environment["NODE_DEBUG"]) log.warn({}, NODE_DEBUG_IS_SET);
   const ending = awaitEnding(events);
+  const stopping = new AbortController();
   try {
     const start = await startApp({ ...options, keys });
     if (start.kind === "refused") {
@@ -52,9 +53,12 @@ export async function run(options: RunOptions): Promise<number> {
       return 1;
     }
     app = start.app;
-    collectStartGarbage();
+    void app.quietMoment(stopping.signal).then(() => {
+      if (!stopping.signal.aborted) collectStartGarbage();
+    });
     options.onStarted?.(app);
     const signal = await ending.asked;
+    stopping.abort();
     log.info({ signal }, "stopping: waiting for polls in flight");
     await app.stop();
     log.info({}, "stopped");

@@ -79,6 +79,13 @@ test("a command loads nothing that only another command, a fleet or a thread nee
   expect(packagesLoadedWith("lib/bcrypt-worker.js")).toEqual(["bcryptjs"]);
 });
 
+test("of a module of Node.js, only what is named is read: the rest may load much more", () => {
+  const whole = code().filter((path) => imports(path, STATIC).some((name) => name.startsWith("node:")));
+  // Where an old Node.js must get as far as one line.
+  expect(whole).toEqual(["bin/pacewatch.mjs"]);
+  expect(files.get("lib/build.js")).toContain("globalThis.process.getBuiltinModule(`node:http`)");
+});
+
 test("the same sources make the same bundle", async () => {
   const again = await bundle("0123abc");
   expect(again.files).toEqual(built.files);

@@ -21,7 +21,7 @@ export async function bundle(commit: string): Promise<Bundle> {
     input: { [COMMAND]: join(ROOT, "bin/pacewatch.mjs") },
     platform: "node",
     preserveEntrySignatures: "allow-extension",
-    plugins: [filesBeside(), withoutUnused()],
+    plugins: [filesBeside(), withoutUnused(), builtinsWithoutFacades()],
     // The second name is undici's own way to leave out its experimental parser, as it is in Node.js.
     transform: { define: { PACEWATCH_COMMIT: JSON.stringify(commit), esbuildDetection: "true" } },
     onLog(level, log) {
@@ -122,6 +122,31 @@ function withoutUnused(): Plugin {
         `module.exports = () => { throw new Error("cannot run: this part of undici is left out"); };`,
     },
   };
+}
+
+const BUILTIN_IMPORT =
+  /^import (?:([\w$]+)(?:, )?)?(?:\* as ([\w$]+))?(?:\{ (.+) \})? from "(node:[^"]+)";$/gm;
+
+/**
+ * An import of one function of Node.js reads all that its module exports, and some of that loads much more:
+ * `node:http` has a WebSocket. So what is shipped takes only what it names.
+ */
+function builtinsWithoutFacades(): Plugin {
+  return {
+    name: "builtins-without-facades",
+    renderChunk(code, { name }) {
+      // An old Node.js has no getBuiltinModule, and must get as far as the line that says so.
+      if (name === COMMAND) return null;
+      // Every line stays where it was.
+      return { code: code.replaceAll(BUILTIN_IMPORT, takenFromBuiltin), map: null };
+    },
+  };
+}
+
+function takenFromBuiltin(_: string, whole?: string, all?: string, named?: string, module?: string): string {
+  const parts = named && `{ ${named.replaceAll(" as ", ": ")} }`;
+  const taken = [whole, all, parts].filter((part) => part !== undefined);
+  return taken.map((part) => `const ${part} = globalThis.process.getBuiltinModule("${module}");`).join(" ");
 }
 
 function copied(path: string, fileName: string): { type: "asset"; fileName: string; source: Uint8Array } {

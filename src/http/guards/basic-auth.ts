@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIPv6, type Socket } from "node:net";
-import { type Guard, PROBE_PATHS } from "./guard.ts";
+import { type Guard, PROBE_PATHS, textAnswer } from "./guard.ts";
 
 /** bcrypt hashes by user name. While it is empty, no password is needed. */
 export type Users = ReadonlyMap<string, string>;
@@ -21,26 +21,28 @@ export interface PasswordChecker {
   check(question: PasswordQuestion): Promise<PasswordVerdict>;
 }
 
+const CHALLENGE = 'Basic realm="pacewatch", charset="UTF-8"';
+
 /** `users` is called for each request, because the web config file can change. */
 export function basicAuth(users: () => Users, checker: PasswordChecker): Guard {
   const verified = new VerifiedCredentials();
-  return async (c, next) => {
+  return async ({ path, header, incoming }) => {
     const current = users();
-    if (current.size === 0 || PROBE_PATHS.has(c.req.path)) return next();
-    const credentials = parseCredentials(c.req.header("authorization"));
+    if (current.size === 0 || PROBE_PATHS.has(path)) return undefined;
+    const credentials = parseCredentials(header("authorization"));
     const verdict =
       credentials === undefined
         ? "mismatch"
-        : await verify(credentials, current, verified, checker, c.env?.incoming?.socket);
+        : await verify(credentials, current, verified, checker, incoming?.socket);
     switch (verdict) {
       case "match":
-        return next();
+        return undefined;
       case "mismatch":
-        c.header("WWW-Authenticate", 'Basic realm="pacewatch", charset="UTF-8"');
-        return c.text("unauthorized\n", 401);
+        return textAnswer("unauthorized\n", 401, { "WWW-Authenticate": CHALLENGE });
       case "busy":
-        c.header("Retry-After", "1");
-        return c.text("cannot check the password: too many checks are waiting\n", 503);
+        return textAnswer("cannot check the password: too many checks are waiting\n", 503, {
+          "Retry-After": "1",
+        });
       default:
         return verdict satisfies never;
     }

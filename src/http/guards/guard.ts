@@ -1,11 +1,35 @@
-import type { HttpBindings } from "@hono/node-server";
-import type { MiddlewareHandler } from "hono";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** Node's own request and response. Tests that call the routes without a socket have neither. */
-export type HttpEnv = { Bindings: Partial<HttpBindings> };
+/** One request at our own port. */
+export type HttpRequest = {
+  readonly method: string;
+  readonly url: URL;
+  /** Without what only spells it in another way. */
+  readonly path: string;
+  /** All values of it, if it was sent more than once. The name is in lower case. */
+  readonly header: (name: string) => string | undefined;
+  /** Node's own. Tests that call the routes without a socket have neither. */
+  readonly incoming?: IncomingMessage;
+  readonly outgoing?: ServerResponse;
+};
 
-/** A middleware in front of the routes: it calls `next`, or answers itself. */
-export type Guard = MiddlewareHandler<HttpEnv>;
+export type HttpAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Parts are taken one by one, when the client can take them. */
+  readonly body: string | AsyncIterable<Uint8Array> | undefined;
+};
+
+/** In front of the routes: it answers itself, or lets the request pass. */
+export type Guard = (request: HttpRequest) => HttpAnswer | undefined | Promise<HttpAnswer | undefined>;
+
+export function textAnswer(
+  body: string,
+  status: number = 200,
+  headers: Readonly<Record<string, string>> = {},
+): HttpAnswer {
+  return { status, headers: { ...headers, "Content-Type": "text/plain; charset=UTF-8" }, body };
+}
 
 /** Exempt from basic auth, the host check and the answer queue: orchestrators probe by address, without a password. */
 export const PROBE_PATHS: ReadonlySet<string> = new Set(["/-/healthy", "/-/ready"]);
@@ -15,8 +39,10 @@ export const PROBE_PATHS: ReadonlySet<string> = new Set(["/-/healthy", "/-/ready
  * already: a client can hang up while its password is checked, and `close` is emitted only once. Without a socket it
  * calls back at once.
  */
-export function whenResponseEnds(request: Partial<HttpBindings> | undefined, callback: () => void): void {
-  const { incoming, outgoing } = request ?? {};
+export function whenResponseEnds(
+  { incoming, outgoing }: Pick<HttpRequest, "incoming" | "outgoing">,
+  callback: () => void,
+): void {
   if (outgoing === undefined || outgoing.closed || incoming?.socket.destroyed === true) callback();
   else outgoing.once("close", callback);
 }

@@ -1,5 +1,5 @@
 import { isIPv4 } from "node:net";
-import { type Guard, PROBE_PATHS } from "./guard.ts";
+import { type Guard, PROBE_PATHS, textAnswer } from "./guard.ts";
 
 /**
  * A web page can point its own name at this machine and then read the answers as its own (DNS rebinding), but the
@@ -7,19 +7,19 @@ import { type Guard, PROBE_PATHS } from "./guard.ts";
  * for each request, because a reload can change the names.
  */
 export function checkHost(allowedHosts: () => readonly string[] | undefined): Guard {
-  return async (c, next) => {
-    if (hasTwoHosts(c.env?.incoming?.rawHeaders)) return c.text("bad request\n", 400);
+  return ({ path, url, header, incoming }) => {
+    if (hasTwoHosts(incoming?.rawHeaders)) return textAnswer("bad request\n", 400);
     const allowed = allowedHosts();
-    if (allowed === undefined || PROBE_PATHS.has(c.req.path)) return next();
+    if (allowed === undefined || PROBE_PATHS.has(path)) return undefined;
     const known = new Set(allowed.map(hostnameOf));
     // An absolute request target has a host of its own.
-    const target = c.env?.incoming?.url ?? "";
-    const asked = [
-      c.req.header("host") ?? new URL(c.req.url).host,
-      ...(URL.canParse(target) ? [new URL(target).host] : []),
-    ];
-    if (asked.every((host) => known.has(hostnameOf(host)))) return next();
-    return c.text('cannot answer: "Host" must be a name of this machine or one of web.allowed_hosts\n', 421);
+    const target = incoming?.url ?? "";
+    const asked = [header("host") ?? url.host, ...(URL.canParse(target) ? [new URL(target).host] : [])];
+    if (asked.every((host) => known.has(hostnameOf(host)))) return undefined;
+    return textAnswer(
+      'cannot answer: "Host" must be a name of this machine or one of web.allowed_hosts\n',
+      421,
+    );
   };
 }
 
@@ -58,15 +58,15 @@ function isLoopback(host: string): boolean {
 const MAX_POST_BODY_BYTES = 1024;
 
 /** Decides by the headers alone: a refused body is never read, and its connection is closed. */
-export const refuseBodies: Guard = async (c, next) => {
-  const allowedBytes = c.req.method === "POST" ? MAX_POST_BODY_BYTES : 0;
-  const lengthBytes = Number(c.req.header("content-length") ?? 0);
-  const isChunked = c.req.header("transfer-encoding") !== undefined;
-  if (!isChunked && lengthBytes <= allowedBytes) return next();
-  c.header("Connection", "close");
+export const refuseBodies: Guard = ({ method, header }) => {
+  const allowedBytes = method === "POST" ? MAX_POST_BODY_BYTES : 0;
+  const lengthBytes = Number(header("content-length") ?? 0);
+  const isChunked = header("transfer-encoding") !== undefined;
+  if (!isChunked && lengthBytes <= allowedBytes) return undefined;
   const received = isChunked ? "a chunked body" : `${lengthBytes} bytes`;
-  return c.text(
-    `cannot accept a request body: "${c.req.method}" must have at most ${allowedBytes} bytes, received ${received}\n`,
+  return textAnswer(
+    `cannot accept a request body: "${method}" must have at most ${allowedBytes} bytes, received ${received}\n`,
     413,
+    { Connection: "close" },
   );
 };

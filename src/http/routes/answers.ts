@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { constants, inflateRawSync } from "node:zlib";
-import type { Context } from "hono";
-import { type HttpEnv, whenResponseEnds } from "../guards/guard.ts";
+import { type HttpAnswer, type HttpRequest, textAnswer, whenResponseEnds } from "../guards/guard.ts";
 import { prefersGzip } from "./accept-encoding.ts";
 
 export type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
@@ -73,19 +72,19 @@ export class Answers {
   }
 
   /** `key` says what is asked for: the same key, the same answer. */
-  async serve(c: Context<HttpEnv>, key: string, draft: () => Promise<Draft>): Promise<Response> {
+  async serve(request: HttpRequest, key: string, draft: () => Promise<Draft>): Promise<HttpAnswer> {
     const { room, maxWaiting } = this.#options;
     const known = this.#waiting.get(key);
-    if (room.isFull) return refusal(c, "too many answers are still being read");
+    if (room.isFull) return refusal("too many answers are still being read");
     if (known === undefined && this.#waiting.size >= maxWaiting)
-      return refusal(c, `${maxWaiting} requests are already waiting`);
+      return refusal(`${maxWaiting} requests are already waiting`);
     const answer = known ?? new Answer(draft, this.#options);
     if (known === undefined) this.#waiting.set(key, answer);
-    const isPlain = !prefersGzip(c.req.header("accept-encoding"));
+    const isPlain = !prefersGzip(request.header("accept-encoding"));
     const largestBytes = isPlain ? this.#largest.plainBytes : this.#largest.gzipBytes;
-    answer.join(c.env, Math.min(largestBytes, SOCKET_BYTES));
+    answer.join(request, Math.min(largestBytes, SOCKET_BYTES));
     if (!this.#isWorking) void this.#work();
-    return respond(c, answer, isPlain);
+    return respond(answer, isPlain);
   }
 
   async #work(): Promise<void> {
@@ -115,10 +114,8 @@ function larger(one: Sizes, other: Sizes | undefined): Sizes {
   };
 }
 
-export function refusal(c: Context<HttpEnv>, why: string): Response {
-  c.header("Vary", "Accept-Encoding");
-  c.header("Retry-After", "1");
-  return c.text(`cannot answer: ${why}\n`, 503);
+export function refusal(why: string): HttpAnswer {
+  return textAnswer(`cannot answer: ${why}\n`, 503, { Vary: "Accept-Encoding", "Retry-After": "1" });
 }
 
 /** One answer, from the first request for it until the last byte of it is read. */
@@ -157,11 +154,11 @@ class Answer {
   }
 
   /** Until the last byte is sent, or the client has gone. */
-  join(request: HttpEnv["Bindings"] | undefined, needsBytes: number): void {
+  join(request: HttpRequest, needsBytes: number): void {
     const { room } = this.#options;
     this.#readers += 1;
     // Without a socket, nothing tells when the answer was read.
-    if (request?.outgoing === undefined) return;
+    if (request.outgoing === undefined) return;
     room.take(needsBytes);
     whenResponseEnds(request, () => {
       room.give(needsBytes);
@@ -231,30 +228,29 @@ class Answer {
   }
 }
 
-async function respond(c: Context<HttpEnv>, answer: Answer, isPlain: boolean): Promise<Response> {
+async function respond(answer: Answer, isPlain: boolean): Promise<HttpAnswer> {
   const head = await answer.begun;
   // The client has gone: no answer is needed.
-  if (head === undefined) return c.body(null, 503);
-  c.status(head.status);
-  c.header("Content-Type", head.type);
-  c.header("Vary", "Accept-Encoding");
-  if (!isPlain) c.header("Content-Encoding", "gzip");
+  if (head === undefined) return { status: 503, headers: {}, body: undefined };
   const { sizes } = answer;
-  if (sizes !== undefined) c.header("Content-Length", String(isPlain ? sizes.plainBytes : sizes.gzipBytes));
-  let index = 0;
-  // No part is taken before the client can take it.
-  const stream: Bytes = new ReadableStream(
-    {
-      async pull(controller) {
-        const part = isPlain ? await answer.plainPart(index) : await answer.part(index);
-        if (part === undefined) return controller.close();
-        controller.enqueue(part);
-        index += 1;
-      },
+  return {
+    status: head.status,
+    headers: {
+      "Content-Type": head.type,
+      Vary: "Accept-Encoding",
+      ...(!isPlain && { "Content-Encoding": "gzip" }),
+      ...(sizes && { "Content-Length": String(isPlain ? sizes.plainBytes : sizes.gzipBytes) }),
     },
-    { highWaterMark: 0 },
-  );
-  return c.body(stream);
+    body: partsOf(answer, isPlain),
+  };
+}
+
+async function* partsOf(answer: Answer, isPlain: boolean): AsyncGenerator<Uint8Array, void, void> {
+  for (let index = 0; ; index++) {
+    const part = isPlain ? await answer.plainPart(index) : await answer.part(index);
+    if (part === undefined) return;
+    yield part;
+  }
 }
 
 const GZIP_HEADER_BYTES = 10;

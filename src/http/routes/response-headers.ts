@@ -1,5 +1,5 @@
 import { PAGE_STYLE_HASH } from "../page/shell.ts";
-import type { Guard } from "../guards/guard.ts";
+import type { HttpAnswer } from "../guards/guard.ts";
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -17,9 +17,15 @@ export const RESPONSE_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** On every answer, errors included. `extra` comes from the web config file and wins. */
-export function responseHeaders(extra: () => Readonly<Record<string, string>>): Guard {
-  return async (c, next) => {
-    for (const [name, value] of Object.entries({ ...RESPONSE_HEADERS, ...extra() })) c.header(name, value);
-    await next();
+export function withResponseHeaders(
+  { status, headers, body }: HttpAnswer,
+  extra: Readonly<Record<string, string>> = {},
+): HttpAnswer {
+  // Whatever their case, the last one counts.
+  const all = [RESPONSE_HEADERS, extra, headers].flatMap((each) => Object.entries(each));
+  return {
+    status,
+    headers: Object.fromEntries(all.map(([name, value]) => [name.toLowerCase(), value])),
+    body,
   };
 }

@@ -1,15 +1,22 @@
-import { type Context, Hono } from "hono";
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
 import { listAnswer, missingUpstreamAnswer, upstreamAnswer } from "../../core/status/json-answers.ts";
 import type { StatusSnapshot } from "../../core/status/status.ts";
-import { type Guard, type HttpEnv, whenResponseEnds } from "../guards/guard.ts";
+import { messageOf } from "../../core/text/escape.ts";
+import {
+  type Guard,
+  type HttpAnswer,
+  type HttpRequest,
+  textAnswer,
+  whenResponseEnds,
+} from "../guards/guard.ts";
+import { decoded } from "../guards/http-request.ts";
 import { checkHost, refuseBodies } from "../guards/request-checks.ts";
 import type { Markup } from "../page/markup.ts";
 import { REFRESH_SECONDS, type View } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
 import { AnswerRoom, Answers, type Content, type Gzip, refusal } from "./answers.ts";
-import { responseHeaders } from "./response-headers.ts";
+import { withResponseHeaders } from "./response-headers.ts";
 
 export type ReloadResult =
   | { readonly kind: "reloaded" }
@@ -48,105 +55,150 @@ const DEFAULT_MAX_SCRAPES = 40;
 const DEFAULT_MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_WAITING = 100;
 
-type Routes = Hono<HttpEnv>;
+type Route = {
+  readonly method: "GET" | "POST";
+  /** `:name` is one part of it, anything but nothing. */
+  readonly path: string;
+  /** `name` is what stands for `:name`. */
+  readonly answer: (request: HttpRequest, name: string) => HttpAnswer | Promise<HttpAnswer>;
+};
+
+export type Routes = {
+  readonly routes: readonly Pick<Route, "method" | "path">[];
+  answer(request: HttpRequest): Promise<HttpAnswer>;
+};
 
 export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Routes {
-  const app: Routes = new Hono();
-  app.use(
-    responseHeaders(options.extraHeaders ?? (() => ({}))),
-    checkHost(() => deps.allowedHosts),
-    refuseBodies,
-    ...(options.guards ?? []),
-  );
-
+  const guards = [checkHost(() => deps.allowedHosts), refuseBodies, ...(options.guards ?? [])];
   const room = new AnswerRoom(options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES);
   const common = { room, gzip: deps.gzip, maxWaiting: MAX_WAITING };
   // The text of the metrics is written in short turns, or in a thread: nobody waits for it, and it waits for no page.
   const scrapes = new Answers({ ...common, rests: false });
   const answers = new Answers({ ...common, rests: true });
-  app.get("/metrics", metricsRoute(deps, scrapes, options.maxScrapes ?? DEFAULT_MAX_SCRAPES));
-  app.get("/-/healthy", (c) => c.text("healthy\n"));
-  app.get("/-/ready", (c) => (deps.ready() ? c.text("ready\n") : c.text("not ready\n", 503)));
-  app.post("/-/reload", (c) => reload(c, deps));
-  app.post("/-/resume", (c) => resume(c, deps));
-  addPages(app, deps, answers);
-  addJsonRoutes(app, deps, answers);
+  const routes: readonly Route[] = [
+    get("/metrics", metricsRoute(deps, scrapes, options.maxScrapes ?? DEFAULT_MAX_SCRAPES)),
+    get("/-/healthy", () => textAnswer("healthy\n")),
+    get("/-/ready", () => (deps.ready() ? textAnswer("ready\n") : textAnswer("not ready\n", 503))),
+    post("/-/reload", (request) => reload(request, deps)),
+    post("/-/resume", (request) => resume(request, deps)),
+    ...pages(deps, answers),
+    ...jsonRoutes(deps, answers),
+  ];
+  const answer = async (request: HttpRequest): Promise<HttpAnswer> => {
+    for (const guard of guards) {
+      const refused = await guard(request);
+      if (refused !== undefined) return refused;
+    }
+    return routed(request, routes);
+  };
+  return {
+    routes,
+    answer: async (request) => {
+      const extra = options.extraHeaders?.();
+      try {
+        return withResponseHeaders(await answer(request), extra);
+      } catch (error) {
+        options.onWarning?.(`cannot answer ${request.method} ${request.path}: ${messageOf(error)}`);
+        return withResponseHeaders(INTERNAL_ERROR, extra);
+      }
+    },
+  };
+}
 
-  refuseOtherMethods(app);
-  app.notFound((c) => c.text("not found\n", 404));
-  app.onError((error, c) => {
-    options.onWarning?.(`cannot answer ${c.req.method} ${c.req.path}: ${error.message}`);
-    return c.text("cannot answer: an internal error, see the log\n", 500);
-  });
-  return app;
+function get(path: string, answer: Route["answer"]): Route {
+  return { method: "GET", path, answer };
+}
+
+function post(path: string, answer: Route["answer"]): Route {
+  return { method: "POST", path, answer };
+}
+
+const INTERNAL_ERROR = textAnswer("cannot answer: an internal error, see the log\n", 500);
+
+async function routed(request: HttpRequest, routes: readonly Route[]): Promise<HttpAnswer> {
+  for (const { method, path, answer } of routes) {
+    const name = nameIn(request.path, path);
+    if (name === undefined) continue;
+    if (request.method === method || (request.method === "HEAD" && method === "GET"))
+      return await answer(request, name);
+    const allow = method === "GET" ? "GET, HEAD" : method;
+    return textAnswer(`cannot ${request.method} ${path}: allowed is ${allow}\n`, 405, { Allow: allow });
+  }
+  return textAnswer("not found\n", 404);
+}
+
+/** What stands for `:name`, nothing where the route has none; undefined where it is another route's path. */
+function nameIn(path: string, route: string): string | undefined {
+  const [before = "", after] = route.split(":name");
+  if (after === undefined) return path === route ? "" : undefined;
+  const name = path.startsWith(before) ? path.slice(before.length) : "";
+  return name === "" || name.includes("/") ? undefined : decoded(name, decodeURIComponent);
 }
 
 /** A scrape counts until its last byte is sent, so slow readers count too. */
-function metricsRoute(
-  deps: RoutesDeps,
-  answers: Answers,
-  maxScrapes: number,
-): (c: Context<HttpEnv>) => Promise<Response> {
+function metricsRoute(deps: RoutesDeps, answers: Answers, maxScrapes: number): Route["answer"] {
   let scrapes = 0;
-  return async (c) => {
-    if (scrapes >= maxScrapes) return refusal(c, `${maxScrapes} scrapes are already running`);
+  return (request) => {
+    if (scrapes >= maxScrapes) return refusal(`${maxScrapes} scrapes are already running`);
     scrapes += 1;
-    whenResponseEnds(c.env, () => (scrapes -= 1));
-    return answers.serve(c, "metrics", async () => {
+    whenResponseEnds(request, () => (scrapes -= 1));
+    return answers.serve(request, "metrics", async () => {
       return { status: 200, type: "text/plain; version=0.0.4; charset=utf-8", content: await deps.metrics() };
     });
   };
 }
 
 /** Why a command is forbidden. */
-function whyForbidden(c: Context<HttpEnv>, deps: RoutesDeps): string | undefined {
+function whyForbidden({ header }: HttpRequest, deps: RoutesDeps): string | undefined {
   if (!deps.lifecycleEnabled) return '"web.enable_lifecycle" must be true, received false';
   // Browsers send Origin with every POST, curl and the like do not, and our own pages command nothing.
-  return c.req.header("origin") === undefined ? undefined : "requests from web pages are refused";
+  return header("origin") === undefined ? undefined : "requests from web pages are refused";
 }
 
-function resume(c: Context<HttpEnv>, deps: RoutesDeps): Response {
-  const forbidden = whyForbidden(c, deps);
-  if (forbidden !== undefined) return c.text(`cannot resume: ${forbidden}\n`, 403);
-  const budget = c.req.query("budget");
-  if (budget === undefined) return c.text('cannot resume: "budget" must be in the query\n', 400);
+function resume(request: HttpRequest, deps: RoutesDeps): HttpAnswer {
+  const forbidden = whyForbidden(request, deps);
+  if (forbidden !== undefined) return textAnswer(`cannot resume: ${forbidden}\n`, 403);
+  const budget = request.url.searchParams.get("budget");
+  if (budget === null) return textAnswer('cannot resume: "budget" must be in the query\n', 400);
   return deps.resume(budget)
-    ? c.text("resumed\n")
-    : c.text('cannot resume: "budget" must be the name of a budget\n', 404);
+    ? textAnswer("resumed\n")
+    : textAnswer('cannot resume: "budget" must be the name of a budget\n', 404);
 }
 
-async function reload(c: Context<HttpEnv>, deps: RoutesDeps): Promise<Response> {
-  const forbidden = whyForbidden(c, deps);
-  if (forbidden !== undefined) return c.text(`cannot reload: ${forbidden}\n`, 403);
+async function reload(request: HttpRequest, deps: RoutesDeps): Promise<HttpAnswer> {
+  const forbidden = whyForbidden(request, deps);
+  if (forbidden !== undefined) return textAnswer(`cannot reload: ${forbidden}\n`, 403);
   const result = await deps.reload();
   switch (result.kind) {
     case "reloaded":
-      return c.text("reloaded\n");
+      return textAnswer("reloaded\n");
     case "refused":
-      return c.text(result.faults.map((fault) => `${fault}\n`).join(""), 400);
+      return textAnswer(result.faults.map((fault) => `${fault}\n`).join(""), 400);
     default:
       return result satisfies never;
   }
 }
 
-function addPages(app: Routes, deps: RoutesDeps, answers: Answers): void {
-  app.get("/", async (c) => {
-    const fleet = await deps.fleet();
-    return answerPage(c, answers, async (view) => ({
-      page: renderStatusPage(deps.status(), view, fleet),
-      status: 200,
-    }));
-  });
-  app.get("/upstreams/:name", (c) => {
-    const name = c.req.param("name");
-    return answerPage(c, answers, async (view) => {
-      const snapshot = deps.status();
-      const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
-      if (upstream !== undefined) return { page: renderUpstreamPage(upstream, snapshot, view), status: 200 };
+function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
+  return [
+    get("/", async (request) => {
       const fleet = await deps.fleet();
-      return { page: renderMissingUpstreamPage(name, snapshot, view, fleet), status: 404 };
-    });
-  });
+      return answerPage(request, answers, async (view) => ({
+        page: renderStatusPage(deps.status(), view, fleet),
+        status: 200,
+      }));
+    }),
+    get("/upstreams/:name", (request, name) =>
+      answerPage(request, answers, async (view) => {
+        const snapshot = deps.status();
+        const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
+        if (upstream !== undefined)
+          return { page: renderUpstreamPage(upstream, snapshot, view), status: 200 };
+        const fleet = await deps.fleet();
+        return { page: renderMissingUpstreamPage(name, snapshot, view, fleet), status: 404 };
+      }),
+    ),
+  ];
 }
 
 /**
@@ -154,62 +206,54 @@ function addPages(app: Routes, deps: RoutesDeps, answers: Answers): void {
  * markup could not be stopped.
  */
 async function answerPage(
-  c: Context<HttpEnv>,
+  request: HttpRequest,
   answers: Answers,
   render: (view: View) => Promise<{ readonly page: Markup; readonly status: 200 | 404 }>,
-): Promise<Response> {
-  const refreshes = c.req.query("refresh") !== "off";
-  const response = await answers.serve(c, `${c.req.path} ${refreshes}`, async () => {
+): Promise<HttpAnswer> {
+  const refreshes = request.url.searchParams.get("refresh") !== "off";
+  const answer = await answers.serve(request, `${request.path} ${refreshes}`, async () => {
     const { page, status } = await render({ refreshes });
     return { status, type: "text/html; charset=UTF-8", content: String(await page) };
   });
-  if (refreshes && response.status === 200) response.headers.set("Refresh", String(REFRESH_SECONDS));
-  return response;
+  if (!refreshes || answer.status !== 200) return answer;
+  return { ...answer, headers: { ...answer.headers, Refresh: String(REFRESH_SECONDS) } };
 }
 
-function addJsonRoutes(app: Routes, deps: RoutesDeps, answers: Answers): void {
+function jsonRoutes(deps: RoutesDeps, answers: Answers): readonly Route[] {
   /** 404 with `missing` where there is no value. */
   const serve = (
-    c: Context<HttpEnv>,
+    request: HttpRequest,
     value: () => unknown,
     missing?: () => Promise<unknown>,
-  ): Promise<Response> =>
-    answers.serve(c, c.req.path, async () => {
+  ): Promise<HttpAnswer> =>
+    answers.serve(request, request.path, async () => {
       const found = value();
       const status = found === undefined ? 404 : 200;
       return { status, type: "application/json", content: JSON.stringify(found ?? (await missing?.())) };
     });
-  app.get("/api/v1/upstreams", (c) => serve(c, () => listAnswer(deps.status())));
-  app.get("/api/v1/upstreams/:name", (c) => {
-    const name = c.req.param("name");
-    return serve(
-      c,
-      () => upstreamAnswer(deps.status(), name),
-      async () => missingUpstreamAnswer(name, await deps.fleet()),
-    );
-  });
-  app.get("/api/v1/fleet", async (c) => {
-    const fleet = await deps.fleet();
-    return fleet === undefined
-      ? c.json({ error: "cannot show the fleet: none is configured" }, 404)
-      : serve(c, () => ({ nowMs: deps.status().nowMs, ...fleet }));
-  });
-  app.get("/api/v1/incidents", (c) =>
-    serve(c, () => {
-      const { nowMs, incidents } = deps.status();
-      return { nowMs, incidents };
+  return [
+    get("/api/v1/upstreams", (request) => serve(request, () => listAnswer(deps.status()))),
+    get("/api/v1/upstreams/:name", (request, name) =>
+      serve(
+        request,
+        () => upstreamAnswer(deps.status(), name),
+        async () => missingUpstreamAnswer(name, await deps.fleet()),
+      ),
+    ),
+    get("/api/v1/fleet", async (request) => {
+      const fleet = await deps.fleet();
+      return serve(
+        request,
+        () => fleet && { nowMs: deps.status().nowMs, ...fleet },
+        async () => ({ error: "cannot show the fleet: none is configured" }),
+      );
     }),
-  );
-  app.get("/api/v1/config", (c) => serve(c, () => deps.config()));
-}
-
-function refuseOtherMethods(app: Routes): void {
-  const routes = app.routes.filter(({ method }) => method === "GET" || method === "POST");
-  for (const { path, method } of routes) {
-    const allow = method === "GET" ? "GET, HEAD" : method;
-    app.all(path, (c) => {
-      c.header("Allow", allow);
-      return c.text(`cannot ${c.req.method} ${path}: allowed is ${allow}\n`, 405);
-    });
-  }
+    get("/api/v1/incidents", (request) =>
+      serve(request, () => {
+        const { nowMs, incidents } = deps.status();
+        return { nowMs, incidents };
+      }),
+    ),
+    get("/api/v1/config", (request) => serve(request, () => deps.config())),
+  ];
 }

@@ -1,8 +1,7 @@
-import { getRequestListener, RequestError } from "@hono/node-server";
 import { basicAuth } from "../guards/basic-auth.ts";
 import { PasswordChecks, type StartWorker } from "../guards/password-checks.ts";
-import { RESPONSE_HEADERS } from "../routes/response-headers.ts";
 import { createRoutes, type RoutesDeps } from "../routes/routes.ts";
+import { answerRequests } from "./answer-requests.ts";
 import { LiveWebConfig, type WebConfigChange, type WebConfigSource } from "./live-web-config.ts";
 import { Connections } from "./connections.ts";
 import { DEFAULT_SERVER_LIMITS, limitResponse, type ServerLimits, serverOptions } from "./limits.ts";
@@ -63,16 +62,11 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     extraHeaders: () => web.config.headers,
     onWarning,
   });
-  const answer = getRequestListener(routes.fetch, {
-    // HTTP/1.0 needs no Host, and the health checks of some load balancers send none.
-    hostname: "localhost",
-    overrideGlobalObjects: false,
-    errorHandler: (error) => answerFailed(error, onWarning),
-  });
+  const answer = answerRequests(routes);
   const { server, renew } = createNodeServer(tls, serverOptions(limits), (incoming, outgoing) => {
     connections.admit(incoming, outgoing, () => {
       limitResponse(incoming, outgoing, limits);
-      void answer(incoming, outgoing);
+      answer(incoming, outgoing);
     });
   });
   const { connectionsLeft = () => limits.maxConnections } = options;
@@ -99,12 +93,4 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   };
   const url = urlOf(tls === undefined ? "http" : "https", { host: options.host, port });
   return { url, probesUrl: probes?.url, close, [Symbol.asyncDispose]: close };
-}
-
-/** For what is not a valid request: the target or Host cannot be part of a URL. */
-function answerFailed(error: unknown, onWarning: (message: string) => void): Response {
-  const headers = { ...RESPONSE_HEADERS, "Content-Type": "text/plain; charset=utf-8" };
-  if (error instanceof RequestError) return new Response("bad request\n", { status: 400, headers });
-  onWarning(`cannot answer: ${error instanceof Error ? error.message : String(error)}`);
-  return new Response("cannot answer: an internal error, see the log\n", { status: 500, headers });
 }

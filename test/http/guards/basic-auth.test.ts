@@ -1,6 +1,5 @@
 import { startThread } from "../../../src/adapters/thread.ts";
 import { hashSync } from "bcryptjs";
-import { Hono } from "hono";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   basicAuth,
@@ -10,7 +9,8 @@ import {
   type PasswordVerdict,
   type Users,
 } from "../../../src/http/guards/basic-auth.ts";
-import type { HttpEnv } from "../../../src/http/guards/guard.ts";
+import { type Guard, textAnswer } from "../../../src/http/guards/guard.ts";
+import { requestTo } from "../../support/routes-to-ask.ts";
 import { PasswordChecks } from "../../../src/http/guards/password-checks.ts";
 
 const HASH = hashSync("test-password", 4);
@@ -36,13 +36,19 @@ type Door = {
   readonly ask: (authorization?: string, path?: string) => Promise<Response>;
 };
 
+function askBehind(guard: Guard, authorization?: string, path = "/metrics"): Promise<Response> {
+  return requestTo(
+    async (request) => (await guard(request)) ?? textAnswer("inside"),
+    path,
+    authorization === undefined ? {} : { headers: { Authorization: authorization } },
+  );
+}
+
 function aDoor(users: () => Users): Door {
   const checker = new CountingChecker();
-  const app = new Hono<HttpEnv>();
-  app.use(basicAuth(users, checker));
-  app.get("*", (c) => c.text("inside"));
-  const ask = async (authorization?: string, path = "/metrics"): Promise<Response> =>
-    app.request(path, authorization === undefined ? {} : { headers: { Authorization: authorization } });
+  const guard = basicAuth(users, checker);
+  const ask = (authorization?: string, path?: string): Promise<Response> =>
+    askBehind(guard, authorization, path);
   return { checker, ask };
 }
 
@@ -135,10 +141,8 @@ describe("a server with users", () => {
         return Promise.resolve("match");
       },
     };
-    const app = new Hono<HttpEnv>();
-    app.use(basicAuth(() => new Map([["zoë", HASH]]), checker));
-    app.get("*", (c) => c.text("inside"));
-    const answer = await app.request("/", { headers: { Authorization: basic("zoë", "a:b:ç") } });
+    const door = basicAuth(() => new Map([["zoë", HASH]]), checker);
+    const answer = await askBehind(door, basic("zoë", "a:b:ç"));
     expect([answer.status, seen]).toEqual([200, ["a:b:ç"]]);
   });
 });

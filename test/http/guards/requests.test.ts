@@ -1,6 +1,6 @@
 import { startThread } from "../../../src/adapters/thread.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createRoutes } from "../../../src/http/routes/routes.ts";
+import { routesToAsk } from "../../support/routes-to-ask.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
 import { aRequest, connectRaw, statusOf } from "../raw-client.ts";
 import { sampleRoutesDeps } from "../../support/samples.ts";
@@ -269,7 +269,7 @@ describe("answers that many ask for at once", () => {
     const turn = countTurns();
     const made: number[] = [];
     const deps = sampleRoutesDeps();
-    const app = createRoutes({
+    const app = routesToAsk({
       ...deps,
       metrics: () => {
         made.push(turn());
@@ -287,7 +287,7 @@ describe("answers that many ask for at once", () => {
   });
 
   test("are refused at once beyond a hundred different ones, but for the word that it lives", async () => {
-    const app = createRoutes(sampleRoutesDeps());
+    const app = routesToAsk(sampleRoutesDeps());
     const asked = Array.from({ length: 300 }, async (_, index) => app.request(`/upstreams/api-${index}`));
     const healthy = await app.request("/-/healthy");
     expect(healthy.status).toBe(200);

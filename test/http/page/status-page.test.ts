@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
 import type { StatusSnapshot } from "../../../src/core/status/status.ts";
-import { createRoutes } from "../../../src/http/routes/routes.ts";
+import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   samplePollStatus,
   sampleStatus,
@@ -17,7 +17,7 @@ async function textOfPage(over: Partial<StatusSnapshot>): Promise<string> {
 
 describe("the status page", () => {
   test("carries no script, and the one style that its policy lets through", async () => {
-    const answer = await createRoutes(sampleRoutesDeps()).request("/");
+    const answer = await routesToAsk(sampleRoutesDeps()).request("/");
     const page = await answer.text();
     const style = /<style>([^]*?)<\/style>/.exec(page)?.[1] ?? "";
     const hash = createHash("sha256").update(style).digest("base64");
@@ -27,7 +27,7 @@ describe("the status page", () => {
   });
 
   test("asks to be loaded again by a header, unless it is to be refresh paused", async () => {
-    const app = createRoutes(sampleRoutesDeps());
+    const app = routesToAsk(sampleRoutesDeps());
     expect((await app.request("/")).headers.get("refresh")).toBe("10");
     const held = await app.request("/?refresh=off");
     expect(held.headers.has("refresh")).toBe(false);
@@ -36,7 +36,7 @@ describe("the status page", () => {
 
   test("comes in gzip where asked for", async () => {
     const headers = { "Accept-Encoding": "gzip" };
-    const answer = await createRoutes(sampleRoutesDeps()).request("/", { headers });
+    const answer = await routesToAsk(sampleRoutesDeps()).request("/", { headers });
     expect([answer.headers.get("content-encoding"), answer.headers.get("vary")]).toEqual([
       "gzip",
       "Accept-Encoding",

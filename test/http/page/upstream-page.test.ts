@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRoutes } from "../../../src/http/routes/routes.ts";
+import { routesToAsk } from "../../support/routes-to-ask.ts";
 import { HOSTILE, pageOf, textOf } from "./reading.ts";
 import {
   sampleAnnouncement,
@@ -141,7 +141,7 @@ describe("the page of an upstream", () => {
   });
 
   test("refreshes by itself, and links back by relative ways", async () => {
-    const answer = await createRoutes(sampleRoutesDeps()).request(PATH);
+    const answer = await routesToAsk(sampleRoutesDeps()).request(PATH);
     expect(answer.headers.get("refresh")).toBe("10");
     const links = [...(await answer.text()).matchAll(/<a href="([^"]*)"/g)].map(([, link]) => link);
     expect(links.slice(0, 3)).toEqual(["../", "?refresh=off", "../"]);
@@ -151,7 +151,7 @@ describe("the page of an upstream", () => {
   test.each(["nope", "__proto__", "%3Cscript%3Ealert(1)%3C%2Fscript%3E", "%E2%80%AE", "x".repeat(500)])(
     "of %s is not found, and says so without repeating anything harmful",
     async (name) => {
-      const answer = await createRoutes(sampleRoutesDeps()).request(`/upstreams/${name}`);
+      const answer = await routesToAsk(sampleRoutesDeps()).request(`/upstreams/${name}`);
       const page = await answer.text();
       expect(answer.status).toBe(404);
       expect(answer.headers.has("refresh")).toBe(false);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import type { ValueStatus } from "../../../src/core/status/status.ts";
-import { createRoutes } from "../../../src/http/routes/routes.ts";
+import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   sampleFleetStatus,
   samplePollStatus,
@@ -88,7 +88,7 @@ async function documented(path: string): Promise<Json> {
 }
 
 async function answered(path: string): Promise<Json> {
-  const answer = await createRoutes(sampleRoutesDeps({ status: () => FULL })).request(path);
+  const answer = await routesToAsk(sampleRoutesDeps({ status: () => FULL })).request(path);
   return (await answer.json()) as Json;
 }
 
@@ -117,18 +117,18 @@ test("one upstream has it, with its polls and failures in place of the last one"
 });
 
 test("the fleet has it", async () => {
-  const routes = createRoutes(sampleRoutesDeps({ fleet: () => Promise.resolve(sampleFleetStatus()) }));
+  const routes = routesToAsk(sampleRoutesDeps({ fleet: () => Promise.resolve(sampleFleetStatus()) }));
   const answer = (await (await routes.request("/api/v1/fleet")).json()) as Json;
   expect(shapeOf(answer)).toEqual(shapeOf(await documented("/api/v1/fleet")));
 });
 
 test("without a fleet there is none to tell of", async () => {
-  const answer = await createRoutes(sampleRoutesDeps()).request("/api/v1/fleet");
+  const answer = await routesToAsk(sampleRoutesDeps()).request("/api/v1/fleet");
   expect(answer.status).toBe(404);
 });
 
 test("an upstream that another replica polls is not found here, but where it is", async () => {
-  const routes = createRoutes(sampleRoutesDeps({ fleet: () => Promise.resolve(sampleFleetStatus()) }));
+  const routes = routesToAsk(sampleRoutesDeps({ fleet: () => Promise.resolve(sampleFleetStatus()) }));
   const answer = await routes.request("/api/v1/upstreams/email");
   expect(answer.status).toBe(404);
   expect(await answer.json()).toEqual({
@@ -153,7 +153,7 @@ test("what is not known is absent rather than null", async () => {
     health: { state: "unknown", sinceMs: 1, up: undefined },
     availability: [{ windowMs: 1, ok: 0, failed: 0, ratio: undefined }],
   });
-  const app = createRoutes(sampleRoutesDeps({ status: () => sampleStatus({ upstreams: [upstream] }) }));
+  const app = routesToAsk(sampleRoutesDeps({ status: () => sampleStatus({ upstreams: [upstream] }) }));
   for (const path of ["/api/v1/upstreams", "/api/v1/upstreams/ai-router"]) {
     const text = await (await app.request(path)).text();
     expect(text).not.toContain("null");

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { createRoutes } from "../../../src/http/routes/routes.ts";
+import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   samplePollStatus,
   sampleStatus,
@@ -23,7 +23,7 @@ const PATHS = [
 
 describe("the paths", () => {
   test.each(PATHS)("%s answers GET, and HEAD with the same head and no body", async (path) => {
-    const app = createRoutes(sampleRoutesDeps());
+    const app = routesToAsk(sampleRoutesDeps());
     const got = await app.request(path);
     const head = await app.request(path, { method: "HEAD" });
     expect([got.status, head.status]).toEqual([200, 200]);
@@ -34,13 +34,13 @@ describe("the paths", () => {
 
   test.each(PATHS)("%s refuses other methods and says which it knows", async (path) => {
     for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
-      const answer = await createRoutes(sampleRoutesDeps()).request(path, { method });
+      const answer = await routesToAsk(sampleRoutesDeps()).request(path, { method });
       expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     }
   });
 
   test.each(["GET", "HEAD", "PUT"])("a reload is not asked for with %s", async (method) => {
-    const answer = await createRoutes(sampleRoutesDeps({ lifecycleEnabled: true })).request("/-/reload", {
+    const answer = await routesToAsk(sampleRoutesDeps({ lifecycleEnabled: true })).request("/-/reload", {
       method,
     });
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
@@ -51,14 +51,14 @@ describe("the paths", () => {
     async (path) => {
       for (const method of ["GET", "HEAD", "POST", "DELETE"])
         expect(
-          (await createRoutes(sampleRoutesDeps()).request(`http://localhost${path}`, { method })).status,
+          (await routesToAsk(sampleRoutesDeps()).request(`http://localhost${path}`, { method })).status,
         ).toBe(404);
     },
   );
 
   test("the documentation names every one of them", async () => {
     const documentation = await readFile(new URL("../../../docs/api.md", import.meta.url), "utf8");
-    const routes = createRoutes(sampleRoutesDeps()).routes.filter(
+    const routes = routesToAsk(sampleRoutesDeps()).routes.filter(
       ({ method }) => method === "GET" || method === "POST",
     );
     expect(routes.length).toBe(12);
@@ -71,7 +71,7 @@ describe("every answer", () => {
   test.each(["/", "/metrics", "/nope", "/api/v1/upstreams/nope", "/-/reload"])(
     "of %s keeps browsers from guessing, framing, caching and telling on",
     async (path) => {
-      const { headers } = await createRoutes(sampleRoutesDeps()).request(path);
+      const { headers } = await routesToAsk(sampleRoutesDeps()).request(path);
       expect(headers.get("x-content-type-options")).toBe("nosniff");
       expect(headers.get("referrer-policy")).toBe("no-referrer");
       expect(headers.get("cache-control")).toBe("no-store");
@@ -86,7 +86,7 @@ describe("every answer", () => {
     const status = (): never => {
       throw new Error("test-detail");
     };
-    const app = createRoutes(sampleRoutesDeps({ status }), {
+    const app = routesToAsk(sampleRoutesDeps({ status }), {
       onWarning: (message) => warnings.push(message),
     });
     const answer = await app.request("/api/v1/upstreams");
@@ -100,7 +100,7 @@ describe("every answer", () => {
 describe("metrics", () => {
   test("are text 0.0.4, from a string or a promise of one", async () => {
     for (const metrics of [() => "a 1\n", () => Promise.resolve("a 1\n")]) {
-      const answer = await createRoutes(sampleRoutesDeps({ metrics })).request("/metrics");
+      const answer = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics");
       expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
       expect(answer.headers.get("vary")).toBe("Accept-Encoding");
       expect(await answer.text()).toBe("a 1\n");
@@ -113,10 +113,10 @@ describe("metrics", () => {
     ["while they are read", () => new Blob([text]).stream()],
     ["in gzip", () => ({ gzipped: new Blob([new Uint8Array(gzipSync(text))]).stream() })],
   ])("come in gzip where asked for, and plain elsewhere, made %s", async (_, metrics) => {
-    const plain = await createRoutes(sampleRoutesDeps({ metrics })).request("/metrics");
+    const plain = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics");
     expect(plain.headers.get("content-encoding")).toBeNull();
     expect(await plain.text()).toBe(text);
-    const answer = await createRoutes(sampleRoutesDeps({ metrics })).request("/metrics", {
+    const answer = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics", {
       headers: { "Accept-Encoding": "gzip" },
     });
     expect(answer.headers.get("content-encoding")).toBe("gzip");
@@ -129,7 +129,7 @@ describe("metrics", () => {
 
 describe("readiness", () => {
   test("is 503 until the schedule runs, while the process is healthy all along", async () => {
-    const app = createRoutes(sampleRoutesDeps({ ready: () => false }));
+    const app = routesToAsk(sampleRoutesDeps({ ready: () => false }));
     expect((await app.request("/-/ready")).status).toBe(503);
     expect((await app.request("/-/healthy")).status).toBe(200);
   });
@@ -145,7 +145,7 @@ describe("a budget is resumed", () => {
   };
 
   test("by its name, where that is enabled", async () => {
-    const app = createRoutes(sampleRoutesDeps({ resume, lifecycleEnabled: true }));
+    const app = routesToAsk(sampleRoutesDeps({ resume, lifecycleEnabled: true }));
     const answer = await app.request("/-/resume?budget=api", post);
     expect([answer.status, await answer.text(), resumed]).toEqual([200, "resumed\n", ["api"]]);
     expect((await app.request("/-/resume?budget=other", post)).status).toBe(404);
@@ -157,8 +157,8 @@ describe("a budget is resumed", () => {
     resumed.length = 0;
     const path = "/-/resume?budget=api";
     const origin = { ...post, headers: { Origin: "https://evil.example" } };
-    expect((await createRoutes(sampleRoutesDeps({ resume })).request(path, post)).status).toBe(403);
-    const app = createRoutes(sampleRoutesDeps({ resume, lifecycleEnabled: true }));
+    expect((await routesToAsk(sampleRoutesDeps({ resume })).request(path, post)).status).toBe(403);
+    const app = routesToAsk(sampleRoutesDeps({ resume, lifecycleEnabled: true }));
     expect((await app.request(path, origin)).status).toBe(403);
     expect(resumed).toEqual([]);
   });
@@ -171,7 +171,7 @@ describe("a reload", () => {
     let reloads = 0;
     const reload = (): Promise<{ kind: "reloaded" }> =>
       Promise.resolve({ kind: "reloaded", count: (reloads += 1) });
-    const answer = await createRoutes(sampleRoutesDeps({ reload })).request("/-/reload", post);
+    const answer = await routesToAsk(sampleRoutesDeps({ reload })).request("/-/reload", post);
     expect(answer.status).toBe(403);
     expect(await answer.text()).toBe('cannot reload: "web.enable_lifecycle" must be true, received false\n');
     expect(reloads).toBe(0);
@@ -180,7 +180,7 @@ describe("a reload", () => {
   test("follows lifecycleEnabled as it is now, not as it was at the start", async () => {
     let enabled = false;
     const deps = sampleRoutesDeps();
-    const app = createRoutes({
+    const app = routesToAsk({
       ...deps,
       get lifecycleEnabled() {
         return enabled;
@@ -194,7 +194,7 @@ describe("a reload", () => {
   test("that is refused tells every fault on a line of its own", async () => {
     const reload = () =>
       Promise.resolve({ kind: "refused" as const, faults: ["a.yaml:1:2: one", "a.yaml:3:4: two"] });
-    const answer = await createRoutes(sampleRoutesDeps({ reload, lifecycleEnabled: true })).request(
+    const answer = await routesToAsk(sampleRoutesDeps({ reload, lifecycleEnabled: true })).request(
       "/-/reload",
       post,
     );
@@ -203,13 +203,13 @@ describe("a reload", () => {
   });
 
   test("is not taken from a web page of somebody else", async () => {
-    const app = createRoutes(sampleRoutesDeps({ lifecycleEnabled: true }));
+    const app = routesToAsk(sampleRoutesDeps({ lifecycleEnabled: true }));
     const answer = await app.request("/-/reload", { ...post, headers: { Origin: "https://evil.example" } });
     expect(answer.status).toBe(403);
   });
 
   test("may carry a few bytes, not many, and none of unknown length", async () => {
-    const app = createRoutes(sampleRoutesDeps({ lifecycleEnabled: true }));
+    const app = routesToAsk(sampleRoutesDeps({ lifecycleEnabled: true }));
     const status = async (headers: Record<string, string>): Promise<number> =>
       (await app.request("/-/reload", { ...post, headers })).status;
     expect(await status({ "Content-Length": "1024" })).toBe(200);
@@ -229,7 +229,7 @@ describe("the JSON API", () => {
       { upstream: "ai-router", state: "down", reason: "tls", startedAtMs: 1, endedAtMs: 2, polls: 3 },
     ],
   });
-  const app = createRoutes(sampleRoutesDeps({ status: () => snapshot }));
+  const app = routesToAsk(sampleRoutesDeps({ status: () => snapshot }));
 
   test("lists upstreams with their last poll in place of their history", async () => {
     const answer = await app.request("/api/v1/upstreams");
@@ -266,13 +266,13 @@ describe("the JSON API", () => {
 
   test("shows the config that it is given", async () => {
     const config = { auth: { bearer: "<secret>" } };
-    const answer = await createRoutes(sampleRoutesDeps({ config: () => config })).request("/api/v1/config");
+    const answer = await routesToAsk(sampleRoutesDeps({ config: () => config })).request("/api/v1/config");
     expect(await answer.json()).toEqual(config);
   });
 });
 
 describe("the host check", () => {
-  const app = createRoutes(sampleRoutesDeps({ allowedHosts: ["pacewatch.example", "[::1]:10429"] }));
+  const app = routesToAsk(sampleRoutesDeps({ allowedHosts: ["pacewatch.example", "[::1]:10429"] }));
   const status = async (host: string, path = "/"): Promise<number> =>
     (await app.request(path, { headers: { Host: host } })).status;
 
@@ -299,7 +299,7 @@ describe("the host check", () => {
   });
 
   test("is not made where no names are given", async () => {
-    const answer = await createRoutes(sampleRoutesDeps()).request("/", { headers: { Host: "any.example" } });
+    const answer = await routesToAsk(sampleRoutesDeps()).request("/", { headers: { Host: "any.example" } });
     expect(answer.status).toBe(200);
   });
 });

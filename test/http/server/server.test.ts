@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
-import { getRequestListener } from "@hono/node-server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { answerRequests } from "../../../src/http/server/answer-requests.ts";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
 import { aRequest, connectRaw, type RawClient, statusOf } from "../raw-client.ts";
@@ -320,20 +320,16 @@ describe("a client that hangs up", () => {
     const app = createRoutes(sampleRoutesDeps(), {
       maxScrapes: 1,
       guards: [
-        async (c, next) => {
-          if (c.req.header("x-slow") === undefined) return next();
+        async ({ header, outgoing }) => {
+          if (header("x-slow") === undefined) return undefined;
           entered.resolve();
-          c.env.outgoing?.once("close", () => left.resolve());
+          outgoing?.once("close", () => left.resolve());
           await checking.promise;
-          return next();
+          return undefined;
         },
       ],
     });
-    const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-    const server = createServer((incoming, outgoing) => void listener(incoming, outgoing)).listen(
-      0,
-      "127.0.0.1",
-    );
+    const server = createServer(answerRequests(app)).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await once(server, "listening");
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
