@@ -8,6 +8,7 @@ import { defineConfig, type OxlintConfig } from "oxlint";
 const CORE: readonly (readonly string[])[] = [
   ["text", "time"],
   ["exchange", "schedule"],
+  ["contract"],
   ["config", "advice", "answer"],
   ["refusal"],
   ["poll"],

@@ -9,7 +9,7 @@ import type { FleetParts, OpenedLedger, Replica } from "./fleet.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
 import { AppPolling } from "./polling.ts";
 import { quietMoment } from "./quiet-moment.ts";
-import { AppReload } from "./reload.ts";
+import { AppReload, type LoadedConfig } from "./reload.ts";
 import { fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
 import { describeConfig } from "../config/describe.ts";
 import { WebConfigFile } from "../config/web/file.ts";
@@ -29,11 +29,12 @@ import { type RunningServer, startServer } from "../http/server/server.ts";
 
 /** All of it but the config and the state file, which come first. What it opens, `stack` closes in reverse. */
 export async function build(
-  { config, digest }: LoadedConfig,
+  loaded: LoadedConfig,
   store: StateStore | undefined,
   options: AppOptions,
   stack: AsyncDisposableStack,
 ): Promise<Start> {
+  const { config } = loaded;
   const { configPath, keys, log } = options;
   const clock = systemClock;
   const onBug = (error: unknown): void =>
@@ -63,7 +64,7 @@ export async function build(
     config.fleet?.mode === "shard" ? (name: string): boolean => fleet?.holds(name) === true : undefined;
   const polling = new AppPolling(config, { ...parts, ledger, store, holds });
   const onChanged = (): void => fleet?.changed();
-  const reload = new AppReload(config, digest, { ...parts, ledger, polling, onChanged });
+  const reload = new AppReload(loaded, { ...parts, ledger, polling, onChanged });
 
   let isStarted = false;
   const isReady = (): boolean => isStarted && !stopping.signal.aborted;
@@ -194,8 +195,6 @@ function learnedWindows(config: Config, ledger: RunningLedger): readonly WindowR
     (ledger.learnedWindows(name) ?? []).map((learned) => ({ ...learned, budget: name })),
   );
 }
-
-export type LoadedConfig = { readonly config: Config; readonly digest: string };
 
 export type RefusedStart = { readonly kind: "refused"; readonly faults: readonly string[] };
 

@@ -25,7 +25,7 @@ export function loadInThread(configPath: string, environment: Environment): Prom
       if (!("code" in error) || error.code !== "ERR_WORKER_OUT_OF_MEMORY") return reject(error);
       const message = "cannot read config: it takes more memory than there is";
       const faults = [{ file: configPath, line: 1, column: 1, message }];
-      resolve({ kind: "refused", faults, digest: UNREADABLE, files: new Map() });
+      resolve({ kind: "refused", faults, digest: UNREADABLE, files: new Map(), parts: new Map() });
     });
     thread.once("exit", () => reject(new Error("cannot read config: its thread ended")));
   });

@@ -85,8 +85,16 @@ export async function faultsOfKeys(
 
 /** Those that are new or changed. */
 export function upstreamsToOpen(config: Config, running: Config | undefined): readonly Upstream[] {
-  const known = new Map(running?.upstreams.map((upstream) => [upstream.name, JSON.stringify(upstream)]));
-  return config.upstreams.filter((upstream) => known.get(upstream.name) !== JSON.stringify(upstream));
+  const known = new Map(running?.upstreams.map((upstream) => [upstream.name, textOf(upstream)]));
+  return config.upstreams.filter((upstream) => known.get(upstream.name) !== textOf(upstream));
+}
+
+/** Another for another upstream. A JSON Schema is told by its digest: a thousand upstreams may share a large one. */
+function textOf({ expect, ...upstream }: Upstream): string {
+  const body = expect.body?.map(({ path, check }) => {
+    return check.kind === "json_schema" ? [path, check.file, check.read?.digest] : [path, check];
+  });
+  return JSON.stringify([upstream, { ...expect, body }]);
 }
 
 async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Probe> {

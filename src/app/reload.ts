@@ -21,6 +21,9 @@ export type ReloadParts = TransportParts & {
   readonly log: Logger;
 };
 
+/** What runs first. */
+export type LoadedConfig = Pick<LoadedInThread & { kind: "loaded" }, "config" | "digest" | "parts">;
+
 export type ReloadStatus = { readonly successful: boolean; readonly lastSuccessAtMs: number };
 
 /** Parse, prove, build, then swap in one step: on any fault the old config keeps running, untouched. */
@@ -34,9 +37,9 @@ export class AppReload implements AsyncDisposable {
   /** One after the other: SIGHUP, a changed file, a POST. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(config: Config, digest: string, parts: ReloadParts) {
+  constructor({ config, digest, parts: files }: LoadedConfig, parts: ReloadParts) {
     this.#config = config;
-    this.#last = { digest, refused: undefined };
+    this.#last = { digest, parts: files, refused: undefined };
     this.#parts = parts;
     this.#status = { successful: true, lastSuccessAtMs: parts.clock.wallNow() };
   }
@@ -69,16 +72,16 @@ export class AppReload implements AsyncDisposable {
     if (stopping.aborted) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
     const loaded = await loadInThread(configPath, environment);
     const faults = await this.#swap(loaded);
-    const { digest, files } = loaded;
+    const { digest, files, parts } = loaded;
     if (faults.length > 0) {
       this.#status = { ...this.#status, successful: false };
-      this.#last = { digest, refused: { files, atMs: clock.now() } };
+      this.#last = { digest, parts, refused: { files, atMs: clock.now() } };
       if (cause !== "again") this.#told.clear();
       this.#logRefusal(faults.filter((fault) => !this.#told.has(fault)));
       return { kind: "refused", faults };
     }
     this.#told.clear();
-    this.#last = { digest, refused: undefined };
+    this.#last = { digest, parts, refused: undefined };
     this.#status = { successful: true, lastSuccessAtMs: clock.wallNow() };
     log.info({ upstreams: this.#config.upstreams.length }, "config reloaded");
     return { kind: "reloaded" };

@@ -158,6 +158,8 @@ function describeCheck(check: BodyAssertion["check"] | HeaderAssertion["check"])
       return { min_items: check.min, max_items: check.max };
     case "contains":
       return { contains: check.text };
+    case "json_schema":
+      return { json_schema: check.file };
     default:
       return check satisfies never;
   }

@@ -6,6 +6,7 @@ import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { type Complaint, complain, faultsOf } from "./check/complaint.ts";
 import { checkConfig } from "./check/config.ts";
+import { contractFiles, openContracts, withContracts } from "./check/contracts.ts";
 import { expanded } from "./check/defaults.ts";
 import { filesNamed, openFilesAndKeys } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
@@ -33,6 +34,8 @@ export type ReadFiles = {
   readonly digest: string;
   /** The files that the config names, in as far as it could be understood. */
   readonly files: Marks;
+  /** Those of them whose content is a part of the config. */
+  readonly parts: Marks;
 };
 
 export type Loading =
@@ -51,7 +54,7 @@ export type Loading =
       readonly proof: Proof | undefined;
     } & ReadFiles);
 
-const NO_FILES: Marks = new Map();
+const NO_FILES: Pick<ReadFiles, "files" | "parts"> = { files: new Map(), parts: new Map() };
 
 /** Never rejects for anything that a file can hold. */
 export async function load(configPath: string, options: LoadOptions): Promise<Loading> {
@@ -60,7 +63,7 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
     bytes = await readRegularFile(configPath);
   } catch (error) {
     const fault = firstOf(configPath, `cannot read config: ${fileProblem(error)}`);
-    return refused([fault], { digest: UNREADABLE, files: NO_FILES });
+    return refused([fault], { digest: UNREADABLE, ...NO_FILES });
   }
   return await loadBytes(bytes, configPath, options);
 }
@@ -70,16 +73,17 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const digest = digestOf(bytes);
   const isStructure = options.resolve === "structure";
   const asWritten = readYaml(bytes, file, { environment, mustBeSet: !isStructure, whenUnset });
-  if (asWritten.tree === undefined) return refused(asWritten.faults, { digest, files: NO_FILES });
+  if (asWritten.tree === undefined) return refused(asWritten.faults, { digest, ...NO_FILES });
   const { tree, complaints: ofExpanding, writtenAt } = expanded(asWritten.tree);
   const reading = { ...asWritten, tree };
   if (tree.kind === "scalar" && tree.value === null) {
     const fault = firstOf(file, "the config is empty: it needs at least budgets and upstreams");
-    return refused([fault], { digest, files: NO_FILES });
+    return refused([fault], { digest, ...NO_FILES });
   }
   const parts = validate(tree, dirname(file));
   const { general, budgets, upstreams } = parts;
-  const read = { digest, files: isStructure ? NO_FILES : await marksOf(filesNamed(parts)) };
+  const read = { digest, ...(isStructure ? NO_FILES : await marksOfFiles(parts)) };
+  const contracts = await openContracts(upstreams, !isStructure);
   const { complaints, keys } = isStructure
     ? { complaints: [], keys: new Map<string, string>() }
     : await openFilesAndKeys(parts, environment);
@@ -90,8 +94,9 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const wrong = [
     ...(isStructure ? [] : environmentFaults(environment, file)),
     ...reading.faults,
+    ...contracts.faults,
     ...faultsOf(
-      [...ofExpanding, ...parts.complaints, ...checkConfig(tree), ...complaints],
+      [...ofExpanding, ...parts.complaints, ...checkConfig(tree), ...complaints, ...contracts.complaints],
       reading,
       writtenAt,
     ),
@@ -106,11 +111,20 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   ];
   return {
     kind: "loaded",
-    config: { ...general, budgets, upstreams: [...upstreams.values()] },
+    config: {
+      ...general,
+      budgets,
+      upstreams: [...upstreams.values()].map((upstream) => withContracts(upstream, contracts)),
+    },
     proof,
-    warnings: listed(faultsOf(warnings, reading, writtenAt)),
+    warnings: listed([...faultsOf(warnings, reading, writtenAt), ...contracts.warnings]),
     ...read,
   };
+}
+
+async function marksOfFiles(parts: Parts): Promise<Pick<ReadFiles, "files" | "parts">> {
+  const ofParts = await marksOf(contractFiles(parts.upstreams));
+  return { files: new Map([...(await marksOf(filesNamed(parts))), ...ofParts]), parts: ofParts };
 }
 
 /** Node.js would believe whoever comes between it and an upstream. */

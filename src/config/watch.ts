@@ -6,6 +6,8 @@ import { readRegularFile } from "./read/regular-file.ts";
 export type LastReload = {
   /** Of the config's content. */
   readonly digest: string;
+  /** The files whose content is a part of the config. */
+  readonly parts: Marks;
   /** Where it was refused: the files that the config names, and when, on the clock. */
   readonly refused: { readonly files: Marks; readonly atMs: number } | undefined;
 };
@@ -28,7 +30,7 @@ const SETTLE_MS = 250;
 const TRY_AGAIN_AFTER_MS = 10_000;
 
 /**
- * Looks at the config's file, and while a reload is refused also at the files that the config names. It looks by itself,
+ * Looks at the config's file and at those that are parts of it, and while a reload is refused also at the files that the config names. It looks by itself,
  * as events miss what a network file system or a link to another directory brings.
  */
 export class ConfigWatch implements AsyncDisposable {
@@ -71,8 +73,13 @@ export class ConfigWatch implements AsyncDisposable {
   async #cause(): Promise<WatchCause | undefined> {
     const { clock, last } = this.#options;
     if (await this.#isAnother()) return "changed";
-    const { refused } = last();
-    if (refused === undefined) return undefined;
+    const { refused, parts } = last();
+    if (refused === undefined) {
+      if (!(await hasChanged(parts))) return undefined;
+      // It may be being written.
+      await clock.sleep(SETTLE_MS, this.#signal);
+      return "changed";
+    }
     const isDue = clock.now() - refused.atMs >= TRY_AGAIN_AFTER_MS;
     return isDue || (await hasChanged(refused.files)) ? "again" : undefined;
   }

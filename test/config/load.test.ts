@@ -490,7 +490,7 @@ describe("files that no editor would have written", () => {
     ],
   ])("keys within keys, three thousand deep, %s", async (_, text) => {
     expect(await refusals(text)).toEqual([
-      expect.stringMatching(/^\d+:\d+: cannot read YAML: the config is nested too deeply$/),
+      expect.stringMatching(/^\d+:\d+: cannot read YAML: the file is nested too deeply$/),
     ]);
   });
 
@@ -499,10 +499,10 @@ describe("files that no editor would have written", () => {
       "1:1: cannot read config: it is longer than 8MiB",
     ]);
     expect(await refusals(Buffer.from("budgets: {}", "utf16le"))).toEqual([
-      "1:2: the config must be text, received a control character (binary data?)",
+      "1:2: the file must be text, received a control character (binary data?)",
     ]);
     expect(await refusals(Buffer.from("a: 1\n# é", "utf8").subarray(0, -1))).toEqual([
-      "2:1: the config must be UTF-8, received a line that is not",
+      "2:1: the file must be UTF-8, received a line that is not",
     ]);
   });
 

@@ -20,6 +20,8 @@ class Scene implements AsyncDisposable {
   onSleep: (delayMs: number) => Promise<void> = async () => {};
   /** The files that a refused config names. Without them, every reload is a success. */
   refuseWith: readonly string[] | undefined = undefined;
+  /** The files that are parts of the config. */
+  parts: readonly string[] = [];
   readonly #clock = new VirtualClock();
   readonly #path: string;
   readonly #watch: ConfigWatch;
@@ -29,7 +31,7 @@ class Scene implements AsyncDisposable {
 
   constructor(path: string, running: string) {
     this.#path = path;
-    this.#last = { digest: digestOf(Buffer.from(running)), refused: undefined };
+    this.#last = { digest: digestOf(Buffer.from(running)), parts: new Map(), refused: undefined };
     const clock: Clock = {
       now: () => this.#clock.now(),
       wallNow: () => this.#clock.wallNow(),
@@ -59,7 +61,7 @@ class Scene implements AsyncDisposable {
     const text = await readFile(this.#path, "utf8").catch(() => UNREADABLE);
     const refused = this.refuseWith && { files, atMs: this.#clock.now() };
     const digest = text === UNREADABLE ? UNREADABLE : digestOf(Buffer.from(text));
-    this.#last = { digest, refused };
+    this.#last = { digest, parts: await marksOf(this.parts), refused };
     return text;
   }
 
@@ -84,6 +86,23 @@ class Scene implements AsyncDisposable {
     while (this.#sleepers === 0 && !this.#ending.signal.aborted) await settle();
   }
 }
+
+test("a file that is a part of the config is seen when it changes, goes or comes back", async () => {
+  await using directory = await ConfigDirectory.create();
+  const path = await directory.write("one");
+  const part = await directory.write("true", "contract.json");
+  await using scene = new Scene(path, "one");
+  scene.parts = [part];
+  await scene.reload();
+  await scene.pass(10 * LOOK_MS);
+  expect(scene.causes).toEqual([]);
+  const steps = [() => writeFile(part, "false"), () => rm(part), () => writeFile(part, "{}")];
+  for (const [index, step] of steps.entries()) {
+    await step();
+    await scene.pass(LOOK_MS + SETTLED_MS);
+    expect(scene.causes).toEqual(Array.from({ length: index + 1 }, () => "changed"));
+  }
+});
 
 describe("a config file that changes", () => {
   test("in place, is seen once for each content", async () => {

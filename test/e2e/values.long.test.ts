@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -9,6 +9,8 @@ import { Daemon } from "../support/processes/daemon.ts";
 
 const EXAMPLES = new URL("../../docs/examples/", import.meta.url);
 const PATIENCE_MS = 60_000;
+/** Beside the example that names it. */
+const SCHEMA = "email-domains.schema.json";
 /** In no other number of a log. */
 const BALANCE = 73_519.46;
 
@@ -32,6 +34,7 @@ async function start(example: string, environment: Readonly<Record<string, strin
   for (const upstream of config.upstreams) Object.assign(upstream, { every: "1s", path: "/v1/resources" });
   const path = join(folder, example);
   await writeFile(path, stringify(config));
+  await copyFile(new URL(SCHEMA, EXAMPLES), join(folder, SCHEMA));
   const daemon = new Daemon(["run", "--config", path, "--listen", "127.0.0.1:0"], environment);
   await daemon.logged("listening");
   return daemon;
@@ -105,7 +108,12 @@ test(
 
 test("an email service's quotas are read from its headers", { timeout: PATIENCE_MS }, async () => {
   const upstream = world.use(await startSimulatedUpstream({ name: "email" }));
-  answers(upstream, 200, {}, { "X-Monthly-Quota-Remaining": "2871", "X-Daily-Quota-Remaining": "none" });
+  answers(
+    upstream,
+    200,
+    { data: [] },
+    { "X-Monthly-Quota-Remaining": "2871", "X-Daily-Quota-Remaining": "none" },
+  );
   await using daemon = await start("email-quota.yaml", {
     EMAIL_BASE_URL: upstream.url,
     EMAIL_API_KEY: "test-key-email",
@@ -117,3 +125,36 @@ test("an email service's quotas are read from its headers", { timeout: PATIENCE_
   expect(metrics).not.toContain('name="day"');
   expect(await textAt(daemon, "/upstreams/email")).toContain("not seen in any answer yet");
 });
+
+test(
+  "an email service whose answer breaks its schema is down, until the schema itself is changed",
+  { timeout: PATIENCE_MS },
+  async () => {
+    const upstream = world.use(await startSimulatedUpstream({ name: "email" }));
+    const domain = { id: "d1", name: "example.test", status: "verified", region: "eu" };
+    answers(upstream, 200, { data: [domain] });
+    await using daemon = await start("email-quota.yaml", {
+      EMAIL_BASE_URL: upstream.url,
+      EMAIL_API_KEY: "test-key-email",
+    });
+    await becomes(daemon, "up");
+    answers(upstream, 200, { data: [domain, { ...domain, status: "test-key-email" }] });
+    await becomes(daemon, "down");
+    const metrics = await textAt(daemon, "/metrics");
+    expect(metrics).toMatch(/pacewatch_polls_total\{upstream="email",.*reason="assertion".*\} [1-9]/);
+    const api = await textAt(daemon, "/api/v1/upstreams/email");
+    const { lastPolls } = JSON.parse(api).upstream;
+    expect(lastPolls.at(-1).detail).toBe(
+      'answered 200, but `/data/1/status` is "<secret>", expected "pending" or "verified" or "failed"',
+    );
+    expect(api).not.toContain("test-key-email");
+
+    const ups = daemon.logs.filter(({ to }) => to === "up").length;
+    const schema = join(folder, SCHEMA);
+    await writeFile(schema, "{ a schema that is being writ");
+    await daemon.logged("config reload refused, keeping the old config");
+    await writeFile(schema, '{ "required": ["data"] }');
+    await daemon.logged("config reloaded");
+    await eventually("it is up again", () => daemon.logs.filter(({ to }) => to === "up").length > ups);
+  },
+);

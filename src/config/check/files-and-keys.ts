@@ -117,6 +117,7 @@ export type ReadFile = (file: string) => Promise<Buffer>;
 /** A file that the config names at this path, and its content. */
 export type NamedFile = {
   readonly path: Path;
+  readonly bytes: Buffer | undefined;
   readonly text: string | undefined;
   readonly complaints: readonly Complaint[];
 };
@@ -126,12 +127,13 @@ export async function readNamedFile(
   path: Path,
   read: ReadFile = (name) => readRegularFile(name),
 ): Promise<NamedFile> {
-  if (file === undefined) return { path, text: undefined, complaints: [] };
+  if (file === undefined) return { path, bytes: undefined, text: undefined, complaints: [] };
   try {
-    return { path, text: (await read(file)).toString("utf8"), complaints: [] };
+    const bytes = await read(file);
+    return { path, bytes, text: bytes.toString("utf8"), complaints: [] };
   } catch (error) {
     const message = `"${nameOfPath(path)}" must be a readable file: ${fileProblem(error)}`;
-    return { path, text: undefined, complaints: [complain(path, message)] };
+    return { path, bytes: undefined, text: undefined, complaints: [complain(path, message)] };
   }
 }
 

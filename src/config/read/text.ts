@@ -10,16 +10,11 @@ export function decodeText(bytes: Uint8Array, file: string): DecodedText {
   const binaryAt = bytes.findIndex((byte) => isControl(byte));
   if (binaryAt >= 0) {
     const { line, column } = placeOf(bytes, binaryAt);
-    return refused(
-      file,
-      line,
-      column,
-      "the config must be text, received a control character (binary data?)",
-    );
+    return refused(file, line, column, "the file must be text, received a control character (binary data?)");
   }
   if (!isUtf8(bytes)) {
     const line = firstBrokenLine(bytes);
-    return refused(file, line, 1, "the config must be UTF-8, received a line that is not");
+    return refused(file, line, 1, "the file must be UTF-8, received a line that is not");
   }
   return { kind: "text", text: new TextDecoder().decode(bytes) };
 }

@@ -96,7 +96,7 @@ function syntaxFault(
   return { offset, message: SYNTAX_SENTENCES[first.code] ?? "this is not valid here" };
 }
 
-const NESTED_TOO_DEEPLY = "the config is nested too deeply";
+const NESTED_TOO_DEEPLY = "the file is nested too deeply";
 
 /**
  * Our own sentences for a syntax error. The parser's quote what they found, which could be a key that was
@@ -114,7 +114,7 @@ const SYNTAX_SENTENCES: Partial<Record<YAMLParseError["code"], string>> = {
   KEY_OVER_1024_CHARS: "a key must have at most 1024 characters",
   MISSING_CHAR: "a closing quote, bracket, comma or colon is missing",
   MULTILINE_IMPLICIT_KEY: "a key must be on one line and end with a colon",
-  MULTIPLE_DOCS: "a config must be one document, received several",
+  MULTIPLE_DOCS: "a file must be one document, received several",
   RESOURCE_EXHAUSTION: NESTED_TOO_DEEPLY,
   TAB_AS_INDENT: "tabs must not be used to indent: use spaces",
   TAG_RESOLVE_FAILED: "tags (!) are not used here",
@@ -260,7 +260,7 @@ class Walk {
     if (this.#values > MAX_VALUES + 1) return { kind: "void", offset, keyOffset: offset };
     return this.refuse(
       offset,
-      `the config must have at most ${MAX_VALUES} values, aliases (*) counted in full`,
+      `the file must have at most ${MAX_VALUES} values, aliases (*) counted in full`,
     );
   }
 }

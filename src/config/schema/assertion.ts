@@ -1,12 +1,9 @@
+import { resolve } from "node:path";
 import { z } from "zod";
-import {
-  type BodyAssertion,
-  type HeaderAssertion,
-  JSON_TYPES,
-  type JsonScalar,
-} from "../../core/config/config.ts";
+import type { BodyAssertion, HeaderAssertion, JsonScalar } from "../../core/config/config.ts";
+import { JSON_TYPES } from "../../core/exchange/json-value.ts";
 import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
-import { flag, matching, oneOf, section, text, wholeNumber } from "./leaves.ts";
+import { filePath, flag, matching, oneOf, section, text, wholeNumber } from "./leaves.ts";
 
 /** The keys of each kind of check: an assertion is of one kind. */
 export const BODY_CHECKS: readonly (readonly string[])[] = [
@@ -16,6 +13,7 @@ export const BODY_CHECKS: readonly (readonly string[])[] = [
   ["type"],
   ["min", "max"],
   ["min_items", "max_items"],
+  ["json_schema"],
 ];
 export const HEADER_CHECKS: readonly (readonly string[])[] = [
   ["exists"],
@@ -63,6 +61,11 @@ const bodyKeys = section({
   max: bound.optional().describe("A number, and no larger."),
   min_items: length.optional().describe("A list, and no shorter."),
   max_items: length.optional().describe("A list, and no longer."),
+  json_schema: filePath()
+    .optional()
+    .describe(
+      "What this file says: a JSON Schema of draft 2020-12, as JSON or YAML. It is read with the config.",
+    ),
 }).meta(oneKind(BODY_CHECKS));
 
 const headerKeys = section({
@@ -74,16 +77,24 @@ const headerKeys = section({
 }).meta(oneKind(HEADER_CHECKS));
 
 export const bodyAssertion: z.ZodType<BodyAssertion> = bodyKeys.transform(
-  ({ path, exists, equals, one_of, type, min, max, min_items, max_items }): BodyAssertion => {
+  ({ path, exists, equals, one_of, type, min, max, min_items, max_items, json_schema }): BodyAssertion => {
     if (equals !== undefined) return { path, check: { kind: "one_of", values: [equals] } };
     if (one_of !== undefined) return { path, check: { kind: "one_of", values: one_of } };
     if (type !== undefined) return { path, check: { kind: "type", type } };
     if (min !== undefined || max !== undefined) return { path, check: { kind: "range", min, max } };
     if (min_items !== undefined || max_items !== undefined)
       return { path, check: { kind: "items", min: min_items, max: max_items } };
+    if (json_schema !== undefined)
+      return { path, check: { kind: "json_schema", file: json_schema, read: undefined } };
     return { path, check: { kind: "exists", exists: exists ?? true } };
   },
 );
+
+/** Its file is named from where the config is. */
+export function assertionIn(directory: string, { path, check }: BodyAssertion): BodyAssertion {
+  if (check.kind !== "json_schema") return { path, check };
+  return { path, check: { ...check, file: resolve(directory, check.file) } };
+}
 
 export const headerAssertion: z.ZodType<HeaderAssertion> = headerKeys.transform(
   ({ name: written, exists, equals, one_of, contains }): HeaderAssertion => {

@@ -9,7 +9,7 @@ import {
   shortestGapMs,
 } from "../../core/schedule/schedule.ts";
 import type { Proxy, RefusalRule, Upstream, Value } from "../../core/config/config.ts";
-import { bodyAssertion, headerAssertion } from "./assertion.ts";
+import { assertionIn, bodyAssertion, headerAssertion } from "./assertion.ts";
 import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
 import { CERTIFICATE_AND_KEY, authSchema, tlsFiles, tlsFilesIn } from "./credentials.ts";
@@ -403,7 +403,9 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
           json: raw.expect.json,
           maxBodyBytes: raw.expect.max_body,
           ...(raw.expect.refusals === undefined ? {} : { refusals: raw.expect.refusals.map(refusalOf) }),
-          ...(raw.expect.body === undefined ? {} : { body: raw.expect.body }),
+          ...(raw.expect.body === undefined
+            ? {}
+            : { body: raw.expect.body.map((each) => assertionIn(directory, each)) }),
           ...(raw.expect.headers === undefined ? {} : { headers: raw.expect.headers }),
         },
         degradedAboveMs: raw.degraded_above,

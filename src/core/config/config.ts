@@ -1,5 +1,7 @@
 /** The running configuration: typed, resolved, proven. It holds no secrets, only where to find them. */
 
+import type { Contract } from "../contract/contract.ts";
+import type { JsonType } from "../exchange/json-value.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import type { Schedule } from "../schedule/schedule.ts";
 
@@ -77,9 +79,6 @@ export type RefusalRule = {
   readonly means: RefusalMeaning | "status";
 };
 
-export const JSON_TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"] as const;
-export type JsonType = (typeof JSON_TYPES)[number];
-
 export type JsonScalar = string | number | boolean;
 
 /** What must stand at one place of the answer's JSON. */
@@ -95,6 +94,12 @@ export type BodyAssertion = {
         readonly kind: "range" | "items";
         readonly min: number | undefined;
         readonly max: number | undefined;
+      }
+    | {
+        readonly kind: "json_schema";
+        readonly file: string;
+        /** What it says. Undefined until it is read, and where a config is read without all of its files. */
+        readonly read: { readonly contract: Contract; readonly digest: string } | undefined;
       };
 };
 

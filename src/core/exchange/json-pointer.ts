@@ -12,3 +12,8 @@ export function valueAt(json: unknown, pointer: string): unknown {
   }
   return value;
 }
+
+/** The pointer that leads there by these names and positions. */
+export function pointerTo(steps: readonly (string | number)[]): string {
+  return steps.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}

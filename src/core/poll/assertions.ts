@@ -1,11 +1,24 @@
 /** Whether an answer says what its operator asserts: the first thing that it does not, in words. */
 
-import type { BodyAssertion, HeaderAssertion, JsonType } from "../config/config.ts";
+import type { BodyAssertion, HeaderAssertion } from "../config/config.ts";
+import { judgeByContract, MOST_LEVELS_JUDGED, MOST_STEPS, type Steps, stepsOf } from "../contract/judge.ts";
+import { brokenInWords } from "../contract/words.ts";
 import { type Headers, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
-import { valueAt } from "../exchange/json-pointer.ts";
+import {
+  counted,
+  existenceInWords,
+  isOfType,
+  isWithin,
+  numberInWords,
+  sizeInWords,
+  typesInWords,
+  valuesInWords,
+} from "../exchange/json-value.ts";
+import { pointerTo, valueAt } from "../exchange/json-pointer.ts";
 import { oneLine } from "../text/escape.ts";
 
 const MOST_SHOWN_CHARACTERS = 60;
+const MOST_PATH_CHARACTERS = 120;
 
 /** Undefined where all of it holds. */
 export function unmetInBody(
@@ -13,13 +26,45 @@ export function unmetInBody(
   json: unknown,
   withoutKeys: WithoutKeys,
 ): string | undefined {
+  const steps: Steps = { left: MOST_STEPS };
   for (const { path, check } of assertions) {
     const value = valueAt(json, path);
+    if (check.kind === "json_schema") {
+      const unmet = unmetBySchema(check, path, value, steps, withoutKeys);
+      if (unmet !== undefined) return unmet;
+      continue;
+    }
     const expected = unmetBy(value, check);
-    if (expected === undefined) continue;
-    return `${path === "" ? "the body" : `\`${path}\``} is ${shown(value, withoutKeys)}, expected ${expected}`;
+    if (expected !== undefined)
+      return `${placeOf(path)} is ${shown(value, withoutKeys)}, expected ${expected}`;
   }
   return undefined;
+}
+
+function placeOf(pointer: string): string {
+  return pointer === "" ? "the body" : `\`${pointer}\``;
+}
+
+const MORE_THAN_IS_DONE = `its schema takes more than ${MOST_STEPS} steps or ${MOST_LEVELS_JUDGED} levels`;
+
+type Check = BodyAssertion["check"];
+
+function unmetBySchema(
+  { file, read }: Check & { kind: "json_schema" },
+  path: string,
+  value: unknown,
+  steps: Steps,
+  withoutKeys: WithoutKeys,
+): string | undefined {
+  const at = placeOf(path);
+  if (read === undefined) return `${at} could not be checked: ${file} was not read`;
+  if (value === undefined) return `${at} is missing, expected ${existenceInWords(true)}`;
+  const broken = judgeByContract(read.contract, value, steps);
+  if (steps.left < 0) return `${at} could not be checked: ${MORE_THAN_IS_DONE}`;
+  if (broken === undefined) return undefined;
+  const inside = cut(pointerTo(stepsOf(broken.path)), MOST_PATH_CHARACTERS, withoutKeys);
+  const place = `${broken.isName === true ? "the name of " : ""}${placeOf(`${path}${inside}`)}`;
+  return `${place} is ${shown(broken.value, withoutKeys)}, expected ${brokenInWords(broken)}`;
 }
 
 /** The value of a header may be a session or a key, so it is never shown. */
@@ -28,25 +73,27 @@ export function unmetInHeaders(assertions: readonly HeaderAssertion[], headers: 
     const value = headerValue(headers, name);
     const expected = unmetByHeader(value, check);
     if (expected === undefined) continue;
-    const found = value === undefined ? "missing" : `a text of ${charactersOf(value)}`;
+    const found = value === undefined ? "missing" : `a text of ${counted(value.length, "character")}`;
     return `the header \`${name}\` is ${found}, expected ${expected}`;
   }
   return undefined;
 }
 
 /** What was expected of a value that is not it. */
-function unmetBy(value: unknown, check: BodyAssertion["check"]): string | undefined {
+function unmetBy(value: unknown, check: Exclude<Check, { kind: "json_schema" }>): string | undefined {
   switch (check.kind) {
     case "exists":
-      return (value !== undefined) === check.exists ? undefined : existence(check.exists);
+      return (value !== undefined) === check.exists ? undefined : existenceInWords(check.exists);
     case "one_of":
-      return check.values.some((each) => each === value) ? undefined : alternatives(check.values);
+      return check.values.some((each) => each === value) ? undefined : valuesInWords(check.values);
     case "type":
-      return isOfType(value, check.type) ? undefined : TYPE_WORDS[check.type];
+      return isOfType(value, check.type) ? undefined : typesInWords([check.type]);
     case "range":
-      return typeof value === "number" && isWithin(value, check) ? undefined : numberWithin(check);
+      return typeof value === "number" && isWithin(value, check) ? undefined : numberInWords(check);
     case "items":
-      return Array.isArray(value) && isWithin(value.length, check) ? undefined : listWithin(check);
+      return Array.isArray(value) && isWithin(value.length, check)
+        ? undefined
+        : sizeInWords("a list", "item", check);
     default:
       return check satisfies never;
   }
@@ -55,9 +102,9 @@ function unmetBy(value: unknown, check: BodyAssertion["check"]): string | undefi
 function unmetByHeader(value: string | undefined, check: HeaderAssertion["check"]): string | undefined {
   switch (check.kind) {
     case "exists":
-      return (value !== undefined) === check.exists ? undefined : existence(check.exists);
+      return (value !== undefined) === check.exists ? undefined : existenceInWords(check.exists);
     case "one_of":
-      return value !== undefined && check.values.includes(value) ? undefined : alternatives(check.values);
+      return value !== undefined && check.values.includes(value) ? undefined : valuesInWords(check.values);
     case "contains":
       return value?.toLowerCase().includes(check.text) === true
         ? undefined
@@ -67,74 +114,14 @@ function unmetByHeader(value: string | undefined, check: HeaderAssertion["check"
   }
 }
 
-const TYPE_WORDS: Readonly<Record<JsonType, string>> = {
-  string: "a text",
-  number: "a number",
-  integer: "a whole number",
-  boolean: "true or false",
-  array: "a list",
-  object: "an object",
-  null: "null",
-};
-
-function isOfType(value: unknown, type: JsonType): boolean {
-  switch (type) {
-    case "string":
-    case "number":
-    case "boolean":
-      return typeof value === type;
-    case "integer":
-      return Number.isInteger(value);
-    case "array":
-      return Array.isArray(value);
-    case "object":
-      return typeof value === "object" && value !== null && !Array.isArray(value);
-    case "null":
-      return value === null;
-    default:
-      return type satisfies never;
-  }
-}
-
-type Bounds = { readonly min: number | undefined; readonly max: number | undefined };
-
-function isWithin(number: number, { min, max }: Bounds): boolean {
-  return (min === undefined || number >= min) && (max === undefined || number <= max);
-}
-
-function numberWithin({ min, max }: Bounds): string {
-  if (min === undefined) return `a number of at most ${max}`;
-  return max === undefined ? `a number of at least ${min}` : `a number from ${min} to ${max}`;
-}
-
-function listWithin({ min, max }: Bounds): string {
-  if (min === undefined) return `a list of at most ${itemsOf(max)}`;
-  return max === undefined ? `a list of at least ${itemsOf(min)}` : `a list of ${min} to ${itemsOf(max)}`;
-}
-
-function itemsOf(count: number | undefined): string {
-  return count === 1 ? "1 item" : `${count} items`;
-}
-
-function existence(exists: boolean): string {
-  return exists ? "something" : "nothing";
-}
-
-function alternatives(values: readonly unknown[]): string {
-  return values.map((value) => JSON.stringify(value)).join(" or ");
-}
-
 function shown(value: unknown, withoutKeys: WithoutKeys): string {
   if (value === undefined) return "missing";
-  if (Array.isArray(value)) return `a list of ${itemsOf(value.length)}`;
-  if (typeof value === "string") {
-    // Escaping makes it longer: the rest of a megabyte need not be escaped to be cut.
-    const beginning = value.slice(0, 2 * MOST_SHOWN_CHARACTERS);
-    return `"${withoutKeys(oneLine(beginning, [], MOST_SHOWN_CHARACTERS))}"`;
-  }
+  if (Array.isArray(value)) return `a list of ${counted(value.length, "item")}`;
+  if (typeof value === "string") return `"${cut(value, MOST_SHOWN_CHARACTERS, withoutKeys)}"`;
   return typeof value === "object" && value !== null ? "an object" : withoutKeys(JSON.stringify(value));
 }
 
-function charactersOf({ length }: string): string {
-  return length === 1 ? "1 character" : `${length} characters`;
+/** Escaping makes a text longer: the rest of a megabyte need not be escaped to be cut. */
+function cut(text: string, most: number, withoutKeys: WithoutKeys): string {
+  return withoutKeys(oneLine(text.slice(0, 2 * most), [], most));
 }

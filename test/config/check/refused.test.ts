@@ -17,7 +17,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '1:1: "budgets" is missing: it must be a mapping of names to budgets',
     '1:1: "upstreams" is missing: it must be a list of upstreams',
     '1:1: unknown key "a": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
-    "1:32: the config must have at most 100000 values, aliases (*) counted in full",
+    "1:32: the file must have at most 100000 values, aliases (*) counted in full",
     '2:1: unknown key "b": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
     '3:1: unknown key "c": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
     '4:1: unknown key "d": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
@@ -59,11 +59,11 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '11:40: "upstreams[0].expect.body[1]" must have one kind of check, received equals and type: write one entry for each',
     '12:42: "upstreams[0].expect.body[2].max" must be at least min, which is 5, received 1',
     '13:51: "upstreams[0].expect.body[3].max_items" must be at least min_items, which is 2, received 1',
-    '14:26: unknown key "length" in "upstreams[0].expect.body[4]": allowed are path, exists, equals, one_of, type, min, max, min_items, max_items',
+    '14:26: unknown key "length" in "upstreams[0].expect.body[4]": allowed are path, exists, equals, one_of, type, min, max, min_items, max_items, json_schema',
     '15:36: "upstreams[0].expect.body[5].one_of" must be a list of at least one value, received an empty list',
     '16:36: "upstreams[0].expect.body[6].equals" must be a text of at most 256 characters, a number, true or false, received a list',
     '17:34: "upstreams[0].expect.body[7].type" must be one of string, number, integer, boolean, array, object, null, received "text"',
-    '18:28: unknown key "matches" in "upstreams[0].expect.body[8]": allowed are path, exists, equals, one_of, type, min, max, min_items, max_items',
+    '18:28: unknown key "matches" in "upstreams[0].expect.body[8]": allowed are path, exists, equals, one_of, type, min, max, min_items, max_items, json_schema',
     '19:36: "upstreams[0].expect.body[9].exists" must be true or false, received "maybe"',
     '20:11: "upstreams[0].expect.body[10].path" is missing: it must be a JSON pointer, such as /data/0/id, or "" for the whole body',
     '21:19: "upstreams[0].expect.body[11].path" must be a JSON pointer, such as /data/0/id, or "" for the whole body, received "/a~2b"',
@@ -182,7 +182,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:15: "upstreams[0].base_url" must be a URL without a user name or password: a key is never written in the config, see auth, received a string of 61 characters',
     '8:12: "upstreams[0].proxy" must be env, none or a URL without a user name or password: a key is never written in the config, see auth, received a string of 67 characters',
   ],
-  "latin-1": ["1:1: the config must be UTF-8, received a line that is not"],
+  "latin-1": ["1:1: the file must be UTF-8, received a line that is not"],
   listen: [
     '1:16: "web.listen" must be an address and port, such as 127.0.0.1:10429 or [::1]:10429, received 10429',
     '1:37: "web.probe_listen" must be an address and port, such as 127.0.0.1:10430 or [::1]:10430, received "127.0.0.1"',
@@ -212,7 +212,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '18:11: "upstreams[2].name" must be unique, received "router" like upstreams[1]',
     '23:14: "upstreams[2].timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
   ],
-  "merge-bomb": ["2:38: the config must have at most 100000 values, aliases (*) counted in full"],
+  "merge-bomb": ["2:38: the file must have at most 100000 values, aliases (*) counted in full"],
   "merge-key": [
     '3:105: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
     '4:41: "upstreams[1].confirm" must be a whole number from 0 to 10, received "many"',
@@ -234,7 +234,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "not-http": [
     '4:15: "upstreams[0].base_url" must be an http:// or https:// URL with a host, received a string of 22 characters',
   ],
-  "nul-byte": ["2:4: the config must be text, received a control character (binary data?)"],
+  "nul-byte": ["2:4: the file must be text, received a control character (binary data?)"],
   "number-from-a-variable": [
     '1:37: "budgets.api.rate.requests" must be a whole number from 1 to 1000000000, received a string of 31 characters',
   ],
@@ -276,7 +276,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '8:28: key "1st" in "upstreams[0].labels" must be a Prometheus label name',
     '8:42: "upstreams[0].labels.tier" must be a text of at most 128 characters (quote numbers), received 1',
   ],
-  "several-documents": ["2:1: cannot read YAML: a config must be one document, received several"],
+  "several-documents": ["2:1: cannot read YAML: a file must be one document, received several"],
   "share-as-a-number": [
     '1:59: "budgets.api.share" must be a percentage above 0% and up to 100%, such as 20%, received 0.2',
   ],

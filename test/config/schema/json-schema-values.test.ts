@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
@@ -5,6 +6,8 @@ import { configJsonSchemaText } from "../../../src/config/schema/json-schema.ts"
 import { loadText } from "../config-file.ts";
 
 const isValid = new Ajv2020({ allErrors: false }).compile(JSON.parse(configJsonSchemaText()));
+
+const CONTRACT = join(import.meta.dirname, "../../../docs/examples/email-domains.schema.json");
 
 type Place = "upstream" | "budget" | "rate" | "quota" | "fleet" | "redis" | "web";
 
@@ -86,6 +89,7 @@ const ACCEPTED: Readonly<Record<Place, readonly string[]>> = {
     "expect: { body: [{ path: /data/0/id, type: integer }, { path: '', exists: true }, { path: /a~1b }] }",
     "expect: { body: [{ path: /credits, min: -1.5, max: 1e6 }, { path: /data, min_items: 1 }] }",
     "expect: { body: [{ path: /status, equals: '' }, { path: /a, equals: false }, { path: /b, one_of: [1, x] }] }",
+    `expect: { body: [{ path: /data, json_schema: ${CONTRACT} }] }`,
     "expect: { headers: [{ name: X-Version, one_of: ['2', '3'] }, { name: content-type, contains: JSON }] }",
     "expect: { json: false, headers: [{ name: X-Debug, exists: false }] }",
     "labels: { team: growth }",
@@ -168,6 +172,8 @@ const REFUSED: Readonly<Record<Place, readonly string[]>> = {
     "expect: { body: [{ path: /data, type: text }] }",
     "expect: { body: [{ path: /data, type: array, min_items: 1 }] }",
     "expect: { body: [{ path: /data, min: 1, max_items: 1 }] }",
+    "expect: { body: [{ path: /data, json_schema: '' }] }",
+    "expect: { body: [{ path: /data, json_schema: a.json, type: array }] }",
     "expect: { body: [{ path: /data, min_items: -1 }] }",
     "expect: { body: [{ path: /data, one_of: [] }] }",
     "expect: { body: [{ path: /data, equals: {} }] }",

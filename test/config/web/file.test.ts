@@ -181,7 +181,7 @@ basic_auth_users:
     );
     const faults = await faultsOf(`x: &a0 [x]\n${levels.join("\n")}\n`);
     expect(faults.join("\n")).toMatch(
-      /^web\.yaml:\d+:\d+: the config must have at most 100000 values, aliases \(\*\) counted in full$/m,
+      /^web\.yaml:\d+:\d+: the file must have at most 100000 values, aliases \(\*\) counted in full$/m,
     );
   });
 

@@ -1,0 +1,99 @@
+import type { BodyAssertion, Upstream } from "../../core/config/config.ts";
+import { readContract } from "../../core/contract/read.ts";
+import type { Fault } from "../read/fault.ts";
+import { digestOf } from "../read/mark.ts";
+import { readRegularFile } from "../read/regular-file.ts";
+import { type Path, plainOf } from "../read/tree.ts";
+import { readYaml } from "../read/yaml.ts";
+import { type Complaint, complain, complainOfKey, faultsOf } from "./complaint.ts";
+import { readNamedFile } from "./files-and-keys.ts";
+import { nameOfPath } from "./wording.ts";
+
+const MAX_SCHEMA_BYTES = 1024 * 1024;
+
+type SchemaCheck = Extract<BodyAssertion["check"], { kind: "json_schema" }>;
+type Read = NonNullable<SchemaCheck["read"]>;
+
+/** The JSON Schemas that the upstreams name. */
+export type Contracts = {
+  readonly byFile: ReadonlyMap<string, Read>;
+  /** About the config. */
+  readonly complaints: readonly Complaint[];
+  /** In the files of the schemas themselves. */
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+};
+
+/** Each file is read once, however many upstreams name it. */
+export async function openContracts(
+  upstreams: ReadonlyMap<number, Upstream>,
+  mustBeThere: boolean,
+): Promise<Contracts> {
+  const byFile = new Map<string, Read>();
+  const complaints: Complaint[] = [];
+  const faults: Fault[] = [];
+  const warnings: Fault[] = [];
+  for (const [file, path] of placesOf(upstreams)) {
+    const named = await readNamedFile(file, path, (name) => readRegularFile(name, MAX_SCHEMA_BYTES));
+    if (named.bytes === undefined) {
+      if (mustBeThere) complaints.push(...named.complaints);
+      continue;
+    }
+    const opened = contractIn(named.bytes, file);
+    faults.push(...opened.faults);
+    warnings.push(...opened.warnings);
+    if (opened.read !== undefined) byFile.set(file, opened.read);
+  }
+  return { byFile, complaints, faults, warnings };
+}
+
+/** Where each file is named first. */
+function placesOf(upstreams: ReadonlyMap<number, Upstream>): ReadonlyMap<string, Path> {
+  const places = new Map<string, Path>();
+  for (const [index, upstream] of upstreams) {
+    for (const [at, { check }] of (upstream.expect.body ?? []).entries()) {
+      if (check.kind !== "json_schema" || places.has(check.file)) continue;
+      places.set(check.file, ["upstreams", index, "expect", "body", at, "json_schema"]);
+    }
+  }
+  return places;
+}
+
+export function contractFiles(upstreams: ReadonlyMap<number, Upstream>): readonly string[] {
+  return [...placesOf(upstreams).keys()];
+}
+
+/** The upstream with what its files say. */
+export function withContracts(upstream: Upstream, { byFile }: Contracts): Upstream {
+  const { body } = upstream.expect;
+  if (body === undefined) return upstream;
+  const filled = body.map(({ path, check }): BodyAssertion => {
+    return { path, check: check.kind === "json_schema" ? { ...check, read: byFile.get(check.file) } : check };
+  });
+  return { ...upstream, expect: { ...upstream.expect, body: filled } };
+}
+
+function contractIn(
+  bytes: Uint8Array,
+  file: string,
+): { readonly read?: Read; readonly faults: readonly Fault[]; readonly warnings: readonly Fault[] } {
+  // JSON is YAML, and this tells where something stands.
+  const yaml = readYaml(bytes, file);
+  if (yaml.tree === undefined || yaml.faults.length > 0) return { faults: yaml.faults, warnings: [] };
+  const reading = readContract(plainOf(yaml.tree));
+  if (reading.kind === "refused") {
+    const complaints = reading.faults.map(({ path, atKey, message }) => {
+      const name = path.length === 0 ? "the schema" : `"${nameOfPath(path)}"`;
+      return (atKey ? complainOfKey : complain)(path, `${name} ${message}`);
+    });
+    return { faults: faultsOf(complaints, yaml), warnings: [] };
+  }
+  const [first] = reading.formats;
+  const remark = "is a remark in draft 2020-12 and is not checked, here and elsewhere in this file";
+  const warnings = first === undefined ? [] : [complainOfKey(first, `"${nameOfPath(first)}" ${remark}`)];
+  return {
+    read: { digest: digestOf(bytes), contract: reading.contract },
+    faults: [],
+    warnings: faultsOf(warnings, yaml),
+  };
+}

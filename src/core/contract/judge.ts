@@ -1,0 +1,420 @@
+/** Whether an answer keeps a contract, in a bounded number of steps: the answer is anybody's. */
+
+import { isList, isObject, isOfType } from "../exchange/json-value.ts";
+import type { Contract, Rule } from "./contract.ts";
+
+/** The work that one answer may cause. All that judge it take from the same. */
+export type Steps = { left: number };
+
+/** A list of 1 MiB takes half of it, with five rules for each of 13,000 items. */
+export const MOST_STEPS = 500_000;
+
+/** Of schemas within schemas. Each takes some of the stack, which ends at a thousand or two. */
+export const MOST_LEVELS_JUDGED = 400;
+
+/** The first rule that does not hold. */
+export type Broken = {
+  readonly path: Way | undefined;
+  readonly rule: Rule;
+  /** Undefined where there is nothing. */
+  readonly value: unknown;
+  /** Whether it is about the name at the end of the path, not about what stands there. */
+  readonly isName?: boolean;
+  /** Where each of several alternatives is broken by this very value: the rule that each has for it. */
+  readonly alternatives?: readonly Rule[];
+};
+
+/** Names, and positions in lists. */
+type Way = { readonly step: string | number; readonly next: Way | undefined };
+
+export function stepsOf(way: Way | undefined): readonly (string | number)[] {
+  const steps: (string | number)[] = [];
+  for (let at = way; at !== undefined; at = at.next) steps.push(at.step);
+  return steps;
+}
+
+/** Undefined where it keeps the contract, and in any case where no steps are left. */
+export function judgeByContract(contract: Contract, value: unknown, steps: Steps): Broken | undefined {
+  return new Judge(contract, steps).judge(0, value);
+}
+
+const NEVER: Rule = { kind: "never" };
+
+/** What the rules of a schema have looked at, for `unevaluated`. */
+class Seen {
+  readonly names = new Set<string>();
+  readonly positions = new Set<number>();
+  /** All positions before this. */
+  items = 0;
+
+  has(step: string | number): boolean {
+    return typeof step === "string" ? this.names.has(step) : step < this.items || this.positions.has(step);
+  }
+
+  /** How many steps it took. */
+  add({ names, positions, items }: Seen): number {
+    for (const name of names) this.names.add(name);
+    for (const position of positions) this.positions.add(position);
+    this.items = Math.max(this.items, items);
+    return names.size + positions.size;
+  }
+}
+
+class Judge {
+  readonly #contract: Contract;
+  readonly #steps: Steps;
+  #depth = 0;
+
+  constructor(contract: Contract, steps: Steps) {
+    this.#contract = contract;
+    this.#steps = steps;
+  }
+
+  judge(number: number, value: unknown, seen?: Seen): Broken | undefined {
+    if (this.#depth >= MOST_LEVELS_JUDGED) this.#steps.left = -1;
+    if (this.#spend(1)) return outOfSteps();
+    this.#depth += 1;
+    const rules = this.#contract[number] ?? [NEVER];
+    const own = rules.at(-1)?.kind === "unevaluated" ? new Seen() : seen;
+    let broken: Broken | undefined;
+    for (const rule of rules) {
+      broken = this.#rule(rule, value, own);
+      if (broken !== undefined) break;
+    }
+    if (broken === undefined && own !== undefined && own !== seen && seen !== undefined) {
+      this.#spend(seen.add(own));
+    }
+    this.#depth -= 1;
+    return broken;
+  }
+
+  /** Whether there were too few left. */
+  #spend(steps: number): boolean {
+    this.#steps.left -= steps;
+    return this.#steps.left < 0;
+  }
+
+  #rule(rule: Rule, value: unknown, seen: Seen | undefined): Broken | undefined {
+    switch (rule.kind) {
+      case "never":
+        return { path: undefined, rule, value };
+      case "type":
+        return holds(
+          rule,
+          value,
+          rule.types.some((type) => isOfType(value, type)),
+        );
+      case "values":
+        return holds(
+          rule,
+          value,
+          rule.values.some((each) => this.#areEqual(each, value)),
+        );
+      case "least":
+      case "most":
+      case "above":
+      case "below":
+      case "multiple":
+        return holds(rule, value, typeof value !== "number" || keepsNumber(rule.kind, rule.number, value));
+      case "size":
+        return holds(rule, value, this.#hasSize(rule, value));
+      case "unique":
+        return holds(rule, value, !isList(value) || this.#areUnique(value));
+      case "required":
+        return this.#required(rule, value);
+      case "properties":
+        return this.#properties(rule, value, seen);
+      case "names":
+        return this.#names(rule, value);
+      case "items":
+        return this.#items(rule, value, seen);
+      case "contains":
+        return this.#contains(rule, value, seen);
+      case "all":
+        return this.#all(rule, value, seen);
+      case "any":
+      case "one":
+        return this.#alternatives(rule, value, seen);
+      case "not":
+        return holds(rule, value, this.judge(rule.schema, value) !== undefined);
+      case "if":
+        return this.#if(rule, value, seen);
+      case "unevaluated":
+        return this.#unevaluated(rule, value, seen);
+      default:
+        return rule satisfies never;
+    }
+  }
+
+  /** In characters, as people count them: it looks at no more of a text than it must. */
+  #hasSize({ of, min = 0, max = Infinity }: Rule & { kind: "size" }, value: unknown): boolean {
+    const isMeant =
+      of === "text" ? typeof value === "string" : of === "list" ? isList(value) : isObject(value);
+    if (!isMeant) return true;
+    if (isList(value)) return value.length >= min && value.length <= max;
+    if (typeof value !== "string") {
+      const count = isObject(value) ? this.#keysOf(value).length : 0;
+      return count >= min && count <= max;
+    }
+    // A character is one or two units.
+    if (value.length < min || value.length > 2 * max) return false;
+    if (value.length >= 2 * min && value.length <= max) return true;
+    this.#spend(value.length >> 2);
+    const count = charactersIn(value);
+    return count >= min && count <= max;
+  }
+
+  #keysOf(value: Readonly<Record<string, unknown>>): readonly string[] {
+    const keys = Object.keys(value);
+    this.#spend(STEPS_OF_A_KEY * keys.length);
+    return keys;
+  }
+
+  #required({ names, when }: Rule & { kind: "required" }, value: unknown): Broken | undefined {
+    if (!isObject(value) || (when !== undefined && !Object.hasOwn(value, when))) return undefined;
+    if (this.#spend(names.length)) return outOfSteps();
+    const missing = names.find((name) => !Object.hasOwn(value, name));
+    if (missing === undefined) return undefined;
+    return {
+      path: { step: missing, next: undefined },
+      rule: { kind: "required", names: [missing], when },
+      value: undefined,
+    };
+  }
+
+  #properties(
+    { names, named, others }: Rule & { kind: "properties" },
+    value: unknown,
+    seen: Seen | undefined,
+  ): Broken | undefined {
+    if (!isObject(value)) return undefined;
+    const isNamedOnly = others === undefined;
+    if (isNamedOnly && this.#spend(names.length >> 1)) return outOfSteps();
+    for (const name of isNamedOnly ? names : this.#keysOf(value)) {
+      if (isNamedOnly && !Object.hasOwn(value, name)) continue;
+      const schema = Object.hasOwn(named, name) ? named[name] : others;
+      if (schema === undefined) continue;
+      const broken = this.#inside(name, schema, value[name], seen);
+      if (broken !== undefined) return broken;
+    }
+    return undefined;
+  }
+
+  #names({ schema }: Rule & { kind: "names" }, value: unknown): Broken | undefined {
+    if (!isObject(value)) return undefined;
+    for (const name of this.#keysOf(value)) {
+      const broken = this.judge(schema, name);
+      if (broken !== undefined) return { ...broken, path: { step: name, next: undefined }, isName: true };
+    }
+    return undefined;
+  }
+
+  #items(
+    { first, rest }: Rule & { kind: "items" },
+    value: unknown,
+    seen: Seen | undefined,
+  ): Broken | undefined {
+    if (!isList(value)) return undefined;
+    const end = rest === undefined ? Math.min(first.length, value.length) : value.length;
+    for (let at = 0; at < end; at += 1) {
+      const schema = first[at] ?? rest;
+      if (schema === undefined) continue;
+      const broken = this.judge(schema, value[at]);
+      if (broken !== undefined) return outside(at, broken);
+    }
+    if (seen !== undefined) seen.items = Math.max(seen.items, end);
+    return undefined;
+  }
+
+  #contains(rule: Rule & { kind: "contains" }, value: unknown, seen: Seen | undefined): Broken | undefined {
+    if (!isList(value)) return undefined;
+    const { schema, min = 1, max } = rule;
+    let count = 0;
+    for (let at = 0; at < value.length; at += 1) {
+      if (this.judge(schema, value[at]) !== undefined) continue;
+      count += 1;
+      seen?.positions.add(at);
+      if (max === undefined && seen === undefined && count >= min) return undefined;
+    }
+    return holds(rule, value, count >= min && (max === undefined || count <= max));
+  }
+
+  #all(
+    { schemas, when }: Rule & { kind: "all" },
+    value: unknown,
+    seen: Seen | undefined,
+  ): Broken | undefined {
+    if (when !== undefined && !(isObject(value) && Object.hasOwn(value, when))) return undefined;
+    for (const schema of schemas) {
+      const broken = this.judge(schema, value, seen);
+      if (broken !== undefined) return broken;
+    }
+    return undefined;
+  }
+
+  #alternatives(
+    rule: Rule & { kind: "any" | "one" },
+    value: unknown,
+    seen: Seen | undefined,
+  ): Broken | undefined {
+    const alternatives: Rule[] = [];
+    let count = 0;
+    for (const schema of rule.schemas) {
+      const broken = this.#tried(schema, value, seen);
+      if (broken === undefined) count += 1;
+      else if (broken.path === undefined) alternatives.push(broken.rule);
+      if (count > 0 && rule.kind === "any" && seen === undefined) return undefined;
+    }
+    if (rule.kind === "any" ? count > 0 : count === 1) return undefined;
+    const areAll = alternatives.length === rule.schemas.length;
+    return { path: undefined, rule, value, ...(areAll && { alternatives }) };
+  }
+
+  /** What a schema has looked at counts only where it holds. */
+  #tried(schema: number, value: unknown, seen: Seen | undefined): Broken | undefined {
+    if (seen === undefined) return this.judge(schema, value);
+    const own = new Seen();
+    const broken = this.judge(schema, value, own);
+    if (broken === undefined) this.#spend(seen.add(own));
+    return broken;
+  }
+
+  #if(
+    { condition, fits, otherwise }: Rule & { kind: "if" },
+    value: unknown,
+    seen: Seen | undefined,
+  ): Broken | undefined {
+    const next = this.#tried(condition, value, seen) === undefined ? fits : otherwise;
+    return next === undefined ? undefined : this.judge(next, value, seen);
+  }
+
+  #unevaluated(
+    { of, schema }: Rule & { kind: "unevaluated" },
+    value: unknown,
+    seen: Seen | undefined,
+  ): Broken | undefined {
+    if (of === "list" && isList(value)) {
+      for (let at = 0; at < value.length; at += 1) {
+        if (seen?.has(at) === true) continue;
+        const broken = this.judge(schema, value[at]);
+        if (broken !== undefined) return outside(at, broken);
+      }
+      if (seen !== undefined) seen.items = value.length;
+    }
+    if (of === "list" || !isObject(value)) return undefined;
+    for (const name of this.#keysOf(value)) {
+      if (seen?.has(name) === true) continue;
+      const broken = this.#inside(name, schema, value[name], seen);
+      if (broken !== undefined) return broken;
+    }
+    return undefined;
+  }
+
+  #inside(name: string, schema: number, value: unknown, seen: Seen | undefined): Broken | undefined {
+    const broken = this.judge(schema, value);
+    if (broken !== undefined) return outside(name, broken);
+    seen?.names.add(name);
+    return undefined;
+  }
+
+  #areEqual(one: unknown, other: unknown): boolean {
+    // Texts of the same length are compared unit by unit.
+    if (this.#spend(typeof one === "string" && typeof other === "string" ? 1 + (one.length >> 6) : 1))
+      return false;
+    if (one === other) return true;
+    if (isList(one)) {
+      if (!isList(other) || one.length !== other.length) return false;
+      return one.every((item, at) => this.#areEqual(item, other[at]));
+    }
+    if (!isObject(one) || !isObject(other)) return false;
+    const names = this.#keysOf(one);
+    if (names.length !== this.#keysOf(other).length) return false;
+    return names.every((name) => Object.hasOwn(other, name) && this.#areEqual(one[name], other[name]));
+  }
+
+  /** Not by comparing each with each. */
+  #areUnique(list: readonly unknown[]): boolean {
+    const simple = new Set<unknown>();
+    const composed = new Set<unknown>();
+    for (const item of list) {
+      if (this.#spend(STEPS_OF_A_SET)) return true;
+      const isComposed = typeof item === "object" && item !== null;
+      const [known, key] = isComposed ? [composed, this.#written(item)] : [simple, item];
+      if (known.has(key)) return false;
+      known.add(key);
+    }
+    return true;
+  }
+
+  /** The same text for what is equal. */
+  #written(value: unknown): string {
+    if (this.#spend(STEPS_OF_A_SET)) return "";
+    const text = isList(value)
+      ? `[${value.map((item) => this.#written(item)).join()}]`
+      : isObject(value)
+        ? `{${this.#sortedKeysOf(value)
+            .map((name) => `${JSON.stringify(name)}:${this.#written(value[name])}`)
+            .join()}}`
+        : typeof value === "string"
+          ? JSON.stringify(value)
+          : String(value);
+    return this.#spend(text.length >> 4) ? "" : text;
+  }
+
+  #sortedKeysOf(value: Readonly<Record<string, unknown>>): readonly string[] {
+    const keys = this.#keysOf(value);
+    return this.#spend(STEPS_OF_A_SET * keys.length) ? [] : keys.toSorted();
+  }
+}
+
+/** In an object of many thousands, to find one takes longer than to judge it. */
+const STEPS_OF_A_KEY = 2;
+/** To keep a value takes longer than to look at it. */
+const STEPS_OF_A_SET = 4;
+
+/** It looks broken, so that nothing more is looked at. */
+function outOfSteps(): Broken {
+  return { path: undefined, rule: NEVER, value: undefined };
+}
+
+function holds(rule: Rule, value: unknown, isHeld: boolean): Broken | undefined {
+  return isHeld ? undefined : { path: undefined, rule, value };
+}
+
+function outside(step: string | number, broken: Broken): Broken {
+  return { ...broken, path: { step, next: broken.path } };
+}
+
+function charactersIn(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+function keepsNumber(
+  kind: "least" | "most" | "above" | "below" | "multiple",
+  bound: number,
+  value: number,
+): boolean {
+  switch (kind) {
+    case "least":
+      return value >= bound;
+    case "most":
+      return value <= bound;
+    case "above":
+      return value > bound;
+    case "below":
+      return value < bound;
+    case "multiple":
+      return isMultiple(value, bound);
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** Neither 19.99 nor 0.01 is exactly what it says, and yet one is a multiple of the other. */
+function isMultiple(value: number, of: number): boolean {
+  if (value % of === 0) return true;
+  const nearest = Math.round(value / of) * of;
+  return Math.abs(value - nearest) <= 2 * Number.EPSILON * Math.abs(value);
+}

@@ -1,0 +1,76 @@
+/** The kinds of JSON values, and words for what is expected of one. */
+
+export const JSON_TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"] as const;
+export type JsonType = (typeof JSON_TYPES)[number];
+
+const TYPE_WORDS: Readonly<Record<JsonType, string>> = {
+  string: "a text",
+  number: "a number",
+  integer: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  null: "null",
+};
+
+export function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function isOfType(value: unknown, type: JsonType): boolean {
+  switch (type) {
+    case "string":
+    case "number":
+    case "boolean":
+      return typeof value === type;
+    case "integer":
+      return Number.isInteger(value);
+    case "array":
+      return isList(value);
+    case "object":
+      return isObject(value);
+    case "null":
+      return value === null;
+    default:
+      return type satisfies never;
+  }
+}
+
+export function typesInWords(types: readonly JsonType[]): string {
+  return types.map((type) => TYPE_WORDS[type]).join(" or ");
+}
+
+export function existenceInWords(exists: boolean): string {
+  return exists ? "something" : "nothing";
+}
+
+export function valuesInWords(values: readonly unknown[]): string {
+  return values.map((value) => JSON.stringify(value)).join(" or ");
+}
+
+export type Bounds = { readonly min: number | undefined; readonly max: number | undefined };
+
+export function isWithin(number: number, { min, max }: Bounds): boolean {
+  return (min === undefined || number >= min) && (max === undefined || number <= max);
+}
+
+export function numberInWords({ min, max }: Bounds): string {
+  if (min === undefined) return `a number of at most ${max}`;
+  return max === undefined ? `a number of at least ${min}` : `a number from ${min} to ${max}`;
+}
+
+/** `a list of at least 3 items`. */
+export function sizeInWords(whole: string, part: string, { min, max }: Bounds): string {
+  if (min === undefined) return `${whole} of at most ${counted(max, part)}`;
+  if (max === undefined) return `${whole} of at least ${counted(min, part)}`;
+  return `${whole} of ${min} to ${counted(max, part)}`;
+}
+
+export function counted(count: number | undefined, noun: string): string {
+  if (count === 1) return `1 ${noun}`;
+  return `${count} ${noun.endsWith("y") ? `${noun.slice(0, -1)}ie` : noun}s`;
+}
