@@ -73,15 +73,32 @@ function authOf(mode: string, echo: string): object {
   return AUTHS[mode] ?? { none: true };
 }
 
-/** Of a key that is sent to the echoes. */
-const MODES = [...Object.keys(AUTHS), "token", "client"];
-
 let upstream: EchoUpstream;
 let folder: ConfigFolder;
 let environment: Readonly<Record<string, string>>;
 
+/** A token is sent as any bearer is; and of a token endpoint's answer, little is kept. */
+const SOME_ECHOES: Readonly<Record<string, readonly string[]>> = {
+  token: ["in-every-place", "as-an-announcement", "as-advice", "for-a-length"],
+  client: [
+    "in-every-place",
+    "as-advice",
+    "as-a-place-to-go",
+    "for-a-status-line",
+    "for-a-length",
+    "for-an-encoding",
+    "in-half-an-answer",
+    "in-too-large-a-head",
+  ],
+};
+
+/** Of a key that is sent to the echoes. */
+const MODES = [...Object.keys(AUTHS), ...Object.keys(SOME_ECHOES)];
+
 /** The shapes that a key is written in are those of one with every sign in it. */
 function echoesOf(mode: string): readonly string[] {
+  const some = SOME_ECHOES[mode];
+  if (some !== undefined) return some;
   const echoes = Object.keys(ECHOES);
   return mode === "header" ? echoes : echoes.filter((echo) => !echo.startsWith("shape-"));
 }
