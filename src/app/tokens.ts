@@ -1,6 +1,5 @@
 import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { openProbe } from "../adapters/undici/probe.ts";
-import { encodeFormPart } from "../adapters/undici/request.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import type { OAuth2, Upstream } from "../core/config/config.ts";
 import { TOKEN_TIMEOUT_MS, tokenIdentity } from "../core/config/oauth2.ts";
@@ -91,11 +90,7 @@ export class AppTokens implements AsyncDisposable {
           insecureSkipVerify: false,
         },
       },
-      credential: async () => {
-        const key = await secret.read();
-        keys.learn(`client in a form ${identity}`, encodeFormPart(key));
-        return key;
-      },
+      credential: () => secret.read(),
       userAgent: USER_AGENT,
       clock,
       environment,

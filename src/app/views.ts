@@ -9,8 +9,9 @@ import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { prove } from "../core/proof/proof.ts";
 import { SKIP_CAUSES } from "../core/exchange/outcome.ts";
 import type { UpstreamAccounts } from "../core/metrics/accounts.ts";
-import { worstBurn } from "../core/answer/credit.ts";
-import { creditSentence } from "../core/status/credit-sentence.ts";
+import { type QuotaForecast, type QuotaName, worstBurn } from "../core/answer/credit.ts";
+import { quotaBurns } from "../core/budget/quota-forecast.ts";
+import { creditSentence, quotaSentence } from "../core/status/credit-sentence.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
 import type {
   BudgetSnapshot,
@@ -98,7 +99,7 @@ export function statusView(sources: ViewSources): StatusSnapshot {
     }),
     budgets: budgetViews(config, sources).flatMap((view) => {
       const budget = budgets.get(view.name);
-      return budget === undefined ? [] : [budgetStatusOf(budget, view)];
+      return budget === undefined ? [] : [budgetStatusOf(budget, view, nowMs)];
     }),
     incidents: incidents.toSorted((a, b) => b.startedAtMs - a.startedAtMs),
   };
@@ -219,36 +220,68 @@ class RecordView {
   }
 }
 
-function budgetViews(config: Config, { ledger, clock }: ViewSources): BudgetSnapshot[] {
+function budgetViews(config: Config, sources: ViewSources): BudgetSnapshot[] {
+  const { ledger, clock, fleet } = sources;
   const scheduled = scheduledByBudget(config);
+  const nowMs = clock.wallNow();
+  const replicas = fleet?.snapshot().replicas ?? 1;
+  const advertised = advertisedQuotas(config, sources.polling, nowMs);
   const views: BudgetSnapshot[] = [];
   for (const budget of config.budgets) {
     const standing = ledger.state(budget.name);
     if (standing === undefined) continue;
     const pauseMs = standing.pausedUntilMs - clock.now();
     const { name, quota } = budget;
+    const used = standing.quotaUsed ?? 0;
+    const quotas = [...(advertised.get(name)?.values() ?? [])];
+    if (quota !== undefined) {
+      const use = { used, buckets: ledger.quotaBuckets(name) ?? new Map(), replicas };
+      quotas.unshift({ quota: "own", burns: quotaBurns(quota, use, nowMs) });
+    }
     views.push({
       name,
       rates: standing.rates,
       advertisedLimit: standing.advertisedLimit,
       advertisedRemaining: standing.advertisedRemaining,
       advertisedLimits: standing.advertisedLimits,
-      pausedUntilWallMs: pauseMs > 0 ? clock.wallNow() + pauseMs : 0,
+      pausedUntilWallMs: pauseMs > 0 ? nowMs + pauseMs : 0,
       quota:
         quota === undefined
           ? undefined
           : {
               limit: quota.requests,
-              used: standing.quotaUsed ?? 0,
+              used,
               unconfirmed: standing.quotaUnconfirmed ?? 0,
               forecast: scheduled.get(name),
             },
+      ...(quotas.length > 0 && { quotas }),
     });
   }
   return views;
 }
 
-function budgetStatusOf(budget: Budget, view: BudgetSnapshot): BudgetStatus {
+type ByQuota = Map<QuotaName, QuotaForecast & { readonly seenAtMs?: number }>;
+
+/** By budget: what the newest answer to any of its upstreams tells. */
+function advertisedQuotas(
+  { upstreams }: Config,
+  polling: AppPolling,
+  nowMs: number,
+): ReadonlyMap<string, ByQuota> {
+  const byBudget = new Map<string, ByQuota>();
+  for (const { name, budgets, schedule } of upstreams) {
+    for (const kept of polling.recordOf(name)?.history.values.quotas(schedule.longestGapMs, nowMs) ?? []) {
+      for (const budget of budgets) {
+        const known: ByQuota = byBudget.get(budget) ?? new Map();
+        byBudget.set(budget, known);
+        if (kept.seenAtMs > (known.get(kept.quota)?.seenAtMs ?? 0)) known.set(kept.quota, kept);
+      }
+    }
+  }
+  return byBudget;
+}
+
+function budgetStatusOf(budget: Budget, view: BudgetSnapshot, nowMs: number): BudgetStatus {
   const { advertisedLimit: limit, advertisedRemaining: remaining, quota } = view;
   return {
     name: budget.name,
@@ -261,6 +294,14 @@ function budgetStatusOf(budget: Budget, view: BudgetSnapshot): BudgetStatus {
       quota === undefined || budget.quota === undefined
         ? undefined
         : { ...quota, perMs: budget.quota.perMs, forecast: quota.forecast ?? quota.used },
+    ...(view.quotas && {
+      quotas: view.quotas.map(({ quota: name, burns }) => ({
+        quota: name,
+        sentence: quotaSentence(burns, nowMs),
+        emptyAtMs: worstBurn(burns)?.emptyAtMs,
+        burns,
+      })),
+    }),
   };
 }
 

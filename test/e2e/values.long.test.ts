@@ -3,8 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
+import { systemClock } from "../../src/adapters/clock.ts";
+import { openStateStore } from "../../src/adapters/sqlite/store.ts";
+import { History } from "../../src/core/history/history.ts";
+import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
 import { eventually } from "../support/eventually.ts";
+import { samplePoll, sampleQuotaReading } from "../support/samples.ts";
 import { Daemon } from "../support/processes/daemon.ts";
 
 const EXAMPLES = new URL("../../docs/examples/", import.meta.url);
@@ -156,5 +161,85 @@ test(
     await writeFile(schema, '{ "required": ["data"] }');
     await daemon.logged("config reloaded");
     await eventually("it is up again", () => daemon.logs.filter(({ to }) => to === "up").length > ups);
+  },
+);
+
+const HOUR_MS = 3_600_000;
+
+/** What a daemon has left that saw a third of a monthly quota go within thirty hours, and sent sixty requests an hour. */
+async function leaveQuotas(path: string, nowMs: number): Promise<void> {
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const opened = await openStateStore({ path, log, clock: systemClock });
+  if (opened.kind === "refused") throw new Error(opened.message);
+  const { store } = opened;
+  const history = new History("email", nowMs);
+  const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
+  for (let agoMs = 30 * HOUR_MS; agoMs > 0; agoMs -= HOUR_MS / 12) {
+    const quotas = [
+      { quota: "30d" as const, left: 0.4 + agoMs / HOUR_MS / 100, refillsInMs: 20 * 24 * HOUR_MS },
+    ];
+    record.record({ kind: "polled", poll: samplePoll({ endedAtMs: nowMs - agoMs, quotas }) });
+  }
+  const hour = Math.floor(nowMs / HOUR_MS);
+  const buckets = new Map(Array.from({ length: 30 }, (_, index) => [hour - 30 + index, 60]));
+  store.keepQuotas(
+    () => new Map([["email", sampleQuotaReading({ version: 1, buckets, calendarMs: nowMs })]]),
+  );
+  await store.close();
+}
+
+test(
+  "quotas have their forecast without a value, theirs and our own, in metrics, page and API, and over a restart",
+  { timeout: PATIENCE_MS },
+  async () => {
+    const upstream = world.use(await startSimulatedUpstream({ name: "email" }));
+    const headers = {
+      "RateLimit-Policy": '"month";q=1000;w=2592000',
+      RateLimit: `"month";r=400;t=${20 * 86_400}`,
+    };
+    answers(upstream, 200, {}, headers);
+    const path = join(folder, "quotas.db");
+    const nowMs = Date.now();
+    await leaveQuotas(path, nowMs);
+    const config = join(folder, "quotas.yaml");
+    await writeFile(
+      config,
+      stringify({
+        state: { path },
+        budgets: {
+          email: {
+            rate: { requests: 100, per: "1s" },
+            quota: { requests: 2_000_000, per: "30d", on_exhaust: "stop" },
+          },
+        },
+        upstreams: [
+          { name: "email", base_url: upstream.url, auth: { none: true }, budget: "email", every: "1s" },
+        ],
+      }),
+    );
+    await using daemon = new Daemon(["run", "--config", config, "--listen", "127.0.0.1:0"], {});
+    await daemon.logged("listening");
+    const name = "pacewatch_budget_quota_empty_timestamp_seconds";
+    const metrics = await metricsOf(daemon, `${name}{budget="email",quota="30d",window="1d"}`);
+    const emptyAt = Number(
+      /quota_empty_timestamp_seconds\{budget="email",quota="30d",window="1d"\} (\S+)/.exec(metrics)?.[1],
+    );
+    // A hundredth an hour, of which forty are left.
+    expect((emptyAt - nowMs / 1000) / 3600).toBeGreaterThan(39);
+    expect((emptyAt - nowMs / 1000) / 3600).toBeLessThan(41);
+    const burn = /quota_burn_per_second\{budget="email",quota="own",window="1d"\} (\S+)/.exec(metrics)?.[1];
+    expect(Number(burn) * 3600 * 2_000_000).toBeGreaterThan(50);
+    expect(Number(burn) * 3600 * 2_000_000).toBeLessThan(70);
+    expect(metrics).not.toContain(`${name}{budget="email",quota="own"`);
+    const page = await textAt(daemon, "/");
+    expect(page).toMatch(
+      /Its monthly quota<\/b>: At the pace of the last (?:hour|day|week), empty on \w+ about/,
+    );
+    expect(page).toMatch(/Our own quota<\/b>: At the present pace it refills before it is empty\./);
+    const api = JSON.parse(await textAt(daemon, "/api/v1/upstreams"));
+    expect(api.budgets[0].quotas).toMatchObject([
+      { quota: "own" },
+      { quota: "30d", emptyAtMs: expect.any(Number) },
+    ]);
   },
 );

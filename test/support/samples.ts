@@ -283,6 +283,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
         advertisedLimit: 60,
         advertisedRemaining: 48,
         quota: { limit: 400_000, used: 120, unconfirmed: 2, forecast: 172_800 },
+        quotas: [{ quota: "own", burns: sampleValueSnapshot().burns }],
       }),
     ],
     stateStoreUp: true,

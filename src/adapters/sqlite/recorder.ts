@@ -1,5 +1,6 @@
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import { quotaTrack } from "../../core/history/kept-values.ts";
 import type { SavedHistory, StateBuffer } from "../../core/history/state.ts";
 import { pollStatusOf, type Incident } from "../../core/status/status.ts";
 
@@ -25,6 +26,7 @@ export class StateRecorder implements Recorder {
       const status = pollStatusOf(event.poll);
       this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, status });
       for (const { name } of event.poll.values ?? []) this.#addValue(name);
+      for (const { quota } of event.poll.quotas ?? []) this.#addValue(quotaTrack(quota));
     } else if (event.kind === "found_offline") {
       const { pollId, endedAtMs } = event;
       this.#buffer.addFoundOffline({ upstream: this.#upstream, pollId, endedAtMs });

@@ -152,7 +152,7 @@ function tokenRequest(
   return { header: undefined, form: form.toString() };
 }
 
-export function encodeFormPart(part: string): string {
+function encodeFormPart(part: string): string {
   return new URLSearchParams([["", part]]).toString().slice(1);
 }
 

@@ -11,14 +11,14 @@ export type ValuePoint = {
 export const BURN_WINDOWS = ["1h", "1d", "7d"] as const;
 export type BurnWindow = (typeof BURN_WINDOWS)[number];
 
-const WINDOW_MS: Readonly<Record<BurnWindow, number>> = {
+export const WINDOW_MS: Readonly<Record<BurnWindow, number>> = {
   "1h": 3_600_000,
   "1d": 86_400_000,
   "7d": 604_800_000,
 };
 export const LONGEST_WINDOW_MS: number = WINDOW_MS["7d"];
 /** Less of a window than this tells nothing about the rest of it. */
-const LEAST_OF_A_WINDOW = 0.5;
+export const LEAST_OF_A_WINDOW = 0.5;
 /** Farther away, nobody needs to know when. */
 const HORIZON_MS = 366 * 86_400_000;
 
@@ -29,6 +29,13 @@ export type Burn = {
   /** Undefined if it is not in sight. */
   readonly emptyAtMs: number | undefined;
 };
+
+/** Our own quota, and those that answers tell, by how long their window is at least. */
+export const QUOTAS = ["own", "1d", "7d", "30d"] as const;
+export type QuotaName = (typeof QUOTAS)[number];
+
+/** What is spent is told as a part of the quota: 0.5 is half of it. */
+export type QuotaForecast = { readonly quota: QuotaName; readonly burns: readonly Burn[] };
 
 /** `points` have the newest last. Empty without points. */
 export function burnsOf(points: readonly ValuePoint[]): readonly Burn[] {

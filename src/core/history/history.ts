@@ -134,7 +134,7 @@ export class History implements Recorder {
     const status = pollStatusOf(poll);
     this.#polls.add(status);
     if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.#announcement = poll.announcement;
-    if (poll.values !== undefined) this.values.polled(poll);
+    if (poll.values !== undefined || poll.quotas !== undefined) this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
     this.#incidents.polled(poll.outcome, poll.endedAtMs);
     const vote = availabilityVote(status);

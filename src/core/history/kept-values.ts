@@ -1,6 +1,14 @@
 /** The values of one upstream over the last week. Bounded: in the last hour each five minutes, before that each hour. */
 
-import { type Burn, burnsOf, LONGEST_WINDOW_MS, type ValuePoint } from "../answer/credit.ts";
+import {
+  type Burn,
+  burnsOf,
+  LONGEST_WINDOW_MS,
+  type QuotaForecast,
+  type QuotaName,
+  QUOTAS,
+  type ValuePoint,
+} from "../answer/credit.ts";
 import type { Value } from "../config/config.ts";
 import type { ValueSnapshot } from "../metrics/snapshot.ts";
 import type { Poll } from "../poll/poll.ts";
@@ -8,9 +16,12 @@ import type { Poll } from "../poll/poll.ts";
 /** As the state file keeps it: the newest of each hour. */
 export type SavedValue = ValuePoint & { readonly name: string };
 
+export type KeptQuota = QuotaForecast & { readonly seenAtMs: number };
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const MOST_VALUES = 10;
+/** Ten values, and the quotas that answers tell. */
+const MOST_TRACKS = 10 + QUOTAS.length;
 const STEP_MS = 5 * MINUTE_MS;
 
 /** A rise of less than this part of the value is noise, or too little to matter. */
@@ -31,12 +42,27 @@ export class KeptValues {
     }
   }
 
-  polled({ values, endedAtMs }: Poll): void {
-    for (const { name, value } of values ?? []) {
-      const track = this.#tracks?.get(name) ?? new ValueTrack();
-      track.add(endedAtMs, value);
-      this.#keep(name, track);
+  polled({ values = [], quotas = [], endedAtMs }: Poll): void {
+    for (const { name, value } of values) this.#add(name, endedAtMs, value);
+    for (const { quota, left, refillsInMs } of quotas)
+      this.#add(quotaTrack(quota), endedAtMs, left, endedAtMs + refillsInMs);
+  }
+
+  /** Quotas that the answers tell. What ends only after its refill does not end. */
+  quotas(periodMs: number, nowMs: number): readonly KeptQuota[] {
+    if (this.#tracks === undefined) return NO_QUOTAS;
+    const kept: KeptQuota[] = [];
+    for (const quota of QUOTAS) {
+      const track = this.#tracks.get(quotaTrack(quota));
+      const { atMs, refillsAtMs } = track?.seen ?? {};
+      if (track === undefined || atMs === undefined || refillsAtMs === undefined) continue;
+      if (!isKnown(atMs, periodMs, nowMs)) continue;
+      const burns = track.burns.map((burn) =>
+        (burn.emptyAtMs ?? 0) < refillsAtMs ? burn : { ...burn, emptyAtMs: undefined },
+      );
+      kept.push({ quota, seenAtMs: atMs, burns });
     }
+    return kept;
   }
 
   /** For the state file. */
@@ -51,11 +77,9 @@ export class KeptValues {
 
   /** One for each that is wanted; its numbers are unknown where it was not seen for long. */
   read(wanted: readonly Value[], periodMs: number, nowMs: number): readonly ValueSnapshot[] {
-    const knownMs = Math.max(PERIODS_KNOWN * periodMs, LEAST_KNOWN_MS);
     return wanted.map(({ name, credit }) => {
       const seen = this.#tracks?.get(name)?.seen;
-      // Also unknown is what was seen in a future that a clock has been set back from.
-      if (seen === undefined || Math.abs(nowMs - seen.atMs) > knownMs) return UNKNOWN_VALUE;
+      if (seen === undefined || !isKnown(seen.atMs, periodMs, nowMs)) return UNKNOWN_VALUE;
       return {
         value: seen.value,
         seenAtMs: seen.atMs,
@@ -64,13 +88,19 @@ export class KeptValues {
     });
   }
 
+  #add(name: string, atMs: number, value: number, refillsAtMs?: number): void {
+    const track = this.#tracks?.get(name) ?? new ValueTrack();
+    track.add(atMs, value, refillsAtMs);
+    this.#keep(name, track);
+  }
+
   /** A reload may rename values for ever. */
   #keep(name: string, track: ValueTrack): void {
     const tracks = (this.#tracks ??= new Map());
     tracks.delete(name);
     tracks.set(name, track);
     for (const oldest of tracks.keys()) {
-      if (tracks.size <= MOST_VALUES) return;
+      if (tracks.size <= MOST_TRACKS) return;
       tracks.delete(oldest);
     }
   }
@@ -78,7 +108,19 @@ export class KeptValues {
 
 const UNKNOWN_VALUE: ValueSnapshot = { value: undefined, seenAtMs: undefined, burns: [] };
 
-type Seen = { readonly atMs: number; readonly value: number };
+const NO_QUOTAS: readonly KeptQuota[] = [];
+
+/** No value has such a name: they have no spaces. */
+export function quotaTrack(quota: QuotaName): string {
+  return `quota ${quota}`;
+}
+
+/** Also unknown is what was seen in a future that a clock has been set back from. */
+function isKnown(seenAtMs: number, periodMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - seenAtMs) <= Math.max(PERIODS_KNOWN * periodMs, LEAST_KNOWN_MS);
+}
+
+type Seen = { readonly atMs: number; readonly value: number; readonly refillsAtMs?: number | undefined };
 
 class ValueTrack {
   #points: ValuePoint[];
@@ -107,8 +149,8 @@ class ValueTrack {
     return (this.#burns ??= burnsOf(this.#points));
   }
 
-  add(atMs: number, value: number): void {
-    this.#seen = { atMs, value };
+  add(atMs: number, value: number, refillsAtMs: number | undefined): void {
+    this.#seen = { atMs, value, refillsAtMs };
     this.#burns = undefined;
     this.#recent = [...this.#recent, value].slice(-3);
     const steady = middleOf(this.#recent);

@@ -167,7 +167,23 @@ export const BUDGET_SERIES: Readonly<Record<BudgetMetric, SeriesOf<BudgetSnapsho
   pacewatch_budget_quota_used_requests: one((budget) => budget.quota?.used),
   pacewatch_budget_quota_unconfirmed_requests: one((budget) => budget.quota?.unconfirmed),
   pacewatch_budget_quota_forecast_requests: one((budget) => budget.quota?.forecast),
+  pacewatch_budget_quota_burn_per_second: perQuota((burn) => burn.perSecond),
+  pacewatch_budget_quota_empty_timestamp_seconds: perQuota((burn) => seconds(burn.emptyAtMs)),
 };
+
+function perQuota(read: (burn: Burn) => number | undefined): SeriesOf<BudgetSnapshot> {
+  return ({ quotas = [] }) =>
+    quotas.flatMap(({ quota, burns }) =>
+      burns.map((burn) => ({
+        suffix: "",
+        labels: labelText([
+          ["quota", quota],
+          ["window", burn.window],
+        ]),
+        read: () => read(burn),
+      })),
+    );
+}
 
 function perRate(read: (rate: RateSnapshot) => number): SeriesOf<BudgetSnapshot> {
   return (budget) =>

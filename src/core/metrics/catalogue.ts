@@ -1,6 +1,6 @@
 /** Every metric of Pacewatch: the public contract, in this one place. Families are rendered in this order. */
 
-import { BURN_WINDOWS } from "../answer/credit.ts";
+import { BURN_WINDOWS, QUOTAS } from "../answer/credit.ts";
 import { PHASES } from "../exchange/exchange.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
 import { POLL_OUTCOME_LABELS, type PollOutcome, SKIP_CAUSES } from "../exchange/outcome.ts";
@@ -220,6 +220,16 @@ export const CATALOGUE = {
     help: "Requests that the schedule would spend within the quota's period.",
     labels: ["budget"],
   },
+  pacewatch_budget_quota_burn_per_second: {
+    type: "gauge",
+    help: "The part of a quota that was spent per second over the window: our own, or one of a day, a week or a month and more that answers tell; absent until half of the window is known.",
+    labels: ["budget", "quota", "window"],
+  },
+  pacewatch_budget_quota_empty_timestamp_seconds: {
+    type: "gauge",
+    help: "When a quota is used up at the pace of the window; absent if it refills before.",
+    labels: ["budget", "quota", "window"],
+  },
   pacewatch_signals_malformed_total: {
     type: "counter",
     help: "Rate-limit signals in answers that could not be read, and were ignored.",
@@ -326,6 +336,7 @@ export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
   direction: ["gained", "lost"],
   kind: REDIS_FAILURES,
   window: BURN_WINDOWS,
+  quota: QUOTAS,
 };
 
 export type RedisFailure = (typeof REDIS_FAILURES)[number];

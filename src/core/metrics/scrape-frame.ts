@@ -4,7 +4,7 @@
  */
 
 import { ACCOUNTS_LENGTH, UpstreamAccounts } from "./accounts.ts";
-import { BURN_WINDOWS } from "../answer/credit.ts";
+import { type Burn, BURN_WINDOWS, type QuotaName } from "../answer/credit.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
 import { known, UNKNOWN } from "./histogram.ts";
 import { flag } from "./series.ts";
@@ -26,13 +26,19 @@ export type ScrapeSubjects = {
   readonly vantage: string | undefined;
 };
 
-type ScrapedBudget = { readonly name: string; readonly hasQuota: boolean; readonly rates: readonly string[] };
+type ScrapedBudget = {
+  readonly name: string;
+  readonly hasQuota: boolean;
+  readonly rates: readonly string[];
+  readonly quotas: readonly QuotaName[];
+};
 
 /** After the accounts: health, whether it is up, the next slot. */
 const UPSTREAM_LENGTH = ACCOUNTS_LENGTH + 3;
 /** Of each value: it, when it was seen, and of each window how fast it goes down and when it is empty. */
-const VALUE_LENGTH = 2 + 2 * BURN_WINDOWS.length;
-/** Before the rates: what was advertised (two), the pause, the quota (four). */
+const BURNS_LENGTH = 2 * BURN_WINDOWS.length;
+const VALUE_LENGTH = 2 + BURNS_LENGTH;
+/** Before the rates, and the quotas after them: what was advertised (two), the pause, the quota (four). */
 const BUDGET_LENGTH = 7;
 const RATE_LENGTH = 3;
 
@@ -55,7 +61,7 @@ export function snapshotIn({ subjects, numbers }: ScrapeFrame): OwnedSnapshot {
   });
   const budgets = subjects.budgets.map((budget) => {
     const snapshot = readBudget(budget, numbers, at);
-    at += BUDGET_LENGTH + RATE_LENGTH * budget.rates.length;
+    at += lengthOfBudget(budget);
     return snapshot;
   });
   return { upstreams, budgets, vantage: subjects.vantage };
@@ -76,22 +82,28 @@ function areSubjectsOf(
   );
 }
 
-function isSameBudget({ name, quota, rates }: BudgetSnapshot, before: ScrapedBudget | undefined): boolean {
+function isSameBudget(
+  { name, quota, rates, quotas = [] }: BudgetSnapshot,
+  before: ScrapedBudget | undefined,
+): boolean {
   return (
     before?.name === name &&
     before.hasQuota === (quota !== undefined) &&
     before.rates.length === rates.length &&
-    rates.every(({ label }, index) => label === before.rates[index])
+    rates.every(({ label }, index) => label === before.rates[index]) &&
+    before.quotas.length === quotas.length &&
+    quotas.every((each, index) => each.quota === before.quotas[index])
   );
 }
 
 function subjectsOf({ upstreams, budgets, fleet }: MetricsSnapshot): ScrapeSubjects {
   return {
     upstreams: upstreams.map(({ upstream }) => upstream),
-    budgets: budgets.map(({ name, quota, rates }) => ({
+    budgets: budgets.map(({ name, quota, rates, quotas = [] }) => ({
       name,
       hasQuota: quota !== undefined,
       rates: rates.map(({ label }) => label),
+      quotas: quotas.map((each) => each.quota),
     })),
     vantage: fleet?.vantage,
   };
@@ -100,8 +112,12 @@ function subjectsOf({ upstreams, budgets, fleet }: MetricsSnapshot): ScrapeSubje
 function lengthOf({ upstreams, budgets }: ScrapeSubjects): number {
   let length = 0;
   for (const upstream of upstreams) length += lengthOfUpstream(upstream);
-  for (const { rates } of budgets) length += BUDGET_LENGTH + RATE_LENGTH * rates.length;
+  for (const budget of budgets) length += lengthOfBudget(budget);
   return length;
+}
+
+function lengthOfBudget({ rates, quotas }: ScrapedBudget): number {
+  return BUDGET_LENGTH + RATE_LENGTH * rates.length + BURNS_LENGTH * quotas.length;
 }
 
 function lengthOfUpstream({ values }: ScrapedUpstream): number {
@@ -122,12 +138,17 @@ function writeUpstream(
     const { value, seenAtMs, burns = [] } = values?.[place] ?? {};
     numbers[to++] = value ?? UNKNOWN;
     numbers[to++] = seenAtMs ?? UNKNOWN;
-    BURN_WINDOWS.forEach((_window, index) => {
-      numbers[to++] = burns[index]?.perSecond ?? UNKNOWN;
-      numbers[to++] = burns[index]?.emptyAtMs ?? UNKNOWN;
-    });
+    to = writeBurns(burns, numbers, to);
   });
   return to;
+}
+
+function writeBurns(burns: readonly Burn[], numbers: Float64Array, at: number): number {
+  BURN_WINDOWS.forEach((_window, index) => {
+    numbers[at + 2 * index] = burns[index]?.perSecond ?? UNKNOWN;
+    numbers[at + 2 * index + 1] = burns[index]?.emptyAtMs ?? UNKNOWN;
+  });
+  return at + BURNS_LENGTH;
 }
 
 function readUpstream(upstream: ScrapedUpstream, numbers: Float64Array, at: number): UpstreamSnapshot {
@@ -153,16 +174,20 @@ function readValue(numbers: Float64Array, at: number): ValueSnapshot {
   return {
     value: known(numbers[at]),
     seenAtMs: known(numbers[at + 1]),
-    burns: BURN_WINDOWS.map((window, index) => ({
-      window,
-      perSecond: known(numbers[at + 2 + 2 * index]),
-      emptyAtMs: known(numbers[at + 3 + 2 * index]),
-    })),
+    burns: readBurns(numbers, at + 2),
   };
 }
 
+function readBurns(numbers: Float64Array, at: number): readonly Burn[] {
+  return BURN_WINDOWS.map((window, index) => ({
+    window,
+    perSecond: known(numbers[at + 2 * index]),
+    emptyAtMs: known(numbers[at + 2 * index + 1]),
+  }));
+}
+
 function writeBudget(
-  { advertisedLimit, advertisedRemaining, pausedUntilWallMs, quota, rates }: BudgetSnapshot,
+  { advertisedLimit, advertisedRemaining, pausedUntilWallMs, quota, rates, quotas = [] }: BudgetSnapshot,
   numbers: Float64Array,
   at: number,
 ): number {
@@ -179,11 +204,12 @@ function writeBudget(
     numbers[to++] = cap;
     numbers[to++] = leases;
   }
+  for (const { burns } of quotas) to = writeBurns(burns, numbers, to);
   return to;
 }
 
 function readBudget(
-  { name, hasQuota, rates }: ScrapedBudget,
+  { name, hasQuota, rates, quotas }: ScrapedBudget,
   numbers: Float64Array,
   at: number,
 ): BudgetSnapshot {
@@ -199,6 +225,12 @@ function readBudget(
     rates: rates.map((label, index) => {
       const from = BUDGET_LENGTH + RATE_LENGTH * index;
       return { label, limit: number(from), cap: number(from + 1), leases: number(from + 2) };
+    }),
+    ...(quotas.length > 0 && {
+      quotas: quotas.map((quota, index) => ({
+        quota,
+        burns: readBurns(numbers, at + BUDGET_LENGTH + RATE_LENGTH * rates.length + BURNS_LENGTH * index),
+      })),
     }),
   };
 }

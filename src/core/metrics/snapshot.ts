@@ -1,7 +1,7 @@
 /** What one scrape shows, read in one synchronous go: all numbers are of the same moment. */
 
 import type { UpstreamAccounts, RedisAccount } from "./accounts.ts";
-import type { Burn } from "../answer/credit.ts";
+import type { Burn, QuotaForecast } from "../answer/credit.ts";
 import type { KnownLimit } from "../budget/learned-windows.ts";
 import type { Upstream } from "../config/config.ts";
 import type { HealthState } from "../poll/health.ts";
@@ -57,6 +57,8 @@ export type BudgetSnapshot = {
   /** 0 when it is not paused. */
   readonly pausedUntilWallMs: number;
   readonly quota: QuotaSnapshot | undefined;
+  /** When they are used up: our own, and those that answers tell. Absent where there is none. */
+  readonly quotas?: readonly QuotaForecast[];
 };
 
 export type FleetSnapshot = {

@@ -1,6 +1,7 @@
 import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHead, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
+import type { SeenQuota } from "./quotas.ts";
 import type { SeenValue } from "./values.ts";
 
 /** Why there is a slot. */
@@ -32,6 +33,8 @@ export type Poll = {
   readonly announcement: Announcement | undefined;
   /** Absent where the upstream has none in the config. */
   readonly values?: readonly SeenValue[];
+  /** Absent where the answer tells none. */
+  readonly quotas?: readonly SeenQuota[];
   readonly certificateExpiresAtMs: number | undefined;
   /** Rate-limit signals in the answer that could not be read. */
   readonly malformedSignals: number;

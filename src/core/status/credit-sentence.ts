@@ -15,12 +15,29 @@ const WEEKDAYS_MS = 6 * DAY_MS;
 
 /** When a credit runs out: "At the pace of the last day, empty on Tuesday about 14:00 UTC." */
 export function creditSentence(burns: readonly Burn[], nowMs: number): string {
+  return sentenceOf(burns, nowMs, {
+    lasts: "At the present pace it lasts for more than a year.",
+    unknown: "Its pace is not known yet: that takes half an hour.",
+  });
+}
+
+/** The same of a quota, which refills by itself. */
+export function quotaSentence(burns: readonly Burn[], nowMs: number): string {
+  return sentenceOf(burns, nowMs, {
+    lasts: "At the present pace it refills before it is empty.",
+    unknown: "Its pace is not known yet: that takes an hour or two.",
+  });
+}
+
+function sentenceOf(
+  burns: readonly Burn[],
+  nowMs: number,
+  otherwise: { readonly lasts: string; readonly unknown: string },
+): string {
   const worst = worstBurn(burns);
   const { emptyAtMs } = worst ?? {};
   if (worst === undefined || emptyAtMs === undefined) {
-    return burns.some(({ perSecond }) => perSecond !== undefined)
-      ? "At the present pace it lasts for more than a year."
-      : "Its pace is not known yet: that takes half an hour.";
+    return burns.some(({ perSecond }) => perSecond !== undefined) ? otherwise.lasts : otherwise.unknown;
   }
   if (emptyAtMs <= nowMs) return "It is empty.";
   return `At the pace of the last ${PACE[worst.window]}, empty ${moment(emptyAtMs, nowMs)}.`;

@@ -4,7 +4,7 @@
  */
 
 import type { Objective } from "../config/config.ts";
-import type { Burn } from "../answer/credit.ts";
+import type { Burn, QuotaForecast } from "../answer/credit.ts";
 import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { HealthState } from "../poll/health.ts";
@@ -83,13 +83,14 @@ export type ValueStatus = {
   readonly value: number | undefined;
   readonly seenAtMs: number | undefined;
   /** Only of a credit that is known. */
-  readonly credit?: {
-    /** For people: "At the pace of the last day, empty on Tuesday about 14:00 UTC." */
-    readonly sentence: string;
-    /** By the worst pace; undefined if it is not in sight. */
-    readonly emptyAtMs: number | undefined;
-    readonly burns: readonly Burn[];
-  };
+  readonly credit?: ForecastStatus & { readonly burns: readonly Burn[] };
+};
+
+type ForecastStatus = {
+  /** For people: "At the pace of the last day, empty on Tuesday about 14:00 UTC." */
+  readonly sentence: string;
+  /** By the worst pace; undefined if it is not in sight. */
+  readonly emptyAtMs: number | undefined;
 };
 
 export type ValuePointStatus = { readonly atMs: number; readonly value: number };
@@ -151,6 +152,8 @@ export type BudgetStatus = {
   /** 0 when not paused. */
   readonly pausedUntilMs: number;
   readonly quota: QuotaStatus | undefined;
+  /** When they are used up: our own, and those of a day and more that answers tell. Absent where there is none. */
+  readonly quotas?: readonly (ForecastStatus & QuotaForecast)[];
 };
 
 export type LimitStatus = {

@@ -9,6 +9,7 @@ import type { Clock } from "../../core/time/clock.ts";
 import { readAnnouncement } from "../../core/answer/announcement.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
 import { classify, factsOnce, jsonOnce } from "../../core/poll/classify.ts";
+import { readQuotas } from "../../core/poll/quotas.ts";
 import { readValues } from "../../core/poll/values.ts";
 import { obey } from "../../core/poll/obey.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
@@ -101,6 +102,7 @@ export function judge(
       ? undefined
       : obey(head, limits, outcome, facts, times.endedAtMs);
   const isOk = outcome.kind === "ok";
+  const quotas = limits && readQuotas(limits.families, outcome);
   const slowMs = upstream.degradedAboveMs;
   const poll: Poll = {
     ...times,
@@ -120,6 +122,7 @@ export function judge(
     announcement: head && readAnnouncement(head.headers, times.endedAtMs, withoutKeys),
     ...(upstream.values !== undefined &&
       head !== undefined && { values: readValues(upstream.values, outcome, head, json) }),
+    ...(quotas && { quotas }),
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
     malformedSignals: advice?.malformed ?? 0,
   };

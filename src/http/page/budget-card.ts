@@ -1,4 +1,5 @@
 import { html, raw } from "hono/html";
+import type { QuotaName } from "../../core/answer/credit.ts";
 import { capOf } from "../../core/config/config.ts";
 import { humanDuration } from "../../core/status/humanize.ts";
 import type { BudgetStatus, QuotaStatus } from "../../core/status/status.ts";
@@ -19,10 +20,18 @@ export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
         : ""
     }
     ${rates.map((rate) => rateGauge(rate, budget))} ${quota === undefined ? "" : quotaGauge(quota)}
+    ${(budget.quotas ?? []).map(({ quota: each, sentence }) => html`<p class="said"><b>${QUOTA_WORDS[each]}</b>: ${sentence}</p>`)}
     <p class="said">${advertisedLine(budget)}</p>
     ${(budget.limits ?? []).map(({ sentence }) => html`<p class="said">It says ${sentence}.</p>`)}
   </li>`;
 }
+
+const QUOTA_WORDS: Readonly<Record<QuotaName, string>> = {
+  own: "Our own quota",
+  "1d": "Its daily quota",
+  "7d": "Its weekly quota",
+  "30d": "Its monthly quota",
+};
 
 function rateGauge(
   { label, limit, cap, leases }: BudgetStatus["rates"][number],

@@ -9,6 +9,7 @@ import { outcomePanels } from "./outcomes.ts";
 import { DATASOURCE, link, PROCESS } from "./panel.ts";
 import { folderUrl } from "../rules/rule.ts";
 import { stateChanges } from "./state.ts";
+import { valuePanels } from "./values.ts";
 
 export type DashboardOptions = {
   /** The URL of the folder with the runbooks. */
@@ -22,6 +23,7 @@ const ROWS: readonly (readonly [title: string, panels: () => readonly cog.Builde
   ["Latency", latencyPanels],
   ["Outcomes", outcomePanels],
   ["Budgets", budgetPanels],
+  ["Values, credit and quotas", valuePanels],
   ["Fleet and Redis", fleetPanels],
   ["Pacewatch itself", itselfPanels],
 ];

@@ -1,38 +1,79 @@
+import { OF_BUDGET, queryLabels, queryValue } from "./alert-text.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
-const EMPTY_AT = "pacewatch_upstream_credit_empty_timestamp_seconds";
 const HOUR_S = 3_600;
 const DAY_S = 24 * HOUR_S;
 
-/** Of the account, whichever replica saw it. Less than 0 once it is empty. */
-function emptyIn(record: string, matchers: string): Recording {
-  return { record, expr: `min by (job, upstream, name) (${EMPTY_AT}${matchers}) - time()` };
-}
-
-const WORST = emptyIn("pacewatch:credit_empty_in:seconds", "");
-/** A burst of an hour says nothing about days. */
-const BY_DAYS = emptyIn("pacewatch:credit_empty_in:seconds_by_days", '{window!="1h"}');
-
-const IN_HOURS = `${WORST.record} < ${6 * HOUR_S}`;
-
-function creditEnding(severity: Alert["severity"], expr: string, holdsFor: string): Alert {
-  return {
-    alert: "PacewatchCreditEnding",
-    severity,
-    expr,
-    holdsFor,
-    summary: "Credit of {{ $labels.upstream }} is running out: {{ $labels.name }}",
-    description:
-      "At its present pace, the credit {{ $labels.name }} of {{ $labels.upstream }} lasts for {{ $value | humanizeDuration }}; less than 0 means that it is empty. After that, everything that uses this account is rejected, production included.",
-  };
+/** A ticket three days before it is empty, and a page six hours before. */
+function endingRules(
+  record: string,
+  emptyAt: string,
+  labels: string,
+  counts: string,
+  alert: Pick<Alert, "alert" | "summary" | "description">,
+): RuleGroup["rules"] {
+  /** Of the account, whichever replica saw it. */
+  const emptyIn = (name: string, matchers: string): Recording => ({
+    record: name,
+    expr: `min by (job, ${labels}) (${emptyAt}${matchers}) - time()`,
+  });
+  const worst = emptyIn(record, "");
+  // A burst of an hour says nothing about days.
+  const byDays = emptyIn(`${record}_by_days`, '{window!="1h"}');
+  const inHours = `${worst.record} ${counts}< ${6 * HOUR_S}`;
+  const inDays = `${byDays.record} ${counts}< ${3 * DAY_S} unless (${inHours})`;
+  return [
+    worst,
+    byDays,
+    { ...alert, severity: "page", expr: inHours, holdsFor: "15m" },
+    { ...alert, severity: "ticket", expr: inDays, holdsFor: "1h" },
+  ];
 }
 
 export const CREDIT_ALERTS: RuleGroup = {
   name: "pacewatch-credit",
+  // Less than 0 once it is empty.
+  rules: endingRules(
+    "pacewatch:credit_empty_in:seconds",
+    "pacewatch_upstream_credit_empty_timestamp_seconds",
+    "upstream, name",
+    "",
+    {
+      alert: "PacewatchCreditEnding",
+      summary: "Credit of {{ $labels.upstream }} is running out: {{ $labels.name }}",
+      description:
+        "At its present pace, the credit {{ $labels.name }} of {{ $labels.upstream }} lasts for {{ $value | humanizeDuration }}; less than 0 means that it is empty. After that, everything that uses this account is rejected, production included.",
+    },
+  ),
+};
+
+const USED = "pacewatch_budget_quota_used_requests";
+const LIMIT = "pacewatch_budget_quota_limit_requests";
+
+const SPENT: Alert = {
+  alert: "PacewatchQuotaSpent",
+  severity: "ticket",
+  expr: `${USED} >= ${LIMIT}`,
+  summary: "The quota of budget {{ $labels.budget }} is used up: polls have stopped",
+  description: `{{ $value | printf "%.0f" }} requests were sent, and the quota in our config allows ${queryValue(`${LIMIT}{${OF_BUDGET}}`, `printf "%.0f"`, "no more")}. Not polled until the oldest requests leave the quota period: ${queryLabels(`sum by (upstream) (pacewatch_upstream_info{${OF_BUDGET}})`, "upstream", "its upstreams")}.`,
+};
+
+export const QUOTA_ALERTS: RuleGroup = {
+  name: "pacewatch-quotas",
   rules: [
-    WORST,
-    BY_DAYS,
-    creditEnding("page", IN_HOURS, "15m"),
-    creditEnding("ticket", `${BY_DAYS.record} < ${3 * DAY_S} unless (${IN_HOURS})`, "1h"),
+    // One that is spent has an alert of its own.
+    ...endingRules(
+      "pacewatch:quota_empty_in:seconds",
+      "pacewatch_budget_quota_empty_timestamp_seconds",
+      "budget, quota",
+      "> 0 ",
+      {
+        alert: "PacewatchQuotaNearlySpent",
+        summary: "The quota of budget {{ $labels.budget }} is nearly used up: {{ $labels.quota }}",
+        description:
+          'At its present pace, the quota {{ $labels.quota }} of budget {{ $labels.budget }} is used up in {{ $value | humanizeDuration }}, before it refills. {{ if eq $labels.quota "own" }}It is the one in our config: then polls stop.{{ else }}The upstream advertises it: then everything that uses this account is rejected, production included.{{ end }}',
+      },
+    ),
+    SPENT,
   ],
 };

@@ -1,4 +1,4 @@
-import { queryLabels, OF_BUDGET, OF_INSTANCE, queryValue } from "./alert-text.ts";
+import { OF_INSTANCE, queryValue } from "./alert-text.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
 /** Found by a metric that it exported before, so the job may have any name. */
@@ -45,27 +45,3 @@ export const PACEWATCH_ALERTS: RuleGroup = {
   name: "pacewatch-itself",
   rules: [DOWN, ABSENT, RELOAD_FAILED, STATE_STORE_DOWN],
 };
-
-const USED = "pacewatch_budget_quota_used_requests";
-const LIMIT = "pacewatch_budget_quota_limit_requests";
-
-const NEARLY_SPENT: Alert = {
-  alert: "PacewatchQuotaNearlySpent",
-  severity: "ticket",
-  // A rolling quota that is used evenly stays at its level, however full. So the trend counts, not the level.
-  expr: `${USED} / ${LIMIT} > 0.8
-and predict_linear(${USED}[6h], 86400) >= ${LIMIT}
-and ${USED} < ${LIMIT}`,
-  summary: "The quota of budget {{ $labels.budget }} is nearly used up",
-  description: `{{ $value | humanizePercentage }} of the ${queryValue(`${LIMIT}{${OF_BUDGET}}`, `printf "%.0f"`, "unknown")} requests that the quota in our config allows are used. At the rate of the last 6 hours, the rest is gone within a day. The schedules need ${queryValue(`pacewatch_budget_quota_forecast_requests{${OF_BUDGET}}`, `printf "%.0f"`, "an unknown number of")} requests per quota period.`,
-};
-
-const SPENT: Alert = {
-  alert: "PacewatchQuotaSpent",
-  severity: "ticket",
-  expr: `${USED} >= ${LIMIT}`,
-  summary: "The quota of budget {{ $labels.budget }} is used up: polls have stopped",
-  description: `{{ $value | printf "%.0f" }} requests were sent, and the quota in our config allows ${queryValue(`${LIMIT}{${OF_BUDGET}}`, `printf "%.0f"`, "no more")}. Not polled until the oldest requests leave the quota period: ${queryLabels(`sum by (upstream) (pacewatch_upstream_info{${OF_BUDGET}})`, "upstream", "its upstreams")}.`,
-};
-
-export const QUOTA_ALERTS: RuleGroup = { name: "pacewatch-quotas", rules: [NEARLY_SPENT, SPENT] };

@@ -1,8 +1,8 @@
 import { stringify } from "yaml";
-import { CREDIT_ALERTS } from "./alerts-credit.ts";
+import { CREDIT_ALERTS, QUOTA_ALERTS } from "./alerts-credit.ts";
 import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS, UP_BY_QUORUM } from "./alerts-fleet.ts";
 import { objectiveAlerts } from "./alerts-objective.ts";
-import { PACEWATCH_ALERTS, QUOTA_ALERTS } from "./alerts-pacewatch.ts";
+import { PACEWATCH_ALERTS } from "./alerts-pacewatch.ts";
 import { DOWN_BY_HOLDER, upstreamAlerts } from "./alerts-upstream.ts";
 import { WATCHING_ALERTS } from "./alerts-watching.ts";
 import { guardGroup, type Watched } from "./guards.ts";

@@ -280,5 +280,44 @@ test("names that reloads come up with do not pile up", () => {
   const left = Array.from({ length: 100 }, (_, index) => kept.newest(`v${index}`)).filter(
     (point) => point !== undefined,
   );
-  expect(left).toHaveLength(10);
+  expect(left).toHaveLength(14);
+});
+
+describe("a quota that the answers tell", () => {
+  /** From full at the start, so much of it an hour; it refills at the end of the day. */
+  function spent(anHour: number, hours: number, kept = new KeptValues()): KeptValues {
+    for (let afterMs = 0; afterMs <= hours * HOUR_MS; afterMs += 5 * MINUTE_MS) {
+      const left = 1 - (anHour * afterMs) / HOUR_MS;
+      const quotas = [{ quota: "1d" as const, left, refillsInMs: DAY_MS - afterMs }];
+      kept.polled(samplePoll({ endedAtMs: START_MS + afterMs, quotas }));
+    }
+    return kept;
+  }
+
+  const endOf = (kept: KeptValues, hours: number): number | undefined =>
+    worstBurn(kept.quotas(MINUTE_MS, START_MS + hours * HOUR_MS)[0]?.burns ?? [])?.emptyAtMs;
+
+  test("has an end where that comes before its refill", () => {
+    expect(endOf(spent(0.1, 5), 5)).toBeCloseTo(START_MS + 10 * HOUR_MS, -6);
+    expect(endOf(spent(0.04, 5), 5)).toBeUndefined();
+  });
+
+  test("is known for ten minutes, and after a restart once an answer told it again", () => {
+    const kept = spent(0.1, 5);
+    const at = START_MS + 5 * HOUR_MS;
+    expect(kept.quotas(MINUTE_MS, at + 10 * MINUTE_MS)).toHaveLength(1);
+    expect(kept.quotas(MINUTE_MS, at + 11 * MINUTE_MS)).toEqual([]);
+    const restored = new KeptValues(kept.points("quota 1d").map((point) => ({ ...point, name: "quota 1d" })));
+    expect(restored.quotas(MINUTE_MS, at)).toEqual([]);
+    const quotas = [{ quota: "1d" as const, left: 0.49, refillsInMs: 12 * HOUR_MS }];
+    restored.polled(samplePoll({ endedAtMs: at + MINUTE_MS, quotas }));
+    expect(restored.quotas(MINUTE_MS, at + MINUTE_MS)[0]?.burns[0]?.perSecond).toBeCloseTo(0.1 / 3600, 6);
+  });
+
+  test("leaves ten values their place", () => {
+    const kept = spent(0.1, 1);
+    for (let value = 0; value < 10; value += 1) see(kept, START_MS, value, `value-${value}`);
+    expect(kept.points("value-0")).toHaveLength(1);
+    expect(kept.quotas(MINUTE_MS, START_MS + HOUR_MS)).toHaveLength(1);
+  });
 });

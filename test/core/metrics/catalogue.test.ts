@@ -41,6 +41,8 @@ gauge     pacewatch_budget_quota_limit_requests budget
 gauge     pacewatch_budget_quota_used_requests budget
 gauge     pacewatch_budget_quota_unconfirmed_requests budget
 gauge     pacewatch_budget_quota_forecast_requests budget
+gauge     pacewatch_budget_quota_burn_per_second budget,quota,window
+gauge     pacewatch_budget_quota_empty_timestamp_seconds budget,quota,window
 counter   pacewatch_signals_malformed_total upstream
 gauge     pacewatch_state_store_up
 gauge     pacewatch_fleet_replicas

@@ -108,6 +108,8 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_budget_quota_used_requests",
     "pacewatch_budget_quota_unconfirmed_requests",
     "pacewatch_budget_quota_forecast_requests",
+    "pacewatch_budget_quota_burn_per_second",
+    "pacewatch_budget_quota_empty_timestamp_seconds",
     "pacewatch_state_store_up",
     "pacewatch_fleet_replicas",
     "pacewatch_fleet_upstreams_held",

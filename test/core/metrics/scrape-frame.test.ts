@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { BURN_WINDOWS } from "../../../src/core/answer/credit.ts";
+import { type Burn, BURN_WINDOWS, QUOTAS } from "../../../src/core/answer/credit.ts";
 import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import { ownedPieces, processText, renderExposition } from "../../../src/core/metrics/exposition.ts";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
@@ -82,7 +82,14 @@ const budgets: fc.Arbitrary<BudgetSnapshot> = fc.record({
     fc.record({ limit: count, used: count, unconfirmed: count, forecast: fc.option(count, unknown) }),
     unknown,
   ),
+  quotas: fc
+    .subarray([...QUOTAS])
+    .map((names) => names.map((quota, index) => ({ quota, burns: burnsWith(index) }))),
 });
+
+function burnsWith(perSecond: number): readonly Burn[] {
+  return BURN_WINDOWS.map((window) => ({ window, perSecond, emptyAtMs: perSecond > 1 ? 5_000 : undefined }));
+}
 
 const snapshots: fc.Arbitrary<MetricsSnapshot> = fc
   .record({
@@ -127,6 +134,8 @@ test("the subjects stay the same while nobody comes, goes or changes", () => {
     { budgets: [] },
     { budgets: [{ ...budget, name: "other" }] },
     { budgets: [{ ...budget, quota: undefined }] },
+    { budgets: [{ ...budget, quotas: [] }] },
+    { budgets: [{ ...budget, quotas: [{ quota: "1d", burns: burnsWith(2) }] }] },
     { budgets: [{ ...budget, rates: [] }] },
     { budgets: [{ ...budget, rates: [{ label: "1h", limit: 1, cap: 1, leases: 0 }] }] },
     { fleet: sampleFleetSnapshot({ vantage: "berlin" }) },

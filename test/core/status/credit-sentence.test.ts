@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Burn, BurnWindow } from "../../../src/core/answer/credit.ts";
-import { creditSentence } from "../../../src/core/status/credit-sentence.ts";
+import { creditSentence, quotaSentence } from "../../../src/core/status/credit-sentence.ts";
 
 /** A Sunday. */
 const NOW_MS = Date.parse("2026-11-22T10:00:00Z");
@@ -34,4 +34,14 @@ test("the worst of the windows decides", () => {
     burn("7d", undefined),
   ];
   expect(creditSentence(burns, NOW_MS)).toContain("of the last day, empty on Monday about 20:00 UTC");
+});
+
+test("a quota refills by itself", () => {
+  expect(quotaSentence([burn("1d", undefined)], NOW_MS)).toBe(
+    "At the present pace it refills before it is empty.",
+  );
+  expect(quotaSentence([{ window: "1h", perSecond: undefined, emptyAtMs: undefined }], NOW_MS)).toContain(
+    "not known yet",
+  );
+  expect(quotaSentence([burn("1h", "2026-11-22T13:13:00Z")], NOW_MS)).toContain("empty in 3 h 13 min");
 });

@@ -91,15 +91,19 @@ export type EchoUpstream = RawUpstream & {
   readonly keys: ReadonlyMap<string, ReadonlySet<string>>;
 };
 
-/** Which echo answers is the last part of the path's name. */
-export async function openEchoUpstream(): Promise<EchoUpstream> {
+/** Which echo answers is the last part of the path's name. `POST /token` gives this token. */
+export async function openEchoUpstream(token: string): Promise<EchoUpstream> {
   const keys = new Map<string, Set<string>>();
   const upstream = await openRawUpstream(async (connection) => {
     const head = await connection.request();
     // A poll that ran out of time before it was sent, or another program of this machine that tries a port.
     if (head === undefined || !OURS.test(head)) return connection.end();
+    if (head.startsWith("POST /token ")) {
+      const given = { access_token: token, token_type: "Bearer", expires_in: 3_600 };
+      return connection.end(answer(JSON.stringify(given), ["Connection: close"]));
+    }
     const key = keyIn(head);
-    const echo = /^GET \S*\/echo\/([^/? ]+)/.exec(head)?.[1] ?? "";
+    const echo = /^(?:GET|POST) \S*\/echo\/([^/? ]+)/.exec(head)?.[1] ?? "";
     keys.set(echo, (keys.get(echo) ?? new Set()).add(key));
     const play = ECHOES[echo];
     if (play === undefined) connection.end(answer(filled(key)));
@@ -111,6 +115,11 @@ export async function openEchoUpstream(): Promise<EchoUpstream> {
 const OURS = /\r\nUser-Agent: pacewatch\//i;
 
 function keyIn(head: string): string {
+  const [, client] = /^POST [^]*\r\nAuthorization: Basic ([^\r]+)/.exec(head) ?? [];
+  if (client !== undefined) {
+    const [, secret = ""] = Buffer.from(client, "base64").toString().split(":");
+    return new URLSearchParams(`secret=${secret}`).get("secret") ?? "";
+  }
   const [, query] = /^GET \S*[?&]api_key=([^& ]+)/.exec(head) ?? [];
   const [, header] =
     /\r\n(?:Authorization: Bearer|X-Api-Key:|Proxy-Authorization: Basic) ([^\r]+)/.exec(head) ?? [];

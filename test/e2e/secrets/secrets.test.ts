@@ -32,6 +32,8 @@ const CANARIES = {
   file: canary("core-of-file-4c3a"),
   rotated: canary("core-of-rotated-5b4f"),
   afterRotation: canary("core-of-rotation-6a5e", "test/key+"),
+  client: canary("core-of-client-9f6b", `test-key${SIGNS}`, "/+=="),
+  token: canary("core-of-token-a07c", "test/key+", "=="),
   path: canary("core-of-path-8e5c"),
   proxy: canary("core-of-proxy-7968", "test-password-"),
 } as const satisfies Record<string, Canary>;
@@ -57,12 +59,46 @@ const BUG = `
   });
 `;
 
+/** One token for all upstreams; or for each a token endpoint that says its client's secret. */
+function authOf(mode: string, echo: string): object {
+  const oauth2 = (path: string): object => ({
+    oauth2: {
+      token_url: `${upstream.url}${path}`,
+      client_id: "pacewatch",
+      client_secret: { env: "CLIENT_SECRET" },
+    },
+  });
+  if (mode === "token") return oauth2("/token");
+  if (mode === "client") return oauth2(`/echo/${echo}`);
+  return AUTHS[mode] ?? { none: true };
+}
+
 let upstream: EchoUpstream;
 let folder: ConfigFolder;
 let environment: Readonly<Record<string, string>>;
 
+/** A token is sent as any bearer is; and of a token endpoint's answer, little is kept. */
+const SOME_ECHOES: Readonly<Record<string, readonly string[]>> = {
+  token: ["in-every-place", "as-an-announcement", "as-advice", "for-a-length"],
+  client: [
+    "in-every-place",
+    "as-advice",
+    "as-a-place-to-go",
+    "for-a-status-line",
+    "for-a-length",
+    "for-an-encoding",
+    "in-half-an-answer",
+    "in-too-large-a-head",
+  ],
+};
+
+/** Of a key that is sent to the echoes. */
+const MODES = [...Object.keys(AUTHS), ...Object.keys(SOME_ECHOES)];
+
 /** The shapes that a key is written in are those of one with every sign in it. */
 function echoesOf(mode: string): readonly string[] {
+  const some = SOME_ECHOES[mode];
+  if (some !== undefined) return some;
   const echoes = Object.keys(ECHOES);
   return mode === "header" ? echoes : echoes.filter((echo) => !echo.startsWith("shape-"));
 }
@@ -75,7 +111,7 @@ function configOf(): RawConfig {
   const watched = (name: string, mode: string, echo: string, changes: object = {}) =>
     rawUpstream(name, upstream.url, {
       path: `/echo/${echo}`,
-      auth: AUTHS[mode] ?? { none: true },
+      auth: authOf(mode, echo),
       labels: { mode },
       budget: echo === "as-advice" ? silenced(mode) : "api",
       every: "5s",
@@ -90,10 +126,10 @@ function configOf(): RawConfig {
     state: { path: "pacewatch.db" },
     budgets: {
       api: budget,
-      ...Object.fromEntries(Object.keys(AUTHS).map((mode) => [silenced(mode), budget])),
+      ...Object.fromEntries(MODES.map((mode) => [silenced(mode), budget])),
     },
     upstreams: [
-      ...Object.keys(AUTHS).flatMap((mode) =>
+      ...MODES.flatMap((mode) =>
         echoesOf(mode).map((echo) => watched(`${mode}-${names.indexOf(echo)}`, mode, echo)),
       ),
       watched("changing", "rotated", "in-every-place", { every: "1s" }),
@@ -104,13 +140,14 @@ function configOf(): RawConfig {
 }
 
 beforeAll(async () => {
-  upstream = await openEchoUpstream();
+  upstream = await openEchoUpstream(CANARIES.token.key);
   folder = await openConfigFolder(configOf());
   environment = {
     BEARER_KEY: CANARIES.bearer.key,
     HEADER_KEY: CANARIES.header.key,
     QUERY_KEY: CANARIES.query.key,
     PATH_KEY: CANARIES.path.key,
+    CLIENT_SECRET: CANARIES.client.key,
     NOT_A_KEY: "test-canary-of-the-environment",
     HTTP_PROXY: `http://user:${CANARIES.proxy.key}@127.0.0.1:${upstream.port}`,
   };
@@ -167,9 +204,7 @@ async function filesOf(): Promise<ReadonlyMap<string, string>> {
 /** The echoes that were not given each of their keys yet: a poll that ran out of time may not have arrived. */
 function missedEchoes(): readonly string[] {
   return Object.entries(CANARIES).flatMap(([mode, { key }]) =>
-    AUTHS[mode] === undefined
-      ? []
-      : echoesOf(mode).filter((echo) => upstream.keys.get(echo)?.has(key) !== true),
+    !MODES.includes(mode) ? [] : echoesOf(mode).filter((echo) => upstream.keys.get(echo)?.has(key) !== true),
   );
 }
 

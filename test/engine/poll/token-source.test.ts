@@ -72,6 +72,8 @@ class World {
   readonly ledger: LocalLedger;
   readonly queue: LeaseQueue;
   readonly source: TokenSource;
+  readonly #budgets: readonly string[];
+  readonly #random: () => number;
   #polls = 0;
 
   constructor(
@@ -82,16 +84,23 @@ class World {
     this.endpoint = new FakeProbe(this.clock, endpoint);
     this.ledger = new LocalLedger(sampleConfig({ budgets, upstreams: [] }), this.clock);
     this.queue = new LeaseQueue(this.ledger, this.clock, this.onBug);
+    this.#budgets = budgets.slice(-1).map(({ name }) => name);
+    this.#random = random;
+    this.source = this.openSource(this.endpoint);
+  }
+
+  /** The token of one more client. */
+  openSource(endpoint: FakeProbe): TokenSource {
     const mute = (): void => {};
-    this.source = new TokenSource({
+    return new TokenSource({
       clock: this.clock,
       ledger: this.ledger,
       queue: this.queue,
-      budgets: budgets.slice(-1).map(({ name }) => name),
-      probe: this.endpoint,
+      budgets: this.#budgets,
+      probe: endpoint,
       parseList: () => undefined,
       learn: (token) => this.learned.push(token),
-      random,
+      random: this.#random,
       fields: {},
       log: { debug: mute, info: mute, error: mute, warn: (fields) => this.warnings.push(fields) },
       onBug: this.onBug,
@@ -103,8 +112,9 @@ class World {
   watch(
     answer: (token: string, turn: number) => Observation = () => observed(answered(200)),
     changes: Partial<Upstream> = {},
+    source: TokenSource = this.source,
   ): Watched {
-    const probe = new TokenProbe(this.source.forUpstream(), this.clock, answer);
+    const probe = new TokenProbe(source.forUpstream(), this.clock, answer);
     const recorder = new StoryRecorder();
     const { clock, ledger, queue, onBug } = this;
     const parts = { clock, ledger, queue, recorder, parseList: () => undefined, onBug };
@@ -480,4 +490,45 @@ test("whatever comes, the limit is kept, a minute lies between token requests, a
     ),
     { numRuns: 60 },
   );
+});
+
+test("when the tokens of many clients expire, or are revoked, at one moment, all are renewed within the limit", async () => {
+  const CLIENTS = 30;
+  const limit = { requests: 40, perMs: 60_000 };
+  const world = await new World(granting(600), [
+    sampleBudget({ rates: [{ ...limit, label: "1m" }] }),
+  ]).begin();
+  /** How many of the tokens of each client are revoked. */
+  const revoked = Array.from({ length: CLIENTS }, () => 0);
+  const clients = Array.from({ length: CLIENTS }, (_, index) => {
+    const endpoint = new FakeProbe(world.clock, granting(600));
+    const isRevoked = (token: string): boolean => Number(token.slice(1)) <= (revoked[index] ?? 0);
+    const answer = (token: string): Observation => observed(answered(isRevoked(token) ? 401 : 200));
+    const source = world.openSource(endpoint);
+    return { endpoint, isRevoked, ...world.watch(answer, { name: `u${index}` }, source) };
+  });
+  const live = async (minutes: number): Promise<void> => {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      for (const { poller } of clients) poller.slot("schedule", world.clock.now());
+      await world.clock.advance(60_000);
+    }
+  };
+  // All of them begin at once, so all expire at once; then every token that was given until now is revoked.
+  await live(25);
+  const given = clients.map(({ endpoint }) => endpoint.sentAtMs.length);
+  expect(Math.min(...given)).toBeGreaterThanOrEqual(2);
+  given.forEach((tokens, index) => (revoked[index] = tokens));
+  await live(10);
+  const judge = new RequestLedger([limit], "sliding_log");
+  const sent = clients.flatMap(({ endpoint, probe }) => [...endpoint.sentAtMs, ...probe.sentAtMs]);
+  for (const atMs of sent.sort((a, b) => a - b)) judge.count(atMs);
+  expect(judge.violations).toBe(0);
+  // The storms did come close to it.
+  expect(judge.worstWindow()[0]?.requests).toBeGreaterThan(CLIENTS);
+  for (const [index, { endpoint, isRevoked, probe, recorder }] of clients.entries()) {
+    expect(endpoint.sentAtMs.length).toBeGreaterThan(given[index] ?? 0);
+    expect(isRevoked(probe.sent.at(-1) ?? "")).toBe(false);
+    expect(recorder.closes()).toBe(true);
+  }
+  expect(world.bugs).toEqual([]);
 });

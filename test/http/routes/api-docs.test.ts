@@ -65,6 +65,14 @@ const FULL = sampleStatus({
               },
             ],
             quota: { limit: 1, perMs: 1, used: 1, unconfirmed: 1, forecast: 1 },
+            quotas: [
+              {
+                quota: "1d",
+                sentence: "",
+                emptyAtMs: 1,
+                burns: [{ window: "1h", perSecond: 1, emptyAtMs: 1 }],
+              },
+            ],
           },
         ],
   incidents: [{ ...INCIDENT, upstream: "ai-router" }],

@@ -46,6 +46,7 @@ describe("the dashboard", () => {
       "Latency",
       "Outcomes",
       "Budgets",
+      "Values, credit and quotas",
       "Fleet and Redis",
       "Pacewatch itself",
     ]);

@@ -1,0 +1,75 @@
+/**
+ * When our own quota is used up. It is rolling: each hour, what was sent a whole period ago leaves it. So a quota that
+ * is used evenly never ends, however full it is, and one that would end later than it refills does not end either.
+ */
+
+import { type Burn, BURN_WINDOWS, type BurnWindow, LEAST_OF_A_WINDOW, WINDOW_MS } from "../answer/credit.ts";
+import type { Quota } from "../config/config.ts";
+import { QUOTA_BUCKET_MS, type QuotaBuckets } from "./quota.ts";
+
+export type QuotaUse = {
+  /** Of all who share the quota. */
+  readonly used: number;
+  /** What this process sent, by hour. */
+  readonly buckets: QuotaBuckets;
+  /** How many send as much. */
+  readonly replicas: number;
+};
+
+/** The wall clock names the hours. What is spent is told as a part of the quota. */
+export function quotaBurns(
+  { requests, perMs }: Pick<Quota, "requests" | "perMs">,
+  use: QuotaUse,
+  nowMs: number,
+): readonly Burn[] {
+  return BURN_WINDOWS.map((window) => {
+    const perMsNow = paceOver(window, use, nowMs);
+    return {
+      window,
+      perSecond: perMsNow === undefined ? undefined : (perMsNow * 1000) / requests,
+      emptyAtMs: usedUpAtMs(requests, perMs, perMsNow ?? 0, use, nowMs),
+    };
+  });
+}
+
+/** In requests for each millisecond, over whole hours and the present one. Of the first hour of all, nobody knows how much of it was watched. */
+function paceOver(window: BurnWindow, { buckets, replicas }: QuotaUse, nowMs: number): number | undefined {
+  const firstHour = Math.min(...buckets.keys());
+  const fromHour = Math.max(hourOf(nowMs - WINDOW_MS[window]), firstHour + 1);
+  const lengthMs = nowMs - fromHour * QUOTA_BUCKET_MS;
+  if (!(lengthMs >= WINDOW_MS[window] * LEAST_OF_A_WINDOW)) return undefined;
+  let sent = 0;
+  for (const [hour, requests] of buckets) if (hour >= fromHour) sent += requests;
+  return (sent * replicas) / lengthMs;
+}
+
+function usedUpAtMs(
+  allowed: number,
+  periodMs: number,
+  paceMs: number,
+  { used, buckets, replicas }: QuotaUse,
+  nowMs: number,
+): number | undefined {
+  let left = allowed - used;
+  if (left <= 0) return nowMs;
+  if (paceMs === 0) return undefined;
+  const oldestHour = hourOf(nowMs - periodMs);
+  let known = 0;
+  for (const [hour, requests] of buckets) if (hour >= oldestHour) known += requests * replicas;
+  // What others sent when this process did not look.
+  const unknownAnHour = (Math.max(0, used - known) * QUOTA_BUCKET_MS) / periodMs;
+  let atMs = nowMs;
+  for (let hour = hourOf(nowMs) + 1; atMs < nowMs + periodMs; hour += 1) {
+    const nextMs = hour * QUOTA_BUCKET_MS;
+    const sent = paceMs * (nextMs - atMs);
+    if (sent >= left) return atMs + left / paceMs;
+    const leavingHour = hourOf(nextMs - periodMs) - 1;
+    left += (buckets.get(leavingHour) ?? 0) * replicas + unknownAnHour - sent;
+    atMs = nextMs;
+  }
+  return undefined;
+}
+
+function hourOf(atMs: number): number {
+  return Math.floor(atMs / QUOTA_BUCKET_MS);
+}

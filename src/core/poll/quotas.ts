@@ -1,0 +1,44 @@
+/** Quotas of a day and more that an answer tells, with how much of them is left. */
+
+import type { LimitFamily } from "../advice/reading.ts";
+import type { QuotaName } from "../answer/credit.ts";
+import type { PollOutcome } from "../exchange/outcome.ts";
+
+export type SeenQuota = {
+  readonly quota: Exclude<QuotaName, "own">;
+  /** From 0 to 1. */
+  readonly left: number;
+  readonly refillsInMs: number;
+};
+
+const DAY_MS = 86_400_000;
+/** The shortest month is shorter than 30 days. */
+const LEAST_MS: readonly (readonly [SeenQuota["quota"], number])[] = [
+  ["30d", 28 * DAY_MS],
+  ["7d", 7 * DAY_MS],
+  ["1d", DAY_MS],
+];
+
+/** Of several that last alike, the one with the least left. What a failure tells is not believed, as with values. */
+export function readQuotas(
+  families: readonly LimitFamily[],
+  outcome: PollOutcome,
+): readonly SeenQuota[] | undefined {
+  if (families.length === 0 || (outcome.kind === "failed" && outcome.reason !== "assertion"))
+    return undefined;
+  const seen = new Map<string, SeenQuota>();
+  for (const { limit, remaining, perMs, resetMs } of families) {
+    const quota = LEAST_MS.find(([, leastMs]) => (perMs ?? 0) >= leastMs)?.[0];
+    if (
+      quota === undefined ||
+      perMs === undefined ||
+      remaining === undefined ||
+      !(limit !== undefined && limit > 0)
+    )
+      continue;
+    const left = Math.min(1, Math.max(0, remaining / limit));
+    if (left < (seen.get(quota)?.left ?? Infinity))
+      seen.set(quota, { quota, left, refillsInMs: resetMs ?? perMs });
+  }
+  return seen.size === 0 ? undefined : [...seen.values()];
+}
