@@ -29,8 +29,7 @@ export async function connectRaw(url: string): Promise<RawClient> {
     while (!pattern.test(text) && !socket.closed) {
       const more = Promise.withResolvers<void>();
       socket.once("data", () => more.resolve());
-      socket.once("close", () => more.resolve());
-      await more.promise;
+      await Promise.race([more.promise, ended]);
     }
     return text;
   };
