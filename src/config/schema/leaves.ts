@@ -4,6 +4,9 @@ import { z } from "zod";
 import { UNITS_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
 import { amountsPattern } from "./patterns.ts";
 
+// zod would write and compile code for each section, which a config that is read once never pays back.
+z.config({ jitless: true });
+
 export const NAME_PATTERN: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const NAME_PHRASE = "a name of at most 64 letters, digits, dots, dashes and underscores";
 
