@@ -187,6 +187,10 @@ describe("what was found is told safely", () => {
     expect(judged({ propertyNames: false }, '{"test-key-1":0}', "", hide)).toBe(
       'assertion: answered 200, but the name of `/<secret>` is "<secret>", expected nothing',
     );
+    const hideSlashed = (text: string): string => text.replaceAll("test-key/2", "<secret>");
+    expect(judged({ additionalProperties: false }, '{"test-key/2":0}', "", hideSlashed)).toContain(
+      "`/<secret>` is 0",
+    );
     const long = judged(
       { additionalProperties: false },
       JSON.stringify({ [`\u202e\n${"x".repeat(900_000)}`]: "y".repeat(90_000) }),
