@@ -108,3 +108,15 @@ test("what is no answer is refused", async () => {
     err: "cannot explain: /nowhere/answer.txt must be a readable file: ENOENT\n",
   });
 });
+
+test("an answer is held to the JSON Schema that the config names", async () => {
+  await using directory = await ConfigDirectory.create();
+  const configPath = await directory.write(
+    withUpstream("expect: { body: [{ path: /data, json_schema: contract.json }] }"),
+  );
+  const answer = 'HTTP/1.1 200 OK\r\n\r\n{"data":[1,"a"]}';
+  const ask = (): Promise<Printed> => explained(answer, { configPath, upstream: "api" });
+  expect((await ask()).out).toContain("`/data` could not be checked: ");
+  await directory.write('{ "items": { "type": "integer" } }', "contract.json");
+  expect((await ask()).out).toContain('answered 200, but `/data/1` is "a", expected a whole number');
+});

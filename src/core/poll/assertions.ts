@@ -1,7 +1,14 @@
 /** Whether an answer says what its operator asserts: the first thing that it does not, in words. */
 
 import type { BodyAssertion, HeaderAssertion } from "../config/config.ts";
-import { judgeByContract, MOST_LEVELS_JUDGED, MOST_STEPS, type Steps, stepsOf } from "../contract/judge.ts";
+import {
+  type Broken,
+  judgeByContract,
+  MOST_LEVELS_JUDGED,
+  MOST_STEPS,
+  type Steps,
+  stepsOf,
+} from "../contract/judge.ts";
 import { brokenInWords } from "../contract/words.ts";
 import { type Headers, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
 import {
@@ -62,9 +69,16 @@ function unmetBySchema(
   const broken = judgeByContract(read.contract, value, steps);
   if (steps.left < 0) return `${at} could not be checked: ${MORE_THAN_IS_DONE}`;
   if (broken === undefined) return undefined;
-  const inside = cut(pointerTo(stepsOf(broken.path)), MOST_PATH_CHARACTERS, withoutKeys);
+  const inside = cut(pointerTo(shownSteps(broken, withoutKeys)), MOST_PATH_CHARACTERS, withoutKeys);
   const place = `${broken.isName === true ? "the name of " : ""}${placeOf(`${path}${inside}`)}`;
   return `${place} is ${shown(broken.value, withoutKeys)}, expected ${brokenInWords(broken)}`;
+}
+
+/** Before a pointer is made of them: it would hide a key that has a slash. */
+function shownSteps({ path }: Broken, withoutKeys: WithoutKeys): readonly (string | number)[] {
+  return stepsOf(path)
+    .slice(0, MOST_PATH_CHARACTERS / 2)
+    .map((step) => (typeof step === "string" ? withoutKeys(step.slice(0, 2 * MOST_PATH_CHARACTERS)) : step));
 }
 
 /** The value of a header may be a session or a key, so it is never shown. */

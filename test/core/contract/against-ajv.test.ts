@@ -109,9 +109,16 @@ const document = fc
     },
   }));
 
-/** Beside other rules for lists, ajv 8.20 takes an empty list for one that contains something. */
+/**
+ * Beside other rules for lists, ajv 8.20 takes an empty list for one that contains something; and beside `contains`, it
+ * takes every item for one that was looked at.
+ */
 function confusesAjv(written: Written, judged: unknown): boolean {
-  return JSON.stringify(written).includes('"contains"') && JSON.stringify(judged).includes("[]");
+  const text = JSON.stringify(written);
+  return (
+    text.includes('"contains"') &&
+    (text.includes('"unevaluatedItems"') || JSON.stringify(judged).includes("[]"))
+  );
 }
 
 test("any contract judges any value as ajv does", () => {
