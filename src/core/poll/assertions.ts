@@ -13,11 +13,11 @@ export function unmetInBody(
   json: unknown,
   withoutKeys: WithoutKeys,
 ): string | undefined {
-  for (const { path, check } of assertions) {
+  for (const { path, check, isCredit } of assertions) {
     const value = valueAt(json, path);
     const expected = unmetBy(value, check);
     if (expected === undefined) continue;
-    return `${path === "" ? "the body" : `\`${path}\``} is ${shown(value, withoutKeys)}, expected ${expected}`;
+    return `${path === "" ? "the body" : `\`${path}\``} is ${isCredit ? kindOf(value) : shown(value, withoutKeys)}, expected ${expected}`;
   }
   return undefined;
 }
@@ -133,6 +133,13 @@ function shown(value: unknown, withoutKeys: WithoutKeys): string {
     return `"${withoutKeys(oneLine(beginning, [], MOST_SHOWN_CHARACTERS))}"`;
   }
   return typeof value === "object" && value !== null ? "an object" : withoutKeys(JSON.stringify(value));
+}
+
+/** A number that is a credit may come as a text. */
+function kindOf(value: unknown): string {
+  if (typeof value === "number") return "a number that is not told";
+  if (typeof value === "string") return `a text of ${charactersOf(value)}`;
+  return shown(value, String);
 }
 
 function charactersOf({ length }: string): string {
