@@ -8,9 +8,12 @@ const ENVIRONMENT = {
   AI_ROUTER_API_KEY: "test-key-router",
   EMAIL_BASE_URL: "https://email.example.test",
   EMAIL_API_KEY: "test-key-email",
+  CRM_BASE_URL: "https://crm.example.test",
+  CRM_LOGIN_URL: "https://login.example.test",
+  CRM_CLIENT_SECRET: "test-key-client",
 };
 
-test.each(["ai-router-credit.yaml", "email-quota.yaml"])(
+test.each(["ai-router-credit.yaml", "email-quota.yaml", "oauth2.yaml"])(
   "the example %s is accepted, and nothing is to be warned of",
   async (name) => {
     expect(await load(`${EXAMPLES}${name}`, { environment: ENVIRONMENT })).toMatchObject({

@@ -179,6 +179,28 @@ test("an operator tells how an upstream refuses", async () => {
   });
 });
 
+test("an assertion of a credit's place, or of what holds it, knows it; one of another value does not", async () => {
+  const values = [
+    { name: "left", path: "/left", credit: true },
+    { name: "total", path: "/total" },
+  ];
+  const body = [
+    { path: "/left", min: 1 },
+    { path: "/total", min: 1 },
+    { path: "", type: "object" },
+    { path: "/le", exists: false },
+  ];
+  const { config } = await loaded(
+    withUpstream(`expect: ${JSON.stringify({ body })}\n    values: ${JSON.stringify(values)}`),
+  );
+  expect(config.upstreams[0]?.expect.body?.map(({ isCredit }) => isCredit)).toEqual([
+    true,
+    undefined,
+    true,
+    undefined,
+  ]);
+});
+
 test("assertions are read, and told in the config's own words", async () => {
   const body = [
     { path: "", type: "object" },

@@ -24,7 +24,7 @@ export function giving(tokenOf: (turn: number) => string, expiresIn: unknown = 3
       .end(JSON.stringify({ access_token: tokenOf(turn), token_type: "Bearer", expires_in: expiresIn }));
 }
 
-/** `POST /token` gives one, `GET /v1/resources` answers whoever shows one that was given and not revoked since. */
+/** `POST /token`, or what ends like it, gives one; a GET answers whoever shows one that was given and not revoked since. */
 export async function openTokenService(
   give: GiveToken = giving((turn) => `test-key-token-${turn}`),
   limit: Limit = { requests: 1_000_000, perMs: 1_000 },
@@ -35,7 +35,7 @@ export async function openTokenService(
   const shown: string[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     judge.count(performance.now());
-    if (request.method === "POST" && request.url === "/token") {
+    if (request.method === "POST" && request.url?.endsWith("/token") === true) {
       request.setEncoding("utf8");
       let body = "";
       for await (const piece of request) body += String(piece);

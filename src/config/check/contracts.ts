@@ -67,8 +67,10 @@ export function contractFiles(upstreams: ReadonlyMap<number, Upstream>): readonl
 export function withContracts(upstream: Upstream, { byFile }: Contracts): Upstream {
   const { body } = upstream.expect;
   if (body === undefined) return upstream;
-  const filled = body.map(({ path, check }): BodyAssertion => {
-    return { path, check: check.kind === "json_schema" ? { ...check, read: byFile.get(check.file) } : check };
+  const filled = body.map((each): BodyAssertion => {
+    const { check } = each;
+    if (check.kind !== "json_schema") return each;
+    return { ...each, check: { ...check, read: byFile.get(check.file) } };
   });
   return { ...upstream, expect: { ...upstream.expect, body: filled } };
 }

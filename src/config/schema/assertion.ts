@@ -91,9 +91,10 @@ export const bodyAssertion: z.ZodType<BodyAssertion> = bodyKeys.transform(
 );
 
 /** Its file is named from where the config is. */
-export function assertionIn(directory: string, { path, check }: BodyAssertion): BodyAssertion {
-  if (check.kind !== "json_schema") return { path, check };
-  return { path, check: { ...check, file: resolve(directory, check.file) } };
+export function assertionIn(directory: string, assertion: BodyAssertion): BodyAssertion {
+  const { check } = assertion;
+  if (check.kind !== "json_schema") return assertion;
+  return { ...assertion, check: { ...check, file: resolve(directory, check.file) } };
 }
 
 export const headerAssertion: z.ZodType<HeaderAssertion> = headerKeys.transform(

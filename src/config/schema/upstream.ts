@@ -8,7 +8,7 @@ import {
   scheduleEvery,
   shortestGapMs,
 } from "../../core/schedule/schedule.ts";
-import type { Proxy, RefusalRule, Upstream, Value } from "../../core/config/config.ts";
+import type { BodyAssertion, Proxy, RefusalRule, Upstream, Value } from "../../core/config/config.ts";
 import { assertionIn, bodyAssertion, headerAssertion } from "./assertion.ts";
 import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { HEADER_NAME_PATTERN, HEADER_VALUE_PATTERN } from "./credential-signs.ts";
@@ -166,6 +166,17 @@ function valueOf({ name, path, header, unit, credit }: z.output<typeof value>): 
     unit: unit ?? "",
     credit,
   };
+}
+
+/** An assertion of a credit's place, or of what holds it, knows it. */
+function withCredits(
+  body: readonly BodyAssertion[],
+  values: readonly z.output<typeof value>[],
+): readonly BodyAssertion[] {
+  const credits = values.filter(({ credit }) => credit).map(({ path }) => `${path}/`);
+  return body.map((each) =>
+    credits.some((credit) => credit.startsWith(`${each.path}/`)) ? { ...each, isCredit: true } : each,
+  );
 }
 
 /** Each is some series, for each upstream. */
@@ -405,7 +416,11 @@ export const upstreamSchema: z.ZodType<UpstreamIn> = upstream.transform(
           ...(raw.expect.refusals === undefined ? {} : { refusals: raw.expect.refusals.map(refusalOf) }),
           ...(raw.expect.body === undefined
             ? {}
-            : { body: raw.expect.body.map((each) => assertionIn(directory, each)) }),
+            : {
+                body: withCredits(raw.expect.body, raw.values ?? []).map((each) =>
+                  assertionIn(directory, each),
+                ),
+              }),
           ...(raw.expect.headers === undefined ? {} : { headers: raw.expect.headers }),
         },
         degradedAboveMs: raw.degraded_above,

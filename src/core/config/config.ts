@@ -85,6 +85,8 @@ export type JsonScalar = string | number | boolean;
 export type BodyAssertion = {
   /** A JSON pointer; empty for the whole. */
   readonly path: string;
+  /** A credit stands there: what is found is not told, as it would be in the log. */
+  readonly isCredit?: true;
   readonly check:
     | { readonly kind: "exists"; readonly exists: boolean }
     | { readonly kind: "one_of"; readonly values: readonly JsonScalar[] }

@@ -34,16 +34,16 @@ export function unmetInBody(
   withoutKeys: WithoutKeys,
 ): string | undefined {
   const steps: Steps = { left: MOST_STEPS };
-  for (const { path, check } of assertions) {
+  for (const { path, check, isCredit } of assertions) {
+    const found = (what: unknown): string => (isCredit ? kindOf(what) : shown(what, withoutKeys));
     const value = valueAt(json, path);
     if (check.kind === "json_schema") {
-      const unmet = unmetBySchema(check, path, value, steps, withoutKeys);
+      const unmet = unmetBySchema(check, path, value, steps, { found, withoutKeys });
       if (unmet !== undefined) return unmet;
       continue;
     }
     const expected = unmetBy(value, check);
-    if (expected !== undefined)
-      return `${placeOf(path)} is ${shown(value, withoutKeys)}, expected ${expected}`;
+    if (expected !== undefined) return `${placeOf(path)} is ${found(value)}, expected ${expected}`;
   }
   return undefined;
 }
@@ -61,7 +61,7 @@ function unmetBySchema(
   path: string,
   value: unknown,
   steps: Steps,
-  withoutKeys: WithoutKeys,
+  { found, withoutKeys }: { readonly found: (value: unknown) => string; readonly withoutKeys: WithoutKeys },
 ): string | undefined {
   const at = placeOf(path);
   if (read === undefined) return `${at} could not be checked: ${file} was not read`;
@@ -71,7 +71,7 @@ function unmetBySchema(
   if (broken === undefined) return undefined;
   const inside = cut(pointerTo(shownSteps(broken, withoutKeys)), MOST_PATH_CHARACTERS, withoutKeys);
   const place = `${broken.isName === true ? "the name of " : ""}${placeOf(`${path}${inside}`)}`;
-  return `${place} is ${shown(broken.value, withoutKeys)}, expected ${brokenInWords(broken)}`;
+  return `${place} is ${found(broken.value)}, expected ${brokenInWords(broken)}`;
 }
 
 /** Before a pointer is made of them: it would hide a key that has a slash. */
@@ -133,6 +133,13 @@ function shown(value: unknown, withoutKeys: WithoutKeys): string {
   if (Array.isArray(value)) return `a list of ${counted(value.length, "item")}`;
   if (typeof value === "string") return `"${cut(value, MOST_SHOWN_CHARACTERS, withoutKeys)}"`;
   return typeof value === "object" && value !== null ? "an object" : withoutKeys(JSON.stringify(value));
+}
+
+/** A number that is a credit may come as a text. */
+function kindOf(value: unknown): string {
+  if (typeof value === "number") return "a number that is not told";
+  if (typeof value === "string") return `a text of ${counted(value.length, "character")}`;
+  return shown(value, String);
 }
 
 /** Escaping makes a text longer: the rest of a megabyte need not be escaped to be cut. */

@@ -21,12 +21,15 @@ function judged(
   withoutKeys: (text: string) => string = String,
 ): string {
   const check = { kind: "json_schema", file: "contract.json", read: contractOf(written) } as const;
-  const expected: Expectation = {
-    status: [200],
-    json: true,
-    maxBodyBytes: 1_048_576,
-    body: [{ path, check }],
-  };
+  return judgedBy({ path, check }, body, withoutKeys);
+}
+
+function judgedBy(
+  assertion: BodyAssertion,
+  body: string,
+  withoutKeys: (text: string) => string = String,
+): string {
+  const expected: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576, body: [assertion] };
   const exchange = {
     kind: "answered",
     head: { status: 200, reasonPhrase: "", headers: [] },
@@ -197,6 +200,14 @@ describe("what was found is told safely", () => {
     );
     expect(long).toMatch(/^assertion: answered 200, but `\/\\u202e\\nx+…` is "y+…", expected nothing$/);
     expect(long.length).toBeLessThan(300);
+  });
+
+  test("without the balance of a credit inside, as details are in the log", () => {
+    const written = { properties: { left: { minimum: 100 } } };
+    const check = { kind: "json_schema", file: "contract.json", read: contractOf(written) } as const;
+    expect(judgedBy({ path: "", check, isCredit: true }, '{"left":73.25}')).toBe(
+      "assertion: answered 200, but `/left` is a number that is not told, expected a number of at least 100",
+    );
   });
 
   test("a schema that was not read lets nothing pass", () => {

@@ -180,6 +180,16 @@ describe("what was found is told safely", () => {
     expect(said(12_345_678)).toContain("is <secret>, expected");
   });
 
+  test("without the balance of a credit, as details are in the log", () => {
+    const credit: BodyAssertion[] = [{ path: "/v", check: range(1_000), isCredit: true }];
+    const said = (v: unknown): string => judged({ body: credit }, answered(JSON.stringify({ v })));
+    expect(said(73.25)).toContain("`/v` is a number that is not told, expected a number of at least 1000");
+    expect(said("73.25")).toContain("`/v` is a text of 5 characters, expected");
+    expect(said(null)).toContain("`/v` is null, expected");
+    expect(said([1])).toContain("`/v` is a list of 1 item, expected");
+    expect(said(2_000)).toBe("ok");
+  });
+
   test("an expectation of any length leaves one line of at most 300 characters", () => {
     const long = oneOf(...Array.from({ length: 100 }, (_, at) => `${at}\n`.padEnd(256, "y")));
     const said = judged({ body: [{ path: "/v\n", check: long }] }, answered("{}"));

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { probe } from "../../../src/commands/probe.ts";
@@ -189,4 +189,24 @@ test.concurrent("upstreams share a token within the limit, a new client gets its
   expect(service.judge.violations).toBe(0);
   expect(daemon.stdout + daemon.stderr + described.body).not.toMatch(/test-key-(?:client|token)/);
   expect(daemon.stdout).toContain("access token received");
+});
+
+test.concurrent("the example config polls with one token for both upstreams, from a budget of its own", async () => {
+  await using service = await openTokenService();
+  const text = await readFile(new URL("../../../docs/examples/oauth2.yaml", import.meta.url), "utf8");
+  // Its login service allows so little that the first token would take twelve seconds.
+  await using folder = await openConfigFolder(text.replaceAll("per: 1m", "per: 1s"));
+  const environment = { CRM_BASE_URL: service.url, CRM_LOGIN_URL: service.url, CRM_CLIENT_SECRET: SECRET };
+  await using daemon = await startDaemon({ configPath: folder.path, environment });
+  await eventually("both have polled", () => service.shown.length === 2);
+  expect(new Set(service.shown)).toEqual(new Set(["test-key-token-1"]));
+  expect(service.asked[0]?.form.get("scope")).toBe("contacts.read");
+  await eventually(
+    "both are up",
+    async () => (await daemon.get("/metrics")).body,
+    (metrics) =>
+      ["crm", "crm-status"].every((name) => metrics.includes(`pacewatch_upstream_up{upstream="${name}"} 1`)),
+  );
+  expect(service.asked).toHaveLength(1);
+  expect(daemon.stdout + daemon.stderr).not.toMatch(/test-key-(?:client|token)/);
 });

