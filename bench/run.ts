@@ -11,6 +11,7 @@ import { measureFloor } from "./measure/floor.ts";
 import { measureGrowth } from "./measure/growth.ts";
 import { measureLatency } from "./measure/latency.ts";
 import { measureMemory } from "./measure/memory.ts";
+import { measurePeers } from "./measure/peers.ts";
 import { measureScale } from "./measure/scale.ts";
 import { measureStartUp } from "./measure/start-up.ts";
 import { keepResult, thisMachine, type Result } from "./report/result.ts";
@@ -56,6 +57,7 @@ async function measureAll(programs: Programs, depth: Depth): Promise<Result> {
   const figures = [
     ...(await measureCpu(stage)),
     ...(await measureFloor(stage)),
+    ...(await measurePeers(stage)),
     ...(await measureLatency(stage)),
     ...(await measureMemory(stage)),
     ...(await measureStartUp(stage)),

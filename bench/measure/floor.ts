@@ -7,14 +7,14 @@ import { cpuMs, rssBytes } from "../programs/process-usage.ts";
 import { figureOf, ratioOf, type Figure } from "../report/figure.ts";
 import type { Stage } from "../stage.ts";
 
-type Way = {
+export type Way = {
   readonly id: string;
   readonly says: string;
   readonly scheme: "http" | "https";
   readonly connection: Fleet["connection"];
 };
 
-const WAYS: readonly Way[] = [
+export const WAYS: readonly Way[] = [
   { id: "http-fresh", says: "HTTP, fresh", scheme: "http", connection: "fresh" },
   { id: "https-fresh", says: "HTTPS, fresh", scheme: "https", connection: "fresh" },
   { id: "http-reused", says: "HTTP, reused", scheme: "http", connection: "reuse" },
@@ -31,14 +31,30 @@ type Rate = {
   readonly isTogether: boolean;
 };
 
-/** As most people run it, read as Prometheus reads it; and as much as one process should be given. */
-const RATES: readonly Rate[] = [
-  { perSecond: 100, upstreams: 300, every: "3s", warmUpS: 45, windowS: 15, isTogether: true },
-  { perSecond: 1_000, upstreams: 1_000, every: "1s", warmUpS: 6, windowS: 5, isTogether: false },
-];
+/** As most people run it, read as Prometheus reads it. */
+export const AS_MOST_RUN_IT: Rate = {
+  perSecond: 100,
+  upstreams: 300,
+  every: "3s",
+  warmUpS: 45,
+  windowS: 15,
+  isTogether: true,
+};
 
-type Used = { readonly us: number; readonly rssMb: number };
-type Running = AsyncDisposable & {
+/** As much as one process should be given. */
+const AS_MUCH_AS_ONE_CAN: Rate = {
+  perSecond: 1_000,
+  upstreams: 1_000,
+  every: "1s",
+  warmUpS: 6,
+  windowS: 5,
+  isTogether: false,
+};
+
+const RATES: readonly Rate[] = [AS_MOST_RUN_IT, AS_MUCH_AS_ONE_CAN];
+
+export type Used = { readonly us: number; readonly rssMb: number };
+export type Running = AsyncDisposable & {
   readonly pid: number;
   readonly polls: () => Promise<number>;
   readonly read: () => Promise<void>;
@@ -94,7 +110,7 @@ async function usedAlone(rate: Rate, running: Running): Promise<Used> {
   return await usedIn(rate, measured);
 }
 
-async function usedIn(rate: Rate, running: Running): Promise<Used> {
+export async function usedIn(rate: Rate, running: Running): Promise<Used> {
   const pollsBefore = await running.polls();
   const cpuBeforeMs = await cpuMs(running.pid);
   const reading = running.read();
@@ -106,7 +122,7 @@ async function usedIn(rate: Rate, running: Running): Promise<Used> {
 }
 
 /** The upstream counts requests; `others`: how many of them are not Pacewatch's. */
-async function startPacewatch(
+export async function startPacewatch(
   { nginx, caFile, note }: Stage,
   rate: Rate,
   way: Way,

@@ -15,6 +15,8 @@ export function tableOf(figures: readonly Figure[]): string {
 function rowOf(figure: Figure): readonly string[] {
   const { summary, unit, from } = figure;
   const goal = goalOf(GOALS, figure);
+  if (goal === undefined && summary.values.length === 0)
+    return [figure.says, "not here", ...HEAD.slice(2).map(() => "")];
   return [
     figure.says,
     ...[summary.min, summary.median, summary.max].map((value) => amount(value, unit)),

@@ -30,6 +30,12 @@ test("a figure without a goal is shown without a verdict", () => {
   ]);
 });
 
+test("a program that is not on this machine has a row that says so", () => {
+  const row = tableOf([figureOf("cpu-gatus", "CPU, to Gatus", "ratio", [])]).split("\n")[2];
+  const cells = row?.split("|").map((cell) => cell.trim());
+  expect(cells?.filter((cell) => cell !== "")).toEqual(["CPU, to Gatus", "not here"]);
+});
+
 test.each([
   [0.4567, "ratio", "0.46"],
   [1_268.4, "µs", "1268 µs"],
