@@ -76,29 +76,12 @@ export function restrictsBothDayFields(schedule: Schedule): boolean {
   return cronOf(schedule).restrictsBothDayFields;
 }
 
-/**
- * Neighbours are polled right after each other, because a poll that follows another one costs less. They are few and a
- * little apart, so that they do not delay each other. docs/performance.md has what was measured.
- */
-const GROUP_SIZE = 5;
-const NEIGHBOURS_APART_MS = 1;
-const GROUPS_A_SECOND = 20;
-
-/** The offset of each name within the second, in milliseconds: in order of the hashes, in evenly spaced groups. */
+/** The offset of each name within the second, in milliseconds: evenly spaced, in order of the hashes. */
 export function spreadWithinSecond(names: readonly string[]): Map<string, number> {
   const ranked = [...new Set(names)]
     .map((name) => ({ name, hash: hash32(name) }))
     .sort((a, b) => a.hash - b.hash || (a.name < b.name ? -1 : 1));
-  const many = ranked.length;
-  const groups = Math.min(many, Math.max(GROUPS_A_SECOND, Math.ceil(many / GROUP_SIZE)));
-  const apartMs = Math.min(NEIGHBOURS_APART_MS, 1000 / many);
-  return new Map(
-    ranked.map(({ name }, rank) => {
-      const group = Math.floor((rank * groups) / many);
-      const before = rank - Math.ceil((group * many) / groups);
-      return [name, Math.floor((group * 1000) / groups + before * apartMs)];
-    }),
-  );
+  return new Map(ranked.map(({ name }, rank) => [name, Math.floor((rank * 1000) / ranked.length)]));
 }
 
 /** Seconds and phase as a cron expression: `7-59/15 * * * * *`, `17 2-59/5 * * * *`, `17 2 5-23/6 * * *`. */

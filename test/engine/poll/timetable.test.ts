@@ -42,13 +42,14 @@ test("slots come at the schedule's own seconds", async () => {
   expect(missed).toEqual([]);
 });
 
-test("upstreams of one second are spread within it, in groups of neighbours", async () => {
+test("upstreams of one second are spread evenly within it", async () => {
   const names = Array.from({ length: 200 }, (_, index) => `api-${index}`);
   const { clock, slots } = world(names, EVERY_15S);
   await clock.advance(10_000);
   expect(slots.length).toBe(200);
   const gaps = slots.slice(1).map(([, atMs], index) => atMs - (slots[index]?.[1] ?? 0));
-  expect(gaps.map(Math.round)).toEqual(gaps.map((_, index) => (index % 5 === 4 ? 21 : 1)));
+  expect(Math.min(...gaps)).toBeCloseTo(5);
+  expect(Math.max(...gaps)).toBeCloseTo(5);
 });
 
 test("a wall clock that is set back an hour does not stop the slots", async () => {
