@@ -22,8 +22,10 @@ export function quotaBurns(
   use: QuotaUse,
   nowMs: number,
 ): readonly Burn[] {
+  let firstHour = Infinity;
+  for (const hour of use.buckets.keys()) firstHour = Math.min(firstHour, hour);
   return BURN_WINDOWS.map((window) => {
-    const perMsNow = paceOver(window, use, nowMs);
+    const perMsNow = paceOver(window, firstHour, use, nowMs);
     return {
       window,
       perSecond: perMsNow === undefined ? undefined : (perMsNow * 1000) / requests,
@@ -33,13 +35,17 @@ export function quotaBurns(
 }
 
 /** In requests for each millisecond, over whole hours and the present one. Of the first hour of all, nobody knows how much of it was watched. */
-function paceOver(window: BurnWindow, { buckets, replicas }: QuotaUse, nowMs: number): number | undefined {
-  const firstHour = Math.min(...buckets.keys());
+function paceOver(
+  window: BurnWindow,
+  firstHour: number,
+  { buckets, replicas }: QuotaUse,
+  nowMs: number,
+): number | undefined {
   const fromHour = Math.max(hourOf(nowMs - WINDOW_MS[window]), firstHour + 1);
   const lengthMs = nowMs - fromHour * QUOTA_BUCKET_MS;
   if (!(lengthMs >= WINDOW_MS[window] * LEAST_OF_A_WINDOW)) return undefined;
   let sent = 0;
-  for (const [hour, requests] of buckets) if (hour >= fromHour) sent += requests;
+  for (let hour = fromHour; hour <= hourOf(nowMs); hour += 1) sent += buckets.get(hour) ?? 0;
   return (sent * replicas) / lengthMs;
 }
 
@@ -52,7 +58,8 @@ function usedUpAtMs(
 ): number | undefined {
   let left = allowed - used;
   if (left <= 0) return nowMs;
-  if (paceMs === 0) return undefined;
+  // What leaves it meanwhile only helps. Most quotas are far from their end, and need no look at each hour.
+  if (paceMs * (periodMs + QUOTA_BUCKET_MS) < left) return undefined;
   const oldestHour = hourOf(nowMs - periodMs);
   let known = 0;
   for (const [hour, requests] of buckets) if (hour >= oldestHour) known += requests * replicas;

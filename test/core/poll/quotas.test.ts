@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
 import { readAdvice } from "../../../src/core/advice/advice.ts";
@@ -52,4 +53,29 @@ test("a refusal for want of a quota tells it too; what a failure tells is not be
   const headers = { "x-ratelimit-limit-day": "1000", "x-ratelimit-remaining-day": "0" };
   expect(read(headers, { kind: "throttled", throttle: "quota" })).toMatchObject([{ left: 0 }]);
   expect(read(headers, { kind: "failed", reason: "server_error" })).toBeUndefined();
+});
+
+test("whatever numbers are sent, what is left is a part of the whole, and the refill is not in the past", () => {
+  const anyNumber = fc.oneof(
+    fc.integer().map(String),
+    fc.double().map(String),
+    fc.constantFrom("1e308", "-0", "9".repeat(400), "null", "", "0.0000000001", "86400;w=1"),
+  );
+  const anyHeaders = fc.record({
+    "x-ratelimit-limit-day": anyNumber,
+    "x-ratelimit-remaining-day": anyNumber,
+    "x-ratelimit-reset-day": anyNumber,
+    "ratelimit-policy": fc.tuple(anyNumber, anyNumber).map(([q, w]) => `"a";q=${q};w=${w}`),
+    ratelimit: fc.tuple(anyNumber, anyNumber).map(([r, t]) => `"a";r=${r};t=${t}`),
+  });
+  fc.assert(
+    fc.property(anyHeaders, (headers) => {
+      for (const { left, refillsInMs } of read(headers) ?? []) {
+        expect(left).toBeGreaterThanOrEqual(0);
+        expect(left).toBeLessThanOrEqual(1);
+        expect(refillsInMs).toBeGreaterThanOrEqual(0);
+      }
+    }),
+    { seed: 20_261_122, numRuns: 2_000 },
+  );
 });
