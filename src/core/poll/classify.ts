@@ -62,6 +62,20 @@ function longQuota(
   );
 }
 
+/** A vague "quota exceeded" whose headers tell of no limit but short ones is a rate. */
+function shortQuota(
+  status: number,
+  recognition: Recognition,
+  advice: Advice | undefined,
+): Classification | undefined {
+  if (status !== 429 || recognition.means !== "quota" || recognition.isVague !== true) return undefined;
+  const limits = advice?.limits ?? [];
+  const areShort = limits.every(({ perMs }) => perMs !== undefined && perMs < DAY_MS);
+  return limits.length > 0 && areShort
+    ? refused(status, { ...recognition, means: "rate", says: SAYS.rate })
+    : undefined;
+}
+
 function classifyByClass(status: number, expect: Expectation): Classification {
   if (status >= 300 && status < 400) return failed("redirect", `answered ${status}: no redirect is followed`);
   if (status >= 400 && status < 500) return failed("client_error", `answered ${status}`);
@@ -94,7 +108,7 @@ function classifyExpected(
     if (recognition !== undefined) return refused(status, recognition);
     return asserted(ofHeaders ?? (expect.body && unmetInBody(expect.body, read.value, withoutKeys)));
   }
-  const recognition = kind === "not_json" ? recogniseInText(head, body) : undefined;
+  const recognition = kind === "not_json" || kind === "empty" ? recogniseInText(head, body) : undefined;
   if (recognition !== undefined) return refused(status, recognition);
   switch (kind) {
     case "empty":
@@ -159,5 +173,9 @@ export function classify(
   }
   const recognition = recognise(head, rule === undefined ? facts() : NO_FACTS);
   if (recognition === undefined) return classifyByClass(status, expect);
-  return longQuota(status, recognition, advice) ?? refused(status, recognition);
+  return (
+    longQuota(status, recognition, advice) ??
+    shortQuota(status, recognition, advice) ??
+    refused(status, recognition)
+  );
 }

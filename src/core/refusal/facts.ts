@@ -32,6 +32,9 @@ const MOST_CODES = 24;
 const MOST_TIMES = 20;
 const MOST_WORD_CHARACTERS = 1_024;
 const LONGEST_CODE = 100;
+/** A sentence so short says no more than a code does: "Invalid key", "Developer Over Qps". */
+const SHORT_SENTENCE = /^\S+(?: \S+){1,3}$/;
+const LONGEST_SHORT_SENTENCE = 40;
 
 const LENIENT_UTF8 = new TextDecoder();
 
@@ -46,7 +49,18 @@ export const NO_FACTS: Facts = {
   json: undefined,
 };
 
-export function factsOf(body: Uint8Array, isProblem: boolean): Facts {
+/** `headerCodes`: what headers say that are about an error. */
+export function factsOf(body: Uint8Array, isProblem: boolean, headerCodes: readonly Fact[] = []): Facts {
+  const facts = factsOfBody(body, isProblem);
+  if (headerCodes.length === 0) return facts;
+  const codes = headerCodes.map(({ place, text }) => ({
+    place,
+    text: plainWords(text.slice(0, LONGEST_CODE)),
+  }));
+  return { ...facts, codes: linesOf([...codes, ...facts.codes.facts]) };
+}
+
+function factsOfBody(body: Uint8Array, isProblem: boolean): Facts {
   const beginning = body.subarray(0, MOST_BYTES);
   const text = LENIENT_UTF8.decode(beginning);
   const first = /\S/.exec(text)?.[0];
@@ -83,6 +97,7 @@ const CODE_WORDS: ReadonlySet<string> = new Set([
   "title",
   "message",
   "msg",
+  "info",
   "detail",
   "description",
 ]);
@@ -173,7 +188,7 @@ function factsOfJson(value: unknown, isProblem: boolean): Found {
     }
     if (kind.isNoReason) continue;
     const isSentence = typeof value === "string" && (text.length > LONGEST_CODE || /\s/.test(text));
-    if (!isSentence && kind.isCode && codes.length < MOST_CODES) {
+    if ((!isSentence || isShortSentence(text)) && kind.isCode && codes.length < MOST_CODES) {
       const code = isProblem && key === "type" ? problemCodeOf(text, level) : codeOf(text);
       if (code !== undefined) codes.push({ place: shownPlace, text: code });
     }
@@ -205,6 +220,10 @@ function kindOfKey(key: string): KeyKind {
     isTime: parts.some((part) => TIME_WORDS.has(part)),
     isNoReason: parts.some((part) => NO_REASON.has(part)),
   };
+}
+
+function isShortSentence(text: string): boolean {
+  return text.length <= LONGEST_SHORT_SENTENCE && SHORT_SENTENCE.test(text);
 }
 
 function linesOf(facts: readonly Fact[]): Lines {
@@ -255,7 +274,9 @@ function factsOfMarkup(text: string): Found {
     if (name === undefined || value === undefined || codes.length >= MOST_CODES) continue;
     codes.push({ place: SHOWN_NAMES.has(name) ? `\`<${name}>\`` : "an element", text: plainWords(value) });
   }
-  const visible = visibleText(text);
+  const visible = visibleText(text).trim();
+  if (codes.length < MOST_CODES && isShortSentence(visible))
+    codes.push({ place: "the page", text: plainWords(visible) });
   return {
     form: "markup",
     codes: linesOf(codes),
@@ -285,8 +306,8 @@ function visibleText(markup: string): string {
 
 function factsOfText(text: string): Found {
   const short = text.slice(0, MOST_WORD_CHARACTERS).trim();
-  const codes =
-    /\s/.test(short) || short.length > LONGEST_CODE ? [] : [{ place: "the body", text: plainWords(short) }];
+  const isCode = /\s/.test(short) ? isShortSentence(short) : short.length <= LONGEST_CODE;
+  const codes = isCode ? [{ place: "the body", text: plainWords(short) }] : [];
   return {
     form: "text",
     codes: linesOf(codes),
