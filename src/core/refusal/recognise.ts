@@ -3,6 +3,7 @@
 import type { RefusalRule } from "../config/config.ts";
 import type { AnswerHead } from "../exchange/exchange.ts";
 import { headerValue } from "../exchange/exchange.ts";
+import type { JsonBody } from "../exchange/json-body.ts";
 import { valueAt } from "../exchange/json-pointer.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import { type Fact, type Facts, factsOf, type Lines, NO_FACTS } from "./facts.ts";
@@ -37,8 +38,8 @@ function isProblem(head: AnswerHead): boolean {
 }
 
 /** The facts of an answer's body; none where it broke off. */
-export function factsOfAnswer(head: AnswerHead, body: Uint8Array | undefined): Facts {
-  return body === undefined ? NO_FACTS : factsOf(body, isProblem(head), codesInHeaders(head));
+export function factsOfAnswer(head: AnswerHead, body: Uint8Array | undefined, json: () => JsonBody): Facts {
+  return body === undefined ? NO_FACTS : factsOf(body, json, isProblem(head), codesInHeaders(head));
 }
 
 /** `x-amzn-errortype: ThrottlingException:http://…`, `X-Error-Code: ERR_403_DEVELOPER_OVER_QPS`. */
@@ -118,11 +119,20 @@ function mayBeWallInJson({ status }: AnswerHead, { raw }: Facts): boolean {
 const LONGEST_WALL_IN_JSON = 600;
 const WALL_STATUSES: ReadonlySet<number> = new Set([403, 405, 406, 418, 429, 503]);
 
-function find({ stems, sign }: Recogniser, text: string): { index: number; words: string } | undefined {
-  const stem = stems.find((each) => text.includes(each));
-  if (text === "" || (stem === undefined && stems.length > 0)) return undefined;
-  if (sign === ANYTHING) return { index: 0, words: stem ?? "" };
-  const found = sign.exec(text);
+/** The stems of a recogniser in one expression, which is one look at the text. */
+const LOOKS: ReadonlyMap<Recogniser, RegExp> = new Map(
+  RECOGNISERS.filter(({ stems }) => stems.length > 0).map((recogniser) => [
+    recogniser,
+    new RegExp(recogniser.stems.map((stem) => RegExp.escape(stem)).join("|")),
+  ]),
+);
+
+function find(recogniser: Recogniser, text: string): { index: number; words: string } | undefined {
+  if (text === "") return undefined;
+  const stem = LOOKS.get(recogniser)?.exec(text);
+  if (stem === null) return undefined;
+  if (recogniser.sign === ANYTHING) return { index: 0, words: stem?.[0] ?? "" };
+  const found = recogniser.sign.exec(text);
   return found === null ? undefined : { index: found.index, words: found[0] };
 }
 
@@ -163,11 +173,16 @@ const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 429, 498]
  * A status of 200 that carries a refusal. The JSON must look like a failure before its codes and words are read: `data`
  * is absent or null, and it says `errors`, `error`, `ok: false`, a status in capitals, or one single sentence.
  */
-export function recogniseInJson(head: AnswerHead, body: Uint8Array, value: unknown): Recognition | undefined {
+export function recogniseInJson(
+  head: AnswerHead,
+  body: Uint8Array,
+  value: unknown,
+  facts: () => Facts,
+): Recognition | undefined {
   if (body.length > MOST_REFUSAL_BYTES || !isObject(value)) return undefined;
   const status = failingStatus(value);
   if (status === undefined) return undefined;
-  const found = recognise(head, factsOf(body, false), status);
+  const found = recognise(head, facts(), status);
   return found?.by === undefined && status === 200 ? undefined : found;
 }
 
@@ -264,8 +279,7 @@ function isShouted(value: unknown): boolean {
 }
 
 /** A status of 200 with something else than the JSON that was expected. */
-export function recogniseInText(head: AnswerHead, body: Uint8Array): Recognition | undefined {
-  const facts = factsOf(body, false);
+export function recogniseInText(head: AnswerHead, body: Uint8Array, facts: Facts): Recognition | undefined {
   const found = firstOf(RECOGNISERS, head, facts, 200);
   return found?.by !== undefined && (found.means === "blocked" || body.length <= MOST_REFUSAL_BYTES)
     ? found

@@ -60,7 +60,7 @@ const GONE =
   "(?:exceeded|exhausted|depleted|reach(?:ed)?|used up|spent|hit|violation|violated|surpassed|over|ran out|run out)";
 /** What is limited where we ask too often. */
 const OFTEN =
-  "(?:rate|request|query|call|api|access|frequency|freq|speed|throughput|\\w*[qrt]ps|concurren\\w{1,3})";
+  "(?:rate|request|query|call|api|access|frequency|freq|speed|throughput|[qrt]ps|concurren\\w{1,3})";
 const SHORT_PERIOD = "(?:second|minute|minutely|hour|hourly)";
 /** Said of one minute, even credits are a rate. */
 const OF_THIS_MOMENT = /\b(?:current|this|next) (?:second|minute|hour)\b|\bhourly\b/;
@@ -109,7 +109,7 @@ const RATE_SIGN = new RegExp(
     `\\b(?:exceed(?:ed|s|ing)?|reach(?:ed)?|hit|over|out of|surpassed)(?: \\w+){0,4} (?:${OFTEN}|usage) ?(?:limits?|threshold)\\b`,
     `\\b(?:per )?${SHORT_PERIOD} (?:\\w+ ){0,2}(?:limits?|quotas?|allocation) (?:[\\w,.]+ ){0,8}?${GONE}\\b`,
     `\\b${OFTEN} (?:\\w+ ){0,3}exceed(?:s|ed|ing)? (?:the |its |your )?(?:allowed |maximum |rate |request )?limit\\b`,
-    "\\b\\w*[qrt]ps (?:\\w+ ){0,3}(?:exceeded|limit)\\b|\\b(?:frequency|freq) (?:\\w+ ){0,2}limit(?:s|ed)?\\b",
+    "[qrt]ps (?:\\w+ ){0,3}(?:exceeded|limit)\\b|\\b(?:frequency|freq) (?:\\w+ ){0,2}limit(?:s|ed)?\\b",
     "\\brate ?limited\\b|\\btoo ?many (?:\\w+ ){0,2}?(?:requests|api calls|calls|queries|visits|hits)\\b|\\btoomanyrequests\\b",
     "\\b(?:was|been|is|being|get|got|are|request) throttled\\b|\\b(?:api|request) throttling\\b|^throttling\\b|\\bslow ?down\\b|\\brequests? (?:rate )?(?:is |are )?too (?:large|high|fast|frequent(?:ly)?|often)\\b",
     "\\brate exceeded\\b|\\breduce your request rate\\b|\\bexceeded (?:the )?(?:\\w+ )?number of (?:\\w+ ){0,2}(?:times|requests|calls|queries)\\b",
