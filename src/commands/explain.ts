@@ -5,7 +5,7 @@ import { type Advice, readAdvice } from "../core/advice/advice.ts";
 import type { Expectation } from "../core/config/config.ts";
 import { type AnswerHead, headerValue } from "../core/exchange/exchange.ts";
 import { type PollOutcome, reasonOf } from "../core/exchange/outcome.ts";
-import { classify, factsOnce } from "../core/poll/classify.ts";
+import { classify, factsOnce, jsonOnce } from "../core/poll/classify.ts";
 import { obey } from "../core/poll/obey.ts";
 import { humanDuration } from "../core/status/humanize.ts";
 import { oneLine } from "../core/text/escape.ts";
@@ -119,8 +119,9 @@ function explanationOf({ head, body }: Answer, expect: Expectation, wallNowMs: n
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const exchange = { kind: "answered", head, body } as const;
   const limits = readAdvice(head, atMs, parseStructuredList);
-  const facts = factsOnce(exchange);
-  const { outcome, detail, words } = classify(exchange, expect, limits, String, facts);
+  const json = jsonOnce(exchange);
+  const facts = factsOnce(exchange, json);
+  const { outcome, detail, words } = classify(exchange, expect, limits, String, json, facts);
   const advice = obey(head, limits, outcome, facts, atMs);
   return {
     status: head.status,

@@ -6,10 +6,11 @@ import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { openProbes } from "../app/probes.ts";
 import { AppTokens } from "../app/tokens.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
-import type { Config, Upstream } from "../core/config/config.ts";
+import type { Budget, Config, Upstream } from "../core/config/config.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
 import type { Advice } from "../core/advice/advice.ts";
 import { adviceFor } from "../core/budget/concerned.ts";
+import { needsOf } from "../core/budget/needs.ts";
 import { type LearnedWindow, LearnedWindows } from "../core/budget/learned-windows.ts";
 import type { Log } from "../core/text/log.ts";
 import { reasonOf } from "../core/exchange/outcome.ts";
@@ -128,10 +129,15 @@ function limitsIn(
   windows: ReadonlyMap<string, readonly LearnedWindow[]>,
 ): readonly ShownLimit[] {
   const budgets = config.budgets.filter(({ name }) => upstream.budgets.includes(name));
+  const drawing = ({ name }: Budget): readonly Upstream[] =>
+    config.upstreams.filter((each) => each.budgets.includes(name));
   return budgets.flatMap((budget) =>
     new LearnedWindows(windows.get(budget.name))
       .read(adviceFor(budget, budgets, advice).families, systemClock.now())
-      .map((limit) => ({ sentence: limitSentence(limit), comparison: limitComparison(limit, budget) })),
+      .map((limit) => ({
+        sentence: limitSentence(limit),
+        comparison: limitComparison(limit, budget, needsOf(drawing(budget))),
+      })),
   );
 }
 

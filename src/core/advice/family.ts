@@ -61,6 +61,8 @@ function limitsOf(text: string): readonly Amount[] | undefined {
   return amounts?.every(({ amount }) => amount > 0) === true ? amounts : undefined;
 }
 
+const PERIOD = /^\d{1,4}[smhd]$/;
+
 export const LONGEST_RESOURCE = 100;
 
 /** Returns false if the value cannot be read. */
@@ -71,8 +73,13 @@ export function readPart(
   anchorMs: Moment,
 ): boolean {
   switch (part) {
-    case "limit":
-      return addTo(draft.limits, limitsOf(value));
+    case "limit": {
+      if (addTo(draft.limits, limitsOf(value))) return true;
+      // `1m`: some write the window here.
+      const windowMs = PERIOD.test(value) ? windowMsOf(value, undefined) : undefined;
+      draft.perMs ??= windowMs;
+      return windowMs !== undefined;
+    }
     case "remaining":
       return addTo(draft.remaining, amountsOf(value));
     case "used":
@@ -203,6 +210,42 @@ function joinPlain(drafts: readonly Draft[]): readonly Draft[] {
   return joined.size === 0 ? drafts : drafts.filter((draft) => !joined.has(draft));
 }
 
+/** `-DailyLimit` beside `-Remaining`: the two halves of one limit, where nothing else could be meant. */
+function joinHalves(drafts: readonly Draft[]): readonly Draft[] {
+  const limits = drafts.filter(
+    ({ limits, remaining, used }) => limits.length === 1 && remaining.length + used.length === 0,
+  );
+  const rests = drafts.filter(({ limits, remaining }) => limits.length === 0 && remaining.length === 1);
+  const [limit] = limits;
+  const [rest] = rests;
+  if (limit === undefined || rest === undefined || limits.length + rests.length > 2) return drafts;
+  const isOne =
+    rest.field.isPlain && limit.field.prefix === rest.field.prefix && limit.field.unit === rest.field.unit;
+  if (!isOne) return drafts;
+  addTo(limit.remaining, rest.remaining);
+  addTo(limit.resetsMs, rest.resetsMs);
+  limit.perMs ??= rest.perMs;
+  limit.resource ??= rest.resource;
+  limit.otherUnit ??= rest.otherUnit;
+  return drafts.filter((draft) => draft !== rest);
+}
+
+/** A reset under a name that counts nothing belongs to what is spent, if that is one limit and says no time of its own. */
+function lendOrphans(drafts: readonly Draft[]): void {
+  const orphans = drafts.filter(
+    ({ field, limits, remaining, used, resetsMs }) =>
+      field.isPlain && resetsMs.length > 0 && limits.length + remaining.length + used.length === 0,
+  );
+  const [orphan] = orphans;
+  const spent = drafts.filter(({ remaining }) => remaining.some(({ amount }) => amount === 0));
+  const [only] = spent;
+  if (orphan === undefined || only === undefined || orphans.length + spent.length > 2) return;
+  const hasOwn = drafts.some(
+    ({ field, limits }) => field.prefix === orphan.field.prefix && limits.length > 0,
+  );
+  if (only.resetsMs.length === 0 && !hasOwn) addTo(only.resetsMs, orphan.resetsMs);
+}
+
 /** A whole family in one value is read as if each of its members had a header. */
 function readValue(draft: Draft, field: LimitField, value: string, anchorMs: Moment): boolean {
   if (value.length > LONGEST_VALUE) return false;
@@ -237,7 +280,8 @@ export function readSeparateFields(headers: Headers, anchorMs: Moment): Reading 
     if (isRead) drafts.set(field.family, draft);
     else if (!field.isWeak && field.part !== "object" && field.unit === "requests") malformed++;
   }
-  const all = joinPlain([...drafts.values()]);
+  const all = joinHalves(joinPlain([...drafts.values()]));
   lend(all);
+  lendOrphans(all);
   return { families: all.flatMap(familiesIn), malformed };
 }

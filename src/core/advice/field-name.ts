@@ -51,10 +51,10 @@ function table<Value>(
 }
 
 const WINDOWS_MS: ReadonlyMap<string, number> = table(
-  ["second seconds secondly sec secs s", SECOND_MS],
-  ["minute minutes minutely min mins m", MINUTE_MS],
-  ["hour hours hourly h hr hrs", HOUR_MS],
-  ["day days daily d", DAY_MS],
+  ["second seconds secondly sec secs s qps rps tps", SECOND_MS],
+  ["minute minutes minutely min mins m qpm rpm", MINUTE_MS],
+  ["hour hours hourly h hr hrs rph", HOUR_MS],
+  ["day days daily d rpd", DAY_MS],
   ["week weeks weekly", 7 * DAY_MS],
   ["month months monthly", 30 * DAY_MS],
 );
@@ -70,8 +70,8 @@ const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
   ["limit max maximum total allowed ceiling", "limit"],
   ["remaining remain left available", "remaining"],
   ["used usage count consumed", "used"],
-  ["reset resets next until", "reset"],
-  ["interval period window", "window"],
+  ["reset resets next until after expiry expires", "reset"],
+  ["interval period window duration", "window"],
   ["replenish fillrate", "refill"],
   ["resource bucket name class category group model", "resource"],
   ["type scope reason", "kind"],
@@ -119,23 +119,29 @@ const SCOPES: ReadonlySet<string> = new Set(
     "user users app application client ip key api apikey account global team org organization organisation tenant " +
     "project member method route path endpoint subscription service shop plan plans burst steady sustained long " +
     "short hard soft free trial auth oauth authenticated unauthenticated access site store host domain workspace " +
-    "rapid bucket"
+    "rapid bucket session"
   ).split(" "),
 );
 
 const FILLERS: ReadonlySet<string> = new Set(
-  "x per this current at in after for of by the timestamp ts info http".split(" "),
+  "x per this current at in after for of by the timestamp ts info http renewal".split(" "),
 );
 
 /** Words that are written together with the one before them: `ratelimit`, `resettime`, `userremaining`, `minlimit`. */
-const GLUED = "remaining remain resets reset policy limit time bysize".split(" ");
+const GLUED = "remaining remain resets reset policy limit time period bysize".split(" ");
 /** Only before another of them: `readratelimit`, but not `generate-limit`. */
 const GLUED_INSIDE = [...GLUED, ..."rate second minute min hour day month".split(" ")];
 
+const AMOUNTS_OF_TIME: ReadonlySet<string> = new Set("seconds minutes hours days weeks months".split(" "));
 const AMOUNT_OF_TIME = /^(\d{1,4})([a-z]+)$/;
 const SEPARATORS = /[-._ /]+/;
 
+/** `appday`: whose limit it is, and its window. */
+const OWNER_AND_WINDOW = /^([a-z]{3,12})(second|minute|hour|day|month)$/;
+
 function unglue(piece: string): readonly string[] {
+  const [, owner, window] = OWNER_AND_WINDOW.exec(piece) ?? [];
+  if (owner !== undefined && window !== undefined && SCOPES.has(owner)) return [owner, window];
   const words: string[] = [];
   let rest = piece;
   for (;;) {
@@ -220,6 +226,12 @@ function read(name: string): LimitField | undefined {
   const { before, after, isWeak } = stemOf(words);
   const said = words.slice(after);
   const found = partAt(said, isWeak);
+  // `x-remaining-trial-days`: an amount of time. `x-api-quota-request`: what this one request cost.
+  if (
+    isWeak &&
+    (AMOUNTS_OF_TIME.has(words.at(-1) ?? "") || (found === undefined && said.includes("request")))
+  )
+    return undefined;
   // `x-ratelimit-daily`, `x-rate-limit`: without a part, the number is the limit.
   if (found !== undefined && found.part !== "policy" && said.includes("policy")) return undefined;
   const part: FieldPart | undefined = found?.part ?? (!isWeak ? "all" : after > before ? "limit" : undefined);

@@ -55,11 +55,14 @@ const USED_OF_LIMIT = /^(?:[\w-]{1,60}=)?(\d{1,15})\/(\d{1,15})(?:\([^()]{0,100}
 const LIMIT_PER_SECONDS = /^(\d{1,15}):(\d{1,15})$/;
 const NAMED_COUNT = /^([A-Za-z][\w./-]{0,80});(\d{1,15})$/;
 
+/** `token:XYZ 1/2000 reset=1234s` is read as far as its numbers go. */
+const NAMED_USED_OF_LIMIT = /^[\w:-]{1,80} (\d{1,15})\/(\d{1,15})(?: reset=\w{1,20})?$/;
+
 /** `100`, `100;w=60`, `20:1`, `32/40`, `api-usage=32/40`, `Compute/Get30Min;159`. */
 function amountOf(text: string): Amount | undefined {
   const plain = plainNumberOf(text);
   if (plain !== undefined) return { amount: plain, perMs: undefined };
-  const [, used, limit] = USED_OF_LIMIT.exec(text) ?? [];
+  const [, used, limit] = USED_OF_LIMIT.exec(text) ?? NAMED_USED_OF_LIMIT.exec(text) ?? [];
   if (used !== undefined) return { amount: Number(limit), perMs: undefined, used: Number(used) };
   const [, requests, seconds] = LIMIT_PER_SECONDS.exec(text) ?? [];
   if (requests !== undefined && Number(seconds) > 0) {
@@ -74,9 +77,19 @@ function amountOf(text: string): Amount | undefined {
   return { amount, perMs: window === "none" ? undefined : window };
 }
 
-/** One number, or a list of them: `100, 100;w=60, 5000;w=3600;comment="daytime"`. */
+/** One number, or a list of them: `100, 100;w=60, 5000;w=3600;comment="daytime"`, `300/3000/12000`. */
 export function amountsOf(text: string): readonly Amount[] | undefined {
-  return readAll(splitOutsideQuotes(text, ","), amountOf);
+  return readAll(membersOf(text), amountOf);
+}
+
+const NUMBERS_WITH_SLASHES = /^\d{1,15}(?:\/\d{1,15}){2,9}$/;
+const NAMED_NUMBERS = /^(?:name=[\w-]{1,60},\d{1,15};? ?){1,9}$/;
+
+/** The members of a list. Two numbers with a slash are one member: what is used, and the limit. */
+export function membersOf(text: string): readonly string[] {
+  if (NUMBERS_WITH_SLASHES.test(text)) return text.split("/");
+  if (NAMED_NUMBERS.test(text)) return text.match(/(?<=,)\d+/g) ?? [];
+  return splitOutsideQuotes(text, ",");
 }
 
 const PLAIN_NUMBER = /^\d{1,15}(?:\.\d{1,17})?$/;

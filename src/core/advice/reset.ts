@@ -1,4 +1,4 @@
-import { plainNumberOf, readAll, splitOutsideQuotes } from "./header-list.ts";
+import { membersOf, plainNumberOf, readAll } from "./header-list.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 
 /** Of the upstream's clock. Asked for only where a reset is a moment: to read a date is the most of the work. */
@@ -89,5 +89,5 @@ function resetMsOf(text: string, anchorMs: Moment, unitMs: number): number | und
 export function resetsMsOf(text: string, anchorMs: Moment, unitMs: number): readonly number[] | undefined {
   const whole = resetMsOf(text, anchorMs, unitMs);
   if (whole !== undefined) return [whole];
-  return readAll(splitOutsideQuotes(text, ","), (part) => resetMsOf(part, anchorMs, unitMs));
+  return readAll(membersOf(text), (part) => resetMsOf(part, anchorMs, unitMs));
 }

@@ -152,6 +152,7 @@ export function readStructuredFields(headers: Headers, anchorMs: Moment, parseLi
   for (const [name, value] of headers) {
     const field = limitFieldOf(name);
     if (field === undefined || (field.part !== "policy" && field.part !== "all")) continue;
+    if (field.part === "policy" && field.isWeak) continue;
     if (field.part === "all" && !isState(name, value)) continue;
     const texts = byPrefix.get(field.prefix) ?? { policy: undefined, state: undefined };
     byPrefix.set(field.prefix, texts);

@@ -72,6 +72,21 @@ function loweredBy(
   return inItsWindow >= rate.requests ? undefined : { perMs: rate.perMs, requests: inItsWindow };
 }
 
+/** Where `needs` keeps the cap above what is advertised: so many polls in the window of the rate that it is about. */
+export function floorOver(
+  requests: number,
+  perMs: number,
+  budget: Budget,
+  needs: Needs,
+): { readonly polls: number; readonly rate: Rate } | undefined {
+  const rate = rateMeantBy(perMs, budget);
+  if (rate === undefined || perMs >= LONGEST_QUOTA_WINDOW_MS) return undefined;
+  const advertised = Math.floor((requests * rate.perMs) / perMs);
+  const polls = Math.ceil(needs(rate) - 1e-9);
+  const isHeldUp = advertised < rate.requests && polls > Math.max(1, Math.floor(advertised * budget.share));
+  return isHeldUp ? { polls, rate } : undefined;
+}
+
 /** The rate with the nearest window. */
 function rateMeantBy(perMs: number, budget: Budget): Rate | undefined {
   const distance = (rate: Rate): number => Math.abs(Math.log(rate.perMs / perMs));

@@ -62,6 +62,20 @@ function longQuota(
   );
 }
 
+/** A vague "quota exceeded" whose headers tell of no limit but short ones is a rate. */
+function shortQuota(
+  status: number,
+  recognition: Recognition,
+  advice: Advice | undefined,
+): Classification | undefined {
+  if (status !== 429 || recognition.means !== "quota" || recognition.isVague !== true) return undefined;
+  const limits = advice?.limits ?? [];
+  const areShort = limits.every(({ perMs }) => perMs !== undefined && perMs < DAY_MS);
+  return limits.length > 0 && areShort
+    ? refused(status, { ...recognition, means: "rate", says: SAYS.rate })
+    : undefined;
+}
+
 function classifyByClass(status: number, expect: Expectation): Classification {
   if (status >= 300 && status < 400) return failed("redirect", `answered ${status}: no redirect is followed`);
   if (status >= 400 && status < 500) return failed("client_error", `answered ${status}`);
@@ -74,6 +88,7 @@ function classifyExpected(
   body: Uint8Array,
   expect: Expectation,
   withoutKeys: WithoutKeys,
+  facts: () => Facts,
   json: () => JsonBody,
 ): Classification {
   const { status } = head;
@@ -90,11 +105,12 @@ function classifyExpected(
   const read = json();
   const { kind } = read;
   if (kind === "json") {
-    const recognition = recogniseInJson(head, body, read.value);
+    const recognition = recogniseInJson(head, body, read.value, facts);
     if (recognition !== undefined) return refused(status, recognition);
     return asserted(ofHeaders ?? (expect.body && unmetInBody(expect.body, read.value, withoutKeys)));
   }
-  const recognition = kind === "not_json" ? recogniseInText(head, body) : undefined;
+  const recognition =
+    kind === "not_json" || kind === "empty" ? recogniseInText(head, body, facts()) : undefined;
   if (recognition !== undefined) return refused(status, recognition);
   switch (kind) {
     case "empty":
@@ -117,10 +133,10 @@ function classifyExpected(
 }
 
 /** The facts of an exchange, looked for once and only where they are asked for. */
-export function factsOnce(exchange: Exchange): () => Facts {
+export function factsOnce(exchange: Exchange, json: () => JsonBody): () => Facts {
   let facts: Facts | undefined;
   return () =>
-    (facts ??= exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body));
+    (facts ??= exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body, json));
 }
 
 /** The body of an exchange, parsed once and only if it is asked for. */
@@ -140,8 +156,8 @@ export function classify(
   expect: Expectation,
   advice: Advice | undefined,
   withoutKeys: WithoutKeys = () => "…",
-  facts: () => Facts = factsOnce(exchange),
   json: () => JsonBody = jsonOnce(exchange),
+  facts: () => Facts = factsOnce(exchange, json),
 ): Classification {
   if (exchange.kind === "broken" && !ALWAYS_REFUSED.has(exchange.head?.status ?? 0)) {
     const after = exchange.head === undefined ? "" : `, after it had answered ${exchange.head.status}`;
@@ -155,9 +171,13 @@ export function classify(
   }
   const isExpected = expect.status.includes(status) && !ALWAYS_REFUSED.has(status);
   if (isExpected && rule === undefined && exchange.kind === "answered") {
-    return classifyExpected(head, exchange.body, expect, withoutKeys, json);
+    return classifyExpected(head, exchange.body, expect, withoutKeys, facts, json);
   }
   const recognition = recognise(head, rule === undefined ? facts() : NO_FACTS);
   if (recognition === undefined) return classifyByClass(status, expect);
-  return longQuota(status, recognition, advice) ?? refused(status, recognition);
+  return (
+    longQuota(status, recognition, advice) ??
+    shortQuota(status, recognition, advice) ??
+    refused(status, recognition)
+  );
 }

@@ -1,6 +1,6 @@
 /** What a body says, picked out of whatever form it has: codes for machines, words for people, times. */
 
-import { readJson } from "../exchange/json-body.ts";
+import type { JsonBody } from "../exchange/json-body.ts";
 
 /** `place` is for people: never more than names that many APIs use. */
 export type Fact = { readonly place: string; readonly text: string };
@@ -32,6 +32,9 @@ const MOST_CODES = 24;
 const MOST_TIMES = 20;
 const MOST_WORD_CHARACTERS = 1_024;
 const LONGEST_CODE = 100;
+/** A sentence so short says no more than a code does: "Invalid key", "Developer Over Qps". */
+const MOST_WORDS_OF_SHORT_SENTENCE = 4;
+const LONGEST_SHORT_SENTENCE = 40;
 
 const LENIENT_UTF8 = new TextDecoder();
 
@@ -46,14 +49,30 @@ export const NO_FACTS: Facts = {
   json: undefined,
 };
 
-export function factsOf(body: Uint8Array, isProblem: boolean): Facts {
+/** `headerCodes`: what headers say that are about an error. `json` reads the body. */
+export function factsOf(
+  body: Uint8Array,
+  json: () => JsonBody,
+  isProblem: boolean,
+  headerCodes: readonly Fact[],
+): Facts {
+  const facts = factsOfBody(body, json, isProblem);
+  if (headerCodes.length === 0) return facts;
+  const codes = headerCodes.map(({ place, text }) => ({
+    place,
+    text: plainWords(text.slice(0, LONGEST_CODE)),
+  }));
+  return { ...facts, codes: linesOf([...codes, ...facts.codes.facts]) };
+}
+
+function factsOfBody(body: Uint8Array, readJson: () => JsonBody, isProblem: boolean): Facts {
   const beginning = body.subarray(0, MOST_BYTES);
   const text = LENIENT_UTF8.decode(beginning);
   const first = /\S/.exec(text)?.[0];
   if (first === undefined) return NO_FACTS;
   const raw = text.toLowerCase().replaceAll("&#x27;", "'").replaceAll("&#39;", "'");
   if ((first === "{" || first === "[" || first === '"') && body.length <= MOST_BYTES) {
-    const json = readJson(body);
+    const json = readJson();
     if (json.kind === "json") return { ...factsOfJson(json.value, isProblem), raw, json: json.value };
   }
   return { ...(first === "<" ? factsOfMarkup(text) : factsOfText(text)), raw, json: undefined };
@@ -83,6 +102,7 @@ const CODE_WORDS: ReadonlySet<string> = new Set([
   "title",
   "message",
   "msg",
+  "info",
   "detail",
   "description",
 ]);
@@ -133,7 +153,6 @@ function factsOfJson(value: unknown, isProblem: boolean): Found {
   const words: Fact[] = [];
   const times: TimeFact[] = [];
   let wordsLeft = MOST_WORD_CHARACTERS;
-  const kinds = new Map<string, KeyKind>();
   const queue: {
     readonly value: unknown;
     readonly key: string;
@@ -164,21 +183,19 @@ function factsOfJson(value: unknown, isProblem: boolean): Found {
       continue;
     }
     if (typeof value !== "string" && typeof value !== "number") continue;
-    const kind = kinds.get(key) ?? kindOfKey(key);
-    kinds.set(key, kind);
-    const shownPlace = place === "" ? "the body" : `\`${place}\``;
+    const kind = kindOf(key);
     const text = String(value);
     if (kind.isTime && times.length < MOST_TIMES && text.length <= LONGEST_CODE) {
-      times.push({ key: kind.name, place: shownPlace, text });
+      times.push({ key: kind.name, place: shownPlace(place), text });
     }
     if (kind.isNoReason) continue;
     const isSentence = typeof value === "string" && (text.length > LONGEST_CODE || /\s/.test(text));
-    if (!isSentence && kind.isCode && codes.length < MOST_CODES) {
+    if (kind.isCode && codes.length < MOST_CODES && (!isSentence || isShortSentence(text))) {
       const code = isProblem && key === "type" ? problemCodeOf(text, level) : codeOf(text);
-      if (code !== undefined) codes.push({ place: shownPlace, text: code });
+      if (code !== undefined) codes.push({ place: shownPlace(place), text: code });
     }
     if (wordsLeft > 0 && (isSentence || /[\u0080-\uffff]/.test(text))) {
-      words.push({ place: shownPlace, text: plainSentence(text.slice(0, wordsLeft)) });
+      words.push({ place: shownPlace(place), text: plainSentence(text.slice(0, wordsLeft)) });
       wordsLeft -= text.length;
     }
   }
@@ -196,6 +213,19 @@ type KeyKind = {
   readonly isNoReason: boolean;
 };
 
+/** An upstream sends the same names each time. */
+const kinds = new Map<string, KeyKind>();
+const MOST_KINDS = 1_000;
+
+function kindOf(key: string): KeyKind {
+  const known = kinds.get(key);
+  if (known !== undefined) return known;
+  const kind = kindOfKey(key);
+  if (kinds.size >= MOST_KINDS) kinds.clear();
+  if (key.length <= LONGEST_CODE) kinds.set(key, kind);
+  return kind;
+}
+
 function kindOfKey(key: string): KeyKind {
   const name = plainWords(key.slice(0, LONGEST_CODE));
   const parts = name.split(" ");
@@ -205,6 +235,15 @@ function kindOfKey(key: string): KeyKind {
     isTime: parts.some((part) => TIME_WORDS.has(part)),
     isNoReason: parts.some((part) => NO_REASON.has(part)),
   };
+}
+
+function shownPlace(place: string): string {
+  return place === "" ? "the body" : `\`${place}\``;
+}
+
+function isShortSentence(text: string): boolean {
+  if (text.length > LONGEST_SHORT_SENTENCE) return false;
+  return text.split(" ", MOST_WORDS_OF_SHORT_SENTENCE + 1).length <= MOST_WORDS_OF_SHORT_SENTENCE;
 }
 
 function linesOf(facts: readonly Fact[]): Lines {
@@ -238,13 +277,12 @@ function plainWords(text: string): string {
     .toLowerCase();
 }
 
+/** Of white space and signs, all but a single space. */
+const NOT_ONE_SPACE = /(?: |[^\S ]|[_\-"`*()])[\s_\-"`*()]+|[^\S ]|[_\-"`*()]/g;
+
 /** In lower case, without quotes; hyphens and underscores are spaces. */
 function plainSentence(text: string): string {
-  return text
-    .toLowerCase()
-    .replaceAll(/['’]/g, "")
-    .replaceAll(/[\s_\-"`*()]+/g, " ")
-    .trim();
+  return text.toLowerCase().replaceAll(/['’]/g, "").replaceAll(NOT_ONE_SPACE, " ").trim();
 }
 
 const CODE_ELEMENT = /<(?:\w{1,20}:)?(\w{0,20}(?:code|type|reason|status))>\s*([\w.:-]{1,100})\s*</gi;
@@ -255,7 +293,9 @@ function factsOfMarkup(text: string): Found {
     if (name === undefined || value === undefined || codes.length >= MOST_CODES) continue;
     codes.push({ place: SHOWN_NAMES.has(name) ? `\`<${name}>\`` : "an element", text: plainWords(value) });
   }
-  const visible = visibleText(text);
+  const visible = visibleText(text).trim();
+  if (codes.length < MOST_CODES && isShortSentence(visible))
+    codes.push({ place: "the page", text: plainWords(visible) });
   return {
     form: "markup",
     codes: linesOf(codes),
@@ -285,8 +325,8 @@ function visibleText(markup: string): string {
 
 function factsOfText(text: string): Found {
   const short = text.slice(0, MOST_WORD_CHARACTERS).trim();
-  const codes =
-    /\s/.test(short) || short.length > LONGEST_CODE ? [] : [{ place: "the body", text: plainWords(short) }];
+  const isCode = /\s/.test(short) ? isShortSentence(short) : short.length <= LONGEST_CODE;
+  const codes = isCode ? [{ place: "the body", text: plainWords(short) }] : [];
   return {
     form: "text",
     codes: linesOf(codes),

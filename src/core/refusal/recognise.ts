@@ -3,6 +3,7 @@
 import type { RefusalRule } from "../config/config.ts";
 import type { AnswerHead } from "../exchange/exchange.ts";
 import { headerValue } from "../exchange/exchange.ts";
+import type { JsonBody } from "../exchange/json-body.ts";
 import { valueAt } from "../exchange/json-pointer.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import { type Fact, type Facts, factsOf, type Lines, NO_FACTS } from "./facts.ts";
@@ -21,12 +22,15 @@ export type Recognition = {
   readonly says: string;
   /** Where: the place of the evidence, never its content. Undefined for the status itself. */
   readonly by: string | undefined;
+  /** A quota, and no word of how long it lasts. */
+  readonly isVague?: true;
   /** What stands there: a piece of the answer, for nobody but `explain`. */
   readonly words?: string;
 };
 
 const LONG = /\b(?:per|a|each|every) (?:day|week|month|year)\b|\b(?:daily|weekly|monthly|yearly)\b/;
-const SHORT = /\b(?:per|a|each|every) (?:second|minute|hour)\b|\b(?:rpm|tpm|rps|qps)\b|\bper (?:min|sec)\b/;
+const SHORT =
+  /\b(?:per|a|each|every) (?:second|minute|hour)\b|\b(?:rpm|tpm|rps|qps)\b|\bper (?:min|sec)\b|\b(?:current|this|next) (?:second|minute|hour)\b|\bhourly\b/;
 
 function isProblem(head: AnswerHead): boolean {
   const type = headerValue(head.headers, "content-type");
@@ -34,8 +38,17 @@ function isProblem(head: AnswerHead): boolean {
 }
 
 /** The facts of an answer's body; none where it broke off. */
-export function factsOfAnswer(head: AnswerHead, body: Uint8Array | undefined): Facts {
-  return body === undefined ? NO_FACTS : factsOf(body, isProblem(head));
+export function factsOfAnswer(head: AnswerHead, body: Uint8Array | undefined, json: () => JsonBody): Facts {
+  return body === undefined ? NO_FACTS : factsOf(body, json, isProblem(head), codesInHeaders(head));
+}
+
+/** `x-amzn-errortype: ThrottlingException:http://…`, `X-Error-Code: ERR_403_DEVELOPER_OVER_QPS`. */
+function codesInHeaders({ headers }: AnswerHead): readonly Fact[] {
+  return headers.flatMap(([name, value]) =>
+    /(?:^|-)error-?(?:code|type|reason)$/.test(name)
+      ? [{ place: `\`${name}\``, text: value.split(":", 1)[0] ?? "" }]
+      : [],
+  );
 }
 
 /** Of an answer that is no success. Undefined where only its class of status tells. */
@@ -63,7 +76,9 @@ function firstOf(
   for (const recogniser of recognisers) {
     if (!isOn(recogniser.on, status)) continue;
     const evidence = evidenceOf(recogniser, head, facts);
-    if (evidence !== undefined) return { means: recogniser.means, says: recogniser.says, ...evidence };
+    if (evidence === undefined) continue;
+    const isVague = recogniser.isLong === true && !saysAnywhere(LONG, facts);
+    return { means: recogniser.means, says: recogniser.says, ...(isVague && { isVague }), ...evidence };
   }
   return undefined;
 }
@@ -83,8 +98,7 @@ function evidenceOf(recogniser: Recogniser, head: AnswerHead, facts: Facts): Evi
     return words === undefined ? undefined : { by: `\`${place.header}\``, words };
   }
   if (place === "page") {
-    // A wall that answers in JSON sends the address of its captcha.
-    if (facts.form === "json" && !facts.raw.includes("captcha")) return undefined;
+    if (facts.form === "json" && !mayBeWallInJson(head, facts)) return undefined;
     const found = find(recogniser, facts.raw);
     return found === undefined
       ? undefined
@@ -98,11 +112,27 @@ function evidenceOf(recogniser: Recogniser, head: AnswerHead, facts: Facts): Evi
   return { by: fact.place, words: found.words };
 }
 
-function find({ stems, sign }: Recogniser, text: string): { index: number; words: string } | undefined {
-  const stem = stems.find((each) => text.includes(each));
-  if (text === "" || (stem === undefined && stems.length > 0)) return undefined;
-  if (sign === ANYTHING) return { index: 0, words: stem ?? "" };
-  const found = sign.exec(text);
+/** A wall that answers in JSON sends the address of its captcha, or says little more than its name. */
+function mayBeWallInJson({ status }: AnswerHead, { raw }: Facts): boolean {
+  return raw.includes("captcha") || (raw.length <= LONGEST_WALL_IN_JSON && WALL_STATUSES.has(status));
+}
+const LONGEST_WALL_IN_JSON = 600;
+const WALL_STATUSES: ReadonlySet<number> = new Set([403, 405, 406, 418, 429, 503]);
+
+/** The stems of a recogniser in one expression, which is one look at the text. */
+const LOOKS: ReadonlyMap<Recogniser, RegExp> = new Map(
+  RECOGNISERS.filter(({ stems }) => stems.length > 0).map((recogniser) => [
+    recogniser,
+    new RegExp(recogniser.stems.map((stem) => RegExp.escape(stem)).join("|")),
+  ]),
+);
+
+function find(recogniser: Recogniser, text: string): { index: number; words: string } | undefined {
+  if (text === "") return undefined;
+  const stem = LOOKS.get(recogniser)?.exec(text);
+  if (stem === null) return undefined;
+  if (recogniser.sign === ANYTHING) return { index: 0, words: stem?.[0] ?? "" };
+  const found = recogniser.sign.exec(text);
   return found === null ? undefined : { index: found.index, words: found[0] };
 }
 
@@ -118,9 +148,12 @@ function factAt({ facts }: Lines, index: number): Fact {
 }
 
 /** It speaks of seconds, minutes or hours, and of no day. */
-function isShort({ codes, words }: Facts): boolean {
-  const is = (sign: RegExp): boolean => sign.test(codes.text) || sign.test(words.text);
-  return is(SHORT) && !is(LONG);
+function isShort(facts: Facts): boolean {
+  return saysAnywhere(SHORT, facts) && !saysAnywhere(LONG, facts);
+}
+
+function saysAnywhere(sign: RegExp, { codes, words }: Facts): boolean {
+  return sign.test(codes.text) || sign.test(words.text);
 }
 
 /** A wall that sets a header of its own, whatever the status. */
@@ -134,52 +167,94 @@ export function certainWall(head: AnswerHead): Recognition | undefined {
 const MOST_REFUSAL_BYTES = 4_096;
 const MOST_KEYS = 8;
 const FAILURE_WORDS: ReadonlySet<unknown> = new Set(["error", "fail", "failed", "failure"]);
-const CODE_NAMES = ["code", "status", "statusCode", "status_code", "error_code", "errcode", "retCode", "cod"];
-const MESSAGE_NAMES = ["message", "msg", "error", "detail", "errmsg", "retMsg", "description"];
-const REFUSING_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 429]);
+const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 429, 498]);
 
 /**
  * A status of 200 that carries a refusal. The JSON must look like a failure before its codes and words are read: `data`
  * is absent or null, and it says `errors`, `error`, `ok: false`, a status in capitals, or one single sentence.
  */
-export function recogniseInJson(head: AnswerHead, body: Uint8Array, value: unknown): Recognition | undefined {
-  if (
-    body.length > MOST_REFUSAL_BYTES ||
-    typeof value !== "object" ||
-    value === null ||
-    Array.isArray(value)
-  ) {
-    return undefined;
-  }
+export function recogniseInJson(
+  head: AnswerHead,
+  body: Uint8Array,
+  value: unknown,
+  facts: () => Facts,
+): Recognition | undefined {
+  if (body.length > MOST_REFUSAL_BYTES || !isObject(value)) return undefined;
   const status = failingStatus(value);
   if (status === undefined) return undefined;
-  const found = recognise(head, factsOf(body, false), status);
+  const found = recognise(head, facts(), status);
   return found?.by === undefined && status === 200 ? undefined : found;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Of a name, as many spellings as there are APIs: `errcode`, `retCode`, `error_code`, `status_code`, `sub_code`, `cod`. */
+const CODE_NAME =
+  /^(?:err(?:or)?|ret(?:urn)?|res(?:ult)?|status|sub|info|response)?code$|^(?:status|cod|errno|error)$/;
+/** `msg`, `errmsg`, `retMsg`, `error_msg`, `status_msg`, `error_message`, `info`. */
+const MESSAGE_NAME =
+  /^(?:err(?:or)?|ret(?:urn)?|status|sub|response)?(?:msg|message|description|text)$|^(?:error|detail|info|note|information)$/;
+const CONTENT_NAME = /^(?:data|results|items|value)$/;
+const VERDICT_NAME = /^(?:status|result|response)$/;
+/** Around the failure itself: `{"Response": {"Error": …}}`, `{"base_resp": …}`, `{"error_response": …}`. */
+const WRAPPER_NAME = /(?<!error)(?:response|resp)$|^status$/;
+const FAILURE_NAME = /^(?:error|fault|errorresponse)$/;
+
+type Member = readonly [name: string, value: unknown];
+
+/** With names of one spelling, out of what is only around them. */
+function membersOf(value: object): readonly Member[] {
+  const members = plainMembersOf(value);
+  const inner = members.find(([name, each]) => WRAPPER_NAME.test(name) && isObject(each))?.[1];
+  const isWrapped =
+    isObject(inner) &&
+    members.every(([, each]) => each === inner || !isFilled(each) || typeof each === "string");
+  if (!isWrapped) return members;
+  return plainMembersOf(inner);
+}
+
+function plainMembersOf(value: object): readonly Member[] {
+  return Object.entries(value).map(
+    ([name, each]) => [name.toLowerCase().replaceAll(/[_ -]/g, ""), each] as const,
+  );
 }
 
 /** 200 for one that looks like a failure, another number where it says that itself. */
 function failingStatus(value: object): number | undefined {
-  const entries = Object.entries(value);
-  if (entries.length === 0 || entries.length > MOST_KEYS) return undefined;
-  const of = (name: string): unknown => (Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined);
-  const hasContent = ["data", "results", "items", "value"].some((name) => isFilled(of(name)));
-  if (hasContent) return undefined;
-  const said = CODE_NAMES.map(of).find((code) => REFUSING_STATUSES.has(code));
-  if (typeof said === "number" && MESSAGE_NAMES.some((name) => isFilled(of(name)))) return said;
+  const members = membersOf(value);
+  if (members.length === 0 || members.length > MOST_KEYS) return undefined;
+  const has = (names: RegExp, is: (value: unknown) => boolean): boolean =>
+    members.some(([name, each]) => names.test(name) && is(each));
+  if (has(CONTENT_NAME, isFilled)) return undefined;
+  const hasMessage = has(MESSAGE_NAME, isFilled);
+  const failure = members.find(([name, each]) => FAILURE_NAME.test(name) && isObject(each))?.[1];
+  const said = [...members, ...(isObject(failure) ? membersOf(failure) : [])]
+    .filter(([name]) => CODE_NAME.test(name))
+    .map(([, code]) => Number(code))
+    .find((code) => REFUSING_STATUSES.has(code));
+  if (said !== undefined && (hasMessage || failure !== undefined)) return said;
   const looksFailed =
-    isFilled(of("errors")) ||
-    isFilled(of("error")) ||
-    of("ok") === false ||
-    of("success") === false ||
-    FAILURE_WORDS.has(of("status")) ||
-    FAILURE_WORDS.has(of("result")) ||
-    isShouted(of("status")) ||
-    isShouted(of("code")) ||
-    of("message") === "NOTOK" ||
-    (CODE_NAMES.some((name) => isFaultCode(of(name))) && MESSAGE_NAMES.some((name) => isFilled(of(name)))) ||
-    (entries.length === 1 &&
-      /^(?:Note|Information|Error Message|message|msg|detail)$/.test(entries[0]?.[0] ?? ""));
+    failure !== undefined ||
+    has(/^errors$/, isFilled) ||
+    has(/^(?:ok|success)$/, (each) => each === false) ||
+    (!isResource(members) &&
+      (has(/^error$/, isFilled) ||
+        has(VERDICT_NAME, (each) => typeof each === "string" && FAILURE_WORDS.has(each.toLowerCase())) ||
+        has(/^(?:status|code|info)$/, isShouted) ||
+        has(/^message$/, (each) => each === "NOTOK") ||
+        (hasMessage && has(CODE_NAME, isFaultCode)) ||
+        (members.length === 1 && has(MESSAGE_NAME, isFilled)) ||
+        (members.length === 2 && has(/^message$/, isFilled) && has(/^value$/, isFaultCode)) ||
+        has(/^errormessage$/, isFilled)));
   return looksFailed ? 200 : undefined;
+}
+
+/** What has an identity is a thing that may have failed, and no refusal of ours. */
+function isResource(members: readonly Member[]): boolean {
+  const names = new Set(members.map(([name]) => name));
+  return names.has("id") && !names.has("jsonrpc");
 }
 
 function isFilled(value: unknown): boolean {
@@ -188,11 +263,15 @@ function isFilled(value: unknown): boolean {
   return typeof value === "string" ? value !== "" : value === true;
 }
 
+/** `ApiCallLimit`, `rate.limited`. */
+const WORDS_IN_ONE = /^(?!.*success)[A-Za-z]+(?:[._-][A-Za-z]+|(?<=[a-z])[A-Z][a-z]+)+$/i;
+
 /** Zero is success, and 200 is a status. */
 function isFaultCode(value: unknown): boolean {
   return typeof value === "number"
     ? value !== 0 && value !== 200
-    : typeof value === "string" && /^-?[1-9]\d{2,6}$/.test(value) && value !== "200";
+    : typeof value === "string" &&
+        (WORDS_IN_ONE.test(value) || (/^-?[1-9]\d{2,6}$/.test(value) && value !== "200"));
 }
 
 function isShouted(value: unknown): boolean {
@@ -200,8 +279,7 @@ function isShouted(value: unknown): boolean {
 }
 
 /** A status of 200 with something else than the JSON that was expected. */
-export function recogniseInText(head: AnswerHead, body: Uint8Array): Recognition | undefined {
-  const facts = factsOf(body, false);
+export function recogniseInText(head: AnswerHead, body: Uint8Array, facts: Facts): Recognition | undefined {
   const found = firstOf(RECOGNISERS, head, facts, 200);
   return found?.by !== undefined && (found.means === "blocked" || body.length <= MOST_REFUSAL_BYTES)
     ? found

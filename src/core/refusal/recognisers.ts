@@ -27,6 +27,9 @@ const NOT_ABOUT_THE_REQUEST: Statuses = { not: ABOUT_THE_REQUEST };
 /** Without a meaning of its own, or with one that providers get wrong. */
 const VAGUE: Statuses = { not: [...ABOUT_THE_REQUEST, 401, 402, 429] };
 
+/** gRPC answers with 200, and some gateways with 400. */
+const GRPC: Statuses = { only: [200, 400] };
+
 /** Where its stem is the whole sign. */
 export const ANYTHING: RegExp = /./;
 
@@ -54,7 +57,16 @@ export const SAYS: Readonly<Record<RefusalMeaning, string>> = {
 const MONEY = "(?:credits?|funds|balance|budget|prepayment|allocation|allowance)";
 const LONG_PERIOD = "(?:daily|weekly|monthly|annual|yearly)";
 const GONE =
-  "(?:exceeded|exhausted|depleted|reached|used up|spent|hit|violation|surpassed|over|ran out|run out)";
+  "(?:exceeded|exhausted|depleted|reach(?:ed)?|used up|spent|hit|violation|violated|surpassed|over|ran out|run out)";
+/** What is limited where we ask too often. */
+const OFTEN =
+  "(?:rate|request|query|call|api|access|frequency|freq|speed|throughput|[qrt]ps|concurren\\w{1,3})";
+const SHORT_PERIOD = "(?:second|minute|minutely|hour|hourly)";
+/** Said of one minute, even credits are a rate. */
+const OF_THIS_MOMENT = /\b(?:current|this|next) (?:second|minute|hour)\b|\bhourly\b/;
+/** What a value has to be: the sentence lists names, and none of them has happened. */
+const ABOUT_AN_AMOUNT = /\bamount exceeds?\b|\b(?:transfer|withdrawal|order|card) limit\b/;
+const ABOUT_A_VALUE = /\bmust (?:be|have)\b|\bone of\b/;
 const API_KEY =
   "(?:api ?keys?|access keys?(?: id)?|access ?tokens?|api ?tokens?|auth(?:entication|orization)? ?tokens?|bearer tokens?|oauth tokens?|security tokens?|credentials|authentication credentials|personal access tokens?)";
 const BAD =
@@ -70,7 +82,7 @@ const MONEY_SIGN = new RegExp(
     "\\barrears?\\b|\\barrearage\\b|\\bpayment (?:is )?(?:required|overdue|past due|failed)\\b|\\bunpaid (?:bill|invoice|balance)\\b|\\bin good standing\\b",
     "\\bbilling (?:\\w+ )?(?:hard limit|not active|inactive|disabled|error|issue|required|not enabled)\\b|\\b(?:invoice|account) (?:is )?(?:overdue|past due)\\b",
     "\\b(?:trial|subscription|plan)(?: \\w+){0,3} (?:expired|has ended|is over)\\b",
-    "余额不足|欠费|额度已|充值|残高不足",
+    "余额不足|欠费|额度已|充值|残高不足|잔액 ?부족|недостаточно средств|saldo insuficiente|solde insuffisant|guthaben (?:reicht|aufgebraucht|erschöpft)",
   ].join("|"),
 );
 
@@ -78,44 +90,53 @@ const QUOTA_SIGN = new RegExp(
   [
     `\\bquotas? (?:\\w+ ){0,5}?${GONE}\\b`,
     `\\b(?:exceed(?:ed|s)?|exhausted|reached|out of|over|used up|hit|depleted)(?: \\w+){0,4} (?:quota|usage limits?|usage cap|plans? limits?)\\b`,
-    `\\b(?:usage|plan)s? (?:limits?|caps?) (?:\\w+ ){0,3}?${GONE}\\b`,
-    `\\b${LONG_PERIOD} (?:\\w+ ){0,4}(?:limits?|quotas?|allowance|allocation|caps?|usage|requests)\\b`,
+    `\\b(?:usage|plan)s? (?:\\w+ ){0,2}(?:limits?|caps?) (?:\\w+ ){0,3}?${GONE}\\b`,
+    "\\b(?:ran|run) out of (?:\\w+ ){0,3}(?:searches|requests|calls|queries|lookups|units|tokens|messages)\\b",
+    `\\b${LONG_PERIOD} (?:\\w+ ){0,4}(?:limits?|quotas?|allowance|allocation|caps?|usage|requests|volume|cost|count)\\b`,
+    "\\blimited (?:per )?(?:day|month)\\b",
     "\\b(?:limits?|quotas?|allowance|maximum|allowed)(?: [\\w,.]+){0,6} (?:per|a|each|every|/) ?(?:day|week|month|year)\\b",
     "\\b(?:requests|calls|queries|units|tokens|credits) (?:per|a|/) ?(?:day|week|month)\\b",
     "\\bper (?:day|month|week) per\\b",
     "\\bbandwidth limit exceeded\\b",
-    "配额(?:已|不足|超)",
+    "配额(?:已|不足|超)|(?:每日|每天|当日|每月|当月)[^。]{0,12}(?:上限|超|用完|用尽|不足)|일일 허용량|cuota (?:diaria|mensual)|kontingent (?:überschritten|erschöpft|aufgebraucht)|лимит исчерпан",
   ].join("|"),
 );
 
 const RATE_SIGN = new RegExp(
   [
-    "\\brate ?limit(?:s|ed|ing)? (?:\\w+ ){0,4}?(?:exceeded|exceed|error|reached|hit|surpassed|triggered|violation|exceeding)\\b",
-    "\\b(?:exceed(?:ed|s|ing)?|reached|hit|over|surpassed)(?: \\w+){0,4} (?:rate|request|call|query|api|usage) ?limits?\\b",
-    "\\brate ?limited\\b|\\btoo ?many (?:\\w+ ){0,2}?(?:requests|api calls|calls|queries)\\b|\\btoomanyrequests\\b",
-    "\\b(?:was|been|is|being|get|got|are|request) throttled\\b|\\bthrottling\\b|\\bslow ?down\\b|\\brequests? (?:rate )?(?:is |are )?too (?:large|high|fast|frequent(?:ly)?|often)\\b",
-    "\\b(?:request|query|call|api|concurren\\w{1,3}) limits? (?:\\w+ )?(?:reached|exceeded|hit)\\b|\\brate exceeded\\b|\\breduce your request rate\\b",
+    "\\brate ?limit(?:s|ed|ing)? (?:\\w+ ){0,4}?(?:exceed|error|triggered|exceeding)\\b",
+    `\\b${OFTEN} ?(?:limits?|threshold) (?:\\w+ ){0,4}?${GONE}\\b`,
+    `\\b(?:exceed(?:ed|s|ing)?|reach(?:ed)?|hit|over|out of|surpassed)(?: \\w+){0,4} (?:${OFTEN}|usage) ?(?:limits?|threshold)\\b`,
+    `\\b(?:per )?${SHORT_PERIOD} (?:\\w+ ){0,2}(?:limits?|quotas?|allocation) (?:[\\w,.]+ ){0,8}?${GONE}\\b`,
+    `\\b${OFTEN} (?:\\w+ ){0,3}exceed(?:s|ed|ing)? (?:the |its |your )?(?:allowed |maximum |rate |request )?limit\\b`,
+    "[qrt]ps (?:\\w+ ){0,3}(?:exceeded|limit)\\b|\\b(?:frequency|freq) (?:\\w+ ){0,2}limit(?:s|ed)?\\b",
+    "\\brate ?limited\\b|\\btoo ?many (?:\\w+ ){0,2}?(?:requests|api calls|calls|queries|visits|hits)\\b|\\btoomanyrequests\\b",
+    "\\b(?:was|been|is|being|get|got|are|request) throttled\\b|\\b(?:api|request) throttling\\b|^throttling\\b|\\bslow ?down\\b|\\brequests? (?:rate )?(?:is |are )?too (?:large|high|fast|frequent(?:ly)?|often)\\b",
+    "\\brate exceeded\\b|\\breduce your request rate\\b|\\bexceeded (?:the )?(?:\\w+ )?number of (?:\\w+ ){0,2}(?:times|requests|calls|queries)\\b",
     "\\babuse detection\\b|\\btoo much request weight\\b|\\benhance your calm\\b|\\bexcessive (?:\\w+ )?(?:requests|rate)\\b|\\bover (?:query|request) (?:limit|rate)\\b",
     "\\b(?:requests|calls|queries) per (?:second|minute|hour)\\b",
-    "请求过于频繁|请求频率|限流|速率限制|リクエストが多すぎ",
+    "请求过于频繁|太频繁|请求频率|限流|速率限制|(?:频率|频次|次数|并发|流量|请求量|调用量)[^。]{0,12}(?:超|上限|过高|过快)|リクエストが多すぎ|リクエスト(?:回数|数)の上限|너무 많은 요청|속도 ?제한",
+    "demasiadas (?:solicitudes|peticiones)|trop de requêtes|zu viele anfragen|muitas (?:solicitações|requisições)|troppe richieste|слишком много запросов|превышен лимит запросов",
   ].join("|"),
+  "m",
 );
 
 const RATE_CODE =
-  /\brate ?limit(?:s|ed|ing)?\b|\brate exceeded\b|\btoo ?many ?requests\b|\bthrottl(?:ed|ing)\b|\bthrottle\b|\bslow ?down\b|\b(?:request|query|call|concurrency|api) ?limit ?(?:exceeded|reached)\b|\bover (?:query|request|qps) (?:limit|rate)\b|^(?:http )?429$/m;
+  /\brate ?limit(?:s|ed|ing)?\b|\brate exceeded\b|\btoo ?many ?requests\b|\bthrottl(?:ed|ing)\b|\bthrottle\b|\bslow ?down\b|\b(?:request|query|call|concurrency|api|access|frequency) ?limit ?(?:exceeded|reached)\b|\bover (?:query|request|qps) (?:limit|rate)\b|\b(?:over|exceeded) (?:the )?(?:qps|rate|tps|rps)$|\bthroughput exceeded\b|\b(?:hourly|burst|minute|second) (?:\w+ ){0,2}limit (?:exceeded|reached)\b|\b(?:calls?|requests?|access|flow|traffic|frequency) limited\b|\blimited by (?:\w+ ){0,3}(?:count|rate|frequency)\b|\btoo many (?:visits|calls|queries|hits|attempts)\b|qps (?:has )?exceeded\b|qps (?:\w+ ){0,3}limit\b|^(?:http )?429$/m;
 
 const KEY_CODE =
-  /\b(?:invalid|expired|revoked|missing|bad|unknown|incorrect|inactive|disabled|blocked|unrecognized) (?:api |access |auth |my )?(?:key|credentials?|client|session|login|auth|authentication)\b|\b(?:api|access|auth|secret)? ?key (?:id )?(?:is )?(?:invalid|expired|missing|required|revoked|disabled|inactive|blocked|not found|not valid)\b|\b(?:invalid|expired|revoked|missing) (?:access |auth |authentication |security |bearer |api |o auth |oauth |session )?token(?: id)?(?: exception| error)?$|\btoken (?:is )?(?:invalid|expired|revoked|missing|inactive|not found|not valid|blocked)\b|\bunauth(?:orized|enticated)?$|^unauth|\bauthentication (?:error|failed|failure|required|exception)\b|\binvalid auth\b|\bnot authed\b|\bauth (?:error|failed|required)\b|\bsignature (?:does )?not match\b|\bsignature invalid\b|\binvalid (?:session|signature)(?: id)?\b|\baccount (?:inactive|deactivated|suspended|disabled|closed)\b|\bno auth\b|\bexpired ?token\b|\bexpired signature\b/m;
+  /\b(?:invalid|expired|revoked|missing|bad|unknown|incorrect|inactive|disabled|blocked|unrecognized) (?:api |access |auth |my |user |app )?(?:keys?|credentials?|auth|authentication)\b|\b(?:invalid|expired|inactive|disabled|blocked) (?:client|session|login)\b|(?:^|\b(?:api|access|auth|secret|license|subscription) ?)key (?:id )?(?:is )?(?:invalid|expired|missing|required|revoked|disabled|inactive|blocked|not found|not valid)\b|\b(?:invalid|expired|revoked|missing) (?:access |auth |authentication |security |bearer |api |o auth |oauth |session )?token(?: id)?(?: exception| error)?$|\btoken (?:is )?(?:invalid|expired|revoked|missing|required|inactive|not found|not valid|blocked)\b|\bunauth(?:orized|enticated)?$|^unauth|\bauthentication (?:error|failed|failure|required|exception)\b|\bauthori[sz]ation (?:failed|failure)\b|\b(?:inactive|suspended|disabled|deactivated|closed) (?:\w+ )?account\b|\binvalid auth\b|\bnot authed\b|\bauth (?:error|failed|failure|required)\b|\bsignature (?:does )?not match\b|\bsignature invalid\b|\binvalid (?:session|signature)(?: id)?\b|\baccount (?:inactive|deactivated|suspended|disabled|closed)\b|\bno auth\b|\bexpired ?token\b|\bexpired signature\b/m;
 
 const KEY_SIGN = new RegExp(
   [
     `\\b(?:${BAD}|no|no valid|not a valid)(?: \\w+){0,3} ${API_KEY}\\b`,
     `\\b${API_KEY} (?:\\w+ ){0,6}?(?:not valid|not found|not provided|not recogni[sz]ed|required|does not exist|${BAD})\\b`,
-    "\\b(?:api )?key (?:is |was |has been )?(?:invalid|expired|revoked|not valid|required|missing)\\b",
+    "(?:^|\\b(?:api|access|auth|secret|license|subscription|account|your|the|this|provided|given) )key (?:is |was |has been )?(?:invalid|expired|revoked|not valid|required|missing)\\b",
     "\\bauthentication (?:fails|failed|required|is required|not found)\\b|\\bnot authenticated\\b|\\bplease authenticate\\b|\\bvalidating access token\\b|\\bsession (?:has |is )?expired\\b",
     "\\b(?:account|organi[sz]ation) (?:\\w+ ){0,6}?(?:deactivated|closed|terminated|suspended|disabled)\\b",
     "\\binvalid token or\\b",
   ].join("|"),
+  "m",
 );
 
 const NO_RIGHT =
@@ -176,12 +197,14 @@ const WALL_PAGE: readonly string[] = [
   "verify you are human",
   "verify that you are human",
   "are you a robot",
+  "solve this captcha",
+  "bot manager captcha",
   "enable javascript and cookies to continue",
   "we're verifying your browser",
 ];
 
 const WALL_WORDS =
-  /\bwaf\b|\b(?:request|access|traffic|connection|ip(?: address)?) (?:\w+ ){0,3}?(?:blocked|banned|blacklisted|denylisted)\b|\bblocked by (?:\w+ ){0,3}(?:firewall|security|waf|policy|rule)\b|\b(?:firewall|security) (?:\w+ ){0,2}(?:blocked|rejected|denied)\b|\b(?:bot|automated|suspicious|malicious) (?:\w+ ){0,2}(?:detected|traffic|activity|requests?)\b|\bcaptcha\b/;
+  /\bwaf\b|\b(?:request|access|traffic|connection|ip(?: address)?) (?:\w+ ){0,12}?(?:blocked|banned|blacklisted|denylisted)\b|\b(?:site|website) owner (?:\w+ ){0,3}(?:blocked|banned)\b|\brequested url was rejected\b|\bblocked by (?:\w+ ){0,3}(?:firewall|security|waf|policy|rule)\b|\b(?:firewall|security) (?:\w+ ){0,2}(?:blocked|rejected|denied)\b|\b(?:bot|automated|suspicious|malicious) (?:\w+ ){0,2}(?:detected|traffic|activity|requests?)\b|\b(?:solve|complete|pass|enter)(?: \w+){0,4} captcha\b|\bcaptcha (?:\w+ )?(?:required|challenge|needed)\b|被拦截|阻断|заблокирован/;
 
 const MONEY_STEMS = [
   "credit",
@@ -203,13 +226,16 @@ const MONEY_STEMS = [
   "trial",
   "subscription",
   "plan",
-  "余",
-  "欠",
-  "额",
-  "充",
-  "残",
+  ..."余 欠 额 充 残 잔 недост saldo solde guthaben".split(" "),
 ];
-const QUOTA_STEMS = ["quota", "limit", "daily", "weekly", "monthly", "day", "month", "week", "year", "配"];
+const QUOTA_STEMS = [
+  ..."quota limit daily weekly monthly day month week year".split(" "),
+  "run out",
+  "ran out",
+  ..."配 每 当 일 cuota kontingent лимит".split(" "),
+];
+const FOREIGN_RATE_STEMS =
+  "请 限 速 频 次 上 リ 너 속 solicit petic requêtes anfragen requisi richieste запрос".split(" ");
 const RIGHT_STEMS = [
   "insufficient",
   "missing",
@@ -222,7 +248,7 @@ const RIGHT_STEMS = [
   "no permission",
 ];
 const PLACE_STEMS = ["country", "region", "territory", "location", "jurisdiction"];
-const RATE_CODE_STEMS = ["limit", "rate exceeded", "many", "throttl", "slow", "over ", "429"];
+const RATE_CODE_STEMS = ["limit", "exceeded", "many", "throttl", "slow", "over ", "429"];
 const KEY_CODE_STEMS = [
   "key",
   "credential",
@@ -250,6 +276,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     in: "code",
     stems: MONEY_STEMS,
     sign: MONEY_SIGN,
+    unless: OF_THIS_MOMENT,
   },
   {
     means: "quota",
@@ -263,10 +290,10 @@ export const RECOGNISERS: readonly Recogniser[] = [
   {
     means: "quota",
     says: QUOTA,
-    on: { not: [...ABOUT_THE_REQUEST, 429] },
+    on: { not: [404, 410, 413, 414, 415, 429] },
     in: "code",
     stems: ["quota"],
-    sign: /\bquota (?:\w+ )?(?:exceeded|exhausted|violation)\b/,
+    sign: /\bquota (?:\w+ )?(?:exceeded|exhausted|violation|reached)\b/,
   },
   {
     means: "server_error",
@@ -277,9 +304,17 @@ export const RECOGNISERS: readonly Recogniser[] = [
     sign: /\b(?:server |engine |model )?overloaded\b|\bover ?capacity\b|\bno capacity\b/,
   },
   {
+    means: "blocked",
+    says: WALL,
+    on: { only: [403, 429, 503] },
+    in: "code",
+    stems: ["banned", "blocked", "detected"],
+    sign: /\b(?:signature|browser|ip(?: address)?) (?:\w+ ){0,3}(?:banned|blocked)\b|\bbot detected\b/,
+  },
+  {
     means: "forbidden",
     says: RIGHT,
-    on: { only: [200, 401] },
+    on: { only: [200, 401, 403] },
     in: "code",
     stems: RIGHT_STEMS,
     sign: NO_RIGHT,
@@ -310,7 +345,23 @@ export const RECOGNISERS: readonly Recogniser[] = [
     sign: RATE_CODE,
     unless: /\binvalid/,
   },
+  {
+    means: "rate",
+    says: RATE,
+    on: { only: [200, 401, 403] },
+    in: "code",
+    stems: ["limit"],
+    sign: /^(?:the )?limit (?:is |was |has been )?(?:exceeded|reach(?:ed)?)$/m,
+  },
   { means: "unauthorized", says: KEY, on: VAGUE, in: "code", stems: KEY_CODE_STEMS, sign: KEY_CODE },
+  {
+    means: "unauthorized",
+    says: KEY,
+    on: { only: [404] },
+    in: "code",
+    stems: ["invalid"],
+    sign: /\binvalid (?:api|access) ?key\b/,
+  },
   {
     means: "unauthorized",
     says: KEY,
@@ -326,6 +377,15 @@ export const RECOGNISERS: readonly Recogniser[] = [
   {
     means: "blocked",
     says: WALL,
+    on: { only: [403, 405, 429, 503] },
+    in: "page",
+    stems: ["captcha"],
+    // The script of a captcha, by its address.
+    sign: /[\w.]\/\w{0,20}captcha\w{0,20}[/.]/,
+  },
+  {
+    means: "blocked",
+    says: WALL,
     on: ANY,
     in: "page",
     stems: ["error code: 10", "reference"],
@@ -335,12 +395,21 @@ export const RECOGNISERS: readonly Recogniser[] = [
 
   // Words, last.
   {
+    means: "unauthorized",
+    says: KEY,
+    on: { only: [401] },
+    in: "words",
+    stems: ["key", "token", "credential"],
+    sign: new RegExp(`\\b(?:${BAD}) ${API_KEY}\\b`),
+  },
+  {
     means: "quota",
     says: SPENT,
     on: NOT_ABOUT_THE_REQUEST,
     in: "words",
     stems: MONEY_STEMS,
     sign: MONEY_SIGN,
+    unless: OF_THIS_MOMENT,
   },
   {
     means: "quota",
@@ -349,6 +418,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     in: "words",
     stems: QUOTA_STEMS,
     sign: QUOTA_SIGN,
+    unless: ABOUT_AN_AMOUNT,
     isLong: true,
   },
   {
@@ -366,13 +436,14 @@ export const RECOGNISERS: readonly Recogniser[] = [
       "abuse",
       "calm",
       "excessive",
+      "exceed",
       "per ",
-      "请",
-      "限",
-      "速",
-      "リ",
+      "qps",
+      "freq",
+      ...FOREIGN_RATE_STEMS,
     ],
     sign: RATE_SIGN,
+    unless: ABOUT_A_VALUE,
   },
   {
     means: "rate",
@@ -380,7 +451,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     on: { only: [401] },
     in: "words",
     stems: ["limit", "many"],
-    sign: /\brate ?limit(?:ed|s)? (?:\w+ )?(?:exceeded|reached|hit)\b|\btoo many (?:\w+ )?requests\b/,
+    sign: /\b(?:rate|request|query|call|api) ?limit(?:ed|s)? (?:\w+ )?(?:exceeded|reached|hit)\b|\btoo many (?:\w+ )?requests\b|^limit reach(?:ed)?\b/m,
   },
   {
     means: "server_error",
@@ -399,6 +470,31 @@ export const RECOGNISERS: readonly Recogniser[] = [
     sign: NOT_HERE,
   },
   {
+    means: "blocked",
+    says: WALL,
+    on: { only: [403, 405, 406, 418, 433, 444, 503] },
+    in: "words",
+    stems: [
+      "waf",
+      "blocked",
+      "banned",
+      "listed",
+      "firewall",
+      "security",
+      "bot",
+      "automated",
+      "suspicious",
+      "malicious",
+      "captcha",
+      "owner",
+      "rejected",
+      "拦",
+      "阻",
+      "заблок",
+    ],
+    sign: WALL_WORDS,
+  },
+  {
     means: "forbidden",
     says: RIGHT,
     on: { only: [200, 401, 403] },
@@ -413,26 +509,7 @@ export const RECOGNISERS: readonly Recogniser[] = [
     in: "words",
     stems: ["key", "token", "credential", "authenticat", "session", "account", "organi"],
     sign: KEY_SIGN,
-  },
-  {
-    means: "blocked",
-    says: WALL,
-    on: { only: [403, 405, 406, 433, 444, 503] },
-    in: "words",
-    stems: [
-      "waf",
-      "blocked",
-      "banned",
-      "listed",
-      "firewall",
-      "security",
-      "bot",
-      "automated",
-      "suspicious",
-      "malicious",
-      "captcha",
-    ],
-    sign: WALL_WORDS,
+    unless: /\bhas not (?:expired|been)\b/,
   },
   {
     means: "client_error",
@@ -442,6 +519,12 @@ export const RECOGNISERS: readonly Recogniser[] = [
     stems: ["user agent"],
     sign: /\b(?:missing|invalid|no|without)(?: \w+){0,3} user agent\b|\buser agent (?:\w+ )?(?:required|missing)\b/,
   },
+
+  // What gRPC says: its own status, beside one of HTTP that tells nothing.
+  { means: "rate", says: RATE, on: GRPC, in: { header: "grpc-status" }, stems: [], sign: /^8$/ },
+  { means: "unauthorized", says: KEY, on: GRPC, in: { header: "grpc-status" }, stems: [], sign: /^16$/ },
+  { means: "forbidden", says: RIGHT, on: GRPC, in: { header: "grpc-status" }, stems: [], sign: /^7$/ },
+  { means: "server_error", says: BUSY, on: GRPC, in: { header: "grpc-status" }, stems: [], sign: /^14$/ },
 
   // Headers that hint.
   {
@@ -479,6 +562,7 @@ export const CERTAIN_WALL_HEADERS: ReadonlySet<string> = new Set(
 export const STATUS_MEANINGS: ReadonlyMap<number, { readonly means: RefusalMeaning; readonly says: string }> =
   new Map([
     [401, { means: "unauthorized", says: KEY }],
+    [498, { means: "unauthorized", says: KEY }],
     [402, { means: "quota", says: "the quota is spent, or a payment is due" }],
     [403, { means: "forbidden", says: RIGHT }],
     [420, { means: "rate", says: RATE }],

@@ -49,19 +49,19 @@ function timeAt(text: string, clause: string, anchorMs: number): number | undefi
   if (one !== null) return durationAt(`1 ${one[1] ?? ""}`);
   const durationMs = durationAt(text);
   if (durationMs !== undefined) return durationMs;
+  const moment = /^\d{4} \d{2} \d{2}[t ]\d{2}:\d{2}:\d{2}/.exec(text)?.[0];
+  if (moment !== undefined) {
+    const { waitMs } = readWait(
+      `${moment.slice(0, 10).replaceAll(" ", "-")}T${moment.slice(11)}Z`,
+      1000,
+      anchorMs,
+    );
+    return waitMs;
+  }
   // A number alone is a moment, or seconds after "retry after".
   const number = /^(\d{1,13})(?:\.\d{1,9})?(?![\w:/,-])/.exec(text)?.[1];
-  if (number !== undefined) {
-    if (Number(number) < 1e9)
-      return /\bretry ?(?:after|in):? ?$/.test(clause) ? Number(number) * 1000 : undefined;
-    return Math.max(0, (Number(number) >= 1e11 ? Number(number) : Number(number) * 1000) - anchorMs);
-  }
-  const moment = /^\d{4} \d{2} \d{2}[t ]\d{2}:\d{2}:\d{2}/.exec(text)?.[0];
-  if (moment === undefined) return undefined;
-  const { waitMs } = readWait(
-    `${moment.slice(0, 10).replaceAll(" ", "-")}T${moment.slice(11)}Z`,
-    1000,
-    anchorMs,
-  );
-  return waitMs;
+  if (number === undefined) return undefined;
+  if (Number(number) < 1e9)
+    return /\bretry ?(?:after|in):? ?$/.test(clause) ? Number(number) * 1000 : undefined;
+  return Math.max(0, (Number(number) >= 1e11 ? Number(number) : Number(number) * 1000) - anchorMs);
 }

@@ -1,4 +1,5 @@
 import type { KnownLimit, LearnedWindow, Lesson } from "../budget/learned-windows.ts";
+import { floorOver, type Needs } from "../budget/signals.ts";
 import type { Budget } from "../config/config.ts";
 import { capText, escapeText } from "../text/escape.ts";
 import { formatDuration } from "../time/duration.ts";
@@ -44,8 +45,9 @@ export function limitStatusOf(known: KnownLimit): LimitStatus {
 const DAY_MS = 86_400_000;
 
 /** How an advertised limit compares with the config, and what to do about it. */
-export function limitComparison(known: KnownLimit, { rates }: Budget): string {
+export function limitComparison(known: KnownLimit, budget: Budget, needs: Needs): string {
   const { unit, limit, perMs } = known;
+  const { rates } = budget;
   if (unit !== "requests") return `it counts ${plain(unit)}, not requests: it lowers nothing`;
   if (limit === undefined) return "it tells no limit: there is nothing to compare";
   if (perMs === undefined)
@@ -56,10 +58,17 @@ export function limitComparison(known: KnownLimit, { rates }: Budget): string {
   const same = rates.find((rate) => rate.perMs === perMs);
   if (same !== undefined && same.requests === limit) return `as configured: ${same.requests}/${same.label}`;
   if (same !== undefined && same.requests > limit)
-    return `${says}: lower this rate to ${Math.max(1, Math.floor(limit))}`;
+    return `${says}: lower this rate to ${Math.max(1, Math.floor(limit))}${floorSentence(limit, perMs, budget, needs)}`;
   if (perMs >= DAY_MS) return `${says}: a rate ends at 1h; a quota can keep it`;
   const most = Math.min(...rates.map((rate) => rate.requests * Math.ceil(perMs / rate.perMs)));
   if (most <= limit) return `${says}: your config keeps it already`;
   const [requests, wholeMs] = limit < 1 ? [1, Math.ceil(perMs / limit)] : [Math.floor(limit), perMs];
-  return `${says}: add a second rate, { requests: ${requests}, per: ${formatDuration(wholeMs)} }`;
+  return `${says}: add a second rate, { requests: ${requests}, per: ${formatDuration(wholeMs)} }${floorSentence(limit, perMs, budget, needs)}`;
+}
+
+function floorSentence(limit: number, perMs: number, budget: Budget, needs: Needs): string {
+  const floor = floorOver(limit, perMs, budget, needs);
+  return floor === undefined
+    ? ""
+    : `. Its word alone does not end one poll a period (${floor.polls} in ${floor.rate.label}); a refusal does`;
 }

@@ -51,8 +51,16 @@ export function verdictOn(upstream: UpstreamStatus, snapshot: StatusSnapshot): V
 }
 
 function verdictOnUnauthorized({ lastPolls }: UpstreamStatus): Verdict {
+  const reason = lastPolls.findLast(isTrouble)?.reason;
+  if (reason === "forbidden") {
+    return {
+      side: "us",
+      because:
+        "The upstream answers, but does not allow this: the key lacks the right, or our country or address is not served.",
+    };
+  }
   const because =
-    lastPolls.findLast(isTrouble)?.reason === "auth"
+    reason === "auth"
       ? "The token endpoint answers, but rejects our client. Anything else that uses this client is probably rejected too."
       : "The upstream answers, but rejects our key. Anything else that uses this key is probably rejected too.";
   return { side: "our_key", because };

@@ -94,9 +94,9 @@ export function judge(
   const { exchange, durationMs, withoutKeys } = observation;
   const { head } = exchange;
   const limits = head === undefined ? undefined : readAdvice(head, times.endedAtMs, parseList);
-  const facts = factsOnce(exchange);
   const json = jsonOnce(exchange);
-  const { outcome, detail } = classify(exchange, upstream.expect, limits, withoutKeys, facts, json);
+  const facts = factsOnce(exchange, json);
+  const { outcome, detail } = classify(exchange, upstream.expect, limits, withoutKeys, json, facts);
   const advice =
     head === undefined || limits === undefined
       ? undefined

@@ -16,7 +16,8 @@ const OTHER_FAILURES =
 
 /**
  * It is down for us, and by nothing else than a wall. Where anything else failed too, or just before, it is told as down.
- * A wall may ask for silence, so its own failures may be long ago.
+ * A wall may ask for silence, at most `max_pause` (1 h by default), so its own failures may be long ago. Where polls are
+ * further apart than two hours, nothing tells a wall from an outage, and it is told as down.
  */
 const IS_BLOCKED: Recording = {
   record: "pacewatch:upstream_blocked",
@@ -53,8 +54,8 @@ const KEY_REJECTED: Alert = {
   alert: "PacewatchKeyRejected",
   severity: "page",
   expr: `max without (state) (pacewatch_upstream_state{state="unauthorized"} == 1)`,
-  summary: "{{ $labels.upstream }} rejects our key",
-  description: `{{ $labels.upstream }} rejects our key, confirmed by further polls. Production fails too if it uses the same key. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
+  summary: "{{ $labels.upstream }} rejects our key, or does not allow this",
+  description: `{{ $labels.upstream }} rejects our key (unauthorized), or does not allow this: the key lacks the right, or our country is not served (forbidden). Further polls confirmed it. Production fails too if it uses the same key, or asks from the same place. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
 };
 
 const TOKEN_UNAVAILABLE: Alert = {

@@ -65,7 +65,7 @@ function isFamily(read: LimitFamily, meant: Meant, toldWindow: boolean): boolean
   return isCount(read, meant) && isWindow && isReset;
 }
 
-const SAMPLES = [...samplesIn("corpus"), ...samplesIn("unseen")];
+const SAMPLES = [...samplesIn("corpus"), ...samplesIn("unseen"), ...samplesIn("round-2")];
 const CLEAR = SAMPLES.filter(({ contested }) => contested === undefined).map(
   (sample) => [sample.id, sample] as const,
 );

@@ -355,7 +355,7 @@ describe("a body is parsed once, however many ask for it", () => {
   test("who asks after the judgement gets the same value", () => {
     const exchange = answered(200, '{"data":{"credits":12.5}}');
     const json = jsonOnce(exchange);
-    const { outcome } = classify(exchange, JSON_200, undefined, String, undefined, json);
+    const { outcome } = classify(exchange, JSON_200, undefined, String, json);
     expect(outcome).toEqual({ kind: "ok" });
     const first = json();
     expect(first).toEqual({ kind: "json", value: { data: { credits: 12.5 } } });
@@ -363,13 +363,8 @@ describe("a body is parsed once, however many ask for it", () => {
   });
 
   test("a poll that does not ask for JSON does not parse it", () => {
-    const { outcome } = classify(
-      answered(200),
-      { ...JSON_200, json: false },
-      undefined,
-      String,
-      undefined,
-      () => expect.unreachable(),
+    const { outcome } = classify(answered(200), { ...JSON_200, json: false }, undefined, String, () =>
+      expect.unreachable(),
     );
     expect(outcome).toEqual({ kind: "ok" });
   });

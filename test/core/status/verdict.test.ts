@@ -104,8 +104,14 @@ test("every reason leads to a verdict that says why", () => {
   for (const reason of FAILURE_REASONS) expect(judged(failing(reason), other()).because).not.toBe("");
 });
 
+test("where the key is fine, but may not do this or is used from a country that is not served, it is us", () => {
+  const { side, because } = judged(inState("unauthorized", { outcome: "failed", reason: "forbidden" }));
+  expect(side).toBe("us");
+  expect(because).toContain("does not allow this");
+});
+
 test("a refused key is our key, and throttling is a limit: neither is an outage", () => {
-  expect(judged(inState("unauthorized", { outcome: "failed", reason: "forbidden" })).side).toBe("our_key");
+  expect(judged(inState("unauthorized", { outcome: "failed", reason: "unauthorized" })).side).toBe("our_key");
   expect(judged(inState("throttled", { outcome: "throttled", reason: "rate" }))).toMatchObject({
     side: "limit",
     because: "The upstream answers, but asks us to slow down. This is not an outage.",
