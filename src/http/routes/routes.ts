@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
 import { listAnswer, missingUpstreamAnswer, upstreamAnswer } from "../../core/status/json-answers.ts";
+import { jsonPieces } from "../../core/status/json-pieces.ts";
 import type { StatusSnapshot } from "../../core/status/status.ts";
 import { type Guard, type HttpEnv, whenResponseEnds } from "../guards/guard.ts";
 import { checkHost, refuseBodies } from "../guards/request-checks.ts";
@@ -10,6 +11,7 @@ import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
 import { AnswerRoom, Answers, type Content, type Gzip, refusal } from "./answers.ts";
 import { responseHeaders } from "./response-headers.ts";
+import type { Turns } from "./turns.ts";
 
 export type ReloadResult =
   | { readonly kind: "reloaded" }
@@ -19,7 +21,7 @@ export type MetricsSource = () => Content | Promise<Content>;
 
 /** Read anew for each request, so any of them may be a getter. */
 export type RoutesDeps = {
-  status(): StatusSnapshot;
+  status(turns: Turns): StatusSnapshot | Promise<StatusSnapshot>;
   /** Undefined without a fleet. */
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
@@ -132,15 +134,15 @@ async function reload(c: Context<HttpEnv>, deps: RoutesDeps): Promise<Response> 
 function addPages(app: Routes, deps: RoutesDeps, answers: Answers): void {
   app.get("/", async (c) => {
     const fleet = await deps.fleet();
-    return answerPage(c, answers, async (view) => ({
-      page: renderStatusPage(deps.status(), view, fleet),
+    return answerPage(c, answers, async (view, turns) => ({
+      page: await turns.run(renderStatusPage(await deps.status(turns), view, fleet)),
       status: 200,
     }));
   });
   app.get("/upstreams/:name", (c) => {
     const name = c.req.param("name");
-    return answerPage(c, answers, async (view) => {
-      const snapshot = deps.status();
+    return answerPage(c, answers, async (view, turns) => {
+      const snapshot = await deps.status(turns);
       const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
       if (upstream !== undefined) return { page: renderUpstreamPage(upstream, snapshot, view), status: 200 };
       const fleet = await deps.fleet();
@@ -156,11 +158,11 @@ function addPages(app: Routes, deps: RoutesDeps, answers: Answers): void {
 async function answerPage(
   c: Context<HttpEnv>,
   answers: Answers,
-  render: (view: View) => Promise<{ readonly page: Markup; readonly status: 200 | 404 }>,
+  render: (view: View, turns: Turns) => Promise<{ readonly page: Markup; readonly status: 200 | 404 }>,
 ): Promise<Response> {
   const refreshes = c.req.query("refresh") !== "off";
-  const response = await answers.serve(c, `${c.req.path} ${refreshes}`, async () => {
-    const { page, status } = await render({ refreshes });
+  const response = await answers.serve(c, `${c.req.path} ${refreshes}`, async (turns) => {
+    const { page, status } = await render({ refreshes }, turns);
     return { status, type: "text/html; charset=UTF-8", content: String(await page) };
   });
   if (refreshes && response.status === 200) response.headers.set("Refresh", String(REFRESH_SECONDS));
@@ -171,20 +173,21 @@ function addJsonRoutes(app: Routes, deps: RoutesDeps, answers: Answers): void {
   /** 404 with `missing` where there is no value. */
   const serve = (
     c: Context<HttpEnv>,
-    value: () => unknown,
+    value: (turns: Turns) => unknown,
     missing?: () => Promise<unknown>,
   ): Promise<Response> =>
-    answers.serve(c, c.req.path, async () => {
-      const found = value();
+    answers.serve(c, c.req.path, async (turns) => {
+      const found = await value(turns);
       const status = found === undefined ? 404 : 200;
-      return { status, type: "application/json", content: JSON.stringify(found ?? (await missing?.())) };
+      const pieces = jsonPieces(found ?? (await missing?.()));
+      return { status, type: "application/json", content: { pieces } };
     });
-  app.get("/api/v1/upstreams", (c) => serve(c, () => listAnswer(deps.status())));
+  app.get("/api/v1/upstreams", (c) => serve(c, async (turns) => listAnswer(await deps.status(turns))));
   app.get("/api/v1/upstreams/:name", (c) => {
     const name = c.req.param("name");
     return serve(
       c,
-      () => upstreamAnswer(deps.status(), name),
+      async (turns) => upstreamAnswer(await deps.status(turns), name),
       async () => missingUpstreamAnswer(name, await deps.fleet()),
     );
   });
@@ -192,11 +195,11 @@ function addJsonRoutes(app: Routes, deps: RoutesDeps, answers: Answers): void {
     const fleet = await deps.fleet();
     return fleet === undefined
       ? c.json({ error: "cannot show the fleet: none is configured" }, 404)
-      : serve(c, () => ({ nowMs: deps.status().nowMs, ...fleet }));
+      : serve(c, async (turns) => ({ nowMs: (await deps.status(turns)).nowMs, ...fleet }));
   });
   app.get("/api/v1/incidents", (c) =>
-    serve(c, () => {
-      const { nowMs, incidents } = deps.status();
+    serve(c, async (turns) => {
+      const { nowMs, incidents } = await deps.status(turns);
       return { nowMs, incidents };
     }),
   );

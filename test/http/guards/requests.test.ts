@@ -275,9 +275,9 @@ describe("answers that many ask for at once", () => {
         made.push(turn());
         return deps.metrics();
       },
-      status: () => {
+      status: (turns) => {
         made.push(turn());
-        return deps.status();
+        return deps.status(turns);
       },
     });
     const answers = await Promise.all(paths.map(async (path) => app.request(path)));
