@@ -132,13 +132,12 @@ async function reload(c: Context<HttpEnv>, deps: RoutesDeps): Promise<Response> 
 }
 
 function addPages(app: Routes, deps: RoutesDeps, answers: Answers): void {
-  app.get("/", async (c) => {
-    const fleet = await deps.fleet();
-    return answerPage(c, answers, async (view, turns) => ({
-      page: await turns.run(renderStatusPage(await deps.status(turns), view, fleet)),
-      status: 200,
-    }));
-  });
+  app.get("/", (c) =>
+    answerPage(c, answers, async (view, turns) => {
+      const fleet = await deps.fleet();
+      return { page: await turns.run(renderStatusPage(await deps.status(turns), view, fleet)), status: 200 };
+    }),
+  );
   app.get("/upstreams/:name", (c) => {
     const name = c.req.param("name");
     return answerPage(c, answers, async (view, turns) => {
@@ -191,12 +190,16 @@ function addJsonRoutes(app: Routes, deps: RoutesDeps, answers: Answers): void {
       async () => missingUpstreamAnswer(name, await deps.fleet()),
     );
   });
-  app.get("/api/v1/fleet", async (c) => {
-    const fleet = await deps.fleet();
-    return fleet === undefined
-      ? c.json({ error: "cannot show the fleet: none is configured" }, 404)
-      : serve(c, async (turns) => ({ nowMs: (await deps.status(turns)).nowMs, ...fleet }));
-  });
+  app.get("/api/v1/fleet", (c) =>
+    serve(
+      c,
+      async (turns) => {
+        const fleet = await deps.fleet();
+        return fleet && { nowMs: (await deps.status(turns)).nowMs, ...fleet };
+      },
+      async () => ({ error: "cannot show the fleet: none is configured" }),
+    ),
+  );
   app.get("/api/v1/incidents", (c) =>
     serve(c, async (turns) => {
       const { nowMs, incidents } = await deps.status(turns);
