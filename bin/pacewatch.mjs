@@ -1,10 +1,11 @@
 #!/usr/bin/env -S node --disable-sigusr1
 // By default Node.js answers SIGUSR1 with a debugger that every user of this machine can connect to. Only this flag
-// prevents that from the first moment on.
+// prevents that from the first moment on. Started without it, the first statement below does, once Node.js comes to it.
 //
 // Plain JavaScript, so that an old Node.js prints the one line below instead of a loader's stack trace.
 import { fileURLToPath } from "node:url";
 
+process.on("SIGUSR1", () => {});
 const major = Number(process.versions.node.split(".")[0]);
 if (major < 24) {
   console.error(

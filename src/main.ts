@@ -33,8 +33,6 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", () => 
 /** A copy: a diagnostic report and every child are given what the process itself has. */
 const environment: Readonly<Record<string, string | undefined>> = { ...process.env };
 process.report.excludeEnv = true;
-// Where Node.js was started without --disable-sigusr1: no debugger from here on.
-process.on("SIGUSR1", () => {});
 process.title = "pacewatch";
 process.exitCode = await main(process.argv);
 // Everything is closed. What still keeps the process alive, such as a pipe that nobody reads, must not do so for ever.

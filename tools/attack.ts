@@ -3,6 +3,7 @@
  * `npm run attack`, or `npm run attack -- --upstreams 1000,5000 --write` for the figures in docs/threat-model.md.
  */
 
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { loadAttacks } from "./attack/attack.ts";
@@ -10,7 +11,17 @@ import { rowsOf, withFigures } from "./attack/page.ts";
 import { type Endured, stage } from "./attack/stage.ts";
 import { memoryLimitFor } from "./attack/limits.ts";
 
+const USAGE = `npm run build && npm run attack -- [options]
+
+  --upstreams 2,200  numbers of upstreams, from 1 to 10000, one daemon for each
+  --seconds 10       for each attack, from 1 to 60
+  --only TEXT        only attacks whose name contains it
+  --write            put the figures into docs/threat-model.md
+  --help             this text, and the names of all attacks
+`;
+
 const PAGE = new URL("../docs/threat-model.md", import.meta.url);
+const BUNDLE = new URL("../dist/bin/pacewatch.mjs", import.meta.url);
 
 process.exitCode = await main();
 
@@ -21,15 +32,31 @@ async function main(): Promise<number> {
       seconds: { type: "string", default: "10" },
       only: { type: "string", default: "" },
       write: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
     },
   });
+  const known = await loadAttacks();
+  if (values.help) {
+    console.log([USAGE, ...known.map(({ name }) => `  ${name}`)].join("\n"));
+    return 0;
+  }
   const sizes = values.upstreams.split(",").map(Number);
   const seconds = Number(values.seconds);
   if (sizes.some((size) => !(size >= 1 && size <= 10_000)) || !(seconds >= 1 && seconds <= 60)) {
     console.error("cannot attack: --upstreams must be numbers from 1 to 10000, and --seconds from 1 to 60");
     return 2;
   }
-  const attacks = (await loadAttacks()).filter(({ name }) => name.includes(values.only));
+  const attacks = known.filter(({ name }) => name.includes(values.only));
+  if (attacks.length === 0) {
+    console.error(
+      `cannot attack: --only must be a part of an attack's name, received ${values.only}; see --help`,
+    );
+    return 2;
+  }
+  if (!existsSync(BUNDLE)) {
+    console.error('cannot attack: what ships is not built; run "npm run build" first');
+    return 2;
+  }
   const all: Endured[] = [];
   for (const upstreams of sizes) {
     const limitBytes = await memoryLimitFor(upstreams);

@@ -70,7 +70,7 @@ export async function build(
   const isReady = (): boolean => isStarted && !stopping.signal.aborted;
   const startedAtMs = clock.wallNow();
   const sources: ViewSources = { clock, startedAtMs, ledger, store, fleet, polling, reload, isReady };
-  const serving = await startHttp(options, sources, stack);
+  const serving = await startHttp(options, sources, reload, stack);
   if (serving.kind === "refused") return serving;
   const { server } = serving;
   // After the last poll: then other replicas may take over what this one held.
@@ -130,9 +130,10 @@ async function openLedger(
 async function startHttp(
   { listen, log, keys }: AppOptions,
   sources: ViewSources,
+  reload: AppReload,
   stack: AsyncDisposableStack,
 ): Promise<{ readonly kind: "listening"; readonly server: RunningServer } | RefusedStart> {
-  const { reload, fleet, ledger } = sources;
+  const { fleet, ledger } = sources;
   const onBug = (error: unknown): void =>
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: a scrape was cut short");
   const metrics = stack.use(createMetrics(() => metricsView(sources), onBug));
@@ -149,7 +150,7 @@ async function startHttp(
       },
       probes: web.probeListen,
       webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
-      status: () => statusView(sources),
+      status: (turns) => turns.run(statusView(sources)),
       metrics: () => metrics.render(),
       gzip: () => new GzipParts(),
       config: () => describeConfig(reload.config),

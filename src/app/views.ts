@@ -11,6 +11,7 @@ import { SKIP_CAUSES } from "../core/exchange/outcome.ts";
 import type { UpstreamAccounts } from "../core/metrics/accounts.ts";
 import { type QuotaForecast, type QuotaName, worstBurn } from "../core/answer/credit.ts";
 import { quotaBurns } from "../core/budget/quota-forecast.ts";
+import { type InPieces, mergedInPieces } from "../core/status/in-pieces.ts";
 import { creditSentence, quotaSentence } from "../core/status/credit-sentence.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
 import type {
@@ -25,6 +26,8 @@ import type { StateStore } from "../core/history/state.ts";
 import {
   type AvailabilityWindow,
   type BudgetStatus,
+  type HealthStatus,
+  type Incident,
   type LatencyQuantiles,
   type PollStatus,
   type SkipCount,
@@ -37,17 +40,19 @@ import {
 import type { Condition } from "../engine/poll/supervisor.ts";
 import { VERSION } from "../version.ts";
 
-/** What the views are made of, in one synchronous go for each scrape and each page. */
+/** What the views are made of: in one synchronous go for each scrape, in pieces for a page. */
 export type ViewSources = {
   readonly clock: Clock;
   readonly startedAtMs: number;
   readonly ledger: RunningLedger;
   readonly store: StateStore | undefined;
   readonly fleet: AppFleet | undefined;
-  readonly polling: AppPolling;
-  readonly reload: AppReload;
+  readonly polling: ShownPolling;
+  readonly reload: Pick<AppReload, "config" | "status">;
   isReady(): boolean;
 };
+
+type ShownPolling = Pick<AppPolling, "recordOf" | "conditionOf">;
 
 /** Of this moment only: its accounts are live. */
 export function metricsView(sources: ViewSources): MetricsSnapshot {
@@ -70,7 +75,7 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
   }
   return {
     upstreams,
-    budgets: budgetViews(config, sources),
+    budgets: Array.from(budgetViews(config, sources), ([, view]) => view),
     stateStoreUp: store?.isUp,
     fleet: fleet?.snapshot(),
     reload: reload.status,
@@ -78,12 +83,24 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
   };
 }
 
-export function statusView(sources: ViewSources): StatusSnapshot {
+export function* statusView(sources: ViewSources): InPieces<StatusSnapshot> {
   const { polling, store, reload } = sources;
   const { config } = reload;
   const nowMs = sources.clock.wallNow();
-  const budgets = new Map(config.budgets.map((budget) => [budget.name, budget]));
-  const incidents = config.upstreams.flatMap(({ name }) => polling.recordOf(name)?.history.incidents ?? []);
+  const upstreams: UpstreamStatus[] = [];
+  const incidents: (readonly Incident[])[] = [];
+  for (const upstream of config.upstreams) {
+    const record = polling.recordOf(upstream.name);
+    if (record === undefined) continue;
+    upstreams.push(upstreamStatusOf(upstream, record, polling, nowMs));
+    incidents.push(record.history.incidents);
+    yield;
+  }
+  const budgets: BudgetStatus[] = [];
+  for (const [budget, view] of budgetViews(config, sources)) {
+    budgets.push(budgetStatusOf(budget, view, nowMs));
+    yield;
+  }
   return {
     version: VERSION,
     startedAtMs: sources.startedAtMs,
@@ -91,17 +108,9 @@ export function statusView(sources: ViewSources): StatusSnapshot {
     ready: sources.isReady(),
     stateStoreUp: store?.isUp,
     lastReload: reload.status,
-    upstreams: config.upstreams.flatMap((upstream) => {
-      const record = polling.recordOf(upstream.name);
-      return record === undefined
-        ? []
-        : [upstreamStatusOf(upstream, record, polling.conditionOf(upstream), nowMs)];
-    }),
-    budgets: budgetViews(config, sources).flatMap((view) => {
-      const budget = budgets.get(view.name);
-      return budget === undefined ? [] : [budgetStatusOf(budget, view, nowMs)];
-    }),
-    incidents: incidents.toSorted((a, b) => b.startedAtMs - a.startedAtMs),
+    upstreams,
+    budgets,
+    incidents: yield* mergedInPieces(incidents, (one, other) => other.startedAtMs - one.startedAtMs),
   };
 }
 
@@ -126,11 +135,11 @@ export function fleetViews(polling: AppPolling): ReadonlyMap<string, Omit<FleetV
 function upstreamStatusOf(
   upstream: Upstream,
   { accounts, history }: UpstreamRecord,
-  { health, pausedUntilMs, nextSlotAtMs }: Condition,
+  polling: ShownPolling,
   nowMs: number,
 ): UpstreamStatus {
   const { name, budgets, labels, schedule, objective, degradedAboveMs } = upstream;
-  return Object.assign(new RecordView(upstream, accounts, history, nowMs), {
+  return Object.assign(new RecordView(upstream, accounts, history, polling, nowMs), {
     name,
     url: urlWithoutQuery(upstream.url),
     budgets,
@@ -138,9 +147,6 @@ function upstreamStatusOf(
     schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
     objective,
     degradedAboveMs,
-    health: { state: health.state, sinceMs: history.sinceMs, up: health.isUp },
-    pausedUntilMs,
-    nextSlotAtMs,
   });
 }
 
@@ -151,19 +157,39 @@ function valueStatusOf({ name, unit }: Value, read: ValueSnapshot | undefined, n
   return { name, unit, value, seenAtMs, ...(burns.length > 0 && { credit }) };
 }
 
-/** Computed when read: of thousands of upstreams, a page shows few. */
+/** Computed when read: of thousands of upstreams, a page shows few. What is read in one go is of one moment. */
 class RecordView {
   readonly #upstream: Upstream;
   readonly #accounts: UpstreamAccounts;
   readonly #history: History;
+  readonly #polling: ShownPolling;
   readonly #nowMs: number;
-  #lastPolls: readonly PollStatus[] | undefined;
 
-  constructor(upstream: Upstream, accounts: UpstreamAccounts, history: History, nowMs: number) {
+  constructor(
+    upstream: Upstream,
+    accounts: UpstreamAccounts,
+    history: History,
+    polling: ShownPolling,
+    nowMs: number,
+  ) {
     this.#upstream = upstream;
     this.#accounts = accounts;
     this.#history = history;
+    this.#polling = polling;
     this.#nowMs = nowMs;
+  }
+
+  get health(): HealthStatus {
+    const { state, isUp } = this.#condition.health;
+    return { state, sinceMs: this.#history.sinceMs, up: isUp };
+  }
+
+  get pausedUntilMs(): number {
+    return this.#condition.pausedUntilMs;
+  }
+
+  get nextSlotAtMs(): number | undefined {
+    return this.#condition.nextSlotAtMs;
   }
 
   get certificateExpiresAtMs(): number | undefined {
@@ -211,22 +237,31 @@ class RecordView {
     return this.#history.availability(this.#nowMs);
   }
 
+  get lastPoll(): PollStatus | undefined {
+    return this.#history.lastPoll;
+  }
+
   get lastPolls(): readonly PollStatus[] {
-    return (this.#lastPolls ??= this.#history.lastPolls);
+    return this.#history.lastPolls;
   }
 
   get lastFailures(): readonly PollStatus[] {
     return this.#history.lastFailures;
   }
+
+  get #condition(): Condition {
+    return this.#polling.conditionOf(this.#upstream);
+  }
 }
 
-function budgetViews(config: Config, sources: ViewSources): BudgetSnapshot[] {
-  const { ledger, clock, fleet } = sources;
+function* budgetViews(
+  config: Config,
+  { ledger, clock, fleet, polling }: ViewSources,
+): Generator<readonly [Budget, BudgetSnapshot], void, void> {
   const scheduled = scheduledByBudget(config);
   const nowMs = clock.wallNow();
   const replicas = fleet?.snapshot().replicas ?? 1;
-  const advertised = advertisedQuotas(config, sources.polling, nowMs);
-  const views: BudgetSnapshot[] = [];
+  const advertised = advertisedQuotas(config, polling, nowMs);
   for (const budget of config.budgets) {
     const standing = ledger.state(budget.name);
     if (standing === undefined) continue;
@@ -238,7 +273,7 @@ function budgetViews(config: Config, sources: ViewSources): BudgetSnapshot[] {
       const use = { used, buckets: ledger.quotaBuckets(name) ?? new Map(), replicas };
       quotas.unshift({ quota: "own", burns: quotaBurns(quota, use, nowMs) });
     }
-    views.push({
+    const view: BudgetSnapshot = {
       name,
       rates: standing.rates,
       advertisedLimit: standing.advertisedLimit,
@@ -255,9 +290,9 @@ function budgetViews(config: Config, sources: ViewSources): BudgetSnapshot[] {
               forecast: scheduled.get(name),
             },
       ...(quotas.length > 0 && { quotas }),
-    });
+    };
+    yield [budget, view];
   }
-  return views;
 }
 
 type ByQuota = Map<QuotaName, QuotaForecast & { readonly seenAtMs?: number }>;
@@ -265,7 +300,7 @@ type ByQuota = Map<QuotaName, QuotaForecast & { readonly seenAtMs?: number }>;
 /** By budget: what the newest answer to any of its upstreams tells. */
 function advertisedQuotas(
   { upstreams }: Config,
-  polling: AppPolling,
+  polling: ShownPolling,
   nowMs: number,
 ): ReadonlyMap<string, ByQuota> {
   const byBudget = new Map<string, ByQuota>();

@@ -1,3 +1,4 @@
+import { url as debuggerUrl } from "node:inspector";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { systemClock } from "../adapters/clock.ts";
 import { collectStartGarbage } from "../adapters/collect-garbage.ts";
@@ -26,6 +27,9 @@ export type RunOptions = Omit<AppOptions, "keys"> & {
 
 const NODE_DEBUG_IS_SET = "NODE_DEBUG is set: Node.js itself may print keys and passwords to standard error";
 
+const DEBUGGER_IS_OPEN =
+  "a debugger is open (--inspect, perhaps in NODE_OPTIONS): whoever reaches its address can read every key and run anything";
+
 /** As a shell reports a process that a signal ended. */
 const EXIT_CODES: Readonly<Record<Ending, number>> = { SIGTERM: 143, SIGINT: 130 };
 
@@ -44,6 +48,9 @@ export async function run(options: RunOptions): Promise<number> {
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: it keeps running");
   events.on("uncaughtException", onBug);
   if (options.environment["NODE_DEBUG"]) log.warn({}, NODE_DEBUG_IS_SET);
+  const address = debuggerUrl();
+  // Its path is what lets a client in.
+  if (address !== undefined) log.warn({ address: new URL(address).host }, DEBUGGER_IS_OPEN);
   const ending = awaitEnding(events);
   const stopping = new AbortController();
   try {

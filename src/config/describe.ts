@@ -15,7 +15,10 @@ import { formatDuration } from "../core/time/duration.ts";
 import { formatByteSize, formatPercentage } from "./schema/leaves.ts";
 import { formatListen } from "./schema/listen.ts";
 
-/** The running config as plain JSON, with the config file's own names. Of a key it shows only the source. */
+/**
+ * The running config as plain JSON, with the config file's own names. Of a key it shows only the source. Budgets and
+ * upstreams, of which there may be thousands, are described when they are written.
+ */
 export function describeConfig(config: Config): unknown {
   const { probeListen } = config.web;
   return {
@@ -30,8 +33,10 @@ export function describeConfig(config: Config): unknown {
     state: config.state,
     fleet: config.fleet === undefined ? undefined : describeFleet(config.fleet),
     deny_addresses: config.denyAddresses,
-    budgets: Object.fromEntries(config.budgets.map((budget) => [budget.name, describeBudget(budget)])),
-    upstreams: config.upstreams.map((upstream) => describeUpstream(upstream)),
+    budgets: Object.fromEntries(
+      config.budgets.map((budget) => [budget.name, { toJSON: () => describeBudget(budget) }]),
+    ),
+    upstreams: config.upstreams.map((upstream) => ({ toJSON: () => describeUpstream(upstream) })),
   };
 }
 

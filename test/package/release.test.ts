@@ -1,6 +1,8 @@
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { checkRelease, entriesOf, notesOf } from "../../tools/release.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -45,5 +47,37 @@ test.each(["ci.yml", "release.yml"])("%s pins each action by its commit, and nam
   expect(uses.length).toBeGreaterThan(0);
   expect(uses.filter((line) => !/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual(
     [],
+  );
+});
+
+describe("the base image of a release", () => {
+  const workflow = read(".github/workflows/release.yml");
+  const script = /- id: base\n +run: \|\n((?: {10}.*\n)+)/.exec(workflow)?.[1] ?? "";
+
+  /** The step, as GitHub runs it, where the registry says this. */
+  function resolved(says: string): { readonly status: number | null; readonly output: string } {
+    const folder = mkdtempSync(join(tmpdir(), "pacewatch-test-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const output = join(folder, "output");
+    writeFileSync(output, "");
+    writeFileSync(join(folder, "docker"), `#!/bin/sh\n${says}\n`, { mode: 0o755 });
+    const env = { PATH: `${folder}:/usr/bin:/bin`, GITHUB_OUTPUT: output };
+    const { status } = spawnSync("bash", ["-e", "-c", script], { env });
+    return { status, output: readFileSync(output, "utf8") };
+  }
+
+  test("is its digest at that moment", () => {
+    const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+    expect(resolved(`echo ${digest}`)).toEqual({ status: 0, output: `image=node:24-slim@${digest}\n` });
+    expect(workflow).toContain("build-args: BASE=${{ steps.base.outputs.image }}");
+    expect(workflow).toContain("org.opencontainers.image.base.name=${{ steps.base.outputs.image }}");
+  });
+
+  test.each(["exit 1", "true", "echo latest", "echo sha256:12"])(
+    "without a digest there is no release: the registry says %s",
+    (says) => {
+      const { status, output } = resolved(says);
+      expect([status, output]).toEqual([1, ""]);
+    },
   );
 });

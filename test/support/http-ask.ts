@@ -6,6 +6,8 @@ export type Answer = { readonly status: number; readonly body: string };
 /** One request on a connection of its own. Not fetch: Node.js 24's trips over an answer that it is slow to read. */
 export async function ask(url: string, method = "GET"): Promise<Answer> {
   const asking = request(url, { method, agent: false });
+  // A reset within the answer is an error of both: of the answer, which rejects below, and of the request.
+  asking.on("error", () => {});
   asking.end();
   const [answer]: IncomingMessage[] = await once(asking, "response");
   if (answer === undefined) throw new Error(`no answer from ${url}`);

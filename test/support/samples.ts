@@ -311,6 +311,7 @@ export function samplePollStatus(changes: Partial<PollStatus> = {}): PollStatus 
 }
 
 export function sampleUpstreamStatus(changes: Partial<UpstreamStatus> = {}): UpstreamStatus {
+  const { lastPolls = [samplePollStatus()] } = changes;
   return {
     name: "ai-router",
     url: "https://ai.example/v1/resources",
@@ -329,9 +330,10 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamStatus> = {}): Ups
     skippedSincePoll: [],
     latency: { polls: 8, p50Ms: 100, p95Ms: 200, p99Ms: 1240 },
     availability: [{ windowMs: 3_600_000, ok: 7, failed: 1, ratio: 0.875 }],
-    lastPolls: [samplePollStatus()],
     lastFailures: [],
     ...changes,
+    lastPolls,
+    lastPoll: lastPolls.at(-1),
   };
 }
 

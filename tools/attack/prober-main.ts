@@ -36,7 +36,7 @@ function probe(): Promise<boolean> {
     });
     asked
       .once("timeout", () => asked.destroy())
-      .once("error", () => resolve(false))
+      .on("error", () => resolve(false))
       .end();
   });
 }

@@ -113,8 +113,9 @@ class Besieged implements AsyncDisposable {
       async () => (await polled.tell()).requests - requests,
       (polls) => polls >= upstreams,
     );
-    // As in every life: the first scrape starts a thread.
-    for (const path of ["/metrics", "/"]) await ask(url + path);
+    // As in every life: the first scrape starts a thread. On a machine that is busy with other things too, the start is.
+    for (const path of ["/metrics", "/"])
+      await eventually(`${path} is answered`, () => isAnswered(url + path));
     const target = { url, probesUrl, upstreams: namesOf(upstreams), folder: folder.folder };
     const [prober, beside] = [probesUrl, url].map((at) => stack.use(new Prober(`${at}/-/healthy`)));
     if (prober === undefined || beside === undefined) throw new Error("cannot probe");
@@ -171,6 +172,10 @@ class Besieged implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
   }
+}
+
+async function isAnswered(url: string): Promise<boolean> {
+  return (await ask(url).catch(() => undefined))?.status === 200;
 }
 
 async function listeningAt(

@@ -27,6 +27,10 @@ const NAT64_PREFIX = "64:ff9b::";
 const NAT64_BITS = 96;
 const IPV4_BITS = 32;
 
+/** What comes after it is an IPv4 address too: a relay leads there (6to4, RFC 3056). */
+const SIX_TO_FOUR_PREFIX = "2002:";
+const SIX_TO_FOUR_BITS = 16;
+
 const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
 
 /** As many as a config has upstreams. A name has few addresses, though it may change them often. */
@@ -92,8 +96,14 @@ function listOf(networks: readonly string[]): BlockList {
     const bits = length === undefined ? undefined : Number(length);
     if (bits === undefined) list.addAddress(address, family);
     else list.addSubnet(address, bits, family);
-    if (family === "ipv4")
-      list.addSubnet(`${NAT64_PREFIX}${address}`, NAT64_BITS + (bits ?? IPV4_BITS), "ipv6");
+    if (family === "ipv6") continue;
+    list.addSubnet(`${NAT64_PREFIX}${address}`, NAT64_BITS + (bits ?? IPV4_BITS), "ipv6");
+    list.addSubnet(sixToFour(address), SIX_TO_FOUR_BITS + (bits ?? IPV4_BITS), "ipv6");
   }
   return list;
+}
+
+function sixToFour(address: string): string {
+  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
+  return `${SIX_TO_FOUR_PREFIX}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::`;
 }

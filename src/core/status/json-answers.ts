@@ -4,26 +4,27 @@ import { budgetsOf, diagnosisOf, type Diagnosis } from "./verdict.ts";
 import type { FleetStatus } from "../fleet/fleet-status.ts";
 import type { BudgetStatus, Incident, PollStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
 
-type UpstreamFacts = Omit<UpstreamStatus, "lastPolls" | "lastFailures" | "valueHistories"> & {
+type UpstreamFacts = Omit<UpstreamStatus, "lastPoll" | "lastPolls" | "lastFailures" | "valueHistories"> & {
   readonly diagnosis: Diagnosis;
 };
 
-/** An upstream in the list has its last poll in place of its history. */
+/** An upstream in the list has its last poll in place of its history. It is read when it is written. */
 export type ListAnswer = Omit<StatusSnapshot, "upstreams"> & {
-  readonly upstreams: readonly (UpstreamFacts & { readonly lastPoll: PollStatus | undefined })[];
+  readonly upstreams: readonly {
+    toJSON(): UpstreamFacts & { readonly lastPoll: PollStatus | undefined };
+  }[];
 };
 
 export function listAnswer(snapshot: StatusSnapshot): ListAnswer {
   const upstreams = snapshot.upstreams.map((upstream) => ({
-    ...factsOf(upstream, snapshot),
-    lastPoll: upstream.lastPolls.at(-1),
+    toJSON: () => ({ ...factsOf(upstream, snapshot), lastPoll: upstream.lastPoll }),
   }));
   return { ...snapshot, upstreams };
 }
 
 export type UpstreamAnswer = {
   readonly nowMs: number;
-  readonly upstream: UpstreamStatus & { readonly diagnosis: Diagnosis };
+  readonly upstream: Omit<UpstreamStatus, "lastPoll"> & { readonly diagnosis: Diagnosis };
   readonly budgets: readonly BudgetStatus[];
   readonly incidents: readonly Incident[];
 };

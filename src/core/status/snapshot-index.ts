@@ -38,8 +38,7 @@ class SnapshotIndex {
 
   /** The name of an upstream on another host that has answered since then. An error status is an answer too. */
   answeredElsewhere(host: string, sinceMs: number): string | undefined {
-    this.#answered ??= this.#snapshot.upstreams.flatMap(({ name, url, lastPolls }) => {
-      const newest = lastPolls.at(-1);
+    this.#answered ??= this.#snapshot.upstreams.flatMap(({ name, url, lastPoll: newest }) => {
       return newest?.status === undefined ? [] : [{ name, host: hostOf(url), atMs: newest.atMs }];
     });
     return this.#answered.find((other) => other.host !== host && other.atMs > sinceMs)?.name;
@@ -61,8 +60,7 @@ export function hostOf(url: string): string {
 /** The newest of all polls that could tell failed because our own network was down. */
 function isOffline({ upstreams, startedAtMs }: StatusSnapshot): boolean {
   let [offlineMs, answeredMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { lastPolls } of upstreams) {
-    const newest = lastPolls.at(-1);
+  for (const { lastPoll: newest } of upstreams) {
     // Polls from before a restart say nothing about the network now.
     if (newest === undefined || newest.atMs < startedAtMs) continue;
     if (newest.offline === true) offlineMs = Math.max(offlineMs, newest.atMs);

@@ -1,5 +1,6 @@
 /**
- * What the page and the JSON API show: one plain snapshot of everything, taken at one moment.
+ * What the page and the JSON API show. The facts of one upstream are of one moment: when they are read. With thousands of
+ * them a whole answer is made in turns of the loop, so the last is read some polls later than the first.
  * All times are wall-clock milliseconds. An unknown fact is absent from the JSON, never 0.
  */
 
@@ -128,6 +129,8 @@ export type UpstreamStatus = {
   readonly skippedSincePoll: readonly SkipCount[];
   readonly latency: LatencyQuantiles | undefined;
   readonly availability: readonly AvailabilityWindow[];
+  /** The last of `lastPolls`, which are sixty new objects. */
+  readonly lastPoll: PollStatus | undefined;
   /** Bounded, the newest last. */
   readonly lastPolls: readonly PollStatus[];
   /** Bounded, the newest last. Kept even after newer successes have pushed them out of `lastPolls`. */

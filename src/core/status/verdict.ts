@@ -100,7 +100,7 @@ function verdictOnUnreachable(upstream: UpstreamStatus, snapshot: StatusSnapshot
   const index = snapshotIndex(snapshot);
   if (index.isOffline)
     return { side: "us", because: "No upstream can be reached: our own network is the likely cause." };
-  if (upstream.lastPolls.at(-1)?.offline === true)
+  if (upstream.lastPoll?.offline === true)
     return { side: "us", because: "Our own network was down then, so this says nothing about the upstream." };
   const lastOkMs = upstream.lastPolls.findLast((poll) => !isTrouble(poll))?.atMs ?? 0;
   const other = index.answeredElsewhere(hostOf(upstream.url), lastOkMs);
@@ -150,11 +150,11 @@ const SIDE_OF_SKIPS: Readonly<Record<SkipCause, Side>> = {
   shutdown: "us",
 };
 
-function verdictOnUnknown({ skippedSincePoll, lastPolls, counts }: UpstreamStatus): Verdict {
+function verdictOnUnknown({ skippedSincePoll, lastPoll, counts }: UpstreamStatus): Verdict {
   const [cause] = skippedSincePoll.toSorted((a, b) => b.count - a.count).map(({ cause }) => cause);
   const because = "Until polls succeed again, the state of the upstream is unknown.";
   if (cause !== undefined) return { side: SIDE_OF_SKIPS[cause], because };
-  const reason = counts.polls > 0 ? lastPolls.at(-1)?.reason : undefined;
+  const reason = counts.polls > 0 ? lastPoll?.reason : undefined;
   if (reason === "auth")
     return { side: "open", because: "Its token endpoint gives us no token, so the upstream was not asked." };
   return reason === "internal" ? { side: "us", because } : NOBODY;

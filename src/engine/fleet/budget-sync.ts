@@ -38,6 +38,8 @@ const MOST_MESSAGES = 10_000;
 const MOST_AT_ONCE = 200;
 /** A little less than it is kept, because clocks run at different rates. */
 const RESERVE_USABLE_MS = RESERVE_KEPT_MS * 0.999;
+/** Between two answers to the same surprise: a Redis that surprises with each answer must not keep this replica busy. */
+const SURPRISED_EVERY_MS = 500;
 const NEVER = new AbortController().signal;
 
 /** Keeps one shared budget in step with Redis: asks for leases, reports what happened, and knows its last state. */
@@ -53,6 +55,10 @@ export class BudgetSync {
   #sending: Promise<void> | undefined;
   #isLooking = false;
   #isReporting = false;
+  /** Its clock was set forward, and it was not asked anew yet. */
+  #mustLookAnew = false;
+  #lookedAnewMs = Number.NEGATIVE_INFINITY;
+  #firstReportedMs = Number.NEGATIVE_INFINITY;
 
   constructor(terms: SharedTerms, parts: BudgetSyncParts) {
     this.#terms = terms;
@@ -148,11 +154,14 @@ export class BudgetSync {
   /** Asks Redis for the state, if the last one is older than `ageMs`. */
   async refresh(ageMs: number): Promise<void> {
     const isDue = this.#parts.clock.now() - this.#view.updatedMs >= ageMs;
-    if (isDue && !this.#isLooking) await this.#look(false);
+    if (isDue && !this.#isLooking) await this.#look();
   }
 
-  async #look(isAnew: boolean): Promise<void> {
+  async #look(): Promise<void> {
     this.#isLooking = true;
+    const isAnew = this.#mustLookAnew;
+    if (isAnew) this.#lookedAnewMs = this.#parts.clock.now();
+    this.#mustLookAnew = false;
     const asked = momentOf(this.#parts.clock);
     const stored = await this.#parts.store.look(this.terms, isAnew);
     this.#isLooking = false;
@@ -173,7 +182,8 @@ export class BudgetSync {
     const hasChanged = mayWaitLess(this.#view, state);
     this.#view = updated(this.#view, state, nowMs, this.terms.maxPauseMs);
     if (isReservedBy(state, this.#terms)) this.#reservedAt = asked;
-    if (hasStepped) void this.#look(true);
+    if (hasStepped) this.#mustLookAnew = true;
+    if (this.#mustLookAnew && nowMs >= this.#lookedAnewMs + SURPRISED_EVERY_MS) void this.#look();
     if (this.terms.quota !== undefined) void this.#reportUsage(state);
     if (hasChanged) this.#parts.onChange();
     return !hasStepped;
@@ -182,6 +192,11 @@ export class BudgetSync {
   async #reportUsage(state: SharedState): Promise<void> {
     if (this.#isReporting) return;
     const { clock, quota, store } = this.#parts;
+    // Redis knows nothing of this replica: all is told, once.
+    if (!state.hasReported) {
+      if (clock.now() < this.#firstReportedMs + SURPRISED_EVERY_MS) return;
+      this.#firstReportedMs = clock.now();
+    }
     const report = quota.pending(state);
     if (report === undefined) return;
     this.#isReporting = true;

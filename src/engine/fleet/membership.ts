@@ -9,6 +9,8 @@ import { Ownership } from "./ownership.ts";
 import type { MembershipParts } from "./parts.ts";
 
 const MOST_CHANGES = 2_000;
+/** Read one after the other, which are far more changes than upstreams. Then the rest waits for the usual beat. */
+const MOST_PAGES = 20;
 const MOST_PUBLISHED = 1_000;
 /** Long before the board forgets it. */
 const PUBLISH_AGAIN_MS = PUBLISHED_KEPT_MS / 4;
@@ -29,6 +31,8 @@ export class FleetMembership {
   #config = "";
   #mustRetake = false;
   #isLeaving = false;
+  /** Of changes, read since all of them were known. */
+  #pages = 0;
   #nextBeatInMs = 0;
   #wake = new AbortController();
   #guardWake = new AbortController();
@@ -178,11 +182,17 @@ export class FleetMembership {
     this.#validity.renew(sentAt);
     this.#guardWake.abort();
     // Nothing can be assigned until all changes are known.
-    if (answer.hasMore) return this.beatSoon();
+    this.#pages = answer.hasMore ? this.#pages + 1 : 0;
+    if (answer.hasMore) return this.#readOn();
     const { isSharded } = this.#parts;
     if (isSharded && !this.#isLeaving) await this.#ownership.act(this.#upstreams, this.#config);
     this.#planNextBeat(answer.opensInMs);
     await this.#publish();
+  }
+
+  /** Redis decides how long this goes on: it must not keep this replica busy. */
+  #readOn(): void {
+    if (this.#pages % MOST_PAGES !== 0) this.beatSoon();
   }
 
   #tellTrial(): void {

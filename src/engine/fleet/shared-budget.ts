@@ -36,6 +36,11 @@ export type SharedBudgetParts = {
 };
 
 const ASK_AGAIN_MS = 1_000;
+/**
+ * So often a second at most. Redis says how long a poll waits, and when it may wait less: it must not keep this replica
+ * busy with asking.
+ */
+const MOST_ASKED_IN_VAIN = 100;
 /** Just under a tick, so that a tick that comes a little early finds it due. */
 const REFRESH_SOON_MS = 0.9 * ASK_AGAIN_MS;
 const REFRESH_MS = 10_000;
@@ -59,6 +64,8 @@ export class SharedBudget {
   #usedMs: number;
   /** Until when a poll was told to wait. */
   #waitsUntilMs = Number.NEGATIVE_INFINITY;
+  /** Since when, and how often, Redis granted nothing. */
+  #inVain = { sinceMs: Number.NEGATIVE_INFINITY, count: 0 };
 
   constructor(budget: Budget, users: readonly Upstream[], parts: SharedBudgetParts) {
     const timeoutMs = longestTimeoutMs(users);
@@ -154,9 +161,19 @@ export class SharedBudget {
     if (this.#pausedUntilMs > nowMs) {
       return { kind: "wait", untilMs: this.#pausedUntilMs, cause: "backoff", budget };
     }
+    const { sinceMs, count } = this.#inVain;
+    if (count >= MOST_ASKED_IN_VAIN && nowMs < sinceMs + ASK_AGAIN_MS)
+      return { kind: "wait", untilMs: sinceMs + ASK_AGAIN_MS, cause: "ledger", budget };
     if (!this.#isQuotaSpent()) return undefined;
     const shortestMs = Math.min(...this.#budget.rates.map((rate) => rate.perMs));
     return { kind: "wait", untilMs: nowMs + shortestMs, cause: "quota", budget };
+  }
+
+  /** Redis was asked, and granted nothing. */
+  askedInVain(): void {
+    const nowMs = this.#parts.clock.now();
+    if (nowMs >= this.#inVain.sinceMs + ASK_AGAIN_MS) this.#inVain = { sinceMs: nowMs, count: 0 };
+    this.#inVain.count += 1;
   }
 
   /** A poll was told to wait for so long, or may be sent. */

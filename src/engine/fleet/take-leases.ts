@@ -56,7 +56,10 @@ async function takeShared(budgets: readonly SharedBudget[], parts: Parts): Promi
       budget,
     })),
   );
-  if (wait !== undefined) return wait;
+  if (wait !== undefined) {
+    for (const budget of budgets) budget.askedInVain();
+    return wait;
+  }
   const lease = leaseOfAll(answered.map(({ budget, state }) => budget.sharedLease(name, asked, state)));
   const isCurrent = budgets.every((budget, index) => budget.terms === terms[index]);
   if (isTrusted && isCurrent) return { kind: "granted", lease };

@@ -1,8 +1,9 @@
 import { html } from "hono/html";
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
 import type { HealthState } from "../../core/poll/health.ts";
+import { eachInPieces, type InPieces } from "../../core/status/in-pieces.ts";
 import { snapshotIndex } from "../../core/status/snapshot-index.ts";
-import type { StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
+import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { budgetCard } from "./budget-card.ts";
 import { fleetSection, remoteUpstreams } from "./fleet-section.ts";
@@ -19,16 +20,28 @@ const LISTED_ABOVE = 30;
 /** Only these are drawn, the worst first: more would make a page of megabytes. */
 const UPSTREAMS_DRAWN = 100;
 
+/** The paused ones first. */
+const BUDGETS_DRAWN = 100;
+
 /** Older incidents are in the JSON and on the pages of the upstreams. */
 const INCIDENTS_SHOWN = 20;
 
-export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: FleetStatus): Markup {
-  const { upstreams, budgets, nowMs } = snapshot;
-  const title = headline(snapshot, fleet);
-  const { sick = [], healthy = [] } = Object.groupBy(
-    worstFirst(upstreams, ({ health }) => health),
-    ({ health }) => (health.state === "up" ? "healthy" : "sick"),
+export function* renderStatusPage(
+  snapshot: StatusSnapshot,
+  view: View,
+  fleet?: FleetStatus,
+): InPieces<Markup> {
+  const { upstreams } = snapshot;
+  const listed = yield* eachInPieces(upstreams, listedUpstream);
+  const title = headline(snapshot, listed, fleet);
+  yield;
+  const { sick = [], healthy = [] } = Object.groupBy(worstFirst(listed, itself), ({ state }) =>
+    state === "up" ? "healthy" : "sick",
   );
+  yield;
+  const all = upstreams.length > LISTED_ABOVE ? yield* allByState(listed) : "";
+  const sickList = yield* upstreamList("Needs attention", sick, snapshot, true);
+  const healthyList = yield* upstreamList("Healthy", healthy, snapshot, sick.length === 0);
   const body = html`<h1>${title}</h1>
     ${notices(snapshot)}
     ${
@@ -39,19 +52,10 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: F
           </section>`
         : ""
     }
-    ${upstreams.length > LISTED_ABOVE ? allByState(upstreams) : ""}
-    ${upstreamList("Needs attention", sick, snapshot, true)}
-    ${upstreamList("Healthy", healthy, snapshot, sick.length === 0)}
-    ${fleet === undefined ? "" : fleetSection(fleet, snapshot)}
+    ${all} ${sickList} ${healthyList} ${fleet === undefined ? "" : fleetSection(fleet, snapshot)}
     <section>
       <h2>Budgets</h2>
-      ${
-        budgets.length === 0
-          ? html`<p class="none">None is configured.</p>`
-          : html`<ul class="budgets">
-              ${budgets.map((budget) => budgetCard(budget, nowMs))}
-            </ul>`
-      }
+      ${budgetList(snapshot)}
     </section>
     <section>
       <h2>Incidents</h2>
@@ -60,16 +64,32 @@ export function renderStatusPage(snapshot: StatusSnapshot, view: View, fleet?: F
   return pageShell({ title, root: "./", self: "./", view, body }, snapshot);
 }
 
+/** Its health, read once: it is sorted and counted by that. */
+type Listed = {
+  readonly name: string;
+  readonly state: HealthState;
+  readonly sinceMs: number;
+  readonly upstream: UpstreamStatus;
+};
+
+function listedUpstream(upstream: UpstreamStatus): Listed {
+  const { state, sinceMs } = upstream.health;
+  return { name: upstream.name, state, sinceMs, upstream };
+}
+
+function itself<Item>(item: Item): Item {
+  return item;
+}
+
 /** The whole page in one line, also for the browser's tab. */
-function headline(snapshot: StatusSnapshot, fleet: FleetStatus | undefined): string {
+function headline(snapshot: StatusSnapshot, here: readonly Listed[], fleet: FleetStatus | undefined): string {
   const { ready, upstreams } = snapshot;
   const remote = remoteUpstreams(fleet, snapshot);
   if (!ready) return "Pacewatch is not polling now";
-  const here = upstreams.map(({ name, health: { state, sinceMs } }) => ({ name, state, sinceMs }));
   const all = [...here, ...remote];
   if (here.length === 0 && fleet?.redisUp === false)
     return "This replica polls nothing: Redis does not answer";
-  const sick = worstFirst(all, (upstream) => upstream).filter(({ state }) => state !== "up");
+  const sick = worstFirst(all, itself).filter(({ state }) => state !== "up");
   const [first, second, ...others] = all;
   if (first === undefined) return "No upstreams are configured";
   if (sick.length === 0) {
@@ -131,41 +151,63 @@ const NONE_HERE: Markup = html`<p class="none">This replica polls none now; othe
 const NONE_ANYWHERE: Markup = html`<p class="none">No replica polls any of them now.</p>`;
 
 /** Every upstream by name, the worst states first. */
-function allByState(upstreams: readonly UpstreamStatus[]): Markup {
-  const states = Map.groupBy(upstreams, ({ health }) => health.state);
+function* allByState(upstreams: readonly Listed[]): InPieces<Markup> {
+  const states = Map.groupBy(upstreams, ({ state }) => state);
+  const parts: Markup[] = [];
+  for (const state of WORST_FIRST) {
+    const those = states.get(state) ?? [];
+    if (those.length === 0) continue;
+    const links = yield* eachInPieces(those, ({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
+    parts.push(
+      html`<dt>${HEALTH_TITLES[state]}: ${those.length}</dt>
+        <dd>${links}</dd>`,
+    );
+  }
   return html`<section>
     <h2>All ${upstreams.length} upstreams</h2>
-    <dl class="all">
-      ${WORST_FIRST.map((state) => {
-        const those = states.get(state) ?? [];
-        const links = those.map(({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
-        return those.length === 0
-          ? ""
-          : html`<dt>${HEALTH_TITLES[state]}: ${those.length}</dt>
-              <dd>${links}</dd>`;
-      })}
-    </dl>
+    <dl class="all">${parts}</dl>
   </section>`;
 }
 
-function upstreamList(
+function* upstreamList(
   title: string,
-  upstreams: readonly UpstreamStatus[],
+  upstreams: readonly Listed[],
   snapshot: StatusSnapshot,
   isFirst: boolean,
-): Markup | string {
+): InPieces<Markup | string> {
   if (upstreams.length === 0) return "";
   const more = upstreams.length - UPSTREAMS_DRAWN;
+  const cards = yield* eachInPieces(upstreams.slice(0, UPSTREAMS_DRAWN), ({ upstream }) =>
+    upstreamCard(upstream, snapshot),
+  );
   return html`<section>
     <div class="head">
       <h2>${title}</h2>
       ${isFirst ? stripLegend() : ""}
     </div>
     <ul class="upstreams">
-      ${upstreams.slice(0, UPSTREAMS_DRAWN).map((upstream) => upstreamCard(upstream, snapshot))}
+      ${cards}
     </ul>
     ${more > 0 ? html`<p class="of">${more} more are in the list above.</p>` : ""}
   </section>`;
+}
+
+function budgetList({ budgets, nowMs }: StatusSnapshot): Markup {
+  if (budgets.length === 0) return html`<p class="none">None is configured.</p>`;
+  const more = budgets.length - BUDGETS_DRAWN;
+  return html`<ul class="budgets">
+      ${pausedFirst(budgets, nowMs).map((budget) => budgetCard(budget, nowMs))}
+    </ul>
+    ${more > 0 ? html`<p class="of">${more} more: <a href="api/v1/upstreams">as JSON</a></p>` : ""}`;
+}
+
+/** Where there are too many to draw; otherwise they keep the order of the config. */
+function pausedFirst(budgets: readonly BudgetStatus[], nowMs: number): readonly BudgetStatus[] {
+  if (budgets.length <= BUDGETS_DRAWN) return budgets;
+  const { paused = [], others = [] } = Object.groupBy(budgets, ({ pausedUntilMs }) =>
+    pausedUntilMs > nowMs ? "paused" : "others",
+  );
+  return [...paused, ...others].slice(0, BUDGETS_DRAWN);
 }
 
 function incidentList({ incidents, nowMs, startedAtMs }: StatusSnapshot): Markup {

@@ -139,12 +139,11 @@ function availabilityRow(
 }
 
 function facts(upstream: UpstreamStatus, snapshot: StatusSnapshot): Markup {
-  const { schedule, counts, nextSlotAtMs } = upstream;
+  const { schedule, counts, nextSlotAtMs, lastPoll } = upstream;
   const { nowMs } = snapshot;
   const pauses = budgetsOf(upstream, snapshot).map((budget) => budget.pausedUntilMs);
   const pausedUntilMs = Math.max(upstream.pausedUntilMs, ...pauses);
   const isSkipped = nextSlotAtMs !== undefined && nextSlotAtMs < pausedUntilMs;
-  const lastPoll = upstream.lastPolls.at(-1);
   return html`<dl class="facts">
     <dt>Last poll</dt>
     <dd>${lastPoll === undefined ? html`none yet` : pollLine(lastPoll, nowMs)}</dd>

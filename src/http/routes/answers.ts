@@ -1,7 +1,8 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { constants, inflateRawSync } from "node:zlib";
 import { type HttpAnswer, type HttpRequest, textAnswer, whenResponseEnds } from "../guards/guard.ts";
 import { prefersGzip } from "./accept-encoding.ts";
+import { Turns, Unwanted } from "./turns.ts";
 
 export type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
 
@@ -9,7 +10,8 @@ export type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
 export type Content = string | Bytes | { readonly gzipped: Bytes };
 
 type Head = { readonly status: 200 | 404; readonly type: string };
-export type Draft = Head & { readonly content: Content };
+/** The pieces of a text are made in turns, before the first byte of it is sent: so a fault is still told as one. */
+export type Draft = Head & { readonly content: Content | { readonly pieces: Iterable<string> } };
 
 /** Makes one gzip of parts. Each of them ends on a whole byte, and refers to nothing before itself. */
 export type Gzip = { next(text: Uint8Array, isLast: boolean): Uint8Array<ArrayBuffer> };
@@ -44,7 +46,7 @@ export type AnswersOptions = {
   readonly gzip: () => Gzip;
   /** How many different answers may wait to be made. */
   readonly maxWaiting: number;
-  /** After each answer, as long as it took to make it. Needed where an answer is made in one turn of the loop. */
+  /** After each turn of making an answer, as long as it took. */
   readonly rests: boolean;
 };
 
@@ -72,7 +74,11 @@ export class Answers {
   }
 
   /** `key` says what is asked for: the same key, the same answer. */
-  async serve(request: HttpRequest, key: string, draft: () => Promise<Draft>): Promise<HttpAnswer> {
+  async serve(
+    request: HttpRequest,
+    key: string,
+    draft: (turns: Turns) => Promise<Draft>,
+  ): Promise<HttpAnswer> {
     const { room, maxWaiting } = this.#options;
     const known = this.#waiting.get(key);
     if (room.isFull) return refusal("too many answers are still being read");
@@ -96,9 +102,8 @@ export class Answers {
       const [key, answer] = next;
       // Whoever asks from now on gets the next one.
       this.#waiting.delete(key);
-      const tookMs = await answer.make();
+      await answer.make();
       this.#largest = larger(this.#largest, answer.sizes);
-      if (this.#options.rests) await sleep(tookMs, undefined, { ref: false });
     }
     this.#isWorking = false;
   }
@@ -120,7 +125,7 @@ export function refusal(why: string): HttpAnswer {
 
 /** One answer, from the first request for it until the last byte of it is read. */
 class Answer {
-  readonly #draft: () => Promise<Draft>;
+  readonly #draft: (turns: Turns) => Promise<Draft>;
   readonly #options: AnswersOptions;
   /** Of one gzip. */
   readonly #parts: Uint8Array<ArrayBuffer>[] = [];
@@ -132,7 +137,7 @@ class Answer {
   #isOver = false;
   #fault: unknown;
 
-  constructor(draft: () => Promise<Draft>, options: AnswersOptions) {
+  constructor(draft: (turns: Turns) => Promise<Draft>, options: AnswersOptions) {
     this.#draft = draft;
     this.#options = options;
     // All who wait for it may have gone.
@@ -167,31 +172,34 @@ class Answer {
     });
   }
 
-  /** Resolves with the time for which the event loop was taken in one turn. */
-  async make(): Promise<number> {
-    if (this.#readers === 0) {
-      this.#begun.resolve(undefined);
-      return 0;
-    }
-    const startedMs = performance.now();
-    let tookMs = 0;
+  async make(): Promise<void> {
+    const turns = new Turns({ rests: this.#options.rests, isWanted: () => this.#readers > 0 });
     try {
-      const { content, ...head } = await this.#draft();
-      tookMs = performance.now() - startedMs;
-      if (typeof content !== "string") this.#begun.resolve(head);
-      for await (const part of gzipParts(content, this.#options.gzip())) {
-        if (this.#readers === 0) break;
-        this.#add(part);
-      }
-      this.#isOver = true;
-      this.#begun.resolve(head);
+      await this.#make(turns);
     } catch (error) {
-      this.#fault = error;
-      this.#begun.reject(error);
+      if (error instanceof Unwanted) this.#begun.resolve(undefined);
+      else this.#fail(error);
     }
     this.#grown.resolve();
     this.#forgetUnlessWanted();
-    return tookMs;
+    await turns.rest();
+  }
+
+  async #make(turns: Turns): Promise<void> {
+    if (this.#readers === 0) throw new Unwanted();
+    const { content, ...head } = await this.#draft(turns);
+    if (isStream(content)) this.#begun.resolve(head);
+    for await (const part of gzipParts(content, this.#options.gzip(), turns)) {
+      if (this.#readers === 0) throw new Unwanted();
+      this.#add(part);
+    }
+    this.#isOver = true;
+    this.#begun.resolve(head);
+  }
+
+  #fail(error: unknown): void {
+    this.#fault = error;
+    this.#begun.reject(error);
   }
 
   /** Undefined after the last one. Readers at the same place share what is made plain for them. */
@@ -264,20 +272,28 @@ function inflated(part: Uint8Array, index: number): Uint8Array<ArrayBuffer> {
   });
 }
 
-async function* gzipParts(content: Content, gzip: Gzip): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
-  if (typeof content === "object" && "gzipped" in content) {
+function isStream(content: Draft["content"]): content is Bytes | { readonly gzipped: Bytes } {
+  return typeof content === "object" && !("pieces" in content);
+}
+
+async function* gzipParts(
+  content: Draft["content"],
+  gzip: Gzip,
+  turns: Turns,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
+  if (isStream(content) && "gzipped" in content) {
     yield* content.gzipped;
     return;
   }
   const buffer = new Uint8Array(PART_BYTES);
   let filled = 0;
-  for await (const piece of typeof content === "string" ? slices(content) : content) {
-    for (let at = 0; at < piece.length;) {
+  for await (const slice of isStream(content) ? content : slices(content, turns)) {
+    for (let at = 0; at < slice.length;) {
       if (filled === PART_BYTES) {
         yield gzip.next(buffer, false);
         filled = 0;
       }
-      const taken = piece.subarray(at, at + PART_BYTES - filled);
+      const taken = slice.subarray(at, at + PART_BYTES - filled);
       buffer.set(taken, filled);
       filled += taken.length;
       at += taken.length;
@@ -286,18 +302,33 @@ async function* gzipParts(content: Content, gzip: Gzip): AsyncGenerator<Uint8Arr
   yield gzip.next(buffer.subarray(0, filled), true);
 }
 
-/**
- * One in each turn of the loop, as each is compressed at once. A slice is valid until the next one. One character more
- * than fits: so that none is cut in two.
- */
-async function* slices(text: string): AsyncGenerator<Uint8Array, void, void> {
+/** One in each turn, as each is compressed at once. A slice is valid until the next one. One character more than fits: so that none is cut in two. */
+async function* slices(
+  content: string | { readonly pieces: Iterable<string> },
+  turns: Turns,
+): AsyncGenerator<Uint8Array, void, void> {
   const slice = new Uint8Array(PART_BYTES);
-  for (let at = 0; at < text.length;) {
-    const { read, written } = UTF8.encodeInto(text.slice(at, at + PART_BYTES + 1), slice);
-    at += read;
-    yield slice.subarray(0, written);
-    await nextTurn();
+  for await (const text of typeof content === "string" ? [content] : gathered(content.pieces, turns)) {
+    for (let at = 0; at < text.length;) {
+      const { read, written } = UTF8.encodeInto(text.slice(at, at + PART_BYTES + 1), slice);
+      at += read;
+      yield slice.subarray(0, written);
+      await turns.pause();
+    }
   }
+}
+
+/** Small pieces are many: together they are written faster. */
+async function* gathered(pieces: Iterable<string>, turns: Turns): AsyncGenerator<string, void, void> {
+  let text = "";
+  for (const piece of pieces) {
+    text += piece;
+    await turns.pauseIfLong();
+    if (text.length < PART_BYTES) continue;
+    yield text;
+    text = "";
+  }
+  yield text;
 }
 
 const UTF8 = new TextEncoder();

@@ -1,5 +1,6 @@
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
 import { listAnswer, missingUpstreamAnswer, upstreamAnswer } from "../../core/status/json-answers.ts";
+import { jsonPieces } from "../../core/status/json-pieces.ts";
 import type { StatusSnapshot } from "../../core/status/status.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import {
@@ -17,6 +18,7 @@ import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
 import { AnswerRoom, Answers, type Content, type Gzip, refusal } from "./answers.ts";
 import { withResponseHeaders } from "./response-headers.ts";
+import type { Turns } from "./turns.ts";
 
 export type ReloadResult =
   | { readonly kind: "reloaded" }
@@ -26,7 +28,7 @@ export type MetricsSource = () => Content | Promise<Content>;
 
 /** Read anew for each request, so any of them may be a getter. */
 export type RoutesDeps = {
-  status(): StatusSnapshot;
+  status(turns: Turns): StatusSnapshot | Promise<StatusSnapshot>;
   /** Undefined without a fleet. */
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
@@ -181,16 +183,18 @@ async function reload(request: HttpRequest, deps: RoutesDeps): Promise<HttpAnswe
 
 function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
   return [
-    get("/", async (request) => {
-      const fleet = await deps.fleet();
-      return answerPage(request, answers, async (view) => ({
-        page: renderStatusPage(deps.status(), view, fleet),
-        status: 200,
-      }));
-    }),
+    get("/", (request) =>
+      answerPage(request, answers, async (view, turns) => {
+        const fleet = await deps.fleet();
+        return {
+          page: await turns.run(renderStatusPage(await deps.status(turns), view, fleet)),
+          status: 200,
+        };
+      }),
+    ),
     get("/upstreams/:name", (request, name) =>
-      answerPage(request, answers, async (view) => {
-        const snapshot = deps.status();
+      answerPage(request, answers, async (view, turns) => {
+        const snapshot = await deps.status(turns);
         const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
         if (upstream !== undefined)
           return { page: renderUpstreamPage(upstream, snapshot, view), status: 200 };
@@ -208,11 +212,11 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
 async function answerPage(
   request: HttpRequest,
   answers: Answers,
-  render: (view: View) => Promise<{ readonly page: Markup; readonly status: 200 | 404 }>,
+  render: (view: View, turns: Turns) => Promise<{ readonly page: Markup; readonly status: 200 | 404 }>,
 ): Promise<HttpAnswer> {
   const refreshes = request.url.searchParams.get("refresh") !== "off";
-  const answer = await answers.serve(request, `${request.path} ${refreshes}`, async () => {
-    const { page, status } = await render({ refreshes });
+  const answer = await answers.serve(request, `${request.path} ${refreshes}`, async (turns) => {
+    const { page, status } = await render({ refreshes }, turns);
     return { status, type: "text/html; charset=UTF-8", content: String(await page) };
   });
   if (!refreshes || answer.status !== 200) return answer;
@@ -223,34 +227,39 @@ function jsonRoutes(deps: RoutesDeps, answers: Answers): readonly Route[] {
   /** 404 with `missing` where there is no value. */
   const serve = (
     request: HttpRequest,
-    value: () => unknown,
+    value: (turns: Turns) => unknown,
     missing?: () => Promise<unknown>,
   ): Promise<HttpAnswer> =>
-    answers.serve(request, request.path, async () => {
-      const found = value();
+    answers.serve(request, request.path, async (turns) => {
+      const found = await value(turns);
       const status = found === undefined ? 404 : 200;
-      return { status, type: "application/json", content: JSON.stringify(found ?? (await missing?.())) };
+      const pieces = jsonPieces(found ?? (await missing?.()));
+      return { status, type: "application/json", content: { pieces } };
     });
   return [
-    get("/api/v1/upstreams", (request) => serve(request, () => listAnswer(deps.status()))),
+    get("/api/v1/upstreams", (request) =>
+      serve(request, async (turns) => listAnswer(await deps.status(turns))),
+    ),
     get("/api/v1/upstreams/:name", (request, name) =>
       serve(
         request,
-        () => upstreamAnswer(deps.status(), name),
+        async (turns) => upstreamAnswer(await deps.status(turns), name),
         async () => missingUpstreamAnswer(name, await deps.fleet()),
       ),
     ),
-    get("/api/v1/fleet", async (request) => {
-      const fleet = await deps.fleet();
-      return serve(
+    get("/api/v1/fleet", (request) =>
+      serve(
         request,
-        () => fleet && { nowMs: deps.status().nowMs, ...fleet },
+        async (turns) => {
+          const fleet = await deps.fleet();
+          return fleet && { nowMs: (await deps.status(turns)).nowMs, ...fleet };
+        },
         async () => ({ error: "cannot show the fleet: none is configured" }),
-      );
-    }),
+      ),
+    ),
     get("/api/v1/incidents", (request) =>
-      serve(request, () => {
-        const { nowMs, incidents } = deps.status();
+      serve(request, async (turns) => {
+        const { nowMs, incidents } = await deps.status(turns);
         return { nowMs, incidents };
       }),
     ),

@@ -22,6 +22,8 @@ describe("by default", () => {
     "168.63.129.16",
     "64:ff9b::169.254.169.254",
     "64:ff9b::a9fe:a9fe",
+    "2002:a9fe:a9fe::1",
+    "2002:a83f:8110::",
     "0.0.0.0",
     "::",
   ])("%s is reached by no name, and not as an address in the config", (address) => {
@@ -41,9 +43,16 @@ describe("by default", () => {
     },
   );
 
-  test.each(["10.0.0.1", "192.168.1.1", "fd12::1", "203.0.113.5", "2001:db8::1", "64:ff9b::cb00:7105"])(
-    "%s is reached by any name: many watch what is inside",
-    (address) => expect(isDenied("api.internal", address)).toBe(false),
+  test.each([
+    "10.0.0.1",
+    "192.168.1.1",
+    "fd12::1",
+    "203.0.113.5",
+    "2001:db8::1",
+    "64:ff9b::cb00:7105",
+    "2002:cb00:7105::1",
+  ])("%s is reached by any name: many watch what is inside", (address) =>
+    expect(isDenied("api.internal", address)).toBe(false),
   );
 });
 
@@ -180,4 +189,56 @@ test("localhost is reached as ever", async () => {
   const upstream = await greets();
   const observation = await pollOf({ url: `http://localhost:${upstream.port}/`, denyAddresses: undefined });
   expect(answeredOf(observation).head.status).toBe(200);
+});
+
+test("the address that is looked at is the one that is connected to, whatever the resolver says the next time", async () => {
+  const upstream = await greets();
+  let lookups = 0;
+  const rebinding: Names = {
+    lookup: (name, options, callback) => {
+      lookups += 1;
+      // Nobody listens at the first one.
+      leadingTo(lookups === 1 ? "127.0.0.2" : "127.0.0.1").lookup(name, options, callback);
+    },
+    forget: () => {},
+  };
+  const url = `http://rebound.example.test:${upstream.port}/`;
+  const probe = await startProbe({ url, denyAddresses: ["127.0.0.1"] }, { names: rebinding });
+  expect(brokenOf(await probe.poll(new AbortController().signal))).toMatchObject({
+    fault: "connect",
+    sent: false,
+  });
+  expect(lookups).toBe(1);
+  expect(brokenOf(await probe.poll(new AbortController().signal)).detail).toContain(
+    "no poll may connect to 127.0.0.1",
+  );
+  expect([lookups, upstream.connections]).toEqual([2, 0]);
+});
+
+test.each([
+  "2852039166",
+  "0xa9fea9fe",
+  "0251.0376.0251.0376",
+  "169.254.43518",
+  "169.254.169.254.",
+  "[::ffff:169.254.169.254]",
+  "[64:ff9b::169.254.169.254]",
+  "[2002:a9fe:a9fe::1]",
+])("however the metadata service is written, it is refused: %s", async (host) => {
+  const observation = await pollOf({ url: `http://${host}/`, denyAddresses: undefined });
+  expect(brokenOf(observation)).toMatchObject({ fault: "connect", sent: false });
+  expect(brokenOf(observation).detail).toMatch(/^no poll may connect to /);
+});
+
+test("a redirect to a refused address is told, and not followed", async () => {
+  const target = await greets();
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    connection.end(
+      "HTTP/1.1 302 Found\r\nLocation: " + target.url + "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+    );
+  });
+  const observation = await pollOf({ url: upstream.url });
+  expect(answeredOf(observation).head.status).toBe(302);
+  expect(target.connections).toBe(0);
 });

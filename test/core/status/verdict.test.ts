@@ -155,7 +155,10 @@ test("a thousand that are down are judged without looking at all the others for 
       url: `https://host-${index}.example/`,
       health: { state, sinceMs: 1, up: false },
     });
-    return Object.defineProperty(upstream, "lastPolls", { get: () => ((looks += 1), polls) });
+    return Object.defineProperties(upstream, {
+      lastPolls: { get: () => ((looks += 1), polls) },
+      lastPoll: { get: () => ((looks += 1), polls[0]) },
+    });
   });
   const snapshot = sampleStatus({ upstreams });
   const sides = new Set(upstreams.map((upstream) => verdictOn(upstream, snapshot).side));

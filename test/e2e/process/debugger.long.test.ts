@@ -62,3 +62,28 @@ describe.skipIf(process.platform !== "linux")("SIGUSR1 opens no debugger", () =>
     expect([(await ended)[0], output.includes("Debugger listening")]).toEqual([0, false]);
   });
 });
+
+describe("a debugger that is open from the start", () => {
+  it.each([
+    ["--inspect", ["--inspect=127.0.0.1:0"], {}],
+    ["NODE_OPTIONS", [], { NODE_OPTIONS: "--inspect=127.0.0.1:0" }],
+  ])("is warned of, by %s", async (_, args, env) => {
+    await using folder = await openConfigFolder({
+      budgets: { api: { rate: { requests: 600, per: "1m" } } },
+      upstreams: [rawUpstream("email", "http://127.0.0.1:9")],
+    });
+    const command = [...args, "bin/pacewatch.mjs", "run", "--config", folder.path, "--listen", "127.0.0.1:0"];
+    const child = spawn(process.execPath, command, { cwd: ROOT, env, stdio: ["ignore", "pipe", "ignore"] });
+    endWithUs(child);
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+    await eventually("it listens", () => output.includes('"msg":"listening"'));
+    child.kill("SIGTERM");
+    await once(child, "close");
+    const warnings = output.split("\n").filter((line) => line.includes("a debugger is open"));
+    expect(warnings).toHaveLength(1);
+    expect(JSON.parse(warnings[0] ?? "")).toMatchObject({
+      address: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+    });
+  });
+});

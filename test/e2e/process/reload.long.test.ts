@@ -5,6 +5,7 @@ import { type SimulatedUpstream, startSimulatedUpstream } from "../../../src/sim
 import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
 import { type Daemon, startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
+import { ask } from "../../support/http-ask.ts";
 import { type Families, sampleValue } from "../../support/metrics/exposition-parser.ts";
 import { answer, openRawUpstream } from "../../support/raw-upstream.ts";
 import { accountOf, accountsOf, openAccounts } from "../../support/metrics/slot-accounts.ts";
@@ -203,19 +204,28 @@ describe.concurrent("a reload", () => {
 
   it("does not move the door nor the memory: another listen or state is refused", async () => {
     await using upstream = await startSimulatedUpstream({ name: "api" });
-    await using folder = await openConfigFolder(configOf(upstream, ["email"]));
+    const web = { ...LIFECYCLE, probe_listen: "127.0.0.1:0" };
+    await using folder = await openConfigFolder(configOf(upstream, ["email"], { web }));
     await using daemon = await startDaemon({ configPath: folder.path });
     await folder.write(
       configOf(upstream, ["email", "router"], {
-        web: { ...LIFECYCLE, listen: "127.0.0.1:1" },
+        web: { ...LIFECYCLE, listen: "127.0.0.1:1", probe_listen: "127.0.0.1:2" },
         state: { path: "new.db" },
       }),
     );
     const refused = await daemon.post("/-/reload");
     expect(refused.status).toBe(400);
     expect(refused.body).toContain("web.listen");
+    expect(refused.body).toContain("web.probe_listen");
     expect(refused.body).toContain("state.path");
     expect(namesIn(await daemon.metrics())).toEqual(["email"]);
+    // Probes are answered where they were, also where the address was to be taken away.
+    await folder.write(configOf(upstream, ["email"]));
+    expect((await daemon.post("/-/reload")).body).toBe(
+      "cannot reload: web.probe_listen must stay as it is until a restart\n",
+    );
+    const probesUrl = String(daemon.logs.find(({ msg }) => msg === "listening")?.["probesUrl"]);
+    expect((await ask(`${probesUrl}/-/healthy`)).status).toBe(200);
   });
 
   it("of a file whose key is missing keeps the old keys and the old upstreams", async () => {

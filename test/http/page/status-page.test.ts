@@ -186,6 +186,20 @@ describe("the status page", () => {
     lastPolls: [samplePollStatus({ outcome: "failed", reason: "dns", status: undefined, offline: true })],
   };
 
+  test("draws no more than a hundred budgets, the paused ones first", async () => {
+    const budgets = sampleStatus().budgets.flatMap((budget) =>
+      Array.from({ length: 120 }, (_, index) => ({
+        ...budget,
+        name: `budget-${index}`,
+        pausedUntilMs: index === 119 ? 200_000 : 0,
+      })),
+    );
+    const text = await textOfPage({ budgets });
+    expect(text.match(/budget-\d+/g)).toHaveLength(100);
+    expect(text.indexOf("budget-119")).toBeLessThan(text.indexOf("budget-0"));
+    expect(text).toContain("20 more: as JSON");
+  });
+
   test.each([
     [{}, "ai-router is up"],
     [{ upstreams: both }, "Both upstreams are up"],
@@ -193,7 +207,7 @@ describe("the status page", () => {
     [{ upstreams: [both[0], { ...both[1], ...down }] }, "email is down"],
     [{ upstreams: both.map((each) => ({ ...each, ...down })) }, "ai-router is down, email is down"],
     [
-      { upstreams: both.map((each) => ({ ...each, ...unreached })) },
+      { upstreams: both.map((each) => sampleUpstreamStatus({ ...each, ...unreached })) },
       "No upstream can be reached: probably our own network",
     ],
     [{ upstreams: [] }, "No upstreams are configured"],

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { request } from "node:https";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, TLSSocket } from "node:tls";
@@ -340,3 +340,53 @@ test.skipIf(OPENSSL === undefined)("silent connections over TLS make room for th
   expect((await visit(url)).status).toBe(200);
   expect(warnings).toEqual([]);
 });
+
+/** Each of these costs the server more than the client, if it lets them go on. */
+const HANDSHAKE_FLOODS: Readonly<Record<string, (port: number) => Socket>> = {
+  "in records of one byte that never end": (port) => {
+    const client = connect(port, "127.0.0.1");
+    const record = Buffer.from([22, 3, 1, 0, 1, 1]);
+    const drip = setInterval(() => client.write(record), 1);
+    return client.once("close", () => clearInterval(drip));
+  },
+  "negotiated again and again": (port) => {
+    const options = { host: "127.0.0.1", port, rejectUnauthorized: false, maxVersion: "TLSv1.2" } as const;
+    const client = connectTls(options);
+    const again = (): void => void client.renegotiate({ rejectUnauthorized: false }, () => again());
+    return client.once("secureConnect", again);
+  },
+};
+
+test.skipIf(OPENSSL === undefined).each(Object.entries(HANDSHAKE_FLOODS))(
+  "handshakes %s keep nobody out",
+  async (_, begin) => {
+    writeCertificate(directory, "server");
+    const { url } = await start(TLS, { limits: { maxConnections: 32 } });
+    const port = Number(new URL(url).port);
+    const clients = new Set<Socket>();
+    let isOver = false;
+    const besiege = (): void => {
+      if (isOver) return;
+      const client = begin(port);
+      clients.add(client);
+      client
+        .on("error", () => {})
+        .once("close", () => {
+          clients.delete(client);
+          setTimeout(besiege, 20);
+        });
+    };
+    for (let count = 0; count < 60; count += 1) besiege();
+    onTestFinished(() => {
+      isOver = true;
+      for (const client of clients) client.destroy();
+    });
+    let longestMs = 0;
+    for (let visits = 0; visits < 5; visits += 1) {
+      const beganMs = performance.now();
+      expect((await visit(url)).status).toBe(200);
+      longestMs = Math.max(longestMs, performance.now() - beganMs);
+    }
+    expect(longestMs).toBeLessThan(5_000);
+  },
+);

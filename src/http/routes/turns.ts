@@ -1,0 +1,49 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import type { InPieces } from "../../core/status/in-pieces.ts";
+
+/** After so long the event loop gets a turn: polls, probes and other clients come in between. */
+const TURN_MS = 5;
+
+export type TurnsOptions = {
+  /** After each turn, as long as it took. */
+  readonly rests: boolean;
+  /** Asked between turns: work that nobody wants any more is given up. */
+  readonly isWanted: () => boolean;
+};
+
+/** Thrown within an answer that nobody waits for any more. */
+export class Unwanted extends Error {}
+
+/** The work for one answer, in short turns. */
+export class Turns {
+  readonly #options: TurnsOptions;
+  #beganMs = performance.now();
+
+  constructor(options: TurnsOptions) {
+    this.#options = options;
+  }
+
+  async run<Result>(work: InPieces<Result>): Promise<Result> {
+    for (;;) {
+      const { done, value } = work.next();
+      if (done === true) return value;
+      await this.pauseIfLong();
+    }
+  }
+
+  /** Only if this turn has taken long enough: waiting, even for nothing, costs more than most pieces. */
+  pauseIfLong(): Promise<void> | undefined {
+    return performance.now() - this.#beganMs < TURN_MS ? undefined : this.pause();
+  }
+
+  async pause(): Promise<void> {
+    await this.rest();
+    if (!this.#options.isWanted()) throw new Unwanted("nobody waits for this answer");
+  }
+
+  async rest(): Promise<void> {
+    if (this.#options.rests) await sleep(performance.now() - this.#beganMs, undefined, { ref: false });
+    else await nextTurn();
+    this.#beganMs = performance.now();
+  }
+}
