@@ -177,7 +177,7 @@ class Answer {
     try {
       await this.#make(turns);
     } catch (error) {
-      if (error instanceof Unwanted) this.#begun.resolve(undefined);
+      if (error instanceof Unwanted) this.#giveUp();
       else this.#fail(error);
     }
     this.#grown.resolve();
@@ -195,6 +195,12 @@ class Answer {
     }
     this.#isOver = true;
     this.#begun.resolve(head);
+  }
+
+  /** Who has gone may still wait for its next part: there is none. */
+  #giveUp(): void {
+    this.#isOver = true;
+    this.#begun.resolve(undefined);
   }
 
   #fail(error: unknown): void {
