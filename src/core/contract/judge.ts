@@ -14,7 +14,7 @@ export const MOST_LEVELS_JUDGED = 400;
 
 /** The first rule that does not hold. */
 export type Broken = {
-  readonly path: Way | undefined;
+  readonly path: Place | undefined;
   readonly rule: Rule;
   /** Undefined where there is nothing. */
   readonly value: unknown;
@@ -25,11 +25,11 @@ export type Broken = {
 };
 
 /** Names, and positions in lists. */
-type Way = { readonly step: string | number; readonly next: Way | undefined };
+type Place = { readonly step: string | number; readonly next: Place | undefined };
 
-export function stepsOf(way: Way | undefined): readonly (string | number)[] {
+export function stepsOf(place: Place | undefined): readonly (string | number)[] {
   const steps: (string | number)[] = [];
-  for (let at = way; at !== undefined; at = at.next) steps.push(at.step);
+  for (let at = place; at !== undefined; at = at.next) steps.push(at.step);
   return steps;
 }
 
