@@ -55,10 +55,10 @@ export function headlineOf({ at, figures }: Pick<Result, "at" | "figures">): str
   const met = judged.length - missed.length - noisy;
   const misses = missed.map(
     ({ goal, figure }) =>
-      `${figure.says}: ${amount(figure.summary.median, figure.unit)} (goal ${amount(goal.atMost, figure.unit)})`,
+      `${goal.says} ${amount(figure.summary.median, figure.unit)} (goal ${amount(goal.atMost, figure.unit)})`,
   );
   return [
-    `Measured next to blackbox_exporter on the same machine (${at.slice(0, 10)}), a poll costs ${median("cpu-http-fresh")} of its CPU over HTTP and ${median("cpu-https-fresh")} over HTTPS. `,
+    `Next to blackbox_exporter (${at.slice(0, 10)}), a poll costs ${median("cpu-http-fresh")} of its CPU over HTTP and ${median("cpu-https-fresh")} over HTTPS. `,
     `The process takes ${median("rss-2")} with 2 upstreams and ${median("rss-per-upstream")} for each further one. `,
     `It meets ${met} of ${judged.length} [goals](docs/performance.md), ${noisy} are within noise`,
     misses.length === 0
