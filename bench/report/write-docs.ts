@@ -61,8 +61,6 @@ export function headlineOf({ at, figures }: Pick<Result, "at" | "figures">): str
     `Next to blackbox_exporter (${at.slice(0, 10)}), a poll costs ${median("cpu-http-fresh")} of its CPU over HTTP and ${median("cpu-https-fresh")} over HTTPS. `,
     `The process takes ${median("rss-2")} with 2 upstreams and ${median("rss-per-upstream")} for each further one. `,
     `It meets ${met} of ${judged.length} [goals](docs/performance.md), ${noisy} are within noise`,
-    misses.length === 0
-      ? ", and none is missed.\n"
-      : `, and it misses ${misses.length}: ${misses.join("; ")}.\n`,
+    misses.length === 0 ? ", and misses none.\n" : `, and misses ${misses.length}: ${misses.join("; ")}.\n`,
   ].join("");
 }

@@ -60,7 +60,7 @@ test("the headline names every goal that is missed, with its figure, and counts 
   ];
   const headline = headlineOf({ at: "2026-01-31T12:05:00.000Z", figures });
   expect(headline).toContain("It meets 1 of 3 [goals](docs/performance.md), 1 are within noise");
-  expect(headline).toContain("it misses 1: CPU over HTTP 0.50 (goal 0.45).");
+  expect(headline).toContain("misses 1: CPU over HTTP 0.50 (goal 0.45).");
 });
 
 test("the README says what matters in 1,000 words", async () => {
