@@ -31,17 +31,16 @@ async function probed(service: TokenService, changes: object = {}, others: objec
       rawUpstream("api", service.url, { auth: oauth2(service, changes), proxy: "none", ...others }),
     ],
   });
+  const said = await probedWith(folder.path);
+  expect(said.text).not.toContain(SECRET);
+  return said;
+}
+
+async function probedWith(configPath: string): Promise<Probed> {
   let text = "";
   const say = (piece: string): void => void (text += piece);
-  const command = {
-    configPath: folder.path,
-    json: false,
-    names: [],
-    force: false,
-    environment: CLIENT_SECRET,
-  };
+  const command = { configPath, json: false, names: [], force: false, environment: CLIENT_SECRET };
   const code = await probe({ ...command, out: say, err: say });
-  expect(text).not.toContain(SECRET);
   return { code, text };
 }
 
@@ -133,16 +132,7 @@ test.concurrent("deny_addresses holds for token endpoints too", async () => {
       upstreams: [rawUpstream("api", service.url, { auth: oauth2(service), proxy: "none" })],
     }),
   );
-  let text = "";
-  const say = (piece: string): void => void (text += piece);
-  const command = {
-    configPath: folder.path,
-    json: false,
-    names: [],
-    force: false,
-    environment: CLIENT_SECRET,
-  };
-  await probe({ ...command, out: say, err: say });
+  const { text } = await probedWith(folder.path);
   expect(text).toContain("see deny_addresses");
   expect(service.asked).toEqual([]);
 });
