@@ -4,27 +4,21 @@ import { routesToAsk } from "../../support/routes-to-ask.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
 import { aRequest, connectRaw, statusOf } from "../raw-client.ts";
 import { sampleFleetStatus, sampleRoutesDeps } from "../../support/samples.ts";
+import { openServer } from "../open-server.ts";
 
 /** A server that could be reloaded, and must not be by anything here. */
 async function start(
   over: Partial<StartOptions> = {},
 ): Promise<RunningServer & { readonly reloads: () => number }> {
   let reloads = 0;
-  const server = await startServer({
-    startWorker: startThread,
-    ...sampleRoutesDeps(),
+  const server = await openServer({
     lifecycleEnabled: true,
     reload: () => {
       reloads += 1;
       return Promise.resolve({ kind: "reloaded" });
     },
-    host: "127.0.0.1",
-    port: 0,
-    webConfig: undefined,
-    onWarning: () => {},
     ...over,
   });
-  onTestFinished(() => server.close());
   return { ...server, reloads: () => reloads };
 }
 

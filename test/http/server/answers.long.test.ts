@@ -1,24 +1,10 @@
 import { gunzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
-import { startThread } from "../../../src/adapters/thread.ts";
-import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
+import { type RunningServer } from "../../../src/http/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
-import { sampleRoutesDeps, sampleStatus } from "../../support/samples.ts";
+import { sampleStatus } from "../../support/samples.ts";
 import { aRequest, connectRaw, type RawClient, statusOf } from "../raw-client.ts";
-
-async function start(over: Partial<StartOptions> = {}): Promise<RunningServer> {
-  const server = await startServer({
-    startWorker: startThread,
-    ...sampleRoutesDeps(),
-    host: "127.0.0.1",
-    port: 0,
-    webConfig: undefined,
-    onWarning: () => {},
-    ...over,
-  });
-  onTestFinished(() => server.close());
-  return server;
-}
+import { openServer } from "../open-server.ts";
 
 /** Sends a request, and reads nothing. */
 async function ask(server: RunningServer, path: string, headers: readonly string[] = []): Promise<RawClient> {
@@ -34,7 +20,7 @@ const LARGE = Array.from({ length: 500_000 }, () => Math.random().toString(36)).
 
 test("whoever asks while others wait gets the answer that is made for all of them", async () => {
   let made = 0;
-  const server = await start({
+  const server = await openServer({
     config: () => {
       made += 1;
       return { made };
@@ -62,7 +48,7 @@ test("whoever asks while others wait gets the answer that is made for all of the
 
 test("no answer is older than its request, however fast they come", async () => {
   let now = 0;
-  const server = await start({ metrics: () => `now ${now}\n` });
+  const server = await openServer({ metrics: () => `now ${now}\n` });
   const ask = async (): Promise<void> => {
     const askedAt = (now += 1);
     const answer = await (await fetch(`${server.url}/metrics`)).text();
@@ -78,7 +64,7 @@ test("no answer is older than its request, however fast they come", async () => 
 test.each(["/metrics", "/api/v1/config"])(
   "answers that nobody reads take no more memory than is allowed, then it is 503, until they are gone: %s",
   async (path) => {
-    const server = await start({
+    const server = await openServer({
       metrics: () => LARGE,
       config: () => LARGE,
       limits: { maxAnswerBytes: 2 * LARGE.length },
@@ -101,7 +87,7 @@ test.each(["/metrics", "/api/v1/config"])(
 
 test("forty readers of one answer take the memory of one", async () => {
   let made = 0;
-  const server = await start({
+  const server = await openServer({
     metrics: () => {
       made += 1;
       return LARGE;
@@ -123,7 +109,7 @@ test("one connection gets one answer at a time, even if it asks for more", async
     made += 1;
     return sampleStatus();
   };
-  const server = await start({ status, config: () => LARGE });
+  const server = await openServer({ status, config: () => LARGE });
   const client = await ask(server, "/api/v1/config");
   client.send(aRequest("/").repeat(4));
   expect((await fetch(`${server.url}/`)).status).toBe(200);
@@ -134,7 +120,7 @@ test("one connection gets one answer at a time, even if it asks for more", async
 });
 
 test("a client that leaves with requests unanswered takes no memory and no wait with it", async () => {
-  const server = await start({
+  const server = await openServer({
     config: () => LARGE,
     limits: { maxAnswerBytes: LARGE.length, closeGraceMs: 20_000 },
   });

@@ -1,9 +1,7 @@
 import { request } from "node:http";
 import { hashSync } from "bcryptjs";
-import { expect, onTestFinished, test } from "vitest";
-import { startThread } from "../../../src/adapters/thread.ts";
-import { startServer } from "../../../src/http/server/server.ts";
-import { sampleRoutesDeps } from "../../support/samples.ts";
+import { expect, test } from "vitest";
+import { openServer } from "../open-server.ts";
 
 const GUESSERS = 12;
 const SCRAPES = 15;
@@ -23,18 +21,12 @@ function statusFor(url: string, password: string): Promise<number> {
 }
 
 test("twelve who guess at a scraper's own address, all the time, keep it out of no scrape", async () => {
-  const server = await startServer({
-    ...sampleRoutesDeps(),
-    startWorker: startThread,
-    host: "127.0.0.1",
-    port: 0,
+  const server = await openServer({
     webConfig: {
       read: () => Promise.resolve({ kind: "loaded", config: { tls: undefined, headers: {}, users: USERS } }),
       hasChanged: () => Promise.resolve(false),
     },
-    onWarning: () => {},
   });
-  onTestFinished(() => server.close());
   const over = new AbortController();
   const guessed: number[] = [];
   const guessers = Array.from({ length: GUESSERS }, async (_, guesser) => {

@@ -1,23 +1,11 @@
-import { expect, onTestFinished, test } from "vitest";
-import { startThread } from "../../../src/adapters/thread.ts";
-import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
-import { sampleRoutesDeps } from "../../support/samples.ts";
+import { expect, test } from "vitest";
+import { type RunningServer, type StartOptions } from "../../../src/http/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
 import { connectRaw } from "../raw-client.ts";
+import { openServer } from "../open-server.ts";
 
 async function start(over: Partial<StartOptions> = {}): Promise<RunningServer> {
-  const server = await startServer({
-    startWorker: startThread,
-    ...sampleRoutesDeps(),
-    host: "127.0.0.1",
-    port: 0,
-    probes: { host: "127.0.0.1", port: 0 },
-    webConfig: undefined,
-    onWarning: () => {},
-    ...over,
-  });
-  onTestFinished(() => server.close());
-  return server;
+  return openServer({ probes: { host: "127.0.0.1", port: 0 }, ...over });
 }
 
 test("probes are answered at an address of their own, and nothing else is", async () => {

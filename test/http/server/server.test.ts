@@ -1,4 +1,3 @@
-import { startThread } from "../../../src/adapters/thread.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,24 +6,15 @@ import { gunzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { answerRequests } from "../../../src/http/server/answer-requests.ts";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
-import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
+import { type RunningServer, type StartOptions } from "../../../src/http/server/server.ts";
 import { aRequest, connectRaw, type RawClient, statusOf } from "../raw-client.ts";
 import { sampleRoutesDeps } from "../../support/samples.ts";
+import { openServer } from "../open-server.ts";
 
 const warnings: string[] = [];
 
 async function start(over: Partial<StartOptions> = {}): Promise<RunningServer> {
-  const server = await startServer({
-    startWorker: startThread,
-    ...sampleRoutesDeps(),
-    host: "127.0.0.1",
-    port: 0,
-    webConfig: undefined,
-    onWarning: (message) => warnings.push(message),
-    ...over,
-  });
-  onTestFinished(() => server.close());
-  return server;
+  return openServer({ onWarning: (message) => warnings.push(message), ...over });
 }
 
 async function raw(server: RunningServer): Promise<RawClient> {

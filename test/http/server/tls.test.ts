@@ -20,6 +20,7 @@ import { type RunningServer, type StartOptions, startServer } from "../../../src
 import { WebConfigFile } from "../../../src/config/web/file.ts";
 import { OPENSSL, readPem, writeCertificate } from "../certificates.ts";
 import { sampleRoutesDeps } from "../../support/samples.ts";
+import { openServer } from "../open-server.ts";
 
 let directory = "";
 let warnings: string[] = [];
@@ -38,18 +39,12 @@ function writeConfig(text: string): void {
 
 async function start(text: string, over: Partial<StartOptions> = {}): Promise<RunningServer> {
   writeConfig(text);
-  const server = await startServer({
-    startWorker: startThread,
-    ...sampleRoutesDeps(),
-    host: "127.0.0.1",
-    port: 0,
+  return openServer({
     webConfig: new WebConfigFile(join(directory, "web.yaml")),
     onWarning: (message) => warnings.push(message),
     webConfigRecheckMs: 20,
     ...over,
   });
-  onTestFinished(() => server.close());
-  return server;
 }
 
 type Visit = { readonly status: number; readonly certificate: string; readonly protocol: string };

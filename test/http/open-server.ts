@@ -1,0 +1,19 @@
+import { onTestFinished } from "vitest";
+import { startThread } from "../../src/adapters/thread.ts";
+import { type RunningServer, type StartOptions, startServer } from "../../src/http/server/server.ts";
+import { sampleRoutesDeps } from "../support/samples.ts";
+
+/** Of sample answers, on a port of its own until the test is finished. */
+export async function openServer(over: Partial<StartOptions> = {}): Promise<RunningServer> {
+  const server = await startServer({
+    startWorker: startThread,
+    ...sampleRoutesDeps(),
+    host: "127.0.0.1",
+    port: 0,
+    webConfig: undefined,
+    onWarning: () => {},
+    ...over,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
