@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import { createServer, get } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { answerRequests } from "../../../src/http/server/answer-requests.ts";
+import { listen } from "../../../src/http/server/node-server.ts";
+
+const READERS = 40;
+const PARTS = 10;
+const PART_MS = 1;
+
+test("hundreds of readers of large answers leave turns of the event loop to others", async () => {
+  let inThisTurn = 0;
+  let most = 0;
+  const parts = async function* (): AsyncGenerator<Uint8Array> {
+    for (let index = 0; index < PARTS; index += 1) {
+      const beganMs = performance.now();
+      while (performance.now() - beganMs < PART_MS);
+      most = Math.max(most, (inThisTurn += 1));
+      yield Buffer.from("part");
+    }
+  };
+  const { promise: allHaveAsked, resolve: begin } = Promise.withResolvers<void>();
+  let readers = 0;
+  const answer = answerRequests({
+    answer: async () => {
+      if ((readers += 1) === READERS) begin();
+      await allHaveAsked;
+      return { status: 200, headers: {}, body: parts() };
+    },
+  });
+  const server = createServer(answer);
+  onTestFinished(() => void server.close());
+  const port = await listen(server, { host: "127.0.0.1", port: 0 });
+  const areRead = new AbortController();
+  const counting = (async () => {
+    while (!areRead.signal.aborted) {
+      await nextTurn();
+      inThisTurn = 0;
+    }
+  })();
+  const texts = await Promise.all(Array.from({ length: READERS }, () => textOf(`http://127.0.0.1:${port}/`)));
+  areRead.abort();
+  await counting;
+  expect(new Set(texts)).toEqual(new Set(["part".repeat(PARTS)]));
+  // A turn may last 5 ms, and two may come between two looks of this test.
+  expect(most).toBeLessThanOrEqual(12);
+});
+
+async function textOf(url: string): Promise<string> {
+  const asked = get(url, { agent: false });
+  const [answer] = await once(asked, "response");
+  let text = "";
+  for await (const chunk of answer) text += String(chunk);
+  return text;
+}
