@@ -5,10 +5,23 @@ import { requireBinary } from "../support/processes/binaries.ts";
 
 export const OPENSSL: string | undefined = requireBinary("openssl");
 
-const KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+const KEYS = {
+  ec: ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"],
+  rsa: ["-newkey", "rsa:2048"],
+} as const;
 
-/** Writes NAME.crt and NAME.key; signs itself, or is signed by another of the same directory. */
-export function writeCertificate(directory: string, name: string, signer?: string): void {
+type CertificateOptions = {
+  /** Another of the same directory. Without one, it signs itself. */
+  readonly signer?: string;
+  readonly key?: keyof typeof KEYS;
+};
+
+/** Writes NAME.crt and NAME.key. */
+export function writeCertificate(
+  directory: string,
+  name: string,
+  { signer, key = "ec" }: CertificateOptions = {},
+): void {
   const issuer =
     signer === undefined
       ? []
@@ -18,7 +31,8 @@ export function writeCertificate(directory: string, name: string, signer?: strin
   const request = [
     "req",
     "-x509",
-    ...KEY,
+    ...KEYS[key],
+    "-nodes",
     "-days",
     "2",
     "-subj",

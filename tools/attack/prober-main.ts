@@ -1,4 +1,5 @@
 import { request } from "node:http";
+import { request as requestTls } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 
@@ -31,7 +32,8 @@ for (;;) {
 
 function probe(): Promise<boolean> {
   return new Promise((resolve) => {
-    const asked = request(url, { agent: false, timeout: GIVE_UP_AFTER_MS }, (answer) => {
+    const options = { agent: false, timeout: GIVE_UP_AFTER_MS, rejectUnauthorized: false };
+    const asked = (url.startsWith("https:") ? requestTls : request)(url, options, (answer) => {
       answer.resume().once("close", () => resolve(answer.statusCode === 200));
     });
     asked

@@ -127,7 +127,7 @@ describe.skipIf(OPENSSL === undefined)("client certificates", () => {
   beforeEach(() => {
     writeCertificate(directory, "server");
     writeCertificate(directory, "authority");
-    writeCertificate(directory, "friend", "authority");
+    writeCertificate(directory, "friend", { signer: "authority" });
     writeCertificate(directory, "stranger");
   });
 
