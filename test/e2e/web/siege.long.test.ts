@@ -4,16 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { hashSync } from "bcryptjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type SimulatedUpstream, startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
-import {
-  type ConfigFolder,
-  openConfigFolder,
-  rawUpstream,
-  type RawConfig,
-} from "../../support/config-folder.ts";
+import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
 import { type Daemon, startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
 import { ask } from "../../support/http-ask.ts";
-import { loadAttacks } from "../../../tools/attack/attack.ts";
+import { type Attack, loadAttacks, type Target } from "../../../tools/attack/attack.ts";
 import { Polled } from "../../../tools/attack/polled.ts";
 import { openAccounts } from "../../support/metrics/slot-accounts.ts";
 
@@ -25,8 +20,7 @@ const GUESSING_MS = 3_000;
 const LEAST_PUNCTUAL = 0.5;
 
 const NAMES = Array.from({ length: WATCHED }, (_, index) => `api-${index}`);
-/** Those that need a config of their own have tests of their own. */
-const ATTACKS = (await loadAttacks()).filter(({ config }) => config === undefined);
+const ATTACKS = await loadAttacks();
 
 let upstream: SimulatedUpstream;
 
@@ -45,35 +39,31 @@ function configOf(changes: Partial<RawConfig> = {}): RawConfig {
 }
 
 describe("under siege polls go on in time, and whoever means well is served:", () => {
-  let folder: ConfigFolder;
-  let daemon: Daemon;
-  let probesUrl = "";
   /** In a process of its own: the attack keeps this one busy. */
   let polled: Polled;
+  /** One for all attacks that need no config of their own. */
+  let shared: Besieged;
 
   beforeAll(async () => {
     polled = await Polled.start();
-    const upstreams = NAMES.map((name) => rawUpstream(name, polled.url));
-    folder = await openConfigFolder(configOf({ web: { probe_listen: "127.0.0.1:0" }, upstreams }));
-    daemon = await startDaemon({ configPath: folder.path });
-    probesUrl = String(daemon.logs.find(({ msg }) => msg === "listening")?.["probesUrl"]);
+    shared = await besieged(polled);
   });
 
   afterAll(async () => {
-    await daemon[Symbol.asyncDispose]();
-    await folder[Symbol.asyncDispose]();
+    await shared[Symbol.asyncDispose]();
     await polled[Symbol.asyncDispose]();
   });
 
-  it.each(ATTACKS)("$name", async ({ run }) => {
-    const target = { url: daemon.url, probesUrl, upstreams: NAMES, folder: folder.folder };
+  it.each(ATTACKS)("$name", async ({ run, config }) => {
+    await using own = config && (await besieged(polled, config));
+    const { daemon, target } = own ?? shared;
     const before = await polled.tell();
     const startedAtMs = performance.now();
-    const besieged = run(target, AbortSignal.timeout(SIEGE_MS));
+    const attacked = run(target, AbortSignal.timeout(SIEGE_MS));
     await sleep(SIEGE_MS / 2);
-    expect((await ask(`${probesUrl}/-/healthy`)).status).toBe(200);
+    expect(await isFoundHealthy(target.probesUrl)).toBe(true);
     expect((await readdir(`/proc/${daemon.pid}/fd`)).length).toBeLessThan(400);
-    await besieged;
+    await attacked;
     const polls = (await polled.tell()).requests - before.requests;
     const due = (WATCHED * (performance.now() - startedAtMs)) / PERIOD_MS;
     expect(polls / due).toBeGreaterThan(LEAST_PUNCTUAL);
@@ -86,6 +76,33 @@ describe("under siege polls go on in time, and whoever means well is served:", (
     expect(accounts).toEqual([]);
   });
 });
+
+/**
+ * As an orchestrator asks: only three failures in a row count. This process is busy with the attack, so its own requests
+ * come late, and a connection that is still silent makes room for others.
+ */
+async function isFoundHealthy(url: string): Promise<boolean> {
+  for (let probe = 0; probe < 3; probe += 1) {
+    const answer = await ask(`${url}/-/healthy`).catch(() => undefined);
+    if (answer?.status === 200) return true;
+  }
+  return false;
+}
+
+type Besieged = AsyncDisposable & { readonly daemon: Daemon; readonly target: Target };
+
+async function besieged(polled: Polled, config?: Attack["config"]): Promise<Besieged> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await openConfigFolder(""));
+  const upstreams = NAMES.map((name) => rawUpstream(name, polled.url));
+  const changes = (await config?.(folder.folder)) ?? { web: { probe_listen: "127.0.0.1:0" } };
+  await folder.write(configOf({ ...changes, upstreams }));
+  const daemon = stack.use(await startDaemon({ configPath: folder.path }));
+  const probesUrl = String(daemon.logs.find(({ msg }) => msg === "listening")?.["probesUrl"]);
+  const target = { url: daemon.url, probesUrl, upstreams: NAMES, folder: folder.folder };
+  const owned = stack.move();
+  return { daemon, target, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
 
 /** By its own count. */
 function seenBy({ requests }: SimulatedUpstream): number {
