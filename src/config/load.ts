@@ -91,7 +91,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const proof = prove({ budgets, upstreams: [...upstreams.values()], fleet: general?.fleet }, ({ name }) =>
     keys.get(name),
   );
-  const wrong = [
+  const found = [
     ...(isStructure ? [] : environmentFaults(environment, file)),
     ...reading.faults,
     ...contracts.faults,
@@ -101,6 +101,8 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
       writtenAt,
     ),
   ];
+  // Nothing is wrong but that something is missing: what was left out.
+  const wrong = general === undefined && found.length === 0 ? asWritten.omitted : found;
   const unfit = faultsOf(complaintsAbout(proof.faults, parts, tree), reading, writtenAt);
   if (general === undefined || wrong.length > 0 || unfit.length > 0) {
     return refused([...wrong, ...unfit], read, wrong.length === 0 ? proof : undefined);
@@ -208,20 +210,36 @@ function whenUnset(path: Path): WhenUnset {
   const [section, second, third, , fifth] = path;
   if (section === "fleet") return unsetInFleet(second, path);
   if (section === "budgets") return "needed";
+  if (section === "state") return { placeholder: "unset" };
   if (section !== "upstreams" && section !== "defaults") return "omitted";
   const key = section === "defaults" ? second : third === "also" ? fifth : third;
   if (key === undefined || (typeof key === "string" && NEEDED.has(key))) return "needed";
   if (key === "path" && third === "also") return { placeholder: "/unset" };
   if (key === "base_url") return { placeholder: "https://unset.invalid" };
-  if (key !== "auth") return "omitted";
-  if (path.at(-1) === "token_url") return { placeholder: "https://unset.invalid" };
-  return path.at(-1) === "budget" ? "needed" : { placeholder: "UNSET" };
+  if (key !== "auth") return unsetInOther(key, path.at(-1));
+  return unsetInAuth(path.at(-1));
+}
+
+function unsetInAuth(leaf: Path[number] | undefined): WhenUnset {
+  if (leaf === "token_url") return { placeholder: "https://unset.invalid" };
+  if (leaf === "client_auth") return "omitted";
+  return leaf === "budget" ? "needed" : { placeholder: "UNSET" };
+}
+
+/** Some must be there beside others: one file of a pair, where a value or an assertion looks. */
+function unsetInOther(key: Path[number], leaf: Path[number] | undefined): WhenUnset {
+  if (key === "values" && leaf === "name") return "needed";
+  if (leaf === "path" || leaf === "json") return { placeholder: "/unset" };
+  if (leaf === "name" || leaf === "header" || leaf === "cert_file" || leaf === "key_file")
+    return { placeholder: "unset" };
+  return leaf === "means" ? { placeholder: "status" } : "omitted";
 }
 
 /** Rules need only the mode of a fleet, and the proof its numbers. */
 function unsetInFleet(key: Path[number] | undefined, path: Path): WhenUnset {
   if (key !== "redis")
     return key === "mode" || key === "replicas" || key === "reserve" ? "needed" : "omitted";
-  if (path.at(-1) === "url") return { placeholder: "redis://unset.invalid" };
+  if (path.at(-1) === "url") return { placeholder: "rediss://unset.invalid" };
+  if (path.at(-1) === "tls") return { placeholder: "true" };
   return { placeholder: typeof path.at(-1) === "number" ? "unset.invalid:6379" : "UNSET" };
 }

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -306,6 +307,176 @@ describe("a config that is read for its names and schedules alone", () => {
     const nameless = withUpstream("name: ${UNSET_NAME}");
     expect(await refusals(nameless, {}, "structure")).toEqual(["10:11: the variable UNSET_NAME is not set"]);
   });
+
+  const shipped = [
+    "config/pacewatch.yaml",
+    "deploy/systemd/pacewatch.yaml",
+    "deploy/kubernetes/single/pacewatch.yaml",
+    "deploy/kubernetes/fleet/pacewatch.yaml",
+    ...readdirSync("docs/examples").map((name) => `docs/examples/${name}`),
+  ].filter((path) => path.endsWith(".yaml"));
+
+  test.each(shipped)("may be %s, where none of its variables is set", async (path) => {
+    const loading = await load(path, { environment: {}, resolve: "structure" });
+    expect(loading.kind === "refused" && loading.faults).toBe(false);
+  });
+
+  const everything = {
+    web: {
+      listen: ":1",
+      probe_listen: ":2",
+      config_file: "web.yaml",
+      enable_lifecycle: false,
+      allowed_hosts: ["a.example"],
+    },
+    log: { level: "info" },
+    state: { path: "state.db" },
+    fleet: {
+      redis: {
+        sentinel: { master: "main", nodes: ["10.0.0.1:6379"] },
+        tls: true,
+        username: "pacewatch",
+        password: { file: "password" },
+        ca_file: "ca.pem",
+        cert_file: "own.pem",
+        key_file: "own.key",
+        server_name: "redis.example",
+      },
+      mode: "shard",
+      replicas: 2,
+      ttl: "10s",
+      name: "one",
+      advertise: "https://one.example",
+      prefix: "p",
+    },
+    deny_addresses: ["10.0.0.0/8"],
+    budgets: { api: { rate: { requests: 6000, per: "1m" } } },
+    defaults: { timeout: "9s", proxy: "none" },
+    upstreams: [
+      {
+        name: "api",
+        base_url: "https://api.example",
+        path: "/v1",
+        auth: {
+          oauth2: {
+            token_url: "https://token.example",
+            client_id: "id",
+            client_secret: { env: "SECRET" },
+            scopes: ["read"],
+            parameters: { audience: "a" },
+            client_auth: "body",
+            ca_file: "ca.pem",
+          },
+        },
+        headers: { "X-Team": "a" },
+        budget: ["api"],
+        every: "15s",
+        expect: {
+          status: [200, 404],
+          max_body: "1MiB",
+          refusals: [{ status: [403], header: "x-error", text: "no", means: "rate" }],
+          body: [
+            { path: "/a", one_of: ["x"] },
+            { path: "/b", min: 1 },
+            { path: "/c", json_schema: "schema.json" },
+          ],
+          headers: [{ name: "x-a", contains: "a" }],
+        },
+        degraded_above: "2s",
+        request_id_headers: ["x-id"],
+        values: [
+          { name: "credits", path: "/left", unit: "usd", credit: true },
+          { name: "left", header: "x-left" },
+        ],
+        objective: { availability: "99%", latency: "1s" },
+        connection: "reuse",
+        tls: { ca_file: "ca.pem", cert_file: "a.pem", key_file: "a.key", server_name: "a.example" },
+        labels: { team: "a" },
+        also: [{ name: "balance", path: "/balance", every: "1h" }],
+      },
+      {
+        name: "other",
+        base_url: "https://api.example",
+        auth: { header: { name: "X-Key", env: "KEY" } },
+        budget: "api",
+        cron: "* * * * *",
+        confirm: 1,
+        labels: { team: "b" },
+      },
+    ],
+  };
+
+  test("lacks nothing, or says which variable it lacks, whichever of its values is not set", async () => {
+    const refused: (readonly string[])[] = [];
+    const needed: string[] = [];
+    for (const [path, change] of [["nothing", (value: unknown) => value] as const, ...leavesOf(everything)]) {
+      const loading = await loadText(JSON.stringify(change(everything)), {}, "structure");
+      if (loading.kind === "loaded") continue;
+      const faults = loading.faults.map(({ message }) => message);
+      if (faults.length === 0 || faults.some((message) => message !== "the variable UNSET is not set"))
+        refused.push([path, ...faults]);
+      else needed.push(path);
+    }
+    expect(refused).toEqual([]);
+    // What rules and the proof are made of.
+    expect(needed).toEqual([
+      "fleet.mode",
+      "fleet.replicas",
+      "budgets.api.rate.requests",
+      "budgets.api.rate.per",
+      "defaults.timeout",
+      "upstreams.0.name",
+      "upstreams.0.budget.0",
+      "upstreams.0.every",
+      "upstreams.0.values.0.name",
+      "upstreams.0.values.1.name",
+      "upstreams.0.objective.availability",
+      "upstreams.0.objective.latency",
+      "upstreams.0.labels.team",
+      "upstreams.0.also.0.name",
+      "upstreams.0.also.0.every",
+      "upstreams.1.name",
+      "upstreams.1.budget",
+      "upstreams.1.cron",
+      "upstreams.1.confirm",
+      "upstreams.1.labels.team",
+    ]);
+  });
+});
+
+type Change = (value: unknown) => unknown;
+
+/** Each leaf, with what puts an unset variable into its place. */
+function leavesOf(value: unknown): readonly (readonly [string, Change])[] {
+  if (typeof value !== "object" || value === null) return [["", () => "${UNSET}"]];
+  return Object.entries(value).flatMap(([key, child]) =>
+    leavesOf(child).map(([path, change]) => {
+      const changed: Change = (parent) => {
+        const copy: Record<string, unknown> = Object.assign(Array.isArray(parent) ? [] : {}, parent);
+        copy[key] = change(copy[key]);
+        return copy;
+      };
+      return [path === "" ? key : `${key}.${path}`, changed] as const;
+    }),
+  );
+}
+
+test("a flag may come from a variable, also where another key depends on it", async () => {
+  const fleet = (tls: string): string => `
+fleet:
+  mode: shard
+  replicas: 1
+  redis: { sentinel: { master: m, nodes: ["10.0.0.1:26379"] }, tls: "${tls}", server_name: redis.example }
+`;
+  const text = withUpstream("expect: { json: '${JSON}', body: [{ path: /a }] }");
+  expect((await loadText(text + fleet("${TLS}"), { TLS: "true", JSON: "true" })).kind).toBe("loaded");
+  expect(await refusals(text + fleet("${TLS}"), { TLS: "false", JSON: "false" })).toEqual([
+    expect.stringContaining('"upstreams[0].expect.body" must not be set where json is false'),
+    expect.stringContaining('"fleet.redis.server_name" must be set only where tls is true'),
+  ]);
+  expect(await refusals(text + fleet("${TLS}"), { JSON: "true" })).toEqual([
+    expect.stringContaining("the variable TLS is not set"),
+  ]);
 });
 
 describe("how a base and a path are joined", () => {

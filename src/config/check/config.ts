@@ -1,7 +1,7 @@
 import { parseDuration } from "../../core/time/duration.ts";
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
 import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-combinations.ts";
-import { type Path, type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
+import { type Path, type Tree, childOf, entriesOf, flagAt, itemsOf, textAt, treeAt } from "../read/tree.ts";
 import { checkDefaults, checkUpstream } from "./upstream.ts";
 import { didYouMean, nameOfPath, received } from "./wording.ts";
 
@@ -153,10 +153,11 @@ function checkRedisTls(redis: Tree, keys: readonly string[]): readonly Complaint
       ),
     );
   }
-  const tls = treeAt(redis, ["tls"]);
+  // Its variable is not set: that is said already.
+  if (childOf(redis, hasUrl ? "url" : "tls")?.kind === "void") return complaints;
   const isEncrypted = hasUrl
     ? textAt(redis, "url")?.startsWith("rediss:") === true
-    : tls?.kind === "scalar" && tls.value === true;
+    : flagAt(redis, "tls") === true;
   const first = REDIS_TLS_KEYS.find((key) => keys.includes(key));
   if (!isEncrypted && first !== undefined) {
     const path = [...REDIS_PATH, first];

@@ -1,7 +1,7 @@
 import { type Complaint, complain, complainOfKey } from "./complaint.ts";
 import { checkCertificateAndKey, checkExactlyOne, checkSource } from "./key-combinations.ts";
 import { isOwnHeader, looksLikeSecretHeader, looksLikeSecretParameter } from "../schema/credential-signs.ts";
-import { type Path, type Tree, childOf, entriesOf, itemsOf, textAt, treeAt } from "../read/tree.ts";
+import { type Path, type Tree, childOf, entriesOf, flagAt, itemsOf, textAt, treeAt } from "../read/tree.ts";
 import { hasQueryParameter, joinUrl, pathFault, urlFault } from "../schema/upstream-url.ts";
 import { BODY_CHECKS, HEADER_CHECKS } from "../schema/assertion.ts";
 import { RESERVED_LABELS, SCHEDULE_KEYS } from "../schema/upstream.ts";
@@ -131,10 +131,8 @@ function checkRefusals(upstream: Tree, path: Path): readonly Complaint[] {
 function checkAssertions(upstream: Tree, path: Path): readonly Complaint[] {
   const expect = childOf(upstream, "expect");
   if (expect === undefined) return [];
-  const json = childOf(expect, "json");
-  const isNoJson = json?.kind === "scalar" && json.value === false;
   const at = [...path, "body"];
-  const needless = isNoJson && childOf(expect, "body") !== undefined;
+  const needless = flagAt(expect, "json") === false && childOf(expect, "body") !== undefined;
   return [
     ...(needless ? [complainOfKey(at, `"${nameOfPath(at)}" must not be set where json is false`)] : []),
     ...checkEach(childOf(expect, "body"), at, BODY_CHECKS),

@@ -76,3 +76,11 @@ export function textAt(tree: Tree | undefined, ...path: Path): string | undefine
   const found = tree === undefined ? undefined : treeAt(tree, path);
   return found?.kind === "scalar" && typeof found.value === "string" ? found.value : undefined;
 }
+
+/** A flag from a variable is text. */
+export function flagAt(tree: Tree | undefined, ...path: Path): boolean | undefined {
+  const found = tree === undefined ? undefined : treeAt(tree, path);
+  if (found?.kind !== "scalar") return undefined;
+  if (found.value === true || (found.interpolated && found.value === "true")) return true;
+  return found.value === false || (found.interpolated && found.value === "false") ? false : undefined;
+}

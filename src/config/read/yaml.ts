@@ -31,6 +31,8 @@ export type YamlReading = {
   /** Undefined where nothing of it can be understood. */
   readonly tree: Tree | undefined;
   readonly faults: readonly Fault[];
+  /** Values that were left out, as their variables are not set. No faults, unless it cannot be understood without them. */
+  readonly omitted: readonly Fault[];
   readonly placeOf: PlaceOf;
 };
 
@@ -42,22 +44,25 @@ export function readYaml(bytes: Uint8Array, file: string, variables?: Variables)
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   const decoded = decodeText(bytes, file);
-  if (decoded.kind === "refused") return { file, tree: undefined, faults: [decoded.fault], placeOf };
+  if (decoded.kind === "refused") {
+    return { file, tree: undefined, faults: [decoded.fault], omitted: [], placeOf };
+  }
   const { text } = decoded;
   const document = documentOf(text, lines);
   const walk = new Walk(file, placeOf, variables);
   if (document === undefined) {
     walk.refuse(0, `cannot read YAML: ${NESTED_TOO_DEEPLY}`);
-    return { file, tree: undefined, faults: walk.faults, placeOf };
+    return { file, tree: undefined, faults: walk.faults, omitted: [], placeOf };
   }
   const syntax = syntaxFault(text, document, variables !== undefined);
   if (syntax !== undefined) {
     walk.refuse(syntax.offset, `cannot read YAML: ${syntax.message}`);
-    return { file, tree: undefined, faults: walk.faults, placeOf };
+    return { file, tree: undefined, faults: walk.faults, omitted: [], placeOf };
   }
   const root = document.contents;
   const tree = walk.read(root, root?.range?.[0] ?? 0, []);
-  return { file, tree: tree?.kind === "void" ? undefined : tree, faults: walk.faults, placeOf };
+  const { faults, omitted } = walk;
+  return { file, tree: tree?.kind === "void" ? undefined : tree, faults, omitted, placeOf };
 }
 
 /** Undefined where it is nested so deeply that the library runs out of its stack: its own bound does not see all ways to nest. */
@@ -126,6 +131,7 @@ const MAX_VALUES = 100_000;
 /** One pass over the parsed nodes: refuses what a config does not need, resolves aliases and variables. */
 class Walk {
   readonly faults: Fault[] = [];
+  readonly omitted: Fault[] = [];
   readonly #file: string;
   readonly #placeOf: PlaceOf;
   readonly #variables: Variables | undefined;
@@ -141,8 +147,12 @@ class Walk {
   }
 
   refuse(offset: number, message: string): Tree {
-    this.faults.push({ file: this.#file, ...this.#placeOf(offset), message });
+    this.faults.push(this.#fault(offset, message));
     return { kind: "void", offset, keyOffset: offset };
+  }
+
+  #fault(offset: number, message: string): Fault {
+    return { file: this.#file, ...this.#placeOf(offset), message };
   }
 
   /** Undefined for a value that is left out. */
@@ -188,7 +198,10 @@ class Walk {
       case "unset": {
         const unset = variables.whenUnset(path);
         const isFault = variables.mustBeSet || unset === "needed";
-        if (!isFault && unset === "omitted") return undefined;
+        if (!isFault && unset === "omitted") {
+          this.omitted.push(this.#fault(offset, unsetSentence(result.variables)));
+          return undefined;
+        }
         const refused = isFault ? this.refuse(offset, unsetSentence(result.variables)) : undefined;
         // With a placeholder, the rest of its upstream can be checked too.
         if (typeof unset === "object") return { ...plain, value: unset.placeholder, interpolated: true };
@@ -199,14 +212,14 @@ class Walk {
     }
   }
 
-  #readList(nodes: readonly unknown[], offset: number, keyOffset: number, path: Path): Tree {
+  /** A list of which every item is left out is left out too. */
+  #readList(nodes: readonly unknown[], offset: number, keyOffset: number, path: Path): Tree | undefined {
     const items: Tree[] = [];
     for (const [index, node] of nodes.entries()) {
-      const at = offsetOf(node) ?? offset;
-      const item = this.read(node, at, [...path, index]);
-      // An item of a list cannot be left out: those after it would move.
-      items.push(item ?? { kind: "void", offset: at, keyOffset: at });
+      const item = this.read(node, offsetOf(node) ?? offset, [...path, index]);
+      if (item !== undefined) items.push(item);
     }
+    if (items.length === 0 && nodes.length > 0) return undefined;
     return { kind: "list", items, offset, keyOffset };
   }
 
