@@ -64,6 +64,8 @@ function configOf(upstreams: number, url: string, changes: Partial<RawConfig>): 
   const every = everyFor(upstreams);
   return {
     web: { probe_listen: "127.0.0.1:0" },
+    // As the manifests ship it: its thread takes memory too.
+    state: { path: "pacewatch.db" },
     budgets: Object.fromEntries(names.map((name) => [name, { rate: { requests: 1_000, per: "1m" } }])),
     upstreams: names.map((name) => rawUpstream(name, url, { every, budget: name })),
     ...changes,
