@@ -8,7 +8,8 @@ export function isConfigurable(behaviour: Behaviour): boolean {
   return behaviour.lookup === undefined && behaviour.credential === undefined;
 }
 
-const TIMEOUT_MS = 6_000;
+/** Only to end what waits in vain: what should time out has a timeout of its own. */
+const TIMEOUT_MS = 60_000;
 
 /** The same poll as a config asks for it. */
 export function configured(name: string, behaviour: Behaviour, stage: Stage): RawUpstream {
