@@ -8,8 +8,11 @@ export function isConfigurable(behaviour: Behaviour): boolean {
   return behaviour.lookup === undefined && behaviour.credential === undefined;
 }
 
-/** Only to end what waits in vain: what should time out has a timeout of its own. */
-const TIMEOUT_MS = 60_000;
+/**
+ * On a machine that is busy with other things too, endless answers come slowly. What should time out has a shorter one
+ * of its own. No longer: what a reload adds waits for as long before its first poll.
+ */
+const TIMEOUT_MS = 15_000;
 
 /** The same poll as a config asks for it. */
 export function configured(name: string, behaviour: Behaviour, stage: Stage): RawUpstream {
