@@ -795,15 +795,16 @@ test("the configs that the README shows are accepted where only what it names is
   const readme = await readFile(join(import.meta.dirname, "../../README.md"), "utf8");
   const shown = [...readme.matchAll(/^```yaml\n(.+?)^```/gms)].map(([, yaml = ""]) => yaml);
   const config = shown.filter((yaml) => /^(?:budgets|upstreams|fleet):/m.test(yaml)).join("");
-  const { upstreams, fleet } = (
-    await loaded(config, {
-      AI_ROUTER_BASE_URL: "https://router.example.test",
-      AI_ROUTER_API_KEY: "test-key-router",
-      PACEWATCH_REDIS_URL: "redis://127.0.0.1:6379",
-    })
-  ).config;
-  expect(upstreams).toHaveLength(1);
-  expect(fleet?.mode).toBe("shard");
+  const environment = {
+    AI_ROUTER_BASE_URL: "https://router.example.test",
+    AI_ROUTER_API_KEY: "test-key-router",
+    PACEWATCH_REDIS_URL: "redis://127.0.0.1:6379",
+  };
+  const { warnings, ...shards } = await loaded(config, environment);
+  expect(shards.config).toMatchObject({ upstreams: [{ name: "ai-router" }], fleet: { mode: "shard" } });
+  expect(warnings).toEqual([]);
+  const everywhere = config.replace("mode: shard", "mode: everywhere").replace("every: 15s", "every: 1m");
+  expect(await loaded(everywhere, environment)).toMatchObject({ warnings: [] });
 });
 
 test("upstreams that are alike share their keys by merge keys, and each overrides what it says itself", async () => {
