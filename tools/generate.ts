@@ -52,10 +52,7 @@ async function ruleOf(configPath: string): Promise<string> {
 }
 
 /** What a command says about a config. */
-async function printed(
-  command: (options: Printing) => Promise<number>,
-  configPath: string,
-): Promise<string> {
+async function printed(command: (options: Printing) => Promise<number>, configPath: string): Promise<string> {
   let text = "";
   let faults = "";
   const code = await command({

@@ -596,7 +596,7 @@ describe("what is allowed and probably not meant is told with its place", () => 
         ),
       ),
     ).toEqual([
-      '9:13: upstream "api" cannot be judged well: 99.5% at cron 0 0 13 * 5: 5m may pass without a poll, so the rules leave out the page for 1h; poll every 2m',
+      '9:13: upstream "api" is polled too rarely for its 1h error-budget page (99.5% at cron 0 0 13 * 5), which the rules leave out; poll at least every 2m',
       '10:11: upstream "api" is polled only on days that match both day-of-month and day-of-week',
       '11:34: upstream "api" trusts any certificate, so anybody in between can read its key',
       '13:21: upstream "api" can never be degraded: a poll ends after 5s, its timeout',
@@ -777,6 +777,23 @@ test("the numbers are told where they are all that is wrong", async () => {
     proof: { budgets: [{ rates: [{ demand: 120, cap: 12 }] }] },
   });
   expect(await loadText(withUpstream("every: 1s", "confirm: x"))).toMatchObject({ proof: undefined });
+});
+
+test("a fleet that has no reserve is told how much would be one, and a proof of it says that there is none", async () => {
+  const fleetOf = (mode: string, reserve: string, replicas = 3): string =>
+    `${withUpstream("every: 15s")}\nfleet: { redis: { url: "redis://127.0.0.1:6379" }, mode: ${mode}, replicas: ${replicas}, reserve: ${reserve} }`;
+  const warned = async (...given: Parameters<typeof fleetOf>): Promise<readonly string[]> =>
+    (await loaded(fleetOf(...given))).warnings.map(({ message }) => message);
+  expect(await warned("shard", "20%")).toEqual([
+    'budget "api" has no reserve: 20% of its cap, divided among 3 replicas, is less than one request, so nothing of it is polled while Redis is away: raise fleet.reserve to at least 25%',
+  ]);
+  expect(await warned("shard", "25%")).toEqual([]);
+  expect(await warned("shard", "20%", 12)).toEqual([
+    expect.stringMatching(/while Redis is away: raise the budget's share$/),
+  ]);
+  expect(await refusals(fleetOf("everywhere", "20%"))).toEqual([
+    expect.stringContaining("its cap is 12 (20% of 60; no reserve could be set aside for 3 replicas): poll"),
+  ]);
 });
 
 test("replicas that poll the same upstreams do so at different moments; those that share them keep each one's own", async () => {
