@@ -22,8 +22,9 @@ ENV NODE_ENV=production \
     NODE_OPTIONS=--max-semi-space-size=4 \
     MALLOC_ARENA_MAX=2 \
     PACEWATCH_HEALTH_URL=http://127.0.0.1:10429/-/healthy
-# Where a state file can live: a named volume keeps this owner. Nothing else is ever written.
-RUN mkdir /data && chown 1000:1000 /data
+# Where a state file can live: a named volume keeps this owner. Nothing else is ever written. And a name to type, for
+# docker exec and kubectl exec (docs/command-line.md).
+RUN mkdir /data && chown 1000:1000 /data && ln -s /app/bin/pacewatch.mjs /usr/local/bin/pacewatch
 WORKDIR /app
 COPY --from=warmed --chown=0:0 /app/node_modules ./node_modules
 # The default config is config/pacewatch.yaml, seen from here: mount your own directory at /app/config.

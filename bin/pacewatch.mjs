@@ -2,7 +2,8 @@
 // By default Node.js answers SIGUSR1 with a debugger that every user of this machine can connect to. Only this flag
 // prevents that from the first moment on. Started without it, the first statement below does, once Node.js comes to it.
 //
-// Plain JavaScript, so that an old Node.js prints the one line below instead of a loader's stack trace.
+// Plain JavaScript, so that an old Node.js prints the one line below instead of a loader's stack trace. Before 22.14 it
+// does not know the flag, and ends with "bad option": then "node bin/pacewatch.mjs" prints that line.
 import { fileURLToPath } from "node:url";
 
 process.on("SIGUSR1", () => {});

@@ -14,7 +14,19 @@ import { billOfMaterials } from "./sbom.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 /** Beside the code, as they are. */
-const COPIED = ["README.md", "CHANGELOG.md", "LICENSE", "SECURITY.md", "config", "deploy/systemd"];
+const COPIED = [
+  "README.md",
+  "CHANGELOG.md",
+  "LICENSE",
+  "SECURITY.md",
+  "config",
+  "deploy/systemd",
+  // The runbooks, to which the alerts link, and the pages to which the runbooks link.
+  "docs/runbooks",
+  "docs/command-line.md",
+  "docs/oauth2.md",
+  "docs/signals.md",
+];
 
 export type BuildOptions = {
   readonly folder: string;
@@ -50,12 +62,12 @@ function publishedManifest(commit: string): object {
     bin,
     type,
     exports: {},
-    files: ["bin", "lib", "config", "deploy", "*.md", "*.txt", "sbom.json"],
+    files: ["bin", "lib", "config", "deploy", "docs", "*.md", "*.txt", "sbom.json"],
     engines,
   };
 }
 
-/** npm gives each bill a random number and the time of day. */
+/** npm gives each bill a random number, the time of day and its own version. */
 function reproducible(bill: ReturnType<typeof billOfMaterials>, commit: string, epochS: number): object {
   const hash = createHash("sha256")
     .update(`${commit} ${JSON.stringify(bill.components)}`)
@@ -65,7 +77,7 @@ function reproducible(bill: ReturnType<typeof billOfMaterials>, commit: string, 
   return {
     ...bill,
     serialNumber: `urn:uuid:${[...serial, hash.slice(20, 32)].join("-")}`,
-    metadata: { ...bill.metadata, timestamp },
+    metadata: { ...bill.metadata, timestamp, tools: undefined },
   };
 }
 

@@ -20,12 +20,15 @@ type Printing = {
 
 const ROOT = new URL("../", import.meta.url);
 
+const SHIPPED = "config/pacewatch.yaml";
+
 const GENERATED: Readonly<Record<string, () => string | Promise<string>>> = {
-  "config/prometheus/rules.yml": () => printed(rules),
-  "config/grafana/dashboards/pacewatch.json": () => printed(dashboard),
+  "config/prometheus/rules.yml": () => printed(rules, SHIPPED),
+  "config/grafana/dashboards/pacewatch.json": () => printed(dashboard, SHIPPED),
   "config/schema.json": configJsonSchemaText,
   "docs/metrics.md": metricsPage,
-  "deploy/kubernetes/base/prometheus-rule.yaml": async () => prometheusRule(await printed(rules)),
+  "deploy/kubernetes/single/prometheus-rule.yaml": () => ruleOf("deploy/kubernetes/single/pacewatch.yaml"),
+  "deploy/kubernetes/fleet/prometheus-rule.yaml": () => ruleOf("deploy/kubernetes/fleet/pacewatch.yaml"),
 };
 
 /** By path from the project's root, what each should hold. */
@@ -43,17 +46,22 @@ export async function staleFiles(): Promise<readonly string[]> {
   return stale;
 }
 
-/** What a command says about the config that ships. */
-async function printed(command: (options: Printing) => Promise<number>): Promise<string> {
+/** A fleet's rules differ from those of one process, so each overlay has those of its own config. */
+async function ruleOf(configPath: string): Promise<string> {
+  return prometheusRule(await printed(rules, configPath), configPath);
+}
+
+/** What a command says about a config. */
+async function printed(command: (options: Printing) => Promise<number>, configPath: string): Promise<string> {
   let text = "";
   let faults = "";
   const code = await command({
-    configPath: fileURLToPath(new URL("config/pacewatch.yaml", ROOT)),
+    configPath: fileURLToPath(new URL(configPath, ROOT)),
     environment: {},
     out: (piece) => (text += piece),
     err: (piece) => (faults += piece),
   });
-  if (code !== 0) throw new Error(`cannot generate from config/pacewatch.yaml: ${faults}`);
+  if (code !== 0) throw new Error(`cannot generate from ${configPath}: ${faults}`);
   return text;
 }
 

@@ -89,7 +89,7 @@ function tellReserve(isMissing: boolean, { name, replicas }: Fleet, log: Log): v
   if (!isMissing) return log.info({ name }, "this replica has a reserve now");
   log.warn(
     { name, replicas },
-    "no reserve for this replica, as others have them all: it cannot poll while Redis is away",
+    "this replica has no reserve: other replicas hold all of them, so it cannot poll while Redis is away",
   );
 }
 

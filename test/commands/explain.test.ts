@@ -90,7 +90,9 @@ test("it judges by the expectations of an upstream where one is named", async ()
     withUpstream("expect: { refusals: [{ text: maximum, means: blocked }] }"),
   );
   const { out } = await explained(CREDIT, { configPath, upstream: "api" });
-  expect(out).toContain("because    answered 401: a firewall or bot wall refused us, by `expect.refusals`");
+  expect(out).toContain(
+    "because    answered 401: a firewall or bot protection blocked us, by `expect.refusals`",
+  );
   expect(await explained(CREDIT, { configPath, upstream: "other" })).toEqual({
     code: 1,
     out: "",

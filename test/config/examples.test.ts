@@ -1,6 +1,8 @@
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { load } from "../../src/config/load.ts";
+import { loaded } from "./config-file.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../docs/examples/", import.meta.url));
 const ENVIRONMENT = {
@@ -22,3 +24,11 @@ test.each(["ai-router-credit.yaml", "email-quota.yaml", "oauth2.yaml"])(
     });
   },
 );
+
+test("the configs that the page about scale shows fit their limits", async () => {
+  const page = await readFile(new URL("../../docs/scale.md", import.meta.url), "utf8");
+  const shown = [...page.matchAll(/^```yaml\n(.+?)^```/gms)].map(([, yaml = ""]) => yaml);
+  const configs = shown.filter((yaml) => yaml.includes("upstreams:"));
+  expect(configs).toHaveLength(2);
+  for (const config of configs) await loaded(config, { API_KEY: "test-key-api" });
+});

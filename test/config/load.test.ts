@@ -596,7 +596,7 @@ describe("what is allowed and probably not meant is told with its place", () => 
         ),
       ),
     ).toEqual([
-      '9:13: upstream "api" cannot be judged well: 99.5% at cron 0 0 13 * 5: 5m may pass without a poll, so the rules leave out the page for 1h; poll every 2m',
+      '9:13: upstream "api" is polled too rarely for its 1h error-budget page (99.5% at cron 0 0 13 * 5), which the rules leave out; poll at least every 2m',
       '10:11: upstream "api" is polled only on days that match both day-of-month and day-of-week',
       '11:34: upstream "api" trusts any certificate, so anybody in between can read its key',
       '13:21: upstream "api" can never be degraded: a poll ends after 5s, its timeout',
@@ -779,6 +779,23 @@ test("the numbers are told where they are all that is wrong", async () => {
   expect(await loadText(withUpstream("every: 1s", "confirm: x"))).toMatchObject({ proof: undefined });
 });
 
+test("a fleet that has no reserve is told how much would be one, and a proof of it says that there is none", async () => {
+  const fleetOf = (mode: string, reserve: string, replicas = 3): string =>
+    `${withUpstream("every: 15s")}\nfleet: { redis: { url: "redis://127.0.0.1:6379" }, mode: ${mode}, replicas: ${replicas}, reserve: ${reserve} }`;
+  const warned = async (...given: Parameters<typeof fleetOf>): Promise<readonly string[]> =>
+    (await loaded(fleetOf(...given))).warnings.map(({ message }) => message);
+  expect(await warned("shard", "20%")).toEqual([
+    'budget "api" has no reserve: 20% of its cap, divided among 3 replicas, is less than one request, so nothing of it is polled while Redis is away: raise fleet.reserve to at least 25%',
+  ]);
+  expect(await warned("shard", "25%")).toEqual([]);
+  expect(await warned("shard", "20%", 12)).toEqual([
+    expect.stringMatching(/while Redis is away: raise the budget's share$/),
+  ]);
+  expect(await refusals(fleetOf("everywhere", "20%"))).toEqual([
+    expect.stringContaining("its cap is 12 (20% of 60; no reserve could be set aside for 3 replicas): poll"),
+  ]);
+});
+
 test("replicas that poll the same upstreams do so at different moments; those that share them keep each one's own", async () => {
   const expressionIn = async (fleet: string): Promise<string | undefined> =>
     (await loaded(`${withUpstream("every: 30s", "confirm: 0")}\n${fleet}`)).config.upstreams[0]?.schedule
@@ -795,15 +812,16 @@ test("the configs that the README shows are accepted where only what it names is
   const readme = await readFile(join(import.meta.dirname, "../../README.md"), "utf8");
   const shown = [...readme.matchAll(/^```yaml\n(.+?)^```/gms)].map(([, yaml = ""]) => yaml);
   const config = shown.filter((yaml) => /^(?:budgets|upstreams|fleet):/m.test(yaml)).join("");
-  const { upstreams, fleet } = (
-    await loaded(config, {
-      AI_ROUTER_BASE_URL: "https://router.example.test",
-      AI_ROUTER_API_KEY: "test-key-router",
-      PACEWATCH_REDIS_URL: "redis://127.0.0.1:6379",
-    })
-  ).config;
-  expect(upstreams).toHaveLength(1);
-  expect(fleet?.mode).toBe("shard");
+  const environment = {
+    AI_ROUTER_BASE_URL: "https://router.example.test",
+    AI_ROUTER_API_KEY: "test-key-router",
+    PACEWATCH_REDIS_URL: "redis://127.0.0.1:6379",
+  };
+  const { warnings, ...shards } = await loaded(config, environment);
+  expect(shards.config).toMatchObject({ upstreams: [{ name: "ai-router" }], fleet: { mode: "shard" } });
+  expect(warnings).toEqual([]);
+  const everywhere = config.replace("mode: shard", "mode: everywhere").replace("every: 15s", "every: 1m");
+  expect(await loaded(everywhere, environment)).toMatchObject({ warnings: [] });
 });
 
 test("upstreams that are alike share their keys by merge keys, and each overrides what it says itself", async () => {

@@ -72,6 +72,12 @@ describe("the Dockerfile", () => {
     expect(execForm(last("ENTRYPOINT"))[0]).toBe("node");
   });
 
+  test("lets people type what the pages tell them to type: pacewatch", () => {
+    const entry = `${last("WORKDIR")}/${execForm(last("ENTRYPOINT")).at(-1)}`;
+    expect(last("RUN")).toContain(`ln -s ${entry} /usr/local/bin/pacewatch`);
+    expect(readFileSync("bin/pacewatch.mjs", "utf8")).toMatch(/^#!\/usr\/bin\/env -S node /u);
+  });
+
   test("drops to a user that is not root, by number, after everything was copied", () => {
     expect(last("USER")).toMatch(/^[1-9]\d*:[1-9]\d*$/u);
     const user = instructions.findLastIndex((line) => line.startsWith("USER "));

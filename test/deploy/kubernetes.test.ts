@@ -162,16 +162,19 @@ describe.each(OVERLAYS)("the overlay %s", (overlay) => {
     expect(told).toEqual(keys);
   });
 
-  test("watches the same upstreams, as often, as the rules that come with it are made for", async () => {
+  test("comes with the rules of its own config", async () => {
     let printed = "";
     const code = await rules({
-      configPath: "config/pacewatch.yaml",
+      configPath: join(folder, "pacewatch.yaml"),
       environment: {},
       out: (text) => (printed += text),
       err: () => undefined,
     });
     expect(code).toBe(0);
     expect(one(resources, "PrometheusRule")["spec"]).toEqual(parse(printed));
+  });
+
+  test("watches what the config at the top watches, as often", () => {
     const [own, shipped] = [configOf(resources), readFileSync("config/pacewatch.yaml", "utf8")].map(
       (text) => parse(text) as { budgets: unknown; upstreams: { name: string; every: string }[] },
     );
@@ -227,6 +230,12 @@ describe("a fleet", () => {
 
   test("has its config under a name that a change changes, so that all processes come to run the same", () => {
     expect(one(resources, "ConfigMap").metadata.name).toMatch(/^pacewatch-config-[a-z0-9]{10}$/);
+  });
+
+  test("has the alerts of a fleet, without which a fleet that polls nobody would page nobody", () => {
+    const rule = JSON.stringify(one(resources, "PrometheusRule"));
+    expect(rule).toContain('"alert":"PacewatchRedisAway"');
+    expect(rule).toContain('"alert":"PacewatchUpstreamsUnheld"');
   });
 
   test("reads where its Redis is, and the password, from a Secret", () => {

@@ -46,3 +46,10 @@ test("each container scrapes, alerts and draws by the names of the others", () =
   expect(names).toEqual(["pacewatch", "alertmanager"]);
   for (const name of names) expect(Object.keys(compose.services)).toContain(name);
 });
+
+test("where it is shown how to start it, the image's files are built first", () => {
+  const pages = ["../README.md", "compose.yaml"].map((path) => readFileSync(new URL(path, DEPLOY), "utf8"));
+  const starts = pages.flatMap((page) => page.match(/.*docker compose .*up.*/g) ?? []);
+  expect(starts).toHaveLength(2);
+  for (const line of starts) expect(line).toMatch(/npm run build && docker compose .* up --build/);
+});

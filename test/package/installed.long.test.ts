@@ -2,7 +2,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build } from "../../tools/build.ts";
 import { requireBinary } from "../support/processes/binaries.ts";
@@ -75,6 +75,24 @@ test("the package is small, needs no other and runs nothing when it is installed
   for (const file of ["LICENSE", "THIRD-PARTY-NOTICES.txt", "sbom.json", "config/schema.json", "README.md"]) {
     expect(listed).toContain(`package/${file}\n`);
   }
+});
+
+test("the runbooks, to which its alerts link, are in the package, and all that they link to", async () => {
+  const shipped = (await run("tar", ["-tzf", packed], folder)).out.split("\n");
+  const runbooks = shipped.filter((path) => path.startsWith("package/docs/runbooks/"));
+  expect(runbooks.length).toBeGreaterThan(20);
+  for (const path of runbooks) {
+    const text = await readFile(join(folder, path.replace("package", "dist")), "utf8");
+    const links = [...text.matchAll(/\]\(([\w./-]+)/g)].map(([, target = ""]) =>
+      posix.join(path, "..", target),
+    );
+    expect(links.filter((target) => !shipped.includes(target))).toEqual([]);
+  }
+});
+
+test("the bill of materials says nothing of the npm that wrote it, which another machine may not have", async () => {
+  const bill = JSON.parse(await readFile(join(folder, "dist/sbom.json"), "utf8"));
+  expect(bill.metadata).not.toHaveProperty("tools");
 });
 
 test("two builds of one commit are equal, byte by byte, mode by mode and time by time", async () => {

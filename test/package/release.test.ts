@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
 import { checkRelease, entriesOf, notesOf } from "../../tools/release.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -50,9 +51,41 @@ test.each(["ci.yml", "release.yml"])("%s pins each action by its commit, and nam
   );
 });
 
+const workflow = read(".github/workflows/release.yml");
+const scriptOf = (id: string): string =>
+  new RegExp(`- id: ${id}\\n +run: \\|\\n((?: {10}.*\\n)+)`).exec(workflow)?.[1] ?? "";
+
+test("the image of a release has the name and the tag that the manifests and the pages say", () => {
+  const folder = mkdtempSync(join(tmpdir(), "pacewatch-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const variables = join(folder, "env");
+  const env = {
+    PATH: "/usr/bin:/bin",
+    GITHUB_ENV: variables,
+    GITHUB_REPOSITORY: "Some-Owner/Pacewatch",
+    GITHUB_REF_NAME: "v0.2.0",
+  };
+  expect(spawnSync("bash", ["-e", "-c", scriptOf("names")], { env }).status).toBe(0);
+  expect(readFileSync(variables, "utf8")).toBe("IMAGE=ghcr.io/some-owner/pacewatch\nTAG=0.2.0\n");
+  expect(workflow).toContain('tags: "${{ env.IMAGE }}:${{ env.TAG }}"');
+  const { version } = JSON.parse(read("package.json")) as { version: string };
+  const pages = read("docs/install.md") + read("deploy/kubernetes/README.md");
+  const told = [...pages.matchAll(/\/pacewatch:([\w.]+)/g)].map(([, tag]) => tag);
+  expect(new Set(told)).toEqual(new Set([version]));
+});
+
+test("the job without the programs of the gate skips their tests", () => {
+  const ci = parse(read(".github/workflows/ci.yml")) as {
+    jobs: Record<string, { steps: { env?: object }[] }>;
+  };
+  expect(ci.jobs["newer-node"]?.steps.at(-1)).toMatchObject({
+    run: expect.stringContaining("npm test"),
+    env: { CI: "" },
+  });
+});
+
 describe("the base image of a release", () => {
-  const workflow = read(".github/workflows/release.yml");
-  const script = /- id: base\n +run: \|\n((?: {10}.*\n)+)/.exec(workflow)?.[1] ?? "";
+  const script = scriptOf("base");
 
   /** The step, as GitHub runs it, where the registry says this. */
   function resolved(says: string): { readonly status: number | null; readonly output: string } {

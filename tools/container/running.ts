@@ -49,9 +49,12 @@ export async function checkSurroundings(image: Image): Promise<void> {
 }
 
 export async function checkVersion(image: Image): Promise<void> {
-  const { code, output } = await runIn(image, { command: [...image.entrypoint, "--version"] });
-  assert.equal(code, 0, output);
-  assert.ok(output.includes(await versionIn(image)), output);
+  // As it starts, and as people type it.
+  for (const command of [image.entrypoint, ["pacewatch"]]) {
+    const { code, output } = await runIn(image, { command: [...command, "--version"] });
+    assert.equal(code, 0, output);
+    assert.ok(output.includes(await versionIn(image)), output);
+  }
 }
 
 /** The config that ships: every variable that it names is set, to something that needs no network. */

@@ -6,6 +6,7 @@ import { run, type Buildah } from "./buildah.ts";
 const PROGRAMS: Readonly<Record<string, string>> = {
   "/usr/bin/sh": "/usr/bin/dash",
   "/usr/bin/env": "/usr/bin/env",
+  "/usr/bin/ln": "/usr/bin/ln",
   "/usr/bin/mkdir": "/usr/bin/mkdir",
   "/usr/bin/chown": "/usr/bin/chown",
   "/usr/bin/chmod": "/usr/bin/chmod",

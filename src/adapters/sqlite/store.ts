@@ -119,7 +119,8 @@ export class SqliteStateStore implements StateStore {
   async #finish(): Promise<void> {
     await this.#flushNow(true);
     const lost = this.#buffer.takeLost() + this.#buffer.waitingPolls;
-    if (lost > 0) this.#parts.log.warn({ lost }, "polls were not written to the state file");
+    if (lost > 0)
+      this.#parts.log.warn({ lost }, "polls could not be written to the state file, and are lost");
     await this.#parts.thread.close();
   }
 

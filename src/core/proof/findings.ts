@@ -53,9 +53,14 @@ function tooMuch(
   const parts = upstreams.map(
     ({ upstream, slots, confirm }) => `${upstream}: ${slots} × (1 + ${confirm} to confirm)`,
   );
-  const aside =
-    fleet === undefined ? "" : `, without ${reserve} in reserve for each of ${fleet.replicas} replicas`;
+  const aside = fleet === undefined || fleet.reserve === 0 ? "" : setAside(reserve, fleet.replicas);
   return `budget "${budget.name}" does not fit: its upstreams may ask for ${demand} requests in ${rate.label} (${parts.join(", ")}), its cap is ${cap} (${percent(budget.share)} of ${rate.requests}${aside}): ${advice}`;
+}
+
+function setAside(reserve: number, replicas: number): string {
+  return reserve === 0
+    ? `; no reserve could be set aside for ${replicas} replicas`
+    : `, without ${reserve} in reserve for each of ${replicas} replicas`;
 }
 
 function spentEarly(
@@ -82,11 +87,18 @@ export function warningsOf(
     warnings.push({ subject: { kind: "quota", budget: budget.name }, message });
   }
   warnings.push(...tightness(proof, budget, upstreams, fleet));
-  if (fleet !== undefined && proof.rates.some(({ reserve }) => reserve === 0)) {
-    const message = `budget "${budget.name}" has no reserve: ${percent(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away`;
+  const reserveless = proof.rates.filter(({ reserve }) => reserve === 0).map(({ cap }) => cap);
+  if (fleet !== undefined && reserveless.length > 0) {
+    const message = `budget "${budget.name}" has no reserve: ${percent(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away${reserveThatDoes(Math.min(...reserveless), fleet)}`;
     warnings.push({ subject, message });
   }
   return warnings;
+}
+
+/** What gives each replica one request of this cap, if anything does. */
+function reserveThatDoes(cap: number, { replicas }: Fleet): string {
+  const percents = Math.ceil((100 * replicas) / cap - 1e-9);
+  return percents < 100 ? `: raise fleet.reserve to at least ${percents}%` : ": raise the budget's share";
 }
 
 /** A lease is held for its poll and then a window. So slots that fill the cap exactly, or the pace, fall behind. */

@@ -85,21 +85,21 @@ function warningFor(upstream: Upstream): string | undefined {
   if (isJudged(density)) return undefined;
   const { source } = upstream.schedule;
   const rate = isEven(upstream.schedule) ? `one poll ${source}` : source;
-  return `upstream "${upstream.name}" cannot be judged well: ${percent(density.availability)} at ${rate}: ${whyNot(density)}${whatWouldDo(density)}`;
+  return `upstream "${upstream.name}" ${whyNot(density, `${percent(density.availability)} at ${rate}`)}${whatWouldDo(density)}`;
 }
 
 function isJudged(density: Density): boolean {
   return failuresThatBurn(density, FAST_PAGE) === guardFailures(density, FAST_PAGE);
 }
 
-function whyNot(density: Density): string {
+function whyNot(density: Density, asked: string): string {
   const guard = guardFailures(density, FAST_PAGE);
   const longWindow = formatDuration(FAST_PAGE.longMs);
   if (guard === Infinity) {
-    return `${formatDuration(FAST_PAGE.shortMs)} may pass without a poll, so the rules leave out the page for ${longWindow}`;
+    return `is polled too rarely for its ${longWindow} error-budget page (${asked}), which the rules leave out`;
   }
   const burning = failuresThatBurn(density, FAST_PAGE);
-  return `${burning} ${burning === 1 ? "failure" : "failures"} in ${longWindow} would already page, so the rules wait for ${guard}`;
+  return `cannot be judged well: ${asked}: ${burning} ${burning === 1 ? "failure" : "failures"} in ${longWindow} would already page, so the rules wait for ${guard}`;
 }
 
 function whatWouldDo(density: Density): string {
@@ -112,7 +112,7 @@ function whatWouldDo(density: Density): string {
     (lower) => lower < density.availability && isJudged({ ...density, availability: lower }),
   );
   const ways = [
-    periodMs === undefined ? undefined : `poll every ${formatDuration(periodMs)}`,
+    periodMs === undefined ? undefined : `poll at least every ${formatDuration(periodMs)}`,
     availability === undefined ? undefined : `aim at ${percent(availability)}`,
   ].filter((way) => way !== undefined);
   return ways.length === 0 ? "" : `; ${ways.join(" or ")}`;

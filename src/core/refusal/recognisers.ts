@@ -33,7 +33,7 @@ const GRPC: Statuses = { only: [200, 400] };
 /** Where its stem is the whole sign. */
 export const ANYTHING: RegExp = /./;
 
-const WALL = "a firewall or bot wall refused us";
+const WALL = "a firewall or bot protection blocked us";
 const SPENT = "credit used up";
 const QUOTA = "quota used up";
 const RATE = "too many requests";

@@ -26,7 +26,7 @@ const PHRASES: Readonly<Record<FailureReason | ThrottleKind, Phrase>> = {
     `got a redirect${status === undefined ? "" : ` (${status})`}, which is not followed`,
   unauthorized: ({ status }) => `got ${status ?? 401}: the key was rejected`,
   forbidden: ({ status }) => `got ${status ?? 403}: the key does not allow this`,
-  blocked: ({ status }) => `got ${status ?? "an answer"}: a firewall or bot wall refused us`,
+  blocked: ({ status }) => `got ${status ?? "an answer"}: a firewall or bot protection blocked us`,
   client_error: ({ status }) => `got ${status ?? "a 4xx"}: the request was refused`,
   server_error: ({ status }) => `got ${status ?? "a 5xx"}: server error`,
   unexpected_status: ({ status }) => `got ${status ?? "a status"}, which is not expected`,

@@ -79,7 +79,7 @@ function verdictOnDown(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verd
       return {
         side: "open",
         because:
-          "A firewall or bot wall refuses us: nothing tells whether the API behind it works, and others may be served.",
+          "A firewall or bot protection blocks us: nothing tells whether the API behind it works, and others may be served.",
       };
     case "redirect":
     case "client_error":

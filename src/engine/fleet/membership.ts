@@ -198,7 +198,10 @@ export class FleetMembership {
   #tellTrial(): void {
     const trialEndsInMs = this.#view.trialOf(this.session);
     if (!this.#parts.isSharded || trialEndsInMs === 0) return;
-    this.#parts.log.info({ trialEndsInMs }, "joined a running fleet, takes upstreams when its trial is over");
+    this.#parts.log.info(
+      { trialEndsInMs },
+      "joined the fleet on trial: takes no upstreams until the trial ends",
+    );
   }
 
   /** Sooner than usual if there may be something to claim. */

@@ -7,7 +7,7 @@ export function outcomePanels(): readonly cog.Builder<grafana.Panel>[] {
     perMinute("pacewatch_polls_total", "outcome, reason", "{{outcome}} {{reason}}", {
       title: "Polls by outcome and reason",
       description:
-        "How polls ended. A failure has a reason, a throttled poll a kind. unauthorized and forbidden are about our key, auth is the token endpoint, blocked is a firewall or bot wall that refuses us, assertion is an answer that is not what the config expects, internal is a bug in Pacewatch.",
+        "How polls ended. A failure has a reason, a throttled poll a kind. unauthorized and forbidden are about our key, auth is the token endpoint, blocked is a firewall or bot protection that blocks us, assertion is an answer that is not what the config expects, internal is a bug in Pacewatch.",
       runbook: "PacewatchUpstreamDown",
     }),
     perMinute("pacewatch_responses_total", "code", "{{code}}", {

@@ -42,7 +42,7 @@ export const CREDIT_ALERTS: RuleGroup = {
       alert: "PacewatchCreditEnding",
       summary: "Credit of {{ $labels.upstream }} is running out: {{ $labels.name }}",
       description:
-        "At its present pace, the credit {{ $labels.name }} of {{ $labels.upstream }} lasts for {{ $value | humanizeDuration }}; less than 0 means that it is empty. After that, everything that uses this account is rejected, production included.",
+        "{{ if gt $value 0.0 }}At its present pace, the credit {{ $labels.name }} of {{ $labels.upstream }} lasts for {{ $value | humanizeDuration }}. After that,{{ else }}The credit {{ $labels.name }} of {{ $labels.upstream }} is empty:{{ end }} everything that uses this account is rejected, production included.",
     },
   ),
 };

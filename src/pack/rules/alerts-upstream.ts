@@ -34,8 +34,8 @@ const BLOCKED: Alert = {
   alert: "PacewatchUpstreamBlocked",
   severity: "page",
   expr: "pacewatch:upstream_blocked == 0",
-  summary: "A firewall or bot wall of {{ $labels.upstream }} refuses us",
-  description: `A firewall or bot wall in front of {{ $labels.upstream }} refuses Pacewatch: no poll has succeeded for ${SINCE_LAST_SUCCESS}. Others may still be served, and production too if it comes from another address. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
+  summary: "A firewall or bot protection in front of {{ $labels.upstream }} blocks Pacewatch",
+  description: `A firewall or bot protection in front of {{ $labels.upstream }} blocks Pacewatch: no poll has succeeded for ${SINCE_LAST_SUCCESS}. Others may still be served, and production too if it comes from another address. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
 };
 
 const DOWN: Alert = {
@@ -54,8 +54,8 @@ const KEY_REJECTED: Alert = {
   alert: "PacewatchKeyRejected",
   severity: "page",
   expr: `max without (state) (pacewatch_upstream_state{state="unauthorized"} == 1)`,
-  summary: "{{ $labels.upstream }} rejects our key, or does not allow this",
-  description: `{{ $labels.upstream }} rejects our key (unauthorized), or does not allow this: the key lacks the right, or our country is not served (forbidden). Further polls confirmed it. Production fails too if it uses the same key, or asks from the same place. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
+  summary: "{{ $labels.upstream }} refuses our key, or the key lacks a permission",
+  description: `{{ $labels.upstream }} refuses our key (unauthorized), or the key lacks a permission, or our country is not served (forbidden). Further polls confirmed it. Production fails too if it uses the same key, or asks from the same place. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
 };
 
 const TOKEN_UNAVAILABLE: Alert = {
@@ -109,8 +109,7 @@ const SUNSET: Alert = {
   expr: `pacewatch_upstream_sunset_timestamp_seconds - time() < ${30 * DAY_S}`,
   holdsFor: "10m",
   summary: "{{ $labels.upstream }} announces the end of its API",
-  description:
-    "By its own word ({{ $labels.upstream }} sends the header Sunset), this API stops answering in {{ $value | humanizeDuration }}; less than 0 means that the day has passed. Its page links to what the provider says.",
+  description: `The header Sunset of {{ $labels.upstream }} announces that this API {{ if gt $value 0.0 }}ends in {{ $value | humanizeDuration }}{{ else }}ended {{ $value | humanizeDuration | reReplaceAll "^-" "" }} ago{{ end }}. Its page links to what the provider says.`,
 };
 
 const SIGNALS_MALFORMED: Alert = {

@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
+import { RedisFleetBoard } from "../../../src/adapters/redis/board.ts";
 import { ledgerScripts, RedisLedger } from "../../../src/adapters/redis/ledger.ts";
 import { Redis, type RedisCall } from "../../../src/adapters/redis/connection.ts";
 import { redisScript } from "../../../src/adapters/redis/script.ts";
@@ -31,11 +33,11 @@ const TERMS: SharedTerms = {
 
 type Opened = { readonly redis: Redis; readonly calls: RedisCall[]; readonly told: string[] };
 
-function open(address: FleetRedis, password?: string): Opened {
+function open(address: FleetRedis, password?: string, prefix = "test"): Opened {
   const calls: RedisCall[] = [];
   const told: string[] = [];
   const say = (fields: object, msg: string): void => void told.push(`${msg} ${JSON.stringify(fields)}`);
-  const redis = new Redis(sampleFleet({ redis: address }), {
+  const redis = new Redis(sampleFleet({ redis: address, prefix }), {
     clock: systemClock,
     log: { ...SILENT, info: say, warn: say },
     withoutKeys: String,
@@ -50,9 +52,9 @@ async function isUp(redis: Redis): Promise<void> {
 }
 
 /** The whole way: cold, then granted, settled, looked at, and a seat taken and given back. */
-async function usesLedger(redis: Redis): Promise<void> {
+async function usesLedger(redis: Redis, prefix = "test"): Promise<void> {
   await isUp(redis);
-  const ledger = new RedisLedger(redis, "test", ledgerScripts());
+  const ledger = new RedisLedger(redis, prefix, ledgerScripts());
   const taken = await eventually("a lease is granted", async () => {
     const stored = await ledger.take([TERMS], "lease");
     const isGranted = stored.kind === "answered" && stored.answer.waits.length === 0;
@@ -150,6 +152,30 @@ test.skipIf(REDIS_SERVER === undefined)(
     expect(wrong.told.join(" ")).toContain("WRONGPASS");
     expect(wrong.told.join(" ")).not.toContain("test-key-that-is-wrong");
     await wrong.redis.close();
+  },
+);
+
+test.skipIf(REDIS_SERVER === undefined)(
+  "the user that the page of Kubernetes makes may do all that a fleet does",
+  async () => {
+    const page = await readFile("deploy/kubernetes/README.md", "utf8");
+    const user = /ACL SETUSER (pacewatch .+)/.exec(page)?.[1]?.replace("PASSWORD", PASSWORD) ?? "";
+    await using server = await RedisServer.start("--user", ...user.split(" "), "--user", "default", "off");
+    const { redis, told } = open({ ...server.address, username: "pacewatch" }, PASSWORD, "pacewatch");
+    await usesLedger(redis, "pacewatch");
+    const board = new RedisFleetBoard(redis, { prefix: "pacewatch" });
+    const caller = { session: "one:1", ttlMs: 10_000, expectedMs: undefined, isStepSure: true };
+    const beat = { ...caller, joins: true, info: "{}", epoch: "", version: 0, mostChanges: 10 };
+    expect(await board.beat(beat)).toMatchObject({ kind: "beat" });
+    const claim = { ...caller, upstreams: ["email"], retakes: true, inherits: true };
+    expect(await board.claim(claim)).toMatchObject({ kind: "claimed" });
+    expect(await board.publish(new Map([["email@one", "{}"]]))).toBe(true);
+    expect((await board.published())?.size).toBe(1);
+    expect(await board.release({ ...caller, upstreams: ["email"], endsSession: true })).toMatchObject({
+      kind: "released",
+    });
+    await redis.close();
+    expect(told).toEqual(["Redis connected {}"]);
   },
 );
 

@@ -93,13 +93,13 @@ describe("the failures that an alert waits for", () => {
 describe("the warning", () => {
   test("says why an objective cannot be judged, and what would do", () => {
     expect(warningsFor(60_000, 0.999)).toEqual([
-      'upstream "email" cannot be judged well: 99.9% at one poll every 1m: 1 failure in 1h would already page, so the rules wait for 3; poll every 20s or aim at 99.5%',
+      'upstream "email" cannot be judged well: 99.9% at one poll every 1m: 1 failure in 1h would already page, so the rules wait for 3; poll at least every 20s or aim at 99.5%',
     ]);
   });
 
   test("says that a slow schedule leaves the fast page out", () => {
     expect(warningsFor(600_000, 0.99)).toEqual([
-      'upstream "email" cannot be judged well: 99% at one poll every 10m: 5m may pass without a poll, so the rules leave out the page for 1h; poll every 2m',
+      'upstream "email" is polled too rarely for its 1h error-budget page (99% at one poll every 10m), which the rules leave out; poll at least every 2m',
     ]);
   });
 

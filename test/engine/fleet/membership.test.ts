@@ -349,7 +349,7 @@ test("a replica says once that it is on trial, and nothing where it goes on at o
   await world.pass(2 * TTL_MS);
   const newcomer = world.add("c");
   await world.pass(2 * TTL_MS);
-  expect(newcomer.logged).toEqual(["joined a running fleet, takes upstreams when its trial is over"]);
+  expect(newcomer.logged).toEqual(["joined the fleet on trial: takes no upstreams until the trial ends"]);
   for (const first of world.replicas.slice(0, 2)) expect(first.logged).toEqual([]);
 });
 
