@@ -134,6 +134,18 @@ describe("a credit that falls", () => {
   });
 });
 
+test("a credit polled as often as a window is long has the pace of that window each time", () => {
+  const [everyMs, lateMs] = [HOUR_MS, 20_000];
+  const kept = new KeptValues();
+  for (let hour = 0; hour <= 30; hour += 1) {
+    const afterMs = hour * everyMs + (hour % 3) * lateMs;
+    see(kept, START_MS + afterMs, 100 - 2 * hour);
+    if (hour < 4) continue;
+    const burns = kept.read(CREDITS, everyMs, START_MS + afterMs)[0]?.burns;
+    expect(burns?.[0]?.perSecond).toBeCloseTo(2 / 3_600, 4);
+  }
+});
+
 describe("noise", () => {
   test("one answer that says 0, or a thousand times as much, changes nothing", () => {
     for (const wrong of [0, 1e6]) {
