@@ -37,7 +37,9 @@ export class KeptValues {
 
   /** Continues `restored`, the newest last. */
   constructor(restored: readonly SavedValue[] = []) {
-    for (const [name, points] of Map.groupBy(restored, (saved) => saved.name)) {
+    const byName = [...Map.groupBy(restored, (saved) => saved.name)];
+    const seenAtMs = (points: readonly SavedValue[]): number => points.at(-1)?.atMs ?? 0;
+    for (const [name, points] of byName.toSorted(([, a], [, b]) => seenAtMs(a) - seenAtMs(b))) {
       this.#keep(name, new ValueTrack(points));
     }
   }

@@ -286,6 +286,19 @@ describe("gaps, clocks and restarts", () => {
   });
 });
 
+test("of more names than are kept, a restart keeps those seen last", () => {
+  const hours = (name: string, from: number, to: number): readonly SavedValue[] =>
+    Array.from({ length: to - from }, (_, index) => {
+      return { name, atMs: START_MS + (from + index) * HOUR_MS, value: 5, refilled: 0 };
+    });
+  const renamed = Array.from({ length: 14 }, (_, index) => hours(`old-${index}`, index + 1, index + 2));
+  const saved = [...hours("credits", 0, 30), ...renamed.flat()].toSorted((a, b) => a.atMs - b.atMs);
+  const kept = new KeptValues(saved);
+  expect(kept.points("credits")).toHaveLength(30);
+  expect(kept.points("old-0")).toHaveLength(0);
+  expect(kept.points("old-1")).toHaveLength(1);
+});
+
 test("names that reloads come up with do not pile up", () => {
   const kept = new KeptValues();
   for (let index = 0; index < 100; index += 1) see(kept, START_MS + index, index, `v${index}`);
