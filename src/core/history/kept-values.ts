@@ -47,6 +47,10 @@ export class KeptValues {
     }
   }
 
+  get isEmpty(): boolean {
+    return this.#tracks === undefined;
+  }
+
   polled({ values = [], quotas = [], endedAtMs }: Poll): void {
     for (const { name, value } of values) this.#add(name, endedAtMs, value);
     for (const { quota, left, refillsInMs } of quotas)
