@@ -20,6 +20,7 @@ import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { History } from "../core/history/history.ts";
+import type { KeptValues } from "../core/history/kept-values.ts";
 import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
 import type { StateStore } from "../core/history/state.ts";
@@ -27,7 +28,7 @@ import type { StateStore } from "../core/history/state.ts";
 export type PollingParts = TransportParts & {
   readonly log: Logger;
   readonly ledger: RunningLedger;
-  readonly store: StateStore | undefined;
+  readonly store: Pick<StateStore, "restored" | "recorderOf"> | undefined;
   /** Whether this replica may poll it now; undefined where it polls all. */
   readonly holds: ((upstream: string) => boolean) | undefined;
   /** Aborts when the app stops. */
@@ -36,6 +37,8 @@ export type PollingParts = TransportParts & {
 };
 
 const TRY_AGAIN_MS = 5_000;
+/** A week of one value takes ten kilobytes. */
+const MOST_VALUES_OF_GONE = 1_000;
 
 /** Polls the upstreams of the config: all of them, or those that the fleet gives this replica. */
 export class AppPolling implements AsyncDisposable {
@@ -44,6 +47,8 @@ export class AppPolling implements AsyncDisposable {
   readonly #tokens: AppTokens;
   /** Of one upstream each: from its first poll until it leaves the config. */
   readonly #records = new Map<string, UpstreamRecord>();
+  /** Of upstreams that left, the latest last: one that comes back goes on, as do its rows in the state file. */
+  readonly #valuesOfGone = new Map<string, KeptValues>();
   readonly #network = new OwnNetwork();
   readonly #held = new Set<string>();
   #config: Config;
@@ -170,7 +175,9 @@ export class AppPolling implements AsyncDisposable {
     const { name } = upstream;
     const known = this.#records.get(name);
     if (known !== undefined) return known;
-    const history = new History(name, clock.wallNow(), store?.restored(name));
+    const values = this.#valuesOfGone.get(name);
+    this.#valuesOfGone.delete(name);
+    const history = new History(name, clock.wallNow(), store?.restored(name), values);
     const saving = store === undefined ? [] : [store.recorderOf(name, history)];
     // Last, as what it finds out is recorded at once.
     const network: Recorder = {
@@ -188,7 +195,15 @@ export class AppPolling implements AsyncDisposable {
 
   #dropRecords(): void {
     const names = new Set(this.#applied.upstreams.map(({ name }) => name));
-    for (const name of this.#records.keys()) if (!names.has(name)) this.#records.delete(name);
+    for (const [name, { history }] of this.#records) {
+      if (names.has(name)) continue;
+      this.#records.delete(name);
+      if (!history.values.isEmpty) this.#valuesOfGone.set(name, history.values);
+    }
+    for (const oldest of this.#valuesOfGone.keys()) {
+      if (this.#valuesOfGone.size <= MOST_VALUES_OF_GONE) break;
+      this.#valuesOfGone.delete(oldest);
+    }
     this.#network.keep(this.#applied.upstreams);
   }
 

@@ -271,7 +271,11 @@ function* budgetViews(
     const quotas = [...(advertised.get(name)?.values() ?? [])];
     if (quota !== undefined) {
       const use = { used, buckets: ledger.quotaBuckets(name) ?? new Map(), replicas };
-      quotas.unshift({ quota: "own", burns: quotaBurns(quota, use, nowMs) });
+      const { calendarMs } = ledger;
+      const burns = quotaBurns(quota, use, calendarMs).map((burn) =>
+        burn.emptyAtMs === undefined ? burn : { ...burn, emptyAtMs: burn.emptyAtMs - calendarMs + nowMs },
+      );
+      quotas.unshift({ quota: "own", burns });
     }
     const view: BudgetSnapshot = {
       name,

@@ -2,9 +2,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
-import { statusView, type ViewSources } from "../../src/app/views.ts";
+import { metricsView, statusView, type ViewSources } from "../../src/app/views.ts";
 import { describeConfig } from "../../src/config/describe.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import { worstBurn } from "../../src/core/answer/credit.ts";
 import type { Config } from "../../src/core/config/config.ts";
 import { History } from "../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
@@ -17,6 +18,7 @@ import {
   sampleRoutesDeps,
   sampleUpstream,
 } from "../support/samples.ts";
+import { VirtualClock } from "../support/virtual/clock.ts";
 
 const UPSTREAMS = 1_000;
 const POLLS = 20;
@@ -97,3 +99,34 @@ test.each(["/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/config"])(
     expect(longest).toBeLessThan(0.3);
   },
 );
+
+const HOUR_MS = 3_600_000;
+
+test.each([
+  ["two days back", -48 * HOUR_MS],
+  ["a month ahead", 30 * 24 * HOUR_MS],
+])("a wall clock that is set %s does not change when our own quota is used up", async (_, stepMs) => {
+  const clock = new VirtualClock();
+  const quota = {
+    requests: 100,
+    perMs: 30 * 24 * HOUR_MS,
+    onExhaust: "stop" as const,
+    pricePerRequest: undefined,
+  };
+  const config = sampleConfig({ budgets: [sampleBudget({ name: "api", quota })], upstreams: [] });
+  const ledger = new LocalLedger(config, clock);
+  const reload = { config, status: { successful: true, lastSuccessAtMs: clock.wallNow() } };
+  const hoursLeft = (): number => {
+    const [budget] = metricsView({ ...shown, clock, ledger, reload }).budgets;
+    return ((worstBurn(budget?.quotas?.[0]?.burns ?? [])?.emptyAtMs ?? 0) - clock.wallNow()) / HOUR_MS;
+  };
+  for (let hour = 0; hour < 30; hour += 1) {
+    await clock.advance(HOUR_MS);
+    const decision = ledger.take(["api"]);
+    if (decision.kind === "granted") decision.lease.settle("answered");
+  }
+  const before = hoursLeft();
+  expect(before).toBeGreaterThan(24);
+  clock.stepWall(stepMs);
+  expect(hoursLeft()).toBeCloseTo(before, 6);
+});

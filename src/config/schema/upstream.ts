@@ -293,7 +293,7 @@ const shared = {
     .max(MOST_VALUES, { error: `a list of at most ${MOST_VALUES} values` })
     .optional()
     .describe(
-      "Numbers that its answers tell at no further request, such as the credit that is left: a JSON number, or a text that is a plain decimal number (12.34). Read from ok and throttled answers; absent once not seen for three periods (at least 10 minutes).",
+      "Numbers that its answers tell at no further request, such as the credit that is left: a JSON number, or a text that is a plain decimal number (12.34). Read from ok and throttled answers, and from those that fail an assertion; absent once not seen for three periods (at least 10 minutes).",
     ),
   objective: section({
     availability: percentage({ zero: false, hundred: false }, "99.5%")

@@ -19,6 +19,8 @@ export const WINDOW_MS: Readonly<Record<BurnWindow, number>> = {
 export const LONGEST_WINDOW_MS: number = WINDOW_MS["7d"];
 /** Less of a window than this tells nothing about the rest of it. */
 export const LEAST_OF_A_WINDOW = 0.5;
+/** So much more of it counts too: polls once an hour are seldom within an hour of each other. */
+const MOST_OF_A_WINDOW = 1.05;
 /** Farther away, nobody needs to know when. */
 const HORIZON_MS = 366 * 86_400_000;
 
@@ -45,7 +47,7 @@ export function burnsOf(points: readonly ValuePoint[]): readonly Burn[] {
 
 function burnOver(window: BurnWindow, points: readonly ValuePoint[], newest: ValuePoint): Burn {
   const windowMs = WINDOW_MS[window];
-  const first = points.find(({ atMs }) => atMs >= newest.atMs - windowMs) ?? newest;
+  const first = points.find(({ atMs }) => newest.atMs - atMs <= windowMs * MOST_OF_A_WINDOW) ?? newest;
   const lengthMs = newest.atMs - first.atMs;
   const perMs =
     lengthMs < windowMs * LEAST_OF_A_WINDOW

@@ -28,8 +28,6 @@ export class JournaledLedger implements RunningLedger {
   readonly #ledger: RunningLedger;
   readonly #file: QuotaFile;
   readonly #clock: Clock;
-  /** As the ledger's own calendar: a stepped wall clock does not change a quota. */
-  readonly #calendarOffsetMs: number;
   /** Of budgets that have a quota now. */
   #quotas: ReadonlyMap<string, Quota>;
   readonly #accounts = new Map<string, Account>();
@@ -38,8 +36,11 @@ export class JournaledLedger implements RunningLedger {
     this.#ledger = ledger;
     this.#file = file;
     this.#clock = clock;
-    this.#calendarOffsetMs = clock.wallNow() - clock.now();
     this.#quotas = quotasOf(config);
+  }
+
+  get calendarMs(): number {
+    return this.#ledger.calendarMs;
   }
 
   take(budgets: readonly string[]): LeaseDecision | Promise<LeaseDecision> {
@@ -64,7 +65,7 @@ export class JournaledLedger implements RunningLedger {
     const quota = this.#quotas.get(budget);
     if (state === undefined || quota === undefined) return state;
     const { unconfirmed } = this.#accountOf(budget);
-    return { ...state, quotaUnconfirmed: unconfirmed.used(this.#calendarMs, quota.perMs) };
+    return { ...state, quotaUnconfirmed: unconfirmed.used(this.calendarMs, quota.perMs) };
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
@@ -87,7 +88,7 @@ export class JournaledLedger implements RunningLedger {
 
   /** For the file. */
   readings(): ReadonlyMap<string, QuotaReading> {
-    const calendarMs = this.#calendarMs;
+    const { calendarMs } = this;
     return new Map(
       [...this.#quotas.keys()].flatMap((budget) => {
         const buckets = this.#ledger.quotaBuckets(budget);
@@ -159,10 +160,6 @@ export class JournaledLedger implements RunningLedger {
     };
     this.#accounts.set(budget, account);
     return account;
-  }
-
-  get #calendarMs(): number {
-    return this.#calendarOffsetMs + this.#clock.now();
   }
 }
 

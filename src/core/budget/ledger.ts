@@ -21,6 +21,8 @@ export interface Ledger {
 /** A ledger that follows the config and shows the state of its budgets. */
 export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
+  /** Names the hours of quotas. It is the calendar at the start plus the monotonic clock: a stepped wall clock changes no quota. */
+  readonly calendarMs: number;
   /** Requests that this process sent, by hour. */
   quotaBuckets(budget: string): QuotaBuckets | undefined;
   /** Of limits that do not say theirs. */

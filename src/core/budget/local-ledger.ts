@@ -29,7 +29,6 @@ function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[
 /** The ledger of a single process: every budget in memory. */
 export class LocalLedger implements RunningLedger {
   readonly #clock: Clock;
-  /** The calendar at the start plus the monotonic clock: a stepped wall clock does not change a quota. */
   readonly #calendarOffsetMs: number;
   readonly #budgets = new Map<string, BudgetLedger>();
   /** Removed by a reload while requests were in flight. */
@@ -55,9 +54,13 @@ export class LocalLedger implements RunningLedger {
     this.#adopt(config, "first");
   }
 
+  get calendarMs(): number {
+    return this.#calendarOffsetMs + this.#clock.now();
+  }
+
   take(budgets: readonly string[]): LeaseDecision {
     const nowMs = this.#clock.now();
-    const calendarMs = this.#calendarMs(nowMs);
+    const { calendarMs } = this;
     const waits: Wait[] = [];
     for (const budget of budgets) {
       const each = this.#get(budget, "take a lease").waitFor(nowMs, calendarMs);
@@ -97,7 +100,7 @@ export class LocalLedger implements RunningLedger {
 
   restraint(budgets: readonly string[]): BudgetRestraint {
     const nowMs = this.#clock.now();
-    const calendarMs = this.#calendarMs(nowMs);
+    const { calendarMs } = this;
     return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs, calendarMs)));
   }
 
@@ -106,8 +109,7 @@ export class LocalLedger implements RunningLedger {
   }
 
   state(budget: string): BudgetState | undefined {
-    const nowMs = this.#clock.now();
-    return this.#budgets.get(budget)?.state(nowMs, this.#calendarMs(nowMs));
+    return this.#budgets.get(budget)?.state(this.#clock.now(), this.calendarMs);
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
@@ -161,10 +163,6 @@ export class LocalLedger implements RunningLedger {
     }
     const retired = [...this.#retired, ...leaving.map(([, ledger]) => ledger)];
     this.#retired = retired.filter((ledger) => ledger.countedByMs === Infinity);
-  }
-
-  #calendarMs(nowMs: number): number {
-    return this.#calendarOffsetMs + nowMs;
   }
 
   #notify(budget: string): void {

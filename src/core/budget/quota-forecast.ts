@@ -16,7 +16,7 @@ export type QuotaUse = {
   readonly replicas: number;
 };
 
-/** The wall clock names the hours. What is spent is told as a part of the quota. */
+/** `nowMs` is of the calendar that names the hours. What is spent is told as a part of the quota. */
 export function quotaBurns(
   { requests, perMs }: Pick<Quota, "requests" | "perMs">,
   use: QuotaUse,

@@ -412,9 +412,9 @@ function keepsNumber(
   }
 }
 
-/** Neither 19.99 nor 0.01 is exactly what it says, and yet one is a multiple of the other. */
+/** Neither 19.99 nor 0.01 is exactly what it says, and yet one is a multiple of the other. Integers are exact. */
 function isMultiple(value: number, of: number): boolean {
-  if (value % of === 0) return true;
-  const nearest = Math.round(value / of) * of;
-  return Math.abs(value - nearest) <= 2 * Number.EPSILON * Math.abs(value);
+  const rest = Math.abs(value % of);
+  if (rest === 0 || (Number.isInteger(value) && Number.isInteger(of))) return rest === 0;
+  return Math.min(rest, of - rest) <= Math.min(2 * Number.EPSILON * Math.abs(value), of / 4);
 }

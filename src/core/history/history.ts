@@ -39,14 +39,15 @@ export class History implements Recorder {
   #announcement: Announcement | undefined;
   readonly values: KeptValues;
 
-  constructor(upstream: string, startedAtMs: number, restored?: RestoredUpstream) {
+  /** `values` are newer than what was restored. */
+  constructor(upstream: string, startedAtMs: number, restored?: RestoredUpstream, values?: KeptValues) {
     this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
     this.#failures = (restored?.failures ?? []).slice(-FAILURES_KEPT);
     this.#incidents = new Incidents(upstream, restored?.incidents);
     this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
     this.#byHour = new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
     this.#sinceMs = startedAtMs;
-    this.values = new KeptValues(restored?.values);
+    this.values = values ?? new KeptValues(restored?.values);
   }
 
   record(event: PollEvent): void {

@@ -24,8 +24,11 @@ const HOUR_MS = 60 * MINUTE_MS;
 const MOST_TRACKS = 10 + QUOTAS.length;
 const STEP_MS = 5 * MINUTE_MS;
 
-/** A rise of less than this part of the value is noise, or too little to matter. */
-const LEAST_REFILL = 0.1;
+/** A change of less than this part of the value is noise, or too little to matter. */
+const LEAST_JUMP = 0.1;
+/** What only comes back so soon was neither spent nor refilled. Longer than two polls, where they are an hour apart. */
+const FLAP_MS = 3 * HOUR_MS;
+const MOST_JUMPS = 40;
 
 /** For so many periods after it was seen, a value stands; a pause of some minutes does not end it. */
 const PERIODS_KNOWN = 3;
@@ -37,9 +40,15 @@ export class KeptValues {
 
   /** Continues `restored`, the newest last. */
   constructor(restored: readonly SavedValue[] = []) {
-    for (const [name, points] of Map.groupBy(restored, (saved) => saved.name)) {
+    const byName = [...Map.groupBy(restored, (saved) => saved.name)];
+    const seenAtMs = (points: readonly SavedValue[]): number => points.at(-1)?.atMs ?? 0;
+    for (const [name, points] of byName.toSorted(([, a], [, b]) => seenAtMs(a) - seenAtMs(b))) {
       this.#keep(name, new ValueTrack(points));
     }
+  }
+
+  get isEmpty(): boolean {
+    return this.#tracks === undefined;
   }
 
   polled({ values = [], quotas = [], endedAtMs }: Poll): void {
@@ -54,13 +63,13 @@ export class KeptValues {
     const kept: KeptQuota[] = [];
     for (const quota of QUOTAS) {
       const track = this.#tracks.get(quotaTrack(quota));
-      const { atMs, refillsAtMs } = track?.seen ?? {};
-      if (track === undefined || atMs === undefined || refillsAtMs === undefined) continue;
-      if (!isKnown(atMs, periodMs, nowMs)) continue;
+      const { seen, refillsAtMs } = track ?? {};
+      if (track === undefined || seen === undefined || refillsAtMs === undefined) continue;
+      if (!isKnown(seen.atMs, periodMs, nowMs)) continue;
       const burns = track.burns.map((burn) =>
         (burn.emptyAtMs ?? 0) < refillsAtMs ? burn : { ...burn, emptyAtMs: undefined },
       );
-      kept.push({ quota, seenAtMs: atMs, burns });
+      kept.push({ quota, seenAtMs: seen.atMs, burns });
     }
     return kept;
   }
@@ -122,17 +131,21 @@ function isKnown(seenAtMs: number, periodMs: number, nowMs: number): boolean {
 
 type Seen = { readonly atMs: number; readonly value: number; readonly refillsAtMs?: number | undefined };
 
+/** A change that is no noise. */
+type Jump = { readonly from: ValuePoint; readonly to: number };
+
 class ValueTrack {
   #points: ValuePoint[];
+  #jumps: readonly Jump[] = [];
   /** The last three, as they came. */
-  #recent: readonly number[];
+  #recent: readonly Seen[];
   #seen: Seen | undefined;
   #burns: readonly Burn[] | undefined;
 
   constructor(points: readonly ValuePoint[] = []) {
     this.#points = [...points];
     this.#seen = points.at(-1);
-    this.#recent = this.#seen === undefined ? [] : [this.#seen.value];
+    this.#recent = this.#seen === undefined ? [] : [this.#seen];
   }
 
   get points(): readonly ValuePoint[] {
@@ -144,6 +157,16 @@ class ValueTrack {
     return this.#seen;
   }
 
+  /**
+   * Belongs to what was left then: after a refill, the next one is no excuse for the old remainder. A restart forgets
+   * when that was; it is over if more is left now.
+   */
+  get refillsAtMs(): number | undefined {
+    const steady = middleOf(this.#recent);
+    const isOver = steady !== undefined && this.#seen !== undefined && this.#seen.value > steady.value;
+    return steady?.refillsAtMs ?? (isOver ? steady.atMs : this.#seen?.refillsAtMs);
+  }
+
   /** Computed once for all who ask before the next poll. */
   get burns(): readonly Burn[] {
     return (this.#burns ??= burnsOf(this.#points));
@@ -152,18 +175,34 @@ class ValueTrack {
   add(atMs: number, value: number, refillsAtMs: number | undefined): void {
     this.#seen = { atMs, value, refillsAtMs };
     this.#burns = undefined;
-    this.#recent = [...this.#recent, value].slice(-3);
-    const steady = middleOf(this.#recent);
-    const before = this.#points.at(-1);
-    const rise = before === undefined ? 0 : steady - before.value;
-    const isRefill = rise > LEAST_REFILL * Math.abs(steady);
-    const refilled = (before?.refilled ?? 0) + (isRefill ? rise : 0);
+    this.#recent = [...this.#recent, this.#seen].slice(-3);
+    const steady = middleOf(this.#recent)?.value ?? value;
+    const point = { atMs, value: steady, refilled: this.#refilledAt(atMs, steady) };
     // After the clock was set back, nobody knows when these were.
     while ((this.#points.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) >= atMs) this.#points.pop();
     const newest = this.#points.at(-1);
     if (newest !== undefined && stepOf(newest) === stepOf({ atMs })) this.#points.pop();
     else this.#thin(atMs);
-    this.#points.push({ atMs, value: steady, refilled });
+    this.#points.push(point);
+  }
+
+  /** What was added until now. Whatever only returns to where it was lately was neither spent nor added. */
+  #refilledAt(atMs: number, value: number): number {
+    const from = this.#points.at(-1);
+    if (from === undefined) return 0;
+    const leastJump = LEAST_JUMP * Math.max(Math.abs(value), Math.abs(from.value));
+    const areAlike = (one: number, other: number): boolean => Math.abs(one - other) <= leastJump;
+    if (areAlike(value, from.value)) return from.refilled;
+    const lately = this.#jumps.filter((jump) => atMs - jump.from.atMs <= FLAP_MS);
+    this.#jumps = [...lately, { from, to: value }].slice(-MOST_JUMPS);
+    const undone = lately.filter((jump) =>
+      value > from.value
+        ? jump.to < jump.from.value && value - jump.from.value <= leastJump
+        : // What was added may be spent within the hour: only straight back is no spending.
+          areAlike(value, jump.from.value) && areAlike(from.value, jump.to),
+    );
+    const origins = [from, ...undone.map((jump) => jump.from)];
+    return Math.min(...origins.map((origin) => origin.refilled + Math.max(0, value - origin.value)));
   }
 
   /** Older than an hour, the last of each hour is enough. */
@@ -179,9 +218,8 @@ class ValueTrack {
 }
 
 /** A single answer that says something else, such as 0, moves nothing. */
-function middleOf(recent: readonly number[]): number {
-  const [first = 0] = recent;
-  return recent.length < 3 ? first : (recent.toSorted((a, b) => a - b)[1] ?? first);
+function middleOf(recent: readonly Seen[]): Seen | undefined {
+  return recent.length < 3 ? recent[0] : recent.toSorted((a, b) => a.value - b.value)[1];
 }
 
 function stepOf({ atMs }: { readonly atMs: number }): number {

@@ -41,7 +41,7 @@ export type SavedHistory = {
 export interface StateStore extends QuotaFile {
   /** Whether records reach the file now. */
   readonly isUp: boolean;
-  /** Returned once: an upstream that is removed and comes back later begins with nothing. */
+  /** Returned once: an upstream that is removed and comes back later begins with its values alone, from memory. */
   restored(upstream: string): RestoredUpstream | undefined;
   /** By budget: what earlier processes sent, or may have sent. */
   readonly restoredQuotas: ReadonlyMap<string, QuotaBuckets>;

@@ -2,7 +2,7 @@ import { UpstreamAccounts } from "../metrics/accounts.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
 import type { History } from "./history.ts";
 
-/** Everything kept about one upstream while it is in the config: across reloads, not across its removal. */
+/** Everything kept about one upstream while it is in the config: across reloads, and only its values across its removal. */
 export class UpstreamRecord implements Recorder {
   readonly accounts: UpstreamAccounts = new UpstreamAccounts();
   readonly history: History;

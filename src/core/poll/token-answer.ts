@@ -17,6 +17,9 @@ const MOST_CHARACTERS = 16_384;
 /** What a header can carry in one piece. */
 const SENDABLE = /^[\x21-\x7e]+$/;
 
+/** As some gateways call it too. */
+const BEARER = /^bearer(?:token)?$/i;
+
 /** The endpoint speaks about our client or what it may do: to ask again changes nothing. */
 const REFUSALS: ReadonlySet<unknown> = new Set(["invalid_client", "unauthorized_client", "invalid_scope"]);
 
@@ -32,7 +35,7 @@ export function readTokenAnswer(exchange: Exchange): TokenAnswer {
   const body = readJson(exchange.body);
   const answer = body.kind === "json" && isObject(body.value) ? body.value : undefined;
   const error = answer?.["error"];
-  if (status !== 200 || error !== undefined) {
+  if (status !== 200 || isThere(error)) {
     const code = typeof error === "string" && ERROR_CODE.test(error) ? `: ${error}` : "";
     const redirect = isRedirect(status) ? ": no redirect is followed" : "";
     const isRefusal = status === 401 || ((status === 400 || status === 200) && REFUSALS.has(error));
@@ -47,7 +50,7 @@ export function readTokenAnswer(exchange: Exchange): TokenAnswer {
   if (value.length > MOST_CHARACTERS || !SENDABLE.test(value)) {
     return failed("the token endpoint answered 200 with an access_token that a header cannot carry");
   }
-  if (type !== undefined && (typeof type !== "string" || type.toLowerCase() !== "bearer")) {
+  if (isThere(type) && !(typeof type === "string" && BEARER.test(type))) {
     return failed("the token endpoint answered 200 with a token that is not of the type Bearer");
   }
   return { kind: "token", value, lifetimeMs: lifetimeMsOf(expiresIn) };
@@ -63,6 +66,11 @@ function lifetimeMsOf(expiresIn: unknown): number {
 
 function failed(detail: string, isRefusal = false): TokenAnswer {
   return { kind: "failed", detail: `no access token: ${detail}`, isRefusal };
+}
+
+/** Some servers send every field, also those without a value. */
+function isThere(field: unknown): boolean {
+  return field !== undefined && field !== null && field !== "";
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -32,7 +32,7 @@ function valueInBody(body: JsonBody, pointer: string): unknown {
 }
 
 /** Many providers send money as text: `"12.34"`. Neither signs of a currency nor exponents. */
-const PLAIN_DECIMAL = /^-?\d{1,16}(?:\.\d{1,16})?$/;
+const PLAIN_DECIMAL = /^-?\d{1,16}(?:\.\d{1,32})?$/;
 
 /** Beyond that, a number in JSON is no longer exact. */
 const MOST = Number.MAX_SAFE_INTEGER;

@@ -17,7 +17,7 @@ const WEEKDAYS_MS = 6 * DAY_MS;
 export function creditSentence(burns: readonly Burn[], nowMs: number): string {
   return sentenceOf(burns, nowMs, {
     lasts: "At the present pace it lasts for more than a year.",
-    unknown: "Its pace is not known yet: that takes half an hour.",
+    unknown: "Its pace is not known yet: that takes half an hour, or up to a day with polls hours apart.",
   });
 }
 
@@ -25,7 +25,7 @@ export function creditSentence(burns: readonly Burn[], nowMs: number): string {
 export function quotaSentence(burns: readonly Burn[], nowMs: number): string {
   return sentenceOf(burns, nowMs, {
     lasts: "At the present pace it refills before it is empty.",
-    unknown: "Its pace is not known yet: that takes an hour or two.",
+    unknown: "Its pace is not known yet: that takes an hour or two, or up to a day with polls hours apart.",
   });
 }
 

@@ -98,6 +98,10 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     return this.#budgets.get(budget)?.state();
   }
 
+  get calendarMs(): number {
+    return this.#calendarOffsetMs + this.#parts.clock.now();
+  }
+
   quotaBuckets(budget: string): QuotaBuckets | undefined {
     return this.#budgets.get(budget)?.quotaBuckets;
   }
@@ -161,7 +165,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       quotaBuckets,
       learnedWindows,
       seat: this.#seat,
-      calendarMs: () => this.#calendarOffsetMs + clock.now(),
+      calendarMs: () => this.calendarMs,
       onChange: () => this.#notify(budget.name),
     });
   }

@@ -44,6 +44,8 @@ const EXPIRES_EARLY_PART = 0.1;
 /** A slot that comes so shortly before the expiry begins a renewal, and does not wait for it. */
 const RENEWED_EARLY_MS = 300_000;
 const RENEWED_EARLY_PART = 0.2;
+/** A token of a minute expires some seconds before the next may be requested: so long, a slot waits for that. */
+const SOON_MS = 10_000;
 /** No wait after failures is longer than so many gaps. */
 const MOST_GAPS = 5;
 
@@ -63,6 +65,8 @@ type HeldToken = {
 };
 
 type Request =
+  /** Not before it is due. */
+  | { readonly kind: "coming" }
   | { readonly kind: "queued"; readonly ticket: Ticket; readonly dueAtMs: number }
   | { readonly kind: "sent" };
 
@@ -139,6 +143,8 @@ export class TokenSource {
       return { kind: "usable" };
     }
     if (isDue) this.#fetch(waiter.dueAtMs);
+    else if (this.#failure === undefined && this.#notBeforeMs - nowMs <= SOON_MS)
+      this.#fetchSoon(waiter.dueAtMs);
     if (this.#request === undefined) return { kind: "unavailable", failure: this.#failure ?? EXPIRED_EARLY };
     this.#waiters.add(waiter);
     return { kind: "waiting", ticket: { withdraw: () => this.#withdraw(waiter) } };
@@ -167,9 +173,28 @@ export class TokenSource {
     return held;
   }
 
+  #fetchSoon(dueAtMs: number): void {
+    if (this.#request !== undefined || this.#closing.signal.aborted) return;
+    const coming: Request = { kind: "coming" };
+    this.#request = coming;
+    const { clock, onBug } = this.#parts;
+    const fetchWhenDue = (): void => {
+      if (this.#request !== coming) return;
+      this.#request = undefined;
+      if (this.#waiters.size === 0) return;
+      // A timer may fire a fraction too early.
+      if (clock.now() < this.#notBeforeMs) this.#fetchSoon(dueAtMs);
+      else if (!this.#closing.signal.aborted) this.#fetch(dueAtMs);
+    };
+    clock
+      .sleep(this.#notBeforeMs - clock.now(), this.#closing.signal)
+      .then(fetchWhenDue)
+      .catch(onBug);
+  }
+
   #fetch(dueAtMs: number): void {
     if (this.#request?.kind === "sent") return;
-    if (this.#request !== undefined && this.#request.dueAtMs <= dueAtMs) return;
+    if (this.#request?.kind === "queued" && this.#request.dueAtMs <= dueAtMs) return;
     this.#leaveQueue();
     const { queue, budgets, clock } = this.#parts;
     const ticket = queue.enter({

@@ -47,6 +47,7 @@ describe("an answer that keeps its contract is ok", () => {
   test.each<[string, unknown, unknown]>([
     ["true", true, null],
     ["a float that is a multiple by its digits", { multipleOf: 0.01 }, 19.99],
+    ["an integer beyond 1e15", { multipleOf: 3 }, 9_007_199_254_740_990],
     ["the largest numbers", { multipleOf: 0.5, minimum: 1e308, maximum: 1e308 }, 1e308],
     ["a number that is whole", { type: "integer" }, 3],
     ["a text counted by characters", { minLength: 2, maxLength: 2 }, "\u{1f600}\u{1f600}"],
@@ -101,6 +102,12 @@ describe("the first rule that is broken is told: the place, what was found, what
     [{ minimum: 1 }, 0, "the body is 0, expected a number of at least 1"],
     [{ exclusiveMaximum: 1 }, 1, "the body is 1, expected a number below 1"],
     [{ exclusiveMinimum: 1e308 }, 1e308, "the body is 1e+308, expected a number above 1e+308"],
+    [{ multipleOf: 3 }, 9_007_199_254_740_991, "the body is 9007199254740991, expected a multiple of 3"],
+    [
+      { multipleOf: 0.75 },
+      4_503_599_627_370_496,
+      "the body is 4503599627370496, expected a multiple of 0.75",
+    ],
     [{ multipleOf: 0.01 }, 0.015, "the body is 0.015, expected a multiple of 0.01"],
     [{ minLength: 2 }, "\u{1f600}", 'the body is "\u{1f600}", expected a text of at least 2 characters'],
     [{ maxItems: 1 }, [1, 2], "the body is a list of 2 items, expected a list of at most 1 item"],

@@ -134,6 +134,18 @@ describe("a credit that falls", () => {
   });
 });
 
+test("a credit polled as often as a window is long has the pace of that window each time", () => {
+  const [everyMs, lateMs] = [HOUR_MS, 20_000];
+  const kept = new KeptValues();
+  for (let hour = 0; hour <= 30; hour += 1) {
+    const afterMs = hour * everyMs + (hour % 3) * lateMs;
+    see(kept, START_MS + afterMs, 100 - 2 * hour);
+    if (hour < 4) continue;
+    const burns = kept.read(CREDITS, everyMs, START_MS + afterMs)[0]?.burns;
+    expect(burns?.[0]?.perSecond).toBeCloseTo(2 / 3_600, 4);
+  }
+});
+
 describe("noise", () => {
   test("one answer that says 0, or a thousand times as much, changes nothing", () => {
     for (const wrong of [0, 1e6]) {
@@ -160,6 +172,51 @@ describe("noise", () => {
   });
 });
 
+describe("a value that comes back to where it was a moment ago", () => {
+  /** As `lived`, but a poll each fifteen seconds. */
+  const watched = (forMs: number, valueAt: (afterMs: number) => number): KeptValues =>
+    lived(forMs, valueAt, new KeptValues(), 15_000);
+  const FLAP_MS = 60 * MINUTE_MS;
+
+  test.each([0, 1_000])("and said %d meanwhile, was neither spent nor refilled", (wrong) => {
+    for (const everyMs of [30_000, 5 * MINUTE_MS, 20 * MINUTE_MS]) {
+      const at = (afterMs: number): number =>
+        afterMs >= FLAP_MS && afterMs < FLAP_MS + 2 * everyMs ? wrong : 100;
+      for (const polls of [5, 40, 100]) {
+        const afterMs = FLAP_MS + polls * everyMs;
+        expect(hoursLeft(lived(afterMs, at, new KeptValues(), everyMs), afterMs)).toBe(Infinity);
+      }
+    }
+  });
+
+  test("as two servers tell different ones, is spent once", () => {
+    const at = (afterMs: number): number =>
+      afterMs < FLAP_MS ? 100 : afterMs < FLAP_MS + 10 * MINUTE_MS && afterMs % 30_000 === 0 ? 100 : 80;
+    for (const minutes of [5, 15, 30, 50]) {
+      const afterMs = FLAP_MS + minutes * MINUTE_MS;
+      expect(burn(watched(afterMs, at), "1h", afterMs)?.perSecond).toBeLessThanOrEqual(20 / 3_000);
+    }
+    const afterMs = 13 * HOUR_MS;
+    expect(burn(watched(afterMs, at), "1h", afterMs)?.perSecond).toBe(0);
+    expect(hoursLeft(watched(afterMs, at), afterMs)).toBeGreaterThan((80 / 20) * 12);
+  });
+
+  test("as servers tell it that never agree, is spent once", () => {
+    let seed = SEED;
+    const levels = [100, 84, 71, 58];
+    const random = (): number => (seed = (seed * 48_271) % 2_147_483_647);
+    const kept = watched(13 * HOUR_MS, () => levels[random() % levels.length] ?? 0);
+    expect(kept.newest("credits")?.refilled).toBeLessThanOrEqual(42);
+  });
+
+  test("for good, at two servers that never agree, has the pace that both have", () => {
+    const at = (afterMs: number): number => (afterMs % 30_000 === 0 ? 100 : 80) - afterMs / HOUR_MS;
+    const afterMs = 13 * HOUR_MS;
+    // From one of them to the other, once.
+    expect(burn(watched(afterMs, at), "1d", afterMs)?.perSecond).toBeLessThanOrEqual((13 + 20) / 13 / 3_600);
+  });
+});
+
 describe("a refill", () => {
   test("moves the end away by as much as it adds, and is no part of the pace", () => {
     const at = (afterMs: number): number => 30 - afterMs / HOUR_MS + (afterMs >= 26 * HOUR_MS ? 500 : 0);
@@ -173,6 +230,32 @@ describe("a refill", () => {
     const daily = (afterMs: number): number => 24 - (afterMs % DAY_MS) / HOUR_MS;
     const kept = lived(7 * DAY_MS - MINUTE_MS, daily);
     expect(burn(kept, "7d", 7 * DAY_MS - MINUTE_MS)?.perSecond).toBeCloseTo(1 / 3_600, 5);
+  });
+
+  test("that is spent at once is spent", () => {
+    const at = (minutes: number): number => (minutes < 60 ? 100 : minutes < 65 ? 600 : 400);
+    const kept = lived(70 * MINUTE_MS, (afterMs) => at(afterMs / MINUTE_MS));
+    expect(kept.newest("credits")).toMatchObject({ value: 400, refilled: 500 });
+  });
+
+  test("that is spent to below where it began is spent all the same", () => {
+    const at = (minutes: number): number =>
+      minutes < 60 ? 30 : Math.max(25, 530 - 100 * ((minutes - 60) / 5));
+    const kept = lived(90 * MINUTE_MS, (afterMs) => at(afterMs / MINUTE_MS));
+    expect(burn(kept, "1h", 90 * MINUTE_MS)?.perSecond).toBeGreaterThan(450 / 3_900);
+  });
+
+  test("each day is one, also where it is polled once an hour", () => {
+    const at = (afterMs: number): number => 24 - (afterMs % DAY_MS) / HOUR_MS;
+    const afterMs = 7 * DAY_MS - HOUR_MS;
+    const kept = lived(afterMs, at, new KeptValues(), HOUR_MS);
+    expect(burn(kept, "7d", afterMs)?.perSecond).toBeGreaterThan(0.85 / 3_600);
+  });
+
+  test("each few minutes leaves the pace as it is", () => {
+    const at = (afterMs: number): number => 60 - (((2 * afterMs) / MINUTE_MS) % 25);
+    const kept = lived(2 * HOUR_MS, at, new KeptValues(), 5_000);
+    expect(burn(kept, "1h", 2 * HOUR_MS)?.perSecond).toBeCloseTo(2 / 60, 2);
   });
 
   test("of any size at any moment never brings the end closer than the pace without it", () => {
@@ -274,6 +357,19 @@ describe("gaps, clocks and restarts", () => {
   });
 });
 
+test("of more names than are kept, a restart keeps those seen last", () => {
+  const hours = (name: string, from: number, to: number): readonly SavedValue[] =>
+    Array.from({ length: to - from }, (_, index) => {
+      return { name, atMs: START_MS + (from + index) * HOUR_MS, value: 5, refilled: 0 };
+    });
+  const renamed = Array.from({ length: 14 }, (_, index) => hours(`old-${index}`, index + 1, index + 2));
+  const saved = [...hours("credits", 0, 30), ...renamed.flat()].toSorted((a, b) => a.atMs - b.atMs);
+  const kept = new KeptValues(saved);
+  expect(kept.points("credits")).toHaveLength(30);
+  expect(kept.points("old-0")).toHaveLength(0);
+  expect(kept.points("old-1")).toHaveLength(1);
+});
+
 test("names that reloads come up with do not pile up", () => {
   const kept = new KeptValues();
   for (let index = 0; index < 100; index += 1) see(kept, START_MS + index, index, `v${index}`);
@@ -300,6 +396,41 @@ describe("a quota that the answers tell", () => {
   test("has an end where that comes before its refill", () => {
     expect(endOf(spent(0.1, 5), 5)).toBeCloseTo(START_MS + 10 * HOUR_MS, -6);
     expect(endOf(spent(0.04, 5), 5)).toBeUndefined();
+  });
+
+  test("has no end after its refill, however seldom it is polled", () => {
+    for (const everyMs of [MINUTE_MS, 20 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS]) {
+      const kept = new KeptValues();
+      for (let afterMs = everyMs / 2; afterMs <= 3 * DAY_MS; afterMs += everyMs) {
+        const today = afterMs % DAY_MS;
+        const quotas = [
+          { quota: "1d" as const, left: 1 - (0.98 * today) / DAY_MS, refillsInMs: DAY_MS - today },
+        ];
+        kept.polled(samplePoll({ endedAtMs: START_MS + afterMs, quotas }));
+        expect(
+          worstBurn(kept.quotas(everyMs, START_MS + afterMs)[0]?.burns ?? [])?.emptyAtMs,
+        ).toBeUndefined();
+      }
+    }
+  });
+
+  test("has no end after a restart beyond its refill, and an old one before it", () => {
+    const old = { name: "quota 1d", atMs: START_MS, value: 0.02, refilled: 0 };
+    const endAfter = (left: number): number | undefined => {
+      const restored = new KeptValues([{ ...old, atMs: START_MS - DAY_MS, value: 0.98 }, old]);
+      const quotas = [{ quota: "1d" as const, left, refillsInMs: 20 * HOUR_MS }];
+      restored.polled(samplePoll({ endedAtMs: START_MS + HOUR_MS, quotas }));
+      return worstBurn(restored.quotas(HOUR_MS, START_MS + HOUR_MS)[0]?.burns ?? [])?.emptyAtMs;
+    };
+    expect(endAfter(0.98)).toBeUndefined();
+    expect(endAfter(0.01)).toBeLessThan(START_MS + 2 * HOUR_MS);
+  });
+
+  test("is not used up because one answer says so", () => {
+    const kept = spent(0.02, 5);
+    const at = START_MS + 5 * HOUR_MS + MINUTE_MS;
+    kept.polled(samplePoll({ endedAtMs: at, quotas: [{ quota: "1d", left: 0, refillsInMs: 19 * HOUR_MS }] }));
+    expect(worstBurn(kept.quotas(HOUR_MS, at)[0]?.burns ?? [])?.emptyAtMs).toBeUndefined();
   });
 
   test("is known for ten minutes, and after a restart once an answer told it again", () => {

@@ -19,6 +19,9 @@ test.each([
   ["a lifetime that is a negative string", { expires_in: "-5" }, 300_000],
   ["a lifetime of ages", { expires_in: 1e308 }, 86_400_000],
   ["no type", { token_type: undefined, expires_in: 60 }, 60_000],
+  ["the type in a longer word", { token_type: "BearerToken", expires_in: 60 }, 60_000],
+  ["fields that are null", { token_type: null, error: null, expires_in: 60 }, 60_000],
+  ["fields that are empty", { token_type: "", error: "", expires_in: 60 }, 60_000],
   ["the type in other letters", { token_type: "bearer", expires_in: 60 }, 60_000],
 ])("a token with %s is used for as long as makes sense", (_, changes, lifetimeMs) => {
   expect(said(200, { ...TOKEN, ...changes })).toEqual({ kind: "token", value: "test-key-token", lifetimeMs });

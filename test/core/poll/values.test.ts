@@ -28,6 +28,7 @@ describe("in the body", () => {
   test.each([
     ['{"data":{"limit_remaining":12.5}}', "/data/limit_remaining", 12.5],
     ['{"balance":"12.34"}', "/balance", 12.34],
+    ['{"balance":"0.012345678901234568"}', "/balance", 0.012_345_678_901_234_568],
     ['{"balance":"-0.5"}', "/balance", -0.5],
     ['{"balance":0}', "/balance", 0],
     ['{"pools":[{"left":1},{"left":2}]}', "/pools/1/left", 2],

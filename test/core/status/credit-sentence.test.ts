@@ -20,7 +20,7 @@ test.each<readonly [string, readonly Burn[]]>([
   ["It is empty.", [burn("1h", "2026-11-22T10:00:00Z")]],
   ["At the present pace it lasts for more than a year.", [burn("1d", undefined)]],
   [
-    "Its pace is not known yet: that takes half an hour.",
+    "Its pace is not known yet: that takes half an hour, or up to a day with polls hours apart.",
     [{ window: "1h", perSecond: undefined, emptyAtMs: undefined }],
   ],
 ])("%s", (sentence, burns) => {

@@ -266,6 +266,36 @@ test("a token of a few seconds is fetched once a minute, and the slots between s
   });
 });
 
+test.each([5_000, 14_000, 15_000, 19_500])(
+  "a token of a minute serves slots each %d ms: the one at its end waits for the next",
+  async (everyMs) => {
+    const world = await new World(granting(60)).begin();
+    const watched = world.watch();
+    await world.slots([watched], 60, everyMs);
+    const { polls } = watched.recorder;
+    expect(polls.every(({ outcome }) => outcome.kind === "ok")).toBe(true);
+    expect(polls.length).toBeGreaterThan(45);
+    const { sentAtMs } = world.endpoint;
+    const gaps = sentAtMs.slice(1).map((at, index) => at - (sentAtMs[index] ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(60_000);
+    expect(world.bugs).toEqual([]);
+    expect(watched.recorder.closes()).toBe(true);
+  },
+);
+
+test("a slot that waits for the next minute and is withdrawn has nothing fetched", async () => {
+  const world = await new World(granting(60)).begin();
+  const watched = world.watch();
+  await world.slots([watched], 1, 56_000);
+  await world.slots([watched], 1, 1_000);
+  expect(watched.recorder.waiting).toBe(1);
+  await watched.poller.stop(0);
+  await world.clock.advance(120_000);
+  expect(world.endpoint.sentAtMs).toHaveLength(1);
+  await world.source.close();
+  expect(world.bugs).toEqual([]);
+});
+
 test("a client that is refused is `unauthorized`, by the word of the token endpoint", async () => {
   const world = await new World(refusing).begin();
   const { poller, recorder, probe } = world.watch();
