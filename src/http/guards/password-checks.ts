@@ -14,6 +14,8 @@ const BCRYPT_WORKER = new URL("./bcrypt-worker.ts", import.meta.url);
 const MAX_WAITING = 256;
 /** Then all is forgotten: who guesses from so many addresses is not slowed down by it. */
 const MAX_SPENDERS = 10_000;
+/** Longer than a check takes, unless the process stood still meanwhile, as on SIGSTOP: only the clock went on. */
+const LONGEST_REST_MS = 15_000;
 
 type Asker = {
   readonly connection: PasswordQuestion["connection"];
@@ -143,7 +145,7 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
 
   async #rest(restMs: number): Promise<void> {
     try {
-      await sleep(restMs, undefined, { signal: this.#closing.signal, ref: false });
+      await sleep(Math.min(restMs, LONGEST_REST_MS), undefined, { signal: this.#closing.signal, ref: false });
     } catch {
       // Closing: no check is waiting any more.
     }
