@@ -72,7 +72,18 @@ function readVariable(name: string, environment: Environment): KeyReading {
   return value === undefined ? { kind: "unreadable", problem: `${shown} is not set` } : keyOf(value, shown);
 }
 
-async function readKeyFile(path: string): Promise<KeyReading> {
+/** On a file system that hangs, each would hold one of the few threads that read files: those who ask meanwhile share it. */
+const beingRead = new Map<string, Promise<KeyReading>>();
+
+function readKeyFile(path: string): Promise<KeyReading> {
+  const known = beingRead.get(path);
+  if (known !== undefined) return known;
+  const reading = readKeyOnce(path).finally(() => beingRead.delete(path));
+  beingRead.set(path, reading);
+  return reading;
+}
+
+async function readKeyOnce(path: string): Promise<KeyReading> {
   try {
     return keyOf((await readRegularFile(path, MAX_KEY_BYTES)).toString("utf8"), "its file");
   } catch (error) {

@@ -376,6 +376,25 @@ describe("closing", () => {
     expect(await client.ended).toBe("");
   });
 
+  test("does not wait for a look at the web config that never ends, as on a file system that hangs", async () => {
+    const { promise: looking, resolve: look } = Promise.withResolvers<void>();
+    const server = await openServer({
+      webConfigRecheckMs: 0,
+      webConfig: {
+        read: async () => ({
+          kind: "loaded",
+          config: { tls: undefined, headers: {}, users: new Map() },
+        }),
+        hasChanged: () => {
+          look();
+          return new Promise(() => {});
+        },
+      },
+    });
+    await looking;
+    await server.close();
+  });
+
   test("twice is closing once, and a dispose is a close", async () => {
     const server = await start();
     await Promise.all([server.close(), server.close(), server[Symbol.asyncDispose]()]);
