@@ -126,6 +126,7 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Prob
     clock: parts.clock,
     environment: parts.environment,
     names: parts.names,
+    onWarning: (message) => parts.log.warn({ upstream: upstream.name }, message),
   });
 }
 
