@@ -1,11 +1,15 @@
+import { fstatSync, writeFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
 import type { CommandIo } from "./commands/loading.ts";
+import { messageOf } from "./core/text/escape.ts";
 import { parseListen, type ListenAddress } from "./config/schema/listen.ts";
 import { VERSION_LINE } from "./version.ts";
 
 const DONE = 0;
+const FAILED = 1;
 const WRONG_USAGE = 2;
+const STDOUT_FD = 1;
 const LAST_WORDS_MS = 2_000;
 
 const EXIT_CODES = `
@@ -24,33 +28,63 @@ type UpstreamOption = { readonly upstream?: string };
 type DemoOption = { readonly seed: number; readonly dialect: string };
 type ListenOption = { readonly listen: ListenAddress | undefined };
 
-const out = (text: string): void => void process.stdout.write(text);
+let outputFault: string | undefined;
+
+const out = (text: string): void => {
+  if (!fstatSync(STDOUT_FD).isFile()) return void process.stdout.write(text);
+  try {
+    // Of a disk that fills up within a text, process.stdout says nothing.
+    writeFileSync(STDOUT_FD, text);
+  } catch (error) {
+    outputFault = messageOf(error);
+  }
+};
 const err = (text: string): void => void process.stderr.write(text);
 
-// A reader that leaves early, such as head, must not end the process.
-for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    // A reader that leaves early, such as head, has all that it wanted.
+    if (error.code !== "EPIPE") outputFault = error.message;
+  });
+}
 
 /** A copy: a diagnostic report and every child are given what the process itself has. */
 const environment: Readonly<Record<string, string | undefined>> = { ...process.env };
 process.report.excludeEnv = true;
 process.title = "pacewatch";
-process.exitCode = await main(process.argv);
-// Everything is closed. What still keeps the process alive, such as a pipe that nobody reads, must not do so for ever.
+const ended = await main(process.argv);
+process.exitCode = ended.code;
+if (!ended.isDaemon) {
+  // However slowly it is read.
+  await Promise.all([process.stdout, process.stderr].map(written));
+  if (outputFault !== undefined) {
+    err(`cannot write all output: ${outputFault}\n`);
+    if (ended.code === DONE) process.exitCode = FAILED;
+  }
+}
+// Everything is closed. What still keeps the process alive, such as a log that nobody reads, must not do so for ever.
 setTimeout(() => process.exit(), LAST_WORDS_MS).unref();
 
-async function main(argv: readonly string[]): Promise<number> {
-  let code = DONE;
-  const program = programWith((result) => void (code = result));
+type Ended = { readonly code: number; readonly isDaemon: boolean };
+
+async function main(argv: readonly string[]): Promise<Ended> {
+  let ended: Ended = { code: DONE, isDaemon: false };
+  const program = programWith((code, isDaemon = false) => void (ended = { code, isDaemon }));
   try {
     await program.parseAsync(argv);
-    return code;
+    return ended;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode === 0 ? DONE : WRONG_USAGE;
+    return { code: error.exitCode === 0 ? DONE : WRONG_USAGE, isDaemon: false };
   }
 }
 
-function programWith(exit: (code: number) => void): Command {
+/** Everything so far, or it failed. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => void stream.write("", () => resolve()));
+}
+
+function programWith(exit: (code: number, isDaemon?: boolean) => void): Command {
   const program = new Command("pacewatch")
     .description("Watches third-party HTTP APIs, and is never the reason that they throttle you.")
     .version(VERSION_LINE)
@@ -67,7 +101,7 @@ function programWith(exit: (code: number) => void): Command {
       const { run } = await import("./commands/run.ts");
       const { createLogger } = await import("./adapters/log/logger.ts");
       const log = createLogger({ level: "info" });
-      exit(await run({ configPath: config, listen, environment, withdraw, log, events: process, err }));
+      exit(await run({ configPath: config, listen, environment, withdraw, log, events: process, err }), true);
     });
   command("check", "validate the config, and prove that it fits the limits")
     .addOption(configOption())
@@ -129,7 +163,7 @@ function programWith(exit: (code: number) => void): Command {
     .option("--dialect <name>", "how the email API speaks of its limit", "x-ratelimit")
     .action(async ({ listen, seed, dialect }: ListenOption & DemoOption) => {
       const { demo } = await import("./commands/demo.ts");
-      exit(await demo({ listen, seed, dialect, events: process, out, err }));
+      exit(await demo({ listen, seed, dialect, events: process, out, err }), true);
     });
   return program;
 }

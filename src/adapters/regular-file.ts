@@ -10,7 +10,18 @@ const MIN_READ_BYTES = 4096;
  * Files are read again while the program runs, and what lies there may be something else by then: opening a pipe would
  * wait for its writer, in one of the few threads that read files, some devices never end, and a file may be endless.
  */
-export async function readRegularFile(path: string): Promise<string> {
+export function readRegularFile(path: string): Promise<string> {
+  const known = beingRead.get(path);
+  if (known !== undefined) return known;
+  const reading = readOnce(path).finally(() => beingRead.delete(path));
+  beingRead.set(path, reading);
+  return reading;
+}
+
+/** On a file system that hangs, each would hold one of those threads: those who ask meanwhile share it. */
+const beingRead = new Map<string, Promise<string>>();
+
+async function readOnce(path: string): Promise<string> {
   if (!(await stat(path)).isFile()) throw new Error(`cannot read ${path}: it is not a regular file`);
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   try {

@@ -13,20 +13,32 @@ export type LoadedInThread =
  * takes, libraries included, is freed with the thread.
  */
 export function loadInThread(configPath: string, environment: Environment): Promise<LoadedInThread> {
-  const thread = startThread({
-    name: "config",
-    module: new URL("./load-worker.ts", import.meta.url),
-    canWait: true,
-    data: { configPath, environment },
-  });
   return new Promise((resolve, reject) => {
-    thread.once("message", resolve);
-    thread.once("error", (error) => {
-      if (!("code" in error) || error.code !== "ERR_WORKER_OUT_OF_MEMORY") return reject(error);
-      const message = "cannot read config: it takes more memory than there is";
-      const faults = [{ file: configPath, line: 1, column: 1, message }];
+    const onError = (error: unknown): void => {
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      const why = WHY_NOT.get(code);
+      if (why === undefined) return reject(error);
+      const faults = [{ file: configPath, line: 1, column: 1, message: `cannot read config: ${why}` }];
       resolve({ kind: "refused", faults, digest: UNREADABLE, files: new Map(), parts: new Map() });
-    });
-    thread.once("exit", () => reject(new Error("cannot read config: its thread ended")));
+    };
+    try {
+      const thread = startThread({
+        name: "config",
+        module: new URL("./load-worker.ts", import.meta.url),
+        canWait: true,
+        data: { configPath, environment },
+      });
+      thread.once("message", resolve);
+      thread.once("error", onError);
+      thread.once("exit", () => reject(new Error("cannot read config: its thread ended")));
+    } catch (error) {
+      onError(error);
+    }
   });
 }
+
+/** What the machine lacks; everything else is a bug. */
+const WHY_NOT: ReadonlyMap<unknown, string> = new Map([
+  ["ERR_WORKER_OUT_OF_MEMORY", "it takes more memory than there is"],
+  ["ERR_WORKER_INIT_FAILED", "the process may not start another thread, or not open another file"],
+]);

@@ -2,7 +2,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { openProbe } from "../adapters/undici/probe.ts";
-import { filledUrl, openSecret } from "../config/read/secrets.ts";
+import { type Environment, interpolate } from "../config/read/interpolate.ts";
+import { openSecret } from "../config/read/secrets.ts";
+import { joinUrl } from "../config/schema/upstream-url.ts";
 import type { Config, SecretSource, Upstream } from "../core/config/config.ts";
 import { messageOf } from "../core/text/escape.ts";
 import type { Log } from "../core/text/log.ts";
@@ -97,6 +99,20 @@ function textOf({ expect, ...upstream }: Upstream): string {
   return JSON.stringify([upstream, { ...expect, body }]);
 }
 
+/** What is requested of an upstream, and what of that is secret. */
+export function filledUrl(
+  { url, pathTemplate, pathVariables = [] }: Pick<Upstream, "url" | "pathTemplate" | "pathVariables">,
+  environment: Environment,
+): { readonly url: string; readonly secrets: readonly string[] } {
+  if (pathTemplate === undefined) return { url, secrets: [] };
+  const path = interpolate(pathTemplate.path, environment);
+  if (path.kind !== "text") throw new Error("cannot fill in the path: one of its variables is not set");
+  return {
+    url: joinUrl(pathTemplate.base, path.text),
+    secrets: pathVariables.map((name) => environment[name] ?? ""),
+  };
+}
+
 async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Probe> {
   const { url, secrets } = filledUrl(upstream, parts.environment);
   for (const [index, secret] of secrets.entries()) parts.keys.learn(`${upstream.name} path ${index}`, secret);
@@ -110,6 +126,7 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Prob
     clock: parts.clock,
     environment: parts.environment,
     names: parts.names,
+    onWarning: (message) => parts.log.warn({ upstream: upstream.name }, message),
   });
 }
 

@@ -95,6 +95,7 @@ export class AppTokens implements AsyncDisposable {
       clock,
       environment,
       names,
+      onWarning: (message) => log.warn(fields, message),
     });
     return new TokenSource({
       clock,

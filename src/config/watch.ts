@@ -38,19 +38,20 @@ export class ConfigWatch implements AsyncDisposable {
   readonly #options: WatchOptions;
   readonly #signal: AbortSignal;
   readonly #stop = new AbortController();
-  readonly #done: Promise<void>;
+  #reloading: Promise<unknown> | undefined = undefined;
   #mark: string | undefined = undefined;
 
   constructor(path: string, options: WatchOptions, signal: AbortSignal) {
     this.#path = path;
     this.#options = options;
     this.#signal = AbortSignal.any([signal, this.#stop.signal]);
-    this.#done = this.#run();
+    void this.#run();
   }
 
+  /** Waits for a reload in progress, but not for a look: on a file system that hangs, it may never end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    await this.#done;
+    await Promise.allSettled([this.#reloading]);
   }
 
   async #run(): Promise<void> {
@@ -59,7 +60,7 @@ export class ConfigWatch implements AsyncDisposable {
       let delayMs = LOOK_EVERY_MS;
       try {
         const cause = await this.#cause();
-        if (cause !== undefined && !this.#signal.aborted) await reload(cause);
+        if (cause !== undefined && !this.#signal.aborted) await (this.#reloading = reload(cause));
       } catch (error) {
         onError(error);
         delayMs = TRY_AGAIN_AFTER_MS;

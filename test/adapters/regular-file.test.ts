@@ -34,3 +34,16 @@ test("what took the place of a file is not read: a pipe, a device, a directory, 
   await truncate(path, 1_073_741_824);
   await expect(readRegularFile(path)).rejects.toThrow("it is longer than 8MiB");
 });
+
+test("a file is read once at a time, however many ask and wait: it may be on a file system that hangs", async () => {
+  const path = await place();
+  await writeFile(path, "one");
+  const underWay = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name.startsWith("FSReq")).length;
+  const before = underWay();
+  const reads = Array.from({ length: 20 }, () => readRegularFile(path));
+  expect(underWay() - before).toBe(1);
+  expect(await Promise.all(reads)).toEqual(Array(20).fill("one"));
+  await writeFile(path, "two");
+  expect(await readRegularFile(path)).toBe("two");
+});

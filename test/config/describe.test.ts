@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { describeConfig } from "../../src/config/describe.ts";
-import { filledUrl, secretVariables } from "../../src/config/read/secrets.ts";
+import { filledUrl } from "../../src/app/probes.ts";
+import { secretVariables } from "../../src/config/read/secrets.ts";
 import { loaded, withUpstream } from "./config-file.ts";
 
 test("the running config is told in its own words, with the place of each key and no key", async () => {
@@ -130,10 +131,18 @@ test.each([
     "/items?team=growth&of=all",
   ],
   ["/$${literal}/${TEST_TEAM}", "/$${literal}/${TEST_TEAM}", "/$%7Bliteral%7D/growth"],
+  ["${TEST_PATH}", "/${TEST_PATH}", "/v1/growth"],
+  ["${NONE:-/v1/items}?team=${TEST_TEAM}", "/${NONE:-/v1/items}?team=${TEST_TEAM}", "/v1/items?team=growth"],
+  [
+    "${NONE:-/v1/items?team=a}&of=${TEST_TEAM}",
+    "/${NONE:-/v1/items?team=a}&of=${TEST_TEAM}",
+    "/v1/items?team=a&of=growth",
+  ],
+  ["/a:-b/${TEST_TEAM}", "/a:-b/${TEST_TEAM}", "/a:-b/growth"],
 ])(
   "what a variable puts into the path %s is a secret: only the request has it",
   async (path, shown, sent) => {
-    const environment = { TEST_TOKEN: 'test-key-1"', TEST_TEAM: "growth" };
+    const environment = { TEST_TOKEN: 'test-key-1"', TEST_TEAM: "growth", TEST_PATH: "/v1/growth" };
     const { config } = await loaded(withUpstream(`path: "${path}"`), environment);
     const [upstream] = config.upstreams;
     if (upstream === undefined) throw new Error("there is no upstream");
@@ -144,7 +153,8 @@ test.each([
     const { url, secrets } = filledUrl(upstream, environment);
     expect(new URL(url).href).toBe(`https://api.example.test${sent}`);
     expect(secretVariables(config, {})).toEqual(upstream.pathVariables);
-    expect(secrets).toContain(path.includes("TOKEN") ? environment.TEST_TOKEN : environment.TEST_TEAM);
+    const [, variable = ""] = /(TEST_\w+)/.exec(path) ?? [];
+    expect(secrets).toContain(Reflect.get(environment, variable));
   },
 );
 

@@ -318,3 +318,23 @@ test("nothing is seen once it has ended, also by its signal", async () => {
   await scene.pass(60_000);
   expect(scene.causes).toEqual([]);
 });
+
+test("it ends while a look does not, as on a file system that hangs, but not while a reload is in progress", async () => {
+  await using directory = await ConfigDirectory.create();
+  const path = await directory.write("one");
+  const hanging = new Scene(path, "one");
+  hanging.onSleep = () => new Promise(() => {});
+  await hanging[Symbol.asyncDispose]();
+
+  const reloading = new Scene(path, "one");
+  await writeFile(path, "two");
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  reloading.onReload = begin;
+  const passing = reloading.pass(SETTLED_MS);
+  await begun;
+  expect(reloading.seen).toEqual([]);
+  await reloading[Symbol.asyncDispose]();
+  expect(reloading.seen).toEqual(["two"]);
+  reloading.end();
+  await passing;
+});

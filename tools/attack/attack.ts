@@ -20,6 +20,8 @@ export type Attack = {
   readonly name: string;
   readonly run: (target: Target, signal: AbortSignal) => Promise<void>;
   /** What the daemon must be configured with, beside its upstreams; files are written into the folder. */
+  /** With whom it lets in, as "name:password", where it asks for one. */
+  readonly user?: string;
   readonly config?: (folder: string) => Promise<Partial<RawConfig>>;
 };
 

@@ -39,8 +39,8 @@ export async function stage(options: StageOptions): Promise<readonly Endured[]> 
   await using polled = await Polled.start();
   const waiting = [...options.attacks];
   while (waiting.length > 0) {
-    const config = waiting[0]?.config;
-    await using besieged = await Besieged.start(options, polled, config);
+    const { config, user } = waiting[0] ?? {};
+    await using besieged = await Besieged.start(options, polled, config, user);
     do {
       const attack = waiting.shift();
       if (attack === undefined) break;
@@ -86,7 +86,12 @@ class Besieged implements AsyncDisposable {
   readonly #probers: readonly [Prober, Prober];
   readonly #exited = new AbortController();
 
-  static async start(options: StageOptions, polled: Polled, configured: Attack["config"]): Promise<Besieged> {
+  static async start(
+    options: StageOptions,
+    polled: Polled,
+    configured: Attack["config"],
+    user: Attack["user"],
+  ): Promise<Besieged> {
     const { upstreams, limitBytes } = options;
     await using stack = new AsyncDisposableStack();
     const folder = stack.use(await openConfigFolder(""));
@@ -117,7 +122,7 @@ class Besieged implements AsyncDisposable {
     );
     // As in every life: the first scrape starts a thread. On a machine that is busy with other things too, the start is.
     for (const path of ["/metrics", "/"])
-      await eventually(`${path} is answered`, () => isAnswered(url + path));
+      await eventually(`${path} is answered`, () => isAnswered(url + path, user));
     const target = { url, probesUrl, upstreams: namesOf(upstreams), folder: folder.folder };
     const [prober, beside] = [probesUrl, url].map((at) => stack.use(new Prober(`${at}/-/healthy`)));
     if (prober === undefined || beside === undefined) throw new Error("cannot probe");
@@ -176,8 +181,8 @@ class Besieged implements AsyncDisposable {
   }
 }
 
-async function isAnswered(url: string): Promise<boolean> {
-  return (await ask(url).catch(() => undefined))?.status === 200;
+async function isAnswered(url: string, user: string | undefined): Promise<boolean> {
+  return (await ask(url, "GET", user).catch(() => undefined))?.status === 200;
 }
 
 async function listeningAt(

@@ -6,6 +6,9 @@ import { ScrapeText } from "./scrape-text.ts";
 /** Never changed: waiting for a change is a sleep. */
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
+/** Also after a part in which the process stood still, as on SIGSTOP: only the clock went on. */
+const LONGEST_REST_MS = 100;
+
 let subjects: ScrapeSubjects = { upstreams: [], budgets: [], vantage: undefined };
 const texts = new Map<number, ScrapeText>();
 
@@ -46,5 +49,5 @@ function answer(scrape: number): void {
 
 /** As long as it worked: so that polls get a core, or the share of one that a container has. */
 function rest(forMs: number): void {
-  Atomics.wait(never, 0, 0, forMs);
+  Atomics.wait(never, 0, 0, Math.min(forMs, LONGEST_REST_MS));
 }

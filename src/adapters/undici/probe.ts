@@ -23,12 +23,14 @@ export type ProbeOptions = {
   readonly clock: Clock;
   readonly environment: Environment;
   readonly names: Names;
+  /** Called when a TLS file that has changed cannot be used, and when all can be used again. */
+  readonly onWarning: (message: string) => void;
 };
 
 /** Throws one sentence where the TLS files, the proxy or the static headers cannot be used. */
 export async function openProbe(options: ProbeOptions): Promise<Probe> {
-  const { upstream, environment, clock, names, userAgent } = options;
-  const route = await findRoute(upstream, environment, clock, names);
+  const { upstream, environment, clock, names, onWarning, userAgent } = options;
+  const route = await findRoute(upstream, environment, clock, names, onWarning);
   const forwardProxy = route.tls === undefined ? route.proxy : undefined;
   return new UndiciProbe(options, route, new RequestBuilder(upstream, userAgent, forwardProxy));
 }

@@ -41,6 +41,7 @@ export async function findRoute(
   environment: Environment,
   clock: Clock,
   names: Names,
+  onWarning: (message: string) => void,
 ): Promise<Route> {
   const url = new URL(upstream.url);
   const secure = url.protocol === "https:";
@@ -55,7 +56,7 @@ export async function findRoute(
     port: portOf(url),
     tls: secure ? { name: (serverName ?? host).replace(/\.$/, ""), verify: !insecureSkipVerify } : undefined,
     proxy,
-    material: needsTls ? await TlsMaterial.load(upstream.tls, clock.now()) : undefined,
+    material: needsTls ? await TlsMaterial.load(upstream.tls, clock.now(), onWarning) : undefined,
     names,
     addresses,
     refusal: refusalOfWritten([proxy?.host, host], addresses),

@@ -2,6 +2,7 @@ import { createHash, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { checkServerIdentity, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import type { Tls } from "../../core/config/config.ts";
+import { messageOf } from "../../core/text/escape.ts";
 import { readRegularFile } from "../regular-file.ts";
 import { codeOf } from "./faults.ts";
 
@@ -21,19 +22,25 @@ const inUse = new Map<string, WeakRef<Contexts>>();
 /** The trusted roots and the client certificate of one probe, for all its connections. Reread, as files change. */
 export class TlsMaterial {
   readonly #files: Tls;
+  readonly #onWarning: (message: string) => void;
   #contexts: Contexts;
   #readAtMs: number;
   #reading = false;
+  #problem: string | undefined = undefined;
 
-  private constructor(files: Tls, pem: Pem, nowMs: number) {
+  private constructor(files: Tls, pem: Pem, nowMs: number, onWarning: (message: string) => void) {
     this.#files = files;
+    this.#onWarning = onWarning;
     this.#contexts = contextsOf(pem);
     this.#readAtMs = nowMs;
   }
 
-  /** Throws one sentence where a file cannot be used. */
-  static async load(files: Tls, nowMs: number): Promise<TlsMaterial> {
-    return new TlsMaterial(files, await readPem(files), nowMs);
+  /**
+   * Throws one sentence where a file cannot be used. `onWarning` is called when a file that has changed cannot be used,
+   * and when all can be used again: once for each change, not for each attempt.
+   */
+  static async load(files: Tls, nowMs: number, onWarning: (message: string) => void): Promise<TlsMaterial> {
+    return new TlsMaterial(files, await readPem(files), nowMs, onWarning);
   }
 
   get upstream(): SecureContext {
@@ -57,15 +64,20 @@ export class TlsMaterial {
 
   /** Half-written files are the usual failure: what was read last is used until the next attempt. */
   async #reread(): Promise<void> {
+    let problem: string | undefined;
     try {
       this.#contexts = contextsOf(await readPem(this.#files));
-    } catch {
-      return;
-    } finally {
-      this.#reading = false;
+    } catch (error) {
+      problem = messageOf(error);
     }
+    this.#reading = false;
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#onWarning(problem === undefined ? USABLE_AGAIN : `${problem}; what was read last is kept`);
   }
 }
+
+const USABLE_AGAIN = "the TLS files can be used again";
 
 async function readPem(files: Tls): Promise<Pem> {
   const [ca, cert, key] = await Promise.all([
@@ -115,13 +127,20 @@ function makeContexts(pem: Pem): Contexts {
 function certificatesOf(pem: string): string[] {
   const blocks =
     pem.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^-]+-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [];
+  // A file that is being written may end in the middle of one: what is signed by those behind it would be rejected.
+  const isWhole = pem.split("-----BEGIN ").length - 1 === blocks.length;
   try {
-    if (blocks.length > 0 && blocks.every((block) => new X509Certificate(block).serialNumber !== ""))
+    if (
+      isWhole &&
+      blocks.length > 0 &&
+      blocks.every((block) => new X509Certificate(block).serialNumber !== "")
+    )
       return blocks;
   } catch (error) {
     throw unusable('"tls.ca_file" must hold PEM certificates', error, "unreadable");
   }
-  throw new Error('cannot use TLS: "tls.ca_file" must hold PEM certificates, received none');
+  const received = isWhole ? "none" : "a part of one";
+  throw new Error(`cannot use TLS: "tls.ca_file" must hold PEM certificates, received ${received}`);
 }
 
 function unusable(fault: string, error: unknown, reason: string): Error {

@@ -49,7 +49,11 @@ function pathTemplate(upstream: Tree | undefined): Partial<Upstream> {
   const base = textAt(upstream, "base_url");
   if (path?.kind !== "scalar" || !path.interpolated || base === undefined) return {};
   const written = path.written ?? "";
-  return { url: joinTemplate(base, written), pathVariables: variablesIn(written) };
+  return {
+    url: joinTemplate(base, written),
+    pathTemplate: { base, path: written },
+    pathVariables: variablesIn(written),
+  };
 }
 
 function salvageBudgets(tree: Tree, plain: unknown): Readonly<Record<string, BudgetTerms>> {

@@ -34,7 +34,7 @@ export function interpolate(text: string, environment: Environment): Interpolati
 
 /** Whatever they are set to. */
 export function variablesIn(text: string): readonly string[] {
-  const result = interpolate(text.replaceAll(/:-[^}]*/g, ""), {});
+  const result = interpolate(text.replaceAll(/(\$\{\w+):-[^}]*/g, "$1"), {});
   return result.kind === "unset" ? result.variables : [];
 }
 

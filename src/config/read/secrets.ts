@@ -1,6 +1,6 @@
-import type { Config, SecretSource, Upstream } from "../../core/config/config.ts";
+import type { Config, SecretSource } from "../../core/config/config.ts";
 import { readRegularFile, UnreadableFile } from "./regular-file.ts";
-import { type Environment, interpolate } from "./interpolate.ts";
+import type { Environment } from "./interpolate.ts";
 
 export interface Secret {
   /** The key as it is now; never rejects. A file is read again each time, so that keys rotate; a variable stays. */
@@ -72,7 +72,18 @@ function readVariable(name: string, environment: Environment): KeyReading {
   return value === undefined ? { kind: "unreadable", problem: `${shown} is not set` } : keyOf(value, shown);
 }
 
-async function readKeyFile(path: string): Promise<KeyReading> {
+/** On a file system that hangs, each would hold one of the few threads that read files: those who ask meanwhile share it. */
+const beingRead = new Map<string, Promise<KeyReading>>();
+
+function readKeyFile(path: string): Promise<KeyReading> {
+  const known = beingRead.get(path);
+  if (known !== undefined) return known;
+  const reading = readKeyOnce(path).finally(() => beingRead.delete(path));
+  beingRead.set(path, reading);
+  return reading;
+}
+
+async function readKeyOnce(path: string): Promise<KeyReading> {
   try {
     return keyOf((await readRegularFile(path, MAX_KEY_BYTES)).toString("utf8"), "its file");
   } catch (error) {
@@ -88,17 +99,6 @@ function keyOf(text: string, where: string): KeyReading {
     kind: "unreadable",
     problem: `${where} must contain one line of printable ASCII characters, received others`,
   };
-}
-
-/** What is requested of an upstream, and what of that is secret. */
-export function filledUrl(
-  { url, pathVariables }: Pick<Upstream, "url" | "pathVariables">,
-  environment: Environment,
-): { readonly url: string; readonly secrets: readonly string[] } {
-  if (pathVariables === undefined) return { url, secrets: [] };
-  const filled = interpolate(url, environment);
-  if (filled.kind !== "text") throw new Error("cannot fill in the path: one of its variables is not set");
-  return { url: filled.text, secrets: pathVariables.map((name) => environment[name] ?? "") };
 }
 
 const PROXY_VARIABLE = /_proxy$/i;

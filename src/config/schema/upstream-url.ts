@@ -34,9 +34,15 @@ export function joinUrl(base: string, path: string): string {
   return url.href;
 }
 
-/** The same for a path whose variables are not filled in: they stay as they are. */
+/** How it is shown where the variables of the path are not filled in. */
 export function joinTemplate(base: string, path: string): string {
-  return joinUrl(base, path).replaceAll(/\$%7B(.*?)%7D/gi, (_, name: string) => `\${${name}}`);
+  const { origin, pathname, search } = new URL(base);
+  // A default may contain a "?" of its own.
+  const queryAt = path.replaceAll(/\$\{[^}]*\}/g, (variable) => "_".repeat(variable.length)).indexOf("?");
+  const [own, query] = queryAt < 0 ? [path, ""] : [path.slice(0, queryAt), path.slice(queryAt + 1)];
+  const shownPath = `${pathname.replace(/\/+$/, "")}${own.startsWith("/") ? own : `/${own}`}`;
+  const queries = [search.slice(1), query].filter((part) => part !== "").join("&");
+  return `${origin}${shownPath}${queries === "" ? "" : `?${queries}`}`;
 }
 
 /** Whether it is sent over a network unencrypted. */

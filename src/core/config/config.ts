@@ -161,7 +161,9 @@ export type Upstream = {
   readonly name: string;
   /** Base and path, joined; never a credential in it: the variables of the path are not filled in. */
   readonly url: string;
-  /** The variables in its path, whose values are secret. Absent where there are none: `url` is requested as it is. */
+  /** What is joined once the variables of the path are filled in. Absent where it has none: `url` is requested as it is. */
+  readonly pathTemplate?: { readonly base: string; readonly path: string };
+  /** Those variables: their values are secret. */
   readonly pathVariables?: readonly string[];
   readonly auth: Auth;
   readonly headers: Readonly<Record<string, string>>;

@@ -14,13 +14,17 @@ const BCRYPT_WORKER = new URL("./bcrypt-worker.ts", import.meta.url);
 const MAX_WAITING = 256;
 /** Then all is forgotten: who guesses from so many addresses is not slowed down by it. */
 const MAX_SPENDERS = 10_000;
+/** Longer than a check takes, unless the process stood still meanwhile, as on SIGSTOP: only the clock went on. */
+const LONGEST_REST_MS = 15_000;
 
-type Waiting = PasswordQuestion & {
-  /** Those that ask the same. The last one decides whether anybody still waits. */
-  readonly askers: {
-    readonly connection: PasswordQuestion["connection"];
-    readonly settle: (verdict: PasswordVerdict) => void;
-  }[];
+type Asker = {
+  readonly connection: PasswordQuestion["connection"];
+  readonly settle: (verdict: PasswordVerdict) => void;
+};
+
+type Waiting = Omit<PasswordQuestion, "connection"> & {
+  /** Those that ask the same. */
+  readonly askers: Asker[];
 };
 
 /**
@@ -36,6 +40,8 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   readonly #onWarning: (message: string) => void;
   readonly #maxWaiting: number;
   readonly #closing = new AbortController();
+  /** Those that have a place. */
+  readonly #connections = new Set<PasswordQuestion["connection"]>();
   /** By what is asked, the oldest first. */
   readonly #waiting = new Map<string, Waiting>();
   /** How long wrong passwords took, by address and by hash. An unknown user has the hash of a real one. */
@@ -54,14 +60,15 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
     this.#maxWaiting = maxWaiting;
   }
 
-  check(question: PasswordQuestion): Promise<PasswordVerdict> {
-    const { id, connection } = question;
-    if (this.#closing.signal.aborted || this.#isWaiting(connection)) return Promise.resolve("busy");
+  check({ id, password, hash, address, connection }: PasswordQuestion): Promise<PasswordVerdict> {
+    if (this.#closing.signal.aborted || this.#connections.has(connection)) return Promise.resolve("busy");
     const known = this.#waiting.get(id);
     if (known === undefined && !this.#hasRoom()) return Promise.resolve("busy");
     return new Promise((settle) => {
-      const waiting = known ?? { ...question, askers: [] };
+      const waiting = known ?? { id, password, hash, address, askers: [] };
+      this.#dropGone(waiting);
       waiting.askers.push({ connection, settle });
+      if (connection !== undefined) this.#connections.add(connection);
       this.#waiting.set(id, waiting);
       if (!this.#working) void this.#work();
     });
@@ -73,11 +80,13 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
     await this.#worker?.terminate();
   }
 
-  #isWaiting(connection: PasswordQuestion["connection"]): boolean {
-    if (connection === undefined) return false;
-    return [...this.#waiting.values()].some(({ askers }) =>
-      askers.some((asker) => asker.connection === connection),
-    );
+  /** Who asks the same again and again, each time on another connection, would keep them all. */
+  #dropGone({ askers }: Waiting): void {
+    const gone = askers.filter(({ connection }) => connection?.destroyed === true);
+    for (const asker of gone) {
+      askers.splice(askers.indexOf(asker), 1);
+      this.#answer(asker, "busy");
+    }
   }
 
   /** Whoever still waits takes the place of the last whose client has gone. */
@@ -92,7 +101,12 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
 
   #settle(waiting: Waiting, verdict: PasswordVerdict): void {
     this.#waiting.delete(waiting.id);
-    for (const { settle } of waiting.askers) settle(verdict);
+    for (const asker of waiting.askers) this.#answer(asker, verdict);
+  }
+
+  #answer({ connection, settle }: Asker, verdict: PasswordVerdict): void {
+    this.#connections.delete(connection);
+    settle(verdict);
   }
 
   async #work(): Promise<void> {
@@ -120,18 +134,18 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
     );
   }
 
-  #spentBy({ address, hash }: PasswordQuestion): number {
+  #spentBy({ address, hash }: Waiting): number {
     return (this.#spentMs.get(address) ?? 0) + (this.#spentMs.get(hash) ?? 0);
   }
 
-  #spend({ address, hash }: PasswordQuestion, ms: number): void {
+  #spend({ address, hash }: Waiting, ms: number): void {
     if (this.#spentMs.size > MAX_SPENDERS) this.#spentMs.clear();
     for (const spender of [address, hash]) this.#spentMs.set(spender, (this.#spentMs.get(spender) ?? 0) + ms);
   }
 
   async #rest(restMs: number): Promise<void> {
     try {
-      await sleep(restMs, undefined, { signal: this.#closing.signal, ref: false });
+      await sleep(Math.min(restMs, LONGEST_REST_MS), undefined, { signal: this.#closing.signal, ref: false });
     } catch {
       // Closing: no check is waiting any more.
     }

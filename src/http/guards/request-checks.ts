@@ -70,3 +70,11 @@ export const refuseBodies: Guard = ({ method, header }) => {
     { Connection: "close" },
   );
 };
+
+/** Node.js itself has told a client that it may go on. */
+export function isUnknownExpectation(expected: string | undefined): boolean {
+  return expected !== undefined && !/\b100-continue\b/i.test(expected);
+}
+
+export const refuseExpectations: Guard = ({ header }) =>
+  isUnknownExpectation(header("expect")) ? textAnswer('cannot do what "Expect" asks for\n', 417) : undefined;

@@ -11,7 +11,7 @@ import {
   whenResponseEnds,
 } from "../guards/guard.ts";
 import { decoded } from "../guards/http-request.ts";
-import { checkHost, refuseBodies } from "../guards/request-checks.ts";
+import { checkHost, refuseBodies, refuseExpectations } from "../guards/request-checks.ts";
 import type { Markup } from "../page/markup.ts";
 import { REFRESH_SECONDS, type View } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
@@ -71,7 +71,12 @@ export type Routes = {
 };
 
 export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Routes {
-  const guards = [checkHost(() => deps.allowedHosts), refuseBodies, ...(options.guards ?? [])];
+  const guards = [
+    checkHost(() => deps.allowedHosts),
+    refuseBodies,
+    refuseExpectations,
+    ...(options.guards ?? []),
+  ];
   const room = new AnswerRoom(options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES);
   const common = { room, gzip: deps.gzip, maxWaiting: MAX_WAITING };
   // The text of the metrics is written in short turns, or in a thread: nobody waits for it, and it waits for no page.

@@ -3,6 +3,8 @@ import type { InPieces } from "../../core/status/in-pieces.ts";
 
 /** After so long the event loop gets a turn: polls, probes and other clients come in between. */
 const TURN_MS = 5;
+/** Also of a turn in which the process stood still, as on SIGSTOP: only the clock went on. */
+const LONGEST_REST_MS = 10 * TURN_MS;
 
 export type TurnsOptions = {
   /** After each turn, as long as it took. */
@@ -42,7 +44,8 @@ export class Turns {
   }
 
   async rest(): Promise<void> {
-    if (this.#options.rests) await sleep(performance.now() - this.#beganMs, undefined, { ref: false });
+    const tookMs = performance.now() - this.#beganMs;
+    if (this.#options.rests) await sleep(Math.min(tookMs, LONGEST_REST_MS), undefined, { ref: false });
     else await nextTurn();
     this.#beganMs = performance.now();
   }

@@ -24,6 +24,9 @@ export type WebConfigChange = {
   readonly headersChanged: boolean;
 };
 
+/** 10 s, where it looks every second. */
+const LOOKS_UNTIL_READ_AGAIN = 10;
+
 /** The web config as it is now: its files may change while the server runs. */
 export class LiveWebConfig {
   readonly #source: WebConfigSource | undefined;
@@ -49,30 +52,42 @@ export class LiveWebConfig {
   /**
    * Until the signal aborts. It polls: watching a file misses every second swap of a Kubernetes volume. What
    * cannot be used leaves all as it was, with one warning for each change. A file may be read while it is being written:
-   * what was read is used when the next look finds the same.
+   * what was read is used when the next look finds the same. What was refused is read again, as a file may be
+   * unreadable for a while without ever changing.
    */
   async follow(following: Following, signal: AbortSignal): Promise<void> {
     const source = this.#source;
     if (source === undefined) return;
     let unsettled: WebConfigReading | undefined;
+    let refusal: string | undefined;
+    let looksSince = 0;
     while (await pause(following.recheckMs, signal)) {
-      if (await source.hasChanged()) {
+      const hasChanged = await source.hasChanged();
+      if (signal.aborted) return;
+      looksSince += 1;
+      if (hasChanged || (refusal !== undefined && looksSince >= LOOKS_UNTIL_READ_AGAIN)) {
+        if (hasChanged) refusal = undefined;
+        looksSince = 0;
         unsettled = await source.read();
       } else if (unsettled !== undefined) {
-        this.#use(unsettled, following);
+        const fault = this.#use(unsettled, following);
+        if (fault !== undefined && fault !== refusal) following.onWarning(fault);
+        refusal = fault;
         unsettled = undefined;
       }
     }
   }
 
-  #use(reading: WebConfigReading, { renew, onWarning, onChange }: Following): void {
+  /** The sentence of a refusal. */
+  #use(reading: WebConfigReading, { renew, onChange }: Following): string | undefined {
     const before = this.#config;
     const faults = reading.kind === "refused" ? reading.faults : this.#take(reading.config, renew);
     if (faults.length > 0)
-      return onWarning(`cannot use the changed web config, keeping the old one: ${faults.join("; ")}`);
+      return `cannot use the changed web config, keeping the old one: ${faults.join("; ")}`;
     const change = changeBetween(before, this.#config);
     if (Object.values(change).some((what) => what === true || (Array.isArray(what) && what.length > 0)))
       onChange(change);
+    return undefined;
   }
 
   /** A file that is cut short looks like one without users, or without TLS: the door is opened by a restart only. */

@@ -16,7 +16,8 @@ export function createNodeServer(
   options: ServerOptions,
   listener: RequestListener,
 ): NodeServer {
-  if (tls === undefined) return { server: createServer(options, listener), renew: () => {} };
+  if (tls === undefined)
+    return { server: answeringAll(createServer(options, listener), listener), renew: () => {} };
   const { clientAuth, context } = tls;
   const certificates = clientCertificateOptions(clientAuth);
   const server = createTlsServer(
@@ -27,7 +28,16 @@ export function createNodeServer(
   server.prependListener("secureConnection", (socket) => {
     if (!acceptsClient(clientAuth, socket)) socket.destroy();
   });
-  return { server, renew: (next) => server.setSecureContext(next.context) };
+  return { server: answeringAll(server, listener), renew: (next) => server.setSecureContext(next.context) };
+}
+
+/** A request with an unknown `Expect` too: Node would answer it by itself, beside every limit. */
+export function answeringAll<AnyServer extends Server | TlsServer>(
+  server: AnyServer,
+  listener: RequestListener,
+): AnyServer {
+  server.on("checkExpectation", listener);
+  return server;
 }
 
 function clientCertificateOptions(

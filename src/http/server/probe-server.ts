@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { isUnknownExpectation } from "../guards/request-checks.ts";
 import { RESPONSE_HEADERS } from "../routes/response-headers.ts";
 import { Connections } from "./connections.ts";
 import { limitResponse, type ServerLimits, serverOptions } from "./limits.ts";
-import { type Address, listen, urlOf } from "./node-server.ts";
+import { type Address, answeringAll, listen, urlOf } from "./node-server.ts";
 
 export type ProbeServer = AsyncDisposable & { readonly url: string };
 
@@ -10,6 +11,7 @@ const HEALTHY = { status: 200, text: "healthy\n" };
 const READY = { status: 200, text: "ready\n" };
 const NOT_READY = { status: 503, text: "not ready\n" };
 const NOT_FOUND = { status: 404, text: "not found\n" };
+const NOT_EXPECTED = { status: 417, text: 'cannot do what "Expect" asks for\n' };
 const NOT_ALLOWED = { status: 405, text: "allowed is GET, HEAD\n" };
 
 /**
@@ -22,17 +24,18 @@ export async function startProbeServer(
   limits: ServerLimits,
   onWarning: (message: string) => void,
 ): Promise<ProbeServer> {
-  const answer = ({ url, method }: IncomingMessage, outgoing: ServerResponse): void => {
-    const { status, text } = verdictOn(method, url, ready);
+  const answer = ({ url, method, headers: { expect } }: IncomingMessage, outgoing: ServerResponse): void => {
+    const { status, text } = isUnknownExpectation(expect) ? NOT_EXPECTED : verdictOn(method, url, ready);
     const headers = { ...RESPONSE_HEADERS, "Content-Type": "text/plain; charset=utf-8", Connection: "close" };
     outgoing.writeHead(status, headers).end(method === "HEAD" ? undefined : text);
   };
-  const server = createServer(serverOptions(limits), (incoming, outgoing) => {
+  const admit: RequestListener = (incoming, outgoing) => {
     connections.admit(incoming, outgoing, () => {
       limitResponse(incoming, outgoing, limits);
       answer(incoming, outgoing);
     });
-  });
+  };
+  const server = answeringAll(createServer(serverOptions(limits), admit), admit);
   const connections = new Connections(server, limits);
   const port = await listen(server, address);
   server.on("error", (error) => onWarning(`cannot accept a connection of a probe: ${error.message}`));

@@ -82,13 +82,13 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 
   const closing = new AbortController();
   const { onWebConfigChange: onChange = () => {} } = options;
-  const following = web.follow({ recheckMs, renew, onWarning, onChange }, closing.signal);
+  // Nobody waits for its end: on a file system that hangs, a look may never end.
+  void web.follow({ recheckMs, renew, onWarning, onChange }, closing.signal);
   const owned = stack.move();
   const close = async (): Promise<void> => {
     closing.abort();
     await connections.close(limits.closeGraceMs);
     await passwordChecks[Symbol.asyncDispose]();
-    await following;
     await owned.disposeAsync();
   };
   const url = urlOf(tls === undefined ? "http" : "https", { host: options.host, port });

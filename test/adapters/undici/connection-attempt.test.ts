@@ -21,6 +21,7 @@ async function connect(
     {},
     systemClock,
     lookup === undefined ? systemNames : namesBy(lookup),
+    () => {},
   );
   const { promise: ready, resolve } = Promise.withResolvers<Socket | Error>();
   const timer = new PhaseTimer(systemClock);

@@ -44,6 +44,7 @@ export async function startProbe(
     clock: systemClock,
     environment: {},
     names: systemNames,
+    onWarning: () => {},
     ...options,
   });
   onTestFinished(() => probe.close());

@@ -179,7 +179,9 @@ test("authorities that change on disk are trusted without a restart; a half-writ
   let skippedMs = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + skippedMs };
   const tls = { ...NO_TLS_FILES, caFile };
-  const probe = await startProbe({ url: upstream.url, tls }, { clock });
+  const warnings: string[] = [];
+  const onWarning = (message: string): void => void warnings.push(message);
+  const probe = await startProbe({ url: upstream.url, tls }, { clock, onWarning });
   const poll = async (): Promise<string> => {
     const { exchange } = await probe.poll(new AbortController().signal);
     return exchange.kind === "answered" ? "answered" : exchange.fault;
@@ -189,10 +191,30 @@ test("authorities that change on disk are trusted without a restart; a half-writ
   expect(await poll()).toBe("tls");
   skippedMs = 11_000;
   await expect.poll(poll, { timeout: 5_000 }).toBe("answered");
-  writeFileSync(caFile, "half a certi");
-  skippedMs = 22_000;
+  const warned = async (times: number): Promise<void> => {
+    await expect.poll(() => warnings, { timeout: 5_000 }).toHaveLength(times);
+  };
+  // Of the second, one certificate is whole: not the one that signed.
+  const halves = ["half a certi", `${made.stranger.cert}${made.ca.cert.slice(0, -60)}`];
+  for (const [index, half] of halves.entries()) {
+    writeFileSync(caFile, half);
+    skippedMs += 11_000;
+    await poll();
+    await warned(index + 1);
+    skippedMs += 11_000;
+    await poll();
+    expect(await poll()).toBe("answered");
+  }
+  writeFileSync(caFile, made.ca.cert);
+  skippedMs += 11_000;
   await poll();
-  expect(await poll()).toBe("answered");
+  await warned(3);
+  const refused = 'cannot use TLS: "tls.ca_file" must hold PEM certificates, received';
+  expect(warnings).toEqual([
+    `${refused} none; what was read last is kept`,
+    `${refused} a part of one; what was read last is kept`,
+    "the TLS files can be used again",
+  ]);
 });
 
 test("a session is not resumed: every handshake is a whole one", async () => {

@@ -64,6 +64,21 @@ describe("a key in a file", () => {
     expect(await secret.read()).toBe("test-key-2");
   });
 
+  test("is read once at a time, however many ask and wait: it may be on a file system that hangs", async () => {
+    await using directory = await ConfigDirectory.create();
+    const path = await directory.write("test-key-1", "key");
+    const secrets = [
+      await opened({ from: "file", path }, {}, quiet),
+      await opened({ from: "file", path }, {}, quiet),
+    ];
+    const underWay = (): number =>
+      process.getActiveResourcesInfo().filter((name) => name.startsWith("FSReq")).length;
+    const before = underWay();
+    const reads = Array.from({ length: 20 }, (_, index) => (async () => secrets[index % 2]?.read())());
+    expect(underWay() - before).toBe(1);
+    expect(await Promise.all(reads)).toEqual(Array(20).fill("test-key-1"));
+  });
+
   test("that turns unreadable keeps its last key, and says so once until it is back", async () => {
     await using directory = await ConfigDirectory.create();
     const path = await directory.write("test-key-1", "key");

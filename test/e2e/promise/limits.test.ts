@@ -87,6 +87,7 @@ async function saturate(
         clock: systemClock,
         environment: {},
         names: systemNames,
+        onWarning: () => {},
       });
       const recorder = new StoryRecorder();
       return { recorder, poller: new Poller(upstream, probe, { ...parts, recorder }) };

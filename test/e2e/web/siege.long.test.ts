@@ -7,9 +7,10 @@ import { type SimulatedUpstream, startSimulatedUpstream } from "../../../src/sim
 import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
 import { type Daemon, startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
-import { ask } from "../../support/http-ask.ts";
+import { type Answer, ask } from "../../support/http-ask.ts";
 import { type Attack, loadAttacks, type Target } from "../../../tools/attack/attack.ts";
 import { Polled } from "../../../tools/attack/polled.ts";
+import { parseExposition } from "../../support/metrics/exposition-parser.ts";
 import { openAccounts } from "../../support/metrics/slot-accounts.ts";
 
 const WATCHED = 20;
@@ -54,9 +55,12 @@ describe("under siege polls go on in time, and whoever means well is served:", (
     await polled[Symbol.asyncDispose]();
   });
 
-  it.each(ATTACKS)("$name", async ({ run, config }) => {
+  it.each(ATTACKS)("$name", async ({ run, config, user }) => {
     await using own = config && (await besieged(polled, config));
     const { daemon, target } = own ?? shared;
+    const scrape = (): Promise<Answer> => ask(`${daemon.url}/metrics`, "GET", user);
+    // A scraper whose password is known.
+    if (user !== undefined) await scrape();
     const before = await polled.tell();
     const startedAtMs = performance.now();
     const attacked = run(target, AbortSignal.timeout(SIEGE_MS));
@@ -70,7 +74,10 @@ describe("under siege polls go on in time, and whoever means well is served:", (
     // What was asked before is answered first.
     const accounts = await eventually(
       "it is scraped",
-      async () => (await daemon.get("/metrics")).status === 200 && openAccounts(await daemon.metrics()),
+      async () => {
+        const { status, body } = await scrape();
+        return status === 200 && openAccounts(parseExposition(body));
+      },
       (open) => open !== false,
     );
     expect(accounts).toEqual([]);

@@ -238,10 +238,25 @@ describe("password checks", () => {
     const first = asks(RIGHT, HASH);
     const answered = checks.check(first);
     first.connection.destroyed = true;
-    // Meanwhile the same is asked again: it has kept its place.
-    const again = checks.check(asks(RIGHT, HASH));
-    expect(await Promise.all([answered, again])).toEqual(["match", "match"]);
+    expect(await answered).toBe("match");
     await guesses;
+  });
+
+  test("keep the place of what is asked again, and nothing of the askers that have gone", async () => {
+    const { checks } = checksWith(2);
+    const guess = checks.check(asks("guess", HASH));
+    const gone = Array.from({ length: 50 }, () => {
+      const question = asks(RIGHT, HASH);
+      const answered = checks.check(question);
+      question.connection.destroyed = true;
+      return answered;
+    });
+    const last = asks(RIGHT, HASH);
+    const answered = checks.check(last);
+    // Before anything was checked.
+    expect(await Promise.race([guess, Promise.all(gone)])).toEqual(Array(50).fill("busy"));
+    expect(await Promise.all([guess, answered])).toEqual(["mismatch", "match"]);
+    expect(await checks.check(last)).toBe("match");
   });
 
   test("give one place to each connection", async () => {

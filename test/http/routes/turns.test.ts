@@ -22,3 +22,13 @@ test("work rests as long as it takes", async () => {
   await expect(turns.run(endless(() => {}))).rejects.toBeInstanceOf(Unwanted);
   expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.8);
 });
+
+test("work in which the process stood still does not rest for as long", async () => {
+  const STOOD_STILL_MS = 1_000;
+  const turns = new Turns({ rests: true, isWanted: () => true });
+  const standStill = new Int32Array(new SharedArrayBuffer(4));
+  Atomics.wait(standStill, 0, 0, STOOD_STILL_MS);
+  const beganMs = performance.now();
+  await turns.pauseIfLong();
+  expect(performance.now() - beganMs).toBeLessThan(STOOD_STILL_MS / 2);
+});

@@ -44,3 +44,30 @@ test.each([
   expect(doors).toHaveLength(whole.length + 1);
   expect(new Set(doors)).toEqual(new Set([isClosed]));
 });
+
+test("a file that could not be read for a while is read again without a change, and told of once", async () => {
+  const other = USERS.replace("bob", "carol");
+  let [looks, reads] = [0, 0];
+  const over = new AbortController();
+  const live = await LiveWebConfig.open({
+    read: () => {
+      reads += 1;
+      if (reads === 1) return Promise.resolve(readingOf(USERS));
+      const faults = ["it cannot be read"];
+      return Promise.resolve(reads < 5 ? { kind: "refused", faults } : readingOf(other));
+    },
+    hasChanged: () => Promise.resolve((looks += 1) === 1),
+  });
+  const warnings: string[] = [];
+  const following = {
+    recheckMs: 0,
+    renew: () => {},
+    onWarning: (message: string) => void warnings.push(message),
+    onChange: () => over.abort(),
+  };
+  await live.follow(following, over.signal);
+  expect([...live.config.users.keys()]).toEqual(["alice", "carol"]);
+  expect(warnings).toEqual(["cannot use the changed web config, keeping the old one: it cannot be read"]);
+  // Not at each look.
+  expect(looks / reads).toBeGreaterThan(5);
+});

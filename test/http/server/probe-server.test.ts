@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type RunningServer, type StartOptions } from "../../../src/http/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
-import { connectRaw } from "../raw-client.ts";
+import { aRequest, connectRaw } from "../raw-client.ts";
 import { openServer } from "../open-server.ts";
 
 async function start(over: Partial<StartOptions> = {}): Promise<RunningServer> {
@@ -25,6 +25,9 @@ test("probes are answered at an address of their own, and nothing else is", asyn
   expect((await ask("/-/reload", "POST"))[0]).toBe(404);
   expect((await ask("/-/healthy", "POST"))[0]).toBe(405);
   for (const path of ["/", "/metrics", "/api/v1/config"]) expect((await ask(path))[0]).toBe(404);
+  await using expecting = await connectRaw(probesUrl ?? "");
+  expecting.send(aRequest("/-/healthy", ["Expect: x"]));
+  expect(await expecting.ended).toMatch(/^HTTP\/1\.1 417 [^]*nosniff/);
   // The first address still has them.
   expect((await fetch(`${url}/-/ready`)).status).toBe(200);
 });

@@ -136,6 +136,23 @@ describe("what a request may bring", () => {
     expect(statusOf(await exchange(server, aRequest("/", [`X-Large: ${"x".repeat(10_000)}`])))).toBe(200);
   });
 
+  test("is no expectation but 100-continue: it is refused like everything else", async () => {
+    const server = await start({ limits: { maxPipelined: 3 } });
+    const refused = await exchange(server, aRequest("/metrics", ["Expect: x", "Connection: close"]));
+    expect(statusOf(refused)).toBe(417);
+    expect(refused.toLowerCase()).toContain("x-content-type-options: nosniff");
+    const known = await exchange(
+      server,
+      aRequest("/-/healthy", ["Expect: 100-continue"]),
+      /\r\n\r\n[^]*\r\n\r\n/,
+    );
+    expect(known).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+    await using flood = await raw(server);
+    flood.send(aRequest("/", ["Expect: x"]).repeat(50));
+    const answers = (await flood.ended).match(/HTTP\/1\.1 417/g) ?? [];
+    expect(answers.length).toBeLessThanOrEqual(3);
+  });
+
   test("is no body with GET: it is refused unread, and the connection ends", async () => {
     const client = await raw(await start());
     client.send(aRequest("/metrics", ["Content-Length: 5", "Content-Type: text/plain"]));
@@ -374,6 +391,25 @@ describe("closing", () => {
     await asked.promise;
     await server.close();
     expect(await client.ended).toBe("");
+  });
+
+  test("does not wait for a look at the web config that never ends, as on a file system that hangs", async () => {
+    const { promise: looking, resolve: look } = Promise.withResolvers<void>();
+    const server = await openServer({
+      webConfigRecheckMs: 0,
+      webConfig: {
+        read: async () => ({
+          kind: "loaded",
+          config: { tls: undefined, headers: {}, users: new Map() },
+        }),
+        hasChanged: () => {
+          look();
+          return new Promise(() => {});
+        },
+      },
+    });
+    await looking;
+    await expect(server.close()).resolves.toBeUndefined();
   });
 
   test("twice is closing once, and a dispose is a close", async () => {

@@ -21,6 +21,7 @@ export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
     clock: systemClock,
     environment: {},
     names: behaviour.lookup === undefined ? systemNames : namesBy(behaviour.lookup),
+    onWarning: () => {},
   });
   const sentAtMs = systemClock.wallNow();
   const observation = await probe.poll(new AbortController().signal);

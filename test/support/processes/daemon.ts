@@ -44,6 +44,14 @@ export type Environment = Readonly<Record<string, string>>;
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
+/** With none of this machine's variables: a proxy of its own would come between the program and its upstreams. */
+export function commandLine(parameters: readonly string[], environment: Environment = {}): Start {
+  return {
+    args: [...START.args, ...parameters],
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...START.env, ...environment },
+  };
+}
+
 export class Daemon implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #exited: Promise<Exit>;
@@ -53,9 +61,9 @@ export class Daemon implements AsyncDisposable {
   #stderr = "";
 
   constructor(parameters: readonly string[], environment: Environment) {
-    // None of this machine's variables: a proxy of its own would come between the program and its upstreams.
-    this.#child = spawn(process.execPath, [...START.args, ...parameters], {
-      env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...START.env, ...environment },
+    const { args, env } = commandLine(parameters, environment);
+    this.#child = spawn(process.execPath, args, {
+      env,
       stdio: ["ignore", "pipe", "pipe"],
     });
     endWithUs(this.#child);

@@ -8,6 +8,7 @@ const ODD: readonly ((path: string) => string)[] = [
   (path) => `GET ${path} HTTP/1.0\r\n\r\n`,
   (path) => requestFor(path).replace("GET", "HEAD").repeat(16),
   (path) => requestFor(path, ["Connection: close"]),
+  (path) => requestFor(path, ["Expect: nothing"]).repeat(16),
   (path) =>
     requestFor(path, ["Range: bytes=0-1", "If-None-Match: *", "TE: trailers", "Expect: 100-continue"]),
 ];
