@@ -20,6 +20,7 @@ import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { History } from "../core/history/history.ts";
+import { seenUntil } from "../core/history/incidents.ts";
 import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
 import type { StateStore } from "../core/history/state.ts";
@@ -167,10 +168,12 @@ export class AppPolling implements AsyncDisposable {
 
   #keptRecordOf(upstream: Upstream): UpstreamRecord {
     const { clock, log, store } = this.#parts;
-    const { name } = upstream;
+    const { name, schedule } = upstream;
     const known = this.#records.get(name);
     if (known !== undefined) return known;
-    const history = new History(name, clock.wallNow(), store?.restored(name));
+    const restored = store?.restored(name);
+    const nowMs = clock.wallNow();
+    const history = new History(name, nowMs, restored && seenUntil(restored, nowMs, schedule.longestGapMs));
     const saving = store === undefined ? [] : [store.recorderOf(name, history)];
     // Last, as what it finds out is recorded at once.
     const network: Recorder = {
