@@ -20,6 +20,7 @@ import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
 import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { History } from "../core/history/history.ts";
+import { seenUntil } from "../core/history/incidents.ts";
 import type { KeptValues } from "../core/history/kept-values.ts";
 import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
@@ -172,12 +173,15 @@ export class AppPolling implements AsyncDisposable {
 
   #keptRecordOf(upstream: Upstream): UpstreamRecord {
     const { clock, log, store } = this.#parts;
-    const { name } = upstream;
+    const { name, schedule } = upstream;
     const known = this.#records.get(name);
     if (known !== undefined) return known;
+    const restored = store?.restored(name);
     const values = this.#valuesOfGone.get(name);
     this.#valuesOfGone.delete(name);
-    const history = new History(name, clock.wallNow(), store?.restored(name), values);
+    const nowMs = clock.wallNow();
+    const seen = restored && seenUntil(restored, nowMs, schedule.longestGapMs);
+    const history = new History(name, nowMs, seen, values);
     const saving = store === undefined ? [] : [store.recorderOf(name, history)];
     // Last, as what it finds out is recorded at once.
     const network: Recorder = {

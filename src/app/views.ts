@@ -13,6 +13,7 @@ import { type QuotaForecast, type QuotaName, worstBurn } from "../core/answer/cr
 import { quotaBurns } from "../core/budget/quota-forecast.ts";
 import { type InPieces, mergedInPieces } from "../core/status/in-pieces.ts";
 import { creditSentence, quotaSentence } from "../core/status/credit-sentence.ts";
+import { slotsPerDay } from "../core/schedule/schedule.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
 import type {
   BudgetSnapshot,
@@ -98,7 +99,8 @@ export function* statusView(sources: ViewSources): InPieces<StatusSnapshot> {
   }
   const budgets: BudgetStatus[] = [];
   for (const [budget, view] of budgetViews(config, sources)) {
-    budgets.push(budgetStatusOf(budget, view, nowMs));
+    const status = budgetStatusOf(budget, view, nowMs);
+    budgets.push((config.fleet?.reserve ?? 0) > 0 ? { ...status, hasReserve: true } : status);
     yield;
   }
   return {
@@ -157,6 +159,8 @@ function valueStatusOf({ name, unit }: Value, read: ValueSnapshot | undefined, n
   return { name, unit, value, seenAtMs, ...(burns.length > 0 && { credit }) };
 }
 
+const DAY_MS = 86_400_000;
+
 /** Computed when read: of thousands of upstreams, a page shows few. What is read in one go is of one moment. */
 class RecordView {
   readonly #upstream: Upstream;
@@ -182,6 +186,10 @@ class RecordView {
   get health(): HealthStatus {
     const { state, isUp } = this.#condition.health;
     return { state, sinceMs: this.#history.sinceMs, up: isUp };
+  }
+
+  get meanGapMs(): number {
+    return DAY_MS / slotsPerDay(this.#upstream.schedule);
   }
 
   get pausedUntilMs(): number {

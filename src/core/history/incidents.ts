@@ -1,11 +1,29 @@
 import type { HealthChange, HealthState } from "../poll/health.ts";
 import { type PollOutcome, reasonOf } from "../exchange/outcome.ts";
 import { type Incident, WE_WERE_OFFLINE } from "../status/status.ts";
+import type { RestoredUpstream } from "./state.ts";
 
 export const INCIDENTS_KEPT = 50;
 
 /** The worst is last. Other states are no incident. */
 const SEVERITY: readonly HealthState[] = ["throttled", "unauthorized", "down"];
+
+/** As long as a pause, unless the config says otherwise. */
+const PAUSED_MS = 3_600_000;
+
+/** Where nobody has looked for long since, an open incident lasted until it was seen last: what came then is unknown. */
+export function seenUntil<Kept extends Pick<RestoredUpstream, "polls" | "incidents">>(
+  restored: Kept,
+  nowMs: number,
+  longestGapMs: number,
+): Kept {
+  const { incidents } = restored;
+  const [newest, ...older] = incidents;
+  if (newest === undefined || newest.endedAtMs !== undefined) return restored;
+  const seenAtMs = Math.max(newest.startedAtMs, restored.polls.at(-1)?.atMs ?? 0);
+  if (nowMs - seenAtMs <= 3 * longestGapMs + PAUSED_MS) return restored;
+  return { ...restored, incidents: [{ ...newest, endedAtMs: seenAtMs }, ...older] };
+}
 
 type Open = { state: HealthState; reason: string; readonly startedAtMs: number; polls: number };
 type Failure = { readonly reason: string; readonly endedAtMs: number };

@@ -82,7 +82,8 @@ export class OwnNetwork {
   polled(upstream: string, poll: Poll): void {
     const watched = this.#watched.get(upstream);
     const reason = reasonOf(poll.outcome);
-    if (watched === undefined || reason === "internal") return;
+    // A token endpoint may not have been reached either, and is no upstream.
+    if (watched === undefined || reason === "internal" || reason === "auth") return;
     if (NETWORK_FAILURES.has(reason)) this.#failed(watched, poll);
     else this.#answered(watched, poll.endedAtMs);
   }

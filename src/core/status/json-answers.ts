@@ -4,7 +4,10 @@ import { budgetsOf, diagnosisOf, type Diagnosis } from "./verdict.ts";
 import type { FleetStatus } from "../fleet/fleet-status.ts";
 import type { BudgetStatus, Incident, PollStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
 
-type UpstreamFacts = Omit<UpstreamStatus, "lastPoll" | "lastPolls" | "lastFailures" | "valueHistories"> & {
+type UpstreamFacts = Omit<
+  UpstreamStatus,
+  "meanGapMs" | "lastPoll" | "lastPolls" | "lastFailures" | "valueHistories"
+> & {
   readonly diagnosis: Diagnosis;
 };
 
@@ -24,7 +27,7 @@ export function listAnswer(snapshot: StatusSnapshot): ListAnswer {
 
 export type UpstreamAnswer = {
   readonly nowMs: number;
-  readonly upstream: Omit<UpstreamStatus, "lastPoll"> & { readonly diagnosis: Diagnosis };
+  readonly upstream: Omit<UpstreamStatus, "meanGapMs" | "lastPoll"> & { readonly diagnosis: Diagnosis };
   readonly budgets: readonly BudgetStatus[];
   readonly incidents: readonly Incident[];
 };

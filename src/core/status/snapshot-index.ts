@@ -41,7 +41,7 @@ class SnapshotIndex {
     this.#answered ??= this.#snapshot.upstreams.flatMap(({ name, url, lastPoll: newest }) => {
       return newest?.status === undefined ? [] : [{ name, host: hostOf(url), atMs: newest.atMs }];
     });
-    return this.#answered.find((other) => other.host !== host && other.atMs > sinceMs)?.name;
+    return this.#answered.find((other) => other.host !== host && other.atMs >= sinceMs)?.name;
   }
 
   /** There are other hosts than this one, and all of them are slow. */

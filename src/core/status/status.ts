@@ -103,6 +103,8 @@ export type UpstreamStatus = {
   readonly budgets: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly schedule: Pick<Schedule, "source" | "longestGapMs">;
+  /** Between two slots, on the average. */
+  readonly meanGapMs: number;
   readonly objective: Objective;
   /** An ok poll above this is slow; undefined if there is no such limit. */
   readonly degradedAboveMs: number | undefined;
@@ -146,6 +148,8 @@ export type BudgetStatus = {
     readonly cap: number;
     readonly leases: number;
   }[];
+  /** A part of each cap is set aside for replicas that do not reach Redis. Absent where none is. */
+  readonly hasReserve?: true;
   /** What the upstream advertised last. */
   readonly advertised:
     | { readonly limit: number | undefined; readonly remaining: number | undefined }

@@ -1,5 +1,5 @@
 import { type Phase, PHASES, type PhaseTimesMs } from "../exchange/exchange.ts";
-import type { SkipCause } from "../exchange/outcome.ts";
+import type { FailureReason, SkipCause } from "../exchange/outcome.ts";
 import { isTrouble } from "./recent-trouble.ts";
 import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
 import { hostOf, snapshotIndex } from "./snapshot-index.ts";
@@ -96,14 +96,18 @@ function verdictOnDown(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verd
   }
 }
 
+/** The reasons of what `verdictOnUnreachable` judges. */
+const UNREACHABLE: ReadonlySet<string> = new Set<FailureReason>(["dns", "connect", "timeout"]);
+
 function verdictOnUnreachable(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
   const index = snapshotIndex(snapshot);
   if (index.isOffline)
     return { side: "us", because: "No upstream can be reached: our own network is the likely cause." };
   if (upstream.lastPoll?.offline === true)
     return { side: "us", because: "Our own network was down then, so this says nothing about the upstream." };
-  const lastOkMs = upstream.lastPolls.findLast((poll) => !isTrouble(poll))?.atMs ?? 0;
-  const other = index.answeredElsewhere(hostOf(upstream.url), lastOkMs);
+  const { lastPolls } = upstream;
+  const first = lastPolls[lastPolls.findLastIndex(({ reason }) => !UNREACHABLE.has(reason)) + 1];
+  const other = index.answeredElsewhere(hostOf(upstream.url), first?.atMs ?? 0);
   return other === undefined
     ? {
         side: "open",

@@ -35,12 +35,16 @@ const QUOTA_WORDS: Readonly<Record<QuotaName, string>> = {
 
 function rateGauge(
   { label, limit, cap, leases }: BudgetStatus["rates"][number],
-  { share, rates, advertised }: BudgetStatus,
+  { share, rates, advertised, hasReserve }: BudgetStatus,
 ): Markup {
   const configured = capOf({ requests: limit, perMs: 0, label }, share);
   const advertisedLimit = advertised?.limit ?? Infinity;
   const isAdvertised = rates.some((rate) => advertisedLimit < rate.limit);
-  const why = isAdvertised ? " by the advertised limit" : ": the rest is set aside for the fleet";
+  // The newest limit that it told is not the only one that is kept to: others are learned from its refusals.
+  const otherwise = hasReserve
+    ? ": the rest is set aside for the fleet"
+    : " by what the upstream told or refused";
+  const why = isAdvertised ? " by the advertised limit" : otherwise;
   const lowered = cap < configured ? `, lowered from ${grouped(configured)}${why}` : "";
   return html`<div class="rate">
     <p>

@@ -102,20 +102,22 @@ function vantageTable(fleet: FleetStatus): Markup {
     WORST_FIRST.find((state) => views.some((view) => view.state === state)) ?? "unknown";
   const sorted = byState(fleet.upstreams.map((upstream) => ({ upstream, state: worst(upstream) })));
   const urls = urlsOf(fleet);
-  const columns = [{ title: "Upstream" }, { title: "Up", isNumber: true }, { title: "Not up" }];
+  const columns = [{ title: "Upstream" }, { title: "Up", isNumber: true }, { title: "Not up, or slow" }];
   const rows = sorted.map(({ upstream }) => vantageRow(upstream, urls));
   return html`<h3>By vantage</h3>
     ${scrollTable("By vantage", "vantages", columns, rows)} ${moreLine(fleet.upstreams.length)}`;
 }
 
 function vantageRow({ name, views }: FleetUpstream, urls: ReadonlyMap<string, string>): Markup {
-  const notUp = views.filter(({ state }) => state !== "up");
+  // What is slow is up.
+  const up = views.filter(({ state }) => state === "up" || state === "degraded").length;
+  const unwell = views.filter(({ state }) => state !== "up");
   const path = `upstreams/${encodeURIComponent(name)}`;
   return html`<tr>
     <th scope="row"><a href="${path}">${name}</a></th>
-    <td class="number">${views.length - notUp.length} of ${views.length}</td>
+    <td class="number">${up} of ${views.length}</td>
     <td>
-      ${notUp.map(({ vantage, state }) => {
+      ${unwell.map(({ vantage, state }) => {
         const url = urls.get(vantage) ?? "";
         return html`<span class="${state}"
           >${url === "" ? vantage : html`<a href="${pageAt(url, path)}">${vantage}</a>`}:

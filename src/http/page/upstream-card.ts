@@ -98,16 +98,16 @@ const LEAST_WATCHED = 0.1;
 /** From this share on, a window counts as watched. Some slots are skipped or throttled. */
 const WHOLLY_WATCHED = 0.9;
 
-/** A period for each poll that counts; no more than since the first, where all are still kept. */
+/** A mean gap for each poll that counts; no more than since the first, where all are still kept. */
 function watchedMs(
   { ok, failed }: AvailabilityWindow,
-  { lastPolls, schedule }: UpstreamStatus,
+  { lastPolls, meanGapMs }: UpstreamStatus,
   nowMs: number,
 ): number {
   const polls = ok + failed;
   const areAllKept = polls <= lastPolls.length && lastPolls.length < COLUMNS;
   const oldest = areAllKept ? lastPolls.at(0) : undefined;
-  return Math.min(polls * schedule.longestGapMs, oldest === undefined ? Infinity : nowMs - oldest.atMs);
+  return Math.min(polls * meanGapMs, oldest === undefined ? Infinity : nowMs - oldest.atMs);
 }
 
 function availabilityRow(

@@ -62,7 +62,7 @@ export function budgetPanels(): readonly cog.Builder<grafana.Panel>[] {
       },
       [
         {
-          expr: `sum by (job, instance, budget) (30 * 86400 / pacewatch_schedule_period_seconds{${UPSTREAM}} * on (job, instance, upstream) group_left (budget) pacewatch_upstream_info{${UPSTREAM}})`,
+          expr: `sum by (job, instance, budget) (pacewatch_upstream_info{${UPSTREAM}} * on (job, instance, upstream) group_left () (30 * 86400 / pacewatch_schedule_period_seconds{${UPSTREAM}}))`,
           legend: "{{budget}} in 30 days",
         },
         ofBudget("pacewatch_budget_quota_used_requests", "{{budget}} used"),

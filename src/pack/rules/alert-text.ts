@@ -1,3 +1,5 @@
+import { before } from "./counted.ts";
+
 /** Parts of alert texts in Go's template language, so that each alert shows the numbers behind it. */
 
 /** Without failures that are not the upstream's fault: our own bug, and our own key. */
@@ -38,7 +40,7 @@ export function failuresOver(window: string, of: string = OF_UPSTREAM): string {
 /** Of the last 5 minutes. A counter that was not there before, such as that of a new holder, grew from 0. */
 export function recentFailures(of: string = OF_UPSTREAM): string {
   const failed = `pacewatch_polls_total{outcome="failed",${of}}`;
-  return reasons(`${failed} - ${failed} offset 5m >= 0 or ${failed}`);
+  return reasons(`${failed} - ${before(failed, "5m")} >= 0 or ${failed}`);
 }
 
 function reasons(grown: string): string {
@@ -49,7 +51,7 @@ function reasons(grown: string): string {
 export function availabilityNow(window: string, of: string = OF_UPSTREAM): string {
   const ok = `sum(increase(pacewatch_polls_total{outcome="ok",${of}}[${window}]))`;
   const judged = `sum(increase(pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT},${of}}[${window}]))`;
-  return queryValue(`${ok} / ${judged}`, "humanizePercentage", "unknown");
+  return queryValue(`${ok} / (${judged} > 0)`, "humanizePercentage", "unknown");
 }
 
 export const SINCE_LAST_SUCCESS: string = queryValue(

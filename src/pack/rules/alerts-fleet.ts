@@ -8,8 +8,9 @@ import {
   recentFailures,
   queryValue,
 } from "./alert-text.ts";
+import { NOT_OFFLINE } from "./offline.ts";
 import type { UpMetric } from "./replicas.ts";
-import type { Alert, RuleGroup } from "./rule.ts";
+import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
 const ACROSS = "by (job, upstream)";
 
@@ -18,32 +19,30 @@ const VANTAGES_DOWN = "pacewatch:upstream_vantages_down:count";
 
 export const UP_BY_QUORUM: UpMetric = { metric: "pacewatch:upstream_up:quorum", labels: "job, upstream" };
 
-/** The majority of vantages. A vantage that is gone, or does not know the state, has no vote. */
-export const QUORUM_RECORDINGS: RuleGroup = {
-  name: "pacewatch-quorum",
-  rules: [
-    { record: VANTAGES, expr: `count ${ACROSS} (pacewatch_upstream_up)` },
-    {
-      record: VANTAGES_DOWN,
-      // An upstream that throttles a vantage or rejects its key does answer, and a wall hides whether it does: not down.
-      expr: `count ${ACROSS} (
+/** The majority of vantages. A vantage that is gone or offline, or does not know the state, has no vote. */
+export const QUORUM_RECORDINGS: readonly Recording[] = [
+  { record: VANTAGES, expr: `count ${ACROSS} (pacewatch_upstream_up ${NOT_OFFLINE})` },
+  {
+    record: VANTAGES_DOWN,
+    // An upstream that throttles a vantage or rejects its key does answer, and a wall hides whether it does: not down.
+    expr: `count ${ACROSS} (
   pacewatch_upstream_up == 0
   unless ignoring (state) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1
   unless pacewatch:upstream_blocked
+  ${NOT_OFFLINE}
 )
 or 0 * ${VANTAGES}`,
-    },
-    {
-      record: UP_BY_QUORUM.metric,
-      expr: `2 * ${VANTAGES_DOWN} <= bool ${VANTAGES}`,
-    },
-    {
-      record: "pacewatch:availability:quorum5m",
-      expr: `sum ${ACROSS} (increase(pacewatch_polls_total{outcome="ok"}[5m]))
+  },
+  {
+    record: UP_BY_QUORUM.metric,
+    expr: `2 * ${VANTAGES_DOWN} <= bool ${VANTAGES}`,
+  },
+  {
+    record: "pacewatch:availability:quorum5m",
+    expr: `sum ${ACROSS} (increase(pacewatch_polls_total{outcome="ok"}[5m]))
   / (sum ${ACROSS} (increase(pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT}}[5m])) > 0)`,
-    },
-  ],
-};
+  },
+];
 
 /** Replaces the alert of a single Pacewatch. */
 export const DOWN_BY_QUORUM: Alert = {
@@ -51,7 +50,7 @@ export const DOWN_BY_QUORUM: Alert = {
   severity: "page",
   expr: `${UP_BY_QUORUM.metric} == 0`,
   summary: "{{ $labels.upstream }} is down",
-  description: `{{ $labels.upstream }} is down from ${queryValue(`${VANTAGES_DOWN}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "most")} of ${queryValue(`${VANTAGES}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "all")} vantages: ${queryLabels(`pacewatch_upstream_up{${OF_UPSTREAM_EVERYWHERE}} == 0`, "vantage", "unknown")}. Failures in the last 5 minutes, by reason: ${recentFailures(OF_UPSTREAM_EVERYWHERE)}. Availability from all vantages in that time: ${queryValue(`pacewatch:availability:quorum5m{${OF_UPSTREAM_EVERYWHERE}}`, "humanizePercentage", "unknown")}.`,
+  description: `{{ $labels.upstream }} is down from ${queryValue(`${VANTAGES_DOWN}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "most")} of ${queryValue(`${VANTAGES}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "all")} vantages: ${queryLabels(`pacewatch_upstream_up{${OF_UPSTREAM_EVERYWHERE}} == 0 ${NOT_OFFLINE}`, "vantage", "unknown")}. Failures in the last 5 minutes, by reason: ${recentFailures(OF_UPSTREAM_EVERYWHERE)}. Availability from all vantages in that time: ${queryValue(`pacewatch:availability:quorum5m{${OF_UPSTREAM_EVERYWHERE}}`, "humanizePercentage", "unknown")}.`,
 };
 
 const REDIS_AWAY: Alert = {

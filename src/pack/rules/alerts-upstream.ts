@@ -5,29 +5,52 @@ import {
   recentFailures,
   SINCE_LAST_SUCCESS,
 } from "./alert-text.ts";
-import { IS_OFFLINE, OFFLINE_ALERT, UNREACHABLE } from "./offline.ts";
-import { aboutUpstream, UP_BY_HOLDER } from "./replicas.ts";
+import { counted } from "./counted.ts";
+import { IS_OFFLINE, NOT_OFFLINE, OFFLINE_ALERT, UNREACHABLE } from "./offline.ts";
+import { aboutUpstream, HANDOVER, UP_BY_HOLDER } from "./replicas.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
+const QUOTA_POLLS = 'pacewatch_polls_total{outcome="throttled",reason="quota"}';
+const RATE_POLLS = 'pacewatch_polls_total{outcome="throttled",reason="rate"}';
+const AUTH_POLLS = 'pacewatch_polls_total{outcome="failed",reason="auth"}';
 const BLOCKED_POLLS = 'pacewatch_polls_total{outcome="failed",reason="blocked"}';
 /** The failures of an upstream that say it is down, whoever else stands in the way. */
 const OTHER_FAILURES =
   'pacewatch_polls_total{outcome="failed",reason!~"blocked|internal|unauthorized|forbidden"}';
 
+/** How far back the newest polls are looked for: at least the time in which a failure is confirmed. */
+const NEWEST = "10m";
+
+/** Since these polls were counted, as long as the rest holds: on a slow schedule or after a long pause, that is long ago. */
+function since(record: string, polls: string): string {
+  return `(${counted(polls, NEWEST)} or last_over_time(${record}[5m]))`;
+}
+
 /**
  * It is down for us, and by nothing else than a wall. Where anything else failed too, or just before, it is told as down.
- * A wall may ask for silence, at most `max_pause` (1 h by default), so its own failures may be long ago. Where polls are
- * further apart than two hours, nothing tells a wall from an outage, and it is told as down.
+ * A wall may ask for silence, so its own failures may be long ago.
  */
 const IS_BLOCKED: Recording = {
   record: "pacewatch:upstream_blocked",
   expr: `pacewatch_upstream_up == 0
-and sum without (outcome, reason) (increase(${BLOCKED_POLLS}[2h])) > 0
-unless sum without (outcome, reason) (increase(${OTHER_FAILURES}[10m])) > 0
-unless (
-  pacewatch_schedule_period_seconds > 300
-  and sum without (outcome, reason) (increase(${OTHER_FAILURES}[2h])) > 0
-)`,
+and ${since("pacewatch:upstream_blocked", BLOCKED_POLLS)}
+unless ${counted(OTHER_FAILURES, NEWEST)}`,
+};
+
+/** Throttled, and by the newest polls that tell because a quota is used up. */
+const IS_QUOTA_REFUSED: Recording = {
+  record: "pacewatch:upstream_quota_spent",
+  expr: `max without (state) (pacewatch_upstream_state{state="throttled"} == 1)
+and ${since("pacewatch:upstream_quota_spent", QUOTA_POLLS)}
+unless (${counted(RATE_POLLS, NEWEST)} unless ${counted(QUOTA_POLLS, NEWEST)})`,
+};
+
+/** The upstream is not asked then, so nothing else pages. Where its last poll was ok, other slots were skipped. */
+const IS_WITHOUT_TOKEN: Recording = {
+  record: "pacewatch:upstream_without_token",
+  expr: `max without (state) (pacewatch_upstream_state{state="unknown"} == 1)
+and ${since("pacewatch:upstream_without_token", AUTH_POLLS)}
+unless pacewatch_last_success_timestamp_seconds >= pacewatch_last_poll_timestamp_seconds`,
 };
 
 const BLOCKED: Alert = {
@@ -61,10 +84,8 @@ const KEY_REJECTED: Alert = {
 const TOKEN_UNAVAILABLE: Alert = {
   alert: "PacewatchTokenUnavailable",
   severity: "page",
-  // The upstream is not asked then, so nothing else pages. Where its last poll was ok, other slots were skipped.
-  expr: `max without (state) (pacewatch_upstream_state{state="unknown"} == 1)
-and ignoring (outcome, reason) increase(pacewatch_polls_total{outcome="failed",reason="auth"}[2h]) > 0
-unless pacewatch_last_success_timestamp_seconds >= pacewatch_last_poll_timestamp_seconds`,
+  expr: `pacewatch:upstream_without_token
+${NOT_OFFLINE}`,
   holdsFor: "5m",
   summary: "There is no access token for {{ $labels.upstream }}",
   description: `The token endpoint of {{ $labels.upstream }} fails, so the upstream itself is not polled: whether it is up is unknown. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Production fails too if it needs tokens from the same endpoint.`,
@@ -82,8 +103,7 @@ const THROTTLED: Alert = {
 const QUOTA_REFUSED: Alert = {
   alert: "PacewatchUpstreamQuotaSpent",
   severity: "page",
-  expr: `max without (state) (pacewatch_upstream_state{state="throttled"} == 1)
-and ignoring (outcome, reason) increase(pacewatch_polls_total{outcome="throttled",reason="quota"}[2h]) > 0`,
+  expr: "pacewatch:upstream_quota_spent",
   summary: "The quota of our key at {{ $labels.upstream }} is used up",
   description: `{{ $labels.upstream }} answers that the quota or credit of our key is used up. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Production is rejected too if it uses the same account.`,
 };
@@ -121,16 +141,23 @@ const SIGNALS_MALFORMED: Alert = {
     "{{ $value }} rate-limit headers of {{ $labels.upstream }} could not be parsed in the last 6 hours and were ignored. Pacewatch keeps to the configured limit, but cannot follow what the upstream advertises.",
 };
 
-/** Replaces the alert of a single Pacewatch. */
+/**
+ * Replaces the alert of a single Pacewatch. Between two holders, why it was not down stands for as long as its 0 does;
+ * a recording is an evaluation older.
+ */
 export const DOWN_BY_HOLDER: Alert = {
   ...aboutUpstream(DOWN),
   expr: `${UP_BY_HOLDER.metric} == 0
-unless on (job, upstream) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1
-unless on (job, upstream) pacewatch:upstream_blocked`,
+unless on (job, upstream) last_over_time(pacewatch_upstream_state{state=~"throttled|unauthorized"}[${HANDOVER}]) == 1
+unless on (job, upstream) last_over_time(pacewatch:upstream_blocked[3m])`,
 };
 
-/** `down` decides when an upstream is down: by one Pacewatch, by its holder, or by a majority of vantages. */
+/**
+ * `down` decides when an upstream is down, by what is recorded: by one Pacewatch, by its holder, or by a majority of
+ * vantages.
+ */
 export function upstreamAlerts(
+  recorded: readonly Recording[] = [],
   down: Alert = DOWN,
   seen: (alert: Alert) => Alert = (alert) => alert,
 ): RuleGroup {
@@ -142,6 +169,9 @@ export function upstreamAlerts(
       IS_OFFLINE,
       OFFLINE_ALERT,
       IS_BLOCKED,
+      IS_QUOTA_REFUSED,
+      IS_WITHOUT_TOKEN,
+      ...recorded,
       down,
       ...[
         BLOCKED,

@@ -2,10 +2,13 @@
 
 import { parseDuration } from "../../core/time/duration.ts";
 import { OF_INSTANCE, queryValue } from "./alert-text.ts";
+import { before, counted } from "./counted.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
 const NETWORK = "dns|connect|timeout";
 const NETWORK_FAILURES = `pacewatch_polls_total{outcome="failed",reason=~"${NETWORK}"}`;
+/** Answers over the network, though not ok. Where there is no token, nothing was asked. */
+const OTHER_ANSWERS = `pacewatch_polls_total{outcome!="ok",reason!~"${NETWORK}|internal|auth"}`;
 
 /** Its newest poll failed in the network, and it has not succeeded since about the last success of any upstream. */
 export const UNREACHABLE: Recording = {
@@ -18,14 +21,17 @@ export const UNREACHABLE: Recording = {
   or
     pacewatch_last_poll_timestamp_seconds unless on (job, instance) pacewatch_last_success_timestamp_seconds
 )
-and sum without (outcome, reason) (increase(${NETWORK_FAILURES}[5m])) > 0`,
+and ${counted(NETWORK_FAILURES, "5m")}`,
 };
 
-export const OFFLINE = "pacewatch:offline";
+const OFFLINE = "pacewatch:offline";
+
+/** Until a moment after it, when what was confirmed meanwhile has been polled again. */
+export const NOT_OFFLINE: string = `unless on (job, instance) max_over_time(${OFFLINE}[2m])`;
 
 export const IS_OFFLINE: Recording = {
   record: OFFLINE,
-  // Not while an ok that should have been repeated by now is fresh, and not where anything answers at all.
+  // Not while an ok that should have been repeated by now is fresh, and not where anything has answered at all just now.
   expr: `count by (job, instance) (pacewatch:unreachable) >= 2
 unless on (job, instance)
   (
@@ -33,7 +39,7 @@ unless on (job, instance)
     and time() - pacewatch_last_poll_timestamp_seconds < clamp_max(pacewatch_schedule_period_seconds, 60) + 30
   )
 unless on (job, instance)
-  sum by (job, instance) (increase(pacewatch_polls_total{outcome!="ok",reason!~"${NETWORK}|internal|auth"}[5m])) > 0`,
+  sum by (job, instance) (increase(${OTHER_ANSWERS}[2m])) > 0`,
 };
 
 export const OFFLINE_ALERT: Alert = {
@@ -71,8 +77,8 @@ and on (job, instance) max_over_time(${OFFLINE}[2m])`,
 
 function networkFailures(window: string): string {
   const now = `sum without (outcome, reason) (${NETWORK_FAILURES})`;
-  const before = `sum without (outcome, reason) (${NETWORK_FAILURES} offset ${window})`;
-  return `(${now} - ${before} >= 0 or ${now})`;
+  const then = `sum without (outcome, reason) (${before(NETWORK_FAILURES, window)})`;
+  return `(${now} - ${then} >= 0 or ${now})`;
 }
 
 /** Our own being offline is no failure of theirs. `increase` extrapolates by up to a scrape, here taken for a minute. */

@@ -4,21 +4,28 @@
  */
 
 import { OF_UPSTREAM, OF_UPSTREAM_EVERYWHERE } from "./alert-text.ts";
-import { OFFLINE } from "./offline.ts";
-import type { Alert, RuleGroup } from "./rule.ts";
+import { NOT_OFFLINE } from "./offline.ts";
+import type { Alert, Recording } from "./rule.ts";
 
 /** Longer than it takes until the next holder has polled, and confirmed what it saw. */
-const HANDOVER = "2m";
+export const HANDOVER = "2m";
 
 /** How rules put together what the processes that watch an upstream say. */
 export type Holders = {
+  /** By which what they say is matched. */
+  readonly labels: string;
   readonly total: (counted: string) => string;
   readonly setting: (metric: string) => string;
 };
 
-export const ONE: Holders = { total: (counted) => counted, setting: (metric) => metric };
+export const ONE: Holders = {
+  labels: "job, instance, upstream",
+  total: (counted) => counted,
+  setting: (metric) => metric,
+};
 
 export const REPLICAS: Holders = {
+  labels: "job, upstream",
   total: (counted) => `sum by (job, upstream) (${counted})`,
   setting: (metric) => `max by (job, upstream) (last_over_time(${metric}[${HANDOVER}]))`,
 };
@@ -26,18 +33,13 @@ export const REPLICAS: Holders = {
 export const UP_BY_HOLDER: UpMetric = { metric: "pacewatch:upstream_up:holder", labels: "job, upstream" };
 
 /** Between two holders, what the last one said stands. A replica that is offline knows nothing. */
-export const HOLDER_RECORDINGS: RuleGroup = {
-  name: "pacewatch-holder",
-  rules: [
-    {
-      record: UP_BY_HOLDER.metric,
-      expr: `${knownUp("pacewatch_upstream_up")}\nor\n${knownUp(`last_over_time(pacewatch_upstream_up[${HANDOVER}])`)}`,
-    },
-  ],
+export const IS_UP_BY_HOLDER: Recording = {
+  record: UP_BY_HOLDER.metric,
+  expr: `${knownUp("pacewatch_upstream_up")}\nor\n${knownUp(`last_over_time(pacewatch_upstream_up[${HANDOVER}])`)}`,
 };
 
 function knownUp(up: string): string {
-  return `max by (job, upstream) (${up} unless on (job, instance) max_over_time(${OFFLINE}[2m]))`;
+  return `max by (job, upstream) (${up} ${NOT_OFFLINE})`;
 }
 
 /** An alert whose condition is true of a holder. */

@@ -4,10 +4,10 @@ import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS, UP_BY_QUORUM } from "./
 import { objectiveAlerts } from "./alerts-objective.ts";
 import { PACEWATCH_ALERTS } from "./alerts-pacewatch.ts";
 import { DOWN_BY_HOLDER, upstreamAlerts } from "./alerts-upstream.ts";
-import { WATCHING_ALERTS } from "./alerts-watching.ts";
+import { watchingAlerts } from "./alerts-watching.ts";
 import { guardGroup, type Watched } from "./guards.ts";
 import { recordingGroups } from "./recordings.ts";
-import { aboutUpstream, byAnyHolder, HOLDER_RECORDINGS, REPLICAS, UP_BY_HOLDER } from "./replicas.ts";
+import { aboutUpstream, byAnyHolder, IS_UP_BY_HOLDER, ONE, REPLICAS, UP_BY_HOLDER } from "./replicas.ts";
 import { type Alert, folderUrl, isAlert, type RuleGroup, SHIPPED_RUNBOOKS } from "./rule.ts";
 
 const HEADER = `# Written by "pacewatch rules" from the config. Run it again when upstreams, schedules or objectives change.
@@ -24,7 +24,7 @@ export type RulesOptions = {
 export function ruleGroups(config: Watched): readonly RuleGroup[] {
   return [
     ...rulesAboutUpstreams(config),
-    WATCHING_ALERTS,
+    watchingAlerts(config.fleet?.mode === "shard" ? REPLICAS : ONE),
     QUOTA_ALERTS,
     CREDIT_ALERTS,
     PACEWATCH_ALERTS,
@@ -38,8 +38,7 @@ function rulesAboutUpstreams(config: Watched): readonly RuleGroup[] {
     const { rules, ...group } = objectiveAlerts(UP_BY_HOLDER, REPLICAS);
     return [
       guardGroup(config, REPLICAS),
-      HOLDER_RECORDINGS,
-      upstreamAlerts(DOWN_BY_HOLDER, byAnyHolder),
+      upstreamAlerts([IS_UP_BY_HOLDER], DOWN_BY_HOLDER, byAnyHolder),
       ...recordingGroups(REPLICAS),
       { ...group, rules: rules.map((rule) => (isAlert(rule) ? aboutUpstream(rule) : rule)) },
     ];
@@ -47,8 +46,7 @@ function rulesAboutUpstreams(config: Watched): readonly RuleGroup[] {
   const isEverywhere = config.fleet?.mode === "everywhere";
   return [
     guardGroup(config),
-    ...(isEverywhere ? [QUORUM_RECORDINGS] : []),
-    upstreamAlerts(isEverywhere ? DOWN_BY_QUORUM : undefined),
+    isEverywhere ? upstreamAlerts(QUORUM_RECORDINGS, DOWN_BY_QUORUM) : upstreamAlerts(),
     ...recordingGroups(),
     objectiveAlerts(isEverywhere ? UP_BY_QUORUM : undefined),
   ];

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/core/poll/health.ts";
-import { Incidents } from "../../../src/core/history/incidents.ts";
+import { Incidents, seenUntil } from "../../../src/core/history/incidents.ts";
 import type { FailureReason } from "../../../src/core/exchange/outcome.ts";
 import type { Incident } from "../../../src/core/status/status.ts";
+import { samplePollStatus } from "../../support/samples.ts";
 
 const OK = { kind: "ok" } as const;
 const failed = (reason: FailureReason) => ({ kind: "failed", reason }) as const;
@@ -129,5 +130,24 @@ describe("while we are offline", () => {
       incident({ reason: "server_error", startedAtMs: 5_000 }),
       incident({ reason: "offline", polls: 1, endedAtMs: 5_000 }),
     ]);
+  });
+});
+
+describe("an incident that was open when the process ended", () => {
+  const MINUTE_MS = 60_000;
+  const polls = [samplePollStatus({ atMs: 90_000 })];
+  const restored = { polls, incidents: [incident(), incident({ startedAtMs: 0, endedAtMs: 500 })] };
+
+  test("goes on after a restart, and after a pause", () => {
+    expect(seenUntil(restored, 50 * MINUTE_MS, MINUTE_MS)).toEqual(restored);
+  });
+
+  test("has ended where it was seen last, if nobody looked for long", () => {
+    const [newest, older] = seenUntil(restored, 3 * 24 * 60 * MINUTE_MS, MINUTE_MS).incidents;
+    expect([newest, older]).toEqual([incident({ endedAtMs: 90_000 }), restored.incidents[1]]);
+  });
+
+  test("goes on where the schedule is as slow as that", () => {
+    expect(seenUntil(restored, 24 * 60 * MINUTE_MS, 12 * 60 * MINUTE_MS)).toEqual(restored);
   });
 });

@@ -54,6 +54,18 @@ describe("of two upstreams that answered", () => {
     expect(ours).toEqual([]);
   });
 
+  test("one for which there is no token was not asked, and hides nothing", () => {
+    watch("c");
+    polled("c", 11, OK);
+    for (let at = 20; at <= 120; at += 10) {
+      polled("a", at, NO_NAME);
+      polled("b", at + 1, NO_NAME);
+      polled("c", at + 2, { kind: "failed", reason: "auth" });
+    }
+    expect(ours).toContain("a 20");
+    expect(ours).toHaveLength(22);
+  });
+
   test("one that answers with an error shows that we are online", () => {
     polled("a", 20, TIMEOUT);
     polled("b", 21, { kind: "failed", reason: "server_error" });

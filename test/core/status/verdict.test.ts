@@ -6,6 +6,8 @@ import { snapshotIndex } from "../../../src/core/status/snapshot-index.ts";
 import { verdictOn, type Verdict } from "../../../src/core/status/verdict.ts";
 import { samplePollStatus, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
+const SILENT = { outcome: "failed", reason: "timeout", status: undefined } as const;
+
 function inState(
   state: HealthState,
   polls: Partial<PollStatus>,
@@ -64,6 +66,14 @@ describe("what fails on the way", () => {
 
   test("is not clear where there is nobody else to ask", () => {
     expect(judged(failing("timeout")).side).toBe("open");
+  });
+
+  test("is not made clear by an answer from between its last one and its first failure", () => {
+    const polls = [{ atMs: 80_000 }, { atMs: 95_000, ...SILENT }, { atMs: 96_000, ...SILENT }];
+    const silent = failing("timeout", { lastPolls: polls.map((poll) => samplePollStatus(poll)) });
+    const seldom = (atMs: number) => other({ lastPolls: [samplePollStatus({ atMs })] });
+    expect(judged(silent, seldom(90_000)).side).toBe("open");
+    expect(judged(silent, seldom(95_500)).side).toBe("them");
   });
 
   test("is not made clear by another path of the same host, or by an older answer", () => {

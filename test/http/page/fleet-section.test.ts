@@ -48,10 +48,11 @@ test("without Redis the page says that it tells old news", async () => {
 });
 
 test("from everywhere, it tells from how many vantages each upstream is up", async () => {
-  const views = [sampleFleetView(), sampleFleetView({ vantage: "b", state: "down" })];
+  const slow = sampleFleetView({ vantage: "c", state: "degraded" });
+  const views = [sampleFleetView(), sampleFleetView({ vantage: "b", state: "down" }), slow];
   const upstreams = [{ name: "ai-router", holder: undefined, views }];
   const text = await page(sampleFleetStatus({ mode: "everywhere", upstreams }));
-  expect(text).toContain('<td class="number">1 of 2</td>');
+  expect(text).toContain('<td class="number">2 of 3</td>');
   expect(text).toContain('<a href="http://10.0.0.8:10429/upstreams/ai-router">b</a>: <b>Down</b>');
 });
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
-import type { StatusSnapshot } from "../../../src/core/status/status.ts";
+import type { BudgetStatus, StatusSnapshot } from "../../../src/core/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   samplePollStatus,
@@ -115,6 +115,15 @@ describe("the status page", () => {
     expect(text).toContain("1 h 87.5 % missed: 30 of 240 failed");
     expect(text).toContain("24 h 99.95 % met: 1 of 2\u202f000 failed, in 8 h 20 min watched");
     expect(text).toContain("30 d – no polls to judge by");
+  });
+
+  test("does not take the nights and weekends of a schedule for watched", async () => {
+    const availability = [{ windowMs: 2_592_000_000, ok: 96, failed: 0, ratio: 1 }];
+    const schedule = { source: "cron */5 9-16 * * 1-5", longestGapMs: 64.083 * 3_600_000 };
+    const upstream = sampleUpstreamStatus({ availability, schedule, meanGapMs: 21 * 60_000 });
+    expect(await textOfPage({ upstreams: [upstream] })).toContain(
+      "30 d – too early: none of 96 failed, in 1 d 9 h watched",
+    );
   });
 
   test("tells no availability of a month after two minutes, but what was watched of it", async () => {
@@ -292,8 +301,8 @@ describe("the status page", () => {
     expect(text).toContain("Last advertised: 3 left of 900.");
   });
 
-  test("says that a cap is lowered for the fleet where the upstream has advertised nothing", async () => {
-    const budget = {
+  test("says of a lowered cap that it is for the fleet only where there is one", async () => {
+    const budget: BudgetStatus = {
       name: "email",
       share: 0.2,
       rates: [{ label: "1m", limit: 60, cap: 9, leases: 1 }],
@@ -301,8 +310,10 @@ describe("the status page", () => {
       pausedUntilMs: 0,
       quota: undefined,
     };
-    const text = await textOfPage({ budgets: [budget] });
+    const text = await textOfPage({ budgets: [{ ...budget, hasReserve: true }] });
     expect(text).toContain("our share 20 %, lowered from 12: the rest is set aside for the fleet");
+    const alone = await textOfPage({ budgets: [budget] });
+    expect(alone).toContain("our share 20 %, lowered from 12 by what the upstream told or refused");
     expect(text).toContain("The upstream has not advertised a limit.");
   });
 

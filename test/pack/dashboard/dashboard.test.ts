@@ -1,12 +1,17 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { stringify } from "yaml";
 import { z } from "zod";
 import { METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
 import { isAlert } from "../../../src/pack/rules/rule.ts";
 import { dashboardText } from "../../../src/pack/dashboard/dashboard.ts";
 import { ruleGroups } from "../../../src/pack/rules/rules.ts";
 import { sampleConfig } from "../../support/samples.ts";
+import { requireBinary } from "../../support/processes/binaries.ts";
 import { metricsIn } from "../promql.ts";
+import { runWith } from "../promtool.ts";
+
+const promtool = requireBinary("promtool");
 
 const Link = z.object({ title: z.string(), url: z.string() });
 const Panel = z.object({
@@ -126,3 +131,38 @@ describe("the dashboard", () => {
     expect(text).toContain('"query": "https://pw.example.com/"');
   });
 });
+
+test.skipIf(promtool === undefined)(
+  "what an upstream with several budgets needs is told of each of them",
+  () => {
+    const expr = panels.find(({ title }) => title === "Quota and forecast")?.targets[0]?.expr ?? "";
+    const of = 'job="pw",instance="pw:1",upstream="email"';
+    const tests = {
+      tests: [
+        {
+          input_series: [
+            { series: `pacewatch_schedule_period_seconds{${of}}`, values: "1000x5" },
+            { series: `pacewatch_upstream_info{${of},budget="account"}`, values: "1x5" },
+            { series: `pacewatch_upstream_info{${of},budget="large"}`, values: "1x5" },
+          ],
+          promql_expr_test: [
+            {
+              expr: expr.replaceAll(/"\$\w+"/g, '".*"'),
+              eval_time: "2m",
+              exp_samples: ["account", "large"].map((budget) => ({
+                labels: `{job="pw",instance="pw:1",budget="${budget}"}`,
+                value: 2592,
+              })),
+            },
+          ],
+        },
+      ],
+    };
+    const ran = runWith({ "test.yml": stringify(tests) }, promtool ?? "", (folder) => [
+      "test",
+      "rules",
+      `${folder}/test.yml`,
+    ]);
+    expect(ran.output).toContain("SUCCESS");
+  },
+);

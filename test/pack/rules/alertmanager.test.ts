@@ -14,17 +14,19 @@ const CONFIG = fileURLToPath(new URL("../../../config/alertmanager/alertmanager.
 
 const Alertmanager = z.object({
   inhibit_rules: z.array(
-    z.object({ source_matchers: z.array(z.string()), target_matchers: z.array(z.string()) }),
+    z.object({
+      source_matchers: z.array(z.string()),
+      target_matchers: z.array(z.string()),
+      equal: z.array(z.string()).default([]),
+    }),
   ),
 });
 
 const config = Alertmanager.parse(parse(readFileSync(CONFIG, "utf8")));
-const alerts = new Set(
-  ruleGroups(sampleConfig())
-    .flatMap((group) => group.rules)
-    .filter(isAlert)
-    .map(({ alert }) => alert),
-);
+const rules = ruleGroups(sampleConfig())
+  .flatMap((group) => group.rules)
+  .filter(isAlert);
+const alerts = new Set(rules.map(({ alert }) => alert));
 
 test("inhibitions speak of alerts that exist", () => {
   const matchers = config.inhibit_rules.flatMap((rule) => [...rule.source_matchers, ...rule.target_matchers]);
@@ -45,6 +47,16 @@ test("being offline silences all that is said about upstreams from there", () =>
   ]) {
     expect(target).toContain(name);
   }
+});
+
+test("a page silences the ticket about the same thing, and none about another", () => {
+  const { equal = [] } =
+    config.inhibit_rules.find(({ source_matchers }) => source_matchers.includes('severity="page"')) ?? {};
+  const told = rules.flatMap(({ summary }) =>
+    [...summary.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label),
+  );
+  expect(told.length).toBeGreaterThan(10);
+  expect(told.filter((label = "") => !equal.includes(label))).toEqual([]);
 });
 
 describe.skipIf(amtool === undefined)("amtool", () => {
