@@ -153,12 +153,16 @@ export class SharedBudget {
     return isReachable && this.#parts.clock.now() >= coldUntilMs;
   }
 
+  get isPaused(): boolean {
+    return this.#pausedUntilMs > this.#parts.clock.now();
+  }
+
   /** What stands against any lease, wherever it comes from. */
   heldBack(): Wait | undefined {
     const budget = this.#budget.name;
     const nowMs = this.#parts.clock.now();
     this.#usedMs = nowMs;
-    if (this.#pausedUntilMs > nowMs) {
+    if (this.isPaused) {
       return { kind: "wait", untilMs: this.#pausedUntilMs, cause: "backoff", budget };
     }
     const { sinceMs, count } = this.#inVain;
