@@ -108,7 +108,7 @@ export class JournaledLedger implements RunningLedger {
     let decision: LeaseDecision;
     try {
       await this.#claimWritten(accounts);
-      const taken = this.#ledger.take(budgets);
+      const taken = this.#absentWait(budgets) ?? this.#ledger.take(budgets);
       // Without a pause in between, a request is never both claimed and counted.
       decision = taken instanceof Promise ? await taken : taken;
       if (decision.kind === "granted") inFlight = 1;
@@ -148,6 +148,13 @@ export class JournaledLedger implements RunningLedger {
     if (used + this.#accountOf(budget).claimed < allowed) return undefined;
     const { paceGapMs } = this.#ledger.restraint([budget]);
     return { kind: "wait", untilMs: this.#clock.now() + paceGapMs, cause: "quota", budget };
+  }
+
+  /** Of a budget that a reload removed while a claim was written. */
+  #absentWait(budgets: readonly string[]): Wait | undefined {
+    const budget = budgets.find((each) => this.#ledger.state(each) === undefined);
+    if (budget === undefined) return undefined;
+    return { kind: "wait", untilMs: this.#clock.now() + CLAIM_MS, cause: "ledger", budget };
   }
 
   #accountOf(budget: string): Account {

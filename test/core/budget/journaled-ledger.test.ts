@@ -186,6 +186,16 @@ describe("a request of a budget with a quota", () => {
   });
 });
 
+test("a budget that leaves the config while a claim waits for the file grants nothing, and breaks nothing", async () => {
+  const { start } = scene();
+  const { ledger, file } = start();
+  const asked = ledger.take(["api"]);
+  await settle();
+  ledger.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
+  file.finish();
+  expect(await asked).toMatchObject({ kind: "wait", cause: "ledger", budget: "api" });
+});
+
 test("a budget without a quota waits for no file", async () => {
   const { start } = scene();
   expect(start().ledger.take(["free"])).toMatchObject({ kind: "granted" });
