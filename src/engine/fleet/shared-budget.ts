@@ -289,6 +289,13 @@ export class SharedBudget {
     await this.#sync.send();
   }
 
+  /** Without the seat. Redis shares it again when what was sent from it no longer counts. */
+  async giveReserveBack(): Promise<void> {
+    if (!this.#toldSeat) return;
+    this.#tellTerms();
+    await this.#sync.tellTerms();
+  }
+
   get #pausedUntilMs(): number {
     return Math.max(this.#restraint.active.pausedUntilMs, this.#sync.view.pausedUntilMs);
   }

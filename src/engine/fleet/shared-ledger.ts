@@ -129,12 +129,14 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     }
   }
 
-  /** Gives the seat back, so that the next replica need not wait for a day. */
+  /** Gives the seat and the reserves back, so that the next replica, by another name, need not wait for a day. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#ended;
-    await Promise.all([...this.#budgets.values()].map((budget) => budget.end()));
+    const budgets = [...this.#budgets.values()];
+    await Promise.all(budgets.map((budget) => budget.end()));
     await this.#seat.leave();
+    await Promise.all(budgets.map((budget) => budget.giveReserveBack()));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
