@@ -10,6 +10,7 @@ import {
   type RunningLedger,
   type Wait,
 } from "./ledger.ts";
+import { QuotaCalendar } from "./quota-calendar.ts";
 import { CLAIM_MS, type QuotaReading } from "./quota-journal.ts";
 import { type QuotaBuckets, QuotaCount } from "./quota.ts";
 
@@ -28,8 +29,8 @@ export class JournaledLedger implements RunningLedger {
   readonly #ledger: RunningLedger;
   readonly #file: QuotaFile;
   readonly #clock: Clock;
-  /** As the ledger's own calendar: a stepped wall clock does not change a quota. */
-  readonly #calendarOffsetMs: number;
+  /** As the ledger's own. */
+  readonly #calendar: QuotaCalendar;
   /** Of budgets that have a quota now. */
   #quotas: ReadonlyMap<string, Quota>;
   readonly #accounts = new Map<string, Account>();
@@ -38,7 +39,7 @@ export class JournaledLedger implements RunningLedger {
     this.#ledger = ledger;
     this.#file = file;
     this.#clock = clock;
-    this.#calendarOffsetMs = clock.wallNow() - clock.now();
+    this.#calendar = new QuotaCalendar(clock, () => this.#readAnew());
     this.#quotas = quotasOf(config);
   }
 
@@ -64,7 +65,7 @@ export class JournaledLedger implements RunningLedger {
     const quota = this.#quotas.get(budget);
     if (state === undefined || quota === undefined) return state;
     const { unconfirmed } = this.#accountOf(budget);
-    return { ...state, quotaUnconfirmed: unconfirmed.used(this.#calendarMs, quota.perMs) };
+    return { ...state, quotaUnconfirmed: unconfirmed.used(this.#calendar.now(), quota.perMs) };
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
@@ -82,12 +83,16 @@ export class JournaledLedger implements RunningLedger {
   change(config: Config): void {
     this.#ledger.change(config);
     this.#quotas = quotasOf(config);
+    this.#readAnew();
+  }
+
+  #readAnew(): void {
     for (const account of this.#accounts.values()) account.version += 1;
   }
 
   /** For the file. */
   readings(): ReadonlyMap<string, QuotaReading> {
-    const calendarMs = this.#calendarMs;
+    const calendarMs = this.#calendar.now();
     return new Map(
       [...this.#quotas.keys()].flatMap((budget) => {
         const buckets = this.#ledger.quotaBuckets(budget);
@@ -166,10 +171,6 @@ export class JournaledLedger implements RunningLedger {
     };
     this.#accounts.set(budget, account);
     return account;
-  }
-
-  get #calendarMs(): number {
-    return this.#calendarOffsetMs + this.#clock.now();
   }
 }
 

@@ -18,6 +18,7 @@ import type { Budget, Config, Upstream } from "../config/config.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import { needsOf } from "./needs.ts";
+import { QuotaCalendar } from "./quota-calendar.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
 /** How long after it was sent a request can still be counted: timeout and linger. */
@@ -29,8 +30,7 @@ function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[
 /** The ledger of a single process: every budget in memory. */
 export class LocalLedger implements RunningLedger {
   readonly #clock: Clock;
-  /** The calendar at the start plus the monotonic clock: a stepped wall clock does not change a quota. */
-  readonly #calendarOffsetMs: number;
+  readonly #calendar: QuotaCalendar;
   readonly #budgets = new Map<string, BudgetLedger>();
   /** Removed by a reload while requests were in flight. */
   #retired: readonly BudgetLedger[] = [];
@@ -50,14 +50,16 @@ export class LocalLedger implements RunningLedger {
   ) {
     this.#absentWindows = new Map(learnedWindows);
     this.#clock = clock;
-    this.#calendarOffsetMs = clock.wallNow() - clock.now();
+    this.#calendar = new QuotaCalendar(clock, (byMs, calendarMs) => {
+      for (const budget of this.#budgets.values()) budget.calendarSet(byMs, calendarMs);
+    });
     this.#absentQuotas = new Map(quotaBuckets);
     this.#adopt(config, "first");
   }
 
   take(budgets: readonly string[]): LeaseDecision {
     const nowMs = this.#clock.now();
-    const calendarMs = this.#calendarMs(nowMs);
+    const calendarMs = this.#calendar.now();
     const waits: Wait[] = [];
     for (const budget of budgets) {
       const each = this.#get(budget, "take a lease").waitFor(nowMs, calendarMs);
@@ -97,7 +99,7 @@ export class LocalLedger implements RunningLedger {
 
   restraint(budgets: readonly string[]): BudgetRestraint {
     const nowMs = this.#clock.now();
-    const calendarMs = this.#calendarMs(nowMs);
+    const calendarMs = this.#calendar.now();
     return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs, calendarMs)));
   }
 
@@ -107,7 +109,7 @@ export class LocalLedger implements RunningLedger {
 
   state(budget: string): BudgetState | undefined {
     const nowMs = this.#clock.now();
-    return this.#budgets.get(budget)?.state(nowMs, this.#calendarMs(nowMs));
+    return this.#budgets.get(budget)?.state(nowMs, this.#calendar.now());
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
@@ -161,10 +163,6 @@ export class LocalLedger implements RunningLedger {
     }
     const retired = [...this.#retired, ...leaving.map(([, ledger]) => ledger)];
     this.#retired = retired.filter((ledger) => ledger.countedByMs === Infinity);
-  }
-
-  #calendarMs(nowMs: number): number {
-    return this.#calendarOffsetMs + nowMs;
   }
 
   #notify(budget: string): void {

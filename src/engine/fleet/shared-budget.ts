@@ -86,6 +86,10 @@ export class SharedBudget {
     return this.#quota.buckets;
   }
 
+  calendarSet(byMs: number, calendarMs: number): void {
+    this.#quota.calendarSet(byMs, calendarMs);
+  }
+
   /** The timeout never becomes shorter: requests may still be open under the old one. */
   change(budget: Budget, users: readonly Upstream[]): void {
     this.#budget = budget;
