@@ -5,6 +5,7 @@ import { type LoadedInThread, loadInThread } from "./load-thread.ts";
 import { secretVariables } from "../config/read/secrets.ts";
 import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../core/config/config.ts";
+import { prove } from "../core/proof/proof.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
 import type { Logger } from "../adapters/log/logger.ts";
@@ -25,6 +26,10 @@ export type ReloadParts = TransportParts & {
 export type LoadedConfig = Pick<LoadedInThread & { kind: "loaded" }, "config" | "digest" | "parts">;
 
 export type ReloadStatus = { readonly successful: boolean; readonly lastSuccessAtMs: number };
+
+/** What was proven of a config is proven for its own sizes. */
+const UNTIL_A_RESTART =
+  "cannot reload before a restart, as fleet.replicas and fleet.reserve stay as they are";
 
 /** Parse, prove, build, then swap in one step: on any fault the old config keeps running, untouched. */
 export class AppReload implements AsyncDisposable {
@@ -101,6 +106,8 @@ export class AppReload implements AsyncDisposable {
     withdraw(secretVariables(config, environment));
     const fixed = whatCannotChange(this.#config, config);
     if (fixed.length > 0) return fixed;
+    const unfit = hasSizesOf(config, loaded.config) ? [] : prove(config).faults;
+    if (unfit.length > 0) return unfit.map(({ message }) => `${UNTIL_A_RESTART}: ${message}`);
     const faults = await polling.exclusively(() => this.#change(config));
     if (faults.length > 0) return faults;
     log.level = config.log.level;
@@ -110,11 +117,10 @@ export class AppReload implements AsyncDisposable {
     return [];
   }
 
-  #tellFleetSizes({ fleet }: Config): void {
-    const [running, wanted] = [this.#config.fleet, fleet].map(sizesOf);
-    if (JSON.stringify(running) === JSON.stringify(wanted)) return;
+  #tellFleetSizes(wanted: Config): void {
+    if (hasSizesOf(this.#config, wanted)) return;
     this.#parts.log.warn(
-      { running, wanted },
+      { running: sizesOf(this.#config), wanted: sizesOf(wanted) },
       "fleet.replicas and fleet.reserve stay as they were until a restart, the rest is reloaded",
     );
   }
@@ -131,8 +137,12 @@ export class AppReload implements AsyncDisposable {
   }
 }
 
-function sizesOf(fleet: Config["fleet"]): object | undefined {
+function sizesOf({ fleet }: Config): object | undefined {
   return fleet && { replicas: fleet.replicas, reserve: fleet.reserve };
+}
+
+function hasSizesOf(running: Config, wanted: Config): boolean {
+  return JSON.stringify(sizesOf(running)) === JSON.stringify(sizesOf(wanted));
 }
 
 /**

@@ -106,7 +106,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: "restart" as const }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("config" as const), which: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("config" as const), which: fc.nat(4) }) },
 );
 
 const PLAIN: SharedTerms = {
@@ -126,6 +126,8 @@ const PLAIN: SharedTerms = {
 /** As configs differ while they are rolled out. */
 const CONFIGS: readonly SharedTerms[] = [
   PLAIN,
+  // It leaves, and needs its reserve no more.
+  { ...PLAIN, rates: PLAIN.rates.map((rate) => ({ ...rate, own: 0 })) },
   { ...PLAIN, replica: "two", quota: undefined },
   { ...PLAIN, replica: "three", rates: [{ perMs: 3, cap: 3, aside: 0, own: 0 }], lingerMs: 0 },
   {

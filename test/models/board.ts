@@ -21,7 +21,7 @@ import { nameOf } from "../../src/core/fleet/member.ts";
 /** The board's clock, and which server it is: one that was started anew or promoted has another id. */
 export type BoardTime = { readonly nowMs: number; readonly runId: string };
 
-/** A session that ended is remembered for so long: since when what it held is unheld. */
+/** That a session ended, or released something, is remembered for so long: since when what it held is unheld. */
 const REMEMBERED_MS = 86_400_000;
 
 type Session = { endsAtMs: number; info: string };
@@ -159,7 +159,8 @@ export class BoardModel {
     const holder = this.#holders.get(upstream);
     if (holder === undefined) return { unheldMs: undefined, isOurs: false };
     if ("releasedAtMs" in holder) {
-      return { unheldMs: Math.max(0, nowMs - holder.releasedAtMs), isOurs: false };
+      const unheldMs = Math.max(0, nowMs - holder.releasedAtMs);
+      return { unheldMs: unheldMs < REMEMBERED_MS ? unheldMs : undefined, isOurs: false };
     }
     if (holder.session === session) return { unheldMs: 0, isOurs: true };
     // A former session of the same process: it knows by itself that it polls nothing by that any more.

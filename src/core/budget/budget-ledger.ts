@@ -96,6 +96,10 @@ export class BudgetLedger {
     this.#leases.settle(settlement, nowMs);
   }
 
+  calendarSet(byMs: number, calendarMs: number): void {
+    this.#quota.calendarSet(byMs, calendarMs);
+  }
+
   get budget(): Budget {
     return this.#budget;
   }

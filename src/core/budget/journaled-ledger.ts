@@ -10,6 +10,7 @@ import {
   type RunningLedger,
   type Wait,
 } from "./ledger.ts";
+import { QuotaCalendar } from "./quota-calendar.ts";
 import { CLAIM_MS, type QuotaReading } from "./quota-journal.ts";
 import { type QuotaBuckets, QuotaCount } from "./quota.ts";
 
@@ -28,6 +29,8 @@ export class JournaledLedger implements RunningLedger {
   readonly #ledger: RunningLedger;
   readonly #file: QuotaFile;
   readonly #clock: Clock;
+  /** As the ledger's own. */
+  readonly #calendar: QuotaCalendar;
   /** Of budgets that have a quota now. */
   #quotas: ReadonlyMap<string, Quota>;
   readonly #accounts = new Map<string, Account>();
@@ -36,11 +39,12 @@ export class JournaledLedger implements RunningLedger {
     this.#ledger = ledger;
     this.#file = file;
     this.#clock = clock;
+    this.#calendar = new QuotaCalendar(clock, () => this.#readAnew());
     this.#quotas = quotasOf(config);
   }
 
   get calendarMs(): number {
-    return this.#ledger.calendarMs;
+    return this.#calendar.now();
   }
 
   take(budgets: readonly string[]): LeaseDecision | Promise<LeaseDecision> {
@@ -65,7 +69,7 @@ export class JournaledLedger implements RunningLedger {
     const quota = this.#quotas.get(budget);
     if (state === undefined || quota === undefined) return state;
     const { unconfirmed } = this.#accountOf(budget);
-    return { ...state, quotaUnconfirmed: unconfirmed.used(this.calendarMs, quota.perMs) };
+    return { ...state, quotaUnconfirmed: unconfirmed.used(this.#calendar.now(), quota.perMs) };
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
@@ -83,6 +87,10 @@ export class JournaledLedger implements RunningLedger {
   change(config: Config): void {
     this.#ledger.change(config);
     this.#quotas = quotasOf(config);
+    this.#readAnew();
+  }
+
+  #readAnew(): void {
     for (const account of this.#accounts.values()) account.version += 1;
   }
 
@@ -109,7 +117,7 @@ export class JournaledLedger implements RunningLedger {
     let decision: LeaseDecision;
     try {
       await this.#claimWritten(accounts);
-      const taken = this.#ledger.take(budgets);
+      const taken = this.#absentWait(budgets) ?? this.#ledger.take(budgets);
       // Without a pause in between, a request is never both claimed and counted.
       decision = taken instanceof Promise ? await taken : taken;
       if (decision.kind === "granted") inFlight = 1;
@@ -149,6 +157,13 @@ export class JournaledLedger implements RunningLedger {
     if (used + this.#accountOf(budget).claimed < allowed) return undefined;
     const { paceGapMs } = this.#ledger.restraint([budget]);
     return { kind: "wait", untilMs: this.#clock.now() + paceGapMs, cause: "quota", budget };
+  }
+
+  /** Of a budget that a reload removed while a claim was written. */
+  #absentWait(budgets: readonly string[]): Wait | undefined {
+    const budget = budgets.find((each) => this.#ledger.state(each) === undefined);
+    if (budget === undefined) return undefined;
+    return { kind: "wait", untilMs: this.#clock.now() + CLAIM_MS, cause: "ledger", budget };
   }
 
   #accountOf(budget: string): Account {

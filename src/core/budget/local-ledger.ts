@@ -18,6 +18,7 @@ import type { Budget, Config, Upstream } from "../config/config.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import { needsOf } from "./needs.ts";
+import { QuotaCalendar } from "./quota-calendar.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
 /** How long after it was sent a request can still be counted: timeout and linger. */
@@ -29,7 +30,7 @@ function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[
 /** The ledger of a single process: every budget in memory. */
 export class LocalLedger implements RunningLedger {
   readonly #clock: Clock;
-  readonly #calendarOffsetMs: number;
+  readonly #calendar: QuotaCalendar;
   readonly #budgets = new Map<string, BudgetLedger>();
   /** Removed by a reload while requests were in flight. */
   #retired: readonly BudgetLedger[] = [];
@@ -49,13 +50,15 @@ export class LocalLedger implements RunningLedger {
   ) {
     this.#absentWindows = new Map(learnedWindows);
     this.#clock = clock;
-    this.#calendarOffsetMs = clock.wallNow() - clock.now();
+    this.#calendar = new QuotaCalendar(clock, (byMs, calendarMs) => {
+      for (const budget of this.#budgets.values()) budget.calendarSet(byMs, calendarMs);
+    });
     this.#absentQuotas = new Map(quotaBuckets);
     this.#adopt(config, "first");
   }
 
   get calendarMs(): number {
-    return this.#calendarOffsetMs + this.#clock.now();
+    return this.#calendar.now();
   }
 
   take(budgets: readonly string[]): LeaseDecision {
@@ -109,7 +112,8 @@ export class LocalLedger implements RunningLedger {
   }
 
   state(budget: string): BudgetState | undefined {
-    return this.#budgets.get(budget)?.state(this.#clock.now(), this.calendarMs);
+    const nowMs = this.#clock.now();
+    return this.#budgets.get(budget)?.state(nowMs, this.#calendar.now());
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {

@@ -10,6 +10,10 @@ export type QuotaBuckets = ReadonlyMap<number, number>;
 export class QuotaCount {
   /** Requests by hour since the epoch. */
   #byHour: Map<number, number>;
+  /** Those of them that this process sent. */
+  readonly #ownByHour = new Map<number, number>();
+  /** Hours that were left when the calendar was set. They stay, perhaps at 0: the state file must hear of that. */
+  readonly #leftHours = new Set<number>();
 
   constructor(byHour: QuotaBuckets = new Map()) {
     this.#byHour = new Map(byHour);
@@ -19,7 +23,24 @@ export class QuotaCount {
   add(atMs: number, amount: number): void {
     const hour = Math.floor(atMs / QUOTA_BUCKET_MS);
     if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - MOST_HOURS);
-    this.#byHour.set(hour, Math.max(0, (this.#byHour.get(hour) ?? 0) + amount));
+    addTo(this.#byHour, hour, amount);
+    addTo(this.#ownByHour, hour, amount);
+  }
+
+  /**
+   * The calendar was set. Of what this process sent it is not known by which time it was counted, so it leaves the
+   * quota later, never earlier.
+   */
+  calendarSet(byMs: number, nowMs: number): void {
+    const own = [...this.#ownByHour];
+    this.#ownByHour.clear();
+    for (const [hour, requests] of own) {
+      const to = hourAfter(hour, byMs, nowMs);
+      if (to !== hour) this.#leftHours.add(hour);
+      addTo(this.#byHour, hour, -requests);
+      addTo(this.#byHour, to, requests);
+      addTo(this.#ownByHour, to, requests);
+    }
   }
 
   /** A bucket counts until all of it is older than the window: rounded to the safe side. */
@@ -31,10 +52,25 @@ export class QuotaCount {
   }
 
   #dropOlderThan(oldestHour: number): void {
-    for (const hour of this.#byHour.keys()) if (hour < oldestHour) this.#byHour.delete(hour);
+    for (const hour of this.#byHour.keys()) {
+      if (hour >= oldestHour) continue;
+      this.#ownByHour.delete(hour);
+      if (this.#leftHours.has(hour)) this.#byHour.set(hour, 0);
+      else this.#byHour.delete(hour);
+    }
   }
 
   get buckets(): QuotaBuckets {
     return this.#byHour;
   }
+}
+
+/** Where what was counted in an hour is counted after the calendar was set: not earlier, and not in the future. */
+export function hourAfter(hour: number, byMs: number, nowMs: number): number {
+  const thisHour = Math.floor(nowMs / QUOTA_BUCKET_MS);
+  return Math.max(hour, Math.min(thisHour, hour + Math.ceil(byMs / QUOTA_BUCKET_MS)));
+}
+
+function addTo(byHour: Map<number, number>, hour: number, amount: number): void {
+  byHour.set(hour, Math.max(0, (byHour.get(hour) ?? 0) + amount));
 }

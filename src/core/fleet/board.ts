@@ -47,7 +47,7 @@ export type HolderChange = { readonly upstream: string; readonly holder: string 
 
 export type Claimed = {
   readonly upstream: string;
-  /** How long nobody held it; undefined if that is not known. */
+  /** How long nobody held it; undefined if that is not known, or more than a day. */
   readonly unheldMs: number | undefined;
 };
 

@@ -157,6 +157,10 @@ export class BudgetSync {
     if (isDue && !this.#isLooking) await this.#look();
   }
 
+  async tellTerms(): Promise<void> {
+    if (this.#view.isReachable) await this.#look();
+  }
+
   async #look(): Promise<void> {
     this.#isLooking = true;
     const isAnew = this.#mustLookAnew;

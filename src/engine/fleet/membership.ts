@@ -77,6 +77,7 @@ export class FleetMembership {
   /** All upstreams of the current config. */
   setUpstreams(upstreams: readonly string[]): void {
     this.#upstreams = upstreams;
+    this.#ownership.know(upstreams);
     this.#config = hash32(upstreams.toSorted().join("\n")).toString(36);
     this.#ownership.reassign();
     this.beatSoon();

@@ -16,6 +16,8 @@ export class Ownership {
   /** By hand-over: an upstream that is lost meanwhile is not part of it any more. */
   readonly #handedOver = new Map<string, object>();
   readonly #moves = { gained: 0, lost: 0 };
+  /** Since when the config has each; from the start on: always, as far as is known. Monotonic. */
+  #knownSinceMs: ReadonlyMap<string, number> | undefined;
   #assignment: Assignment = new Map();
   #mustAssign = true;
   #mustAct = true;
@@ -38,6 +40,13 @@ export class Ownership {
   /** Some claim or release has not succeeded yet. */
   get isPending(): boolean {
     return this.#mustAct;
+  }
+
+  /** All upstreams of the current config. */
+  know(upstreams: readonly string[]): void {
+    const before = this.#knownSinceMs;
+    const addedMs = before === undefined ? Number.NEGATIVE_INFINITY : this.#parts.clock.now();
+    this.#knownSinceMs = new Map(upstreams.map((name) => [name, before?.get(name) ?? addedMs]));
   }
 
   /** The next `act` works out anew who should hold what. */
@@ -117,7 +126,14 @@ export class Ownership {
       this.#view.note(upstream, this.#validity.session);
     }
     this.#moves.gained += claimed.length;
-    this.#parts.events.onGained(claimed);
+    this.#parts.events.onGained(claimed.map((each) => this.#withinConfig(each)));
+  }
+
+  /** While an upstream was not in the config, nobody missed its slots. */
+  #withinConfig({ upstream, unheldMs }: Claimed): Claimed {
+    if (unheldMs === undefined) return { upstream, unheldMs };
+    const knownMs = this.#parts.clock.now() - (this.#knownSinceMs?.get(upstream) ?? Number.NEGATIVE_INFINITY);
+    return { upstream, unheldMs: Math.min(unheldMs, knownMs) };
   }
 
   async #handOver(upstreams: readonly string[]): Promise<void> {

@@ -86,6 +86,10 @@ export class SharedBudget {
     return this.#quota.buckets;
   }
 
+  calendarSet(byMs: number, calendarMs: number): void {
+    this.#quota.calendarSet(byMs, calendarMs);
+  }
+
   /** The timeout never becomes shorter: requests may still be open under the old one. */
   change(budget: Budget, users: readonly Upstream[]): void {
     this.#budget = budget;
@@ -153,12 +157,16 @@ export class SharedBudget {
     return isReachable && this.#parts.clock.now() >= coldUntilMs;
   }
 
+  get isPaused(): boolean {
+    return this.#pausedUntilMs > this.#parts.clock.now();
+  }
+
   /** What stands against any lease, wherever it comes from. */
   heldBack(): Wait | undefined {
     const budget = this.#budget.name;
     const nowMs = this.#parts.clock.now();
     this.#usedMs = nowMs;
-    if (this.#pausedUntilMs > nowMs) {
+    if (this.isPaused) {
       return { kind: "wait", untilMs: this.#pausedUntilMs, cause: "backoff", budget };
     }
     const { sinceMs, count } = this.#inVain;
@@ -283,6 +291,13 @@ export class SharedBudget {
 
   async end(): Promise<void> {
     await this.#sync.send();
+  }
+
+  /** Without the seat. Redis shares it again when what was sent from it no longer counts. */
+  async giveReserveBack(): Promise<void> {
+    if (!this.#toldSeat) return;
+    this.#tellTerms();
+    await this.#sync.tellTerms();
   }
 
   get #pausedUntilMs(): number {

@@ -12,6 +12,7 @@ import type { Clock } from "../../core/time/clock.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
 import { tokenRequests } from "../../core/config/oauth2.ts";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
+import { QuotaCalendar } from "../../core/budget/quota-calendar.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { SharedBudget } from "./shared-budget.ts";
 import { Seat } from "./seat.ts";
@@ -41,7 +42,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
   readonly #absentQuotas: Map<string, QuotaBuckets>;
   readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
   readonly #listeners: ((budget: string) => void)[] = [];
-  readonly #calendarOffsetMs: number;
+  readonly #calendar: QuotaCalendar;
   readonly #closing = new AbortController();
   readonly #ended: Promise<void>;
   #leases = 0;
@@ -49,7 +50,9 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
   constructor(config: Config, parts: SharedLedgerParts) {
     const { fleet, store, clock } = parts;
     this.#parts = parts;
-    this.#calendarOffsetMs = clock.wallNow() - clock.now();
+    this.#calendar = new QuotaCalendar(clock, (byMs, calendarMs) => {
+      for (const budget of this.#budgets.values()) budget.calendarSet(byMs, calendarMs);
+    });
     this.#absentQuotas = new Map(parts.quotaBuckets ?? []);
     this.#absentWindows = new Map(parts.learnedWindows ?? []);
     this.#seat = new Seat(store, clock, fleet.name, fleet.replicas, {
@@ -99,7 +102,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
   }
 
   get calendarMs(): number {
-    return this.#calendarOffsetMs + this.#parts.clock.now();
+    return this.#calendar.now();
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
@@ -133,12 +136,14 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     }
   }
 
-  /** Gives the seat back, so that the next replica need not wait for a day. */
+  /** Gives the seat and the reserves back, so that the next replica, by another name, need not wait for a day. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#ended;
-    await Promise.all([...this.#budgets.values()].map((budget) => budget.end()));
+    const budgets = [...this.#budgets.values()];
+    await Promise.all(budgets.map((budget) => budget.end()));
     await this.#seat.leave();
+    await Promise.all(budgets.map((budget) => budget.giveReserveBack()));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,4 @@
-import { QUOTA_BUCKET_MS, QuotaCount, type QuotaBuckets } from "../../core/budget/quota.ts";
+import { hourAfter, QUOTA_BUCKET_MS, QuotaCount, type QuotaBuckets } from "../../core/budget/quota.ts";
 import type { UsageReport, SharedState } from "../../core/fleet/ledger-store.ts";
 
 type Batch = UsageReport & { readonly isFirst: boolean };
@@ -29,6 +29,15 @@ export class SharedQuota {
     if (this.#batch?.isFirst === false)
       for (const requests of this.#batch.byHour.values()) unreported += requests;
     return Math.max(own, (shared?.quotaUsed ?? 0) + unreported);
+  }
+
+  calendarSet(byMs: number, nowMs: number): void {
+    this.#own.calendarSet(byMs, nowMs);
+    for (const counts of [this.#unreported, this.#counted]) {
+      const before = [...counts];
+      counts.clear();
+      for (const [hour, requests] of before) add(counts, hourAfter(hour, byMs, nowMs), requests);
+    }
   }
 
   /** `shared`: the answer that came with the lease; undefined if Redis does not know of the request. */

@@ -22,11 +22,8 @@ export async function takeLeases(budgets: readonly SharedBudget[], parts: Parts)
 }
 
 async function take(budgets: readonly SharedBudget[], parts: Parts): Promise<LeaseDecision> {
-  const held = longestOf(budgets.map((budget) => budget.heldBack()));
-  if (held !== undefined) return held;
-  return budgets.every((budget) => budget.isShared)
-    ? await takeShared(budgets, parts)
-    : takeReserves(budgets);
+  if (!budgets.every((budget) => budget.isShared)) return takeReserves(budgets);
+  return heldBack(budgets) ?? (await takeShared(budgets, parts));
 }
 
 async function takeShared(budgets: readonly SharedBudget[], parts: Parts): Promise<LeaseDecision> {
@@ -61,16 +58,21 @@ async function takeShared(budgets: readonly SharedBudget[], parts: Parts): Promi
     return wait;
   }
   const lease = leaseOfAll(answered.map(({ budget, state }) => budget.sharedLease(name, asked, state)));
-  const isCurrent = budgets.every((budget, index) => budget.terms === terms[index]);
+  // Redis did not know of a pause that another poll of this replica heard of meanwhile, nor of a new config.
+  const isCurrent = budgets.every((budget, index) => budget.terms === terms[index] && !budget.isPaused);
   if (isTrusted && isCurrent) return { kind: "granted", lease };
   lease.settle("unsent");
   return isTrusted ? await take(budgets, parts) : takeReserves(budgets);
 }
 
 function takeReserves(budgets: readonly SharedBudget[]): LeaseDecision {
-  const wait = longestOf(budgets.map((budget) => budget.reserveWait()));
+  const wait = heldBack(budgets) ?? longestOf(budgets.map((budget) => budget.reserveWait()));
   if (wait !== undefined) return wait;
   return { kind: "granted", lease: leaseOfAll(budgets.map((budget) => budget.reserveLease())) };
+}
+
+function heldBack(budgets: readonly SharedBudget[]): Wait | undefined {
+  return longestOf(budgets.map((budget) => budget.heldBack()));
 }
 
 function longestOf(waits: readonly (Wait | undefined)[]): Wait | undefined {

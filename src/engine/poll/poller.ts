@@ -237,21 +237,26 @@ export class Poller {
   }
 
   #heed(budgets: readonly string[], advice: Advice): void {
-    const { ledger, clock, recorder } = this.#parts;
+    const { ledger, recorder } = this.#parts;
     ledger.applyAdvice(budgets, advice);
     const { pause } = advice;
     // The budget of a stopped upstream may have left the config.
     if (this.#isStopped || pause === undefined || pause.forMs <= 0) return;
     const { maxPauseMs } = ledger.restraint(this.#upstream.budgets);
     recorder.record({ kind: "pause_requested", pause, budgets, maxPauseMs });
-    if (pause.scope === "upstream") this.#pausedUntilMs = clock.now() + Math.min(pause.forMs, maxPauseMs);
+    if (pause.scope === "upstream") this.#pauseFor(pause.forMs, maxPauseMs);
+  }
+
+  /** A longer pause may have begun while the poll that asks for this one was on its way. */
+  #pauseFor(forMs: number, maxPauseMs: number): void {
+    const untilMs = this.#parts.clock.now() + Math.min(forMs, maxPauseMs);
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs);
   }
 
   /** What another upstream was told about a limit that is also this one's. */
   pause(forMs: number): void {
-    const { clock, ledger } = this.#parts;
-    const { maxPauseMs } = ledger.restraint(this.#upstream.budgets);
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, clock.now() + Math.min(forMs, maxPauseMs));
+    const { maxPauseMs } = this.#parts.ledger.restraint(this.#upstream.budgets);
+    this.#pauseFor(forMs, maxPauseMs);
     const state = this.#state;
     if (state.kind === "polling" || state.kind === "idle") return;
     this.#state = IDLE;

@@ -163,6 +163,41 @@ async function both(
   }
 }
 
+test.skipIf(REDIS_SERVER === undefined)(
+  "what was released more than a day ago may have left the config: how long nobody held it is not told",
+  async () => {
+    if (redis === undefined) throw new Error("no redis");
+    const command = await redis.commands();
+    const board = new RedisFleetBoard(await redis.connect(), { prefix: "absent", clock: TEST_CLOCK });
+    const table = new BoardModel();
+    let nowMs = 1_790_000_000_000;
+    const does = async (who: number, taken: object): Promise<Pair> => {
+      await command("HSET", "test:clock", "now", String(nowMs), "run", "run1");
+      const session = SESSIONS[who] ?? "";
+      const caller = { session, ttlMs: TTL_MS, expectedMs: undefined, isStepSure: false };
+      const step = { who, ...taken } as Extract<Step, { who: number }>;
+      const pair = await both(board, table, { nowMs, runId: "run1" }, caller, step, {
+        epoch: "",
+        version: 0,
+      });
+      expect(pair.theirs).toEqual(pair.ours);
+      return pair;
+    };
+    const claim = { kind: "claim", upstreams: ["u1"], retakes: true, inherits: true };
+    const release = { kind: "release", upstreams: ["u1"], endsSession: true };
+    for (const [who, awayMs, unheldMs] of [
+      [0, 0, undefined],
+      [2, 86_399_999, 86_399_999],
+      [3, 86_400_000, undefined],
+    ] as const) {
+      nowMs += awayMs;
+      await does(who, { kind: "beat", joins: true, most: 9 });
+      expect((await does(who, claim)).ours).toMatchObject({ claimed: [{ upstream: "u1", unheldMs }] });
+      await does(who, release);
+    }
+  },
+);
+
 test.skipIf(REDIS_SERVER === undefined)("what is published by one is read by all", async () => {
   if (redis === undefined) throw new Error("no redis");
   const board = new RedisFleetBoard(await redis.connect(), { prefix: "published" });

@@ -186,6 +186,67 @@ describe("a request of a budget with a quota", () => {
   });
 });
 
+describe("a quota by a wall clock that the monotonic clock does not keep up with", () => {
+  /** Polls now and then, so that it is known how long the clocks disagree. */
+  function passHours(process: Process, clock: VirtualClock, hours: number): void {
+    for (let passed = 0; passed < hours * 12; passed += 1) {
+      clock.stall(HOUR_MS / 12);
+      process.ledger.readings();
+      process.ledger.state("api");
+    }
+  }
+
+  /** All that there is now: what is being written may be older. */
+  function write({ file }: Process): void {
+    file.finish();
+    void file.written();
+    file.finish();
+  }
+
+  test("counts what a machine sent after it was suspended for its whole window, also after a restart", async () => {
+    const { disk, clock, start } = scene();
+    const process = start();
+    clock.stepWall(90 * HOUR_MS);
+    (await process.granted()).settle("answered");
+    passHours(process, clock, 1);
+    write(process);
+    expect(disk.total("api")).toBe(1);
+    clock.stall(20 * HOUR_MS);
+    expect(start().ledger.state("api")?.quotaUsed).toBe(1);
+    clock.stall(100 * HOUR_MS);
+    expect(start().ledger.state("api")?.quotaUsed).toBe(0);
+  });
+
+  test("counts what was sent before the time was known, and forgets what an earlier process sent", async () => {
+    const disk = new Disk();
+    const clock = new VirtualClock({ nowMs: 0, wallMs: 2_000 });
+    const realMs = 1_790_000_000_000;
+    const hour = Math.floor(realMs / HOUR_MS) - 1;
+    disk.write([{ budget: "api", hour, requests: 50, unconfirmed: 0 }]);
+    const process = new Process(disk, clock, 100);
+    clock.stall(120_000);
+    (await process.granted()).settle("answered");
+    clock.stepWall(realMs);
+    passHours(process, clock, 1);
+    expect(process.ledger.state("api")?.quotaUsed).toBe(51);
+    write(process);
+    expect(disk.total("api", "requests", hour)).toBe(51);
+    expect(disk.total("api")).toBe(51);
+    clock.stall(110 * HOUR_MS);
+    expect(process.ledger.state("api")?.quotaUsed).toBe(0);
+  });
+});
+
+test("a budget that leaves the config while a claim waits for the file grants nothing, and breaks nothing", async () => {
+  const { start } = scene();
+  const { ledger, file } = start();
+  const asked = ledger.take(["api"]);
+  await settle();
+  ledger.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
+  file.finish();
+  expect(await asked).toMatchObject({ kind: "wait", cause: "ledger", budget: "api" });
+});
+
 test("a budget without a quota waits for no file", async () => {
   const { start } = scene();
   expect(start().ledger.take(["free"])).toMatchObject({ kind: "granted" });

@@ -102,6 +102,24 @@ describe.concurrent("a reload", () => {
     );
   });
 
+  it("of what fits only with another number of replicas is refused until a restart", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    const fleet = { redis: { url: "redis://127.0.0.1:9" }, mode: "everywhere", replicas: 2, name: "a" };
+    // Of 200 a minute, 40 are in reserve. Each replica polls an upstream 60 times.
+    const budgets = { api: { rate: { requests: 1_000, per: "1m" } } };
+    await using folder = await openConfigFolder(configOf(upstream, ["email"], { budgets, fleet }));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    await folder.write(
+      configOf(upstream, ["email", "router"], { budgets, fleet: { ...fleet, replicas: 1 } }),
+    );
+    const refused = await daemon.post("/-/reload");
+    expect(refused.status).toBe(400);
+    expect(refused.body).toMatch(
+      /^cannot reload before a restart, as fleet.replicas and fleet.reserve stay as they are: budget "api" does not fit: /,
+    );
+    expect(namesIn(await daemon.metrics())).toEqual(["email"]);
+  });
+
   it("keeps the counters and the state of what stays, drops what leaves, and starts what comes at 0", async () => {
     await using upstream = await startSimulatedUpstream({ name: "api" });
     // Whoever comes here has no finished poll until it is let.

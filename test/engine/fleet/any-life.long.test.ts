@@ -14,6 +14,7 @@ const LINGER_MS = 400;
 type Happening = { readonly afterMs: number; readonly replica: number } & {
   readonly kind:
     | "kill"
+    | "leave"
     | "cut"
     | "mend"
     | "freeze"
@@ -93,10 +94,10 @@ async function live(one: Case): Promise<readonly number[]> {
     upstreams: [sampleUpstream({ timeoutMs: TIMEOUT_MS })],
   });
   let lives = 0;
-  const born = (index: number): Replica =>
+  const born = (index: number, generation = ""): Replica =>
     new Replica(
       config,
-      sampleFleet({ replicas: one.replicas, reserve: one.reserve, name: `replica${index}` }),
+      sampleFleet({ replicas: one.replicas, reserve: one.reserve, name: `replica${index}${generation}` }),
       `life${(lives += 1)}`,
       world,
     );
@@ -109,6 +110,9 @@ async function live(one: Case): Promise<readonly number[]> {
     if (kind === "kill") {
       replica?.kill();
       replicas[index] = born(index);
+    } else if (kind === "leave") {
+      replica?.leave();
+      replicas[index] = born(index, `.${lives}`);
     } else if (kind === "cut") replica?.line.cut();
     else if (kind === "mend") replica?.line.mend();
     else if (kind === "freeze") replica?.freeze();
@@ -138,6 +142,7 @@ function worstWindow(countedAtMs: readonly number[], requests: number): number {
 
 test.each([
   ["killed", cases("kill", "kill")],
+  ["replaced by others", cases("leave", "leave")],
   ["told a wrong time", cases("redis's clock set forward")],
 ] as const)(
   "no window holds more than the limit, while replicas are cut off, stopped and %s, and Redis comes and goes",

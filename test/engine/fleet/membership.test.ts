@@ -415,6 +415,22 @@ test("what leaves the config is let go of", async () => {
   expect(world.polledBy().size).toBe(10);
 });
 
+test("the time in which an upstream was not in the config counts as missed by nobody", async () => {
+  const world = newWorld(upstreamNames(10), ["a", "b"]);
+  await world.pass(2 * TTL_MS);
+  const configure = (upstreams: readonly string[]): void => {
+    for (const { membership } of world.replicas) membership.setUpstreams(upstreams);
+  };
+  configure(world.upstreams.slice(0, 5));
+  await world.pass(600 * SECOND_MS);
+  for (const { gains } of world.replicas) gains.length = 0;
+  configure(world.upstreams);
+  await world.pass(2 * TTL_MS);
+  const gains = world.replicas.flatMap((replica) => replica.gains);
+  expect(gains.map(({ upstream }) => upstream)).toEqual(expect.arrayContaining(world.upstreams.slice(5)));
+  for (const { unheldMs } of gains) expect(unheldMs).toBeLessThan(TTL_MS);
+});
+
 test("one that broke while it let go lets go at once the next time its session ends", async () => {
   const clock = new VirtualClock();
   const server = new TableServer(clock);

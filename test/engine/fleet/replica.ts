@@ -54,6 +54,12 @@ export class Replica {
     this.line.cut();
   }
 
+  /** As on SIGTERM, after its polls were cut off. */
+  leave(): void {
+    this.#isAlive = false;
+    void this.ledger.close();
+  }
+
   freeze(): void {
     this.#frozen ??= Promise.withResolvers();
   }

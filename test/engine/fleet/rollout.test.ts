@@ -67,6 +67,41 @@ test.each([
   await replaced.ledger.close();
 });
 
+test("replicas that are replaced by others of new names leave the shared part as it was", async () => {
+  const clock = new VirtualClock();
+  const redis = new VirtualRedis(clock);
+  const born = (name: string): Replica => replica(redis, clock, { name, replicas: 2, reserve: 0.5 });
+  let replicas = ["a1", "b1"].map(born);
+  await clock.advance(60_000);
+  const shared = await mostWithinAWindow(clock, replicas, 60_000);
+  for (let rollout = 2; rollout < 6; rollout += 1) {
+    for (const { ledger } of replicas) await ledger.close();
+    replicas = ["a", "b"].map((name) => born(`${name}${rollout}`));
+    await clock.advance(60_000);
+    expect(await mostWithinAWindow(clock, replicas, 60_000)).toBe(shared);
+  }
+  for (const { ledger } of replicas) await ledger.close();
+});
+
+test("the reserve of a replica that leaves is shared only when what was sent from it no longer counts", async () => {
+  const clock = new VirtualClock();
+  const redis = new VirtualRedis(clock);
+  const leaving = replica(redis, clock, { name: "a", reserve: 0.5 });
+  const staying = replica(redis, clock, { name: "b", reserve: 0 });
+  const shared = async (): Promise<number | undefined> => {
+    await staying.ledger.take(["api"]);
+    return staying.ledger.state("api")?.rates[0]?.cap;
+  };
+  await clock.advance(60_000);
+  expect(await shared()).toBe(LIMIT / 2);
+  await leaving.ledger.close();
+  await clock.advance(WINDOW_MS);
+  expect(await shared()).toBe(LIMIT / 2);
+  await clock.advance(WINDOW_MS);
+  expect(await shared()).toBe(LIMIT);
+  await staying.ledger.close();
+});
+
 test("what was held in reserve is shared again once every replica has the new config", async () => {
   const clock = new VirtualClock();
   const redis = new VirtualRedis(clock);

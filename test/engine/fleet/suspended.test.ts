@@ -73,3 +73,19 @@ test("a single process goes on with its leases: while the machine was suspended 
   await clock.advance(30_000);
   expect(await isUsableAfterSleep(ledger, clock, SLEPT_MS)).toBe(true);
 });
+
+test("what a replica sends after the machine was suspended is counted in its own hour, not in an earlier one", async () => {
+  const { clock, ledger } = fleet(0);
+  await clock.advance(60_000);
+  clock.stepWall(20 * 24 * 3_600_000);
+  const fromHour = Math.floor(clock.wallNow() / 3_600_000);
+  for (let minute = 0; minute < 20; minute += 1) {
+    const asked = ledger.take(["api"]);
+    await clock.advance(60_000);
+    const decision = await asked;
+    if (decision.kind === "granted") decision.lease.settle("answered");
+  }
+  const sentIn = [...(ledger.quotaBuckets("api") ?? [])].filter(([, requests]) => requests > 0);
+  expect(sentIn.length).toBeGreaterThan(0);
+  for (const [hour] of sentIn) expect(hour).toBeGreaterThanOrEqual(fromHour);
+});

@@ -200,6 +200,21 @@ test("a 503 with Retry-After is down at once, and pauses this upstream only", as
   expect(probe.sentAtMs.length).toBe(1);
 });
 
+test("a shorter wait that an answer asks for does not end a longer one that began while it was on its way", async () => {
+  const { clock, poller, probe } = await world(() => observed(answered(503, [["retry-after", "5"]]), 2_000));
+  poller.slot("schedule", clock.now());
+  await clock.advance(1_000);
+  poller.pause(600_000);
+  for (let slot = 0; slot < 40; slot += 1) {
+    await clock.advance(14_900);
+    poller.slot("schedule", clock.now());
+  }
+  expect(probe.sentAtMs.length).toBe(1);
+  await clock.advance(15_000);
+  poller.slot("schedule", clock.now());
+  expect(probe.sentAtMs.length).toBe(2);
+});
+
 test.each([
   [401, "failed"],
   [404, "failed"],

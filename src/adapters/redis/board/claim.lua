@@ -19,8 +19,10 @@ for index = 7, #ARGV do
     set(upstream, session)
     take(upstream, nil)
   elseif string.sub(holder, 1, 1) == '@' then
+    local unheld = now - tonumber(string.sub(holder, 2))
     set(upstream, session)
-    take(upstream, now - tonumber(string.sub(holder, 2)))
+    -- As of sessions that ended. Longer ago, it had more likely left the config than been missed by anybody.
+    take(upstream, unheld < 86400000 and unheld or nil)
   else
     local ends = endOf(holder)
     local isFormer = string.sub(holder, 1, #process) == process

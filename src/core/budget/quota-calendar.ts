@@ -1,0 +1,44 @@
+import type { Clock } from "../time/clock.ts";
+
+/** What differs by less is no news to buckets of an hour. */
+const TOLERANCE_MS = 60_000;
+/** A wall clock that was set wrong is set right within this, or it was right. */
+const FOLLOWED_AFTER_MS = 15 * 60_000;
+
+/**
+ * The time by which quotas are counted: the wall clock of the start plus the monotonic clock, so that a step of the
+ * wall clock frees nothing. Where the two go on to disagree, the wall clock is right: the machine was suspended, while
+ * the monotonic clock stood still, or the time was not yet known at the start. Then the calendar follows, by the least
+ * that they disagreed by meanwhile.
+ */
+export class QuotaCalendar {
+  readonly #clock: Clock;
+  readonly #onSet: (byMs: number, nowMs: number) => void;
+  #offsetMs: number;
+  #skew: { readonly sinceMs: number; readonly byMs: number } | undefined;
+
+  /** `onSet`: what was counted before was counted by another time. */
+  constructor(clock: Clock, onSet: (byMs: number, nowMs: number) => void) {
+    this.#clock = clock;
+    this.#onSet = onSet;
+    this.#offsetMs = clock.wallNow() - clock.now();
+  }
+
+  now(): number {
+    const nowMs = this.#clock.now();
+    const byMs = this.#clock.wallNow() - (nowMs + this.#offsetMs);
+    const { sinceMs, byMs: before } = this.#skew ?? { sinceMs: nowMs, byMs };
+    if (Math.abs(byMs) < TOLERANCE_MS) this.#skew = undefined;
+    else if (Math.sign(byMs) !== Math.sign(before)) this.#skew = { sinceMs: nowMs, byMs };
+    else this.#skew = { sinceMs, byMs: Math.abs(byMs) < Math.abs(before) ? byMs : before };
+    if (this.#skew !== undefined && nowMs - this.#skew.sinceMs >= FOLLOWED_AFTER_MS) this.#follow(nowMs);
+    return nowMs + this.#offsetMs;
+  }
+
+  #follow(nowMs: number): void {
+    const { byMs } = this.#skew ?? { byMs: 0 };
+    this.#skew = undefined;
+    this.#offsetMs += byMs;
+    this.#onSet(byMs, nowMs + this.#offsetMs);
+  }
+}

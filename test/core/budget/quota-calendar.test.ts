@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { QuotaCalendar } from "../../../src/core/budget/quota-calendar.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+type World = { readonly clock: VirtualClock; readonly calendar: QuotaCalendar; readonly setByMs: number[] };
+
+function newWorld(): World {
+  const clock = new VirtualClock();
+  const setByMs: number[] = [];
+  return { clock, setByMs, calendar: new QuotaCalendar(clock, (byMs) => setByMs.push(byMs)) };
+}
+
+/** It is asked every few seconds, as slots are. */
+function pass({ clock, calendar }: World, minutes: number): void {
+  for (let passed = 0; passed < minutes * 6; passed += 1) {
+    clock.stall(MINUTE_MS / 6);
+    calendar.now();
+  }
+}
+
+test.each([DAY_MS, -DAY_MS])("a step of the wall clock by %i ms that is undone changes nothing", (byMs) => {
+  const world = newWorld();
+  const { clock, calendar } = world;
+  const expectedMs = clock.wallNow() + 30 * MINUTE_MS;
+  pass(world, 10);
+  clock.stepWall(byMs);
+  pass(world, 10);
+  clock.stepWall(-byMs);
+  pass(world, 10);
+  expect(calendar.now()).toBe(expectedMs);
+  expect(world.setByMs).toEqual([]);
+});
+
+test.each([20 * DAY_MS, -DAY_MS])("a wall clock that goes on to differ, by %i ms, is followed", (byMs) => {
+  const world = newWorld();
+  const { clock, calendar } = world;
+  clock.stepWall(byMs);
+  pass(world, 20);
+  expect(calendar.now()).toBe(clock.wallNow());
+  expect(world.setByMs).toEqual([byMs]);
+});
+
+test("a machine that is suspended again and again, and never awake for long, is followed too", () => {
+  const world = newWorld();
+  const { clock, calendar } = world;
+  for (let night = 0; night < 20; night += 1) {
+    clock.stepWall(DAY_MS);
+    pass(world, 5);
+  }
+  pass(world, 40);
+  expect(calendar.now()).toBe(clock.wallNow());
+});
