@@ -263,15 +263,24 @@ function isFilled(value: unknown): boolean {
   return typeof value === "string" ? value !== "" : value === true;
 }
 
-/** `ApiCallLimit`, `rate.limited`. */
-const WORDS_IN_ONE = /^(?!.*success)[A-Za-z]+(?:[._-][A-Za-z]+|(?<=[a-z])[A-Z][a-z]+)+$/i;
+const LONGEST_NAME = 100;
+
+/** `ApiCallLimit`, `rate.limited`, `RATE_LIMITED`. One word alone, such as `active`, is a state. */
+function isWordsInOne(text: string): boolean {
+  return (
+    text.length <= LONGEST_NAME &&
+    /^[A-Za-z]+(?:[._-][A-Za-z]+)*$/.test(text) &&
+    /[._-]|[a-z][A-Z]/.test(text) &&
+    !/success/i.test(text)
+  );
+}
 
 /** Zero is success, and 200 is a status. */
 function isFaultCode(value: unknown): boolean {
   return typeof value === "number"
     ? value !== 0 && value !== 200
     : typeof value === "string" &&
-        (WORDS_IN_ONE.test(value) || (/^-?[1-9]\d{2,6}$/.test(value) && value !== "200"));
+        (isWordsInOne(value) || (/^-?[1-9]\d{2,6}$/.test(value) && value !== "200"));
 }
 
 function isShouted(value: unknown): boolean {
