@@ -1,6 +1,6 @@
 /**
  * Real refusals, as providers say them (seen), and others that nobody looked at while the table was made (unseen), or
- * before each of two more rounds of mending it.
+ * before each of four more rounds of mending it.
  */
 
 import { readFileSync } from "node:fs";
@@ -98,7 +98,14 @@ function meaningsOf({ means, fair = [] }: Entry): readonly string[] {
   return [means, ...fair].map((each) => (each === "overload" ? "server" : each));
 }
 
-describe.each(["seen.jsonl", "unseen.jsonl", "round-2.jsonl", "round-3.jsonl"])("%s", (file) => {
+describe.each([
+  "seen.jsonl",
+  "unseen.jsonl",
+  "round-2.jsonl",
+  "round-3.jsonl",
+  "round-4.jsonl",
+  "round-5.jsonl",
+])("%s", (file) => {
   test.each(entriesOf(file).map((entry) => [entry.id, entry] as const))("%s", (_, entry) => {
     const { means, waitS, detail } = read(entry);
     const waits = [entry.wait_s, ...(entry.wait_fair === undefined ? [] : [entry.wait_fair])];

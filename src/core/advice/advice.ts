@@ -27,6 +27,8 @@ export type Advice = {
   readonly limits: readonly AdvertisedLimit[];
   /** Of requests: the scarcest remainder and its reset; undefined if the answer gave none. */
   readonly remaining: RemainingRequests | undefined;
+  /** The one reset that the answer told, where it told nothing of what is left. */
+  readonly onlyResetMs?: number;
   /** The window of the exhausted policy, if the answer named one. */
   readonly exhaustedPerMs: number | undefined;
   /** Its limits are about a resource that others of the budget do not draw on: shown, but no limits of the budget. */
@@ -82,10 +84,24 @@ function withWindowOfTwin(family: LimitFamily, families: readonly LimitFamily[])
   const { limit, perMs, unit } = family;
   if (perMs !== undefined || limit === undefined) return family;
   const windows = new Set(
-    families.flatMap((other) => (other.limit === limit && other.unit === unit ? (other.perMs ?? []) : [])),
+    families.flatMap((other) =>
+      other.limit === limit && other.unit === unit && mayBeOne(family, other) ? (other.perMs ?? []) : [],
+    ),
   );
   const [only, ...others] = windows;
   return only === undefined || others.length > 0 ? family : { ...family, perMs: only };
+}
+
+/** A minute and a day may allow the same number. What is left, or when it is reset, tells them apart. */
+function mayBeOne(a: LimitFamily, b: LimitFamily): boolean {
+  return isNear(a.remaining, b.remaining, 0) && isNear(a.resetMs, b.resetMs, ROUNDED_MS);
+}
+
+const ROUNDED_MS = 1_000;
+
+/** So it is where one of them says nothing. */
+function isNear(a: number | undefined, b: number | undefined, tolerance: number): boolean {
+  return a === undefined || b === undefined || Math.abs(a - b) <= tolerance;
 }
 
 export type RemainingRequests = {
@@ -127,6 +143,13 @@ function pauseOf(spent: readonly LimitFamily[]): Pause | undefined {
   return resetMs === undefined || resetMs === 0
     ? undefined
     : { scope: "budget", forMs: resetMs, source: "rate_limit" };
+}
+
+function onlyResetOf(families: readonly LimitFamily[], loneResetsMs: readonly number[]): number | undefined {
+  if (families.some(isLeft)) return undefined;
+  const told = families.flatMap(({ resetMs }) => resetMs ?? []);
+  const [only, ...others] = new Set([...told, ...loneResetsMs]);
+  return others.length === 0 ? only : undefined;
 }
 
 const SILENT: Advice = {
@@ -172,8 +195,10 @@ export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: Parse
   const ofRequests = families.filter(isOfRequests);
   // A good answer needs no tokens; but what refused us may be spent tokens.
   const spent = (throttled ? families : ofRequests).filter(({ remaining }) => remaining === 0);
+  const onlyResetMs = throttled ? onlyResetOf(families, separate.loneResetsMs ?? []) : undefined;
   return {
     throttled,
+    ...(onlyResetMs !== undefined && { onlyResetMs }),
     pause: pauseOf(spent),
     families,
     limits: limitsOf(families),

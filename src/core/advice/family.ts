@@ -283,5 +283,11 @@ export function readSeparateFields(headers: Headers, anchorMs: Moment): Reading 
   const all = joinHalves(joinPlain([...drafts.values()]));
   lend(all);
   lendOrphans(all);
-  return { families: all.flatMap(familiesIn), malformed };
+  const loneResetsMs = all
+    .filter(
+      ({ field, limits, remaining, used }) =>
+        !field.isWeak && limits.length + remaining.length + used.length === 0,
+    )
+    .flatMap(({ resetsMs }) => resetsMs);
+  return { families: all.flatMap(familiesIn), loneResetsMs, malformed };
 }

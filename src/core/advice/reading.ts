@@ -16,6 +16,8 @@ export type LimitFamily = {
 /** What one kind of rate-limit headers says. */
 export type Reading = {
   readonly families: readonly LimitFamily[];
+  /** Of headers that say a reset and no number. */
+  readonly loneResetsMs?: readonly number[];
   readonly malformed: number;
 };
 

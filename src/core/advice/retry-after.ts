@@ -20,22 +20,28 @@ export function longestWait(a: Wait, b: Wait): Wait {
   return { waitMs, malformed: a.malformed + b.malformed };
 }
 
-/** The unit of a number under this name: `retry-after`, `retry-after-ms`, `x-ratelimit-reset-after`, … */
-function unitMsOf(name: string): number | undefined {
-  const match =
-    /(?:^|-)(?:retry-after|retry-in|reset-after)(?:-(ms|millis|milliseconds|s|sec|secs|seconds))?$/.exec(
-      name,
-    );
-  if (match === null) return undefined;
-  return match[1]?.startsWith("m") === true ? 1 : 1000;
+const ASKING_NAME =
+  /(?:^|-)(?:retry-after|retry-in|try-again-in|reset-after)(?:-(ms|millis|milliseconds|s|sec|secs|seconds|mins?|minutes?|hours?))?$/;
+
+/** `ms`, `seconds`, `minutes`, `hours`; seconds where none is told. */
+export function unitMsOf(unit: string): number {
+  if (unit.startsWith("h")) return 3_600_000;
+  if (unit.startsWith("min")) return 60_000;
+  return unit.startsWith("m") ? 1 : 1000;
 }
+
+const LIST_OF_NUMBERS = /^\d{1,15}(?:\s{0,9},\s{0,9}\d{1,15}){1,20}$/;
 
 /** The longest requested wait. A date in the past requests none. */
 export function readRetryAfter(headers: Headers, anchorMs: number): Wait {
   let wait = NO_WAIT;
   for (const [name, value] of headers) {
-    const unitMs = name.includes("-after") || name.includes("-in") ? unitMsOf(name) : undefined;
-    if (unitMs !== undefined) wait = longestWait(wait, readWait(value.trim(), unitMs, anchorMs));
+    const asking = name.includes("-after") || name.includes("-in") ? ASKING_NAME.exec(name) : null;
+    if (asking === null) continue;
+    const text = value.trim();
+    // Sent twice, and joined on the way.
+    for (const each of LIST_OF_NUMBERS.test(text) ? text.split(",") : [text])
+      wait = longestWait(wait, readWait(each.trim(), unitMsOf(asking[1] ?? "s"), anchorMs));
   }
   return wait;
 }

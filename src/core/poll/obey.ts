@@ -53,7 +53,7 @@ export function obey(
   return {
     ...advice,
     ...said,
-    pause: outcome.throttle === "quota" ? CREDIT_PAUSE : nearlySpentPause(advice),
+    pause: outcome.throttle === "quota" ? CREDIT_PAUSE : resetPause(advice),
   };
 }
 
@@ -80,10 +80,10 @@ function longestPause(a: Pause | undefined, b: Pause | undefined): Pause | undef
   return b.forMs > a.forMs ? b : a;
 }
 
-function nearlySpentPause({ families }: Advice): Pause | undefined {
+function resetPause({ families, onlyResetMs }: Advice): Pause | undefined {
   const resetsMs = families.flatMap(({ limit, remaining, resetMs }) =>
     limit !== undefined && remaining !== undefined && remaining <= NEARLY_SPENT * limit ? [resetMs ?? 0] : [],
   );
-  const forMs = resetsMs.reduce((a, b) => Math.max(a, b), 0);
+  const forMs = resetsMs.reduce((a, b) => Math.max(a, b), onlyResetMs ?? 0);
   return forMs > 0 ? { scope: "budget", forMs, source: "rate_limit" } : undefined;
 }

@@ -203,7 +203,8 @@ function factsOfJson(value: unknown, isProblem: boolean): Found {
 }
 
 /** Also written in one: `errorcode`, `errtype`. */
-const JOINED_CODE_WORD = /^(?:err|error|status|fault|reason|exception)(?:code|type|status|name|reason)$/;
+const JOINED_CODE_WORD =
+  /^(?:err|error|status|fault|reason|exception|ret|return|res|resp)(?:code|type|status|name|reason|msg|message|info)$/;
 
 /** What the name of a key says about its values. */
 type KeyKind = {

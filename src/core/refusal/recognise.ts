@@ -10,8 +10,11 @@ import { type Fact, type Facts, factsOf, type Lines, NO_FACTS } from "./facts.ts
 import {
   ANYTHING,
   CERTAIN_WALL_HEADERS,
+  LONG,
   RECOGNISERS,
   type Recogniser,
+  SAYS,
+  SHORT,
   STATUS_MEANINGS,
   type Statuses,
 } from "./recognisers.ts";
@@ -27,10 +30,6 @@ export type Recognition = {
   /** What stands there: a piece of the answer, for nobody but `explain`. */
   readonly words?: string;
 };
-
-const LONG = /\b(?:per|a|each|every) (?:day|week|month|year)\b|\b(?:daily|weekly|monthly|yearly)\b/;
-const SHORT =
-  /\b(?:per|a|each|every) (?:second|minute|hour)\b|\b(?:rpm|tpm|rps|qps)\b|\bper (?:min|sec)\b|\b(?:current|this|next) (?:second|minute|hour)\b|\bhourly\b/;
 
 function isProblem(head: AnswerHead): boolean {
   const type = headerValue(head.headers, "content-type");
@@ -77,7 +76,10 @@ function firstOf(
     if (!isOn(recogniser.on, status)) continue;
     const evidence = evidenceOf(recogniser, head, facts);
     if (evidence === undefined) continue;
-    const isVague = recogniser.isLong === true && !saysAnywhere(LONG, facts);
+    const isLong = recogniser.isLong === true && saysAnywhere(LONG, facts);
+    if (recogniser.isLong === true && !isLong && saysAnywhere(SHORT, facts))
+      return { means: "rate", says: SAYS.rate, ...evidence };
+    const isVague = recogniser.isLong === true && !isLong;
     return { means: recogniser.means, says: recogniser.says, ...(isVague && { isVague }), ...evidence };
   }
   return undefined;
@@ -100,21 +102,29 @@ function evidenceOf(recogniser: Recogniser, head: AnswerHead, facts: Facts): Evi
   if (place === "page") {
     if (facts.form === "json" && !mayBeWallInJson(head, facts)) return undefined;
     const found = find(recogniser, facts.raw);
-    return found === undefined
+    return found === undefined || isContradicted(recogniser, facts)
       ? undefined
       : { by: facts.form === "json" ? "the body" : "the page", words: found.words };
   }
   const lines = place === "code" ? facts.codes : facts.words;
   const found = find(recogniser, lines.text);
-  if (found === undefined || (recogniser.isLong === true && isShort(facts))) return undefined;
+  if (found === undefined) return undefined;
   const fact = factAt(lines, found.index);
-  if (recogniser.unless?.test(fact.text) === true) return undefined;
+  if (recogniser.unless?.test(fact.text) === true || isContradicted(recogniser, facts)) return undefined;
   return { by: fact.place, words: found.words };
 }
 
-/** A wall that answers in JSON sends the address of its captcha, or says little more than its name. */
+function isContradicted({ unlessAnywhere }: Recogniser, facts: Facts): boolean {
+  return unlessAnywhere !== undefined && saysAnywhere(unlessAnywhere, facts);
+}
+
+/** A wall that answers in JSON says so, sends the address of its captcha, or says little more than its name. */
 function mayBeWallInJson({ status }: AnswerHead, { raw }: Facts): boolean {
-  return raw.includes("captcha") || (raw.length <= LONGEST_WALL_IN_JSON && WALL_STATUSES.has(status));
+  return (
+    raw.includes("captcha") ||
+    raw.includes("cloudflare_error") ||
+    (raw.length <= LONGEST_WALL_IN_JSON && WALL_STATUSES.has(status))
+  );
 }
 const LONGEST_WALL_IN_JSON = 600;
 const WALL_STATUSES: ReadonlySet<number> = new Set([403, 405, 406, 418, 429, 503]);
@@ -147,11 +157,6 @@ function factAt({ facts }: Lines, index: number): Fact {
   return NOWHERE;
 }
 
-/** It speaks of seconds, minutes or hours, and of no day. */
-function isShort(facts: Facts): boolean {
-  return saysAnywhere(SHORT, facts) && !saysAnywhere(LONG, facts);
-}
-
 function saysAnywhere(sign: RegExp, { codes, words }: Facts): boolean {
   return sign.test(codes.text) || sign.test(words.text);
 }
@@ -166,12 +171,23 @@ export function certainWall(head: AnswerHead): Recognition | undefined {
 /** A larger answer is the resource itself. */
 const MOST_REFUSAL_BYTES = 4_096;
 const MOST_KEYS = 8;
-const FAILURE_WORDS: ReadonlySet<unknown> = new Set(["error", "fail", "failed", "failure"]);
+const FAILURE_WORDS: ReadonlySet<unknown> = new Set([
+  "error",
+  "fail",
+  "failed",
+  "failure",
+  "ko",
+  "nok",
+  "unauthorized",
+  "forbidden",
+]);
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 429, 498]);
+const BROKEN_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504, 529]);
 
 /**
  * A status of 200 that carries a refusal. The JSON must look like a failure before its codes and words are read: `data`
- * is absent or null, and it says `errors`, `error`, `ok: false`, a status in capitals, or one single sentence.
+ * is absent or null, and it says `errors`, `error`, `ok: false`, a status in capitals, or one single sentence. An
+ * `error` that is one of the server needs no words.
  */
 export function recogniseInJson(
   head: AnswerHead,
@@ -183,6 +199,8 @@ export function recogniseInJson(
   const status = failingStatus(value);
   if (status === undefined) return undefined;
   const found = recognise(head, facts(), status);
+  if (BROKEN_STATUSES.has(status))
+    return found ?? { means: "server_error", says: SAYS.server_error, by: "the body" };
   return found?.by === undefined && status === 200 ? undefined : found;
 }
 
@@ -192,12 +210,17 @@ function isObject(value: unknown): value is object {
 
 /** Of a name, as many spellings as there are APIs: `errcode`, `retCode`, `error_code`, `status_code`, `sub_code`, `cod`. */
 const CODE_NAME =
-  /^(?:err(?:or)?|ret(?:urn)?|res(?:ult)?|status|sub|info|response)?code$|^(?:status|cod|errno|error)$/;
+  /^(?:err(?:or)?|ret(?:urn)?|res(?:ult)?|status|sub|info|response)?code$|^(?:status|cod|errno|error|ret)$/;
+/** Whatever stands here is the code of a fault, unless it says that there is none. */
+const FAULT_CODE_NAME = /^err(?:or)?(?:code|no)$/;
+const SUCCESS_NAME = /^(?:ok|(?:is)?success(?:ful)?|succeeded)$/;
 /** `msg`, `errmsg`, `retMsg`, `error_msg`, `status_msg`, `error_message`, `info`. */
 const MESSAGE_NAME =
   /^(?:err(?:or)?|ret(?:urn)?|status|sub|response)?(?:msg|message|description|text)$|^(?:error|detail|info|note|information)$/;
 const CONTENT_NAME = /^(?:data|results|items|value)$/;
 const VERDICT_NAME = /^(?:status|result|response)$/;
+/** What says nothing of a resource: around any answer. */
+const ENVELOPE_NAME = /^(?:.*(?:request|trace|user|log|s)id|id|time(?:stamp)?|ts|path|type|object|jsonrpc)$/;
 /** Around the failure itself: `{"Response": {"Error": …}}`, `{"base_resp": …}`, `{"error_response": …}`. */
 const WRAPPER_NAME = /(?<!error)(?:response|resp)$|^status$/;
 const FAILURE_NAME = /^(?:error|fault|errorresponse)$/;
@@ -207,12 +230,24 @@ type Member = readonly [name: string, value: unknown];
 /** With names of one spelling, out of what is only around them. */
 function membersOf(value: object): readonly Member[] {
   const members = plainMembersOf(value);
-  const inner = members.find(([name, each]) => WRAPPER_NAME.test(name) && isObject(each))?.[1];
+  const inner = members.find(
+    ([name, each]) =>
+      isObject(each) && (WRAPPER_NAME.test(name) || (CONTENT_NAME.test(name) && isOnlyFailure(each))),
+  )?.[1];
   const isWrapped =
     isObject(inner) &&
     members.every(([, each]) => each === inner || !isFilled(each) || typeof each === "string");
   if (!isWrapped) return members;
   return plainMembersOf(inner);
+}
+
+/** `{"data": {"error_code": …, "error": …}}` */
+function isOnlyFailure(value: object): boolean {
+  const members = plainMembersOf(value);
+  return (
+    members.some(([name, each]) => FAULT_CODE_NAME.test(name) && isFilled(each)) &&
+    members.every(([name]) => CODE_NAME.test(name) || MESSAGE_NAME.test(name))
+  );
 }
 
 function plainMembersOf(value: object): readonly Member[] {
@@ -230,21 +265,33 @@ function failingStatus(value: object): number | undefined {
   if (has(CONTENT_NAME, isFilled)) return undefined;
   const hasMessage = has(MESSAGE_NAME, isFilled);
   const failure = members.find(([name, each]) => FAILURE_NAME.test(name) && isObject(each))?.[1];
-  const said = [...members, ...(isObject(failure) ? membersOf(failure) : [])]
+  const codes = [...members, ...(isObject(failure) ? membersOf(failure) : [])]
     .filter(([name]) => CODE_NAME.test(name))
-    .map(([, code]) => Number(code))
-    .find((code) => REFUSING_STATUSES.has(code));
-  if (said !== undefined && (hasMessage || failure !== undefined)) return said;
+    .map(([, code]) => Number(code));
+  const said = codes.find((code) => REFUSING_STATUSES.has(code));
+  const hasBody = has(/^body$/, isFilled);
+  if (said !== undefined && (hasMessage || hasBody || failure !== undefined)) return said;
+  // Only its verdict, and what it says of it.
+  const isBare = members.every(
+    ([name, each]) =>
+      isEmpty(each) ||
+      each === failure ||
+      [CODE_NAME, MESSAGE_NAME, SUCCESS_NAME, ENVELOPE_NAME].some((known) => known.test(name)),
+  );
+  const broken = codes.find((code) => BROKEN_STATUSES.has(code));
+  if (broken !== undefined && failure !== undefined && isBare && !isResource(members)) return broken;
   const looksFailed =
     failure !== undefined ||
-    has(/^errors$/, isFilled) ||
-    has(/^(?:ok|success)$/, (each) => each === false) ||
+    has(/^errors$/, (each) => isFilled(each) && !isTally(each)) ||
+    has(SUCCESS_NAME, (each) => each === false || each === "false" || (isBare && each === 0)) ||
     (!isResource(members) &&
       (has(/^error$/, isFilled) ||
-        has(VERDICT_NAME, (each) => typeof each === "string" && FAILURE_WORDS.has(each.toLowerCase())) ||
+        has(VERDICT_NAME, isFailureWord) ||
         has(/^(?:status|code|info)$/, isShouted) ||
         has(/^message$/, (each) => each === "NOTOK") ||
-        (hasMessage && has(CODE_NAME, isFaultCode)) ||
+        (hasMessage && members.some(isFault)) ||
+        (isBare && hasMessage && (has(VERDICT_NAME, isNo) || has(/^type$/, isFailureWord))) ||
+        (isBare && has(FAULT_CODE_NAME, (each) => (hasMessage ? isFaultName(each) : isFaultCode(each)))) ||
         (members.length === 1 && has(MESSAGE_NAME, isFilled)) ||
         (members.length === 2 && has(/^message$/, isFilled) && has(/^value$/, isFaultCode)) ||
         has(/^errormessage$/, isFilled)));
@@ -253,8 +300,10 @@ function failingStatus(value: object): number | undefined {
 
 /** What has an identity is a thing that may have failed, and no refusal of ours. */
 function isResource(members: readonly Member[]): boolean {
-  const names = new Set(members.map(([name]) => name));
-  return names.has("id") && !names.has("jsonrpc");
+  return (
+    members.some(([name, each]) => name === "id" && each !== null) &&
+    !members.some(([name]) => name === "jsonrpc")
+  );
 }
 
 function isFilled(value: unknown): boolean {
@@ -263,15 +312,57 @@ function isFilled(value: unknown): boolean {
   return typeof value === "string" ? value !== "" : value === true;
 }
 
-/** `ApiCallLimit`, `rate.limited`. */
-const WORDS_IN_ONE = /^(?!.*success)[A-Za-z]+(?:[._-][A-Za-z]+|(?<=[a-z])[A-Z][a-z]+)+$/i;
+const LONGEST_NAME = 100;
+
+/** `ApiCallLimit`, `rate.limited`, `RATE_LIMITED`. One word alone, such as `active`, is a state. */
+function isWordsInOne(text: string): boolean {
+  return (
+    text.length <= LONGEST_NAME &&
+    /^[A-Za-z]+(?:[._-][A-Za-z]+)*$/.test(text) &&
+    /[._-]|[a-z][A-Z]/.test(text) &&
+    !/success/i.test(text)
+  );
+}
+
+function isFailureWord(value: unknown): boolean {
+  return typeof value === "string" && FAILURE_WORDS.has(value.toLowerCase());
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" ? !isFilled(value) : value === "";
+}
+
+/** One word that is no state of a thing. */
+const FAULT_WORD = /^[a-z]{0,20}(?:unauth|forbid|denied|throttl|exceed|invalid|expired|error)[a-z]{0,20}$/i;
+
+/** A `status` of 1 is as often a success, and one of one word the state of a thing. */
+function isFault([name, value]: Member): boolean {
+  if (!CODE_NAME.test(name)) return false;
+  if (name === "status") return isFaultCode(value) && Number(value) !== 1;
+  return isFaultCode(value) || (typeof value === "string" && FAULT_WORD.test(value));
+}
+
+/** Zero is success to some and failure to others, so what stands beside it decides. */
+function isNo(value: unknown): boolean {
+  return value === false || value === 0 || value === "false";
+}
+
+/** How many of each there were. */
+function isTally(value: unknown): boolean {
+  return isObject(value) && Object.values(value).every((each) => typeof each === "number");
+}
+
+/** `AUTH-001`, `E101`. */
+function isFaultName(value: unknown): boolean {
+  return isFaultCode(value) || (typeof value === "string" && /^[A-Z]{1,10}[-_]?\d{1,6}$/i.test(value));
+}
 
 /** Zero is success, and 200 is a status. */
 function isFaultCode(value: unknown): boolean {
   return typeof value === "number"
     ? value !== 0 && value !== 200
     : typeof value === "string" &&
-        (WORDS_IN_ONE.test(value) || (/^-?[1-9]\d{2,6}$/.test(value) && value !== "200"));
+        (isWordsInOne(value) || (/^-?[1-9]\d{2,6}$/.test(value) && value !== "200"));
 }
 
 function isShouted(value: unknown): boolean {

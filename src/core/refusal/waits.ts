@@ -1,6 +1,6 @@
 /** How long a refusal asks us to wait, in its body. */
 
-import { durationAt, longestWait, NO_WAIT, readWait, type Wait } from "../advice/retry-after.ts";
+import { durationAt, longestWait, NO_WAIT, readWait, unitMsOf, type Wait } from "../advice/retry-after.ts";
 import type { Facts, TimeFact } from "./facts.ts";
 
 /** Of fields: `retry_after`, `retryDelay`, `estimated_time`, `reset_at`, … */
@@ -9,19 +9,19 @@ export function readTimeFields({ times }: Facts, anchorMs: number): Wait {
 }
 
 const ABOUT_WAITING =
-  /\bretry (?:after|delay|in|at|time|wait|seconds|ms)\b|\bwait(?: for| time)?(?: in)?(?: seconds?| ms| milliseconds)?$|\bresets? (?:after|in|at|time|seconds|ms|date|timestamp|time stamp|delay)\b|^resets?$|\b(?:seconds|ms|time) (?:until|to|before) (?:reset|retry)\b|\bestimated (?:time|wait)\b|\bbackoff\b|\bavailable (?:at|in|after)\b/;
+  /\bretry (?:after|delay|in|at|time|wait|seconds|ms)\b|\bwait(?: for| time)?(?: in)?(?: seconds?| ms| milliseconds| minutes?| hours?)?$|\bresets? (?:after|in|at|time|seconds|minutes|ms|date|timestamp|time stamp|delay)\b|^resets?$|\brate ?limit resets?\b|\b(?:seconds|ms|time) (?:until|to|before) (?:reset|retry)\b|\bestimated (?:time|wait)\b|\bbackoff\b|\bavailable (?:at|in|after)\b/;
 
 function readField({ key, text }: TimeFact, anchorMs: number): Wait {
   if (!ABOUT_WAITING.test(key)) return NO_WAIT;
-  const unitMs = /\b(?:ms|millis|milliseconds)\b/.test(key) ? 1 : 1000;
-  return readWait(text.trim(), unitMs, anchorMs);
+  const unit = /\b(?:ms|millis|milliseconds|mins?|minutes?|hours?)\b/.exec(key)?.[0] ?? "s";
+  return readWait(text.trim(), unitMsOf(unit), anchorMs);
 }
 
 /** A time is one to wait for only near one of these words, in the same sentence. */
 const ASKS =
-  /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|banned|blocked|back)\b/;
+  /\b(?:retry|retrying|try|again|wait|available|resets?|replenished?|renew(?:s|ed)?|refresh(?:es|ed)?|unblocked|lifted|resumes?|banned|blocked|back|maintenance)\b|\blimited (?:until|till)\b/;
 const BEFORE_TIME =
-  /\b(?:in|after|for|until|till|at|wait|another)(?::| about| approximately| approx\.?| around| another| at least)? ?[~≈]?(?=\d|an? (?:second|minute|hour|day))/g;
+  /\b(?:in|after|for|until|till|at|wait|another)(?::| about| approximately| approx\.?| around| another| at least)? ?[~≈]?(?=\d|an? (?:second|minute|hour|day)|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? \d)/g;
 const BACK_CHARACTERS = 60;
 const MOST_TIMES = 8;
 
@@ -44,20 +44,37 @@ export function readTimesInWords({ words }: Facts, anchorMs: number): Wait {
   return wait;
 }
 
+const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+/** The hyphens of a sentence are spaces by now, also the sign of an offset behind UTC. */
+const YEAR_FIRST =
+  /^(\d{4}) (\d{2}|[a-z]{3}) (\d{2})[t ](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:( ?\+| )(\d{2}):?(\d{2})(?![:\d]))?/;
+const DAY_FIRST =
+  /^[a-z]{3,9},? (\d{1,2}) ([a-z]{3})[a-z]{0,6},? (\d{4}),? (\d{2}:\d{2}:\d{2})(?=$|\W+(?:gmt|utc|$))/;
+
+/** `2026 11 20t20:05:00+08:00`, `fri, 20 nov 2026 13:00:00 gmt`, as ISO 8601. */
+function dateAt(text: string): string | undefined {
+  const [, year, month, day, time, sign, hours, minutes] = YEAR_FIRST.exec(text) ?? [];
+  if (year !== undefined) {
+    const offset = sign === undefined ? "Z" : `${sign === " " ? "-" : "+"}${hours}:${minutes}`;
+    return `${year}-${monthOf(month ?? "")}-${day}T${time}${offset}`;
+  }
+  const [, date, name, dateYear, dateTime] = DAY_FIRST.exec(text) ?? [];
+  return date === undefined
+    ? undefined
+    : `${dateYear}-${monthOf(name ?? "")}-${date.padStart(2, "0")}T${dateTime}Z`;
+}
+
+function monthOf(text: string): string {
+  return /\d/.test(text) ? text : String(MONTHS.indexOf(text) + 1).padStart(2, "0");
+}
+
 function timeAt(text: string, clause: string, anchorMs: number): number | undefined {
   const one = /^an? (second|minute|hour|day)\b/.exec(text);
   if (one !== null) return durationAt(`1 ${one[1] ?? ""}`);
   const durationMs = durationAt(text);
   if (durationMs !== undefined) return durationMs;
-  const moment = /^\d{4} \d{2} \d{2}[t ]\d{2}:\d{2}:\d{2}/.exec(text)?.[0];
-  if (moment !== undefined) {
-    const { waitMs } = readWait(
-      `${moment.slice(0, 10).replaceAll(" ", "-")}T${moment.slice(11)}Z`,
-      1000,
-      anchorMs,
-    );
-    return waitMs;
-  }
+  const date = dateAt(text);
+  if (date !== undefined) return readWait(date, 1000, anchorMs).waitMs;
   // A number alone is a moment, or seconds after "retry after".
   const number = /^(\d{1,13})(?:\.\d{1,9})?(?![\w:/,-])/.exec(text)?.[1];
   if (number === undefined) return undefined;

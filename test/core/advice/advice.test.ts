@@ -101,7 +101,7 @@ test.each([
   "soon",
   "-5",
   "+5",
-  "5, 10",
+  "5, soon",
   "0x10",
   "Infinity",
   "NaN",
@@ -111,6 +111,34 @@ test.each([
   "Fri, 31 Feb 2026 12:00:30 GMT",
 ])('a Retry-After of "%s" is ignored and counted', (value) => {
   expect(advise(429, { "Retry-After": value })).toEqual({ ...NOTHING, throttled: true, malformed: 1 });
+});
+
+test.each<[string, Fields, number]>([
+  ["two waits in one header", { "Retry-After": "30, 60" }, 60_000],
+  ["minutes", { "Retry-After-Minutes": "5" }, 300_000],
+  ["a header that says when to try again", { "X-Rate-Limit-Try-Again-In": "14" }, 14_000],
+  ["nothing but a reset", { "X-RateLimit-Reset": String(NOW_SECONDS + 20) }, 20_000],
+  [
+    "a limit and its reset, and not what is left",
+    { "RateLimit-Limit": "10", "RateLimit-Reset": "15" },
+    15_000,
+  ],
+])("a 429 with %s says when to come back", (_, fields, forMs) => {
+  expect(advise(429, fields)).toMatchObject({ pause: { forMs }, malformed: 0 });
+});
+
+test("of several resets without a word of what is left, none is waited for", () => {
+  const fields = { "X-RateLimit-Reset-Requests": "20s", "X-RateLimit-Reset-Tokens": "6s" };
+  expect(advise(429, fields).pause).toBeUndefined();
+});
+
+test("a minute that allows as many as a day keeps its own window", () => {
+  const minute = { "X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "30" };
+  const day = { "X-RateLimit-Limit-Day": "100", "X-RateLimit-Remaining-Day": "60" };
+  expect(advise(429, { ...minute, ...day })).toMatchObject({
+    pause: { forMs: 30_000 },
+    exhaustedPerMs: undefined,
+  });
 });
 
 test("a wait in milliseconds is no date", () => {

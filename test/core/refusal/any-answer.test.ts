@@ -146,6 +146,18 @@ test("no key that an upstream echoes comes into the detail, wherever in a refusa
   }
 });
 
+test("a code of one long word takes no longer than any other", () => {
+  for (const code of ["a".repeat(4_000), "aB".repeat(2_000), "a-".repeat(2_000)]) {
+    const body = JSON.stringify({ code: `${code}!`, message: "hello" });
+    expect(classify(answered(200, [], body), EXPECTATION, undefined).outcome.kind).toBe("ok");
+  }
+});
+
+test("an ok answer that names its state, and a quota in words, stays ok", () => {
+  const body = JSON.stringify({ status: "active", message: "Your quota of 1000 requests per day" });
+  expect(classify(answered(200, [], body), EXPECTATION, undefined).outcome.kind).toBe("ok");
+});
+
 /** For 16 times the length: 16 if the work grows as the answer does, 256 if it grows as its square. */
 const MOST_GROWTH = 100;
 
