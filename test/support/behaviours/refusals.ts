@@ -35,7 +35,7 @@ const MEANINGS: readonly (readonly [
     '{"name":"invalid_api_key","message":"API key is invalid."}',
     [],
     "failed unauthorized",
-    "answered 403: the key was not accepted, by `name`",
+    "answered 403: the key was not accepted, by `message`",
   ],
   [
     "answers 401 because the key may not do this",
