@@ -17,7 +17,7 @@ import type { Clock } from "../time/clock.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
-import { needsOf } from "./needs.ts";
+import { needsOf, sendersByBudget } from "./needs.ts";
 import { QuotaCalendar } from "./quota-calendar.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
@@ -132,11 +132,12 @@ export class LocalLedger implements RunningLedger {
   #adopt(config: Config, kind: "first" | "added"): void {
     const nowMs = this.#clock.now();
     const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
+    const byBudget = sendersByBudget(senders);
     this.#longestUncountedMs = Math.max(this.#longestUncountedMs, uncountedMsOf(senders, config.budgets));
     this.#retire(new Set(config.budgets.map((budget) => budget.name)));
     for (const budget of config.budgets) {
       const kept = this.#budgets.get(budget.name);
-      const users = senders.filter((upstream) => upstream.budgets.includes(budget.name));
+      const users = byBudget.get(budget.name) ?? [];
       const needs = needsOf(users);
       if (kept !== undefined) {
         kept.change(budget, needs, this.#longestUncountedMs, nowMs);

@@ -12,3 +12,18 @@ export function needsOf(upstreams: readonly Upstream[]): Needs {
       0,
     );
 }
+
+/** Who sends on each budget, in their order. In one pass: thousands of upstreams may have as many budgets. */
+export function sendersByBudget<Sender extends Pick<Upstream, "budgets">>(
+  senders: readonly Sender[],
+): ReadonlyMap<string, readonly Sender[]> {
+  const byBudget = new Map<string, Sender[]>();
+  for (const sender of senders) {
+    for (const budget of new Set(sender.budgets)) {
+      const known = byBudget.get(budget);
+      if (known === undefined) byBudget.set(budget, [sender]);
+      else known.push(sender);
+    }
+  }
+  return byBudget;
+}

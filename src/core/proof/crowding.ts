@@ -8,6 +8,7 @@
  * At the most for one pace gap: whoever would be done before the other one is free goes first.
  */
 
+import { sendersByBudget } from "../budget/needs.ts";
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { vantagesOf } from "../fleet/shares.ts";
 import { leaseRatesOf } from "./numbers.ts";
@@ -19,10 +20,16 @@ type Watched = {
   readonly fleet?: Fleet | undefined;
 };
 
+type Drawers = ReadonlyMap<string, readonly Upstream[]>;
+
 /** The turns that are lost like this do not fit in beside those that are used. */
-export function isCrowded(budget: Budget, config: Watched): boolean {
-  const drawers = config.upstreams.filter(({ budgets }) => budgets.includes(budget.name));
-  const idle = drawers.flatMap((upstream) => idleAsksOf(upstream, budget, config));
+export function isCrowded(
+  budget: Budget,
+  config: Watched,
+  byBudget: Drawers = sendersByBudget(config.upstreams),
+): boolean {
+  const drawers = byBudget.get(budget.name) ?? [];
+  const idle = drawers.flatMap((upstream) => idleAsksOf(upstream, budget, config, byBudget));
   if (idle.length === 0) return false;
   const asks = [...asksOf(drawers, vantagesOf(config.fleet)), ...idle];
   return !allServedInTime(
@@ -33,10 +40,11 @@ export function isCrowded(budget: Budget, config: Watched): boolean {
 }
 
 /** As parts of a turn: the other budget's pace gap may be the shorter one. */
-function idleAsksOf(upstream: Upstream, budget: Budget, config: Watched): readonly Ask[] {
+function idleAsksOf(upstream: Upstream, budget: Budget, config: Watched, byBudget: Drawers): readonly Ask[] {
+  if (upstream.budgets.length === 1) return [];
   const gapMs = gapOf(budget, config.fleet);
   const others = config.budgets.filter(
-    ({ name }) => name !== budget.name && upstream.budgets.includes(name) && isShared(name, config.upstreams),
+    ({ name }) => name !== budget.name && upstream.budgets.includes(name) && isShared(name, byBudget),
   );
   if (others.length === 0) return [];
   const part = Math.min(1, Math.max(...others.map((other) => gapOf(other, config.fleet))) / gapMs);
@@ -48,6 +56,6 @@ function gapOf({ rates, share }: Budget, fleet: Fleet | undefined): number {
 }
 
 /** Who has a budget for himself waits there for nobody. */
-function isShared(budget: string, upstreams: readonly Upstream[]): boolean {
-  return upstreams.filter(({ budgets }) => budgets.includes(budget)).length > 1;
+function isShared(budget: string, byBudget: Drawers): boolean {
+  return (byBudget.get(budget)?.length ?? 0) > 1;
 }

@@ -1,6 +1,7 @@
 /** Whether a config fits the limits of its upstreams, checked before any request is sent. */
 
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
+import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { isCrowded } from "./crowding.ts";
 import {
@@ -34,13 +35,15 @@ export function prove(
   const faults: Finding[] = [];
   const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf), ...densityWarnings(config.upstreams)];
   const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
+  const byBudget = sendersByBudget(senders);
+  const drawers = sendersByBudget(config.upstreams);
   for (const budget of config.budgets) {
-    const upstreams = senders.filter((upstream) => upstream.budgets.includes(budget.name));
+    const upstreams = byBudget.get(budget.name) ?? [];
     const proof = proveBudget(budget, upstreams, config.fleet);
     budgets.push(proof);
     faults.push(...faultsOf(proof, budget, upstreams, config.fleet));
     warnings.push(...warningsOf(proof, budget, upstreams, config.fleet));
-    if (proof.fits && isCrowded(budget, config)) warnings.push(crowdedWarning(proof));
+    if (proof.fits && isCrowded(budget, config, drawers)) warnings.push(crowdedWarning(proof));
   }
   return { budgets, faults, warnings };
 }

@@ -12,6 +12,7 @@ import type { Clock } from "../../core/time/clock.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
 import { tokenRequests } from "../../core/config/oauth2.ts";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
+import { sendersByBudget } from "../../core/budget/needs.ts";
 import { QuotaCalendar } from "../../core/budget/quota-calendar.ts";
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import { SharedBudget } from "./shared-budget.ts";
@@ -127,8 +128,9 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       this.#absentWindows.set(name, budget.learnedWindows);
     }
     const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
+    const byBudget = sendersByBudget(senders);
     for (const budget of config.budgets) {
-      const users = senders.filter((upstream) => upstream.budgets.includes(budget.name));
+      const users = byBudget.get(budget.name) ?? [];
       const kept = this.#budgets.get(budget.name);
       if (kept === undefined) this.#budgets.set(budget.name, this.#add(budget, users));
       else kept.change(budget, users);
