@@ -19,7 +19,7 @@ export type Depth = {
   readonly withScale: boolean;
 };
 
-/** What the goals need, in less than 90 s. */
+/** What the older goals need: three to four minutes. */
 export const QUICK: Depth = {
   name: "quick",
   cpuRounds: 2,
