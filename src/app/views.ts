@@ -279,7 +279,7 @@ function* budgetViews(
     const quotas = [...(advertised.get(name)?.values() ?? [])];
     if (quota !== undefined) {
       const use = { used, buckets: ledger.quotaBuckets(name) ?? new Map(), replicas };
-      const { calendarMs } = ledger;
+      const calendarMs = ledger.calendar.now();
       const burns = quotaBurns(quota, use, calendarMs).map((burn) =>
         burn.emptyAtMs === undefined ? burn : { ...burn, emptyAtMs: burn.emptyAtMs - calendarMs + nowMs },
       );

@@ -10,7 +10,7 @@ import {
   type RunningLedger,
   type Wait,
 } from "./ledger.ts";
-import { QuotaCalendar } from "./quota-calendar.ts";
+import type { QuotaCalendar } from "./quota-calendar.ts";
 import { CLAIM_MS, type QuotaReading } from "./quota-journal.ts";
 import { type QuotaBuckets, QuotaCount } from "./quota.ts";
 
@@ -29,8 +29,6 @@ export class JournaledLedger implements RunningLedger {
   readonly #ledger: RunningLedger;
   readonly #file: QuotaFile;
   readonly #clock: Clock;
-  /** As the ledger's own. */
-  readonly #calendar: QuotaCalendar;
   /** Of budgets that have a quota now. */
   #quotas: ReadonlyMap<string, Quota>;
   readonly #accounts = new Map<string, Account>();
@@ -39,12 +37,12 @@ export class JournaledLedger implements RunningLedger {
     this.#ledger = ledger;
     this.#file = file;
     this.#clock = clock;
-    this.#calendar = new QuotaCalendar(clock, () => this.#readAnew());
+    ledger.calendar.onSet(() => this.#readAnew());
     this.#quotas = quotasOf(config);
   }
 
-  get calendarMs(): number {
-    return this.#calendar.now();
+  get calendar(): QuotaCalendar {
+    return this.#ledger.calendar;
   }
 
   take(budgets: readonly string[]): LeaseDecision | Promise<LeaseDecision> {
@@ -69,7 +67,7 @@ export class JournaledLedger implements RunningLedger {
     const quota = this.#quotas.get(budget);
     if (state === undefined || quota === undefined) return state;
     const { unconfirmed } = this.#accountOf(budget);
-    return { ...state, quotaUnconfirmed: unconfirmed.used(this.#calendar.now(), quota.perMs) };
+    return { ...state, quotaUnconfirmed: unconfirmed.used(this.calendar.now(), quota.perMs) };
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
@@ -96,7 +94,7 @@ export class JournaledLedger implements RunningLedger {
 
   /** For the file. */
   readings(): ReadonlyMap<string, QuotaReading> {
-    const { calendarMs } = this;
+    const calendarMs = this.calendar.now();
     return new Map(
       [...this.#quotas.keys()].flatMap((budget) => {
         const buckets = this.#ledger.quotaBuckets(budget);

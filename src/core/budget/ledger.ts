@@ -5,6 +5,7 @@ import type { Config } from "../config/config.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { KnownLimit, LearnedWindow } from "./learned-windows.ts";
+import type { QuotaCalendar } from "./quota-calendar.ts";
 import type { QuotaBuckets } from "./quota.ts";
 
 export interface Ledger {
@@ -21,8 +22,8 @@ export interface Ledger {
 /** A ledger that follows the config and shows the state of its budgets. */
 export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
-  /** Names the hours of quotas. It is the calendar at the start plus the monotonic clock: a stepped wall clock changes no quota. */
-  readonly calendarMs: number;
+  /** Names the hours of quotas. */
+  readonly calendar: QuotaCalendar;
   /** Requests that this process sent, by hour. */
   quotaBuckets(budget: string): QuotaBuckets | undefined;
   /** Of limits that do not say theirs. */

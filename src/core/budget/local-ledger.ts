@@ -30,7 +30,7 @@ function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[
 /** The ledger of a single process: every budget in memory. */
 export class LocalLedger implements RunningLedger {
   readonly #clock: Clock;
-  readonly #calendar: QuotaCalendar;
+  readonly calendar: QuotaCalendar;
   readonly #budgets = new Map<string, BudgetLedger>();
   /** Removed by a reload while requests were in flight. */
   #retired: readonly BudgetLedger[] = [];
@@ -50,20 +50,17 @@ export class LocalLedger implements RunningLedger {
   ) {
     this.#absentWindows = new Map(learnedWindows);
     this.#clock = clock;
-    this.#calendar = new QuotaCalendar(clock, (byMs, calendarMs) => {
+    this.calendar = new QuotaCalendar(clock);
+    this.calendar.onSet((byMs, calendarMs) => {
       for (const budget of this.#budgets.values()) budget.calendarSet(byMs, calendarMs);
     });
     this.#absentQuotas = new Map(quotaBuckets);
     this.#adopt(config, "first");
   }
 
-  get calendarMs(): number {
-    return this.#calendar.now();
-  }
-
   take(budgets: readonly string[]): LeaseDecision {
     const nowMs = this.#clock.now();
-    const { calendarMs } = this;
+    const calendarMs = this.calendar.now();
     const waits: Wait[] = [];
     for (const budget of budgets) {
       const each = this.#get(budget, "take a lease").waitFor(nowMs, calendarMs);
@@ -103,7 +100,7 @@ export class LocalLedger implements RunningLedger {
 
   restraint(budgets: readonly string[]): BudgetRestraint {
     const nowMs = this.#clock.now();
-    const { calendarMs } = this;
+    const calendarMs = this.calendar.now();
     return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs, calendarMs)));
   }
 
@@ -113,7 +110,7 @@ export class LocalLedger implements RunningLedger {
 
   state(budget: string): BudgetState | undefined {
     const nowMs = this.#clock.now();
-    return this.#budgets.get(budget)?.state(nowMs, this.#calendar.now());
+    return this.#budgets.get(budget)?.state(nowMs, this.calendar.now());
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {

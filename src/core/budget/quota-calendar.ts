@@ -13,15 +13,18 @@ const FOLLOWED_AFTER_MS = 15 * 60_000;
  */
 export class QuotaCalendar {
   readonly #clock: Clock;
-  readonly #onSet: (byMs: number, nowMs: number) => void;
+  readonly #listeners: ((byMs: number, nowMs: number) => void)[] = [];
   #offsetMs: number;
   #skew: { readonly sinceMs: number; readonly byMs: number } | undefined;
 
-  /** `onSet`: what was counted before was counted by another time. */
-  constructor(clock: Clock, onSet: (byMs: number, nowMs: number) => void) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#onSet = onSet;
     this.#offsetMs = clock.wallNow() - clock.now();
+  }
+
+  /** What was counted before was counted by another time. Listeners are called in the order in which they came. */
+  onSet(listener: (byMs: number, nowMs: number) => void): void {
+    this.#listeners.push(listener);
   }
 
   now(): number {
@@ -39,6 +42,6 @@ export class QuotaCalendar {
     const { byMs } = this.#skew ?? { byMs: 0 };
     this.#skew = undefined;
     this.#offsetMs += byMs;
-    this.#onSet(byMs, nowMs + this.#offsetMs);
+    for (const listener of this.#listeners) listener(byMs, nowMs + this.#offsetMs);
   }
 }

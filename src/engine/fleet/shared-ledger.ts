@@ -43,7 +43,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
   readonly #absentQuotas: Map<string, QuotaBuckets>;
   readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
   readonly #listeners: ((budget: string) => void)[] = [];
-  readonly #calendar: QuotaCalendar;
+  readonly calendar: QuotaCalendar;
   readonly #closing = new AbortController();
   readonly #ended: Promise<void>;
   #leases = 0;
@@ -51,7 +51,8 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
   constructor(config: Config, parts: SharedLedgerParts) {
     const { fleet, store, clock } = parts;
     this.#parts = parts;
-    this.#calendar = new QuotaCalendar(clock, (byMs, calendarMs) => {
+    this.calendar = new QuotaCalendar(clock);
+    this.calendar.onSet((byMs, calendarMs) => {
       for (const budget of this.#budgets.values()) budget.calendarSet(byMs, calendarMs);
     });
     this.#absentQuotas = new Map(parts.quotaBuckets ?? []);
@@ -100,10 +101,6 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
 
   state(budget: string): BudgetState | undefined {
     return this.#budgets.get(budget)?.state();
-  }
-
-  get calendarMs(): number {
-    return this.#calendar.now();
   }
 
   quotaBuckets(budget: string): QuotaBuckets | undefined {
@@ -172,7 +169,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       quotaBuckets,
       learnedWindows,
       seat: this.#seat,
-      calendarMs: () => this.calendarMs,
+      calendarMs: () => this.calendar.now(),
       onChange: () => this.#notify(budget.name),
     });
   }

@@ -10,7 +10,9 @@ type World = { readonly clock: VirtualClock; readonly calendar: QuotaCalendar; r
 function newWorld(): World {
   const clock = new VirtualClock();
   const setByMs: number[] = [];
-  return { clock, setByMs, calendar: new QuotaCalendar(clock, (byMs) => setByMs.push(byMs)) };
+  const calendar = new QuotaCalendar(clock);
+  calendar.onSet((byMs) => setByMs.push(byMs));
+  return { clock, setByMs, calendar };
 }
 
 /** It is asked every few seconds, as slots are. */
