@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { open, stat } from "node:fs/promises";
+import { sharedWhileUnderWay } from "../core/time/shared-work.ts";
 
 /** As much as a config may name at the start: every authority that a system trusts. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
@@ -10,16 +11,7 @@ const MIN_READ_BYTES = 4096;
  * Files are read again while the program runs, and what lies there may be something else by then: opening a pipe would
  * wait for its writer, in one of the few threads that read files, some devices never end, and a file may be endless.
  */
-export function readRegularFile(path: string): Promise<string> {
-  const known = beingRead.get(path);
-  if (known !== undefined) return known;
-  const reading = readOnce(path).finally(() => beingRead.delete(path));
-  beingRead.set(path, reading);
-  return reading;
-}
-
-/** On a file system that hangs, each would hold one of those threads: those who ask meanwhile share it. */
-const beingRead = new Map<string, Promise<string>>();
+export const readRegularFile: (path: string) => Promise<string> = sharedWhileUnderWay(readOnce);
 
 async function readOnce(path: string): Promise<string> {
   if (!(await stat(path)).isFile()) throw new Error(`cannot read ${path}: it is not a regular file`);

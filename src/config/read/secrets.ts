@@ -1,4 +1,5 @@
 import type { Config, SecretSource } from "../../core/config/config.ts";
+import { sharedWhileUnderWay } from "../../core/time/shared-work.ts";
 import { readRegularFile, UnreadableFile } from "./regular-file.ts";
 import type { Environment } from "./interpolate.ts";
 
@@ -72,16 +73,7 @@ function readVariable(name: string, environment: Environment): KeyReading {
   return value === undefined ? { kind: "unreadable", problem: `${shown} is not set` } : keyOf(value, shown);
 }
 
-/** On a file system that hangs, each would hold one of the few threads that read files: those who ask meanwhile share it. */
-const beingRead = new Map<string, Promise<KeyReading>>();
-
-function readKeyFile(path: string): Promise<KeyReading> {
-  const known = beingRead.get(path);
-  if (known !== undefined) return known;
-  const reading = readKeyOnce(path).finally(() => beingRead.delete(path));
-  beingRead.set(path, reading);
-  return reading;
-}
+const readKeyFile: (path: string) => Promise<KeyReading> = sharedWhileUnderWay(readKeyOnce);
 
 async function readKeyOnce(path: string): Promise<KeyReading> {
   try {

@@ -1,0 +1,16 @@
+/**
+ * Whoever asks for the same while it is under way shares it. So a file on a file system that hangs holds one of the few
+ * threads that read files, however often it is asked for.
+ */
+export function sharedWhileUnderWay<Result>(
+  work: (name: string) => Promise<Result>,
+): (name: string) => Promise<Result> {
+  const underWay = new Map<string, Promise<Result>>();
+  return (name) => {
+    const known = underWay.get(name);
+    if (known !== undefined) return known;
+    const begun = work(name).finally(() => underWay.delete(name));
+    underWay.set(name, begun);
+    return begun;
+  };
+}
