@@ -19,9 +19,9 @@ export type Attack = {
   /** As the row of the table says it. */
   readonly name: string;
   readonly run: (target: Target, signal: AbortSignal) => Promise<void>;
-  /** What the daemon must be configured with, beside its upstreams; files are written into the folder. */
-  /** With whom it lets in, as "name:password", where it asks for one. */
+  /** Whom the daemon lets in, as "name:password", where it asks for one. */
   readonly user?: string;
+  /** What the daemon must be configured with, beside its upstreams; files are written into the folder. */
   readonly config?: (folder: string) => Promise<Partial<RawConfig>>;
 };
 
