@@ -1,12 +1,6 @@
 import type { Trigger, Triggers } from "../../core/schedule/triggers.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import {
-  NextSlots,
-  nextSlotMs,
-  slotsBetween,
-  spreadWithinSecond,
-  type Schedule,
-} from "../../core/schedule/schedule.ts";
+import { NextSlots, slotsBetween, spreadWithinSecond, type Schedule } from "../../core/schedule/schedule.ts";
 
 export type TimetableEntry = { readonly name: string; readonly schedule: Schedule };
 
@@ -169,7 +163,7 @@ export class Timetable {
 
 function isOverdue(group: Group, nowMs: number): boolean {
   if (nowMs - group.replannedAtMs < OVERDUE_MS) return false;
-  const gapMs = nextSlotMs(group.schedule, group.lastTick.wallMs) - group.lastTick.wallMs;
+  const gapMs = group.next.after(group.lastTick.wallMs) - group.lastTick.wallMs;
   return nowMs > group.lastTick.monotonicMs + gapMs + OVERDUE_MS;
 }
 

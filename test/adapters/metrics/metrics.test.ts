@@ -62,7 +62,7 @@ test("our metrics come first, then those of the process, and all of it can be re
   expect(names.slice(0, METRIC_NAMES.length)).toEqual(METRIC_NAMES);
   const rest = names.slice(METRIC_NAMES.length);
   expect(rest).toContain("process_resident_memory_bytes");
-  expect(rest).toContain("nodejs_eventloop_lag_p99_seconds");
+  expect(rest).toContain("nodejs_eventloop_lag_seconds");
   expect(rest.filter((name) => !/^(process|nodejs)_/.test(name))).toEqual([]);
 });
 
@@ -85,6 +85,18 @@ test("a scrape shows the moment at which it was asked for, whatever happens befo
   expect(sumOfSamples(shown, "pacewatch_poll_duration_seconds_count")).toBe(0);
   expect(accountsAreClosed(shown)).toBe(true);
   expect(accountsAreClosed(parseExposition(await textOf(metrics.render())))).toBe(true);
+});
+
+test("between two scrapes nobody watches the process: its event loop sleeps", () => {
+  const { stdout } = runApart(`
+    import { performance } from "node:perf_hooks";
+    import { setTimeout as sleep } from "node:timers/promises";
+    await Array.fromAsync(createMetrics(snapshot, console.error).render());
+    await sleep(200);
+    const before = performance.nodeTiming.uvMetricsInfo.loopCount;
+    await sleep(1_000);
+    console.log(performance.nodeTiming.uvMetricsInfo.loopCount - before);`);
+  expect(Number(stdout)).toBeLessThanOrEqual(3);
 });
 
 test("a hundred of them in one process observe it once", () => {
