@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { buildConnector, Dispatcher } from "undici";
+import "./errors-without-stack.ts";
 import Client from "undici/lib/dispatcher/client.js";
 import { ANSWER_READ, ConnectionAttempt } from "./connection-attempt.ts";
 import type { RequestInFlight } from "./request-in-flight.ts";

@@ -4,3 +4,8 @@ declare module "undici/lib/dispatcher/client.js" {
   import { Client } from "undici";
   export { Client as default };
 }
+
+declare module "undici/lib/core/errors.js" {
+  const errors: { InformationalError: new (message?: string, options?: ErrorOptions) => Error };
+  export default errors;
+}

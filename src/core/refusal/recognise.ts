@@ -224,6 +224,22 @@ const ENVELOPE_NAME = /^(?:.*(?:request|trace|user|log|s)id|id|time(?:stamp)?|ts
 /** Around the failure itself: `{"Response": {"Error": …}}`, `{"base_resp": …}`, `{"error_response": …}`. */
 const WRAPPER_NAME = /(?<!error)(?:response|resp)$|^status$/;
 const FAILURE_NAME = /^(?:error|fault|errorresponse)$/;
+/** An object without any of these says nothing of a failure, as most answers do. */
+const TELLING_NAME = new RegExp(
+  [
+    CODE_NAME,
+    FAULT_CODE_NAME,
+    SUCCESS_NAME,
+    MESSAGE_NAME,
+    CONTENT_NAME,
+    VERDICT_NAME,
+    WRAPPER_NAME,
+    FAILURE_NAME,
+    /^(?:errors|errormessage)$/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+);
 
 type Member = readonly [name: string, value: unknown];
 
@@ -251,13 +267,16 @@ function isOnlyFailure(value: object): boolean {
 }
 
 function plainMembersOf(value: object): readonly Member[] {
-  return Object.entries(value).map(
-    ([name, each]) => [name.toLowerCase().replaceAll(/[_ -]/g, ""), each] as const,
-  );
+  return Object.entries(value).map(([name, each]) => [plainName(name), each] as const);
+}
+
+function plainName(name: string): string {
+  return /[^a-z]/.test(name) ? name.toLowerCase().replaceAll(/[_ -]/g, "") : name;
 }
 
 /** 200 for one that looks like a failure, another number where it says that itself. */
 function failingStatus(value: object): number | undefined {
+  if (!Object.keys(value).some((name) => TELLING_NAME.test(plainName(name)))) return undefined;
   const members = membersOf(value);
   if (members.length === 0 || members.length > MOST_KEYS) return undefined;
   const has = (names: RegExp, is: (value: unknown) => boolean): boolean =>

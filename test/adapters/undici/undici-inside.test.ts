@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import "../../../src/adapters/undici/errors-without-stack.ts";
 import { Client as PublicClient, type Dispatcher, errors } from "undici";
 import Client from "undici/lib/dispatcher/client.js";
 import { expect, onTestFinished, test } from "vitest";
@@ -44,6 +45,20 @@ test("a client whose socket ends with that error, as an answer ends, sends the n
   }
   expect(upstream.requests).toHaveLength(3);
   expect(upstream.connections).toBe(3);
+});
+
+test("what undici says to itself at the end of an answer has no stack, and the next error has one", async () => {
+  const upstream = await startUpstream(async (connection) => {
+    await connection.request();
+    connection.write(answer("{}"));
+  });
+  const { client, sockets } = openClient(upstream);
+  const said = await new Promise<Error>((resolve, reject) => {
+    dispatch(client, { onResponseError: (_controller, error) => reject(error) });
+    sockets.at(-1)?.on("error", resolve);
+  });
+  expect(said.stack).toBe("InformationalError: reset");
+  expect(new Error("next").stack).toContain("undici-inside.test.ts");
 });
 
 test("a request can still be withdrawn when undici starts it: nothing is written", async () => {
