@@ -209,7 +209,7 @@ test.skipIf(REDIS_SERVER === undefined)("over TLS, with a certificate on each si
 });
 
 test.skipIf(REDIS_SERVER === undefined)("in a cluster, all keys of a budget are on one node", async () => {
-  await using server = await RedisServer.start("--cluster-enabled", "yes");
+  await using server = await RedisServer.startCluster();
   const cli = (...args: readonly string[]): Promise<unknown> =>
     promisify(execFile)("redis-cli", ["-p", String(server.port), ...args]);
   await cli("cluster", "addslotsrange", "0", "16383");

@@ -88,12 +88,7 @@ test.skipIf(REDIS_SERVER === undefined).concurrent.for(TROUBLES)(
 test
   .skipIf(REDIS_SERVER === undefined)
   .concurrent("a cluster that serves some keys and refuses others is one line in the log", async () => {
-    await using server = await RedisServer.start(
-      "--cluster-enabled",
-      "yes",
-      "--cluster-require-full-coverage",
-      "no",
-    );
+    await using server = await RedisServer.startCluster("--cluster-require-full-coverage", "no");
     await cli(server, "cluster", "addslotsrange", "0", "16383");
     await eventually("it is a cluster", async () => (await cli(server, "set", "other", "1")) === "OK\n");
     const nodes = [{ host: "127.0.0.1", port: server.port }];

@@ -35,6 +35,12 @@ export class RedisServer implements AsyncDisposable {
     return server;
   }
 
+  /** As a cluster of one. By itself it would take a second port that somebody may have: 10,000 above the first. */
+  static async startCluster(...args: readonly string[]): Promise<RedisServer> {
+    const second = String(await freePort());
+    return RedisServer.start("--cluster-enabled", "yes", "--cluster-port", second, ...args);
+  }
+
   /** One that watches this master, and no other. */
   static async startSentinel(name: string, masterPort: number): Promise<RedisServer> {
     const directory = await mkdtemp(join(tmpdir(), "redis-"));
@@ -96,7 +102,11 @@ export class RedisServer implements AsyncDisposable {
   }
 
   async #listening(): Promise<void> {
-    await eventually(`Redis listens on ${this.port}`, () => answers(this.port));
+    const child = this.#child;
+    await eventually(`Redis listens on ${this.port}`, () => {
+      if (child.exitCode !== null) throw new Error(`cannot start Redis: it ended with ${child.exitCode}`);
+      return answers(this.port);
+    });
   }
 }
 
