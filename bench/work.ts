@@ -172,12 +172,17 @@ async function allocated(polls: () => number): Promise<readonly Allocation[]> {
   session.disconnect();
   const many = polls() - before;
   const bytes = new Map<string, number>();
-  const open = [profile.head];
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    const { functionName, url, lineNumber } = node.callFrame;
-    const where = `${functionName || "(anonymous)"} ${url.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "")}:${lineNumber + 1}`;
-    bytes.set(where, (bytes.get(where) ?? 0) + node.selfSize / many);
-    open.push(...node.children);
+  // What V8 itself allocates is its caller's.
+  const open = [{ node: profile.head, caller: "" }];
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    const { functionName, url, lineNumber } = each.node.callFrame;
+    const name = functionName || "(anonymous)";
+    const where =
+      url === ""
+        ? `${name} of ${each.caller}`
+        : `${name} ${url.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "")}:${lineNumber + 1}`;
+    bytes.set(where, (bytes.get(where) ?? 0) + each.node.selfSize / many);
+    open.push(...each.node.children.map((node) => ({ node, caller: url === "" ? each.caller : where })));
   }
   return [...bytes].map(([where, own]) => ({ where, bytes: own })).toSorted((a, b) => b.bytes - a.bytes);
 }

@@ -165,12 +165,13 @@ async function startBare({ nginx, caFile }: Stage, rate: Rate, way: Way): Promis
   };
 }
 
-/** What it costs to wait: two upstreams, as the shipped config has, every 15 s. */
+/** What it costs to wait: two upstreams, as the shipped config has, every 15 s, in a process that was scraped before. */
 async function idle({ nginx, progress }: Stage): Promise<Figure> {
   progress(`two upstreams every 15s, for ${IDLE_S} s`);
   const schedule = { every: "15s" };
   const fleet = { upstreams: 2, schedule, baseUrl: () => nginx.httpUrl, connection: "fresh" } as const;
   await using pacewatch = await Pacewatch.start(fleet);
+  await pacewatch.scrape();
   await sleep(IDLE_S * 1_000);
   const before = await cpuMs(pacewatch.pid);
   await sleep(IDLE_S * 1_000);
