@@ -15,7 +15,7 @@ export interface Metrics extends AsyncDisposable {
 }
 
 /** The text of more upstreams is written in a thread, which takes some 20 MB. */
-const FEW_UPSTREAMS = 50;
+const FEW_UPSTREAMS = 300;
 
 export function createMetrics(snapshot: () => MetricsSnapshot, onBug: (error: unknown) => void): Metrics {
   const thread = new ScrapeThread();

@@ -16,7 +16,7 @@ import {
 import { eventually } from "../../support/eventually.ts";
 
 /** More than are written on the thread that polls: several parts. */
-const MANY = 150;
+const MANY = 350;
 
 function manyUpstreams(count = MANY): MetricsSnapshot {
   return sampleMetricsSnapshot({
@@ -88,7 +88,7 @@ test("a text is of the moment at which it was asked for, and the next one of its
 });
 
 test("several read theirs at the same time, each at its own pace, and whoever goes away stops nobody", async () => {
-  const snapshots = [manyUpstreams(51), manyUpstreams(200), manyUpstreams(90)];
+  const snapshots = [manyUpstreams(301), manyUpstreams(500), manyUpstreams(350)];
   let asked = 0;
   const metrics = metricsOf(() => snapshots[asked++ % snapshots.length] ?? manyUpstreams());
   const scraped = Array.from({ length: 9 }, () => metrics.render());
