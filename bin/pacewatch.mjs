@@ -21,14 +21,14 @@ const { setFlagsFromString } = await import("node:v8");
 // - The HTTP parser is WebAssembly. Optimizing it takes 10 MB for good, and gains nothing. Two flags, because what one flag
 //   implies (--liftoff-only) is worked out only for those of the command line.
 // - At the rates of a daemon, V8's compiler in the middle (Maglev) takes more CPU and memory than its code saves. What it
-//   would have compiled after 400 calls goes to the optimizing compiler after 300, not 3,000.
+//   would have compiled after 400 calls goes to the optimizing compiler after 1,000, not 3,000.
 // - One thread collects a young heap of 4 MB sooner than it can wake others.
 // - An object that is allocated in the old heap, because similar ones lived long, keeps alive all that it refers to.
 // - The old heap hardly changes: it need not grow to several times its size before it is collected.
 setFlagsFromString("--no-wasm-tier-up");
 setFlagsFromString("--no-wasm-dynamic-tiering");
 setFlagsFromString("--no-maglev");
-setFlagsFromString("--invocation-count-for-turbofan=300");
+setFlagsFromString("--invocation-count-for-turbofan=1000");
 setFlagsFromString("--no-parallel-scavenge");
 setFlagsFromString("--no-allocation-site-pretenuring");
 setFlagsFromString("--heap-growing-percent=50");
