@@ -9,14 +9,16 @@ const GIVE_UP_AFTER_MS = 10_000;
 
 const { url }: { readonly url: string } = workerData;
 let longestMs = 0;
+let answered = 0;
 let failed = 0;
 let begunAtMs: number | undefined;
 
 parentPort?.on("message", () => {
   // One that still waits counts too.
   if (begunAtMs !== undefined) longestMs = Math.max(longestMs, performance.now() - begunAtMs);
-  parentPort?.postMessage({ longestMs, failed });
+  parentPort?.postMessage({ longestMs, answered, failed });
   longestMs = 0;
+  answered = 0;
   failed = 0;
   if (begunAtMs !== undefined) begunAtMs = performance.now();
 });
@@ -26,7 +28,8 @@ for (;;) {
   const isOk = await probe();
   longestMs = Math.max(longestMs, performance.now() - begunAtMs);
   begunAtMs = undefined;
-  if (!isOk) failed += 1;
+  if (isOk) answered += 1;
+  else failed += 1;
   await sleep(PROBE_EVERY_MS);
 }
 

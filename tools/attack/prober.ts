@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-export type ProbesSeen = { readonly longestMs: number; readonly failed: number };
+export type ProbesSeen = { readonly longestMs: number; readonly answered: number; readonly failed: number };
 
 export class Prober implements AsyncDisposable {
   readonly #worker: Worker;
