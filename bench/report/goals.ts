@@ -33,6 +33,8 @@ export const GOALS: readonly Goal[] = [
   { figure: "error-scraped-p99", says: "latency error p99 while scraped in a loop", atMost: 1 },
   { figure: "error-burst-p99", says: "latency error p99, one schedule", atMost: 0.1 },
   { figure: "rss-2", says: "RSS", atMost: 80 },
+  { figure: "rss-1000", says: "RSS of 1,000 upstreams", atMost: 130 },
+  { figure: "rss-5000", says: "RSS of 5,000 upstreams", atMost: 300 },
   { figure: "rss-per-upstream", says: "RSS per upstream", atMost: 60 },
   { figure: "start-up", says: "start-up to bare Node.js", atMost: 350 / 40 },
   { figure: "scale-missed", says: "slots of 5,000 upstreams not polled", atMost: 0 },
