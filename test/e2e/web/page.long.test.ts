@@ -72,7 +72,7 @@ async function watchEverything(stack: AsyncDisposableStack): Promise<Daemon> {
     const opened = await upstream;
     stack.defer(() => opened.close());
     // Patient, as this machine may be busy with other things.
-    return rawUpstream(name, opened.url, { timeout: "5s", labels: { team: "growth" }, ...changes });
+    return rawUpstream(name, opened.url, { timeout: "10s", labels: { team: "growth" }, ...changes });
   };
   const upstreams = [
     await open("well", simulated("well", { kind: "none" })),
