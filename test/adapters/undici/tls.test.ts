@@ -1,4 +1,4 @@
-import { copyFileSync, writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { expect, test } from "vitest";
@@ -174,7 +174,12 @@ test("files that cannot be used are reported when the probe opens", async () => 
 
 test("authorities that change on disk are trusted without a restart; a half-written file changes nothing", async () => {
   const caFile = join(made.directory, "rotating.pem");
-  copyFileSync(made.stranger.certFile, caFile);
+  // In one step: a look that is under way sees the old or the new, and nothing between.
+  const replace = (text: string): void => {
+    writeFileSync(`${caFile}.new`, text);
+    renameSync(`${caFile}.new`, caFile);
+  };
+  replace(made.stranger.cert);
   const upstream = await startUpstream(greets, { tls: as(made.server) });
   let skippedMs = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + skippedMs };
@@ -187,7 +192,7 @@ test("authorities that change on disk are trusted without a restart; a half-writ
     return exchange.kind === "answered" ? "answered" : exchange.fault;
   };
   expect(await poll()).toBe("tls");
-  copyFileSync(made.ca.certFile, caFile);
+  replace(made.ca.cert);
   expect(await poll()).toBe("tls");
   skippedMs = 11_000;
   await expect.poll(poll, { timeout: 5_000 }).toBe("answered");
@@ -202,14 +207,14 @@ test("authorities that change on disk are trusted without a restart; a half-writ
   // Of the second, one certificate is whole: not the one that signed.
   const halves = ["half a certi", `${made.stranger.cert}${made.ca.cert.slice(0, -60)}`];
   for (const [index, half] of halves.entries()) {
-    writeFileSync(caFile, half);
+    replace(half);
     skippedMs += 11_000;
     await warned(index + 1);
     skippedMs += 11_000;
     await poll();
     expect(await poll()).toBe("answered");
   }
-  writeFileSync(caFile, made.ca.cert);
+  replace(made.ca.cert);
   skippedMs += 11_000;
   await warned(3);
   const refused = 'cannot use TLS: "tls.ca_file" must hold PEM certificates, received';
