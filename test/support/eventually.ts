@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 
 const LOOK_EVERY_MS = 50;
+/** A scrape of hundreds of upstreams, read strictly, keeps this process busy, in which upstreams of the test may answer. */
+const DEAR_LOOK_MS = 200;
 /** Less than a test's own timeout, which could not say what the wait was for. */
 const DEADLINE_MS = 60_000;
 
@@ -33,7 +35,7 @@ export async function eventually<Seen>(
       const last = inspect(seen, { depth: 4, maxArrayLength: 20, maxStringLength: 500 }).slice(0, 4_000);
       throw new Error(`waited ${DEADLINE_MS / 1_000} s in vain until ${what}; last seen: ${last}`);
     }
-    // A scrape of hundreds of upstreams, read strictly, keeps this process busy, in which upstreams of the test may answer.
-    await sleep(Math.max(LOOK_EVERY_MS, 2 * (performance.now() - lookedAtMs)));
+    const dearMs = performance.now() - lookedAtMs - DEAR_LOOK_MS;
+    await sleep(Math.max(LOOK_EVERY_MS, 2 * dearMs));
   }
 }
