@@ -47,13 +47,15 @@ function squeezed(text: string): string {
 
 function* readings(text: string): Generator<readonly [name: string, text: string]> {
   const unescaped = unescapeJson(text);
+  const decoded = percentDecode(unescaped);
   yield ["as it is", text];
   yield ["without escapes", unescaped];
   yield ["without entities", unescapeHtml(text)];
-  yield ["percent-decoded", percentDecode(unescaped)];
-  yield ["percent-decoded twice", percentDecode(percentDecode(unescaped))];
-  for (const source of [text, unescaped, percentDecode(unescaped)]) {
-    for (const offset of [0, 1, 2, 3]) yield [`from base64, at ${offset}`, decodeRuns(source, offset)];
+  yield ["percent-decoded", decoded];
+  yield ["percent-decoded twice", percentDecode(decoded)];
+  for (const source of new Set([text, unescaped, decoded])) {
+    const runs = source.match(BASE64_RUN) ?? [];
+    for (const offset of [0, 1, 2, 3]) yield [`from base64, at ${offset}`, decodeRuns(runs, offset)];
   }
 }
 
@@ -77,7 +79,6 @@ function percentDecode(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-function decodeRuns(text: string, offset: number): string {
-  const runs = text.match(BASE64_RUN) ?? [];
+function decodeRuns(runs: readonly string[], offset: number): string {
   return runs.map((run) => Buffer.from(run.slice(offset), "base64").toString("latin1")).join("\n");
 }

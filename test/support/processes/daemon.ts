@@ -59,6 +59,9 @@ export class Daemon implements AsyncDisposable {
   #exit: Exit | undefined;
   #stdout = "";
   #stderr = "";
+  readonly #logs: LogLine[] = [];
+  /** How much of what it wrote was read into log lines. */
+  #read = 0;
 
   constructor(parameters: readonly string[], environment: Environment) {
     const { args, env } = commandLine(parameters, environment);
@@ -91,10 +94,12 @@ export class Daemon implements AsyncDisposable {
   }
 
   get logs(): readonly LogLine[] {
-    return this.#stdout.split("\n").flatMap((line) => {
-      const parsed = line.startsWith("{") && line.endsWith("}") ? JSON.parse(line) : undefined;
-      return parsed === undefined ? [] : [parsed as LogLine];
-    });
+    const end = this.#stdout.lastIndexOf("\n") + 1;
+    for (const line of this.#stdout.slice(this.#read, end).split("\n")) {
+      if (line.startsWith("{") && line.endsWith("}")) this.#logs.push(JSON.parse(line) as LogLine);
+    }
+    this.#read = end;
+    return this.#logs;
   }
 
   /** Where it listens, by its own word. */
