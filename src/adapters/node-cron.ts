@@ -1,12 +1,13 @@
 import { createTask } from "node-cron";
 import type { Log } from "../core/text/log.ts";
 import type { Trigger, Triggers } from "../core/schedule/triggers.ts";
+import { DAY_MS } from "../core/time/duration.ts";
 
 /** Whole seconds; a tick that is later than this is missed. */
 const LATE_AT_MOST_MS = 1_000;
 
 /** setTimeout's limit is 24.8 days. */
-const LONGEST_TIMER_MS = 86_400_000;
+const LONGEST_TIMER_MS = DAY_MS;
 
 /**
  * node-cron reads the expressions, and nothing else: its own runner goes through everything that it missed one by one,

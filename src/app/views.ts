@@ -40,6 +40,7 @@ import {
 } from "../core/status/status.ts";
 import type { Condition } from "../engine/poll/supervisor.ts";
 import { VERSION } from "../version.ts";
+import { DAY_MS } from "../core/time/duration.ts";
 
 /** What the views are made of: in one synchronous go for each scrape, in pieces for a page. */
 export type ViewSources = {
@@ -158,8 +159,6 @@ function valueStatusOf({ name, unit }: Value, read: ValueSnapshot | undefined, n
   const credit = { sentence, emptyAtMs: worstBurn(burns)?.emptyAtMs, burns };
   return { name, unit, value, seenAtMs, ...(burns.length > 0 && { credit }) };
 }
-
-const DAY_MS = 86_400_000;
 
 /** Computed when read: of thousands of upstreams, a page shows few. What is read in one go is of one moment. */
 class RecordView {

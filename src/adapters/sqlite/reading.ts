@@ -8,12 +8,12 @@ import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import type { SavedValue } from "../../core/history/kept-values.ts";
 import type { QuotaRow } from "../../core/budget/quota-journal.ts";
 import type { CountedBucket } from "../../core/history/rolling-counts.ts";
-import { HOUR_MS, MINUTE_MS } from "../../core/history/rollup.ts";
 import type { RestoredUpstream } from "../../core/history/state.ts";
 import type { Incident, PollStatus } from "../../core/status/status.ts";
 import { versionOf } from "./database.ts";
 import type { Restored } from "./messages.ts";
 import { readRows, type Row } from "./rows.ts";
+import { MINUTE_MS, HOUR_MS } from "../../core/time/duration.ts";
 
 const ORIGINS = ["schedule", "confirm", "first"] as const;
 const OUTCOMES = ["ok", "failed", "throttled"] as const;

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { HOUR_MS, MINUTE_MS, rollUp, type RollUp } from "../../core/history/rollup.ts";
+import { rollUp, type RollUp } from "../../core/history/rollup.ts";
 import { hourOf } from "../../core/history/kept-values.ts";
 import type {
   SavedAsTheirs,
@@ -9,6 +9,7 @@ import type {
 } from "../../core/history/state.ts";
 import type { StateBatch } from "./messages.ts";
 import { inTransaction } from "./database.ts";
+import { MINUTE_MS, HOUR_MS } from "../../core/time/duration.ts";
 
 const INSERT_POLL = `INSERT INTO polls (upstream, poll, origin, sent_at_ms, ended_at_ms, outcome, reason, degraded,
   within_objective, duration_ms, phases_ms, status, detail, excerpt, headers,

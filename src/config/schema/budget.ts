@@ -1,13 +1,10 @@
 import { z } from "zod";
 import type { Budget, Quota, Rate } from "../../core/config/config.ts";
-import { formatDuration } from "../../core/time/duration.ts";
+import { DAY_MS, formatDuration, HOUR_MS } from "../../core/time/duration.ts";
 import { duration, oneOf, percentage, section, wholeNumber } from "./leaves.ts";
 
 /** A budget without its name, which is its key. */
 export type BudgetTerms = Omit<Budget, "name">;
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
 const rate: z.ZodType<Rate> = section(
   {

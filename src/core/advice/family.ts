@@ -5,6 +5,7 @@ import { durationMsOf, type Moment, resetsMsOf } from "./reset.ts";
 import { roundWindowMs } from "./round-window.ts";
 import { dictionaryIn } from "./dictionary.ts";
 import type { Headers } from "../exchange/exchange.ts";
+import { DAY_MS } from "../time/duration.ts";
 
 /** The headers about one limit, or about several as lists. */
 export type Draft = {
@@ -41,7 +42,7 @@ function addTo<Read>(known: Read[], read: readonly Read[] | undefined): boolean 
   return true;
 }
 
-const LONGEST_WINDOW_MS = 366 * 86_400_000;
+const LONGEST_WINDOW_MS = 366 * DAY_MS;
 
 /** A number is in seconds, unless only milliseconds make a round window of it: `60000` is a minute. */
 function windowMsOf(text: string, numberMs: number | undefined): number | undefined {

@@ -1,3 +1,5 @@
+import { SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
+
 /** What a header is about, read from the words of its name. No provider is known by name. */
 
 export type FieldPart =
@@ -38,11 +40,6 @@ export type LimitField = {
   readonly isPlain: boolean;
   readonly saysRequests: boolean;
 };
-
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 function table<Value>(
   ...rows: readonly (readonly [words: string, value: Value])[]

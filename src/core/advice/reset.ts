@@ -1,11 +1,12 @@
 import { membersOf, plainNumberOf, readAll } from "./header-list.ts";
 import { parseHttpDate } from "../time/http-date.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
 
 /** Of the upstream's clock. Asked for only where a reset is a moment: to read a date is the most of the work. */
 export type Moment = () => number;
 
 /** A reset that is further away than the longest month is not believed. */
-export const FURTHEST_RESET_MS: number = 31 * 86_400_000;
+export const FURTHEST_RESET_MS: number = 31 * DAY_MS;
 
 const EPOCH_MS_FROM = 1e11;
 const EPOCH_SECONDS_FROM = 1e9;
@@ -13,10 +14,10 @@ const EPOCH_SECONDS_FROM = 1e9;
 const DURATION_PART = /(\d{1,15}(?:\.\d{1,9})?)(d|h|ms|m|s|us|µs|ns)/y;
 /** In the order that Go writes. */
 const UNITS_MS: readonly (readonly [unit: string, ms: number])[] = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1000],
+  ["d", DAY_MS],
+  ["h", HOUR_MS],
+  ["m", MINUTE_MS],
+  ["s", SECOND_MS],
   ["ms", 1],
   ["us", 1e-3],
   ["µs", 1e-3],

@@ -3,9 +3,10 @@
 import { plainNumberOf } from "./header-list.ts";
 import type { Headers } from "../exchange/exchange.ts";
 import { parseHttpDate } from "../time/http-date.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
 
 /** No upstream means a longer wait than the longest month: it is cut to this, and counted as malformed. */
-export const LONGEST_WAIT_MS: number = 31 * 86_400_000;
+export const LONGEST_WAIT_MS: number = 31 * DAY_MS;
 
 /** `waitMs` is undefined if nothing was said, or nothing that can be read. */
 export type Wait = { readonly waitMs: number | undefined; readonly malformed: number };
@@ -25,9 +26,9 @@ const ASKING_NAME =
 
 /** `ms`, `seconds`, `minutes`, `hours`; seconds where none is told. */
 export function unitMsOf(unit: string): number {
-  if (unit.startsWith("h")) return 3_600_000;
-  if (unit.startsWith("min")) return 60_000;
-  return unit.startsWith("m") ? 1 : 1000;
+  if (unit.startsWith("h")) return HOUR_MS;
+  if (unit.startsWith("min")) return MINUTE_MS;
+  return unit.startsWith("m") ? 1 : SECOND_MS;
 }
 
 const LIST_OF_NUMBERS = /^\d{1,15}(?:\s{0,9},\s{0,9}\d{1,15}){1,20}$/;
@@ -73,10 +74,10 @@ function untilMs(text: string, anchorMs: number): number | undefined {
 }
 
 const UNITS_MS: readonly (readonly [unit: RegExp, ms: number])[] = [
-  [/^(?:d|days?)$/, 86_400_000],
-  [/^(?:h|hrs?|hours?)$/, 3_600_000],
-  [/^(?:m|mins?|minutes?)$/, 60_000],
-  [/^(?:s|secs?|seconds?)$/, 1000],
+  [/^(?:d|days?)$/, DAY_MS],
+  [/^(?:h|hrs?|hours?)$/, HOUR_MS],
+  [/^(?:m|mins?|minutes?)$/, MINUTE_MS],
+  [/^(?:s|secs?|seconds?)$/, SECOND_MS],
   [/^(?:ms|millis|milliseconds?)$/, 1],
 ];
 
@@ -90,7 +91,8 @@ export function durationAt(text: string): number | undefined {
     const [days, hours, minutes, seconds] = clock.slice(1, 5).map((part) => Number(part ?? 0));
     const fraction = Number(`0.${clock[5] ?? 0}`);
     return (
-      (((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60_000 + ((seconds ?? 0) + fraction) * 1000
+      (((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * MINUTE_MS +
+      ((seconds ?? 0) + fraction) * SECOND_MS
     );
   }
   let totalMs: number | undefined;

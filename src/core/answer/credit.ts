@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS } from "../time/duration.ts";
+
 /** When a credit runs out, by how fast it went down over the last hour, day and week. */
 
 /** A value at one moment, and how much had been added to it until then. */
@@ -12,9 +14,9 @@ export const BURN_WINDOWS = ["1h", "1d", "7d"] as const;
 export type BurnWindow = (typeof BURN_WINDOWS)[number];
 
 export const WINDOW_MS: Readonly<Record<BurnWindow, number>> = {
-  "1h": 3_600_000,
-  "1d": 86_400_000,
-  "7d": 604_800_000,
+  "1h": HOUR_MS,
+  "1d": DAY_MS,
+  "7d": 7 * DAY_MS,
 };
 export const LONGEST_WINDOW_MS: number = WINDOW_MS["7d"];
 /** Less of a window than this tells nothing about the rest of it. */
@@ -22,7 +24,7 @@ export const LEAST_OF_A_WINDOW = 0.5;
 /** So much more of it counts too: polls once an hour are seldom within an hour of each other. */
 const MOST_OF_A_WINDOW = 1.05;
 /** Farther away, nobody needs to know when. */
-const HORIZON_MS = 366 * 86_400_000;
+const HORIZON_MS = 366 * DAY_MS;
 
 export type Burn = {
   readonly window: BurnWindow;

@@ -1,9 +1,10 @@
 import type { Clock } from "../time/clock.ts";
+import { MINUTE_MS } from "../time/duration.ts";
 
 /** What differs by less is no news to buckets of an hour. */
-const TOLERANCE_MS = 60_000;
+const TOLERANCE_MS = MINUTE_MS;
 /** A wall clock that was set wrong is set right within this, or it was right. */
-const FOLLOWED_AFTER_MS = 15 * 60_000;
+const FOLLOWED_AFTER_MS = 15 * MINUTE_MS;
 
 /**
  * The time by which quotas are counted: the wall clock of the start plus the monotonic clock, so that a step of the

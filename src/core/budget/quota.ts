@@ -1,6 +1,8 @@
+import { HOUR_MS } from "../time/duration.ts";
+
 /** The long quota of one budget: rolling, in hour buckets, so that it fits into the state file. */
 
-export const QUOTA_BUCKET_MS = 3_600_000;
+export const QUOTA_BUCKET_MS: number = HOUR_MS;
 
 /** A budget without a quota counts too, in case it gets one, but not for ever. */
 const MOST_HOURS = 366 * 24;

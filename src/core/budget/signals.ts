@@ -2,8 +2,9 @@
 
 import type { Advice } from "../advice/advice.ts";
 import type { Budget, Rate } from "../config/config.ts";
+import { DAY_MS } from "../time/duration.ts";
 
-const LONGEST_QUOTA_WINDOW_MS = 24 * 3_600_000;
+const LONGEST_QUOTA_WINDOW_MS = DAY_MS;
 
 export type UpstreamSignals = {
   /** The upstream refused. Without a pause, the budget backs off by itself. */

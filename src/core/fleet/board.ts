@@ -1,3 +1,5 @@
+import { DAY_MS } from "../time/duration.ts";
+
 /** The board of a fleet (in Redis): live sessions, and who holds what. Each call is one atomic step. */
 
 /** Part of every call. */
@@ -98,7 +100,7 @@ export interface FleetBoard {
 export const TRIAL = { first: 1, most: 32, toServe: 10 } as const;
 
 /** What is published is kept for so long: the state of an upstream or of a vantage that is gone must not stay. */
-export const PUBLISHED_KEPT_MS = 86_400_000;
+export const PUBLISHED_KEPT_MS: number = DAY_MS;
 
 /** A clock that is ahead by more than this part of the TTL was stepped. */
 export const STEP_TOLERANCE = 0.1;

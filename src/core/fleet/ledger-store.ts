@@ -2,6 +2,7 @@
 
 import type { Settlement } from "../budget/ledger.ts";
 import type { UpstreamSignals } from "../budget/signals.ts";
+import { DAY_MS } from "../time/duration.ts";
 
 /** Any replica may lose the store at any time. Never rejects. */
 export interface LedgerStore {
@@ -108,7 +109,7 @@ export type SharedWait = {
 };
 
 /** How long what is set aside for a replica is kept after its last call, at least. */
-export const RESERVE_KEPT_MS: number = 24 * 3_600_000;
+export const RESERVE_KEPT_MS: number = DAY_MS;
 
 /** A shorter step of the store's clock may go unnoticed, so leases are held this much longer. */
 export const CLOCK_STEP_MS = 10;

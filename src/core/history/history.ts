@@ -5,7 +5,7 @@ import type { Poll } from "../poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
 import { RollingCounts } from "./rolling-counts.ts";
-import { availabilityVote, HOUR_MS, MINUTE_MS } from "./rollup.ts";
+import { availabilityVote } from "./rollup.ts";
 import type { RestoredUpstream } from "./state.ts";
 import {
   availabilityOf,
@@ -17,6 +17,7 @@ import {
   type PollStatus,
   type SkipCount,
 } from "../status/status.ts";
+import { MINUTE_MS, HOUR_MS } from "../time/duration.ts";
 
 export const POLLS_KEPT = 60;
 export const FAILURES_KEPT = 20;

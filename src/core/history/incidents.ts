@@ -2,6 +2,7 @@ import type { HealthChange, HealthState } from "../poll/health.ts";
 import { type PollOutcome, reasonOf } from "../exchange/outcome.ts";
 import { type Incident, WE_WERE_OFFLINE } from "../status/status.ts";
 import type { RestoredUpstream } from "./state.ts";
+import { HOUR_MS } from "../time/duration.ts";
 
 export const INCIDENTS_KEPT = 50;
 
@@ -9,7 +10,7 @@ export const INCIDENTS_KEPT = 50;
 const SEVERITY: readonly HealthState[] = ["throttled", "unauthorized", "down"];
 
 /** As long as a pause, unless the config says otherwise. */
-const PAUSED_MS = 3_600_000;
+const PAUSED_MS = HOUR_MS;
 
 /** Where nobody has looked for long since, an open incident lasted until it was seen last: what came then is unknown. */
 export function seenUntil<Kept extends Pick<RestoredUpstream, "polls" | "incidents">>(

@@ -12,14 +12,13 @@ import {
 import type { Value } from "../config/config.ts";
 import type { ValueSnapshot } from "../metrics/snapshot.ts";
 import type { Poll } from "../poll/poll.ts";
+import { MINUTE_MS, HOUR_MS } from "../time/duration.ts";
 
 /** As the state file keeps it: the newest of each hour. */
 export type SavedValue = ValuePoint & { readonly name: string };
 
 export type KeptQuota = QuotaForecast & { readonly seenAtMs: number };
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** Ten values, and the quotas that answers tell. */
 const MOST_TRACKS = 10 + QUOTAS.length;
 const STEP_MS = 5 * MINUTE_MS;

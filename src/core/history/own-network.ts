@@ -1,12 +1,13 @@
 import type { FailureReason } from "../exchange/outcome.ts";
 import { reasonOf } from "../exchange/outcome.ts";
 import type { Poll } from "../poll/poll.ts";
+import { MINUTE_MS } from "../time/duration.ts";
 import { hostOf } from "../status/snapshot-index.ts";
 
 /** Failures that our own network can cause. */
 const NETWORK_FAILURES: ReadonlySet<string> = new Set<FailureReason>(["dns", "connect", "timeout"]);
 
-const RECENT_MS = 5 * 60_000;
+const RECENT_MS = 5 * MINUTE_MS;
 const LONGEST_AWAITED_MS = 60_000;
 const POLL_WITHIN_MS = 30_000;
 const MOST_SUSPECTS = 10_000;

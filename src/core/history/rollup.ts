@@ -3,10 +3,8 @@
 import { LONGEST_WINDOW_MS } from "../answer/credit.ts";
 import type { SavedPoll } from "./state.ts";
 import type { PollStatus } from "../status/status.ts";
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
 
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const YEAR_MS = 366 * DAY_MS;
 
 /** Everything of one upstream in one minute or hour, counted by when it ended. */

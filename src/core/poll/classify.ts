@@ -19,6 +19,7 @@ import {
 import { unmetInBody, unmetInHeaders } from "./assertions.ts";
 import { SAYS } from "../refusal/recognisers.ts";
 import { oneLine } from "../text/escape.ts";
+import { HOUR_MS, DAY_MS } from "../time/duration.ts";
 
 export type Classification = {
   readonly outcome: PollOutcome;
@@ -28,7 +29,6 @@ export type Classification = {
   readonly words?: string;
 };
 
-const DAY_MS = 86_400_000;
 const BEGINNING_CHARACTERS = 40;
 
 const NO_CONTENT_STATUSES: ReadonlySet<number> = new Set([204, 304]);
@@ -56,10 +56,7 @@ function longQuota(
 ): Classification | undefined {
   const windowMs = advice?.exhaustedPerMs ?? 0;
   if (recognition.means !== "rate" || windowMs < DAY_MS) return undefined;
-  return throttled(
-    "quota",
-    `answered ${status}: the quota of ${Math.round(windowMs / 3_600_000)} h is spent`,
-  );
+  return throttled("quota", `answered ${status}: the quota of ${Math.round(windowMs / HOUR_MS)} h is spent`);
 }
 
 /** A vague "quota exceeded" whose headers tell of no limit but short ones is a rate. */

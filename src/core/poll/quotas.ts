@@ -3,6 +3,7 @@
 import type { LimitFamily } from "../advice/reading.ts";
 import type { QuotaName } from "../answer/credit.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
+import { DAY_MS } from "../time/duration.ts";
 
 export type SeenQuota = {
   readonly quota: Exclude<QuotaName, "own">;
@@ -11,7 +12,6 @@ export type SeenQuota = {
   readonly refillsInMs: number;
 };
 
-const DAY_MS = 86_400_000;
 /** The shortest month is shorter than 30 days. */
 const LEAST_MS: readonly (readonly [SeenQuota["quota"], number])[] = [
   ["30d", 28 * DAY_MS],

@@ -3,6 +3,7 @@
 import type { Exchange } from "../exchange/exchange.ts";
 import { readJson } from "../exchange/json-body.ts";
 import type { TokenFailure } from "./ports.ts";
+import { DAY_MS } from "../time/duration.ts";
 
 export type TokenAnswer =
   | { readonly kind: "token"; readonly value: string; readonly lifetimeMs: number }
@@ -11,7 +12,7 @@ export type TokenAnswer =
 /** Where the answer names no lifetime that makes sense. Too long costs a refused poll, too short a request. */
 const ASSUMED_LIFETIME_MS = 300_000;
 /** Whatever it says: a client that was revoked or rotated is noticed within a day. */
-const MOST_LIFETIME_MS = 86_400_000;
+const MOST_LIFETIME_MS = DAY_MS;
 
 const MOST_CHARACTERS = 16_384;
 /** What a header can carry in one piece. */

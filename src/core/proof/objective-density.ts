@@ -1,13 +1,9 @@
 /** Whether an objective can be judged at this polling rate, and how many failures make it certain. */
 
 import type { Upstream } from "../config/config.ts";
-import { formatDuration } from "../time/duration.ts";
+import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS } from "../time/duration.ts";
 import { percent, type Finding } from "./findings.ts";
 import { isEven, LEGAL_PERIODS_MS, slotsPerDay } from "../schedule/schedule.ts";
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
 /** An alert on an error budget: both windows must burn it faster than `factor`. */
 export type BurnPair = {

@@ -13,6 +13,7 @@
 import type { Fleet, Upstream } from "../config/config.ts";
 import { CLOCK_RATE_MARGIN, type LeaseRate, PACE_GRAIN_MS, paceGapMs } from "../budget/leases.ts";
 import { isEven, mostSlotsWithin, shortestGapMs } from "../schedule/schedule.ts";
+import { DAY_MS } from "../time/duration.ts";
 
 /** Upstreams that ask alike: how often, and how many requests for each slot. */
 export type Ask = {
@@ -38,7 +39,6 @@ export function orderOf(fleet: Fleet | undefined): Order {
 
 /** How late a timer wakes. A finer pace than `PACE_GRAIN_MS` catches up. */
 const TIMER_MS = 1;
-const DAY_MS = 86_400_000;
 /** A load that is not settled after these rounds fills the pace almost wholly. */
 const MOST_ROUNDS = 500;
 

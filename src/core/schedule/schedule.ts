@@ -1,5 +1,5 @@
 import { type CronExpression, parseCron } from "./cron-expression.ts";
-import { formatDuration } from "../time/duration.ts";
+import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
 import { hash32 } from "./hash.ts";
 
 /** When an upstream is polled. `every` becomes a cron expression that contains the phase of the upstream. */
@@ -16,13 +16,11 @@ export type ScheduleReading =
   | { readonly kind: "schedule"; readonly schedule: Schedule }
   | { readonly kind: "refused"; readonly message: string };
 
-const DAY_MS = 86_400_000;
-
 /** The periods that cron repeats evenly: divisors of a minute, an hour and a day. */
 export const LEGAL_PERIODS_MS: readonly number[] = [
-  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((seconds) => seconds * 1000),
-  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((minutes) => minutes * 60_000),
-  ...[1, 2, 3, 4, 6, 8, 12, 24].map((hours) => hours * 3_600_000),
+  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((seconds) => seconds * SECOND_MS),
+  ...[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30].map((minutes) => minutes * MINUTE_MS),
+  ...[1, 2, 3, 4, 6, 8, 12, 24].map((hours) => hours * HOUR_MS),
 ];
 
 export function scheduleEvery(periodMs: number, name: string): ScheduleReading {

@@ -1,13 +1,11 @@
 import { type Burn, type BurnWindow, worstBurn } from "../answer/credit.ts";
 import { civilDayOf, weekdayOf } from "../time/civil-day.ts";
 import { humanDuration } from "./humanize.ts";
+import { MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
 
 const PACE: Readonly<Record<BurnWindow, string>> = { "1h": "hour", "1d": "day", "7d": "week" };
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const;
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** From then on, hours and minutes matter. */
 const SOON_MS = 6 * HOUR_MS;
 /** The same weekday of two weeks must not be mixed up. */

@@ -1,10 +1,12 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
+
 /** Durations as people write them. */
 
 const UNITS: readonly (readonly [unitMs: number, name: string])[] = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "min"],
-  [1000, "s"],
+  [DAY_MS, "d"],
+  [HOUR_MS, "h"],
+  [MINUTE_MS, "min"],
+  [SECOND_MS, "s"],
 ];
 
 /** Rounded down. Below ten of a unit, the next smaller unit is added: `2 d 4 h`, `14 min`, `3 min 20 s`, `340 ms`. */

@@ -2,7 +2,7 @@ import type { KnownLimit, LearnedWindow, Lesson } from "../budget/learned-window
 import { floorOver, type Needs } from "../budget/signals.ts";
 import type { Budget } from "../config/config.ts";
 import { capText, escapeText } from "../text/escape.ts";
-import { formatDuration } from "../time/duration.ts";
+import { DAY_MS, formatDuration } from "../time/duration.ts";
 import type { LimitStatus } from "./status.ts";
 
 const LEARNED: Readonly<Record<Lesson | "refusals", string>> = {
@@ -41,8 +41,6 @@ export function limitStatusOf(known: KnownLimit): LimitStatus {
   const { unit, limit, remaining, perMs, windowFrom, resource } = known;
   return { sentence: limitSentence(known), unit, limit, remaining, perMs, windowFrom, resource };
 }
-
-const DAY_MS = 86_400_000;
 
 /** How an advertised limit compares with the config, and what to do about it. */
 export function limitComparison(known: KnownLimit, budget: Budget, needs: Needs): string {

@@ -1,4 +1,16 @@
-export const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
+
+type DurationUnit = "ms" | "s" | "m" | "h" | "d";
+export const UNITS_MS: Readonly<Record<DurationUnit, number>> = {
+  ms: 1,
+  s: SECOND_MS,
+  m: MINUTE_MS,
+  h: HOUR_MS,
+  d: DAY_MS,
+};
 
 export const DURATION_PATTERN: RegExp = /^(\d{1,12})(ms|s|m|h|d)$/;
 
@@ -22,6 +34,6 @@ export function formatDuration(durationMs: number): string {
   return `${wholeMs}ms`;
 }
 
-function isUnit(unit: string | undefined): unit is keyof typeof UNITS_MS {
+function isUnit(unit: string | undefined): unit is DurationUnit {
   return unit !== undefined && Object.hasOwn(UNITS_MS, unit);
 }

@@ -1,4 +1,5 @@
 import { civilDayOf, DAYS_PER_CYCLE, weekdayOf } from "./civil-day.ts";
+import { DAY_MS } from "./duration.ts";
 
 /** The date formats of HTTP headers. Strict: anything else is not a date. */
 
@@ -30,7 +31,6 @@ const FORMS: readonly RegExp[] = [
   ),
 ];
 
-const DAY_MS = 86_400_000;
 const MEAN_YEAR_MS = 365.2425 * DAY_MS;
 const LONGEST_DATE = 200;
 

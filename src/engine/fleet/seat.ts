@@ -1,11 +1,12 @@
 import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
+import { HOUR_MS, DAY_MS } from "../../core/time/duration.ts";
 
-const SEAT_MS = 24 * 3_600_000;
+const SEAT_MS = DAY_MS;
 /** A little less, because clocks run at different rates. */
 const USABLE_MS = SEAT_MS * 0.999;
-const RENEW_EVERY_MS = 3_600_000;
+const RENEW_EVERY_MS = HOUR_MS;
 const RETRY_EVERY_MS = 5_000;
 
 export type SeatEvents = {

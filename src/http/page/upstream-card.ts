@@ -13,6 +13,7 @@ import { phaseBar } from "./plot-phases.ts";
 import { COLUMNS, KIND_WORDS, kindOf, pollStrip } from "./plot-strip.ts";
 import { creditsThatEnd } from "./value-list.ts";
 import { clockTime, grouped, HEALTH_TITLES, percent, SIDE_WORDS } from "./wording.ts";
+import { DAY_MS } from "../../core/time/duration.ts";
 
 const PLOT_HEIGHT = 88;
 const SICK_PLOT_HEIGHT = 200;
@@ -90,8 +91,6 @@ function availabilityTable(upstream: UpstreamStatus, nowMs: number): Markup {
     </tbody>
   </table>`;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Of less than this share of a window, its availability is not told: it would be that of another window. */
 const LEAST_WATCHED = 0.1;

@@ -3,6 +3,7 @@ import { humanDuration } from "../../core/status/humanize.ts";
 import type { UpstreamStatus, ValuePointStatus, ValueStatus } from "../../core/status/status.ts";
 import { ago, type Markup } from "./markup.ts";
 import { amount } from "./wording.ts";
+import { DAY_MS } from "../../core/time/duration.ts";
 
 const HEIGHT = 40;
 const LINE = 1.5;
@@ -27,7 +28,7 @@ export function creditsThatEnd({ values = [] }: UpstreamStatus, nowMs: number): 
   </p>`;
 }
 
-const ENDS_SOON_MS = 3 * 86_400_000;
+const ENDS_SOON_MS = 3 * DAY_MS;
 
 function lastSeen(
   { value, seenAtMs, unit, credit }: ValueStatus,

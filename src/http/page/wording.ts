@@ -1,6 +1,7 @@
 import type { HealthState } from "../../core/poll/health.ts";
 import { WE_WERE_OFFLINE } from "../../core/status/status.ts";
 import type { Side } from "../../core/status/verdict.ts";
+import { DAY_MS } from "../../core/time/duration.ts";
 
 /** After the upstream's name: `email is throttling us`. */
 export const HEALTH_WORDS: Readonly<Record<HealthState, string>> = {
@@ -85,8 +86,6 @@ export function amount(value: number): string {
 export function dateTime(atMs: number): string {
   return `${isoOf(atMs).slice(0, 19).replace("T", " ")} UTC`;
 }
-
-const DAY_MS = 86_400_000;
 
 /** `12:04:30 UTC`, after the date if that is not today. A page has thousands of them, so no Date is created here. */
 export function clockTime(atMs: number, nowMs: number): string {

@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
-import { MINUTE_MS, retentionAt, rollUp } from "../../../src/core/history/rollup.ts";
+import { retentionAt, rollUp } from "../../../src/core/history/rollup.ts";
+import { DAY_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
 import type { SavedPoll } from "../../../src/core/history/state.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
 import { samplePoll } from "../../support/samples.ts";
-
-const DAY_MS = 86_400_000;
 
 function saved(endedAtMs: number, outcome: PollOutcome, durationMs = 100, upstream = "email"): SavedPoll {
   const withinObjective = outcome.kind === "ok" && durationMs <= 150;
