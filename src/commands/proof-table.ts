@@ -1,5 +1,6 @@
 import { formatPercentage } from "../config/schema/leaves.ts";
 import type { BudgetProof, ColdStart, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
+import { inThousands } from "../core/text/thousands.ts";
 import { formatDuration } from "../core/time/duration.ts";
 
 /** The proof, one block a budget, for a person to read. */
@@ -119,22 +120,16 @@ function reserveLines(rates: readonly RateProof[]): readonly string[] {
 }
 
 function quotaLine({ quota, scheduled, spentEarly }: QuotaProof): string {
-  const numbers = `${grouped(scheduled)} of ${grouped(quota.requests)} requests in ${formatDuration(quota.perMs)}`;
+  const numbers = `${inThousands(scheduled)} of ${inThousands(quota.requests)} requests in ${formatDuration(quota.perMs)}`;
   if (!spentEarly) return `schedules ask for ${numbers}`;
   return `schedules ask for ${numbers}: ${quota.onExhaust === "stop" ? "polls will stop early" : "does not fit"}`;
 }
 
 function forecast({ requestsPer30d, costPer30d }: BudgetProof): string {
-  const requests = `${grouped(Math.ceil(requestsPer30d))} requests in 30d`;
+  const requests = `${inThousands(Math.ceil(requestsPer30d))} requests in 30d`;
   return costPer30d === undefined
     ? requests
-    : `${requests}, at a cost of ${grouped(Number(costPer30d.toFixed(2)))}`;
-}
-
-function grouped(amount: number): string {
-  const [whole = "", fraction] = String(amount).split(".");
-  const separated = whole.replaceAll(/\B(?=(?:\d{3})+$)/g, " ");
-  return fraction === undefined ? separated : `${separated}.${fraction}`;
+    : `${requests}, at a cost of ${inThousands(Number(costPer30d.toFixed(2)))}`;
 }
 
 /** 90s as 1m30s, 1500ms as 1.5s: to read, not to be parsed again. */

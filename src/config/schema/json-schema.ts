@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isObject } from "../../core/exchange/json-value.ts";
 import { configSchema } from "./schema.ts";
 
 /** The config's JSON Schema, for editors, as `config/schema.json` has it. */
@@ -12,13 +13,13 @@ const KEPT_OUTSIDE = new Set(["description", "default"]);
 /** Keys cannot be variables, and defaults are values. */
 const LEFT_ALONE = new Set(["propertyNames", "default"]);
 
-type Node = { readonly [key: string]: unknown };
+type Node = Readonly<Record<string, unknown>>;
 
 /** Accepts a variable wherever a number, a flag or a certain text is expected. */
 function withVariables(node: Node): Node {
   const visit = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(visit);
-    return isNode(value) ? withVariables(value) : value;
+    return isObject(value) ? withVariables(value) : value;
   };
   const entries = Object.entries(node).map(
     ([key, value]) => [key, LEFT_ALONE.has(key) ? value : visit(value)] as const,
@@ -34,8 +35,4 @@ function isTypedScalar(node: Node): boolean {
   const type = node["type"];
   if (type === "integer" || type === "number" || type === "boolean") return true;
   return type === "string" && (node["pattern"] !== undefined || node["enum"] !== undefined);
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@
 
 import type { Exchange } from "../exchange/exchange.ts";
 import { readJson } from "../exchange/json-body.ts";
+import { isObject } from "../exchange/json-value.ts";
 import type { TokenFailure } from "./ports.ts";
 import { DAY_MS } from "../time/duration.ts";
 
@@ -72,10 +73,6 @@ function failed(detail: string, isRefusal = false): TokenAnswer {
 /** Some servers send every field, also those without a value. */
 function isThere(field: unknown): boolean {
   return field !== undefined && field !== null && field !== "";
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isRedirect(status: number | undefined): boolean {

@@ -5,6 +5,7 @@ import type { AnswerHead } from "../exchange/exchange.ts";
 import { headerValue } from "../exchange/exchange.ts";
 import type { JsonBody } from "../exchange/json-body.ts";
 import { valueAt } from "../exchange/json-pointer.ts";
+import { isObject } from "../exchange/json-value.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import { type Fact, type Facts, factsOf, type Lines, NO_FACTS } from "./facts.ts";
 import {
@@ -202,10 +203,6 @@ export function recogniseInJson(
   if (BROKEN_STATUSES.has(status))
     return found ?? { means: "server_error", says: SAYS.server_error, by: "the body" };
   return found?.by === undefined && status === 200 ? undefined : found;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Of a name, as many spellings as there are APIs: `errcode`, `retCode`, `error_code`, `status_code`, `sub_code`, `cod`. */

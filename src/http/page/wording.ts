@@ -1,6 +1,7 @@
 import type { HealthState } from "../../core/poll/health.ts";
 import { WE_WERE_OFFLINE } from "../../core/status/status.ts";
 import type { Side } from "../../core/status/verdict.ts";
+import { inThousands } from "../../core/text/thousands.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 
 /** After the upstream's name: `email is throttling us`. */
@@ -71,16 +72,16 @@ export function percentOf(part: number, whole: number): number {
   return whole <= 0 ? 0 : Math.round(Math.min(1, Math.max(0, part / whole)) * 10_000) / 100;
 }
 
-/** `1 200`: with a thin space between the thousands. */
+const THIN_SPACE = "\u202f";
+
+/** `1 200`: a whole number. */
 export function grouped(amount: number): string {
-  return String(Math.round(amount)).replaceAll(/\B(?=(?:\d{3})+$)/g, "\u202f");
+  return inThousands(Math.round(amount), THIN_SPACE);
 }
 
 /** `-12 345.5`: any number, with at most six decimals. */
 export function amount(value: number): string {
-  const [whole = "", decimals] = value.toFixed(6).split(".");
-  const rest = decimals?.replace(/0+$/, "") ?? "";
-  return whole.replaceAll(/\B(?=(?:\d{3})+$)/g, "\u202f") + (rest === "" ? "" : `.${rest}`);
+  return inThousands(Number(value.toFixed(6)), THIN_SPACE);
 }
 
 export function dateTime(atMs: number): string {
