@@ -89,7 +89,7 @@ async function startPolling(
     names: new NameResolver({ clock: systemClock }),
     ledger: new LocalLedger(config, systemClock),
     store: undefined,
-    holds: undefined,
+    holdings: undefined,
     stopping: new AbortController().signal,
     onBug: (error) => {
       throw error;

@@ -5,7 +5,7 @@ import { GzipParts } from "../adapters/gzip-parts.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { createMetrics } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
-import type { FleetParts, OpenedLedger, Replica } from "./fleet.ts";
+import type { FleetParts, OpenedLedger } from "./fleet.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
 import { AppPolling } from "./polling.ts";
 import { quietMoment } from "./quiet-moment.ts";
@@ -43,27 +43,22 @@ export async function build(
   const names = new NameResolver({ clock });
   const parts = { ...options, clock, names, onBug, stopping: stopping.signal };
 
-  // The fleet asks for what is made below; it does so once it is started.
-  const replica: Replica = {
-    url: () => server.url,
-    config: () => reload.config,
+  const opened = await openLedger(
+    config,
+    { ...parts, quotas: store?.restoredQuotas, windows: store?.restoredWindows },
+    stack,
+  );
+  if (opened.kind === "refused") return opened;
+  const holdings = config.fleet?.mode === "shard" ? opened.fleet?.holdings : undefined;
+  const ledger = store === undefined ? opened.ledger : journaled(opened.ledger, config, store, clock);
+  const polling = new AppPolling(config, { ...parts, ledger, store, holdings });
+  const fleet = opened.fleet?.join({
     views: () => fleetViews(polling),
     onGained: (gained) => void polling.gain(gained).catch(onBug),
     onLost: (upstreams) => polling.lose(upstreams),
     drain: (upstreams) => polling.drain(upstreams),
-  };
-  const opened = await openLedger(
-    config,
-    { ...parts, quotas: store?.restoredQuotas, windows: store?.restoredWindows, replica },
-    stack,
-  );
-  if (opened.kind === "refused") return opened;
-  const { fleet } = opened;
-  const ledger = store === undefined ? opened.ledger : journaled(opened.ledger, config, store, clock);
-  const holds =
-    config.fleet?.mode === "shard" ? (name: string): boolean => fleet?.holds(name) === true : undefined;
-  const polling = new AppPolling(config, { ...parts, ledger, store, holds });
-  const onChanged = (): void => fleet?.changed();
+  });
+  const onChanged = (changed: Config): void => fleet?.changed(changed);
   const reload = new AppReload(loaded, { ...parts, ledger, polling, onChanged });
 
   let isStarted = false;
@@ -82,7 +77,7 @@ export async function build(
   if (probing.kind === "refused") return probing;
   store?.keepWindows(() => learnedWindows(reload.config, ledger));
   polling.apply(config, probing.probes);
-  fleet?.start();
+  fleet?.start(reload.config, server.url);
   const watching = {
     clock,
     last: () => reload.last,

@@ -7,7 +7,9 @@ import type { LearnedWindow } from "../core/budget/learned-windows.ts";
 import type { QuotaBuckets } from "../core/budget/quota.ts";
 import type { Config, Fleet } from "../core/config/config.ts";
 import type { FleetBoard } from "../core/fleet/board.ts";
+import { Holdings } from "../core/fleet/holdings.ts";
 import { nameOf } from "../core/fleet/member.ts";
+import { SessionValidity } from "../core/fleet/session-validity.ts";
 import { readView, viewKey, viewText, type FleetStatus, type FleetView } from "../core/fleet/fleet-status.ts";
 import { RedisAccount } from "../core/metrics/accounts.ts";
 import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
@@ -18,10 +20,8 @@ import type { FleetEvents } from "../engine/fleet/parts.ts";
 import { SharedLedger } from "../engine/fleet/shared-ledger.ts";
 import { openKey, type KeyParts } from "./probes.ts";
 
-/** What a fleet asks of this replica and tells it. Nothing here is called before the fleet is started. */
+/** What a fleet asks of this replica and tells it. */
 export type Replica = Omit<FleetEvents, "statuses"> & {
-  url(): string;
-  config(): Config;
   /** How it sees the upstreams that it polls. */
   views(): ReadonlyMap<string, Omit<FleetView, "vantage">>;
 };
@@ -30,7 +30,6 @@ export type FleetParts = KeyParts & {
   readonly clock: Clock;
   readonly quotas: ReadonlyMap<string, QuotaBuckets> | undefined;
   readonly windows: ReadonlyMap<string, readonly LearnedWindow[]> | undefined;
-  readonly replica: Replica;
   readonly onBug: (error: unknown) => void;
 };
 
@@ -39,9 +38,15 @@ export type OpenedLedger =
       readonly kind: "opened";
       readonly ledger: RunningLedger;
       /** Undefined where this process is the only one. */
-      readonly fleet: AppFleet | undefined;
+      readonly fleet: OpenedFleet | undefined;
     }
   | { readonly kind: "refused"; readonly faults: readonly string[] };
+
+/** Before anything is polled: whoever polls asks it what this replica holds, and so cannot be there before it. */
+export type OpenedFleet = {
+  readonly holdings: Holdings;
+  join(replica: Replica): AppFleet;
+};
 
 /** Nobody waits for Redis here: until it answers, a replica polls from its reserve, or not at all. */
 export async function openFleet(
@@ -82,7 +87,11 @@ export async function openFleet(
       onBug,
     }),
   );
-  return { kind: "opened", ledger, fleet: new AppFleet(fleet, redis, ledger, account, parts) };
+  const session = new SessionValidity(fleet.name, randomBytes(6).toString("hex"), fleet.ttlMs);
+  const holdings = new Holdings(session, clock);
+  const join = (replica: Replica): AppFleet =>
+    new AppFleet({ fleet, redis, ledger, account, holdings, replica }, parts);
+  return { kind: "opened", ledger, fleet: { holdings, join } };
 }
 
 function tellReserve(isMissing: boolean, { name, replicas }: Fleet, log: Log): void {
@@ -96,28 +105,32 @@ function tellReserve(isMissing: boolean, { name, replicas }: Fleet, log: Log): v
 /** Redis is asked at most this often, however often a page is loaded. */
 const FRESH_FOR_MS = 1_000;
 
+type Joined = {
+  readonly fleet: Fleet;
+  readonly redis: Redis;
+  readonly ledger: SharedLedger;
+  readonly account: RedisAccount;
+  readonly holdings: Holdings;
+  readonly replica: Replica;
+};
+
 /** This replica among the others: what it may poll, and what it knows of them all. */
 export class AppFleet {
-  readonly #fleet: Fleet;
-  readonly #redis: Redis;
-  readonly #ledger: SharedLedger;
-  readonly #account: RedisAccount;
+  readonly #joined: Joined;
   readonly #clock: Clock;
-  readonly #replica: Replica;
   readonly #board: FleetBoard;
   readonly #membership: FleetMembership;
+  #url = "";
+  #upstreams: readonly string[] = [];
   #published: ReadonlyMap<string, string> = new Map();
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> = Promise.resolve();
 
-  constructor(fleet: Fleet, redis: Redis, ledger: SharedLedger, account: RedisAccount, parts: FleetParts) {
-    const { clock, log, replica, onBug } = parts;
-    this.#fleet = fleet;
-    this.#redis = redis;
-    this.#ledger = ledger;
-    this.#account = account;
+  constructor(joined: Joined, { clock, log, onBug }: FleetParts) {
+    const { fleet, redis, holdings, replica } = joined;
+    const ownUrl = (): string => this.#url;
+    this.#joined = joined;
     this.#clock = clock;
-    this.#replica = replica;
     this.#board = new RedisFleetBoard(redis, { prefix: fleet.prefix });
     this.#membership = new FleetMembership({
       clock,
@@ -125,30 +138,27 @@ export class AppFleet {
       onBug,
       board: this.#board,
       name: fleet.name,
-      // Known once it listens.
       get url() {
-        return fleet.advertise ?? replica.url();
+        return fleet.advertise ?? ownUrl();
       },
       ttlMs: fleet.ttlMs,
-      boot: randomBytes(6).toString("hex"),
+      holdings,
       isSharded: fleet.mode === "shard",
       events: { ...replica, statuses: () => this.#statuses() },
     });
     redis.onChange((isUp) => isUp && this.#membership.beatSoon());
   }
 
-  start(): void {
-    this.changed();
+  /** `url`: where this replica listens. */
+  start(config: Config, url: string): void {
+    this.#url = url;
+    this.changed(config);
     this.#membership.start();
   }
 
-  /** After the config changed. */
-  changed(): void {
-    this.#membership.setUpstreams(this.#replica.config().upstreams.map(({ name }) => name));
-  }
-
-  holds(upstream: string): boolean {
-    return this.#membership.holds(upstream);
+  changed({ upstreams }: Config): void {
+    this.#upstreams = upstreams.map(({ name }) => name);
+    this.#membership.setUpstreams(this.#upstreams);
   }
 
   leave(): void {
@@ -160,28 +170,29 @@ export class AppFleet {
   }
 
   snapshot(): FleetSnapshot {
-    const { mode, name } = this.#fleet;
+    const { fleet, redis, ledger, account, holdings } = this.#joined;
+    const { mode, name } = fleet;
     return {
       vantage: mode === "everywhere" ? name : undefined,
       replicas: this.#membership.members.length,
       held: this.#membership.heldCount,
       moves: { ...this.#membership.moves },
-      sessionValid: this.#membership.isValid,
-      hasReserve: this.#fleet.reserve > 0 ? this.#ledger.hasReserve : undefined,
-      redisUp: this.#redis.isUp,
-      redis: this.#account,
+      sessionValid: holdings.isSessionValid,
+      hasReserve: fleet.reserve > 0 ? ledger.hasReserve : undefined,
+      redisUp: redis.isUp,
+      redis: account,
     };
   }
 
   /** Asks Redis how the others see what they poll; without an answer, the last one is shown. */
   async status(): Promise<FleetStatus> {
-    const { mode, name: ownName } = this.#fleet;
+    const { mode, name: ownName } = this.#joined.fleet;
     if (this.#clock.now() - this.#askedAtMs >= FRESH_FOR_MS) {
       this.#askedAtMs = this.#clock.now();
       this.#asking = this.#askPublished();
     }
     await this.#asking;
-    const upstreams = this.#replica.config().upstreams.map(({ name }) => ({
+    const upstreams = this.#upstreams.map((name) => ({
       name,
       holder: this.#holderOf(name),
       views: this.#viewsOf(name),
@@ -190,8 +201,8 @@ export class AppFleet {
     return {
       mode,
       name: ownName,
-      redisUp: this.#redis.isUp,
-      sessionValid: this.#membership.isValid,
+      redisUp: this.#joined.redis.isUp,
+      sessionValid: this.#joined.holdings.isSessionValid,
       replicas: this.#membership.members.map(({ session, name, url, held, isLeaving, trialEndsInMs }) => ({
         name,
         url,
@@ -215,7 +226,7 @@ export class AppFleet {
   }
 
   #viewsOf(upstream: string): readonly FleetView[] {
-    const { mode } = this.#fleet;
+    const { mode } = this.#joined.fleet;
     const vantages = mode === "shard" ? [""] : this.#membership.members.map(({ name }) => name);
     return vantages.flatMap((vantage) => {
       const text = this.#published.get(viewKey(mode, upstream, vantage));
@@ -225,9 +236,10 @@ export class AppFleet {
   }
 
   #statuses(): ReadonlyMap<string, string> {
-    const { mode, name } = this.#fleet;
+    const { fleet, replica } = this.#joined;
+    const { mode, name } = fleet;
     return new Map(
-      [...this.#replica.views()].map(
+      [...replica.views()].map(
         ([upstream, view]) => [viewKey(mode, upstream, name), viewText({ ...view, vantage: name })] as const,
       ),
     );

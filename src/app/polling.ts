@@ -13,6 +13,7 @@ import { AppTokens } from "./tokens.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Claimed } from "../core/fleet/board.ts";
+import type { Holdings } from "../core/fleet/holdings.ts";
 import type { Probe, Recorder } from "../core/poll/ports.ts";
 import { slotsBetween } from "../core/schedule/schedule.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
@@ -30,8 +31,8 @@ export type PollingParts = TransportParts & {
   readonly log: Logger;
   readonly ledger: RunningLedger;
   readonly store: Pick<StateStore, "restored" | "recorderOf"> | undefined;
-  /** Whether this replica may poll it now; undefined where it polls all. */
-  readonly holds: ((upstream: string) => boolean) | undefined;
+  /** What this replica may poll now; undefined where it polls all. */
+  readonly holdings: Pick<Holdings, "has"> | undefined;
   /** Aborts when the app stops. */
   readonly stopping: AbortSignal;
   readonly onBug: (error: unknown) => void;
@@ -63,7 +64,7 @@ export class AppPolling implements AsyncDisposable {
     this.#config = config;
     this.#applied = { ...config, upstreams: [] };
     this.#parts = parts;
-    const { clock, ledger, log, onBug } = parts;
+    const { clock, ledger, log, holdings, onBug } = parts;
     const life = clock.wallNow().toString(36);
     let polls = 0;
     this.#supervisor = new Supervisor({
@@ -71,6 +72,7 @@ export class AppPolling implements AsyncDisposable {
       ledger,
       triggers: cronTriggers(log),
       parseList: parseStructuredList,
+      holds: holdings && ((upstream) => holdings.has(upstream)),
       recorderOf: (upstream) => this.#keptRecordOf(upstream),
       nextPollId: () => `${life}-${(polls += 1).toString(36)}`,
       onBug,
@@ -89,7 +91,7 @@ export class AppPolling implements AsyncDisposable {
 
   /** Undefined for an upstream that another replica holds, even before its polls here are cut off. */
   recordOf(upstream: string): UpstreamRecord | undefined {
-    return this.#parts.holds?.(upstream) === false ? undefined : this.#records.get(upstream);
+    return this.#parts.holdings?.has(upstream) === false ? undefined : this.#records.get(upstream);
   }
 
   get inFlight(): number {
@@ -104,11 +106,10 @@ export class AppPolling implements AsyncDisposable {
 
   /** Probes for what is new in this config and polled here. All keys must be readable: the fleet may give us any upstream. */
   async open(config: Config): Promise<OpenedProbes> {
-    const faults = this.#parts.holds ? await faultsOfKeys(config.upstreams, this.#parts) : [];
+    const faults = this.#parts.holdings ? await faultsOfKeys(config.upstreams, this.#parts) : [];
     if (faults.length > 0) return { kind: "refused", faults };
     const opened = await openProbes(upstreamsToOpen(this.#partOf(config), this.#applied), this.#probeParts);
-    if (opened.kind === "opened") return { ...opened, probes: this.#guarded(opened.probes) };
-    this.#tokens.keep(this.#config.upstreams);
+    if (opened.kind === "refused") this.#tokens.keep(this.#config.upstreams);
     return opened;
   }
 
@@ -136,7 +137,7 @@ export class AppPolling implements AsyncDisposable {
       const wanted = upstreamsToOpen(this.#partOf(this.#config), this.#applied);
       const { probes, faults } = await openInPart(wanted, this.#probeParts);
       if (this.#parts.stopping.aborted) return closeAll(probes);
-      this.apply(this.#config, this.#guarded(probes));
+      this.apply(this.#config, probes);
       this.#countMissed(gained);
       if (faults.length > 0) void this.#tryAgain(faults);
     });
@@ -212,15 +213,8 @@ export class AppPolling implements AsyncDisposable {
   }
 
   #partOf(config: Config): Config {
-    if (this.#parts.holds === undefined) return config;
+    if (this.#parts.holdings === undefined) return config;
     return { ...config, upstreams: config.upstreams.filter(({ name }) => this.#held.has(name)) };
-  }
-
-  /** Asked right before a request is written: while this process was frozen, another replica may have taken over. */
-  #guarded(probes: ReadonlyMap<string, Probe>): ReadonlyMap<string, Probe> {
-    const { holds } = this.#parts;
-    if (holds === undefined) return probes;
-    return new Map([...probes].map(([name, probe]) => [name, guardedProbe(probe, () => holds(name))]));
   }
 
   #countMissed(gained: readonly Claimed[]): void {
@@ -250,12 +244,4 @@ export class AppPolling implements AsyncDisposable {
 
 async function closeAll(probes: ReadonlyMap<string, Probe>): Promise<void> {
   await Promise.all([...probes.values()].map((probe) => probe.close()));
-}
-
-function guardedProbe(probe: Probe, holds: () => boolean): Probe {
-  return {
-    token: probe.token,
-    poll: (signal, mayWrite) => probe.poll(signal, () => holds() && (mayWrite?.() ?? true)),
-    close: () => probe.close(),
-  };
 }

@@ -17,8 +17,8 @@ export type ReloadParts = TransportParts & {
   readonly polling: AppPolling;
   /** Aborts when the app stops. */
   readonly stopping: AbortSignal;
-  /** After another config runs. */
-  readonly onChanged: () => void;
+  /** Once another config runs. */
+  readonly onChanged: (config: Config) => void;
   readonly log: Logger;
 };
 
@@ -113,7 +113,7 @@ export class AppReload implements AsyncDisposable {
     log.level = config.log.level;
     for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
     this.#tellFleetSizes(loaded.config);
-    this.#parts.onChanged();
+    this.#parts.onChanged(this.#config);
     return [];
   }
 

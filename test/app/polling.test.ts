@@ -33,7 +33,7 @@ function opened(): { readonly polling: AppPolling; readonly clock: VirtualClock 
     log: { level: "info", debug: mute, info: mute, warn: mute, error: mute },
     ledger: new LocalLedger(config, clock),
     store,
-    holds: () => true,
+    holdings: { has: () => true },
     stopping: new AbortController().signal,
     onBug: (bug) => {
       throw bug;

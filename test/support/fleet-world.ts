@@ -1,3 +1,5 @@
+import { Holdings } from "../../src/core/fleet/holdings.ts";
+import { SessionValidity } from "../../src/core/fleet/session-validity.ts";
 import type { Claimed, FleetBoard } from "../../src/core/fleet/board.ts";
 import { BoardModel } from "../models/board.ts";
 import { FleetMembership } from "../../src/engine/fleet/membership.ts";
@@ -69,6 +71,7 @@ export class TableServer {
 /** One replica that only remembers what it was told to poll. */
 export class SmallReplica {
   readonly name: string;
+  readonly holdings: Holdings;
   readonly membership: FleetMembership;
   readonly polled: Set<string> = new Set();
   readonly gains: Claimed[] = [];
@@ -82,17 +85,20 @@ export class SmallReplica {
     board: (isCutOff: () => boolean) => FleetBoard,
     options: Partial<MembershipParts> & {
       readonly name: string;
+      readonly boot?: string;
       readonly statuses?: MembershipParts["events"]["statuses"];
     },
   ) {
-    this.name = options.name;
+    const { name, boot = "b", ttlMs = 10_000 } = options;
+    this.name = name;
+    this.holdings = new Holdings(new SessionValidity(name, boot, ttlMs), clock);
     this.membership = new FleetMembership({
       clock,
       board: board(() => this.isCutOff),
       log: { debug() {}, info: (_fields, text) => void this.logged.push(text), warn() {}, error() {} },
       url: `http://${options.name}:10429`,
-      ttlMs: 10_000,
-      boot: "b",
+      ttlMs,
+      holdings: this.holdings,
       isSharded: true,
       onBug: (error) => {
         throw error;

@@ -2,8 +2,8 @@ import { PUBLISHED_KEPT_MS, type BeatAnswer } from "../../core/fleet/board.ts";
 import { infoText, type FleetMember } from "../../core/fleet/member.ts";
 import { BoardView } from "../../core/fleet/board-view.ts";
 import { hash32 } from "../../core/schedule/hash.ts";
-import { type Moment, momentOf } from "../../core/time/moment.ts";
-import { SessionValidity } from "../../core/fleet/session-validity.ts";
+import type { Moment } from "../../core/time/moment.ts";
+import type { SessionValidity } from "../../core/fleet/session-validity.ts";
 import { BoardCalls } from "./board-calls.ts";
 import { Ownership } from "./ownership.ts";
 import type { MembershipParts } from "./parts.ts";
@@ -40,9 +40,9 @@ export class FleetMembership {
 
   constructor(parts: MembershipParts) {
     this.#parts = parts;
-    this.#validity = new SessionValidity(parts.name, parts.boot, parts.ttlMs);
+    this.#validity = parts.holdings.session;
     this.#calls = new BoardCalls(parts.board, this.#validity, parts.clock);
-    this.#ownership = new Ownership(parts, this.#validity, this.#calls, this.#view);
+    this.#ownership = new Ownership(parts, this.#calls, this.#view);
   }
 
   get session(): string {
@@ -54,24 +54,15 @@ export class FleetMembership {
   }
 
   get heldCount(): number {
-    return this.#parts.isSharded ? this.#ownership.held.size : this.#upstreams.length;
+    return this.#parts.isSharded ? this.#parts.holdings.claimed.size : this.#upstreams.length;
   }
 
   get moves(): { readonly gained: number; readonly lost: number } {
     return this.#ownership.moves;
   }
 
-  get isValid(): boolean {
-    return this.#validity.isValidAt(momentOf(this.#parts.clock));
-  }
-
   holderOf(upstream: string): string | undefined {
     return this.#view.holderOf(upstream);
-  }
-
-  /** Also asked just before a request is written: a process that was stopped must not send when it continues. */
-  holds(upstream: string): boolean {
-    return !this.#parts.isSharded || (this.#ownership.held.has(upstream) && this.isValid);
   }
 
   /** All upstreams of the current config. */
@@ -130,18 +121,20 @@ export class FleetMembership {
         this.#parts.onBug(error);
       }
       this.#guardWake = new AbortController();
-      const leftMs = this.isValid ? this.#validity.validUntilMs - clock.now() : Infinity;
+      const leftMs = this.#parts.holdings.isSessionValid
+        ? this.#validity.validUntilMs - clock.now()
+        : Infinity;
       await clock.sleep(leftMs, this.#guardWake.signal);
     }
   }
 
   #loseIfExpired(): void {
-    const { held } = this.#ownership;
-    if (held.size === 0 || this.isValid) return;
-    const { size } = held;
+    const { claimed, isSessionValid } = this.#parts.holdings;
+    const { size } = claimed;
+    if (size === 0 || isSessionValid) return;
     this.#parts.log.warn({ upstreams: size }, `fleet session lost, released ${size} upstreams`);
     this.#mustRetake = false;
-    this.#ownership.lose([...held]);
+    this.#ownership.lose([...claimed]);
   }
 
   async #round(): Promise<void> {
@@ -152,7 +145,7 @@ export class FleetMembership {
       if (answer.kind !== "lost") return;
       this.#parts.log.warn({ session: this.session }, "fleet session unknown to Redis, joining again");
       this.#validity.begin();
-      this.#mustRetake = this.#ownership.held.size > 0;
+      this.#mustRetake = this.#parts.holdings.claimed.size > 0;
     }
   }
 

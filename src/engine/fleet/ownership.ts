@@ -2,7 +2,6 @@ import type { Claimed } from "../../core/fleet/board.ts";
 import type { BoardView } from "../../core/fleet/board-view.ts";
 import type { Assignment } from "../../core/fleet/rendezvous.ts";
 import type { SessionValidity } from "../../core/fleet/session-validity.ts";
-import { momentOf } from "../../core/time/moment.ts";
 import type { BoardCalls } from "./board-calls.ts";
 import type { MembershipParts } from "./parts.ts";
 
@@ -12,7 +11,7 @@ export class Ownership {
   readonly #validity: SessionValidity;
   readonly #calls: BoardCalls;
   readonly #view: BoardView;
-  readonly #held = new Set<string>();
+  readonly #held: Set<string>;
   /** By hand-over: an upstream that is lost meanwhile is not part of it any more. */
   readonly #handedOver = new Map<string, object>();
   readonly #moves = { gained: 0, lost: 0 };
@@ -22,15 +21,12 @@ export class Ownership {
   #mustAssign = true;
   #mustAct = true;
 
-  constructor(parts: MembershipParts, validity: SessionValidity, calls: BoardCalls, view: BoardView) {
+  constructor(parts: MembershipParts, calls: BoardCalls, view: BoardView) {
     this.#parts = parts;
-    this.#validity = validity;
+    this.#held = parts.holdings.claimed;
+    this.#validity = parts.holdings.session;
     this.#calls = calls;
     this.#view = view;
-  }
-
-  get held(): ReadonlySet<string> {
-    return this.#held;
   }
 
   get moves(): { readonly gained: number; readonly lost: number } {
@@ -109,8 +105,7 @@ export class Ownership {
     for (const upstreams of batchesOf(wanted)) {
       const inherits = this.#validity.inheritsAt(this.#parts.clock.now());
       const answer = await this.#calls.claim({ upstreams, retakes: false, inherits });
-      const isSure = this.#validity.isValidAt(momentOf(this.#parts.clock));
-      if (answer.kind !== "claimed" || !isSure) {
+      if (answer.kind !== "claimed" || !this.#parts.holdings.isSessionValid) {
         this.#mustAct = true;
         return;
       }

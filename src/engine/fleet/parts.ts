@@ -1,4 +1,5 @@
 import type { Claimed, FleetBoard } from "../../core/fleet/board.ts";
+import type { Holdings } from "../../core/fleet/holdings.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
@@ -20,8 +21,7 @@ export type MembershipParts = {
   readonly name: string;
   readonly url: string;
   readonly ttlMs: number;
-  /** Differs from process to process. */
-  readonly boot: string;
+  readonly holdings: Holdings;
   /** Each upstream is held by one replica. Else all replicas poll all of them. */
   readonly isSharded: boolean;
   readonly events: FleetEvents;

@@ -21,6 +21,11 @@ export type Slot = { readonly origin: SlotOrigin; readonly atMs: number };
 export type PollOnceParts = {
   readonly clock: Clock;
   readonly parseList: ParseList;
+  /**
+   * Where replicas share the upstreams: whether this one still holds it. Asked right before a request is written, as
+   * another may have taken over while this process was frozen.
+   */
+  readonly holds?: ((upstream: string) => boolean) | undefined;
   readonly nextPollId: () => string;
   readonly onBug: (error: unknown) => void;
 };
@@ -55,7 +60,7 @@ export async function pollOnce(
 
   let observation: Observation | undefined;
   try {
-    observation = await probe.poll(cutOff, () => lease.isUsable());
+    observation = await probe.poll(cutOff, () => lease.isUsable() && parts.holds?.(upstream.name) !== false);
   } catch (error) {
     parts.onBug(error);
   }

@@ -19,6 +19,7 @@ export type SupervisorParts = {
   readonly ledger: Ledger;
   readonly triggers: Triggers;
   readonly parseList: ParseList;
+  readonly holds?: ((upstream: string) => boolean) | undefined;
   /** The same recorder for the same upstream, across reloads. */
   readonly recorderOf: (upstream: Upstream) => Recorder;
   readonly nextPollId: () => string;
@@ -116,13 +117,14 @@ export class Supervisor {
   }
 
   #add(upstream: Upstream, probe: Probe): Poller {
-    const { clock, ledger, parseList, nextPollId, onBug } = this.#parts;
+    const { clock, ledger, parseList, holds, nextPollId, onBug } = this.#parts;
     const recorder = this.#parts.recorderOf(upstream);
     const poller = new Poller(upstream, probe, {
       clock,
       ledger,
       queue: this.queue,
       parseList,
+      holds,
       recorder,
       nextPollId,
       onBug,

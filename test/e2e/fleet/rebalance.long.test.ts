@@ -116,7 +116,7 @@ test("seventeen hundred probes are opened at once, and others get their turn mea
     log: { ...SILENT, level: "info" },
     ledger,
     store: undefined,
-    holds: () => true,
+    holdings: { has: () => true },
     stopping: stopping.signal,
     onBug,
   });

@@ -175,7 +175,7 @@ test("one that is cut off lets go before anybody else may take, and takes again 
   expect(other.polled.size).toBe(20);
   await world.pass(TTL_MS * 0.31);
   expect(lonely.polled.size).toBe(0);
-  expect(lonely.membership.isValid).toBe(false);
+  expect(lonely.holdings.isSessionValid).toBe(false);
   await world.pass(5 * SECOND_MS);
   expectAllHeld(world, [other]);
   lonely.isCutOff = false;
@@ -188,9 +188,9 @@ test("a process that stood still holds nothing from the moment it goes on", asyn
   await world.pass(2 * TTL_MS);
   const [replica] = world.replicas;
   if (replica === undefined) throw new Error("no replica");
-  expect(world.upstreams.every((upstream) => replica.membership.holds(upstream))).toBe(true);
+  expect(world.upstreams.every((upstream) => replica.holdings.has(upstream))).toBe(true);
   world.clock.stall(TTL_MS);
-  expect(world.upstreams.some((upstream) => replica.membership.holds(upstream))).toBe(false);
+  expect(world.upstreams.some((upstream) => replica.holdings.has(upstream))).toBe(false);
   await world.pass(3 * SECOND_MS);
   expectAllHeld(world, [replica]);
 });
@@ -457,7 +457,7 @@ test("one that broke while it let go lets go at once the next time its session e
   await clock.advance(2 * TTL_MS);
   expect(replica.membership.heldCount).toBe(5);
   replica.isCutOff = true;
-  while (replica.membership.isValid) await clock.advance(10);
+  while (replica.holdings.isSessionValid) await clock.advance(10);
   expect(replica.polled.size).toBe(0);
 });
 
@@ -466,11 +466,11 @@ test("a suspended machine holds nothing from the moment it goes on, and joins ag
   await world.pass(2 * TTL_MS);
   const [replica] = world.replicas;
   if (replica === undefined) throw new Error("no replica");
-  expect(world.upstreams.every((upstream) => replica.membership.holds(upstream))).toBe(true);
+  expect(world.upstreams.every((upstream) => replica.holdings.has(upstream))).toBe(true);
   // All that a process sees of it: the board has gone on as well.
   world.clock.stepWall(600_000);
   world.server.step(600_000);
-  expect(world.upstreams.some((upstream) => replica.membership.holds(upstream))).toBe(false);
+  expect(world.upstreams.some((upstream) => replica.holdings.has(upstream))).toBe(false);
   await world.pass(3 * TTL_MS);
   expectAllHeld(world, [replica]);
 });

@@ -1,3 +1,5 @@
+import { Holdings } from "../../../../src/core/fleet/holdings.ts";
+import { SessionValidity } from "../../../../src/core/fleet/session-validity.ts";
 import { parseStructuredList } from "../../../../src/adapters/structured-headers.ts";
 import type { Config, Upstream } from "../../../../src/core/config/config.ts";
 import type { Probe } from "../../../../src/core/poll/ports.ts";
@@ -76,11 +78,15 @@ export class Replica implements Inhabitant {
         parts.onBug(error instanceof Error ? (error.stack ?? "") : String(error));
     };
     this.ledger = openLedger(parts, onBug);
+    const ttlMs = config.fleet?.ttlMs ?? 0;
+    const believedTtlMs = ttlMs * (mutation.believesInTtls ?? 1);
+    const holdings = new Holdings(new SessionValidity(parts.name, `b${parts.life}`, believedTtlMs), clock);
     this.#supervisor = new Supervisor({
       clock,
       ledger: this.ledger,
       triggers: virtualTriggers(clock),
       parseList: parseStructuredList,
+      holds: config.fleet?.mode === "shard" ? (upstream) => holdings.has(upstream) : undefined,
       recorderOf: ({ name }) => this.#tallyFor(name),
       nextPollId: () => String((this.#polls += 1)),
       onBug,
@@ -93,15 +99,14 @@ export class Replica implements Inhabitant {
     });
     const { polling } = this;
     const board = boardOver(way, parts.onClaimed);
-    const ttlMs = config.fleet?.ttlMs ?? 0;
     this.membership = new FleetMembership({
       clock,
       board: mutation.wrapBoard?.(board, ttlMs) ?? board,
       log: SILENT,
       name: parts.name,
       url: `http://${parts.name}:10429`,
-      ttlMs: ttlMs * (mutation.believesInTtls ?? 1),
-      boot: `b${parts.life}`,
+      ttlMs: believedTtlMs,
+      holdings,
       isSharded: config.fleet?.mode === "shard",
       onBug,
       events: {
@@ -168,12 +173,7 @@ export class Replica implements Inhabitant {
       this.#parts.isCalm,
       () => this.#stallIfDue(),
     );
-    const holds = (): boolean => this.membership.holds(name);
-    const guarded: Probe = {
-      poll: (signal, mayWrite) => probe.poll(signal, () => holds() && (mayWrite?.() ?? true)),
-      close: () => probe.close(),
-    };
-    return mutation.wrapProbe?.(guarded) ?? guarded;
+    return mutation.wrapProbe?.(probe) ?? probe;
   }
 }
 
