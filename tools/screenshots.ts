@@ -1,4 +1,5 @@
 import { GzipParts } from "../src/adapters/gzip-parts.ts";
+import { systemClock } from "../src/adapters/clock.ts";
 import { startThread } from "../src/adapters/thread.ts";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -67,6 +68,7 @@ function serve(): Promise<RunningServer> {
     host: "127.0.0.1",
     port: 0,
     webConfig: undefined,
+    clock: systemClock,
     startWorker: startThread,
     onWarning: (message) => process.stderr.write(`${message}\n`),
     status: () => {

@@ -128,7 +128,7 @@ async function startHttp(
   reload: AppReload,
   stack: AsyncDisposableStack,
 ): Promise<{ readonly kind: "listening"; readonly server: RunningServer } | RefusedStart> {
-  const { fleet, ledger } = sources;
+  const { clock, fleet, ledger } = sources;
   const onBug = (error: unknown): void =>
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: a scrape was cut short");
   const metrics = stack.use(createMetrics(() => metricsView(sources), onBug));
@@ -161,6 +161,7 @@ async function startHttp(
       fleet: async () => fleet?.status(),
       ready: () => sources.isReady(),
       connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
+      clock,
       startWorker: startThread,
       onWebConfigChange: (change) => log.info(change, "web config changed"),
       onWarning: (message) => log.warn({}, keys.hide(message)),

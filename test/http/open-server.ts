@@ -1,4 +1,5 @@
 import { onTestFinished } from "vitest";
+import { systemClock } from "../../src/adapters/clock.ts";
 import { startThread } from "../../src/adapters/thread.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../src/http/server/server.ts";
 import { sampleRoutesDeps } from "../support/samples.ts";
@@ -6,6 +7,7 @@ import { sampleRoutesDeps } from "../support/samples.ts";
 /** Of sample answers, on a port of its own until the test is finished. */
 export async function openServer(over: Partial<StartOptions> = {}): Promise<RunningServer> {
   const server = await startServer({
+    clock: systemClock,
     startWorker: startThread,
     ...sampleRoutesDeps(),
     host: "127.0.0.1",

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
+import type { Clock } from "../../core/time/clock.ts";
 import type { PasswordChecker, PasswordQuestion, PasswordVerdict } from "./basic-auth.ts";
 
 /** Starts a worker thread that runs a module. */
@@ -37,6 +37,7 @@ type Waiting = Omit<PasswordQuestion, "connection"> & {
  */
 export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   readonly #startWorker: StartWorker;
+  readonly #clock: Pick<Clock, "sleep">;
   readonly #onWarning: (message: string) => void;
   readonly #maxWaiting: number;
   readonly #closing = new AbortController();
@@ -52,10 +53,12 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
 
   constructor(
     startWorker: StartWorker,
+    clock: Pick<Clock, "sleep">,
     onWarning: (message: string) => void,
     maxWaiting: number = MAX_WAITING,
   ) {
     this.#startWorker = startWorker;
+    this.#clock = clock;
     this.#onWarning = onWarning;
     this.#maxWaiting = maxWaiting;
   }
@@ -118,7 +121,9 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
       if (verdict === "mismatch") this.#spend(next, tookMs);
       this.#settle(next, verdict);
       // After a wrong password the thread rests as long as it worked, so guessing uses at most half a core.
-      if (verdict === "mismatch") await this.#rest(tookMs);
+      if (verdict === "mismatch") {
+        await this.#clock.sleep(Math.min(tookMs, LONGEST_REST_MS), this.#closing.signal);
+      }
     }
     this.#spentMs.clear();
     this.#working = false;
@@ -141,14 +146,6 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   #spend({ address, hash }: Waiting, ms: number): void {
     if (this.#spentMs.size > MAX_SPENDERS) this.#spentMs.clear();
     for (const spender of [address, hash]) this.#spentMs.set(spender, (this.#spentMs.get(spender) ?? 0) + ms);
-  }
-
-  async #rest(restMs: number): Promise<void> {
-    try {
-      await sleep(Math.min(restMs, LONGEST_REST_MS), undefined, { signal: this.#closing.signal, ref: false });
-    } catch {
-      // Closing: no check is waiting any more.
-    }
   }
 
   #compare({ password, hash }: Waiting): Promise<PasswordVerdict> {

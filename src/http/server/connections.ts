@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../../core/time/clock.ts";
 import { whenResponseEnds } from "../guards/guard.ts";
 import { cutOff, type ServerLimits } from "./limits.ts";
 
@@ -15,15 +15,21 @@ type Connection = {
 export class Connections {
   readonly #server: Server;
   readonly #limits: Pick<ServerLimits, "maxConnections" | "maxPipelined">;
+  readonly #clock: Pick<Clock, "sleep">;
   /** The oldest first. */
   readonly #open = new Map<string, Connection>();
   readonly #drained = new AbortController();
   #requestsInFlight = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(server: Server, limits: Pick<ServerLimits, "maxConnections" | "maxPipelined">) {
+  constructor(
+    server: Server,
+    limits: Pick<ServerLimits, "maxConnections" | "maxPipelined">,
+    clock: Pick<Clock, "sleep">,
+  ) {
     this.#server = server;
     this.#limits = limits;
+    this.#clock = clock;
     server.on("connection", (socket) => this.#accept(socket));
   }
 
@@ -94,7 +100,7 @@ export class Connections {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#server.closeIdleConnections();
-    if (this.#requestsInFlight > 0) await sleepUnless(this.#drained.signal, graceMs);
+    if (this.#requestsInFlight > 0) await this.#clock.sleep(graceMs, this.#drained.signal);
     for (const { socket } of this.#open.values()) socket.destroy();
     await closed;
   }
@@ -103,12 +109,4 @@ export class Connections {
 /** A TLS socket and the TCP socket below it share the remote address and port, and no other connection has them. */
 function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
-}
-
-async function sleepUnless(signal: AbortSignal, ms: number): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal });
-  } catch {
-    // Aborted: the last request in flight has ended.
-  }
 }

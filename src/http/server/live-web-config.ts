@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { WebConfig, WebConfigReading, WebTls } from "../../core/config/web-config.ts";
+import type { Clock } from "../../core/time/clock.ts";
 
 /** The web config file and the certificates that it names. */
 export interface WebConfigSource {
@@ -9,6 +9,7 @@ export interface WebConfigSource {
 }
 
 export type Following = {
+  readonly clock: Pick<Clock, "sleep">;
   readonly recheckMs: number;
   readonly renew: (tls: WebTls) => void;
   readonly onWarning: (message: string) => void;
@@ -61,7 +62,9 @@ export class LiveWebConfig {
     let unsettled: WebConfigReading | undefined;
     let refusal: string | undefined;
     let looksSince = 0;
-    while (await pause(following.recheckMs, signal)) {
+    for (;;) {
+      await following.clock.sleep(following.recheckMs, signal);
+      if (signal.aborted) return;
       const hasChanged = await source.hasChanged();
       if (signal.aborted) return;
       looksSince += 1;
@@ -116,14 +119,4 @@ function changeBetween(before: WebConfig, after: WebConfig): WebConfigChange {
     tlsChanged: JSON.stringify(before.tls) !== JSON.stringify(after.tls),
     headersChanged: JSON.stringify(before.headers) !== JSON.stringify(after.headers),
   };
-}
-
-/** False when it is time to end. */
-async function pause(delayMs: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await sleep(delayMs, undefined, { signal, ref: false });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { Clock } from "../../core/time/clock.ts";
 import { isUnknownExpectation } from "../guards/request-checks.ts";
 import { RESPONSE_HEADERS } from "../routes/response-headers.ts";
 import { Connections } from "./connections.ts";
@@ -22,6 +23,7 @@ export async function startProbeServer(
   address: Address,
   ready: () => boolean,
   limits: ServerLimits,
+  clock: Pick<Clock, "sleep">,
   onWarning: (message: string) => void,
 ): Promise<ProbeServer> {
   const answer = ({ url, method, headers: { expect } }: IncomingMessage, outgoing: ServerResponse): void => {
@@ -36,7 +38,7 @@ export async function startProbeServer(
     });
   };
   const server = answeringAll(createServer(serverOptions(limits), admit), admit);
-  const connections = new Connections(server, limits);
+  const connections = new Connections(server, limits, clock);
   const port = await listen(server, address);
   server.on("error", (error) => onWarning(`cannot accept a connection of a probe: ${error.message}`));
   return {

@@ -1,3 +1,4 @@
+import type { Clock } from "../../core/time/clock.ts";
 import { basicAuth } from "../guards/basic-auth.ts";
 import { PasswordChecks, type StartWorker } from "../guards/password-checks.ts";
 import { createRoutes, type RoutesDeps } from "../routes/routes.ts";
@@ -14,6 +15,7 @@ export type StartOptions = RoutesDeps &
     readonly webConfig: WebConfigSource | undefined;
     /** A second address, for probes alone. */
     readonly probes?: Address | undefined;
+    readonly clock: Pick<Clock, "sleep">;
     readonly startWorker: StartWorker;
     readonly onWarning: (message: string) => void;
     readonly onWebConfigChange?: (change: WebConfigChange) => void;
@@ -37,7 +39,7 @@ export const PROBE_CONNECTIONS = 8;
 
 /** Rejects if it cannot listen: with one sentence, or with the faults of the web config, one per line. */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
-  const { onWarning, webConfigRecheckMs: recheckMs = DEFAULT_RECHECK_MS } = options;
+  const { clock, onWarning, webConfigRecheckMs: recheckMs = DEFAULT_RECHECK_MS } = options;
   const limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
   const web = await LiveWebConfig.open(options.webConfig);
   const { tls } = web.config;
@@ -50,11 +52,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
         options.probes,
         () => options.ready(),
         { ...limits, maxConnections: Math.min(limits.maxConnections, PROBE_CONNECTIONS) },
+        clock,
         onWarning,
       ),
     );
 
-  const passwordChecks = new PasswordChecks(options.startWorker, onWarning);
+  const passwordChecks = new PasswordChecks(options.startWorker, clock, onWarning);
   const routes = createRoutes(options, {
     maxScrapes: limits.maxScrapes,
     maxAnswerBytes: limits.maxAnswerBytes,
@@ -70,12 +73,13 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     });
   });
   const { connectionsLeft = () => limits.maxConnections } = options;
-  const connections = new Connections(server, {
+  const connectionLimits = {
     maxPipelined: limits.maxPipelined,
     get maxConnections() {
       return Math.min(limits.maxConnections, connectionsLeft());
     },
-  });
+  };
+  const connections = new Connections(server, connectionLimits, clock);
   const port = await listen(server, options);
   // For instance when file descriptors run out. Without a listener the error would end the process.
   server.on("error", (error) => onWarning(`cannot accept a connection: ${error.message}`));
@@ -83,7 +87,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const closing = new AbortController();
   const { onWebConfigChange: onChange = () => {} } = options;
   // Nobody waits for its end: on a file system that hangs, a look may never end.
-  void web.follow({ recheckMs, renew, onWarning, onChange }, closing.signal);
+  void web.follow({ clock, recheckMs, renew, onWarning, onChange }, closing.signal);
   const owned = stack.move();
   const close = async (): Promise<void> => {
     closing.abort();

@@ -1,3 +1,4 @@
+import { systemClock } from "../../../src/adapters/clock.ts";
 import { startThread } from "../../../src/adapters/thread.ts";
 import { hashSync } from "bcryptjs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -152,7 +153,12 @@ type Client = { readonly connection: { destroyed: boolean } };
 describe("password checks", () => {
   function checksWith(maxWaiting = 256): { checks: PasswordChecks; warnings: string[] } {
     const warnings: string[] = [];
-    const checks = new PasswordChecks(startThread, (message) => warnings.push(message), maxWaiting);
+    const checks = new PasswordChecks(
+      startThread,
+      systemClock,
+      (message) => warnings.push(message),
+      maxWaiting,
+    );
     onTestFinished(() => checks[Symbol.asyncDispose]());
     return { checks, warnings };
   }

@@ -1,3 +1,4 @@
+import { systemClock } from "../../../src/adapters/clock.ts";
 import { startThread } from "../../../src/adapters/thread.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
@@ -197,6 +198,7 @@ describe("names", () => {
   test("may change while the server runs", async () => {
     let names: readonly string[] | undefined = ["status.example"];
     const server = await startServer({
+      clock: systemClock,
       startWorker: startThread,
       ...sampleRoutesDeps(),
       host: "127.0.0.1",

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { systemClock } from "../../../src/adapters/clock.ts";
 import { parseWebConfig } from "../../../src/config/web/read.ts";
 import type { WebConfigReading } from "../../../src/core/config/web-config.ts";
 import { LiveWebConfig } from "../../../src/http/server/live-web-config.ts";
@@ -39,7 +40,13 @@ test.each([
     },
   });
   const isClosed = `true ${live.config.tls?.clientAuth} true`;
-  const following = { recheckMs: 0, renew: () => {}, onWarning: () => {}, onChange: () => {} };
+  const following = {
+    clock: systemClock,
+    recheckMs: 0,
+    renew: () => {},
+    onWarning: () => {},
+    onChange: () => {},
+  };
   await live.follow(following, over.signal);
   expect(doors).toHaveLength(whole.length + 1);
   expect(new Set(doors)).toEqual(new Set([isClosed]));
@@ -60,6 +67,7 @@ test("a file that could not be read for a while is read again without a change, 
   });
   const warnings: string[] = [];
   const following = {
+    clock: systemClock,
     recheckMs: 0,
     renew: () => {},
     onWarning: (message: string) => void warnings.push(message),

@@ -1,3 +1,4 @@
+import { systemClock } from "../../../src/adapters/clock.ts";
 import { startThread } from "../../../src/adapters/thread.ts";
 import { once } from "node:events";
 import {
@@ -291,6 +292,7 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
     const { promise: settled, resolve } = Promise.withResolvers<void>();
     const changes: unknown[] = [];
     const server = await startServer({
+      clock: systemClock,
       startWorker: startThread,
       ...sampleRoutesDeps(),
       host: "127.0.0.1",
