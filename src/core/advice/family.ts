@@ -1,11 +1,12 @@
 import { limitFieldOf, unitInText, windowMsInText, type LimitField } from "./field-name.ts";
-import { type Amount, amountsOf, plainNumberOf } from "./header-list.ts";
+import { type Amount, amountsOf } from "./header-list.ts";
 import type { LimitFamily, Reading } from "./reading.ts";
-import { durationMsOf, type Moment, resetsMsOf } from "./reset.ts";
+import { resetsMsOf } from "./reset.ts";
 import { roundWindowMs } from "./round-window.ts";
 import { dictionaryIn } from "./dictionary.ts";
 import type { Headers } from "../exchange/exchange.ts";
 import { DAY_MS } from "../time/duration.ts";
+import { durationAt, plainNumberOf, type Anchor as Moment } from "../time/time-in.ts";
 
 /** The headers about one limit, or about several as lists. */
 export type Draft = {
@@ -51,7 +52,7 @@ function windowMsOf(text: string, numberMs: number | undefined): number | undefi
   const isMs = inMs && roundWindowMs(number * 1000) === undefined && roundWindowMs(number) !== undefined;
   const windowMs =
     number === undefined
-      ? (durationMsOf(text) ?? windowMsInText(text))
+      ? (durationAt(text)?.ms ?? windowMsInText(text))
       : number * (numberMs ?? (isMs ? 1 : 1000));
   return windowMs !== undefined && windowMs > 0 && windowMs <= LONGEST_WINDOW_MS ? windowMs : undefined;
 }

@@ -1,4 +1,5 @@
 import { windowMsInText } from "./field-name.ts";
+import { plainNumberOf } from "../time/time-in.ts";
 
 /** Splits a header value and trims its parts. Quoted text is not split. */
 export function splitOutsideQuotes(text: string, separator: "," | ";"): readonly string[] {
@@ -90,11 +91,4 @@ export function membersOf(text: string): readonly string[] {
   if (NUMBERS_WITH_SLASHES.test(text)) return text.split("/");
   if (NAMED_NUMBERS.test(text)) return text.match(/(?<=,)\d+/g) ?? [];
   return splitOutsideQuotes(text, ",");
-}
-
-const PLAIN_NUMBER = /^\d{1,15}(?:\.\d{1,17})?$/;
-
-/** A number as headers write it: digits, perhaps with a fraction; no sign, no exponent, at most 15 digits. */
-export function plainNumberOf(text: string): number | undefined {
-  return PLAIN_NUMBER.test(text) ? Number(text) : undefined;
 }

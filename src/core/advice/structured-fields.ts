@@ -9,9 +9,13 @@ import {
 import { dictionaryIn } from "./dictionary.ts";
 import { draftOf, familiesIn, isState, LONGEST_RESOURCE, LONGEST_VALUE, readPart } from "./family.ts";
 import { limitFieldOf } from "./field-name.ts";
-import { amountsOf, plainNumberOf, readAll, splitOutsideQuotes } from "./header-list.ts";
-import { FURTHEST_RESET_MS, type Moment } from "./reset.ts";
+import { amountsOf, readAll, splitOutsideQuotes } from "./header-list.ts";
 import type { Headers } from "../exchange/exchange.ts";
+import {
+  LONGEST_WAIT_MS as FURTHEST_RESET_MS,
+  plainNumberOf,
+  type Anchor as Moment,
+} from "../time/time-in.ts";
 
 type Parameter = string | number | boolean | undefined;
 

@@ -1,7 +1,8 @@
 /** How long a refusal asks us to wait, in its body. */
 
-import { durationAt, longestWait, NO_WAIT, readWait, unitMsOf, type Wait } from "../advice/retry-after.ts";
+import { longestWait, NO_WAIT, readWait, unitMsOf, type Wait } from "../advice/retry-after.ts";
 import type { Facts, TimeFact } from "./facts.ts";
+import { durationAt } from "../time/time-in.ts";
 
 /** Of fields: `retry_after`, `retryDelay`, `estimated_time`, `reset_at`, … */
 export function readTimeFields({ times }: Facts, anchorMs: number): Wait {
@@ -70,8 +71,8 @@ function monthOf(text: string): string {
 
 function timeAt(text: string, clause: string, anchorMs: number): number | undefined {
   const one = /^an? (second|minute|hour|day)\b/.exec(text);
-  if (one !== null) return durationAt(`1 ${one[1] ?? ""}`);
-  const durationMs = durationAt(text);
+  if (one !== null) return durationAt(`1 ${one[1] ?? ""}`)?.ms;
+  const durationMs = durationAt(text)?.ms;
   if (durationMs !== undefined) return durationMs;
   const date = dateAt(text);
   if (date !== undefined) return readWait(date, 1000, anchorMs).waitMs;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Advice } from "../../../src/core/advice/advice.ts";
-import { LONGEST_WAIT_MS } from "../../../src/core/advice/retry-after.ts";
+import { LONGEST_WAIT_MS } from "../../../src/core/time/time-in.ts";
 import { adviseOn } from "../../support/advise.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);
@@ -435,6 +435,7 @@ test.each([
   ["1h2m3.5s", 3_723_500],
   ["1d2h", 93_600_000],
   ["250µs", 1],
+  ["1m 5s", 65_000],
   ["0s", 0],
   ["0", 0],
   ["2678400", 31 * DAY_MS],
@@ -462,7 +463,7 @@ test.each([
   ["5s5s", "a unit twice"],
   ["5x", "no unit"],
   ["s", "a unit alone"],
-  ["1m 5s", "a space inside"],
+  ["1m later", "a word behind it"],
   ["2021-02-16T09:02:42Z", "a year long over"],
   ["30, soon", "a list with a word in it"],
 ])('a reset of "%s" is ignored and counted: %s', (value) => {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { LONGEST_WAIT_MS } from "../../../src/core/advice/retry-after.ts";
+import { LONGEST_WAIT_MS } from "../../../src/core/time/time-in.ts";
 import type { Exchange, Headers } from "../../../src/core/exchange/exchange.ts";
 import { classify } from "../../../src/core/poll/classify.ts";
 import { adviseOn } from "../../support/advise.ts";

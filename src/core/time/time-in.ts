@@ -1,0 +1,89 @@
+/** A time as headers, bodies and sentences write it: a number, a duration or a moment. */
+
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "./duration.ts";
+import { parseHttpDate } from "./http-date.ts";
+
+/** The longest month. No upstream means a longer wait, or a moment that is further away. */
+export const LONGEST_WAIT_MS: number = 31 * DAY_MS;
+
+/** The upstream's clock. It is asked only where a time is a moment: reading its `Date` is most of the work. */
+export type Anchor = () => number;
+
+/** How long from now until the time that the text tells, negative if it is over; undefined if it tells none. */
+export function timeIn(text: string, unitMs: number, anchorMs: Anchor): number | undefined {
+  const number = plainNumberOf(text);
+  if (number !== undefined) return untilNearMoment(number, anchorMs) ?? number * unitMs;
+  const lower = text.toLowerCase();
+  const duration = durationAt(lower);
+  if (duration?.end === lower.length) return duration.ms;
+  const dateMs = parseHttpDate(inIsoForm(text), anchorMs());
+  return dateMs === undefined ? undefined : dateMs - anchorMs();
+}
+
+const PLAIN_NUMBER = /^\d{1,15}(?:\.\d{1,17})?$/;
+
+/** A number as headers write it: digits, perhaps with a fraction; no sign, no exponent, at most 15 digits. */
+export function plainNumberOf(text: string): number | undefined {
+  return PLAIN_NUMBER.test(text) ? Number(text) : undefined;
+}
+
+const MOMENT_IN_SECONDS_FROM = 1e9;
+const MOMENT_IN_MS_FROM = 1e11;
+
+/** A number that would be years as a delay, and is near as a moment, is a moment: seconds or milliseconds since 1970. */
+function untilNearMoment(number: number, anchorMs: Anchor): number | undefined {
+  if (number < MOMENT_IN_SECONDS_FROM) return undefined;
+  const untilMs = (number >= MOMENT_IN_MS_FROM ? number : number * 1000) - anchorMs();
+  return Math.abs(untilMs) <= LONGEST_WAIT_MS ? untilMs : undefined;
+}
+
+/** The words for each unit, the longest unit first: in a duration, each is shorter than the one before it. */
+const UNIT_WORDS: readonly (readonly [words: string, ms: number])[] = [
+  ["d day days", DAY_MS],
+  ["h hr hrs hour hours", HOUR_MS],
+  ["m min mins minute minutes", MINUTE_MS],
+  ["s sec secs second seconds", SECOND_MS],
+  ["ms millis millisecond milliseconds", 1],
+  ["us µs", 1e-3],
+  ["ns", 1e-6],
+];
+const UNIT_MS_BY_WORD: ReadonlyMap<string, number> = new Map(
+  UNIT_WORDS.flatMap(([words, ms]) => words.split(" ").map((word) => [word, ms] as const)),
+);
+
+const AMOUNT = /\s{0,9}(?:,|and\b)?\s{0,9}(\d{1,15}(?:\.\d{1,15})?)\s{0,9}([a-zµ]{1,12})(?![a-zµ_])/y;
+/** `00:01:30`, `22.14:18:12`: perhaps days, then hours, minutes and seconds. */
+const CLOCK = /^(?:(\d{1,5})\.)?(\d{1,5}):(\d{2}):(\d{2}(?:\.\d{1,9})?)/;
+
+/**
+ * The duration with which a text in lower case begins, and where it ends: `1h2m3s`, `9m38.016s`, `1 hour and 5 minutes`,
+ * `pt30s`, `22.14:18:12`.
+ */
+export function durationAt(text: string): { readonly ms: number; readonly end: number } | undefined {
+  const clock = CLOCK.exec(text);
+  if (clock !== null) {
+    const [days, hours, minutes, seconds] = clock.slice(1).map((part) => Number(part ?? 0));
+    const wholeMinutes = ((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0);
+    return { ms: (wholeMinutes * 60 + (seconds ?? 0)) * 1000, end: clock[0].length };
+  }
+  let duration: { ms: number; end: number } | undefined;
+  let longerMs = Infinity;
+  AMOUNT.lastIndex = text.startsWith("pt") ? 2 : 0;
+  for (let found = AMOUNT.exec(text); found !== null; found = AMOUNT.exec(text)) {
+    const unitMs = UNIT_MS_BY_WORD.get(found[2] ?? "");
+    if (unitMs === undefined || unitMs >= longerMs) break;
+    duration = { ms: (duration?.ms ?? 0) + Number(found[1]) * unitMs, end: AMOUNT.lastIndex };
+    longerMs = unitMs;
+  }
+  return duration;
+}
+
+const LOCAL_DATE =
+  /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)(?: ?(?:UTC|GMT|Z|([+-]\d{2}):?(\d{2})))?$/;
+
+/** `2026-05-28 20:27:00`, perhaps with a zone, is what databases and frameworks print. Without one it is UTC. */
+function inIsoForm(text: string): string {
+  const [, day, time, offsetHours, offsetMinutes] = LOCAL_DATE.exec(text) ?? [];
+  if (day === undefined) return text;
+  return `${day}T${time}${offsetHours === undefined ? "Z" : `${offsetHours}:${offsetMinutes}`}`;
+}
