@@ -6,13 +6,13 @@ import { ClientSlot } from "./client-slot.ts";
 import { Deadlines } from "./deadlines.ts";
 import { decodeBody } from "./decode.ts";
 import type { Environment } from "./proxy.ts";
-import { type Asked, RequestBuilder } from "./request.ts";
+import { type Endpoint, RequestBuilder } from "./request.ts";
 import { RequestInFlight, type Target } from "./request-in-flight.ts";
 import { findRoute, type Names, type Route } from "./route.ts";
 import { SecretRedactor } from "./secret-redactor.ts";
 
 export type ProbeOptions = {
-  readonly upstream: Asked;
+  readonly upstream: Endpoint;
   /** Those in its URL. */
   readonly secrets?: readonly string[];
   /** Asked before every poll, because keys rotate. */

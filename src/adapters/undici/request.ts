@@ -11,8 +11,8 @@ export type WireRequest = {
   readonly body: string | null;
 };
 
-/** Whom a probe asks, and how: an upstream, or the token endpoint of several. */
-export type Asked = Pick<
+/** What a probe asks, and how: an upstream, or the token endpoint of several. */
+export type Endpoint = Pick<
   Upstream,
   "name" | "url" | "headers" | "timeoutMs" | "connection" | "proxy" | "tls" | "denyAddresses"
 > & {
@@ -36,14 +36,14 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 /** Builds the request of an upstream or a token endpoint, anew only when its key has changed. It sends nothing. */
 export class RequestBuilder {
-  readonly #upstream: Asked;
+  readonly #upstream: Endpoint;
   readonly #userAgent: string;
   readonly #forwardProxy: ProxyServer | undefined;
   readonly #path: string;
   #built: { readonly key: string | undefined; readonly request: WireRequest } | undefined;
 
   /** Throws one sentence where a static header cannot be sent. */
-  constructor(upstream: Asked, userAgent: string, forwardProxy: ProxyServer | undefined) {
+  constructor(upstream: Endpoint, userAgent: string, forwardProxy: ProxyServer | undefined) {
     const url = new URL(upstream.url);
     this.#upstream = upstream;
     this.#userAgent = userAgent;
@@ -72,7 +72,7 @@ export class RequestBuilder {
 }
 
 function staticHeaders(
-  upstream: Asked,
+  upstream: Endpoint,
   userAgent: string,
   forwardProxy: ProxyServer | undefined,
 ): Map<string, readonly [string, string]> {
@@ -113,7 +113,7 @@ type Authorized = {
   readonly form?: string;
 };
 
-function authorize(auth: Asked["auth"], path: string, key: string | undefined): Authorized {
+function authorize(auth: Endpoint["auth"], path: string, key: string | undefined): Authorized {
   if (auth.kind === "none") return { path, header: undefined };
   if (key === undefined) throw new WireError("internal", "the key of this upstream is missing");
   switch (auth.kind) {

@@ -1,7 +1,7 @@
 import { isIP, type LookupFunction } from "node:net";
 import type { Clock } from "../../core/time/clock.ts";
 import { type AddressRules, addressRulesOf } from "./address-rules.ts";
-import type { Asked } from "./request.ts";
+import type { Endpoint } from "./request.ts";
 import { chooseProxy, type Environment, hostOf, portOf, type ProxyServer } from "./proxy.ts";
 import { TlsMaterial } from "./tls.ts";
 
@@ -37,7 +37,7 @@ export const ALIVE_AFTER_MS = 60_000;
 
 /** Throws one sentence where the TLS files or the proxy cannot be used. */
 export async function findRoute(
-  upstream: Pick<Asked, "url" | "timeoutMs" | "connection" | "proxy" | "tls" | "denyAddresses">,
+  upstream: Pick<Endpoint, "url" | "timeoutMs" | "connection" | "proxy" | "tls" | "denyAddresses">,
   environment: Environment,
   clock: Clock,
   names: Names,

@@ -33,12 +33,12 @@ export type TokenFailure = {
   readonly isRefusal: boolean;
 };
 
-/** What was waited for, and of which budget. */
-export type Held = { readonly cause: SkipCause; readonly budget: string };
+/** Why a slot has no lease yet, and which budget holds it back. */
+export type WaitReason = { readonly cause: SkipCause; readonly budget: string };
 
 export interface Ticket {
   /** Leaves, and tells what it has waited for. */
-  withdraw(): Held;
+  withdraw(): WaitReason;
 }
 
 export interface Probe {

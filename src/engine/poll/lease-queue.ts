@@ -1,5 +1,5 @@
 import type { Lease, LeaseDecision, Ledger } from "../../core/budget/ledger.ts";
-import type { Held, Ticket } from "../../core/poll/ports.ts";
+import type { Ticket, WaitReason } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
 export type Waiter = {
@@ -14,7 +14,7 @@ export type Waiter = {
   readonly endsAtPause: boolean;
   granted(lease: Lease): void;
   /** Only if the wait ends at a pause, or cannot go on. */
-  refused(held: Held): void;
+  refused(reason: WaitReason): void;
 };
 
 /** Those who wait for leases of the same budgets. */
@@ -22,11 +22,12 @@ type Queue = {
   readonly key: string;
   readonly budgets: readonly string[];
   readonly waiters: Waiter[];
-  held: Held;
-  /** No lease before this moment; undefined while it is asked. */
+  /** Why its most urgent slot has no lease yet. */
+  reason: WaitReason;
+  /** No lease before this moment; undefined while the ledger is asked. */
   notBeforeMs: number | undefined;
-  /** Those that let this one go first, until it has been answered. */
-  readonly behind: Set<Queue>;
+  /** The queues that let this one go first: they look again when it has been answered, or waits no more. */
+  readonly yielding: Set<Queue>;
   /** Ends the sleep of the loop that serves this queue; undefined while there is none. */
   wake: AbortController | undefined;
 };
@@ -47,15 +48,15 @@ export class LeaseQueue {
   readonly #clock: Clock;
   readonly #onBug: (error: unknown) => void;
   readonly #queues = new Map<string, Queue>();
-  /** By budget: the queues that need it. */
-  readonly #drawers = new Map<string, Set<Queue>>();
+  /** The queues that need each budget. */
+  readonly #byBudget = new Map<string, Set<Queue>>();
 
   constructor(ledger: Ledger, clock: Clock, onBug: (error: unknown) => void) {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#onBug = onBug;
     ledger.onChange((budget) => {
-      for (const queue of this.#drawers.get(budget) ?? []) queue.wake?.abort();
+      for (const queue of this.#byBudget.get(budget) ?? []) queue.wake?.abort();
     });
   }
 
@@ -76,7 +77,7 @@ export class LeaseQueue {
   }
 
   #nobodyWaitsFor(budgets: readonly string[]): boolean {
-    for (const budget of budgets) if (this.#drawers.has(budget)) return false;
+    for (const budget of budgets) if (this.#byBudget.has(budget)) return false;
     return true;
   }
 
@@ -97,15 +98,15 @@ export class LeaseQueue {
       key,
       budgets,
       waiters: [],
-      held: { cause: "budget", budget: budgets[0] ?? "" },
+      reason: { cause: "budget", budget: budgets[0] ?? "" },
       notBeforeMs: undefined,
-      behind: new Set(),
+      yielding: new Set(),
       wake: undefined,
     };
     this.#queues.set(key, queue);
     for (const budget of budgets) {
-      const drawers = this.#drawers.get(budget) ?? new Set();
-      this.#drawers.set(budget, drawers.add(queue));
+      const queues = this.#byBudget.get(budget) ?? new Set();
+      this.#byBudget.set(budget, queues.add(queue));
     }
     return queue;
   }
@@ -113,20 +114,20 @@ export class LeaseQueue {
   #remove(queue: Queue): void {
     this.#queues.delete(queue.key);
     for (const budget of queue.budgets) {
-      const drawers = this.#drawers.get(budget);
-      drawers?.delete(queue);
-      if (drawers?.size === 0) this.#drawers.delete(budget);
+      const queues = this.#byBudget.get(budget);
+      queues?.delete(queue);
+      if (queues?.size === 0) this.#byBudget.delete(budget);
     }
-    letGo(queue);
+    endYielding(queue);
   }
 
-  #withdraw(queue: Queue, waiter: Waiter): Held {
+  #withdraw(queue: Queue, waiter: Waiter): WaitReason {
     const index = queue.waiters.indexOf(waiter);
     if (index >= 0) queue.waiters.splice(index, 1);
     if (queue.waiters.length === 0) queue.wake?.abort();
     // What is due next may be less urgent than those that let this queue go first.
-    letGo(queue);
-    return queue.held;
+    endYielding(queue);
+    return queue.reason;
   }
 
   /** `asked`: what the ledger was asked for this queue already. */
@@ -136,38 +137,41 @@ export class LeaseQueue {
       while (queue.waiters.length > 0) await this.#serveNext(queue);
     } catch (error) {
       this.#onBug(error);
-      const { budget } = queue.held;
+      const { budget } = queue.reason;
       for (const waiter of queue.waiters.splice(0)) this.#refuse(waiter, { cause: "ledger", budget });
     }
     queue.wake = undefined;
     this.#remove(queue);
   }
 
+  /** Grants one lease, or sleeps until there may be one. Whatever may bring it sooner aborts `wake`. */
   async #serveNext(queue: Queue, asked?: LeaseDecision | Promise<LeaseDecision>): Promise<void> {
     // Made before the ledger is asked: a change during its answer must end the sleep.
     const wake = queue.wake === undefined || queue.wake.signal.aborted ? new AbortController() : queue.wake;
     queue.wake = wake;
     const first = asked === undefined ? this.#firstInTheWay(queue) : undefined;
     if (first !== undefined) {
-      first.queue.behind.add(queue);
-      queue.held = { cause: "budget", budget: first.budget };
+      first.queue.yielding.add(queue);
+      queue.reason = { cause: "budget", budget: first.budget };
       queue.notBeforeMs = first.untilMs;
-      return await this.#clock.sleep(first.untilMs - this.#clock.now(), wake.signal);
+      return await this.#sleepUntil(first.untilMs, wake);
     }
     queue.notBeforeMs = undefined;
     const decision = await (asked ?? this.#ledger.take(queue.budgets));
-    queue.notBeforeMs = decision.kind === "wait" ? decision.untilMs : this.#clock.now();
     if (decision.kind === "granted") {
-      const waiter = takeMostUrgent(queue.waiters);
-      if (waiter === undefined) decision.lease.settle("unsent");
-      else this.#grant(waiter, decision.lease);
-      return letGo(queue);
+      queue.notBeforeMs = this.#clock.now();
+      this.#grantFirst(queue, decision.lease);
+      return endYielding(queue);
     }
-    queue.held = decision;
+    queue.notBeforeMs = decision.untilMs;
+    queue.reason = decision;
     if (decision.cause === "backoff") this.#dismissThoseThatEndAtPause(queue);
-    letGo(queue);
-    if (queue.waiters.length === 0) return;
-    await this.#clock.sleep(decision.untilMs - this.#clock.now(), wake.signal);
+    endYielding(queue);
+    if (queue.waiters.length > 0) await this.#sleepUntil(decision.untilMs, wake);
+  }
+
+  #sleepUntil(untilMs: number, wake: AbortController): Promise<void> {
+    return this.#clock.sleep(untilMs - this.#clock.now(), wake.signal);
   }
 
   /** A queue whose most urgent slot a lease for this one would delay, and until when this one waits for it. */
@@ -175,10 +179,10 @@ export class LeaseQueue {
     queue: Queue,
   ): { readonly queue: Queue; readonly budget: string; readonly untilMs: number } | undefined {
     for (const budget of queue.budgets) {
-      const drawers = this.#drawers.get(budget);
-      if (drawers === undefined || drawers.size === 1) continue;
+      const queues = this.#byBudget.get(budget);
+      if (queues === undefined || queues.size === 1) continue;
       const takenUntilMs = this.#clock.now() + this.#ledger.restraint([budget]).paceGapMs;
-      for (const other of drawers) {
+      for (const other of queues) {
         if (other === queue || !isMoreUrgent(other, queue)) continue;
         const { notBeforeMs } = other;
         if (notBeforeMs !== undefined && notBeforeMs >= takenUntilMs) continue;
@@ -188,10 +192,17 @@ export class LeaseQueue {
     return undefined;
   }
 
-  #dismissThoseThatEndAtPause({ waiters, held }: Queue): void {
+  #dismissThoseThatEndAtPause({ waiters, reason }: Queue): void {
     const dismissed = waiters.filter((waiter) => waiter.endsAtPause);
     for (const waiter of dismissed) waiters.splice(waiters.indexOf(waiter), 1);
-    for (const waiter of dismissed) this.#refuse(waiter, held);
+    for (const waiter of dismissed) this.#refuse(waiter, reason);
+  }
+
+  /** They may all have left while the ledger was asked. */
+  #grantFirst(queue: Queue, lease: Lease): void {
+    const waiter = takeMostUrgent(queue.waiters);
+    if (waiter === undefined) lease.settle("unsent");
+    else this.#grant(waiter, lease);
   }
 
   /** One that breaks keeps neither the lease nor the others waiting. */
@@ -204,19 +215,18 @@ export class LeaseQueue {
     }
   }
 
-  #refuse(waiter: Waiter, held: Held): void {
+  #refuse(waiter: Waiter, reason: WaitReason): void {
     try {
-      waiter.refused(held);
+      waiter.refused(reason);
     } catch (error) {
       this.#onBug(error);
     }
   }
 }
 
-/** Those that let it go first look again: it has been answered, or waits no more. */
-function letGo(queue: Queue): void {
-  for (const other of queue.behind) other.wake?.abort();
-  queue.behind.clear();
+function endYielding(queue: Queue): void {
+  for (const other of queue.yielding) other.wake?.abort();
+  queue.yielding.clear();
 }
 
 /** Two that are equally urgent must not let each other go first. */

@@ -11,7 +11,7 @@ import { reasonOf, type SkipCause } from "../../core/exchange/outcome.ts";
 import type { SlotOrigin } from "../../core/poll/poll.ts";
 import type { Lease, Ledger } from "../../core/budget/ledger.ts";
 import {
-  type Held,
+  type WaitReason,
   type Probe,
   type Recorder,
   SLOT_STARTED,
@@ -22,14 +22,15 @@ import {
 import { shortestGapMs } from "../../core/schedule/schedule.ts";
 import { screenSlot } from "../../core/budget/restraint.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
+import type { ResourceLimits } from "./resource-limits.ts";
 import { pollOnce, type PollOnceParts, type PollResult, type Slot, withoutToken } from "./poll-once.ts";
 
 export type PollerParts = PollOnceParts & {
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
-  /** What of an answer holds for the whole budget, as far as can be told; without it, all does. */
-  readonly adviceForBudget?: (upstream: Upstream, advice: Advice) => Advice;
+  /** Without it, what an answer says of limits holds for the whole budget. */
+  readonly resourceLimits?: ResourceLimits;
 };
 
 type State =
@@ -73,6 +74,7 @@ export class Poller {
     this.#periodMs = shortestGapMs(upstream.schedule);
     this.#probe = probe;
     this.#parts = parts;
+    parts.resourceLimits?.join(this);
   }
 
   get upstream(): Upstream {
@@ -92,7 +94,7 @@ export class Poller {
     if (this.#isStopped) return;
     if (this.#state.kind === "polling") return this.#skip("overlap", 1, false);
     if (this.#state.kind === "confirming") this.#state.cancel.abort();
-    if (this.#state.kind === "waiting") this.#skipHeld(this.#state.ticket.withdraw());
+    if (this.#state.kind === "waiting") this.#skipWaiting(this.#state.ticket.withdraw());
     this.#state = IDLE;
     const screening = screenSlot(
       this.#parts.ledger.restraint(this.#upstream.budgets),
@@ -132,6 +134,7 @@ export class Poller {
   /** No new polls. One in flight is cut off after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
+    this.#parts.resourceLimits?.leave(this);
     const state = this.#state;
     if (state.kind === "confirming") state.cancel.abort();
     if (state.kind === "waiting") {
@@ -186,9 +189,9 @@ export class Poller {
         if (hasExpired) this.#endWithoutToken(slot, EXPIRED_WAITING);
         else this.#waitForToken(slot, dueAtMs, true);
       },
-      refused: (held) => {
+      refused: (reason) => {
         this.#state = IDLE;
-        this.#skipHeld(held);
+        this.#skipWaiting(reason);
         this.#fold({ kind: "paused" });
       },
     });
@@ -220,7 +223,7 @@ export class Poller {
     this.#state = IDLE;
     this.#parts.recorder.record({ kind: "polled", poll });
     if (advice !== undefined) {
-      this.#heed(upstream.budgets, this.#parts.adviceForBudget?.(upstream, advice) ?? advice);
+      this.#applyAdvice(upstream.budgets, this.#parts.resourceLimits?.share(upstream, advice) ?? advice);
     }
     const wantsConfirmation = this.#fold({
       kind: "polled",
@@ -236,7 +239,7 @@ export class Poller {
     );
   }
 
-  #heed(budgets: readonly string[], advice: Advice): void {
+  #applyAdvice(budgets: readonly string[], advice: Advice): void {
     const { ledger, recorder } = this.#parts;
     ledger.applyAdvice(budgets, advice);
     const { pause } = advice;
@@ -285,7 +288,7 @@ export class Poller {
     return Math.max(pausedUntilMs, this.#pausedUntilMs) > clock.now();
   }
 
-  #skipHeld({ cause, budget }: Held): void {
+  #skipWaiting({ cause, budget }: WaitReason): void {
     this.#skip(cause, 1, true, this.#upstream.budgets.length === 1 ? undefined : budget);
   }
 

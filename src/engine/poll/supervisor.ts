@@ -1,5 +1,3 @@
-import type { Advice } from "../../core/advice/advice.ts";
-import { narrowed, resourceOf } from "../../core/advice/resource.ts";
 import type { ParseList } from "../../core/advice/reading.ts";
 import type { Config, Upstream } from "../../core/config/config.ts";
 import { UNKNOWN_HEALTH, type Health } from "../../core/poll/health.ts";
@@ -9,6 +7,7 @@ import type { Probe, Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { LeaseQueue } from "./lease-queue.ts";
 import { Poller } from "./poller.ts";
+import { ResourceLimits } from "./resource-limits.ts";
 import { Timetable } from "./timetable.ts";
 
 /** On shutdown, polls in flight get at most this long. */
@@ -42,9 +41,7 @@ export class Supervisor {
   readonly #timetable: Timetable;
   readonly #pollers = new Map<string, Poller>();
   readonly #leaving = new Set<Promise<void>>();
-  /** What the limits that each upstream last spoke of are about, where it said so. */
-  readonly #resources = new Map<string, string>();
-  #isAlone = true;
+  readonly #resourceLimits = new ResourceLimits();
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
@@ -58,8 +55,7 @@ export class Supervisor {
   /** `probes` has one for each new or changed upstream; the others keep theirs. */
   apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
     const names = new Set(config.upstreams.map((upstream) => upstream.name));
-    this.#isAlone = config.fleet === undefined;
-    for (const name of this.#resources.keys()) if (!names.has(name)) this.#resources.delete(name);
+    this.#resourceLimits.isShared = config.fleet !== undefined;
     for (const [name, poller] of this.#pollers) {
       if (names.has(name)) continue;
       this.#pollers.delete(name);
@@ -128,35 +124,10 @@ export class Supervisor {
       recorder,
       nextPollId,
       onBug,
-      adviceForBudget: (of, advice) => this.#adviceForBudget(of, advice),
+      resourceLimits: this.#resourceLimits,
     });
     this.#pollers.set(upstream.name, poller);
     return poller;
-  }
-
-  /**
-   * A spent limit of one resource pauses whoever draws on it, and whoever has not said on what it draws. Of a fleet
-   * nobody knows what all draw on: there, as wherever it cannot be told, the whole budget waits.
-   */
-  #adviceForBudget({ name, budgets }: Upstream, advice: Advice): Advice {
-    const resource = resourceOf(advice);
-    if (resource === undefined) {
-      if (advice.families.length > 0) this.#resources.delete(name);
-      return advice;
-    }
-    this.#resources.set(name, resource);
-    const others = [...this.#pollers.values()].filter(
-      ({ upstream }) => upstream.name !== name && upstream.budgets.some((budget) => budgets.includes(budget)),
-    );
-    const isConcerned = ({ upstream }: Poller): boolean =>
-      (this.#resources.get(upstream.name) ?? resource) === resource;
-    if (!this.#isAlone || others.every(isConcerned)) return advice;
-    const own = narrowed(advice);
-    const { pause } = own;
-    if (pause?.scope === "upstream" && advice.pause?.scope === "budget") {
-      for (const poller of others.filter(isConcerned)) poller.pause(pause.forMs);
-    }
-    return own;
   }
 
   #leave(ending: Promise<void>): Promise<void> {

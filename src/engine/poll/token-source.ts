@@ -5,7 +5,7 @@ import { settlementOf, type Lease, type Ledger } from "../../core/budget/ledger.
 import { TOKEN_GAP_MS } from "../../core/config/oauth2.ts";
 import { headerValue, type Observation } from "../../core/exchange/exchange.ts";
 import type {
-  Held,
+  WaitReason,
   Probe,
   Ticket,
   Token,
@@ -156,21 +156,21 @@ export class TokenSource {
     return held !== undefined && clock.now() < held.expiresAtMs && clock.wallNow() < held.expiresAtWallMs;
   }
 
-  #withdraw(waiter: TokenWaiter): Held {
+  #withdraw(waiter: TokenWaiter): WaitReason {
     this.#waiters.delete(waiter);
     if (this.#request?.kind !== "queued") return { cause: "overlap", budget: this.#parts.budgets[0] ?? "" };
     const { dueAtMs } = this.#request;
-    const held = this.#leaveQueue();
+    const reason = this.#leaveQueue();
     // Whoever takes its place asks right after this.
     if (this.#waiters.size > 0) this.#fetch(dueAtMs);
-    return held;
+    return reason;
   }
 
-  #leaveQueue(): Held {
+  #leaveQueue(): WaitReason {
     if (this.#request?.kind !== "queued") return { cause: "overlap", budget: this.#parts.budgets[0] ?? "" };
-    const held = this.#request.ticket.withdraw();
+    const reason = this.#request.ticket.withdraw();
     this.#request = undefined;
-    return held;
+    return reason;
   }
 
   #fetchSoon(dueAtMs: number): void {
