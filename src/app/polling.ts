@@ -94,6 +94,11 @@ export class AppPolling implements AsyncDisposable {
     return this.#parts.holdings?.has(upstream) === false ? undefined : this.#records.get(upstream);
   }
 
+  /** How many cannot be reached because we are offline; 0 while any answers. */
+  offlineUpstreams(nowMs: number): number {
+    return this.#network.unreachable(nowMs);
+  }
+
   get inFlight(): number {
     return this.#records.values().reduce((sum, { accounts }) => sum + accounts.inFlight, 0);
   }

@@ -54,7 +54,7 @@ export type ViewSources = {
   isReady(): boolean;
 };
 
-type ShownPolling = Pick<AppPolling, "recordOf" | "conditionOf">;
+type ShownPolling = Pick<AppPolling, "recordOf" | "conditionOf" | "offlineUpstreams">;
 
 /** Of this moment only: its accounts are live. */
 export function metricsView(sources: ViewSources): MetricsSnapshot {
@@ -79,6 +79,7 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
     upstreams,
     budgets: Array.from(budgetViews(config, sources), ([, view]) => view),
     stateStoreUp: store?.isUp,
+    offlineUpstreams: polling.offlineUpstreams(nowMs),
     fleet: fleet?.snapshot(),
     reload: reload.status,
     build: { version: VERSION, node: process.versions.node },
@@ -109,6 +110,7 @@ export function* statusView(sources: ViewSources): InPieces<StatusSnapshot> {
     startedAtMs: sources.startedAtMs,
     nowMs,
     ready: sources.isReady(),
+    offline: polling.offlineUpstreams(nowMs) > 0,
     stateStoreUp: store?.isUp,
     lastReload: reload.status,
     upstreams,

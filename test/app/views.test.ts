@@ -42,6 +42,7 @@ function sources(): ViewSources & { readonly config: Config } {
     polling: {
       recordOf: (name) => records.get(name),
       conditionOf: () => ({ health: UNKNOWN_HEALTH, pausedUntilMs: 0, nextSlotAtMs: nowMs }),
+      offlineUpstreams: () => 0,
     },
     reload: { config, status: { successful: true, lastSuccessAtMs: nowMs } },
     isReady: () => true,

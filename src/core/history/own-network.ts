@@ -36,8 +36,8 @@ type Watched = {
 type Suspect = { readonly watched: Watched; readonly poll: FailedPoll };
 
 /**
- * Whether we are offline: told by the polls of all upstreams together, as one alone cannot tell. The rule is that of
- * the recordings in src/pack/rules/offline.ts, but upstreams on one host count as one: metrics have no hosts.
+ * Whether we are offline: told by the polls of all upstreams together, as one alone cannot tell. Upstreams on one host
+ * count as one. The page, the metric and so the alerts all read it here.
  */
 export class OwnNetwork {
   readonly #watched = new Map<string, Watched>();
@@ -89,6 +89,18 @@ export class OwnNetwork {
     else this.#answered(watched, poll.endedAtMs);
   }
 
+  /**
+   * How many upstreams cannot be reached because we are offline; 0 while any answers. One that was not polled lately does
+   * not count: nobody knows whether it would answer now.
+   */
+  unreachable(nowMs: number): number {
+    if (!this.#isOffline) return 0;
+    const lastAnswerMs = this.#lastAnswerMs;
+    return this.#watched.values().reduce((count, watched) => {
+      return isUnreachable(watched, lastAnswerMs, nowMs) ? count + 1 : count;
+    }, 0);
+  }
+
   /** An error status is an answer too, and so is anything else that came over the network. */
   #answered(watched: Watched, atMs: number): void {
     watched.newest = { isAnswer: true, atMs };
@@ -123,11 +135,8 @@ export class OwnNetwork {
     if (this.#lastAnswered !== undefined && mayBeReached(this.#lastAnswered, nowMs)) return false;
     this.#hasSeveralHosts ??= new Set([...this.#watched.values()].map(({ host }) => host)).size > 1;
     if (!this.#hasSeveralHosts) return false;
-    let lastAnswerMs = Number.NEGATIVE_INFINITY;
-    for (const watched of this.#watched.values()) {
-      if (mayBeReached(watched, nowMs)) return false;
-      lastAnswerMs = Math.max(lastAnswerMs, watched.lastAnswerMs ?? lastAnswerMs);
-    }
+    for (const watched of this.#watched.values()) if (mayBeReached(watched, nowMs)) return false;
+    const lastAnswerMs = this.#lastAnswerMs;
     let host: string | undefined;
     for (const watched of this.#watched.values()) {
       if (!isUnreachable(watched, lastAnswerMs, nowMs)) continue;
@@ -135,6 +144,16 @@ export class OwnNetwork {
       if (watched.host !== host) return true;
     }
     return false;
+  }
+
+  /** Of any upstream. */
+  get #lastAnswerMs(): number {
+    return this.#watched
+      .values()
+      .reduce(
+        (latest, { lastAnswerMs = latest }) => Math.max(latest, lastAnswerMs),
+        Number.NEGATIVE_INFINITY,
+      );
   }
 }
 

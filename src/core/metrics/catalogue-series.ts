@@ -239,6 +239,7 @@ function eachInFleet<Value extends string>(
 export const PROCESS_SERIES: Readonly<Record<ProcessMetric, SeriesOf<MetricsSnapshot>>> = {
   ...FLEET_SERIES,
   pacewatch_state_store_up: one((snapshot) => flag(snapshot.stateStoreUp)),
+  pacewatch_offline_upstreams: one(({ offlineUpstreams }) => offlineUpstreams),
   pacewatch_config_last_reload_successful: one(({ reload }) => flag(reload.successful)),
   pacewatch_config_last_reload_success_timestamp_seconds: one(({ reload }) =>
     seconds(reload.lastSuccessAtMs),

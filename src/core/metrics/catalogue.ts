@@ -240,6 +240,11 @@ export const CATALOGUE = {
     help: "1 while state can be written, 0 while it cannot; absent without a state file.",
     labels: [],
   },
+  pacewatch_offline_upstreams: {
+    type: "gauge",
+    help: "Upstreams that cannot be reached because Pacewatch itself is offline; 0 while any upstream answers.",
+    labels: [],
+  },
   pacewatch_fleet_replicas: {
     type: "gauge",
     help: "Replicas that live, as this one knows; absent without a fleet, as are the others of it.",

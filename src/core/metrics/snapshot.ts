@@ -85,6 +85,8 @@ export type OwnedSnapshot = {
 export type MetricsSnapshot = Omit<OwnedSnapshot, "vantage"> & {
   /** Undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
+  /** How many cannot be reached because we are offline. */
+  readonly offlineUpstreams: number;
   /** Undefined without a fleet. */
   readonly fleet: FleetSnapshot | undefined;
   readonly reload: { readonly successful: boolean; readonly lastSuccessAtMs: number };

@@ -16,7 +16,6 @@ type Answered = { readonly name: string; readonly host: string; readonly atMs: n
  */
 class SnapshotIndex {
   readonly #snapshot: StatusSnapshot;
-  #isOffline: boolean | undefined;
   #budgets: ReadonlyMap<string, BudgetStatus> | undefined;
   #answered: readonly Answered[] | undefined;
   #hosts: ReadonlySet<string> | undefined;
@@ -24,11 +23,6 @@ class SnapshotIndex {
 
   constructor(snapshot: StatusSnapshot) {
     this.#snapshot = snapshot;
-  }
-
-  /** No upstream could be reached. */
-  get isOffline(): boolean {
-    return (this.#isOffline ??= isOffline(this.#snapshot));
   }
 
   budget(name: string): BudgetStatus | undefined {
@@ -55,18 +49,6 @@ class SnapshotIndex {
 
 export function hostOf(url: string): string {
   return /^\w+:\/\/([^/]*)/.exec(url)?.[1] ?? url;
-}
-
-/** The newest of all polls that could tell failed because our own network was down. */
-function isOffline({ upstreams, startedAtMs }: StatusSnapshot): boolean {
-  let [offlineMs, answeredMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { lastPoll: newest } of upstreams) {
-    // Polls from before a restart say nothing about the network now.
-    if (newest === undefined || newest.atMs < startedAtMs) continue;
-    if (newest.offline === true) offlineMs = Math.max(offlineMs, newest.atMs);
-    if (newest.status !== undefined) answeredMs = Math.max(answeredMs, newest.atMs);
-  }
-  return offlineMs > answeredMs;
 }
 
 function hostsOf(upstreams: readonly UpstreamStatus[]): ReadonlySet<string> {

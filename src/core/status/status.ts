@@ -207,6 +207,8 @@ export type StatusSnapshot = {
   readonly startedAtMs: number;
   readonly nowMs: number;
   readonly ready: boolean;
+  /** No upstream can be reached: our own network is the likely cause. */
+  readonly offline: boolean;
   /** Whether history survives a restart; undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
   /** Not successful if the config file has changed and the new config is invalid. */

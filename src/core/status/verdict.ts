@@ -100,14 +100,13 @@ function verdictOnDown(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verd
 const UNREACHABLE: ReadonlySet<string> = new Set<FailureReason>(["dns", "connect", "timeout"]);
 
 function verdictOnUnreachable(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
-  const index = snapshotIndex(snapshot);
-  if (index.isOffline)
+  if (snapshot.offline)
     return { side: "us", because: "No upstream can be reached: our own network is the likely cause." };
   if (upstream.lastPoll?.offline === true)
     return { side: "us", because: "Our own network was down then, so this says nothing about the upstream." };
   const { lastPolls } = upstream;
   const first = lastPolls[lastPolls.findLastIndex(({ reason }) => !UNREACHABLE.has(reason)) + 1];
-  const other = index.answeredElsewhere(hostOf(upstream.url), first?.atMs ?? 0);
+  const other = snapshotIndex(snapshot).answeredElsewhere(hostOf(upstream.url), first?.atMs ?? 0);
   return other === undefined
     ? {
         side: "open",

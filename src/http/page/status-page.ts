@@ -2,7 +2,6 @@ import { html } from "hono/html";
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
 import type { HealthState } from "../../core/poll/health.ts";
 import { eachInPieces, type InPieces } from "../../core/status/in-pieces.ts";
-import { snapshotIndex } from "../../core/status/snapshot-index.ts";
 import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { budgetCard } from "./budget-card.ts";
@@ -100,7 +99,7 @@ function headline(snapshot: StatusSnapshot, here: readonly Listed[], fleet: Flee
     upstreams.length > 0 && upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
   if (isStarting && sick.length === all.length && sick.every(({ state }) => state === "unknown"))
     return "No results yet: the first polls are running";
-  if (snapshotIndex(snapshot).isOffline) return "No upstream can be reached: probably our own network";
+  if (snapshot.offline) return "No upstream can be reached: probably our own network";
   if (sick.length <= NAMED) return sick.map(({ name, state }) => `${name} ${HEALTH_WORDS[state]}`).join(", ");
   const counts = WORST_FIRST.map(
     (state) => [sick.filter((upstream) => upstream.state === state).length, COUNTED[state]] as const,

@@ -132,6 +132,40 @@ describe("of two upstreams that answered", () => {
   });
 });
 
+describe("how many cannot be reached because we are offline", () => {
+  const unreachable = (atS: number): number => network.unreachable(atS * 1000);
+
+  beforeEach(() => {
+    for (const name of ["a", "b", "c"]) watch(name);
+    for (const name of ["a", "b", "c"]) polled(name, 10, OK);
+  });
+
+  test("is none while any answers, and all that fail while none does", () => {
+    polled("a", 20, TIMEOUT);
+    polled("b", 21, TIMEOUT);
+    expect(unreachable(22)).toBe(0);
+    polled("c", 23, NO_NAME);
+    expect(unreachable(24)).toBe(3);
+    polled("b", 30, { kind: "failed", reason: "server_error" });
+    expect(unreachable(31)).toBe(0);
+  });
+
+  test("leaves out those that were down long before, and those that were not polled lately", () => {
+    for (let at = 20; at <= 100; at += 10) {
+      polled("a", at, TIMEOUT);
+      polled("b", at, OK);
+      polled("c", at, OK);
+    }
+    polled("a", 110, TIMEOUT);
+    polled("b", 111, TIMEOUT);
+    polled("c", 112, TIMEOUT);
+    expect(unreachable(113)).toBe(2);
+    polled("b", 400, TIMEOUT);
+    expect(unreachable(500)).toBe(1);
+    expect(unreachable(900)).toBe(0);
+  });
+});
+
 test("a single upstream, or several on one host, cannot tell", () => {
   watch("a");
   watch("a2", "https://a.example/v2");

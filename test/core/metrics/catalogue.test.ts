@@ -45,6 +45,7 @@ gauge     pacewatch_budget_quota_burn_per_second budget,quota,window
 gauge     pacewatch_budget_quota_empty_timestamp_seconds budget,quota,window
 counter   pacewatch_signals_malformed_total upstream
 gauge     pacewatch_state_store_up
+gauge     pacewatch_offline_upstreams
 gauge     pacewatch_fleet_replicas
 gauge     pacewatch_fleet_upstreams_held
 counter   pacewatch_fleet_moves_total direction

@@ -216,7 +216,7 @@ describe("the status page", () => {
     [{ upstreams: [both[0], { ...both[1], ...down }] }, "email is down"],
     [{ upstreams: both.map((each) => ({ ...each, ...down })) }, "ai-router is down, email is down"],
     [
-      { upstreams: both.map((each) => sampleUpstreamStatus({ ...each, ...unreached })) },
+      { offline: true, upstreams: both.map((each) => sampleUpstreamStatus({ ...each, ...unreached })) },
       "No upstream can be reached: probably our own network",
     ],
     [{ upstreams: [] }, "No upstreams are configured"],

@@ -22,7 +22,7 @@ type PollRun = {
   readonly excerpt?: string;
   readonly headers?: Headers;
   readonly phasesMs?: PhaseTimesMs;
-  readonly isOffline?: boolean;
+  readonly offline?: boolean;
 };
 
 type UpstreamHistory = {
@@ -85,7 +85,7 @@ class Recording {
         excerpt: run.excerpt,
       }),
     });
-    if (run.isOffline === true)
+    if (run.offline === true)
       this.history.record({
         kind: "found_offline",
         pollId: `poll-${this.polls}`,
@@ -231,7 +231,7 @@ const UNREACHABLE: PollRun = {
   outcome: { kind: "failed", reason: "dns" },
   latency: { minMs: 2, maxMs: 9 },
   phasesMs: { dns: 4.2 },
-  isOffline: true,
+  offline: true,
   detail: "the name cannot be resolved: ENOTFOUND",
 };
 
@@ -278,7 +278,7 @@ export const SCENES: Readonly<Record<string, StatusSnapshot>> = {
   unauthorized: snapshotOf([email("unauthorized"), aiRouter()]),
   throttled: paused(snapshotOf([email(), aiRouter("throttled")])),
   slow: snapshotOf([email("slow"), aiRouter()]),
-  offline: snapshotOf([email("offline"), aiRouter("offline")]),
+  offline: snapshotOf([email("offline"), aiRouter("offline")], { offline: true }),
   "not-polled": snapshotOf([
     email(),
     play({
