@@ -33,7 +33,7 @@ let outputFault: string | undefined;
 const out = (text: string): void => {
   if (!fstatSync(STDOUT_FD).isFile()) return void process.stdout.write(text);
   try {
-    // Of a disk that fills up within a text, process.stdout says nothing.
+    // process.stdout says nothing of a disk that fills up within a text.
     writeFileSync(STDOUT_FD, text);
   } catch (error) {
     outputFault = messageOf(error);
@@ -55,7 +55,7 @@ process.title = "pacewatch";
 const ended = await main(process.argv);
 process.exitCode = ended.code;
 if (!ended.isDaemon) {
-  // However slowly it is read.
+  // Whoever reads the output may be slow: it is written to its end.
   await Promise.all([process.stdout, process.stderr].map(written));
   if (outputFault !== undefined) {
     err(`cannot write all output: ${outputFault}\n`);

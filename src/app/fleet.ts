@@ -20,7 +20,7 @@ import type { FleetEvents } from "../engine/fleet/parts.ts";
 import { SharedLedger } from "../engine/fleet/shared-ledger.ts";
 import { openKey, type KeyParts } from "./probes.ts";
 
-/** What a fleet asks of this replica and tells it. */
+/** The fleet asks this of a replica, and tells it this. */
 export type Replica = Omit<FleetEvents, "statuses"> & {
   /** How it sees the upstreams that it polls. */
   views(): ReadonlyMap<string, Omit<FleetView, "vantage">>;

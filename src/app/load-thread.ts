@@ -37,7 +37,7 @@ export function loadInThread(configPath: string, environment: Environment): Prom
   });
 }
 
-/** What the machine lacks; everything else is a bug. */
+/** The machine lacks something. Every other error is a bug. */
 const WHY_NOT: ReadonlyMap<unknown, string> = new Map([
   ["ERR_WORKER_OUT_OF_MEMORY", "it takes more memory than there is"],
   ["ERR_WORKER_INIT_FAILED", "the process may not start another thread, or not open another file"],

@@ -31,7 +31,7 @@ export type PollingParts = TransportParts & {
   readonly log: Logger;
   readonly ledger: RunningLedger;
   readonly store: Pick<StateStore, "restored" | "recorderOf"> | undefined;
-  /** What this replica may poll now; undefined where it polls all. */
+  /** Tells what this replica may poll now; undefined where it polls all. */
   readonly holdings: Pick<Holdings, "has"> | undefined;
   /** Aborts when the app stops. */
   readonly stopping: AbortSignal;
@@ -47,14 +47,14 @@ export class AppPolling implements AsyncDisposable {
   readonly #parts: PollingParts;
   readonly #supervisor: Supervisor;
   readonly #tokens: AppTokens;
-  /** Of one upstream each: from its first poll until it leaves the config. */
+  /** An upstream has its record from its first poll until it leaves the config. */
   readonly #records = new Map<string, UpstreamRecord>();
-  /** Of upstreams that left, the latest last: one that comes back goes on, as do its rows in the state file. */
+  /** An upstream that left may come back, and then goes on as its rows in the state file do. The latest is last. */
   readonly #valuesOfGone = new Map<string, KeptValues>();
   readonly #network = new OwnNetwork();
   readonly #held = new Set<string>();
   #config: Config;
-  /** What the supervisor was given. */
+  /** The supervisor was given this one. */
   #applied: Config;
   /** Reloads and gains come one after the other. A loss waits for neither. */
   #turn: Promise<unknown> = Promise.resolve();

@@ -99,7 +99,7 @@ function textOf({ expect, ...upstream }: Upstream): string {
   return JSON.stringify([upstream, { ...expect, body }]);
 }
 
-/** What is requested of an upstream, and what of that is secret. */
+/** The URL to request, with the variables of its path filled in: these are secret. */
 export function filledUrl(
   { url, pathTemplate, pathVariables = [] }: Pick<Upstream, "url" | "pathTemplate" | "pathVariables">,
   environment: Environment,

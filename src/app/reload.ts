@@ -22,12 +22,12 @@ export type ReloadParts = TransportParts & {
   readonly log: Logger;
 };
 
-/** What runs first. */
+/** The config that runs first. */
 export type LoadedConfig = Pick<LoadedInThread & { kind: "loaded" }, "config" | "digest" | "parts">;
 
 export type ReloadStatus = { readonly successful: boolean; readonly lastSuccessAtMs: number };
 
-/** What was proven of a config is proven for its own sizes. */
+/** The proof of a config holds for its own sizes only. */
 const UNTIL_A_RESTART =
   "cannot reload before a restart, as fleet.replicas and fleet.reserve stay as they are";
 

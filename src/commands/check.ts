@@ -13,7 +13,7 @@ export type CheckOptions = CommandIo & {
   readonly secrets: boolean;
 };
 
-/** What `check --json` prints. */
+/** `check --json` prints this. */
 export type CheckReport = {
   readonly file: string;
   readonly ok: boolean;
@@ -21,7 +21,7 @@ export type CheckReport = {
   readonly warnings: readonly Fault[];
   /** Empty where too much is wrong to have any numbers. */
   readonly budgets: readonly BudgetProof[];
-  /** By budget: what a daemon with this state file has learned of limits that do not tell their windows. */
+  /** A daemon with this state file has learned these windows of limits that do not tell them, by budget. */
   readonly learned: Readonly<Record<string, readonly string[]>>;
 };
 

@@ -1,7 +1,7 @@
 import { load, type LoadOptions, type Loading } from "../config/load.ts";
 import { formatFault } from "../config/read/fault.ts";
 
-/** What every command is given: its config, its environment, and where to write. */
+/** Every command is given these: its config, its environment, and where to write. */
 export type CommandIo = {
   readonly configPath: string;
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -121,7 +121,7 @@ async function pollWithLease(
 
 type ShownLimit = { readonly sentence: string; readonly comparison: string };
 
-/** What it advertised, with what the daemon has learned of its windows, and how that compares with the config. */
+/** Compares what it advertised, with the windows that the daemon has learned, with the config. */
 function limitsIn(
   advice: Advice,
   upstream: Upstream,

@@ -9,7 +9,7 @@ import { stackOf } from "../core/text/escape.ts";
 
 type Ending = "SIGTERM" | "SIGINT";
 
-/** What the daemon needs of its process. */
+/** The daemon needs these of its process. */
 export type ProcessEvents = {
   on(signal: Ending | "SIGHUP", listener: () => void): unknown;
   on(bug: "uncaughtException", listener: (error: unknown) => void): unknown;

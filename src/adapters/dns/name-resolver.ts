@@ -19,7 +19,7 @@ export type AskSystem = (hostname: string, options: { readonly all: true }, call
 export type NameResolverParts = {
   readonly clock: Pick<Clock, "now">;
   readonly names?: SystemNames;
-  /** Of the system where undefined. */
+  /** Undefined: the system's own. */
   readonly servers?: readonly string[];
   readonly askSystem?: AskSystem;
 };

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { isIP } from "node:net";
 import type { LookupAddress } from "node:dns";
 
-/** What the system's files say about names: /etc/hosts, /etc/resolv.conf, /etc/nsswitch.conf. */
+/** Reads what the system knows of names: /etc/hosts, /etc/resolv.conf, /etc/nsswitch.conf. */
 export type NameSettings = {
   readonly hosts: ReadonlyMap<string, readonly LookupAddress[]>;
   readonly search: readonly string[];

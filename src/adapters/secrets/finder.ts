@@ -43,7 +43,7 @@ export class SecretFinder {
 function isReadableIn(text: string, runs: ReadonlySet<number>): boolean {
   if (text.length < RUN_CHARS) return false;
   const readings = new Set([text]);
-  // What is added meanwhile is read too. Each decoding is shorter than its source, so there is an end.
+  // The loop also reads what it adds. It ends, as each decoding is shorter than its source.
   for (const reading of readings) {
     if (formsOf(reading).some((form) => hasRun(form, (hash) => runs.has(hash)))) return true;
     for (const decode of DECODERS) {
@@ -72,7 +72,7 @@ function withoutRuns(text: string, runs: ReadonlySet<number>): string {
   return kept + text.slice(keptTo);
 }
 
-/** Of the same length: headers' names arrive in small letters. */
+/** Keeps the length. Names of headers arrive in small letters. */
 function inSmallLetters(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
@@ -108,7 +108,7 @@ const DECODERS: readonly Decoder[] = [
   unescapeBackslashes,
   unescapeEntities,
   (text) => [text.replaceAll(/=(?:[ \t]*\r?\n|([0-9a-f]{2}))/gi, (_, hex?: string) => fromHex(hex))],
-  // What pages put into long words, so that they can be wrapped.
+  // Pages put these into long words, so that they can be wrapped.
   (text) => [text.replaceAll(/<[^<>]*>/g, "")],
   // Also from the middle of a run, as what is before it may not belong to it. Lists and lines of pieces are joined.
   (text) => decodeRuns(text.replaceAll(/[\s"',]+/g, ""), /[a-z0-9+/_-]{11,}/gi, 4, "base64"),
@@ -152,7 +152,7 @@ function fromHex(digits = ""): string {
   return digits === "" ? "\n" : String.fromCharCode(Number.parseInt(digits, 16));
 }
 
-/** Of ASCII's signs, letters and digits: a key has no others. */
+/** A key consists of ASCII's letters, digits and signs. */
 function fromCode(code: number): string {
   return code >= 0x20 && code <= 0x7e ? String.fromCharCode(code) : "";
 }

@@ -8,7 +8,7 @@ import { BlockList, isIP } from "node:net";
 const DENIED_BY_DEFAULT: readonly string[] = [
   "169.254.0.0/16",
   "fe80::/10",
-  // Of Amazon, Google, Oracle, Scaleway, Linode, Alibaba and Azure.
+  // The metadata services of Amazon, Google, Oracle, Scaleway, Linode, Alibaba and Azure.
   "fd00:ec2::/32",
   "fd20:ce::254",
   "fd00:c1::a9fe:a9fe",
@@ -22,12 +22,12 @@ const DENIED_BY_DEFAULT: readonly string[] = [
   "::",
 ];
 
-/** What comes after this prefix is an IPv4 address: a translator in the network leads there (NAT64, RFC 6052). */
+/** An IPv4 address follows this prefix: a translator in the network leads there (NAT64, RFC 6052). */
 const NAT64_PREFIX = "64:ff9b::";
 const NAT64_BITS = 96;
 const IPV4_BITS = 32;
 
-/** What comes after it is an IPv4 address too: a relay leads there (6to4, RFC 3056). */
+/** An IPv4 address follows this one too: a relay leads there (6to4, RFC 3056). */
 const SIX_TO_FOUR_PREFIX = "2002:";
 const SIX_TO_FOUR_BITS = 16;
 
@@ -52,7 +52,7 @@ export class AddressRules {
   readonly #denied: BlockList;
   readonly #deniedToNames: BlockList;
 
-  /** Of the config; undefined for the default. */
+  /** Undefined: the default list. */
   constructor(networks: readonly string[] | undefined) {
     this.#denied = listOf(networks ?? DENIED_BY_DEFAULT);
     // Whoever owns a name could let it lead to this machine. An address in the config, or localhost, is meant.

@@ -2,7 +2,7 @@ import { constants as bufferLimits } from "node:buffer";
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from "node:zlib";
 import { broken, type Break, codeOf } from "./faults.ts";
 
-/** What a usual client of a JSON API asks for, so that we measure the bytes and the time of production. */
+/** Production's clients ask for these, so we measure the bytes and the time that production sees. */
 export const ACCEPTED_ENCODINGS = "gzip, br, deflate";
 
 const STACKED_CODINGS_MAX = 5;

@@ -33,7 +33,7 @@ export class AnswerRead extends EndOfSocket {
 /** The state of the exchange when an error came. */
 export type FaultContext = {
   readonly phase: Phase | undefined;
-  /** What we connect to: the upstream, or the proxy before it. */
+  /** We connect to it: the upstream, or the proxy before it. */
   readonly peer: string;
   readonly upstream: string;
   /** The peer ended or reset the connection before the error came: an error of the parser is only a consequence. */

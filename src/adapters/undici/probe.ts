@@ -35,7 +35,7 @@ export async function openProbe(options: ProbeOptions): Promise<Probe> {
   return new UndiciProbe(options, route, new RequestBuilder(upstream, userAgent, forwardProxy));
 }
 
-/** Of the whole process. */
+/** One for the whole process: one timer looks after all requests. */
 const deadlines = new Deadlines();
 
 class UndiciProbe implements Probe {

@@ -30,7 +30,7 @@ const WIRE_EXTRA_BYTES = 1_048_576;
 
 type Broken = Extract<Exchange, { kind: "broken" }>;
 
-/** What all requests of one probe have in common. */
+/** All requests of one probe have this in common. */
 export type Target = Pick<FaultContext, "peer" | "upstream" | "encrypted"> & {
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;

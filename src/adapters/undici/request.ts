@@ -11,7 +11,7 @@ export type WireRequest = {
   readonly body: string | null;
 };
 
-/** What a probe asks, and how: an upstream, or the token endpoint of several. */
+/** A probe sends its requests here: to an upstream, or to the token endpoint of several. */
 export type Endpoint = Pick<
   Upstream,
   "name" | "url" | "headers" | "timeoutMs" | "connection" | "proxy" | "tls" | "denyAddresses"

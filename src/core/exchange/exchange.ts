@@ -1,4 +1,4 @@
-/** What happened to one request on the wire, not yet judged. */
+/** One request and its answer on the wire, not yet judged. */
 
 export const PHASES = ["dns", "connect", "tls", "wait", "transfer"] as const;
 export type Phase = (typeof PHASES)[number];
@@ -18,7 +18,7 @@ export type AnswerHead = {
 /** A value may be a session or a key, so it is kept only where the name says that it is a request id. */
 export type KeptHeader = { readonly name: string; readonly bytes: number; readonly value?: string };
 
-/** What is kept of a head. */
+/** The part of a head that is kept. */
 export type KeptHead = { readonly status: number; readonly headers: readonly KeptHeader[] };
 
 /** Faults on the wire. Every other reason is a judgement of an answer. */

@@ -93,7 +93,7 @@ export function unmetInHeaders(assertions: readonly HeaderAssertion[], headers: 
   return undefined;
 }
 
-/** What was expected of a value that is not it. */
+/** Says in words which value was expected. */
 function unmetBy(value: unknown, check: Exclude<Check, { kind: "json_schema" }>): string | undefined {
   switch (check.kind) {
     case "exists":

@@ -1,4 +1,4 @@
-/** What an exchange means: the one place that judges answers. */
+/** Judges what an exchange means. No other place judges answers. */
 
 import type { Advice } from "../advice/advice.ts";
 import type { Expectation } from "../config/config.ts";

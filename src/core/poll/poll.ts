@@ -26,10 +26,10 @@ export type Poll = {
   readonly withinObjective: boolean;
   /** One sentence for people: escaped, capped, free of secrets. */
   readonly detail: string;
-  /** Of an ok answer only the status. */
+  /** An ok answer keeps its status only. */
   readonly head: KeptHead | undefined;
   readonly excerpt: string | undefined;
-  /** What the answer says about the end of the API. */
+  /** The answer announced the end of the API. */
   readonly announcement: Announcement | undefined;
   /** Absent where the upstream has none in the config. */
   readonly values?: readonly SeenValue[];

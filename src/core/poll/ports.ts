@@ -10,7 +10,7 @@ export interface Token {
   ask(waiter: TokenWaiter): TokenStanding;
   /** Asked when the lease is there: the wait for it may have been long. */
   isUsable(): boolean;
-  /** Of the poll that was sent with it last; undefined where the upstream did not answer. */
+  /** Tells how the poll that was sent with it last was answered; undefined where there was no answer. */
   judged(accepted: boolean | undefined): void;
 }
 
@@ -53,7 +53,7 @@ export interface Probe {
   close(): Promise<void>;
 }
 
-/** What happens to one upstream, in this order for each slot. */
+/** Everything that happens to one upstream, in this order for each slot. */
 export type PollEvent =
   | { readonly kind: "slot_waiting" }
   /** A waiting slot got its lease: every slot waits first, if only for an instant. */
@@ -64,11 +64,11 @@ export type PollEvent =
       readonly count: number;
       /** One slot that waited and got no lease. */
       readonly hadWaited: boolean;
-      /** Of an upstream that draws on several: the one that held it back. */
+      /** The one that held it back, where the upstream draws on several. */
       readonly budget?: string | undefined;
     }
   | { readonly kind: "polled"; readonly poll: Poll }
-  /** By the answer of the `polled` before it. */
+  /** The answer of the `polled` before it asked for this. */
   | {
       readonly kind: "pause_requested";
       readonly pause: Pause;

@@ -19,7 +19,7 @@ const LEAST_MS: readonly (readonly [SeenQuota["quota"], number])[] = [
   ["1d", DAY_MS],
 ];
 
-/** Of several that last alike, the one with the least left. What a failure tells is not believed, as with values. */
+/** Where several last equally long, the one with the least left counts. A failed answer is not believed, as with values. */
 export function readQuotas(
   families: readonly LimitFamily[],
   outcome: PollOutcome,

@@ -1,4 +1,4 @@
-/** What a token endpoint's answer means (RFC 6749, sections 5.1 and 5.2). */
+/** Reads a token endpoint's answer (RFC 6749, sections 5.1 and 5.2). */
 
 import type { Exchange } from "../exchange/exchange.ts";
 import { readJson } from "../exchange/json-body.ts";
@@ -16,7 +16,7 @@ const ASSUMED_LIFETIME_MS = 300_000;
 const MOST_LIFETIME_MS = DAY_MS;
 
 const MOST_CHARACTERS = 16_384;
-/** What a header can carry in one piece. */
+/** A header can carry these in one piece. */
 const SENDABLE = /^[\x21-\x7e]+$/;
 
 /** As some gateways call it too. */

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** By both clocks of the machine. */
+/** The same moment on both clocks of the machine. */
 export type Moment = { readonly nowMs: number; readonly wallMs: number };
 
 export function momentOf(clock: Clock): Moment {

@@ -125,7 +125,7 @@ export class LeaseQueue {
     const index = queue.waiters.indexOf(waiter);
     if (index >= 0) queue.waiters.splice(index, 1);
     if (queue.waiters.length === 0) queue.wake?.abort();
-    // What is due next may be less urgent than those that let this queue go first.
+    // The next slot may be less urgent than the queues that let this one go first.
     endYielding(queue);
     return queue.reason;
   }

@@ -89,7 +89,7 @@ type PollTimes = {
   readonly delayMs: number;
 };
 
-/** What an observation means for this upstream. */
+/** Judges an observation by what this upstream's config expects. */
 export function judge(
   upstream: Upstream,
   observation: Observation,

@@ -85,7 +85,7 @@ export class Poller {
     return this.#health;
   }
 
-  /** Of the upstream alone, not its budget. Monotonic; in the past if there is no pause. */
+  /** The upstream alone pauses until then, not its budget. Monotonic; in the past if there is no pause. */
   get pausedUntilMs(): number {
     return this.#pausedUntilMs;
   }
@@ -256,7 +256,7 @@ export class Poller {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs);
   }
 
-  /** What another upstream was told about a limit that is also this one's. */
+  /** Another upstream was told that a limit is spent that is also this one's. */
   pause(forMs: number): void {
     const { maxPauseMs } = this.#parts.ledger.restraint(this.#upstream.budgets);
     this.#pauseFor(forMs, maxPauseMs);
@@ -292,7 +292,7 @@ export class Poller {
     this.#skip(cause, 1, true, this.#upstream.budgets.length === 1 ? undefined : budget);
   }
 
-  /** Of several budgets, the one that holds a slot back; undefined if there is one only, or none of them does. */
+  /** Finds which of several budgets holds a slot back; undefined if there is one only, or none of them does. */
   #holderOf(cause: SkipCause): string | undefined {
     const { budgets } = this.#upstream;
     if (budgets.length === 1) return undefined;

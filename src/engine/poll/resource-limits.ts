@@ -5,7 +5,7 @@ import type { Upstream } from "../../core/config/config.ts";
 type Polled = { readonly upstream: Upstream; pause(forMs: number): void };
 
 /**
- * What the limits that each upstream last spoke of are about. A spent limit of one resource pauses whoever draws on it,
+ * Remembers what the limits that each upstream last spoke of are about. A spent limit of one resource pauses whoever draws on it,
  * and whoever has not said on what it draws. Where it cannot be told, the whole budget waits.
  */
 export class ResourceLimits {

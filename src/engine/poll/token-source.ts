@@ -23,7 +23,7 @@ export type TokenSourceParts = {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
-  /** What its requests count against, each of them. */
+  /** Each of its requests counts against all of these. */
   readonly budgets: readonly string[];
   /** Asks the token endpoint. */
   readonly probe: Probe;
@@ -38,7 +38,7 @@ export type TokenSourceParts = {
   readonly onBug: (error: unknown) => void;
 };
 
-/** Of what is left of a lifetime. A token must arrive before it expires. */
+/** A token must arrive before it expires, so it is used no longer than this before its end. */
 const EXPIRES_EARLY_MS = 10_000;
 const EXPIRES_EARLY_PART = 0.1;
 /** A slot that comes so shortly before the expiry begins a renewal, and does not wait for it. */
@@ -101,7 +101,7 @@ export class TokenSource {
     this.#parts = parts;
   }
 
-  /** What is sent now; empty before the first: a poll asks for it only after `isUsable`. */
+  /** The token that is sent now. Empty before the first: a poll asks for it only after `isUsable`. */
   get value(): string {
     return this.#held?.value ?? "";
   }
