@@ -12,9 +12,9 @@ const SECTIONS: readonly (readonly [heading: string, firstLabel: string | undefi
 
 /** Of one upstream. A test counts them. */
 export const SERIES: Readonly<Record<"atStart" | "allKnown" | "most", number>> = {
-  atStart: 98,
-  allKnown: 122,
-  most: 169,
+  atStart: 100,
+  allKnown: 124,
+  most: 171,
 };
 
 export function metricsPage(): string {

@@ -175,6 +175,7 @@ export class AppFleet {
     return {
       vantage: mode === "everywhere" ? name : undefined,
       replicas: this.#membership.members.length,
+      upstreams: this.#membership.upstreamCount,
       held: this.#membership.heldCount,
       moves: { ...this.#membership.moves },
       sessionValid: holdings.isSessionValid,

@@ -7,6 +7,7 @@ import type { Clock } from "../core/time/clock.ts";
 import type { Budget, Config, Upstream, Value } from "../core/config/config.ts";
 import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { prove } from "../core/proof/proof.ts";
+import { stallTimes } from "../core/proof/stall.ts";
 import { SKIP_CAUSES } from "../core/exchange/outcome.ts";
 import type { UpstreamAccounts } from "../core/metrics/accounts.ts";
 import { type QuotaForecast, type QuotaName, worstBurn } from "../core/answer/credit.ts";
@@ -61,6 +62,7 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
   const { polling, store, fleet, reload } = sources;
   const { config } = reload;
   const nowMs = sources.clock.wallNow();
+  const stalledAfterMs = stallTimes(config);
   const upstreams: UpstreamSnapshot[] = [];
   for (const upstream of config.upstreams) {
     const record = polling.recordOf(upstream.name);
@@ -72,6 +74,7 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
       accounts: record.accounts,
       health: { state: health.state, up: health.isUp },
       nextSlotAtMs,
+      stalledAfterMs: stalledAfterMs(upstream),
       ...(values && { values: record.history.values.read(values, schedule.longestGapMs, nowMs) }),
     });
   }

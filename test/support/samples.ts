@@ -210,6 +210,7 @@ export function sampleUpstreamSnapshot(changes: Partial<UpstreamSnapshot> = {}):
     accounts: new UpstreamAccounts(),
     health: { state: "unknown", up: undefined },
     nextSlotAtMs: undefined,
+    stalledAfterMs: 175_000,
     ...changes,
   };
 }
@@ -254,6 +255,7 @@ export function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): Fleet
   return {
     vantage: undefined,
     replicas: 3,
+    upstreams: 4,
     held: 1,
     moves: { gained: 2, lost: 1 },
     sessionValid: true,

@@ -146,11 +146,12 @@ class ScrapeWriter implements AsyncDisposable {
 /** Only the fields that a scrape shows: thousands are copied. */
 function scrapedOnly(subjects: ScrapeSubjects): ScrapeSubjects {
   const upstreams = subjects.upstreams.map(
-    ({ name, budgets, labels, schedule, objective, expect, values }) => ({
+    ({ name, budgets, labels, schedule, confirm, objective, expect, values }) => ({
       name,
       budgets,
       labels,
       schedule,
+      confirm,
       objective,
       expect,
       ...(values && { values }),

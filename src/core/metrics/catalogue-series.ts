@@ -88,6 +88,8 @@ export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamS
   pacewatch_last_success_timestamp_seconds: one(({ accounts }) => seconds(accounts.lastSuccessAtMs)),
   pacewatch_next_slot_timestamp_seconds: one(({ nextSlotAtMs }) => seconds(nextSlotAtMs)),
   pacewatch_schedule_period_seconds: one(({ upstream }) => seconds(upstream.schedule.longestGapMs)),
+  pacewatch_stalled_after_seconds: one(({ stalledAfterMs }) => seconds(stalledAfterMs)),
+  pacewatch_confirm_polls: one(({ upstream }) => upstream.confirm),
   pacewatch_tls_certificate_expiry_timestamp_seconds: one(({ accounts }) =>
     seconds(accounts.certificateExpiresAtMs),
   ),
@@ -199,6 +201,7 @@ export type FleetMetric = Extract<MetricName, `pacewatch_${"fleet" | "redis"}_${
 /** Absent without a fleet. */
 const FLEET_SERIES: Readonly<Record<FleetMetric, SeriesOf<MetricsSnapshot>>> = {
   pacewatch_fleet_replicas: inFleet((fleet) => fleet.replicas),
+  pacewatch_fleet_upstreams: inFleet((fleet) => fleet.upstreams),
   pacewatch_fleet_upstreams_held: inFleet((fleet) => fleet.held),
   pacewatch_fleet_moves_total: eachInFleet("direction", ["gained", "lost"], (fleet, way) => fleet.moves[way]),
   pacewatch_fleet_session_valid: inFleet((fleet) => flag(fleet.sessionValid)),

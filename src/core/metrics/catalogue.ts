@@ -125,6 +125,16 @@ export const CATALOGUE = {
     help: "The longest gap between two slots that the schedule allows.",
     labels: ["upstream"],
   },
+  pacewatch_stalled_after_seconds: {
+    type: "gauge",
+    help: "How long without a poll is a stall: three of the longest gaps, the silence of a new budget, and a minute.",
+    labels: ["upstream"],
+  },
+  pacewatch_confirm_polls: {
+    type: "gauge",
+    help: "Further polls that must fail too before a failure is confirmed, from the config.",
+    labels: ["upstream"],
+  },
   pacewatch_tls_certificate_expiry_timestamp_seconds: {
     type: "gauge",
     help: "When the earliest to expire of the certificates in the chain does; absent until one was seen.",
@@ -248,6 +258,11 @@ export const CATALOGUE = {
   pacewatch_fleet_replicas: {
     type: "gauge",
     help: "Replicas that live, as this one knows; absent without a fleet, as are the others of it.",
+    labels: [],
+  },
+  pacewatch_fleet_upstreams: {
+    type: "gauge",
+    help: "Upstreams in the config of this replica, for all replicas together to poll.",
     labels: [],
   },
   pacewatch_fleet_upstreams_held: {

@@ -33,8 +33,8 @@ type ScrapedBudget = {
   readonly quotas: readonly QuotaName[];
 };
 
-/** After the accounts: health, whether it is up, the next slot. */
-const UPSTREAM_LENGTH = ACCOUNTS_LENGTH + 3;
+/** After the accounts: health, whether it is up, the next slot, when it is stalled. */
+const UPSTREAM_LENGTH = ACCOUNTS_LENGTH + 4;
 /** Of each value: it, when it was seen, and of each window how fast it goes down and when it is empty. */
 const BURNS_LENGTH = 2 * BURN_WINDOWS.length;
 const VALUE_LENGTH = 2 + BURNS_LENGTH;
@@ -125,7 +125,7 @@ function lengthOfUpstream({ values }: ScrapedUpstream): number {
 }
 
 function writeUpstream(
-  { upstream, accounts, health, nextSlotAtMs, values }: UpstreamSnapshot,
+  { upstream, accounts, health, nextSlotAtMs, stalledAfterMs, values }: UpstreamSnapshot,
   numbers: Float64Array,
   at: number,
 ): number {
@@ -134,6 +134,7 @@ function writeUpstream(
   numbers[to++] = HEALTH_STATES.indexOf(health.state);
   numbers[to++] = flag(health.up) ?? UNKNOWN;
   numbers[to++] = nextSlotAtMs ?? UNKNOWN;
+  numbers[to++] = stalledAfterMs;
   upstream.values?.forEach((_, place) => {
     const { value, seenAtMs, burns = [] } = values?.[place] ?? {};
     numbers[to++] = value ?? UNKNOWN;
@@ -162,6 +163,7 @@ function readUpstream(upstream: ScrapedUpstream, numbers: Float64Array, at: numb
       up: up === undefined ? undefined : up === 1,
     },
     nextSlotAtMs: known(numbers[after + 2]),
+    stalledAfterMs: numbers[after + 3] ?? UNKNOWN,
     ...(upstream.values !== undefined && {
       values: upstream.values.map((_, place) =>
         readValue(numbers, at + UPSTREAM_LENGTH + VALUE_LENGTH * place),

@@ -9,7 +9,7 @@ import type { HealthState } from "../poll/health.ts";
 /** What a scrape shows of the config of an upstream. */
 export type ScrapedUpstream = Pick<
   Upstream,
-  "name" | "budgets" | "labels" | "schedule" | "objective" | "expect" | "values"
+  "name" | "budgets" | "labels" | "schedule" | "confirm" | "objective" | "expect" | "values"
 >;
 
 /** One value that the answers tell. All unknown once it was not seen for long. */
@@ -28,6 +28,7 @@ export type UpstreamSnapshot = {
   readonly health: { readonly state: HealthState; readonly up: boolean | undefined };
   /** Wall clock. */
   readonly nextSlotAtMs: number | undefined;
+  readonly stalledAfterMs: number;
   /** In the order of the config; absent where it has none. */
   readonly values?: readonly ValueSnapshot[];
 };
@@ -65,6 +66,8 @@ export type FleetSnapshot = {
   /** Undefined if one replica holds each upstream. */
   readonly vantage: string | undefined;
   readonly replicas: number;
+  /** In the config; those that this replica polls. */
+  readonly upstreams: number;
   readonly held: number;
   readonly moves: { readonly gained: number; readonly lost: number };
   readonly sessionValid: boolean;

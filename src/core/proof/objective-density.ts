@@ -3,7 +3,7 @@
 import type { Upstream } from "../config/config.ts";
 import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS } from "../time/duration.ts";
 import { percent, type Finding } from "./findings.ts";
-import { isEven, LEGAL_PERIODS_MS, slotsPerDay } from "../schedule/schedule.ts";
+import { isEven, LEGAL_PERIODS_MS } from "../schedule/schedule.ts";
 
 /** An alert on an error budget: both windows must burn it faster than `factor`. */
 export type BurnPair = {
@@ -23,9 +23,11 @@ export const BURN_PAIRS: readonly BurnPair[] = [
   { longMs: 3 * DAY_MS, shortMs: 6 * HOUR_MS, factor: 1, severity: "ticket" },
 ];
 
-/** How often a service is polled, how often a failure is confirmed, and the objective. */
+/**
+ * How seldom a service is polled, how often a failure is confirmed, and the objective. An uneven schedule is judged by its
+ * longest gap alone, as the rules do: no metric tells how many slots it has in a day.
+ */
 export type Density = {
-  readonly slotsPerDay: number;
   readonly longestGapMs: number;
   readonly confirm: number;
   readonly availability: number;
@@ -39,7 +41,6 @@ const LADDER: readonly number[] = [0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.
 
 export function densityOf(upstream: Upstream): Density {
   return {
-    slotsPerDay: slotsPerDay(upstream.schedule),
     longestGapMs: upstream.schedule.longestGapMs,
     confirm: upstream.confirm,
     availability: upstream.objective.availability,
@@ -100,9 +101,7 @@ function whyNot(density: Density, asked: string): string {
 
 function whatWouldDo(density: Density): string {
   const periodMs = LEGAL_PERIODS_MS.findLast(
-    (legalMs) =>
-      legalMs < density.longestGapMs &&
-      isJudged({ ...density, slotsPerDay: DAY_MS / legalMs, longestGapMs: legalMs }),
+    (legalMs) => legalMs < density.longestGapMs && isJudged({ ...density, longestGapMs: legalMs }),
   );
   const availability = LADDER.find(
     (lower) => lower < density.availability && isJudged({ ...density, availability: lower }),
@@ -115,7 +114,7 @@ function whatWouldDo(density: Density): string {
 }
 
 function slotsIn(density: Density, pair: BurnPair): number {
-  return (density.slotsPerDay * pair.longMs) / DAY_MS;
+  return pair.longMs / density.longestGapMs;
 }
 
 /** The least count that a Poisson process of this mean reaches rarely enough. In logarithms, as e^-mean may be 0. */

@@ -65,6 +65,11 @@ export class FleetMembership {
     return this.#view.holderOf(upstream);
   }
 
+  /** Of the config, whoever polls them. */
+  get upstreamCount(): number {
+    return this.#upstreams.length;
+  }
+
   /** All upstreams of the current config. */
   setUpstreams(upstreams: readonly string[]): void {
     this.#upstreams = upstreams;

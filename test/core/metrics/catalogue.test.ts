@@ -22,6 +22,8 @@ gauge     pacewatch_last_poll_timestamp_seconds upstream
 gauge     pacewatch_last_success_timestamp_seconds upstream
 gauge     pacewatch_next_slot_timestamp_seconds upstream
 gauge     pacewatch_schedule_period_seconds upstream
+gauge     pacewatch_stalled_after_seconds upstream
+gauge     pacewatch_confirm_polls upstream
 gauge     pacewatch_tls_certificate_expiry_timestamp_seconds upstream
 gauge     pacewatch_upstream_deprecation_timestamp_seconds upstream
 gauge     pacewatch_upstream_sunset_timestamp_seconds upstream
@@ -47,6 +49,7 @@ counter   pacewatch_signals_malformed_total upstream
 gauge     pacewatch_state_store_up
 gauge     pacewatch_offline_upstreams
 gauge     pacewatch_fleet_replicas
+gauge     pacewatch_fleet_upstreams
 gauge     pacewatch_fleet_upstreams_held
 counter   pacewatch_fleet_moves_total direction
 gauge     pacewatch_fleet_session_valid

@@ -113,6 +113,7 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_budget_quota_empty_timestamp_seconds",
     "pacewatch_state_store_up",
     "pacewatch_fleet_replicas",
+    "pacewatch_fleet_upstreams",
     "pacewatch_fleet_upstreams_held",
     "pacewatch_fleet_moves_total",
     "pacewatch_fleet_session_valid",

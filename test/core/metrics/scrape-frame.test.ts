@@ -53,9 +53,10 @@ const upstreams: fc.Arbitrary<UpstreamSnapshot> = fc
     state: fc.constantFrom(...HEALTH_STATES),
     up: fc.option(fc.boolean(), unknown),
     nextSlotAtMs: fc.option(fc.nat(), unknown),
+    stalledAfterMs: fc.nat(),
     values: fc.option(fc.array(values, { maxLength: 3 }), unknown),
   })
-  .map(({ name, durationMs, certificateExpiresAtMs, state, up, nextSlotAtMs, values }) =>
+  .map(({ name, durationMs, certificateExpiresAtMs, state, up, nextSlotAtMs, stalledAfterMs, values }) =>
     sampleUpstreamSnapshot({
       upstream: sampleUpstream({
         name,
@@ -67,6 +68,7 @@ const upstreams: fc.Arbitrary<UpstreamSnapshot> = fc
       accounts: accountsOf(samplePoll({ durationMs, certificateExpiresAtMs })),
       health: { state, up },
       nextSlotAtMs,
+      stalledAfterMs,
     }),
   );
 

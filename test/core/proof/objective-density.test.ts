@@ -13,8 +13,6 @@ import { parseDuration } from "../../../src/core/time/duration.ts";
 import { LEGAL_PERIODS_MS, scheduleCron } from "../../../src/core/schedule/schedule.ts";
 import { sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 
-const DAY_MS = 86_400_000;
-
 function pair(longHours: number): BurnPair {
   const found = BURN_PAIRS.find(({ longMs }) => longMs === longHours * 3_600_000);
   if (found === undefined) throw new Error(`no pair for ${longHours} h`);
@@ -22,7 +20,7 @@ function pair(longHours: number): BurnPair {
 }
 
 function every(periodMs: number, availability: number, confirm = 1): Density {
-  return { slotsPerDay: DAY_MS / periodMs, longestGapMs: periodMs, confirm, availability };
+  return { longestGapMs: periodMs, confirm, availability };
 }
 
 function warningsFor(periodMs: number, availability: number): readonly string[] {
@@ -81,12 +79,15 @@ describe("the failures that an alert waits for", () => {
     );
   });
 
-  test("an uneven schedule counts by its days, and by its longest gap", () => {
-    const reading = scheduleCron("*/10 * 9-17 * * *");
-    if (reading.kind === "refused") throw new Error(reading.message);
-    const density = densityOf(sampleUpstream({ schedule: reading.schedule }));
-    expect(density.slotsPerDay).toBe(9 * 360);
-    expect(guardFailures(density, pair(1))).toBe(Infinity);
+  test("an uneven schedule counts by its longest gap", () => {
+    const guardOf = (cron: string): number => {
+      const reading = scheduleCron(cron);
+      if (reading.kind === "refused") throw new Error(reading.message);
+      return guardFailures(densityOf(sampleUpstream({ schedule: reading.schedule })), pair(1));
+    };
+    expect(guardOf("*/10 * 9-17 * * *")).toBe(Infinity);
+    const { availability } = sampleUpstream().objective;
+    expect(guardOf("0,10 * * * * *")).toBe(guardFailures(every(50_000, availability), pair(1)));
   });
 });
 
