@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FAILURE_REASONS, THROTTLE_KINDS } from "../../src/core/exchange/outcome.ts";
+import { FAILURE_REASONS, THROTTLE_KINDS } from "../../src/core/exchange/reasons.ts";
 import { BEHAVIOURS } from "../support/behaviours/catalogue.ts";
 import { meet, meetingOf, sayingOf } from "../support/behaviours/meet.ts";
 import { heldBytes } from "../support/garbage.ts";

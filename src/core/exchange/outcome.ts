@@ -1,27 +1,10 @@
-export const FAILURE_REASONS = [
-  "dns",
-  "connect",
-  "tls",
-  "timeout",
-  "reset",
-  "protocol",
-  "body_too_large",
-  "redirect",
-  "unauthorized",
-  "forbidden",
-  "blocked",
-  "client_error",
-  "server_error",
-  "unexpected_status",
-  "invalid_body",
-  "assertion",
-  "auth",
-  "internal",
-] as const;
-export type FailureReason = (typeof FAILURE_REASONS)[number];
-
-export const THROTTLE_KINDS = ["rate", "quota"] as const;
-export type ThrottleKind = (typeof THROTTLE_KINDS)[number];
+import {
+  FAILURE_REASONS,
+  type FailureReason,
+  type Side,
+  THROTTLE_KINDS,
+  type ThrottleKind,
+} from "./reasons.ts";
 
 export const SKIP_CAUSES = [
   "budget",
@@ -34,6 +17,41 @@ export const SKIP_CAUSES = [
   "shutdown",
 ] as const;
 export type SkipCause = (typeof SKIP_CAUSES)[number];
+
+export type SkipRow = {
+  /** After a number: `3 left to production`. */
+  readonly words: string;
+  /** After "because". */
+  readonly because: string;
+  readonly side: Side;
+};
+
+export const SKIPS: Readonly<Record<SkipCause, SkipRow>> = {
+  budget: {
+    words: "no lease in time",
+    because: "our share of the rate limit was used up",
+    side: "us",
+  },
+  backoff: {
+    words: "pause requested by the upstream",
+    because: "the upstream requested a pause",
+    side: "limit",
+  },
+  yield: {
+    words: "left to production",
+    because: "little of the upstream's limit is left, and production comes first",
+    side: "limit",
+  },
+  quota: { words: "quota used up", because: "our own quota is used up", side: "limit" },
+  overlap: {
+    words: "previous poll still running",
+    because: "the previous poll was still running",
+    side: "us",
+  },
+  missed: { words: "late or suspended", because: "Pacewatch was late or suspended", side: "us" },
+  ledger: { words: "ledger unreachable", because: "the shared ledger could not be reached", side: "us" },
+  shutdown: { words: "shutting down", because: "Pacewatch was shutting down", side: "us" },
+};
 
 /** How a request that was sent ended. */
 export type PollOutcome =

@@ -1,6 +1,7 @@
 import type { HealthChange, HealthState } from "../poll/health.ts";
 import { type PollOutcome, reasonOf } from "../exchange/outcome.ts";
-import { type Incident, WE_WERE_OFFLINE } from "../status/status.ts";
+import { WE_WERE_OFFLINE } from "../exchange/reasons.ts";
+import type { Incident } from "../status/status.ts";
 import type { RestoredUpstream } from "./state.ts";
 import { HOUR_MS } from "../time/duration.ts";
 

@@ -1,11 +1,8 @@
-import type { FailureReason } from "../exchange/outcome.ts";
 import { reasonOf } from "../exchange/outcome.ts";
+import { rowOf } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 import { hostOf } from "../status/snapshot-index.ts";
-
-/** Failures that our own network can cause. */
-const NETWORK_FAILURES: ReadonlySet<string> = new Set<FailureReason>(["dns", "connect", "timeout"]);
 
 const RECENT_MS = 5 * MINUTE_MS;
 const LONGEST_AWAITED_MS = 60_000;
@@ -85,7 +82,7 @@ export class OwnNetwork {
     const reason = reasonOf(poll.outcome);
     // A token endpoint may not have been reached either, and is no upstream.
     if (watched === undefined || reason === "internal" || reason === "auth") return;
-    if (NETWORK_FAILURES.has(reason)) this.#failed(watched, poll);
+    if (rowOf(reason)?.isOnTheWay === true) this.#failed(watched, poll);
     else this.#answered(watched, poll.endedAtMs);
   }
 

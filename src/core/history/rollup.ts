@@ -2,6 +2,7 @@
 
 import { LONGEST_WINDOW_MS } from "../answer/credit.ts";
 import type { SavedPoll } from "./state.ts";
+import { rowOf } from "../exchange/reasons.ts";
 import type { PollStatus } from "../status/status.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
 
@@ -29,9 +30,8 @@ export function availabilityVote({
   offline,
 }: Pick<PollStatus, "outcome" | "reason" | "offline">): "ok" | "failed" | undefined {
   if (outcome === "ok") return "ok";
-  if (outcome === "throttled" || offline === true) return undefined;
-  const isOurs = ["internal", "auth", "unauthorized", "forbidden"].includes(reason);
-  return isOurs ? undefined : "failed";
+  const isTheirs = (rowOf(reason)?.group ?? outcome) === "failed" && offline !== true;
+  return isTheirs ? "failed" : undefined;
 }
 
 export function rollUp(polls: readonly SavedPoll[], bucketMs: number): readonly RollUp[] {

@@ -5,7 +5,8 @@ import type { Expectation } from "../config/config.ts";
 import { beginningOf } from "../exchange/excerpt.ts";
 import type { AnswerHead, Exchange, WithoutKeys } from "../exchange/exchange.ts";
 import { type JsonBody, MOST_LEVELS, readJson } from "../exchange/json-body.ts";
-import { type FailureReason, outcomeOf, type PollOutcome } from "../exchange/outcome.ts";
+import { outcomeOf, type PollOutcome } from "../exchange/outcome.ts";
+import type { FailureReason } from "../exchange/reasons.ts";
 import { type Facts, NO_FACTS } from "../refusal/facts.ts";
 import {
   certainWall,

@@ -1,6 +1,7 @@
 /** The health of one upstream, folded from its outcomes. Pure: the engine acts on the result. */
 
-import type { FailureReason, PollOutcome, SkipCause } from "../exchange/outcome.ts";
+import type { PollOutcome, SkipCause } from "../exchange/outcome.ts";
+import { type FailureReason, REASONS } from "../exchange/reasons.ts";
 
 export const HEALTH_STATES = ["unknown", "up", "degraded", "throttled", "unauthorized", "down"] as const;
 export type HealthState = (typeof HEALTH_STATES)[number];
@@ -83,7 +84,7 @@ function foldPoll(
 }
 
 function failureOf(reason: FailureReason): Failure {
-  if (reason === "unauthorized" || reason === "forbidden" || reason === "auth") return "refused";
+  if (REASONS[reason].group === "rejected") return "refused";
   return reason === "blocked" ? "blocked" : "failed";
 }
 

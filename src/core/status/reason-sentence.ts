@@ -1,4 +1,4 @@
-import type { SkipCause } from "../exchange/outcome.ts";
+import { SKIPS } from "../exchange/outcome.ts";
 import { pollPhrase } from "./poll-phrase.ts";
 import { countOf, isTrouble, recentTrouble, recentWindow } from "./recent-trouble.ts";
 import { humanDuration, humanLatency } from "./humanize.ts";
@@ -66,17 +66,6 @@ function unknownSentence({ counts, skippedSincePoll, lastPolls }: UpstreamStatus
   return counts.waiting > 0 ? "The first poll is waiting for its budget." : "Not polled yet since the start.";
 }
 
-const SKIPPED: Readonly<Record<SkipCause, string>> = {
-  budget: "our share of the rate limit was used up",
-  backoff: "the upstream requested a pause",
-  yield: "little of the upstream's limit is left, and production comes first",
-  quota: "our own quota is used up",
-  overlap: "the previous poll was still running",
-  missed: "Pacewatch was late or suspended",
-  ledger: "the shared ledger could not be reached",
-  shutdown: "Pacewatch was shutting down",
-};
-
 /** The most frequent first. */
 function causesOf(skips: readonly SkipCount[]): string {
   const sorted = skips.toSorted((a, b) => b.count - a.count);
@@ -85,5 +74,5 @@ function causesOf(skips: readonly SkipCount[]): string {
 }
 
 function whyOf({ cause, budget }: SkipCount): string {
-  return budget === undefined ? SKIPPED[cause] : `${SKIPPED[cause]} (budget ${budget})`;
+  return budget === undefined ? SKIPS[cause].because : `${SKIPS[cause].because} (budget ${budget})`;
 }

@@ -187,9 +187,6 @@ export type QuotaStatus = {
   readonly forecast: number;
 };
 
-/** In place of a reason: an incident of our own network, and no failure of theirs. */
-export const WE_WERE_OFFLINE = "offline";
-
 export type Incident = {
   readonly upstream: string;
   /** The worst state that was reached. */

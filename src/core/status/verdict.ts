@@ -1,13 +1,9 @@
 import { type Phase, PHASES, type PhaseTimesMs } from "../exchange/exchange.ts";
-import type { FailureReason, SkipCause } from "../exchange/outcome.ts";
-import { isTrouble } from "./recent-trouble.ts";
-import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
+import { SKIPS } from "../exchange/outcome.ts";
+import { type Group, type ReasonRow, REASONS, rowOf, type Side } from "../exchange/reasons.ts";
 import { hostOf, snapshotIndex } from "./snapshot-index.ts";
 import { reasonSentence } from "./reason-sentence.ts";
-
-/** Who has to act. `open`: we cannot tell. `nobody`: nothing is wrong. */
-export const SIDES = ["nobody", "them", "us", "our_key", "limit", "open"] as const;
-export type Side = (typeof SIDES)[number];
+import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
 
 export type Verdict = {
   readonly side: Side;
@@ -38,11 +34,13 @@ export function verdictOn(upstream: UpstreamStatus, snapshot: StatusSnapshot): V
     case "degraded":
       return verdictOnSlow(upstream, snapshot);
     case "throttled":
-      return verdictOnThrottled(upstream);
+      return byReason(newestRow(upstream, "throttled") ?? REASONS.rate);
     case "unauthorized":
-      return verdictOnUnauthorized(upstream);
-    case "down":
-      return verdictOnDown(upstream, snapshot);
+      return byReason(newestRow(upstream, "rejected") ?? REASONS.unauthorized);
+    case "down": {
+      const row = newestRow(upstream) ?? REASONS.server_error;
+      return row.isOnTheWay === true ? verdictOnUnreachable(upstream, snapshot) : byReason(row);
+    }
     case "unknown":
       return verdictOnUnknown(upstream);
     default:
@@ -50,69 +48,26 @@ export function verdictOn(upstream: UpstreamStatus, snapshot: StatusSnapshot): V
   }
 }
 
-function verdictOnUnauthorized({ lastPolls }: UpstreamStatus): Verdict {
-  const reason = lastPolls.findLast(isTrouble)?.reason;
-  if (reason === "forbidden") {
-    return {
-      side: "us",
-      because:
-        "The upstream answers, but does not allow this: the key lacks the right, or our country or address is not served.",
-    };
-  }
-  const because =
-    reason === "auth"
-      ? "The token endpoint answers, but rejects our client. Anything else that uses this client is probably rejected too."
-      : "The upstream answers, but rejects our key. Anything else that uses this key is probably rejected too.";
-  return { side: "our_key", because };
+/** Of the newest poll that was not ok, or that was in this group. */
+function newestRow({ lastPolls }: UpstreamStatus, group?: Group): ReasonRow | undefined {
+  return lastPolls
+    .map(({ reason }) => rowOf(reason))
+    .findLast((row) => row !== undefined && (group === undefined || row.group === group));
 }
 
-function verdictOnDown(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
-  const reason = upstream.lastPolls.findLast(isTrouble)?.reason ?? "";
-  switch (reason) {
-    case "dns":
-    case "connect":
-    case "timeout":
-      return verdictOnUnreachable(upstream, snapshot);
-    case "tls":
-      return { side: "open", because: "Either its certificate or our TLS config is wrong: see the detail." };
-    case "blocked":
-      return {
-        side: "open",
-        because:
-          "A firewall or bot protection blocks us: nothing tells whether the API behind it works, and others may be served.",
-      };
-    case "redirect":
-    case "client_error":
-    case "unexpected_status":
-    case "assertion":
-      return {
-        side: "open",
-        because: "The upstream answers, but not as expected: its API has changed, or our config is wrong.",
-      };
-    case "internal":
-      return { side: "us", because: "This says nothing about the upstream." };
-    default:
-      return { side: "them", because: "We reach the upstream, but its answers are broken." };
-  }
+function byReason({ side, because }: ReasonRow): Verdict {
+  return { side, because };
 }
-
-/** The reasons of what `verdictOnUnreachable` judges. */
-const UNREACHABLE: ReadonlySet<string> = new Set<FailureReason>(["dns", "connect", "timeout"]);
 
 function verdictOnUnreachable(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
   if (snapshot.offline)
     return { side: "us", because: "No upstream can be reached: our own network is the likely cause." };
-  if (upstream.lastPoll?.offline === true)
-    return { side: "us", because: "Our own network was down then, so this says nothing about the upstream." };
+  if (upstream.lastPoll?.offline === true) return byReason(REASONS.offline);
   const { lastPolls } = upstream;
-  const first = lastPolls[lastPolls.findLastIndex(({ reason }) => !UNREACHABLE.has(reason)) + 1];
+  const first = lastPolls[lastPolls.findLastIndex(({ reason }) => rowOf(reason)?.isOnTheWay !== true) + 1];
   const other = snapshotIndex(snapshot).answeredElsewhere(hostOf(upstream.url), first?.atMs ?? 0);
   return other === undefined
-    ? {
-        side: "open",
-        because:
-          "The upstream or the network is down: no other upstream has answered since, so we cannot tell which.",
-      }
+    ? byReason(REASONS.timeout)
     : { side: "them", because: `${other} still answers, so our network works.` };
 }
 
@@ -134,29 +89,10 @@ function longestPhase(phasesMs: PhaseTimesMs): Phase | undefined {
   );
 }
 
-function verdictOnThrottled({ lastPolls }: UpstreamStatus): Verdict {
-  const because =
-    lastPolls.findLast(isTrouble)?.reason === "quota"
-      ? "The quota or credit of our key is used up. Production is rejected too if it shares the account."
-      : "The upstream answers, but asks us to slow down. This is not an outage.";
-  return { side: "limit", because };
-}
-
-const SIDE_OF_SKIPS: Readonly<Record<SkipCause, Side>> = {
-  budget: "us",
-  backoff: "limit",
-  yield: "limit",
-  quota: "limit",
-  overlap: "us",
-  missed: "us",
-  ledger: "us",
-  shutdown: "us",
-};
-
 function verdictOnUnknown({ skippedSincePoll, lastPoll, counts }: UpstreamStatus): Verdict {
   const [cause] = skippedSincePoll.toSorted((a, b) => b.count - a.count).map(({ cause }) => cause);
   const because = "Until polls succeed again, the state of the upstream is unknown.";
-  if (cause !== undefined) return { side: SIDE_OF_SKIPS[cause], because };
+  if (cause !== undefined) return { side: SKIPS[cause].side, because };
   const reason = counts.polls > 0 ? lastPoll?.reason : undefined;
   if (reason === "auth")
     return { side: "open", because: "Its token endpoint gives us no token, so the upstream was not asked." };

@@ -1,9 +1,9 @@
 import { html } from "hono/html";
 import type { KeptHeader } from "../../core/exchange/exchange.ts";
+import { reasonWords } from "../../core/exchange/reasons.ts";
 import type { PollStatus } from "../../core/status/status.ts";
 import { phaseBar } from "./plot-phases.ts";
 import { ago, untrusted, moment, type Markup } from "./markup.ts";
-import { reasonWords } from "./wording.ts";
 
 /** The newest first. Equal failures in a row are shown once. */
 export function failureList(failures: readonly PollStatus[], nowMs: number): Markup {

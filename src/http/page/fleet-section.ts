@@ -3,9 +3,9 @@ import type { FleetReplica, FleetStatus, FleetUpstream, FleetView } from "../../
 import type { HealthState } from "../../core/poll/health.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
 import type { StatusSnapshot } from "../../core/status/status.ts";
+import { STATE_WORDS } from "../../core/status/words.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { ago, icon, type Markup, scrollTable } from "./markup.ts";
-import { HEALTH_TITLES } from "./wording.ts";
 
 /** The JSON has all of them. */
 const ROWS_SHOWN = 200;
@@ -83,7 +83,7 @@ function remoteRow(
   const page = pageAt(url, `upstreams/${encodeURIComponent(name)}`);
   return html`<tr class="${state}">
     <th scope="row">${url === "" ? name : html`<a href="${page}">${name}</a>`}</th>
-    <td>${icon(state)} <b>${HEALTH_TITLES[state]}</b></td>
+    <td>${icon(state)} <b>${STATE_WORDS[state].title}</b></td>
     <td>${holder ?? html`<strong>nobody now</strong>`}</td>
     <td>${lastPoll(view, nowMs)}</td>
   </tr>`;
@@ -121,7 +121,7 @@ function vantageRow({ name, views }: FleetUpstream, urls: ReadonlyMap<string, st
         const url = urls.get(vantage) ?? "";
         return html`<span class="${state}"
           >${url === "" ? vantage : html`<a href="${pageAt(url, path)}">${vantage}</a>`}:
-          <b>${HEALTH_TITLES[state]}</b>
+          <b>${STATE_WORDS[state].title}</b>
         </span>`;
       })}
     </td>

@@ -1,8 +1,9 @@
 import { html } from "hono/html";
 import { humanDuration } from "../../core/status/humanize.ts";
-import { type Incident, WE_WERE_OFFLINE } from "../../core/status/status.ts";
+import { reasonWords, WE_WERE_OFFLINE } from "../../core/exchange/reasons.ts";
+import type { Incident } from "../../core/status/status.ts";
+import { STATE_WORDS } from "../../core/status/words.ts";
 import { type Column, moment, type Markup, scrollTable } from "./markup.ts";
-import { HEALTH_TITLES, reasonWords } from "./wording.ts";
 
 const COLUMNS: readonly Column[] = [
   { title: "What" },
@@ -26,7 +27,7 @@ export function incidentTable(
 function row(incident: Incident, nowMs: number, link?: (upstream: string) => string): Markup {
   const { upstream, state, reason, startedAtMs, endedAtMs } = incident;
   const isOurs = reason === WE_WERE_OFFLINE;
-  const what = isOurs ? "We were offline" : HEALTH_TITLES[state];
+  const what = isOurs ? "We were offline" : STATE_WORDS[state].title;
   const why = isOurs || reason === "" ? "" : `: ${reasonWords(reason)}`;
   return html`<tr class="${isOurs ? "offline" : state}">
     ${link === undefined ? "" : html`<th scope="row"><a href="${link(upstream)}">${upstream}</a></th>`}

@@ -1,8 +1,9 @@
 import { raw } from "hono/html";
 import { humanLatency } from "../../core/status/humanize.ts";
+import { reasonWords } from "../../core/exchange/reasons.ts";
 import type { PollStatus } from "../../core/status/status.ts";
 import type { Markup } from "./markup.ts";
-import { clockTime, percentOf, reasonWords } from "./wording.ts";
+import { clockTime, percentOf } from "./wording.ts";
 import { POLLS_KEPT } from "../../core/history/history.ts";
 
 /** The strip and the latency plot share their columns: one for each kept poll, the newest at the right. */

@@ -3,6 +3,7 @@ import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
 import type { HealthState } from "../../core/poll/health.ts";
 import { eachInPieces, type InPieces } from "../../core/status/in-pieces.ts";
 import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
+import { STATE_WORDS } from "../../core/status/words.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { budgetCard } from "./budget-card.ts";
 import { fleetSection, remoteUpstreams } from "./fleet-section.ts";
@@ -11,7 +12,7 @@ import { type Markup, moment } from "./markup.ts";
 import { stripLegend } from "./plot-strip.ts";
 import { pageShell, type View } from "./shell.ts";
 import { upstreamCard } from "./upstream-card.ts";
-import { dateTime, HEALTH_TITLES, HEALTH_WORDS } from "./wording.ts";
+import { dateTime } from "./wording.ts";
 
 /** So many cards are too many to look through for a name. */
 const LISTED_ABOVE = 30;
@@ -100,24 +101,17 @@ function headline(snapshot: StatusSnapshot, here: readonly Listed[], fleet: Flee
   if (isStarting && sick.length === all.length && sick.every(({ state }) => state === "unknown"))
     return "No results yet: the first polls are running";
   if (snapshot.offline) return "No upstream can be reached: probably our own network";
-  if (sick.length <= NAMED) return sick.map(({ name, state }) => `${name} ${HEALTH_WORDS[state]}`).join(", ");
+  if (sick.length <= NAMED)
+    return sick.map(({ name, state }) => `${name} ${STATE_WORDS[state].sentence}`).join(", ");
   const counts = WORST_FIRST.map(
-    (state) => [sick.filter((upstream) => upstream.state === state).length, COUNTED[state]] as const,
+    (state) =>
+      [sick.filter((upstream) => upstream.state === state).length, STATE_WORDS[state].counted] as const,
   ).filter(([count]) => count > 0);
   return `Of ${all.length} upstreams: ${counts.map(([count, words]) => `${count} ${words}`).join(", ")}`;
 }
 
 /** The headline names this many upstreams. More are counted. */
 const NAMED = 2;
-
-const COUNTED: Readonly<Record<HealthState, string>> = {
-  down: "down",
-  unauthorized: "rejecting our key",
-  unknown: "unknown",
-  throttled: "throttling us",
-  degraded: "slow",
-  up: "up",
-};
 
 /** What is wrong with Pacewatch itself. */
 function notices({ stateStoreUp, lastReload, nowMs }: StatusSnapshot): readonly Markup[] {
@@ -158,7 +152,7 @@ function* allByState(upstreams: readonly Listed[]): InPieces<Markup> {
     if (those.length === 0) continue;
     const links = yield* eachInPieces(those, ({ name }) => html`<a href="upstreams/${name}">${name}</a> `);
     parts.push(
-      html`<dt>${HEALTH_TITLES[state]}: ${those.length}</dt>
+      html`<dt>${STATE_WORDS[state].title}: ${those.length}</dt>
         <dd>${links}</dd>`,
     );
   }

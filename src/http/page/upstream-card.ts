@@ -7,12 +7,13 @@ import type {
   UpstreamStatus,
 } from "../../core/status/status.ts";
 import { budgetsOf, diagnosisOf } from "../../core/status/verdict.ts";
+import { SIDE_WORDS, STATE_WORDS } from "../../core/status/words.ts";
 import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
 import { latencyPlot } from "./plot-latency.ts";
 import { phaseBar } from "./plot-phases.ts";
 import { COLUMNS, KIND_WORDS, kindOf, pollStrip } from "./plot-strip.ts";
 import { creditsThatEnd } from "./value-list.ts";
-import { clockTime, grouped, HEALTH_TITLES, percent, SIDE_WORDS } from "./wording.ts";
+import { clockTime, grouped, percent } from "./wording.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 
 const PLOT_HEIGHT = 88;
@@ -36,7 +37,8 @@ export function stateLine({ name, health }: UpstreamStatus, { incidents, nowMs }
   const incident = incidents.find(({ upstream, endedAtMs }) => upstream === name && endedAtMs === undefined);
   const beganEarlier = incident !== undefined && incident.startedAtMs < health.sinceMs;
   return html`<p class="state">
-    <strong>${HEALTH_TITLES[health.state]}</strong> for ${humanDuration(Math.max(0, nowMs - health.sinceMs))}
+    <strong>${STATE_WORDS[health.state].title}</strong> for
+    ${humanDuration(Math.max(0, nowMs - health.sinceMs))}
     <span class="of"
       >since
       ${moment(health.sinceMs, nowMs)}${beganEarlier ? html`; incident since ${moment(incident.startedAtMs, nowMs)}` : ""}</span

@@ -1,11 +1,13 @@
 import { html } from "hono/html";
 import type { AnnouncedRelation, Announcement } from "../../core/answer/announcement.ts";
-import type { SkipCause } from "../../core/exchange/outcome.ts";
+import { SKIPS } from "../../core/exchange/outcome.ts";
+import { reasonWords } from "../../core/exchange/reasons.ts";
 import type { FleetStatus, FleetUpstream } from "../../core/fleet/fleet-status.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
 import { incidentsOf } from "../../core/status/json-answers.ts";
 import type { PollStatus, StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
 import { budgetsOf } from "../../core/status/verdict.ts";
+import { STATE_WORDS } from "../../core/status/words.ts";
 import { capText } from "../../core/text/escape.ts";
 import { budgetCard } from "./budget-card.ts";
 import { failureList } from "./failure-list.ts";
@@ -15,7 +17,7 @@ import { KIND_WORDS, kindOf, stripLegend } from "./plot-strip.ts";
 import { pageShell, type View } from "./shell.ts";
 import { valueList } from "./value-list.ts";
 import { pollResults, reasonLine, stateLine } from "./upstream-card.ts";
-import { dateTime, HEALTH_WORDS, reasonWords } from "./wording.ts";
+import { dateTime } from "./wording.ts";
 
 const PLOT_HEIGHT = 180;
 
@@ -67,7 +69,7 @@ export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSna
       <h2>Last polls</h2>
       ${pollTable(upstream.lastPolls, nowMs)}
     </section>`;
-  const title = `${name} ${HEALTH_WORDS[upstream.health.state]}`;
+  const title = `${name} ${STATE_WORDS[upstream.health.state].sentence}`;
   return pageShell({ title, root: "../", self: name, view, body }, snapshot);
 }
 
@@ -107,20 +109,9 @@ function linked(target: string): Markup {
     : html`<code>${untrusted(target)}</code>`;
 }
 
-const SKIP_WORDS: Readonly<Record<SkipCause, string>> = {
-  budget: "no lease in time",
-  backoff: "pause requested by the upstream",
-  yield: "left to production",
-  quota: "quota used up",
-  overlap: "previous poll still running",
-  missed: "late or suspended",
-  ledger: "ledger unreachable",
-  shutdown: "shutting down",
-};
-
 /** slots = polls + in flight + skipped. */
 function slotsLine({ counts, skips }: UpstreamStatus): string {
-  const causes = skips.map(({ cause, count }) => `${count} ${SKIP_WORDS[cause]}`).join(", ");
+  const causes = skips.map(({ cause, count }) => `${count} ${SKIPS[cause].words}`).join(", ");
   return `Since the start ${counts.slots} slots: ${counts.polls} polls, ${counts.inFlight} in flight, ${counts.skipped} skipped${causes === "" ? "" : ` (${causes})`}. ${counts.waiting} waiting.`;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/core/poll/health.ts";
 import { Incidents, seenUntil } from "../../../src/core/history/incidents.ts";
-import type { FailureReason } from "../../../src/core/exchange/outcome.ts";
+import type { FailureReason } from "../../../src/core/exchange/reasons.ts";
 import type { Incident } from "../../../src/core/status/status.ts";
 import { samplePollStatus } from "../../support/samples.ts";
 

@@ -6,12 +6,8 @@ import { CLOSED_LABELS, METRIC_NAMES, metricNamed } from "../../../src/core/metr
 import { PHASES } from "../../../src/core/exchange/exchange.ts";
 import { ownedPieces, renderExposition } from "../../../src/core/metrics/exposition.ts";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
-import {
-  FAILURE_REASONS,
-  SKIP_CAUSES,
-  THROTTLE_KINDS,
-  type PollOutcome,
-} from "../../../src/core/exchange/outcome.ts";
+import { SKIP_CAUSES, type PollOutcome } from "../../../src/core/exchange/outcome.ts";
+import { FAILURE_REASONS, THROTTLE_KINDS } from "../../../src/core/exchange/reasons.ts";
 import type { UpstreamSnapshot } from "../../../src/core/metrics/snapshot.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";

@@ -5,7 +5,8 @@ import { classify, jsonOnce } from "../../../src/core/poll/classify.ts";
 import { settlementOf } from "../../../src/core/budget/ledger.ts";
 import type { Expectation, RefusalRule } from "../../../src/core/config/config.ts";
 import type { AnswerHead, Exchange, Headers, WireFault } from "../../../src/core/exchange/exchange.ts";
-import { FAILURE_REASONS, reasonOf } from "../../../src/core/exchange/outcome.ts";
+import { reasonOf } from "../../../src/core/exchange/outcome.ts";
+import { FAILURE_REASONS } from "../../../src/core/exchange/reasons.ts";
 
 const SEED = 20_261_120;
 const JSON_200: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576 };

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
 import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
-import type { FailureReason, SkipCause } from "../../../src/core/exchange/outcome.ts";
+import type { SkipCause } from "../../../src/core/exchange/outcome.ts";
+import type { FailureReason } from "../../../src/core/exchange/reasons.ts";
 
 const OK: HealthEvent = { kind: "polled", outcome: { kind: "ok" }, isDegraded: false, isConfirmed: false };
 const SLOW: HealthEvent = { ...OK, isDegraded: true };

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { FAILURE_REASONS, POLL_OUTCOME_LABELS, THROTTLE_KINDS } from "../../../src/core/exchange/outcome.ts";
+import { POLL_OUTCOME_LABELS } from "../../../src/core/exchange/outcome.ts";
+import { FAILURE_REASONS, THROTTLE_KINDS } from "../../../src/core/exchange/reasons.ts";
 import { lastPhase, pollPhrase } from "../../../src/core/status/poll-phrase.ts";
 import { samplePollStatus } from "../../support/samples.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/core/poll/health.ts";
-import { FAILURE_REASONS } from "../../../src/core/exchange/outcome.ts";
+import { FAILURE_REASONS } from "../../../src/core/exchange/reasons.ts";
 import type { PollStatus, UpstreamStatus } from "../../../src/core/status/status.ts";
 import { verdictOn, type Verdict } from "../../../src/core/status/verdict.ts";
 import { samplePollStatus, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
@@ -100,6 +100,8 @@ test.each([
   ["client_error", "open"],
   ["unexpected_status", "open"],
   ["assertion", "open"],
+  ["unauthorized", "our_key"],
+  ["forbidden", "us"],
   ["internal", "us"],
 ])("down by %s: %s", (reason, side) => expect(judged(failing(reason), other()).side).toBe(side));
 

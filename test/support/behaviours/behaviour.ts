@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import type { Upstream } from "../../../src/core/config/config.ts";
-import type { FailureReason, ThrottleKind } from "../../../src/core/exchange/outcome.ts";
+import type { FailureReason, ThrottleKind } from "../../../src/core/exchange/reasons.ts";
 import type { Script } from "../raw-upstream.ts";
 import type { Stage } from "./stage.ts";
 
