@@ -1,7 +1,7 @@
 /** How upstream signals hold a budget back: pauses, back-off, lowered limits, yielding to production. */
 
 import { type Advice, limitsOf } from "../advice/advice.ts";
-import type { Budget, Rate } from "../config/config.ts";
+import { type Budget, capOf, type Rate } from "../config/config.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { BudgetRestraint } from "./ledger.ts";
 import { type KnownLimit, type LearnedWindow, LearnedWindows } from "./learned-windows.ts";
@@ -108,7 +108,7 @@ function isSilent({ throttled, pause, families, limits, remaining }: Advice): bo
 
 /** Never under one: with none, nobody would see the limit rise again. */
 export function loweredCap(requests: number, share: number, aside: number): number {
-  return Math.max(1, Math.floor(requests * share + 1e-9) - aside);
+  return Math.max(1, capOf({ requests }, share) - aside);
 }
 
 /** The signals that are in force for one budget. They only tighten, until they expire. */

@@ -1,7 +1,7 @@
 /** What an upstream's advice means for one budget. Computed with the config, applied where the budget is kept. */
 
 import type { Advice } from "../advice/advice.ts";
-import type { Budget, Rate } from "../config/config.ts";
+import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { DAY_MS } from "../time/duration.ts";
 
 const LONGEST_QUOTA_WINDOW_MS = DAY_MS;
@@ -84,7 +84,8 @@ export function floorOver(
   if (rate === undefined || perMs >= LONGEST_QUOTA_WINDOW_MS) return undefined;
   const advertised = Math.floor((requests * rate.perMs) / perMs);
   const polls = Math.ceil(needs(rate) - 1e-9);
-  const isHeldUp = advertised < rate.requests && polls > Math.max(1, Math.floor(advertised * budget.share));
+  const isHeldUp =
+    advertised < rate.requests && polls > Math.max(1, capOf({ requests: advertised }, budget.share));
   return isHeldUp ? { polls, rate } : undefined;
 }
 

@@ -249,6 +249,6 @@ export type Config = {
 };
 
 /** C = ⌊L · share⌋, guarded against 0.1 · 30 = 3.0000000000000004 and 0.29 · 100 = 28.999999999999996. */
-export function capOf(rate: Rate, share: number): number {
+export function capOf(rate: Pick<Rate, "requests">, share: number): number {
   return Math.floor(rate.requests * share + 1e-9);
 }

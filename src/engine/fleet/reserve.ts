@@ -1,4 +1,4 @@
-import type { Budget, Fleet } from "../../core/config/config.ts";
+import { type Budget, capOf, type Fleet } from "../../core/config/config.ts";
 import { reservedOf, reservedRates } from "../../core/fleet/shares.ts";
 import { type LeaseTerms, Leases, forgottenAfterMs } from "../../core/budget/leases.ts";
 import type { Restraint } from "../../core/budget/restraint.ts";
@@ -57,10 +57,7 @@ export class Reserve {
   caps(restraint: Restraint, nowMs: number): readonly number[] {
     if (this.#leases === undefined) return this.#budget.rates.map(() => 0);
     return this.#budget.rates.map((rate) =>
-      reservedOf(
-        restraint.capOf(rate, Math.floor(rate.requests * this.#budget.share + 1e-9), nowMs),
-        this.#fleet,
-      ),
+      reservedOf(restraint.capOf(rate, capOf(rate, this.#budget.share), nowMs), this.#fleet),
     );
   }
 

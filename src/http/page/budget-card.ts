@@ -37,7 +37,7 @@ function rateGauge(
   { label, limit, cap, leases }: BudgetStatus["rates"][number],
   { share, rates, advertised, hasReserve }: BudgetStatus,
 ): Markup {
-  const configured = capOf({ requests: limit, perMs: 0, label }, share);
+  const configured = capOf({ requests: limit }, share);
   const advertisedLimit = advertised?.limit ?? Infinity;
   const isAdvertised = rates.some((rate) => advertisedLimit < rate.limit);
   // The newest limit that it told is not the only one that is kept to: others are learned from its refusals.
