@@ -10,7 +10,8 @@
  *                 settled: counted by now (+ linger)  |------- W -------|
  */
 
-import { CLOCK_RATE_MARGIN, PACE_GRAIN_MS } from "../../src/core/budget/leases.ts";
+import { PACE_GRAIN_MS } from "../../src/core/budget/leases.ts";
+import { CLOCK_RATE_MARGIN } from "../../src/core/time/clock.ts";
 import { QUOTA_BUCKET_MS } from "../../src/core/budget/quota.ts";
 import {
   CLOCK_STEP_MS,

@@ -15,9 +15,8 @@
  * because clocks run at different rates.
  */
 
+import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import type { Settlement } from "./ledger.ts";
-
-export const CLOCK_RATE_MARGIN = 1.001;
 
 /** At most `cap` leases that have not ended, in every window. */
 export type LeaseRate = { readonly perMs: number; readonly cap: number };

@@ -1,16 +1,20 @@
 import type { Upstream } from "../config/config.ts";
 import { mostSlotsWithin } from "../schedule/schedule.ts";
-import { CLOCK_RATE_MARGIN } from "./leases.ts";
+import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import type { Needs } from "./signals.ts";
 
 /** One poll a period of each upstream, without confirmations: as long as the lease of a slow one is held. */
 export function needsOf(upstreams: readonly Upstream[]): Needs {
-  return ({ perMs }) =>
-    upstreams.reduce(
-      (sum, { schedule, timeoutMs }) =>
-        sum + mostSlotsWithin(schedule, perMs * CLOCK_RATE_MARGIN + timeoutMs),
-      0,
-    );
+  return ({ perMs }) => leasesOfSlowPolls(upstreams, perMs, 0);
+}
+
+/** How many leases are held in one window where every poll takes its whole timeout. Confirmations are left out. */
+export function leasesOfSlowPolls(upstreams: readonly Upstream[], perMs: number, lingerMs: number): number {
+  return upstreams.reduce(
+    (sum, { schedule, timeoutMs }) =>
+      sum + mostSlotsWithin(schedule, perMs * CLOCK_RATE_MARGIN + timeoutMs + lingerMs),
+    0,
+  );
 }
 
 /** Who sends on each budget, in their order. In one pass: thousands of upstreams may have as many budgets. */

@@ -1,11 +1,10 @@
 import type { Caller } from "./board.ts";
+import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import { type Moment, mostSince } from "../time/moment.ts";
 import { sessionOf } from "./member.ts";
 
 /** A replica trusts its session for this part of the TTL. The rest is for ending polls in flight. */
 const TRUSTED_PART = 0.8;
-/** The clocks of two machines may run at rates that differ by this much. */
-const RATE = 1.001;
 /** A replica that joined this long ago would know if the board's clock was stepped before. */
 const SETTLED_IN = 0.4;
 
@@ -57,7 +56,8 @@ export class SessionValidity {
       session: this.session,
       ttlMs: this.#ttlMs,
       // The board read its clock after that call was sent, so it has advanced by no more than the time since.
-      expectedMs: server === undefined ? undefined : server.atMs + (nowMs - server.sentAtMs) * RATE,
+      expectedMs:
+        server === undefined ? undefined : server.atMs + (nowMs - server.sentAtMs) * CLOCK_RATE_MARGIN,
       isStepSure,
     };
   }

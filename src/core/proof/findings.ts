@@ -1,9 +1,9 @@
+import { leasesOfSlowPolls } from "../budget/needs.ts";
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { formatDuration } from "../time/duration.ts";
 import { vantagesOf } from "../fleet/shares.ts";
 import { adviceForQuota, adviceForRates } from "./suggestions.ts";
 import { type BudgetProof, leaseRatesOf, type QuotaProof, type RateProof } from "./numbers.ts";
-import { mostSlotsWithin } from "../schedule/schedule.ts";
 import { allServedInTime, asksOf, orderOf, paceOf } from "./turns.ts";
 
 export type Subject =
@@ -115,13 +115,7 @@ function tightness(
   const isSlowInTime = allServedInTime(asks, slowPace, orderOf(fleet));
   const warnings: Finding[] = [];
   for (const [index, { rate, cap, headroom }] of proof.rates.entries()) {
-    const held =
-      vantagesOf(fleet) *
-      upstreams.reduce(
-        (sum, { schedule, timeoutMs }) =>
-          sum + mostSlotsWithin(schedule, rate.perMs * 1.001 + timeoutMs + budget.lingerMs),
-        0,
-      );
+    const held = vantagesOf(fleet) * leasesOfSlowPolls(upstreams, rate.perMs, budget.lingerMs);
     if (held <= cap || (headroom < 0 && isSlowInTime)) continue;
     const message = `budget "${budget.name}" is tight: slow polls may hold ${held} leases for ${rate.label} at once, its cap is ${cap}, so some slots will be late or skipped`;
     warnings.push({ subject: { kind: "rate", budget: budget.name, index }, message });

@@ -11,8 +11,9 @@
  */
 
 import type { Fleet, Upstream } from "../config/config.ts";
-import { CLOCK_RATE_MARGIN, type LeaseRate, PACE_GRAIN_MS, paceGapMs } from "../budget/leases.ts";
+import { type LeaseRate, PACE_GRAIN_MS, paceGapMs } from "../budget/leases.ts";
 import { isEven, mostSlotsWithin, shortestGapMs } from "../schedule/schedule.ts";
+import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import { DAY_MS } from "../time/duration.ts";
 
 /** Upstreams that ask alike: how often, and how many requests for each slot. */

@@ -1,3 +1,9 @@
+/**
+ * Two clocks that run undisturbed agree to 0.1 %. What must outlast a time that somebody else measures is kept so much
+ * longer, and what must end before it is used so much shorter.
+ */
+export const CLOCK_RATE_MARGIN = 1.001;
+
 export interface Clock {
   /** Monotonic milliseconds: never steps, and keeps counting while the process is stopped. */
   now(): number;

@@ -14,7 +14,7 @@ import {
   type SharedBudgetView,
   updated,
 } from "../../core/fleet/shared-budget-view.ts";
-import type { Clock } from "../../core/time/clock.ts";
+import { type Clock, CLOCK_RATE_MARGIN } from "../../core/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import type { SharedQuota } from "./shared-quota.ts";
 
@@ -36,8 +36,7 @@ type Message = {
 const MOST_MESSAGES = 10_000;
 /** In one call. Redis serves nobody else meanwhile. */
 const MOST_AT_ONCE = 200;
-/** A little less than it is kept, because clocks run at different rates. */
-const RESERVE_USABLE_MS = RESERVE_KEPT_MS * 0.999;
+const RESERVE_USABLE_MS = RESERVE_KEPT_MS / CLOCK_RATE_MARGIN;
 /** Between two answers to the same surprise: a Redis that surprises with each answer must not keep this replica busy. */
 const SURPRISED_EVERY_MS = 500;
 const NEVER = new AbortController().signal;

@@ -1,11 +1,10 @@
 import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
-import type { Clock } from "../../core/time/clock.ts";
+import { type Clock, CLOCK_RATE_MARGIN } from "../../core/time/clock.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import { HOUR_MS, DAY_MS } from "../../core/time/duration.ts";
 
 const SEAT_MS = DAY_MS;
-/** A little less, because clocks run at different rates. */
-const USABLE_MS = SEAT_MS * 0.999;
+const USABLE_MS = SEAT_MS / CLOCK_RATE_MARGIN;
 const RENEW_EVERY_MS = HOUR_MS;
 const RETRY_EVERY_MS = 5_000;
 

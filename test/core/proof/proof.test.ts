@@ -182,6 +182,18 @@ describe("a plan that does not fit is refused with what would", () => {
     ]);
   });
 
+  test("of several rates, only those that do not fit are named: one that is filled to the last request fits", () => {
+    const hour: Rate = { requests: 5, perMs: 3_600_000, label: "1h" };
+    const minute: Rate = { requests: 4, perMs: 60_000, label: "1m" };
+    const hourly = upstream({ schedule: every(3_600_000, "a"), confirm: 0 });
+    const { budgets, faults } = prove({ budgets: [budget({ rates: [hour, minute] })], upstreams: [hourly] });
+    expect(budgets[0]?.rates.map(({ cap, headroom }) => [cap, headroom])).toEqual([
+      [1, 0],
+      [0, -1],
+    ]);
+    expect(faults.map(({ subject }) => subject)).toEqual([{ kind: "rate", budget: "api", index: 1 }]);
+  });
+
   test("where one change is not enough, two are named", () => {
     expect(faults(budget({ rates: [{ requests: 4, perMs: 60_000, label: "1m" }] }), [upstream()])).toEqual([
       'budget "api" allows nothing: 20% of 4 in 1m is less than one request: raise share to 25% and poll every 3m',

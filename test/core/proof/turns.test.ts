@@ -143,3 +143,14 @@ test("a pace that is too slow for what is asked is never done", () => {
   expect(longestBusyMs(asks, paceOf([{ perMs: 1_000, cap: 1 }]))).toBe(Infinity);
   expect(longestBusyMs(asks, paceOf([{ perMs: 1_000, cap: 4 }]))).toBeLessThan(1_000);
 });
+
+test("leases are held 0.1 % longer than their window, and a plan that has no room for that is refused", () => {
+  const hourly = (count: number): Ask => ({ ...askOf({ periodMs: 3_600_000, confirm: 0 }), count });
+  const rates = [
+    { requests: 1_000, perMs: 3_600_000, label: "1h" },
+    // So that slots which come at once must take turns.
+    { requests: 1, perMs: 1_000, label: "1s" },
+  ];
+  expect(fitsRates(rates, 1, [hourly(998)], undefined)).toBe(true);
+  expect(fitsRates(rates, 1, [hourly(999)], undefined)).toBe(false);
+});
