@@ -3,7 +3,8 @@
  * besides is added once it is known what it means: `poll/obey.ts`.
  */
 
-import { readSeparateFields } from "./family.ts";
+import { MOST_LIMITS } from "./amounts.ts";
+import { readFields } from "./fields.ts";
 import type { AdvertisedLimit, LimitFamily, ParseList } from "./reading.ts";
 import { readStructuredFields } from "./structured-fields.ts";
 import { type AnswerHead, headerValue } from "../exchange/exchange.ts";
@@ -188,14 +189,14 @@ export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: Parse
   let readMs: number | undefined;
   const anchorMs = (): number =>
     (readMs ??= parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs);
-  const structured = readStructuredFields(head.headers, anchorMs, parseList);
-  const separate = readSeparateFields(head.headers, anchorMs);
+  const structured = readStructuredFields(head.headers, parseList);
+  const separate = readFields(head.headers, MOST_LIMITS - structured.families.length, anchorMs);
 
   const families = withoutTwins([...structured.families, ...separate.families]);
   const ofRequests = families.filter(isOfRequests);
   // A good answer needs no tokens; but what refused us may be spent tokens.
   const spent = (throttled ? families : ofRequests).filter(({ remaining }) => remaining === 0);
-  const onlyResetMs = throttled ? onlyResetOf(families, separate.loneResetsMs ?? []) : undefined;
+  const onlyResetMs = throttled ? onlyResetOf(families, separate.loneResetsMs) : undefined;
   return {
     throttled,
     ...(onlyResetMs !== undefined && { onlyResetMs }),

@@ -14,15 +14,7 @@ export type LimitFamily = {
 };
 
 /** What one kind of rate-limit headers says. */
-export type Reading = {
-  readonly families: readonly LimitFamily[];
-  /** Of headers that say a reset and no number. */
-  readonly loneResetsMs?: readonly number[];
-  readonly malformed: number;
-};
-
-export const NOTHING_SAID: Reading = { families: [], malformed: 0 };
-export const UNREADABLE: Reading = { families: [], malformed: 1 };
+export type Reading = { readonly families: readonly LimitFamily[]; readonly malformed: number };
 
 /** `requests` allowed in `perMs`, which is undefined if the signal has no window. */
 export type AdvertisedLimit = { readonly requests: number; readonly perMs: number | undefined };

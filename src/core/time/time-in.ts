@@ -13,11 +13,17 @@ export type Anchor = () => number;
 export function timeIn(text: string, unitMs: number, anchorMs: Anchor): number | undefined {
   const number = plainNumberOf(text);
   if (number !== undefined) return untilNearMoment(number, anchorMs) ?? number * unitMs;
-  const lower = text.toLowerCase();
-  const duration = durationAt(lower);
-  if (duration?.end === lower.length) return duration.ms;
+  const durationMs = durationIn(text);
+  if (durationMs !== undefined) return durationMs;
   const dateMs = parseHttpDate(inIsoForm(text), anchorMs());
   return dateMs === undefined ? undefined : dateMs - anchorMs();
+}
+
+/** Undefined if the text is anything but a duration. */
+export function durationIn(text: string): number | undefined {
+  const lower = text.toLowerCase();
+  const duration = durationAt(lower);
+  return duration?.end === lower.length ? duration.ms : undefined;
 }
 
 const PLAIN_NUMBER = /^\d{1,15}(?:\.\d{1,17})?$/;

@@ -1,0 +1,153 @@
+/** The numbers that are written in one header about limits. */
+
+import { table, windowMsInText, type FieldPart } from "./words.ts";
+import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn } from "../time/time-in.ts";
+
+/** One number of a list, with what is written beside it. */
+export type Amount = {
+  readonly amount: number;
+  readonly perMs: number | undefined;
+  /** Where both are written as one: `32/40`. */
+  readonly used?: number;
+  readonly resource?: string;
+};
+
+/**
+ * No provider that is known speaks of more than a dozen limits in one answer: longer lists are not read, and of more
+ * limits the rest is left out. So no answer can make us compare many.
+ */
+export const MOST_LIMITS = 32;
+
+/** One number, or a list of them: `100, 100;w=60, 5000;w=3600;comment="daytime"`, `300/3000/12000`. */
+export function amountsOf(text: string): readonly Amount[] | undefined {
+  return readAll(membersOf(text), amountOf);
+}
+
+/** One reset, or a list of them. A date contains a comma, so the whole text is tried first. */
+export function resetsMsOf(text: string, unitMs: number, anchorMs: Anchor): readonly number[] | undefined {
+  const whole = resetMsOf(text, unitMs, anchorMs);
+  return whole === undefined
+    ? readAll(membersOf(text), (member) => resetMsOf(member, unitMs, anchorMs))
+    : [whole];
+}
+
+/** Undefined if it cannot be read or is too far away. */
+function resetMsOf(text: string, unitMs: number, anchorMs: Anchor): number | undefined {
+  const untilMs = timeIn(text, unitMs, anchorMs);
+  if (untilMs === undefined || Math.abs(untilMs) > LONGEST_WAIT_MS) return undefined;
+  return Math.max(0, Math.ceil(untilMs));
+}
+
+/** Undefined if one part cannot be read. */
+export function readAll<Part, Read>(
+  parts: readonly Part[],
+  read: (part: Part) => Read | undefined,
+): readonly Read[] | undefined {
+  if (parts.length > MOST_LIMITS) return undefined;
+  const all: Read[] = [];
+  for (const part of parts) {
+    const value = read(part);
+    if (value === undefined) return undefined;
+    all.push(value);
+  }
+  return all;
+}
+
+const QUOTED = /"(?:[^"\\]|\\.?)*"?/gs;
+const NUMBERS_WITH_SLASHES = /^\d{1,15}(?:\/\d{1,15}){2,9}$/;
+const NAMED_NUMBERS = /^(?:name=[\w-]{1,60},\d{1,15};? ?){1,9}$/;
+
+/** What is quoted is a comment or a name, and no number. Two numbers with a slash are one member. */
+function membersOf(text: string): readonly string[] {
+  if (NUMBERS_WITH_SLASHES.test(text)) return text.split("/");
+  if (NAMED_NUMBERS.test(text)) return text.match(/(?<=,)\d+/g) ?? [];
+  return text
+    .replaceAll(QUOTED, '""')
+    .split(",", MOST_LIMITS + 1)
+    .map((member) => member.trim());
+}
+
+type Form = readonly [form: RegExp, read: (...groups: readonly string[]) => Amount | undefined];
+
+const FORMS: readonly Form[] = [
+  // `100`
+  [/^(\d{1,15}(?:\.\d{1,17})?)$/, (count) => amount(count)],
+  // `32/40`, `api-usage=32/40`, `32/40(user)`: what is used, and the limit.
+  [/^(?:[\w-]{1,60}=)?(\d{1,15})\/(\d{1,15})(?:\([^()]{0,100}\))?$/, usedOfLimit],
+  // `token:XYZ 1/2000 reset=1234s`
+  [/^[\w:-]{1,80} (\d{1,15})\/(\d{1,15})(?: reset=\w{1,20})?$/, usedOfLimit],
+  // `20:1`: so many in so many seconds.
+  [/^(\d{1,15}):(0*[1-9]\d{0,14})$/, (count, seconds) => amount(count, Number(seconds) * 1000)],
+  // `1 per 5 second`
+  [/^(\d{1,15}) per (\d{0,4}) ?([a-z]{3,8})$/, countInWindow],
+  // `Compute/Get30Min;159`
+  [
+    /^([A-Za-z][\w./-]{0,80});(\d{1,15})$/,
+    (resource = "", count) => ({ ...amount(count, windowMsInText(resource)), resource }),
+  ],
+];
+
+function amount(count: string | undefined, perMs?: number): Amount {
+  return { amount: Number(count), perMs };
+}
+
+function usedOfLimit(used?: string, limit?: string): Amount {
+  return { ...amount(limit), used: Number(used) };
+}
+
+function countInWindow(count?: string, times?: string, word?: string): Amount | undefined {
+  const perMs = windowMsInText(`${times}${word}`);
+  return perMs === undefined ? undefined : amount(count, perMs);
+}
+
+function amountOf(text: string): Amount | undefined {
+  for (const [form, read] of FORMS) {
+    const [whole, ...groups] = form.exec(text) ?? [];
+    if (whole !== undefined) return read(...groups);
+  }
+  // `100;w=60`
+  const [count = "", ...parameters] = text.split(";").map((piece) => piece.trim());
+  const window = parameters.find((parameter) => /^w(?:indow)?(?:=|$)/.test(parameter));
+  const seconds = window === undefined ? undefined : plainNumberOf(window.replace(/^\w+=?/, ""));
+  const isWindow = window === undefined || (seconds !== undefined && seconds > 0);
+  if (plainNumberOf(count) === undefined || !isWindow) return undefined;
+  return amount(count, seconds && seconds * 1000);
+}
+
+const KEYS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
+  ["limit total", "limit"],
+  ["remaining", "remaining"],
+  ["used", "used"],
+  ["reset resets until", "reset"],
+  ["period window interval", "window"],
+  ["name", "kind"],
+);
+
+type Member = readonly [key: string, value: unknown];
+
+/** `limit=100, remaining=50, reset=30`, `total=100; remaining=99`, or an object of JSON; undefined if it is none. */
+export function dictionaryIn(text: string): readonly (readonly [FieldPart, string])[] | undefined {
+  const members = text.startsWith("{") ? membersOfJson(text) : membersOfPairs(text);
+  const parts = members?.flatMap(([key, value]) => {
+    const part = KEYS.get(key.trim().toLowerCase());
+    const isPlain = typeof value === "string" || typeof value === "number";
+    return part === undefined || !isPlain ? [] : [[part, String(value).trim()] as const];
+  });
+  return parts?.some(([part]) => part === "limit" || part === "remaining") === true ? parts : undefined;
+}
+
+function membersOfJson(text: string): readonly Member[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? Object.entries(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function membersOfPairs(text: string): readonly Member[] | undefined {
+  return readAll(text.split(/[,;]/, MOST_LIMITS + 1), (pair) => {
+    const [key = "", value, ...more] = pair.split("=", 3);
+    return value === undefined || more.length > 0 ? undefined : ([key, value] as const);
+  });
+}

@@ -1,0 +1,266 @@
+/** Limit, remaining and reset as headers of their own: the older drafts, and every provider's own spelling. */
+
+import { type Amount, amountsOf, dictionaryIn, readAll, resetsMsOf } from "./amounts.ts";
+import { limitFieldOf, type LimitField } from "./field-name.ts";
+import type { LimitFamily, Reading } from "./reading.ts";
+import { roundWindowMs } from "./round-window.ts";
+import { isState, LONGEST_VALUE } from "./structured-fields.ts";
+import { unitInText, windowMsInText, type FieldPart } from "./words.ts";
+import type { Headers } from "../exchange/exchange.ts";
+import { DAY_MS } from "../time/duration.ts";
+import { type Anchor, durationIn, plainNumberOf } from "../time/time-in.ts";
+
+/** What one header says of a limit, or several of them together. */
+type Said = {
+  readonly limits: readonly Amount[];
+  readonly remaining: readonly Amount[];
+  readonly used: readonly Amount[];
+  readonly resetsMs: readonly number[];
+  readonly perMs: number | undefined;
+  /** More of them in each second; the limit, where none is told. */
+  readonly refill: Amount | undefined;
+  readonly resource: string | undefined;
+  /** By the value of a header. */
+  readonly otherUnit: string | undefined;
+};
+
+const NOTHING: Said = {
+  limits: [],
+  remaining: [],
+  used: [],
+  resetsMs: [],
+  perMs: undefined,
+  refill: undefined,
+  resource: undefined,
+  otherUnit: undefined,
+};
+
+/** Lists are joined; of what can be said only once, the first is believed. */
+function together(first: Said, second: Partial<Said>): Said {
+  return {
+    limits: [...first.limits, ...(second.limits ?? [])],
+    remaining: [...first.remaining, ...(second.remaining ?? [])],
+    used: [...first.used, ...(second.used ?? [])],
+    resetsMs: [...first.resetsMs, ...(second.resetsMs ?? [])],
+    perMs: first.perMs ?? second.perMs,
+    refill: first.refill ?? second.refill,
+    resource: first.resource ?? second.resource,
+    otherUnit: first.otherUnit ?? second.otherUnit,
+  };
+}
+
+type Read = (text: string, numberMs: number | undefined, anchorMs: Anchor) => Partial<Said> | undefined;
+
+/** Undefined if the value cannot be read. */
+const READ: Readonly<Record<FieldPart, Read>> = {
+  limit: (text) => asLimits(text) ?? (PERIOD.test(text) ? asWindow(text, undefined) : undefined),
+  all: (text) => READ.limit(text, undefined, () => 0),
+  remaining: (text) => ifRead(amountsOf(text), (remaining) => ({ remaining })),
+  used: (text) => ifRead(amountsOf(text), (used) => ({ used })),
+  reset: (text, numberMs, anchorMs) =>
+    ifRead(resetsMsOf(text, numberMs ?? 1000, anchorMs), (resetsMs) => ({ resetsMs })),
+  window: asWindow,
+  refill: (text) => ifRead(asLimits(text)?.limits[0], (refill) => ({ refill })),
+  resource: (text) => ({ resource: text, otherUnit: unitInText(text) }),
+  kind: (text) => ({ perMs: windowMsInText(text), otherUnit: unitInText(text) }),
+  delay: () => ({ otherUnit: "work" }),
+  object: () => undefined,
+  policy: () => undefined,
+};
+
+function ifRead<Value>(
+  value: Value | undefined,
+  said: (value: Value) => Partial<Said>,
+): Partial<Said> | undefined {
+  return value === undefined ? undefined : said(value);
+}
+
+/** `1m`: some write the window where the limit belongs. */
+const PERIOD = /^\d{1,4}[smhd]$/;
+
+/** A limit of 0 is not accepted: with no request at all, nobody would see it rise again. */
+function asLimits(text: string): { readonly limits: readonly Amount[] } | undefined {
+  const limits = amountsOf(text);
+  return limits?.every(({ amount }) => amount > 0) === true ? { limits } : undefined;
+}
+
+const LONGEST_WINDOW_MS = 366 * DAY_MS;
+
+/** A number is in seconds, unless only milliseconds make a round window of it: `60000` is a minute. */
+function asWindow(text: string, numberMs: number | undefined): Partial<Said> | undefined {
+  const number = plainNumberOf(text);
+  const isMs =
+    number !== undefined &&
+    number >= 1000 &&
+    roundWindowMs(number * 1000) === undefined &&
+    roundWindowMs(number) !== undefined;
+  const perMs =
+    number === undefined
+      ? (durationIn(text) ?? windowMsInText(text))
+      : number * (numberMs ?? (isMs ? 1 : 1000));
+  return perMs !== undefined && perMs > 0 && perMs <= LONGEST_WINDOW_MS ? { perMs } : undefined;
+}
+
+/** A whole family in one value is read as if each of its members had a header. */
+function readValue(
+  { part, numberMs }: LimitField,
+  text: string,
+  anchorMs: Anchor,
+): Partial<Said> | undefined {
+  if (text.length > LONGEST_VALUE) return undefined;
+  const members = text.includes("=") || text.startsWith("{") ? dictionaryIn(text) : undefined;
+  if (members === undefined) return READ[part](text, numberMs, anchorMs);
+  const said = readAll(members, ([key, value]) => READ[key](value, undefined, anchorMs));
+  return said?.reduce(together, NOTHING);
+}
+
+/** The headers of one name, or of several names that belong together: about one limit, or several as lists. */
+type Draft = Said & { readonly field: LimitField };
+
+function limitsIn({ limits, remaining, used, refill }: Said): number {
+  return Math.max(limits.length, remaining.length, used.length, refill === undefined ? 0 : 1);
+}
+
+/** At most so many limits; also the resets of headers that say a reset and no number. */
+export function readFields(
+  headers: Headers,
+  most: number,
+  anchorMs: Anchor,
+): Reading & { readonly loneResetsMs: readonly number[] } {
+  const drafts = new Map<string, Draft>();
+  let found = 0;
+  let malformed = 0;
+  for (const [name, value] of headers) {
+    const field = limitFieldOf(name);
+    if (field === undefined || field.part === "policy" || isState(field, name, value)) continue;
+    const said = readValue(field, value.trim(), anchorMs);
+    if (said === undefined) {
+      if (!field.isWeak && field.part !== "object" && field.unit === "requests") malformed++;
+      continue;
+    }
+    const before = drafts.get(field.family);
+    const draft = { field, ...together(before ?? { ...NOTHING, perMs: field.perMs }, said) };
+    const more = Math.max(1, limitsIn(draft)) - (before === undefined ? 0 : Math.max(1, limitsIn(before)));
+    if (found + more > most) {
+      malformed++;
+      continue;
+    }
+    found += more;
+    drafts.set(field.family, draft);
+  }
+  // First the halves of a limit become one: only then is it known what each limit lacks, and what it may be lent.
+  const whole = withHalvesJoined([...drafts.values()]);
+  const lent = whole.map((draft) => withLent(draft, whole));
+  const all = withOrphanReset(lent);
+  const lone = all.filter((draft) => !draft.field.isWeak && limitsIn(draft) === 0);
+  return {
+    families: all.flatMap(familiesIn),
+    loneResetsMs: lone.flatMap(({ resetsMs }) => resetsMs),
+    malformed,
+  };
+}
+
+/** `-Requests-Remain` or `-DailyLimit` beside `-Limit` or `-Remaining`: a limit and a rest that nothing else could complete. */
+function withHalvesJoined(drafts: readonly Draft[]): readonly Draft[] {
+  return [...Map.groupBy(drafts, ({ field }) => field.prefix).values()].flatMap((siblings) => {
+    const [limit, ...otherLimits] = siblings.filter(
+      ({ limits, remaining, used }) => limits.length === 1 && remaining.length + used.length === 0,
+    );
+    const [rest, ...otherRests] = siblings.filter(
+      ({ limits, remaining }) => limits.length === 0 && remaining.length === 1,
+    );
+    const isOnly = otherLimits.length + otherRests.length === 0;
+    if (limit === undefined || rest === undefined || !isOnly) return siblings;
+    const isOne = rest.field.isPlain && limit.field.unit === rest.field.unit;
+    if (!isOne) return siblings;
+    const whole = { field: limit.field, ...together(limit, rest) };
+    return siblings.flatMap((draft) => (draft === limit ? [whole] : draft === rest ? [] : [draft]));
+  });
+}
+
+/** What is said of no limit in particular, such as a window or a reset alone, is about the limits of the same prefix. */
+function withLent(draft: Draft, all: readonly Draft[]): Draft {
+  const siblings = all.filter(({ field }) => field.prefix === draft.field.prefix);
+  const limits = siblings
+    .filter(({ limits, remaining }) => limits.length + remaining.length > 0)
+    .toSorted((a, b) => (a.perMs ?? Infinity) - (b.perMs ?? Infinity));
+  if (!limits.includes(draft)) return draft;
+  const lenders = siblings.filter((lender) => lender !== draft && lender.field.isPlain);
+  return lenders.reduce((borrower, lender) => {
+    const { resource, otherUnit, perMs, resetsMs } = lender;
+    const ofNone = limitsIn(lender) === 0;
+    // A reset alone is that of the shortest window.
+    const mayLendReset = ofNone && limits[0] === draft && borrower.resetsMs.length === 0;
+    return {
+      ...borrower,
+      ...together(borrower, {
+        resource,
+        otherUnit,
+        perMs: ofNone ? perMs : undefined,
+        resetsMs: mayLendReset ? resetsMs : [],
+      }),
+    };
+  }, draft);
+}
+
+/** A reset under a name that counts nothing belongs to what is spent, if that is one limit and says no time of its own. */
+function withOrphanReset(drafts: readonly Draft[]): readonly Draft[] {
+  const [orphan, ...otherOrphans] = drafts.filter(
+    (draft) => draft.field.isPlain && draft.resetsMs.length > 0 && limitsIn(draft) === 0,
+  );
+  const [spent, ...otherSpent] = drafts.filter(({ remaining }) =>
+    remaining.some(({ amount }) => amount === 0),
+  );
+  const isOnly = otherOrphans.length + otherSpent.length === 0;
+  if (orphan === undefined || spent === undefined || !isOnly || spent.resetsMs.length > 0) return drafts;
+  const hasOwn = drafts.some(
+    ({ field, limits }) => field.prefix === orphan.field.prefix && limits.length > 0,
+  );
+  const { resetsMs } = orphan;
+  return hasOwn ? drafts : drafts.map((draft) => (draft === spent ? { ...spent, resetsMs } : draft));
+}
+
+/** The name proves little, so the rest must: a window, the word for requests, or a limit and what is left of it. */
+function isProven({ field, perMs, limits, remaining, used, resetsMs }: Draft): boolean {
+  if (!field.isWeak || field.saysRequests || perMs !== undefined) return true;
+  if (limits.length === 0) return remaining.length > 0 && resetsMs.length > 0;
+  return remaining.length > 0 || used.length > 0 || limits.every((limit) => limit.used !== undefined);
+}
+
+/** Lists belong together by position. A single remainder is about the first limit; policies follow. */
+function familiesIn(draft: Draft): readonly LimitFamily[] {
+  if (!isProven(draft)) return [];
+  const { field, remaining, resetsMs } = draft;
+  const longestMs = resetsMs.length === 0 ? undefined : Math.max(...resetsMs);
+  return Array.from({ length: limitsIn(draft) }, (_, index) => {
+    const isAboutFirst = index < Math.max(remaining.length, 1);
+    const resetMs = resetsMs.length === limitsIn(draft) ? resetsMs[index] : undefined;
+    return {
+      key: index === 0 ? field.family : `${field.family} ${index}`,
+      unit: draft.otherUnit ?? field.unit,
+      ...countsAt(draft, index),
+      resetMs: resetMs ?? (isAboutFirst ? longestMs : undefined),
+      resource: remaining[index]?.resource ?? draft.resource,
+    };
+  });
+}
+
+/** A limit that is not told is what is left and what is used together, or else what is refilled. */
+function countsAt(draft: Draft, index: number): Pick<LimitFamily, "limit" | "remaining" | "perMs"> {
+  const told = draft.limits[index] ?? (index < draft.remaining.length ? draft.limits[0] : undefined);
+  const left = draft.remaining[index];
+  const used = told?.used ?? draft.used[index]?.amount;
+  const refill = index === 0 && told === undefined ? draft.refill : undefined;
+  // Rounded down: half a request is none.
+  const rest = left === undefined ? undefined : Math.floor(left.amount);
+  const sum = rest === undefined || used === undefined ? undefined : rest + used;
+  const unused =
+    told === undefined || used === undefined ? undefined : Math.max(0, Math.floor(told.amount) - used);
+  // A refill is by the second. So is a part of a request: it can only be a rate.
+  const isRate = refill !== undefined || (told !== undefined && !Number.isInteger(told.amount));
+  return {
+    limit: told?.amount ?? refill?.amount ?? sum,
+    remaining: rest ?? unused,
+    perMs: told?.perMs ?? left?.perMs ?? draft.perMs ?? (isRate ? 1000 : undefined),
+  };
+}

@@ -1,0 +1,161 @@
+/** The words of headers' names. No provider is known by name. */
+
+import { SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
+
+export type FieldPart =
+  | "limit"
+  | "remaining"
+  | "used"
+  | "reset"
+  /** How long the window is. */
+  | "window"
+  /** How many more are allowed in each second. */
+  | "refill"
+  /** Which of several limits the answer is about. */
+  | "resource"
+  /** A kind of limit: it may name a window or a unit, but it tells no two limits apart. */
+  | "kind"
+  /** How long the answer was held back: who does that counts work, not requests. */
+  | "delay"
+  | "policy"
+  /** The name ends with `rate-limit`: a number, or a whole family in one value. */
+  | "all"
+  /** More words follow, and none of them is a part: only a whole family in one value is believed. */
+  | "object";
+
+function setOf(words: string): ReadonlySet<string> {
+  return new Set(words.split(" "));
+}
+
+export function table<Value>(
+  ...rows: readonly (readonly [words: string, value: Value])[]
+): ReadonlyMap<string, Value> {
+  return new Map(rows.flatMap(([words, value]) => words.split(" ").map((word) => [word, value] as const)));
+}
+
+const WINDOWS_MS: ReadonlyMap<string, number> = table(
+  ["second seconds secondly sec secs s qps rps tps", SECOND_MS],
+  ["minute minutes minutely min mins m qpm rpm", MINUTE_MS],
+  ["hour hours hourly h hr hrs rph", HOUR_MS],
+  ["day days daily today d rpd", DAY_MS],
+  ["week weeks weekly", 7 * DAY_MS],
+  ["month months monthly", 30 * DAY_MS],
+);
+
+/** After `interval`, `window` or `reset`, these say how the number is written, not which window it is. */
+export const NUMBER_UNITS_MS: ReadonlyMap<string, number> = table(
+  ["ms millis milliseconds millisecond", 1],
+  ["seconds secs", SECOND_MS],
+  ["minutes mins", MINUTE_MS],
+);
+
+export const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
+  ["limit max maximum total allowed ceiling", "limit"],
+  ["remaining remain left available", "remaining"],
+  ["used usage count consumed", "used"],
+  ["reset resets next until after expiry expires", "reset"],
+  ["interval period window duration", "window"],
+  ["replenish fillrate", "refill"],
+  ["resource bucket name class category group model", "resource"],
+  ["type scope reason", "kind"],
+  ["delay", "delay"],
+  ["policy", "policy"],
+);
+
+export const REQUESTS: ReadonlySet<string> = setOf("requests request reqs req calls call");
+
+/** Kinds of requests: counted as requests, and each kind has a limit of its own. */
+export const KINDS_OF_REQUESTS: ReadonlySet<string> = setOf(
+  "reads read writes write deletes delete search queries query get gets",
+);
+
+export const OTHER_UNITS: ReadonlySet<string> = setOf(
+  "tokens token credits credit points point bytes byte characters chars words complexity cost weight tstu tstus " +
+    "units unit images image photos videos media messages message recipients recipient emails mail sms uploads " +
+    "upload downloads post posts orders order errors error fails failures failed concurrent concurrency " +
+    "connections time cpu runtime size bandwidth traffic percentage percent utilization compute neurons seats " +
+    "storage rows records quota",
+);
+
+/** Values of a resource that say that no requests are counted. */
+const UNITS_OF_RESOURCES: ReadonlyMap<string, string> = table(
+  ["graphql", "points"],
+  ["azuredevops", "TSTU"],
+  ["photos", "photos"],
+  ["tokens", "tokens"],
+  ["credits", "credits"],
+  ["quota", "points"],
+);
+
+/** A name with one of these says something about limits that is none. */
+export const OTHER_MATTERS: ReadonlySet<string> = setOf(
+  "near over requested retry cost problem tier source status claim observed utilization capacity burstcapacity enabled exceeded",
+);
+
+/** They narrow down whose limit it is, and what is counted are requests all the same. */
+export const SCOPES: ReadonlySet<string> = setOf(
+  "user users app application client ip key api apikey account global team org organization organisation tenant " +
+    "project member method route path endpoint subscription service shop plan plans burst steady sustained long " +
+    "short hard soft free trial auth oauth authenticated unauthenticated access site store host domain workspace " +
+    "rapid bucket session",
+);
+
+export const FILLERS: ReadonlySet<string> = setOf(
+  "x per this current at in after for of by the timestamp ts info http renewal",
+);
+
+/** Words that are written together with the one before them: `ratelimit`, `resettime`, `userremaining`, `minlimit`. */
+const LAST_GLUED = "remaining|remain|resets|reset|policy|limit|time|period|(?<=by)size";
+/** These only before another of them: `readratelimit`, but not `generate-limit`. */
+const GLUED = `${LAST_GLUED}|by|rate|second|minute|min|hour|day|month`;
+/** Or whose limit it is, and its window: `appday`. */
+const OWNER_WITH_WINDOW = `(?<=^(?:${[...SCOPES].join("|")}))(?=(?:second|minute|hour|day|month)$)`;
+const GLUE = new RegExp(`(?<=.)(?=(?:${GLUED})*(?:${LAST_GLUED})$)|${OWNER_WITH_WINDOW}`);
+
+export function wordsOfName(name: string): readonly string[] {
+  return name.split(/[-._]+/).flatMap((piece) => (isKnown(piece) ? [piece] : piece.split(GLUE)));
+}
+
+function isKnown(piece: string): boolean {
+  return PARTS.has(piece) || WINDOWS_MS.has(piece) || OTHER_UNITS.has(piece) || SCOPES.has(piece);
+}
+
+const AMOUNT_OF_TIME = /^(\d{1,4})([a-z]+)$/;
+
+/** `minute`, `daily`, `24hour`. */
+export function windowMsOfWord(word: string): number | undefined {
+  const named = word.length > 1 ? WINDOWS_MS.get(word) : undefined;
+  if (named !== undefined) return named;
+  const [, amount, unit] = AMOUNT_OF_TIME.exec(word) ?? [];
+  const unitMs = unit === undefined ? undefined : WINDOWS_MS.get(unit);
+  return unitMs === undefined || Number(amount) === 0 ? undefined : Number(amount) * unitMs;
+}
+
+const SEPARATORS = /[-._ /]+/;
+const CAMEL = /(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9][A-Za-z]{3})(?=[A-Z])/;
+const LONGEST_TEXT = 200;
+
+/** The window that a text names: `minute`, `Daily-limit`, `HighCostGet30Min`. */
+export function windowMsInText(text: string): number | undefined {
+  return firstOf(
+    wordsOfText(text).flatMap((word) => word.split(CAMEL)),
+    windowMsOfWord,
+  );
+}
+
+/** The unit that the value of a resource gives away. */
+export function unitInText(text: string): string | undefined {
+  return firstOf(wordsOfText(text), (word) => UNITS_OF_RESOURCES.get(word));
+}
+
+function wordsOfText(text: string): readonly string[] {
+  return text.length > LONGEST_TEXT ? [] : text.split(SEPARATORS);
+}
+
+function firstOf<Read>(words: readonly string[], read: (word: string) => Read | undefined): Read | undefined {
+  for (const word of words) {
+    const value = read(word.toLowerCase());
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}

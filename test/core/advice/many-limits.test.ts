@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+
+import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
+import { readAdvice } from "../../../src/core/advice/advice.ts";
+import type { Headers } from "../../../src/core/exchange/exchange.ts";
+
+const MOST_LIMITS = 32;
+/** All headers of an answer together. */
+const MOST_BYTES = 64 * 1024;
+
+function headersOf(count: number, header: (index: number) => readonly [string, string]): Headers {
+  const headers = Array.from({ length: count }, (_, index) => header(index));
+  let bytes = 0;
+  return headers.filter(([name, value]) => (bytes += name.length + value.length + 4) <= MOST_BYTES);
+}
+
+test.each<[string, Headers]>([
+  ["long lists", headersOf(15, (at) => [`a${at}-ratelimit-limit`, "9,".repeat(2_000)])],
+  ["as many lists as fit", headersOf(2_000, (at) => [`a${at}-ratelimit-limit`, "9,9,9,9,9,9,9,9"])],
+  ["one list in many headers", headersOf(2_000, () => ["x-ratelimit-limit", "9,9,9,9,9,9,9,9"])],
+  ["resets of as many names", headersOf(2_000, (at) => [`a${at}-ratelimit-reset`, "9"])],
+  ["policies under one name", headersOf(2_000, (at) => ["ratelimit-policy", `"a${at}";q=9`])],
+  ["policies under many names", headersOf(2_000, (at) => [`a${at}-ratelimit-policy`, '"a";q=9,"b";q=9'])],
+  ["states under many names", headersOf(2_000, (at) => [`a${at}-ratelimit`, '"a";r=9,"b";r=9'])],
+  ["dictionaries", headersOf(2_000, (at) => [`a${at}-ratelimit`, "limit=9,remaining=9"])],
+  ["limits beside each other", headersOf(2_000, (at) => [`x-ratelimit-limit-a${at}-minute`, "9"])],
+])(
+  "an answer that is full of limits has few of them compared, and each byte is read once: %s",
+  (_, headers) => {
+    let bytes = 0;
+    const advice = readAdvice({ status: 200, reasonPhrase: "", headers }, 0, (text) => {
+      bytes += text.length;
+      return parseStructuredList(text);
+    });
+    expect(advice.families.length).toBeLessThanOrEqual(MOST_LIMITS);
+    expect(advice.malformed).toBeGreaterThan(0);
+    expect(advice.malformed).toBeLessThanOrEqual(headers.length);
+    expect(bytes).toBeLessThanOrEqual(MOST_BYTES);
+  },
+);
+
+test("of more limits than anybody has, the first are kept, and each header that is left out is counted", () => {
+  const headers = headersOf(40, (at) => [`x-ratelimit-limit-a${at}`, "9"]);
+  const { families, malformed } = readAdvice({ status: 200, reasonPhrase: "", headers }, 0, () => undefined);
+  expect(families.map(({ key }) => key)).toContain("x-ratelimit  a0 ");
+  expect({ kept: families.length, malformed }).toEqual({ kept: MOST_LIMITS, malformed: 8 });
+});
