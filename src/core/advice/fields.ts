@@ -185,22 +185,19 @@ function withLent(draft: Draft, all: readonly Draft[]): Draft {
     .filter(({ limits, remaining }) => limits.length + remaining.length > 0)
     .toSorted((a, b) => (a.perMs ?? Infinity) - (b.perMs ?? Infinity));
   if (!limits.includes(draft)) return draft;
-  const lenders = siblings.filter((lender) => lender !== draft && lender.field.isPlain);
-  return lenders.reduce((borrower, lender) => {
-    const { resource, otherUnit, perMs, resetsMs } = lender;
-    const ofNone = limitsIn(lender) === 0;
-    // A reset alone is that of the shortest window.
-    const mayLendReset = ofNone && limits[0] === draft && borrower.resetsMs.length === 0;
-    return {
-      ...borrower,
-      ...together(borrower, {
-        resource,
-        otherUnit,
-        perMs: ofNone ? perMs : undefined,
-        resetsMs: mayLendReset ? resetsMs : [],
-      }),
-    };
-  }, draft);
+  // A reset alone is that of the shortest window.
+  const isShortest = limits[0] === draft;
+  return siblings
+    .filter((lender) => lender !== draft && lender.field.isPlain)
+    .reduce((borrower, lender) => withLentBy(lender, borrower, isShortest), draft);
+}
+
+function withLentBy(lender: Draft, borrower: Draft, isShortest: boolean): Draft {
+  const { resource, otherUnit } = lender;
+  const isOfNone = limitsIn(lender) === 0;
+  const perMs = isOfNone ? lender.perMs : undefined;
+  const resetsMs = isOfNone && isShortest && borrower.resetsMs.length === 0 ? lender.resetsMs : [];
+  return { field: borrower.field, ...together(borrower, { resource, otherUnit, perMs, resetsMs }) };
 }
 
 /** A reset under a name that counts nothing belongs to what is spent, if that is one limit and says no time of its own. */
