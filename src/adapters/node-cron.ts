@@ -1,41 +1,44 @@
-import { createTask } from "node-cron";
-import type { Log } from "../core/text/log.ts";
+import { type ScheduledTask, schedule as startTask } from "node-cron";
+import { nextSlotMs } from "../core/schedule/schedule.ts";
 import type { Trigger, Triggers } from "../core/schedule/triggers.ts";
-import { DAY_MS } from "../core/time/duration.ts";
+import type { Log } from "../core/text/log.ts";
 
 /** Whole seconds; a tick that is later than this is missed. */
 const LATE_AT_MOST_MS = 1_000;
 
-/** setTimeout's limit is 24.8 days. */
-const LONGEST_TIMER_MS = DAY_MS;
+/** However late a wake-up is, it is one, and what was missed is told in our own accounts. */
+const OPTIONS: Parameters<typeof startTask>[2] = {
+  timezone: "UTC",
+  missedExecutionTolerance: Infinity,
+  suppressMissedWarning: true,
+};
 
 /**
- * node-cron reads the expressions, and nothing else: its own runner goes through everything that it missed one by one,
- * and after the clock was set ahead by a day that blocks the process for ten seconds. UTC, because local time pauses
- * for an hour at a change of daylight saving. Ticks follow the wall clock: replan them when it was stepped.
+ * node-cron wakes us at the time of day of the next slot; which slots there are is read from the schedule alone. A task
+ * for the whole expression would go through everything that it missed one by one: after the clock was set ahead by a
+ * day, that blocks the process for ten seconds. UTC, because local time pauses for an hour at a change of daylight
+ * saving. Ticks follow the wall clock: replan them when it was stepped.
  */
 export function cronTriggers(log: Log): Triggers {
   return {
-    start(expression, onTick): Trigger {
-      const task = createTask(expression, () => {}, { timezone: "UTC" });
-      let timer: NodeJS.Timeout | undefined;
+    start(schedule, onTick): Trigger {
+      let task: ScheduledTask | undefined;
       let nextMs = 0;
 
       function plan(): void {
-        nextMs = task.getNextRuns(1)[0]?.getTime() ?? Number.POSITIVE_INFINITY;
-        arm();
-      }
-
-      function arm(): void {
-        clearTimeout(timer);
-        timer = setTimeout(beat, Math.min(LONGEST_TIMER_MS, Math.max(0, nextMs - Date.now())));
+        void task?.destroy();
+        nextMs = nextSlotMs(schedule, Date.now());
+        task = startTask(timeOfDay(nextMs), beat, OPTIONS);
+        // Its second has come meanwhile, and node-cron would wake us tomorrow.
+        if (Date.now() >= nextMs) beat();
       }
 
       function beat(): void {
         const secondMs = Math.floor(Date.now() / 1_000) * 1_000;
-        if (secondMs < nextMs) return arm();
+        // The slot is on another day, or the clock was set back.
+        if (secondMs < nextMs) return;
         const dueMs = [secondMs, secondMs - LATE_AT_MOST_MS].find(
-          (atMs) => atMs === nextMs || (atMs > nextMs && task.match(new Date(atMs))),
+          (atMs) => atMs >= nextMs && nextSlotMs(schedule, atMs - 1) === atMs,
         );
         plan();
         if (dueMs === undefined) return;
@@ -47,13 +50,12 @@ export function cronTriggers(log: Log): Triggers {
       }
 
       plan();
-      return {
-        replan: plan,
-        stop: () => {
-          clearTimeout(timer);
-          void task.destroy();
-        },
-      };
+      return { replan: plan, stop: () => void task?.destroy() };
     },
   };
+}
+
+function timeOfDay(atMs: number): string {
+  const at = new Date(atMs);
+  return `${at.getUTCSeconds()} ${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { cronTriggers } from "../../src/adapters/node-cron.ts";
+import { type Schedule, scheduleCron } from "../../src/core/schedule/schedule.ts";
 import type { Trigger } from "../../src/core/schedule/triggers.ts";
 
 const TrueDate = Date;
@@ -21,10 +22,16 @@ function stepWallClock(byMs: number): void {
 
 type Listening = Disposable & { readonly trigger: Trigger; ticks(count: number): Promise<readonly number[]> };
 
+function scheduleOf(text: string): Schedule {
+  const reading = scheduleCron(text);
+  if (reading.kind === "refused") throw new Error(reading.message);
+  return reading.schedule;
+}
+
 function listen(expression: string): Listening {
   const ticks: number[] = [];
   let wake = (): void => {};
-  const trigger = cronTriggers(quiet).start(expression, (atMs) => {
+  const trigger = cronTriggers(quiet).start(scheduleOf(expression), (atMs) => {
     ticks.push(atMs);
     wake();
   });
@@ -85,7 +92,7 @@ describe("a trigger", () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let ticks = 0;
     const trigger = cronTriggers({ ...quiet, error: (_facts, message) => errors.push(message) }).start(
-      "* * * * * *",
+      scheduleOf("* * * * * *"),
       () => {
         ticks += 1;
         if (ticks === 1) throw new Error("broken");

@@ -1,6 +1,8 @@
-/** One trigger for each distinct cron expression. */
+import type { Schedule } from "./schedule.ts";
+
+/** One trigger for each distinct expression. */
 export interface Triggers {
-  start(expression: string, onTick: (scheduledAtMs: number) => void): Trigger;
+  start(schedule: Schedule, onTick: (scheduledAtMs: number) => void): Trigger;
 }
 
 export interface Trigger {

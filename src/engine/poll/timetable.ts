@@ -66,7 +66,7 @@ export class Timetable {
     for (const [expression, members] of byExpression) {
       const schedule = members[0]?.schedule;
       if (schedule === undefined) continue;
-      const group = this.#groups.get(expression) ?? this.#startGroup(expression, schedule);
+      const group = this.#groups.get(expression) ?? this.#startGroup(schedule);
       this.#setMembers(
         group,
         members.map((member) => member.name),
@@ -88,11 +88,8 @@ export class Timetable {
     this.#groups.clear();
   }
 
-  #startGroup(expression: string, schedule: Schedule): Group {
-    const trigger = this.#triggers.start(
-      expression,
-      (scheduledAtMs) => void this.#tick(group, scheduledAtMs),
-    );
+  #startGroup(schedule: Schedule): Group {
+    const trigger = this.#triggers.start(schedule, (scheduledAtMs) => void this.#tick(group, scheduledAtMs));
     const group: Group = {
       schedule,
       next: new NextSlots(schedule),
@@ -103,7 +100,7 @@ export class Timetable {
       lastTick: this.#anchor(),
       replannedAtMs: Number.NEGATIVE_INFINITY,
     };
-    this.#groups.set(expression, group);
+    this.#groups.set(schedule.expression, group);
     return group;
   }
 

@@ -41,7 +41,7 @@ function forgettingRefusals(recorder: Recorder): Recorder {
 }
 
 const noWatchdog: Mutation["wrapTriggers"] = (triggers) => ({
-  start: (expression, onTick) => ({ ...triggers.start(expression, onTick), replan: () => {} }),
+  start: (schedule, onTick) => ({ ...triggers.start(schedule, onTick), replan: () => {} }),
 });
 
 export const MUTANTS: readonly Mutant[] = [

@@ -13,8 +13,7 @@ export function virtualTriggers(
   latenessMs: () => number = () => 0,
 ): Triggers {
   return {
-    start(expression, onTick): Trigger {
-      const schedule = { expression, source: expression, longestGapMs: 0 };
+    start(schedule, onTick): Trigger {
       let timer: { cancel(): void } | undefined;
       let isStopped = false;
       const plan = (fromWallMs: number): void => {
