@@ -8,7 +8,6 @@ import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { FleetParts, OpenedLedger } from "./fleet.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
 import { AppPolling } from "./polling.ts";
-import { quietMoment } from "./quiet-moment.ts";
 import { AppReload, type LoadedConfig } from "./reload.ts";
 import { fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
 import { describeConfig } from "../config/describe.ts";
@@ -101,8 +100,6 @@ export async function build(
     app: {
       url: server.url,
       reload: () => reload.run("asked"),
-      quietMoment: (signal) =>
-        quietMoment({ upstreams: config.upstreams.length, inFlight: () => polling.inFlight, clock, signal }),
       stop: () => owned.disposeAsync(),
     },
   };
@@ -200,8 +197,6 @@ export type Start = { readonly kind: "started"; readonly app: App } | RefusedSta
 export type App = {
   readonly url: string;
   reload(): Promise<ReloadResult>;
-  /** For what stops the event loop. */
-  quietMoment(signal: AbortSignal): Promise<void>;
   /** No new polls. Those in flight may end, and the metrics are served until then. */
   stop(): Promise<void>;
 };

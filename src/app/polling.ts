@@ -99,10 +99,6 @@ export class AppPolling implements AsyncDisposable {
     return this.#network.unreachable(nowMs);
   }
 
-  get inFlight(): number {
-    return this.#records.values().reduce((sum, { accounts }) => sum + accounts.inFlight, 0);
-  }
-
   exclusively<Result>(act: () => Promise<Result>): Promise<Result> {
     const turn = this.#turn.then(act);
     this.#turn = turn.catch(() => {});

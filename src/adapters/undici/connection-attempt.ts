@@ -1,4 +1,3 @@
-import { EventEmitter } from "node:events";
 import { isIP, type LookupFunction, Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { AnswerRead, ConnectionLost, isConnectionLost, isTlsError, WireError } from "./faults.ts";
@@ -201,7 +200,6 @@ export class ConnectionAttempt {
     });
     socket.once("close", () => {
       if (!this.#isReported) this.#report(new ConnectionLost(), socket);
-      detachListeners(socket);
       this.#openSockets -= 1;
       if (this.#openSockets > 0) return;
       this.#closed?.resolve();
@@ -244,17 +242,6 @@ class ResettableSocket extends Socket {
     this.#resets = false;
     return resets ? this.resetAndDestroy() : super.destroy(error);
   }
-}
-
-/**
- * Cuts a closed socket off from its listeners. V8 puts a function that is assigned to a property into the old heap at
- * once, and Node.js gives each socket one, `onwrite`: an unused socket survives every small collection, with everything
- * that it refers to.
- */
-function detachListeners(socket: Socket): void {
-  // The stream's own version also updates its reading, which is over.
-  EventEmitter.prototype.removeAllListeners.call(socket);
-  socket.on("error", ignore);
 }
 
 function ignore(): void {}
