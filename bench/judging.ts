@@ -5,7 +5,6 @@
  */
 
 import { readFileSync } from "node:fs";
-import { parseStructuredList } from "../src/adapters/structured-headers.ts";
 import type { Headers } from "../src/core/exchange/exchange.ts";
 import { judge } from "../src/engine/poll/poll-once.ts";
 import { answered, observed, sampleUpstream } from "../test/support/samples.ts";
@@ -88,7 +87,7 @@ function microseconds({ status, headers, body }: Case): readonly number[] {
   const times = { id: "p", origin: "schedule", slotAtMs: 0, sentAtMs: 0, endedAtMs: 0, delayMs: 0 } as const;
   const judged = (): number => {
     const startedMs = performance.now();
-    judge(upstream, observation, times, parseStructuredList);
+    judge(upstream, observation, times);
     return (performance.now() - startedMs) * 1_000;
   };
   for (let run = 0; run < WARM_UP; run += 1) judged();

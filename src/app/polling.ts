@@ -19,7 +19,6 @@ import { slotsBetween } from "../core/schedule/schedule.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
-import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { History } from "../core/history/history.ts";
 import { seenUntil } from "../core/history/incidents.ts";
 import type { KeptValues } from "../core/history/kept-values.ts";
@@ -71,7 +70,6 @@ export class AppPolling implements AsyncDisposable {
       clock,
       ledger,
       triggers: cronTriggers(log),
-      parseList: parseStructuredList,
       holds: holdings && ((upstream) => holdings.has(upstream)),
       recorderOf: (upstream) => this.#keptRecordOf(upstream),
       nextPollId: () => `${life}-${(polls += 1).toString(36)}`,

@@ -1,4 +1,3 @@
-import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { openProbe } from "../adapters/undici/probe.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import type { OAuth2, Upstream } from "../core/config/config.ts";
@@ -103,7 +102,6 @@ export class AppTokens implements AsyncDisposable {
       queue,
       budgets,
       probe,
-      parseList: parseStructuredList,
       learn: (token) => keys.learn(`token ${identity}`, token),
       random: Math.random,
       fields,

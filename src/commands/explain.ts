@@ -1,15 +1,15 @@
 import { readFile } from "node:fs/promises";
-import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { decodeBody } from "../adapters/undici/decode.ts";
-import { type Advice, readAdvice } from "../core/advice/advice.ts";
+import type { Advice } from "../core/advice/advice.ts";
 import type { Expectation } from "../core/config/config.ts";
 import { type AnswerHead, headerValue } from "../core/exchange/exchange.ts";
 import { type PollOutcome, reasonOf } from "../core/exchange/outcome.ts";
 import { classify, factsOnce, jsonOnce } from "../core/poll/classify.ts";
-import { obey } from "../core/poll/obey.ts";
+import { withRequestedPause } from "../core/poll/requested-pause.ts";
 import { humanDuration } from "../core/status/humanize.ts";
 import { oneLine } from "../core/text/escape.ts";
 import { parseHttpDate } from "../core/time/http-date.ts";
+import { adviceIn } from "../engine/poll/advice-in.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 
 export type ExplainCommand = CommandIo & {
@@ -118,11 +118,11 @@ function explanationOf({ head, body }: Answer, expect: Expectation, wallNowMs: n
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const exchange = { kind: "answered", head, body } as const;
-  const limits = readAdvice(head, atMs, parseStructuredList);
+  const told = adviceIn(head, atMs);
   const json = jsonOnce(exchange);
   const facts = factsOnce(exchange, json);
-  const { outcome, detail, words } = classify(exchange, expect, limits, String, json, facts);
-  const advice = obey(head, limits, outcome, facts, atMs);
+  const { outcome, detail, words } = classify(exchange, expect, told.advice, String, json, facts);
+  const advice = withRequestedPause(told, outcome, facts);
   return {
     status: head.status,
     outcome: outcome.kind,

@@ -1,7 +1,6 @@
 import { systemClock } from "../adapters/clock.ts";
 import { windowsInFile } from "../adapters/sqlite/windows-in-file.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
-import { parseStructuredList } from "../adapters/structured-headers.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { openProbes } from "../app/probes.ts";
 import { AppTokens } from "../app/tokens.ts";
@@ -108,7 +107,6 @@ async function pollWithLease(
   const slot = { origin: "first" as const, atMs: askedMs };
   const parts = {
     clock: systemClock,
-    parseList: parseStructuredList,
     nextPollId: () => `probe-${upstream.name}`,
     onBug: (error: unknown) => command.err(`a bug in pacewatch: ${String(error)}\n`),
   };

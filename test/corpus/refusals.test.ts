@@ -5,7 +5,6 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { parseStructuredList } from "../../src/adapters/structured-headers.ts";
 import { reasonOf } from "../../src/core/exchange/outcome.ts";
 import { judge } from "../../src/engine/poll/poll-once.ts";
 import { sampleUpstream } from "../support/samples.ts";
@@ -81,7 +80,6 @@ function read(entry: Entry): {
       certificateExpiresAtMs: undefined,
     },
     times,
-    parseStructuredList,
   );
   const outcome = `${poll.outcome.kind} ${reasonOf(poll.outcome)}`;
   const pause = advice?.pause;

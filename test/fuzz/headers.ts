@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import { parseStructuredList } from "../../src/adapters/structured-headers.ts";
-import { readAdvice, type Advice } from "../../src/core/advice/advice.ts";
+import type { Advice } from "../../src/core/advice/advice.ts";
+import { adviceIn } from "../../src/engine/poll/advice-in.ts";
 import type { Headers } from "../../src/core/exchange/exchange.ts";
 import { mutated, pieces } from "./mutate.ts";
 import { promise, type Target, within } from "./target.ts";
@@ -77,7 +77,7 @@ export const headersTarget: Target<HeaderCase> = {
     check: async (bytes) => {
       const headers = headersOf(bytes.text);
       const head = { status: bytes.status, reasonPhrase: "", headers };
-      const work = async (): Promise<Advice> => readAdvice(head, bytes.wallNowMs, parseStructuredList);
+      const work = async (): Promise<Advice> => adviceIn(head, bytes.wallNowMs).advice;
       judge(await within(MOST_MS, "reading", work()), bytes, headers.length);
     },
     [Symbol.asyncDispose]: async () => {},

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 
-import { parseStructuredList } from "../../src/adapters/structured-headers.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { Supervisor } from "../../src/engine/poll/supervisor.ts";
 import { answerTo } from "../../src/simulator/answer.ts";
@@ -88,7 +87,6 @@ async function watch(dialect: DialectName, kind: keyof typeof CONFIGS): Promise<
     clock,
     ledger: new LocalLedger(config, clock),
     triggers: virtualTriggers(clock),
-    parseList: parseStructuredList,
     recorderOf: () => {
       const recorder = new StoryRecorder();
       recorders.push(recorder);

@@ -30,6 +30,9 @@ export type LimitField = {
   readonly saysRequests: boolean;
 };
 
+/** A header that says something about limits. */
+export type LimitHeader = { readonly field: LimitField; readonly value: string };
+
 /**
  * What the name of a header says. Undefined if it is about no limit.
  *
@@ -173,18 +176,20 @@ function prefixOf(name: string, words: readonly string[], { start, isWeak }: Ste
 }
 
 const LONGEST_NAME = 100;
-/** Every name that is read has one of these in it; most headers have none. */
 const MAY_BE_LIMIT = /limit|remain|quota/;
 const MOST_NAMES = 512;
 /** Each name is read once: an upstream sends the same ones each time. */
-const names = new Map<string, LimitField | "none">();
+const names = new Map<string, LimitField | undefined>();
+
+/** Every name that is read has one of these words in it; most headers have none. */
+export function mayBeLimit(name: string): boolean {
+  return name.length <= LONGEST_NAME && MAY_BE_LIMIT.test(name);
+}
 
 export function limitFieldOf(name: string): LimitField | undefined {
-  if (name.length > LONGEST_NAME || !MAY_BE_LIMIT.test(name)) return undefined;
-  const known = names.get(name);
-  if (known !== undefined) return known === "none" ? undefined : known;
+  if (names.has(name)) return names.get(name);
   const field = name.includes("retry") ? undefined : read(name);
   if (names.size >= MOST_NAMES) names.clear();
-  names.set(name, field ?? "none");
+  names.set(name, field);
   return field;
 }

@@ -1,12 +1,11 @@
 /** Limit, remaining and reset as headers of their own: the older drafts, and every provider's own spelling. */
 
 import { type Amount, amountsOf, dictionaryIn, readAll, resetsMsOf } from "./amounts.ts";
-import { limitFieldOf, type LimitField } from "./field-name.ts";
-import type { LimitFamily, Reading } from "./reading.ts";
+import type { LimitField, LimitHeader } from "./field-name.ts";
+import type { LimitFamily } from "./limits.ts";
 import { roundWindowMs } from "./round-window.ts";
-import { isState, LONGEST_VALUE } from "./structured-fields.ts";
+import { isState, LONGEST_VALUE, type Reading } from "./structured-fields.ts";
 import { unitInText, windowMsInText, type FieldPart } from "./words.ts";
-import type { Headers } from "../exchange/exchange.ts";
 import { DAY_MS } from "../time/duration.ts";
 import { type Anchor, durationIn, plainNumberOf } from "../time/time-in.ts";
 
@@ -123,16 +122,15 @@ function limitsIn({ limits, remaining, used, refill }: Said): number {
 
 /** At most so many limits; also the resets of headers that say a reset and no number. */
 export function readFields(
-  headers: Headers,
+  headers: readonly LimitHeader[],
   most: number,
   anchorMs: Anchor,
 ): Reading & { readonly loneResetsMs: readonly number[] } {
   const drafts = new Map<string, Draft>();
   let found = 0;
   let malformed = 0;
-  for (const [name, value] of headers) {
-    const field = limitFieldOf(name);
-    if (field === undefined || field.part === "policy" || isState(field, name, value)) continue;
+  for (const { field, value } of headers) {
+    if (field.part === "policy" || isState(field, value)) continue;
     const said = readValue(field, value.trim(), anchorMs);
     if (said === undefined) {
       if (!field.isWeak && field.part !== "object" && field.unit === "requests") malformed++;

@@ -2,7 +2,7 @@
 
 import type { Headers } from "../exchange/exchange.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
-import { LONGEST_WAIT_MS, plainNumberOf, timeIn } from "../time/time-in.ts";
+import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn } from "../time/time-in.ts";
 
 /** `waitMs` is undefined if nothing was said, or nothing that can be read. */
 export type Wait = { readonly waitMs: number | undefined; readonly malformed: number };
@@ -30,7 +30,7 @@ export function unitMsOf(unit: string): number {
 const LIST_OF_NUMBERS = /^\d{1,15}(?:\s{0,9},\s{0,9}\d{1,15}){1,20}$/;
 
 /** The longest requested wait. A date in the past requests none. */
-export function readRetryAfter(headers: Headers, anchorMs: number): Wait {
+export function readRetryAfter(headers: Headers, anchorMs: Anchor): Wait {
   let wait = NO_WAIT;
   for (const [name, value] of headers) {
     const asking = name.includes("-after") || name.includes("-in") ? ASKING_NAME.exec(name) : null;
@@ -38,7 +38,7 @@ export function readRetryAfter(headers: Headers, anchorMs: number): Wait {
     const text = value.trim();
     // Sent twice, and joined on the way.
     for (const each of LIST_OF_NUMBERS.test(text) ? text.split(",") : [text])
-      wait = longestWait(wait, readWait(each.trim(), unitMsOf(asking[1] ?? "s"), anchorMs));
+      wait = longestWait(wait, readWait(each.trim(), unitMsOf(asking[1] ?? "s"), anchorMs()));
   }
   return wait;
 }

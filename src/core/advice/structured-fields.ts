@@ -1,23 +1,34 @@
 /** `RateLimit-Policy` and `RateLimit`: the draft's structured fields, and their earlier forms, under any prefix. */
 
 import { amountsOf, dictionaryIn, MOST_LIMITS, readAll } from "./amounts.ts";
-import { limitFieldOf, type LimitField } from "./field-name.ts";
-import type { LimitFamily, ParseList, Reading, StructuredItem } from "./reading.ts";
-import type { Headers } from "../exchange/exchange.ts";
+import type { LimitField, LimitHeader } from "./field-name.ts";
+import type { LimitFamily } from "./limits.ts";
 import { LONGEST_WAIT_MS } from "../time/time-in.ts";
+
+/** A member of a structured list (RFC 9651), as used for rate limits. */
+export type StructuredItem = {
+  /** A String or a Token. */
+  readonly name: string;
+  /** Byte sequences, such as a partition key, as text. Without values of other types. */
+  readonly parameters: ReadonlyMap<string, string | number | boolean>;
+};
+
+/** Undefined if the text is not a list. Never throws. */
+export type ParseList = (text: string) => readonly StructuredItem[] | undefined;
+
+/** What one kind of rate-limit headers says. */
+export type Reading = { readonly families: readonly LimitFamily[]; readonly malformed: number };
 
 export const LONGEST_VALUE = 4096;
 
 /** A field of the standard is a list, however many headers bring it. Whatever is not a list was joined of garbage. */
 type Lists = { policy: string | undefined; state: string | undefined };
 
-export function readStructuredFields(headers: Headers, parseList: ParseList): Reading {
+export function readStructuredFields(headers: readonly LimitHeader[], parseList: ParseList): Reading {
   const byPrefix = new Map<string, Lists>();
-  for (const [name, value] of headers) {
-    const field = limitFieldOf(name);
-    if (field === undefined) continue;
+  for (const { field, value } of headers) {
     const isPolicy = field.part === "policy" && !field.isWeak;
-    if (!isPolicy && !isState(field, name, value)) continue;
+    if (!isPolicy && !isState(field, value)) continue;
     const lists = byPrefix.get(field.prefix) ?? { policy: undefined, state: undefined };
     byPrefix.set(field.prefix, lists);
     const list = isPolicy ? "policy" : "state";
@@ -44,9 +55,9 @@ export function readStructuredFields(headers: Headers, parseList: ParseList): Re
 const STATE = /;\s*[rt]=/;
 
 /** The state of a limit as the standard's list, under whatever prefix; draft 7 had a dictionary in its place. */
-export function isState({ part }: LimitField, name: string, text: string): boolean {
+export function isState({ part, prefix }: LimitField, text: string): boolean {
   if (part !== "all") return false;
-  return STATE.test(text) || (name === "ratelimit" && dictionaryIn(text) === undefined);
+  return STATE.test(text) || (prefix === "ratelimit" && dictionaryIn(text) === undefined);
 }
 
 function ifShort<Read>(text: string, read: (text: string) => Read | undefined): Read | undefined {

@@ -3,7 +3,7 @@
  * shown, and lowers nothing. In doubt the shorter window is believed, which asks for less restraint than the longer.
  */
 
-import type { LimitFamily } from "../advice/reading.ts";
+import type { LimitFamily } from "../advice/limits.ts";
 import { onlyRoundWindowMs, roundWindowMs } from "../advice/round-window.ts";
 
 export const LESSONS = ["policy", "resets", "refills"] as const;

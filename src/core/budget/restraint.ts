@@ -1,6 +1,7 @@
 /** How upstream signals hold a budget back: pauses, back-off, lowered limits, yielding to production. */
 
-import { type Advice, limitsOf } from "../advice/advice.ts";
+import type { Advice } from "../advice/advice.ts";
+import { limitsOf } from "../advice/limits.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { BudgetRestraint } from "./ledger.ts";

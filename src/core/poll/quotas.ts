@@ -1,6 +1,6 @@
 /** Quotas of a day and more that an answer tells, with how much of them is left. */
 
-import type { LimitFamily } from "../advice/reading.ts";
+import type { LimitFamily } from "../advice/limits.ts";
 import type { QuotaName } from "../answer/credit.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import { DAY_MS } from "../time/duration.ts";

@@ -1,5 +1,4 @@
-import { type Advice, readAdvice } from "../../core/advice/advice.ts";
-import type { ParseList } from "../../core/advice/reading.ts";
+import type { Advice } from "../../core/advice/advice.ts";
 import type { Upstream } from "../../core/config/config.ts";
 import type { Observation } from "../../core/exchange/exchange.ts";
 import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
@@ -11,16 +10,16 @@ import { keptHeadOf } from "../../core/answer/kept-headers.ts";
 import { classify, factsOnce, jsonOnce } from "../../core/poll/classify.ts";
 import { readQuotas } from "../../core/poll/quotas.ts";
 import { readValues } from "../../core/poll/values.ts";
-import { obey } from "../../core/poll/obey.ts";
+import { withRequestedPause } from "../../core/poll/requested-pause.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import type { PollOutcome } from "../../core/exchange/outcome.ts";
+import { adviceIn } from "./advice-in.ts";
 
 /** `atMs` is monotonic. */
 export type Slot = { readonly origin: SlotOrigin; readonly atMs: number };
 
 export type PollOnceParts = {
   readonly clock: Clock;
-  readonly parseList: ParseList;
   /**
    * Where replicas share the upstreams: whether this one still holds it. Asked right before a request is written, as
    * another may have taken over while this process was frozen.
@@ -70,7 +69,7 @@ export async function pollOnce(
     return unobserved("pacewatch stopped watching this upstream and could not wait for the answer");
   }
   try {
-    return judge(upstream, observation, times(), parts.parseList);
+    return judge(upstream, observation, times());
   } catch (error) {
     parts.onBug(error);
     return unobserved("pacewatch failed to judge this answer: see its log");
@@ -90,24 +89,16 @@ type PollTimes = {
 };
 
 /** Judges an observation by what this upstream's config expects. */
-export function judge(
-  upstream: Upstream,
-  observation: Observation,
-  times: PollTimes,
-  parseList: ParseList,
-): PollResult {
+export function judge(upstream: Upstream, observation: Observation, times: PollTimes): PollResult {
   const { exchange, durationMs, withoutKeys } = observation;
   const { head } = exchange;
-  const limits = head === undefined ? undefined : readAdvice(head, times.endedAtMs, parseList);
+  const told = head && adviceIn(head, times.endedAtMs);
   const json = jsonOnce(exchange);
   const facts = factsOnce(exchange, json);
-  const { outcome, detail } = classify(exchange, upstream.expect, limits, withoutKeys, json, facts);
-  const advice =
-    head === undefined || limits === undefined
-      ? undefined
-      : obey(head, limits, outcome, facts, times.endedAtMs);
+  const { outcome, detail } = classify(exchange, upstream.expect, told?.advice, withoutKeys, json, facts);
+  const advice = told && withRequestedPause(told, outcome, facts);
   const isOk = outcome.kind === "ok";
-  const quotas = limits && readQuotas(limits.families, outcome);
+  const quotas = advice && readQuotas(advice.families, outcome);
   const slowMs = upstream.degradedAboveMs;
   const poll: Poll = {
     ...times,

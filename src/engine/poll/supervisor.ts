@@ -1,4 +1,3 @@
-import type { ParseList } from "../../core/advice/reading.ts";
 import type { Config, Upstream } from "../../core/config/config.ts";
 import { UNKNOWN_HEALTH, type Health } from "../../core/poll/health.ts";
 import type { Ledger } from "../../core/budget/ledger.ts";
@@ -17,7 +16,6 @@ export type SupervisorParts = {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly triggers: Triggers;
-  readonly parseList: ParseList;
   readonly holds?: ((upstream: string) => boolean) | undefined;
   /** The same recorder for the same upstream, across reloads. */
   readonly recorderOf: (upstream: Upstream) => Recorder;
@@ -113,13 +111,12 @@ export class Supervisor {
   }
 
   #add(upstream: Upstream, probe: Probe): Poller {
-    const { clock, ledger, parseList, holds, nextPollId, onBug } = this.#parts;
+    const { clock, ledger, holds, nextPollId, onBug } = this.#parts;
     const recorder = this.#parts.recorderOf(upstream);
     const poller = new Poller(upstream, probe, {
       clock,
       ledger,
       queue: this.queue,
-      parseList,
       holds,
       recorder,
       nextPollId,

@@ -1,9 +1,7 @@
-import { type Advice, readAdvice } from "../../core/advice/advice.ts";
-import type { ParseList } from "../../core/advice/reading.ts";
-import { readRetryAfter } from "../../core/advice/retry-after.ts";
+import type { Advice } from "../../core/advice/advice.ts";
 import { settlementOf, type Lease, type Ledger } from "../../core/budget/ledger.ts";
 import { TOKEN_GAP_MS } from "../../core/config/oauth2.ts";
-import { headerValue, type Observation } from "../../core/exchange/exchange.ts";
+import type { Observation } from "../../core/exchange/exchange.ts";
 import type {
   WaitReason,
   Probe,
@@ -15,8 +13,8 @@ import type {
 } from "../../core/poll/ports.ts";
 import { readTokenAnswer } from "../../core/poll/token-answer.ts";
 import type { Log } from "../../core/text/log.ts";
-import { parseHttpDate } from "../../core/time/http-date.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import { adviceIn } from "./advice-in.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
 
 export type TokenSourceParts = {
@@ -27,7 +25,6 @@ export type TokenSourceParts = {
   readonly budgets: readonly string[];
   /** Asks the token endpoint. */
   readonly probe: Probe;
-  readonly parseList: ParseList;
   /** Hears of every token before anybody sends it. */
   readonly learn: (token: string) => void;
   /** From 0 to 1, so that replicas do not renew at the same moment. */
@@ -234,7 +231,7 @@ export class TokenSource {
       });
       return;
     }
-    const pauseMs = this.#heed(observation);
+    const pauseMs = this.#applyPause(observation);
     const answer = readTokenAnswer(observation.exchange);
     if (answer.kind === "failed") {
       this.#failed(answer, pauseMs);
@@ -263,13 +260,11 @@ export class TokenSource {
    * Where it throttles us, its budgets are paused. What it says of its limits otherwise is about itself, and its budgets
    * may be the upstream's. Returns for how long it asks not to be asked.
    */
-  #heed({ exchange: { head } }: Observation): number {
-    const { ledger, budgets, clock, parseList } = this.#parts;
+  #applyPause({ exchange: { head } }: Observation): number {
+    const { ledger, budgets, clock } = this.#parts;
     if (head === undefined) return 0;
-    const wallNowMs = clock.wallNow();
-    const advice = readAdvice(head, wallNowMs, parseList);
-    const dateMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs);
-    const { waitMs } = readRetryAfter(head.headers, dateMs ?? wallNowMs);
+    const { advice, retryAfter } = adviceIn(head, clock.wallNow());
+    const { waitMs } = retryAfter;
     if (advice.throttled) {
       const pause: Advice["pause"] =
         waitMs === undefined ? advice.pause : { scope: "budget", forMs: waitMs, source: "retry_after" };

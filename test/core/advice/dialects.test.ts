@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
-import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
-import { type Advice, readAdvice } from "../../../src/core/advice/advice.ts";
-import type { LimitFamily } from "../../../src/core/advice/reading.ts";
+import type { Advice } from "../../../src/core/advice/advice.ts";
+import type { LimitFamily } from "../../../src/core/advice/limits.ts";
+import { adviceIn } from "../../../src/engine/poll/advice-in.ts";
 
 /** What a provider means by the headers of one answer. `null` is what it does not say. */
 type Meant = {
@@ -36,11 +36,7 @@ function samplesIn(file: string): readonly Sample[] {
 
 function adviceOf({ headers, at }: Sample, status = 200): Advice {
   const lines = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  return readAdvice(
-    { status, reasonPhrase: "", headers: lines },
-    (at ?? SOME_MOMENT_S) * 1000,
-    parseStructuredList,
-  );
+  return adviceIn({ status, reasonPhrase: "", headers: lines }, (at ?? SOME_MOMENT_S) * 1000).advice;
 }
 
 function meantRequests(sample: Sample): readonly Meant[] {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
+import { adviceIn, parseStructuredList } from "../../../src/engine/poll/advice-in.ts";
 import { readAdvice } from "../../../src/core/advice/advice.ts";
 import type { Headers } from "../../../src/core/exchange/exchange.ts";
 
@@ -28,7 +28,7 @@ test.each<[string, Headers]>([
   "an answer that is full of limits has few of them compared, and each byte is read once: %s",
   (_, headers) => {
     let bytes = 0;
-    const advice = readAdvice({ status: 200, reasonPhrase: "", headers }, 0, (text) => {
+    const { advice } = readAdvice({ status: 200, reasonPhrase: "", headers }, 0, (text) => {
       bytes += text.length;
       return parseStructuredList(text);
     });
@@ -41,7 +41,7 @@ test.each<[string, Headers]>([
 
 test("of more limits than anybody has, the first are kept, and each header that is left out is counted", () => {
   const headers = headersOf(40, (at) => [`x-ratelimit-limit-a${at}`, "9"]);
-  const { families, malformed } = readAdvice({ status: 200, reasonPhrase: "", headers }, 0, () => undefined);
+  const { families, malformed } = adviceIn({ status: 200, reasonPhrase: "", headers }, 0).advice;
   expect(families.map(({ key }) => key)).toContain("x-ratelimit  a0 ");
   expect({ kept: families.length, malformed }).toEqual({ kept: MOST_LIMITS, malformed: 8 });
 });

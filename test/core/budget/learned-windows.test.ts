@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { LimitFamily } from "../../../src/core/advice/reading.ts";
+import type { LimitFamily } from "../../../src/core/advice/limits.ts";
 import { LearnedWindows } from "../../../src/core/budget/learned-windows.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
-import { readAdvice } from "../../../src/core/advice/advice.ts";
+import { adviceIn } from "../../../src/engine/poll/advice-in.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import { readQuotas, type SeenQuota } from "../../../src/core/poll/quotas.ts";
 
@@ -14,7 +13,7 @@ function read(
 ): readonly SeenQuota[] | undefined {
   const lines = Object.entries(headers);
   return readQuotas(
-    readAdvice({ status: 200, reasonPhrase: "", headers: lines }, NOW_MS, parseStructuredList).families,
+    adviceIn({ status: 200, reasonPhrase: "", headers: lines }, NOW_MS).advice.families,
     outcome,
   );
 }

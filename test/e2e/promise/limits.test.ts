@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
-import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
 import { openProbe } from "../../../src/adapters/undici/probe.ts";
 import type { Rate } from "../../../src/core/config/config.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
@@ -74,7 +73,6 @@ async function saturate(
     clock: systemClock,
     ledger,
     queue,
-    parseList: parseStructuredList,
     nextPollId: () => "poll",
     onBug,
   };

@@ -50,7 +50,6 @@ async function world(
     clock,
     ledger,
     queue: new LeaseQueue(ledger, clock, onBug),
-    parseList: () => undefined,
     recorder,
     nextPollId: () => `p${(polls += 1)}`,
     onBug,
@@ -353,7 +352,7 @@ test("a slot that one of several budgets held back says which one", async () => 
   };
   const probe = new FakeProbe(clock, () => observed(answered(200)));
   const queue = new LeaseQueue(ledger, clock, onBug);
-  const parts = { clock, ledger, queue, recorder, onBug, parseList: () => undefined, nextPollId: () => "p" };
+  const parts = { clock, ledger, queue, recorder, onBug, nextPollId: () => "p" };
   const poller = new Poller(upstream, probe, parts);
   await clock.advance(120_000);
   for (let slot = 0; slot < 3; slot += 1) {

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 
-import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import { Supervisor } from "../../../src/engine/poll/supervisor.ts";
 import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
@@ -40,7 +39,6 @@ async function pollsAfter(
     clock,
     ledger: new LocalLedger(config, clock),
     triggers: virtualTriggers(clock),
-    parseList: parseStructuredList,
     recorderOf: () => new StoryRecorder(),
     nextPollId: () => "p",
     onBug: (error) => {

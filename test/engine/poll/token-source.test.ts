@@ -98,7 +98,6 @@ class World {
       queue: this.queue,
       budgets: this.#budgets,
       probe: endpoint,
-      parseList: () => undefined,
       learn: (token) => this.learned.push(token),
       random: this.#random,
       fields: {},
@@ -117,7 +116,7 @@ class World {
     const probe = new TokenProbe(source.forUpstream(), this.clock, answer);
     const recorder = new StoryRecorder();
     const { clock, ledger, queue, onBug } = this;
-    const parts = { clock, ledger, queue, recorder, parseList: () => undefined, onBug };
+    const parts = { clock, ledger, queue, recorder, onBug };
     const nextPollId = (): string => `p${(this.#polls += 1)}`;
     return { poller: new Poller(sampleUpstream(changes), probe, { ...parts, nextPollId }), recorder, probe };
   }

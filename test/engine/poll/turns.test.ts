@@ -42,7 +42,6 @@ async function seen(
       queue,
       recorder,
       onBug,
-      parseList: () => undefined,
       nextPollId: () => "p",
     };
     return { upstream, recorder, poller: new Poller(upstream, probe, parts) };

@@ -1,4 +1,3 @@
-import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { Probe } from "../../../src/core/poll/ports.ts";
@@ -51,7 +50,6 @@ export class Life {
       clock,
       ledger: this.#ledger,
       triggers: mutation.wrapTriggers?.(triggers) ?? triggers,
-      parseList: parseStructuredList,
       recorderOf: ({ name }) => {
         const tally = this.tallyOf(name);
         return mutation.wrapRecorder?.(tally) ?? tally;

@@ -1,5 +1,4 @@
 import { systemClock } from "../../../src/adapters/clock.ts";
-import { parseStructuredList } from "../../../src/adapters/structured-headers.ts";
 import { openProbe } from "../../../src/adapters/undici/probe.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import { reasonOf } from "../../../src/core/exchange/outcome.ts";
@@ -34,7 +33,7 @@ export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
     endedAtMs: systemClock.wallNow(),
     delayMs: 0,
   } as const;
-  return judge(upstream, observation, times, parseStructuredList).poll;
+  return judge(upstream, observation, times).poll;
 }
 
 function upstreamOf(behaviour: Behaviour, stage: Stage): Upstream {

@@ -1,6 +1,5 @@
 import { Holdings } from "../../../../src/core/fleet/holdings.ts";
 import { SessionValidity } from "../../../../src/core/fleet/session-validity.ts";
-import { parseStructuredList } from "../../../../src/adapters/structured-headers.ts";
 import type { Config, Upstream } from "../../../../src/core/config/config.ts";
 import type { Probe } from "../../../../src/core/poll/ports.ts";
 import { SharedLedger } from "../../../../src/engine/fleet/shared-ledger.ts";
@@ -85,7 +84,6 @@ export class Replica implements Inhabitant {
       clock,
       ledger: this.ledger,
       triggers: virtualTriggers(clock),
-      parseList: parseStructuredList,
       holds: config.fleet?.mode === "shard" ? (upstream) => holdings.has(upstream) : undefined,
       recorderOf: ({ name }) => this.#tallyFor(name),
       nextPollId: () => String((this.#polls += 1)),

@@ -1,5 +1,12 @@
 import { isInnerList, parseList, Token, type BareItem, type InnerList, type Item } from "structured-headers";
-import type { StructuredItem } from "../core/advice/reading.ts";
+import { readAdvice, type ToldByHeaders } from "../../core/advice/advice.ts";
+import type { StructuredItem } from "../../core/advice/structured-fields.ts";
+import type { AnswerHead } from "../../core/exchange/exchange.ts";
+
+/** Reads what the headers of an answer say about limits and waiting. Whatever is not a list of RFC 9651 is none to core. */
+export function adviceIn(head: AnswerHead, wallNowMs: number): ToldByHeaders {
+  return readAdvice(head, wallNowMs, parseStructuredList);
+}
 
 /** Parses an RFC 9651 List of Strings or Tokens; undefined for anything else. */
 export function parseStructuredList(text: string): readonly StructuredItem[] | undefined {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { parseStructuredList } from "../../src/adapters/structured-headers.ts";
+import { parseStructuredList } from "../../../src/engine/poll/advice-in.ts";
 
 function read(text: string): unknown {
   return parseStructuredList(text)?.map(({ name, parameters }) => [name, Object.fromEntries(parameters)]);

@@ -1,0 +1,67 @@
+/** The pause that an answer asks for is known once it is known what the answer means. */
+
+import type { Advice, Pause, ToldByHeaders } from "../advice/advice.ts";
+import { longestWait, type Wait } from "../advice/retry-after.ts";
+import type { PollOutcome } from "../exchange/outcome.ts";
+import type { Facts } from "../refusal/facts.ts";
+import { readTimeFields, readTimesInWords } from "../refusal/waits.ts";
+
+/** Somebody adds credit at any moment, and to look costs nothing: so neither the budget's own back-off nor an hour. */
+const CREDIT_PAUSE: Pause = { scope: "budget", forMs: 300_000, source: "credit_spent" };
+
+/** A refusal with less than this part of a limit left is about that limit, even if it was counted in other units. */
+const NEARLY_SPENT = 0.01;
+
+/**
+ * Adds the pause that an answer asks for: whoever says when is obeyed. `facts`, the body of an answer, is read only of
+ * one that is not good.
+ */
+export function withRequestedPause(
+  { status, advice, retryAfter, isHeldBack, anchorMs }: ToldByHeaders,
+  outcome: PollOutcome,
+  facts: () => Facts,
+): Advice {
+  if (outcome.kind === "ok" && !isHeldBack) return { ...advice, throttled: false };
+  const asked =
+    outcome.kind === "ok" ? retryAfter : longestWait(retryAfter, waitInBody(outcome, facts(), anchorMs()));
+  const told = { ...advice, malformed: advice.malformed + asked.malformed };
+  const { waitMs } = asked;
+  const pauseOf = (scope: Pause["scope"]): Pause | undefined =>
+    waitMs === undefined ? undefined : { scope, forMs: waitMs, source: "retry_after" };
+  if (outcome.kind === "throttled") {
+    const pause = longestPause(pauseOf("budget"), advice.pause);
+    const isRequested = pause !== undefined && (pause.forMs > 0 || outcome.throttle === "rate");
+    const otherwise = outcome.throttle === "quota" ? CREDIT_PAUSE : resetPause(advice);
+    return { ...told, throttled: true, pause: isRequested ? pause : otherwise };
+  }
+  // A wall that says 429 and when counts our requests, and has its own page for it: all who use the key wait.
+  const isCounted = status === 429 && waitMs !== undefined;
+  const pause = pauseOf(outcome.kind === "ok" || isCounted ? "budget" : "upstream");
+  return { ...told, throttled: isCounted, pause: pause ?? advice.pause };
+}
+
+function waitInBody(outcome: PollOutcome, facts: Facts, anchorMs: number): Wait {
+  const inFields = readTimeFields(facts, anchorMs);
+  return isAboutTime(outcome) ? longestWait(inFields, readTimesInWords(facts, anchorMs)) : inFields;
+}
+
+/** Of any other refusal, a time in its words is about something else: when a key expired, how old a page is. */
+function isAboutTime(outcome: PollOutcome): boolean {
+  return (
+    outcome.kind === "throttled" ||
+    (outcome.kind === "failed" && (outcome.reason === "server_error" || outcome.reason === "blocked"))
+  );
+}
+
+function longestPause(a: Pause | undefined, b: Pause | undefined): Pause | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return b.forMs > a.forMs ? b : a;
+}
+
+function resetPause({ families, onlyResetMs }: Advice): Pause | undefined {
+  const resetsMs = families.flatMap(({ limit, remaining, resetMs }) =>
+    limit !== undefined && remaining !== undefined && remaining <= NEARLY_SPENT * limit ? [resetMs ?? 0] : [],
+  );
+  const forMs = resetsMs.reduce((a, b) => Math.max(a, b), onlyResetMs ?? 0);
+  return forMs > 0 ? { scope: "budget", forMs, source: "rate_limit" } : undefined;
+}
