@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { InPieces } from "../../core/status/in-pieces.ts";
 
 /** After so long the event loop gets a turn: polls, probes and other clients come in between. */
@@ -45,8 +45,13 @@ export class Turns {
 
   async rest(): Promise<void> {
     const tookMs = performance.now() - this.#beganMs;
-    if (this.#options.rests) await sleep(Math.min(tookMs, LONGEST_REST_MS), undefined, { ref: false });
+    if (this.#options.rests) await sleep(Math.min(tookMs, LONGEST_REST_MS));
     else await nextTurn();
     this.#beganMs = performance.now();
   }
+}
+
+/** The process does not live on for it. */
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms).unref());
 }

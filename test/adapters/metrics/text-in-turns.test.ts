@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { textInTurns } from "../../../src/adapters/metrics/text-in-turns.ts";
+import { stopTime } from "../../support/virtual/stopped-time.ts";
 
 async function textOf(stream: ReadableStream<Uint8Array>): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(await Array.fromAsync(stream)));
@@ -10,45 +11,61 @@ function fail(error: unknown): void {
   throw error;
 }
 
-/** A piece that takes a while to make. */
-function slowPiece(text: string): string {
-  const untilMs = performance.now() + 1;
-  while (performance.now() < untilMs);
-  return text;
-}
-
 test("the pieces come in their order, whatever letters they have, and the last behind them", async () => {
   const pieces = ["a{b}", "", 'é"\n', "🐢"];
   expect(await textOf(textInTurns(pieces.values(), async () => "end", fail))).toBe('a{b}é"\n🐢end');
 });
 
-test("others have their turns while it is made", async () => {
-  const pieces = Array.from({ length: 30 }, () => "piece")
-    .values()
-    .map(slowPiece);
-  let turns = 0;
-  const over = new AbortController();
-  const text = textOf(textInTurns(pieces, async () => "", fail)).finally(() => over.abort());
-  while (!over.signal.aborted) {
-    await nextTurn();
-    turns += 1;
-  }
-  expect(await text).toHaveLength(150);
-  expect(turns).toBeGreaterThan(15);
-});
+test.each([
+  ["in no time", 0, 6],
+  ["while the loop is slow for 4 ms a turn", 4, 12],
+  ["while the loop is slow for 60 ms a turn", 60, 30],
+])(
+  "others have their turns %s, each after a millisecond or as long as theirs took",
+  async (_, othersMs, longest) => {
+    const time = stopTime();
+    let [pieces, most] = [0, 0];
+    const text = textOf(
+      textInTurns(
+        Array.from({ length: 100 }, () => "piece")
+          .values()
+          .map((piece) => {
+            most = Math.max(most, (pieces += 1));
+            time.pass(0.5);
+            return piece;
+          }),
+        async () => "",
+        fail,
+      ),
+    );
+    const over = new AbortController();
+    void text.finally(() => over.abort());
+    while (!over.signal.aborted) {
+      await nextTurn();
+      time.pass(othersMs);
+      pieces = 0;
+    }
+    expect(await text).toHaveLength(500);
+    expect(most).toBeLessThanOrEqual(longest);
+  },
+);
 
 test("no more of it is made than is read", async () => {
+  const time = stopTime();
   let made = 0;
   const pieces = (function* (): Generator<string> {
-    for (;;) yield slowPiece(String((made += 1)));
+    for (;;) {
+      time.pass(1);
+      yield String((made += 1));
+    }
   })();
   const reader = textInTurns(pieces, async () => "", fail).getReader();
-  await reader.read();
-  await nextTurn();
-  await nextTurn();
-  const madeBefore = made;
-  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
-  expect(made).toBe(madeBefore);
+  for (let read = 1; read <= 3; read += 1) {
+    await reader.read();
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    // One is made in advance, for the next read.
+    expect(made).toBe(read + 1);
+  }
   await reader.cancel();
 });
 

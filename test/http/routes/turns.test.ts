@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { InPieces } from "../../../src/core/status/in-pieces.ts";
 import { Turns, Unwanted } from "../../../src/http/routes/turns.ts";
+import { stopTime, timersAtOnce } from "../../support/virtual/stopped-time.ts";
 
 function* endless(onPiece: () => void): InPieces<never> {
   for (;;) {
@@ -16,19 +17,22 @@ test("work that nobody wants any more is given up", async () => {
 });
 
 test("work rests as long as it takes", async () => {
-  const turns = new Turns({ rests: true, isWanted: () => performance.now() - beganMs < 200 });
-  const beganMs = performance.now();
-  const before = performance.eventLoopUtilization();
-  await expect(turns.run(endless(() => {}))).rejects.toBeInstanceOf(Unwanted);
-  expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.8);
+  const [time, restsMs] = [stopTime(), timersAtOnce()];
+  let pieces = 0;
+  const turns = new Turns({ rests: true, isWanted: () => pieces < 20 });
+  const work = endless(() => {
+    pieces += 1;
+    time.pass(2);
+  });
+  await expect(turns.run(work)).rejects.toBeInstanceOf(Unwanted);
+  // A turn ends with the piece that makes it 5 ms or more: the third.
+  expect(restsMs).toEqual([6, 6, 6, 6, 6, 6, 6]);
 });
 
 test("work in which the process stood still does not rest for as long", async () => {
-  const STOOD_STILL_MS = 1_000;
+  const [time, restsMs] = [stopTime(), timersAtOnce()];
   const turns = new Turns({ rests: true, isWanted: () => true });
-  const standStill = new Int32Array(new SharedArrayBuffer(4));
-  Atomics.wait(standStill, 0, 0, STOOD_STILL_MS);
-  const beganMs = performance.now();
+  time.pass(1_000);
   await turns.pauseIfLong();
-  expect(performance.now() - beganMs).toBeLessThan(STOOD_STILL_MS / 2);
+  expect(restsMs).toEqual([50]);
 });
