@@ -157,37 +157,3 @@ test("an ok answer that names its state, and a quota in words, stays ok", () => 
   const body = JSON.stringify({ status: "active", message: "Your quota of 1000 requests per day" });
   expect(classify(answered(200, [], body), EXPECTATION, undefined).outcome.kind).toBe("ok");
 });
-
-/** For 16 times the length: 16 if the work grows as the answer does, 256 if it grows as its square. */
-const MOST_GROWTH = 100;
-
-test.each([
-  ["words", (words: string) => JSON.stringify({ error: { message: words } })],
-  ["a page", (words: string) => `<html><body>${words}</body></html>`],
-  ["text", (words: string) => words],
-  ["open tags", (words: string) => "<".repeat(words.length)],
-  [
-    "fields",
-    (words: string) =>
-      JSON.stringify(words.split(" ").map((word) => ({ code: word, message: words.slice(0, 20) }))),
-  ],
-  ["open brackets", (words: string) => "[".repeat(words.length)],
-])("the work on %s grows no faster than the answer", (_, bodyOf) => {
-  const phrases =
-    "the limit of requests per rate quota for an invalid api key has been 0 in your country so wait until 1h ";
-  const msOf = (characters: number): number => {
-    const exchange = answered(
-      403,
-      [],
-      bodyOf(phrases.repeat(Math.ceil(characters / phrases.length)).slice(0, characters)),
-    );
-    const times = Array.from({ length: 9 }, () => {
-      const from = performance.now();
-      for (let run = 0; run < 5; run += 1) classify(exchange, EXPECTATION, undefined);
-      return performance.now() - from;
-    });
-    return Math.min(...times);
-  };
-  msOf(16_000);
-  expect(msOf(64_000) / msOf(4_000)).toBeLessThan(MOST_GROWTH);
-});
