@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { openProbe, type ProbeOptions } from "../../../src/adapters/undici/probe.ts";
@@ -25,6 +26,18 @@ export const NO_TLS_FILES: Tls = {
 export const PATIENT_MS = 8_000;
 /** For what never comes. */
 export const SHORT_MS = 250;
+
+/** When the next answer's head has been read, as the library tells. */
+export function headRead(): Promise<void> {
+  const channel = "undici:request:headers";
+  return new Promise((resolve) => {
+    const hear = (): void => {
+      unsubscribe(channel, hear);
+      resolve();
+    };
+    subscribe(channel, hear);
+  });
+}
 
 export async function startUpstream(script: Script, options: RawOptions = {}): Promise<RawUpstream> {
   const upstream = await openRawUpstream(script, options);

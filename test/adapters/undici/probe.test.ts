@@ -1,10 +1,12 @@
 import { systemClock } from "../../../src/adapters/clock.ts";
-import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { freePort } from "../../../tools/stack/free-port.ts";
-import { answer, type Script } from "../../support/raw-upstream.ts";
+import { eventually } from "../../support/eventually.ts";
+import { answer, type RawConnection, type Script } from "../../support/raw-upstream.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
 import {
   PATIENT_MS,
+  headRead,
   SHORT_MS,
   answeredOf,
   bodyText,
@@ -22,9 +24,12 @@ function replies(bytes: string, then: "end" | "reset" | "stay" = "stay"): Script
   return async (connection) => {
     await connection.request();
     if (then === "end") return connection.end(bytes);
+    const isRead = bytes.includes("\r\n\r\n") ? headRead() : Promise.resolve();
     connection.write(bytes);
-    // Bytes and reset at once would let the reset overtake the bytes.
-    if (then === "reset") setTimeout(() => connection.reset(), 50);
+    if (then === "stay") return;
+    // A reset may overtake the bytes before it.
+    await isRead;
+    connection.reset();
   };
 }
 
@@ -65,20 +70,20 @@ test("the request says who asks, what for, and that the connection is not kept",
   ]);
 });
 
-test("the phases make up about the whole duration", async () => {
+test("the phases make up the whole duration", async () => {
+  const clock = new VirtualClock();
   const upstream = await startUpstream(async (connection) => {
     await connection.request();
-    await sleep(120);
+    clock.stall(120);
+    const isRead = headRead();
     connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n");
-    // From here, not from the request: a machine that stands still must not bring both at once.
-    await sleep(120);
+    await isRead;
+    clock.stall(80);
     connection.write("{}");
   });
-  const { phasesMs, durationMs } = await pollOnce(upstream);
-  expect(phasesMs.wait).toBeGreaterThan(100);
-  expect(phasesMs.transfer).toBeGreaterThan(80);
-  const sumMs = Object.values(phasesMs).reduce((sum, ms) => sum + ms, 0);
-  expect(sumMs / durationMs).toBeGreaterThan(0.8);
+  const { phasesMs, durationMs } = await pollOnce(upstream, {}, { clock });
+  expect(phasesMs).toEqual({ connect: 0, wait: 120, transfer: 80 });
+  expect(durationMs).toBe(200);
 });
 
 test("a redirect is not followed", async () => {
@@ -232,8 +237,17 @@ test.each<[string, Script, string, string]>([
   expect(broken.detail).toContain(detail);
 });
 
-test.each<[string, Script, string]>([
-  ["accepts and is silent", () => {}, "waiting for an answer"],
+type Stalls = (connection: RawConnection, clock: VirtualClock) => Promise<void>;
+
+test.each<[string, Stalls, string]>([
+  [
+    "accepts and is silent",
+    async (connection, clock) => {
+      await connection.request();
+      clock.stall(SHORT_MS);
+    },
+    "waiting for an answer",
+  ],
   ["sends its head byte by byte", drip("HTTP/1.1 200 OK\r\nX-Slow: 1234567890\r\n"), "waiting for an answer"],
   [
     "sends its body byte by byte",
@@ -241,23 +255,28 @@ test.each<[string, Script, string]>([
     "reading the answer",
   ],
 ])("an upstream that %s is given up at the deadline", async (_does, script, doing) => {
-  const upstream = await startUpstream(script);
-  const observation = await pollOnce(upstream, { timeoutMs: SHORT_MS });
+  const clock = new VirtualClock();
+  const upstream = await startUpstream((connection) => script(connection, clock));
+  const observation = await pollOnce(upstream, { timeoutMs: SHORT_MS }, { clock });
   const broken = brokenOf(observation);
   expect(broken).toMatchObject({ fault: "timeout", sent: true });
   expect(broken.detail).toBe(`timed out after ${SHORT_MS} ms while ${doing}`);
-  expect(observation.durationMs).toBeGreaterThan(SHORT_MS - 5);
+  expect(observation.durationMs).toBe(SHORT_MS);
 });
 
-function drip(bytes: string, first = ""): Script {
-  return async (connection) => {
+/** After some bytes the time is over, but not they. */
+function drip(bytes: string, first = ""): Stalls {
+  return async (connection, clock) => {
     await connection.request();
+    const isRead = first === "" ? Promise.resolve() : headRead();
     connection.write(first);
+    await isRead;
     let sent = 0;
     const timer = setInterval(() => {
       connection.write(bytes.charAt(sent % bytes.length));
       sent += 1;
-    }, 20);
+      if (sent === 5) clock.stall(SHORT_MS);
+    }, 5);
     await connection.closed;
     clearInterval(timer);
   };
@@ -273,12 +292,15 @@ test("the head of a broken answer is kept: a 429 counts, whatever its body does"
 });
 
 test("a request that is given up is reset, so that no kernel goes on delivering it", async () => {
+  const clock = new VirtualClock();
   const errors: unknown[] = [];
   const upstream = await startUpstream(async (connection) => {
     connection.socket.on("error", (error: NodeJS.ErrnoException) => errors.push(error.code));
+    await connection.request();
+    clock.stall(SHORT_MS);
     await connection.closed;
   });
-  await pollOnce(upstream, { timeoutMs: SHORT_MS });
+  await pollOnce(upstream, { timeoutMs: SHORT_MS }, { clock });
   expect(errors).toEqual(["ECONNRESET"]);
 });
 
@@ -321,15 +343,17 @@ test("closing the probe ends its polls and leaves no connection", async () => {
 });
 
 test("an answer that came while this process stood still is no timeout", async () => {
+  const clock = new VirtualClock();
   const upstream = await startUpstream(async (connection) => {
     await connection.request();
     connection.write(answer("{}"));
-    const untilMs = performance.now() + 2 * SHORT_MS;
-    while (performance.now() < untilMs);
+    clock.stall(2 * SHORT_MS);
+    // Then the timer that looks for requests whose time is over is due before the answer is read.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
   });
-  const observation = await pollOnce(upstream, { timeoutMs: SHORT_MS });
+  const observation = await pollOnce(upstream, { timeoutMs: SHORT_MS }, { clock });
   expect(answeredOf(observation).head.status).toBe(200);
-  expect(observation.durationMs).toBeGreaterThan(SHORT_MS);
+  expect(observation.durationMs).toBe(2 * SHORT_MS);
 });
 
 test("names are resolved in a phase of their own, and failing that is no fault of the connection", async () => {
@@ -362,8 +386,8 @@ test("names are resolved in a phase of their own, and failing that is no fault o
 });
 
 test("a name that is not resolved in half of the time fails its poll as dns", async () => {
-  const names = namesBy(() => {});
-  const probe = await startProbe({ url: "http://nowhere.test/", timeoutMs: SHORT_MS }, { names });
+  const parts = { names: namesBy(() => {}), clock: new VirtualClock() };
+  const probe = await startProbe({ url: "http://nowhere.test/", timeoutMs: SHORT_MS }, parts);
   expect(brokenOf(await probe.poll(new AbortController().signal))).toMatchObject({
     fault: "dns",
     sent: false,
@@ -378,22 +402,22 @@ test("a healthy upstream is polled while the name servers of many others are sil
   const names = new NameResolver({ clock: systemClock, servers: [server.address] });
   const upstream = await startUpstream(replies(answer("{}")));
   const { signal } = new AbortController();
+  // Nothing that waits for a silent server is given up before the healthy one is polled.
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
   const dead = await Promise.all(
     Array.from({ length: 8 }, (_, index) =>
-      startProbe({ url: `http://dead${index}.test:${upstream.port}/`, timeoutMs: PATIENT_MS / 4 }, { names }),
+      startProbe({ url: `http://dead${index}.test:${upstream.port}/` }, { names }),
     ),
   );
-  let ended = 0;
-  const failed = dead.map(async (probe) => {
-    const observation = await probe.poll(signal);
-    ended += 1;
-    return brokenOf(observation).fault;
-  });
+  const failed = dead.map(async (probe) => brokenOf(await probe.poll(signal)).fault);
   const live = await startProbe({ url: `http://live.test:${upstream.port}/` }, { names });
   for (let polls = 0; polls < 5; polls += 1)
     expect(answeredOf(await live.poll(signal)).head.status).toBe(200);
-  expect(ended).toBe(0);
+  vi.advanceTimersByTime(PATIENT_MS / 2);
   expect(new Set(await Promise.all(failed))).toEqual(new Set(["dns"]));
+  // The timer that all requests share finds none, and stops.
+  vi.advanceTimersByTime(1_000);
 });
 
 test("an address that did not answer is resolved anew", async () => {
@@ -450,9 +474,14 @@ test("a hundred polls at once leave nothing behind", async () => {
     else if (connection.index % 4 === 1) connection.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
     else if (connection.index % 4 === 2) connection.write(answer("{}"));
   });
-  const probe = await startProbe({ url: upstream.url, timeoutMs: PATIENT_MS / 8 });
+  const clock = new VirtualClock();
+  const probe = await startProbe({ url: upstream.url, timeoutMs: SHORT_MS }, { clock });
   const signal = new AbortController().signal;
-  const observations = await Promise.all(Array.from({ length: 100 }, () => probe.poll(signal)));
+  let ended = 0;
+  const polls = Array.from({ length: 100 }, () => probe.poll(signal).finally(() => (ended += 1)));
+  await eventually("but for the unanswered ones all have ended", () => ended === 75);
+  clock.stall(SHORT_MS);
+  const observations = await Promise.all(polls);
   await upstream.idle();
   const sent = observations.filter(({ exchange }) => exchange.kind === "answered" || exchange.sent);
   expect(upstream.requests.length).toBe(sent.length);
@@ -472,7 +501,12 @@ test("however a poll ends, no stack trace is written out: all maps of the source
   const answering = await startUpstream(replies(answer("{}")));
   const denied = await startUpstream(replies(answer("{}")));
   const resetting = await startUpstream(replies("HTTP/1.1 200 OK\r\n", "reset"));
-  const silent = await startUpstream(replies("HTTP/1.1 200 OK\r\n"));
+  const clock = new VirtualClock();
+  const silent = await startUpstream(async (connection) => {
+    await connection.request();
+    connection.write("HTTP/1.1 200 OK\r\n");
+    clock.stall(SHORT_MS);
+  });
   const written: string[] = [];
   const before: unknown = Reflect.get(Error, "prepareStackTrace");
   onTestFinished(() => void Reflect.set(Error, "prepareStackTrace", before));
@@ -483,6 +517,6 @@ test("however a poll ends, no stack trace is written out: all maps of the source
   answeredOf(await pollOnce(answering));
   brokenOf(await pollOnce(denied, { denyAddresses: ["127.0.0.1"] }));
   brokenOf(await pollOnce(resetting));
-  brokenOf(await pollOnce(silent, { timeoutMs: SHORT_MS }));
+  brokenOf(await pollOnce(silent, { timeoutMs: SHORT_MS }, { clock }));
   expect(written).toEqual([]);
 });

@@ -12,6 +12,7 @@ import {
   startProbe,
   startUpstream,
 } from "./polling.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const made = certificates();
 const trusting = { ...NO_TLS_FILES, caFile: made.ca.certFile };
@@ -155,8 +156,13 @@ test.each<[string, Script, string]>([
 });
 
 test("a proxy that never answers CONNECT is given up at the deadline", async () => {
-  const proxy = await startUpstream(() => {});
-  const probe = await startProbe({ url: "https://upstream.test/", proxy: over(proxy), timeoutMs: SHORT_MS });
+  const clock = new VirtualClock();
+  const proxy = await startUpstream(async (connection) => {
+    await connection.request();
+    clock.stall(SHORT_MS);
+  });
+  const changes = { url: "https://upstream.test/", proxy: over(proxy), timeoutMs: SHORT_MS };
+  const probe = await startProbe(changes, { clock });
   const broken = brokenOf(await probe.poll(new AbortController().signal));
   expect(broken).toMatchObject({ fault: "timeout", sent: false });
   expect(broken.detail).toContain("while connecting");
@@ -168,13 +174,15 @@ test("an upstream that breaks TLS behind a tunnel is reported as without one", a
   const proxy = await startUpstream(passesTo(upstream));
   const url = upstream.url.replace("http:", "https:");
   expect(brokenOf(await pollOnce(upstream, { url, proxy: over(proxy) })).fault).toBe("tls");
-  const silent = await startUpstream(() => {});
+  const clock = new VirtualClock();
+  const silent = await startUpstream(({ socket }) => void socket.once("data", () => clock.stall(SHORT_MS)));
   const toSilent = await startUpstream(passesTo(silent));
-  const stalled = await pollOnce(silent, {
+  const changes = {
     url: silent.url.replace("http:", "https:"),
     proxy: over(toSilent),
     timeoutMs: SHORT_MS,
-  });
+  };
+  const stalled = await pollOnce(silent, changes, { clock });
   expect(brokenOf(stalled).detail).toContain("while in the TLS handshake");
   await toSilent.idle();
 });

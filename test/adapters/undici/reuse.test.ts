@@ -1,7 +1,16 @@
 import { expect, test } from "vitest";
 import { certificates } from "../../support/certificates.ts";
 import { answer } from "../../support/raw-upstream.ts";
-import { NO_TLS_FILES, SHORT_MS, answeredOf, brokenOf, startProbe, startUpstream } from "./polling.ts";
+import {
+  NO_TLS_FILES,
+  SHORT_MS,
+  answeredOf,
+  brokenOf,
+  headRead,
+  startProbe,
+  startUpstream,
+} from "./polling.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const signal = new AbortController().signal;
 
@@ -68,7 +77,9 @@ test.each(["end", "reset"] as const)(
 test("whenever idle connections close, each poll sends at most one request", async () => {
   const upstream = await startUpstream(async (connection) => {
     while ((await connection.request()) !== undefined) {
+      const isRead = headRead();
       connection.write(answer("{}"));
+      await isRead;
       const waitMs = connection.index % 4;
       setTimeout(() => (connection.index % 2 === 0 ? connection.end() : connection.reset()), waitMs);
     }
@@ -86,7 +97,8 @@ test("whenever idle connections close, each poll sends at most one request", asy
   expect([...faults].filter((fault) => fault !== "reset")).toEqual([]);
   // What was written into a connection that the upstream had closed already was sent, but it never read it.
   expect(upstream.requests.length).toBeLessThanOrEqual(sent);
-  expect(upstream.requests.length).toBeGreaterThan(150);
+  // After a break the next poll has a connection of its own, which lives until it is answered.
+  expect(upstream.requests.length).toBeGreaterThanOrEqual(150);
 });
 
 test("an answer that nobody asked for is not taken for the next one", async () => {
@@ -102,11 +114,14 @@ test("an answer that nobody asked for is not taken for the next one", async () =
 });
 
 test("after a break the next poll starts with a new connection", async () => {
+  const clock = new VirtualClock();
   const upstream = await startUpstream(async (connection) => {
     await connection.request();
     if (connection.index > 0) connection.write(answer("{}"));
+    else clock.stall(SHORT_MS);
   });
-  const probe = await startProbe({ url: upstream.url, connection: "reuse", timeoutMs: SHORT_MS });
+  const changes = { url: upstream.url, connection: "reuse", timeoutMs: SHORT_MS } as const;
+  const probe = await startProbe(changes, { clock });
   expect(brokenOf(await probe.poll(signal)).fault).toBe("timeout");
   await upstream.idle();
   expect((await probe.poll(signal)).exchange.kind).toBe("answered");

@@ -14,6 +14,7 @@ import {
   startProbe,
   startUpstream,
 } from "./polling.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const made = certificates();
 const trusting = { ...NO_TLS_FILES, caFile: made.ca.certFile };
@@ -105,8 +106,10 @@ test.each<[string, Script]>([
 });
 
 test("a handshake that stalls is given up at the deadline, its socket too", async () => {
-  const upstream = await startUpstream(() => {});
-  const observation = await pollOnce(upstream, { url: asHttps(upstream.url), timeoutMs: SHORT_MS });
+  const clock = new VirtualClock();
+  const upstream = await startUpstream(({ socket }) => void socket.once("data", () => clock.stall(SHORT_MS)));
+  const changes = { url: asHttps(upstream.url), timeoutMs: SHORT_MS };
+  const observation = await pollOnce(upstream, changes, { clock });
   expect(brokenOf(observation)).toMatchObject({
     fault: "timeout",
     sent: false,
@@ -116,8 +119,15 @@ test("a handshake that stalls is given up at the deadline, its socket too", asyn
 });
 
 test("an encrypted request that is given up leaves no socket, nor does a reset answer", async () => {
-  const silent = await startUpstream(() => {}, { tls: as(made.server) });
-  const given = brokenOf(await pollOnce(silent, { tls: trusting, timeoutMs: SHORT_MS }));
+  const clock = new VirtualClock();
+  const silent = await startUpstream(
+    async (connection) => {
+      await connection.request();
+      clock.stall(SHORT_MS);
+    },
+    { tls: as(made.server) },
+  );
+  const given = brokenOf(await pollOnce(silent, { tls: trusting, timeoutMs: SHORT_MS }, { clock }));
   expect(given).toMatchObject({ fault: "timeout", sent: true });
   const closing = await startUpstream(
     async (connection) => {
