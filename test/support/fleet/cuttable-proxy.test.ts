@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { type Socket, connect, createServer } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { eventually } from "../eventually.ts";
 import { openProxy } from "./cuttable-proxy.ts";
@@ -35,6 +34,11 @@ function client(port: number): { socket: Socket; received: () => string } {
   return { socket, received: () => received };
 }
 
+/** Handed to the kernel. */
+function sent(socket: Socket, text: string): Promise<void> {
+  return new Promise((resolve) => void socket.write(text, () => resolve()));
+}
+
 /** Whatever the reason. */
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.once("close", () => resolve()));
@@ -48,23 +52,29 @@ test("what is dropped is silence, and arrives late when the way is mended: also 
   await eventually("the echo is back", before.received, (received) => received === "a");
 
   proxy.cut("drop");
-  before.socket.write("b");
+  await sent(before.socket, "b");
   const during = client(proxy.port);
   await once(during.socket, "connect");
-  during.socket.end("c");
-  // Whatever came through would have come by now.
-  await sleep(200);
-  expect(echo.heard()).toBe("a");
+  await sent(during.socket, "c");
+  during.socket.end();
+  await eventually("both have a connection to the proxy", () => proxy.openConnections === 2);
+  // What is sent later on a way that is not cut arrives, and is answered, time and again.
+  await using open = await openProxy(echo.port);
+  const later = client(open.port);
+  for (let turn = 1; turn <= 10; turn += 1) {
+    await sent(later.socket, ".");
+    await eventually("the later echo is back", () => later.received().length === turn);
+  }
+  expect(echo.heard()).toBe("a..........");
   expect(before.received()).toBe("a");
 
   proxy.mend();
   await eventually(
     "what was held back has arrived",
     () => [before.received(), echo.heard()].join(),
-    (received) => received === "ab,abc",
+    (received) => received === "ab,a..........bc",
   );
-  before.socket.destroy();
-  during.socket.destroy();
+  for (const { socket } of [before, during, later]) socket.destroy();
 });
 
 test("what is reset is thrown out, and so is everybody who comes, until the way is mended", async () => {
