@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 
+/** The first looks follow each other faster: most of what is waited for is there soon. */
+const FIRST_LOOK_AFTER_MS = 2;
 const LOOK_EVERY_MS = 50;
 /** A scrape of hundreds of upstreams, read strictly, keeps this process busy, in which upstreams of the test may answer. */
 const DEAR_LOOK_MS = 200;
@@ -27,7 +29,7 @@ export async function eventually<Seen>(
   isFound: (seen: Seen) => boolean = Boolean,
 ): Promise<Seen> {
   const deadlineMs = performance.now() + DEADLINE_MS;
-  for (;;) {
+  for (let restMs = FIRST_LOOK_AFTER_MS; ; restMs = Math.min(2 * restMs, LOOK_EVERY_MS)) {
     const lookedAtMs = performance.now();
     const seen = await look();
     if (isFound(seen)) return seen;
@@ -36,6 +38,6 @@ export async function eventually<Seen>(
       throw new Error(`waited ${DEADLINE_MS / 1_000} s in vain until ${what}; last seen: ${last}`);
     }
     const dearMs = performance.now() - lookedAtMs - DEAR_LOOK_MS;
-    await sleep(Math.max(LOOK_EVERY_MS, 2 * dearMs));
+    await sleep(Math.max(restMs, 2 * dearMs));
   }
 }

@@ -1,7 +1,9 @@
 import { readdirSync } from "node:fs";
 import { constants, gunzipSync, inflateRawSync } from "node:zlib";
-import { expect, onTestFinished, test } from "vitest";
+import { Worker } from "node:worker_threads";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createMetrics, type Metrics, type ScrapedText } from "../../../src/adapters/metrics/metrics.ts";
+import type { ScrapeRequest } from "../../../src/adapters/metrics/scrape-thread.ts";
 import { ownedPieces, processText } from "../../../src/core/metrics/exposition.ts";
 import type { MetricsSnapshot } from "../../../src/core/metrics/snapshot.ts";
 import {
@@ -102,15 +104,26 @@ test("several read theirs at the same time, each at its own pace, and whoever go
   );
 });
 
-test("no more of it is made than is read", async () => {
+/** How many parts were asked of threads so far: a thread makes none that was not asked of it. */
+function partsAskedFor(): () => number {
+  const sent = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => sent.mockRestore());
+  return () => sent.mock.calls.filter(([request]: ScrapeRequest[]) => request?.kind === "more").length;
+}
+
+test("no more of it is made than is read, but for the next part", async () => {
+  const asked = partsAskedFor();
   const metrics = metricsOf(() => manyUpstreams(1_000));
   const reader = streamOf(metrics.render()).getReader();
-  const first = (await reader.read()).value?.length ?? 0;
-  // A thread that went on by itself would have written all of it by now.
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(first).toBeGreaterThan(1_000);
-  expect(first).toBeLessThan(30_000);
-  await reader.cancel();
+  expect(asked()).toBe(0);
+  const sizes: number[] = [];
+  for (let { value, done } = await reader.read(); !done; { value, done } = await reader.read()) {
+    sizes.push(value?.length ?? 0);
+    expect(asked()).toBeLessThanOrEqual(sizes.length + 1);
+  }
+  expect(asked()).toBe(sizes.length);
+  expect(sizes[0]).toBeGreaterThan(1_000);
+  expect(Math.max(...sizes)).toBeLessThan(30_000);
 });
 
 test("a thread that dies costs the scrapes that it was writing, is told of, and is there again", async () => {
