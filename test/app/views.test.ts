@@ -112,6 +112,7 @@ test.each(["/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/config"])(
       budgets: shown.config.budgets.map((budget) => work.counted(budget)),
     };
     const polling = {
+      ...shown.polling,
       recordOf: (name: string) => (work.add(1), shown.polling.recordOf(name)),
       conditionOf: (upstream: Upstream) => (work.add(1), shown.polling.conditionOf(upstream)),
     };

@@ -199,6 +199,7 @@ describe("password checks", () => {
     const started: string[] = [];
     const checks = new PasswordChecks(
       ({ name }) => (started.push(name), new Worker(believesAnybody, { eval: true })),
+      systemClock,
       () => {},
     );
     onTestFinished(() => checks[Symbol.asyncDispose]());
