@@ -16,9 +16,9 @@ import { ConfigWatch, type WatchCause } from "../config/watch.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import { JournaledLedger } from "../core/budget/journaled-ledger.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
-import type { WindowRow } from "../core/budget/learned-windows.ts";
+import type { LearnedWindow } from "../core/budget/learned-windows.ts";
+import { Quotas } from "../core/budget/quotas.ts";
 import type { Config } from "../core/config/config.ts";
-import type { Clock } from "../core/time/clock.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { messageOf, stackOf } from "../core/text/escape.ts";
 import { hostsToAllow } from "../http/guards/request-checks.ts";
@@ -42,15 +42,13 @@ export async function build(
   const names = new NameResolver({ clock });
   const parts = { ...options, clock, names, onBug, stopping: stopping.signal };
 
-  const opened = await openLedger(
-    config,
-    { ...parts, quotas: store?.restoredQuotas, windows: store?.restoredWindows },
-    stack,
-  );
+  const quotas = new Quotas(clock, store?.restoredQuotas);
+  const opened = await openLedger(config, { ...parts, quotas, windows: store?.restoredWindows }, stack);
   if (opened.kind === "refused") return opened;
   const holdings = config.fleet?.mode === "shard" ? opened.fleet?.holdings : undefined;
-  const ledger = store === undefined ? opened.ledger : journaled(opened.ledger, config, store, clock);
-  const polling = new AppPolling(config, { ...parts, ledger, store, holdings });
+  const { ledger } = opened;
+  const pollLedger = store === undefined ? ledger : new JournaledLedger(ledger, store, clock);
+  const polling = new AppPolling(config, { ...parts, ledger: pollLedger, store, holdings });
   const fleet = opened.fleet?.join({
     views: () => fleetViews(polling),
     onGained: (gained) => void polling.gain(gained).catch(onBug),
@@ -74,6 +72,7 @@ export async function build(
 
   const probing = await polling.open(config);
   if (probing.kind === "refused") return probing;
+  store?.keepQuotas(() => quotas.rows);
   store?.keepWindows(() => learnedWindows(reload.config, ledger));
   polling.apply(config, probing.probes);
   fleet?.start(reload.config, server.url);
@@ -178,16 +177,11 @@ function warnOfOpenFiles(files: OpenFiles | undefined, upstreams: number, log: L
   );
 }
 
-function journaled(ledger: RunningLedger, config: Config, store: StateStore, clock: Clock): RunningLedger {
-  const outer = new JournaledLedger(ledger, config, store, clock);
-  store.keepQuotas(() => outer.readings());
-  return outer;
-}
-
-function learnedWindows(config: Config, ledger: RunningLedger): readonly WindowRow[] {
-  return config.budgets.flatMap(({ name }) =>
-    (ledger.learnedWindows(name) ?? []).map((learned) => ({ ...learned, budget: name })),
-  );
+function learnedWindows(
+  { budgets }: Config,
+  ledger: RunningLedger,
+): ReadonlyMap<string, readonly LearnedWindow[]> {
+  return new Map(budgets.map(({ name }) => [name, ledger.learnedWindows(name) ?? []]));
 }
 
 export type RefusedStart = { readonly kind: "refused"; readonly faults: readonly string[] };

@@ -4,7 +4,7 @@ import { Redis } from "../adapters/redis/connection.ts";
 import { RedisLedger } from "../adapters/redis/ledger.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { LearnedWindow } from "../core/budget/learned-windows.ts";
-import type { QuotaBuckets } from "../core/budget/quota.ts";
+import type { Quotas } from "../core/budget/quotas.ts";
 import type { Config, Fleet } from "../core/config/config.ts";
 import type { FleetBoard } from "../core/fleet/board.ts";
 import { Holdings } from "../core/fleet/holdings.ts";
@@ -28,7 +28,7 @@ export type Replica = Omit<FleetEvents, "statuses"> & {
 
 export type FleetParts = KeyParts & {
   readonly clock: Clock;
-  readonly quotas: ReadonlyMap<string, QuotaBuckets> | undefined;
+  readonly quotas: Quotas;
   readonly windows: ReadonlyMap<string, readonly LearnedWindow[]> | undefined;
   readonly onBug: (error: unknown) => void;
 };
@@ -79,7 +79,7 @@ export async function openFleet(
       store,
       clock,
       life,
-      quotaBuckets: quotas,
+      quotas,
       learnedWindows: windows,
       onReserveMissing: (isMissing) => {
         if (fleet.reserve > 0) tellReserve(isMissing, fleet, log);

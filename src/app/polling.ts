@@ -10,7 +10,7 @@ import {
   upstreamsToOpen,
 } from "./probes.ts";
 import { AppTokens } from "./tokens.ts";
-import type { RunningLedger } from "../core/budget/ledger.ts";
+import type { Ledger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Claimed } from "../core/fleet/board.ts";
 import type { Holdings } from "../core/fleet/holdings.ts";
@@ -28,7 +28,7 @@ import type { StateStore } from "../core/history/state.ts";
 
 export type PollingParts = TransportParts & {
   readonly log: Logger;
-  readonly ledger: RunningLedger;
+  readonly ledger: Ledger;
   readonly store: Pick<StateStore, "restored" | "recorderOf"> | undefined;
   /** Tells what this replica may poll now; undefined where it polls all. */
   readonly holdings: Pick<Holdings, "has"> | undefined;

@@ -282,8 +282,8 @@ function* budgetViews(
     const used = standing.quotaUsed ?? 0;
     const quotas = [...(advertised.get(name)?.values() ?? [])];
     if (quota !== undefined) {
-      const use = { used, buckets: ledger.quotaBuckets(name) ?? new Map(), replicas };
-      const calendarMs = ledger.calendar.now();
+      const use = { used, buckets: ledger.quotas.of(name).buckets, replicas };
+      const calendarMs = ledger.quotas.calendar.now();
       const burns = quotaBurns(quota, use, calendarMs).map((burn) =>
         burn.emptyAtMs === undefined ? burn : { ...burn, emptyAtMs: burn.emptyAtMs - calendarMs + nowMs },
       );

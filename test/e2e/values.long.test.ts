@@ -9,7 +9,7 @@ import { History } from "../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
 import { eventually } from "../support/eventually.ts";
-import { samplePoll, sampleQuotaReading } from "../support/samples.ts";
+import { samplePoll, sampleQuotaRow } from "../support/samples.ts";
 import { Daemon } from "../support/processes/daemon.ts";
 
 const EXAMPLES = new URL("../../docs/examples/", import.meta.url);
@@ -181,10 +181,8 @@ async function leaveQuotas(path: string, nowMs: number): Promise<void> {
     record.record({ kind: "polled", poll: samplePoll({ endedAtMs: nowMs - agoMs, quotas }) });
   }
   const hour = Math.floor(nowMs / HOUR_MS);
-  const buckets = new Map(Array.from({ length: 30 }, (_, index) => [hour - 30 + index, 60]));
-  store.keepQuotas(
-    () => new Map([["email", sampleQuotaReading({ version: 1, buckets, calendarMs: nowMs })]]),
-  );
+  for (let ago = 30; ago > 0; ago -= 1)
+    store.keepQuota(sampleQuotaRow({ budget: "email", hour: hour - ago, requests: 60 }));
   await store.close();
 }
 

@@ -3,7 +3,7 @@ import { BURN_WINDOWS } from "../../src/core/answer/credit.ts";
 import { GzipParts } from "../../src/adapters/gzip-parts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
-import type { QuotaReading } from "../../src/core/budget/quota-journal.ts";
+import type { QuotaRow } from "../../src/core/budget/quota.ts";
 import type { Budget, Config, Fleet, Upstream, Value } from "../../src/core/config/config.ts";
 import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
 import type { FleetStatus, FleetView } from "../../src/core/fleet/fleet-status.ts";
@@ -294,17 +294,9 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
   });
 }
 
-/** Nothing is in flight. */
-export function sampleQuotaReading(changes: Partial<QuotaReading> = {}): QuotaReading {
-  return {
-    version: 0,
-    buckets: new Map(),
-    unconfirmed: new Map(),
-    inFlight: 0,
-    claimed: 0,
-    calendarMs: POLL_ENDED_AT_MS,
-    ...changes,
-  };
+/** All of them are confirmed. */
+export function sampleQuotaRow(changes: Partial<QuotaRow> = {}): QuotaRow {
+  return { budget: "api", hour: 1, requests: 5, unconfirmed: 0, ...changes };
 }
 
 export function samplePollStatus(changes: Partial<PollStatus> = {}): PollStatus {

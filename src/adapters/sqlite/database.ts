@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import { APPLICATION_ID, createTables, migrate, newestVersion, versionOf } from "./schema.ts";
 import { StateFileError } from "./trouble.ts";
 
 const LOCK_TIMEOUT_MS = 1_000;
@@ -20,24 +21,22 @@ export function openDatabase(path: string, isAlone: boolean = false): DatabaseSy
 }
 
 export function isEmpty(database: DatabaseSync): boolean {
-  return numberFrom(database, "SELECT count(*) AS found FROM sqlite_schema") === 0;
+  return database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
 }
 
 /** Reads the whole file. Values within rows are not checked, as SQLite keeps no checksums. */
 export function requireSound(database: DatabaseSync): void {
-  const [first] = database.prepare("PRAGMA quick_check(1)").all();
-  const verdict = first?.["quick_check"];
+  const verdict = database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
   if (verdict !== "ok") throw new StateFileError("damaged", `is damaged (${String(verdict)})`);
 }
 
 /** Prepares it for writing, and proves that by a write. */
 export function makeWritable(database: DatabaseSync): void {
-  const isNew = isEmpty(database);
-  // Before the first page is written, or never.
-  if (isNew) {
+  if (isEmpty(database)) {
+    // Before the first page is written, or never.
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     // Into the file itself, before there is a journal beside it: its header says from the beginning whose it is.
-    inTransaction(database, () => database.exec(SCHEMA));
+    inTransaction(database, () => createTables(database));
   }
   database.exec("PRAGMA journal_mode = WAL");
   // Commits do not wait for the disk; the checkpoint of each minute does. A killed process loses nothing.
@@ -47,28 +46,14 @@ export function makeWritable(database: DatabaseSync): void {
 }
 
 function requireOurs(database: DatabaseSync): void {
-  const id = numberFrom(database, "SELECT application_id AS found FROM pragma_application_id");
+  const id = database.prepare("PRAGMA application_id").get()?.["application_id"];
   if (id !== APPLICATION_ID && !isEmpty(database)) {
     throw new StateFileError("foreign", "is the database of another program");
   }
   const version = versionOf(database);
-  if (version > SCHEMA_VERSION) {
+  if (version > newestVersion()) {
     throw new StateFileError("foreign", `was written by a newer pacewatch (version ${version} of the file)`);
   }
-}
-
-function migrate(database: DatabaseSync): void {
-  const version = versionOf(database);
-  for (const [next, sql] of MIGRATIONS) if (version < next) database.exec(sql);
-  database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-}
-
-export function versionOf(database: DatabaseSync): number {
-  return numberFrom(database, "SELECT user_version AS found FROM pragma_user_version");
-}
-
-function numberFrom(database: DatabaseSync, sql: string): number {
-  return Number(database.prepare(sql).get()?.["found"]);
 }
 
 /** All of it or nothing. */
@@ -83,103 +68,3 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
     throw error;
   }
 }
-
-/** The tables of the state file. A change raises the version, and comes with a migration from the one before. */
-
-/** "PwSt": marks the file as ours. */
-export const APPLICATION_ID = 0x50775374;
-const SCHEMA_VERSION = 4;
-
-const ROLL_UP_COLUMNS = `
-  bucket INTEGER NOT NULL,
-  upstream TEXT NOT NULL,
-  polls INTEGER NOT NULL,
-  ok INTEGER NOT NULL,
-  failed INTEGER NOT NULL,
-  throttled INTEGER NOT NULL,
-  within_objective INTEGER NOT NULL,
-  ok_duration_ms REAL NOT NULL,
-  slowest_ok_ms REAL NOT NULL,
-  PRIMARY KEY (bucket, upstream)`;
-
-/** Since version 2. */
-const LEARNED_WINDOWS = `CREATE TABLE IF NOT EXISTS learned_windows (
-  budget TEXT NOT NULL,
-  family TEXT NOT NULL,
-  requests REAL,
-  per_ms REAL NOT NULL,
-  learned_from TEXT NOT NULL,
-  PRIMARY KEY (budget, family)
-) STRICT, WITHOUT ROWID;`;
-
-/** Since version 4: of each hour the newest. */
-const VALUE_HOURS = `CREATE TABLE IF NOT EXISTS value_hours (
-  upstream TEXT NOT NULL,
-  name TEXT NOT NULL,
-  hour INTEGER NOT NULL,
-  at_ms INTEGER NOT NULL,
-  value REAL NOT NULL,
-  refilled REAL NOT NULL,
-  PRIMARY KEY (upstream, name, hour)
-) STRICT, WITHOUT ROWID;`;
-
-const SCHEMA = `
-CREATE TABLE polls (
-  id INTEGER PRIMARY KEY,
-  upstream TEXT NOT NULL,
-  poll TEXT NOT NULL,
-  origin TEXT NOT NULL,
-  sent_at_ms INTEGER NOT NULL,
-  ended_at_ms INTEGER NOT NULL,
-  outcome TEXT NOT NULL,
-  reason TEXT NOT NULL,
-  degraded INTEGER NOT NULL,
-  within_objective INTEGER NOT NULL,
-  duration_ms REAL NOT NULL,
-  phases_ms TEXT NOT NULL,
-  status INTEGER,
-  detail TEXT NOT NULL,
-  excerpt TEXT,
-  headers TEXT,
-  offline INTEGER NOT NULL DEFAULT 0
-) STRICT;
-CREATE INDEX polls_by_upstream ON polls (upstream, id);
-CREATE INDEX failures_by_upstream ON polls (upstream, id) WHERE outcome <> 'ok';
-CREATE INDEX polls_by_end ON polls (ended_at_ms);
-CREATE TABLE minutes (${ROLL_UP_COLUMNS}) STRICT, WITHOUT ROWID;
-CREATE TABLE hours (${ROLL_UP_COLUMNS}) STRICT, WITHOUT ROWID;
-CREATE TABLE incidents (
-  upstream TEXT NOT NULL,
-  started_at_ms INTEGER NOT NULL,
-  ended_at_ms INTEGER,
-  updated_at_ms INTEGER NOT NULL,
-  state TEXT NOT NULL,
-  reason TEXT NOT NULL,
-  polls INTEGER NOT NULL,
-  PRIMARY KEY (upstream, started_at_ms)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE quota_hours (
-  budget TEXT NOT NULL,
-  hour INTEGER NOT NULL,
-  requests INTEGER NOT NULL,
-  unconfirmed INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (budget, hour)
-) STRICT, WITHOUT ROWID;
-${LEARNED_WINDOWS}
-${VALUE_HOURS}
-PRAGMA application_id = ${APPLICATION_ID};
-PRAGMA user_version = ${SCHEMA_VERSION};
-`;
-
-/** Each step leads to the version of its place, from the one before. */
-const MIGRATIONS: readonly (readonly [version: number, sql: string])[] = [
-  [2, `ALTER TABLE polls ADD COLUMN offline INTEGER NOT NULL DEFAULT 0;\n${LEARNED_WINDOWS}`],
-  [
-    3,
-    `ALTER TABLE quota_hours ADD COLUMN unconfirmed INTEGER NOT NULL DEFAULT 0;
-    INSERT INTO quota_hours SELECT budget, hour, requests, requests FROM quota_reserves WHERE requests > 0
-      ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, unconfirmed = excluded.unconfirmed;
-    DROP TABLE quota_reserves`,
-  ],
-  [4, VALUE_HOURS],
-];

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { QuotaRow } from "../../core/budget/quota-journal.ts";
+import type { QuotaRow } from "../../core/budget/quota.ts";
 import {
   hasBytes,
   headerOf,
@@ -10,10 +10,12 @@ import {
   requirePlace,
   StateLock,
 } from "./place.ts";
-import { APPLICATION_ID, isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
+import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
 import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
 import { readQuotas, readState } from "./reading.ts";
 import { Upkeep } from "./retention.ts";
+import { APPLICATION_ID } from "./schema.ts";
+import { quotaRow } from "./tables.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 import { StateWriter } from "./writing.ts";
 
@@ -24,12 +26,7 @@ type Connection = {
   readonly inode: number | undefined;
 };
 
-const NOTHING: Restored = {
-  upstreams: new Map(),
-  quotas: new Map(),
-  unconfirmedQuotas: new Map(),
-  windows: new Map(),
-};
+const NOTHING: Restored = { upstreams: new Map(), quotas: [], windows: new Map() };
 
 /** One state file, from the first opening to the last closing. It recovers from whatever happens to the file. */
 export class StateFile {
@@ -107,14 +104,7 @@ export class StateFile {
       const lost = quotas === undefined ? "empty quota counts and empty history" : "empty history";
       notes.push(`the state file ${says}: it was moved to "${aside}", starting with ${lost}`);
       const connection = this.#connectOnce(() => {});
-      connection.writer.write({
-        polls: [],
-        foundOffline: [],
-        incidents: [],
-        values: [],
-        quotas: quotas ?? [],
-        nowMs: 0,
-      });
+      connection.writer.write({ polls: [], foundOffline: [], rows: (quotas ?? []).map(quotaRow) });
       look(connection.database);
       return connection;
     }
@@ -154,7 +144,7 @@ export class StateFile {
     let database: DatabaseSync | undefined;
     try {
       database = openDatabase(this.#path);
-      return quotaRowsOf(readQuotas(database));
+      return readQuotas(database);
     } catch (error) {
       troubleOf(error);
       return undefined;
@@ -191,16 +181,4 @@ export class StateFile {
         : `a file that can be read and written, received one that ${troubleOf(error).says}`;
     return `cannot keep state: "${this.#path}" must be ${must}`;
   }
-}
-
-function quotaRowsOf({
-  quotas,
-  unconfirmedQuotas,
-}: Pick<Restored, "quotas" | "unconfirmedQuotas">): QuotaRow[] {
-  return [...quotas].flatMap(([budget, buckets]) =>
-    [...buckets].map(([hour, requests]) => {
-      const unconfirmed = unconfirmedQuotas.get(budget)?.get(hour) ?? 0;
-      return { budget, hour, requests, unconfirmed };
-    }),
-  );
 }

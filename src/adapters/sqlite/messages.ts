@@ -1,22 +1,17 @@
 /** Messages between the main thread and the database thread: one request, one reply. */
 
-import type { LearnedWindow, WindowRow } from "../../core/budget/learned-windows.ts";
-import type { QuotaRow } from "../../core/budget/quota-journal.ts";
-import type { QuotaBuckets } from "../../core/budget/quota.ts";
-import type { RestoredUpstream, StateRows } from "../../core/history/state.ts";
+import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
+import type { QuotaRow } from "../../core/budget/quota.ts";
+import type { RestoredUpstream } from "../../core/history/state.ts";
+import type { Waiting } from "./buffer.ts";
 
 export type Restored = {
   readonly upstreams: ReadonlyMap<string, RestoredUpstream>;
-  /** Requests by budget and hour, and those of them that may have been sent, or not. */
-  readonly quotas: ReadonlyMap<string, QuotaBuckets>;
-  readonly unconfirmedQuotas: ReadonlyMap<string, QuotaBuckets>;
+  readonly quotas: readonly QuotaRow[];
   readonly windows: ReadonlyMap<string, readonly LearnedWindow[]>;
 };
 
-export type StateBatch = StateRows & {
-  readonly quotas: readonly QuotaRow[];
-  /** All that is known, replacing what was; undefined if nothing changed. */
-  readonly windows?: readonly WindowRow[] | undefined;
+export type StateBatch = Waiting & {
   /** Wall clock: decides what is too old to keep. */
   readonly nowMs: number;
 };
@@ -40,5 +35,3 @@ export type OpenReply =
 export type WriteReply =
   | { readonly kind: "written"; readonly notes: readonly string[] }
   | { readonly kind: "failed"; readonly trouble: string; readonly notes: readonly string[] };
-
-export type StateReply = OpenReply | WriteReply | { readonly kind: "closed" };

@@ -1,7 +1,10 @@
-import type { KeptHeader } from "../../core/exchange/exchange.ts";
+import { isList, isObject } from "../../core/exchange/json-value.ts";
 
 /** A value that we would never write. */
 class Misfit extends Error {}
+
+/** What a stored value is read as; it throws a misfit for one that we would never write. */
+export type Check<Read> = (stored: unknown) => Read;
 
 /**
  * Rows are checked like any input: a damaged byte that SQLite did not notice costs its row, not the start. Checked by
@@ -18,87 +21,64 @@ export function readRows<Read>(rows: readonly unknown[], read: (row: Row) => Rea
   });
 }
 
+/** A row of a table, or an object in the JSON of one. */
 export class Row {
-  readonly #fields: ReadonlyMap<string, unknown>;
+  readonly #fields: Readonly<Record<string, unknown>>;
 
-  constructor(row: unknown) {
-    this.#fields = fieldsOf(row);
+  constructor(stored: unknown) {
+    this.#fields = isObject(stored) ? stored : misfit();
   }
 
-  has(name: string): boolean {
-    return this.#fields.get(name) !== null;
+  get<Read>(name: string, check: Check<Read>): Read {
+    return check(this.#fields[name]);
   }
+}
 
-  /** Columns always are; what is in JSON may be left out. */
-  isThere(name: string): boolean {
-    return this.#fields.has(name);
-  }
+export const text: Check<string> = (stored) => (typeof stored === "string" ? stored : misfit());
 
-  text(name: string): string {
-    const value = this.#fields.get(name);
-    return typeof value === "string" ? value : misfit();
-  }
+export const number: Check<number> = (stored) =>
+  typeof stored === "number" && Number.isFinite(stored) ? stored : misfit();
 
-  number(name: string): number {
-    return numberIn(this.#fields.get(name));
-  }
+export const whole: Check<number> = (stored) => (Number.isSafeInteger(stored) ? number(stored) : misfit());
 
-  whole(name: string, least: number = Number.NEGATIVE_INFINITY): number {
-    const value = wholeIn(this.#fields.get(name));
-    return value >= least ? value : misfit();
-  }
+export const count: Check<number> = (stored) => (whole(stored) >= 0 ? whole(stored) : misfit());
 
-  /** A flag; not set either where an older version has written the file. */
-  isSet(name: string): boolean {
-    return this.#fields.get(name) === 1;
-  }
+export const flag: Check<boolean> = (stored) => (typeof stored === "boolean" ? stored : misfit());
 
-  oneOf<Choice extends string>(name: string, choices: readonly Choice[]): Choice {
-    const value = this.#fields.get(name);
-    return choices.find((choice) => choice === value) ?? misfit();
-  }
+export function oneOf<Choice extends string>(choices: readonly Choice[]): Check<Choice> {
+  return (stored) => choices.find((choice) => choice === stored) ?? misfit();
+}
 
-  /** Numbers by name; only these names are allowed. */
-  numbers<Name extends string>(name: string, names: readonly Name[]): Partial<Record<Name, number>> {
+/** Columns are null where there is nothing, and properties of JSON are left out. */
+export function optional<Read>(check: Check<Read>): Check<Read | undefined> {
+  return (stored) => (stored === null || stored === undefined ? undefined : check(stored));
+}
+
+export function listOf<Read>(read: (row: Row) => Read): Check<readonly Read[]> {
+  return (stored) => (isList(stored) ? stored.map((each) => read(new Row(each))) : misfit());
+}
+
+/** Numbers by name; only these names are allowed. */
+export function numbersOf<Name extends string>(names: readonly Name[]): Check<Partial<Record<Name, number>>> {
+  return (stored) => {
     const read: Partial<Record<Name, number>> = {};
-    for (const [given, value] of fieldsOf(this.#json(name))) {
-      const known = names.find((each) => each === given) ?? misfit();
-      read[known] = numberIn(value);
+    for (const [name, value] of Object.entries(isObject(stored) ? stored : misfit())) {
+      read[oneOf(names)(name)] = number(value);
     }
     return read;
-  }
+  };
+}
 
-  headers(name: string): readonly KeptHeader[] {
-    const list = this.#json(name);
-    if (!Array.isArray(list)) return misfit();
-    return list.map((header) => {
-      const row = new Row(header);
-      const kept = { name: row.text("name"), bytes: row.whole("bytes") };
-      return row.isThere("value") ? { ...kept, value: row.text("value") } : kept;
-    });
-  }
-
-  #json(name: string): unknown {
-    const text = this.text(name);
+export function json<Read>(read: (row: Row) => Read): Check<Read> {
+  return (stored) => {
+    let value: unknown;
     try {
-      return JSON.parse(text);
+      value = JSON.parse(text(stored));
     } catch {
       return misfit();
     }
-  }
-}
-
-function fieldsOf(value: unknown): ReadonlyMap<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return misfit();
-  return new Map(Object.entries(value));
-}
-
-function numberIn(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) ? value : misfit();
-}
-
-function wholeIn(value: unknown): number {
-  return Number.isSafeInteger(value) ? numberIn(value) : misfit();
+    return read(new Row(value));
+  };
 }
 
 function misfit(): never {

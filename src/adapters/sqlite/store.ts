@@ -1,17 +1,13 @@
 import type { Log } from "../../core/text/log.ts";
 import type { Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { LearnedWindow, WindowRow } from "../../core/budget/learned-windows.ts";
-import { QuotaJournal, type QuotaReading } from "../../core/budget/quota-journal.ts";
-import type { QuotaBuckets } from "../../core/budget/quota.ts";
-import {
-  type RestoredUpstream,
-  type SavedHistory,
-  type StateStore,
-  StateBuffer,
-} from "../../core/history/state.ts";
+import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
+import type { QuotaRow } from "../../core/budget/quota.ts";
+import type { RestoredUpstream, SavedHistory, StateStore } from "../../core/history/state.ts";
+import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
+import { budgetRow, quotaRow } from "./tables.ts";
 import { type Died, SqliteThread, type StateThread } from "./thread.ts";
 
 /** A killed process loses this much; half of what is promised. */
@@ -21,7 +17,14 @@ const STUCK_AFTER_MS = 4_000;
 const CLOSE_AT_MOST_MS = 5_000;
 /** Copying a batch to the thread costs some microseconds a poll. */
 const MOST_POLLS_A_BATCH = 500;
-const BOUNDS = { mostPolls: 10_000, mostIncidents: 1_000, mostValues: 10_000 };
+const BOUNDS = {
+  polls: 10_000,
+  incidents: 1_000,
+  value_hours: 10_000,
+  // Nothing of these is ever dropped: they are money, and there are as many as budgets, and hours of a quota.
+  quota_hours: Infinity,
+  budget_records: Infinity,
+};
 
 export type StoreParts = {
   readonly path: string;
@@ -34,17 +37,17 @@ export type StoreParts = {
 export class SqliteStateStore implements StateStore {
   readonly #parts: StoreParts;
   readonly #restored: Map<string, RestoredUpstream>;
-  readonly restoredQuotas: ReadonlyMap<string, QuotaBuckets>;
+  readonly restoredQuotas: readonly QuotaRow[];
   readonly restoredWindows: ReadonlyMap<string, readonly LearnedWindow[]>;
-  readonly unconfirmedQuotas: ReadonlyMap<string, QuotaBuckets>;
   readonly #buffer = new StateBuffer(BOUNDS);
-  readonly #journal = new QuotaJournal();
   readonly #closing = new AbortController();
-  #readQuotas: () => ReadonlyMap<string, QuotaReading> = () => new Map();
-  #readWindows: () => readonly WindowRow[] = () => [];
-  /** As text: what the file certainly holds. */
-  #writtenWindows: string | undefined = "[]";
+  #readQuotas: () => readonly QuotaRow[] = () => [];
+  #readWindows: () => ReadonlyMap<string, readonly LearnedWindow[]> = () => new Map();
+  /** By budget, as text: what was given to the buffer. */
+  readonly #keptWindows = new Map<string, string>();
   #isUp = true;
+  /** After trouble: the file may be a new one. */
+  #keepsAll = false;
   #retryAtMs = Number.NEGATIVE_INFINITY;
   /** Those who wait until what is counted now is in the file: in the next batch, and in the one under way. */
   #waiting: (() => void)[] = [];
@@ -57,7 +60,7 @@ export class SqliteStateStore implements StateStore {
     this.#restored = new Map(restored.upstreams);
     this.restoredQuotas = restored.quotas;
     this.restoredWindows = restored.windows;
-    this.unconfirmedQuotas = restored.unconfirmedQuotas;
+    for (const [budget, windows] of restored.windows) this.#keptWindows.set(budget, JSON.stringify(windows));
     this.#tell(notes);
     if (trouble !== undefined) this.#goDown(trouble);
     void this.#run();
@@ -77,8 +80,16 @@ export class SqliteStateStore implements StateStore {
     return new StateRecorder(upstream, history, this.#buffer, this.#parts.clock);
   }
 
-  keepQuotas(read: () => ReadonlyMap<string, QuotaReading>): void {
+  keepQuota(row: QuotaRow): void {
+    this.#buffer.put(quotaRow(row));
+  }
+
+  keepQuotas(read: () => readonly QuotaRow[]): void {
     this.#readQuotas = read;
+  }
+
+  keepWindows(read: () => ReadonlyMap<string, readonly LearnedWindow[]>): void {
+    this.#readWindows = read;
   }
 
   written(): Promise<void> {
@@ -87,11 +98,6 @@ export class SqliteStateStore implements StateStore {
     this.#waiting.push(resolve);
     if (this.#flushing === undefined) void this.#flush(false);
     return promise;
-  }
-
-  keepWindows(read: () => readonly WindowRow[]): void {
-    this.#readWindows = read;
-    this.#writtenWindows = JSON.stringify(read());
   }
 
   async close(): Promise<void> {
@@ -149,18 +155,24 @@ export class SqliteStateStore implements StateStore {
   }
 
   #nextBatch(): StateBatch | undefined {
-    const { clock } = this.#parts;
-    const quotas = this.#journal.changes(this.#readQuotas());
+    if (this.#keepsAll) for (const row of this.#readQuotas()) this.keepQuota(row);
+    this.#keepChangedWindows();
+    this.#keepsAll = false;
     this.#waitingForBatch = this.#waiting;
     this.#waiting = [];
-    const rows = this.#buffer.take(MOST_POLLS_A_BATCH);
-    const { polls, foundOffline, incidents, values } = rows;
-    const known = this.#readWindows();
-    const windows = JSON.stringify(known) === this.#writtenWindows ? undefined : known;
-    const counts = quotas.length + (windows === undefined ? 0 : 1);
-    const size = polls.length + foundOffline.length + incidents.length + values.length + counts;
+    const waiting = this.#buffer.take(MOST_POLLS_A_BATCH);
+    const isEmpty = Object.values(waiting).every((list) => list.length === 0);
     // While it is down, an empty batch tests whether it still is.
-    return size === 0 && this.#isUp ? undefined : { ...rows, quotas, windows, nowMs: clock.wallNow() };
+    return isEmpty && this.#isUp ? undefined : { ...waiting, nowMs: this.#parts.clock.wallNow() };
+  }
+
+  #keepChangedWindows(): void {
+    for (const [budget, windows] of this.#readWindows()) {
+      const text = JSON.stringify(windows);
+      if (!this.#keepsAll && text === (this.#keptWindows.get(budget) ?? "[]")) continue;
+      this.#keptWindows.set(budget, text);
+      this.#buffer.put(budgetRow(budget, windows));
+    }
   }
 
   async #write(batch: StateBatch): Promise<boolean> {
@@ -168,8 +180,6 @@ export class SqliteStateStore implements StateStore {
     switch (reply.kind) {
       case "written":
         this.#tell(reply.notes);
-        this.#journal.written();
-        if (batch.windows !== undefined) this.#writtenWindows = JSON.stringify(batch.windows);
         this.#release();
         this.#goUp();
         return true;
@@ -179,8 +189,7 @@ export class SqliteStateStore implements StateStore {
         this.#goDown(reply.trouble);
         return false;
       case "died":
-        // It may have been written. Writing it twice would be worse than losing it.
-        this.#buffer.lose(batch);
+        this.#buffer.giveUp(batch);
         this.#goDown(`cannot be kept: ${reply.message}`);
         return false;
       default:
@@ -190,8 +199,7 @@ export class SqliteStateStore implements StateStore {
 
   #goDown(trouble: string): void {
     const { clock, log, path } = this.#parts;
-    this.#journal.forget();
-    this.#writtenWindows = undefined;
+    this.#keepsAll = true;
     this.#release();
     for (const resolve of this.#waiting.splice(0)) resolve();
     this.#retryAtMs = clock.now() + RETRY_EVERY_MS;

@@ -1,6 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import { startThread } from "../thread.ts";
-import type { OpenReply, StateBatch, StateReply, StateRequest, WriteReply } from "./messages.ts";
+import type { OpenReply, StateBatch, StateRequest, WriteReply } from "./messages.ts";
 
 const SQLITE_WORKER = new URL("./worker.ts", import.meta.url);
 
@@ -26,21 +26,17 @@ export class SqliteThread implements StateThread {
     this.#path = path;
   }
 
-  async open(nowMs: number): Promise<OpenReply | Died> {
-    const reply = await this.#ask({ kind: "open", nowMs });
-    if (reply.kind === "opened" || reply.kind === "refused" || reply.kind === "died") return reply;
-    throw unexpected("open", reply.kind);
+  open(nowMs: number): Promise<OpenReply | Died> {
+    return this.#ask<OpenReply>({ kind: "open", nowMs });
   }
 
-  async write(batch: StateBatch): Promise<WriteReply | Died> {
-    const reply = await this.#ask({ kind: "write", batch });
-    if (reply.kind === "written" || reply.kind === "failed" || reply.kind === "died") return reply;
-    throw unexpected("write", reply.kind);
+  write(batch: StateBatch): Promise<WriteReply | Died> {
+    return this.#ask<WriteReply>({ kind: "write", batch });
   }
 
   async close(): Promise<void> {
     if (this.#worker === undefined) return;
-    await this.#ask({ kind: "close" });
+    await this.#ask<"closed">({ kind: "close" });
     await this.#worker?.terminate();
   }
 
@@ -49,10 +45,10 @@ export class SqliteThread implements StateThread {
     this.#worker?.unref();
   }
 
-  #ask(request: StateRequest): Promise<StateReply | Died> {
+  #ask<Reply>(request: StateRequest): Promise<Reply | Died> {
     const worker = (this.#worker ??= this.#start());
     return new Promise((resolve) => {
-      const onMessage = (reply: StateReply): void => {
+      const onMessage = (reply: Reply): void => {
         worker.off("exit", onExit);
         resolve(reply);
       };
@@ -80,8 +76,4 @@ export class SqliteThread implements StateThread {
     });
     return worker;
   }
-}
-
-function unexpected(question: string, answer: string): Error {
-  return new Error(`cannot keep state: the answer to "${question}" must fit it, received "${answer}"`);
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { StateFile } from "./file.ts";
-import type { StateReply, StateRequest } from "./messages.ts";
+import type { OpenReply, StateRequest, WriteReply } from "./messages.ts";
 
 /** In a thread of its own: on the main thread, a slow disk would delay polls and inflate measured latencies. */
 const { path }: { readonly path: string } = workerData;
@@ -8,7 +8,7 @@ const file = new StateFile(path);
 
 parentPort?.on("message", (request: StateRequest) => parentPort?.postMessage(answer(request), []));
 
-function answer(request: StateRequest): StateReply {
+function answer(request: StateRequest): OpenReply | WriteReply | "closed" {
   switch (request.kind) {
     case "open":
       return file.open(request.nowMs);
@@ -16,7 +16,7 @@ function answer(request: StateRequest): StateReply {
       return file.write(request.batch);
     case "close":
       file.close();
-      return { kind: "closed" };
+      return "closed";
     default:
       return request satisfies never;
   }

@@ -2,7 +2,7 @@ import type { Advice } from "../advice/advice.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { coldStartMs, forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
-import { type QuotaBuckets, QuotaCount } from "./quota.ts";
+import type { QuotaCount } from "./quota.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import { Restraint } from "./restraint.ts";
 import type { Needs } from "./signals.ts";
@@ -13,7 +13,7 @@ export type BudgetStart = {
   readonly kind: "first" | "added";
   /** How long after it was sent an unknown earlier request may still be counted. */
   readonly uncountedMs: number;
-  readonly quotaBuckets: QuotaBuckets | undefined;
+  readonly quota: QuotaCount;
   /** What the schedules need of each rate. */
   readonly needs: Needs;
   readonly learnedWindows: readonly LearnedWindow[] | undefined;
@@ -52,7 +52,7 @@ export class BudgetLedger {
         : forgottenAfterMs(this.#terms, start.uncountedMs);
     this.#leases = new Leases(this.#terms, nowMs, coldMs);
     this.#restraint = new Restraint(budget, start.needs, start.learnedWindows);
-    this.#quota = new QuotaCount(start.quotaBuckets);
+    this.#quota = start.quota;
     this.#retiredBudgets = start.retiredBudgets;
   }
 
@@ -72,11 +72,11 @@ export class BudgetLedger {
   }
 
   /** What stands against a lease now; undefined if `grant` may follow at once. */
-  waitFor(nowMs: number, calendarMs: number): Wait | undefined {
+  waitFor(nowMs: number): Wait | undefined {
     const budget = this.#budget.name;
     const pausedUntilMs = this.#restraint.active.pausedUntilMs;
     if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff", budget };
-    if (this.#isQuotaSpent(calendarMs)) {
+    if (this.#quota.isSpent) {
       return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota", budget };
     }
     const forgottenAtMs = this.#retiredForgottenAtMs(nowMs);
@@ -84,20 +84,14 @@ export class BudgetLedger {
     return untilMs > nowMs ? { kind: "wait", untilMs, cause: "budget", budget } : undefined;
   }
 
-  /** `calendarMs` names the hour for the quota. */
-  grant(nowMs: number, calendarMs: number): void {
+  /** Returns what settles it, once. */
+  grant(nowMs: number): (settlement: Settlement, nowMs: number) => void {
     this.#leases.grant(nowMs);
-    this.#quota.add(calendarMs, 1);
-  }
-
-  /** Once for each that was granted; `calendarMs` is that of its grant. */
-  settle(settlement: Settlement, nowMs: number, calendarMs: number): void {
-    if (settlement === "unsent") this.#quota.add(calendarMs, -1);
-    this.#leases.settle(settlement, nowMs);
-  }
-
-  calendarSet(byMs: number, calendarMs: number): void {
-    this.#quota.calendarSet(byMs, calendarMs);
+    const request = this.#quota.send();
+    return (settlement, settledMs) => {
+      this.#quota.end(request, settlement !== "unsent");
+      this.#leases.settle(settlement, settledMs);
+    };
   }
 
   get budget(): Budget {
@@ -118,23 +112,13 @@ export class BudgetLedger {
     this.#restraint.active.resume();
   }
 
-  #isQuotaSpent(calendarMs: number): boolean {
-    const quota = this.#budget.quota;
-    return quota !== undefined && this.#quota.used(calendarMs, quota.perMs) >= quota.requests;
-  }
-
   get learnedWindows(): readonly LearnedWindow[] {
     return this.#restraint.learnedWindows;
   }
 
-  get quotaBuckets(): QuotaBuckets {
-    return this.#quota.buckets;
-  }
-
-  state(nowMs: number, calendarMs: number): BudgetState {
+  state(nowMs: number): BudgetState {
     const caps = this.#caps(nowMs);
     const { limit, remaining } = this.#restraint.active.advertised;
-    const quota = this.#budget.quota;
     return {
       rates: this.#budget.rates.map((rate, index) => ({
         label: rate.label,
@@ -146,15 +130,16 @@ export class BudgetLedger {
       advertisedRemaining: remaining,
       advertisedLimits: [...this.#restraint.limits, ...this.#untold.known],
       pausedUntilMs: this.#restraint.active.pausedUntilMs,
-      quotaUsed: quota === undefined ? undefined : this.#quota.used(calendarMs, quota.perMs),
+      quotaUsed: this.#quota.used,
+      quotaUnconfirmed: this.#quota.unconfirmed,
     };
   }
 
-  restraint(nowMs: number, calendarMs: number): BudgetRestraint {
+  restraint(nowMs: number): BudgetRestraint {
     return {
       pausedUntilMs: this.#restraint.active.pausedUntilMs,
       isYielding: this.#restraint.isYielding(nowMs),
-      isQuotaSpent: this.#isQuotaSpent(calendarMs),
+      isQuotaSpent: this.#quota.isSpent,
       paceGapMs: this.#paceGapMs,
       maxPauseMs: this.#budget.maxPauseMs,
     };

@@ -19,8 +19,6 @@ export type LearnedWindow = {
   readonly from: Lesson;
 };
 
-export type WindowRow = LearnedWindow & { readonly budget: string };
-
 /** A limit as it is known now. Of one that is known from `refusals`, its number is learned too, and is what we may ask. */
 export type KnownLimit = LimitFamily & { readonly windowFrom: Lesson | "refusals" | "told" | undefined };
 

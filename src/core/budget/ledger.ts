@@ -5,8 +5,7 @@ import type { Config } from "../config/config.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { KnownLimit, LearnedWindow } from "./learned-windows.ts";
-import type { QuotaCalendar } from "./quota-calendar.ts";
-import type { QuotaBuckets } from "./quota.ts";
+import type { Quotas } from "./quotas.ts";
 
 export interface Ledger {
   /** Of all these budgets together: what holds one of them back holds back whoever draws on it. */
@@ -22,10 +21,8 @@ export interface Ledger {
 /** A ledger that follows the config and shows the state of its budgets. */
 export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
-  /** Names the hours of quotas. */
-  readonly calendar: QuotaCalendar;
-  /** Requests that this process sent, by hour. */
-  quotaBuckets(budget: string): QuotaBuckets | undefined;
+  /** What this process sent, by hour. */
+  readonly quotas: Quotas;
   /** Of limits that do not say theirs. */
   learnedWindows(budget: string): readonly LearnedWindow[] | undefined;
   /** Ends a pause and yielding, by the operator's word. Leases stay held. False for an unknown budget. */
@@ -143,7 +140,7 @@ export type BudgetState = {
   readonly pausedUntilMs: number;
   readonly quotaUsed: number | undefined;
   /** Those of them that were in flight when an earlier process was killed: they may have been sent, or not. */
-  readonly quotaUnconfirmed?: number;
+  readonly quotaUnconfirmed: number | undefined;
 };
 
 export type RateStatus = {

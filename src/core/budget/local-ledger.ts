@@ -18,8 +18,7 @@ import type { Budget, Config, Upstream } from "../config/config.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import { needsOf, sendersByBudget } from "./needs.ts";
-import { QuotaCalendar } from "./quota-calendar.ts";
-import type { QuotaBuckets } from "./quota.ts";
+import { Quotas } from "./quotas.ts";
 
 /** How long after it was sent a request can still be counted: timeout and linger. */
 function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
@@ -30,53 +29,46 @@ function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[
 /** The ledger of a single process: every budget in memory. */
 export class LocalLedger implements RunningLedger {
   readonly #clock: Clock;
-  readonly calendar: QuotaCalendar;
+  readonly quotas: Quotas;
   readonly #budgets = new Map<string, BudgetLedger>();
   /** Removed by a reload while requests were in flight. */
   #retired: readonly BudgetLedger[] = [];
-  /** Of budgets that are not in the config now. One that comes back continues its count. */
-  readonly #absentQuotas: Map<string, QuotaBuckets>;
+  /** Of budgets that are not in the config now. */
+  readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
   readonly #listeners: ((budget: string) => void)[] = [];
   /** The longest time in this process after which a sent request may still be counted. It never shrinks. */
   #longestUncountedMs = 0;
 
-  readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
-
   constructor(
     config: Config,
     clock: Clock,
-    quotaBuckets: ReadonlyMap<string, QuotaBuckets> = new Map(),
+    quotas: Quotas = new Quotas(clock),
     learnedWindows: ReadonlyMap<string, readonly LearnedWindow[]> = new Map(),
   ) {
-    this.#absentWindows = new Map(learnedWindows);
     this.#clock = clock;
-    this.calendar = new QuotaCalendar(clock);
-    this.calendar.onSet((byMs, calendarMs) => {
-      for (const budget of this.#budgets.values()) budget.calendarSet(byMs, calendarMs);
-    });
-    this.#absentQuotas = new Map(quotaBuckets);
+    this.quotas = quotas;
+    this.#absentWindows = new Map(learnedWindows);
     this.#adopt(config, "first");
   }
 
   take(budgets: readonly string[]): LeaseDecision {
     const nowMs = this.#clock.now();
-    const calendarMs = this.calendar.now();
     const waits: Wait[] = [];
     for (const budget of budgets) {
-      const each = this.#get(budget, "take a lease").waitFor(nowMs, calendarMs);
+      const each = this.#get(budget, "take a lease").waitFor(nowMs);
       if (each !== undefined) waits.push(each);
     }
     const wait = longestWait(waits);
     if (wait !== undefined) return wait;
-    const leases = budgets.map((budget) => this.#grant(this.#get(budget, "take a lease"), nowMs, calendarMs));
+    const leases = budgets.map((budget) => this.#grant(this.#get(budget, "take a lease"), nowMs));
     return { kind: "granted", lease: leaseOfAll(leases) };
   }
 
-  #grant(ledger: BudgetLedger, nowMs: number, calendarMs: number): Lease {
-    ledger.grant(nowMs, calendarMs);
+  #grant(ledger: BudgetLedger, nowMs: number): Lease {
+    const settle = ledger.grant(nowMs);
     // A lease in memory is held until it is settled, however long this process is stopped.
     return leaseOf(always, (settlement) => {
-      ledger.settle(settlement, this.#clock.now(), calendarMs);
+      settle(settlement, this.#clock.now());
       if (settlement === "unsent") this.#notify(ledger.budget.name);
     });
   }
@@ -100,8 +92,7 @@ export class LocalLedger implements RunningLedger {
 
   restraint(budgets: readonly string[]): BudgetRestraint {
     const nowMs = this.#clock.now();
-    const calendarMs = this.calendar.now();
-    return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs, calendarMs)));
+    return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs)));
   }
 
   onChange(listener: (budget: string) => void): void {
@@ -109,12 +100,7 @@ export class LocalLedger implements RunningLedger {
   }
 
   state(budget: string): BudgetState | undefined {
-    const nowMs = this.#clock.now();
-    return this.#budgets.get(budget)?.state(nowMs, this.calendar.now());
-  }
-
-  quotaBuckets(budget: string): QuotaBuckets | undefined {
-    return this.#budgets.get(budget)?.quotaBuckets;
+    return this.#budgets.get(budget)?.state(this.#clock.now());
   }
 
   learnedWindows(budget: string): readonly LearnedWindow[] | undefined {
@@ -128,6 +114,7 @@ export class LocalLedger implements RunningLedger {
 
   #adopt(config: Config, kind: "first" | "added"): void {
     const nowMs = this.#clock.now();
+    this.quotas.change(config);
     const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
     const byBudget = sendersByBudget(senders);
     this.#longestUncountedMs = Math.max(this.#longestUncountedMs, uncountedMsOf(senders, config.budgets));
@@ -141,11 +128,10 @@ export class LocalLedger implements RunningLedger {
         continue;
       }
       const uncountedMs = kind === "first" ? uncountedMsOf(users, [budget]) : this.#longestUncountedMs;
-      const quotaBuckets = this.#absentQuotas.get(budget.name);
-      this.#absentQuotas.delete(budget.name);
       const learnedWindows = this.#absentWindows.get(budget.name);
       this.#absentWindows.delete(budget.name);
-      const start = { kind, uncountedMs, quotaBuckets, needs, learnedWindows, retiredBudgets: this.#retired };
+      const quota = this.quotas.of(budget.name);
+      const start = { kind, uncountedMs, quota, needs, learnedWindows, retiredBudgets: this.#retired };
       this.#budgets.set(budget.name, new BudgetLedger(budget, start, nowMs));
     }
   }
@@ -160,7 +146,6 @@ export class LocalLedger implements RunningLedger {
     const leaving = [...this.#budgets].filter(([name]) => !staying.has(name));
     for (const [name, ledger] of leaving) {
       this.#budgets.delete(name);
-      this.#absentQuotas.set(name, ledger.quotaBuckets);
       this.#absentWindows.set(name, ledger.learnedWindows);
     }
     const retired = [...this.#retired, ...leaving.map(([, ledger]) => ledger)];

@@ -1,32 +1,123 @@
-import { HOUR_MS } from "../time/duration.ts";
+/**
+ * The long quota of one budget: what was sent, by hour, so that it fits into the state file.
+ *
+ *      claim        lease                     request ends
+ *        |------------|------------------------------|------------- time
+ *        not used yet        used, in flight           used, or taken back if nothing was sent
+ *        |---- unconfirmed in the file ------|
+ *
+ * A claim that gets no lease is taken back.
+ */
 
-/** The long quota of one budget: rolling, in hour buckets, so that it fits into the state file. */
+import type { Quota } from "../config/config.ts";
+import { HOUR_MS, SECOND_MS } from "../time/duration.ts";
 
 export const QUOTA_BUCKET_MS: number = HOUR_MS;
+
+/** Longer than a claim waits for its lease: the request is counted in an hour that does not expire before its own. */
+export const CLAIM_MS: number = 10 * SECOND_MS;
 
 /** A budget without a quota counts too, in case it gets one, but not for ever. */
 const MOST_HOURS = 366 * 24;
 
+/** Requests by hour since the epoch. */
 export type QuotaBuckets = ReadonlyMap<number, number>;
 
+/** `requests` includes those that are unconfirmed: they may have been sent, or not. */
+export type QuotaRow = {
+  readonly budget: string;
+  readonly hour: number;
+  readonly requests: number;
+  readonly unconfirmed: number;
+};
+
+export type HourCount = Omit<QuotaRow, "budget">;
+
+/** A request that may be sent, or is in flight. Its hour changes when the calendar is set. */
+export type OpenRequest = { readonly isClaim: boolean; hour: number };
+
 export class QuotaCount {
-  /** Requests by hour since the epoch. */
-  #byHour: Map<number, number>;
+  readonly #nowMs: () => number;
+  readonly #onChanged: (count: HourCount) => void;
+  #limit: Quota | undefined;
+  readonly #byHour: Map<number, number>;
   /** Those of them that this process sent. */
   readonly #ownByHour = new Map<number, number>();
-  /** Hours that were left when the calendar was set. They stay, perhaps at 0: the state file must hear of that. */
-  readonly #leftHours = new Set<number>();
+  /** Those of them that were in flight when an earlier process was killed. */
+  readonly #unconfirmed: QuotaBuckets;
+  readonly #open = new Set<OpenRequest>();
 
-  constructor(byHour: QuotaBuckets = new Map()) {
-    this.#byHour = new Map(byHour);
+  /** `nowMs` names the hours: see quota-calendar.ts. */
+  constructor(
+    nowMs: () => number,
+    restored: readonly HourCount[] = [],
+    onChanged: (count: HourCount) => void = () => {},
+  ) {
+    this.#nowMs = nowMs;
+    this.#onChanged = onChanged;
+    this.#byHour = new Map(restored.map(({ hour, requests }) => [hour, requests]));
+    const doubtful = restored.filter(({ unconfirmed }) => unconfirmed > 0);
+    this.#unconfirmed = new Map(doubtful.map(({ hour, unconfirmed }) => [hour, unconfirmed]));
   }
 
-  /** `amount` is -1 if a request turned out to be unsent. */
-  add(atMs: number, amount: number): void {
-    const hour = Math.floor(atMs / QUOTA_BUCKET_MS);
+  /** Undefined for a budget without a quota: the file hears nothing of it. */
+  get limit(): Quota | undefined {
+    return this.#limit;
+  }
+
+  change(limit: Quota | undefined): void {
+    const wasWithout = this.#limit === undefined;
+    this.#limit = limit;
+    if (wasWithout && limit !== undefined) for (const count of this.counts) this.#onChanged(count);
+  }
+
+  get isSpent(): boolean {
+    return this.#limit !== undefined && this.#usedOf(this.#limit) >= this.#limit.requests;
+  }
+
+  get used(): number | undefined {
+    return this.#limit === undefined ? undefined : this.#usedOf(this.#limit);
+  }
+
+  /** Those of the used ones that an earlier process may have sent, or not. */
+  get unconfirmed(): number | undefined {
+    if (this.#limit === undefined) return undefined;
+    const oldestHour = hourOf(this.#nowMs() - this.#limit.perMs);
+    return sumOf([...this.#unconfirmed].filter(([hour]) => hour >= oldestHour));
+  }
+
+  get claims(): number {
+    return [...this.#open].filter(({ isClaim }) => isClaim).length;
+  }
+
+  get buckets(): QuotaBuckets {
+    return this.#byHour;
+  }
+
+  /** All that the file must hold. */
+  get counts(): readonly HourCount[] {
+    const hours = new Set([...this.#byHour.keys(), ...[...this.#open].map(({ hour }) => hour)]);
+    return [...hours].map((hour) => this.#countOf(hour));
+  }
+
+  /** For a request that asks for its lease. */
+  claim(): OpenRequest {
+    return this.#begin({ isClaim: true, hour: hourOf(this.#nowMs() + CLAIM_MS) });
+  }
+
+  /** For a request that has its lease. */
+  send(): OpenRequest {
+    const hour = hourOf(this.#nowMs());
     if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - MOST_HOURS);
-    addTo(this.#byHour, hour, amount);
-    addTo(this.#ownByHour, hour, amount);
+    this.#add(hour, 1);
+    return this.#begin({ isClaim: false, hour });
+  }
+
+  /** Once for each. Of a claim nothing remains. */
+  end(request: OpenRequest, wasSent: boolean): void {
+    this.#open.delete(request);
+    if (!request.isClaim && !wasSent) this.#add(request.hour, -1);
+    this.#changed(request.hour);
   }
 
   /**
@@ -37,42 +128,70 @@ export class QuotaCount {
     const own = [...this.#ownByHour];
     this.#ownByHour.clear();
     for (const [hour, requests] of own) {
-      const to = hourAfter(hour, byMs, nowMs);
-      if (to !== hour) this.#leftHours.add(hour);
       addTo(this.#byHour, hour, -requests);
-      addTo(this.#byHour, to, requests);
-      addTo(this.#ownByHour, to, requests);
+      this.#add(hourAfter(hour, byMs, nowMs), requests);
+    }
+    const before = new Set([...own.map(([hour]) => hour), ...[...this.#open].map(({ hour }) => hour)]);
+    for (const request of this.#open) request.hour = hourAfter(request.hour, byMs, nowMs);
+    for (const hour of before) {
+      this.#changed(hour);
+      this.#changed(hourAfter(hour, byMs, nowMs));
     }
   }
 
+  #begin(request: OpenRequest): OpenRequest {
+    this.#open.add(request);
+    this.#changed(request.hour);
+    return request;
+  }
+
+  #add(hour: number, amount: number): void {
+    addTo(this.#byHour, hour, amount);
+    addTo(this.#ownByHour, hour, amount);
+  }
+
+  #changed(hour: number): void {
+    if (this.#limit !== undefined) this.#onChanged(this.#countOf(hour));
+  }
+
+  #countOf(hour: number): HourCount {
+    const open = [...this.#open].filter((request) => request.hour === hour);
+    const claims = open.filter(({ isClaim }) => isClaim).length;
+    const requests = (this.#byHour.get(hour) ?? 0) + claims;
+    const unconfirmed = (this.#unconfirmed.get(hour) ?? 0) + open.length;
+    return { hour, requests, unconfirmed: Math.min(requests, unconfirmed) };
+  }
+
   /** A bucket counts until all of it is older than the window: rounded to the safe side. */
-  used(atMs: number, perMs: number): number {
-    this.#dropOlderThan(Math.floor((atMs - perMs) / QUOTA_BUCKET_MS));
-    let used = 0;
-    for (const count of this.#byHour.values()) used += count;
-    return used;
+  #usedOf({ perMs }: Quota): number {
+    this.#dropOlderThan(hourOf(this.#nowMs() - perMs));
+    return sumOf(this.#byHour);
   }
 
   #dropOlderThan(oldestHour: number): void {
     for (const hour of this.#byHour.keys()) {
       if (hour >= oldestHour) continue;
+      this.#byHour.delete(hour);
       this.#ownByHour.delete(hour);
-      if (this.#leftHours.has(hour)) this.#byHour.set(hour, 0);
-      else this.#byHour.delete(hour);
     }
-  }
-
-  get buckets(): QuotaBuckets {
-    return this.#byHour;
   }
 }
 
 /** Where what was counted in an hour is counted after the calendar was set: not earlier, and not in the future. */
 export function hourAfter(hour: number, byMs: number, nowMs: number): number {
-  const thisHour = Math.floor(nowMs / QUOTA_BUCKET_MS);
-  return Math.max(hour, Math.min(thisHour, hour + Math.ceil(byMs / QUOTA_BUCKET_MS)));
+  return Math.max(hour, Math.min(hourOf(nowMs), hour + Math.ceil(byMs / QUOTA_BUCKET_MS)));
+}
+
+function hourOf(atMs: number): number {
+  return Math.floor(atMs / QUOTA_BUCKET_MS);
 }
 
 function addTo(byHour: Map<number, number>, hour: number, amount: number): void {
   byHour.set(hour, Math.max(0, (byHour.get(hour) ?? 0) + amount));
+}
+
+function sumOf(byHour: Iterable<readonly [hour: number, requests: number]>): number {
+  let sum = 0;
+  for (const [, requests] of byHour) sum += requests;
+  return sum;
 }

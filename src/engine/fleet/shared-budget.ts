@@ -7,7 +7,7 @@ import {
   type Wait,
 } from "../../core/budget/ledger.ts";
 import { paceGapMs } from "../../core/budget/leases.ts";
-import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import type { QuotaCount } from "../../core/budget/quota.ts";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import { needsOf } from "../../core/budget/needs.ts";
 import { Restraint } from "../../core/budget/restraint.ts";
@@ -27,10 +27,9 @@ export type SharedBudgetParts = {
   readonly store: LedgerStore;
   readonly clock: Clock;
   readonly seat: Seat;
-  readonly calendarMs: () => number;
   /** A wait may have become shorter than announced. */
   readonly onChange: () => void;
-  readonly quotaBuckets: QuotaBuckets | undefined;
+  readonly quota: QuotaCount;
   readonly learnedWindows: readonly LearnedWindow[] | undefined;
   readonly life: string;
 };
@@ -75,15 +74,11 @@ export class SharedBudget {
     this.#timeoutMs = timeoutMs;
     this.#reserve = new Reserve(budget, fleet);
     this.#restraint = new Restraint(budget, this.#needsOf(budget, users), parts.learnedWindows);
-    this.#quota = new SharedQuota(parts.quotaBuckets, parts.life);
+    this.#quota = new SharedQuota(parts.quota, parts.life);
     const terms = sharedTermsOf(budget, fleet, timeoutMs, parts.seat.isUsable);
     this.#toldSeat = parts.seat.isUsable;
     this.#sync = new BudgetSync(terms, { store, clock, onChange, quota: this.#quota });
     this.#usedMs = clock.now();
-  }
-
-  get quotaBuckets(): QuotaBuckets {
-    return this.#quota.buckets;
   }
 
   calendarSet(byMs: number, calendarMs: number): void {
@@ -172,7 +167,7 @@ export class SharedBudget {
     const { sinceMs, count } = this.#inVain;
     if (count >= MOST_ASKED_IN_VAIN && nowMs < sinceMs + ASK_AGAIN_MS)
       return { kind: "wait", untilMs: sinceMs + ASK_AGAIN_MS, cause: "ledger", budget };
-    if (!this.#isQuotaSpent()) return undefined;
+    if (!this.#isQuotaSpent) return undefined;
     const shortestMs = Math.min(...this.#budget.rates.map((rate) => rate.perMs));
     return { kind: "wait", untilMs: nowMs + shortestMs, cause: "quota", budget };
   }
@@ -192,13 +187,12 @@ export class SharedBudget {
   /** Of a lease that Redis granted. */
   sharedLease(name: string, asked: Moment, state: SharedState): Lease {
     const { clock } = this.#parts;
-    const calendarMs = this.#parts.calendarMs();
     const usableMs = usableForMs(this.#timeoutMs);
-    this.#quota.sent(calendarMs, 1, state);
+    const end = this.#quota.send(state);
     return leaseOf(
       () => mostSince(asked, momentOf(clock)) < usableMs,
       (settlement) => {
-        if (settlement === "unsent") this.#quota.sent(calendarMs, -1, state);
+        end(settlement !== "unsent");
         this.#sync.settled({ lease: name, settlement, heldMs: clock.now() - asked.nowMs });
       },
     );
@@ -218,17 +212,15 @@ export class SharedBudget {
   }
 
   reserveLease(): Lease {
-    const { clock, calendarMs, onChange } = this.#parts;
+    const { clock, onChange } = this.#parts;
     const settle = this.#reserve.grant(clock.now());
-    const takenMs = calendarMs();
-    this.#quota.sent(takenMs, 1, undefined);
+    const end = this.#quota.send(undefined);
     return leaseOf(
       () => this.#hasReserve,
       (settlement) => {
         settle(settlement, clock.now());
-        if (settlement !== "unsent") return;
-        this.#quota.sent(takenMs, -1, undefined);
-        onChange();
+        end(settlement !== "unsent");
+        if (settlement === "unsent") onChange();
       },
     );
   }
@@ -251,7 +243,7 @@ export class SharedBudget {
     return {
       pausedUntilMs: this.#pausedUntilMs,
       isYielding: view.isReachable ? nowMs < view.yieldUntilMs : this.#restraint.isYielding(nowMs),
-      isQuotaSpent: this.#isQuotaSpent(),
+      isQuotaSpent: this.#isQuotaSpent,
       paceGapMs: paceGapMs(this.#sync.terms.rates),
       maxPauseMs: this.#budget.maxPauseMs,
     };
@@ -263,7 +255,6 @@ export class SharedBudget {
     const shared = view.isReachable ? view.state : undefined;
     const own = view.isReachable ? [] : this.#reserve.caps(this.#restraint, nowMs);
     const { limit, remaining } = this.#restraint.active.advertised;
-    const { quota } = this.#budget;
     return {
       rates: this.#budget.rates.map((rate, index) => ({
         label: rate.label,
@@ -275,7 +266,8 @@ export class SharedBudget {
       advertisedRemaining: shared?.advertisedRemaining ?? remaining,
       advertisedLimits: this.#restraint.limits,
       pausedUntilMs: this.#pausedUntilMs,
-      quotaUsed: quota === undefined ? undefined : this.#quotaUsed(quota.perMs),
+      quotaUsed: this.#quota.used(view.state),
+      quotaUnconfirmed: this.#quota.unconfirmed,
     };
   }
 
@@ -304,12 +296,7 @@ export class SharedBudget {
     return Math.max(this.#restraint.active.pausedUntilMs, this.#sync.view.pausedUntilMs);
   }
 
-  #isQuotaSpent(): boolean {
-    const { quota } = this.#budget;
-    return quota !== undefined && this.#quotaUsed(quota.perMs) >= quota.requests;
-  }
-
-  #quotaUsed(perMs: number): number {
-    return this.#quota.used(this.#parts.calendarMs(), perMs, this.#sync.view.state);
+  get #isQuotaSpent(): boolean {
+    return this.#quota.isSpent(this.#sync.view.state);
   }
 }

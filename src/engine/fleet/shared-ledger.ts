@@ -13,8 +13,7 @@ import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.t
 import { tokenRequests } from "../../core/config/oauth2.ts";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import { sendersByBudget } from "../../core/budget/needs.ts";
-import { QuotaCalendar } from "../../core/budget/quota-calendar.ts";
-import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import { Quotas } from "../../core/budget/quotas.ts";
 import { SharedBudget } from "./shared-budget.ts";
 import { Seat } from "./seat.ts";
 import { takeLeases } from "./take-leases.ts";
@@ -27,7 +26,7 @@ export type SharedLedgerParts = {
   readonly clock: Clock;
   /** Unique for each process. */
   readonly life: string;
-  readonly quotaBuckets?: ReadonlyMap<string, QuotaBuckets> | undefined;
+  readonly quotas?: Quotas | undefined;
   readonly learnedWindows?: ReadonlyMap<string, readonly LearnedWindow[]> | undefined;
   /** Other replicas have a right to all reserves; or, after that, this one has a right to one. */
   readonly onReserveMissing?: (isMissing: boolean) => void;
@@ -39,11 +38,10 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
   readonly #parts: SharedLedgerParts;
   readonly #seat: Seat;
   readonly #budgets = new Map<string, SharedBudget>();
-  /** Of budgets that are not in the config now. One that comes back continues its count. */
-  readonly #absentQuotas: Map<string, QuotaBuckets>;
+  /** Of budgets that are not in the config now. */
   readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
   readonly #listeners: ((budget: string) => void)[] = [];
-  readonly calendar: QuotaCalendar;
+  readonly quotas: Quotas;
   readonly #closing = new AbortController();
   readonly #ended: Promise<void>;
   #leases = 0;
@@ -51,11 +49,10 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
   constructor(config: Config, parts: SharedLedgerParts) {
     const { fleet, store, clock } = parts;
     this.#parts = parts;
-    this.calendar = new QuotaCalendar(clock);
-    this.calendar.onSet((byMs, calendarMs) => {
+    this.quotas = parts.quotas ?? new Quotas(clock);
+    this.quotas.calendar.onSet((byMs, calendarMs) => {
       for (const budget of this.#budgets.values()) budget.calendarSet(byMs, calendarMs);
     });
-    this.#absentQuotas = new Map(parts.quotaBuckets ?? []);
     this.#absentWindows = new Map(parts.learnedWindows ?? []);
     this.#seat = new Seat(store, clock, fleet.name, fleet.replicas, {
       onTaken: () => {
@@ -103,10 +100,6 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     return this.#budgets.get(budget)?.state();
   }
 
-  quotaBuckets(budget: string): QuotaBuckets | undefined {
-    return this.#budgets.get(budget)?.quotaBuckets;
-  }
-
   learnedWindows(budget: string): readonly LearnedWindow[] | undefined {
     return this.#budgets.get(budget)?.learnedWindows;
   }
@@ -117,11 +110,11 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
 
   /** Redis itself lets a budget that is new to it wait until unknown earlier requests no longer count. */
   change(config: Config): void {
+    this.quotas.change(config);
     const staying = new Set(config.budgets.map((budget) => budget.name));
     for (const [name, budget] of this.#budgets) {
       if (staying.has(name)) continue;
       this.#budgets.delete(name);
-      this.#absentQuotas.set(name, budget.quotaBuckets);
       this.#absentWindows.set(name, budget.learnedWindows);
     }
     const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
@@ -157,8 +150,6 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
 
   #add(budget: Budget, users: readonly Upstream[]): SharedBudget {
     const { fleet, store, clock, life } = this.#parts;
-    const quotaBuckets = this.#absentQuotas.get(budget.name);
-    this.#absentQuotas.delete(budget.name);
     const learnedWindows = this.#absentWindows.get(budget.name);
     this.#absentWindows.delete(budget.name);
     return new SharedBudget(budget, users, {
@@ -166,10 +157,9 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
       store,
       clock,
       life,
-      quotaBuckets,
+      quota: this.quotas.of(budget.name),
       learnedWindows,
       seat: this.#seat,
-      calendarMs: () => this.calendar.now(),
       onChange: () => this.#notify(budget.name),
     });
   }

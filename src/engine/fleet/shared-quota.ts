@@ -1,4 +1,4 @@
-import { hourAfter, QUOTA_BUCKET_MS, QuotaCount, type QuotaBuckets } from "../../core/budget/quota.ts";
+import { hourAfter, type OpenRequest, type QuotaCount } from "../../core/budget/quota.ts";
 import type { UsageReport, SharedState } from "../../core/fleet/ledger-store.ts";
 
 type Batch = UsageReport & { readonly isFirst: boolean };
@@ -13,17 +13,23 @@ export class SharedQuota {
   #batch: Batch | undefined;
   #batches = 0;
 
-  constructor(restored: QuotaBuckets | undefined, life: string) {
-    this.#own = new QuotaCount(restored);
+  constructor(own: QuotaCount, life: string) {
+    this.#own = own;
     this.#life = life;
   }
 
-  get buckets(): QuotaBuckets {
-    return this.#own.buckets;
+  get unconfirmed(): number | undefined {
+    return this.#own.unconfirmed;
   }
 
-  used(calendarMs: number, perMs: number, shared: SharedState | undefined): number {
-    const own = this.#own.used(calendarMs, perMs);
+  isSpent(shared: SharedState | undefined): boolean {
+    return (this.used(shared) ?? 0) >= (this.#own.limit?.requests ?? Infinity);
+  }
+
+  /** Undefined for a budget without a quota. */
+  used(shared: SharedState | undefined): number | undefined {
+    const own = this.#own.used;
+    if (own === undefined) return undefined;
     let unreported = 0;
     for (const requests of this.#unreported.values()) unreported += requests;
     if (this.#batch?.isFirst === false)
@@ -31,8 +37,8 @@ export class SharedQuota {
     return Math.max(own, (shared?.quotaUsed ?? 0) + unreported);
   }
 
+  /** After what this replica sent was moved. */
   calendarSet(byMs: number, nowMs: number): void {
-    this.#own.calendarSet(byMs, nowMs);
     for (const counts of [this.#unreported, this.#counted]) {
       const before = [...counts];
       counts.clear();
@@ -40,10 +46,17 @@ export class SharedQuota {
     }
   }
 
-  /** `shared`: the answer that came with the lease; undefined if Redis does not know of the request. */
-  sent(calendarMs: number, amount: 1 | -1, shared: SharedState | undefined): void {
-    this.#own.add(calendarMs, amount);
-    const hour = Math.floor(calendarMs / QUOTA_BUCKET_MS);
+  /** `shared`: the answer that came with the lease; undefined if Redis does not know of the request. Returns what ends it. */
+  send(shared: SharedState | undefined): (wasSent: boolean) => void {
+    const request = this.#own.send();
+    this.#tell(request, 1, shared);
+    return (wasSent) => {
+      if (!wasSent) this.#tell(request, -1, shared);
+      this.#own.end(request, wasSent);
+    };
+  }
+
+  #tell({ hour }: OpenRequest, amount: 1 | -1, shared: SharedState | undefined): void {
     if (shared === undefined) add(this.#unreported, hour, amount);
     else if (!shared.hasReported) add(this.#counted, hour, amount);
   }

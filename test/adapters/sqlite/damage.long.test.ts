@@ -15,10 +15,10 @@ import { DatabaseSync } from "node:sqlite";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
-import { samplePoll, sampleQuotaReading } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
 import { NOW_MS, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
-const HOUR = Math.floor(NOW_MS / 3_600_000);
+const COUNTED = sampleQuotaRow({ hour: Math.floor(NOW_MS / 3_600_000), requests: 40, unconfirmed: 2 });
 
 /** A file with some hundred pages or more. */
 async function aLife(bench: StateBench, polls = 500): Promise<void> {
@@ -32,12 +32,7 @@ async function aLife(bench: StateBench, polls = 500): Promise<void> {
       poll: samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }),
     });
   }
-  store.keepQuotas(
-    () =>
-      new Map([
-        ["api", sampleQuotaReading({ buckets: new Map([[HOUR, 40]]), unconfirmed: new Map([[HOUR, 2]]) })],
-      ]),
-  );
+  store.keepQuota(COUNTED);
   await store.close();
 }
 
@@ -143,10 +138,8 @@ test("quota counts are saved from a damaged file, where they can be read", async
   overwrite(bench.path, statSync(bench.path).size - 40_960, new Uint8Array(8_192).fill(0xa5));
   const store = await bench.open();
   expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
-  expect(store.restoredQuotas).toEqual(new Map([["api", new Map([[HOUR, 40]])]]));
-  expect(bench.query("SELECT * FROM quota_hours")).toEqual([
-    { budget: "api", hour: HOUR, requests: 40, unconfirmed: 2 },
-  ]);
+  expect(store.restoredQuotas).toEqual([COUNTED]);
+  expect(bench.query("SELECT * FROM quota_hours")).toEqual([COUNTED]);
 });
 
 test("of damaged files the last three are kept", async () => {

@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { WindowRow } from "../../../src/core/budget/learned-windows.ts";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { samplePoll, sampleQuotaReading } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
 const HOUR_MS = 3_600_000;
@@ -96,43 +95,6 @@ describe("after a restart", () => {
     expect(values.newest("credits")).toMatchObject({ value: 720, refilled: 0 });
   });
 
-  test("a file of the version before is read, and goes on", async () => {
-    await using bench = await StateBench.make();
-    const first = await bench.open();
-    bench.poll(bench.recordOf(first), TIMEOUT, "old");
-    await first.close();
-    const older = new DatabaseSync(bench.path);
-    older.exec(`DROP TABLE value_hours;
-      ALTER TABLE polls DROP COLUMN offline;
-      ALTER TABLE quota_hours DROP COLUMN unconfirmed;
-      CREATE TABLE quota_reserves (budget TEXT, hour INTEGER, requests INTEGER, PRIMARY KEY (budget)) STRICT;
-      INSERT INTO quota_hours VALUES ('api', 7, 40), ('ai', 7, 1);
-      INSERT INTO quota_reserves VALUES ('api', 7, 3), ('ai', 8, 2), ('sms', 9, 0);
-      PRAGMA user_version = 1`);
-    older.close();
-
-    const second = await bench.open();
-    const quotas = [
-      { budget: "ai", hour: 7, requests: 1, unconfirmed: 0 },
-      { budget: "ai", hour: 8, requests: 2, unconfirmed: 2 },
-      { budget: "api", hour: 7, requests: 43, unconfirmed: 3 },
-    ];
-    expect(second.restoredQuotas.get("api")).toEqual(new Map([[7, 43]]));
-    expect(second.unconfirmedQuotas.get("api")).toEqual(new Map([[7, 3]]));
-    expect(bench.query("SELECT * FROM quota_hours ORDER BY budget, hour")).toEqual(quotas);
-    const record = bench.recordOf(second);
-    expect(record.history.lastPolls.map(({ id }) => id)).toEqual(["old"]);
-    bench.poll(record, TIMEOUT, "new");
-    record.record({ kind: "found_offline", pollId: "new", endedAtMs: bench.clock.wallNow() });
-    await second.close();
-    expect(bench.query("SELECT poll, offline FROM polls")).toEqual([
-      { poll: "old", offline: 0 },
-      { poll: "new", offline: 1 },
-    ]);
-    expect(bench.query("PRAGMA user_version")).toEqual([{ user_version: 4 }]);
-    expect(stateErrors(bench)).toEqual([]);
-  });
-
   test("an incident that was open stays open, and the first ok ends it, in the file too", async () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
@@ -178,40 +140,29 @@ describe("after a restart", () => {
     ]);
   });
 
-  test("quota counts are there by hour; an orderly end counts nothing that was not sent", async () => {
+  test("quota counts are there by hour, with those that may have been sent or not", async () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
-    const buckets = new Map([[hourOf(NOW_MS) - 5, 40]]);
-    first.keepQuotas(() => new Map([["api", sampleQuotaReading({ buckets })]]));
-    buckets.set(hourOf(NOW_MS), 2);
+    const rows = [
+      sampleQuotaRow({ hour: hourOf(NOW_MS) - 5, requests: 40 }),
+      sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 2, unconfirmed: 1 }),
+    ];
+    for (const row of rows) first.keepQuota(row);
     await first.close();
-    expect((await bench.open()).restoredQuotas).toEqual(
-      new Map([
-        [
-          "api",
-          new Map([
-            [hourOf(NOW_MS) - 5, 40],
-            [hourOf(NOW_MS), 2],
-          ]),
-        ],
-      ]),
-    );
+    expect((await bench.open()).restoredQuotas).toEqual(rows);
   });
 
-  test("windows that were learned are there; a file of the version before gets a table for them", async () => {
+  test("windows that were learned are there, and gone once an answer has contradicted them", async () => {
     await using bench = await StateBench.make();
-    await (await bench.open()).close();
-    const older = new DatabaseSync(bench.path);
-    older.exec("DROP TABLE learned_windows; PRAGMA user_version = 1");
-    older.close();
     const learned = { key: "ratelimit", limit: 5, perMs: 1000, from: "resets" as const };
     const first = await bench.open();
-    expect(first.restoredWindows).toEqual(new Map());
-    let known: readonly WindowRow[] = [];
-    first.keepWindows(() => known);
-    known = [{ ...learned, budget: "api" }];
+    first.keepWindows(() => new Map([["api", [learned]]]));
     await first.close();
-    expect((await bench.open()).restoredWindows).toEqual(new Map([["api", [learned]]]));
+    const second = await bench.open();
+    expect(second.restoredWindows).toEqual(new Map([["api", [learned]]]));
+    second.keepWindows(() => new Map([["api", []]]));
+    await second.close();
+    expect((await bench.open()).restoredWindows).toEqual(new Map([["api", []]]));
   });
 
   test("each upstream is handed over once: who comes back after it was removed begins anew", async () => {
@@ -229,7 +180,7 @@ describe("after a restart", () => {
 test("rows are in the file half a second later, without an orderly end; quotas as soon as somebody waits for it", async () => {
   await using bench = await StateBench.make();
   const store = await bench.open();
-  store.keepQuotas(() => new Map([["api", sampleQuotaReading({ buckets: new Map([[hourOf(NOW_MS), 7]]) })]]));
+  store.keepQuota(sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 7 }));
   await store.written();
   expect(bench.query("SELECT requests, unconfirmed FROM quota_hours")).toEqual([
     { requests: 7, unconfirmed: 0 },

@@ -2,10 +2,11 @@ import { statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
 import type { StateBatch } from "../../../src/adapters/sqlite/messages.ts";
+import { incidentRow, quotaRow } from "../../../src/adapters/sqlite/tables.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { SavedPoll } from "../../../src/core/history/state.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
 import { NOW_MS, StateBench, TIMEOUT } from "./bench.ts";
 
 const MINUTE_MS = 60_000;
@@ -20,15 +21,7 @@ function savedAt(atMs: number, outcome: PollOutcome = { kind: "ok" }, upstream =
 }
 
 function batchAt(nowMs: number, changes: Partial<StateBatch> = {}): StateBatch {
-  return {
-    polls: [],
-    foundOffline: [],
-    values: [],
-    incidents: [],
-    quotas: [],
-    nowMs,
-    ...changes,
-  };
+  return { polls: [], foundOffline: [], rows: [], nowMs, ...changes };
 }
 
 /** Days of recording in a moment, in few batches: each of them goes to the disk, as its minute is over. */
@@ -102,17 +95,12 @@ test("of incidents the newest fifty of each upstream are kept; of quotas what th
     reason: "timeout",
     startedAtMs: NOW_MS + turn,
     endedAtMs: NOW_MS + turn,
-    updatedAtMs: NOW_MS + turn,
     polls: 2,
   }));
   const hour = Math.floor(NOW_MS / HOUR_MS);
-  const quotas = [hour - 366 * 24, hour - 367 * 24 - 1].map((each) => ({
-    budget: "api",
-    hour: each,
-    requests: 1,
-    unconfirmed: 0,
-  }));
-  file.write(batchAt(NOW_MS, { incidents, quotas }));
+  const quotas = [hour - 366 * 24, hour - 367 * 24 - 1].map((each) => sampleQuotaRow({ hour: each }));
+  const rows = [...incidents.map((each) => incidentRow(each, NOW_MS)), ...quotas.map(quotaRow)];
+  file.write(batchAt(NOW_MS, { rows }));
   expect(
     bench.query("SELECT upstream, count(*) AS n, min(started_at_ms) AS at FROM incidents GROUP BY upstream"),
   ).toEqual([
@@ -129,8 +117,7 @@ test("a wall clock that was set back does not put the upkeep off for as long", a
   file.open(NOW_MS);
   const hour = Math.floor(NOW_MS / HOUR_MS);
   file.write(batchAt(NOW_MS + 400 * DAY_MS));
-  const quotas = [{ budget: "api", hour: hour - 500 * 24, requests: 1, unconfirmed: 0 }];
-  file.write(batchAt(NOW_MS, { quotas }));
+  file.write(batchAt(NOW_MS, { rows: [quotaRow(sampleQuotaRow({ hour: hour - 500 * 24 }))] }));
   expect(bench.count("quota_hours")).toBe(0);
   file.close();
 });

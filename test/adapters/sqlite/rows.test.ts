@@ -1,11 +1,24 @@
 import { expect, test } from "vitest";
-import { readRows, type Row } from "../../../src/adapters/sqlite/rows.ts";
+import {
+  type Check,
+  count,
+  json,
+  listOf,
+  numbersOf,
+  oneOf,
+  optional,
+  readRows,
+  type Row,
+  text,
+  whole,
+} from "../../../src/adapters/sqlite/rows.ts";
 
 const PHASES = ["dns", "connect"] as const;
+const EMPTY = '{"phases":{},"headers":[]}';
 
 /** What is read of a value, or "left out". */
-function read(value: unknown, how: (row: Row) => unknown): unknown {
-  const rows = readRows([{ value }, { value: 1 }], (row) => (row.has("value") ? how(row) : null));
+function read(value: unknown, check: Check<unknown>): unknown {
+  const rows = readRows([{ value }, { value: 1 }], (row) => row.get("value", check));
   return rows.length === 2 ? rows[0] : "left out";
 }
 
@@ -17,33 +30,46 @@ test.each([
   ["1", "left out"],
   [Number.NaN, "left out"],
   [undefined, "left out"],
-  [null, null],
+  [null, "left out"],
 ])("a whole number of at least 0: %j is %j", (value, expected) => {
-  expect(read(value, (row) => row.whole("value", 0))).toBe(expected);
+  expect(read(value, count)).toBe(expected);
+});
+
+test.each([
+  [undefined, undefined],
+  [null, undefined],
+  [-1, -1],
+  ["1", "left out"],
+])("a whole number that may be left out: %j is %j", (value, expected) => {
+  expect(read(value, optional(whole))).toBe(expected);
 });
 
 test("what is no object is no row", () => {
   expect(readRows([null, 1, "row", [], undefined], () => 1)).toEqual([]);
 });
 
-test("texts, choices, numbers by name and headers are read only as we write them", () => {
+test("texts, choices, and in JSON numbers by name and lists, are read only as we write them", () => {
   const rows = [
-    { text: "a", choice: "up", phases: '{"dns":1.5}', headers: '[{"name":"date","bytes":29}]' },
-    { text: 1, choice: "up", phases: "{}", headers: "[]" },
-    { text: "b", choice: "sideways", phases: "{}", headers: "[]" },
-    { text: "c", choice: "up", phases: '{"tls":1}', headers: "[]" },
-    { text: "d", choice: "up", phases: '{"dns":null}', headers: "[]" },
-    { text: "e", choice: "up", phases: "[]", headers: "[]" },
-    { text: "f", choice: "up", phases: "{", headers: "[]" },
-    { text: "g", choice: "up", phases: "{}", headers: "{}" },
-    { text: "h", choice: "up", phases: "{}", headers: '[{"name":"date","bytes":0.5}]' },
-    { text: "i", choice: "down", phases: "{}", headers: "[]" },
+    { text: "a", choice: "up", facts: '{"phases":{"dns":1.5},"headers":[{"name":"date","bytes":29}]}' },
+    { text: 1, choice: "up", facts: EMPTY },
+    { text: "b", choice: "sideways", facts: EMPTY },
+    { text: "c", choice: "up", facts: '{"phases":{"tls":1},"headers":[]}' },
+    { text: "d", choice: "up", facts: '{"phases":{"dns":null},"headers":[]}' },
+    { text: "e", choice: "up", facts: '{"phases":[],"headers":[]}' },
+    { text: "f", choice: "up", facts: "{" },
+    { text: "g", choice: "up", facts: '{"phases":{},"headers":{}}' },
+    { text: "h", choice: "up", facts: '{"phases":{},"headers":[{"name":"date","bytes":0.5}]}' },
+    { text: "i", choice: "down", facts: EMPTY },
   ];
+  const headerOf = (header: Row) => ({ name: header.get("name", text), bytes: header.get("bytes", whole) });
+  const factsOf = (facts: Row) => ({
+    phases: facts.get("phases", numbersOf(PHASES)),
+    headers: facts.get("headers", listOf(headerOf)),
+  });
   const told = readRows(rows, (row) => ({
-    text: row.text("text"),
-    choice: row.oneOf("choice", ["up", "down"]),
-    phases: row.numbers("phases", PHASES),
-    headers: row.headers("headers"),
+    text: row.get("text", text),
+    choice: row.get("choice", oneOf(["up", "down"])),
+    ...row.get("facts", json(factsOf)),
   }));
   expect(told).toEqual([
     { text: "a", choice: "up", phases: { dns: 1.5 }, headers: [{ name: "date", bytes: 29 }] },

@@ -3,9 +3,8 @@ import type { StateBatch, WriteReply } from "../../../src/adapters/sqlite/messag
 import { SqliteStateStore } from "../../../src/adapters/sqlite/store.ts";
 import type { Died, StateThread } from "../../../src/adapters/sqlite/thread.ts";
 import { History } from "../../../src/core/history/history.ts";
-import type { QuotaReading } from "../../../src/core/budget/quota-journal.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
-import { samplePoll, sampleQuotaReading } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const WRITTEN: WriteReply = { kind: "written", notes: [] };
@@ -38,6 +37,13 @@ class FakeThread implements StateThread {
   get polls(): readonly string[] {
     return this.batches.flatMap((batch) => batch.polls.map((poll) => poll.status.id));
   }
+
+  /** Of each batch. */
+  get quotas(): readonly (readonly unknown[])[] {
+    return this.batches.map(({ rows }) =>
+      rows.filter(({ table }) => table === "quota_hours").map(({ columns }) => columns["requests"]),
+    );
+  }
 }
 
 class Scene {
@@ -50,12 +56,7 @@ class Scene {
   constructor(trouble?: string) {
     const say = (fields: object, msg: string) => void this.logged.push(`${msg} ${JSON.stringify(fields)}`);
     const log = { debug: say, info: say, warn: say, error: say };
-    const restored = {
-      upstreams: new Map(),
-      quotas: new Map(),
-      unconfirmedQuotas: new Map(),
-      windows: new Map(),
-    };
+    const restored = { upstreams: new Map(), quotas: [], windows: new Map() };
     const parts = { path: "state.db", thread: this.thread, clock: this.clock, log };
     this.store = new SqliteStateStore(parts, { kind: "opened", restored, trouble, notes: [] });
     this.recorder = this.store.recorderOf("email", new History("email", 0));
@@ -159,21 +160,15 @@ test("many rows are handed over in bites, one after the other, without waiting i
   await scene.store.close();
 });
 
-/** A budget that has counted one more request at each reading. */
-function countingFrom(first: number): () => ReadonlyMap<string, QuotaReading> {
-  let requests = first;
-  return () => {
-    requests += 1;
-    return new Map([["api", sampleQuotaReading({ version: requests, buckets: new Map([[1, requests]]) })]]);
-  };
-}
-
 test("whoever waits for what is counted has it in the file at once; of those that wait together, one batch is enough", async () => {
   const scene = new Scene();
-  scene.store.keepQuotas(countingFrom(4));
-  await Promise.all([scene.store.written(), scene.store.written(), scene.store.written()]);
-  // The second and the third came when the first batch had been read already.
-  expect(scene.thread.batches.map(({ quotas }) => quotas[0]?.requests)).toEqual([5, 6]);
+  const written = [5, 6, 7].map((requests) => {
+    scene.store.keepQuota(sampleQuotaRow({ requests }));
+    return scene.store.written();
+  });
+  await Promise.all(written);
+  // The second and the third came when the first batch was under way already.
+  expect(scene.thread.quotas).toEqual([[5], [7]]);
   await scene.store.close();
 });
 
@@ -181,9 +176,12 @@ test("nobody waits for a store that is stuck or down", async () => {
   const scene = new Scene();
   const { promise, resolve } = Promise.withResolvers<WriteReply>();
   scene.thread.reply = () => promise;
-  scene.store.keepQuotas(countingFrom(4));
+  scene.store.keepQuotas(() => [sampleQuotaRow({ hour: 0, requests: 40 }), sampleQuotaRow({ requests: 7 })]);
   let goesOn = 0;
-  const waiting = [1, 2].map(() => scene.store.written().then(() => (goesOn += 1)));
+  const waiting = [5, 6].map((requests) => {
+    scene.store.keepQuota(sampleQuotaRow({ requests }));
+    return scene.store.written().then(() => (goesOn += 1));
+  });
   await scene.clock.advance(3_999);
   expect(goesOn).toBe(0);
   await scene.clock.advance(501);
@@ -191,24 +189,43 @@ test("nobody waits for a store that is stuck or down", async () => {
   expect(scene.store.isUp).toBe(false);
   await scene.store.written();
   expect(scene.thread.batches).toHaveLength(1);
-  // What nobody waited for meanwhile is written as soon as it is up again, not half a second later.
+  // What nobody waited for meanwhile is written as soon as it is up again, not half a second later: all of it.
   scene.thread.reply = undefined;
   resolve(WRITTEN);
   await settle();
   expect(scene.store.isUp).toBe(true);
-  expect(scene.thread.batches.map(({ quotas }) => quotas[0]?.requests)).toEqual([5, 6]);
+  expect(scene.thread.quotas).toEqual([[5], [40, 7]]);
+  await scene.store.close();
+});
+
+test("windows are written when they have changed, and after trouble all of them", async () => {
+  const scene = new Scene();
+  const learned = { key: "ratelimit", limit: 5, perMs: 1000, from: "resets" as const };
+  let windows = new Map([["api", [learned]], ["ai", []]]); // prettier-ignore
+  scene.store.keepWindows(() => windows);
+  const written = (): readonly unknown[] =>
+    scene.thread.batches.flatMap(({ rows }) => rows.map(({ columns }) => columns));
+  const api = { budget: "api", record: JSON.stringify({ windows: [learned] }) };
+  await scene.clock.advance(2_000);
+  expect(written()).toEqual([api]);
+  scene.thread.reply = () => Promise.resolve({ kind: "failed", trouble: "is read-only", notes: [] });
+  scene.poll("a");
+  await scene.clock.advance(500);
+  scene.thread.reply = undefined;
+  windows = new Map([["api", []], ["ai", []]]); // prettier-ignore
+  await scene.clock.advance(5_000);
+  const none = JSON.stringify({ windows: [] });
+  expect(written()).toEqual([api, { budget: "api", record: none }, { budget: "ai", record: none }]);
   await scene.store.close();
 });
 
 test("at the end everything that waits is written, and what is counted", async () => {
   const scene = new Scene();
-  const reading = sampleQuotaReading({ buckets: new Map([[1, 5]]) });
-  scene.store.keepQuotas(() => new Map([["api", reading]]));
+  scene.store.keepQuota(sampleQuotaRow());
   for (let turn = 0; turn < 1_200; turn += 1) scene.poll(`${turn}`);
   await scene.store.close();
   expect(scene.thread.polls).toHaveLength(1_200);
-  const rows = scene.thread.batches.flatMap(({ quotas }) => quotas);
-  expect(rows).toEqual([{ budget: "api", hour: 1, requests: 5, unconfirmed: 0 }]);
+  expect(scene.thread.quotas.flat()).toEqual([5]);
   expect(scene.thread.isClosed).toBe(true);
   expect(scene.logged).toEqual([]);
 });

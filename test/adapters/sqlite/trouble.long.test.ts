@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { sampleQuotaReading } from "../../support/samples.ts";
+import { sampleQuotaRow } from "../../support/samples.ts";
 import { describe, expect, test } from "vitest";
 import { Immutable, SmallDisk } from "./disks.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
-const HOUR = Math.floor(NOW_MS / 3_600_000);
+const COUNTED = sampleQuotaRow({ hour: Math.floor(NOW_MS / 3_600_000), requests: 40 });
 const IN_MEMORY = "history and quotas are kept in memory until it can be written";
 
 /** Records until the store says that it is down. */
@@ -56,13 +56,13 @@ describe("a full disk", () => {
     bench.path = join(disk.path, "pacewatch.db");
     const first = await bench.open();
     bench.poll(bench.recordOf(first), TIMEOUT);
-    first.keepQuotas(() => new Map([["api", sampleQuotaReading({ buckets: new Map([[HOUR, 40]]) })]]));
+    first.keepQuota(COUNTED);
     await first.close();
 
     disk.fill();
     const second = await bench.open();
     expect(second.isUp).toBe(false);
-    expect(second.restoredQuotas).toEqual(new Map([["api", new Map([[HOUR, 40]])]]));
+    expect(second.restoredQuotas).toEqual([COUNTED]);
     const record = bench.recordOf(second);
     expect(record.history.lastFailures).toHaveLength(1);
     disk.empty();
@@ -170,7 +170,7 @@ test.each([
   await using bench = await StateBench.make();
   const store = await bench.open();
   const record = bench.recordOf(store);
-  store.keepQuotas(() => new Map([["api", sampleQuotaReading({ buckets: new Map([[HOUR, 40]]) })]]));
+  store.keepQuotas(() => [COUNTED]);
   bench.poll(record);
   await bench.written(1);
   change(bench.path);

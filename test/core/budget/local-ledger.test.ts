@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 
 import type { Config } from "../../../src/core/config/config.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import { Quotas } from "../../../src/core/budget/quotas.ts";
 import type { Lease } from "../../../src/core/budget/ledger.ts";
-import { sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import { sampleBudget, sampleConfig, sampleQuotaRow, sampleUpstream } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const RATES = [{ requests: 1, perMs: 10_000, label: "10s" }];
@@ -53,7 +54,11 @@ test("a budget that leaves the config and comes back goes on counting its quota"
   const clock = new VirtualClock({ wallMs: 0 });
   const quota = { requests: 2, perMs: 2_592_000_000, onExhaust: "stop", pricePerRequest: undefined } as const;
   const withQuota = sampleConfig({ budgets: [sampleBudget({ share: 0.1, quota })] });
-  const ledger = new LocalLedger(withQuota, clock, new Map([["api", new Map([[0, 1]])]]));
+  const ledger = new LocalLedger(
+    withQuota,
+    clock,
+    new Quotas(clock, [sampleQuotaRow({ hour: 0, requests: 1 })]),
+  );
   expect(ledger.state("api")?.quotaUsed).toBe(1);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
   ledger.change(withQuota);
@@ -63,7 +68,7 @@ test("a budget that leaves the config and comes back goes on counting its quota"
 test("a budget that a reload adds takes up what the state file knows of it", () => {
   const clock = new VirtualClock({ wallMs: 0 });
   const quota = { requests: 2, perMs: 2_592_000_000, onExhaust: "stop", pricePerRequest: undefined } as const;
-  const known = new Map([["api", new Map([[0, 2]])]]);
+  const known = new Quotas(clock, [sampleQuotaRow({ hour: 0, requests: 2 })]);
   const ledger = new LocalLedger(sampleConfig({ budgets: [], upstreams: [] }), clock, known);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ quota })] }));
   expect(ledger.restraint(["api"]).isQuotaSpent).toBe(true);

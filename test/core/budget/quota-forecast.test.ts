@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type BurnWindow, worstBurn } from "../../../src/core/answer/credit.ts";
-import { QuotaCount } from "../../../src/core/budget/quota.ts";
+import type { QuotaBuckets } from "../../../src/core/budget/quota.ts";
 import { quotaBurns, type QuotaUse } from "../../../src/core/budget/quota-forecast.ts";
 
 const SEED = 20_261_122;
@@ -12,9 +12,15 @@ const NOW_MS = Date.parse("2026-11-22T10:20:00Z");
 
 /** So many requests in each of the last hours, the oldest first, the present hour last. */
 function sent(hours: readonly number[], periodMs: number, replicas = 1): QuotaUse {
-  const count = new QuotaCount();
-  hours.forEach((requests, index) => count.add(NOW_MS - (hours.length - 1 - index) * HOUR_MS, requests));
-  return { used: count.used(NOW_MS, periodMs) * replicas, buckets: count.buckets, replicas };
+  const thisHour = Math.floor(NOW_MS / HOUR_MS);
+  const buckets = new Map(hours.map((requests, index) => [thisHour - (hours.length - 1 - index), requests]));
+  return { used: usedAt(NOW_MS, buckets, periodMs) * replicas, buckets, replicas };
+}
+
+/** A bucket counts until all of it is older than the period. */
+function usedAt(atMs: number, buckets: QuotaBuckets, periodMs: number): number {
+  const oldestHour = Math.floor((atMs - periodMs) / HOUR_MS);
+  return [...buckets].reduce((sum, [hour, requests]) => (hour < oldestHour ? sum : sum + requests), 0);
 }
 
 function hoursLeft(requests: number, perMs: number, use: QuotaUse): number | undefined {
@@ -78,10 +84,11 @@ const STEP_MS = 60_000;
 
 /** Buckets are whole hours: the newest of them is full an hour after the period. Infinite if never. */
 function usedUpBySending(allowed: number, perMs: number, { buckets }: QuotaUse, paceMs: number): number {
-  const count = new QuotaCount(buckets);
+  const sentBy = new Map(buckets);
   for (let atMs = NOW_MS; atMs <= NOW_MS + perMs + HOUR_MS; atMs += STEP_MS) {
-    if (count.used(atMs, perMs) >= allowed) return atMs;
-    count.add(atMs, paceMs * STEP_MS);
+    if (usedAt(atMs, sentBy, perMs) >= allowed) return atMs;
+    const hour = Math.floor(atMs / HOUR_MS);
+    sentBy.set(hour, (sentBy.get(hour) ?? 0) + paceMs * STEP_MS);
   }
   return Infinity;
 }

@@ -1,30 +1,144 @@
 import { expect, test } from "vitest";
 
-import { QUOTA_BUCKET_MS, QuotaCount } from "../../../src/core/budget/quota.ts";
+import { CLAIM_MS, type HourCount, QUOTA_BUCKET_MS, QuotaCount } from "../../../src/core/budget/quota.ts";
 
-const DAY_MS = 24 * QUOTA_BUCKET_MS;
+const HOUR_MS = QUOTA_BUCKET_MS;
+const DAY_MS = 24 * HOUR_MS;
+const LIMIT = { requests: 1_000, perMs: DAY_MS, onExhaust: "stop", pricePerRequest: undefined } as const;
+
+/** A quota of a day at seven o'clock, and what the file was told of it. */
+class Scene {
+  nowMs = 7 * HOUR_MS;
+  readonly told: HourCount[] = [];
+  readonly count: QuotaCount;
+
+  constructor(restored: readonly HourCount[] = []) {
+    this.count = new QuotaCount(
+      () => this.nowMs,
+      restored,
+      (count) => void this.told.push(count),
+    );
+    this.count.change(LIMIT);
+    this.told.length = 0;
+  }
+
+  send(): void {
+    this.count.end(this.count.send(), true);
+  }
+}
+
+const row = (hour: number, requests: number, unconfirmed = 0): HourCount => ({ hour, requests, unconfirmed });
 
 test("requests count for the whole window, rounded up to whole hours", () => {
-  const count = new QuotaCount();
-  count.add(0, 2);
-  count.add(DAY_MS / 2, 1);
-  expect(count.used(DAY_MS, DAY_MS)).toBe(3);
-  expect(count.used(DAY_MS + QUOTA_BUCKET_MS - 1, DAY_MS)).toBe(3);
-  expect(count.used(DAY_MS + QUOTA_BUCKET_MS, DAY_MS)).toBe(1);
+  const scene = new Scene();
+  scene.nowMs = 0;
+  scene.send();
+  scene.send();
+  scene.nowMs = DAY_MS / 2;
+  scene.send();
+  scene.nowMs = DAY_MS;
+  expect(scene.count.used).toBe(3);
+  scene.nowMs = DAY_MS + HOUR_MS - 1;
+  expect(scene.count.used).toBe(3);
+  scene.nowMs = DAY_MS + HOUR_MS;
+  expect(scene.count.used).toBe(1);
 });
 
 test("a request that was never sent is taken back", () => {
-  const count = new QuotaCount();
-  count.add(5, 1);
-  count.add(5, -1);
-  expect(count.used(5, DAY_MS)).toBe(0);
+  const { count } = new Scene();
+  count.end(count.send(), false);
+  expect(count.used).toBe(0);
+});
+
+test("it is spent at its last request, and without a limit never", () => {
+  const scene = new Scene([row(7, 999)]);
+  expect([scene.count.isSpent, scene.count.used]).toEqual([false, 999]);
+  scene.send();
+  expect(scene.count.isSpent).toBe(true);
+  scene.count.change(undefined);
+  expect([scene.count.isSpent, scene.count.used]).toEqual([false, undefined]);
 });
 
 test("its memory is the hours of the window", () => {
-  const count = new QuotaCount();
+  const scene = new Scene();
   for (let hour = 0; hour < 1_000; hour += 1) {
-    count.add(hour * QUOTA_BUCKET_MS, 1);
-    count.used(hour * QUOTA_BUCKET_MS, DAY_MS);
+    scene.nowMs = hour * HOUR_MS;
+    scene.send();
+    expect(scene.count.used).toBeGreaterThan(0);
   }
-  expect(count.buckets.size).toBeLessThanOrEqual(26);
+  expect(scene.count.buckets.size).toBeLessThanOrEqual(26);
+});
+
+test("without a limit, its memory is a year", () => {
+  const scene = new Scene();
+  scene.count.change(undefined);
+  for (let hour = 0; hour < 10_000; hour += 1) {
+    scene.nowMs = hour * HOUR_MS;
+    scene.send();
+  }
+  expect(scene.count.buckets.size).toBe(366 * 24 + 1);
+});
+
+test("the file is told of a claim before it has a lease, and that it is taken back where it gets none", () => {
+  const { count, told } = new Scene();
+  const first = count.claim();
+  expect(told.at(-1)).toEqual(row(7, 1, 1));
+  expect([count.used, count.claims]).toEqual([0, 1]);
+  const request = count.send();
+  count.end(first, false);
+  expect(told.at(-1)).toEqual(row(7, 1, 1));
+  const second = count.claim();
+  expect(told.at(-1)).toEqual(row(7, 2, 2));
+  count.end(second, false);
+  expect(told.at(-1)).toEqual(row(7, 1, 1));
+  count.end(request, true);
+  expect(told.at(-1)).toEqual(row(7, 1));
+  expect([count.used, count.claims]).toEqual([1, 0]);
+});
+
+test("a claim stands in the latest hour in which it may be granted; where it is not, in no hour", () => {
+  const scene = new Scene();
+  scene.nowMs = 8 * HOUR_MS - CLAIM_MS - 1;
+  scene.count.end(scene.count.claim(), false);
+  scene.nowMs += 1;
+  scene.count.end(scene.count.claim(), false);
+  expect(scene.told).toEqual([row(7, 1, 1), row(7, 0), row(8, 1, 1), row(8, 0)]);
+});
+
+test("those that an earlier process may have sent stay apart from those that are in flight", () => {
+  const scene = new Scene([row(5, 3, 1), row(6, 2, 2)]);
+  scene.count.send();
+  expect(scene.count.counts).toEqual([row(5, 3, 1), row(6, 2, 2), row(7, 1, 1)]);
+  expect([scene.count.used, scene.count.unconfirmed]).toEqual([6, 3]);
+  scene.nowMs = 6 * HOUR_MS + DAY_MS;
+  expect([scene.count.used, scene.count.unconfirmed]).toEqual([3, 2]);
+});
+
+test("an hour that has left the quota stays in the file, as a longer quota may count it", () => {
+  const scene = new Scene([row(7, 3)]);
+  scene.nowMs = 9 * HOUR_MS + DAY_MS;
+  expect(scene.count.used).toBe(0);
+  scene.send();
+  expect(scene.told.map(({ hour }) => hour)).toEqual([33, 33]);
+});
+
+test("a budget that gets a quota tells the file all that was counted without one", () => {
+  const scene = new Scene();
+  scene.count.change(undefined);
+  scene.send();
+  expect(scene.told).toEqual([]);
+  scene.count.change(LIMIT);
+  expect(scene.told).toEqual([row(7, 1)]);
+});
+
+test("where the calendar is set, what this process sent is counted later, and what is in flight moves with it", () => {
+  const scene = new Scene([row(7, 10)]);
+  scene.send();
+  const request = scene.count.send();
+  scene.nowMs += 3 * HOUR_MS;
+  scene.count.calendarSet(3 * HOUR_MS, scene.nowMs);
+  expect(scene.count.counts).toEqual([row(7, 10), row(10, 2, 1)]);
+  scene.count.end(request, false);
+  expect(scene.told.at(-1)).toEqual(row(10, 1));
+  expect(scene.told).toContainEqual(row(7, 10));
 });

@@ -2,6 +2,7 @@ import { systemClock } from "../../../src/adapters/clock.ts";
 import { openStateStore } from "../../../src/adapters/sqlite/store.ts";
 import { JournaledLedger } from "../../../src/core/budget/journaled-ledger.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import { Quotas } from "../../../src/core/budget/quotas.ts";
 import { History } from "../../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
 import { sampleBudget, sampleConfig, samplePoll } from "../../support/samples.ts";
@@ -28,12 +29,13 @@ const config = sampleConfig({
   budgets: [sampleBudget({ name: "api", share: 0.5, rates, lingerMs: 0, quota })],
   upstreams: [],
 });
-const inner = new LocalLedger(config, systemClock, store.restoredQuotas);
-const ledger = new JournaledLedger(inner, config, store, systemClock);
-store.keepQuotas(() => ledger.readings());
+const quotas = new Quotas(systemClock, store.restoredQuotas);
+const inner = new LocalLedger(config, systemClock, quotas);
+const ledger = new JournaledLedger(inner, store, systemClock);
+store.keepQuotas(() => quotas.rows);
 const history = new History("email", Date.now(), store.restored("email"));
 const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
-const { quotaUsed, quotaUnconfirmed } = ledger.state("api") ?? {};
+const { quotaUsed, quotaUnconfirmed } = inner.state("api") ?? {};
 process.stdout.write(`restored ${history.lastPolls.length} ${quotaUsed} ${quotaUnconfirmed}\n`);
 
 let polls = 0;

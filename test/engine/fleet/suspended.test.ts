@@ -85,7 +85,7 @@ test("what a replica sends after the machine was suspended is counted in its own
     const decision = await asked;
     if (decision.kind === "granted") decision.lease.settle("answered");
   }
-  const sentIn = [...(ledger.quotaBuckets("api") ?? [])].filter(([, requests]) => requests > 0);
+  const sentIn = [...ledger.quotas.of("api").buckets].filter(([, requests]) => requests > 0);
   expect(sentIn.length).toBeGreaterThan(0);
   for (const [hour] of sentIn) expect(hour).toBeGreaterThanOrEqual(fromHour);
 });

@@ -1,24 +1,19 @@
 import { expect, test } from "vitest";
-import { type SavedIncident, type SavedPoll, StateBuffer } from "../../../src/core/history/state.ts";
+import { StateBuffer } from "../../../src/adapters/sqlite/buffer.ts";
+import { incidentRow, type KeyedRow } from "../../../src/adapters/sqlite/tables.ts";
+import type { SavedPoll } from "../../../src/core/history/state.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
 import { samplePoll } from "../../support/samples.ts";
 
-const BOUNDS = { mostPolls: 5, mostIncidents: 2, mostValues: 3 };
+const BOUNDS = { polls: 5, incidents: 2, value_hours: 3, quota_hours: Infinity, budget_records: Infinity };
 
 function poll(turn: number): SavedPoll {
   return { upstream: "email", endedAtMs: turn, withinObjective: true, status: pollStatusOf(samplePoll()) };
 }
 
-function incident(startedAtMs: number, polls: number): SavedIncident {
-  return {
-    upstream: "email",
-    state: "down",
-    reason: "dns",
-    startedAtMs,
-    endedAtMs: undefined,
-    polls,
-    updatedAtMs: 0,
-  };
+function incident(startedAtMs: number, polls: number): KeyedRow {
+  const incident = { upstream: "email", state: "down", reason: "dns", startedAtMs, polls } as const;
+  return incidentRow({ ...incident, endedAtMs: undefined }, 0);
 }
 
 function buffered(count: number): StateBuffer {
@@ -52,31 +47,33 @@ test("rows that come back stand before those that came since, within the same bo
   expect(turnsOf(buffer.take(9).polls)).toEqual([2, 3, 4, 5, 6]);
 });
 
-test("rows that nobody knows the fate of are lost", () => {
+test("polls that nobody knows the fate of are lost; rows that replace themselves are written again", () => {
   const buffer = buffered(4);
-  buffer.lose(buffer.take(3));
+  buffer.put(incident(1, 1));
+  buffer.giveUp(buffer.take(3));
   expect(buffer.takeLost()).toBe(3);
   expect(buffer.waitingPolls).toBe(1);
+  expect(buffer.take(9).rows).toEqual([incident(1, 1)]);
 });
 
 test("of an incident only the last word is kept, also over a failed write", () => {
   const buffer = new StateBuffer(BOUNDS);
-  buffer.addIncident(incident(1, 1));
-  buffer.addIncident(incident(1, 2));
+  buffer.put(incident(1, 1));
+  buffer.put(incident(1, 2));
   const rows = buffer.take(9);
-  expect(rows.incidents).toEqual([incident(1, 2)]);
-  buffer.addIncident(incident(1, 3));
+  expect(rows.rows).toEqual([incident(1, 2)]);
+  buffer.put(incident(1, 3));
   buffer.giveBack(rows);
-  expect(buffer.take(9).incidents).toEqual([incident(1, 3)]);
+  expect(buffer.take(9).rows).toEqual([incident(1, 3)]);
 });
 
 test("incidents are bounded too: the one that was heard of longest ago gives way", () => {
   const buffer = new StateBuffer(BOUNDS);
-  buffer.addIncident(incident(1, 1));
-  buffer.addIncident(incident(2, 1));
-  buffer.addIncident(incident(1, 2));
-  buffer.addIncident(incident(3, 1));
-  expect(buffer.take(9).incidents).toEqual([incident(1, 2), incident(3, 1)]);
+  buffer.put(incident(1, 1));
+  buffer.put(incident(2, 1));
+  buffer.put(incident(1, 2));
+  buffer.put(incident(3, 1));
+  expect(buffer.take(9).rows).toEqual([incident(1, 2), incident(3, 1)]);
 });
 
 test("what is found to be our own failure is marked while it waits, and told apart once it is written", () => {

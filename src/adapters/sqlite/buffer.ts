@@ -1,0 +1,101 @@
+import type { FoundOffline, SavedPoll } from "../../core/history/state.ts";
+import type { KeyedRow } from "./tables.ts";
+
+export type BufferBounds = { readonly polls: number } & Readonly<Record<KeyedRow["table"], number>>;
+
+/** What waits to be written. */
+export type Waiting = {
+  readonly polls: readonly SavedPoll[];
+  readonly foundOffline: readonly FoundOffline[];
+  readonly rows: readonly KeyedRow[];
+};
+
+/** What waits to be written. It is bounded: the oldest is dropped, and of polls it is counted as lost. */
+export class StateBuffer {
+  readonly #bounds: BufferBounds;
+  #polls: SavedPoll[] = [];
+  #foundOffline: FoundOffline[] = [];
+  /** Only the last row of a key is written. */
+  readonly #rows: Readonly<Record<KeyedRow["table"], Map<string, KeyedRow>>> = {
+    incidents: new Map(),
+    value_hours: new Map(),
+    quota_hours: new Map(),
+    budget_records: new Map(),
+  };
+  #lostPolls = 0;
+
+  constructor(bounds: BufferBounds) {
+    this.#bounds = bounds;
+  }
+
+  get waitingPolls(): number {
+    return this.#polls.length;
+  }
+
+  addPoll(poll: SavedPoll): void {
+    this.#polls.push(poll);
+    this.#dropOldestPolls();
+  }
+
+  /** After its poll. */
+  addFoundOffline(found: FoundOffline): void {
+    const waiting = this.#polls.findLastIndex(({ status }) => status.id === found.pollId);
+    const poll = this.#polls[waiting];
+    if (poll === undefined) this.#foundOffline.push(found);
+    else this.#polls[waiting] = { ...poll, status: { ...poll.status, offline: true } };
+    this.#dropOldestPolls();
+  }
+
+  put(row: KeyedRow): void {
+    const rows = this.#rows[row.table];
+    rows.delete(row.key);
+    rows.set(row.key, row);
+    for (const oldest of rows.keys()) {
+      if (rows.size <= this.#bounds[row.table]) return;
+      rows.delete(oldest);
+    }
+  }
+
+  /** All rows, and the oldest polls. */
+  take(mostPolls: number): Waiting {
+    const polls = this.#polls.splice(0, mostPolls);
+    const foundOffline = this.#foundOffline.splice(0);
+    return { polls, foundOffline, rows: this.#takeRows() };
+  }
+
+  /** What could not be written waits again, before what is newer. */
+  giveBack({ polls, foundOffline, rows }: Waiting): void {
+    this.#polls = [...polls, ...this.#polls];
+    this.#foundOffline = [...foundOffline, ...this.#foundOffline];
+    for (const row of [...rows, ...this.#takeRows()]) this.put(row);
+    this.#dropOldestPolls();
+  }
+
+  /** Nobody knows whether these were written. A row may be written again; a poll would be counted twice. */
+  giveUp({ polls, rows }: Waiting): void {
+    this.#lostPolls += polls.length;
+    this.giveBack({ polls: [], foundOffline: [], rows });
+  }
+
+  /** How many polls were lost since the last call. */
+  takeLost(): number {
+    const lost = this.#lostPolls;
+    this.#lostPolls = 0;
+    return lost;
+  }
+
+  #takeRows(): readonly KeyedRow[] {
+    return Object.values(this.#rows).flatMap((rows) => {
+      const taken = [...rows.values()];
+      rows.clear();
+      return taken;
+    });
+  }
+
+  #dropOldestPolls(): void {
+    const excess = this.#polls.length - this.#bounds.polls;
+    if (excess > 0) this.#lostPolls += this.#polls.splice(0, excess).length;
+    const tooMany = this.#foundOffline.length - this.#bounds.polls;
+    if (tooMany > 0) this.#foundOffline.splice(0, tooMany);
+  }
+}

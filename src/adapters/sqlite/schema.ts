@@ -1,0 +1,97 @@
+import type { DatabaseSync } from "node:sqlite";
+
+/** "PwSt": marks the file as ours. */
+export const APPLICATION_ID = 0x50775374;
+
+/** Files of an earlier version were never released. One that is found counts as damaged. */
+const FIRST_VERSION = 5;
+
+/**
+ * Each leads from its version to the next one, the first from 5 to 6. A step that was released is never edited, and
+ * what it does is in `SCHEMA` too, for new files. A file is read before its first write, and so before its steps:
+ * whoever reads must also understand the shape before them.
+ */
+const STEPS: readonly string[] = [];
+
+const ROLL_UP_COLUMNS = `
+  bucket INTEGER NOT NULL,
+  upstream TEXT NOT NULL,
+  polls INTEGER NOT NULL,
+  ok INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  throttled INTEGER NOT NULL,
+  within_objective INTEGER NOT NULL,
+  ok_duration_ms REAL NOT NULL,
+  slowest_ok_ms REAL NOT NULL,
+  PRIMARY KEY (bucket, upstream)`;
+
+/**
+ * A poll has columns for what it is selected by, and a budget for its name. All else of them is JSON, so that a further
+ * fact needs no step.
+ */
+const SCHEMA = `
+CREATE TABLE polls (
+  id INTEGER PRIMARY KEY,
+  upstream TEXT NOT NULL,
+  poll TEXT NOT NULL,
+  ended_at_ms INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  offline INTEGER NOT NULL,
+  facts TEXT NOT NULL
+) STRICT;
+CREATE INDEX polls_by_upstream ON polls (upstream, id);
+CREATE INDEX failures_by_upstream ON polls (upstream, id) WHERE outcome <> 'ok';
+CREATE INDEX polls_by_end ON polls (ended_at_ms);
+CREATE TABLE minutes (${ROLL_UP_COLUMNS}) STRICT, WITHOUT ROWID;
+CREATE TABLE hours (${ROLL_UP_COLUMNS}) STRICT, WITHOUT ROWID;
+CREATE TABLE incidents (
+  upstream TEXT NOT NULL,
+  started_at_ms INTEGER NOT NULL,
+  ended_at_ms INTEGER,
+  updated_at_ms INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  polls INTEGER NOT NULL,
+  PRIMARY KEY (upstream, started_at_ms)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE quota_hours (
+  budget TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  requests INTEGER NOT NULL,
+  unconfirmed INTEGER NOT NULL,
+  PRIMARY KEY (budget, hour)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE budget_records (
+  budget TEXT NOT NULL PRIMARY KEY,
+  record TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE value_hours (
+  upstream TEXT NOT NULL,
+  name TEXT NOT NULL,
+  hour INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  value REAL NOT NULL,
+  refilled REAL NOT NULL,
+  PRIMARY KEY (upstream, name, hour)
+) STRICT, WITHOUT ROWID;
+`;
+
+export function newestVersion(steps: readonly string[] = STEPS): number {
+  return FIRST_VERSION + steps.length;
+}
+
+export function versionOf(database: DatabaseSync): number {
+  return Number(database.prepare("PRAGMA user_version").get()?.["user_version"]);
+}
+
+export function createTables(database: DatabaseSync): void {
+  database.exec(SCHEMA);
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  database.exec(`PRAGMA user_version = ${newestVersion()}`);
+}
+
+/** Within a transaction, so that a step is taken completely or not at all. */
+export function migrate(database: DatabaseSync, steps: readonly string[] = STEPS): void {
+  for (const step of steps.slice(Math.max(0, versionOf(database) - FIRST_VERSION))) database.exec(step);
+  database.exec(`PRAGMA user_version = ${newestVersion(steps)}`);
+}

@@ -1,0 +1,167 @@
+/** Each table both ways: the row that is written, and what is read of it. */
+
+import { type KeptHeader, PHASES } from "../../core/exchange/exchange.ts";
+import { HEALTH_STATES } from "../../core/poll/health.ts";
+import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
+import type { QuotaRow } from "../../core/budget/quota.ts";
+import { hourOf, type SavedValue } from "../../core/history/kept-values.ts";
+import type { CountedBucket } from "../../core/history/rolling-counts.ts";
+import type { SavedPoll } from "../../core/history/state.ts";
+import type { Incident, PollStatus } from "../../core/status/status.ts";
+import {
+  count,
+  flag,
+  json,
+  listOf,
+  number,
+  numbersOf,
+  oneOf,
+  optional,
+  type Row,
+  text,
+  whole,
+} from "./rows.ts";
+
+const ORIGINS = ["schedule", "confirm", "first"] as const;
+const OUTCOMES = ["ok", "failed", "throttled"] as const;
+
+export type Columns = Readonly<Record<string, string | number | null>>;
+
+/** A row that replaces the one with its key, so that only the last one has to be written. */
+export type KeyedRow = {
+  readonly table: "incidents" | "value_hours" | "quota_hours" | "budget_records";
+  readonly key: string;
+  readonly columns: Columns;
+};
+
+export function pollColumns({ upstream, endedAtMs, status }: SavedPoll): Columns {
+  const { id, outcome, offline = false, ...facts } = status;
+  return {
+    upstream,
+    poll: id,
+    ended_at_ms: Math.round(endedAtMs),
+    outcome,
+    offline: Number(offline),
+    facts: JSON.stringify(facts),
+  };
+}
+
+export function pollOf(row: Row): PollStatus {
+  return {
+    id: row.get("poll", text),
+    outcome: row.get("outcome", oneOf(OUTCOMES)),
+    ...(row.get("offline", whole) === 1 && { offline: true }),
+    ...row.get("facts", json(factsOf)),
+  };
+}
+
+function factsOf(facts: Row): Omit<PollStatus, "id" | "outcome" | "offline"> {
+  const headers = facts.get("headers", optional(listOf(headerOf)));
+  return {
+    origin: facts.get("origin", oneOf(ORIGINS)),
+    atMs: facts.get("atMs", number),
+    reason: facts.get("reason", text),
+    degraded: facts.get("degraded", flag),
+    durationMs: facts.get("durationMs", number),
+    phasesMs: facts.get("phasesMs", numbersOf(PHASES)),
+    status: facts.get("status", optional(whole)),
+    detail: facts.get("detail", text),
+    excerpt: facts.get("excerpt", optional(text)),
+    ...(headers !== undefined && { headers }),
+  };
+}
+
+function headerOf(header: Row): KeptHeader {
+  const value = header.get("value", optional(text));
+  const kept = { name: header.get("name", text), bytes: header.get("bytes", whole) };
+  return value === undefined ? kept : { ...kept, value };
+}
+
+export function incidentRow(incident: Incident, updatedAtMs: number): KeyedRow {
+  const { upstream, startedAtMs, endedAtMs, state, reason, polls } = incident;
+  return {
+    table: "incidents",
+    key: `${upstream} ${startedAtMs}`,
+    columns: {
+      upstream,
+      started_at_ms: Math.round(startedAtMs),
+      ended_at_ms: endedAtMs === undefined ? null : Math.round(endedAtMs),
+      updated_at_ms: Math.round(updatedAtMs),
+      state,
+      reason,
+      polls,
+    },
+  };
+}
+
+export function incidentOf(row: Row): Incident {
+  return {
+    upstream: row.get("upstream", text),
+    state: row.get("state", oneOf(HEALTH_STATES)),
+    reason: row.get("reason", text),
+    startedAtMs: row.get("started_at_ms", whole),
+    endedAtMs: row.get("ended_at_ms", optional(whole)),
+    polls: row.get("polls", whole),
+  };
+}
+
+/** Later values of an hour replace the earlier ones, so that a week of it takes 168 rows. */
+export function valueRow(upstream: string, saved: SavedValue): KeyedRow {
+  const { name, atMs, value, refilled } = saved;
+  const hour = hourOf(saved);
+  return {
+    table: "value_hours",
+    key: `${hour} ${upstream} ${name}`,
+    columns: { upstream, name, hour, at_ms: Math.round(atMs), value, refilled },
+  };
+}
+
+export function valueOf(row: Row): SavedValue {
+  return {
+    name: row.get("name", text),
+    atMs: row.get("at_ms", whole),
+    value: row.get("value", number),
+    refilled: row.get("refilled", number),
+  };
+}
+
+export function quotaRow({ budget, hour, requests, unconfirmed }: QuotaRow): KeyedRow {
+  return {
+    table: "quota_hours",
+    key: `${hour} ${budget}`,
+    columns: { budget, hour, requests, unconfirmed },
+  };
+}
+
+export function quotaOf(row: Row): QuotaRow {
+  const requests = row.get("requests", count);
+  return {
+    budget: row.get("budget", text),
+    hour: row.get("hour", whole),
+    requests,
+    unconfirmed: Math.min(requests, row.get("unconfirmed", count)),
+  };
+}
+
+/** All that is kept of a budget beside its quota. */
+export function budgetRow(budget: string, windows: readonly LearnedWindow[]): KeyedRow {
+  return { table: "budget_records", key: budget, columns: { budget, record: JSON.stringify({ windows }) } };
+}
+
+export function windowsOf(row: Row): readonly [budget: string, windows: readonly LearnedWindow[]] {
+  const windowsIn = (record: Row): readonly LearnedWindow[] => record.get("windows", listOf(windowOf));
+  return [row.get("budget", text), row.get("record", json(windowsIn))];
+}
+
+function windowOf(window: Row): LearnedWindow {
+  return {
+    key: window.get("key", text),
+    limit: window.get("limit", optional(number)),
+    perMs: Math.max(1, window.get("perMs", number)),
+    from: window.get("from", oneOf(LESSONS)),
+  };
+}
+
+export function bucketOf(row: Row): CountedBucket {
+  return { index: row.get("bucket", whole), ok: row.get("ok", count), failed: row.get("failed", count) };
+}

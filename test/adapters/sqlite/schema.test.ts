@@ -1,0 +1,50 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { inTransaction } from "../../../src/adapters/sqlite/database.ts";
+import { readQuotas } from "../../../src/adapters/sqlite/reading.ts";
+import { createTables, migrate, newestVersion, versionOf } from "../../../src/adapters/sqlite/schema.ts";
+import { quotaRow } from "../../../src/adapters/sqlite/tables.ts";
+import { StateWriter } from "../../../src/adapters/sqlite/writing.ts";
+import { sampleQuotaRow } from "../../support/samples.ts";
+
+/** A file of today, in which a quota was counted. */
+function today(): DatabaseSync {
+  const database = new DatabaseSync(":memory:");
+  onTestFinished(() => database.close());
+  createTables(database);
+  const rows = [quotaRow(sampleQuotaRow())];
+  new StateWriter(database).write({ polls: [], foundOffline: [], rows });
+  return database;
+}
+
+const SPENT = "ALTER TABLE quota_hours ADD COLUMN spent REAL NOT NULL DEFAULT 0";
+const RENAMED = "ALTER TABLE quota_hours RENAME COLUMN spent TO spent_eur";
+
+describe("a file of an older shape", () => {
+  test("takes each step that came since, once and in order, and keeps what is in it", () => {
+    const database = today();
+    for (const steps of [[SPENT], [SPENT, RENAMED], [SPENT, RENAMED]]) {
+      inTransaction(database, () => migrate(database, steps));
+      expect(versionOf(database)).toBe(newestVersion(steps));
+    }
+    expect(database.prepare("SELECT * FROM quota_hours").all()).toEqual([
+      { ...sampleQuotaRow(), spent_eur: 0 },
+    ]);
+    expect(readQuotas(database)).toEqual([sampleQuotaRow()]);
+  });
+
+  test("takes several steps at once, or none of them", () => {
+    const database = today();
+    expect(() => inTransaction(database, () => migrate(database, [SPENT, "NO SUCH STEP"]))).toThrow(/syntax/);
+    expect(versionOf(database)).toBe(newestVersion([]));
+    inTransaction(database, () => migrate(database, [SPENT, RENAMED]));
+    expect(versionOf(database)).toBe(newestVersion([SPENT, RENAMED]));
+  });
+});
+
+test("a new file has the newest shape, and needs no step", () => {
+  const database = today();
+  expect(versionOf(database)).toBe(newestVersion());
+  inTransaction(database, () => migrate(database));
+  expect(versionOf(database)).toBe(newestVersion());
+});

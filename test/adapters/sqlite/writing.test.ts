@@ -1,0 +1,105 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createTables } from "../../../src/adapters/sqlite/schema.ts";
+import { quotaRow } from "../../../src/adapters/sqlite/tables.ts";
+import { StateWriter } from "../../../src/adapters/sqlite/writing.ts";
+import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
+import type { SavedPoll } from "../../../src/core/history/state.ts";
+import { pollStatusOf } from "../../../src/core/status/status.ts";
+import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+
+function scene(): { readonly writer: StateWriter; readonly query: (sql: string) => readonly Row[] } {
+  const database = new DatabaseSync(":memory:");
+  onTestFinished(() => database.close());
+  createTables(database);
+  return { writer: new StateWriter(database), query: (sql) => database.prepare(sql).all() };
+}
+
+function saved(endedAtMs: number, outcome: PollOutcome, durationMs = 100, upstream = "email"): SavedPoll {
+  const withinObjective = outcome.kind === "ok" && durationMs <= 150;
+  const status = pollStatusOf(samplePoll({ id: `${upstream} ${endedAtMs}`, outcome, durationMs }));
+  return { upstream, endedAtMs, withinObjective, status };
+}
+
+const OK: PollOutcome = { kind: "ok" };
+const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
+
+describe("roll-ups", () => {
+  test("count polls by upstream, and by the minute and the hour that they ended in", () => {
+    const { writer, query } = scene();
+    const polls = [
+      saved(59_999, OK),
+      saved(60_000, OK),
+      saved(60_001, OK, 100, "ai-router"),
+      saved(119_999, OK),
+    ];
+    for (const poll of polls) writer.write({ polls: [poll], foundOffline: [], rows: [] });
+    expect(query("SELECT upstream, bucket, polls FROM minutes ORDER BY bucket, polls DESC")).toEqual([
+      { upstream: "email", bucket: 0, polls: 1 },
+      { upstream: "email", bucket: 1, polls: 2 },
+      { upstream: "ai-router", bucket: 1, polls: 1 },
+    ]);
+    expect(query("SELECT upstream, bucket, polls FROM hours ORDER BY polls")).toEqual([
+      { upstream: "ai-router", bucket: 0, polls: 1 },
+      { upstream: "email", bucket: 0, polls: 3 },
+    ]);
+  });
+
+  test("keep apart what is theirs, what is ours and what is throttled; time is that of what was ok", () => {
+    const { writer, query } = scene();
+    const polls = [
+      saved(1, OK, 300),
+      saved(2, OK, 100),
+      saved(3, TIMEOUT, 10_000),
+      saved(4, { kind: "failed", reason: "unauthorized" }, 50),
+      saved(5, { kind: "throttled", throttle: "rate" }, 20),
+    ];
+    writer.write({ polls, foundOffline: [], rows: [] });
+    expect(query("SELECT * FROM hours")).toEqual([
+      {
+        upstream: "email",
+        bucket: 0,
+        polls: 5,
+        ok: 2,
+        failed: 1,
+        throttled: 1,
+        within_objective: 1,
+        ok_duration_ms: 400,
+        slowest_ok_ms: 300,
+      },
+    ]);
+  });
+
+  test("forget a failure that was ours once, however often that is said, and no other one", () => {
+    const { writer, query } = scene();
+    const polls = [saved(1, TIMEOUT), saved(2, TIMEOUT), saved(1, TIMEOUT, 100, "ai-router")];
+    const found = { upstream: "email", pollId: "email 2", endedAtMs: 2 };
+    writer.write({ polls, foundOffline: [found], rows: [] });
+    for (let turn = 0; turn < 2; turn += 1) writer.write({ polls: [], foundOffline: [found], rows: [] });
+    expect(query("SELECT poll FROM polls WHERE offline = 1")).toEqual([{ poll: "email 2" }]);
+    for (const table of ["minutes", "hours"]) {
+      expect(query(`SELECT upstream, polls, failed FROM ${table} ORDER BY upstream`)).toEqual([
+        { upstream: "ai-router", polls: 1, failed: 1 },
+        { upstream: "email", polls: 2, failed: 1 },
+      ]);
+    }
+  });
+});
+
+test("a row replaces the one with its key", () => {
+  const { writer, query } = scene();
+  const rows = [sampleQuotaRow({ requests: 5, unconfirmed: 1 }), sampleQuotaRow({ requests: 4 })];
+  writer.write({ polls: [], foundOffline: [], rows: rows.map(quotaRow) });
+  expect(query("SELECT * FROM quota_hours")).toEqual([sampleQuotaRow({ requests: 4 })]);
+});
+
+test("a batch that cannot be written completely leaves nothing", () => {
+  const { writer, query } = scene();
+  const rows = [quotaRow(sampleQuotaRow({ hour: 0.5 }))];
+  expect(() => writer.write({ polls: [saved(1, OK)], foundOffline: [], rows })).toThrow(/cannot store REAL/);
+  expect([query("SELECT * FROM polls"), query("SELECT * FROM hours")]).toEqual([[], []]);
+  writer.write({ polls: [saved(1, OK)], foundOffline: [], rows: [] });
+  expect(query("SELECT polls FROM hours")).toEqual([{ polls: 1 }]);
+});
