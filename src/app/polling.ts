@@ -172,7 +172,7 @@ export class AppPolling implements AsyncDisposable {
   }
 
   #keptRecordOf(upstream: Upstream): UpstreamRecord {
-    const { clock, log, store } = this.#parts;
+    const { clock, store } = this.#parts;
     const { name, schedule } = upstream;
     const known = this.#records.get(name);
     if (known !== undefined) return known;
@@ -182,19 +182,23 @@ export class AppPolling implements AsyncDisposable {
     const nowMs = clock.wallNow();
     const seen = restored && seenUntil(restored, nowMs, schedule.longestGapMs);
     const history = new History(name, nowMs, seen, values);
-    const saving = store === undefined ? [] : [store.recorderOf(name, history)];
-    // Last, as what it finds out is recorded at once.
-    const network: Recorder = {
-      record: (event) => {
-        if (event.kind === "polled") this.#network.polled(name, event.poll);
-      },
-    };
-    const record = new UpstreamRecord(history, [new LogRecorder(log, name), ...saving, network]);
-    this.#network.watch(upstream, clock.wallNow(), ({ id, endedAtMs }) =>
+    const record = new UpstreamRecord(history, this.#receiversOf(name, history));
+    this.#network.watch(upstream, nowMs, ({ id, endedAtMs }) =>
       record.record({ kind: "found_offline", pollId: id, endedAtMs }),
     );
     this.#records.set(name, record);
     return record;
+  }
+
+  /** All that hear of every event of an upstream, after its metrics and its history. A new receiver is one line here. */
+  #receiversOf(name: string, history: History): readonly Recorder[] {
+    const { log, store } = this.#parts;
+    return [
+      new LogRecorder(log, name),
+      ...(store === undefined ? [] : [store.recorderOf(name, history)]),
+      // Last, as it records at once what it finds out.
+      { record: (event) => event.kind === "polled" && this.#network.polled(name, event.poll) },
+    ];
   }
 
   #dropRecords(): void {

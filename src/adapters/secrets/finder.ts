@@ -87,8 +87,8 @@ const BASE = 0x01000193;
 const BASE_OF_RUN = Array.from({ length: RUN_CHARS }, () => BASE).reduce((a, b) => Math.imul(a, b), 1);
 
 /**
- * Shows each run of the text as a number of 32 bits, until one is the one: so no strings are cut. That two runs have one
- * number happens once in four thousand million.
+ * A rolling hash (Rabin-Karp): the hash of each run follows from that of the run before it, so no strings are cut. Two
+ * different runs share a hash of 32 bits once in four thousand million.
  */
 function hasRun(text: string, isTheOne: (hash: number, at: number) => boolean | void): boolean {
   let hash = 0;

@@ -150,6 +150,14 @@ function unusable(fault: string, error: unknown, reason: string): Error {
 /** No sane chain is longer; a loop of issuers ends here. */
 const CHAIN_MAX = 16;
 
+/**
+ * Before it checks the identity, Node.js asks the socket for the whole chain as plain objects, a seventh of what a
+ * handshake costs. Nobody reads that copy, so the socket gives it an empty one.
+ */
+function copyNoChain(socket: TLSSocket): void {
+  Object.defineProperty(socket, "getPeerCertificate", { value: () => ({}) });
+}
+
 /** The certificate chain that the other side of a connection has shown. */
 export class PeerCertificate {
   readonly #socket: TLSSocket;
@@ -158,9 +166,7 @@ export class PeerCertificate {
   /** Before the handshake. */
   constructor(socket: TLSSocket) {
     this.#socket = socket;
-    // Before it checks the identity, Node.js copies the whole chain into plain objects, whether or not anybody reads
-    // them: a seventh of what a handshake costs.
-    Object.defineProperty(socket, "getPeerCertificate", { value: () => ({}) });
+    copyNoChain(socket);
   }
 
   /** Undefined where the certificate is for this name. OpenSSL is fast; if it says no, Node.js decides. */
@@ -182,7 +188,7 @@ export class PeerCertificate {
     return Number.isFinite(earliestMs) ? earliestMs : undefined;
   }
 
-  /** Asked once per connection: asking empties the chain. */
+  /** The socket is asked once: asking empties the chain. */
   #certificate(): X509Certificate | undefined {
     return (this.#shown ??= this.#socket.getPeerX509Certificate());
   }
