@@ -25,7 +25,8 @@ import {
   type SharedTerms,
   type SharedWait,
 } from "../../src/core/fleet/ledger-store.ts";
-import { ActiveSignals, loweredCap } from "../../src/core/budget/restraint.ts";
+import { loweredCap } from "../../src/core/budget/restraint.ts";
+import { SharedSignals } from "./shared-signals.ts";
 
 /** If the clock is set back by less than this, leases are only held for longer; by more, all of them are dropped. */
 const SET_BACK_MS = 1_000;
@@ -51,7 +52,7 @@ export class SharedBudgetModel {
   #lastTakenMs: number | undefined;
   #freed = 0;
   readonly #leases = new SharedLeases();
-  readonly #signals = new ActiveSignals();
+  readonly #signals = new SharedSignals();
   readonly #quota = new Map<number, number>();
   readonly #contributed = new Map<string, string>();
   /** By replica: what it may send without asking. */

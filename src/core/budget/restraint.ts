@@ -112,26 +112,20 @@ export function loweredCap(requests: number, share: number, aside: number): numb
   return Math.max(1, capOf({ requests }, share) - aside);
 }
 
+type Lowered = { readonly requests: number; readonly untilMs: number };
+
 /** The signals that are in force for one budget. They only tighten, until they expire. */
-export class ActiveSignals {
+class ActiveSignals {
   #pausedUntilMs = 0;
+  #yieldUntilMs = 0;
+  #advertised: NonNullable<UpstreamSignals["advertised"]> = { limit: undefined, remaining: undefined };
   #hintlessRefusals = 0;
   /** By window; the strictest limit comes first and ends first. Undefined until a limit is lowered. */
-  #lowered: Map<number, readonly { readonly requests: number; readonly untilMs: number }[]> | undefined;
-  #yieldUntilMs = 0;
-  /** When the answer was sent that was counted last, or that advertised or spoke of yielding last. */
-  #heardAtMs = 0;
-  #advertisedAtMs = 0;
-  #yieldAtMs = 0;
-  #advertised: NonNullable<UpstreamSignals["advertised"]> = { limit: undefined, remaining: undefined };
+  #lowered: Map<number, readonly Lowered[]> | undefined;
 
   /** In the past if there is no pause. */
   get pausedUntilMs(): number {
     return this.#pausedUntilMs;
-  }
-
-  get refusals(): number {
-    return this.#hintlessRefusals;
   }
 
   get yieldUntilMs(): number {
@@ -152,78 +146,45 @@ export class ActiveSignals {
     for (const perMs of this.#lowered?.keys() ?? []) if (!windows.has(perMs)) this.#lowered?.delete(perMs);
   }
 
-  /** `atMs`: when the upstream sent them, if not now. What is older than what stands can only tighten. */
-  apply(
-    signals: UpstreamSignals,
-    longestWindowMs: number,
-    maxPauseMs: number,
-    nowMs: number,
-    atMs: number = nowMs,
-  ): void {
-    this.#applyPause(signals, longestWindowMs, maxPauseMs, atMs);
-    for (const { perMs, requests } of signals.lowered) this.#lower(perMs, requests, nowMs, atMs + perMs);
-    if (signals.advertised !== undefined && atMs >= this.#advertisedAtMs) {
-      this.#advertisedAtMs = atMs;
-      this.#advertised = signals.advertised;
-    }
-    if (signals.yieldMs !== undefined && atMs >= this.#yieldAtMs) {
-      this.#yieldAtMs = atMs;
-      this.#yieldUntilMs = signals.yieldMs > 0 ? atMs + signals.yieldMs : 0;
-    }
+  apply(signals: UpstreamSignals, longestWindowMs: number, maxPauseMs: number, nowMs: number): void {
+    this.#applyPause(signals, longestWindowMs, maxPauseMs, nowMs);
+    for (const { perMs, requests } of signals.lowered) this.#lower(perMs, requests, nowMs);
+    const { advertised, yieldMs } = signals;
+    if (advertised !== undefined) this.#advertised = advertised;
+    if (yieldMs !== undefined) this.#yieldUntilMs = yieldMs > 0 ? nowMs + yieldMs : 0;
   }
 
   /** By the operator's word: what the upstream asked for no longer holds us back. Lowered limits and leases stay. */
   resume(): void {
     this.#pausedUntilMs = 0;
-    this.#hintlessRefusals = 0;
     this.#yieldUntilMs = 0;
+    this.#hintlessRefusals = 0;
   }
 
-  /** After the clock was set back, nothing may last longer than it was meant to. */
-  shortenTo(windows: readonly number[], maxPauseMs: number, nowMs: number): void {
-    this.#pausedUntilMs = Math.min(this.#pausedUntilMs, nowMs + maxPauseMs);
-    this.#yieldUntilMs = Math.min(this.#yieldUntilMs, nowMs + maxPauseMs);
-    this.#heardAtMs = Math.min(this.#heardAtMs, nowMs);
-    this.#advertisedAtMs = Math.min(this.#advertisedAtMs, nowMs);
-    this.#yieldAtMs = Math.min(this.#yieldAtMs, nowMs);
-    for (const perMs of windows) {
-      const lowered = this.#lowered?.get(perMs) ?? [];
-      this.#lowered?.set(
-        perMs,
-        lowered.map((limit) => ({ ...limit, untilMs: Math.min(limit.untilMs, nowMs + perMs) })),
-      );
-    }
-  }
-
-  #applyPause(signals: UpstreamSignals, longestWindowMs: number, maxPauseMs: number, atMs: number): void {
-    if (signals.pauseMs > 0) this.#pause(signals.pauseMs, maxPauseMs, atMs);
+  #applyPause(signals: UpstreamSignals, longestWindowMs: number, maxPauseMs: number, nowMs: number): void {
+    if (signals.pauseMs > 0) this.#pause(signals.pauseMs, maxPauseMs, nowMs);
     // An answer during a pause belongs to the burst that caused it: it neither doubles the pause nor ends the count.
-    // Nor does one that is older than another that was counted.
-    if (atMs < Math.max(this.#pausedUntilMs, this.#heardAtMs)) return;
-    this.#heardAtMs = atMs;
+    if (nowMs < this.#pausedUntilMs) return;
     if (!signals.isThrottled) {
       this.#hintlessRefusals = 0;
     } else if (signals.pauseMs <= 0) {
-      this.#pause(longestWindowMs * 2 ** this.#hintlessRefusals, maxPauseMs, atMs);
+      this.#pause(longestWindowMs * 2 ** this.#hintlessRefusals, maxPauseMs, nowMs);
       this.#hintlessRefusals = Math.min(this.#hintlessRefusals + 1, MOST_DOUBLINGS);
     }
   }
 
-  #pause(forMs: number, maxPauseMs: number, atMs: number): void {
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, atMs + Math.min(forMs, maxPauseMs));
+  #pause(forMs: number, maxPauseMs: number, nowMs: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + Math.min(forMs, maxPauseMs));
   }
 
-  /** Stricter limits come first, and end first: one that is less strict and ends sooner says nothing. */
-  #lower(perMs: number, requests: number, nowMs: number, untilMs: number): void {
-    const inForce = (this.#lowered?.get(perMs) ?? []).filter((limit) => nowMs < limit.untilMs);
-    const isKnown = inForce.some((limit) => limit.requests <= requests && limit.untilMs >= untilMs);
-    if (untilMs <= nowMs || isKnown) return;
-    const kept = inForce.filter((limit) => limit.requests < requests || limit.untilMs > untilMs);
-    const limits = [...kept, { requests, untilMs }].toSorted((a, b) => a.requests - b.requests);
-    const [last, extra] = limits.slice(MOST_LIMITS - 1);
-    if (last !== undefined && extra !== undefined)
-      limits.splice(MOST_LIMITS - 1, 2, { requests: last.requests, untilMs: extra.untilMs });
-    (this.#lowered ??= new Map()).set(perMs, limits);
+  /** What was said last ends last, so of what was said before only stricter limits still count. */
+  #lower(perMs: number, requests: number, nowMs: number): void {
+    const stricter = (this.#lowered?.get(perMs) ?? []).filter(
+      (limit) => nowMs < limit.untilMs && limit.requests < requests,
+    );
+    const last = stricter[MOST_LIMITS - 1];
+    const added = { requests: last?.requests ?? requests, untilMs: nowMs + perMs };
+    (this.#lowered ??= new Map()).set(perMs, [...stricter.slice(0, MOST_LIMITS - 1), added]);
   }
 }
 

@@ -112,12 +112,6 @@ export class UpstreamAccounts implements Recorder {
     }
   }
 
-  /** Every slot is accounted for. False only after an impossible order of events. */
-  closes(): boolean {
-    const closed = this.slots === this.totalPolls + this.inFlight + this.totalSkipped;
-    return closed && this.waiting >= 0 && this.inFlight >= 0;
-  }
-
   get slots(): number {
     return this.#at(SLOTS);
   }

@@ -43,6 +43,15 @@ test("429s without a hint back off from one window, twice as long each time, and
   expect(restraint.active.pausedUntilMs).toBe(480_001);
 });
 
+test("after a pause that an operator ended, a refusal without a hint pauses for one window, not for two", () => {
+  const restraint = new Restraint(sampleBudget());
+  restraint.applyAdvice(THROTTLED, 0);
+  restraint.active.resume();
+  expect(restraint.active.pausedUntilMs).toBe(0);
+  restraint.applyAdvice(THROTTLED, 1_000);
+  expect(restraint.active.pausedUntilMs).toBe(61_000);
+});
+
 test("refusals that arrive during a pause do not double it", () => {
   const restraint = new Restraint(sampleBudget());
   for (const atMs of [0, 5, 10, 15]) restraint.applyAdvice(THROTTLED, atMs);

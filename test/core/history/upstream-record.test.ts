@@ -4,6 +4,7 @@ import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
 import { type PollEvent, SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { StoryRecorder } from "../../support/fakes.ts";
 import { samplePoll } from "../../support/samples.ts";
+import { accountsClose } from "../../support/accounts-close.ts";
 
 /** One of each. */
 function tellEverything(record: UpstreamRecord): void {
@@ -31,7 +32,7 @@ test("everybody hears everything, and the accounts close", () => {
     waiting: 0,
     inFlight: 0,
   });
-  expect(record.accounts.closes()).toBe(true);
+  expect(accountsClose(record.accounts)).toBe(true);
   expect(record.history.lastPolls).toHaveLength(1);
   expect(record.history.sinceMs).toBe(1_000);
 });

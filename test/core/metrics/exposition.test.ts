@@ -29,6 +29,7 @@ import {
   sampleUpstreamSnapshot,
 } from "../../support/samples.ts";
 import { SERIES } from "../../../tools/docs-metrics.ts";
+import { accountsClose } from "../../support/accounts-close.ts";
 
 const promtool = requireBinary("promtool");
 
@@ -365,7 +366,7 @@ test("whatever happens, and whenever it is scraped, the accounts close in what i
         expect(accountsIn(shown)).toEqual({ ...told, slots: told.polls + told.inFlight + told.skipped });
         expect(sumOfSamples(shown, "pacewatch_poll_duration_seconds_count")).toBe(told.polls);
         expect(sumOfSamples(shown, "pacewatch_poll_delay_seconds_count")).toBe(told.polls);
-        expect(accounts.closes()).toBe(true);
+        expect(accountsClose(accounts)).toBe(true);
       }
     }),
     { numRuns: 60 },

@@ -1,6 +1,7 @@
 import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import type { Poll } from "../../../src/core/poll/poll.ts";
 import type { PollEvent, Recorder } from "../../../src/core/poll/ports.ts";
+import { accountsClose } from "../../support/accounts-close.ts";
 
 /** What one upstream does in the line of its budget. */
 export type Turn = "waits" | "served" | "left";
@@ -81,7 +82,7 @@ export class Tally implements Recorder {
       return `${this.waiting} slots wait, ${this.inFlight} are in flight`;
     }
     const isTold =
-      accounts.closes() &&
+      accountsClose(accounts) &&
       accounts.slots === this.slots &&
       accounts.totalPolls === this.polls &&
       accounts.totalSkipped === this.skipped &&

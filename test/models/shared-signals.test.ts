@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ActiveSignals } from "../../../src/core/budget/restraint.ts";
-import type { UpstreamSignals } from "../../../src/core/budget/signals.ts";
+import type { UpstreamSignals } from "../../src/core/budget/signals.ts";
+import { SharedSignals } from "./shared-signals.ts";
 
 const WINDOW_MS = 60_000;
 const MAX_PAUSE_MS = 3_600_000;
@@ -9,7 +9,7 @@ const LATE_MS = 600_000;
 
 /** What a replica that was cut off tells when it is back. */
 function heard(
-  active: ActiveSignals,
+  active: SharedSignals,
   changes: Partial<UpstreamSignals>,
   nowMs: number,
   agoMs: number = 0,
@@ -26,7 +26,7 @@ function heard(
 }
 
 test("a late 200 does not end the count of refusals: the next pause is twice as long", () => {
-  const active = new ActiveSignals();
+  const active = new SharedSignals();
   heard(active, { isThrottled: true }, NOW_MS);
   const overMs = NOW_MS + WINDOW_MS;
   heard(active, {}, overMs, LATE_MS);
@@ -35,7 +35,7 @@ test("a late 200 does not end the count of refusals: the next pause is twice as 
 });
 
 test("a late 429 does not begin a count that a newer 200 has ended", () => {
-  const active = new ActiveSignals();
+  const active = new SharedSignals();
   heard(active, { isThrottled: true }, NOW_MS);
   heard(active, {}, NOW_MS + LATE_MS);
   heard(active, { isThrottled: true }, NOW_MS + LATE_MS + 1, LATE_MS / 2);
@@ -43,7 +43,7 @@ test("a late 429 does not begin a count that a newer 200 has ended", () => {
 });
 
 test("a late word of plenty ends no yield, and brings no old remaining back", () => {
-  const active = new ActiveSignals();
+  const active = new SharedSignals();
   heard(active, { advertised: { limit: 100, remaining: 1 }, yieldMs: 30_000 }, NOW_MS);
   heard(active, { advertised: { limit: 100, remaining: 99 }, yieldMs: 0 }, NOW_MS + 1, LATE_MS);
   expect(active.yieldUntilMs).toBe(NOW_MS + 30_000);
@@ -51,7 +51,7 @@ test("a late word of plenty ends no yield, and brings no old remaining back", ()
 });
 
 test("a late and lower limit does not shorten the one that stands", () => {
-  const active = new ActiveSignals();
+  const active = new SharedSignals();
   const limit = (requests: number): Partial<UpstreamSignals> => ({
     lowered: [{ perMs: WINDOW_MS, requests }],
   });
@@ -63,13 +63,13 @@ test("a late and lower limit does not shorten the one that stands", () => {
 });
 
 test("what is late still tightens: a long pause that was asked for goes on", () => {
-  const active = new ActiveSignals();
+  const active = new SharedSignals();
   heard(active, { isThrottled: true, pauseMs: 2 * LATE_MS }, NOW_MS, LATE_MS);
   expect(active.pausedUntilMs).toBe(NOW_MS + LATE_MS);
 });
 
 test("a clock that was set back does not make us deaf", () => {
-  const active = new ActiveSignals();
+  const active = new SharedSignals();
   heard(active, { advertised: { limit: 9, remaining: 9 } }, NOW_MS);
   active.shortenTo([WINDOW_MS], MAX_PAUSE_MS, NOW_MS - LATE_MS);
   heard(active, { advertised: { limit: 8, remaining: 8 } }, NOW_MS - LATE_MS);
