@@ -24,7 +24,6 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   config: [["read", "schema"], ["check"], ["web"], ["."]],
   engine: [["poll", "fleet"]],
   http: [["guards", "page"], ["routes"], ["server"]],
-  pack: [["rules"], ["dashboard"]],
 };
 
 const IMPURE_GLOBALS: readonly string[] = [

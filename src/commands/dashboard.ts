@@ -1,13 +1,23 @@
-import type { DashboardOptions } from "../pack/dashboard/dashboard.ts";
+import { readFile } from "node:fs/promises";
+import { folderUrl, type LinkOptions } from "./links.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 
-/** Prints a Grafana dashboard. It fits every config; from this one it takes the address of the status page. */
-export async function dashboard(options: CommandIo & DashboardOptions): Promise<number> {
+const DASHBOARD = new URL("../../config/grafana/dashboards/pacewatch.json", import.meta.url);
+/** The addresses that stand in it, each as a whole value. */
+export const SHIPPED_RUNBOOKS = "http://localhost:9090/user/runbooks/";
+export const SHIPPED_STATUS_PAGE = "http://localhost:10429/";
+
+/** Prints the Grafana dashboard. It fits every config; from this one it takes the address of the status page. */
+export async function dashboard(options: CommandIo & LinkOptions): Promise<number> {
   const loaded = await loadOrRefuse(options, "structure");
   if (loaded === undefined) return 1;
-  const { runbooks, statusPage = `http://localhost:${loaded.config.web.port}/` } = options;
-  // Only here: the daemon has no use for the dashboard's library.
-  const { dashboardText } = await import("../pack/dashboard/dashboard.ts");
-  options.out(dashboardText({ runbooks, statusPage }));
+  const { runbooks = SHIPPED_RUNBOOKS, statusPage = `http://localhost:${loaded.config.web.port}/` } = options;
+  const addresses = new Map<unknown, string>([
+    [SHIPPED_RUNBOOKS, folderUrl(runbooks)],
+    [SHIPPED_STATUS_PAGE, statusPage],
+  ]);
+  const withAddresses = (_: string, value: unknown): unknown => addresses.get(value) ?? value;
+  const shown: unknown = JSON.parse(await readFile(DASHBOARD, "utf8"), withAddresses);
+  options.out(`${JSON.stringify(shown, undefined, 2)}\n`);
   return 0;
 }

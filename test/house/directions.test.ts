@@ -39,12 +39,10 @@ const FORBIDDEN: readonly (readonly [file: string, source: string])[] = [
   ["src/http/guards/starts-a-thread.ts", 'import "../../adapters/thread.ts";'],
   ["src/adapters/redis/visits-a-floor.ts", 'import "../../engine/fleet/seat.ts";'],
   ["src/adapters/visits-a-floor.ts", 'import "../engine/poll/poller.ts";'],
-  ["src/pack/rules/visits-a-floor.ts", 'import "../../config/load.ts";'],
   // do not look up,
   ["src/engine/poll/climbs.ts", 'import "../../app/polling.ts";'],
   ["src/http/server/climbs.ts", 'import "../../app/app.ts";'],
   ["src/config/climbs.ts", 'import "../app/app.ts";'],
-  ["src/pack/rules/climbs.ts", 'import "../../commands/rules.ts";'],
   ["src/adapters/log/climbs-to-the-root.ts", 'import "../../version.ts";'],
   ["src/adapters/climbs-to-the-root.ts", 'import "../version.ts";'],
   // and their rooms have an order.
@@ -56,7 +54,6 @@ const FORBIDDEN: readonly (readonly [file: string, source: string])[] = [
   ["src/http/page/looks-up.ts", 'import "../routes/routes.ts";'],
   ["src/http/guards/looks-up.ts", 'import "../server/server.ts";'],
   ["src/adapters/sqlite/looks-sideways.ts", 'import "../redis/connection.ts";'],
-  ["src/pack/rules/looks-up.ts", 'import "../dashboard/dashboard.ts";'],
   // Above them likewise.
   ["src/app/build-climbs.ts", 'import "../commands/run.ts";'],
   ["src/app/climbs-to-main.ts", 'import "../main.ts";'],

@@ -95,7 +95,8 @@ function filesBeside(): Plugin {
               this.emitFile(copied(join(path, file), `lib/${name}${file}`));
             return whole;
           }
-          if (path.startsWith(join(ROOT, "src"))) {
+          // A container's own config is mounted over `config`, and hides what was shipped there.
+          if (["src", "config"].some((folder) => path.startsWith(join(ROOT, folder)))) {
             this.emitFile(copied(path, `lib/${basename(path)}`));
             return `new URL("${basename(path)}", import.meta.url)`;
           }

@@ -75,6 +75,19 @@ describe("of two upstreams that answered", () => {
     expect(ours).toEqual([]);
   });
 
+  test("one that answered with errors until then does not hide for long that we are offline", () => {
+    watch("broken");
+    for (let at = 10; at <= 100; at += 10) {
+      polled("broken", at, { kind: "failed", reason: "server_error" });
+      polled("a", at, OK);
+      polled("b", at, OK);
+    }
+    for (const name of ["a", "b"]) polled(name, 111, TIMEOUT);
+    expect(ours).toEqual([]);
+    polled("broken", 112, TIMEOUT);
+    expect(ours).toEqual(["a 111", "b 111", "broken 112"]);
+  });
+
   test("a bug of ours shows nothing", () => {
     polled("a", 20, TIMEOUT);
     polled("b", 20, { kind: "failed", reason: "internal" });

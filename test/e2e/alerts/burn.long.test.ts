@@ -20,18 +20,22 @@ const OUTAGE_MS = 45_000;
 /** Half an hour, the short window of the slower page, and more. */
 const AFTERWARDS_MS = 100_000;
 
-const configEvery = (every: string): string => `
+const CONFIG = `
 budgets:
   api: { rate: { requests: 6000, per: 1m }, share: 50% }
-defaults: { auth: { none: true }, budget: api, every: ${every}, timeout: 700ms }
+defaults: { auth: { none: true }, budget: api, every: 1s, timeout: 700ms }
 upstreams:
   - { name: email, base_url: "\${EMAIL_URL}" }
   - { name: ai-router, base_url: "\${AI_URL}" }
 `;
 
-/** Ranges, offsets, intervals and waits are shorter; names such as burn:1h stay. */
+/** Ranges, offsets, intervals and waits are shorter; names such as burn:1h stay. The polls are as dense as they look. */
 function compressed(rules: string): string {
-  return rules.replaceAll(/\[\d+[mhd](?::\d+[mhd])?\]|(?:offset|interval:|for:) \d+[mhd]/g, (found) =>
+  const denser = rules.replaceAll(
+    /pacewatch_schedule_period_seconds(?![{[])/g,
+    `(${TIMES_FASTER} * pacewatch_schedule_period_seconds)`,
+  );
+  return denser.replaceAll(/\[\d+[mhd](?::\d+[mhd])?\]|(?:offset|interval:|for:) \d+[mhd]/g, (found) =>
     found.replaceAll(/\d+[mhd]/g, (window) => {
       const windowMs = parseDuration(window) ?? 0;
       return formatDuration(windowMs / TIMES_FASTER);
@@ -77,10 +81,9 @@ class World implements AsyncDisposable {
   async begin(programs: { readonly prometheus: string; readonly alertmanager: string }): Promise<this> {
     this.#monitoring = await startWatching(this.#owned, {
       ...programs,
-      config: configEvery("1s"),
+      config: CONFIG,
       environment: { EMAIL_URL: await this.email.listen(), AI_URL: await this.aiRouter.listen() },
-      // As many failures are asked for as of a poll each 20 s.
-      rulesOf: async () => compressed(await rulesFor(configEvery(`${TIMES_FASTER}s`))),
+      rulesOf: async (config) => compressed(await rulesFor(config)),
       webhook: this.webhook,
       groupWait: "2s",
     });

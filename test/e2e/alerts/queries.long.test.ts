@@ -3,7 +3,7 @@ import { z } from "zod";
 import { freePort } from "../../../tools/stack/free-port.ts";
 import { generatedFiles } from "../../../tools/generate.ts";
 import { startMonitoring } from "../../../tools/stack/monitoring.ts";
-import { metricsIn, queriesIn } from "../../pack/promql.ts";
+import { metricsIn, queriesIn } from "../../tools/promql.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
 import { Daemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -45,7 +45,7 @@ const Dashboard = z.object({
   ),
 });
 
-const files = await generatedFiles();
+const files = generatedFiles();
 const dashboard = Dashboard.parse(JSON.parse(files.get("config/grafana/dashboards/pacewatch.json") ?? ""));
 const panels = dashboard.panels.filter(({ targets }) => targets.length > 0);
 /** The demo is one process, without Redis, values and quotas. */

@@ -1,4 +1,4 @@
-import type { FleetMode } from "../../core/config/config.ts";
+import type { FleetMode } from "../../src/core/config/config.ts";
 import {
   queryLabels,
   OF_INSTANCE,
@@ -63,18 +63,15 @@ const REDIS_AWAY: Alert = {
 };
 
 /** An upstream without a holder has no series, so no other alert can report it. */
-function unheld(upstreams: number): Alert {
-  return {
-    alert: "PacewatchUpstreamsUnheld",
-    severity: "page",
-    expr: `sum by (job) (pacewatch_fleet_upstreams_held) < ${upstreams}`,
-    holdsFor: "2m",
-    summary: "Some upstreams are not polled by any replica",
-    description: `The replicas of {{ $labels.job }} hold {{ $value | printf "%.0f" }} of ${upstreams} upstreams. The state of the others is unknown. Replicas that reach Redis: ${queryValue(`sum(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} of ${queryValue(`count(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} that are scraped. Started in the last 10 minutes: ${queryLabels(`time() - process_start_time_seconds{${OF_JOB}} < 600`, "instance", "none")}.`,
-  };
-}
+const UNHELD: Alert = {
+  alert: "PacewatchUpstreamsUnheld",
+  severity: "page",
+  expr: "sum by (job) (pacewatch_fleet_upstreams_held) < max by (job) (pacewatch_fleet_upstreams)",
+  holdsFor: "2m",
+  summary: "Some upstreams are not polled by any replica",
+  description: `The replicas of {{ $labels.job }} hold {{ $value | printf "%.0f" }} of ${queryValue(`max(pacewatch_fleet_upstreams{${OF_JOB}})`, `printf "%.0f"`, "all")} upstreams. The state of the others is unknown. Replicas that reach Redis: ${queryValue(`sum(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} of ${queryValue(`count(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} that are scraped. Started in the last 10 minutes: ${queryLabels(`time() - process_start_time_seconds{${OF_JOB}} < 600`, "instance", "none")}.`,
+};
 
-export function fleetAlerts(mode: FleetMode, upstreams: number): RuleGroup {
-  const rules = mode === "shard" && upstreams > 0 ? [REDIS_AWAY, unheld(upstreams)] : [REDIS_AWAY];
-  return { name: "pacewatch-fleet", rules };
+export function fleetAlerts(mode: FleetMode): RuleGroup {
+  return { name: "pacewatch-fleet", rules: mode === "shard" ? [REDIS_AWAY, UNHELD] : [REDIS_AWAY] };
 }

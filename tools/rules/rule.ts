@@ -31,11 +31,3 @@ export type RuleGroup = {
 export function isAlert(rule: Recording | Alert): rule is Alert {
   return "alert" in rule;
 }
-
-/** A Prometheus that was started with `--web.user-assets=docs` serves the runbooks of this project there. */
-export const SHIPPED_RUNBOOKS = "{{ $externalURL }}/user/runbooks/";
-
-/** The URL of a folder, with a final slash. */
-export function folderUrl(url: string): string {
-  return url.endsWith("/") ? url : `${url}/`;
-}

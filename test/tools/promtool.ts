@@ -16,7 +16,7 @@ export function runWith(
   program: string,
   argsIn: (folder: string) => readonly string[],
 ): Ran {
-  const folder = mkdtempSync(join(tmpdir(), "pacewatch-pack-"));
+  const folder = mkdtempSync(join(tmpdir(), "pacewatch-rules-"));
   try {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
     return run(program, argsIn(folder));

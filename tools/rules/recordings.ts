@@ -1,5 +1,5 @@
-import { BURN_PAIRS } from "../../core/proof/objective-density.ts";
-import { formatDuration } from "../../core/time/duration.ts";
+import { BURN_PAIRS } from "../../src/core/proof/objective-density.ts";
+import { formatDuration } from "../../src/core/time/duration.ts";
 import { NOT_ITS_FAULT } from "./alert-text.ts";
 import { OFFLINE_GROUP, whileOnline } from "./offline.ts";
 import { type Holders, ONE } from "./replicas.ts";

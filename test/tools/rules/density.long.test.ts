@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import type { Upstream } from "../../../src/core/config/config.ts";
-import { ruleGroups, rulesText } from "../../../src/pack/rules/rules.ts";
+import { ruleGroups, rulesText } from "../../../tools/rules/rules.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
-import { sampleConfig, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
+import { sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import { runWith } from "../promtool.ts";
 
 const promtool = requireBinary("promtool");
@@ -40,13 +40,13 @@ function judge(story: Story, atS: number, expected: readonly Fired[]): string {
     [`pacewatch_polls_total{${own},outcome="failed",reason="timeout"}`]: counted(true),
     [`pacewatch_objective_ratio{${own}}`]: `${objective.availability}x${seen.length}`,
     [`pacewatch_schedule_period_seconds{${own}}`]: `${periodS}x${seen.length}`,
+    [`pacewatch_confirm_polls{${own}}`]: `${story.upstream.confirm}x${seen.length}`,
     [`pacewatch_upstream_up{${own}}`]: seen.map((s) => (fromS <= s && s < untilS ? 0 : 1)).join(" "),
   };
-  const config = sampleConfig({ upstreams: [story.upstream] });
   const tests = {
     rule_files: ["rules.yml"],
     evaluation_interval: `${INTERVAL_S}s`,
-    group_eval_order: ruleGroups(config).map((group) => group.name),
+    group_eval_order: ruleGroups("one").map((group) => group.name),
     tests: [
       {
         interval: `${INTERVAL_S}s`,
@@ -67,7 +67,7 @@ function judge(story: Story, atS: number, expected: readonly Fired[]): string {
       },
     ],
   };
-  const files = { "rules.yml": rulesText(config), "tests.yml": stringify(tests, { lineWidth: 0 }) };
+  const files = { "rules.yml": rulesText("one"), "tests.yml": stringify(tests, { lineWidth: 0 }) };
   return runWith(files, promtool ?? "", (folder) => ["test", "rules", `${folder}/tests.yml`]).output;
 }
 

@@ -1,51 +1,21 @@
 /** Our own being offline: told as such, and left out of the availability of all upstreams. */
 
-import { parseDuration } from "../../core/time/duration.ts";
+import { parseDuration } from "../../src/core/time/duration.ts";
 import { OF_INSTANCE, queryValue } from "./alert-text.ts";
-import { before, counted } from "./counted.ts";
-import type { Alert, Recording, RuleGroup } from "./rule.ts";
+import { before } from "./counted.ts";
+import type { Alert, RuleGroup } from "./rule.ts";
 
-const NETWORK = "dns|connect|timeout";
-const NETWORK_FAILURES = `pacewatch_polls_total{outcome="failed",reason=~"${NETWORK}"}`;
-/** Answers over the network, though not ok. Where there is no token, nothing was asked. */
-const OTHER_ANSWERS = `pacewatch_polls_total{outcome!="ok",reason!~"${NETWORK}|internal|auth"}`;
+const NETWORK_FAILURES = `pacewatch_polls_total{outcome="failed",reason=~"dns|connect|timeout"}`;
 
-/** Its newest poll failed in the network, and it has not succeeded since about the last success of any upstream. */
-export const UNREACHABLE: Recording = {
-  record: "pacewatch:unreachable",
-  expr: `(
-    pacewatch_last_poll_timestamp_seconds > pacewatch_last_success_timestamp_seconds
-    and
-    pacewatch_last_success_timestamp_seconds + 2 * pacewatch_schedule_period_seconds + 30
-      > on (job, instance) group_left () max by (job, instance) (pacewatch_last_success_timestamp_seconds)
-  or
-    pacewatch_last_poll_timestamp_seconds unless on (job, instance) pacewatch_last_success_timestamp_seconds
-)
-and ${counted(NETWORK_FAILURES, "5m")}`,
-};
-
-const OFFLINE = "pacewatch:offline";
+const OFFLINE = "pacewatch_offline_upstreams";
 
 /** Until a moment after it, when what was confirmed meanwhile has been polled again. */
-export const NOT_OFFLINE: string = `unless on (job, instance) max_over_time(${OFFLINE}[2m])`;
-
-export const IS_OFFLINE: Recording = {
-  record: OFFLINE,
-  // Not while an ok that should have been repeated by now is fresh, and not where anything has answered at all just now.
-  expr: `count by (job, instance) (pacewatch:unreachable) >= 2
-unless on (job, instance)
-  (
-    pacewatch_last_poll_timestamp_seconds == pacewatch_last_success_timestamp_seconds
-    and time() - pacewatch_last_poll_timestamp_seconds < clamp_max(pacewatch_schedule_period_seconds, 60) + 30
-  )
-unless on (job, instance)
-  sum by (job, instance) (increase(${OTHER_ANSWERS}[2m])) > 0`,
-};
+export const NOT_OFFLINE: string = `unless on (job, instance) max_over_time(${OFFLINE}[2m]) > 0`;
 
 export const OFFLINE_ALERT: Alert = {
   alert: "PacewatchOffline",
   severity: "page",
-  expr: OFFLINE,
+  expr: `${OFFLINE} > 0`,
   // The first success ends it. The other upstreams need a moment to be polled again, and are not down meanwhile.
   lastsFor: "2m",
   summary: "{{ $labels.instance }} cannot reach any upstream: it is offline",
@@ -66,11 +36,11 @@ export const OFFLINE_GROUP: RuleGroup = {
       record: WHILE_OFFLINE,
       // In its first minute also what failed before it was known. In the minute after it the last failures.
       expr: `(
-  ${networkFailures("1m")} and on (job, instance) max_over_time(${OFFLINE}[1m] offset 1m)
+  ${networkFailures("1m")} and on (job, instance) max_over_time(${OFFLINE}[1m] offset 1m) > 0
   or
   ${networkFailures("5m")}
 )
-and on (job, instance) max_over_time(${OFFLINE}[2m])`,
+and on (job, instance) max_over_time(${OFFLINE}[2m]) > 0`,
     },
   ],
 };

@@ -6,7 +6,7 @@ import {
   SINCE_LAST_SUCCESS,
 } from "./alert-text.ts";
 import { counted } from "./counted.ts";
-import { IS_OFFLINE, NOT_OFFLINE, OFFLINE_ALERT, UNREACHABLE } from "./offline.ts";
+import { NOT_OFFLINE, OFFLINE_ALERT } from "./offline.ts";
 import { aboutUpstream, HANDOVER, UP_BY_HOLDER } from "./replicas.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
@@ -165,8 +165,6 @@ export function upstreamAlerts(
     name: "pacewatch-upstreams",
     // A group is evaluated in order. PacewatchOffline inhibits the others, so it comes before them.
     rules: [
-      UNREACHABLE,
-      IS_OFFLINE,
       OFFLINE_ALERT,
       IS_BLOCKED,
       IS_QUOTA_REFUSED,

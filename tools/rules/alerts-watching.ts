@@ -29,7 +29,7 @@ function silent(holders: Holders): string {
   return `time() - (
   pacewatch_last_poll_timestamp_seconds
   ${before}or 0 * pacewatch_schedule_period_seconds + on (job, instance) group_left () pacewatch_config_last_reload_success_timestamp_seconds
-) > pacewatch:stalled_after_seconds
+) > pacewatch_stalled_after_seconds
 ${explained.join("\n")}`;
 }
 

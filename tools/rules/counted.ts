@@ -4,8 +4,11 @@
  * not make an old series a new one.
  */
 export function counted(counter: string, window: string): string {
-  const sinceBirth = `${counter} > 0 unless last_over_time(${counter}[1h] offset ${window})`;
-  return `sum without (outcome, reason, cause) (increase(${counter}[${window}]) > 0 or ${sinceBirth})`;
+  return `sum without (outcome, reason, cause) (
+    increase(${counter}[${window}]) > 0
+    or ${counter} > 0
+      unless last_over_time(${counter}[1h] offset ${window})
+  )`;
 }
 
 /** Its newest value before a window. A scrape that failed just then does not hide it. */

@@ -1,5 +1,5 @@
-import { BURN_PAIRS, type BurnPair } from "../../core/proof/objective-density.ts";
-import { formatDuration } from "../../core/time/duration.ts";
+import { BURN_PAIRS, type BurnPair } from "../../src/core/proof/objective-density.ts";
+import { formatDuration } from "../../src/core/time/duration.ts";
 import { OF_UPSTREAM, failuresOver, queryValue } from "./alert-text.ts";
 import { guardName } from "./guards.ts";
 import { MONTH } from "./recordings.ts";

@@ -1,13 +1,15 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
-import { isAlert } from "../../../src/pack/rules/rule.ts";
-import { ruleGroups, rulesText } from "../../../src/pack/rules/rules.ts";
+import { BURN_PAIRS, guardFailures } from "../../../src/core/proof/objective-density.ts";
+import { LEGAL_PERIODS_MS } from "../../../src/core/schedule/schedule.ts";
+import { formatDuration } from "../../../src/core/time/duration.ts";
+import { isAlert } from "../../../tools/rules/rule.ts";
+import { ruleGroups, rulesText } from "../../../tools/rules/rules.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
-import { sampleConfig, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import { metricsIn, queriesIn } from "../promql.ts";
 import { run, runWith } from "../promtool.ts";
 
@@ -26,7 +28,7 @@ const RuleTests = z.object({
   ),
 });
 
-const groups = ruleGroups(sampleConfig());
+const groups = ruleGroups("one");
 const rules = groups.flatMap((group) => group.rules);
 const alerts = rules.filter(isAlert);
 const recorded = new Set(rules.flatMap((rule) => (isAlert(rule) ? [] : [rule.record])));
@@ -84,57 +86,55 @@ describe("the rules", () => {
       expect(runbook).toContain(alert.severity);
     }
   });
-
-  test("link to runbooks wherever they are kept", () => {
-    const own = rulesText(sampleConfig(), { runbooks: "https://wiki.example.com/pw" });
-    expect(own).toContain("runbook_url: https://wiki.example.com/pw/PacewatchUpstreamDown.md");
-    expect(rulesText(sampleConfig())).toContain(
-      'runbook_url: "{{ $externalURL }}/user/runbooks/PacewatchUpstreamDown.md"',
-    );
-  });
-
-  test("link to the status page where its address is known", () => {
-    const own = rulesText(sampleConfig(), { statusPage: "https://pw.example.com" });
-    expect(own).toContain("status_page_url: https://pw.example.com/upstreams/{{ $labels.upstream }}");
-    expect(own).toContain("status_page_url: https://pw.example.com/\n");
-    expect(rulesText(sampleConfig())).not.toContain("status_page_url");
-  });
-
-  test("an upstream whose name is a pattern in PromQL is matched by its name alone", () => {
-    const upstreams = [sampleUpstream({ name: "api.v1" }), sampleUpstream({ name: "api-v1" })];
-    const text = rulesText(sampleConfig({ upstreams }));
-    expect(text).toContain(String.raw`upstream=~"api-v1|api\\.v1"`);
-  });
-
-  test("an upstream that the short window may miss has a guard that nothing reaches", () => {
-    const slow = sampleUpstream({ name: "slow", schedule: sampleSchedule(300_000, "slow") });
-    const guards = rulesText(sampleConfig({ upstreams: [slow] }));
-    expect(guards).toContain('0 * pacewatch_objective_ratio{upstream="slow"} + Inf');
-  });
 });
 
 describe.skipIf(promtool === undefined)("promtool", () => {
   const program = promtool ?? "";
 
-  test("accepts the rules of very different configs", () => {
-    const names = ["a", "b.c", "d_e", "F-0"];
-    const periodsMs = [1000, 60_000, 3_600_000, 86_400_000];
-    const upstreams = names.map((name, index) =>
-      sampleUpstream({ name, schedule: sampleSchedule(periodsMs[index] ?? 1000, name) }),
-    );
-    const files = {
-      "many.yml": rulesText(sampleConfig({ upstreams })),
-      "none.yml": rulesText({ budgets: [], upstreams: [] }),
-    };
-    const ran = runWith(files, program, (folder) => [
-      "check",
-      "rules",
-      "--lint-fatal",
-      ...Object.keys(files).map((name) => `${folder}/${name}`),
-    ]);
+  test.each(["rules.yml", "rules-shard.yml", "rules-everywhere.yml"])("accepts %s", (file) => {
+    const ran = run(program, ["check", "rules", "--lint-fatal", `${ROOT}config/prometheus/${file}`]);
     expect(ran.output).not.toMatch(/FAILED/);
     expect(ran.code).toBe(0);
   });
+
+  test.each(["one", "shard", "everywhere"] as const)(
+    "computes the guards that the proof speaks of, for %s",
+    (watchers) => {
+      const densities = LEGAL_PERIODS_MS.filter((periodMs) => periodMs <= 3_600_000).flatMap((longestGapMs) =>
+        [0.9, 0.99, 0.995, 0.999, 0.9999].flatMap((availability) =>
+          [0, 1, 4].map((confirm) => ({ longestGapMs, availability, confirm })),
+        ),
+      );
+      const of = (index: number): string => `job="pw",instance="pw:1",upstream="${index}"`;
+      const tests = {
+        rule_files: ["rules.yml"],
+        tests: [
+          {
+            input_series: densities.flatMap(({ longestGapMs, availability, confirm }, index) => [
+              { series: `pacewatch_objective_ratio{${of(index)}}`, values: `${availability}x3` },
+              { series: `pacewatch_confirm_polls{${of(index)}}`, values: `${confirm}x3` },
+              {
+                series: `pacewatch_schedule_period_seconds{${of(index)}}`,
+                values: `${longestGapMs / 1000}x3`,
+              },
+            ]),
+            promql_expr_test: BURN_PAIRS.map((pair) => ({
+              expr: `sum by (upstream) (pacewatch:guard_failures:${formatDuration(pair.longMs)})`,
+              eval_time: "2m",
+              exp_samples: densities.flatMap((density, index) => {
+                const value = guardFailures(density, pair);
+                return value === Infinity ? [] : [{ labels: `{upstream="${index}"}`, value }];
+              }),
+            })),
+          },
+        ],
+      };
+      expect(densities.length).toBeGreaterThan(100);
+      const files = { "rules.yml": rulesText(watchers), "test.yml": stringify(tests) };
+      const ran = runWith(files, program, (folder) => ["test", "rules", `${folder}/test.yml`]);
+      expect(ran.output).toContain("SUCCESS");
+    },
+  );
 
   test("accepts the scrape configs that ship", () => {
     expect(run(program, ["check", "config", `${ROOT}config/prometheus/prometheus.yml`])).toMatchObject({

@@ -6,17 +6,10 @@ import { glancePanels } from "./glance.ts";
 import { itselfPanels } from "./itself.ts";
 import { latencyPanels } from "./latency.ts";
 import { outcomePanels } from "./outcomes.ts";
+import { SHIPPED_RUNBOOKS, SHIPPED_STATUS_PAGE } from "../../src/commands/dashboard.ts";
 import { DATASOURCE, link, PROCESS } from "./panel.ts";
-import { folderUrl } from "../rules/rule.ts";
 import { stateChanges } from "./state.ts";
 import { valuePanels } from "./values.ts";
-
-export type DashboardOptions = {
-  /** The URL of the folder with the runbooks. */
-  readonly runbooks?: string | undefined;
-  /** The URL of Pacewatch's status page. */
-  readonly statusPage?: string | undefined;
-};
 
 const ROWS: readonly (readonly [title: string, panels: () => readonly cog.Builder<grafana.Panel>[]])[] = [
   ["Are my APIs fine?", glancePanels],
@@ -29,8 +22,8 @@ const ROWS: readonly (readonly [title: string, panels: () => readonly cog.Builde
 ];
 
 /** A dashboard for Grafana's file provisioning or its import page. */
-export function dashboardText(options: DashboardOptions = {}): string {
-  return `${JSON.stringify(dashboard(options), withoutHiding, 2)}\n`;
+export function dashboardText(): string {
+  return `${JSON.stringify(dashboard(), withoutHiding, 2)}\n`;
 }
 
 /** The SDK puts links and annotations into a menu, and has no option to show them. */
@@ -38,10 +31,7 @@ function withoutHiding(key: string, value: unknown): unknown {
   return key === "placement" && value === grafana.DashboardLinkPlacement.InControlsMenu ? undefined : value;
 }
 
-function dashboard({
-  runbooks = "http://localhost:9090/user/runbooks/",
-  statusPage = "http://localhost:10429/",
-}: DashboardOptions): grafana.Dashboard {
+function dashboard(): grafana.Dashboard {
   const builder = new grafana.DashboardBuilder("Pacewatch")
     .uid("pacewatch")
     .description("Third-party APIs, watched from the caller's side.")
@@ -53,7 +43,7 @@ function dashboard({
     .link(link("Runbooks", "${runbooks:raw}README.md"))
     .link(link("Status page", "${status_page:raw}"))
     .annotation(stateChanges(DATASOURCE));
-  for (const variable of variables(folderUrl(runbooks), statusPage)) builder.withVariable(variable);
+  for (const variable of variables()) builder.withVariable(variable);
   for (const [title, panels] of ROWS) {
     builder.withRow(new grafana.RowBuilder(title));
     for (const panel of panels()) builder.withPanel(panel);
@@ -62,14 +52,14 @@ function dashboard({
   return { ...rest, panels: panels.map((panel, index) => ({ ...panel, id: index + 1 })) };
 }
 
-function variables(runbooks: string, statusPage: string): readonly cog.Builder<grafana.VariableModel>[] {
+function variables(): readonly cog.Builder<grafana.VariableModel>[] {
   return [
     new grafana.DatasourceVariableBuilder("datasource").label("Data source").type("prometheus"),
     choice("job", "Job", "label_values(pacewatch_build_info, job)"),
     choice("instance", "Instance", `label_values(pacewatch_build_info{job=~"$job"}, instance)`),
     choice("upstream", "Upstream", `label_values(pacewatch_upstream_info{${PROCESS}}, upstream)`),
-    address("runbooks", "Runbooks", runbooks),
-    address("status_page", "Status page", statusPage),
+    address("runbooks", "Runbooks", SHIPPED_RUNBOOKS),
+    address("status_page", "Status page", SHIPPED_STATUS_PAGE),
   ];
 }
 

@@ -1,0 +1,95 @@
+import { Document, isScalar, visit } from "yaml";
+import type { FleetMode } from "../../src/core/config/config.ts";
+import { CREDIT_ALERTS, QUOTA_ALERTS } from "./alerts-credit.ts";
+import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS, UP_BY_QUORUM } from "./alerts-fleet.ts";
+import { objectiveAlerts } from "./alerts-objective.ts";
+import { PACEWATCH_ALERTS } from "./alerts-pacewatch.ts";
+import { DOWN_BY_HOLDER, upstreamAlerts } from "./alerts-upstream.ts";
+import { watchingAlerts } from "./alerts-watching.ts";
+import { guardGroup } from "./guards.ts";
+import { recordingGroups } from "./recordings.ts";
+import { aboutUpstream, byAnyHolder, IS_UP_BY_HOLDER, ONE, REPLICAS, UP_BY_HOLDER } from "./replicas.ts";
+import { type Alert, isAlert, type RuleGroup } from "./rule.ts";
+
+/** Who watches: one process, or a fleet. */
+export type Watchers = "one" | FleetMode;
+
+const WATCHED_BY: Readonly<Record<Watchers, string>> = {
+  one: "one Pacewatch",
+  shard: "a fleet in the mode shard",
+  everywhere: "a fleet in the mode everywhere",
+};
+
+/** A Prometheus that was started with `--web.user-assets=docs` serves the runbooks of this project there. */
+const RUNBOOKS = "{{ $externalURL }}/user/runbooks/";
+
+const LINE_CHARACTERS = 110;
+/** What is longer, with its key before it, takes lines of its own. */
+const SHORT_CHARACTERS = 80;
+
+export function ruleGroups(watchers: Watchers): readonly RuleGroup[] {
+  return [
+    ...rulesAboutUpstreams(watchers),
+    watchingAlerts(watchers === "shard" ? REPLICAS : ONE),
+    QUOTA_ALERTS,
+    CREDIT_ALERTS,
+    PACEWATCH_ALERTS,
+    ...(watchers === "one" ? [] : [fleetAlerts(watchers)]),
+  ];
+}
+
+/** What one Pacewatch says of an upstream, its holder of the moment, or a majority of vantages. */
+function rulesAboutUpstreams(watchers: Watchers): readonly RuleGroup[] {
+  if (watchers === "shard") {
+    const { rules, ...group } = objectiveAlerts(UP_BY_HOLDER, REPLICAS);
+    return [
+      guardGroup(REPLICAS),
+      upstreamAlerts([IS_UP_BY_HOLDER], DOWN_BY_HOLDER, byAnyHolder),
+      ...recordingGroups(REPLICAS),
+      { ...group, rules: rules.map((rule) => (isAlert(rule) ? aboutUpstream(rule) : rule)) },
+    ];
+  }
+  const isEverywhere = watchers === "everywhere";
+  return [
+    guardGroup(),
+    isEverywhere ? upstreamAlerts(QUORUM_RECORDINGS, DOWN_BY_QUORUM) : upstreamAlerts(),
+    ...recordingGroups(),
+    objectiveAlerts(isEverywhere ? UP_BY_QUORUM : undefined),
+  ];
+}
+
+/** A rule file for Prometheus. */
+export function rulesText(watchers: Watchers): string {
+  const groups = ruleGroups(watchers).map(({ rules, ...group }) => ({
+    ...group,
+    rules: rules.map((rule) => (isAlert(rule) ? alertOf(rule) : rule)),
+  }));
+  return `# Prometheus rules for ${WATCHED_BY[watchers]}. They read metrics alone, under any job name, so they fit every config.
+# Written by "npm run generate" from tools/rules. "pacewatch rules" prints them with your URLs in them.
+${yamlText({ groups })}`;
+}
+
+/** In lines that one can read, and compare. */
+export function yamlText(value: object): string {
+  const document = new Document(value);
+  visit(document, {
+    Pair(_, { key, value: scalar }) {
+      if (!isScalar(key) || !isScalar(scalar) || typeof scalar.value !== "string") return;
+      if (key.value === "description" || scalar.value.length > SHORT_CHARACTERS) scalar.type = "BLOCK_FOLDED";
+      if (scalar.value.includes("\n")) scalar.type = "BLOCK_LITERAL";
+    },
+  });
+  return document.toString({ lineWidth: LINE_CHARACTERS });
+}
+
+function alertOf(rule: Alert): Readonly<Record<string, unknown>> {
+  const { alert, expr, holdsFor, lastsFor, labels, severity, summary, description } = rule;
+  return {
+    alert,
+    expr,
+    ...(holdsFor === undefined ? {} : { for: holdsFor }),
+    ...(lastsFor === undefined ? {} : { keep_firing_for: lastsFor }),
+    labels: { severity, ...labels },
+    annotations: { summary, description, runbook_url: `${RUNBOOKS}${alert}.md` },
+  };
+}
