@@ -1,22 +1,11 @@
-import type { IncomingHttpHeaders } from "node:http";
-import { gzipSync } from "node:zlib";
 import type { Fields, Refusal } from "./dialects.ts";
 import type { Fault } from "./faults.ts";
 import { type Span, within } from "./randomness.ts";
 
-/** How the bytes of an answer are sent. */
-type Delivery =
-  | { readonly kind: "whole" }
-  | { readonly kind: "reset" | "hang"; readonly at: "before_head" | "mid_body" }
-  | { readonly kind: "truncated" }
-  | { readonly kind: "garbage"; readonly text: string }
-  | { readonly kind: "drip"; readonly chunkBytes: number; readonly everyMs: number };
-
 export type Answer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-  readonly delivery: Delivery;
+  readonly body: string;
 };
 
 export type Question = {
@@ -33,106 +22,48 @@ export type Question = {
   readonly resources: string;
 };
 
-const PATH = "/v1/resources";
-const WHOLE: Delivery = { kind: "whole" };
-const JSON_TYPE = { "Content-Type": "application/json" };
-
 /** Faults below HTTP come first, then the limits, the key, the path, and the other faults. */
 export function answerTo(question: Question): Answer {
-  const { fault } = question;
-  if (fault.kind === "reset" || fault.kind === "hang") return { ...listing(question), delivery: fault };
-  if (fault.kind === "garbage") {
-    return {
-      ...listing(question),
-      delivery: { kind: "garbage", text: fault.text ?? "220 ready when you are\r\n" },
-    };
-  }
-  if (!question.allowed) {
-    const { status, headers, body } = question.refusal;
-    return answer(question, status, headers, body);
-  }
-  if (fault.kind === "throttle") {
-    // As from a gateway that does not know the upstream's limits.
-    const hint: Record<string, string> =
-      fault.retryAfter === undefined ? {} : { "Retry-After": fault.retryAfter };
-    return problem({ ...question, limitHeaders: {} }, 429, "Too Many Requests", hint);
-  }
-  if (!question.keyAccepted || fault.kind === "unauthorized") {
-    return problem(question, 401, "Unauthorized", { "WWW-Authenticate": "Bearer" });
-  }
-  if (question.path !== PATH) return problem(question, 404, "Not Found", {});
-  if (question.method !== "GET") return problem(question, 405, "Method Not Allowed", { Allow: "GET" });
-  return resourcesUnder(fault, question);
-}
-
-type LateFault = Exclude<Fault, { kind: "reset" | "hang" | "garbage" | "throttle" | "unauthorized" }>;
-
-function resourcesUnder(fault: LateFault, question: Question): Answer {
-  switch (fault.kind) {
-    case "none":
-    case "slow":
-    case "jitter":
-      return listing(question);
-    case "status":
-      return withStatus(fault, question);
-    case "redirect":
-      return answer(question, fault.code ?? 302, { Location: fault.to }, "");
-    case "truncated":
-    case "drip":
-      return { ...listing(question), delivery: fault };
-    case "invalid_json":
-      return answer(question, 200, JSON_TYPE, `${question.resources.slice(0, -1)},`);
-    case "empty":
-      return answer(question, 200, JSON_TYPE, "");
-    case "oversized":
-      return oversized(fault, question);
-    default:
-      return fault satisfies never;
-  }
-}
-
-function listing(question: Question): Answer {
-  return answer(question, 200, JSON_TYPE, question.resources);
-}
-
-function withStatus(fault: Extract<Fault, { kind: "status" }>, question: Question): Answer {
-  const headers = fault.headers ?? {};
-  if (fault.body !== undefined) return answer(question, fault.code, { ...JSON_TYPE, ...headers }, fault.body);
-  if (fault.code === 204 || fault.code === 304) return answer(question, fault.code, headers, "");
-  return fault.code < 400
-    ? answer(question, fault.code, { ...JSON_TYPE, ...headers }, question.resources)
-    : problem(question, fault.code, "The upstream is out of order", headers);
-}
-
-function oversized(fault: Extract<Fault, { kind: "oversized" }>, question: Question): Answer {
-  const frame = `{"padding":""}`;
-  const text = `{"padding":"${"x".repeat(Math.max(0, fault.bodyBytes - frame.length))}"}`;
-  if (!fault.gzip) return answer(question, 200, JSON_TYPE, text);
-  return answer(question, 200, { ...JSON_TYPE, "Content-Encoding": "gzip" }, gzipSync(text));
-}
-
-function problem(
-  question: Question,
-  status: number,
-  title: string,
-  headers: Readonly<Record<string, string>>,
-): Answer {
-  const body = JSON.stringify({ type: "about:blank", title, status });
-  return answer(question, status, { "Content-Type": "application/problem+json", ...headers }, body);
-}
-
-function answer(
-  question: Question,
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  body: string | Uint8Array,
-): Answer {
-  return {
+  const { fault, limitHeaders, method, path, refusal } = question;
+  const told = ({ status, headers, body }: Answer): Answer => ({
     status,
-    headers: { ...question.limitHeaders, ...headers },
-    body: typeof body === "string" ? Buffer.from(body) : body,
-    delivery: WHOLE,
-  };
+    headers: { ...limitHeaders, ...headers },
+    body,
+  });
+  const listing = told(json(200, question.resources));
+  if (isBelowHttp(fault)) return listing;
+  if (!question.allowed) return told(refusal);
+  // As from a gateway that does not know the upstream's limits.
+  if (fault.kind === "throttle") return problem(429, "Too Many Requests", hintOf(fault.retryAfter));
+  if (!question.keyAccepted || fault.kind === "unauthorized") {
+    return told(problem(401, "Unauthorized", { "WWW-Authenticate": "Bearer" }));
+  }
+  if (path !== "/v1/resources") return told(problem(404, "Not Found"));
+  if (method !== "GET") return told(problem(405, "Method Not Allowed", { Allow: "GET" }));
+  return fault.kind === "status" ? told(withStatus(fault, question.resources)) : listing;
+}
+
+function isBelowHttp({ kind }: Fault): boolean {
+  return kind === "reset" || kind === "close" || kind === "hang" || kind === "garbage";
+}
+
+function hintOf(retryAfter: string | undefined): Fields {
+  return retryAfter === undefined ? {} : { "Retry-After": retryAfter };
+}
+
+function withStatus({ code, body, headers }: Extract<Fault, { kind: "status" }>, resources: string): Answer {
+  if (body !== undefined) return json(code, body, headers);
+  if (code === 204 || code === 304) return { status: code, headers: { ...headers }, body: "" };
+  return code < 400 ? json(code, resources, headers) : problem(code, "The upstream is out of order", headers);
+}
+
+function json(status: number, body: string, headers: Fields = {}): Answer {
+  return { status, headers: { "Content-Type": "application/json", ...headers }, body };
+}
+
+function problem(status: number, title: string, headers: Fields = {}): Answer {
+  const body = JSON.stringify({ type: "about:blank", title, status });
+  return { status, headers: { "Content-Type": "application/problem+json", ...headers }, body };
 }
 
 /** A slow or jittery upstream takes the fault's time, any other its usual latency. */
@@ -140,29 +71,4 @@ export function latencyMs(fault: Fault, usual: Span, random: () => number): numb
   const usualMs = within(usual, random);
   if (fault.kind === "slow") return fault.delayMs;
   return fault.kind === "jitter" ? within(fault, random) : usualMs;
-}
-
-/** How a caller must send its key. */
-export type Key =
-  | { readonly kind: "bearer"; readonly value: string }
-  | { readonly kind: "header"; readonly name: string; readonly value: string }
-  | { readonly kind: "query"; readonly name: string; readonly value: string };
-
-export function carriesKey(key: Key | undefined, target: string, headers: IncomingHttpHeaders): boolean {
-  if (key === undefined) return true;
-  switch (key.kind) {
-    case "bearer":
-      return /^bearer (?<token>.*)$/i.exec(headers.authorization ?? "")?.groups?.["token"] === key.value;
-    case "header":
-      return headers[key.name.toLowerCase()] === key.value;
-    case "query":
-      return new URLSearchParams(queryOf(target)).get(key.name) === key.value;
-    default:
-      return key satisfies never;
-  }
-}
-
-function queryOf(target: string): string {
-  const mark = target.indexOf("?");
-  return mark === -1 ? "" : target.slice(mark + 1);
 }

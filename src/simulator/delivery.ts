@@ -1,41 +1,35 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./answer.ts";
+import type { Fault } from "./faults.ts";
 
 /** Pause between half an answer and the end of its connection, so that the half arrives. */
 const HALF_WAY_MS = 20;
 
-/** Sends an answer. Stops when `gone` is aborted, because the caller has left. */
-export async function deliver(response: ServerResponse, answer: Answer, gone: AbortSignal): Promise<void> {
-  const { delivery } = answer;
-  switch (delivery.kind) {
-    case "whole":
-      writeHead(response, answer);
-      response.end(answer.body);
-      return;
-    case "garbage":
-      response.socket?.end(delivery.text);
-      return;
-    case "drip":
-      writeHead(response, answer);
-      return drip(response, answer.body, delivery, gone);
-    case "truncated":
-      writeHalf(response, answer);
-      if (await isStillThere(HALF_WAY_MS, gone)) response.socket?.end();
-      return;
-    case "hang":
-      if (delivery.at === "mid_body") writeHalf(response, answer);
-      return;
-    case "reset":
-      if (delivery.at === "mid_body") {
-        writeHalf(response, answer);
-        if (!(await isStillThere(HALF_WAY_MS, gone))) return;
-      }
-      response.socket?.resetAndDestroy();
-      return;
-    default:
-      return delivery satisfies never;
+/** Sends an answer, or what the fault makes of it. Stops when `gone` is aborted, because the caller has left. */
+export async function deliver(
+  response: ServerResponse,
+  answer: Answer,
+  fault: Fault,
+  gone: AbortSignal,
+): Promise<void> {
+  if (fault.kind === "garbage") {
+    response.socket?.end(fault.text);
+    return;
   }
+  const body = Buffer.from(answer.body);
+  if (fault.kind !== "reset" && fault.kind !== "close" && fault.kind !== "hang") {
+    writeHead(response, answer, body.byteLength);
+    response.end(body);
+    return;
+  }
+  if (fault.at === "mid_body") {
+    writeHead(response, answer, body.byteLength);
+    response.write(body.subarray(0, Math.floor(body.byteLength / 2)));
+    if (!(await isStillThere(HALF_WAY_MS, gone))) return;
+  }
+  if (fault.kind === "reset") response.socket?.resetAndDestroy();
+  if (fault.kind === "close") response.socket?.end();
 }
 
 /** Waits; false if the caller left meanwhile. */
@@ -44,26 +38,8 @@ export async function isStillThere(afterMs: number, gone: AbortSignal): Promise<
   return !gone.aborted;
 }
 
-function writeHead(response: ServerResponse, { status, headers, body }: Answer): void {
+function writeHead(response: ServerResponse, { status, headers }: Answer, bodyBytes: number): void {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  if (status !== 204 && status !== 304) response.setHeader("Content-Length", body.byteLength);
-}
-
-function writeHalf(response: ServerResponse, answer: Answer): void {
-  writeHead(response, answer);
-  response.write(answer.body.subarray(0, Math.floor(answer.body.byteLength / 2)));
-}
-
-async function drip(
-  response: ServerResponse,
-  body: Uint8Array,
-  { chunkBytes, everyMs }: { readonly chunkBytes: number; readonly everyMs: number },
-  gone: AbortSignal,
-): Promise<void> {
-  for (let sentBytes = 0; sentBytes < body.byteLength; sentBytes += chunkBytes) {
-    if (!(await isStillThere(everyMs, gone))) return;
-    response.write(body.subarray(sentBytes, sentBytes + chunkBytes));
-  }
-  response.end();
+  if (status !== 204 && status !== 304) response.setHeader("Content-Length", bodyBytes);
 }

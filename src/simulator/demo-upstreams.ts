@@ -14,8 +14,6 @@ export type DemoOptions = {
   readonly scripts?: { readonly email: FaultScript; readonly aiRouter: FaultScript };
 };
 
-type DemoChange = { readonly name: string; readonly words: string; readonly inMs: number };
-
 /** The variables that the shipped config reads. */
 type DemoEnvironment = Readonly<
   Record<"EMAIL_API_BASE_URL" | "EMAIL_API_KEY" | "AI_ROUTER_BASE_URL" | "AI_ROUTER_API_KEY", string>
@@ -25,8 +23,6 @@ export type DemoUpstreams = AsyncDisposable & {
   readonly email: SimulatedUpstream;
   readonly aiRouter: SimulatedUpstream;
   readonly environment: DemoEnvironment;
-  /** The earlier of the two; undefined where neither script changes again. */
-  nextChange(): DemoChange | undefined;
 };
 
 const MINUTE_MS = 60_000;
@@ -39,15 +35,11 @@ export async function startDemoUpstreams(options: DemoOptions): Promise<DemoUpst
   await using stack = new AsyncDisposableStack();
   const email = stack.use(await startSimulatedUpstream(emailOptions(options, scripts.email)));
   const aiRouter = stack.use(await startSimulatedUpstream(aiRouterOptions(options.seed, scripts.aiRouter)));
-  const scripted = [
-    { upstream: email, script: scripts.email },
-    { upstream: aiRouter, script: scripts.aiRouter },
-  ];
+  const { onFaultChange = () => {} } = options;
   const ending = new AbortController();
   stack.defer(() => ending.abort());
-  for (const { upstream, script } of scripted) {
-    void reportChanges(upstream, script, options.onFaultChange ?? (() => undefined), ending.signal);
-  }
+  void reportChanges(email, scripts.email, onFaultChange, ending.signal);
+  void reportChanges(aiRouter, scripts.aiRouter, onFaultChange, ending.signal);
   const owned = stack.move();
   return {
     email,
@@ -58,7 +50,6 @@ export async function startDemoUpstreams(options: DemoOptions): Promise<DemoUpst
       AI_ROUTER_BASE_URL: aiRouter.url,
       AI_ROUTER_API_KEY: AI_ROUTER_KEY,
     },
-    nextChange: () => firstOf(scripted.map(({ upstream, script }) => changeOf(upstream, script))),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -66,7 +57,7 @@ export async function startDemoUpstreams(options: DemoOptions): Promise<DemoUpst
 function emailOptions({ seed, dialect = "x-ratelimit" }: DemoOptions, script: FaultScript): UpstreamOptions {
   return {
     name: "email",
-    key: { kind: "bearer", value: EMAIL_KEY },
+    key: EMAIL_KEY,
     limits: [{ requests: 1000, perMs: MINUTE_MS }],
     algorithm: "fixed_window",
     dialect,
@@ -81,7 +72,7 @@ function emailOptions({ seed, dialect = "x-ratelimit" }: DemoOptions, script: Fa
 function aiRouterOptions(seed: number, script: FaultScript): UpstreamOptions {
   return {
     name: "ai-router",
-    key: { kind: "bearer", value: AI_ROUTER_KEY },
+    key: AI_ROUTER_KEY,
     limits: [{ requests: 60, perMs: MINUTE_MS }],
     algorithm: "sliding_log",
     dialect: "ratelimit",
@@ -106,22 +97,6 @@ async function reportChanges(
     report(upstream.name, change.words);
     change = nextChange(script, change.atMs);
   }
-}
-
-function changeOf(upstream: SimulatedUpstream, script: FaultScript): DemoChange | undefined {
-  const { elapsedMs } = upstream;
-  const change = nextChange(script, elapsedMs);
-  if (change === undefined) return undefined;
-  return { name: upstream.name, words: change.words, inMs: change.atMs - elapsedMs };
-}
-
-function firstOf(changes: readonly (DemoChange | undefined)[]): DemoChange | undefined {
-  return changes
-    .filter((change) => change !== undefined)
-    .reduce<DemoChange | undefined>(
-      (first, change) => (first === undefined || change.inMs < first.inMs ? change : first),
-      undefined,
-    );
 }
 
 /** Both begin with 40 s of health, then show every state of an upstream within three minutes. */

@@ -6,47 +6,23 @@ export type Fields = Readonly<Record<string, string>>;
 
 export type Refusal = { readonly status: number; readonly headers: Fields; readonly body: string };
 
-/** What there is to say in one answer. */
-type Said = {
-  readonly limit: number;
-  readonly remaining: number;
-  readonly used: number;
-  /** Whole seconds, at least one, until there is room for one more. */
-  readonly waitS: number;
-  /** Exact, as some tell it. */
-  readonly waitMs: number;
-  readonly windowS: number;
-  readonly windowMs: number;
-  /** Of the moment at which there is room. */
-  readonly resetMs: number;
-  readonly rooms: readonly LimitRoom[];
-};
-
-type Words = (said: Said) => Fields;
-
+/** As it stands on the wire. What is in angle brackets is filled in: `<limit>`. */
 type Dialect = {
-  /** In every answer. */
-  readonly tells: Words;
-  readonly refuses: {
-    readonly status: number;
-    readonly tells?: Words;
-    readonly type?: string;
-    readonly body: (said: Said) => unknown;
-  };
+  /** The headers of every answer. */
+  readonly tells: string;
+  /** Of a request beyond the limit. */
+  readonly refuses: { readonly status: number; readonly headers: string; readonly body: string };
 };
 
-const NOTHING: Words = () => ({});
-const RETRY_AFTER: Words = ({ waitS }) => ({ "Retry-After": String(waitS) });
-
-const PROBLEM = { type: "about:blank", title: "Too Many Requests", status: 429 };
-const PROBLEM_TYPE = "application/problem+json";
+const RETRY_AFTER = "Retry-After: <waitS>";
+const PROBLEM_TYPE = "Content-Type: application/problem+json";
+const PROBLEM = '{"type":"about:blank","title":"Too Many Requests","status":429}';
 /** A status for limits, when to come back, and a problem that says no more. */
-const PLAIN: Dialect["refuses"] = {
-  status: 429,
-  tells: RETRY_AFTER,
-  type: PROBLEM_TYPE,
-  body: () => PROBLEM,
-};
+const PLAIN = { status: 429, headers: `${PROBLEM_TYPE}\n${RETRY_AFTER}`, body: PROBLEM };
+/** What most did before there was a draft: the reset is a moment. */
+const OLDER = `X-RateLimit-Limit: <limit>
+               X-RateLimit-Remaining: <remaining>
+               X-RateLimit-Reset: <resetS>`;
 
 export const DIALECT_NAMES = [
   "ratelimit",
@@ -75,220 +51,174 @@ export type DialectName = (typeof DIALECT_NAMES)[number];
 
 const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   // The drafts of a standard, the newest first.
-  ratelimit: { tells: ({ rooms }) => structuredFields(rooms), refuses: PLAIN },
+  ratelimit: {
+    tells: `RateLimit-Policy: <policies>
+            RateLimit: <rooms>`,
+    refuses: PLAIN,
+  },
   "draft-7": {
-    tells: ({ limit, remaining, waitS, windowS }) => ({
-      "RateLimit-Policy": `${limit};w=${windowS}`,
-      RateLimit: `limit=${limit}, remaining=${remaining}, reset=${waitS}`,
-    }),
+    tells: `RateLimit-Policy: <limit>;w=<windowS>
+            RateLimit: limit=<limit>, remaining=<remaining>, reset=<waitS>`,
     refuses: PLAIN,
   },
   "draft-6": {
-    tells: ({ limit, remaining, waitS, windowS }) => ({
-      "RateLimit-Policy": `${limit};w=${windowS}`,
-      "RateLimit-Limit": String(limit),
-      "RateLimit-Remaining": String(remaining),
-      "RateLimit-Reset": String(waitS),
-    }),
+    tells: `RateLimit-Policy: <limit>;w=<windowS>
+            RateLimit-Limit: <limit>
+            RateLimit-Remaining: <remaining>
+            RateLimit-Reset: <waitS>`,
     refuses: PLAIN,
   },
   "draft-3": {
-    tells: ({ limit, remaining, waitS, windowS }) => ({
-      "RateLimit-Limit": `${limit}, ${limit};w=${windowS}`,
-      "RateLimit-Remaining": String(remaining),
-      "RateLimit-Reset": String(waitS),
-    }),
+    tells: `RateLimit-Limit: <limit>, <limit>;w=<windowS>
+            RateLimit-Remaining: <remaining>
+            RateLimit-Reset: <waitS>`,
     refuses: PLAIN,
   },
-  /** What most did before there was a draft: the reset is a moment. */
-  "x-ratelimit": { tells: (said) => older("X-RateLimit-", said), refuses: PLAIN },
-  none: { tells: NOTHING, refuses: { status: 429, type: PROBLEM_TYPE, body: () => PROBLEM } },
+  "x-ratelimit": { tells: OLDER, refuses: PLAIN },
+  none: { tells: "", refuses: { ...PLAIN, headers: PROBLEM_TYPE } },
 
   // E-mail and marketing.
   resend: {
-    tells: ({ limit, remaining, waitS }) => ({
-      "ratelimit-limit": String(limit),
-      "ratelimit-remaining": String(remaining),
-      "ratelimit-reset": String(waitS),
-    }),
+    tells: `ratelimit-limit: <limit>
+            ratelimit-remaining: <remaining>
+            ratelimit-reset: <waitS>`,
     refuses: {
       status: 429,
-      tells: RETRY_AFTER,
-      body: () => ({ statusCode: 429, name: "rate_limit_exceeded", message: "Too many requests." }),
+      headers: RETRY_AFTER,
+      body: '{"statusCode":429,"name":"rate_limit_exceeded","message":"Too many requests."}',
     },
   },
   sendgrid: {
-    tells: (said) => older("X-RateLimit-", said),
+    tells: OLDER,
     refuses: {
       status: 401,
-      body: () => ({ errors: [{ message: "Maximum credits exceeded", field: null, help: null }] }),
+      headers: "",
+      body: '{"errors":[{"message":"Maximum credits exceeded","field":null,"help":null}]}',
     },
   },
   hubspot: {
-    tells: ({ limit, remaining, windowMs }) => ({
-      "X-HubSpot-RateLimit-Max": String(limit),
-      "X-HubSpot-RateLimit-Remaining": String(remaining),
-      "X-HubSpot-RateLimit-Interval-Milliseconds": String(windowMs),
-    }),
+    tells: `X-HubSpot-RateLimit-Max: <limit>
+            X-HubSpot-RateLimit-Remaining: <remaining>
+            X-HubSpot-RateLimit-Interval-Milliseconds: <windowMs>`,
     refuses: {
       status: 429,
-      body: () => ({ status: "error", errorType: "RATE_LIMIT", policyName: "TEN_SECONDLY_ROLLING" }),
+      headers: "",
+      body: '{"status":"error","errorType":"RATE_LIMIT","policyName":"TEN_SECONDLY_ROLLING"}',
     },
   },
 
   // Shops, code, social networks.
   github: {
-    tells: (said) => ({
-      ...older("X-RateLimit-", said),
-      "X-RateLimit-Used": String(said.used),
-      "X-RateLimit-Resource": "core",
-    }),
+    tells: `${OLDER}
+            X-RateLimit-Used: <used>
+            X-RateLimit-Resource: core`,
     refuses: {
       status: 403,
-      tells: RETRY_AFTER,
-      body: () => ({
-        message: "You have exceeded a secondary rate limit. Please wait before you try again.",
-      }),
+      headers: RETRY_AFTER,
+      body: '{"message":"You have exceeded a secondary rate limit. Please wait before you try again."}',
     },
   },
   docker: {
-    tells: ({ limit, remaining, windowS }) => ({
-      "RateLimit-Limit": `${limit};w=${windowS}`,
-      "RateLimit-Remaining": `${remaining};w=${windowS}`,
-    }),
+    tells: `RateLimit-Limit: <limit>;w=<windowS>
+            RateLimit-Remaining: <remaining>;w=<windowS>`,
     refuses: {
       status: 429,
-      body: () => ({
-        errors: [{ code: "TOOMANYREQUESTS", message: "You have reached your pull rate limit." }],
-      }),
+      headers: "",
+      body: '{"errors":[{"code":"TOOMANYREQUESTS","message":"You have reached your pull rate limit."}]}',
     },
   },
   bigcommerce: {
-    tells: ({ limit, remaining, windowMs, waitMs }) => ({
-      "X-Rate-Limit-Requests-Quota": String(limit),
-      "X-Rate-Limit-Requests-Left": String(remaining),
-      "X-Rate-Limit-Time-Window-Ms": String(windowMs),
-      "X-Rate-Limit-Time-Reset-Ms": String(waitMs),
-    }),
-    refuses: { status: 429, body: () => ({ status: 429, title: "Too many requests" }) },
+    tells: `X-Rate-Limit-Requests-Quota: <limit>
+            X-Rate-Limit-Requests-Left: <remaining>
+            X-Rate-Limit-Time-Window-Ms: <windowMs>
+            X-Rate-Limit-Time-Reset-Ms: <waitMs>`,
+    refuses: { status: 429, headers: "", body: '{"status":429,"title":"Too many requests"}' },
   },
   shopify: {
-    tells: ({ limit, used }) => ({ "X-Shopify-Shop-Api-Call-Limit": `${used}/${limit}` }),
+    tells: "X-Shopify-Shop-Api-Call-Limit: <used>/<limit>",
     refuses: {
       status: 429,
-      tells: ({ waitS }) => ({ "Retry-After": waitS.toFixed(1) }),
-      body: () => ({ errors: "Exceeded 2 calls per second for api client." }),
+      headers: "Retry-After: <waitS>.0",
+      body: '{"errors":"Exceeded 2 calls per second for api client."}',
     },
   },
   discord: {
-    tells: ({ limit, remaining, resetMs, waitMs }) => ({
-      "X-RateLimit-Limit": String(limit),
-      "X-RateLimit-Remaining": String(remaining),
-      "X-RateLimit-Reset": (resetMs / 1000).toFixed(3),
-      "X-RateLimit-Reset-After": (waitMs / 1000).toFixed(3),
-      "X-RateLimit-Bucket": "abcd1234",
-    }),
+    tells: `X-RateLimit-Limit: <limit>
+            X-RateLimit-Remaining: <remaining>
+            X-RateLimit-Reset: <resetSeconds>
+            X-RateLimit-Reset-After: <waitSeconds>
+            X-RateLimit-Bucket: abcd1234`,
     refuses: {
       status: 429,
-      tells: () => ({ "X-RateLimit-Scope": "user" }),
-      body: ({ waitMs }) => ({
-        message: "You are being rate limited.",
-        retry_after: waitMs / 1000,
-        global: false,
-      }),
+      headers: "X-RateLimit-Scope: user",
+      body: '{"message":"You are being rate limited.","retry_after":<waitSeconds>,"global":false}',
     },
   },
   reddit: {
-    tells: ({ remaining, used, waitS }) => ({
-      "X-Ratelimit-Used": String(used),
-      "X-Ratelimit-Remaining": remaining.toFixed(1),
-      "X-Ratelimit-Reset": String(waitS),
-    }),
-    refuses: { status: 429, body: () => ({ message: "Too Many Requests", error: 429 }) },
+    tells: `X-Ratelimit-Used: <used>
+            X-Ratelimit-Remaining: <remaining>.0
+            X-Ratelimit-Reset: <waitS>`,
+    refuses: { status: 429, headers: "", body: '{"message":"Too Many Requests","error":429}' },
   },
   /** Its windows are known from its documentation alone. */
   strava: {
-    tells: ({ rooms }) => ({
-      "X-RateLimit-Limit": rooms.map(({ limit }) => limit.requests).join(","),
-      "X-RateLimit-Usage": rooms.map(({ limit, remaining }) => limit.requests - remaining).join(","),
-    }),
-    refuses: { status: 429, body: () => ({ message: "Rate Limit Exceeded" }) },
+    tells: `X-RateLimit-Limit: <limits>
+            X-RateLimit-Usage: <usages>`,
+    refuses: { status: 429, headers: "", body: '{"message":"Rate Limit Exceeded"}' },
   },
 
   // Models and markets.
   openai: {
-    tells: ({ limit, remaining, waitMs }) => ({
-      "x-ratelimit-limit-requests": String(limit),
-      "x-ratelimit-remaining-requests": String(remaining),
-      "x-ratelimit-reset-requests": goDuration(waitMs),
-      "x-ratelimit-limit-tokens": "200000",
-      "x-ratelimit-remaining-tokens": "199984",
-      "x-ratelimit-reset-tokens": "4ms",
-    }),
+    tells: `x-ratelimit-limit-requests: <limit>
+            x-ratelimit-remaining-requests: <remaining>
+            x-ratelimit-reset-requests: <waitInGo>
+            x-ratelimit-limit-tokens: 200000
+            x-ratelimit-remaining-tokens: 199984
+            x-ratelimit-reset-tokens: 4ms`,
     refuses: {
       status: 429,
-      body: ({ waitMs }) => ({
-        error: {
-          message: `Rate limit reached for requests. Please try again in ${goDuration(waitMs)}.`,
-          type: "requests",
-          code: "rate_limit_exceeded",
-        },
-      }),
+      headers: "",
+      body: '{"error":{"message":"Rate limit reached for requests. Please try again in <waitInGo>.","type":"requests","code":"rate_limit_exceeded"}}',
     },
   },
   anthropic: {
-    tells: ({ limit, remaining, resetMs }) => ({
-      "anthropic-ratelimit-requests-limit": String(limit),
-      "anthropic-ratelimit-requests-remaining": String(remaining),
-      "anthropic-ratelimit-requests-reset": wholeSecondUp(resetMs),
-      "anthropic-ratelimit-tokens-limit": "80000",
-      "anthropic-ratelimit-tokens-remaining": "79000",
-      "anthropic-ratelimit-tokens-reset": wholeSecondUp(resetMs),
-    }),
+    tells: `anthropic-ratelimit-requests-limit: <limit>
+            anthropic-ratelimit-requests-remaining: <remaining>
+            anthropic-ratelimit-requests-reset: <resetDate>
+            anthropic-ratelimit-tokens-limit: 80000
+            anthropic-ratelimit-tokens-remaining: 79000
+            anthropic-ratelimit-tokens-reset: <resetDate>`,
     refuses: {
       status: 429,
-      tells: RETRY_AFTER,
-      body: () => ({
-        type: "error",
-        error: { type: "rate_limit_error", message: "This request would exceed your rate limit." },
-      }),
+      headers: RETRY_AFTER,
+      body: '{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit."}}',
     },
   },
   gemini: {
-    tells: NOTHING,
+    tells: "",
     refuses: {
       status: 429,
-      body: ({ waitS }) => ({
-        error: {
-          code: 429,
-          status: "RESOURCE_EXHAUSTED",
-          message: "Resource has been exhausted.",
-          details: [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: `${waitS}s` }],
-        },
-      }),
+      headers: "",
+      body: '{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"Resource has been exhausted.","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"<waitS>s"}]}}',
     },
   },
   binance: {
-    tells: ({ used }) => ({ "X-MBX-USED-WEIGHT-1M": String(used) }),
+    tells: "X-MBX-USED-WEIGHT-1M: <used>",
     refuses: {
       status: 418,
-      tells: RETRY_AFTER,
-      body: ({ resetMs }) => ({
-        code: -1003,
-        msg: `Way too much request weight used; IP banned until ${Math.ceil(resetMs)}.`,
-      }),
+      headers: RETRY_AFTER,
+      body: '{"code":-1003,"msg":"Way too much request weight used; IP banned until <resetMs>."}',
     },
   },
   /** The wall in front of the API counts, and refuses with its own page. */
   cloudflare: {
-    tells: () => ({ Server: "cloudflare", "CF-RAY": "0000000000000000-TXL" }),
+    tells: `Server: cloudflare
+            CF-RAY: 0000000000000000-TXL`,
     refuses: {
       status: 429,
-      tells: RETRY_AFTER,
-      type: "text/html; charset=UTF-8",
-      body: () =>
-        "<!DOCTYPE html><title>Access denied | api.example.com used Cloudflare to restrict access</title>" +
-        "<h1>Error 1015</h1><h2>You are being rate limited</h2>",
+      headers: `Content-Type: text/html; charset=UTF-8
+                ${RETRY_AFTER}`,
+      body: "<!DOCTYPE html><title>Access denied | api.example.com used Cloudflare to restrict access</title><h1>Error 1015</h1><h2>You are being rate limited</h2>",
     },
   },
 };
@@ -304,74 +234,80 @@ export function speak(
   wallMs: number,
 ): { readonly headers: Fields; readonly refusal: Refusal } {
   const { tells, refuses } = DIALECTS[name];
-  const said = saidOf(verdict, wallMs);
-  const body = said === undefined ? PROBLEM : refuses.body(said);
+  const facts = factsOf(verdict, wallMs);
+  // Without limits there is nothing to tell, and nothing is refused.
+  if (facts === undefined) return { headers: {}, refusal: { status: refuses.status, headers: {}, body: "" } };
   return {
-    headers: said === undefined ? {} : tells(said),
+    headers: fieldsOf(tells, facts),
     refusal: {
       status: refuses.status,
-      headers: {
-        "Content-Type": refuses.type ?? "application/json",
-        ...(said === undefined ? {} : refuses.tells?.(said)),
-      },
-      body: typeof body === "string" ? body : JSON.stringify(body),
+      headers: { "Content-Type": "application/json", ...fieldsOf(refuses.headers, facts) },
+      body: filled(refuses.body, facts),
     },
   };
 }
 
-/** Of the scarcest limit; undefined where there is none. */
-function saidOf({ rooms, remaining, resetMs }: Verdict, wallMs: number): Said | undefined {
+type Facts = Readonly<Record<string, string | number>>;
+
+function fieldsOf(text: string, facts: Facts): Fields {
+  const lines = filled(text, facts).split("\n");
+  return Object.fromEntries(
+    lines.flatMap((line) => {
+      const [name, value] = line.trim().split(": ");
+      return name === undefined || value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+}
+
+/** A page has angle brackets of its own. */
+function filled(text: string, facts: Facts): string {
+  return text.replaceAll(/<(\w+)>/g, (whole, name: string) => String(facts[name] ?? whole));
+}
+
+/** Of the scarcest limit; undefined where there is none. Most fields have whole seconds only. */
+function factsOf({ rooms, remaining, resetMs }: Verdict, wallMs: number): Facts | undefined {
   const scarcest = rooms.find((room) => room.remaining === remaining);
   if (scarcest === undefined) return undefined;
   const { requests, perMs } = scarcest.limit;
+  const waitMs = Math.max(1, Math.ceil(resetMs));
+  const resetS = seconds(wallMs + resetMs);
   return {
     limit: requests,
     remaining,
     used: requests - remaining,
-    waitS: Math.max(1, seconds(resetMs)),
-    waitMs: Math.max(1, Math.ceil(resetMs)),
+    limits: rooms.map(({ limit }) => limit.requests).join(","),
+    usages: rooms.map(({ limit, remaining }) => limit.requests - remaining).join(","),
     windowS: windowSeconds(perMs),
     windowMs: perMs,
-    resetMs: wallMs + resetMs,
-    rooms,
+    waitS: Math.max(1, seconds(resetMs)),
+    waitMs,
+    waitSeconds: waitMs / 1000,
+    waitInGo: goDuration(waitMs),
+    resetS,
+    resetMs: Math.ceil(wallMs + resetMs),
+    resetSeconds: ((wallMs + resetMs) / 1000).toFixed(3),
+    resetDate: new Date(resetS * 1000).toISOString().replace(".000Z", "Z"),
+    policies: rooms
+      .map(({ limit }) => `${nameOf(limit)};q=${limit.requests};w=${windowSeconds(limit.perMs)}`)
+      .join(", "),
+    rooms: rooms
+      .map((room) => `${nameOf(room.limit)};r=${room.remaining};t=${seconds(room.resetMs)}`)
+      .join(", "),
   };
 }
 
-/** Structured fields: the policy and the remaining requests of every limit. */
-function structuredFields(rooms: readonly LimitRoom[]): Fields {
-  const nameOf = ({ limit }: LimitRoom): string => `"per-${windowSeconds(limit.perMs)}s"`;
-  return {
-    "RateLimit-Policy": rooms
-      .map((room) => `${nameOf(room)};q=${room.limit.requests};w=${windowSeconds(room.limit.perMs)}`)
-      .join(", "),
-    RateLimit: rooms
-      .map((room) => `${nameOf(room)};r=${room.remaining};t=${seconds(room.resetMs)}`)
-      .join(", "),
-  };
-}
-
-/** The reset is in seconds since the epoch. */
-function older(prefix: string, { limit, remaining, resetMs }: Said): Fields {
-  return {
-    [`${prefix}Limit`]: String(limit),
-    [`${prefix}Remaining`]: String(remaining),
-    [`${prefix}Reset`]: String(seconds(resetMs)),
-  };
+function nameOf({ perMs }: LimitRoom["limit"]): string {
+  return `"per-${windowSeconds(perMs)}s"`;
 }
 
 /** `1m2.5s`, `120ms`. */
 function goDuration(timeMs: number): string {
-  if (timeMs < 1000) return `${Math.ceil(timeMs)}ms`;
+  if (timeMs < 1000) return `${timeMs}ms`;
   const minutes = Math.floor(timeMs / 60_000);
   const rest = `${(timeMs - minutes * 60_000) / 1000}s`;
   return minutes === 0 ? rest : `${minutes}m${rest}`;
 }
 
-function wholeSecondUp(timeMs: number): string {
-  return new Date(seconds(timeMs) * 1000).toISOString().replace(".000Z", "Z");
-}
-
-/** Most fields have whole seconds only. */
 function windowSeconds(perMs: number): number {
   return Math.max(1, seconds(perMs));
 }

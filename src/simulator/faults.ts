@@ -14,21 +14,10 @@ export type Fault =
   | { readonly kind: "throttle"; readonly retryAfter?: string }
   /** 401, whatever the key. */
   | { readonly kind: "unauthorized" }
-  | { readonly kind: "redirect"; readonly to: string; readonly code?: number }
-  /** The connection is reset. */
-  | { readonly kind: "reset"; readonly at: "before_head" | "mid_body" }
-  /** The connection stays open, and nothing more comes. */
-  | { readonly kind: "hang"; readonly at: "before_head" | "mid_body" }
-  /** The connection is closed cleanly, but half of the announced body is missing. */
-  | { readonly kind: "truncated" }
+  /** The connection is reset, or closed cleanly, or stays open and nothing more comes. */
+  | { readonly kind: "reset" | "close" | "hang"; readonly at: "before_head" | "mid_body" }
   /** Raw text instead of an answer, then the connection is closed. */
-  | { readonly kind: "garbage"; readonly text?: string }
-  | { readonly kind: "invalid_json" }
-  | { readonly kind: "empty" }
-  /** The whole answer, a few bytes at a time. */
-  | { readonly kind: "drip"; readonly chunkBytes: number; readonly everyMs: number }
-  /** Valid JSON of that size; with `gzip` small on the wire and large when decoded. */
-  | { readonly kind: "oversized"; readonly bodyBytes: number; readonly gzip: boolean };
+  | { readonly kind: "garbage"; readonly text: string };
 
 export const HEALTHY: Fault = { kind: "none" };
 
@@ -41,19 +30,15 @@ export type ScriptEntry = {
 };
 
 /**
- * Times count from the upstream's start, and start again every `periodMs` (infinite: never). Between entries the
- * upstream is healthy. Where two entries overlap, the first of the list applies.
+ * Times count from the upstream's start, and start again every `periodMs` (infinite: never). Entries follow one
+ * another; between them the upstream is healthy.
  */
 export type FaultScript = { readonly periodMs: number; readonly entries: readonly ScriptEntry[] };
 
 export const ALWAYS_HEALTHY: FaultScript = { periodMs: Number.POSITIVE_INFINITY, entries: [] };
 
-export function faultAt(script: FaultScript, elapsedMs: number): Fault {
-  return entryAt(script, elapsedMs)?.fault ?? HEALTHY;
-}
-
-/** The entry that applies at that moment, if any. */
-export function entryAt(script: FaultScript, elapsedMs: number): ScriptEntry | undefined {
-  const momentMs = elapsedMs % script.periodMs;
-  return script.entries.find(({ fromMs, untilMs }) => fromMs <= momentMs && momentMs < untilMs);
+export function faultAt({ periodMs, entries }: FaultScript, elapsedMs: number): Fault {
+  const momentMs = elapsedMs % periodMs;
+  const entry = entries.find(({ fromMs, untilMs }) => fromMs <= momentMs && momentMs < untilMs);
+  return entry?.fault ?? HEALTHY;
 }

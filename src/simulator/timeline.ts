@@ -1,61 +1,43 @@
-import { entryAt, type Fault, type FaultScript, HEALTHY } from "./faults.ts";
+import { type FaultScript, HEALTHY, type ScriptEntry } from "./faults.ts";
 
-/** A part of a script in which nothing changes. The scenes cover a whole period, its healthy parts too. */
-type Scene = {
-  readonly fromMs: number;
-  readonly untilMs: number;
-  readonly fault: Fault;
-  readonly words: string;
-};
-
-const HEALTHY_WORDS = "is healthy";
-
-export function scenesOf(script: FaultScript): readonly Scene[] {
-  const edges = [0, script.periodMs, ...script.entries.flatMap((entry) => [entry.fromMs, entry.untilMs])]
-    .filter((edgeMs) => edgeMs >= 0 && edgeMs <= script.periodMs)
-    .sort((left, right) => left - right);
-  const scenes: Scene[] = [];
-  for (const [index, fromMs] of edges.entries()) {
-    const untilMs = edges[index + 1];
-    if (untilMs === undefined || untilMs === fromMs) continue;
-    const { fault, words } = entryAt(script, fromMs) ?? { fault: HEALTHY, words: HEALTHY_WORDS };
-    const last = scenes.at(-1);
-    if (last?.fault === fault && last.words === words) scenes[scenes.length - 1] = { ...last, untilMs };
-    else scenes.push({ fromMs, untilMs, fault, words });
+/** The entries of a whole period, and the healthy times between them. */
+export function scenesOf({ periodMs, entries }: FaultScript): readonly ScriptEntry[] {
+  const scenes: ScriptEntry[] = [];
+  let fromMs = 0;
+  const healthyUntil = (untilMs: number): void => {
+    if (untilMs > fromMs) scenes.push({ fromMs, untilMs, fault: HEALTHY, words: "is healthy" });
+  };
+  for (const entry of entries) {
+    healthyUntil(entry.fromMs);
+    scenes.push(entry);
+    fromMs = entry.untilMs;
   }
+  healthyUntil(periodMs);
   return scenes;
 }
 
-export type FaultChange = {
-  /** Since the upstream's start. */
-  readonly atMs: number;
-  readonly fault: Fault;
-  readonly words: string;
-};
-
-/** When the next scene begins; undefined where the script never changes again. */
-export function nextChange(script: FaultScript, elapsedMs: number): FaultChange | undefined {
+/** When other words begin to hold, since the upstream's start; undefined where they never change again. */
+export function nextChange(
+  script: FaultScript,
+  elapsedMs: number,
+): { readonly atMs: number; readonly words: string } | undefined {
   const repeats = Number.isFinite(script.periodMs);
-  const periodStartMs = repeats ? elapsedMs - (elapsedMs % script.periodMs) : 0;
-  const nowEntry = entryAt(script, elapsedMs);
+  const momentMs = repeats ? elapsedMs % script.periodMs : elapsedMs;
   const scenes = scenesOf(script);
-  const starts = (repeats ? [0, script.periodMs] : [0]).flatMap((laterMs) =>
-    scenes.map(({ fromMs, fault, words }) => ({ atMs: periodStartMs + laterMs + fromMs, fault, words })),
+  const now = scenes.find(({ fromMs, untilMs }) => fromMs <= momentMs && momentMs < untilMs);
+  const again = scenes.map((scene) => ({ ...scene, fromMs: scene.fromMs + script.periodMs }));
+  const next = [...scenes, ...(repeats ? again : [])].find(
+    ({ fromMs, words }) => fromMs > momentMs && words !== now?.words,
   );
-  return starts.find(
-    ({ atMs, fault, words }) =>
-      atMs > elapsedMs &&
-      (fault !== (nowEntry?.fault ?? HEALTHY) || words !== (nowEntry?.words ?? HEALTHY_WORDS)),
-  );
+  return next && { atMs: elapsedMs - momentMs + next.fromMs, words: next.words };
 }
 
 /** One line per scene: `0:40 to 1:05  answers 500`. */
-export function describeScript(script: FaultScript): string[] {
+export function describeScript(script: FaultScript): readonly string[] {
   const lines = scenesOf(script).map(
-    ({ fromMs, untilMs, words }) =>
-      `${minutes(fromMs)} ${Number.isFinite(untilMs) ? `to ${minutes(untilMs)}` : "onwards"}  ${words}`,
+    ({ fromMs, untilMs, words }) => `${minutes(fromMs)} to ${minutes(untilMs)}  ${words}`,
   );
-  return Number.isFinite(script.periodMs) ? [...lines, `then again from 0:00`] : lines;
+  return [...lines, "then again from 0:00"];
 }
 
 function minutes(timeMs: number): string {

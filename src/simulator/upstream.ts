@@ -3,13 +3,11 @@ import {
   createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
-  type RequestListener,
   type Server,
   type ServerResponse,
 } from "node:http";
-import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
-import { answerTo, carriesKey, type Key, latencyMs } from "./answer.ts";
+import { answerTo, latencyMs } from "./answer.ts";
 import { type DialectName, speak } from "./dialects.ts";
 import { deliver, isStillThere } from "./delivery.ts";
 import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "./faults.ts";
@@ -20,8 +18,8 @@ import type { Algorithm, Limit } from "./meters.ts";
 
 export type UpstreamOptions = {
   readonly name: string;
-  /** Without a key, every request is accepted. */
-  readonly key?: Key | undefined;
+  /** The bearer token. Without one, every request is accepted. */
+  readonly key?: string | undefined;
   readonly limits?: readonly Limit[];
   readonly algorithm?: Algorithm;
   /** How it speaks of its limits; by default as the newest draft does. */
@@ -33,7 +31,6 @@ export type UpstreamOptions = {
   readonly script?: FaultScript;
   readonly seed?: number;
   readonly port?: number;
-  readonly host?: string;
   readonly resources?: Resources;
   /** How many of the last requests `seen` keeps; all of them by default. */
   readonly keepSeen?: number;
@@ -62,12 +59,13 @@ export async function startSimulatedUpstream(options: UpstreamOptions): Promise<
 export class SimulatedUpstream implements AsyncDisposable {
   readonly name: string;
   readonly #options: UpstreamOptions;
-  readonly #listener: Listener;
+  readonly #server: Server;
   readonly #ledger: RequestLedger;
   readonly #random: () => number;
   readonly #seen: SeenRequest[] = [];
   readonly #startedAtMs = performance.now();
   readonly #closing = new AbortController();
+  #url = "";
   #fault: Fault | undefined;
 
   constructor(options: UpstreamOptions) {
@@ -79,12 +77,16 @@ export class SimulatedUpstream implements AsyncDisposable {
       options.algorithm ?? "sliding_log",
       performance.now() - Date.now(),
     );
-    this.#listener = new Listener((request, response) => void this.#answer(request, response));
+    // By default Node.js refuses a request without a Host before we can count it.
+    this.#server = createServer(
+      { requireHostHeader: false },
+      (request, response) => void this.#answer(request, response),
+    );
   }
 
   /** `http://127.0.0.1:PORT` */
   get url(): string {
-    return this.#listener.url;
+    return this.#url;
   }
 
   /** Oldest first. */
@@ -100,10 +102,6 @@ export class SimulatedUpstream implements AsyncDisposable {
   /** Requests beyond a limit. */
   get violations(): number {
     return this.#ledger.violations;
-  }
-
-  get openConnections(): number {
-    return this.#listener.openConnections;
   }
 
   get elapsedMs(): number {
@@ -124,13 +122,20 @@ export class SimulatedUpstream implements AsyncDisposable {
   }
 
   async listen(): Promise<void> {
-    await this.#listener.listen(this.#options.host ?? "127.0.0.1", this.#options.port ?? 0);
+    this.#server.listen(this.#options.port ?? 0, "127.0.0.1");
+    await once(this.#server, "listening");
+    const address = this.#server.address();
+    if (address === null || typeof address === "string") throw new TypeError("cannot tell the server's port");
+    this.#url = `http://127.0.0.1:${address.port}`;
   }
 
   /** Ends every connection, answered or not. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#listener.close();
+    const closed = this.#server.listening ? once(this.#server, "close") : undefined;
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -156,7 +161,12 @@ export class SimulatedUpstream implements AsyncDisposable {
       refusal,
       resources: resourceList(this.#options.resources ?? []),
     });
-    await deliver(response, answer, gone.signal);
+    await deliver(response, answer, seen.fault, gone.signal);
+  }
+
+  #isKey(authorization = ""): boolean {
+    const { key } = this.#options;
+    return key === undefined || /^bearer (?<token>.*)$/i.exec(authorization)?.groups?.["token"] === key;
   }
 
   #remember(request: IncomingMessage): SeenRequest {
@@ -166,56 +176,11 @@ export class SimulatedUpstream implements AsyncDisposable {
       method: request.method ?? "",
       target,
       headers: request.headers,
-      keyAccepted: carriesKey(this.#options.key, target, request.headers),
+      keyAccepted: this.#isKey(request.headers.authorization),
       fault: this.fault,
     };
     this.#seen.push(seen);
     if (this.#seen.length > (this.#options.keepSeen ?? Number.POSITIVE_INFINITY)) this.#seen.shift();
     return seen;
   }
-}
-
-/** An HTTP server whose closing ends every connection, answered or not. */
-class Listener {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  #url = "";
-
-  constructor(onRequest: RequestListener) {
-    // By default Node.js refuses a request without a Host before we can count it.
-    this.#server = createServer({ requireHostHeader: false }, onRequest);
-    this.#server.on("connection", (socket) => {
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
-    });
-  }
-
-  get url(): string {
-    return this.#url;
-  }
-
-  get openConnections(): number {
-    return this.#sockets.size;
-  }
-
-  async listen(host: string, port: number): Promise<void> {
-    this.#server.listen(port, host);
-    await once(this.#server, "listening");
-    const address = this.#server.address();
-    if (address === null || typeof address === "string") throw new TypeError("cannot tell the server's port");
-    this.#url = `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
-  }
-
-  async close(): Promise<void> {
-    const closed = this.#server.listening ? once(this.#server, "close") : undefined;
-    this.#server.close();
-    await Promise.all([closed, ...[...this.#sockets].map(end)]);
-  }
-}
-
-function end(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    socket.once("close", () => resolve());
-    socket.destroy();
-  });
 }

@@ -15,7 +15,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "pacewatch-probe-"));
   upstream = await startSimulatedUpstream({
     name: "email",
-    key: { kind: "bearer", value: "test-key-probe" },
+    key: "test-key-probe",
   });
 });
 

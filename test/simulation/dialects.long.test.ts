@@ -76,7 +76,7 @@ async function watch(dialect: DialectName, kind: keyof typeof CONFIGS): Promise<
       resources: "{}",
     });
     const lines = Object.entries(all).map(([name, value]) => [name.toLowerCase(), value] as const);
-    return { ...observed(answered(status, lines, new TextDecoder().decode(body))), durationMs: ANSWER_MS };
+    return { ...observed(answered(status, lines, body)), durationMs: ANSWER_MS };
   };
   const names = ["a", "b", "c"];
   const upstreams = names.map((name) => sampleUpstream({ name, schedule: sampleSchedule(everyMs, name) }));

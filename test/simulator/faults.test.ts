@@ -1,4 +1,3 @@
-import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Fault } from "../../src/simulator/faults.ts";
 import { EMAIL_RESOURCES } from "../../src/simulator/resources.ts";
@@ -43,25 +42,8 @@ describe("a fault of the answer", () => {
     expect(Object.keys(mute.headers).filter((name) => /retry|ratelimit/.test(name))).toEqual([]);
   });
 
-  it("is a 401 for a good key, or a redirect", async () => {
+  it("is a 401 for a good key", async () => {
     expect((await replyUnder({ kind: "unauthorized" })).status).toBe(401);
-    const redirect = await replyUnder({ kind: "redirect", to: "/login" });
-    expect([redirect.status, redirect.headers.location]).toEqual([302, "/login"]);
-    expect((await replyUnder({ kind: "redirect", to: "/login", code: 308 })).status).toBe(308);
-  });
-
-  it("is a body that is no JSON, empty, or far too large, small as it may look on the wire", async () => {
-    const invalid = await replyUnder({ kind: "invalid_json" });
-    expect(invalid.status).toBe(200);
-    expect(() => JSON.parse(invalid.body.toString())).toThrow(SyntaxError);
-    expect((await replyUnder({ kind: "empty" })).body.byteLength).toBe(0);
-    const large = await replyUnder({ kind: "oversized", bodyBytes: 300_000, gzip: false });
-    expect(large.body.byteLength).toBe(300_000);
-    const packed = await replyUnder({ kind: "oversized", bodyBytes: 300_000, gzip: true });
-    expect(packed.headers["content-encoding"]).toBe("gzip");
-    expect(packed.body.byteLength).toBeLessThan(3000);
-    expect(Object.keys(JSON.parse(gunzipSync(packed.body).toString()))).toEqual(["padding"]);
-    expect(gunzipSync(packed.body).byteLength).toBe(300_000);
   });
 });
 
@@ -74,21 +56,15 @@ describe("a fault of the wire", () => {
   });
 
   it("ends the connection in good order, with half of the promised body", async () => {
-    const half = await replyUnder({ kind: "truncated" });
+    const half = await replyUnder({ kind: "close", at: "mid_body" });
     expect([half.status, half.complete]).toEqual([200, false]);
     expect(half.body.byteLength).toBe(Math.floor(Number(half.headers["content-length"]) / 2));
   });
 
   it("says what is not HTTP", async () => {
-    await expect(replyUnder({ kind: "garbage" })).rejects.toThrow("Parse Error");
+    await expect(replyUnder({ kind: "garbage", text: "220 ready\r\n" })).rejects.toThrow("Parse Error");
     const text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n";
     expect((await replyUnder({ kind: "garbage", text })).complete).toBe(false);
-  });
-
-  it("drips the whole answer in small pieces", async () => {
-    const dripped = await replyUnder({ kind: "drip", chunkBytes: 100, everyMs: 1 });
-    expect(dripped.complete).toBe(true);
-    expect(JSON.parse(dripped.body.toString())).toMatchObject({ total: EMAIL_RESOURCES.length });
   });
 
   it.each(["before_head", "mid_body"] as const)("hangs %s for as long as the caller stays", async (at) => {
@@ -109,11 +85,6 @@ describe("a fault of the wire", () => {
     expect(isOver).toBe(false);
     leaving.abort();
     expect((await reply)?.complete ?? false).toBe(false);
-    await eventually(
-      "no connection is open",
-      () => upstream.openConnections,
-      (open) => open === 0,
-    );
   });
 });
 

@@ -5,7 +5,7 @@ import { eventually } from "../support/eventually.ts";
 import { call } from "./caller.ts";
 
 const PATH = "/v1/resources";
-const BEARER = { kind: "bearer", value: "test-key-upstream" } as const;
+const KEY = "test-key-upstream";
 
 describe("a healthy upstream", () => {
   it("lists its resources as JSON", async () => {
@@ -69,21 +69,10 @@ describe("a healthy upstream", () => {
 });
 
 describe("the key", () => {
-  it.each([
-    { key: BEARER, target: PATH, headers: { Authorization: "Bearer test-key-upstream" } },
-    {
-      key: { kind: "header", name: "X-Api-Key", value: "test-key-upstream" } as const,
-      target: PATH,
-      headers: { "x-api-key": "test-key-upstream" },
-    },
-    {
-      key: { kind: "query", name: "api_key", value: "test-key+/&=" } as const,
-      target: `${PATH}?page=1&api_key=test-key%2B%2F%26%3D`,
-      headers: {},
-    },
-  ])("is accepted as $key.kind, and asked for with a problem", async ({ key, target, headers }) => {
-    await using upstream = await startSimulatedUpstream({ name: "email", key });
-    expect((await call(upstream.url + target, { headers })).status).toBe(200);
+  it("is accepted as a bearer token, and asked for with a problem", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "email", key: KEY });
+    const headers = { Authorization: "Bearer test-key-upstream" };
+    expect((await call(upstream.url + PATH, { headers })).status).toBe(200);
     const refused = await call(upstream.url + PATH);
     expect(refused.status).toBe(401);
     expect(refused.headers["content-type"]).toBe("application/problem+json");
@@ -92,7 +81,7 @@ describe("the key", () => {
   });
 
   it("is refused when it is another one", async () => {
-    await using upstream = await startSimulatedUpstream({ name: "email", key: BEARER });
+    await using upstream = await startSimulatedUpstream({ name: "email", key: KEY });
     for (const value of ["Bearer test-key-other", "Basic test-key-upstream", "Bearer test-key-upstream2"]) {
       expect((await call(upstream.url + PATH, { headers: { Authorization: value } })).status).toBe(401);
     }
@@ -152,7 +141,7 @@ describe("the limits", () => {
   });
 
   it("count what was answered 404, 401 or broken too", async () => {
-    await using upstream = await startSimulatedUpstream({ name: "email", limits: [limit], key: BEARER });
+    await using upstream = await startSimulatedUpstream({ name: "email", limits: [limit], key: KEY });
     await call(`${upstream.url}/elsewhere`);
     upstream.setFault({ kind: "reset", at: "before_head" });
     await call(upstream.url + PATH).catch(() => undefined);
@@ -172,11 +161,6 @@ describe("the limits", () => {
     );
     leaving.abort();
     expect(await left).toBe("left");
-    await eventually(
-      "no connection is open",
-      () => upstream.openConnections,
-      (open) => open === 0,
-    );
     expect(upstream.worstWindow()[0]?.requests).toBe(1);
   });
 
@@ -195,11 +179,6 @@ describe("the limits", () => {
     );
     leaving.abort();
     await left;
-    await eventually(
-      "no connection is open",
-      () => upstream.openConnections,
-      (open) => open === 0,
-    );
     await eventually(
       "the request is counted",
       () => upstream.requests,
@@ -220,7 +199,6 @@ describe("closing", () => {
       (requests) => requests === 3,
     );
     await first.close();
-    expect(first.openConnections).toBe(0);
     expect(await Promise.all(hanging)).toEqual(["ended", "ended", "ended"]);
     await expect(call(first.url + PATH)).rejects.toThrow("ECONNREFUSED");
 

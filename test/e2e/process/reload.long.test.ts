@@ -163,7 +163,7 @@ describe.concurrent("a reload", () => {
   it("of other defaults changes each upstream that has them, and no other", async () => {
     await using upstream = await startSimulatedUpstream({
       name: "api",
-      key: { kind: "bearer", value: "test-key-shared" },
+      key: "test-key-shared",
     });
     const auth = { bearer: { env: "TEST_KEY" } };
     const shared = { base_url: upstream.url, auth, budget: "api", every: "1s", confirm: 0, timeout: "900ms" };
@@ -249,7 +249,7 @@ describe.concurrent("a reload", () => {
   it("of a file whose key is missing keeps the old keys and the old upstreams", async () => {
     await using upstream = await startSimulatedUpstream({
       name: "api",
-      key: { kind: "bearer", value: "test-key-old" },
+      key: "test-key-old",
     });
     const withKey = (env: string, name: string): RawConfig =>
       configOf(upstream, [], { upstreams: [rawUpstream(name, upstream.url, { auth: { bearer: { env } } })] });
@@ -268,7 +268,7 @@ describe.concurrent("a reload", () => {
   });
 
   it("of a file that comes a moment before its key's file succeeds by itself, and each fault is logged once", async () => {
-    const key = { kind: "bearer", value: "test-key-late" } as const;
+    const key = "test-key-late";
     await using upstream = await startSimulatedUpstream({ name: "api", key });
     const early = configOf(upstream, ["early"]);
     await using folder = await openConfigFolder(early);

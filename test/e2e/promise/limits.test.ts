@@ -177,8 +177,8 @@ describe.concurrent("an upstream of whose limit our share is taken as fast as it
       { kind: "reset", at: "before_head" },
       { kind: "reset", at: "mid_body" },
       { kind: "hang", at: "before_head" },
-      { kind: "garbage" },
-      { kind: "truncated" },
+      { kind: "garbage", text: "220 ready when you are\r\n" },
+      { kind: "close", at: "mid_body" },
       { kind: "throttle", retryAfter: "1" },
     ] as const;
     const eachMs = 700;
