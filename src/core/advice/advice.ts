@@ -87,14 +87,16 @@ const SILENT: Advice = {
 
 /** A limit, what is left of it, its reset and one more for each that is kept. What comes after so many is left out. */
 const MOST_HEADERS = 4 * MOST_LIMITS;
+const LONGEST_VALUE = 4096;
 
 function adviceOf(throttled: boolean, headers: Headers, anchorMs: Anchor, parseList: ParseList): Advice {
   const named = headers.filter(([name]) => mayBeLimit(name));
   // Most answers have no such header.
   if (named.length === 0) return { ...SILENT, throttled };
-  const about = named.slice(0, MOST_HEADERS).flatMap(([name, value]): readonly LimitHeader[] => {
+  const read = named.slice(0, MOST_HEADERS).filter(([, value]) => value.length <= LONGEST_VALUE);
+  const about = read.flatMap(([name, value]): readonly LimitHeader[] => {
     const field = limitFieldOf(name);
-    return field === undefined ? [] : [{ field, value }];
+    return field === undefined ? [] : [{ field, value: value.trim() }];
   });
   const structured = readStructuredFields(about, parseList);
   const separate = readFields(about, MOST_LIMITS - structured.families.length, anchorMs);

@@ -4,7 +4,7 @@ import { type Amount, amountsOf, dictionaryIn, readAll, resetsMsOf } from "./amo
 import type { LimitField, LimitHeader } from "./field-name.ts";
 import type { LimitFamily } from "./limits.ts";
 import { roundWindowMs } from "./round-window.ts";
-import { isState, LONGEST_VALUE, type Reading } from "./structured-fields.ts";
+import { isState, type Reading } from "./structured-fields.ts";
 import { unitInText, windowMsInText, type FieldPart } from "./words.ts";
 import { DAY_MS } from "../time/duration.ts";
 import { type Anchor, durationIn, plainNumberOf } from "../time/time-in.ts";
@@ -106,7 +106,6 @@ function readValue(
   text: string,
   anchorMs: Anchor,
 ): Partial<Said> | undefined {
-  if (text.length > LONGEST_VALUE) return undefined;
   const members = text.includes("=") || text.startsWith("{") ? dictionaryIn(text) : undefined;
   if (members === undefined) return READ[part](text, numberMs, anchorMs);
   const said = readAll(members, ([key, value]) => READ[key](value, undefined, anchorMs));
@@ -131,7 +130,7 @@ export function readFields(
   let malformed = 0;
   for (const { field, value } of headers) {
     if (field.part === "policy" || isState(field, value)) continue;
-    const said = readValue(field, value.trim(), anchorMs);
+    const said = readValue(field, value, anchorMs);
     if (said === undefined) {
       if (!field.isWeak && field.part !== "object" && field.unit === "requests") malformed++;
       continue;

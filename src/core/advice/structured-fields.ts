@@ -19,37 +19,28 @@ export type ParseList = (text: string) => readonly StructuredItem[] | undefined;
 /** What one kind of rate-limit headers says. */
 export type Reading = { readonly families: readonly LimitFamily[]; readonly malformed: number };
 
-export const LONGEST_VALUE = 4096;
-
-/** A field of the standard is a list, however many headers bring it. Whatever is not a list was joined of garbage. */
-type Lists = { policy: string | undefined; state: string | undefined };
-
+/** A list may come in several headers, each with some of its members. */
 export function readStructuredFields(headers: readonly LimitHeader[], parseList: ParseList): Reading {
-  const byPrefix = new Map<string, Lists>();
-  for (const { field, value } of headers) {
-    const isPolicy = field.part === "policy" && !field.isWeak;
-    if (!isPolicy && !isState(field, value)) continue;
-    const lists = byPrefix.get(field.prefix) ?? { policy: undefined, state: undefined };
-    byPrefix.set(field.prefix, lists);
-    const list = isPolicy ? "policy" : "state";
-    const before = lists[list];
-    // What is too long is not read: it need not be joined either.
-    if (before === undefined) lists[list] = value;
-    else if (before.length <= LONGEST_VALUE) lists[list] = `${before}, ${value}`;
-  }
-  const families: LimitFamily[] = [];
+  const told = new Map<string, LimitFamily>();
   let malformed = 0;
-  for (const { policy, state } of byPrefix.values()) {
-    const policies = policy === undefined ? [] : ifShort(policy, (text) => readPolicies(text, parseList));
-    const states =
-      state === undefined ? [] : ifShort(state, (text) => readStates(text, policies ?? [], parseList));
-    const stated = new Set(states?.map(({ key }) => key));
-    const told = [...(policies ?? []).filter(({ key }) => !stated.has(key)), ...(states ?? [])];
-    const isTooMany = families.length + told.length > MOST_LIMITS;
-    if (!isTooMany) families.push(...told);
-    malformed += [policies === undefined, states === undefined, isTooMany].filter(Boolean).length;
+  const add = (prefix: string, families: readonly LimitFamily[] | undefined): void => {
+    if (families === undefined || told.size + families.length > MOST_LIMITS) malformed++;
+    else for (const family of families) told.set(`${prefix} ${family.key}`, family);
+  };
+  for (const { field, value } of headers) {
+    if (isPolicy(field)) add(field.prefix, readPolicies(value, told.size, parseList));
   }
-  return { families, malformed };
+  for (const { field, value } of headers) {
+    if (!isState(field, value)) continue;
+    // What is said of the state of a policy takes its place.
+    const policyOf = (key: string): LimitFamily | undefined => told.get(`${field.prefix} ${key}`);
+    add(field.prefix, readStates(value, policyOf, parseList));
+  }
+  return { families: [...told.values()], malformed };
+}
+
+function isPolicy({ part, isWeak }: LimitField): boolean {
+  return part === "policy" && !isWeak;
 }
 
 const STATE = /;\s*[rt]=/;
@@ -60,25 +51,26 @@ export function isState({ part, prefix }: LimitField, text: string): boolean {
   return STATE.test(text) || (prefix === "ratelimit" && dictionaryIn(text) === undefined);
 }
 
-function ifShort<Read>(text: string, read: (text: string) => Read | undefined): Read | undefined {
-  return text.length > LONGEST_VALUE ? undefined : read(text);
-}
-
 /** `"fixed window";"api";q=1000;w=300`: some send two names, of which the last counts. No list may have that. */
 const NAME_BEFORE_NAME = /"[^"]{0,100}"\s*;(?=\s*")/g;
 
-function readPolicies(text: string, parseList: ParseList): readonly LimitFamily[] | undefined {
+/** `before`: how many were told in other headers. */
+function readPolicies(
+  text: string,
+  before: number,
+  parseList: ParseList,
+): readonly LimitFamily[] | undefined {
   const items = parseList(text.replaceAll(NAME_BEFORE_NAME, "")) ?? [];
-  return (items.length === 0 ? undefined : readAll(items, policyOf)) ?? unnamedPolicies(text);
+  return (items.length === 0 ? undefined : readAll(items, policyOf)) ?? unnamedPolicies(text, before);
 }
 
 function readStates(
   text: string,
-  policies: readonly LimitFamily[],
+  policyOf: (key: string) => LimitFamily | undefined,
   parseList: ParseList,
 ): readonly LimitFamily[] | undefined {
   const items = parseList(text) ?? [];
-  return items.length === 0 ? undefined : readAll(items, (item) => stateOf(item, policies));
+  return items.length === 0 ? undefined : readAll(items, (item) => stateOf(item, policyOf));
 }
 
 const UNTOLD = { remaining: undefined, resetMs: undefined, resource: undefined };
@@ -98,12 +90,12 @@ function policyOf(item: StructuredItem): LimitFamily | undefined {
 }
 
 /** Until draft 7 a policy had no name: `100;w=60, 5000;w=3600`. */
-function unnamedPolicies(text: string): readonly LimitFamily[] | undefined {
+function unnamedPolicies(text: string, before: number): readonly LimitFamily[] | undefined {
   const amounts = amountsOf(text);
   if (amounts?.every(({ amount }) => amount >= 1) !== true) return undefined;
   return amounts.map(({ amount, perMs }, index) => ({
     ...UNTOLD,
-    key: `policy ${index}`,
+    key: `policy ${before + index}`,
     unit: "requests",
     limit: amount,
     perMs,
@@ -111,9 +103,12 @@ function unnamedPolicies(text: string): readonly LimitFamily[] | undefined {
 }
 
 /** The state of one policy, by its name. */
-function stateOf(item: StructuredItem, policies: readonly LimitFamily[]): LimitFamily | undefined {
+function stateOf(
+  item: StructuredItem,
+  policyOf: (key: string) => LimitFamily | undefined,
+): LimitFamily | undefined {
   const key = `policy ${item.name}`;
-  const policy = policies.find((other) => other.key === key);
+  const policy = policyOf(key);
   const [remaining, seconds] = countsIn(item, "r", "t") ?? [];
   const saysNothing = remaining === undefined && (policy === undefined || seconds === undefined);
   if (saysNothing || (seconds ?? 0) * 1000 > LONGEST_WAIT_MS) return undefined;
