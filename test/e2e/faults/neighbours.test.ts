@@ -7,7 +7,8 @@ import { sampleValue, sumOfSamples } from "../../support/metrics/exposition-pars
 import { accountOf, openAccounts } from "../../support/metrics/slot-accounts.ts";
 
 const POLLS = 4;
-const HANGS_S = 20;
+/** Longer than anything here takes, and as long as one that hangs may keep its lease without a rest after the start. */
+const HANGS_S = 50;
 
 it("an upstream that hangs, one that is dead, one that throttles and one without a lease delay no neighbour on another budget", async () => {
   await using healthy = await startSimulatedUpstream({ name: "healthy" });
@@ -55,10 +56,8 @@ it("an upstream that hangs, one that is dead, one that throttles and one without
   for (const cause of ["budget", "backoff", "yield"]) {
     expect(sampleValue(families, "pacewatch_polls_skipped_total", { upstream: "healthy", cause })).toBe(0);
   }
-  const delaySum =
-    sampleValue(families, "pacewatch_poll_delay_seconds_sum", { upstream: "healthy" }) ?? Infinity;
-  // Behind the one that hangs, a single poll would have waited for as long.
-  expect(delaySum).toBeLessThan(HANGS_S);
+  // Behind the one that hangs, none would have been sent before its poll ends.
+  expect(accountOf(families, "hanging").polls).toBeLessThan(accountOf(families, "healthy").polls - 1);
   expect(sampleValue(families, "pacewatch_upstream_up", { upstream: "healthy" })).toBe(1);
   expect(openAccounts(families)).toEqual([]);
 });

@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
 import type { Limit } from "../../../src/simulator/meters.ts";
 import { openConfigFolder, rawUpstream } from "../../support/config-folder.ts";
 import { startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sumOfSamples } from "../../support/metrics/exposition-parser.ts";
-import { startUpstreamProcess } from "../../support/processes/upstream-process.ts";
+import { startUpstreamProcess, type UpstreamReport } from "../../support/processes/upstream-process.ts";
 
 export const NAMES: readonly string[] = Array.from({ length: 20 }, (_, index) => `upstream-${index}`);
 
@@ -34,8 +33,8 @@ export async function crashAtEachRequest(share: string, limit: Limit, lives: num
 
 export type Counted = { readonly worst: number; readonly abandoned: number };
 
-/** Its process stands still for 2.5 s; its kernel goes on accepting connections. */
-export async function freezeWhilePolled(linger: string): Promise<Counted> {
+/** Its process stands still until so many polls are given up on; its kernel goes on accepting connections. */
+export async function freezeWhilePolled(linger: string, untilAbandoned: number): Promise<Counted> {
   const limit = { requests: NAMES.length, perMs: 1_000 };
   await using upstream = await startUpstreamProcess({ name: "api", limits: [limit], dialect: "none" });
   await using folder = await openConfigFolder({
@@ -46,11 +45,20 @@ export async function freezeWhilePolled(linger: string): Promise<Counted> {
   await eventually("it is polled", async () => (await upstream.report()).requests);
 
   upstream.freeze();
-  await sleep(2_500);
-  const abandoned = sumOfSamples(await daemon.metrics(), "pacewatch_polls_total", { reason: "timeout" });
+  const givenUp = async (): Promise<number> =>
+    sumOfSamples(await daemon.metrics(), "pacewatch_polls_total", { reason: "timeout" });
+  const abandoned = await eventually(
+    "polls are given up",
+    givenUp,
+    (polls) => polls >= untilAbandoned,
+  );
   upstream.thaw();
-  const { worst } = await upstream.report();
   // Whatever waited in its kernel is read and counted now.
-  await sleep(500);
-  return { worst: Math.max(worst, (await upstream.report()).worst), abandoned };
+  const reports: UpstreamReport[] = [];
+  await eventually("it counts no more", async () => {
+    reports.push(await upstream.report());
+    const [before, last] = reports.slice(-2).map(({ requests }) => requests);
+    return reports.length > 1 && before === last;
+  });
+  return { worst: Math.max(...reports.map(({ worst }) => worst)), abandoned };
 }
