@@ -23,7 +23,7 @@ export const NO_TLS_FILES: Tls = {
 };
 
 /** Long enough for anything that is expected to come; a test that waits for it in vain fails by vitest's own limit. */
-export const PATIENT_MS = 8_000;
+export const PATIENT_MS = 60_000;
 /** For what never comes. */
 export const SHORT_MS = 250;
 

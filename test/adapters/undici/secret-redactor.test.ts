@@ -4,7 +4,16 @@ import { answer } from "../../support/raw-upstream.ts";
 import { WITHHELD } from "../../../src/adapters/secrets/finder.ts";
 import { keptHeadOf } from "../../../src/core/answer/kept-headers.ts";
 import { excerptOf } from "../../../src/core/exchange/excerpt.ts";
-import { SHORT_MS, answeredOf, bodyText, brokenOf, pollOnce, startProbe, startUpstream } from "./polling.ts";
+import {
+  PATIENT_MS,
+  SHORT_MS,
+  answeredOf,
+  bodyText,
+  brokenOf,
+  pollOnce,
+  startProbe,
+  startUpstream,
+} from "./polling.ts";
 
 const secret = { from: "env", variable: "X" } as const;
 const KEY = "test-key-+/=&%20é";
@@ -63,17 +72,23 @@ test("the key is asked for before every poll, as keys rotate", async () => {
   ]);
 });
 
-test.each<[string, () => Promise<string>, string]>([
-  ["cannot be sent", giving("test-key-\n"), "the key contains characters that a header cannot carry"],
+test.each<[string, () => Promise<string>, number, string]>([
+  [
+    "cannot be sent",
+    giving("test-key-\n"),
+    PATIENT_MS,
+    "the key contains characters that a header cannot carry",
+  ],
   [
     "cannot be read",
     () => Promise.reject(new Error("test-key-in-error")),
+    PATIENT_MS,
     "the poll could not be made: Error",
   ],
-  ["does not come", () => new Promise(() => {}), `the key was not read within ${SHORT_MS} ms`],
-])("a key that %s is our fault, and nothing is sent", async (_does, credential, detail) => {
+  ["does not come", () => new Promise(() => {}), SHORT_MS, `the key was not read within ${SHORT_MS} ms`],
+])("a key that %s is our fault, and nothing is sent", async (_does, credential, timeoutMs, detail) => {
   const upstream = await greets();
-  const changes = { auth: { kind: "bearer", secret }, timeoutMs: SHORT_MS } as const;
+  const changes = { auth: { kind: "bearer", secret }, timeoutMs } as const;
   expect(brokenOf(await pollOnce(upstream, changes, { credential }))).toMatchObject({
     fault: "internal",
     sent: false,

@@ -2,7 +2,7 @@ import { systemClock } from "../../../src/adapters/clock.ts";
 import { startThread } from "../../../src/adapters/thread.ts";
 import { Worker } from "node:worker_threads";
 import { hashSync } from "bcryptjs";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   basicAuth,
   networkOf,
@@ -14,6 +14,7 @@ import {
 import { type Guard, textAnswer } from "../../../src/http/guards/guard.ts";
 import { requestTo } from "../../support/routes-to-ask.ts";
 import { PasswordChecks } from "../../../src/http/guards/password-checks.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const HASH = hashSync("test-password", 4);
 const OTHER = hashSync("test-password-2", 4);
@@ -303,7 +304,7 @@ describe("password checks", () => {
     const { checks, warnings } = checksWith();
     const notEvenText = null as never;
     expect(await checks.check(asks("guess", notEvenText))).toBe("busy");
-    await vi.waitUntil(() => warnings.length > 0);
+    await eventually("a warning is given", () => warnings.length > 0);
     expect(warnings[0]).toMatch(/^password check thread failed, a new one will be started: /);
     expect(await checks.check(asks(RIGHT, HASH))).toBe("match");
   });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { answerRequests } from "../../../src/http/server/answer-requests.ts";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
 import { type RunningServer, type StartOptions } from "../../../src/http/server/server.ts";
@@ -264,7 +264,7 @@ describe("the number of connections", () => {
     const server = await start({ reload, lifecycleEnabled: true, limits: { maxConnections: 3 } });
     const waiting = await Promise.all(Array.from({ length: 3 }, () => raw(server)));
     for (const client of waiting) client.send("POST /-/reload HTTP/1.1\r\nHost: x\r\n\r\n");
-    await vi.waitUntil(() => asked === 3, { timeout: 10_000 });
+    await eventually("all three are asked for", () => asked === 3);
     expect(await (await raw(server)).ended).toBe("");
     expect(waiting.map(({ socket }) => socket.destroyed)).toEqual([false, false, false]);
   });
@@ -278,22 +278,18 @@ describe("scrapes at once", () => {
       client.socket.pause();
       client.send(aRequest("/metrics"));
     }
-    await vi.waitUntil(
+    await eventually(
+      "the answer is 503",
       async () => (await fetch(`${server.url}/metrics`, { method: "HEAD" })).status === 503,
-      {
-        timeout: 10_000,
-      },
     );
     const refused = await fetch(`${server.url}/metrics`);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
     expect((await fetch(`${server.url}/-/healthy`)).status).toBe(200);
 
     for (const client of slow) client.socket.destroy();
-    await vi.waitUntil(
+    await eventually(
+      "the answer is 200",
       async () => (await fetch(`${server.url}/metrics`, { method: "HEAD" })).status === 200,
-      {
-        timeout: 10_000,
-      },
     );
   });
 
@@ -310,9 +306,7 @@ describe("scrapes at once", () => {
       client.socket.pause();
       client.send(aRequest("/metrics").repeat(2));
     }
-    await vi.waitUntil(async () => (await fetch(`${server.url}/metrics`)).status === 503, {
-      timeout: 10_000,
-    });
+    await eventually("the answer is 503", async () => (await fetch(`${server.url}/metrics`)).status === 503);
     isLarge = false;
     for (const client of clients) await client[Symbol.asyncDispose]();
     const free = async (): Promise<boolean> => {
@@ -320,7 +314,7 @@ describe("scrapes at once", () => {
       await Promise.all(answers.map((answer) => answer.text()));
       return answers.every(({ status }) => status === 200);
     };
-    await vi.waitUntil(free, { timeout: 10_000 });
+    await eventually("there is room again", free);
     fails = true;
     for (let count = 0; count < 10; count += 1)
       expect((await fetch(`${server.url}/metrics`)).status).toBe(500);

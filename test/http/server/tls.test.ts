@@ -16,12 +16,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, TLSSocket } from "node:tls";
 import { hashSync } from "bcryptjs";
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
 import { WebConfigFile } from "../../../src/config/web/file.ts";
 import { OPENSSL, readPem, writeCertificate } from "../certificates.ts";
 import { sampleRoutesDeps } from "../../support/samples.ts";
 import { openServer } from "../open-server.ts";
+import { eventually } from "../../support/eventually.ts";
 
 let directory = "";
 let warnings: string[] = [];
@@ -161,10 +162,10 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
   });
 
   async function shows(url: string, certificate: string): Promise<void> {
-    await vi.waitUntil(async () => (await visit(url)).certificate === certificate, {
-      timeout: 10_000,
-      interval: 30,
-    });
+    await eventually(
+      `the certificate of ${certificate} is shown`,
+      async () => (await visit(url)).certificate === certificate,
+    );
   }
 
   test("a new certificate is shown to the next connection, and open ones live on", async () => {
@@ -208,10 +209,10 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
   test("a certificate that cannot be used leaves the old one, with one warning", async () => {
     const { url } = await start(TLS);
     writeFileSync(join(directory, "server.crt"), "no certificate");
-    await vi.waitUntil(() => warnings.length > 0, { timeout: 10_000 });
+    await eventually("a warning is given", () => warnings.length > 0);
     expect((await visit(url)).certificate).toBe("server");
     rmSync(join(directory, "server.crt"));
-    await vi.waitUntil(() => warnings.length > 1, { timeout: 10_000 });
+    await eventually("a second warning is given", () => warnings.length > 1);
     // Many more looks at the same missing file.
     for (let count = 0; count < 20; count += 1) expect((await visit(url)).certificate).toBe("server");
     expect(warnings.length).toBe(2);
@@ -226,10 +227,10 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
   test("TLS is not switched off by an edit, nor client certificates on", async () => {
     const { url } = await start(TLS);
     writeConfig("{}");
-    await vi.waitUntil(() => warnings.length > 0, { timeout: 10_000 });
+    await eventually("a warning is given", () => warnings.length > 0);
     expect(warnings[0]).toContain("TLS can only be switched on or off by a restart");
     writeConfig(`${TLS}  client_auth_type: RequireAnyClientCert\n`);
-    await vi.waitUntil(() => warnings.length > 1, { timeout: 10_000 });
+    await eventually("a second warning is given", () => warnings.length > 1);
     expect(warnings[1]).toContain('"client_auth_type" can only be changed by a restart');
     expect((await visit(url)).status).toBe(200);
   });
@@ -243,8 +244,8 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
       const headers = password === undefined ? {} : { Authorization: `Basic ${btoa(`alice:${password}`)}` };
       return (await fetch(`${url}${path}`, { headers })).status;
     };
-    const becomes = (expected: number, password?: string): Promise<true> =>
-      vi.waitUntil(async () => (await status(password)) === expected || undefined, { timeout: 10_000 });
+    const becomes = (expected: number, password?: string): Promise<boolean> =>
+      eventually(`the answer is ${expected}`, async () => (await status(password)) === expected);
     expect(await status()).toBe(200);
     writeConfig(`basic_auth_users:\n  alice: ${hashSync("test-password-1", 4)}\n`);
     await becomes(401);
@@ -254,7 +255,7 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
     await becomes(200, "test-password-2");
     expect(await status("test-password-1")).toBe(401);
     writeConfig("basic_auth_users:\n  alice: test-password-3\n");
-    await vi.waitUntil(() => warnings.length > 0, { timeout: 10_000 });
+    await eventually("a warning is given", () => warnings.length > 0);
     expect(warnings.join("")).not.toContain("test-password-3");
     expect(await status("test-password-2")).toBe(200);
     writeConfig(`basic_auth_users:\n  bob: ${hashSync("test-password-4", 4)}\n`);
@@ -277,7 +278,7 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
     const users = `http_server_config: {}\nbasic_auth_users:\n  alice: ${hashSync("test-password", 4)}\n`;
     const { url } = await start(users);
     writeConfig(damage(users));
-    await vi.waitUntil(() => warnings.length > 0, { timeout: 10_000 });
+    await eventually("a warning is given", () => warnings.length > 0);
     expect((await fetch(`${url}/metrics`)).status).toBe(401);
     expect(warnings[0]).toMatch(/^cannot use the changed web config, keeping the old one: /);
   });
