@@ -30,7 +30,6 @@ export type UpstreamOptions = {
   readonly countingDelay?: Span;
   readonly script?: FaultScript;
   readonly seed?: number;
-  readonly port?: number;
   readonly resources?: Resources;
   /** How many of the last requests `seen` keeps; all of them by default. */
   readonly keepSeen?: number;
@@ -122,7 +121,7 @@ export class SimulatedUpstream implements AsyncDisposable {
   }
 
   async listen(): Promise<void> {
-    this.#server.listen(this.#options.port ?? 0, "127.0.0.1");
+    this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
     const address = this.#server.address();
     if (address === null || typeof address === "string") throw new TypeError("cannot tell the server's port");
