@@ -36,9 +36,9 @@ export const OFFLINE_GROUP: RuleGroup = {
       record: WHILE_OFFLINE,
       // In its first minute also what failed before it was known. In the minute after it the last failures.
       expr: `(
-  ${networkFailures("1m")} and on (job, instance) max_over_time(${OFFLINE}[1m] offset 1m) > 0
-  or
-  ${networkFailures("5m")}
+  ${networkFailures("1m")}
+  and on (job, instance) max_over_time(${OFFLINE}[1m] offset 1m) > 0
+  or ${networkFailures("5m")}
 )
 and on (job, instance) max_over_time(${OFFLINE}[2m]) > 0`,
     },
@@ -48,7 +48,11 @@ and on (job, instance) max_over_time(${OFFLINE}[2m]) > 0`,
 function networkFailures(window: string): string {
   const now = `sum without (outcome, reason) (${NETWORK_FAILURES})`;
   const then = `sum without (outcome, reason) (${before(NETWORK_FAILURES, window)})`;
-  return `(${now} - ${then} >= 0 or ${now})`;
+  return `(
+    ${now}
+      - ${then} >= 0
+    or ${now}
+  )`;
 }
 
 /** Our own being offline is no failure of theirs. `increase` extrapolates by up to a scrape, here taken for a minute. */
@@ -56,5 +60,8 @@ export function whileOnline(counter: string, window: string): string {
   const windowMs = parseDuration(window) ?? 0;
   const extrapolated = (windowMs / (windowMs - 60_000)).toFixed(4);
   const all = `increase(${counter}[${window}])`;
-  return `(clamp_min(${all} - ${extrapolated} * sum_over_time(${WHILE_OFFLINE}[${window}]), 0) or ${all})`;
+  return `(
+  clamp_min(${all} - ${extrapolated} * sum_over_time(${WHILE_OFFLINE}[${window}]), 0)
+  or ${all}
+)`;
 }

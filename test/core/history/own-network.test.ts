@@ -133,6 +133,16 @@ describe("of two upstreams that answered", () => {
     expect(ours).toEqual(["a 21", "c 22"]);
   });
 
+  test("one that answered last and leaves the config does not vouch for our network any more", () => {
+    watch("c");
+    polled("c", 12, OK);
+    const kept = ["a", "b"].map((name) => ({ name, url: `https://${name}.example/` }));
+    network.keep(kept.map((upstream) => ({ ...upstream, schedule: { longestGapMs: 10_000 } })));
+    polled("a", 20, TIMEOUT);
+    polled("b", 21, TIMEOUT);
+    expect(ours).toEqual(["a 20", "b 21"]);
+  });
+
   test("failures of long ago are not blamed on us", () => {
     watch("seldom", "https://seldom.example/", HOUR_MS);
     polled("seldom", 11, OK);
