@@ -21,7 +21,7 @@ const CORE: readonly (readonly string[])[] = [
 /** These know `core` and packages, and not each other: they meet in `app`. */
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   adapters: [["."], ["dns", "secrets", "log", "metrics", "redis", "sqlite"], ["undici"]],
-  config: [["read", "schema"], ["check"], ["web"], ["."]],
+  config: [["read"], ["keys"], ["auth"], ["schema"], ["check"], ["web"], ["."]],
   engine: [["poll", "fleet"]],
   http: [["guards", "page"], ["routes"], ["server"]],
 };

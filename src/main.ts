@@ -3,7 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 
 import type { CommandIo } from "./commands/loading.ts";
 import { messageOf } from "./core/text/escape.ts";
-import { parseListen, type ListenAddress } from "./config/schema/listen.ts";
+import { parseListen, type ListenAddress } from "./config/keys/listen.ts";
 import { VERSION_LINE } from "./version.ts";
 
 const DONE = 0;

@@ -10,7 +10,7 @@ import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./o
 import { AppPolling } from "./polling.ts";
 import { AppReload, type LoadedConfig } from "./reload.ts";
 import { fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
-import { describeConfig } from "../config/describe.ts";
+import { writtenConfig } from "../config/schema/schema.ts";
 import { WebConfigFile } from "../config/web/file.ts";
 import { ConfigWatch, type WatchCause } from "../config/watch.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
@@ -144,7 +144,7 @@ async function startHttp(
       status: (turns) => turns.run(statusView(sources)),
       metrics: () => metrics.render(),
       gzip: () => new GzipParts(),
-      config: () => describeConfig(reload.config),
+      config: () => writtenConfig(reload.config),
       reload: () => reload.run("asked"),
       resume: (budget) => {
         const isKnown = ledger.resume(budget);

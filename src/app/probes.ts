@@ -4,7 +4,7 @@ import type { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { openProbe } from "../adapters/undici/probe.ts";
 import { type Environment, interpolate } from "../config/read/interpolate.ts";
 import { openSecret } from "../config/read/secrets.ts";
-import { joinUrl } from "../config/schema/upstream-url.ts";
+import { joinUrl } from "../config/keys/upstream-url.ts";
 import type { Config, SecretSource, Upstream } from "../core/config/config.ts";
 import { messageOf } from "../core/text/escape.ts";
 import type { Log } from "../core/text/log.ts";

@@ -1,4 +1,4 @@
-import { formatPercentage } from "../config/schema/leaves.ts";
+import { formatPercentage } from "../config/keys/leaves.ts";
 import type { BudgetProof, ColdStart, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
 import { inThousands } from "../core/text/thousands.ts";
 import { formatDuration } from "../core/time/duration.ts";

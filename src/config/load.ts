@@ -4,8 +4,7 @@ import type { Finding, Subject } from "../core/proof/findings.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
 import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
 import { formatDuration } from "../core/time/duration.ts";
-import { type Complaint, complain, faultsOf } from "./check/complaint.ts";
-import { checkConfig } from "./check/config.ts";
+import { type Complaint, complain, faultsOf } from "./check/faults.ts";
 import { contractFiles, openContracts, withContracts } from "./check/contracts.ts";
 import { expanded } from "./check/defaults.ts";
 import { filesNamed, openFilesAndKeys } from "./check/files-and-keys.ts";
@@ -17,7 +16,9 @@ import { fileProblem } from "./read/secrets.ts";
 import { type Marks, UNREADABLE, digestOf, marksOf } from "./read/mark.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
 import { type WhenUnset, readYaml } from "./read/yaml.ts";
-import { isCleartext } from "./schema/upstream-url.ts";
+import { notesAt } from "./keys/notes.ts";
+import { configSchema } from "./schema/schema.ts";
+import { isCleartext } from "./keys/upstream-url.ts";
 
 export type LoadOptions = {
   readonly environment: Environment;
@@ -96,7 +97,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
     ...reading.faults,
     ...contracts.faults,
     ...faultsOf(
-      [...ofExpanding, ...parts.complaints, ...checkConfig(tree), ...complaints, ...contracts.complaints],
+      [...ofExpanding, ...parts.complaints, ...complaints, ...contracts.complaints],
       reading,
       writtenAt,
     ),
@@ -202,44 +203,9 @@ function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
   return warnings;
 }
 
-/** What rules and dashboards are generated from. */
-const NEEDED = new Set(["name", "budget", "every", "cron", "confirm", "timeout", "objective", "labels"]);
-
-/** For a config that is read for its names and schedules only: the rest need not be set. */
+/** Structure is names, schedules and budgets. */
 function whenUnset(path: Path): WhenUnset {
-  const [section, second, third, , fifth] = path;
-  if (section === "fleet") return unsetInFleet(second, path);
-  if (section === "budgets") return "needed";
-  if (section === "state") return { placeholder: "unset" };
-  if (section !== "upstreams" && section !== "defaults") return "omitted";
-  const key = section === "defaults" ? second : third === "also" ? fifth : third;
-  if (key === undefined || (typeof key === "string" && NEEDED.has(key))) return "needed";
-  if (key === "path" && third === "also") return { placeholder: "/unset" };
-  if (key === "base_url") return { placeholder: "https://unset.invalid" };
-  if (key !== "auth") return unsetInOther(key, path.at(-1));
-  return unsetInAuth(path.at(-1));
-}
-
-function unsetInAuth(leaf: Path[number] | undefined): WhenUnset {
-  if (leaf === "token_url") return { placeholder: "https://unset.invalid" };
-  if (leaf === "client_auth") return "omitted";
-  return leaf === "budget" ? "needed" : { placeholder: "UNSET" };
-}
-
-/** Some must be there beside others: one file of a pair, where a value or an assertion looks. */
-function unsetInOther(key: Path[number], leaf: Path[number] | undefined): WhenUnset {
-  if (key === "values" && leaf === "name") return "needed";
-  if (leaf === "path" || leaf === "json") return { placeholder: "/unset" };
-  if (leaf === "name" || leaf === "header" || leaf === "cert_file" || leaf === "key_file")
-    return { placeholder: "unset" };
-  return leaf === "means" ? { placeholder: "status" } : "omitted";
-}
-
-/** Rules need only the mode of a fleet, and the proof its numbers. */
-function unsetInFleet(key: Path[number] | undefined, path: Path): WhenUnset {
-  if (key !== "redis")
-    return key === "mode" || key === "replicas" || key === "reserve" ? "needed" : "omitted";
-  if (path.at(-1) === "url") return { placeholder: "rediss://unset.invalid" };
-  if (path.at(-1) === "tls") return { placeholder: "true" };
-  return { placeholder: typeof path.at(-1) === "number" ? "unset.invalid:6379" : "UNSET" };
+  const { isNeeded, example } = notesAt(configSchema, path);
+  if (isNeeded) return "needed";
+  return example === undefined ? "omitted" : { placeholder: example };
 }

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { GzipParts } from "../../src/adapters/gzip-parts.ts";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { metricsView, statusView, type ViewSources } from "../../src/app/views.ts";
-import { describeConfig } from "../../src/config/describe.ts";
+import { writtenConfig } from "../../src/config/schema/schema.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { worstBurn } from "../../src/core/answer/credit.ts";
 import type { Config, Upstream } from "../../src/core/config/config.ts";
@@ -124,7 +124,7 @@ test.each(["/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/config"])(
         return { next: (part, isLast) => (parts.push(part.length), gzip.next(part, isLast)) };
       },
       status: (turns) => turns.run(statusView({ ...shown, polling, reload: { ...shown.reload, config } })),
-      config: () => describeConfig(config),
+      config: () => writtenConfig(config),
     });
     const answering = Promise.resolve(app.request(path, { headers: { "Accept-Encoding": "gzip" } }));
     const whole = answering.then(async (answer) =>

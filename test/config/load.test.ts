@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { describeConfig } from "../../src/config/describe.ts";
+import { writtenConfig } from "../../src/config/schema/schema.ts";
 import { load } from "../../src/config/load.ts";
 import { ConfigDirectory, loadText, loaded, refusals, withUpstream } from "./config-file.ts";
 
@@ -165,7 +165,7 @@ test("an operator tells how an upstream refuses", async () => {
     { status: [], place: { kind: "header", name: "x-wall" }, text: "", means: "blocked" },
     { status: [], place: { kind: "body" }, text: "no entry", means: "status" },
   ]);
-  expect(JSON.parse(JSON.stringify(describeConfig(config)))).toMatchObject({
+  expect(JSON.parse(JSON.stringify(writtenConfig(config)))).toMatchObject({
     upstreams: [
       {
         expect: {
@@ -239,7 +239,7 @@ test("assertions are read, and told in the config's own words", async () => {
       { name: "x-debug", check: { kind: "exists", exists: false } },
     ],
   });
-  const described: unknown = JSON.parse(JSON.stringify(describeConfig(config)));
+  const described: unknown = JSON.parse(JSON.stringify(writtenConfig(config)));
   expect(described).toMatchObject({ upstreams: [{ expect: { body, headers } }] });
 });
 
@@ -1078,7 +1078,7 @@ upstreams:
 
   test("are told like any other, without a key", async () => {
     const { config } = await loaded(text, environment);
-    const described = JSON.stringify(describeConfig(config));
+    const described = JSON.stringify(writtenConfig(config));
     expect(described).toContain('"url":"https://api.example.test/base/credits"');
     expect(described).not.toContain("test-key-1");
     expect(described).not.toContain("also");

@@ -3,11 +3,12 @@ import { readContract } from "../../core/contract/read.ts";
 import type { Fault } from "../read/fault.ts";
 import { digestOf } from "../read/mark.ts";
 import { readRegularFile } from "../read/regular-file.ts";
-import { type Path, plainOf } from "../read/tree.ts";
+import type { Path } from "../read/tree.ts";
 import { readYaml } from "../read/yaml.ts";
-import { type Complaint, complain, complainOfKey, faultsOf } from "./complaint.ts";
+import { type Complaint, complain, complainOfKey, faultsOf } from "./faults.ts";
 import { readNamedFile } from "./files-and-keys.ts";
-import { nameOfPath } from "./wording.ts";
+import { plainOf } from "./plain.ts";
+import { nameOfPath } from "../read/wording.ts";
 
 const MAX_SCHEMA_BYTES = 1024 * 1024;
 
@@ -82,7 +83,7 @@ function contractIn(
   // JSON is YAML, and this tells where something stands.
   const yaml = readYaml(bytes, file);
   if (yaml.tree === undefined || yaml.faults.length > 0) return { faults: yaml.faults, warnings: [] };
-  const reading = readContract(plainOf(yaml.tree));
+  const reading = readContract(plainOf(yaml.tree, undefined, ""));
   if (reading.kind === "refused") {
     const complaints = reading.faults.map(({ path, atKey, message }) => {
       const name = path.length === 0 ? "the schema" : `"${nameOfPath(path)}"`;

@@ -1,6 +1,6 @@
 import { type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
 import { FURTHER_KEYS, SAME_FOR_FURTHER, SCHEDULE_KEYS, SHARED_KEYS } from "../schema/upstream.ts";
-import { type Complaint, complain } from "./complaint.ts";
+import { type Complaint, complain } from "./faults.ts";
 
 const DEFAULTS: Path = ["defaults"];
 
@@ -87,7 +87,7 @@ function completed(upstream: MapTree, defaults: Tree | undefined): MapTree {
   const entries = new Map(upstream.entries);
   for (const [key, shared] of entriesOf(defaults)) {
     // Of a key that is not known, `defaults` itself is told.
-    if (!SHARED_KEYS.includes(key) || (hasSchedule && SCHEDULE_KEYS.includes(key))) continue;
+    if (!SHARED_KEYS.includes(key) || (hasSchedule && SCHEDULE_KEYS.some((each) => each === key))) continue;
     const own = entries.get(key);
     if (own === undefined) entries.set(key, shared);
     else if (MERGED_BY_KEY.has(key)) entries.set(key, mergedByKey(own, shared, key === "headers"));

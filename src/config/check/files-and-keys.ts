@@ -1,13 +1,13 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import type { Fleet, SecretSource, Tls } from "../../core/config/config.ts";
-import { complain, type Complaint } from "./complaint.ts";
+import { complain, type Complaint } from "./faults.ts";
 import { fileProblem, openSecret } from "../read/secrets.ts";
 import type { Environment } from "../read/interpolate.ts";
 import { readRegularFile } from "../read/regular-file.ts";
 import type { Path } from "../read/tree.ts";
 import type { Parts } from "./validate.ts";
-import { nameOfPath } from "./wording.ts";
+import { nameOfPath } from "../read/wording.ts";
 
 type Opened = {
   readonly complaints: readonly Complaint[];

@@ -204,7 +204,8 @@ class Walk {
         }
         const refused = isFault ? this.refuse(offset, unsetSentence(result.variables)) : undefined;
         // With a placeholder, the rest of its upstream can be checked too.
-        if (typeof unset === "object") return { ...plain, value: unset.placeholder, interpolated: true };
+        if (typeof unset === "object")
+          return { ...plain, value: unset.placeholder, interpolated: true, isExample: true };
         return refused;
       }
       default:

@@ -1,85 +1,108 @@
 import { z } from "zod";
 import type { Budget, Quota, Rate } from "../../core/config/config.ts";
-import { DAY_MS, formatDuration, HOUR_MS } from "../../core/time/duration.ts";
-import { duration, oneOf, percentage, section, wholeNumber } from "./leaves.ts";
+import { DAY_MS, HOUR_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
+import {
+  codec,
+  duration,
+  filledList,
+  named,
+  oneOf,
+  percentage,
+  section,
+  wholeNumber,
+} from "../keys/leaves.ts";
+import { type Rule, noted } from "../keys/notes.ts";
+import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
 
 /** A budget without its name, which is its key. */
 export type BudgetTerms = Omit<Budget, "name">;
 
-const rate: z.ZodType<Rate> = section(
+const rate: z.ZodType<Rate> = codec(
+  section(
+    {
+      requests: wholeNumber(1, 1_000_000_000).describe(
+        "How many requests the upstream allows in each window.",
+      ),
+      per: duration(10, HOUR_MS, "1m").describe(
+        "The length of the window, up to 1h. Longer limits are quotas.",
+      ),
+    },
+    "a mapping of requests and per, such as { requests: 60, per: 1m }",
+  ).describe("At most this many requests in any window of this length."),
   {
-    requests: wholeNumber(1, 1_000_000_000).describe("How many requests the upstream allows in each window."),
-    per: duration(10, HOUR_MS, "1m").describe(
-      "The length of the window, up to 1h. Longer limits are quotas.",
-    ),
+    decode: ({ requests, per }) => ({ requests, perMs: per, label: formatDuration(per) }),
+    encode: ({ requests, perMs }) => ({ requests, per: perMs }),
   },
-  "a mapping of requests and per, such as { requests: 60, per: 1m }",
-)
-  .describe("At most this many requests in any window of this length.")
-  .transform(({ requests, per }) => ({ requests, perMs: per, label: formatDuration(per) }));
+);
+
+/** Two rates over the same window would be one metric series. */
+const differentWindows: Rule = {
+  check: (rates, refuse) => {
+    const seen = new Set<number>();
+    for (const [index, rate] of itemsOf(rates).entries()) {
+      const perMs = parseDuration(String(mappingOf(rate)["per"]));
+      if (perMs === undefined) continue;
+      if (seen.has(perMs)) refuse([index, "per"], "must differ from the other rates of its budget");
+      seen.add(perMs);
+    }
+  },
+};
+
+const rates: z.ZodType<readonly Rate[]> = codec(
+  z.union([rate, filledList(rate, 16, "rates")], {
+    error: "a rate, such as { requests: 60, per: 1m }, or a list of rates",
+  }),
+  { decode: (written) => ("perMs" in written ? [written] : written), encode: (rates) => rates },
+);
 
 const price: z.ZodType<number> = z
   .number({ error: "a number from 0" })
   .min(0, { error: "a number from 0" })
   .max(1_000_000, { error: "a number up to 1000000" });
 
-const quota: z.ZodType<Quota> = section({
-  requests: wholeNumber(1, 1_000_000_000_000).describe(
-    "How many requests Pacewatch itself may send in the period.",
-  ),
-  per: duration(HOUR_MS, 366 * DAY_MS, "30d").describe("The period, rolling in hour buckets."),
-  on_exhaust: oneOf(["stop", "refuse"])
-    .prefault("refuse")
-    .describe(
-      "refuse: a schedule that would spend the quota early is refused. stop: polls stop once it is spent.",
+const quota: z.ZodType<Quota> = named(
+  section({
+    requests: wholeNumber(1, 1_000_000_000_000).describe(
+      "How many requests Pacewatch itself may send in the period.",
     ),
-  price_per_request: price.optional().describe("For the cost forecast, in any currency."),
-}).transform(({ requests, per, on_exhaust: onExhaust, price_per_request: pricePerRequest }) => ({
-  requests,
-  perMs: per,
-  onExhaust,
-  pricePerRequest,
-}));
+    per: duration(HOUR_MS, 366 * DAY_MS, "30d").describe("The period, rolling in hour buckets."),
+    on_exhaust: oneOf(["stop", "refuse"])
+      .prefault("refuse")
+      .describe(
+        "refuse: a schedule that would spend the quota early is refused. stop: polls stop once it is spent.",
+      ),
+    price_per_request: price.optional().describe("For the cost forecast, in any currency."),
+  }),
+  { per: "perMs", on_exhaust: "onExhaust", price_per_request: "pricePerRequest" },
+);
 
-export const budgetSchema: z.ZodType<BudgetTerms> = section({
-  rate: z
-    .union(
-      [
-        rate,
-        z
-          .array(rate)
-          .min(1, { error: "a list of at least one rate" })
-          .max(16, { error: "a list of at most 16 rates" }),
-      ],
-      { error: "a rate, such as { requests: 60, per: 1m }, or a list of rates" },
-    )
-    .describe(
-      "What the upstream's owner allows to one credential: one rate, or a list of rates that all apply.",
+export const budgetSchema: z.ZodType<BudgetTerms> = noted(
+  named(
+    section({
+      rate: ruled(rates, differentWindows).describe(
+        "What the upstream's owner allows to one credential: one rate, or a list of rates that all apply.",
+      ),
+      share: percentage({ zero: false, hundred: true }, "20%")
+        .prefault("20%")
+        .describe("The part of every rate that Pacewatch may use; the rest belongs to production."),
+      linger: duration(0, HOUR_MS, "5s")
+        .prefault("0s")
+        .describe("How long the upstream may still count an abandoned request after its socket was closed."),
+      max_pause: duration(1000, DAY_MS, "1h")
+        .prefault("1h")
+        .describe("The longest pause that an answer of the upstream can request."),
+      yield_below: percentage({ zero: true, hundred: false }, "10%")
+        .prefault("10%")
+        .describe(
+          "When the upstream says that less than this of its limit is left, only one slot in four is used.",
+        ),
+      quota: quota
+        .optional()
+        .describe("For usage-based pricing: Pacewatch's own long limit, not scaled by share."),
+    }).describe(
+      "What the upstream's owner allows to one credential, and the share of it that Pacewatch may use.",
     ),
-  share: percentage({ zero: false, hundred: true }, "20%")
-    .prefault("20%")
-    .describe("The part of every rate that Pacewatch may use; the rest belongs to production."),
-  linger: duration(0, HOUR_MS, "5s")
-    .prefault("0s")
-    .describe("How long the upstream may still count an abandoned request after its socket was closed."),
-  max_pause: duration(1000, DAY_MS, "1h")
-    .prefault("1h")
-    .describe("The longest pause that an answer of the upstream can request."),
-  yield_below: percentage({ zero: true, hundred: false }, "10%")
-    .prefault("10%")
-    .describe(
-      "When the upstream says that less than this of its limit is left, only one slot in four is used.",
-    ),
-  quota: quota
-    .optional()
-    .describe("For usage-based pricing: Pacewatch's own long limit, not scaled by share."),
-})
-  .describe("What the upstream's owner allows to one credential, and the share of it that Pacewatch may use.")
-  .transform((raw) => ({
-    rates: Array.isArray(raw.rate) ? raw.rate : [raw.rate],
-    share: raw.share,
-    lingerMs: raw.linger,
-    maxPauseMs: raw.max_pause,
-    yieldBelow: raw.yield_below,
-    quota: raw.quota,
-  }));
+    { rate: "rates", linger: "lingerMs", max_pause: "maxPauseMs", yield_below: "yieldBelow" },
+  ),
+  { isNeeded: true },
+);

@@ -1,31 +1,30 @@
 import { isIPv6 } from "node:net";
 import { hostname } from "node:os";
-import { z } from "zod";
+import type { z } from "zod";
 import { FLEET_MODES, type Fleet, type FleetRedis } from "../../core/config/config.ts";
+import { sourceOf, sourceSection, writtenSource } from "../auth/source.ts";
 import {
-  CERTIFICATE_AND_KEY,
-  type InDirectory,
-  passwordSchema,
-  tlsFiles,
-  tlsFilesIn,
-} from "./credentials.ts";
-import {
-  NAME_PATTERN,
-  NAME_PHRASE,
   checked,
+  codec,
   duration,
+  filledList,
   flag,
+  httpUrl,
   matching,
+  name,
+  named,
   oneOf,
   percentage,
   reading,
   section,
   text,
   wholeNumber,
-} from "./leaves.ts";
-import { type ListenAddress, parseListen } from "./listen.ts";
-import { ADDRESS_PATTERN, REDIS_URL_PATTERN, URL_PATTERN } from "./patterns.ts";
-import { urlFault } from "./upstream-url.ts";
+} from "../keys/leaves.ts";
+import { type ListenAddress, formatListen, parseListen } from "../keys/listen.ts";
+import { type Rule, noted } from "../keys/notes.ts";
+import { ADDRESS_PATTERN, REDIS_URL_PATTERN } from "../keys/patterns.ts";
+import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
+import { certificateAndKey, tlsFiles } from "../keys/tls.ts";
 
 const ADDRESS_PHRASE = "an address and port, such as 10.0.0.1:6379";
 const MOST_REPLICAS = 1_000;
@@ -33,99 +32,137 @@ const DEFAULT_PORT = 6_379;
 
 type RedisUrl = ListenAddress & { readonly database: number; readonly tls: boolean };
 
-const url: z.ZodType<RedisUrl, string> = z
-  .string({ error: "a redis:// or rediss:// URL" })
-  .transform((value, context) => {
-    const fault = redisUrlFault(value);
-    if (fault === undefined) return parseRedisUrl(value);
-    context.addIssue({ code: "custom", message: fault });
-    return z.NEVER;
-  })
-  .meta({ pattern: REDIS_URL_PATTERN });
+const url: z.ZodType<RedisUrl> = codec(
+  checked(redisUrlFault, "a redis:// or rediss:// URL").meta({ pattern: REDIS_URL_PATTERN }),
+  {
+    decode: parseRedisUrl,
+    encode: ({ tls, database, ...address }) =>
+      `${tls ? "rediss" : "redis"}://${formatListen(address)}/${database}`,
+  },
+);
 
-const nodes: z.ZodType<readonly ListenAddress[]> = z
-  .array(reading(ADDRESS_PATTERN, ADDRESS_PHRASE, parseListen), { error: "a list of addresses" })
-  .min(1, { error: "a list of at least one address" })
-  .max(100, { error: "a list of at most 100 addresses" });
+const address = noted(reading(ADDRESS_PATTERN, ADDRESS_PHRASE, parseListen, formatListen), {
+  example: "unset.invalid:6379",
+});
+const nodes = filledList(address, 100, "addresses");
 
 const redis = section({
-  url: url
+  url: noted(url, { example: "rediss://unset.invalid", isSecret: true })
     .optional()
     .describe("redis://HOST:PORT/DATABASE, or rediss:// over TLS. Never with a user name or password."),
   sentinel: section({
-    master: matching(NAME_PATTERN, NAME_PHRASE).describe("The master's name in Sentinel."),
+    master: name().describe("The master's name in Sentinel."),
     nodes: nodes.describe("The sentinels."),
   })
     .optional()
     .describe("Instead of url: ask Redis Sentinel for the master."),
   cluster: nodes.optional().describe("Instead of url: some nodes of a Redis Cluster."),
-  tls: flag()
+  tls: noted(flag(), { example: "true" })
     .optional()
     .describe("Whether to connect to the sentinels, or to the nodes of a cluster, over TLS."),
-  username: text("a user's name", 128).optional().describe("The user (ACL)."),
-  password: passwordSchema.optional(),
+  username: noted(text("a user's name", 128), { isSecret: true }).optional().describe("The user (ACL)."),
+  password: noted(
+    sourceSection(
+      {},
+      "{ env: NAME } or { file: PATH }: a password is never written in the config",
+      "the password",
+      ".",
+    ),
+    { isSecret: true },
+  )
+    .optional()
+    .describe("Where the password is found."),
   ...tlsFiles,
   server_name: matching(/^[A-Za-z0-9._-]{1,253}$/, "a host's name")
     .optional()
     .describe("The name that its certificate must have, instead of its address."),
-})
-  .meta({
-    oneOf: ["url", "sentinel", "cluster"].map((key) => ({ required: [key] })),
-    dependentRequired: CERTIFICATE_AND_KEY,
-  })
-  .describe("The Redis or Valkey that the replicas share: exactly one of url, sentinel and cluster.");
+}).describe("The Redis or Valkey that the replicas share: exactly one of url, sentinel and cluster.");
 
-export const fleetSchema: z.ZodType<InDirectory<Fleet>> = section({
-  redis: redis.transform((raw) => (directory: string) => redisIn(directory, raw)),
-  mode: oneOf(FLEET_MODES).describe(
-    "shard: each upstream is polled by one replica. everywhere: by all, each from its own place.",
-  ),
-  replicas: wholeNumber(1, MOST_REPLICAS).describe("The largest number of replicas."),
-  reserve: percentage({ zero: true, hundred: false }, "20%")
-    .prefault("20%")
-    .describe("The part of each budget's cap that is set aside for polls while Redis is unreachable."),
-  ttl: duration(1_000, 600_000, "10s").prefault("10s").describe("How soon a dead replica is replaced."),
-  name: matching(NAME_PATTERN, NAME_PHRASE)
-    .optional()
-    .describe("This replica's name. Default: the machine's host name."),
-  advertise: checked(urlFault, "an http:// or https:// URL")
-    .meta({ pattern: URL_PATTERN })
-    .optional()
-    .describe("The URL of this replica's page for people. Default: the address that it listens on."),
-  prefix: matching(NAME_PATTERN, NAME_PHRASE)
-    .prefault("pacewatch")
-    .describe("The prefix of its keys in Redis."),
-})
-  .describe(
-    "Several replicas that share their budgets. It cannot change without a restart; a reload keeps replicas and reserve as they were.",
-  )
-  .transform((raw) => (directory: string) => ({
-    redis: raw.redis(directory),
-    mode: raw.mode,
-    replicas: raw.replicas,
-    reserve: raw.reserve,
-    ttlMs: raw.ttl,
-    name: raw.name ?? ownName(),
-    advertise: raw.advertise,
-    prefix: raw.prefix,
-  }));
+const REDIS_TLS_KEYS = ["ca_file", "cert_file", "key_file", "server_name"];
 
-function redisIn(directory: string, raw: z.output<typeof redis>): FleetRedis {
-  const isEncrypted = raw.url === undefined ? raw.tls === true : raw.url.tls;
-  return {
-    nodes: nodesOf(raw),
-    username: raw.username,
-    password: raw.password?.(directory),
-    tls: isEncrypted ? { ...tlsFilesIn(directory, raw), serverName: raw.server_name } : undefined,
-  };
-}
+const tlsKeysNeedTls: Rule = {
+  check: (redis, refuse) => {
+    const keys = mappingOf(redis);
+    const hasUrl = Object.hasOwn(keys, "url");
+    if (hasUrl && Object.hasOwn(keys, "tls"))
+      refuse(["tls"], "must not be set together with url: for TLS, write rediss:// there", []);
+    const said = hasUrl ? "url" : "tls";
+    // Its variable is not set: that is said already.
+    if (Object.hasOwn(keys, said) && keys[said] === undefined) return;
+    const isEncrypted = hasUrl ? String(keys["url"]).startsWith("rediss:") : keys["tls"] === true;
+    const first = REDIS_TLS_KEYS.find((key) => Object.hasOwn(keys, key));
+    if (isEncrypted || first === undefined) return;
+    refuse([first], `must be set only where ${hasUrl ? "url is rediss://" : "tls is true"}`, []);
+  },
+};
 
-/** The checks of the fleet report it unless exactly one of them is set. */
+const redisSchema: z.ZodType<FleetRedis> = codec(
+  ruled(redis, exactlyOne("url", "sentinel", "cluster"), certificateAndKey, tlsKeysNeedTls),
+  {
+    decode: (written) => ({
+      nodes: nodesOf(written),
+      username: written.username,
+      password: written.password && sourceOf(written.password),
+      tls:
+        (written.url?.tls ?? written.tls) === true
+          ? {
+              caFile: written.ca_file,
+              certFile: written.cert_file,
+              keyFile: written.key_file,
+              serverName: written.server_name,
+            }
+          : undefined,
+    }),
+    encode: ({ nodes, username, password, tls }) => ({
+      url: nodes.kind === "single" ? { ...nodes, tls: tls !== undefined } : undefined,
+      sentinel: nodes.kind === "sentinel" ? { master: nodes.master, nodes: nodes.nodes } : undefined,
+      cluster: nodes.kind === "cluster" ? nodes.nodes : undefined,
+      tls: tls !== undefined,
+      username,
+      password: password && writtenSource(password),
+      ca_file: tls?.caFile,
+      cert_file: tls?.certFile,
+      key_file: tls?.keyFile,
+      server_name: tls?.serverName,
+    }),
+  },
+);
+
+/** Of a mapping that has none of them, or several, its rule tells. */
 function nodesOf({ url, sentinel, cluster }: z.output<typeof redis>): FleetRedis["nodes"] {
   if (sentinel !== undefined) return { kind: "sentinel", ...sentinel };
   if (url === undefined) return { kind: "cluster", nodes: cluster ?? [] };
   return { kind: "single", host: url.host, port: url.port, database: url.database };
 }
+
+const keys = named(
+  section({
+    redis: redisSchema,
+    mode: noted(oneOf(FLEET_MODES), { isNeeded: true }).describe(
+      "shard: each upstream is polled by one replica. everywhere: by all, each from its own place.",
+    ),
+    replicas: noted(wholeNumber(1, MOST_REPLICAS), { isNeeded: true }).describe(
+      "The largest number of replicas.",
+    ),
+    reserve: noted(percentage({ zero: true, hundred: false }, "20%"), { isNeeded: true })
+      .prefault("20%")
+      .describe("The part of each budget's cap that is set aside for polls while Redis is unreachable."),
+    ttl: duration(1_000, 600_000, "10s").prefault("10s").describe("How soon a dead replica is replaced."),
+    name: name().optional().describe("This replica's name. Default: the machine's host name."),
+    advertise: httpUrl()
+      .optional()
+      .describe("The URL of this replica's page for people. Default: the address that it listens on."),
+    prefix: name().prefault("pacewatch").describe("The prefix of its keys in Redis."),
+  }).describe(
+    "Several replicas that share their budgets. It cannot change without a restart; a reload keeps replicas and reserve as they were.",
+  ),
+  { ttl: "ttlMs" },
+);
+
+export const fleetSchema: z.ZodType<Fleet> = codec(keys, {
+  decode: (written) => ({ ...written, name: written.name ?? ownName() }),
+  encode: (fleet) => fleet,
+});
 
 /** The machine's host name, without the characters that a name may not have. */
 function ownName(): string {

@@ -1,34 +1,35 @@
 import { isIP } from "node:net";
-import { resolve } from "node:path";
 import { z } from "zod";
-import { type Config, LOG_LEVELS } from "../../core/config/config.ts";
+import { type Config, LOG_LEVELS, type Web } from "../../core/config/config.ts";
 import { type BudgetTerms, budgetSchema } from "./budget.ts";
-import { type InDirectory, pathIn } from "./credentials.ts";
 import { fleetSchema } from "./fleet.ts";
 import {
   NAME_PATTERN,
   NAME_PHRASE,
   checked,
+  codec,
   filePath,
+  filledList,
   flag,
+  list,
   matching,
+  named,
   oneOf,
   reading,
   section,
-} from "./leaves.ts";
-import { parseListen } from "./listen.ts";
-import { LISTEN_PATTERN, NETWORK_PATTERN } from "./patterns.ts";
-import { REQUIRED_SOMEWHERE, type UpstreamIn, defaultsSchema, upstreamSchema } from "./upstream.ts";
-
-/** All but the budgets and upstreams. */
-export type General = Omit<Config, "budgets" | "upstreams">;
-
-/** A valid config, before its directory is known. */
-export type ReadConfig = {
-  readonly general: InDirectory<General>;
-  readonly budgets: Readonly<Record<string, BudgetTerms>>;
-  readonly upstreams: readonly UpstreamIn[];
-};
+} from "../keys/leaves.ts";
+import { encoded } from "../keys/encode.ts";
+import { type ListenAddress, formatListen, parseListen } from "../keys/listen.ts";
+import { LISTEN_PATTERN, NETWORK_PATTERN } from "../keys/patterns.ts";
+import type { Rule } from "../keys/notes.ts";
+import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
+import {
+  REQUIRED_SOMEWHERE,
+  type UpstreamKeys,
+  defaultsSchema,
+  upstreamSchema,
+  writtenUpstream,
+} from "./upstream.ts";
 
 const NETWORK_PHRASE = "an address, or a network such as 10.0.0.0/8";
 
@@ -48,58 +49,103 @@ function isNetwork(text: string): boolean {
   return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (family === 6 ? 128 : 32));
 }
 
-export const configSchema: z.ZodType<ReadConfig> = section({
-  web: section({
-    listen: reading(
-      LISTEN_PATTERN,
-      "an address and port, such as 127.0.0.1:10429 or [::1]:10429",
-      parseListen,
-    )
+function listen(example: string): z.ZodType<ListenAddress, string> {
+  const phrase = `an address and port, such as ${example} or ${example.replace("127.0.0.1", "[::1]")}`;
+  return reading(LISTEN_PATTERN, phrase, parseListen, formatListen);
+}
+
+const web: z.ZodType<Web> = codec(
+  section({
+    listen: listen("127.0.0.1:10429")
       .prefault("127.0.0.1:10429")
       .describe(
         "The address of /metrics and the status page. :10429 listens on all IPv4 addresses, [::]:10429 on all; port 0 takes any free one.",
       ),
-    probe_listen: reading(
-      LISTEN_PATTERN,
-      "an address and port, such as 127.0.0.1:10430 or [::1]:10430",
-      parseListen,
-    )
+    probe_listen: listen("127.0.0.1:10430")
       .optional()
       .describe(
         "A second address for /-/healthy and /-/ready alone, in plain HTTP. Probes there are answered however many ask at listen.",
       ),
-    config_file: filePath()
+    config_file: filePath("web")
       .optional()
       .describe("TLS and basic auth, in the format of Prometheus's exporter-toolkit. Relative to this file."),
     enable_lifecycle: flag()
       .prefault(false)
       .describe("Whether POST /-/reload and POST /-/resume are allowed."),
-    allowed_hosts: z
-      .array(hostName, { error: "a list of host names" })
-      .max(100, { error: "a list of at most 100 host names" })
+    allowed_hosts: list(hostName, 100, "host names")
       .optional()
       .describe(
         'The names that a request may have in Host, besides localhost, 127.0.0.1, [::1] and the listen address; "*" allows any. Default: none where listen is a loopback address, any otherwise.',
       ),
-  })
-    .prefault({})
-    .describe("The HTTP server."),
+  }),
+  {
+    decode: ({ listen, probe_listen, config_file, enable_lifecycle, allowed_hosts }) => ({
+      ...listen,
+      probeListen: probe_listen,
+      configFile: config_file,
+      enableLifecycle: enable_lifecycle,
+      allowedHosts: allowed_hosts,
+    }),
+    encode: ({ host, port, probeListen, configFile, enableLifecycle, allowedHosts }) => ({
+      listen: { host, port },
+      probe_listen: probeListen,
+      config_file: configFile,
+      enable_lifecycle: enableLifecycle,
+      allowed_hosts: allowedHosts,
+    }),
+  },
+);
+
+const differentNames: Rule = {
+  check: (config, refuse) => {
+    const firstByName = new Map<unknown, number>();
+    for (const [index, upstream] of itemsOf(mappingOf(config)["upstreams"]).entries()) {
+      const { name } = mappingOf(upstream);
+      if (typeof name !== "string") continue;
+      const first = firstByName.get(name);
+      if (first === undefined) firstByName.set(name, index);
+      else {
+        const at = ["upstreams", index, "name"];
+        refuse(at, (received) => `must be unique, received ${received} like upstreams[${first}]`);
+      }
+    }
+  },
+};
+
+/** One metric family has one set of label names. */
+const sameLabels: Rule = {
+  check: (config, refuse) => {
+    const upstreams = itemsOf(mappingOf(config)["upstreams"]);
+    const keysOf = (upstream: unknown): string =>
+      Object.keys(mappingOf(mappingOf(upstream)["labels"]))
+        .sort()
+        .join(", ");
+    const expected = keysOf(upstreams[0]);
+    for (const [index, upstream] of upstreams.entries()) {
+      const found = keysOf(upstream);
+      if (found === expected) continue;
+      const must = `must have the same keys as on upstreams[0] (${expected || "none"}), received ${found || "none"}`;
+      refuse(["upstreams", index, "labels"], must, []);
+    }
+  },
+};
+
+const keys = section({
+  web: web.prefault({}).describe("The HTTP server."),
   log: section({
     level: oneOf(LOG_LEVELS).prefault("info").describe("The lowest level that is logged."),
   })
     .prefault({})
     .describe("The log, JSON lines on standard output."),
   state: section({
-    path: filePath().describe(
+    path: filePath("written").describe(
       "The database file, relative to this file. It is created if it does not exist.",
     ),
   })
     .optional()
     .describe("Keeps history and quotas over restarts. Without it they are kept in memory only."),
   fleet: fleetSchema.optional(),
-  deny_addresses: z
-    .array(network, { error: "a list of addresses and networks" })
-    .max(1_000, { error: "a list of at most 1000 addresses and networks" })
+  deny_addresses: list(network, 1_000, "addresses and networks")
     .optional()
     .describe(
       "Addresses that no poll may connect to, whatever name led there, proxies included. Default: 169.254.0.0/16, fe80::/10, where else clouds have their metadata service, 0.0.0.0/8 and ::, and loopback addresses that any other name than localhost leads to. What is written here takes the place of all of that.",
@@ -110,30 +156,38 @@ export const configSchema: z.ZodType<ReadConfig> = section({
     })
     .describe("What may be sent, by name. Upstreams that use the same key should share one."),
   defaults: defaultsSchema.optional(),
-  upstreams: z
-    .array(upstreamSchema, { error: "a list of upstreams" })
-    .min(1, { error: "a list of at least one upstream" })
-    .max(10_000, { error: "a list of at most 10000 upstreams" })
-    .describe(
-      "The services that are watched. What all share goes into defaults. Those of a group that are alike can share keys by a merge key: give the first an anchor (&first), and write <<: *first in the others. What an upstream says itself wins.",
+  upstreams: filledList(upstreamSchema, 10_000, "upstreams").describe(
+    "The services that are watched. What all share goes into defaults. Those of a group that are alike can share keys by a merge key: give the first an anchor (&first), and write <<: *first in the others. What an upstream says itself wins.",
+  ),
+});
+
+/** All but the budgets and upstreams. */
+export type General = Omit<Config, "budgets" | "upstreams">;
+
+/** The keys of a config, as they are inside. */
+export type ConfigKeys = General & {
+  readonly budgets: Readonly<Record<string, BudgetTerms>>;
+  readonly defaults: unknown;
+  readonly upstreams: readonly UpstreamKeys[];
+};
+
+export const configSchema: z.ZodType<ConfigKeys> = named(
+  ruled(keys, differentNames, sameLabels)
+    .meta({ allOf: REQUIRED_SOMEWHERE })
+    .describe("The configuration of Pacewatch."),
+  { deny_addresses: "denyAddresses" },
+);
+
+/**
+ * The running config as plain JSON, as a config file would say it. Of a key it shows only the source. Budgets and
+ * upstreams, of which there may be thousands, are described when they are written.
+ */
+export function writtenConfig({ budgets, upstreams, ...general }: Config): unknown {
+  return {
+    ...mappingOf(encoded(configSchema, general)),
+    budgets: Object.fromEntries(
+      budgets.map((budget) => [budget.name, { toJSON: () => encoded(budgetSchema, budget) }]),
     ),
-})
-  .meta({ allOf: REQUIRED_SOMEWHERE })
-  .describe("The configuration of Pacewatch.")
-  .transform(({ web, log, state, fleet, deny_addresses, budgets, upstreams }) => ({
-    general: (directory: string) => ({
-      web: {
-        ...web.listen,
-        probeListen: web.probe_listen,
-        configFile: pathIn(directory, web.config_file),
-        enableLifecycle: web.enable_lifecycle,
-        allowedHosts: web.allowed_hosts,
-      },
-      log,
-      state: state === undefined ? undefined : { path: resolve(directory, state.path) },
-      fleet: fleet?.(directory),
-      denyAddresses: deny_addresses,
-    }),
-    budgets,
-    upstreams,
-  }));
+    upstreams: upstreams.map((upstream) => ({ toJSON: () => writtenUpstream(upstream) })),
+  };
+}

@@ -2,12 +2,11 @@ import { dirname, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { WebConfigReading, WebTls } from "../../core/config/web-config.ts";
 import { messageOf } from "../../core/text/escape.ts";
-import { type Complaint, complain, faultsOf } from "../check/complaint.ts";
+import { type Complaint, complain, faultsOf, schemaComplaints } from "../check/faults.ts";
 import { checkCertificates, readNamedFile, type ReadFile } from "../check/files-and-keys.ts";
-import { schemaComplaints } from "../check/schema-faults.ts";
+import { plainOf } from "../check/plain.ts";
 import { type Fault, formatFault, listed } from "../read/fault.ts";
 import { fileProblem } from "../read/secrets.ts";
-import { plainOf } from "../read/tree.ts";
 import { type YamlReading, readYaml } from "../read/yaml.ts";
 import { type UnopenedWebConfig, webConfigSchema } from "./schema.ts";
 
@@ -42,9 +41,9 @@ export function parseWebConfig(bytes: Uint8Array, file: string): ParsedWebConfig
     const message = "the web config is empty: write {} to serve everybody, over plain HTTP";
     return { kind: "refused", faults: [...faults, { file, line: 1, column: 1, message }] };
   }
-  const result = webConfigSchema.safeParse(plainOf(tree));
+  const result = webConfigSchema.safeParse(plainOf(tree, undefined, ""));
   if (result.success && faults.length === 0) return { kind: "parsed", config: result.data, reading };
-  const complaints = result.success ? [] : schemaComplaints(result.error.issues, tree);
+  const complaints = result.success ? [] : schemaComplaints(result.error.issues, webConfigSchema, tree);
   return { kind: "refused", faults: [...faults, ...faultsOf(complaints, reading)] };
 }
 

@@ -10,7 +10,8 @@ import {
   type WebConfig,
   type WebTls,
 } from "../../core/config/web-config.ts";
-import { filePath, flag, matching, oneOf, section } from "../schema/leaves.ts";
+import { filePath, flag, matching, oneOf, section } from "../keys/leaves.ts";
+import { noted } from "../keys/notes.ts";
 
 /** TLS 1.3 always chooses among these; a list without them would switch it off. */
 const TLS13_CIPHERS: readonly string[] = [
@@ -49,10 +50,10 @@ const tlsVersion = oneOf(["TLS12", "TLS13"]).transform((name): WebTls["context"]
 );
 
 const tlsServer = section({
-  cert_file: filePath(),
-  key_file: filePath(),
+  cert_file: filePath("certificates"),
+  key_file: filePath("certificates"),
   client_auth_type: oneOf(CLIENT_AUTH_TYPES).prefault("NoClientCert"),
-  client_ca_file: filePath().optional(),
+  client_ca_file: filePath("certificates").optional(),
   min_version: tlsVersion.prefault("TLS12"),
   max_version: tlsVersion.prefault("TLS13"),
   cipher_suites: z.array(oneOf([...CIPHERS.keys()]), { error: "a list" }).optional(),
@@ -129,9 +130,9 @@ export const webConfigSchema: z.ZodType<UnopenedWebConfig> = section({
   tls_server_config: tlsServer.optional(),
   // HTTP/1.1 is served whatever `http2` says: HTTP/2 clients negotiate down.
   http_server_config: section({ http2: flag().optional(), headers: headers.nullish() }).nullish(),
-  basic_auth_users: z
-    .record(userName, bcryptHash, { error: "a mapping of names to bcrypt hashes" })
-    .optional(),
+  basic_auth_users: noted(z.record(userName, bcryptHash, { error: "a mapping of names to bcrypt hashes" }), {
+    isSecret: true,
+  }).optional(),
 }).transform(({ tls_server_config: tls, http_server_config: http, basic_auth_users: users }) => ({
   tls,
   headers: Object.fromEntries(

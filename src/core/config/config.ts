@@ -120,9 +120,9 @@ export type Expectation = {
   readonly json: boolean;
   readonly maxBodyBytes: number;
   /** These are absent where the operator tells of none. */
-  readonly refusals?: readonly RefusalRule[];
-  readonly body?: readonly BodyAssertion[];
-  readonly headers?: readonly HeaderAssertion[];
+  readonly refusals?: readonly RefusalRule[] | undefined;
+  readonly body?: readonly BodyAssertion[] | undefined;
+  readonly headers?: readonly HeaderAssertion[] | undefined;
 };
 
 export type Objective = {
@@ -177,7 +177,7 @@ export type Upstream = {
   /** In lower case; besides those that are known. */
   readonly requestIdHeaders: readonly string[];
   /** Absent where there are none. */
-  readonly values?: readonly Value[];
+  readonly values?: readonly Value[] | undefined;
   readonly objective: Objective;
   readonly connection: "fresh" | "reuse";
   readonly proxy: Proxy;

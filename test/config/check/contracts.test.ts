@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { load, type Loading } from "../../../src/config/load.ts";
 import { formatFault } from "../../../src/config/read/fault.ts";
 import type { BodyAssertion } from "../../../src/core/config/config.ts";
-import { describeConfig } from "../../../src/config/describe.ts";
+import { writtenConfig } from "../../../src/config/schema/schema.ts";
 import { ConfigDirectory, withUpstream } from "../config-file.ts";
 
 const NAMED = withUpstream("expect: { body: [{ path: /data, json_schema: contract.json }] }");
@@ -43,7 +43,7 @@ test("a schema beside the config is read with it, and shown by its name", async 
     },
   ]);
   expect(sentences(loading)).toEqual([]);
-  const shown = loading.kind === "loaded" ? JSON.stringify(describeConfig(loading.config)) : "";
+  const shown = loading.kind === "loaded" ? JSON.stringify(writtenConfig(loading.config)) : "";
   expect(shown).toMatch(/"body":\[\{"path":"\/data","json_schema":"[^"]+\/contract\.json"\}\]/);
 });
 

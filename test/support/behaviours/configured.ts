@@ -1,4 +1,5 @@
-import { describeExpectation } from "../../../src/config/describe.ts";
+import { encoded } from "../../../src/config/keys/encode.ts";
+import { expectSchema } from "../../../src/config/schema/expect.ts";
 import { rawUpstream, type RawUpstream } from "../config-folder.ts";
 import type { Behaviour } from "./behaviour.ts";
 import type { Stage } from "./stage.ts";
@@ -21,7 +22,7 @@ export function configured(name: string, behaviour: Behaviour, stage: Stage): Ra
     budget: name,
     timeout: `${timeoutMs}ms`,
     proxy: "none",
-    ...(expect === undefined ? {} : { expect: describeExpectation(expect) }),
+    ...(expect === undefined ? {} : { expect: encoded(expectSchema, expect) }),
     ...(tls?.caFile === undefined ? {} : { tls: { ca_file: tls.caFile } }),
   });
 }

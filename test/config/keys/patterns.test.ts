@@ -1,6 +1,6 @@
 import { assert, integer, property } from "fast-check";
 import { test } from "vitest";
-import { numbersPattern } from "../../../src/config/schema/patterns.ts";
+import { numbersPattern } from "../../../src/config/keys/patterns.ts";
 
 test("a pattern of numbers takes those in its range and no others", () => {
   const near = integer({ min: -1, max: 1 });

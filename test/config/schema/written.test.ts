@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { describeConfig } from "../../src/config/describe.ts";
-import { filledUrl } from "../../src/app/probes.ts";
-import { secretVariables } from "../../src/config/read/secrets.ts";
-import { loaded, withUpstream } from "./config-file.ts";
+import { writtenConfig } from "../../../src/config/schema/schema.ts";
+import { filledUrl } from "../../../src/app/probes.ts";
+import { secretVariables } from "../../../src/config/read/secrets.ts";
+import { loaded, withUpstream } from "../config-file.ts";
 
 test("the running config is told in its own words, with the place of each key and no key", async () => {
   const text = withUpstream(
@@ -10,7 +10,7 @@ test("the running config is told in its own words, with the place of each key an
     "headers: { X-Team: growth }",
   );
   const { config } = await loaded(text, { TEST_KEY: "test-key-1" });
-  const described = JSON.parse(JSON.stringify(describeConfig(config)));
+  const described = JSON.parse(JSON.stringify(writtenConfig(config)));
   expect(described).toEqual({
     web: { listen: "127.0.0.1:10429", enable_lifecycle: false },
     log: { level: "info" },
@@ -53,7 +53,7 @@ test("values are told by their place", async () => {
     "values: [{ name: credits, path: /data/left, unit: usd, credit: true }, { name: jobs, header: X-Jobs }]",
   );
   const { config } = await loaded(text, {});
-  expect(JSON.parse(JSON.stringify(describeConfig(config)))).toMatchObject({
+  expect(JSON.parse(JSON.stringify(writtenConfig(config)))).toMatchObject({
     upstreams: [
       {
         values: [
@@ -79,7 +79,7 @@ test("what only some configs have is told too", async () => {
       'web: { listen: "[::1]:0", probe_listen: "[::1]:10430", allowed_hosts: [status.example.test] }\nstate: { path: /var/lib/pacewatch.db }\n',
     );
   const { config } = await loaded(text, { TEST_KEY: "test-key-1" });
-  expect(JSON.parse(JSON.stringify(describeConfig(config)))).toMatchObject({
+  expect(JSON.parse(JSON.stringify(writtenConfig(config)))).toMatchObject({
     web: { listen: "[::1]:0", probe_listen: "[::1]:10430", allowed_hosts: ["status.example.test"] },
     state: { path: "/var/lib/pacewatch.db" },
     budgets: { api: { quota: { requests: 9_000_000, per: "30d", on_exhaust: "refuse" } } },
@@ -105,7 +105,7 @@ fleet:
 `,
     { TEST_PASSWORD: "test-key-of-redis" },
   );
-  const described = JSON.parse(JSON.stringify(describeConfig(config)));
+  const described = JSON.parse(JSON.stringify(writtenConfig(config)));
   expect(described.fleet).toEqual({
     redis: {
       url: "rediss://redis.example.test:6379/2",
@@ -146,8 +146,8 @@ test.each([
     const { config } = await loaded(withUpstream(`path: "${path}"`), environment);
     const [upstream] = config.upstreams;
     if (upstream === undefined) throw new Error("there is no upstream");
-    expect(JSON.stringify([config, describeConfig(config)])).not.toMatch(/test-key-1|growth/);
-    expect(JSON.parse(JSON.stringify(describeConfig(config)))).toMatchObject({
+    expect(JSON.stringify([config, writtenConfig(config)])).not.toMatch(/test-key-1|growth/);
+    expect(JSON.parse(JSON.stringify(writtenConfig(config)))).toMatchObject({
       upstreams: [{ url: `https://api.example.test${shown}` }],
     });
     const { url, secrets } = filledUrl(upstream, environment);
@@ -162,7 +162,7 @@ test("the settings of an access token are told without the client's secret", asy
   const auth =
     "auth: { oauth2: { token_url: https://login.example.test/token, client_id: pw, client_secret: { env: TEST_KEY }, scopes: [read], parameters: { audience: x } } }";
   const { config } = await loaded(withUpstream(auth), { TEST_KEY: "test-key-1" });
-  const text = JSON.stringify(describeConfig(config));
+  const text = JSON.stringify(writtenConfig(config));
   expect(text).not.toContain("test-key-1");
   expect(text).toContain(
     '"auth":{"oauth2":{"token_url":"https://login.example.test/token","client_id":"pw","client_secret":{"env":"TEST_KEY","key":"<secret>"},"scopes":["read"],"parameters":{"audience":"x"},"client_auth":"basic","budget":"api"}}',

@@ -1,6 +1,6 @@
 /** How a config's parts are named and shown in a sentence. What could be a key is never shown. */
 
-import type { Path, Tree } from "../read/tree.ts";
+import type { Path, Tree } from "./tree.ts";
 
 const MAX_SHOWN = 60;
 /** A password's hash in the wrong place is still secret. */
@@ -17,10 +17,10 @@ export function nameOfPath(path: Path): string {
     .join("");
 }
 
-export function received(tree: Tree | undefined, path: Path): string {
+export function received(tree: Tree | undefined, isSecret: boolean): string {
   switch (tree?.kind) {
     case "scalar":
-      return receivedScalar(tree.value, tree.interpolated || mayHoldSecret(path));
+      return receivedScalar(tree.value, tree.interpolated || isSecret);
     case "list":
       return tree.items.length === 0 ? "an empty list" : "a list";
     case "map":
@@ -40,9 +40,9 @@ function receivedScalar(value: unknown, hidden: boolean): string {
   return isShown ? String(value) : `a ${typeof value}`;
 }
 
-/** For an unknown key. Under auth it could be a secret that was pasted in the wrong place. */
-export function shownKey(key: string, path: Path): string {
-  const isHidden = !isShowable(key) || (mayHoldSecret(path) && !/^[a-z_]{1,20}$/.test(key));
+/** For an unknown key. Where secrets are, it could be one that was pasted in the wrong place. */
+export function shownKey(key: string, isSecret: boolean): string {
+  const isHidden = !isShowable(key) || (isSecret && !/^[a-z_]{1,20}$/.test(key));
   return isHidden ? `of ${key.length} characters` : JSON.stringify(key);
 }
 
@@ -59,16 +59,6 @@ function sizeOf(value: string): string {
   return value === ""
     ? "an empty string"
     : `a string of ${value.length} character${value.length === 1 ? "" : "s"}`;
-}
-
-function mayHoldSecret(path: Path): boolean {
-  const [section, second, third, , fifth] = path;
-  if (section === "basic_auth_users") return true;
-  if (section === "fleet")
-    return second === "redis" && ["url", "password", "username"].includes(String(third));
-  const ofUpstream = third === "also" ? fifth : third;
-  const key = section === "upstreams" ? ofUpstream : section === "defaults" ? second : undefined;
-  return ["auth", "headers", "base_url", "path", "proxy"].includes(String(key));
 }
 
 export function didYouMean(word: string, candidates: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { flag, section } from "../../../src/config/schema/leaves.ts";
+import { flag, section } from "../../../src/config/keys/leaves.ts";
 
 test("no code is made of text to check a config", () => {
   const made: unknown[] = [];

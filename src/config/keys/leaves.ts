@@ -2,7 +2,10 @@
 
 import { z } from "zod";
 import { UNITS_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
-import { amountsPattern } from "./patterns.ts";
+import { HEADER_NAME_PATTERN } from "./credential-signs.ts";
+import { type Notes, noted } from "./notes.ts";
+import { URL_PATTERN, amountsPattern } from "./patterns.ts";
+import { urlFault } from "./upstream-url.ts";
 
 // zod would write and compile code for each section, which a config that is read once never pays back.
 z.config({ jitless: true });
@@ -20,27 +23,56 @@ export function section<Shape extends z.core.$ZodShape>(
   });
 }
 
-/** Text for a parser of ours, which returns undefined for a text that is not valid. */
+/** What is written, as we have it inside, and back: `encoded` goes the other way. */
+export function codec<Keys, Inner>(
+  written: z.ZodType<Keys>,
+  { decode, encode }: { readonly decode: (keys: Keys) => Inner; readonly encode: (inner: Inner) => Keys },
+): z.ZodType<Inner> {
+  return z.codec(written, z.custom<Inner>(), {
+    decode: (keys) => decode(keys),
+    encode: (inner) => encode(inner),
+  });
+}
+
+type Named<Shape extends z.core.$ZodShape, Names> = {
+  readonly [Key in keyof Shape as Key extends keyof Names ? Names[Key] & string : Key]: z.output<Shape[Key]>;
+};
+
+/** A section of which some keys have other names inside. */
+export function named<Shape extends z.core.$ZodShape, const Names extends Readonly<Record<string, string>>>(
+  section: z.ZodObject<Shape, z.core.$strict>,
+  names: Names,
+): z.ZodType<Named<Shape, Names>> {
+  const written: z.ZodType<object> = section;
+  const inner: z.ZodType<Named<Shape, Names>, object> = z.custom<Named<Shape, Names>>();
+  const pairs = Object.keys(section.shape).map((key): [string, string] => [key, names[key] ?? key]);
+  return z.codec(written, inner, {
+    decode: (keys) => Object.fromEntries(pairs.map(([key, name]) => [name, Reflect.get(keys, key)])),
+    encode: (inner) => Object.fromEntries(pairs.map(([key, name]) => [key, Reflect.get(inner, name)])),
+  });
+}
+
+/** Text for a parser of ours, which returns undefined for a text that is not valid; and back. */
 export function reading<Value>(
   pattern: RegExp,
   phrase: string,
   parse: (text: string) => Value | undefined,
+  format: (value: Value) => string,
 ): z.ZodType<Value, string> {
-  return z
-    .string({ error: phrase })
-    .regex(pattern, { error: phrase, abort: true })
-    .transform((text, context) => {
+  return z.codec(z.string({ error: phrase }).regex(pattern, { error: phrase }), z.custom<Value>(), {
+    decode: (text, { issues }) => {
       const value = parse(text);
-      if (value !== undefined) return value;
-      context.addIssue({ code: "custom", message: phrase });
-      return z.NEVER;
-    });
+      if (value === undefined) issues.push({ code: "custom", message: phrase, input: text });
+      return value ?? z.NEVER;
+    },
+    encode: format,
+  });
 }
 
 export function duration(minMs: number, maxMs: number, example: string): z.ZodType<number, string> {
   const range = `from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`;
   const pattern = amountsPattern(UNITS_MS, minMs, maxMs);
-  return reading(pattern, `a duration ${range}, such as ${example}`, parseDuration);
+  return reading(pattern, `a duration ${range}, such as ${example}`, parseDuration, formatDuration);
 }
 
 /** As a ratio. `zero` and `hundred` say whether the bounds themselves are allowed. */
@@ -53,16 +85,14 @@ export function percentage(
   const pattern = new RegExp(
     `^${range.zero ? "" : "(?!0+(?:\\.0+)?%)"}(?:0?\\d{1,2}(?:\\.\\d{1,6})?${range.hundred ? "|100(?:\\.0{1,6})?" : ""})%$`,
   );
-  return reading(pattern, `a percentage ${from} and ${to}, such as ${example}`, parsePercentage);
+  const phrase = `a percentage ${from} and ${to}, such as ${example}`;
+  return reading(pattern, phrase, parsePercentage, formatPercentage);
 }
 
 export function byteSize(minBytes: number, maxBytes: number, example: string): z.ZodType<number, string> {
   const range = `from ${formatByteSize(minBytes)} to ${formatByteSize(maxBytes)}`;
-  return reading(
-    amountsPattern(UNITS, minBytes, maxBytes),
-    `a size ${range}, such as ${example}`,
-    parseByteSize,
-  );
+  const pattern = amountsPattern(UNITS, minBytes, maxBytes);
+  return reading(pattern, `a size ${range}, such as ${example}`, parseByteSize, formatByteSize);
 }
 
 export function wholeNumber(min: number, max: number): z.ZodType<number, number> {
@@ -98,8 +128,59 @@ export function checked(
   });
 }
 
-export function filePath(): z.ZodType<string, string> {
-  return text("a file's path", 4096);
+/** Relative to the config; read as an absolute path. */
+export function filePath(file: NonNullable<Notes["file"]>): z.ZodType<string, string> {
+  return noted(text("a file's path", 4096), { file, example: "unset" });
+}
+
+export function headerName(): z.ZodType<string, string> {
+  return noted(matching(HEADER_NAME_PATTERN, "a header's name"), { example: "unset" });
+}
+
+export function name(): z.ZodType<string, string> {
+  return noted(matching(NAME_PATTERN, NAME_PHRASE), { example: "unset" });
+}
+
+/** A JSON pointer (RFC 6901) of at least this many steps. */
+export function pointer(phrase: string, { least }: { readonly least: 0 | 1 }): z.ZodType<string, string> {
+  const pattern = new RegExp(`^(?:/(?:[^/~]|~[01]){0,64}){${least},16}$`);
+  return noted(matching(pattern, phrase), { example: "/unset" });
+}
+
+export function httpUrl(): z.ZodType<string, string> {
+  const url = checked(urlFault, "an http:// or https:// URL").meta({ pattern: URL_PATTERN });
+  return noted(url, { example: "https://unset.invalid" });
+}
+
+/** The words say what it is a list of, such as `host names`. */
+export function list<Value, Written>(
+  item: z.ZodType<Value, Written>,
+  most: number,
+  words: string,
+): z.ZodType<readonly Value[], readonly Written[]> {
+  return arrayOf(item, most, words);
+}
+
+/** A list with something in it. */
+export function filledList<Value, Written>(
+  item: z.ZodType<Value, Written>,
+  most: number,
+  words: string,
+  such = "",
+): z.ZodType<readonly Value[], readonly Written[]> {
+  const one = words.replace(/(?:(?<=ss)e)?s$/, "");
+  return arrayOf(item, most, words, such).min(1, { error: `a list of at least one ${one}` });
+}
+
+function arrayOf<Item extends z.ZodType>(
+  item: Item,
+  most: number,
+  words: string,
+  such = "",
+): z.ZodArray<Item> {
+  return z
+    .array(item, { error: `a list of ${words}${such}` })
+    .max(most, { error: `a list of at most ${most} ${words}` });
 }
 
 export function oneOf<const Values extends readonly string[]>(
@@ -121,7 +202,7 @@ function parseByteSize(text: string): number | undefined {
   return Number(amount) * UNITS[unit];
 }
 
-export function formatByteSize(bytes: number): string {
+function formatByteSize(bytes: number): string {
   for (const unit of ["MiB", "KiB"] as const) {
     if (bytes >= UNITS[unit] && bytes % UNITS[unit] === 0) return `${bytes / UNITS[unit]}${unit}`;
   }

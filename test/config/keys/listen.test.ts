@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatListen, parseListen } from "../../../src/config/schema/listen.ts";
+import { formatListen, parseListen } from "../../../src/config/keys/listen.ts";
 
 test.each([
   ["127.0.0.1:10429", { host: "127.0.0.1", port: 10_429 }],

@@ -1,0 +1,71 @@
+/** The ways to send a key as it is found: in one header or another, or as a query parameter. */
+
+import { z } from "zod";
+import { isOwnHeader } from "../keys/credential-signs.ts";
+import { codec, headerName, text } from "../keys/leaves.ts";
+import { type Rule, noted } from "../keys/notes.ts";
+import { mappingOf, ruled } from "../keys/rules.ts";
+import type { AuthKind, AuthOf } from "./kind.ts";
+import { NEVER_LITERAL, sourceOf, sourceSection, writtenSource } from "./source.ts";
+
+export const none: AuthKind<AuthOf<"none">> = {
+  schema: codec(z.literal(true, { error: "true" }).describe("No key at all."), {
+    decode: () => ({ kind: "none" }),
+    encode: () => true,
+  }),
+};
+
+export const bearer: AuthKind<AuthOf<"bearer">> = {
+  schema: codec(
+    sourceSection({}, `{ env: NAME } or { file: PATH }: ${NEVER_LITERAL}`).describe(
+      "Sent as Authorization: Bearer KEY.",
+    ),
+    {
+      decode: (written) => ({ kind: "bearer", secret: sourceOf(written) }),
+      encode: ({ secret }) => writtenSource(secret),
+    },
+  ),
+  header: () => "authorization",
+};
+
+const freeHeader: Rule = {
+  check: (written, refuse) => {
+    const { name } = mappingOf(written);
+    if (typeof name !== "string" || !isOwnHeader(name)) return;
+    refuse(["name"], "must be a header that Pacewatch does not set itself");
+  },
+};
+
+export const header: AuthKind<AuthOf<"header">> = {
+  schema: codec(
+    ruled(
+      sourceSection(
+        { name: headerName().describe("The header that carries only the key.") },
+        `{ name: HEADER, env: NAME } or { name: HEADER, file: PATH }: ${NEVER_LITERAL}`,
+      ),
+      freeHeader,
+    ).describe("Sent in a header of its own."),
+    {
+      decode: ({ name, ...source }) => ({ kind: "header", name, secret: sourceOf(source) }),
+      encode: ({ name, secret }) => ({ name, ...writtenSource(secret) }),
+    },
+  ),
+  header: ({ name }) => String(name).toLowerCase(),
+};
+
+export const query: AuthKind<AuthOf<"query">> = {
+  schema: codec(
+    sourceSection(
+      {
+        name: noted(text("a query parameter's name", 128), { example: "unset" }).describe(
+          "The query parameter that carries the key.",
+        ),
+      },
+      `{ name: PARAMETER, env: NAME } or { name: PARAMETER, file: PATH }: ${NEVER_LITERAL}`,
+    ).describe("Sent as a query parameter. It is kept out of every log, metric and page."),
+    {
+      decode: ({ name, ...source }) => ({ kind: "query", name, secret: sourceOf(source) }),
+      encode: ({ name, secret }) => ({ name, ...writtenSource(secret) }),
+    },
+  ),
+};

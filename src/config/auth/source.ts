@@ -1,0 +1,44 @@
+import type { SecretSource } from "../../core/config/config.ts";
+import { type z } from "zod";
+import { filePath, matching, section } from "../keys/leaves.ts";
+import { noted } from "../keys/notes.ts";
+import { exactlyOne, ruled } from "../keys/rules.ts";
+
+/** Where a key is found, as keys of a config. */
+export type WrittenSource = { readonly env?: string | undefined; readonly file?: string | undefined };
+
+export const NEVER_LITERAL = "a key is never written in the config";
+
+type SourceKeys = Readonly<Record<keyof WrittenSource, z.ZodOptional<z.ZodType<string, string>>>>;
+
+function sourceKeys(what: string, read: string): SourceKeys {
+  const variable = matching(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "the name of an environment variable");
+  return {
+    env: noted(variable, { example: "UNSET" })
+      .optional()
+      .describe(`The environment variable that holds ${what}.`),
+    file: filePath("key").optional().describe(`The file that holds ${what}, relative to the config${read}`),
+  };
+}
+
+/** A mapping of where a key is found, with more keys beside it. */
+export function sourceSection<Shape extends z.core.$ZodShape>(
+  more: Shape,
+  phrase: string,
+  what = "the key",
+  read = ". It is read before each poll, so keys rotate.",
+): z.ZodObject<Shape & SourceKeys, z.core.$strict> {
+  const keys = section({ ...more, ...sourceKeys(what, read) }, phrase);
+  return noted(ruled(keys, exactlyOne("env", "file")), { isSource: true });
+}
+
+/** Of a mapping that has neither, its rule tells. */
+export function sourceOf({ env, file }: WrittenSource): SecretSource {
+  return env === undefined && file !== undefined
+    ? { from: "file", path: file }
+    : { from: "env", variable: env ?? "" };
+}
+
+export function writtenSource(source: SecretSource): WrittenSource {
+  return source.from === "env" ? { env: source.variable } : { file: source.path };
+}

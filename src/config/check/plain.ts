@@ -1,0 +1,39 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { Tree } from "../read/tree.ts";
+import { type Schema, inside, knownOf } from "../keys/notes.ts";
+
+/**
+ * The values of a tree as its schema takes them: numbers and flags from variables, which are text, and files relative to
+ * this directory. What was refused already is there without a value.
+ */
+export function plainOf(tree: Tree, schema: Schema | undefined, directory: string): unknown {
+  switch (tree.kind) {
+    case "scalar":
+      return schema === undefined ? tree.value : scalarOf(tree, schema, directory);
+    case "void":
+      return undefined;
+    case "list":
+      return tree.items.map((item, index) => plainOf(item, inside(schema, index), directory));
+    case "map":
+      return Object.fromEntries(
+        [...tree.entries].map(([key, value]) => [key, plainOf(value, inside(schema, key), directory)]),
+      );
+    default:
+      return tree satisfies never;
+  }
+}
+
+function scalarOf(
+  { value, interpolated }: Extract<Tree, { readonly kind: "scalar" }>,
+  schema: Schema,
+  directory: string,
+): unknown {
+  if (typeof value !== "string" || value === "") return value;
+  const { core, notes } = knownOf(schema);
+  if (notes.file !== undefined) return resolve(directory, value);
+  if (!interpolated) return value;
+  const isFlag = core instanceof z.ZodBoolean || core instanceof z.ZodLiteral;
+  if (isFlag && (value === "true" || value === "false")) return value === "true";
+  return core instanceof z.ZodNumber && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value;
+}

@@ -1,0 +1,30 @@
+import type { z } from "zod";
+import { isObject } from "../../core/exchange/json-value.ts";
+import { didYouMean } from "../read/wording.ts";
+import { NAME_PATTERN, matching } from "./leaves.ts";
+import { type Rule, noted } from "./notes.ts";
+import { ruled } from "./rules.ts";
+
+const isThere: Rule = {
+  check: (name, refuse, { budgets }) => {
+    if (typeof name !== "string" || !isObject(budgets) || Object.hasOwn(budgets, name)) return;
+    const known = Object.keys(budgets);
+    const allowed = known.length === 0 ? "there are no budgets" : `allowed are ${known.join(", ")}`;
+    const hint = `${didYouMean(name, known)}${allowed}`;
+    refuse([], (received) => `must name a budget, received ${received}: ${hint}`);
+  },
+};
+
+export const budgetName: z.ZodType<string, string> = noted(
+  ruled(matching(NAME_PATTERN, "the name of a budget"), isThere),
+  { isNeeded: true },
+);
+
+export function namesOf(written: string | readonly string[]): readonly string[] {
+  return typeof written === "string" ? [written] : written;
+}
+
+/** One name is written without a list. */
+export function writtenNames(names: readonly string[]): string | readonly string[] {
+  return names.length === 1 && names[0] !== undefined ? names[0] : names;
+}

@@ -1,0 +1,112 @@
+import type { z } from "zod";
+import type { Expectation, RefusalRule } from "../../core/config/config.ts";
+import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
+import { bodyAssertion, headerAssertion } from "./assertion.ts";
+import {
+  byteSize,
+  codec,
+  filledList,
+  flag,
+  headerName,
+  list,
+  named,
+  oneOf,
+  pointer,
+  section,
+  text,
+  wholeNumber,
+} from "../keys/leaves.ts";
+import { type Rule, noted } from "../keys/notes.ts";
+import { atLeastOne, atMostOne, mappingOf, ruled } from "../keys/rules.ts";
+
+const MOST_ASSERTIONS = 20;
+const MOST_STATUS = 100;
+const THROTTLING: readonly number[] = [402, 429];
+
+const status: z.ZodType<number> = wholeNumber(200, 599)
+  .refine((code) => !THROTTLING.includes(code), {
+    error: "a status other than 402 and 429, which always mean throttled",
+  })
+  .meta({ not: { enum: THROTTLING } });
+
+const refusal = section({
+  status: filledList(wholeNumber(100, 999), MOST_STATUS, "status codes", ", such as [403]")
+    .optional()
+    .describe("Only with one of these status codes."),
+  header: headerName()
+    .optional()
+    .describe("Only with this header. With text: only where its value contains that."),
+  json: pointer("a JSON pointer, such as /error/code", { least: 1 })
+    .optional()
+    .describe("Only where the body has something there. With text: only where that contains it."),
+  text: text("a text", 256)
+    .optional()
+    .describe(
+      "Only where the header, the JSON value or else the body contains this, in any case of letters.",
+    ),
+  means: noted(oneOf([...REFUSAL_MEANINGS, "status"]), { example: "status" }).describe(
+    "What such an answer means. status: what its status says, whatever else it looks like.",
+  ),
+});
+
+const refusalRule: z.ZodType<RefusalRule> = codec(
+  ruled(refusal, atMostOne("header", "json"), atLeastOne("status", "header", "json", "text")),
+  {
+    decode: ({ status = [], header, json, text = "", means }) => ({
+      status,
+      place:
+        header !== undefined
+          ? { kind: "header", name: header.toLowerCase() }
+          : json !== undefined
+            ? { kind: "json", pointer: json }
+            : { kind: "body" },
+      text: text.toLowerCase(),
+      means,
+    }),
+    encode: ({ status, place, text, means }) => ({
+      status: status.length === 0 ? undefined : status,
+      header: place.kind === "header" ? place.name : undefined,
+      json: place.kind === "json" ? place.pointer : undefined,
+      text: text === "" ? undefined : text,
+      means,
+    }),
+  },
+);
+
+const noBodyWithoutJson: Rule = {
+  check: (expect, refuse) => {
+    const { json, ...keys } = mappingOf(expect);
+    if (json === false && Object.hasOwn(keys, "body"))
+      refuse(["body"], "must not be set where json is false", []);
+  },
+  jsonSchema: { not: { required: ["json", "body"], properties: { json: { const: false } } } },
+};
+
+const keys = section({
+  status: filledList(status, MOST_STATUS, "status codes", ", such as [200]")
+    .prefault([200])
+    .describe("The status codes that are ok. 402 and 429 always mean throttled."),
+  json: flag().prefault(true).describe("Whether the body must be JSON."),
+  max_body: byteSize(1, 64 * 1024 * 1024, "1MiB")
+    .prefault("1MiB")
+    .describe("A longer body, also after decompression, is a failure."),
+  refusals: list(refusalRule, 50, "refusals")
+    .optional()
+    .describe(
+      "How this upstream refuses, where Pacewatch does not know it or gets it wrong. The first that fits decides, before all that Pacewatch knows itself.",
+    ),
+  body: list(bodyAssertion, MOST_ASSERTIONS, "assertions")
+    .optional()
+    .describe(
+      "What the JSON of an ok answer must say, place by place; the first that does not hold fails the poll. Not asked of 204 and 304.",
+    ),
+  headers: list(headerAssertion, MOST_ASSERTIONS, "assertions")
+    .optional()
+    .describe(
+      "What the headers of an ok answer must say. The values found are never kept or shown, as they may be secret.",
+    ),
+});
+
+export const expectSchema: z.ZodType<Expectation> = named(ruled(keys, noBodyWithoutJson), {
+  max_body: "maxBodyBytes",
+});

@@ -1,0 +1,59 @@
+import type { z } from "zod";
+import type { Value } from "../../core/config/config.ts";
+import { codec, filledList, flag, headerName, matching, name, pointer, section } from "../keys/leaves.ts";
+import { type Rule, noted } from "../keys/notes.ts";
+import { exactlyOne, itemsOf, mappingOf, ruled } from "../keys/rules.ts";
+
+/** Each is some series, for each upstream. */
+const MOST_VALUES = 10;
+const UNIT_PATTERN = /^[A-Za-z][A-Za-z0-9_]{0,31}$/;
+
+const value = section({
+  name: noted(name(), { isNeeded: true }).describe("Its name in metrics, on the page and in the API."),
+  path: pointer("a JSON pointer, such as /data/credits", { least: 1 })
+    .optional()
+    .describe("Where it stands in the body, as a JSON pointer (RFC 6901)."),
+  header: headerName().optional().describe("Or the header that tells it."),
+  unit: matching(UNIT_PATTERN, "a word such as usd or requests")
+    .optional()
+    .describe("What it counts: a label of its metric."),
+  credit: flag()
+    .prefault(false)
+    .describe("It is spent and must not run out: Pacewatch works out when it will, and alerts before."),
+});
+
+const valueCodec: z.ZodType<Value> = codec(ruled(value, exactlyOne("path", "header")), {
+  decode: ({ name, path = "", header, unit = "", credit }) => ({
+    name,
+    place:
+      header === undefined ? { kind: "json", pointer: path } : { kind: "header", name: header.toLowerCase() },
+    unit,
+    credit,
+  }),
+  encode: ({ name, place, unit, credit }) => ({
+    name,
+    path: place.kind === "json" ? place.pointer : undefined,
+    header: place.kind === "header" ? place.name : undefined,
+    unit: unit === "" ? undefined : unit,
+    credit,
+  }),
+});
+
+const namesOfTheirOwn: Rule = {
+  check: (values, refuse) => {
+    const seen = new Set<unknown>();
+    for (const [index, value] of itemsOf(values).entries()) {
+      const { name } = mappingOf(value);
+      if (typeof name !== "string") continue;
+      if (seen.has(name)) refuse([index, "name"], `must be a name of its own, received "${name}" again`);
+      seen.add(name);
+    }
+  },
+};
+
+export const valuesSchema: z.ZodType<readonly Value[]> = ruled(
+  filledList(valueCodec, MOST_VALUES, "values"),
+  namesOfTheirOwn,
+).describe(
+  "Numbers that its answers tell at no further request, such as the credit that is left: a JSON number, or a text that is a plain decimal number (12.34). Read from ok and throttled answers, and from those that fail an assertion; absent once not seen for three periods (at least 10 minutes).",
+);
