@@ -22,7 +22,7 @@ import type { Anchor } from "../time/time-in.ts";
 
 export type Pause = {
   readonly scope: "budget" | "upstream";
-  /** From the answer on. The ledger caps it. */
+  /** It counts from the answer on. The ledger caps it. */
   readonly forMs: number;
   /** `retry_after`: the answer says when. `credit_spent`: credit is used up, and nothing says until when. */
   readonly source: "retry_after" | "rate_limit" | "credit_spent";
@@ -34,17 +34,17 @@ export type Advice = {
   readonly pause: Pause | undefined;
   /** Every limit that the answer spoke of, whatever it counts. */
   readonly families: readonly LimitFamily[];
-  /** Of requests. */
+  /** These count requests, and may lower a cap. */
   readonly limits: readonly AdvertisedLimit[];
-  /** Of requests: the scarcest remainder and its reset; undefined if the answer gave none. */
+  /** The scarcest remainder of requests has the last word; undefined if the answer told none. */
   readonly remaining: RemainingRequests | undefined;
-  /** The one reset that the answer told, where it told nothing of what is left. */
+  /** A refusal that tells one reset, and nothing of what is left, means that reset. */
   readonly onlyResetMs?: number;
-  /** The window of the exhausted policy, if the answer named one. */
+  /** A spent limit of a day or more is a quota: this is the longest window of those that are spent. */
   readonly exhaustedPerMs: number | undefined;
-  /** Its limits are about a resource that others of the budget do not draw on: shown, but no limits of the budget. */
+  /** Its limits are about a resource that others of the budget do not draw on: they are shown, and lower no cap. */
   readonly isOfOneResource?: true;
-  /** Signals that could not be read. */
+  /** So many signals could not be read. */
   readonly malformed: number;
 };
 
@@ -52,11 +52,11 @@ export type Advice = {
 export type ToldByHeaders = {
   readonly status: number;
   readonly advice: Advice;
-  /** What `Retry-After` and its like ask for. On most good answers it asks for nothing. */
+  /** `Retry-After` and its like ask for this wait. Most good answers mean nothing by it. */
   readonly retryAfter: Wait;
   /** It was answered later than it could have been: a good answer asks for its `Retry-After` only then. */
   readonly isHeldBack: boolean;
-  /** The upstream's clock: moments in its body are read against it too. */
+  /** Moments in its body are read against the upstream's clock too. */
   readonly anchorMs: Anchor;
 };
 
@@ -85,7 +85,10 @@ const SILENT: Advice = {
   malformed: 0,
 };
 
-/** A limit, what is left of it, its reset and one more for each that is kept. What comes after so many is left out. */
+/**
+ * Each limit that is kept may have four headers: itself, what is left, its reset, its window. Further ones are left
+ * out.
+ */
 const MOST_HEADERS = 4 * MOST_LIMITS;
 const LONGEST_VALUE = 4096;
 

@@ -1,13 +1,13 @@
-/** The numbers that are written in one header about limits. */
+/** One header may hold one number, a list of them, or a whole dictionary. */
 
 import { table, windowMsInText, type FieldPart } from "./words.ts";
 import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn } from "../time/time-in.ts";
 
-/** One number of a list, with what is written beside it. */
+/** A number of a list has more written beside it in some dialects. */
 export type Amount = {
   readonly amount: number;
   readonly perMs: number | undefined;
-  /** Where both are written as one: `32/40`. */
+  /** `32/40` tells what is used and the limit at once. */
   readonly used?: number;
   readonly resource?: string;
 };
@@ -18,12 +18,12 @@ export type Amount = {
  */
 export const MOST_LIMITS = 32;
 
-/** One number, or a list of them: `100, 100;w=60, 5000;w=3600;comment="daytime"`, `300/3000/12000`. */
+/** Reads one number, or a list of them: `100, 100;w=60, 5000;w=3600;comment="daytime"`, `300/3000/12000`. */
 export function amountsOf(text: string): readonly Amount[] | undefined {
   return readAll(membersOf(text), amountOf);
 }
 
-/** One reset, or a list of them. A date contains a comma, so the whole text is tried first. */
+/** Reads one reset, or a list of them. A date contains a comma, so the whole text is tried first. */
 export function resetsMsOf(text: string, unitMs: number, anchorMs: Anchor): readonly number[] | undefined {
   const whole = resetMsOf(text, unitMs, anchorMs);
   return whole === undefined
@@ -31,14 +31,14 @@ export function resetsMsOf(text: string, unitMs: number, anchorMs: Anchor): read
     : [whole];
 }
 
-/** Undefined if it cannot be read or is too far away. */
+/** A reset beyond the longest month is not believed: a budget would be held back by a typing error. */
 function resetMsOf(text: string, unitMs: number, anchorMs: Anchor): number | undefined {
   const untilMs = timeIn(text, unitMs, anchorMs);
   if (untilMs === undefined || Math.abs(untilMs) > LONGEST_WAIT_MS) return undefined;
   return Math.max(0, Math.ceil(untilMs));
 }
 
-/** Undefined if one part cannot be read. */
+/** A list of which one part cannot be read is not read at all: its other numbers would stand at wrong places. */
 export function readAll<Part, Read>(
   parts: readonly Part[],
   read: (part: Part) => Read | undefined,

@@ -16,12 +16,12 @@ export type LimitField = {
   readonly part: FieldPart;
   /** Fields of one family are about one limit. */
   readonly family: string;
-  /** What is before `rate-limit`. */
+  /** The name up to and with `rate-limit` tells whose limits these are. */
   readonly prefix: string;
-  /** What is counted: `requests`, or the word that says or hides it. */
+  /** `requests`, or the word that says what else is counted, or hides it. */
   readonly unit: string;
   readonly perMs: number | undefined;
-  /** The unit of a plain number, if it is a time. */
+  /** A time that is a plain number is in this unit. */
   readonly numberMs: number | undefined;
   /** The name alone does not prove that this is about requests in a time. */
   readonly isWeak: boolean;
@@ -34,13 +34,13 @@ export type LimitField = {
 export type LimitHeader = { readonly field: LimitField; readonly value: string };
 
 /**
- * What the name of a header says. Undefined if it is about no limit.
+ * A name is read as words. Undefined if they are about no limit.
  *
  *      x-gateway - ratelimit - limit - tokens - minute
  *      |- owner -|-- stem ---|------- said ----------|
  *                              part    unit     window
  *
- * One of the words that are said is the part: what the value is. Each other word has one role.
+ * One of the words that are said is the part: it tells what the value is. Each other word has one role.
  */
 function read(name: string): LimitField | undefined {
   const words = wordsOfName(name);
@@ -79,7 +79,9 @@ function read(name: string): LimitField | undefined {
 /** `start` and `end` are equal where the name has no stem, and begins with what is said. */
 type Stem = { readonly start: number; readonly end: number; readonly isWeak: boolean };
 
-/** `rate` and `limit` side by side are a stem that proves what the header is about; `limit` or `quota` alone is weak. */
+/**
+ * `rate` and `limit` side by side are a stem that proves what the header is about; `limit` or `quota` alone is weak.
+ */
 function stemOf(words: readonly string[]): Stem {
   const limitAt = words.findIndex((word, at) => word === "limit" && words[at - 1] === "rate");
   if (limitAt > 0) return { start: limitAt - 1, end: limitAt + 1, isWeak: false };
@@ -146,7 +148,7 @@ function otherWords(
     if (PARTS.get(word) === "limit" || (part === "refill" && word === "rate")) return "repeated";
     if (isTime && word === "time" && PARTS.has(before)) return "repeated";
     if (isTime && NUMBER_UNITS_MS.has(word)) return "unit of the number";
-    // Of two, as of seconds of audio in each minute, the first is believed.
+    // Seconds of audio in each minute are two windows: the first is believed, the other names what is counted.
     if (windowMsOfWord(word) !== undefined && !others.some(({ role }) => role === "window")) return "window";
     if (REQUESTS.has(word)) return "requests";
     if (OTHER_UNITS.has(word) && !isOwnersToken) return "other unit";
@@ -165,7 +167,9 @@ function otherWords(
 
 const RATE_LIMIT = /rate[-._]?limit/;
 
-/** A stem that proves something belongs to it as it is spelt: a proxy's `RateLimit` is not the origin's `X-RateLimit`. */
+/**
+ * A stem that proves something belongs to it as it is spelt: a proxy's `RateLimit` is not the origin's `X-RateLimit`.
+ */
 function prefixOf(name: string, words: readonly string[], { start, isWeak }: Stem): string {
   const spelt = isWeak ? null : RATE_LIMIT.exec(name);
   if (spelt !== null) return name.slice(0, spelt.index + spelt[0].length);

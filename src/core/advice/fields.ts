@@ -9,17 +9,17 @@ import { unitInText, windowMsInText, type FieldPart } from "./words.ts";
 import { DAY_MS } from "../time/duration.ts";
 import { type Anchor, durationIn, plainNumberOf } from "../time/time-in.ts";
 
-/** What one header says of a limit, or several of them together. */
+/** One header says some of this about a limit; several together say more. */
 type Said = {
   readonly limits: readonly Amount[];
   readonly remaining: readonly Amount[];
   readonly used: readonly Amount[];
   readonly resetsMs: readonly number[];
   readonly perMs: number | undefined;
-  /** More of them in each second; the limit, where none is told. */
+  /** So many more are allowed in each second: it stands for the limit where none is told. */
   readonly refill: Amount | undefined;
   readonly resource: string | undefined;
-  /** By the value of a header. */
+  /** The value of a header tells that something else is counted. */
   readonly otherUnit: string | undefined;
 };
 
@@ -50,7 +50,7 @@ function together(first: Said, second: Partial<Said>): Said {
 
 type Read = (text: string, numberMs: number | undefined, anchorMs: Anchor) => Partial<Said> | undefined;
 
-/** Undefined if the value cannot be read. */
+/** Each part has its own notation. Undefined if the value cannot be read. */
 const READ: Readonly<Record<FieldPart, Read>> = {
   limit: (text) => asLimits(text) ?? (PERIOD.test(text) ? asWindow(text, undefined) : undefined),
   all: (text) => READ.limit(text, undefined, () => 0),
@@ -112,14 +112,17 @@ function readValue(
   return said?.reduce(together, NOTHING);
 }
 
-/** The headers of one name, or of several names that belong together: about one limit, or several as lists. */
+/** Headers that belong together are about one limit, or about several as lists. */
 type Draft = Said & { readonly field: LimitField };
 
 function limitsIn({ limits, remaining, used, refill }: Said): number {
   return Math.max(limits.length, remaining.length, used.length, refill === undefined ? 0 : 1);
 }
 
-/** At most so many limits; also the resets of headers that say a reset and no number. */
+/**
+ * Keeps at most so many limits. Resets under a name that counts nothing are told apart: they may be all that a 429
+ * says.
+ */
 export function readFields(
   headers: readonly LimitHeader[],
   most: number,
@@ -157,7 +160,10 @@ export function readFields(
   };
 }
 
-/** `-Requests-Remain` or `-DailyLimit` beside `-Limit` or `-Remaining`: a limit and a rest that nothing else could complete. */
+/**
+ * `-Requests-Remain` or `-DailyLimit` beside `-Limit` or `-Remaining`: a limit and a rest that nothing else could
+ * complete.
+ */
 function withHalvesJoined(drafts: readonly Draft[]): readonly Draft[] {
   return [...Map.groupBy(drafts, ({ field }) => field.prefix).values()].flatMap((siblings) => {
     const [limit, ...otherLimits] = siblings.filter(
@@ -175,7 +181,9 @@ function withHalvesJoined(drafts: readonly Draft[]): readonly Draft[] {
   });
 }
 
-/** What is said of no limit in particular, such as a window or a reset alone, is about the limits of the same prefix. */
+/**
+ * What is said of no limit in particular, such as a window or a reset alone, is about the limits of the same prefix.
+ */
 function withLent(draft: Draft, all: readonly Draft[]): Draft {
   const siblings = all.filter(({ field }) => field.prefix === draft.field.prefix);
   const limits = siblings
@@ -197,7 +205,9 @@ function withLentBy(lender: Draft, borrower: Draft, isShortest: boolean): Draft 
   return { field: borrower.field, ...together(borrower, { resource, otherUnit, perMs, resetsMs }) };
 }
 
-/** A reset under a name that counts nothing belongs to what is spent, if that is one limit and says no time of its own. */
+/**
+ * A reset under a name that counts nothing belongs to what is spent, if that is one limit and says no time of its own.
+ */
 function withOrphanReset(drafts: readonly Draft[]): readonly Draft[] {
   const [orphan, ...otherOrphans] = drafts.filter(
     (draft) => draft.field.isPlain && draft.resetsMs.length > 0 && limitsIn(draft) === 0,

@@ -1,8 +1,8 @@
-/** The limits of one answer, in whatever dialect they were told, and what they come to together. */
+/** The limits of one answer have one form, in whatever dialect they were told. */
 
-/** One limit that an answer speaks of. What the answer did not say is undefined. */
+/** An answer speaks of one limit or of several. What it did not say is undefined. */
 export type LimitFamily = {
-  /** From the names of its headers, so the same in every answer. */
+  /** It is made of the names of its headers, so it is the same in every answer. */
   readonly key: string;
   /** `requests`, or the word for what else is counted. */
   readonly unit: string;
@@ -11,14 +11,14 @@ export type LimitFamily = {
   readonly remaining: number | undefined;
   readonly perMs: number | undefined;
   readonly resetMs: number | undefined;
-  /** The endpoint, model, bucket or partition that it is about. */
+  /** It may be about one endpoint, model, bucket or partition only. */
   readonly resource: string | undefined;
 };
 
 /** `requests` allowed in `perMs`, which is undefined if the signal has no window. */
 export type AdvertisedLimit = { readonly requests: number; readonly perMs: number | undefined };
 
-/** Of each window, the lowest limit of requests; the shortest window comes first. */
+/** The lowest limit of requests counts in each window; the shortest window comes first. */
 export function limitsOf(families: readonly LimitFamily[]): readonly AdvertisedLimit[] {
   const lowest = new Map<number | undefined, number>();
   for (const { unit, limit, perMs } of families) {
@@ -68,7 +68,7 @@ export type RemainingRequests = {
   readonly resetMs: number | undefined;
 };
 
-/** Of requests, what there is least of. */
+/** The limit of requests that ends first decides how careful we are. */
 export function scarcestOf(families: readonly LimitFamily[]): RemainingRequests | undefined {
   const [first, ...others] = families.flatMap(({ unit, remaining, limit, resetMs }) =>
     unit === "requests" && remaining !== undefined ? [{ requests: remaining, limit, resetMs }] : [],
@@ -76,7 +76,7 @@ export function scarcestOf(families: readonly LimitFamily[]): RemainingRequests 
   return first && others.reduce((a, b) => (isScarcer(b, a) ? b : a), first);
 }
 
-/** Of two spent quotas, the one that resets later; else the smaller part of a known limit. */
+/** A quota that resets later is scarcer if both are spent; else the smaller part of a known limit is. */
 function isScarcer(a: RemainingRequests, b: RemainingRequests): boolean {
   if (a.requests === 0 && b.requests === 0) return (a.resetMs ?? 0) > (b.resetMs ?? 0);
   if (a.requests === 0 || b.requests === 0) return a.requests === 0;

@@ -1,15 +1,15 @@
-/** Limits that are about one endpoint, model or bucket, and not about the whole budget. */
+/** Some limits are about one endpoint, model or bucket, and not about the whole budget. */
 
 import type { Advice } from "./advice.ts";
 
-/** What the limits of an answer are about; undefined if it does not say, or says more than one thing. */
+/** All limits of an answer are about this; undefined if it does not say, or says more than one thing. */
 export function resourceOf({ families }: Advice): string | undefined {
   const [only, ...others] = new Set(families.map(({ resource }) => resource));
   return others.length > 0 ? undefined : only;
 }
 
 /**
- * The advice without what would hold back who draws on other resources: its limits are not the budget's, and its pause
+ * Leaves out what would hold back who draws on other resources: the limits are not the budget's, and the pause
  * is the upstream's. But a pause that the resource's own limit does not explain is another one, of who knows whom.
  */
 export function narrowed(advice: Advice): Advice {

@@ -1,4 +1,4 @@
-/** How long an answer asks us to wait, in its headers. */
+/** Headers ask us to wait: `Retry-After` and its like. */
 
 import type { Headers } from "../exchange/exchange.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
@@ -10,7 +10,7 @@ export type Wait = { readonly waitMs: number | undefined; readonly malformed: nu
 export const NO_WAIT: Wait = { waitMs: undefined, malformed: 0 };
 const UNREADABLE: Wait = { waitMs: undefined, malformed: 1 };
 
-/** The longest holds. */
+/** Whoever asks twice means the longer wait. */
 export function longestWait(a: Wait, b: Wait): Wait {
   const waitMs =
     a.waitMs === undefined || b.waitMs === undefined ? (a.waitMs ?? b.waitMs) : Math.max(a.waitMs, b.waitMs);
@@ -29,7 +29,7 @@ export function unitMsOf(unit: string): number {
 
 const LIST_OF_NUMBERS = /^\d{1,15}(?:\s{0,9},\s{0,9}\d{1,15}){1,20}$/;
 
-/** The longest requested wait. A date in the past requests none. */
+/** The longest wait that is asked for holds. A date in the past asks for none. */
 export function readRetryAfter(headers: Headers, anchorMs: Anchor): Wait {
   let wait = NO_WAIT;
   for (const [name, value] of headers) {
@@ -46,7 +46,7 @@ export function readRetryAfter(headers: Headers, anchorMs: Anchor): Wait {
 /** JSON writes the longest numbers so. */
 const WITH_EXPONENT = /^\d{1,15}(?:\.\d{1,15})?e\+?\d{1,3}$/i;
 
-/** A time as an answer writes it: a number in `unitMs`, a duration, or a moment in the upstream's clock, `anchorMs`. */
+/** Answers write a time as a number in `unitMs`, a duration, or a moment in the upstream's clock, `anchorMs`. */
 export function readWait(text: string, unitMs: number, anchorMs: number): Wait {
   const waitMs = WITH_EXPONENT.test(text) ? Number(text) * unitMs : timeIn(text, unitMs, () => anchorMs);
   const isOtherUnit = unitMs === 1 && plainNumberOf(text) === undefined;

@@ -1,6 +1,6 @@
 import { SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
 
-/** The windows that people choose. */
+/** People choose round windows: so an exact one can be told from one that was measured. */
 
 const ROUND_WINDOWS_MS: readonly number[] = [
   ...[1, 2, 3, 5, 10, 15, 20, 30].map((seconds) => seconds * SECOND_MS),
@@ -9,7 +9,7 @@ const ROUND_WINDOWS_MS: readonly number[] = [
   ...[1, 7, 30].map((days) => days * DAY_MS),
 ];
 
-/** The one round window between the two, if there is exactly one. */
+/** Two bounds tell a window only if exactly one round window is between them. */
 export function onlyRoundWindowMs(leastMs: number, mostMs: number): number | undefined {
   const [first, ...others] = ROUND_WINDOWS_MS.filter((windowMs) => windowMs >= leastMs && windowMs <= mostMs);
   return others.length > 0 ? undefined : first;

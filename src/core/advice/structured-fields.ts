@@ -5,18 +5,18 @@ import type { LimitField, LimitHeader } from "./field-name.ts";
 import type { LimitFamily } from "./limits.ts";
 import { LONGEST_WAIT_MS } from "../time/time-in.ts";
 
-/** A member of a structured list (RFC 9651), as used for rate limits. */
+/** Each member of a structured list (RFC 9651) names a policy. */
 export type StructuredItem = {
-  /** A String or a Token. */
+  /** It came as a String or a Token. */
   readonly name: string;
-  /** Byte sequences, such as a partition key, as text. Without values of other types. */
+  /** A byte sequence, such as a partition key, is text here. Values of other types are left out. */
   readonly parameters: ReadonlyMap<string, string | number | boolean>;
 };
 
 /** Undefined if the text is not a list. Never throws. */
 export type ParseList = (text: string) => readonly StructuredItem[] | undefined;
 
-/** What one kind of rate-limit headers says. */
+/** `malformed` counts headers that could not be read. */
 export type Reading = { readonly families: readonly LimitFamily[]; readonly malformed: number };
 
 /** A list may come in several headers, each with some of its members. */
@@ -32,7 +32,7 @@ export function readStructuredFields(headers: readonly LimitHeader[], parseList:
   }
   for (const { field, value } of headers) {
     if (!isState(field, value)) continue;
-    // What is said of the state of a policy takes its place.
+    // The state of a policy says all that the policy says: it takes its place.
     const policyOf = (key: string): LimitFamily | undefined => told.get(`${field.prefix} ${key}`);
     add(field.prefix, readStates(value, policyOf, parseList));
   }
@@ -45,7 +45,7 @@ function isPolicy({ part, isWeak }: LimitField): boolean {
 
 const STATE = /;\s*[rt]=/;
 
-/** The state of a limit as the standard's list, under whatever prefix; draft 7 had a dictionary in its place. */
+/** The standard tells the state of limits as a list, under whatever prefix; draft 7 had a dictionary in its place. */
 export function isState({ part, prefix }: LimitField, text: string): boolean {
   if (part !== "all") return false;
   return STATE.test(text) || (prefix === "ratelimit" && dictionaryIn(text) === undefined);
@@ -102,7 +102,7 @@ function unnamedPolicies(text: string, before: number): readonly LimitFamily[] |
   }));
 }
 
-/** The state of one policy, by its name. */
+/** A state names its policy, which tells the limit and the window. */
 function stateOf(
   item: StructuredItem,
   policyOf: (key: string) => LimitFamily | undefined,
@@ -123,7 +123,7 @@ function stateOf(
   };
 }
 
-/** Undefined if one of them is there, and is no count. */
+/** Undefined if one of them is there and is no count: then the whole member makes no sense. */
 function countsIn(
   { parameters }: StructuredItem,
   ...keys: readonly string[]

@@ -1,4 +1,4 @@
-/** The words of headers' names. No provider is known by name. */
+/** Headers' names are made of these words. No provider is known by name. */
 
 import { SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
 
@@ -7,15 +7,15 @@ export type FieldPart =
   | "remaining"
   | "used"
   | "reset"
-  /** How long the window is. */
+  /** The value is the length of the window. */
   | "window"
-  /** How many more are allowed in each second. */
+  /** So many more are allowed in each second. */
   | "refill"
-  /** Which of several limits the answer is about. */
+  /** The value names the one of several limits that the answer is about. */
   | "resource"
   /** A kind of limit: it may name a window or a unit, but it tells no two limits apart. */
   | "kind"
-  /** How long the answer was held back: who does that counts work, not requests. */
+  /** The answer was held back for so long: who does that counts work, not requests. */
   | "delay"
   | "policy"
   /** The name ends with `rate-limit`: a number, or a whole family in one value. */
@@ -64,7 +64,7 @@ export const PARTS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
 
 export const REQUESTS: ReadonlySet<string> = setOf("requests request reqs req calls call");
 
-/** Kinds of requests: counted as requests, and each kind has a limit of its own. */
+/** Each kind of request has a limit of its own, which counts requests. */
 export const KINDS_OF_REQUESTS: ReadonlySet<string> = setOf(
   "reads read writes write deletes delete search queries query get gets",
 );
@@ -77,7 +77,7 @@ export const OTHER_UNITS: ReadonlySet<string> = setOf(
     "storage rows records quota",
 );
 
-/** Values of a resource that say that no requests are counted. */
+/** A resource of this name says that no requests are counted. */
 const UNITS_OF_RESOURCES: ReadonlyMap<string, string> = table(
   ["graphql", "points"],
   ["azuredevops", "TSTU"],
@@ -104,11 +104,11 @@ export const FILLERS: ReadonlySet<string> = setOf(
   "x per this current at in after for of by the timestamp ts info http renewal",
 );
 
-/** Words that are written together with the one before them: `ratelimit`, `resettime`, `userremaining`, `minlimit`. */
+/** These are written together with the word before them: `ratelimit`, `resettime`, `userremaining`, `minlimit`. */
 const LAST_GLUED = "remaining|remain|resets|reset|policy|limit|time|period|(?<=by)size";
-/** These only before another of them: `readratelimit`, but not `generate-limit`. */
+/** These are so only before another of them: `readratelimit`, but not `generate-limit`. */
 const GLUED = `${LAST_GLUED}|by|rate|second|minute|min|hour|day|month`;
-/** Or whose limit it is, and its window: `appday`. */
+/** So is a window with the word for whose limit it is: `appday`. */
 const OWNER_WITH_WINDOW = `(?<=^(?:${[...SCOPES].join("|")}))(?=(?:second|minute|hour|day|month)$)`;
 const GLUE = new RegExp(`(?<=.)(?=(?:${GLUED})*(?:${LAST_GLUED})$)|${OWNER_WITH_WINDOW}`);
 
@@ -135,7 +135,7 @@ const SEPARATORS = /[-._ /]+/;
 const CAMEL = /(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9][A-Za-z]{3})(?=[A-Z])/;
 const LONGEST_TEXT = 200;
 
-/** The window that a text names: `minute`, `Daily-limit`, `HighCostGet30Min`. */
+/** A text may name a window: `minute`, `Daily-limit`, `HighCostGet30Min`. */
 export function windowMsInText(text: string): number | undefined {
   return firstOf(
     wordsOfText(text).flatMap((word) => word.split(CAMEL)),
@@ -143,7 +143,7 @@ export function windowMsInText(text: string): number | undefined {
   );
 }
 
-/** The unit that the value of a resource gives away. */
+/** The value of a resource may give the unit away. */
 export function unitInText(text: string): string | undefined {
   return firstOf(wordsOfText(text), (word) => UNITS_OF_RESOURCES.get(word));
 }

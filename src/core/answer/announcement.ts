@@ -1,4 +1,4 @@
-/** An API that announces its own end: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), their links, and `Warning: 299`. */
+/** An API announces its own end by `Deprecation` (RFC 9745), `Sunset` (RFC 8594), their links, and `Warning: 299`. */
 
 import type { Headers, WithoutKeys } from "../exchange/exchange.ts";
 import { capText, escapeText, oneLine } from "../text/escape.ts";
@@ -10,14 +10,14 @@ export type AnnouncedRelation = (typeof ANNOUNCED_RELATIONS)[number];
 export type AnnouncedLink = { readonly rel: AnnouncedRelation; readonly target: string };
 
 export type Announcement = {
-  /** Said to be deprecated, or to become so. */
+  /** The API is deprecated, or will be. */
   readonly isDeprecated: boolean;
-  /** Since when, or from when on; undefined where it is said without a date. */
+  /** It is deprecated from here on, which may be past or to come; undefined where no date is said. */
   readonly deprecatedAtMs: number | undefined;
-  /** When it is expected to stop answering. */
+  /** It is expected to stop answering then. */
   readonly sunsetAtMs: number | undefined;
   readonly links: readonly AnnouncedLink[];
-  /** The text of `Warning: 299`. */
+  /** `Warning: 299` brings a text for people. */
   readonly warning: string | undefined;
 };
 

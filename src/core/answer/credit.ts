@@ -1,8 +1,8 @@
 import { DAY_MS, HOUR_MS } from "../time/duration.ts";
 
-/** When a credit runs out, by how fast it went down over the last hour, day and week. */
+/** A credit runs out as fast as it went down over the last hour, day and week. */
 
-/** A value at one moment, and how much had been added to it until then. */
+/** A credit has a value at each moment, and something may have been added to it until then. */
 export type ValuePoint = {
   readonly atMs: number;
   readonly value: number;
@@ -19,29 +19,29 @@ export const WINDOW_MS: Readonly<Record<BurnWindow, number>> = {
   "7d": 7 * DAY_MS,
 };
 export const LONGEST_WINDOW_MS: number = WINDOW_MS["7d"];
-/** Less of a window than this tells nothing about the rest of it. */
+/** A smaller part of a window than this tells nothing about the rest of it. */
 export const LEAST_OF_A_WINDOW = 0.5;
-/** So much more of it counts too: polls once an hour are seldom within an hour of each other. */
+/** Points that are a little older count too: polls once an hour are seldom within an hour of each other. */
 const MOST_OF_A_WINDOW = 1.05;
-/** Farther away, nobody needs to know when. */
+/** Nobody needs to know of an end that is farther away. */
 const HORIZON_MS = 366 * DAY_MS;
 
 export type Burn = {
   readonly window: BurnWindow;
-  /** What is spent, refills left out; 0 if nothing is. Undefined while too little of the window is known. */
+  /** So much is spent, refills left out; 0 if nothing is. Undefined while too little of the window is known. */
   readonly perSecond: number | undefined;
-  /** Undefined if it is not in sight. */
+  /** The end is undefined while it is not in sight. */
   readonly emptyAtMs: number | undefined;
 };
 
-/** Our own quota, and those that answers tell, by how long their window is at least. */
+/** We have a quota of our own; answers tell others, named by how long their window is at least. */
 export const QUOTAS = ["own", "1d", "7d", "30d"] as const;
 export type QuotaName = (typeof QUOTAS)[number];
 
-/** What is spent is told as a part of the quota: 0.5 is half of it. */
+/** Burns of a quota are parts of it: 0.5 is half. */
 export type QuotaForecast = { readonly quota: QuotaName; readonly burns: readonly Burn[] };
 
-/** `points` have the newest last. Empty without points. */
+/** `points` have the newest last. Without points nothing is known. */
 export function burnsOf(points: readonly ValuePoint[]): readonly Burn[] {
   const newest = points.at(-1);
   return newest === undefined ? [] : BURN_WINDOWS.map((window) => burnOver(window, points, newest));
@@ -68,7 +68,7 @@ function emptyAtMs({ atMs, value }: ValuePoint, perMs: number): number | undefin
   return leftMs <= HORIZON_MS ? atMs + leftMs : undefined;
 }
 
-/** The one by which it is empty first. */
+/** The burn that empties it first is the worst. */
 export function worstBurn(burns: readonly Burn[]): Burn | undefined {
   const inSight = burns.filter(({ emptyAtMs }) => emptyAtMs !== undefined);
   return inSight.toSorted((a, b) => (a.emptyAtMs ?? 0) - (b.emptyAtMs ?? 0))[0];

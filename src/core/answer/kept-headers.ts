@@ -1,4 +1,6 @@
-/** Which headers of a refused or broken answer are kept, for people. */
+/**
+ * People see some headers of a refused or broken answer: names, sizes, and the ids that a provider's support asks for.
+ */
 
 import type { AnswerHead, Headers, KeptHead, KeptHeader, WithoutKeys } from "../exchange/exchange.ts";
 import { oneLine } from "../text/escape.ts";
@@ -7,7 +9,7 @@ const MOST_HEADERS = 50;
 const LONGEST_NAME = 80;
 const LONGEST_REQUEST_ID = 128;
 
-/** What a provider's support asks for. In lower case; `request_id_headers` in the config adds to them. */
+/** A provider's support asks for these. In lower case; `request_id_headers` in the config adds to them. */
 const REQUEST_ID_HEADERS: ReadonlySet<string> = new Set([
   "apigw-requestid",
   "akamai-grn",
@@ -48,7 +50,10 @@ const REQUEST_ID_HEADERS: ReadonlySet<string> = new Set([
   "x-vercel-id",
 ]);
 
-/** Names and sizes; of request ids also the value. `idNames` are the config's own, in lower case. */
+/**
+ * Only request ids keep their value: any other may be a session or a key. `idNames` are the config's own, in lower
+ * case.
+ */
 export function keptHeadOf(
   { status, headers }: AnswerHead,
   idNames: readonly string[],

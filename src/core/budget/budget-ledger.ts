@@ -8,16 +8,16 @@ import { Restraint } from "./restraint.ts";
 import type { Needs } from "./signals.ts";
 import { longestOf, tellsLimit, UntoldLimit } from "./untold-limit.ts";
 
-/** What a budget starts with: `first` of the process, or `added` by a reload. */
+/** A budget starts with the process (`first`), or is `added` by a reload. */
 export type BudgetStart = {
   readonly kind: "first" | "added";
-  /** How long after it was sent an unknown earlier request may still be counted. */
+  /** An unknown earlier request may still be counted for so long after it was sent. */
   readonly uncountedMs: number;
   readonly quota: QuotaCount;
-  /** What the schedules need of each rate. */
+  /** The schedules need so much of each rate. */
   readonly needs: Needs;
   readonly learnedWindows: readonly LearnedWindow[] | undefined;
-  /** Removed budgets that still have requests in flight, perhaps with the same key. */
+  /** These were removed, and still have requests in flight, perhaps with the same key. */
   readonly retiredBudgets: readonly BudgetLedger[];
 };
 
@@ -28,7 +28,7 @@ function termsOf(budget: Budget): LeaseTerms {
   };
 }
 
-/** One budget: its leases, what holds it back, and its quota. */
+/** One budget has its leases, what holds it back, and its quota. */
 export class BudgetLedger {
   #budget: Budget;
   #needs: Needs;
@@ -71,7 +71,7 @@ export class BudgetLedger {
     this.#paceGapMs = paceGapMs(terms.rates);
   }
 
-  /** What stands against a lease now; undefined if `grant` may follow at once. */
+  /** Tells what stands against a lease now; undefined if `grant` may follow at once. */
   waitFor(nowMs: number): Wait | undefined {
     const budget = this.#budget.name;
     const pausedUntilMs = this.#restraint.active.pausedUntilMs;
@@ -154,7 +154,9 @@ export class BudgetLedger {
     return this.#untold.capOf(rate, cap, this.#budget, nowMs);
   }
 
-  /** A lower bound while one of their requests is in flight: a process that was stopped does not close it in time. */
+  /**
+   * It is a lower bound while one of their requests is in flight: a process that was stopped does not close it in time.
+   */
   #retiredForgottenAtMs(nowMs: number): number {
     if (this.#retiredBudgets.length === 0) return nowMs;
     const countedByMs = Math.max(...this.#retiredBudgets.map((budget) => budget.countedByMs));

@@ -1,4 +1,4 @@
-/** Which of an upstream's budgets an answer speaks of. */
+/** An upstream may draw on several budgets, and its answers do not say which of them they speak of. */
 
 import type { Advice } from "../advice/advice.ts";
 import type { Budget } from "../config/config.ts";
@@ -6,9 +6,9 @@ import type { Budget } from "../config/config.ts";
 type Limit = Advice["limits"][number];
 
 /**
- * What `budget` must heed of an answer to an upstream that draws on `all` of these. A number that is the limit of one
- * budget and of no other speaks of that one: a model's limit says nothing of its account's. Where it cannot be told,
- * each of them heeds it; a refusal or a pause never says whose limit was reached.
+ * Leaves of an answer what concerns `budget`, where its upstream draws on `all` of these. A number that is the limit of
+ * one budget and of no other speaks of that one: a model's limit says nothing of its account's. Where it cannot be
+ * told, it concerns each of them; a refusal or a pause never says whose limit was reached.
  */
 export function adviceFor(budget: Budget, all: readonly Budget[], advice: Advice): Advice {
   if (all.length === 1) return advice;

@@ -95,7 +95,9 @@ export class JournaledLedger implements Ledger {
     }
   }
 
-  /** Nothing is claimed of a quota beyond what is left of it: however often it is killed, that is all that it counts. */
+  /**
+   * Nothing is claimed of a quota beyond what is left of it: however often it is killed, that is all that it counts.
+   */
   #spentWait(budget: string): Wait | undefined {
     const { limit, claims } = this.#ledger.quotas.of(budget);
     const used = this.#ledger.state(budget)?.quotaUsed ?? 0;

@@ -1,5 +1,5 @@
 /**
- * The windows of limits that do not say theirs. Learned from answers, and only where they agree: until then a limit is
+ * Some limits do not say their window. It is learned from answers, and only where they agree: until then a limit is
  * shown, and lowers nothing. In doubt the shorter window is believed, which asks for less restraint than the longer.
  */
 
@@ -10,21 +10,21 @@ export const LESSONS = ["policy", "resets", "refills"] as const;
 export type Lesson = (typeof LESSONS)[number];
 
 export type LearnedWindow = {
-  /** Of the limit: its family, and the resource that it is about. */
+  /** It is made of the limit's family and the resource that it is about. */
   readonly key: string;
-  /** As it was said last. */
+  /** The answers may change it: this is what was said last. */
   readonly limit: number | undefined;
   readonly perMs: number;
-  /** From what: a window that was told once, how its resets come, or how what is left refills. */
+  /** A window was told once, or its resets tell it, or how what is left refills does. */
   readonly from: Lesson;
 };
 
-/** A limit as it is known now. Of one that is known from `refusals`, its number is learned too, and is what we may ask. */
+/** A limit that is known from `refusals` was told by nobody: its number is learned too, and is what we may ask. */
 export type KnownLimit = LimitFamily & { readonly windowFrom: Lesson | "refusals" | "told" | undefined };
 
 /** Resets are rounded to seconds, and answers take a while. */
 const TOLERANCE_MS = 1500;
-/** Resets that are all the same. */
+/** So many resets in a row that are all the same are no chance. */
 const SAME_RESETS = 4;
 const SAME_BUCKETS = 3;
 const REFILLS = 3;
@@ -34,16 +34,18 @@ type Sighting = {
   readonly atMs: number;
   readonly resetMs: number | undefined;
   readonly remaining: number | undefined;
-  /** Answers in a row that spoke of this same moment of reset. */
+  /** So many answers in a row spoke of this same moment of reset. */
   readonly sameMoment: number;
-  /** Answers in a row with the same time until the reset. */
+  /** So many answers in a row had the same time until the reset. */
   readonly sameReset: number;
-  /** A window that what is missing and the time until all of it is back agree on, and with how many different rests. */
+  /**
+   * What is missing and the time until all of it is back agreed on this window, `times` in a row, with these `rests`.
+   */
   readonly bucket:
     | { readonly perMs: number; readonly rests: ReadonlySet<number>; readonly times: number }
     | undefined;
   readonly furthestMs: number;
-  /** When what is left had risen, each with how long before nobody had looked. */
+  /** What is left had risen at these moments; nobody had looked for `gapMs` before. */
   readonly refills: readonly { readonly atMs: number; readonly gapMs: number }[];
 };
 
@@ -59,7 +61,7 @@ export class LearnedWindows {
     return [...this.#known.values()];
   }
 
-  /** The limits of requests of an answer, with the windows that are known by now. */
+  /** Learns from the limits of requests of an answer, and adds the windows that are known by now. */
   read(families: readonly LimitFamily[], nowMs: number): readonly KnownLimit[] {
     return families.map((family) =>
       family.unit === "requests" ? this.#readOne(family, nowMs) : asTold(family),
@@ -95,7 +97,7 @@ export class LearnedWindows {
     return renewed;
   }
 
-  /** A reset that is further away than the window is long. */
+  /** A reset that is further away than the window is long proves the window wrong. */
   #contradict(key: string, resetMs: number | undefined): void {
     const known = this.#known.get(key);
     if (known !== undefined && (resetMs ?? 0) > known.perMs * 1.02 + TOLERANCE_MS) this.#known.delete(key);
@@ -152,7 +154,7 @@ function sightingOf(family: LimitFamily, before: Sighting | undefined, atMs: num
   };
 }
 
-/** Of a bucket that fills steadily, the reset is when it is full: it tells the window, if the window is a round one. */
+/** A bucket that fills steadily is reset when it is full: that tells the window, if the window is a round one. */
 function bucketOf(
   { limit, remaining, resetMs }: LimitFamily,
   before: Sighting | undefined,
@@ -193,7 +195,7 @@ function windowOfJump(seen: Sighting, before: Sighting): number | undefined {
   return onlyRoundWindowMs(leastMs, mostMs);
 }
 
-/** Three refills, evenly spaced, and looked at often enough not to have missed one. */
+/** Three refills tell the window if they are evenly spaced, and were looked at often enough not to have missed one. */
 function windowOfRefills({ refills }: Sighting): number | undefined {
   if (refills.length < REFILLS) return undefined;
   let [leastMs, mostMs, gapMs] = [0, Infinity, 0];

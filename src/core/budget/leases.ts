@@ -18,14 +18,14 @@
 import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import type { Settlement } from "./ledger.ts";
 
-/** At most `cap` leases that have not ended, in every window. */
+/** There are never more than `cap` leases that have not ended, in every window. */
 export type LeaseRate = { readonly perMs: number; readonly cap: number };
 
 export type LeaseTerms = { readonly rates: readonly LeaseRate[]; readonly lingerMs: number };
 
 export type TakeDecision =
   | { readonly kind: "granted" }
-  /** A lower bound, unless a request turns out to be unsent. */
+  /** `untilMs` is a lower bound, unless a request turns out to be unsent. */
   | { readonly kind: "wait"; readonly untilMs: number };
 
 /** The least time between two requests. It avoids bursts, and keeps the limit over a crash. */
@@ -69,7 +69,7 @@ export function coldStartMs(terms: LeaseTerms, limits: readonly number[], uncoun
   );
   if (!gapKeepsTheLimit) return forgottenAfterMs(terms, uncountedMs);
   const gapMs = paceGapMs(terms.rates);
-  // As long as a burst may catch up, so that processes in a row are paced like one.
+  // A burst may catch up for as long, so that processes in a row are paced like one.
   return (gapMs < PACE_GRAIN_MS ? PACE_GRAIN_MS : gapMs) * CLOCK_RATE_MARGIN;
 }
 
@@ -96,7 +96,7 @@ export class Leases {
     return { kind: "granted" };
   }
 
-  /** Only where `freeAtMs` is not later than now. */
+  /** Call it only where `freeAtMs` is not later than now. */
   grant(nowMs: number): void {
     this.#outstanding += 1;
     this.#lastTakenMs = this.#pacedFromMs(nowMs);
@@ -161,7 +161,7 @@ export class Leases {
   }
 }
 
-/** When settled leases end, soonest first. Never more entries than the cap. */
+/** Settled leases end at these times, soonest first. There are never more of them than the cap. */
 class Expiries {
   #times: number[] = [];
   /** Entries before this index have ended. They are removed in bulk, which is cheaper. */

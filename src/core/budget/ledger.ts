@@ -1,4 +1,4 @@
-/** The ledger: who may send a request now. One process keeps it in memory, a fleet keeps it in Redis. */
+/** The ledger decides who may send a request now. One process keeps it in memory, a fleet keeps it in Redis. */
 
 import type { Advice } from "../advice/advice.ts";
 import type { Config } from "../config/config.ts";
@@ -8,11 +8,11 @@ import type { KnownLimit, LearnedWindow } from "./learned-windows.ts";
 import type { Quotas } from "./quotas.ts";
 
 export interface Ledger {
-  /** Of all these budgets together: what holds one of them back holds back whoever draws on it. */
+  /** What holds one of these budgets back holds back whoever draws on it. */
   restraint(budgets: readonly string[]): BudgetRestraint;
-  /** A lease of each in one step, or of none. */
+  /** Grants a lease of each in one step, or of none. */
   take(budgets: readonly string[]): LeaseDecision | Promise<LeaseDecision>;
-  /** What an upstream that draws on these says about its limits. It can only tighten them. */
+  /** An upstream that draws on these says something about its limits. It can only tighten them. */
   applyAdvice(budgets: readonly string[], advice: Advice): void;
   /** Calls back when a wait may have become shorter than announced. */
   onChange(listener: (budget: string) => void): void;
@@ -23,11 +23,13 @@ export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
   /** What this process sent, by hour. */
   readonly quotas: Quotas;
-  /** Of limits that do not say theirs. */
+  /** These belong to limits that do not say theirs. */
   learnedWindows(budget: string): readonly LearnedWindow[] | undefined;
   /** Ends a pause and yielding, by the operator's word. Leases stay held. False for an unknown budget. */
   resume(budget: string): boolean;
-  /** A budget that stays keeps its leases. A new or renamed one waits until unknown earlier requests no longer count. */
+  /**
+   * A budget that stays keeps its leases. A new or renamed one waits until unknown earlier requests no longer count.
+   */
   change(config: Config): void;
 }
 
@@ -70,7 +72,7 @@ export function leaseOf(isUsable: () => boolean, onSettled: (settlement: Settlem
 
 const URGENCY: readonly WaitCause[] = ["backoff", "quota", "yield", "ledger", "budget"];
 
-/** Of several budgets that are waited for at once: the gravest cause, and the latest moment. */
+/** Whoever waits for several budgets at once waits for the latest moment, and is told the gravest cause. */
 export function longestWait(waits: readonly Wait[]): Wait | undefined {
   if (waits.length < 2) return waits[0];
   const untilMs = Math.max(...waits.map((wait) => wait.untilMs));
@@ -93,7 +95,7 @@ export function leaseOfAll(leases: readonly Lease[]): Lease {
   };
 }
 
-/** What became of a leased request. It decides how long the lease is held. */
+/** The end of a leased request decides how long the lease is held. */
 export type Settlement =
   /** No byte of it was written. */
   | "unsent"
@@ -107,9 +109,9 @@ export function settlementOf(exchange: Exchange): Settlement {
   return exchange.sent ? "unanswered" : "unsent";
 }
 
-/** What may keep a budget's slot from being used at all. Monotonic times. */
+/** These may keep a budget's slot from being used at all. Times are monotonic. */
 export type BudgetRestraint = {
-  /** In the past if nothing pauses it. */
+  /** It lies in the past if nothing pauses the budget. */
   readonly pausedUntilMs: number;
   readonly isYielding: boolean;
   readonly isQuotaSpent: boolean;
@@ -117,7 +119,7 @@ export type BudgetRestraint = {
   readonly maxPauseMs: number;
 };
 
-/** Of an upstream that draws on all of these. */
+/** An upstream that draws on all of these is held back by the strictest of each. */
 export function strictest(restraints: readonly BudgetRestraint[]): BudgetRestraint {
   if (restraints.length === 0) throw new Error("cannot ask: an upstream must draw on a budget");
   return restraints.reduce((a, b) => ({
@@ -129,17 +131,17 @@ export function strictest(restraints: readonly BudgetRestraint[]): BudgetRestrai
   }));
 }
 
-/** A budget at one moment. Monotonic times. */
+/** A budget is shown as it is at one moment. Times are monotonic. */
 export type BudgetState = {
   readonly rates: readonly RateStatus[];
   readonly advertisedLimit: number | undefined;
   readonly advertisedRemaining: number | undefined;
-  /** What the upstream last said of each of its limits, whatever they count. */
+  /** The upstream said this last of each of its limits, whatever they count. */
   readonly advertisedLimits: readonly KnownLimit[];
-  /** In the past if nothing pauses it. */
+  /** It lies in the past if nothing pauses the budget. */
   readonly pausedUntilMs: number;
   readonly quotaUsed: number | undefined;
-  /** Those of them that were in flight when an earlier process was killed: they may have been sent, or not. */
+  /** So many of them were in flight when an earlier process was killed: they may have been sent, or not. */
   readonly quotaUnconfirmed: number | undefined;
 };
 

@@ -20,20 +20,20 @@ import type { LearnedWindow } from "./learned-windows.ts";
 import { needsOf, sendersByBudget } from "./needs.ts";
 import { Quotas } from "./quotas.ts";
 
-/** How long after it was sent a request can still be counted: timeout and linger. */
+/** A request can still be counted for this long after it was sent: timeout and linger. */
 function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
   const timeoutMs = Math.max(0, ...upstreams.map((upstream) => upstream.timeoutMs));
   return timeoutMs + Math.max(0, ...budgets.map((budget) => budget.lingerMs));
 }
 
-/** The ledger of a single process: every budget in memory. */
+/** A single process keeps every budget in memory. */
 export class LocalLedger implements RunningLedger {
   readonly #clock: Clock;
   readonly quotas: Quotas;
   readonly #budgets = new Map<string, BudgetLedger>();
   /** Removed by a reload while requests were in flight. */
   #retired: readonly BudgetLedger[] = [];
-  /** Of budgets that are not in the config now. */
+  /** Budgets that are not in the config now may come back: what they have learned is kept. */
   readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
   readonly #listeners: ((budget: string) => void)[] = [];
   /** The longest time in this process after which a sent request may still be counted. It never shrinks. */

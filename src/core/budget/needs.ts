@@ -3,7 +3,9 @@ import { mostSlotsWithin } from "../schedule/schedule.ts";
 import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import type { Needs } from "./signals.ts";
 
-/** One poll a period of each upstream, without confirmations: as long as the lease of a slow one is held. */
+/**
+ * Each upstream needs one poll a period, for as long as the lease of a slow one is held. Confirmations are left out.
+ */
 export function needsOf(upstreams: readonly Upstream[]): Needs {
   return ({ perMs }) => leasesOfSlowPolls(upstreams, perMs, 0);
 }
@@ -17,7 +19,9 @@ export function leasesOfSlowPolls(upstreams: readonly Upstream[], perMs: number,
   );
 }
 
-/** Who sends on each budget, in their order. In one pass: thousands of upstreams may have as many budgets. */
+/**
+ * Lists who sends on each budget, in their order. One pass is enough for thousands of upstreams with as many budgets.
+ */
 export function sendersByBudget<Sender extends Pick<Upstream, "budgets">>(
   senders: readonly Sender[],
 ): ReadonlyMap<string, readonly Sender[]> {

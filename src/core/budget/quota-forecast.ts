@@ -34,7 +34,10 @@ export function quotaBurns(
   });
 }
 
-/** In requests for each millisecond, over whole hours and the present one. Of the first hour of all, nobody knows how much of it was watched. */
+/**
+ * In requests for each millisecond, over whole hours and the present one. Of the first hour of all, nobody knows how
+ * much of it was watched.
+ */
 function paceOver(
   window: BurnWindow,
   firstHour: number,

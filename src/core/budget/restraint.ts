@@ -1,4 +1,4 @@
-/** How upstream signals hold a budget back: pauses, back-off, lowered limits, yielding to production. */
+/** Upstream signals hold a budget back: by pauses, back-off, lowered limits, yielding to production. */
 
 import type { Advice } from "../advice/advice.ts";
 import { limitsOf } from "../advice/limits.ts";
@@ -10,16 +10,16 @@ import { longestWindowMs, type Needs, signalsOf, type UpstreamSignals } from "./
 
 /** While yielding to production, one slot in this many is used. */
 export const YIELD_KEEPS_ONE_IN = 4;
-/** Different limits that are kept at once. Further ones are merged into the strictest of them. */
+/** So many different limits of one window are kept at once. Further ones are merged into the strictest of them. */
 const MOST_LIMITS = 8;
 const MOST_DOUBLINGS = 30;
-/** Limits that are shown at once. */
+/** So many limits are shown at once. */
 const MOST_KNOWN = 16;
 
 export class Restraint {
   #budget: Budget;
   #needs: Needs;
-  /** Both from the first limit on that an answer speaks of. */
+  /** Both are made when an answer speaks of a limit: most budgets never need them. */
   #windows: LearnedWindows | undefined;
   #limits: Map<string, KnownLimit> | undefined;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
@@ -48,7 +48,7 @@ export class Restraint {
     return Math.min(configuredCap, loweredCap(requests, this.#budget.share, 0));
   }
 
-  /** The limits that were last advertised, with what is known of their windows. */
+  /** Each limit is shown as it was advertised last, with what is known of its window. */
   get limits(): readonly KnownLimit[] {
     return [...(this.#limits?.values() ?? [])];
   }
@@ -59,7 +59,7 @@ export class Restraint {
 
   /** Returns what was applied. */
   applyAdvice(advice: Advice, nowMs: number): UpstreamSignals {
-    // As most answers do.
+    // Most answers say nothing, so it costs nothing.
     if (isSilent(advice)) {
       this.active.apply(NO_SIGNALS, 0, 0, nowMs);
       return NO_SIGNALS;
@@ -107,7 +107,7 @@ function isSilent({ throttled, pause, families, limits, remaining }: Advice): bo
   return !says && families.length === 0 && limits.length === 0;
 }
 
-/** Never under one: with none, nobody would see the limit rise again. */
+/** A cap is never under one: with none, nobody would see the limit rise again. */
 export function loweredCap(requests: number, share: number, aside: number): number {
   return Math.max(1, capOf({ requests }, share) - aside);
 }
@@ -123,7 +123,7 @@ class ActiveSignals {
   /** By window; the strictest limit comes first and ends first. Undefined until a limit is lowered. */
   #lowered: Map<number, readonly Lowered[]> | undefined;
 
-  /** In the past if there is no pause. */
+  /** It lies in the past if there is no pause. */
   get pausedUntilMs(): number {
     return this.#pausedUntilMs;
   }
@@ -132,12 +132,12 @@ class ActiveSignals {
     return this.#yieldUntilMs;
   }
 
-  /** The upstream's last word, unchanged. */
+  /** The page shows the upstream's last word, unchanged. */
   get advertised(): NonNullable<UpstreamSignals["advertised"]> {
     return this.#advertised;
   }
 
-  /** The strictest limit in force for this window. */
+  /** Only the strictest limit in force counts in a window. */
   loweredTo(perMs: number, nowMs: number): number | undefined {
     return this.#lowered?.get(perMs)?.find((lowered) => nowMs < lowered.untilMs)?.requests;
   }
@@ -194,7 +194,7 @@ export type Screening = {
   readonly yielded: number;
 };
 
-/** Whether a slot is used at all, before anyone waits for a lease. */
+/** Decides whether a slot is used at all, before anyone waits for a lease. */
 export function screenSlot(
   restraint: BudgetRestraint,
   upstreamPausedUntilMs: number,

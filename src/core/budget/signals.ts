@@ -1,4 +1,7 @@
-/** What an upstream's advice means for one budget. Computed with the config, applied where the budget is kept. */
+/**
+ * An upstream's advice means something else for each budget. It is computed with the config, and applied where the
+ * budget is kept.
+ */
 
 import type { Advice } from "../advice/advice.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
@@ -9,19 +12,19 @@ const LONGEST_QUOTA_WINDOW_MS = DAY_MS;
 export type UpstreamSignals = {
   /** The upstream refused. Without a pause, the budget backs off by itself. */
   readonly isThrottled: boolean;
-  /** Pause of the whole budget, at most `max_pause`; 0 if none was requested. */
+  /** The whole budget pauses for so long, at most for `max_pause`; 0 if no pause was requested. */
   readonly pauseMs: number;
-  /** Limits below the configured ones, in the windows of the configured rates. */
+  /** These limits are below the configured ones, and in the windows of the configured rates. */
   readonly lowered: readonly { readonly perMs: number; readonly requests: number }[];
   /** Undefined if the upstream advertised nothing. */
   readonly advertised:
     | { readonly limit: number | undefined; readonly remaining: number | undefined }
     | undefined;
-  /** How long to yield to production; 0 ends it, undefined leaves it as it is. */
+  /** We yield to production for so long; 0 ends it, undefined leaves it as it is. */
   readonly yieldMs: number | undefined;
 };
 
-/** How many requests in a window of a rate the schedules need, whatever is advertised. */
+/** The schedules need so many requests in a window of a rate, whatever is advertised. */
 export type Needs = (rate: Rate) => number;
 
 /** `needs`: by its word alone, an upstream does not take the cap below this. */
@@ -47,7 +50,7 @@ export function signalsOf(advice: Advice, budget: Budget, needs: Needs = () => 0
   };
 }
 
-/** A good answer of an upstream that advertises nothing. */
+/** So does a good answer of an upstream that advertises nothing. */
 export function saysNothing(signals: UpstreamSignals): boolean {
   const { isThrottled, pauseMs, lowered, advertised, yieldMs } = signals;
   const asksForLess = isThrottled || pauseMs > 0 || lowered.length > 0;
@@ -89,7 +92,7 @@ export function floorOver(
   return isHeldUp ? { polls, rate } : undefined;
 }
 
-/** The rate with the nearest window. */
+/** An advertised limit is about the rate with the nearest window. */
 function rateMeantBy(perMs: number, budget: Budget): Rate | undefined {
   const distance = (rate: Rate): number => Math.abs(Math.log(rate.perMs / perMs));
   return budget.rates.toSorted((a, b) => distance(a) - distance(b))[0];

@@ -1,5 +1,5 @@
 /**
- * A limit that nobody tells, learned from refusals.
+ * Some upstreams tell no limit: it is learned from their refusals.
  *
  *      silence     answered, answered, answered …  refused     silence
  *      |-- rest --|------------ active ----------------|
@@ -8,8 +8,8 @@
  * was sent in `active` alone was too fast. Each refusal halves how fast we ask, but not below what is allowed at least.
  * Pacing spreads what is left, so this also ends refusals by a limit of another, shorter window.
  *
- * One refusal alone may be another's doing, so it changes nothing. Nor do refusals that go on however slow we are make the
- * watch blind: one slot in four is kept, as when we yield to production.
+ * One refusal alone may be another's doing, so it changes nothing. Nor do refusals that go on however slow we are make
+ * the watch blind: one slot in four is kept, as when we yield to production.
  */
 
 import type { Advice } from "../advice/advice.ts";
@@ -22,13 +22,13 @@ type Asker = { readonly budget: Budget; readonly needs: Needs };
 
 type Run = {
   readonly fromMs: number;
-  /** How long nothing was sent before it. */
+  /** Nothing was sent for so long before it. */
   readonly restMs: number;
   readonly answered: number;
 };
 
 export class UntoldLimit {
-  /** Since the last pause. */
+  /** The run that goes on since the last pause. */
   #run: Run | undefined;
   #pausedFromMs = Number.NEGATIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
@@ -56,13 +56,13 @@ export class UntoldLimit {
     this.#refusedAtMs = nowMs;
   }
 
-  /** At most so many of our requests in a window of that rate. */
+  /** Lets at most so many of our requests into a window of that rate. */
   capOf({ perMs }: Rate, cap: number, budget: Budget, nowMs: number): number {
     this.#forgetAfter(budget.maxPauseMs, nowMs);
     return this.#bound?.perMs === perMs ? Math.min(cap, this.#bound.requests) : cap;
   }
 
-  /** As it is shown. */
+  /** People see it as a limit like any other, known from refusals. */
   get known(): readonly KnownLimit[] {
     if (this.#bound === undefined) return [];
     const { perMs, requests } = this.#bound;

@@ -1,4 +1,6 @@
-/** The values of one upstream over the last week. Bounded: in the last hour each five minutes, before that each hour. */
+/**
+ * The values of one upstream are kept for a week: of the last hour one each five minutes, before that one each hour.
+ */
 
 import {
   type Burn,
@@ -14,22 +16,25 @@ import type { ValueSnapshot } from "../metrics/snapshot.ts";
 import type { Poll } from "../poll/poll.ts";
 import { MINUTE_MS, HOUR_MS } from "../time/duration.ts";
 
-/** As the state file keeps it: the newest of each hour. */
+/** The state file keeps the newest value of each hour. */
 export type SavedValue = ValuePoint & { readonly name: string };
 
 export type KeptQuota = QuotaForecast & { readonly seenAtMs: number };
 
-/** Ten values, and the quotas that answers tell. */
+/** An upstream has ten values at most, and the quotas that its answers tell. */
 const MOST_TRACKS = 10 + QUOTAS.length;
 const STEP_MS = 5 * MINUTE_MS;
 
 /** A change of less than this part of the value is noise, or too little to matter. */
 const LEAST_JUMP = 0.1;
-/** What only comes back so soon was neither spent nor refilled. Longer than two polls, where they are an hour apart. */
+/**
+ * A value that is back where it was within this time was neither spent nor refilled: two polls an hour apart are
+ * closer.
+ */
 const FLAP_MS = 3 * HOUR_MS;
 const MOST_JUMPS = 40;
 
-/** For so many periods after it was seen, a value stands; a pause of some minutes does not end it. */
+/** A value stands for so many periods after it was seen; a pause of some minutes does not end it. */
 const PERIODS_KNOWN = 3;
 const LEAST_KNOWN_MS = 10 * MINUTE_MS;
 
@@ -56,7 +61,7 @@ export class KeptValues {
       this.#add(quotaTrack(quota), endedAtMs, left, endedAtMs + refillsInMs);
   }
 
-  /** Quotas that the answers tell. What ends only after its refill does not end. */
+  /** The answers tell these quotas. A quota that would end only after its refill does not end. */
   quotas(periodMs: number, nowMs: number): readonly KeptQuota[] {
     if (this.#tracks === undefined) return NO_QUOTAS;
     const kept: KeptQuota[] = [];
@@ -73,7 +78,7 @@ export class KeptValues {
     return kept;
   }
 
-  /** For the state file. */
+  /** The state file keeps this one. */
   newest(name: string): ValuePoint | undefined {
     return this.#tracks?.get(name)?.points.at(-1);
   }
@@ -83,7 +88,7 @@ export class KeptValues {
     return this.#tracks?.get(name)?.points ?? [];
   }
 
-  /** One for each that is wanted; its numbers are unknown where it was not seen for long. */
+  /** Each value that is wanted gets one; its numbers are unknown where it was not seen for long. */
   read(wanted: readonly Value[], periodMs: number, nowMs: number): readonly ValueSnapshot[] {
     return wanted.map(({ name, credit }) => {
       const seen = this.#tracks?.get(name)?.seen;
@@ -102,7 +107,7 @@ export class KeptValues {
     this.#keep(name, track);
   }
 
-  /** A reload may rename values for ever. */
+  /** Reloads may rename values for ever: the names that were seen longest ago are forgotten. */
   #keep(name: string, track: ValueTrack): void {
     const tracks = (this.#tracks ??= new Map());
     tracks.delete(name);
@@ -123,7 +128,7 @@ export function quotaTrack(quota: QuotaName): string {
   return `quota ${quota}`;
 }
 
-/** Also unknown is what was seen in a future that a clock has been set back from. */
+/** A value that was seen in a future that a clock has been set back from is unknown too. */
 function isKnown(seenAtMs: number, periodMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - seenAtMs) <= Math.max(PERIODS_KNOWN * periodMs, LEAST_KNOWN_MS);
 }
@@ -136,7 +141,7 @@ type Jump = { readonly from: ValuePoint; readonly to: number };
 class ValueTrack {
   #points: ValuePoint[];
   #jumps: readonly Jump[] = [];
-  /** The last three, as they came. */
+  /** The last three values, as they came. */
   #recent: readonly Seen[];
   #seen: Seen | undefined;
   #burns: readonly Burn[] | undefined;
@@ -151,7 +156,7 @@ class ValueTrack {
     return this.#points;
   }
 
-  /** As it came last. */
+  /** The value as it came last. */
   get seen(): Seen | undefined {
     return this.#seen;
   }
@@ -185,21 +190,17 @@ class ValueTrack {
     this.#points.push(point);
   }
 
-  /** What was added until now. Whatever only returns to where it was lately was neither spent nor added. */
+  /** Sums what was added until now. A value that only returns to where it was lately had nothing added, nor spent. */
   #refilledAt(atMs: number, value: number): number {
     const from = this.#points.at(-1);
     if (from === undefined) return 0;
-    const leastJump = LEAST_JUMP * Math.max(Math.abs(value), Math.abs(from.value));
-    const areAlike = (one: number, other: number): boolean => Math.abs(one - other) <= leastJump;
-    if (areAlike(value, from.value)) return from.refilled;
+    const noise = LEAST_JUMP * Math.max(Math.abs(value), Math.abs(from.value));
+    if (areAlike(value, from.value, noise)) return from.refilled;
     const lately = this.#jumps.filter((jump) => atMs - jump.from.atMs <= FLAP_MS);
     this.#jumps = [...lately, { from, to: value }].slice(-MOST_JUMPS);
-    const undone = lately.filter((jump) =>
-      value > from.value
-        ? jump.to < jump.from.value && value - jump.from.value <= leastJump
-        : // What was added may be spent within the hour: only straight back is no spending.
-          areAlike(value, jump.from.value) && areAlike(from.value, jump.to),
-    );
+    const takesBack = value > from.value ? takesFallBack : takesRiseBack;
+    const undone = lately.filter((jump) => takesBack(jump, from.value, value, noise));
+    // It counts as added only what no earlier value explains.
     const origins = [from, ...undone.map((jump) => jump.from)];
     return Math.min(...origins.map((origin) => origin.refilled + Math.max(0, value - origin.value)));
   }
@@ -214,6 +215,20 @@ class ValueTrack {
       return point.atMs >= fromMs && (next === undefined || hourOf(next) !== hourOf(point));
     });
   }
+}
+
+function areAlike(one: number, other: number, noise: number): boolean {
+  return Math.abs(one - other) <= noise;
+}
+
+/** A rise that ends no higher than where a fall began takes that fall back. */
+function takesFallBack(jump: Jump, _from: number, to: number, noise: number): boolean {
+  return jump.to < jump.from.value && to - jump.from.value <= noise;
+}
+
+/** What was added may be spent within the hour: only a fall straight back to where a rise began takes it back. */
+function takesRiseBack(jump: Jump, from: number, to: number, noise: number): boolean {
+  return areAlike(to, jump.from.value, noise) && areAlike(from, jump.to, noise);
 }
 
 /** A single answer that says something else, such as 0, moves nothing. */

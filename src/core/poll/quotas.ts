@@ -1,4 +1,4 @@
-/** Quotas of a day and more that an answer tells, with how much of them is left. */
+/** An answer may tell quotas of a day and more, with how much of them is left. */
 
 import type { LimitFamily } from "../advice/limits.ts";
 import type { QuotaName } from "../answer/credit.ts";
@@ -19,7 +19,9 @@ const LEAST_MS: readonly (readonly [SeenQuota["quota"], number])[] = [
   ["1d", DAY_MS],
 ];
 
-/** Where several last equally long, the one with the least left counts. A failed answer is not believed, as with values. */
+/**
+ * Where several last equally long, the one with the least left counts. A failed answer is not believed, as with values.
+ */
 export function readQuotas(
   families: readonly LimitFamily[],
   outcome: PollOutcome,

@@ -1,4 +1,4 @@
-/** The pause that an answer asks for is known once it is known what the answer means. */
+/** An answer asks for a pause: for how long, and of whom, is known once it is known what the answer means. */
 
 import type { Advice, Pause, ToldByHeaders } from "../advice/advice.ts";
 import { longestWait, type Wait } from "../advice/retry-after.ts";
