@@ -40,7 +40,6 @@ export class SqliteStateStore implements StateStore {
   readonly restoredQuotas: readonly QuotaRow[];
   readonly restoredWindows: ReadonlyMap<string, readonly LearnedWindow[]>;
   readonly #buffer = new StateBuffer(BOUNDS);
-  readonly #closing = new AbortController();
   #readQuotas: () => readonly QuotaRow[] = () => [];
   #readWindows: () => ReadonlyMap<string, readonly LearnedWindow[]> = () => new Map();
   /** By budget, as text: what was given to the buffer. */
@@ -48,12 +47,11 @@ export class SqliteStateStore implements StateStore {
   #isUp = true;
   /** After trouble: the file may be a new one. */
   #keepsAll = false;
-  #retryAtMs = Number.NEGATIVE_INFINITY;
-  /** Those who wait until what is counted now is in the file: in the next batch, and in the one under way. */
-  #waiting: (() => void)[] = [];
-  #waitingForBatch: (() => void)[] = [];
-  /** While the thread works on a batch. */
-  #flushing: { readonly sinceMs: number; readonly ended: Promise<void> } | undefined;
+  /** Those who wait until what is counted now is in the file. */
+  readonly #waiting: (() => void)[] = [];
+  #isClosing = false;
+  #rest = new AbortController();
+  readonly #ended: Promise<void>;
 
   constructor(parts: StoreParts, { restored, trouble, notes }: Extract<OpenReply, { kind: "opened" }>) {
     this.#parts = parts;
@@ -63,7 +61,7 @@ export class SqliteStateStore implements StateStore {
     for (const [budget, windows] of restored.windows) this.#keptWindows.set(budget, JSON.stringify(windows));
     this.#tell(notes);
     if (trouble !== undefined) this.#goDown(trouble);
-    void this.#run();
+    this.#ended = this.#run();
   }
 
   get isUp(): boolean {
@@ -93,73 +91,52 @@ export class SqliteStateStore implements StateStore {
   }
 
   written(): Promise<void> {
-    if (!this.#isUp || this.#closing.signal.aborted) return Promise.resolve();
+    if (!this.#isUp || this.#isClosing) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);
-    if (this.#flushing === undefined) void this.#flush(false);
+    this.#rest.abort();
     return promise;
   }
 
   async close(): Promise<void> {
-    if (this.#closing.signal.aborted) return;
-    this.#closing.abort();
-    const isClosed = await this.#atMost(CLOSE_AT_MOST_MS, this.#finish());
-    if (isClosed) return;
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#rest.abort();
+    const { clock, thread } = this.#parts;
+    if ((await within(CLOSE_AT_MOST_MS, this.#ended, clock)) !== LATE) return;
     this.#goDown("did not answer");
-    this.#parts.thread.abandon();
+    thread.abandon();
   }
 
   async #run(): Promise<void> {
-    const { clock } = this.#parts;
-    while (!this.#closing.signal.aborted) {
-      await clock.sleep(FLUSH_EVERY_MS, this.#closing.signal);
-      if (this.#closing.signal.aborted) return;
-      if (this.#flushing === undefined) {
-        if (clock.now() >= this.#retryAtMs) void this.#flush(false);
-      } else if (clock.now() - this.#flushing.sinceMs >= STUCK_AFTER_MS) {
-        this.#goDown("does not answer");
-      }
+    const { clock, log, thread } = this.#parts;
+    while (!this.#isClosing) {
+      this.#rest = new AbortController();
+      if (this.#waiting.length === 0)
+        await clock.sleep(this.#isUp ? FLUSH_EVERY_MS : RETRY_EVERY_MS, this.#rest.signal);
+      await this.#writeAll();
     }
-  }
-
-  async #finish(): Promise<void> {
-    await this.#flushNow(true);
     const lost = this.#buffer.takeLost() + this.#buffer.waitingPolls;
-    if (lost > 0)
-      this.#parts.log.warn({ lost }, "polls could not be written to the state file, and are lost");
-    await this.#parts.thread.close();
+    if (lost > 0) log.warn({ lost }, "polls could not be written to the state file, and are lost");
+    await thread.close();
   }
 
-  async #flushNow(isLast: boolean): Promise<void> {
-    while (this.#flushing !== undefined) await this.#flushing.ended;
-    await this.#flush(isLast);
-  }
-
-  #flush(isLast: boolean): Promise<void> {
-    const ended = this.#writeAll(isLast).finally(() => {
-      this.#flushing = undefined;
-      if (this.#waiting.length > 0) void this.#flush(false);
-    });
-    this.#flushing = { sinceMs: this.#parts.clock.now(), ended };
-    return ended;
-  }
-
-  /** Until less than a full batch is left, or a batch fails. */
-  async #writeAll(isLast: boolean): Promise<void> {
+  /** Until less than a full batch is left (nothing, at the end), or a batch fails. */
+  async #writeAll(): Promise<void> {
     let isWritten = true;
     do {
+      const waiting = this.#waiting.length;
       const batch = this.#nextBatch();
-      if (batch === undefined) return this.#release();
-      isWritten = await this.#write(batch);
-    } while (isWritten && this.#buffer.waitingPolls >= (isLast ? 1 : MOST_POLLS_A_BATCH));
+      isWritten = batch === undefined || (await this.#write(batch));
+      this.#release(waiting);
+      if (isWritten) this.#goUp();
+    } while (isWritten && this.#buffer.waitingPolls >= (this.#isClosing ? 1 : MOST_POLLS_A_BATCH));
   }
 
   #nextBatch(): StateBatch | undefined {
     if (this.#keepsAll) for (const row of this.#readQuotas()) this.keepQuota(row);
     this.#keepChangedWindows();
     this.#keepsAll = false;
-    this.#waitingForBatch = this.#waiting;
-    this.#waiting = [];
     const waiting = this.#buffer.take(MOST_POLLS_A_BATCH);
     const isEmpty = Object.values(waiting).every((list) => list.length === 0);
     // While it is down, an empty batch tests whether it still is.
@@ -176,12 +153,13 @@ export class SqliteStateStore implements StateStore {
   }
 
   async #write(batch: StateBatch): Promise<boolean> {
-    const reply = await this.#parts.thread.write(batch);
+    const { clock, thread } = this.#parts;
+    const answer = thread.write(batch);
+    if ((await within(STUCK_AFTER_MS, answer, clock)) === LATE) this.#goDown("does not answer");
+    const reply = await answer;
     switch (reply.kind) {
       case "written":
         this.#tell(reply.notes);
-        this.#release();
-        this.#goUp();
         return true;
       case "failed":
         this.#tell(reply.notes);
@@ -198,21 +176,16 @@ export class SqliteStateStore implements StateStore {
   }
 
   #goDown(trouble: string): void {
-    const { clock, log, path } = this.#parts;
+    const { log, path } = this.#parts;
     this.#keepsAll = true;
-    this.#release();
-    for (const resolve of this.#waiting.splice(0)) resolve();
-    this.#retryAtMs = clock.now() + RETRY_EVERY_MS;
-    if (!this.#isUp) return;
+    const wasUp = this.#isUp;
     this.#isUp = false;
+    this.#release(this.#waiting.length);
+    if (!wasUp) return;
     log.error(
       { path, trouble },
       `the state file ${trouble}: history and quotas are kept in memory until it can be written`,
     );
-  }
-
-  #release(): void {
-    for (const resolve of this.#waitingForBatch.splice(0)) resolve();
   }
 
   #goUp(): void {
@@ -224,22 +197,23 @@ export class SqliteStateStore implements StateStore {
     log.info({ path, lost: this.#buffer.takeLost() }, "the state file can be written again");
   }
 
+  /** The first of those who wait: whoever came later waits for what was not in the batch. */
+  #release(count: number): void {
+    for (const resolve of this.#waiting.splice(0, count)) resolve();
+  }
+
   #tell(notes: readonly string[]): void {
     const { log, path } = this.#parts;
     for (const note of notes) log.error({ path }, note);
   }
-
-  /** False if it took too long. */
-  async #atMost(mostMs: number, work: Promise<void>): Promise<boolean> {
-    const ended = new AbortController();
-    const late = this.#parts.clock.sleep(mostMs, ended.signal).then(() => false);
-    const isInTime = await Promise.race([work.then(() => true), late]);
-    ended.abort();
-    return isInTime;
-  }
 }
 
-export type StateStoreOptions = { readonly path: string; readonly log: Log; readonly clock: Clock };
+export type StateStoreOptions = {
+  readonly path: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly thread?: StateThread;
+};
 
 export type OpenedStateStore =
   | { readonly kind: "opened"; readonly store: StateStore }
@@ -247,15 +221,16 @@ export type OpenedStateStore =
 
 /** Enough to read some gigabytes. */
 const OPEN_AT_MOST_MS = 60_000;
-const LATE: Died = { kind: "died", message: `no answer from its disk within ${OPEN_AT_MOST_MS / 1000} s` };
 
 /** Opens or creates the state file, and reads what earlier processes left in it. */
-export async function openStateStore({ path, log, clock }: StateStoreOptions): Promise<OpenedStateStore> {
-  const thread = new SqliteThread(path);
-  const opened = new AbortController();
-  const late = clock.sleep(OPEN_AT_MOST_MS, opened.signal).then(() => LATE);
-  const reply = await Promise.race([thread.open(clock.wallNow()), late]);
-  opened.abort();
+export async function openStateStore({
+  path,
+  log,
+  clock,
+  thread = new SqliteThread(path),
+}: StateStoreOptions): Promise<OpenedStateStore> {
+  const opened = await within(OPEN_AT_MOST_MS, thread.open(clock.wallNow()), clock);
+  const reply = opened === LATE ? NO_ANSWER : opened;
   switch (reply.kind) {
     case "opened":
       return { kind: "opened", store: new SqliteStateStore({ path, thread, clock, log }, reply) };
@@ -271,4 +246,19 @@ export async function openStateStore({ path, log, clock }: StateStoreOptions): P
     default:
       return reply satisfies never;
   }
+}
+
+const NO_ANSWER: Died = {
+  kind: "died",
+  message: `no answer from its disk within ${OPEN_AT_MOST_MS / 1000} s`,
+};
+
+const LATE = Symbol("late");
+
+async function within<Done>(mostMs: number, work: Promise<Done>, clock: Clock): Promise<Done | typeof LATE> {
+  const ended = new AbortController();
+  const late = clock.sleep(mostMs, ended.signal).then((): typeof LATE => LATE);
+  const first = await Promise.race([work, late]);
+  ended.abort();
+  return first;
 }

@@ -2,38 +2,75 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { StateFile } from "../../../src/adapters/sqlite/file.ts";
+import type { OpenReply, StateBatch, WriteReply } from "../../../src/adapters/sqlite/messages.ts";
 import { openStateStore } from "../../../src/adapters/sqlite/store.ts";
+import { SqliteThread, type StateThread } from "../../../src/adapters/sqlite/thread.ts";
 import { History } from "../../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
 import type { Log } from "../../../src/core/text/log.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
-import type { RestoredUpstream, StateStore } from "../../../src/core/history/state.ts";
+import type { RestoredUpstream, SavedPoll, StateStore } from "../../../src/core/history/state.ts";
+import { pollStatusOf } from "../../../src/core/status/status.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { samplePoll } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 export const NOW_MS = 1_790_000_000_000;
 export const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
 
-/** A folder of its own, virtual time over a real thread and a real disk, and everything that was logged. */
+/** The database in the thread of the test: what is written is in the file at once, and no thread has to start. */
+class SameThread implements StateThread {
+  readonly #file: StateFile;
+
+  constructor(path: string) {
+    this.#file = new StateFile(path);
+  }
+
+  open(nowMs: number): Promise<OpenReply> {
+    return Promise.resolve(this.#file.open(nowMs));
+  }
+
+  write(batch: StateBatch): Promise<WriteReply> {
+    return Promise.resolve(this.#file.write(batch));
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve(this.#file.close());
+  }
+
+  abandon(): void {
+    this.#file.close();
+  }
+}
+
+/** A folder of its own, virtual time over a real disk, and everything that was logged. */
 export class StateBench implements AsyncDisposable {
   readonly clock: VirtualClock = new VirtualClock({ wallMs: NOW_MS });
   readonly logged: { readonly level: string; readonly msg: string }[] = [];
   readonly directory: string;
   path: string;
+  /** A thread of its own, as the daemon has it. */
+  readonly #hasThread: boolean;
   readonly #stores: StateStore[] = [];
 
-  private constructor(directory: string) {
+  private constructor(directory: string, hasThread: boolean) {
     this.directory = directory;
+    this.#hasThread = hasThread;
     this.path = join(directory, "pacewatch.db");
   }
 
-  static async make(): Promise<StateBench> {
-    return new StateBench(await mkdtemp(join(tmpdir(), "pacewatch-state-")));
+  static async make({ hasThread = false }: { readonly hasThread?: boolean } = {}): Promise<StateBench> {
+    return new StateBench(await mkdtemp(join(tmpdir(), "pacewatch-state-")), hasThread);
   }
 
   get log(): Log {
     const at = (level: string) => (_: object, msg: string) => void this.logged.push({ level, msg });
     return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  }
+
+  get thread(): StateThread {
+    return this.#hasThread ? new SqliteThread(this.path) : new SameThread(this.path);
   }
 
   async open(): Promise<StateStore> {
@@ -111,4 +148,27 @@ export async function restoredOf(
 
 export function stateErrors(bench: StateBench): readonly string[] {
   return bench.logged.filter(({ level }) => level === "error").map(({ msg }) => msg);
+}
+
+export function savedAt(atMs: number, outcome: PollOutcome = { kind: "ok" }, upstream = "email"): SavedPoll {
+  const status = pollStatusOf(
+    samplePoll({ id: `${upstream} ${atMs}`, outcome, sentAtMs: atMs, endedAtMs: atMs }),
+  );
+  return { upstream, endedAtMs: atMs, withinObjective: true, status };
+}
+
+export function batchAt(nowMs: number, changes: Partial<StateBatch> = {}): StateBatch {
+  return { polls: [], foundOffline: [], rows: [], nowMs, ...changes };
+}
+
+/** Days of recording in a moment, in few batches: each of them goes to the disk, as its minute is over. */
+export function recordDays(file: StateFile, fromMs: number, days: number, everyMs: number): number {
+  const untilMs = fromMs + days * DAY_MS;
+  for (let atMs = fromMs; atMs < untilMs; atMs += 6 * HOUR_MS) {
+    const polls: SavedPoll[] = [];
+    for (let each = atMs; each < atMs + 6 * HOUR_MS; each += everyMs) polls.push(savedAt(each));
+    const reply = file.write(batchAt(atMs + 6 * HOUR_MS, { polls }));
+    if (reply.kind !== "written") throw new Error(reply.trouble);
+  }
+  return untilMs;
 }

@@ -162,12 +162,21 @@ test("many rows are handed over in bites, one after the other, without waiting i
 
 test("whoever waits for what is counted has it in the file at once; of those that wait together, one batch is enough", async () => {
   const scene = new Scene();
-  const written = [5, 6, 7].map((requests) => {
+  const { promise, resolve } = Promise.withResolvers<WriteReply>();
+  scene.thread.reply = () => promise;
+  let isWritten = false;
+  const count = (requests: number): Promise<unknown> => {
     scene.store.keepQuota(sampleQuotaRow({ requests }));
     return scene.store.written();
-  });
-  await Promise.all(written);
-  // The second and the third came when the first batch was under way already.
+  };
+  const first = [4, 5].map((requests) => count(requests).then(() => (isWritten = true)));
+  await settle();
+  const second = [6, 7].map(count);
+  await settle();
+  expect(isWritten).toBe(false);
+  scene.thread.reply = undefined;
+  resolve(WRITTEN);
+  await Promise.all([...first, ...second]);
   expect(scene.thread.quotas).toEqual([[5], [7]]);
   await scene.store.close();
 });
@@ -194,7 +203,7 @@ test("nobody waits for a store that is stuck or down", async () => {
   resolve(WRITTEN);
   await settle();
   expect(scene.store.isUp).toBe(true);
-  expect(scene.thread.quotas).toEqual([[5], [40, 7]]);
+  expect(scene.thread.quotas).toEqual([[6], [40, 7]]);
   await scene.store.close();
 });
 

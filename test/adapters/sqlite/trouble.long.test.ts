@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sampleQuotaRow } from "../../support/samples.ts";
@@ -24,7 +24,7 @@ async function recordUntilDown(
 
 describe("a full disk", () => {
   test("is told once, stops nobody, and nothing is lost once there is room again", async ({ skip }) => {
-    await using bench = await StateBench.make();
+    await using bench = await StateBench.make({ hasThread: true });
     using disk = SmallDisk.mount(join(bench.directory, "disk"), "1m") ?? skip("needs the right to mount");
     bench.path = join(disk.path, "pacewatch.db");
     const store = await bench.open();
@@ -51,7 +51,7 @@ describe("a full disk", () => {
   });
 
   test("at the start hides no history and no quota", async ({ skip }) => {
-    await using bench = await StateBench.make();
+    await using bench = await StateBench.make({ hasThread: true });
     using disk = SmallDisk.mount(join(bench.directory, "disk"), "1m") ?? skip("needs the right to mount");
     bench.path = join(disk.path, "pacewatch.db");
     const first = await bench.open();
@@ -72,7 +72,7 @@ describe("a full disk", () => {
   });
 
   test("without a past is no reason not to start", async ({ skip }) => {
-    await using bench = await StateBench.make();
+    await using bench = await StateBench.make({ hasThread: true });
     using disk = SmallDisk.mount(join(bench.directory, "disk"), "200k") ?? skip("needs the right to mount");
     bench.path = join(disk.path, "pacewatch.db");
     disk.fill();
@@ -85,7 +85,7 @@ describe("a full disk", () => {
 
 describe("a file that is made read-only", () => {
   test("while it is in use is told, stops nobody, and is written again when it may be", async ({ skip }) => {
-    await using bench = await StateBench.make();
+    await using bench = await StateBench.make({ hasThread: true });
     const store = await bench.open();
     const record = bench.recordOf(store);
     bench.poll(record);
@@ -105,7 +105,7 @@ describe("a file that is made read-only", () => {
   });
 
   test("before the start is refused", async ({ skip }) => {
-    await using bench = await StateBench.make();
+    await using bench = await StateBench.make({ hasThread: true });
     await (await bench.open()).close();
     using _ = Immutable.make(bench.path) ?? skip("needs the right to make files immutable");
     expect(await bench.refusal()).toBe(
@@ -114,9 +114,9 @@ describe("a file that is made read-only", () => {
   });
 });
 
-describe("a file that another program holds locked", () => {
+describe("a file that is held locked", () => {
   test("while it is in use is told, stops nobody, and is written again when it is free", async () => {
-    await using bench = await StateBench.make();
+    await using bench = await StateBench.make({ hasThread: true });
     const store = await bench.open();
     const record = bench.recordOf(store);
     const other = new DatabaseSync(bench.path);
@@ -130,7 +130,7 @@ describe("a file that another program holds locked", () => {
   });
 
   test("at the start can still be read, so it starts with its history", async () => {
-    await using bench = await StateBench.make();
+    await using bench = await StateBench.make({ hasThread: true });
     const first = await bench.open();
     bench.poll(bench.recordOf(first));
     await first.close();
@@ -143,8 +143,18 @@ describe("a file that another program holds locked", () => {
     await bench.until(() => second.isUp);
   });
 
+  test("by another pacewatch is refused; and it is free again when that one ends", async () => {
+    await using bench = await StateBench.make({ hasThread: true });
+    const store = await bench.open();
+    expect(await bench.refusal()).toBe(
+      `cannot keep state: "${bench.path}" must be a file that can be read and written, received one that is in use by another pacewatch`,
+    );
+    await store.close();
+    expect(await bench.refusal()).toBe("it opened");
+  });
+
   test("so that it cannot even be read, is refused: nobody knows what was spent of the quotas", async () => {
-    await using bench = await StateBench.make();
+    await using bench = await StateBench.make({ hasThread: true });
     await (await bench.open()).close();
     const other = new DatabaseSync(bench.path);
     other.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
@@ -154,7 +164,7 @@ describe("a file that another program holds locked", () => {
 });
 
 test("a damaged file that cannot be moved aside is refused, and stays", async ({ skip }) => {
-  await using bench = await StateBench.make();
+  await using bench = await StateBench.make({ hasThread: true });
   await (await bench.open()).close();
   truncateSync(bench.path, 5_000);
   for (const companion of ["-wal", "-shm"]) writeFileSync(`${bench.path}${companion}`, "");
@@ -163,27 +173,8 @@ test("a damaged file that cannot be moved aside is refused, and stays", async ({
   expect(existsSync(bench.path)).toBe(true);
 });
 
-test.each([
-  ["removed", (path: string) => rmSync(path)],
-  ["moved", (path: string) => renameSync(path, `${path}.backup`)],
-])("a file that is %s under it is noticed, and a new one is begun", async (_, change) => {
-  await using bench = await StateBench.make();
-  const store = await bench.open();
-  const record = bench.recordOf(store);
-  store.keepQuotas(() => [COUNTED]);
-  bench.poll(record);
-  await bench.written(1);
-  change(bench.path);
-  bench.poll(record, TIMEOUT, "the next");
-  await bench.until(() => !store.isUp);
-  expect(stateErrors(bench)).toEqual([`the state file was moved, replaced or removed: ${IN_MEMORY}`]);
-  await bench.until(() => store.isUp);
-  expect(bench.query("SELECT poll FROM polls")).toEqual([{ poll: "the next" }]);
-  expect(bench.query("SELECT requests FROM quota_hours")).toEqual([{ requests: 40 }]);
-});
-
 test("whatever cannot be written is bounded: the oldest polls are lost, and it is told how many", async () => {
-  await using bench = await StateBench.make();
+  await using bench = await StateBench.make({ hasThread: true });
   const store = await bench.open();
   const record = bench.recordOf(store);
   const other = new DatabaseSync(bench.path);
@@ -197,13 +188,4 @@ test("whatever cannot be written is bounded: the oldest polls are lost, and it i
     { n: 2 },
   ]);
   expect(bench.count("polls")).toBe(10_000);
-});
-
-test("no file but its own is left behind by an orderly end", async () => {
-  await using bench = await StateBench.make();
-  const store = await bench.open();
-  bench.poll(bench.recordOf(store));
-  await store.close();
-  expect(existsSync(`${bench.path}-wal`)).toBe(false);
-  expect(readFileSync(`${bench.path}.lock`)).toHaveLength(0);
 });

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -6,6 +15,7 @@ import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
 const HOUR_MS = 3_600_000;
+const IN_MEMORY = "history and quotas are kept in memory until it can be written";
 const hourOf = (atMs: number): number => Math.floor(atMs / HOUR_MS);
 
 describe("after a restart", () => {
@@ -209,16 +219,6 @@ test("others may read the file while it is in use", async () => {
 });
 
 describe("is refused, with one sentence", () => {
-  test("a file that another pacewatch uses; and it is free again when that one ends", async () => {
-    await using bench = await StateBench.make();
-    const store = await bench.open();
-    expect(await bench.refusal()).toBe(
-      `cannot keep state: "${bench.path}" must be a file that can be read and written, received one that is in use by another pacewatch`,
-    );
-    await store.close();
-    expect(await bench.refusal()).toBe("it opened");
-  });
-
   test("a directory", async () => {
     await using bench = await StateBench.make();
     mkdirSync(bench.path);
@@ -284,4 +284,32 @@ test("nothing is logged in a life without trouble", async () => {
   await (await bench.open()).close();
   expect(stateErrors(bench)).toEqual([]);
   expect(bench.logged).toEqual([]);
+});
+
+test.each([
+  ["removed", (path: string) => rmSync(path)],
+  ["moved", (path: string) => renameSync(path, `${path}.backup`)],
+])("a file that is %s under it is noticed, and a new one is begun", async (_, change) => {
+  await using bench = await StateBench.make();
+  const store = await bench.open();
+  const record = bench.recordOf(store);
+  store.keepQuotas(() => [sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 40 })]);
+  bench.poll(record);
+  await bench.written(1);
+  change(bench.path);
+  bench.poll(record, TIMEOUT, "the next");
+  await bench.until(() => !store.isUp);
+  expect(stateErrors(bench)).toEqual([`the state file was moved, replaced or removed: ${IN_MEMORY}`]);
+  await bench.until(() => store.isUp);
+  expect(bench.query("SELECT poll FROM polls")).toEqual([{ poll: "the next" }]);
+  expect(bench.query("SELECT requests FROM quota_hours")).toEqual([{ requests: 40 }]);
+});
+
+test("no file but its own is left behind by an orderly end", async () => {
+  await using bench = await StateBench.make();
+  const store = await bench.open();
+  bench.poll(bench.recordOf(store));
+  await store.close();
+  expect(existsSync(`${bench.path}-wal`)).toBe(false);
+  expect(readFileSync(`${bench.path}.lock`)).toHaveLength(0);
 });

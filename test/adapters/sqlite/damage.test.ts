@@ -1,0 +1,127 @@
+import { execFileSync } from "node:child_process";
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { StateBench, stateErrors } from "./bench.ts";
+import { aLife, COUNTED, overwrite } from "./damage.ts";
+
+function truncate(path: string, length: number): void {
+  const file = openSync(path, "r+");
+  ftruncateSync(file, length);
+  closeSync(file);
+}
+
+function dropTable(path: string, table: string): void {
+  const database = new DatabaseSync(path);
+  database.exec(`DROP TABLE ${table}`);
+  database.close();
+}
+
+describe("a damaged file is moved aside and told, and a new one is begun", () => {
+  test.each([
+    ["truncated in the middle", (path: string) => truncate(path, Math.floor(statSync(path).size / 2))],
+    ["truncated within a page", (path: string) => truncate(path, 4_096 * 3 + 100)],
+    [
+      "overwritten in the middle",
+      (path: string) =>
+        overwrite(path, Math.floor(statSync(path).size / 2), new Uint8Array(8_192).fill(0xa5)),
+    ],
+    ["of an unknown format", (path: string) => overwrite(path, 47, new Uint8Array([9]))],
+    ["without one of its tables", (path: string) => dropTable(path, "hours")],
+  ])("%s", async (_, damage) => {
+    await using bench = await StateBench.make();
+    await aLife(bench);
+    damage(bench.path);
+    const damaged = readFileSync(bench.path);
+
+    const store = await bench.open();
+    const aside = `${bench.path}.corrupt-1`;
+    expect(readFileSync(aside).equals(damaged)).toBe(true);
+    expect(stateErrors(bench)).toEqual([expect.stringContaining(`it was moved to "${aside}"`)]);
+    expect(store.isUp).toBe(true);
+    const record = bench.recordOf(store);
+    expect(record.history.lastPolls).toEqual([]);
+    bench.poll(record);
+    await bench.written(1);
+  });
+});
+
+describe("a file that nothing shows to be ours stays as it was, and the start is refused:", () => {
+  test.each([
+    ["a text", Buffer.from("upstreams:\n  - name: email\n".repeat(50)), /is not a database$/],
+    ["a few letters", Buffer.from("a"), /is not a database$/],
+    ["zeros", Buffer.alloc(65_536), /is not a database$/],
+    [
+      "another program's database, damaged",
+      Buffer.concat([Buffer.from("SQLite format 3\0"), Buffer.alloc(8_192, 0xa5)]),
+      /is not a database, and its header does not say that pacewatch wrote it$/,
+    ],
+  ])("%s", async (_, bytes, why) => {
+    await using bench = await StateBench.make();
+    writeFileSync(bench.path, bytes);
+    expect(await bench.refusal()).toMatch(why);
+    expect(readFileSync(bench.path).equals(bytes)).toBe(true);
+    expect(readdirSync(bench.directory).filter((name) => name.includes("corrupt"))).toEqual([]);
+  });
+
+  test("nor is anything put beside it", async () => {
+    await using bench = await StateBench.make();
+    writeFileSync(bench.path, "keys of the house\n");
+    expect(await bench.refusal()).toMatch(/is not a database$/);
+    expect(readdirSync(bench.directory)).toEqual(["pacewatch.db"]);
+  });
+
+  test("a pipe is told at once", async () => {
+    await using bench = await StateBench.make();
+    execFileSync("mkfifo", [bench.path]);
+    expect(await bench.refusal()).toMatch(/must be a file, received a pipe, a socket or a device$/);
+  });
+
+  test("also while it runs: what took the place of the state file is not touched, and polls are kept in memory", async () => {
+    await using bench = await StateBench.make();
+    await aLife(bench);
+    const store = await bench.open();
+    const record = bench.recordOf(store);
+    rmSync(bench.path);
+    writeFileSync(bench.path, "keys of the house\n");
+    await bench.until(() => {
+      bench.poll(record);
+      return !store.isUp;
+    });
+    await bench.clock.advance(20_000);
+    expect(readFileSync(bench.path, "utf8")).toBe("keys of the house\n");
+    expect(readdirSync(bench.directory).filter((name) => name.includes("corrupt"))).toEqual([]);
+  });
+});
+
+test("quota counts are saved from a damaged file, where they can be read", async () => {
+  await using bench = await StateBench.make();
+  await aLife(bench);
+  // The last pages hold polls and their indexes.
+  overwrite(bench.path, statSync(bench.path).size - 40_960, new Uint8Array(8_192).fill(0xa5));
+  const store = await bench.open();
+  expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
+  expect(store.restoredQuotas).toEqual([COUNTED]);
+  expect(bench.query("SELECT * FROM quota_hours")).toEqual([COUNTED]);
+});
+
+test("of damaged files the last three are kept", async () => {
+  await using bench = await StateBench.make();
+  await (await bench.open()).close();
+  for (let turn = 1; turn <= 5; turn += 1) {
+    truncate(bench.path, 4_096 + 100);
+    await (await bench.open()).close();
+  }
+  const kept = [1, 2, 3, 4, 5].filter((number) => existsSync(`${bench.path}.corrupt-${number}`));
+  expect(kept).toEqual([3, 4, 5]);
+});

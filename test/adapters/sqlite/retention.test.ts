@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { StateFile } from "../../../src/adapters/sqlite/file.ts";
+import { incidentRow, quotaRow } from "../../../src/adapters/sqlite/tables.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
+import { sampleQuotaRow } from "../../support/samples.ts";
+import { batchAt, NOW_MS, recordDays, savedAt, StateBench, TIMEOUT } from "./bench.ts";
+
+test("polls are kept for a day, minutes for 30 days, hours for a year; availability of 30 days survives", async () => {
+  await using bench = await StateBench.make();
+  const file = new StateFile(bench.path);
+  file.open(NOW_MS);
+  const endMs = recordDays(file, NOW_MS, 40, 10 * MINUTE_MS);
+  expect(bench.query("SELECT min(ended_at_ms) AS at FROM polls")).toEqual([{ at: endMs - DAY_MS }]);
+  expect(bench.count("minutes")).toBeLessThanOrEqual((30 * DAY_MS) / (10 * MINUTE_MS) + 2);
+  expect(bench.count("hours")).toBe(40 * 24 + 1);
+  expect(bench.query("SELECT sum(polls) AS n FROM hours")).toEqual([{ n: (40 * DAY_MS) / (10 * MINUTE_MS) }]);
+  file.write(batchAt(endMs + 367 * DAY_MS));
+  expect(["minutes", "hours", "polls"].map((table) => bench.count(table))).toEqual([0, 0, 0]);
+  file.close();
+});
+
+test("an upstream's newest polls and failures outlive the day, until the year is over", async () => {
+  await using bench = await StateBench.make();
+  const file = new StateFile(bench.path);
+  file.open(NOW_MS);
+  const failures = Array.from({ length: 30 }, (_, turn) => savedAt(NOW_MS + turn, TIMEOUT));
+  const successes = Array.from({ length: 100 }, (_, turn) => savedAt(NOW_MS + 1_000 + turn));
+  file.write(batchAt(NOW_MS, { polls: [...failures, ...successes, savedAt(NOW_MS, TIMEOUT, "removed")] }));
+  file.write(batchAt(NOW_MS + 200 * DAY_MS));
+  expect(
+    bench.query("SELECT outcome, count(*) AS n FROM polls WHERE upstream = 'email' GROUP BY outcome"),
+  ).toEqual([
+    { outcome: "failed", n: 20 },
+    { outcome: "ok", n: 60 },
+  ]);
+  expect(bench.query("SELECT poll FROM polls WHERE upstream = 'removed'")).toHaveLength(1);
+  file.write(batchAt(NOW_MS + 367 * DAY_MS));
+  expect(bench.count("polls")).toBe(0);
+  file.close();
+});
+
+test("of incidents the newest fifty of each upstream are kept; of quotas what their longest period needs", async () => {
+  await using bench = await StateBench.make();
+  const file = new StateFile(bench.path);
+  file.open(NOW_MS);
+  const incidents = Array.from({ length: 80 }, (_, turn) => ({
+    upstream: turn % 8 === 0 ? "ai-router" : "email",
+    state: "down" as const,
+    reason: "timeout",
+    startedAtMs: NOW_MS + turn,
+    endedAtMs: NOW_MS + turn,
+    polls: 2,
+  }));
+  const hour = Math.floor(NOW_MS / HOUR_MS);
+  const quotas = [hour - 366 * 24, hour - 367 * 24 - 1].map((each) => sampleQuotaRow({ hour: each }));
+  const rows = [...incidents.map((each) => incidentRow(each, NOW_MS)), ...quotas.map(quotaRow)];
+  file.write(batchAt(NOW_MS, { rows }));
+  expect(
+    bench.query("SELECT upstream, count(*) AS n, min(started_at_ms) AS at FROM incidents GROUP BY upstream"),
+  ).toEqual([
+    { upstream: "ai-router", n: 10, at: NOW_MS },
+    { upstream: "email", n: 50, at: incidents.filter((each) => each.upstream === "email")[20]?.startedAtMs },
+  ]);
+  expect(bench.query("SELECT hour FROM quota_hours")).toEqual([{ hour: hour - 366 * 24 }]);
+  file.close();
+});
+
+test("a wall clock that was set back does not put the upkeep off for as long", async () => {
+  await using bench = await StateBench.make();
+  const file = new StateFile(bench.path);
+  file.open(NOW_MS);
+  const hour = Math.floor(NOW_MS / HOUR_MS);
+  file.write(batchAt(NOW_MS + 400 * DAY_MS));
+  file.write(batchAt(NOW_MS, { rows: [quotaRow(sampleQuotaRow({ hour: hour - 500 * 24 }))] }));
+  expect(bench.count("quota_hours")).toBe(0);
+  file.close();
+});

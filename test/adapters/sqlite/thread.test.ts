@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { SqliteThread } from "../../../src/adapters/sqlite/thread.ts";
+import { batchAt, NOW_MS, savedAt, StateBench } from "./bench.ts";
+
+test("the thread opens, writes and closes the file; after a crash, the next batch starts another thread", async () => {
+  await using bench = await StateBench.make();
+  const thread = new SqliteThread(bench.path);
+  expect(await thread.open(NOW_MS)).toMatchObject({ kind: "opened", trouble: undefined, notes: [] });
+  expect(await thread.write(batchAt(NOW_MS, { polls: [savedAt(NOW_MS)] }))).toMatchObject({
+    kind: "written",
+  });
+  // No poll ends at no time: this is a bug, and it ends the thread.
+  const died = await thread.write(batchAt(NOW_MS, { polls: [savedAt(Number.NaN)] }));
+  expect(died).toMatchObject({ kind: "died", message: expect.stringContaining("NOT NULL") });
+  expect(await thread.write(batchAt(NOW_MS, { polls: [savedAt(NOW_MS + 1)] }))).toMatchObject({
+    kind: "written",
+  });
+  await thread.close();
+  expect(bench.query("SELECT ended_at_ms FROM polls")).toEqual([
+    { ended_at_ms: NOW_MS },
+    { ended_at_ms: NOW_MS + 1 },
+  ]);
+});
