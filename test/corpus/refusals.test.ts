@@ -1,37 +1,13 @@
 /**
  * Real refusals, as providers say them (seen), and others that nobody looked at while the table was made (unseen), or
- * before each of four more rounds of mending it.
+ * before each of the rounds of mending it; the sixth was gathered by others, from what providers are quoted with.
  */
 
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { reasonOf } from "../../src/core/exchange/outcome.ts";
 import { judge } from "../../src/engine/poll/poll-once.ts";
 import { sampleUpstream } from "../support/samples.ts";
-
-type Entry = {
-  readonly id: string;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly means: string;
-  readonly fair?: readonly string[];
-  readonly wait_s: number | null;
-  readonly wait_fair?: number;
-  /** Epoch seconds. */
-  readonly at?: number;
-  /** Why another reading than the source's is kept. */
-  readonly contested?: string;
-  readonly source: string;
-};
-
-function entriesOf(file: string): readonly Entry[] {
-  const text = readFileSync(new URL(`../fixtures/refusals/${file}`, import.meta.url), "utf8");
-  return text
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Entry);
-}
+import { entriesOf, meaningsOf, type RefusalEntry } from "./entries.ts";
 
 const MEANINGS: Readonly<Record<string, string>> = {
   "throttled rate": "rate",
@@ -49,7 +25,7 @@ const MOST_LATE_S = 1.1;
 
 const NOW_MS = Date.UTC(2026, 10, 20, 12, 0, 0);
 
-function read(entry: Entry): {
+function read(entry: RefusalEntry): {
   readonly means: string;
   readonly waitS: number | null;
   readonly detail: string;
@@ -91,11 +67,6 @@ function read(entry: Entry): {
   };
 }
 
-function meaningsOf({ means, fair = [] }: Entry): readonly string[] {
-  // An overload is told as a server error.
-  return [means, ...fair].map((each) => (each === "overload" ? "server" : each));
-}
-
 describe.each([
   "seen.jsonl",
   "unseen.jsonl",
@@ -103,6 +74,7 @@ describe.each([
   "round-3.jsonl",
   "round-4.jsonl",
   "round-5.jsonl",
+  "round-6.jsonl",
 ])("%s", (file) => {
   test.each(entriesOf(file).map((entry) => [entry.id, entry] as const))("%s", (_, entry) => {
     const { means, waitS, detail } = read(entry);

@@ -8,17 +8,11 @@ import { type JsonBody, MOST_LEVELS, readJson } from "../exchange/json-body.ts";
 import { outcomeOf, type PollOutcome } from "../exchange/outcome.ts";
 import type { FailureReason } from "../exchange/reasons.ts";
 import { type Facts, NO_FACTS } from "../refusal/facts.ts";
-import {
-  certainWall,
-  factsOfAnswer,
-  type Recognition,
-  recognise,
-  recogniseInJson,
-  recogniseInText,
-  ruleFor,
-} from "../refusal/recognise.ts";
+import { recogniseInJson } from "../refusal/envelope.ts";
+import { factsOfAnswer, recognise, recogniseInText, ruleFor } from "../refusal/recognise.ts";
+import { wallHeader } from "../refusal/walls.ts";
 import { unmetInBody, unmetInHeaders } from "./assertions.ts";
-import { SAYS } from "../refusal/recognisers.ts";
+import { type Recognition, SAYS } from "../refusal/rules.ts";
 import { oneLine } from "../text/escape.ts";
 import { HOUR_MS, DAY_MS } from "../time/duration.ts";
 
@@ -90,7 +84,7 @@ function classifyExpected(
   json: () => JsonBody,
 ): Classification {
   const { status } = head;
-  const wall = certainWall(head);
+  const wall = wallHeader(head);
   if (wall !== undefined) return refused(status, wall);
   const ok: Classification = {
     outcome: { kind: "ok" },

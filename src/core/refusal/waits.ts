@@ -27,10 +27,14 @@ const BACK_CHARACTERS = 60;
 const MOST_TIMES = 8;
 
 /** Of sentences: "try again in 1h2m3s", "retry after 1343.2 minutes", "banned until 1629399758399". */
-export function readTimesInWords({ words }: Facts, anchorMs: number): Wait {
+export function readTimesInWords({ sentences }: Facts, anchorMs: number): Wait {
   let wait = NO_WAIT;
   let times = 0;
-  for (const { text } of words.facts) {
+  for (const sentence of sentences) {
+    const text = sentence.text
+      .toLowerCase()
+      .replaceAll(/['’]/g, "")
+      .replaceAll(/[\s_\-"`*()]+/g, " ");
     for (const match of text.matchAll(BEFORE_TIME)) {
       times += 1;
       if (times > MOST_TIMES) return wait;

@@ -230,6 +230,52 @@ describe("the operator knows better", () => {
   });
 });
 
+describe("a 200 that is nothing but an error is not ok", () => {
+  test.each([
+    ['{"error":{"message":"Something went wrong"}}', "failed server_error"],
+    ['{"error":{"code":404,"message":"Not found"}}', "failed client_error"],
+    ['{"error":"internal_error"}', "failed server_error"],
+    ['{"errors":[{"message":"Cannot query field"}],"data":null}', "failed server_error"],
+    ['{"errors":[{"message":"Cannot query field"}],"data":{"me":null}}', "failed server_error"],
+    ['{"success":false,"message":"No records"}', "failed server_error"],
+    ['{"success":false}', "failed server_error"],
+    ['{"ok":false,"error":"fatal_error","request_id":"r"}', "failed server_error"],
+    ['{"status":"error"}', "failed server_error"],
+    ['{"status":"error","message":"Unexpected failure","data":[]}', "failed server_error"],
+    ['{"status":"error","code":422,"message":"Unexpected failure"}', "failed client_error"],
+    ['{"error":{"message":"You do not have enough credits"}}', "throttled quota"],
+    ['{"success":false,"error":"Too many requests"}', "throttled rate"],
+    ['{"status":"error","message":"Invalid API key"}', "failed unauthorized"],
+    ['{"success":false,"message":"You lack the permission"}', "failed forbidden"],
+  ])("%s", (body, outcome) => {
+    expect(reason(answered(200, body))).toBe(outcome);
+  });
+
+  test.each([
+    ['{"error":null}'],
+    ['{"error":false,"users":[]}'],
+    ['{"error":"","success":true}'],
+    ['{"errors":[]}'],
+    ['{"errors":{},"result":{"a":1}}'],
+    ['{"errors":{"bounced":3}}'],
+    ['{"status":"error","data":[{"id":1}]}'],
+    ['{"status":"error","results":[1],"message":"partial"}'],
+    ['{"errors":[{"message":"one field is missing"}],"data":{"me":{"id":1}}}'],
+    ['{"success":false,"pending":true,"job":"j-1","progress":0.4}'],
+    ['{"id":"j-1","status":"failed","error":{"message":"no such host"}}'],
+    ['{"status":"failed","started_at":5}'],
+    ['{"name":"webhook","error":"no such host","enabled":true}'],
+    ['{"message":"Welcome"}'],
+  ])("%s has something of value, or no error", (body) => {
+    expect(reason(answered(200, body))).toBe("ok");
+  });
+
+  test("the detail says what it is, and never quotes it", () => {
+    const { detail } = classify(answered(200, '{"error":"secret words"}'), JSON_200, undefined);
+    expect(detail).toBe("answered 200: an error in place of content, by the body");
+  });
+});
+
 describe("the body decides where JSON is expected", () => {
   test.each([
     ["{}"],

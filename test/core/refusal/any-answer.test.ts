@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { LONGEST_WAIT_MS } from "../../../src/core/time/time-in.ts";
 import type { Exchange, Headers } from "../../../src/core/exchange/exchange.ts";
 import { classify } from "../../../src/core/poll/classify.ts";
@@ -156,4 +156,42 @@ test("a code of one long word takes no longer than any other", () => {
 test("an ok answer that names its state, and a quota in words, stays ok", () => {
   const body = JSON.stringify({ status: "active", message: "Your quota of 1000 requests per day" });
   expect(classify(answered(200, [], body), EXPECTATION, undefined).outcome.kind).toBe("ok");
+});
+
+const PHRASES_IN_A_ROW =
+  "the limit of requests per rate quota for an invalid api key has been 0 in your country so wait until 1h ";
+
+/** How often a character of the answer is looked at, to cut it into words. */
+function looksAt(status: number, body: string): number {
+  const look = vi.spyOn(String.prototype, "charCodeAt");
+  try {
+    classify(answered(status, [], body), EXPECTATION, undefined);
+    return look.mock.calls.length;
+  } finally {
+    look.mockRestore();
+  }
+}
+
+test.each([
+  ["words", (words: string) => JSON.stringify({ error: { message: words } })],
+  ["codes", (words: string) => JSON.stringify({ codes: words.split(" ").map((word) => word.repeat(20)) })],
+  ["a page", (words: string) => `<html><body>${words}</body></html>`],
+  ["text", (words: string) => words],
+  ["Chinese", (words: string) => words.replaceAll(/\w/g, "额")],
+  [
+    "fields",
+    (words: string) =>
+      JSON.stringify(
+        words
+          .split(" ")
+          .slice(0, 50)
+          .map((word) => ({ code: word, message: words })),
+      ),
+  ],
+])("the looks at %s have a bound, however long the answer is", (_, bodyOf) => {
+  const looks = [4_000, 64_000, 512_000].map((characters) =>
+    looksAt(403, bodyOf(PHRASES_IN_A_ROW.repeat(characters / PHRASES_IN_A_ROW.length))),
+  );
+  expect(looks[0]).toBeGreaterThan(1_000);
+  expect(Math.max(...looks)).toBeLessThan(60_000);
 });

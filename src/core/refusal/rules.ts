@@ -1,0 +1,170 @@
+/** Which words must stand near each other for a refusal, the surest first. Each rule has an answer that it is there for. */
+
+import type { RefusalMeaning } from "../exchange/outcome.ts";
+import * as w from "./words.ts";
+
+type Meaning = {
+  readonly means: RefusalMeaning;
+  /** For people: what was recognised. */
+  readonly says: string;
+};
+
+export type Recognition = Meaning & {
+  /** Where: the place of the evidence, never its content. Undefined for the status itself. */
+  readonly by: string | undefined;
+  /** A quota, and no word of how long it lasts. */
+  readonly isVague?: true;
+  /** What stands there: a piece of the answer, for nobody but `explain`. */
+  readonly words?: string;
+};
+
+export type Rule = Meaning & {
+  /** Statuses that it is believed with. Of a 2xx only answers that look like a failure come here. */
+  readonly on: Statuses;
+  /** One word of each of the sets, and from the first to the last of them so many words at most. */
+  readonly near: { readonly words: number; readonly sets: readonly number[] };
+  /** Both, unless it says which. */
+  readonly in?: "codes" | "sentences";
+  /** Sets of which no word may stand beside these, in the same sentence. */
+  readonly unless?: number;
+  /** The same, anywhere in the answer. */
+  readonly unlessAnywhere?: number;
+  /** Of a limit that lasts a day or longer: one that speaks of minutes or seconds, and of no day, is a rate. */
+  readonly isLong?: true;
+};
+
+type Statuses = { readonly only?: readonly number[]; readonly not?: readonly number[] };
+
+export function isOn({ only, not }: Statuses, status: number): boolean {
+  return only === undefined ? not?.includes(status) !== true : only.includes(status);
+}
+
+const SPENT = { means: "quota", says: "credit used up" } as const;
+const QUOTA = { means: "quota", says: "quota used up" } as const;
+const RATE = { means: "rate", says: "too many requests" } as const;
+const KEY = { means: "unauthorized", says: "the key was not accepted" } as const;
+const RIGHT = { means: "forbidden", says: "the key does not allow this" } as const;
+const PLACE = { means: "forbidden", says: "not served from this place" } as const;
+const BUSY = { means: "server_error", says: "overloaded" } as const;
+const REQUEST = { means: "client_error", says: "the request itself is refused" } as const;
+export const WALL = { means: "blocked", says: "a firewall or bot protection blocked us" } as const;
+
+/** For people, where only the meaning is known. */
+export const SAYS: Readonly<Record<RefusalMeaning, string>> = {
+  rate: RATE.says,
+  quota: QUOTA.says,
+  unauthorized: KEY.says,
+  forbidden: RIGHT.says,
+  blocked: WALL.says,
+  server_error: "server error",
+  client_error: REQUEST.says,
+};
+
+/** What a status means by itself. */
+export const STATUS_MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+  [401, KEY],
+  [498, KEY],
+  [402, { means: "quota", says: "the quota is spent, or a payment is due" }],
+  [403, RIGHT],
+  [420, RATE],
+  [429, RATE],
+]);
+
+/** What was asked for is not there, or not as it should be: such an answer speaks of the request. */
+const ABOUT_THE_REQUEST = [404, 410, 413, 414, 415];
+const ANSWERS: Statuses = { not: ABOUT_THE_REQUEST };
+const USUAL: Statuses = { not: [...ABOUT_THE_REQUEST, 422] };
+/** With these, a status has a meaning of its own, which no word of a rate or of a key changes. */
+const CLEAR = [...ABOUT_THE_REQUEST, 402, 409, 422, 429];
+const VAGUE: Statuses = { not: CLEAR };
+/** What a gateway quotes of a key is said of somebody else's. */
+const BEHIND_A_GATEWAY = [502, 503, 504, ...Array.from({ length: 11 }, (_, index) => 520 + index)];
+const OURS: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY] };
+const OURS_NOT_500: Statuses = { not: [...CLEAR, ...BEHIND_A_GATEWAY, 500] };
+const DENYING: Statuses = { only: [200, 401, 403] };
+
+function within(words: number, ...sets: readonly number[]): Rule["near"] {
+  return { words, sets };
+}
+
+/** Beside a code of a rate, too: SES, 400: code "Throttling", "Daily message quota exceeded." */
+export const OF_A_DAY: Rule = {
+  ...QUOTA,
+  on: USUAL,
+  near: within(7, w.LONG, w.LIMIT | w.QUOTA | w.CALLS),
+  unless: w.A_VALUE,
+  isLong: true,
+};
+
+/** After all else, as "invalid request" is said of anything. GitHub, 403: "Missing or invalid User Agent string." */
+export const BAD_REQUEST: Rule = { ...REQUEST, on: { only: [403] }, near: within(1, w.BAD_REQUEST) };
+
+export const RULES: readonly Rule[] = [
+  // SendGrid, 401: "Maximum credits exceeded". Anthropic, 400: "Your credit balance is too low to access the API."
+  { ...SPENT, on: ANSWERS, near: within(5, w.FUNDS, w.EXCEEDED | w.LITTLE), unless: w.A_VALUE | w.SHORT },
+  // Alibaba, 400: "Arrearage", "Access denied, please make sure your account is in good standing."
+  { ...SPENT, on: USUAL, near: within(4, w.BILL, w.DUE | w.CLOSED) },
+  // Mailslurp, 429: "Your trial may have expired or you have exceeded the monthly limits for your plan."
+  { ...SPENT, on: USUAL, near: within(5, w.PLAN, w.CLOSED), unless: w.A_VALUE | w.KEY },
+  // Apigee, 500: "Quota limit exceeded." Google Maps, 200: "You have exceeded your daily request quota for this API."
+  { ...QUOTA, on: ANSWERS, near: within(7, w.QUOTA, w.EXCEEDED), unless: w.A_VALUE | w.RATE, isLong: true },
+  // Tavily, 432: "This request exceeds your plan's set usage limit."
+  {
+    ...QUOTA,
+    on: USUAL,
+    near: within(8, w.PLAN, w.EXCEEDED),
+    unless: w.A_VALUE | w.RATE | w.BUSY,
+    isLong: true,
+  },
+  // Alpha Vantage, 200: "Our standard API rate limit is 25 requests per day."
+  OF_A_DAY,
+  // Anthropic: "overloaded_error"
+  { ...BUSY, on: { only: [200, 429, 430, 498] }, near: within(1, w.BUSY) },
+  // Cloudflare, 403: "The site owner has blocked access based on your browser's signature."
+  {
+    ...WALL,
+    on: { only: [403, 405, 406, 418, 430, 433, 444, 503] },
+    near: within(6, w.WALL | w.CALLS, w.BLOCKED),
+    unless: w.RATE | w.ELSEWHERE | w.API_KEY | w.ACCOUNT,
+  },
+  // SES, 400: "Throttling". GitHub, 403: "You have triggered an abuse detection mechanism."
+  { ...RATE, on: VAGUE, near: within(1, w.THROTTLED), unless: w.A_VALUE },
+  // Discourse, GitHub, 200: "RATE_LIMIT"
+  { ...RATE, on: VAGUE, in: "codes", near: within(2, w.RATE | w.CALLS, w.LIMIT), unless: w.A_VALUE | w.BAD },
+  // Yandex, 403: "Limit is exceeded"
+  { ...RATE, on: DENYING, near: within(3, w.LIMIT, w.EXCEEDED), unless: w.A_VALUE },
+  // GitHub, 403: "API Rate Limit Exceeded for 92.104.200.119"
+  { ...RATE, on: VAGUE, near: within(6, w.RATE | w.CALLS, w.LIMIT, w.EXCEEDED), unless: w.A_VALUE },
+  // Bybit, 200: "Too many visits!"
+  {
+    ...RATE,
+    on: { not: [...CLEAR, 401] },
+    near: within(5, w.MANY, w.CALLS | w.RATE | w.SHORT),
+    unless: w.A_VALUE,
+  },
+  // GeoNames, 200: "the hourly limit of 1000 credits for demo has been exceeded."
+  {
+    ...RATE,
+    on: VAGUE,
+    near: within(5, w.SHORT, w.CALLS | w.LIMIT | w.QUOTA | w.EXCEEDED),
+    unless: w.A_VALUE,
+  },
+  // Datadog, 403: "API key required". VK, 200: "User authorization failed: invalid access_token (4)."
+  { ...KEY, on: { only: [200, 401, 403, 498] }, near: within(8, w.KEY, w.BAD), unless: w.RIGHT },
+  // Gemini, 400: "API key not valid. Please pass a valid API key." Mandrill, 500: "Invalid API key"
+  { ...KEY, on: OURS, near: within(8, w.API_KEY, w.BAD), unless: w.RIGHT, unlessAnywhere: w.ELSEWHERE },
+  // Stripe, 403: "does not have the required permissions". Slack, 200: "missing_scope"
+  { ...RIGHT, on: DENYING, near: within(5, w.NOT, w.RIGHT) },
+  // OpenAI, 401: "ip_not_authorized"
+  { ...RIGHT, on: DENYING, near: within(3, w.NOT, w.ALLOWED) },
+  // OpenAI, 403: "Country, region, or territory not supported"
+  { ...PLACE, on: { only: [400, 401, 403, 451] }, near: within(5, w.PLACE, w.UNSERVED) },
+  // Brevo, 401: "unauthorized". Plunk, Slack, 200: "not_authed"
+  { ...KEY, on: OURS_NOT_500, near: within(3, w.AUTH, w.BAD | w.DUE) },
+  // OpenAI, 401: "account_deactivated". Meta, 400: "Session has expired on Friday"
+  { ...KEY, on: OURS_NOT_500, near: within(7, w.ACCOUNT, w.CLOSED) },
+  // Google, 403: "PERMISSION_DENIED", with words of what is blocked
+  { ...RIGHT, on: { only: [403] }, in: "codes", near: within(1, w.DENIED, w.RIGHT) },
+  // Elastic Email, 200: "Access Denied."
+  { ...RIGHT, on: { only: [200] }, near: within(1, w.DENIED) },
+];

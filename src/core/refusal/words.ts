@@ -1,0 +1,233 @@
+/** The words by which providers refuse, in sets; and a text cut, once, into those of its words that are in one. */
+
+/** The vocabulary by letters: what stands in `sets` ends here, what stands in `stems` may go on. */
+type Letter = { readonly next: Map<number, Letter>; sets: number; stems: number };
+
+const VOCABULARY: Letter = { next: new Map(), sets: 0, stems: 0 };
+let sets = 0;
+
+/**
+ * A set is a bit. A word stands for itself and its plural, one with a star for all that begin so, and words joined by
+ * `_` for those words one after another. All languages share the sets, so that no rule is about a language.
+ */
+function setOf(words: string): number {
+  const set = 1 << sets;
+  sets += 1;
+  for (const word of words.trim().split(/\s+/)) {
+    if (word.endsWith("*")) letterAt(word.slice(0, -1)).stems |= set;
+    else for (const form of [word, `${word}s`]) letterAt(form).sets |= set;
+  }
+  return set;
+}
+
+/** Each of the first before each of the second. */
+function pairs(firsts: string, seconds: string): string {
+  return firsts
+    .split(" ")
+    .flatMap((first) => seconds.split(" ").map((second) => `${first}_${second}`))
+    .join(" ");
+}
+
+function letterAt(word: string): Letter {
+  let letter = VOCABULARY;
+  for (const character of word.replaceAll("_", " ")) {
+    const code = character.charCodeAt(0);
+    const next = letter.next.get(code) ?? { next: new Map(), sets: 0, stems: 0 };
+    letter.next.set(code, next);
+    letter = next;
+  }
+  return letter;
+}
+
+/** A word that tells alone stands in each of the sets of its rule. */
+const OWES =
+  "arrear arrearage overdue good_standing spending_limit spend_limit spending_cap spend_cap top_up 欠费 充值";
+const IS_NOBODY =
+  "unauthorized unauthenticated unauth not_authenticated not_authed please_authenticate no_auth authentication_fails";
+const USED_UP = "used_up used_all ran_out run_out";
+
+export const FUNDS: number = setOf(`
+  allotment credit fund balance budget prepayment allocation allowance wallet spend spending 余额 余量 餘額 额度 額度
+  积分 点数 残高 クレジット ポイント 잔액 크레딧 포인트 средств* кредит* баланс* guthaben tegoed saldo krediet środki bakiye*
+  crédit* crédito* credito crediti solde fondos fonds fundos fondi`);
+export const BILL: number = setOf(`payment billing invoice bill ${OWES}`);
+export const DUE: number = setOf(`
+  required be_enabled past_due due failed fail failure hard_limit inactive disabled error issue not_active
+  not_enabled unpaid 失败 ${OWES} ${IS_NOBODY}`);
+export const PLAN: number = setOf("plan trial subscription tier free");
+export const QUOTA: number = setOf(`
+  quota usage allocation allowance allotment insufficient_token ${pairs("plan key account total bandwidth", "limit")}
+  ${pairs("out_of", "api call request token search")} ${USED_UP}
+  配额 额度 用量 사용량 cuota kontingent tageskontingent monatskontingent квот*`);
+export const LIMIT: number = setOf(`
+  limit limited ratelimit number_of threshold cap max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite
+  лимит* tageslimit monatslimit`);
+export const EXCEEDED: number = setOf(`
+  triggered exceed* exhaust* deplet* reached reach hit over surpass* violat* spent ${USED_UP} out_of consumed insuf* not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切* 초과 소진 исчерпан* превыш*
+  überschritten erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé*`);
+export const LITTLE: number = setOf(`
+  insuf* enough sufficient no have_any low too_few lack empty negative 0 zero need_more requires_more
+  add_more expired 不足 不够 不夠 失败 부족 충분하지 недостаточно хватает reicht leer onvoldoende niewystarczające
+  yetersiz* cukup`);
+export const CALLS: number = setOf(`
+  request query queries call calls search searches lookup visit attempt api hit 请求 请求量 调用 调用量 访问 操作 次数 リクエスト
+  リクエスト数 リクエスト回数 요청 anfragen solicitud* petic* intentos requêtes requisi* solicita* richieste запрос*
+  verzoeken żądań istek* yêu_cầu permintaan`);
+export const RATE: number = setOf(`
+  rate ratelimit frequency freq speed throughput burst qps cuqps rps tps rpm tpm concurren* 频率 频次 并发 流量 速率`);
+export const MANY: number = setOf(`
+  many much too_fast too_high too_frequent* too_often too_quickly too_rapidly excessive over 频繁 頻繁 过快 过高
+  が多すぎ 많 demasiad* trop viele muitas troppe слишком veel wiele fazla nhiều banyak`);
+export const THROTTLED: number = setOf(`
+  ratelimited rate_limited rate_limiting throttled throttling throttle slow_down slowdown enhance_your_calm
+  abuse_detection spike_arrest toomanyrequests too_many_requests rate_exceeded throughput_exceed* 429 限流 속도
+  frequency_limit`);
+export const LONG: number = setOf(`
+  daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
+  每日 每天 当日 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
+  quotidien* giornalier* дневн* суточн* месячн* tageslimit monatslimit tageskontingent monatskontingent`);
+export const SHORT: number = setOf(`
+  secondly minutely hourly rpm tpm rps qps per_sec per_min an_hour 每秒 每分钟 每小时
+  ${pairs("per a each every this next last past current requests_in", "second minute hour")}
+  ${pairs("second minute hour", "limit quota")}`);
+export const KEY: number = setOf(`
+  key token credential signature secret 令牌 密钥 密鑰 秘钥 签名 apiキー トークン キー 키 토큰 ключ* токен* schlüssel
+  zugangsdaten klucz clé jeton clave chave chiave`);
+export const API_KEY: number = setOf(`
+  api_key apikey clé_d_api clé_api clave_de_api clave_api chiave_api chave_de_api chave_api access_key
+  accesskey access_token accesstoken auth_token authentication_token authorization_token bearer_token
+  api_token oauth_token security_token subscription_key credential personal_access_token server_token 令牌 密钥
+  密鑰 秘钥`);
+export const ACCOUNT: number = setOf(`
+  account user organization organisation developer client consumer session login`);
+export const BAD: number = setOf(`
+  deleted invalid incorrect bad missing unknown expired revoked wrong disabled deactivated inactive
+  malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist banned
+  unrecognized provide provided supply include contain pass specify send verify validate carry 无效 無效 失效 错误
+  錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч* истек* истёк* ungültig*
+  falsche* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valid* no_es_válid*
+  no_válid* não_válid* expirad*`);
+export const CLOSED: number = setOf(`
+  deleted suspended deactivated closed terminated disabled inactive restricted banned expired ended is_over
+  cancelled canceled`);
+export const AUTH: number = setOf(`
+  authentication authorization authorisation auth login 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
+export const BAD_REQUEST: number = setOf(`
+  ${pairs("invalid bad", "request argument parameter user_agent")} ${pairs("missing no without", "user_agent")}
+  user_agent_required`);
+export const RIGHT: number = setOf(`
+  scope permission privilege role entitlement have_access has_access access_to restricted data_action`);
+export const NOT: number = setOf(`
+  not no never cannot cant doesnt dont isnt lack lacking insufficient missing without didnt restricted
+  unauthorized`);
+export const ALLOWED: number = setOf("allowed permitted entitled authorized_to authorized_for");
+export const DENIED: number = setOf("access_denied permission_denied forbidden");
+export const PLACE: number = setOf("country countries region territory location jurisdiction");
+export const UNSERVED: number = setOf(`
+  unsupported restricted not_supported not_available not_allowed not_permitted not_offered blocked
+  unavailable`);
+export const BLOCKED: number = setOf(`
+  block blocked banned blacklisted denylisted rejected rejection intercepted detected activity waf 拦截 阻断 封禁
+  заблокирован* gesperrt`);
+export const WALL: number = setOf(`
+  waf firewall captcha bot robot automated suspicious malicious unusual security ip traffic owner browser
+  site website`);
+export const BUSY: number = setOf(`
+  overload* over_capacity overcapacity at_capacity no_capacity capacity_exceeded busy`);
+export const A_VALUE: number = setOf(`
+  ${pairs("must_be", "a an at in less greater between positive numeric set one")} must_not_be
+  should_be should_not_be one_of is_required field batch
+  amount parameter charged card transfer disk memory filesystem inode depth length size context dimension
+  resource_limit server_limit`);
+export const ELSEWHERE: number = setOf(`
+  upstream provider database db backend origin proxy downstream vendor third_party smtp redis ldap gateway
+  maintenance timeout timed_out unreachable circuit`);
+
+/** A word, or several in a row, that are in at least one set. */
+export type Found = {
+  readonly sets: number;
+  /** Which word of the text it is; the end of a sentence counts as many. */
+  readonly at: number;
+  readonly from: number;
+  readonly to: number;
+};
+
+export type Words = { readonly text: string; readonly found: readonly Found[]; readonly sets: number };
+
+const SPACE = 0x20;
+const SENTENCE_END = 0x7c;
+/** Words of two sentences are not near each other. */
+export const BETWEEN_SENTENCES = 20;
+const MOST_FOUND = 200;
+
+/** The steps are at most the characters, each times the longest entry of the vocabulary. */
+export function cut(sentence: string): Words {
+  const text = plain(sentence);
+  const found: Found[] = [];
+  let sets = 0;
+  let at = 0;
+  for (let from = 0; from < text.length && found.length < MOST_FOUND;) {
+    const code = text.charCodeAt(from);
+    if (code === SPACE) {
+      from += 1;
+      continue;
+    }
+    const begins = wordsAt(text, from);
+    if (begins.sets !== 0 || !isUnspaced(code)) at += code === SENTENCE_END ? BETWEEN_SENTENCES : 1;
+    if (begins.sets !== 0) found.push({ ...begins, at, from });
+    sets |= begins.sets;
+    from = isUnspaced(code) ? Math.max(begins.to, from + 1) : wordEnd(text, from + 1);
+  }
+  return { text, found, sets };
+}
+
+/** All entries that begin here, from a single word to the longest phrase. */
+function wordsAt(text: string, from: number): { readonly sets: number; readonly to: number } {
+  let sets = 0;
+  let to = from;
+  let letter: Letter | undefined = VOCABULARY;
+  for (let end = from; letter !== undefined; end += 1) {
+    const reached = letter.stems | (isWordEnd(text, end) ? letter.sets : 0);
+    if (reached !== 0) {
+      sets |= reached;
+      to = wordEnd(text, end);
+    }
+    letter = letter.next.get(text.charCodeAt(end));
+  }
+  return { sets, to };
+}
+
+function wordEnd(text: string, from: number): number {
+  let end = from;
+  while (!isWordEnd(text, end)) end += 1;
+  return end;
+}
+
+function isWordEnd(text: string, end: number): boolean {
+  return (
+    end >= text.length ||
+    text.charCodeAt(end) === SPACE ||
+    isUnspaced(text.charCodeAt(end)) ||
+    isUnspaced(text.charCodeAt(end - 1))
+  );
+}
+
+/** Chinese, Japanese and Korean have no spaces between words. */
+function isUnspaced(code: number): boolean {
+  return (code >= 0x3040 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7af);
+}
+
+/** `InsufficientQuota`, `insufficient_quota` and "Insufficient quota" are the same two words. Sentences end in a `|`. */
+export function plain(text: string): string {
+  return text
+    .replaceAll(/https?:\/\/\S+/g, " ")
+    .replaceAll(/['’]/g, "")
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, " ")
+    .replaceAll(/(?<=\d)[.,](?=\d)/g, "")
+    .replaceAll(/\/ ?(?=(?:sec(?:ond)?|min(?:ute)?|hour|day|week|month)s?\b)/gi, " per ")
+    .replaceAll(/\b\d+ (?=(?:second|minute|hour)s?\b)/g, "")
+    .replaceAll(/[.!?;]\s|[。！？；]/g, " | ")
+    .replaceAll(/[^A-Za-z0-9|\u0080-\u2fff\u3040-\ufeff]+/g, " ")
+    .trim()
+    .toLowerCase();
+}
