@@ -35,8 +35,16 @@ export function stepsOf(place: Place | undefined): readonly (string | number)[] 
 
 /** Undefined where it keeps the contract, and in any case where no steps are left. */
 export function judgeByContract(contract: Contract, value: unknown, steps: Steps): Broken | undefined {
-  return new Judge(contract, steps).judge(0, value);
+  try {
+    return new Judge(contract, steps).judge(0, value);
+  } catch (error) {
+    if (error instanceof OutOfSteps) return undefined;
+    throw error;
+  }
 }
+
+/** Thrown and caught in this file alone: from any depth, nothing more is looked at. */
+class OutOfSteps extends Error {}
 
 const NEVER: Rule = { kind: "never" };
 
@@ -71,8 +79,7 @@ class Judge {
   }
 
   judge(number: number, value: unknown, seen?: Seen): Broken | undefined {
-    if (this.#depth >= MOST_LEVELS_JUDGED) this.#steps.left = -1;
-    if (this.#spend(1)) return outOfSteps();
+    this.#spend(this.#depth < MOST_LEVELS_JUDGED ? 1 : Infinity);
     this.#depth += 1;
     const rules = this.#contract[number] ?? [NEVER];
     const own = rules.at(-1)?.kind === "unevaluated" ? new Seen() : seen;
@@ -88,10 +95,9 @@ class Judge {
     return broken;
   }
 
-  /** Whether there were too few left. */
-  #spend(steps: number): boolean {
+  #spend(steps: number): void {
     this.#steps.left -= steps;
-    return this.#steps.left < 0;
+    if (this.#steps.left < 0) throw new OutOfSteps();
   }
 
   #rule(rule: Rule, value: unknown, seen: Seen | undefined): Broken | undefined {
@@ -146,22 +152,23 @@ class Judge {
     }
   }
 
-  /** In characters, as people count them: it looks at no more of a text than it must. */
   #hasSize({ of, min = 0, max = Infinity }: Rule & { kind: "size" }, value: unknown): boolean {
-    const isMeant =
-      of === "text" ? typeof value === "string" : of === "list" ? isList(value) : isObject(value);
-    if (!isMeant) return true;
-    if (isList(value)) return value.length >= min && value.length <= max;
-    if (typeof value !== "string") {
-      const count = isObject(value) ? this.#keysOf(value).length : 0;
-      return count >= min && count <= max;
-    }
-    // A character is one or two units.
-    if (value.length < min || value.length > 2 * max) return false;
-    if (value.length >= 2 * min && value.length <= max) return true;
-    this.#spend(value.length >> 2);
-    const count = charactersIn(value);
+    let count: number;
+    if (of === "text" && typeof value === "string") count = this.#charactersIn(value, min, max);
+    else if (of === "list" && isList(value)) count = value.length;
+    else if (of === "object" && isObject(value)) count = this.#keysOf(value).length;
+    else return true;
     return count >= min && count <= max;
+  }
+
+  /** As people count them. A character is one or two units, so they are counted only where that decides. */
+  #charactersIn(text: string, min: number, max: number): number {
+    const units = text.length;
+    if (units < min || units > 2 * max || (units >= 2 * min && units <= max)) return units;
+    this.#spend(units >> 2);
+    let count = 0;
+    for (const _ of text) count += 1;
+    return count;
   }
 
   #keysOf(value: Readonly<Record<string, unknown>>): readonly string[] {
@@ -172,7 +179,7 @@ class Judge {
 
   #required({ names, when }: Rule & { kind: "required" }, value: unknown): Broken | undefined {
     if (!isObject(value) || (when !== undefined && !Object.hasOwn(value, when))) return undefined;
-    if (this.#spend(names.length)) return outOfSteps();
+    this.#spend(names.length);
     const missing = names.find((name) => !Object.hasOwn(value, name));
     if (missing === undefined) return undefined;
     return {
@@ -189,7 +196,7 @@ class Judge {
   ): Broken | undefined {
     if (!isObject(value)) return undefined;
     const isNamedOnly = others === undefined;
-    if (isNamedOnly && this.#spend(names.length >> 1)) return outOfSteps();
+    if (isNamedOnly) this.#spend(names.length >> 1);
     for (const name of isNamedOnly ? names : this.#keysOf(value)) {
       if (isNamedOnly && !Object.hasOwn(value, name)) continue;
       const schema = Object.hasOwn(named, name) ? named[name] : others;
@@ -319,8 +326,7 @@ class Judge {
 
   #areEqual(one: unknown, other: unknown): boolean {
     // Texts of the same length are compared unit by unit.
-    if (this.#spend(typeof one === "string" && typeof other === "string" ? 1 + (one.length >> 6) : 1))
-      return false;
+    this.#spend(typeof one === "string" && typeof other === "string" ? 1 + (one.length >> 6) : 1);
     if (one === other) return true;
     if (isList(one)) {
       if (!isList(other) || one.length !== other.length) return false;
@@ -337,7 +343,7 @@ class Judge {
     const simple = new Set<unknown>();
     const composed = new Set<unknown>();
     for (const item of list) {
-      if (this.#spend(STEPS_OF_A_SET)) return true;
+      this.#spend(STEPS_OF_A_SET);
       const isComposed = typeof item === "object" && item !== null;
       const [known, key] = isComposed ? [composed, this.#written(item)] : [simple, item];
       if (known.has(key)) return false;
@@ -348,7 +354,7 @@ class Judge {
 
   /** The same text for what is equal. */
   #written(value: unknown): string {
-    if (this.#spend(STEPS_OF_A_SET)) return "";
+    this.#spend(STEPS_OF_A_SET);
     const text = isList(value)
       ? `[${value.map((item) => this.#written(item)).join()}]`
       : isObject(value)
@@ -358,12 +364,14 @@ class Judge {
         : typeof value === "string"
           ? JSON.stringify(value)
           : String(value);
-    return this.#spend(text.length >> 4) ? "" : text;
+    this.#spend(text.length >> 4);
+    return text;
   }
 
   #sortedKeysOf(value: Readonly<Record<string, unknown>>): readonly string[] {
     const keys = this.#keysOf(value);
-    return this.#spend(STEPS_OF_A_SET * keys.length) ? [] : keys.toSorted();
+    this.#spend(STEPS_OF_A_SET * keys.length);
+    return keys.toSorted();
   }
 }
 
@@ -372,23 +380,12 @@ const STEPS_OF_A_KEY = 2;
 /** To keep a value takes longer than to look at it. */
 const STEPS_OF_A_SET = 4;
 
-/** It looks broken, so that nothing more is looked at. */
-function outOfSteps(): Broken {
-  return { path: undefined, rule: NEVER, value: undefined };
-}
-
 function holds(rule: Rule, value: unknown, isHeld: boolean): Broken | undefined {
   return isHeld ? undefined : { path: undefined, rule, value };
 }
 
 function outside(step: string | number, broken: Broken): Broken {
   return { ...broken, path: { step, next: broken.path } };
-}
-
-function charactersIn(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
 }
 
 function keepsNumber(
