@@ -3,14 +3,14 @@ import type { KeyedRow } from "./tables.ts";
 
 export type BufferBounds = { readonly polls: number } & Readonly<Record<KeyedRow["table"], number>>;
 
-/** What waits to be written. */
+/** Rows that wait to be written. */
 export type Waiting = {
   readonly polls: readonly SavedPoll[];
   readonly foundOffline: readonly FoundOffline[];
   readonly rows: readonly KeyedRow[];
 };
 
-/** What waits to be written. It is bounded: the oldest is dropped, and of polls it is counted as lost. */
+/** Rows wait here to be written. There are at most so many: the oldest are dropped, and polls are counted as lost. */
 export class StateBuffer {
   readonly #bounds: BufferBounds;
   #polls: SavedPoll[] = [];
@@ -37,7 +37,7 @@ export class StateBuffer {
     this.#dropOldestPolls();
   }
 
-  /** After its poll. */
+  /** Its poll was added before. */
   addFoundOffline(found: FoundOffline): void {
     const waiting = this.#polls.findLastIndex(({ status }) => status.id === found.pollId);
     const poll = this.#polls[waiting];
@@ -63,7 +63,7 @@ export class StateBuffer {
     return { polls, foundOffline, rows: this.#takeRows() };
   }
 
-  /** What could not be written waits again, before what is newer. */
+  /** Rows that could not be written wait again, before newer ones. */
   giveBack({ polls, foundOffline, rows }: Waiting): void {
     this.#polls = [...polls, ...this.#polls];
     this.#foundOffline = [...foundOffline, ...this.#foundOffline];

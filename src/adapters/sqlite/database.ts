@@ -33,7 +33,7 @@ export function requireSound(database: DatabaseSync): void {
 /** Prepares it for writing, and proves that by a write. */
 export function makeWritable(database: DatabaseSync): void {
   if (isEmpty(database)) {
-    // Before the first page is written, or never.
+    // SQLite accepts this before the first page is written, or never.
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     // Into the file itself, before there is a journal beside it: its header says from the beginning whose it is.
     inTransaction(database, () => createTables(database));

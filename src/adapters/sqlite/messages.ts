@@ -27,7 +27,7 @@ export type OpenReply =
       readonly restored: Restored;
       /** Why it cannot be written now; undefined if it can. */
       readonly trouble: string | undefined;
-      /** For the log. */
+      /** Each is one line of the log. */
       readonly notes: readonly string[];
     }
   | { readonly kind: "refused"; readonly message: string };

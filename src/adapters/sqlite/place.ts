@@ -52,7 +52,7 @@ const MAGIC = "SQLite format 3\0";
 const APPLICATION_ID_AT = 68;
 const HEADER_BYTES = 100;
 
-/** What the first bytes say. Only while this process has no database open there: see `lookAt`. */
+/** Reads the first bytes. Only while this process has no database open there: see `lookAt`. */
 export function headerOf(
   path: string,
 ): { readonly isDatabase: boolean; readonly applicationId: number } | undefined {
@@ -146,7 +146,7 @@ export class StateLock {
     this.#database.close();
   }
 
-  /** What it locked turned out to be somebody else's: nothing stays beside it. Before the release. */
+  /** Removes the lock from beside a file that turned out to be somebody else's. Call it before the release. */
   withdraw(): void {
     if (this.#isNew) rmSync(this.#path, { force: true });
   }

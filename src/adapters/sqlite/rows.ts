@@ -3,7 +3,7 @@ import { isList, isObject } from "../../core/exchange/json-value.ts";
 /** A value that we would never write. */
 class Misfit extends Error {}
 
-/** What a stored value is read as; it throws a misfit for one that we would never write. */
+/** Reads one stored value, and throws a misfit for one that we would never write. */
 export type Check<Read> = (stored: unknown) => Read;
 
 /**

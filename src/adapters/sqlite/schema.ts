@@ -90,7 +90,7 @@ export function createTables(database: DatabaseSync): void {
   database.exec(`PRAGMA user_version = ${newestVersion()}`);
 }
 
-/** Within a transaction, so that a step is taken completely or not at all. */
+/** The caller holds a transaction, so that a step is taken completely or not at all. */
 export function migrate(database: DatabaseSync, steps: readonly string[] = STEPS): void {
   for (const step of steps.slice(Math.max(0, versionOf(database) - FIRST_VERSION))) database.exec(step);
   database.exec(`PRAGMA user_version = ${newestVersion(steps)}`);

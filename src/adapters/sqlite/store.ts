@@ -42,10 +42,10 @@ export class SqliteStateStore implements StateStore {
   readonly #buffer = new StateBuffer(BOUNDS);
   #readQuotas: () => readonly QuotaRow[] = () => [];
   #readWindows: () => ReadonlyMap<string, readonly LearnedWindow[]> = () => new Map();
-  /** By budget, as text: what was given to the buffer. */
+  /** By budget, as text: whatever differs from this was learned since, and is written. */
   readonly #keptWindows = new Map<string, string>();
   #isUp = true;
-  /** After trouble: the file may be a new one. */
+  /** Trouble may leave us with a new file: then all rows are written again. */
   #keepsAll = false;
   /** Those who wait until what is counted now is in the file. */
   readonly #waiting: (() => void)[] = [];
@@ -191,7 +191,7 @@ export class SqliteStateStore implements StateStore {
   #goUp(): void {
     if (this.#isUp) return;
     this.#isUp = true;
-    // What was granted during this batch is not in the file, and nobody waited for it.
+    // Nobody waited for requests that were granted during this batch: they are not in the file yet.
     void this.written();
     const { log, path } = this.#parts;
     log.info({ path, lost: this.#buffer.takeLost() }, "the state file can be written again");

@@ -1,4 +1,4 @@
-/** How a state file fails, in words. */
+/** A state file may fail in these ways, each told in words. */
 
 export type Trouble = {
   readonly kind: "locked" | "full" | "read-only" | "unopenable" | "failing" | "damaged" | "moved" | "foreign";
@@ -19,7 +19,7 @@ export class StateFileError extends Error {
 const FULL: Trouble = { kind: "full", says: "is on a disk that is full" };
 const LOCKED: Trouble = { kind: "locked", says: "is locked by another program" };
 
-/** By extended or primary result code. Any other code is our own bug. */
+/** SQLite's extended and primary result codes. Any other code is our own bug. */
 const TROUBLES: ReadonlyMap<number, Trouble> = new Map<number, Trouble>([
   // Our statements are correct, so a table must be wrong.
   [1, { kind: "damaged", says: "is damaged" }],
@@ -38,7 +38,7 @@ const TROUBLES: ReadonlyMap<number, Trouble> = new Map<number, Trouble>([
 /** Rethrows any error that is not of SQLite or the file system. */
 export function troubleOf(error: unknown): Trouble {
   if (error instanceof StateFileError) return error.trouble;
-  // From the file system, as where a damaged file may not be moved.
+  // The file system refused, as where a damaged file may not be moved.
   if (error instanceof Error && "syscall" in error)
     return { kind: "failing", says: `fails (${error.message})` };
   const code = resultCodeOf(error);

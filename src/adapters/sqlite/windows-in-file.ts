@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import { readWindows } from "./reading.ts";
 
-/** Reads what a daemon has learned, beside it: nothing where there is no such file, or none that can be read. */
+/** Reads beside a daemon what it has learned: nothing where there is no such file, or none that can be read. */
 export function windowsInFile(path: string): ReadonlyMap<string, readonly LearnedWindow[]> {
   try {
     using database = new DatabaseSync(path, { readOnly: true });

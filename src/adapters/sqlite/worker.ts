@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { StateFile } from "./file.ts";
 import type { OpenReply, StateRequest, WriteReply } from "./messages.ts";
 
-/** In a thread of its own: on the main thread, a slow disk would delay polls and inflate measured latencies. */
+/** The file has a thread of its own: on the main thread, a slow disk would delay polls and inflate measured latencies. */
 const { path }: { readonly path: string } = workerData;
 const file = new StateFile(path);
 

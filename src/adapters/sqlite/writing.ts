@@ -6,7 +6,7 @@ import type { StateBatch } from "./messages.ts";
 import { inTransaction } from "./database.ts";
 import { type Columns, pollColumns } from "./tables.ts";
 
-/** By its end, as that has an index. */
+/** The poll is looked up by its end, as that has an index. */
 const MARK_OFFLINE =
   "UPDATE polls SET offline = 1 WHERE ended_at_ms = ? AND upstream = ? AND poll = ? AND offline = 0";
 

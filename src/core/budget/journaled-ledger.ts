@@ -106,7 +106,7 @@ export class JournaledLedger implements Ledger {
     return { kind: "wait", untilMs: this.#clock.now() + paceGapMs, cause: "quota", budget };
   }
 
-  /** Of a budget that a reload removed while a claim was written. */
+  /** A reload may remove a budget while a claim is written: then nobody may send on it. */
   #absentWait(budgets: readonly string[]): Wait | undefined {
     const budget = budgets.find((each) => this.#ledger.state(each) === undefined);
     if (budget === undefined) return undefined;

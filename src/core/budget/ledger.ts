@@ -21,7 +21,7 @@ export interface Ledger {
 /** A ledger that follows the config and shows the state of its budgets. */
 export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
-  /** What this process sent, by hour. */
+  /** This process counts there what it sends. */
   readonly quotas: Quotas;
   /** These belong to limits that do not say theirs. */
   learnedWindows(budget: string): readonly LearnedWindow[] | undefined;

@@ -1,7 +1,7 @@
 import type { Clock } from "../time/clock.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 
-/** What differs by less is no news to buckets of an hour. */
+/** A smaller difference is no news to buckets of an hour. */
 const TOLERANCE_MS = MINUTE_MS;
 /** A wall clock that was set wrong is set right within this, or it was right. */
 const FOLLOWED_AFTER_MS = 15 * MINUTE_MS;
@@ -23,7 +23,7 @@ export class QuotaCalendar {
     this.#offsetMs = clock.wallNow() - clock.now();
   }
 
-  /** What was counted before was counted by another time. Listeners are called in the order in which they came. */
+  /** Listeners move what was counted by the time before. They are called in the order in which they came. */
   onSet(listener: (byMs: number, nowMs: number) => void): void {
     this.#listeners.push(listener);
   }

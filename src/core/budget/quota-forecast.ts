@@ -8,9 +8,9 @@ import type { Quota } from "../config/config.ts";
 import { QUOTA_BUCKET_MS, type QuotaBuckets } from "./quota.ts";
 
 export type QuotaUse = {
-  /** Of all who share the quota. */
+  /** All who share the quota used so much of it. */
   readonly used: number;
-  /** What this process sent, by hour. */
+  /** This process sent so much, by hour. */
   readonly buckets: QuotaBuckets;
   /** How many send as much. */
   readonly replicas: number;
@@ -61,12 +61,12 @@ function usedUpAtMs(
 ): number | undefined {
   let left = allowed - used;
   if (left <= 0) return nowMs;
-  // What leaves it meanwhile only helps. Most quotas are far from their end, and need no look at each hour.
+  // Requests that leave it meanwhile only help. Most quotas are far from their end, and need no look at each hour.
   if (paceMs * (periodMs + QUOTA_BUCKET_MS) < left) return undefined;
   const oldestHour = hourOf(nowMs - periodMs);
   let known = 0;
   for (const [hour, requests] of buckets) if (hour >= oldestHour) known += requests * replicas;
-  // What others sent when this process did not look.
+  // Others sent this when this process did not look. Nobody knows in which hours, so it leaves evenly.
   const unknownAnHour = (Math.max(0, used - known) * QUOTA_BUCKET_MS) / periodMs;
   let atMs = nowMs;
   for (let hour = hourOf(nowMs) + 1; atMs < nowMs + periodMs; hour += 1) {

@@ -1,12 +1,13 @@
 /**
- * The long quota of one budget: what was sent, by hour, so that it fits into the state file.
+ * The long quota of one budget counts what was sent, by hour, so that it fits into the state file.
  *
- *      claim        lease                     request ends
- *        |------------|------------------------------|------------- time
- *        not used yet        used, in flight           used, or taken back if nothing was sent
- *        |---- unconfirmed in the file ------|
+ *      claim        lease             request ends
+ *        |------------|---------------------|--------------- time
+ *           claimed         in flight          used, or taken back if nothing was sent
+ *        |---- in the file, unconfirmed ----|
  *
- * A claim that gets no lease is taken back.
+ * A claim that gets no lease is taken back. A process that is killed cannot say what became of what is unconfirmed, so
+ * it stays counted.
  */
 
 import type { Quota } from "../config/config.ts";
@@ -14,7 +15,7 @@ import { HOUR_MS, SECOND_MS } from "../time/duration.ts";
 
 export const QUOTA_BUCKET_MS: number = HOUR_MS;
 
-/** Longer than a claim waits for its lease: the request is counted in an hour that does not expire before its own. */
+/** A claim never waits so long for its lease. So it stands in an hour that does not expire before its request's own. */
 export const CLAIM_MS: number = 10 * SECOND_MS;
 
 /** A budget without a quota counts too, in case it gets one, but not for ever. */
@@ -41,9 +42,9 @@ export class QuotaCount {
   readonly #onChanged: (count: HourCount) => void;
   #limit: Quota | undefined;
   readonly #byHour: Map<number, number>;
-  /** Those of them that this process sent. */
+  /** This process sent these of them. */
   readonly #ownByHour = new Map<number, number>();
-  /** Those of them that were in flight when an earlier process was killed. */
+  /** These of them were in flight when an earlier process was killed. */
   readonly #unconfirmed: QuotaBuckets;
   readonly #open = new Set<OpenRequest>();
 
@@ -79,7 +80,7 @@ export class QuotaCount {
     return this.#limit === undefined ? undefined : this.#usedOf(this.#limit);
   }
 
-  /** Those of the used ones that an earlier process may have sent, or not. */
+  /** An earlier process may have sent these of the used ones, or not. */
   get unconfirmed(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const oldestHour = hourOf(this.#nowMs() - this.#limit.perMs);
@@ -94,18 +95,18 @@ export class QuotaCount {
     return this.#byHour;
   }
 
-  /** All that the file must hold. */
+  /** The file must hold all of these. */
   get counts(): readonly HourCount[] {
     const hours = new Set([...this.#byHour.keys(), ...[...this.#open].map(({ hour }) => hour)]);
     return [...hours].map((hour) => this.#countOf(hour));
   }
 
-  /** For a request that asks for its lease. */
+  /** A request that asks for its lease is claimed before: the file must hold it when the lease comes. */
   claim(): OpenRequest {
     return this.#begin({ isClaim: true, hour: hourOf(this.#nowMs() + CLAIM_MS) });
   }
 
-  /** For a request that has its lease. */
+  /** A request that has its lease is used, and in flight until it ends. */
   send(): OpenRequest {
     const hour = hourOf(this.#nowMs());
     if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - MOST_HOURS);
@@ -113,7 +114,7 @@ export class QuotaCount {
     return this.#begin({ isClaim: false, hour });
   }
 
-  /** Once for each. Of a claim nothing remains. */
+  /** Each is ended once. Nothing remains of a claim: its request, if it got a lease, is counted by itself. */
   end(request: OpenRequest, wasSent: boolean): void {
     this.#open.delete(request);
     if (!request.isClaim && !wasSent) this.#add(request.hour, -1);
@@ -121,7 +122,7 @@ export class QuotaCount {
   }
 
   /**
-   * The calendar was set. Of what this process sent it is not known by which time it was counted, so it leaves the
+   * Nobody knows by which time a request was counted before the calendar was set. So what this process sent leaves the
    * quota later, never earlier.
    */
   calendarSet(byMs: number, nowMs: number): void {
@@ -177,7 +178,7 @@ export class QuotaCount {
   }
 }
 
-/** Where what was counted in an hour is counted after the calendar was set: not earlier, and not in the future. */
+/** After the calendar was set, an hour becomes this one: it is not earlier, and not in the future. */
 export function hourAfter(hour: number, byMs: number, nowMs: number): number {
   return Math.max(hour, Math.min(hourOf(nowMs), hour + Math.ceil(byMs / QUOTA_BUCKET_MS)));
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../time/clock.ts";
 import { type HourCount, QuotaCount, type QuotaRow } from "./quota.ts";
 import { QuotaCalendar } from "./quota-calendar.ts";
 
-/** What was counted of each budget. A budget that leaves the config and comes back continues its count. */
+/** One count for each budget that ever was in the config: one that leaves and comes back continues its count. */
 export class Quotas {
   readonly calendar: QuotaCalendar;
   readonly #counts = new Map<string, QuotaCount>();
@@ -21,7 +21,7 @@ export class Quotas {
     return this.#counts.get(budget) ?? this.#add(budget, []);
   }
 
-  /** All that the file must hold. Only budgets that have a quota are in it. */
+  /** The file must hold all of these. Only budgets that have a quota are in it. */
   get rows(): readonly QuotaRow[] {
     return [...this.#counts].flatMap(([budget, { limit, counts }]) =>
       limit === undefined ? [] : counts.map((count) => ({ budget, ...count })),

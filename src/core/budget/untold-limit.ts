@@ -4,8 +4,8 @@
  *      silence     answered, answered, answered …  refused     silence
  *      |-- rest --|------------ active ----------------|
  *
- * What was answered in `rest` and `active` together is what the upstream allows at least: it allowed just that. What
- * was sent in `active` alone was too fast. Each refusal halves how fast we ask, but not below what is allowed at least.
+ * The upstream allows at least what it answered in `rest` and `active` together, as it did allow that. The same number
+ * of requests in `active` alone was too fast. Each refusal halves how fast we ask, but not below what is allowed at least.
  * Pacing spreads what is left, so this also ends refusals by a limit of another, shorter window.
  *
  * One refusal alone may be another's doing, so it changes nothing. Nor do refusals that go on however slow we are make
@@ -37,7 +37,7 @@ export class UntoldLimit {
   /** `cap`: of the longest window, when the answer came. `isPaused`: before what the answer asks for is applied. */
   heard(advice: Advice, { budget, needs }: Asker, cap: number, isPaused: boolean, nowMs: number): void {
     this.#forgetAfter(budget.maxPauseMs, nowMs);
-    // What comes during a pause belongs to the burst that caused it.
+    // An answer during a pause belongs to the burst that caused it.
     if (isPaused) return;
     if (!advice.throttled) {
       const { fromMs, restMs, answered } = this.#run ?? this.#newRun(nowMs);
