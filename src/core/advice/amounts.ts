@@ -123,31 +123,16 @@ const KEYS: ReadonlyMap<string, FieldPart> = table<FieldPart>(
   ["name", "kind"],
 );
 
-type Member = readonly [key: string, value: unknown];
-
-/** `limit=100, remaining=50, reset=30`, `total=100; remaining=99`, or an object of JSON; undefined if it is none. */
+/**
+ * Reads `limit=100, remaining=50, reset=30`, `total=100; remaining=99`, or an object of JSON, which is pairs as well.
+ * Undefined if it is none of these.
+ */
 export function dictionaryIn(text: string): readonly (readonly [FieldPart, string])[] | undefined {
-  const members = text.startsWith("{") ? membersOfJson(text) : membersOfPairs(text);
-  const parts = members?.flatMap(([key, value]) => {
+  const pairs = text.replaceAll(/[{}"]/g, "").split(/[,;]/, MOST_LIMITS + 1);
+  const members = readAll(pairs, (pair) => /^([^=:]+)[=:](.*)$/s.exec(pair) ?? undefined);
+  const parts = members?.flatMap(([, key = "", value = ""]) => {
     const part = KEYS.get(key.trim().toLowerCase());
-    const isPlain = typeof value === "string" || typeof value === "number";
-    return part === undefined || !isPlain ? [] : [[part, String(value).trim()] as const];
+    return part === undefined || value === "null" ? [] : [[part, value.trim()] as const];
   });
   return parts?.some(([part]) => part === "limit" || part === "remaining") === true ? parts : undefined;
-}
-
-function membersOfJson(text: string): readonly Member[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? Object.entries(value) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function membersOfPairs(text: string): readonly Member[] | undefined {
-  return readAll(text.split(/[,;]/, MOST_LIMITS + 1), (pair) => {
-    const [key = "", value, ...more] = pair.split("=", 3);
-    return value === undefined || more.length > 0 ? undefined : ([key, value] as const);
-  });
 }

@@ -160,25 +160,46 @@ export function readFields(
   };
 }
 
-/**
- * `-Requests-Remain` or `-DailyLimit` beside `-Limit` or `-Remaining`: a limit and a rest that nothing else could
- * complete.
- */
+/** What is told of one limit under two names becomes one. */
 function withHalvesJoined(drafts: readonly Draft[]): readonly Draft[] {
-  return [...Map.groupBy(drafts, ({ field }) => field.prefix).values()].flatMap((siblings) => {
-    const [limit, ...otherLimits] = siblings.filter(
-      ({ limits, remaining, used }) => limits.length === 1 && remaining.length + used.length === 0,
-    );
-    const [rest, ...otherRests] = siblings.filter(
-      ({ limits, remaining }) => limits.length === 0 && remaining.length === 1,
-    );
-    const isOnly = otherLimits.length + otherRests.length === 0;
-    if (limit === undefined || rest === undefined || !isOnly) return siblings;
-    const isOne = rest.field.isPlain && limit.field.unit === rest.field.unit;
-    if (!isOne) return siblings;
-    const whole = { field: limit.field, ...together(limit, rest) };
-    return siblings.flatMap((draft) => (draft === limit ? [whole] : draft === rest ? [] : [draft]));
-  });
+  return [...Map.groupBy(drafts, ({ field }) => field.prefix).values()].flatMap((siblings) =>
+    [halvesOfRequests, limitAndRest].reduce(withPairJoined, siblings),
+  );
+}
+
+type Pair = readonly [Draft, Draft] | undefined;
+
+function withPairJoined(
+  siblings: readonly Draft[],
+  pairIn: (siblings: readonly Draft[]) => Pair,
+): readonly Draft[] {
+  const [kept, other] = pairIn(siblings) ?? [];
+  if (kept === undefined || other === undefined) return siblings;
+  const whole = { field: kept.field, ...together(kept, other) };
+  return siblings.flatMap((draft) => (draft === kept ? [whole] : draft === other ? [] : [draft]));
+}
+
+/** `-Requests-Remain` beside `-Limit`: of one limit, if neither says what the other says. */
+function halvesOfRequests(siblings: readonly Draft[]): Pair {
+  const [ofRequests] = siblings.filter(({ field }) => field.isPlain && field.saysRequests);
+  const [untold] = siblings.filter(({ field }) => field.isPlain && !field.saysRequests);
+  if (ofRequests === undefined || untold === undefined) return undefined;
+  const lists = ["limits", "remaining", "resetsMs"] as const;
+  const isTwice = lists.some((list) => ofRequests[list].length > 0 && untold[list].length > 0);
+  return isTwice ? undefined : [ofRequests, untold];
+}
+
+/** `-DailyLimit` beside `-Remaining`: a limit and a rest that nothing else could complete. */
+function limitAndRest(siblings: readonly Draft[]): Pair {
+  const [limit, ...otherLimits] = siblings.filter(
+    ({ limits, remaining, used }) => limits.length === 1 && remaining.length + used.length === 0,
+  );
+  const [rest, ...otherRests] = siblings.filter(
+    ({ limits, remaining }) => limits.length === 0 && remaining.length === 1,
+  );
+  if (limit === undefined || rest === undefined || otherLimits.length + otherRests.length > 0)
+    return undefined;
+  return rest.field.isPlain && limit.field.unit === rest.field.unit ? [limit, rest] : undefined;
 }
 
 /**

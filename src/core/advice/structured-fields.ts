@@ -21,22 +21,30 @@ export type Reading = { readonly families: readonly LimitFamily[]; readonly malf
 
 /** A list may come in several headers, each with some of its members. */
 export function readStructuredFields(headers: readonly LimitHeader[], parseList: ParseList): Reading {
-  const told = new Map<string, LimitFamily>();
+  const policies = new Map<string, LimitFamily>();
+  const states: LimitFamily[] = [];
   let malformed = 0;
-  const add = (prefix: string, families: readonly LimitFamily[] | undefined): void => {
-    if (families === undefined || told.size + families.length > MOST_LIMITS) malformed++;
-    else for (const family of families) told.set(`${prefix} ${family.key}`, family);
+  const mayKeep = (families: readonly LimitFamily[] | undefined): families is readonly LimitFamily[] => {
+    const isKept = families !== undefined && policies.size + states.length + families.length <= MOST_LIMITS;
+    if (!isKept) malformed++;
+    return isKept;
   };
   for (const { field, value } of headers) {
-    if (isPolicy(field)) add(field.prefix, readPolicies(value, told.size, parseList));
+    if (!isPolicy(field)) continue;
+    const told = readPolicies(value, policies.size, parseList);
+    if (mayKeep(told)) for (const policy of told) policies.set(`${field.prefix} ${policy.key}`, policy);
   }
+  const stated = new Set<string>();
   for (const { field, value } of headers) {
     if (!isState(field, value)) continue;
-    // The state of a policy says all that the policy says: it takes its place.
-    const policyOf = (key: string): LimitFamily | undefined => told.get(`${field.prefix} ${key}`);
-    add(field.prefix, readStates(value, policyOf, parseList));
+    const told = readStates(value, (key) => policies.get(`${field.prefix} ${key}`), parseList);
+    if (!mayKeep(told)) continue;
+    states.push(...told);
+    for (const { key } of told) stated.add(`${field.prefix} ${key}`);
   }
-  return { families: [...told.values()], malformed };
+  // A state says all that its policy says.
+  const unstated = [...policies].flatMap(([name, policy]) => (stated.has(name) ? [] : [policy]));
+  return { families: [...unstated, ...states], malformed };
 }
 
 function isPolicy({ part, isWeak }: LimitField): boolean {
