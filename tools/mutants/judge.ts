@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Mutant } from "./choose.ts";
+import { folderOf } from "./choose.ts";
+import { changed } from "./sites.ts";
+
+/** Some tests, by the arguments of the runner. */
+export type Step = {
+  readonly name: string;
+  readonly args: readonly string[];
+  /** They hang if they take longer: they have seen that something is wrong. */
+  readonly mostMs: number;
+  readonly isLong: boolean;
+};
+
+export type Verdict = {
+  readonly mutant: Mutant;
+  /** The tests that failed or hung; undefined if none did. */
+  readonly seenBy: Step | undefined;
+  readonly hung: boolean;
+  readonly tookMs: number;
+};
+
+/** `passed`, `failed`, or that it did not end in time. */
+export type Run = (step: Step, root: string) => Promise<"passed" | "failed" | "hung">;
+
+const MINUTE_MS = 60_000;
+
+/** From the nearest to the farthest, the quick ones first. */
+export function stepsFor(file: string, withLong: boolean): readonly Step[] {
+  const quick = (name: string, args: readonly string[], minutes: number): Step => ({
+    name,
+    args: ["run", ...args, "--passWithNoTests", "--bail=1"],
+    mostMs: minutes * MINUTE_MS,
+    isLong: false,
+  });
+  const related = (project: string): readonly string[] => [
+    "related",
+    "--run",
+    file,
+    `--project=${project}`,
+    "--passWithNoTests",
+    "--bail=1",
+  ];
+  const steps: readonly Step[] = [
+    quick("its folder", ["--project=unit", `test/${folderOf(file)}/`], 2),
+    { name: "related", args: related("unit"), mostMs: 4 * MINUTE_MS, isLong: false },
+    quick("end to end", ["--project=e2e"], 5),
+    { name: "related, long", args: related("unit-long"), mostMs: 30 * MINUTE_MS, isLong: true },
+    { ...quick("end to end, long", ["--project=e2e-long"], 60), isLong: true },
+  ];
+  return steps.filter(({ isLong }) => withLong || !isLong);
+}
+
+/** Changes the copy at `root`, and changes it back. */
+export async function judge(
+  mutant: Mutant,
+  root: string,
+  steps: readonly Step[],
+  run: Run,
+): Promise<Verdict> {
+  const path = join(root, mutant.file);
+  const source = await readFile(path, "utf8");
+  const beganMs = performance.now();
+  await writeFile(path, changed(source, mutant));
+  try {
+    for (const step of steps) {
+      const end = await run(step, root);
+      if (end === "passed") continue;
+      return { mutant, seenBy: step, hung: end === "hung", tookMs: performance.now() - beganMs };
+    }
+    return { mutant, seenBy: undefined, hung: false, tookMs: performance.now() - beganMs };
+  } finally {
+    await writeFile(path, source);
+  }
+}
+
+/** In a process group of its own, so that whatever the tests have started ends with them. */
+export const runTests: Run = async ({ args, mostMs }, root) => {
+  const runner = join(root, "node_modules/vitest/vitest.mjs");
+  const child = spawn(process.execPath, [runner, ...args], {
+    cwd: root,
+    detached: true,
+    stdio: "ignore",
+    env: { ...process.env, CI: "" },
+  });
+  const { promise: ended, resolve } = Promise.withResolvers<number | null>();
+  child.once("exit", resolve);
+  let hung = false;
+  const timer = setTimeout(() => {
+    hung = true;
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  }, mostMs);
+  const code = await ended;
+  clearTimeout(timer);
+  if (hung) return "hung";
+  return code === 0 ? "passed" : "failed";
+};
