@@ -3,7 +3,6 @@ import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
-import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
 import type { RestoredUpstream } from "../../core/history/state.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
@@ -16,7 +15,7 @@ type Building = { -readonly [Key in keyof RestoredUpstream]: RestoredUpstream[Ke
 const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, polls,
   CASE place WHEN 1 THEN ended_at_ms ELSE coalesce(ended_at_ms, updated_at_ms) END AS ended_at_ms
   FROM (SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents)
-  WHERE place <= ${INCIDENTS_KEPT} ORDER BY upstream, place`;
+  ORDER BY upstream, place`;
 
 const newestPolls = (which: string, most: number): string =>
   `SELECT * FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { FAILURES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
-import { retentionAt } from "../../core/history/rollup.ts";
+import { retentionAt } from "../../core/history/retention.ts";
 import { inTransaction } from "./database.ts";
 
 /** A power loss may lose this much. */

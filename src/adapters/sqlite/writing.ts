@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { availabilityVote } from "../../core/history/rollup.ts";
+import { availabilityVote } from "../../core/history/rolling-counts.ts";
 import type { FoundOffline, SavedPoll } from "../../core/history/state.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
 import type { StateBatch } from "./messages.ts";

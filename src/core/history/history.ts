@@ -4,8 +4,7 @@ import { KeptValues } from "./kept-values.ts";
 import type { Poll } from "../poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
-import { RollingCounts } from "./rolling-counts.ts";
-import { availabilityVote } from "./rollup.ts";
+import { availabilityVote, RollingCounts } from "./rolling-counts.ts";
 import type { RestoredUpstream } from "./state.ts";
 import {
   availabilityOf,

@@ -313,3 +313,17 @@ test("no file but its own is left behind by an orderly end", async () => {
   expect(existsSync(`${bench.path}-wal`)).toBe(false);
   expect(readFileSync(`${bench.path}.lock`)).toHaveLength(0);
 });
+
+test("a file that another program holds locked at the start can still be read, so it starts with its history", async () => {
+  await using bench = await StateBench.make();
+  const first = await bench.open();
+  bench.poll(bench.recordOf(first));
+  await first.close();
+  const other = new DatabaseSync(bench.path);
+  other.exec("BEGIN IMMEDIATE");
+  const second = await bench.open();
+  expect(second.isUp).toBe(false);
+  expect(second.restored("email")?.polls).toHaveLength(1);
+  other.close();
+  await bench.until(() => second.isUp);
+});

@@ -129,20 +129,6 @@ describe("a file that is held locked", () => {
     expect(bench.count("polls")).toBe(polls);
   });
 
-  test("at the start can still be read, so it starts with its history", async () => {
-    await using bench = await StateBench.make({ hasThread: true });
-    const first = await bench.open();
-    bench.poll(bench.recordOf(first));
-    await first.close();
-    const other = new DatabaseSync(bench.path);
-    other.exec("BEGIN IMMEDIATE");
-    const second = await bench.open();
-    expect(second.isUp).toBe(false);
-    expect(second.restored("email")?.polls).toHaveLength(1);
-    other.close();
-    await bench.until(() => second.isUp);
-  });
-
   test("by another pacewatch is refused; and it is free again when that one ends", async () => {
     await using bench = await StateBench.make({ hasThread: true });
     const store = await bench.open();

@@ -1,24 +1,9 @@
-/** Sums that remain of polls which are too old to be kept one by one. */
-
 import { LONGEST_WINDOW_MS } from "../answer/credit.ts";
-import { rowOf } from "../exchange/reasons.ts";
-import type { PollStatus } from "../status/status.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
 
 const YEAR_MS = 366 * DAY_MS;
 
-/** Our own bugs and network, keys that are rejected or cannot be had, and throttling say nothing about the availability of an upstream. */
-export function availabilityVote({
-  outcome,
-  reason,
-  offline,
-}: Pick<PollStatus, "outcome" | "reason" | "offline">): "ok" | "failed" | undefined {
-  if (outcome === "ok") return "ok";
-  const isTheirs = (rowOf(reason)?.group ?? outcome) === "failed" && offline !== true;
-  return isTheirs ? "failed" : undefined;
-}
-
-/** Anything older is deleted. Polls and incidents by time, roll-ups and quotas by bucket. */
+/** The state file forgets what is older: polls and incidents by time, roll-ups and quotas by bucket. */
 export type Retention = {
   readonly pollsFromMs: number;
   /** The newest polls and failures of an upstream outlive a day, but not this. */
