@@ -15,10 +15,10 @@ export type Question = {
   /** Within the upstream's limits. */
   readonly allowed: boolean;
   readonly limitHeaders: Fields;
-  /** Of a request that is not allowed. */
+  /** The answer to a request that is not allowed. */
   readonly refusal: Refusal;
   readonly fault: Fault;
-  /** What a healthy upstream answers. */
+  /** A healthy upstream answers this. */
   readonly resources: string;
 };
 
@@ -33,7 +33,7 @@ export function answerTo(question: Question): Answer {
   const listing = told(json(200, question.resources));
   if (isBelowHttp(fault)) return listing;
   if (!question.allowed) return told(refusal);
-  // As from a gateway that does not know the upstream's limits.
+  // A gateway in front of the upstream answers, and does not know its limits.
   if (fault.kind === "throttle") return problem(429, "Too Many Requests", hintOf(fault.retryAfter));
   if (!question.keyAccepted || fault.kind === "unauthorized") {
     return told(problem(401, "Unauthorized", { "WWW-Authenticate": "Bearer" }));

@@ -6,11 +6,11 @@ export type Fields = Readonly<Record<string, string>>;
 
 export type Refusal = { readonly status: number; readonly headers: Fields; readonly body: string };
 
-/** As it stands on the wire. What is in angle brackets is filled in: `<limit>`. */
+/** Text stands here as it goes over the wire, and a name in angle brackets is filled in: `<limit>`. */
 type Dialect = {
   /** The headers of every answer. */
   readonly tells: string;
-  /** Of a request beyond the limit. */
+  /** The answer to a request beyond the limit. */
   readonly refuses: { readonly status: number; readonly headers: string; readonly body: string };
 };
 
@@ -19,7 +19,7 @@ const PROBLEM_TYPE = "Content-Type: application/problem+json";
 const PROBLEM = '{"type":"about:blank","title":"Too Many Requests","status":429}';
 /** A status for limits, when to come back, and a problem that says no more. */
 const PLAIN = { status: 429, headers: `${PROBLEM_TYPE}\n${RETRY_AFTER}`, body: PROBLEM };
-/** What most did before there was a draft: the reset is a moment. */
+/** Most did this before there was a draft: the reset is a moment. */
 const OLDER = `X-RateLimit-Limit: <limit>
                X-RateLimit-Remaining: <remaining>
                X-RateLimit-Reset: <resetS>`;
@@ -264,7 +264,7 @@ function filled(text: string, facts: Facts): string {
   return text.replaceAll(/<(\w+)>/g, (whole, name: string) => String(facts[name] ?? whole));
 }
 
-/** Of the scarcest limit; undefined where there is none. Most fields have whole seconds only. */
+/** They are about the scarcest limit; undefined where there is none. Most fields have whole seconds only. */
 function factsOf({ rooms, remaining, resetMs }: Verdict, wallMs: number): Facts | undefined {
   const scarcest = rooms.find((room) => room.remaining === remaining);
   if (scarcest === undefined) return undefined;

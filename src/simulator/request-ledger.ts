@@ -4,7 +4,7 @@ export type LimitRoom = Room & { readonly limit: Limit };
 
 export type Verdict = {
   readonly allowed: boolean;
-  /** Of the scarcest limit; infinite without limits. */
+  /** So many are left of the scarcest limit; infinite without limits. */
   readonly remaining: number;
   /** If refused: until the same request would be allowed. If allowed: until the scarcest limit has more room. */
   readonly resetMs: number;

@@ -17,13 +17,13 @@ export type Rule =
   | { readonly kind: "least" | "most" | "above" | "below" | "multiple"; readonly number: number }
   | ({ readonly kind: "size"; readonly of: "text" | "list" | "object" } & Bounds)
   | { readonly kind: "unique" }
-  /** Where there is `when`, if at all. */
+  /** It holds only where the object has `when`, if that is told. */
   | { readonly kind: "required"; readonly names: readonly string[]; readonly when: string | undefined }
   | {
       readonly kind: "properties";
       readonly names: readonly string[];
       readonly named: Readonly<Record<string, number>>;
-      /** Of a property that is not named. */
+      /** The schema of a property that is not named. */
       readonly others: number | undefined;
     }
   | { readonly kind: "names"; readonly schema: number }
@@ -38,7 +38,7 @@ export type Rule =
       readonly fits: number | undefined;
       readonly otherwise: number | undefined;
     }
-  /** Of what no other rule of its schema has looked at. The last. */
+  /** It is about what no other rule of its schema has looked at, and so comes last. */
   | { readonly kind: "unevaluated"; readonly of: "list" | "object"; readonly schema: number };
 
 /** The schemas that are about the same value as this rule. */

@@ -9,7 +9,7 @@ export type Steps = { left: number };
 /** A list of 1 MiB takes half of it, with five rules for each of 13,000 items. */
 export const MOST_STEPS = 500_000;
 
-/** Of schemas within schemas. Each takes some of the stack, which ends at a thousand or two. */
+/** Schemas within schemas: each takes some of the stack, which ends at a thousand or two. */
 export const MOST_LEVELS_JUDGED = 400;
 
 /** The first rule that does not hold. */
@@ -48,7 +48,7 @@ class OutOfSteps extends Error {}
 
 const NEVER: Rule = { kind: "never" };
 
-/** What the rules of a schema have looked at, for `unevaluated`. */
+/** The rules of a schema have looked at these; `unevaluated` is about the rest. */
 class Seen {
   readonly names = new Set<string>();
   readonly positions = new Set<number>();
@@ -338,7 +338,7 @@ class Judge {
     return names.every((name) => Object.hasOwn(other, name) && this.#areEqual(one[name], other[name]));
   }
 
-  /** Not by comparing each with each. */
+  /** Each item is written out once: to compare each with each would take the square of their number. */
   #areUnique(list: readonly unknown[]): boolean {
     const simple = new Set<unknown>();
     const composed = new Set<unknown>();

@@ -1,4 +1,4 @@
-/** From a JSON Schema as it is written to a contract. What is not known is refused, never left out. */
+/** Reads a JSON Schema into a contract. What is not known is refused, never left out. */
 
 import { type JsonType, JSON_TYPES, isList, isObject } from "../exchange/json-value.ts";
 import { pointerTo } from "../exchange/json-pointer.ts";

@@ -9,7 +9,7 @@ import {
 import type { Rule } from "./contract.ts";
 import type { Broken } from "./judge.ts";
 
-/** What was expected of a value that broke a rule, to go on with "expected". */
+/** Goes on after "expected": names what a value that broke a rule should have been. */
 export function brokenInWords({ rule, alternatives = [rule] }: Broken): string {
   return [...new Set(alternatives.map((each) => ruleInWords(each)))].join(" or ");
 }

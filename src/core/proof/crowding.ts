@@ -12,7 +12,7 @@ import { sendersByBudget } from "../budget/needs.ts";
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { vantagesOf } from "../fleet/shares.ts";
 import { leaseRatesOf } from "./numbers.ts";
-import { type Ask, allServedInTime, asksOf, orderOf, paceOf } from "./turns.ts";
+import { type Ask, allServedInTime, asksOf, orderOf, paceOf } from "./pace.ts";
 
 type Watched = {
   readonly budgets: readonly Budget[];
@@ -20,18 +20,20 @@ type Watched = {
   readonly fleet?: Fleet | undefined;
 };
 
-type Drawers = ReadonlyMap<string, readonly Upstream[]>;
+type Senders = ReadonlyMap<string, readonly Upstream[]>;
 
-/** The turns that are lost like this do not fit in beside those that are used. */
-export function isCrowded(
-  budget: Budget,
-  config: Watched,
-  byBudget: Drawers = sendersByBudget(config.upstreams),
-): boolean {
-  const drawers = byBudget.get(budget.name) ?? [];
-  const idle = drawers.flatMap((upstream) => idleAsksOf(upstream, budget, config, byBudget));
+/** The names of those in which the turns that are lost like this do not fit beside those that are used. */
+export function crowdedBudgets(config: Watched): ReadonlySet<string> {
+  const byBudget = sendersByBudget(config.upstreams);
+  const crowded = config.budgets.filter((budget) => isCrowded(budget, config, byBudget));
+  return new Set(crowded.map(({ name }) => name));
+}
+
+function isCrowded(budget: Budget, config: Watched, byBudget: Senders): boolean {
+  const senders = byBudget.get(budget.name) ?? [];
+  const idle = senders.flatMap((upstream) => idleAsksOf(upstream, budget, config, byBudget));
   if (idle.length === 0) return false;
-  const asks = [...asksOf(drawers, vantagesOf(config.fleet)), ...idle];
+  const asks = [...asksOf(senders, vantagesOf(config.fleet)), ...idle];
   return !allServedInTime(
     asks,
     paceOf(leaseRatesOf(budget.rates, budget.share, config.fleet)),
@@ -39,8 +41,8 @@ export function isCrowded(
   );
 }
 
-/** As parts of a turn: the other budget's pace gap may be the shorter one. */
-function idleAsksOf(upstream: Upstream, budget: Budget, config: Watched, byBudget: Drawers): readonly Ask[] {
+/** A turn that stands idle counts as a part of one: the other budget's pace gap may be the shorter one. */
+function idleAsksOf(upstream: Upstream, budget: Budget, config: Watched, byBudget: Senders): readonly Ask[] {
   if (upstream.budgets.length === 1) return [];
   const gapMs = gapOf(budget, config.fleet);
   const others = config.budgets.filter(
@@ -55,7 +57,7 @@ function gapOf({ rates, share }: Budget, fleet: Fleet | undefined): number {
   return paceOf(leaseRatesOf(rates, share, fleet)).gapMs;
 }
 
-/** Who has a budget for himself waits there for nobody. */
-function isShared(budget: string, byBudget: Drawers): boolean {
+/** An upstream that has a budget for itself waits there for nobody. */
+function isShared(budget: string, byBudget: Senders): boolean {
   return (byBudget.get(budget)?.length ?? 0) > 1;
 }

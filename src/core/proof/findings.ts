@@ -4,7 +4,7 @@ import { formatDuration } from "../time/duration.ts";
 import { vantagesOf } from "../fleet/shares.ts";
 import { adviceForQuota, adviceForRates } from "./suggestions.ts";
 import { type BudgetProof, leaseRatesOf, type QuotaProof, type RateProof } from "./numbers.ts";
-import { allServedInTime, asksOf, orderOf, paceOf } from "./turns.ts";
+import { allServedInTime, asksOf, orderOf, paceOf } from "./pace.ts";
 
 export type Subject =
   | { readonly kind: "rate"; readonly budget: string; readonly index: number }
@@ -95,7 +95,7 @@ export function warningsOf(
   return warnings;
 }
 
-/** What gives each replica one request of this cap, if anything does. */
+/** The reserve that gives each replica one request of this cap; if none does, a larger share may. */
 function reserveThatDoes(cap: number, { replicas }: Fleet): string {
   const percents = Math.ceil((100 * replicas) / cap - 1e-9);
   return percents < 100 ? `: raise fleet.reserve to at least ${percents}%` : ": raise the budget's share";
@@ -145,7 +145,7 @@ export function sharedKeys(upstreams: readonly Upstream[], keyOf: KeyIdentity): 
   return warnings;
 }
 
-/** Where the key comes from, which is all that the config knows. */
+/** The config knows only where a key comes from: two upstreams that read it from one place use the same. */
 export function keySourceOf({ auth }: Upstream): string | undefined {
   if (auth.kind === "none") return undefined;
   const place = auth.secret.from === "env" ? `env ${auth.secret.variable}` : `file ${auth.secret.path}`;

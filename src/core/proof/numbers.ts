@@ -1,18 +1,10 @@
 import { type Budget, type Fleet, type Quota, type Rate, type Upstream, capOf } from "../config/config.ts";
 import { reservedOf, sharedOf, sharedTermsOf, vantagesOf } from "../fleet/shares.ts";
-import { gapsKeepTheLimit, type LeaseRate } from "../budget/leases.ts";
+import { gapsKeepTheLimit, type LeaseRate, paceGapMs } from "../budget/leases.ts";
 import { mostSlotsWithin, slotsPerDay } from "../schedule/schedule.ts";
-import {
-  type Ask,
-  allServedInTime,
-  asksOf,
-  longestBusyMs,
-  orderOf,
-  paceOf,
-  requestsWithin,
-} from "./turns.ts";
+import { type Ask, allServedInTime, asksOf, longestBusyMs, orderOf, paceOf, requestsWithin } from "./pace.ts";
 
-/** What one upstream may send under one rate: its slots, each with all of its confirmations. */
+/** One upstream may send so much under one rate: its slots, each with all of its confirmations. */
 export type Demand = {
   readonly upstream: string;
   readonly schedule: string;
@@ -69,7 +61,7 @@ export type BudgetProof = {
   readonly paceGapMs: number;
   readonly coldStart: ColdStart;
   readonly quota: QuotaProof | undefined;
-  /** What the schedules alone send in 30 days, on average. */
+  /** The schedules alone send so many in 30 days, on average. */
   readonly requestsPer30d: number;
   readonly costPer30d: number | undefined;
 };
@@ -86,7 +78,7 @@ export function coldStartOf(budget: Budget, longestTimeoutMs: number): ColdStart
 
 function paceGapOf(budget: Budget, fleet: Fleet | undefined): number {
   const rates = leaseRatesOf(budget.rates, budget.share, fleet);
-  return Math.max(...rates.map(({ perMs, cap }) => perMs / Math.max(1, cap)));
+  return paceGapMs(rates.map(({ perMs, cap }) => ({ perMs, cap: Math.max(1, cap) })));
 }
 
 export function proveBudget(
@@ -100,13 +92,14 @@ export function proveBudget(
     0,
   );
   const price = budget.quota?.pricePerRequest;
-  const asks = asksOf(upstreams, vantages);
+  const rates = budget.rates.map((rate) => proveRate(rate, budget, upstreams, fleet));
+  const turns = proveTurns(budget, upstreams, fleet);
   return {
     budget: budget.name,
     share: budget.share,
-    fits: fitsRates(budget.rates, budget.share, asks, fleet),
-    rates: budget.rates.map((rate) => proveRate(rate, budget, upstreams, fleet)),
-    turns: proveTurns(leaseRatesOf(budget.rates, budget.share, fleet), asks, fleet),
+    fits: rates.every(({ cap }) => cap >= 1) && turns?.inTime !== false,
+    rates,
+    turns,
     paceGapMs: paceGapOf(budget, fleet),
     coldStart:
       fleet === undefined
@@ -118,7 +111,7 @@ export function proveBudget(
   };
 }
 
-/** What the leases of a budget allow; in a fleet, those that all share. */
+/** The leases of a budget allow so much; in a fleet, those that all share. */
 export function leaseRatesOf(
   rates: readonly Rate[],
   share: number,
@@ -147,10 +140,12 @@ function haveRoom(rates: readonly LeaseRate[], asks: readonly Ask[]): boolean {
 }
 
 function proveTurns(
-  rates: readonly LeaseRate[],
-  asks: readonly Ask[],
+  budget: Budget,
+  upstreams: readonly Upstream[],
   fleet: Fleet | undefined,
 ): TurnsProof | undefined {
+  const rates = leaseRatesOf(budget.rates, budget.share, fleet);
+  const asks = asksOf(upstreams, vantagesOf(fleet));
   if (rates.some(({ cap }) => cap < 1) || haveRoom(rates, asks)) return undefined;
   const pace = paceOf(rates);
   const busyMs = longestBusyMs(asks, pace);
@@ -161,7 +156,7 @@ function proveTurns(
   };
 }
 
-/** After Redis lost its data; otherwise nobody waits. */
+/** In a fleet a new process waits only after Redis lost its data. */
 function sharedColdStartOf(budget: Budget, longestTimeoutMs: number, fleet: Fleet): ColdStart {
   const { rates, holdMs } = sharedTermsOf(budget, fleet, longestTimeoutMs, false);
   return { rule: "shared", waitMs: Math.max(...rates.map((rate) => rate.perMs)) + holdMs };

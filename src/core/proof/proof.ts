@@ -3,7 +3,7 @@
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
-import { isCrowded } from "./crowding.ts";
+import { crowdedBudgets } from "./crowding.ts";
 import {
   type Finding,
   type KeyIdentity,
@@ -34,16 +34,15 @@ export function prove(
   const budgets: BudgetProof[] = [];
   const faults: Finding[] = [];
   const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf), ...densityWarnings(config.upstreams)];
-  const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
-  const byBudget = sendersByBudget(senders);
-  const drawers = sendersByBudget(config.upstreams);
+  const byBudget = sendersByBudget([...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)]);
+  const crowded = crowdedBudgets(config);
   for (const budget of config.budgets) {
     const upstreams = byBudget.get(budget.name) ?? [];
     const proof = proveBudget(budget, upstreams, config.fleet);
     budgets.push(proof);
     faults.push(...faultsOf(proof, budget, upstreams, config.fleet));
     warnings.push(...warningsOf(proof, budget, upstreams, config.fleet));
-    if (proof.fits && isCrowded(budget, config, drawers)) warnings.push(crowdedWarning(proof));
+    if (proof.fits && crowded.has(budget.name)) warnings.push(crowdedWarning(proof));
   }
   return { budgets, faults, warnings };
 }

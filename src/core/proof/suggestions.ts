@@ -3,7 +3,7 @@ import { formatDuration } from "../time/duration.ts";
 import { vantagesOf } from "../fleet/shares.ts";
 import { LEGAL_PERIODS_MS } from "../schedule/schedule.ts";
 import { fitsRates } from "./numbers.ts";
-import { asksOf, requestsWithin } from "./turns.ts";
+import { asksOf, requestsWithin } from "./pace.ts";
 
 /** A possible change, as numbers. Many are tried. */
 type Plan = {
@@ -26,7 +26,7 @@ export function adviceForRates(
   return ways.length === 0 ? trial.bothChanges() : ways.join(", or ");
 }
 
-/** What would make the quota last. */
+/** Names a change with which the quota would last. */
 export function adviceForQuota(budget: Budget, upstreams: readonly Upstream[], vantages: number): string {
   const quota = (budget.quota?.requests ?? Infinity) / vantages;
   const perMs = budget.quota?.perMs ?? 0;

@@ -1,5 +1,5 @@
 import type { Config, Upstream } from "../../../src/core/config/config.ts";
-import { isCrowded } from "../../../src/core/proof/crowding.ts";
+import { crowdedBudgets } from "../../../src/core/proof/crowding.ts";
 import { prove } from "../../../src/core/proof/proof.ts";
 import { sampleConfig } from "../../support/samples.ts";
 import type { Account, Edit, Setup } from "./scenario.ts";
@@ -18,7 +18,7 @@ export function accountOf(setup: Setup, budget: string): Account | undefined {
 /** Upstreams whose slots the proof calls safe: not those of a budget that is tight because some need another one too. */
 export function servedInTime(setup: Setup): readonly Upstream[] {
   const config = configOf(setup);
-  const crowded = config.budgets.filter((budget) => isCrowded(budget, config)).map(({ name }) => name);
+  const crowded = [...crowdedBudgets(config)];
   // Who waits long in a crowded budget is late in all of his others, and in front of those who draw on them.
   for (const name of crowded) {
     const together = setup.upstreams.filter(({ budgets }) => budgets.includes(name));

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { allServedInTime, type Ask, longestBusyMs, paceOf } from "../../../src/core/proof/turns.ts";
+import { allServedInTime, type Ask, longestBusyMs, paceOf } from "../../../src/core/proof/pace.ts";
 import { fitsRates } from "../../../src/core/proof/numbers.ts";
 import { LEGAL_PERIODS_MS } from "../../../src/core/schedule/schedule.ts";
 import { firstStarvedMs } from "../../support/paced-queue.ts";

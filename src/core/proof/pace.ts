@@ -27,7 +27,7 @@ export type Ask = {
 
 export type Pace = {
   readonly gapMs: number;
-  /** What leases may delay the first of many, once: they are held a little longer than their window. */
+  /** The first of many may be delayed by so much, once: leases are held a little longer than their window. */
   readonly lateMs: number;
 };
 
@@ -38,7 +38,7 @@ export function orderOf(fleet: Fleet | undefined): Order {
   return fleet === undefined ? "most_urgent_first" : "any";
 }
 
-/** How late a timer wakes. A finer pace than `PACE_GRAIN_MS` catches up. */
+/** A timer wakes so late. A finer pace than `PACE_GRAIN_MS` catches up. */
 const TIMER_MS = 1;
 /** A load that is not settled after these rounds fills the pace almost wholly. */
 const MOST_ROUNDS = 500;
@@ -120,7 +120,7 @@ export function allServedInTime(asks: readonly Ask[], pace: Pace, order: Order):
   if (busyMs === Infinity) return false;
   if (busyMs <= shortestMs) return true;
   if (order === "any") return false;
-  // From the longest stretch down. What is needed within one is needed within every shorter one at most.
+  // Stretches are tried from the longest down: what is needed within one bounds what every shorter one needs.
   for (let stretchMs = Math.floor(busyMs); stretchMs >= shortestMs;) {
     const neededMs = neededWithin(asks, pace, stretchMs);
     if (neededMs > stretchMs) return false;
@@ -130,7 +130,8 @@ export function allServedInTime(asks: readonly Ask[], pace: Pace, order: Order):
 }
 
 /**
- * How long after the start of a stretch the last of those slots is sent that come, and whose next ones come, within it.
+ * The time from the start of a stretch until the last of those slots is sent that come, and whose next ones come,
+ * within it.
  * Someone less urgent may have the turn before the first of them. A confirmation joins just after the turn that it
  * could have had, so someone less urgent may have that one too.
  */
