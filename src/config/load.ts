@@ -5,9 +5,9 @@ import { type Proof, prove } from "../core/proof/proof.ts";
 import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { type Complaint, complain, faultsOf } from "./check/faults.ts";
-import { contractFiles, openContracts, withContracts } from "./check/contracts.ts";
+import { openContracts, withContracts } from "./check/contracts.ts";
 import { expanded } from "./check/defaults.ts";
-import { filesNamed, openFilesAndKeys } from "./check/files-and-keys.ts";
+import { type Named, namedIn, openFilesAndKeys } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
 import { type Fault, listed } from "./read/fault.ts";
 import type { Environment } from "./read/interpolate.ts";
@@ -83,11 +83,12 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   }
   const parts = validate(tree, dirname(file));
   const { general, budgets, upstreams } = parts;
-  const read = { digest, ...(isStructure ? NO_FILES : await marksOfFiles(parts)) };
-  const contracts = await openContracts(upstreams, !isStructure);
+  const named = namedIn(parts);
+  const read = { digest, ...(isStructure ? NO_FILES : await marksOfFiles(named)) };
+  const contracts = await openContracts(named, !isStructure);
   const { complaints, keys } = isStructure
     ? { complaints: [], keys: new Map<string, string>() }
-    : await openFilesAndKeys(parts, environment);
+    : await openFilesAndKeys(named, upstreams, environment);
   // An upstream that is not valid is missing from the sums. What does not fit without it does not fit with it.
   const proof = prove({ budgets, upstreams: [...upstreams.values()], fleet: general?.fleet }, ({ name }) =>
     keys.get(name),
@@ -125,9 +126,10 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   };
 }
 
-async function marksOfFiles(parts: Parts): Promise<Pick<ReadFiles, "files" | "parts">> {
-  const ofParts = await marksOf(contractFiles(parts.upstreams));
-  return { files: new Map([...(await marksOf(filesNamed(parts))), ...ofParts]), parts: ofParts };
+async function marksOfFiles({ files }: Named): Promise<Pick<ReadFiles, "files" | "parts">> {
+  const marks = await marksOf(new Set(files.map(({ file }) => file)));
+  const contracts = files.filter(({ kind }) => kind === "contract");
+  return { files: marks, parts: new Map(contracts.map(({ file }) => [file, marks.get(file) ?? ""])) };
 }
 
 /** Node.js would believe whoever comes between it and an upstream. */

@@ -2,7 +2,7 @@ import type { SecretSource } from "../../core/config/config.ts";
 import { type z } from "zod";
 import { filePath, matching, section } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
-import { exactlyOne, ruled } from "../keys/rules.ts";
+import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
 
 /** Where a key is found, as keys of a config. */
 export type WrittenSource = { readonly env?: string | undefined; readonly file?: string | undefined };
@@ -33,10 +33,14 @@ export function sourceSection<Shape extends z.core.$ZodShape>(
 }
 
 /** Of a mapping that has neither, its rule tells. */
-export function sourceOf({ env, file }: WrittenSource): SecretSource {
-  return env === undefined && file !== undefined
-    ? { from: "file", path: file }
-    : { from: "env", variable: env ?? "" };
+export function sourceOf(keys: WrittenSource): SecretSource {
+  return sourceIn(keys) ?? { from: "env", variable: "" };
+}
+
+export function sourceIn(written: unknown): SecretSource | undefined {
+  const { env, file } = mappingOf(written);
+  if (typeof env === "string") return { from: "env", variable: env };
+  return typeof file === "string" ? { from: "file", path: file } : undefined;
 }
 
 export function writtenSource(source: SecretSource): WrittenSource {

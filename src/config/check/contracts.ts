@@ -3,10 +3,9 @@ import { readContract } from "../../core/contract/read.ts";
 import type { Fault } from "../read/fault.ts";
 import { digestOf } from "../read/mark.ts";
 import { readRegularFile } from "../read/regular-file.ts";
-import type { Path } from "../read/tree.ts";
 import { readYaml } from "../read/yaml.ts";
 import { type Complaint, complain, complainOfKey, faultsOf } from "./faults.ts";
-import { readNamedFile } from "./files-and-keys.ts";
+import { type Named, readNamedFile } from "./files-and-keys.ts";
 import { plainOf } from "./plain.ts";
 import { nameOfPath } from "../read/wording.ts";
 
@@ -25,16 +24,16 @@ export type Contracts = {
   readonly warnings: readonly Fault[];
 };
 
-/** Each file is read once, however many upstreams name it. */
-export async function openContracts(
-  upstreams: ReadonlyMap<number, Upstream>,
-  mustBeThere: boolean,
-): Promise<Contracts> {
+/** Each file is read once, however many upstreams name it: it is told of where it is named first. */
+export async function openContracts({ files }: Named, mustBeThere: boolean): Promise<Contracts> {
   const byFile = new Map<string, Read>();
   const complaints: Complaint[] = [];
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
-  for (const [file, path] of placesOf(upstreams)) {
+  const seen = new Set<string>();
+  for (const { file, path, kind } of files) {
+    if (kind !== "contract" || seen.has(file)) continue;
+    seen.add(file);
     const named = await readNamedFile(file, path, (name) => readRegularFile(name, MAX_SCHEMA_BYTES));
     if (named.bytes === undefined) {
       if (mustBeThere) complaints.push(...named.complaints);
@@ -46,22 +45,6 @@ export async function openContracts(
     if (opened.read !== undefined) byFile.set(file, opened.read);
   }
   return { byFile, complaints, faults, warnings };
-}
-
-/** Where each file is named first. */
-function placesOf(upstreams: ReadonlyMap<number, Upstream>): ReadonlyMap<string, Path> {
-  const places = new Map<string, Path>();
-  for (const [index, upstream] of upstreams) {
-    for (const [at, { check }] of (upstream.expect.body ?? []).entries()) {
-      if (check.kind !== "json_schema" || places.has(check.file)) continue;
-      places.set(check.file, ["upstreams", index, "expect", "body", at, "json_schema"]);
-    }
-  }
-  return places;
-}
-
-export function contractFiles(upstreams: ReadonlyMap<number, Upstream>): readonly string[] {
-  return [...placesOf(upstreams).keys()];
 }
 
 /** The upstream with what its files say. */

@@ -3,7 +3,7 @@ import type { Fault } from "../read/fault.ts";
 import { type Path, type Tree, nearestTo, treeAt } from "../read/tree.ts";
 import { didYouMean, nameOfPath, received, shownKey } from "../read/wording.ts";
 import type { YamlReading } from "../read/yaml.ts";
-import { type Schema, alternativeFor, inside, knownOf, notesAt } from "../keys/notes.ts";
+import { type Refuse, type Schema, notesAt, walk } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
 
 /** Something that is wrong at a path; its place is found in the tree. */
@@ -55,33 +55,18 @@ export function faultsOf(
 /** What the rules of a schema say about what is written. */
 export function ruleComplaints(schema: Schema, written: unknown, tree: Tree): readonly Complaint[] {
   const complaints: Complaint[] = [];
-  const visit = (at: Schema, value: unknown, path: Path): void => {
-    for (const { check } of knownOf(at).notes.rules ?? []) {
-      check(
-        value,
-        (below, sentence, key) => {
-          const named = [...path, ...below];
-          const says =
-            typeof sentence === "string"
-              ? sentence
-              : sentence(received(treeAt(tree, named), isSecretAt(schema, named)));
-          const message = `"${nameOfPath(named)}" ${says}`;
-          complaints.push(
-            key === undefined ? complain(named, message) : complainOfKey([...named, ...key], message),
-          );
-        },
-        mappingOf(written),
-      );
-    }
-    const alternative = alternativeFor(value, at);
-    if (alternative !== at) return visit(alternative, value, path);
-    const parts = Array.isArray(value) ? [...value.entries()] : Object.entries(mappingOf(value));
-    for (const [step, part] of parts) {
-      const below = inside(at, step);
-      if (below !== undefined) visit(below, part, [...path, step]);
-    }
-  };
-  visit(schema, written, []);
+  walk(schema, written, (path, value, { rules = [] }) => {
+    const refuse: Refuse = (below, sentence, key) => {
+      const at = [...path, ...below];
+      const says =
+        typeof sentence === "string"
+          ? sentence
+          : sentence(received(treeAt(tree, at), isSecretAt(schema, at)));
+      const message = `"${nameOfPath(at)}" ${says}`;
+      complaints.push(key === undefined ? complain(at, message) : complainOfKey([...at, ...key], message));
+    };
+    for (const { check } of rules) check(value, refuse, mappingOf(written));
+  });
   return complaints;
 }
 

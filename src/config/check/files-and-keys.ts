@@ -1,13 +1,43 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import type { Fleet, SecretSource, Tls } from "../../core/config/config.ts";
-import { complain, type Complaint } from "./faults.ts";
-import { fileProblem, openSecret } from "../read/secrets.ts";
+import type { SecretSource } from "../../core/config/config.ts";
+import { sourceIn } from "../auth/source.ts";
+import { type Notes, walk } from "../keys/notes.ts";
 import type { Environment } from "../read/interpolate.ts";
 import { readRegularFile } from "../read/regular-file.ts";
+import { fileProblem, openSecret } from "../read/secrets.ts";
 import type { Path } from "../read/tree.ts";
-import type { Parts } from "./validate.ts";
 import { nameOfPath } from "../read/wording.ts";
+import { configSchema } from "../schema/schema.ts";
+import { complain, type Complaint } from "./faults.ts";
+import type { Parts } from "./validate.ts";
+
+/** All that a config names and that is not in it, wherever its keys say so. */
+export type Named = {
+  readonly files: readonly { readonly path: Path; readonly file: string; readonly kind: Notes["file"] }[];
+  /** Where keys are found. */
+  readonly sources: readonly { readonly path: Path; readonly source: SecretSource }[];
+};
+
+/** What the valid parts of a config name. */
+export function namedIn({ written, general, upstreams }: Parts): Named {
+  const files: Named["files"][number][] = [];
+  const sources: Named["sources"][number][] = [];
+  walk(configSchema, written, (path, value, { file: kind, isSource }) => {
+    const [section, index, key] = path;
+    // What stands in `defaults` and `also` is in the upstreams too.
+    const isValid =
+      section === "upstreams"
+        ? typeof index === "number" && upstreams.has(index) && key !== "also"
+        : section !== "defaults" && general !== undefined;
+    if (!isValid) return;
+    const source = isSource ? sourceIn(value) : undefined;
+    if (source !== undefined) sources.push({ path, source });
+    if (kind !== undefined && kind !== "written" && typeof value === "string")
+      files.push({ path, file: value, kind });
+  });
+  return { files, sources };
+}
 
 type Opened = {
   readonly complaints: readonly Complaint[];
@@ -15,87 +45,46 @@ type Opened = {
   readonly keys: ReadonlyMap<string, string>;
 };
 
-/** Each once. */
-export function filesNamed({
-  general,
-  upstreams,
-}: Pick<Parts, "general" | "upstreams">): ReadonlySet<string> {
-  const redis = general?.fleet?.redis;
-  const owners = [...upstreams.values()];
-  const secrets = [
-    redis?.password,
-    ...owners.map(({ auth }) => (auth.kind === "none" ? undefined : auth.secret)),
-  ];
-  const files = [
-    general?.web.configFile,
-    ...secrets.map((secret) => (secret?.from === "file" ? secret.path : undefined)),
-    ...[redis?.tls, ...owners.map(({ tls }) => tls)].flatMap((tls) => [
-      tls?.caFile,
-      tls?.certFile,
-      tls?.keyFile,
-    ]),
-    ...owners.map(({ auth }) => (auth.kind === "oauth2" ? auth.token.caFile : undefined)),
-  ];
-  return new Set(files.filter((file) => file !== undefined));
-}
-
 /** Tries to read all keys and files that a config names. */
 export async function openFilesAndKeys(
-  { general, upstreams }: Pick<Parts, "general" | "upstreams">,
+  { files, sources }: Named,
+  upstreams: Parts["upstreams"],
   environment: Environment,
 ): Promise<Opened> {
   const keys = new Map<string, string>();
-  const web = await readNamedFile(general?.web.configFile, ["web", "config_file"]);
-  const fleet = general?.fleet === undefined ? [] : await checkFleetFiles(general.fleet, environment);
-  const opened = await Promise.all(
-    [...upstreams].map(async ([index, { name, auth, tls }]) => {
-      const path = ["upstreams", index];
-      const complaints = await checkTlsFiles(tls, [...path, "tls"]);
-      if (auth.kind === "none") return complaints;
-      const place = [...path, "auth", auth.kind];
-      if (auth.kind === "oauth2") {
-        const { caFile } = auth.token;
-        const source = await openSource(auth.secret, [...place, "client_secret"], environment);
-        // Two clients may have the same secret only by mistake: what may be shared is a client.
-        if (source.key !== undefined) keys.set(name, `${auth.token.clientId} ${source.key}`);
-        const files = { caFile, certFile: undefined, keyFile: undefined };
-        return [...complaints, ...source.complaints, ...(await checkTlsFiles(files, place))];
-      }
-      const source = await openSource(auth.secret, place, environment);
-      if (source.key !== undefined) keys.set(name, source.key);
-      return [...source.complaints, ...complaints];
-    }),
-  );
-  return { complaints: [...web.complaints, ...fleet, ...opened.flat()], keys };
+  const openKey = async ({ path, source }: Named["sources"][number]): Promise<readonly Complaint[]> => {
+    const opening = await openSecret(source, environment, () => {});
+    if (opening.kind === "refused") {
+      const at = [...path, source.from];
+      return [complain(at, `"${nameOfPath(at)}": ${opening.message}`)];
+    }
+    const upstream = path[0] === "upstreams" ? upstreams.get(Number(path[1])) : undefined;
+    if (upstream === undefined) return [];
+    const { name, auth } = upstream;
+    // Two clients may have the same secret only by mistake: what may be shared is a client.
+    const client = auth.kind === "oauth2" ? `${auth.token.clientId} ` : "";
+    keys.set(name, `${client}${await opening.secret.read()}`);
+    return [];
+  };
+  const sections = Map.groupBy(files, ({ path }) => JSON.stringify(path.slice(0, -1)));
+  const complaints = await Promise.all([...sources.map(openKey), ...[...sections.values()].map(checkFiles)]);
+  return { complaints: complaints.flat(), keys };
 }
 
-async function checkFleetFiles({ redis }: Fleet, environment: Environment): Promise<readonly Complaint[]> {
-  const path = ["fleet", "redis"];
-  const files = redis.tls === undefined ? [] : await checkTlsFiles(redis.tls, path);
-  if (redis.password === undefined) return files;
-  return [...files, ...(await openSource(redis.password, [...path, "password"], environment)).complaints];
-}
-
-async function openSource(
-  source: SecretSource,
-  path: Path,
-  environment: Environment,
-): Promise<{ readonly complaints: readonly Complaint[]; readonly key: string | undefined }> {
-  const opening = await openSecret(source, environment, () => {});
-  if (opening.kind === "opened") return { complaints: [], key: await opening.secret.read() };
-  const at = [...path, source.from];
-  return { complaints: [complain(at, `"${nameOfPath(at)}": ${opening.message}`)], key: undefined };
-}
-
-async function checkTlsFiles(
-  tls: Pick<Tls, "caFile" | "certFile" | "keyFile">,
-  path: Path,
-): Promise<readonly Complaint[]> {
-  return checkCertificates({
-    ca: await readNamedFile(tls.caFile, [...path, "ca_file"]),
-    cert: await readNamedFile(tls.certFile, [...path, "cert_file"]),
-    key: await readNamedFile(tls.keyFile, [...path, "key_file"]),
-  });
+/** The files that one section names. */
+async function checkFiles(section: Named["files"]): Promise<readonly Complaint[]> {
+  const read = async (key: string): Promise<NamedFile> => {
+    const named = section.find(({ path, kind }) => kind === "certificates" && path.at(-1) === key);
+    return readNamedFile(named?.file, named?.path ?? []);
+  };
+  const web = section.find(({ kind }) => kind === "web");
+  const { complaints } = await readNamedFile(web?.file, web?.path ?? []);
+  const certificates = {
+    ca: await read("ca_file"),
+    cert: await read("cert_file"),
+    key: await read("key_file"),
+  };
+  return [...complaints, ...checkCertificates(certificates)];
 }
 
 export function checkCertificates({

@@ -9,6 +9,8 @@ import { plainOf } from "./plain.ts";
 
 /** The valid parts of a config: where one budget is wrong, the others can still be checked. */
 export type Parts = {
+  /** All of it as plain values: see `plainOf`. */
+  readonly written: unknown;
   readonly complaints: readonly Complaint[];
   /** Undefined where anything is wrong that its schema can tell. */
   readonly general: General | undefined;
@@ -29,6 +31,7 @@ export function validate(tree: Tree, directory: string): Parts {
     denyAddresses: general?.denyAddresses,
   };
   return {
+    written,
     complaints: [
       ...schemaComplaints(error?.issues ?? [], configSchema, tree),
       ...ruleComplaints(configSchema, written, tree),

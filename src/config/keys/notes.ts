@@ -86,6 +86,24 @@ export function alternativeFor(value: unknown, schema: Schema): Schema {
   return core.options.find((each: Schema) => knownOf(each).core instanceof z.ZodArray === isList) ?? schema;
 }
 
+/** Shows each value that is written, from the outside in, with what is noted of it. */
+export function walk(
+  schema: Schema,
+  written: unknown,
+  see: (path: Path, written: unknown, notes: Notes) => void,
+  path: Path = [],
+): void {
+  see(path, written, knownOf(schema).notes);
+  const alternative = alternativeFor(written, schema);
+  if (alternative !== schema) return walk(alternative, written, see, path);
+  if (typeof written !== "object" || written === null) return;
+  const parts = Array.isArray(written) ? written.entries() : Object.entries(written);
+  for (const [step, part] of parts) {
+    const below = inside(schema, step);
+    if (below !== undefined) walk(below, part, see, [...path, step]);
+  }
+}
+
 /** What holds there: also what is noted of what it is in. */
 export function notesAt(schema: Schema, [step, ...rest]: Path): Notes {
   const { notes } = knownOf(schema);
