@@ -23,6 +23,7 @@ export function cronTriggers(log: Log): Triggers {
   return {
     start(schedule, onTick): Trigger {
       let task: ScheduledTask | undefined;
+      let late: NodeJS.Immediate | undefined;
       let nextMs = 0;
 
       function plan(): void {
@@ -30,7 +31,7 @@ export function cronTriggers(log: Log): Triggers {
         nextMs = nextSlotMs(schedule, Date.now());
         task = startTask(timeOfDay(nextMs), beat, OPTIONS);
         // Its second has come meanwhile, and node-cron would wake us tomorrow.
-        if (Date.now() >= nextMs) beat();
+        if (Date.now() >= nextMs) late = setImmediate(beat);
       }
 
       function beat(): void {
@@ -50,7 +51,13 @@ export function cronTriggers(log: Log): Triggers {
       }
 
       plan();
-      return { replan: plan, stop: () => void task?.destroy() };
+      return {
+        replan: plan,
+        stop: () => {
+          clearImmediate(late);
+          void task?.destroy();
+        },
+      };
     },
   };
 }

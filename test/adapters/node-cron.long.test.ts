@@ -63,6 +63,27 @@ describe("a trigger", () => {
     expect(isTicking).toBe(false);
   });
 
+  it("is not lost where its second comes while it is planned, and ticks only once it is there", async () => {
+    const startedMs = TrueDate.now();
+    let looks = 0;
+    globalThis.Date = class extends TrueDate {
+      constructor(...parameters: [] | [number]) {
+        super(parameters.length === 0 ? Date.now() : parameters[0]);
+      }
+
+      static override now(): number {
+        looks += 1;
+        return looks === 1 ? startedMs : TrueDate.now() + 1_000;
+      }
+    } as DateConstructor;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    let isThere = false;
+    const trigger = cronTriggers(quiet).start(scheduleOf("* * * * * *"), () => resolve(isThere));
+    isThere = true;
+    expect(await promise).toBe(true);
+    trigger.stop();
+  });
+
   it("makes the tick of the current second after the process stood still, and no older one", async () => {
     using listening = listen("* * * * * *");
     const [before = 0] = await listening.ticks(1);
