@@ -181,8 +181,8 @@ function withPairJoined(
 
 /** `-Requests-Remain` beside `-Limit`: of one limit, if neither says what the other says. */
 function halvesOfRequests(siblings: readonly Draft[]): Pair {
-  const [ofRequests] = siblings.filter(({ field }) => field.isPlain && field.saysRequests);
-  const [untold] = siblings.filter(({ field }) => field.isPlain && !field.saysRequests);
+  const ofRequests = siblings.find(({ field }) => field.isPlain && field.saysRequests);
+  const untold = siblings.find(({ field }) => field.isPlain && !field.saysRequests);
   if (ofRequests === undefined || untold === undefined) return undefined;
   const lists = ["limits", "remaining", "resetsMs"] as const;
   const isTwice = lists.some((list) => ofRequests[list].length > 0 && untold[list].length > 0);
