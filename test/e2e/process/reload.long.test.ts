@@ -76,6 +76,25 @@ describe.concurrent("a reload", () => {
     expect(namesIn(mended)).toEqual(["email", "router"]);
   });
 
+  it("changes what the alerts wait for, so that rules which were loaded before still fit", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    await using folder = await openConfigFolder(configOf(upstream, ["email"]));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    const waitsOf = async (): Promise<readonly (number | undefined)[]> => {
+      const families = await daemon.metrics();
+      const labels = { upstream: "email" };
+      return [
+        sampleValue(families, "pacewatch_stalled_after_seconds", labels),
+        sampleValue(families, "pacewatch_confirm_polls", labels),
+      ];
+    };
+    const [stalledAfterS = Number.NaN] = await waitsOf();
+    const slower = { ...rawUpstream("email", upstream.url), every: "1m", confirm: 3 };
+    await folder.write({ ...configOf(upstream, []), upstreams: [slower] });
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    expect(await waitsOf()).toEqual([stalledAfterS + 3 * 59, 3]);
+  });
+
   it("that also changes how many replicas there are takes all but that, and says so", async () => {
     await using upstream = await startSimulatedUpstream({ name: "api" });
     // No Redis is needed to reload.
