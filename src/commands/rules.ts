@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { parseDocument, visit, type YAMLMap } from "yaml";
 import type { FleetMode } from "../core/config/config.ts";
 import { folderUrl, type LinkOptions } from "./links.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
@@ -10,8 +9,8 @@ const OF_FLEET: Readonly<Record<FleetMode, URL>> = {
   everywhere: new URL("../../config/prometheus/rules-everywhere.yml", import.meta.url),
 };
 
-/** As the files have it, so that what is printed differs from them by the links alone. */
-const LINE_CHARACTERS = 110;
+/** Each alert ends with this line. */
+const RUNBOOK_URL = /^( *)runbook_url: "(.*\/)(\w+\.md)"$/m;
 
 /** Prints the Prometheus rules that fit this config: they read metrics, so only the mode of the fleet matters. */
 export async function rules(options: CommandIo & LinkOptions): Promise<number> {
@@ -23,25 +22,27 @@ export async function rules(options: CommandIo & LinkOptions): Promise<number> {
   return 0;
 }
 
-function withLinks(text: string, { runbooks, statusPage }: LinkOptions): string {
-  if (runbooks === undefined && statusPage === undefined) return text;
-  const document = parseDocument(text);
-  visit(document, {
-    Map(_, map) {
-      if (!map.has("runbook_url")) return;
-      if (runbooks !== undefined) map.set("runbook_url", folderUrl(runbooks) + runbookOf(map));
-      if (statusPage !== undefined) map.set("status_page_url", folderUrl(statusPage) + pageOf(map));
-    },
+/** Changes the links as text, so that every other byte stays as it was reviewed. */
+function withLinks(text: string, links: LinkOptions): string {
+  return text
+    .split(/^(?= +- alert: )/m)
+    .map((alert) => withLinksOf(alert, links))
+    .join("");
+}
+
+function withLinksOf(alert: string, { runbooks, statusPage }: LinkOptions): string {
+  const isAboutUpstream = /^ *summary: .*\$labels\.upstream/m.test(alert);
+  const page = isAboutUpstream ? "upstreams/{{ $labels.upstream }}" : "";
+  return alert.replace(RUNBOOK_URL, (_, indent: string, folder: string, runbook: string) => {
+    const urls = [
+      `runbook_url: ${quoted((runbooks === undefined ? folder : folderUrl(runbooks)) + runbook)}`,
+    ];
+    if (statusPage !== undefined) urls.push(`status_page_url: ${quoted(folderUrl(statusPage) + page)}`);
+    return urls.map((url) => indent + url).join("\n");
   });
-  return document.toString({ lineWidth: LINE_CHARACTERS });
 }
 
-function runbookOf(annotations: YAMLMap): string {
-  return /[^/]*$/.exec(String(annotations.get("runbook_url")))?.[0] ?? "";
-}
-
-/** An alert about an upstream leads to the page of that upstream. */
-function pageOf(annotations: YAMLMap): string {
-  const isAboutUpstream = String(annotations.get("summary")).includes("$labels.upstream");
-  return isAboutUpstream ? "upstreams/{{ $labels.upstream }}" : "";
+/** A string of JSON is one of YAML too. */
+function quoted(text: string): string {
+  return JSON.stringify(text);
 }

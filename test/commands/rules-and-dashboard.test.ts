@@ -75,15 +75,23 @@ describe("rules", () => {
 
   test("link to the status page where its address is known: an alert about an upstream to that upstream's page", async () => {
     const { out } = await told(rules, CONFIG, { statusPage: "https://pw.example.com" });
-    expect(out).toContain("status_page_url: https://pw.example.com/upstreams/{{ $labels.upstream }}\n");
-    expect(out).toContain("status_page_url: https://pw.example.com/\n");
+    expect(out).toContain('status_page_url: "https://pw.example.com/upstreams/{{ $labels.upstream }}"\n');
+    expect(out).toContain('status_page_url: "https://pw.example.com/"\n');
     expect(out).toContain('runbook_url: "{{ $externalURL }}/user/runbooks/PacewatchUpstreamDown.md"');
   });
 
-  test("say the same with and without links", async () => {
-    const runbooks = "{{ $externalURL }}/user/runbooks";
-    const [plain, linked] = [await told(rules, CONFIG), await told(rules, CONFIG, { runbooks })];
-    expect(parse(linked.out)).toEqual(parse(plain.out));
+  test("differ from what ships by their links alone", async () => {
+    const links = { runbooks: "https://wiki.example.com", statusPage: 'https://pw.example.com/"team"/' };
+    const [plain, linked] = [await told(rules, CONFIG), await told(rules, CONFIG, links)];
+    const isLink = (line: string): boolean => /^ +(?:runbook|status_page)_url: /.test(line);
+    const rest = linked.out.split("\n").filter((line) => !isLink(line));
+    expect(rest).toEqual(plain.out.split("\n").filter((line) => !isLink(line)));
+    const alerts = linked.out.match(/- alert: /g)?.length;
+    expect(linked.out.match(/runbook_url: "https:/g)).toHaveLength(alerts ?? 0);
+    const pages = JSON.stringify(parse(linked.out)).match(
+      /"status_page_url":"https:\/\/pw\.example\.com\/\\"team/g,
+    );
+    expect(pages).toHaveLength(alerts ?? 0);
   });
 });
 

@@ -75,12 +75,19 @@ export function yamlText(value: object): string {
   visit(document, {
     Pair(_, { key, value: scalar }) {
       if (!isScalar(key) || !isScalar(scalar) || typeof scalar.value !== "string") return;
-      if (key.value === "description" || scalar.value.length > SHORT_CHARACTERS) scalar.type = "BLOCK_FOLDED";
-      if (scalar.value.includes("\n")) scalar.type = "BLOCK_LITERAL";
+      const isText = key.value === "description";
+      const text = isText ? scalar.value.replaceAll(BETWEEN_PARTS, "\n") : scalar.value;
+      scalar.value = text;
+      if (isText || text.includes("\n")) scalar.type = "BLOCK_LITERAL";
+      else if (text.length > SHORT_CHARACTERS) scalar.type = "BLOCK_FOLDED";
     },
   });
-  return document.toString({ lineWidth: LINE_CHARACTERS });
+  // Prometheus is to read the lines of a description as one.
+  return document.toString({ lineWidth: LINE_CHARACTERS }).replaceAll("description: |-", "description: >-");
 }
+
+/** The space after a sentence, and the one before a number that is looked up. */
+const BETWEEN_PARTS = /(?<=\.) (?=[A-Z{])| (?=\{\{ with )/g;
 
 function alertOf(rule: Alert): Readonly<Record<string, unknown>> {
   const { alert, expr, holdsFor, lastsFor, labels, severity, summary, description } = rule;
