@@ -12,7 +12,7 @@ export interface StateThread {
   open(nowMs: number): Promise<OpenReply | Died>;
   write(batch: StateBatch): Promise<WriteReply | Died>;
   close(): Promise<void>;
-  /** Without waiting for an answer. */
+  /** Ends the thread at once, and its answer will not come. */
   abandon(): void;
 }
 

@@ -24,6 +24,9 @@ const MOST_HOURS = 366 * 24;
 /** Requests by hour since the epoch. */
 export type QuotaBuckets = ReadonlyMap<number, number>;
 
+/** Thousands of budgets share it: an empty map takes 200 bytes. */
+const NONE: QuotaBuckets = new Map();
+
 /** `requests` includes those that are unconfirmed: they may have been sent, or not. */
 export type QuotaRow = {
   readonly budget: string;
@@ -58,7 +61,8 @@ export class QuotaCount {
     this.#onChanged = onChanged;
     this.#byHour = new Map(restored.map(({ hour, requests }) => [hour, requests]));
     const doubtful = restored.filter(({ unconfirmed }) => unconfirmed > 0);
-    this.#unconfirmed = new Map(doubtful.map(({ hour, unconfirmed }) => [hour, unconfirmed]));
+    this.#unconfirmed =
+      doubtful.length === 0 ? NONE : new Map(doubtful.map(({ hour, unconfirmed }) => [hour, unconfirmed]));
   }
 
   /** Undefined for a budget without a quota: the file hears nothing of it. */

@@ -5,7 +5,7 @@ import type { Lease } from "../../../src/core/budget/ledger.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { QuotaRow } from "../../../src/core/budget/quota.ts";
 import { Quotas } from "../../../src/core/budget/quotas.ts";
-import { sampleBudget, sampleConfig } from "../../support/samples.ts";
+import { sampleAdvice, sampleBudget, sampleConfig } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -242,6 +242,18 @@ test("a budget that leaves the config while a claim waits for the file grants no
   inner.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
   file.finish();
   expect(await asked).toMatchObject({ kind: "wait", cause: "ledger", budget: "api" });
+});
+
+test("a refusal pauses whoever asks through the file, and its end is told to who waits", async () => {
+  const { clock, start } = scene();
+  const { inner, ledger } = start();
+  const heard: string[] = [];
+  ledger.onChange((budget) => heard.push(budget));
+  ledger.applyAdvice(["api"], sampleAdvice({ throttled: true }));
+  expect(ledger.restraint(["api"]).pausedUntilMs).toBe(clock.now() + 60_000);
+  inner.resume("api");
+  expect(ledger.restraint(["api"]).pausedUntilMs).toBeLessThanOrEqual(clock.now());
+  expect(heard).toEqual(["api"]);
 });
 
 test("a budget without a quota waits for no file", async () => {
