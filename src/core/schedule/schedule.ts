@@ -114,7 +114,8 @@ export function isEven(schedule: Schedule): boolean {
  * for all who have the same: it holds every second of a day at which there is a slot, 23 kB for one each 15 s.
  */
 const known = new Map<string, CronExpression>();
-const MOST_KNOWN = 5_000;
+/** As many as a config may have upstreams: none of those that run is forgotten. */
+const MOST_KNOWN = 10_000;
 
 function cronOf({ expression }: Schedule): CronExpression {
   return known.get(expression) ?? kept(parse(expression));
