@@ -18,8 +18,9 @@ const CORE: readonly (readonly string[])[] = [
   ["history"],
 ];
 
-/** These know `core` and packages, and not each other: they meet in `app`. */
+/** These know `core`, `files` and packages, and not each other: they meet in `app`. */
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  files: [["."]],
   adapters: [["."], ["dns", "secrets", "log", "metrics", "redis", "sqlite"], ["undici"]],
   config: [["read"], ["keys"], ["auth"], ["schema"], ["check"], ["web"], ["."]],
   engine: [["poll", "fleet"]],
@@ -74,10 +75,10 @@ function floorRoom(floor: string, room: string, below: readonly string[]): Overr
     if (other === ".") return "../*.ts";
     return isGround ? `./${other}/*.ts` : `../${other}/*.ts`;
   });
-  const allowed = ["./*.ts", `${up}core/*/*.ts`, ...siblings];
+  const allowed = ["./*.ts", `${up}core/*/*.ts`, `${up}files/*.ts`, ...siblings];
   return {
     files: [isGround ? `src/${floor}/*` : `src/${floor}/${room}/**`],
-    rules: noImports("a floor imports core, itself and the rooms below; floors meet in app.", [
+    rules: noImports("a floor imports core, files, itself and the rooms below; floors meet in app.", [
       ".*/**",
       ...allowed.map((path) => `!${path}`),
     ]),

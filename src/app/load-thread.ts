@@ -1,6 +1,6 @@
 import { startThread } from "../adapters/thread.ts";
 import type { Loading } from "../config/load.ts";
-import { UNREADABLE } from "../config/read/mark.ts";
+import { UNREADABLE } from "../files/mark.ts";
 import type { Environment } from "../config/read/interpolate.ts";
 
 /** Without the proof, which only the commands print. */

@@ -11,9 +11,8 @@ import { type Named, namedIn, openFilesAndKeys } from "./check/files-and-keys.ts
 import { type Parts, validate } from "./check/validate.ts";
 import { type Fault, listed } from "./read/fault.ts";
 import type { Environment } from "./read/interpolate.ts";
-import { readRegularFile } from "./read/regular-file.ts";
-import { fileProblem } from "./read/secrets.ts";
-import { type Marks, UNREADABLE, digestOf, marksOf } from "./read/mark.ts";
+import { fileProblem, readRegularFile } from "../files/regular-file.ts";
+import { type Marks, UNREADABLE, digestOf, marksOf } from "../files/mark.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
 import { type WhenUnset, readYaml } from "./read/yaml.ts";
 import { notesAt } from "./keys/notes.ts";

@@ -35,6 +35,7 @@ const FORBIDDEN: readonly (readonly [file: string, source: string])[] = [
   ["src/engine/poll/visits-a-floor.ts", 'import "../../adapters/undici/probe.ts";'],
   ["src/config/read/visits-a-floor.ts", 'import "../../http/server/server.ts";'],
   ["src/config/visits-a-floor.ts", 'import "../adapters/thread.ts";'],
+  ["src/files/visits-a-floor.ts", 'import "../config/load.ts";'],
   ["src/http/guards/visits-a-floor.ts", 'import "../../config/load.ts";'],
   ["src/http/guards/starts-a-thread.ts", 'import "../../adapters/thread.ts";'],
   ["src/adapters/redis/visits-a-floor.ts", 'import "../../engine/fleet/seat.ts";'],

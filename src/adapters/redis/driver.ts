@@ -2,7 +2,7 @@ import { createClient, createCluster } from "@redis/client";
 import type { FleetRedis, RedisAddress } from "../../core/config/config.ts";
 import { withShortAnswers } from "./answer-size.ts";
 import { messageOf } from "../../core/text/escape.ts";
-import { readRegularFile } from "../regular-file.ts";
+import { readRegularText } from "../../files/regular-file.ts";
 
 export type RedisDriverParts = {
   /** Read for every connection, as passwords rotate. */
@@ -154,7 +154,7 @@ async function optionsOf(
 
 async function tlsOf(tls: NonNullable<FleetRedis["tls"]>): Promise<TlsOptions> {
   const read = async (path: string | undefined): Promise<string | undefined> =>
-    path === undefined ? undefined : await readRegularFile(path);
+    path === undefined ? undefined : await readRegularText(path);
   const [ca, cert, key] = await Promise.all([read(tls.caFile), read(tls.certFile), read(tls.keyFile)]);
   return {
     tls: true,

@@ -3,7 +3,8 @@ import { isIP } from "node:net";
 import { checkServerIdentity, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import type { Tls } from "../../core/config/config.ts";
 import { messageOf } from "../../core/text/escape.ts";
-import { readRegularFile } from "../regular-file.ts";
+import { certificatesIn } from "../../files/certificates.ts";
+import { readRegularText } from "../../files/regular-file.ts";
 import { codeOf } from "./faults.ts";
 
 const REREAD_AFTER_MS = 10_000;
@@ -91,7 +92,7 @@ async function readPem(files: Tls): Promise<Pem> {
 async function readPart(path: string | undefined, name: string): Promise<string | undefined> {
   if (path === undefined) return undefined;
   try {
-    return await readRegularFile(path);
+    return await readRegularText(path);
   } catch (error) {
     throw unusable(`"${name}" must be a readable file, received ${path}`, error, "unreadable");
   }
@@ -108,7 +109,7 @@ function contextsOf(pem: Pem): Contexts {
 }
 
 function makeContexts(pem: Pem): Contexts {
-  const roots = pem.ca === undefined ? {} : { ca: certificatesOf(pem.ca) };
+  const roots = pem.ca === undefined ? {} : { ca: rootsOf(pem.ca) };
   const identity = {
     ...(pem.cert === undefined ? {} : { cert: pem.cert }),
     ...(pem.key === undefined ? {} : { key: pem.key }),
@@ -123,23 +124,10 @@ function makeContexts(pem: Pem): Contexts {
   }
 }
 
-/** Node.js silently ignores roots that it cannot read, and then trusts nobody: so each is read here first. */
-function certificatesOf(pem: string): string[] {
-  const blocks =
-    pem.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[^-]+-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [];
-  // A file that is being written may end in the middle of one: what is signed by those behind it would be rejected.
-  const isWhole = pem.split("-----BEGIN ").length - 1 === blocks.length;
-  try {
-    if (
-      isWhole &&
-      blocks.length > 0 &&
-      blocks.every((block) => new X509Certificate(block).serialNumber !== "")
-    )
-      return blocks;
-  } catch (error) {
-    throw unusable('"tls.ca_file" must hold PEM certificates', error, "unreadable");
-  }
-  const received = isWhole ? "none" : "a part of one";
+function rootsOf(pem: string): string[] {
+  const roots = certificatesIn(pem);
+  if (roots !== undefined) return [...roots];
+  const received = pem.includes("-----BEGIN ") ? "a part of one" : "none";
   throw new Error(`cannot use TLS: "tls.ca_file" must hold PEM certificates, received ${received}`);
 }
 

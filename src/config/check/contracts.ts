@@ -1,8 +1,8 @@
 import type { BodyAssertion, Upstream } from "../../core/config/config.ts";
 import { readContract } from "../../core/contract/read.ts";
 import type { Fault } from "../read/fault.ts";
-import { digestOf } from "../read/mark.ts";
-import { readRegularFile } from "../read/regular-file.ts";
+import { digestOf } from "../../files/mark.ts";
+import { readRegularFile } from "../../files/regular-file.ts";
 import { readYaml } from "../read/yaml.ts";
 import { type Complaint, complain, complainOfKey, faultsOf } from "./faults.ts";
 import { type Named, readNamedFile } from "./files-and-keys.ts";

@@ -1,11 +1,11 @@
-import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import type { SecretSource } from "../../core/config/config.ts";
 import { sourceIn } from "../auth/source.ts";
 import { type Notes, walk } from "../keys/notes.ts";
 import type { Environment } from "../read/interpolate.ts";
-import { readRegularFile } from "../read/regular-file.ts";
-import { fileProblem, openSecret } from "../read/secrets.ts";
+import { certificatesIn, isCertificate } from "../../files/certificates.ts";
+import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
+import { openSecret } from "../read/secrets.ts";
 import type { Path } from "../read/tree.ts";
 import { nameOfPath } from "../read/wording.ts";
 import { configSchema } from "../schema/schema.ts";
@@ -93,7 +93,7 @@ export function checkCertificates({
   key,
 }: Readonly<Record<"ca" | "cert" | "key", NamedFile>>): readonly Complaint[] {
   const complaints = [...ca.complaints, ...cert.complaints, ...key.complaints];
-  if (ca.text !== undefined && !areCertificates(ca.text)) complaints.push(notPem(ca.path));
+  if (ca.text !== undefined && certificatesIn(ca.text) === undefined) complaints.push(notPem(ca.path));
   if (cert.text === undefined || key.text === undefined) return complaints;
   if (!isCertificate(cert.text)) return [...complaints, notPem(cert.path)];
   if (fitTogether(cert.text, key.text)) return complaints;
@@ -129,27 +129,6 @@ export async function readNamedFile(
 function notPem(path: Path): Complaint {
   return complain(path, `"${nameOfPath(path)}" must contain a PEM certificate`);
 }
-
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).serialNumber !== "";
-  } catch {
-    return false;
-  }
-}
-
-/** Each of them: Node.js ignores those that it cannot read, and a file that is cut short ends within one. */
-function areCertificates(pem: string): boolean {
-  if (pem === lastSound) return true;
-  const [, ...blocks] = pem.split(BEGIN);
-  const areSound = blocks.length > 0 && blocks.every((block) => isCertificate(BEGIN + block));
-  if (areSound) lastSound = pem;
-  return areSound;
-}
-
-const BEGIN = "-----BEGIN ";
-/** A thousand upstreams may name one file. */
-let lastSound: string | undefined;
 
 function fitTogether(cert: string, key: string): boolean {
   try {

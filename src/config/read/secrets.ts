@@ -1,6 +1,6 @@
 import type { Config, SecretSource } from "../../core/config/config.ts";
 import { sharedWhileUnderWay } from "../../core/time/shared-work.ts";
-import { readRegularFile, UnreadableFile } from "./regular-file.ts";
+import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
 import type { Environment } from "./interpolate.ts";
 
 export interface Secret {
@@ -123,25 +123,4 @@ export function secretVariables(
     source?.from === "env" ? [source.variable] : [],
   );
   return [...new Set([...keys, ...inPaths, ...proxyPasswords(environment).keys()])];
-}
-
-/** Why a file could not be read, in words and without its path. */
-export function fileProblem(error: unknown): string {
-  if (error instanceof UnreadableFile) return error.message;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
-  switch (code) {
-    case "ENOENT":
-      return "there is no such file";
-    case "EACCES":
-    case "EPERM":
-      return "it may not be read (permission denied)";
-    case "EISDIR":
-      return "it is a directory";
-    case "ENOTDIR":
-      return "part of its path is not a directory";
-    case "ELOOP":
-      return "its links form a loop";
-    default:
-      return `reading failed (${code})`;
-  }
 }

@@ -1,6 +1,6 @@
 import type { WebConfigReading } from "../../core/config/web-config.ts";
-import { type Marks, hasChanged, markOf } from "../read/mark.ts";
-import { readRegularFile } from "../read/regular-file.ts";
+import { type Marks, hasChanged, markOf } from "../../files/mark.ts";
+import { readRegularFile } from "../../files/regular-file.ts";
 
 /** The web config file, which may change while the program runs, as may the certificates that it names. */
 export class WebConfigFile {

@@ -6,7 +6,7 @@ import { type Complaint, complain, faultsOf, schemaComplaints } from "../check/f
 import { checkCertificates, readNamedFile, type ReadFile } from "../check/files-and-keys.ts";
 import { plainOf } from "../check/plain.ts";
 import { type Fault, formatFault, listed } from "../read/fault.ts";
-import { fileProblem } from "../read/secrets.ts";
+import { fileProblem } from "../../files/regular-file.ts";
 import { type YamlReading, readYaml } from "../read/yaml.ts";
 import { type UnopenedWebConfig, webConfigSchema } from "./schema.ts";
 

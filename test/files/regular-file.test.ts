@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { readRegularFile } from "../../../src/config/read/regular-file.ts";
-import { ConfigDirectory } from "../config-file.ts";
+import { readRegularFile } from "../../src/files/regular-file.ts";
+import { ConfigDirectory } from "../config/config-file.ts";
 
 async function problemOf(path: string, maxBytes?: number): Promise<string> {
   try {

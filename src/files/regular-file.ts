@@ -1,5 +1,6 @@
 import { constants, type Stats } from "node:fs";
 import { open, stat } from "node:fs/promises";
+import { sharedWhileUnderWay } from "../core/time/shared-work.ts";
 
 /** Enough for the largest number of upstreams that a config may have, and for every authority that a system trusts. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
@@ -7,11 +8,12 @@ const MAX_FILE_BYTES = 8 * 1024 * 1024;
 const MIN_READ_BYTES = 4096;
 
 /** Why a file is not read, in words that continue a sentence about it. */
-export class UnreadableFile extends Error {}
+class UnreadableFile extends Error {}
 
 /**
- * Every file that a config can name is read by this. Opening a pipe would wait for its writer, in one of the few threads
- * that read files, and some devices never end.
+ * Every file that a config can name is read by this, at the start and again while the program runs, when it may be
+ * something else. Opening a pipe would wait for its writer, in one of the few threads that read files, some devices never
+ * end, and a file may be endless.
  */
 export async function readRegularFile(path: string, maxBytes: number = MAX_FILE_BYTES): Promise<Buffer> {
   // Before it is opened, as opening can have effects on a device; and after, as it may be another by then.
@@ -40,4 +42,36 @@ function requireRegular(stats: Stats): void {
 function inWords(bytes: number): string {
   const kibibytes = bytes / 1024;
   return kibibytes < 1024 ? `${kibibytes}KiB` : `${kibibytes / 1024}MiB`;
+}
+
+/** For files that are read again and again: once at a time, however many ask. */
+export const readRegularText: (path: string) => Promise<string> = sharedWhileUnderWay(async (path) => {
+  try {
+    return (await readRegularFile(path)).toString("utf8");
+  } catch (error) {
+    if (error instanceof UnreadableFile)
+      throw new Error(`cannot read ${path}: ${error.message}`, { cause: error });
+    throw error;
+  }
+});
+
+/** Why a file could not be read, in words and without its path. */
+export function fileProblem(error: unknown): string {
+  if (error instanceof UnreadableFile) return error.message;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+  switch (code) {
+    case "ENOENT":
+      return "there is no such file";
+    case "EACCES":
+    case "EPERM":
+      return "it may not be read (permission denied)";
+    case "EISDIR":
+      return "it is a directory";
+    case "ENOTDIR":
+      return "part of its path is not a directory";
+    case "ELOOP":
+      return "its links form a loop";
+    default:
+      return `reading failed (${code})`;
+  }
 }
