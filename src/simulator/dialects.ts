@@ -11,7 +11,7 @@ type Dialect = {
   /** The headers of every answer. */
   readonly tells: string;
   /** The answer to a request beyond the limit. */
-  readonly refuses: { readonly status: number; readonly headers: string; readonly body: string };
+  readonly refuses: { readonly status: number; readonly headers?: string; readonly body: string };
 };
 
 const RETRY_AFTER = "Retry-After: <waitS>";
@@ -92,7 +92,6 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
     tells: OLDER,
     refuses: {
       status: 401,
-      headers: "",
       body: '{"errors":[{"message":"Maximum credits exceeded","field":null,"help":null}]}',
     },
   },
@@ -102,7 +101,6 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
             X-HubSpot-RateLimit-Interval-Milliseconds: <windowMs>`,
     refuses: {
       status: 429,
-      headers: "",
       body: '{"status":"error","errorType":"RATE_LIMIT","policyName":"TEN_SECONDLY_ROLLING"}',
     },
   },
@@ -123,7 +121,6 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
             RateLimit-Remaining: <remaining>;w=<windowS>`,
     refuses: {
       status: 429,
-      headers: "",
       body: '{"errors":[{"code":"TOOMANYREQUESTS","message":"You have reached your pull rate limit."}]}',
     },
   },
@@ -132,7 +129,7 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
             X-Rate-Limit-Requests-Left: <remaining>
             X-Rate-Limit-Time-Window-Ms: <windowMs>
             X-Rate-Limit-Time-Reset-Ms: <waitMs>`,
-    refuses: { status: 429, headers: "", body: '{"status":429,"title":"Too many requests"}' },
+    refuses: { status: 429, body: '{"status":429,"title":"Too many requests"}' },
   },
   shopify: {
     tells: "X-Shopify-Shop-Api-Call-Limit: <used>/<limit>",
@@ -158,13 +155,13 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
     tells: `X-Ratelimit-Used: <used>
             X-Ratelimit-Remaining: <remaining>.0
             X-Ratelimit-Reset: <waitS>`,
-    refuses: { status: 429, headers: "", body: '{"message":"Too Many Requests","error":429}' },
+    refuses: { status: 429, body: '{"message":"Too Many Requests","error":429}' },
   },
   /** Its windows are known from its documentation alone. */
   strava: {
     tells: `X-RateLimit-Limit: <limits>
             X-RateLimit-Usage: <usages>`,
-    refuses: { status: 429, headers: "", body: '{"message":"Rate Limit Exceeded"}' },
+    refuses: { status: 429, body: '{"message":"Rate Limit Exceeded"}' },
   },
 
   // Models and markets.
@@ -177,7 +174,6 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
             x-ratelimit-reset-tokens: 4ms`,
     refuses: {
       status: 429,
-      headers: "",
       body: '{"error":{"message":"Rate limit reached for requests. Please try again in <waitInGo>.","type":"requests","code":"rate_limit_exceeded"}}',
     },
   },
@@ -198,7 +194,6 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
     tells: "",
     refuses: {
       status: 429,
-      headers: "",
       body: '{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"Resource has been exhausted.","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"<waitS>s"}]}}',
     },
   },
@@ -241,7 +236,7 @@ export function speak(
     headers: fieldsOf(tells, facts),
     refusal: {
       status: refuses.status,
-      headers: { "Content-Type": "application/json", ...fieldsOf(refuses.headers, facts) },
+      headers: { "Content-Type": "application/json", ...fieldsOf(refuses.headers ?? "", facts) },
       body: filled(refuses.body, facts),
     },
   };

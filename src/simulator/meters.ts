@@ -31,7 +31,7 @@ export function meterFor(limit: Limit, algorithm: Algorithm, windowStartMs: numb
 }
 
 /** At most `requests` in every half-open window (now − perMs, now]. */
-class SlidingLog implements Meter {
+export class SlidingLog implements Meter {
   readonly #limit: Limit;
   readonly #chargedAtMs: number[] = [];
 
@@ -40,7 +40,8 @@ class SlidingLog implements Meter {
   }
 
   room(nowMs: number): Room {
-    forgetUntil(this.#chargedAtMs, nowMs - this.#limit.perMs);
+    const recent = this.#chargedAtMs.findIndex((atMs) => atMs > nowMs - this.#limit.perMs);
+    this.#chargedAtMs.splice(0, recent === -1 ? this.#chargedAtMs.length : recent);
     const oldestMs = this.#chargedAtMs[0];
     return {
       remaining: this.#limit.requests - this.#chargedAtMs.length,
@@ -116,10 +117,4 @@ class TokenBucket implements Meter {
     this.room(nowMs);
     this.#level -= this.#limit.perMs;
   }
-}
-
-/** Removes the times up to `untilMs` from an ascending list. */
-export function forgetUntil(timesMs: number[], untilMs: number): void {
-  const kept = timesMs.findIndex((timeMs) => timeMs > untilMs);
-  timesMs.splice(0, kept === -1 ? timesMs.length : kept);
 }

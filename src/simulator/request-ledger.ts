@@ -1,4 +1,4 @@
-import { type Algorithm, forgetUntil, type Limit, type Meter, meterFor, type Room } from "./meters.ts";
+import { type Algorithm, type Limit, type Meter, meterFor, type Room, SlidingLog } from "./meters.ts";
 
 export type LimitRoom = Room & { readonly limit: Limit };
 
@@ -14,7 +14,13 @@ export type Verdict = {
 
 export type BusiestWindow = { readonly limit: Limit; readonly requests: number };
 
-type Watched = { readonly limit: Limit; readonly meter: Meter; readonly busiest: Busiest };
+type Watched = {
+  readonly limit: Limit;
+  readonly meter: Meter;
+  /** All requests of the last window, refused or not. */
+  readonly all: Meter;
+  most: number;
+};
 
 /**
  * Counts the requests that reached an upstream. Time is an argument, and monotonic. A refused request uses none of the
@@ -29,7 +35,12 @@ export class RequestLedger {
   constructor(limits: readonly Limit[], algorithm: Algorithm, windowStartMs = 0) {
     this.#watched = limits.map((limit) => {
       checkLimit(limit);
-      return { limit, meter: meterFor(limit, algorithm, windowStartMs), busiest: new Busiest(limit.perMs) };
+      return {
+        limit,
+        meter: meterFor(limit, algorithm, windowStartMs),
+        all: new SlidingLog(limit),
+        most: 0,
+      };
     });
   }
 
@@ -51,7 +62,11 @@ export class RequestLedger {
     }
     this.#lastMs = nowMs;
     this.#requests += 1;
-    for (const { busiest } of this.#watched) busiest.add(nowMs);
+    for (const watched of this.#watched) {
+      watched.all.charge(nowMs);
+      const used = watched.limit.requests - watched.all.room(nowMs).remaining;
+      watched.most = Math.max(watched.most, used);
+    }
     const allowed = this.#watched.every(({ meter }) => meter.room(nowMs).remaining >= 1);
     if (allowed) for (const { meter } of this.#watched) meter.charge(nowMs);
     else this.#violations += 1;
@@ -63,7 +78,7 @@ export class RequestLedger {
 
   /** For each limit, the most requests in any window of its length, wherever it begins. */
   worstWindow(): readonly BusiestWindow[] {
-    return this.#watched.map(({ limit, busiest }) => ({ limit, requests: busiest.requests }));
+    return this.#watched.map(({ limit, most }) => ({ limit, requests: most }));
   }
 }
 
@@ -71,27 +86,6 @@ function verdict(allowed: boolean, rooms: readonly LimitRoom[]): Verdict {
   const remaining = Math.min(...rooms.map((room) => room.remaining));
   const scarcest = rooms.filter((room) => room.remaining === remaining);
   return { allowed, remaining, resetMs: Math.max(0, ...scarcest.map((room) => room.resetMs)), rooms };
-}
-
-/** Keeps only the requests of one window, so its memory does not grow. */
-class Busiest {
-  readonly #perMs: number;
-  readonly #recentMs: number[] = [];
-  #requests = 0;
-
-  constructor(perMs: number) {
-    this.#perMs = perMs;
-  }
-
-  get requests(): number {
-    return this.#requests;
-  }
-
-  add(nowMs: number): void {
-    forgetUntil(this.#recentMs, nowMs - this.#perMs);
-    this.#recentMs.push(nowMs);
-    this.#requests = Math.max(this.#requests, this.#recentMs.length);
-  }
 }
 
 function checkLimit({ requests, perMs }: Limit): void {
