@@ -128,6 +128,7 @@ test
       for (const { skipped } of missed) expect(skipped).toBeGreaterThanOrEqual(1);
       const shown = {
         pacewatch_fleet_replicas: 2,
+        pacewatch_fleet_upstreams: NAMES.length,
         pacewatch_fleet_upstreams_held: 6,
         pacewatch_fleet_session_valid: 1,
         pacewatch_redis_up: 1,
