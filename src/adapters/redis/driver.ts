@@ -67,6 +67,8 @@ async function openCluster(
   signal: AbortSignal,
 ): Promise<RedisDriver> {
   const cluster = createCluster({
+    // The client takes it from here alone for each node. By itself it is 3, by whose rules answers are not measured.
+    RESP: options.RESP,
     rootNodes: nodes.map(({ host, port }) => ({ socket: { ...options.socket, host, port } })),
     // The client reconnects to nodes by itself. It does not send a command again.
     defaults: {

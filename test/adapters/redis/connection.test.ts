@@ -1,0 +1,164 @@
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { Redis } from "../../../src/adapters/redis/connection.ts";
+import { redisScript } from "../../../src/adapters/redis/script.ts";
+import type { FleetRedis } from "../../../src/core/config/config.ts";
+import type { Clock } from "../../../src/core/time/clock.ts";
+import { eventually } from "../../support/eventually.ts";
+import { sampleFleet } from "../../support/samples.ts";
+
+const COUNT = redisScript("count", "return redis.call('INCR', KEYS[1])");
+const UNKNOWN = "-ERR unknown command\r\n";
+
+type Command = readonly string[];
+
+type Server = {
+  readonly port: number;
+  readonly connections: () => number;
+  readonly commands: readonly Command[];
+};
+
+/** Answers each command as it is told; undefined is silence. */
+async function serve(answer: (command: Command) => string | undefined): Promise<Server> {
+  const sockets = new Set<Socket>();
+  const commands: Command[] = [];
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    sockets.add(socket);
+    let received = "";
+    socket.on("error", () => {});
+    socket.on("data", (chunk: Buffer) => {
+      received += chunk.toString("latin1");
+      for (let read = readCommand(received); read !== undefined; read = readCommand(received)) {
+        received = received.slice(read.length);
+        commands.push(read.command);
+        const text = answer(read.command);
+        if (text !== undefined) socket.write(text);
+      }
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("it has no port");
+  return { port: address.port, connections: () => connections, commands };
+}
+
+/** An array of strings by the rules of RESP2; undefined while it is not complete. */
+function readCommand(text: string): { readonly command: Command; readonly length: number } | undefined {
+  const head = /^\*(\d+)\r\n/.exec(text);
+  if (head === null) return undefined;
+  let at = head[0].length;
+  const command: string[] = [];
+  for (let left = Number(head[1]); left > 0; left -= 1) {
+    const size = /^\$(\d+)\r\n/.exec(text.slice(at));
+    if (size === null) return undefined;
+    const from = at + size[0].length;
+    const to = from + Number(size[1]);
+    if (text.length < to + 2) return undefined;
+    command.push(text.slice(from, to));
+    at = to + 2;
+  }
+  return { command, length: at };
+}
+
+/** Sleeps are short, and time stands where it is put. */
+class StandingClock implements Clock {
+  nowMs = 0;
+
+  now(): number {
+    return this.nowMs;
+  }
+
+  wallNow(): number {
+    return this.nowMs;
+  }
+
+  sleep(_delayMs: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true) return Promise.resolve();
+    return new Promise((resolve) => void setTimeout(resolve, 2));
+  }
+}
+
+function open(nodes: FleetRedis["nodes"], clock: Clock = new StandingClock()): Redis {
+  const redis = { nodes, username: undefined, password: undefined, tls: undefined };
+  const opened = new Redis(sampleFleet({ redis }), {
+    clock,
+    log: { debug: () => {}, error: () => {}, info: () => {}, warn: () => {} },
+    withoutKeys: String,
+    password: undefined,
+    onCall: () => {},
+  });
+  onTestFinished(() => opened.close());
+  return opened;
+}
+
+const single = (port: number): FleetRedis["nodes"] => ({
+  kind: "single",
+  host: "127.0.0.1",
+  port,
+  database: 0,
+});
+
+const isScript = ([name]: Command): boolean => name === "EVALSHA" || name === "EVAL";
+
+test("a script that the server does not know is sent in full, one that it refuses is not sent again", async () => {
+  const server = await serve((command) => {
+    if (!isScript(command)) return UNKNOWN;
+    if (command.includes("refused")) return "-OOM no memory\r\n";
+    return command[0] === "EVAL" ? ":7\r\n" : "-NOSCRIPT no matching script\r\n";
+  });
+  const redis = open(single(server.port));
+  await eventually("Redis is connected", () => redis.isUp);
+  expect(await redis.run(COUNT, ["known", "second"], [1, "x"])).toEqual({ kind: "reply", value: 7 });
+  expect(server.commands.filter((command) => command.includes("known"))).toEqual([
+    ["EVALSHA", COUNT.sha, "2", "known", "second", "1", "x"],
+    ["EVAL", COUNT.body, "2", "known", "second", "1", "x"],
+  ]);
+  expect(await redis.run(COUNT, ["refused"], [])).toEqual({ kind: "failed", failure: "refused" });
+  expect(server.commands.filter((command) => command.includes("refused"))).toHaveLength(1);
+});
+
+test("a connection that comes after hours is given its time to answer", async () => {
+  const clock = new StandingClock();
+  const server = await serve((command) => (isScript(command) ? undefined : UNKNOWN));
+  clock.nowMs = 7_200_000;
+  open(single(server.port), clock);
+  clock.nowMs = 14_400_000;
+  // By then the connection was looked at, and would have been given up for the hours before it.
+  await eventually("it was pinged three times", () => server.commands.filter(isScript).length >= 3);
+  expect(server.connections()).toBe(1);
+});
+
+/** The last slot of the lower half. */
+const HALF = 8_191;
+
+test("in a cluster the first key says whom to ask", async () => {
+  const asked: string[] = [];
+  const half = (name: string): Promise<Server> =>
+    serve((command) => {
+      if (command[0] === "CLUSTER") return slots(lower.port, upper.port);
+      if (!isScript(command)) return UNKNOWN;
+      if (command.includes("of-the-test")) asked.push(`${name} ${command[3] ?? ""}`);
+      return ":1\r\n";
+    });
+  const [lower, upper]: [Server, Server] = [await half("lower"), await half("upper")];
+  const redis = open({ kind: "cluster", nodes: [{ host: "127.0.0.1", port: lower.port }] });
+  await eventually("Redis is connected", () => redis.isUp);
+  // By CRC16, "b" is slot 3300 and "a" 15495.
+  await redis.run(COUNT, ["b", "a"], ["of-the-test"]);
+  await redis.run(COUNT, ["a", "b"], ["of-the-test"]);
+  expect(asked).toEqual(["lower b", "upper a"]);
+});
+
+/** Of a cluster of two, in RESP2. */
+function slots(lowerPort: number, upperPort: number): string {
+  const range = (from: number, to: number, port: number): string =>
+    `*3\r\n:${from}\r\n:${to}\r\n*3\r\n$9\r\n127.0.0.1\r\n:${port}\r\n$40\r\n${String(port).padStart(40, "0")}\r\n`;
+  return `*2\r\n${range(0, HALF, lowerPort)}${range(HALF + 1, 16_383, upperPort)}`;
+}
