@@ -1,4 +1,4 @@
-import { createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { once } from "node:events";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
@@ -70,6 +70,16 @@ test.each([
   expect(server.sent()).toBeLessThan(server.connections() * (ANSWER_MAX_BYTES + 32 * MEBIBYTE));
   expect(redis.isUp).toBe(false);
   expect(told.filter((line) => line.includes(`longer than ${ANSWER_MAX_BYTES} bytes`))).toHaveLength(1);
+});
+
+test("the connections of others in this process may have answers of any length", async () => {
+  const server = await hostile("$99999999999\r\n", "");
+  const socket = connect(server.port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.write("GET / HTTP/1.1\r\n\r\n");
+  const [answer] = await once(socket, "data");
+  expect(String(answer)).toBe("$99999999999\r\n");
+  expect(socket.destroyed).toBe(false);
 });
 
 test("arrays in arrays without end do it too", async () => {

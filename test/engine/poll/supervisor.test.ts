@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import { Supervisor } from "../../../src/engine/poll/supervisor.ts";
+import { FakeProbe, StoryRecorder } from "../../support/fakes.ts";
+import { answered, observed, sampleBudget, sampleConfig, sampleUpstream } from "../../support/samples.ts";
+import { settle, VirtualClock } from "../../support/virtual/clock.ts";
+import { virtualTriggers } from "../../support/virtual/triggers.ts";
+
+type World = {
+  readonly clock: VirtualClock;
+  readonly supervisor: Supervisor;
+  readonly recorder: StoryRecorder;
+};
+
+/** With a poll in flight, which is answered after so long. */
+async function polling(answersInMs: number, timeoutMs = 30_000): Promise<World> {
+  const clock = new VirtualClock();
+  const upstream = sampleUpstream({ name: "email", timeoutMs });
+  const config = sampleConfig({ budgets: [sampleBudget()], upstreams: [upstream] });
+  const recorder = new StoryRecorder();
+  const supervisor = new Supervisor({
+    clock,
+    ledger: new LocalLedger(config, clock),
+    triggers: virtualTriggers(clock),
+    recorderOf: () => recorder,
+    nextPollId: () => "p",
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  const probe = new FakeProbe(clock, () => ({ ...observed(answered(200)), durationMs: answersInMs }));
+  supervisor.apply(config, new Map([["email", probe]]));
+  while (recorder.inFlight === 0) await clock.advance(1);
+  return { clock, supervisor, recorder };
+}
+
+/** How the poll ended, and when everything was over. */
+async function endOf(world: World, ending: Promise<void>): Promise<{ tookMs: number; outcome: string }> {
+  const fromMs = world.clock.now();
+  let isOver = false;
+  void ending.then(() => (isOver = true));
+  for (await settle(); !isOver; await settle()) await world.clock.advance(10);
+  const tookMs = world.clock.now() - fromMs;
+  await world.clock.advance(600_000);
+  expect(world.recorder.polls).toHaveLength(1);
+  return { tookMs, outcome: world.recorder.polls[0]?.outcome.kind ?? "none" };
+}
+
+test("what is dropped may end its poll, and polls no more", async () => {
+  const world = await polling(5_000);
+  const { tookMs, outcome } = await endOf(world, world.supervisor.drop(["email"], "drain"));
+  expect(outcome).toBe("ok");
+  expect(tookMs).toBeGreaterThan(4_000);
+  expect(tookMs).toBeLessThanOrEqual(5_010);
+});
+
+test("what is cut off ends its poll at once", async () => {
+  const world = await polling(5_000);
+  const { tookMs, outcome } = await endOf(world, world.supervisor.drop(["email"], "cut off"));
+  expect(outcome).toBe("failed");
+  expect(tookMs).toBeLessThanOrEqual(10);
+});
+
+test.each([
+  ["its own timeout", 4_000, 4_000],
+  ["ten seconds", 30_000, 10_000],
+])("a drain waits for a poll no longer than %s", async (_, timeoutMs, graceMs) => {
+  for (const end of ["drop", "drain"] as const) {
+    const world = await polling(25_000, timeoutMs);
+    const ending = end === "drop" ? world.supervisor.drop(["email"], "drain") : world.supervisor.drain();
+    const { tookMs, outcome } = await endOf(world, ending);
+    expect(outcome).toBe("failed");
+    expect(tookMs).toBe(graceMs);
+  }
+});
