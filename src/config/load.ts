@@ -28,7 +28,7 @@ export type LoadOptions = {
   readonly resolve?: "everything" | "structure";
 };
 
-/** To tell later whether anything has changed since. */
+/** These tell later whether anything has changed since. */
 export type ReadFiles = {
   /** Of the config's content. */
   readonly digest: string;

@@ -26,7 +26,7 @@ export type WatchOptions = {
 
 const LOOK_EVERY_MS = 1_000;
 const SETTLE_MS = 250;
-/** What is wrong may be mended where nobody can look for it. */
+/** A cause may be mended where no file tells of it, such as a variable's value or a file of another host. */
 const TRY_AGAIN_AFTER_MS = 10_000;
 
 /**
@@ -64,7 +64,7 @@ export class ConfigWatch implements AsyncDisposable {
       } catch (error) {
         onError(error);
         delayMs = TRY_AGAIN_AFTER_MS;
-        // What was read is not known: it counts as another.
+        // The reload failed at an unknown point, so the file counts as changed: else it would never be read again.
         this.#mark = undefined;
       }
       await clock.sleep(delayMs, this.#signal);

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 
-/** What each of several files looked like just before it was read. */
+/** A mark says what a file looked like just before it was read. */
 export type Marks = ReadonlyMap<string, string>;
 
-/** Another after every change, whatever the file system tells of: a link that was swapped leads to another inode. */
+/** A mark is another after every change, however little the file system tells: a link that was swapped leads to another inode. */
 export async function markOf(file: string): Promise<string> {
   try {
     const { ctimeNs, size, ino } = await stat(file, { bigint: true });
@@ -26,7 +26,7 @@ export async function hasChanged(marks: Marks): Promise<boolean> {
   return false;
 }
 
-/** In place of the digest of a file that cannot be read. */
+/** A file that cannot be read has this in place of a digest. */
 export const UNREADABLE = "unreadable";
 
 /** Tells whether the content of a file is another. */

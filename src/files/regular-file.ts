@@ -2,12 +2,12 @@ import { constants, type Stats } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { sharedWhileUnderWay } from "../core/time/shared-work.ts";
 
-/** Enough for the largest number of upstreams that a config may have, and for every authority that a system trusts. */
+/** A config with as many upstreams as it may have is shorter, and so is a file of every authority that a system trusts. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
 /** Some files of the system say that they are empty. */
 const MIN_READ_BYTES = 4096;
 
-/** Why a file is not read, in words that continue a sentence about it. */
+/** Its message says why a file is not read, in words that continue a sentence about it. */
 class UnreadableFile extends Error {}
 
 /**
@@ -44,7 +44,7 @@ function inWords(bytes: number): string {
   return kibibytes < 1024 ? `${kibibytes}KiB` : `${kibibytes / 1024}MiB`;
 }
 
-/** For files that are read again and again: once at a time, however many ask. */
+/** A file that is read again and again is read once at a time, however many ask. */
 export const readRegularText: (path: string) => Promise<string> = sharedWhileUnderWay(async (path) => {
   try {
     return (await readRegularFile(path)).toString("utf8");
@@ -55,7 +55,7 @@ export const readRegularText: (path: string) => Promise<string> = sharedWhileUnd
   }
 });
 
-/** Why a file could not be read, in words and without its path. */
+/** Says why a file could not be read, in words and without its path. */
 export function fileProblem(error: unknown): string {
   if (error instanceof UnreadableFile) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";

@@ -28,7 +28,7 @@ export const authSchema: z.ZodType<Auth> = noted(
       exactlyOne(...KINDS.map(([kind]) => kind)),
     ).describe("How a request is authenticated: exactly one of these."),
     {
-      // Where none is set, or several, the rule tells.
+      // A mapping with none of them, or several, is refused by its rule.
       decode: (written) => Object.values(written).find((auth) => auth !== undefined) ?? { kind: "none" },
       encode: (auth) => ({ [auth.kind]: auth }),
     },

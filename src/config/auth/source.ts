@@ -4,7 +4,7 @@ import { filePath, matching, section } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
 
-/** Where a key is found, as keys of a config. */
+/** A config says by one of these keys where a key is found. */
 export type WrittenSource = { readonly env?: string | undefined; readonly file?: string | undefined };
 
 export const NEVER_LITERAL = "a key is never written in the config";
@@ -32,7 +32,7 @@ export function sourceSection<Shape extends z.core.$ZodShape>(
   return noted(ruled(keys, exactlyOne("env", "file")), { isSource: true });
 }
 
-/** Of a mapping that has neither, its rule tells. */
+/** A mapping that has neither is refused by its rule: the variable without a name is never read. */
 export function sourceOf(keys: WrittenSource): SecretSource {
   return sourceIn(keys) ?? { from: "env", variable: "" };
 }

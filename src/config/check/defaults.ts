@@ -10,7 +10,7 @@ const MERGED_BY_KEY: ReadonlySet<string> = new Set(["headers", "expect", "object
 /** More would take seconds to check. */
 const MAX_VALUES = 500_000;
 
-/** What an answer of one path is like says nothing about that of another. */
+/** These keys speak of the answer of one path, and an answer of one says nothing about that of another. */
 const OF_ONE_PATH: ReadonlySet<string> = new Set(["path", "expect", "values", "degraded_above", "objective"]);
 
 type MapTree = Tree & { readonly kind: "map" };
@@ -41,7 +41,7 @@ export function expanded(tree: Tree): Expanded {
   for (const [index, written] of upstreams.items.entries()) {
     const path = ["upstreams", index];
     const isKnown = defaults === undefined || (defaults.kind === "map" && !isTooLarge);
-    // What an upstream lacks may be in defaults that cannot be read, so nothing is said about it.
+    // An upstream may have from defaults that cannot be read what it seems to lack, so nothing is said about it.
     const upstream =
       written.kind !== "map" ? written : isKnown ? completed(written, defaults) : voidAt(written);
     items.push(upstream);
@@ -56,7 +56,7 @@ export function expanded(tree: Tree): Expanded {
       continue;
     }
     for (const [at, entry] of also.entries()) {
-      // Of one that is no mapping, `also` itself is told.
+      // An entry that is no mapping is refused where it stands in `also`.
       if (entry.kind !== "map") continue;
       items.push(completed(furtherOf(entry, upstream), defaults));
       writtenAt.push([...path, "also", at]);
@@ -71,10 +71,10 @@ export function expanded(tree: Tree): Expanded {
 
 /** An entry of `also` with what it has from its upstream. */
 function furtherOf(entry: MapTree, upstream: MapTree): MapTree {
-  // Of a key that is not known here, `also` itself is told.
+  // A key that is not known here is refused where it stands in `also`.
   const own = new Map([...entry.entries].filter(([key]) => FURTHER_KEYS.includes(key)));
   const inherited = new Map([...upstream.entries].filter(([key]) => !OF_ONE_PATH.has(key)));
-  // What its upstream lacks is told of that alone.
+  // A key that its upstream lacks is told of that one alone.
   const hasSchedule = SCHEDULE_KEYS.some((key) => own.has(key) || inherited.has(key));
   const lacking = [...SAME_FOR_FURTHER, ...(hasSchedule ? [] : ["every"])];
   for (const key of lacking) if (!inherited.has(key)) inherited.set(key, voidAt(entry));
@@ -86,7 +86,7 @@ function completed(upstream: MapTree, defaults: Tree | undefined): MapTree {
   const hasSchedule = SCHEDULE_KEYS.some((key) => upstream.entries.has(key));
   const entries = new Map(upstream.entries);
   for (const [key, shared] of entriesOf(defaults)) {
-    // Of a key that is not known, `defaults` itself is told.
+    // A key that is not known is refused where it stands in `defaults`.
     if (!SHARED_KEYS.includes(key) || (hasSchedule && SCHEDULE_KEYS.some((each) => each === key))) continue;
     const own = entries.get(key);
     if (own === undefined) entries.set(key, shared);

@@ -52,7 +52,7 @@ export function faultsOf(
   });
 }
 
-/** What the rules of a schema say about what is written. */
+/** Asks all rules of a schema about what is written. */
 export function ruleComplaints(schema: Schema, written: unknown, tree: Tree): readonly Complaint[] {
   const complaints: Complaint[] = [];
   walk(schema, written, (path, value, { rules = [] }) => {
@@ -72,7 +72,7 @@ export function ruleComplaints(schema: Schema, written: unknown, tree: Tree): re
 
 type Issue = z.core.$ZodIssue;
 
-/** What zod says about it. */
+/** Turns the issues of zod into sentences, with what was received. */
 export function schemaComplaints(
   issues: readonly Issue[],
   schema: Schema,

@@ -12,20 +12,19 @@ import { configSchema } from "../schema/schema.ts";
 import { complain, type Complaint } from "./faults.ts";
 import type { Parts } from "./validate.ts";
 
-/** All that a config names and that is not in it, wherever its keys say so. */
+/** A config names these, and they are not in it: files, and where keys are found. */
 export type Named = {
   readonly files: readonly { readonly path: Path; readonly file: string; readonly kind: Notes["file"] }[];
-  /** Where keys are found. */
   readonly sources: readonly { readonly path: Path; readonly source: SecretSource }[];
 };
 
-/** What the valid parts of a config name. */
+/** Finds what the valid parts of a config name, by what the schema notes of its keys. */
 export function namedIn({ written, general, upstreams }: Parts): Named {
   const files: Named["files"][number][] = [];
   const sources: Named["sources"][number][] = [];
   walk(configSchema, written, (path, value, { file: kind, isSource }) => {
     const [section, index, key] = path;
-    // What stands in `defaults` and `also` is in the upstreams too.
+    // All of `defaults` and `also` is in the upstreams too.
     const isValid =
       section === "upstreams"
         ? typeof index === "number" && upstreams.has(index) && key !== "also"
@@ -66,25 +65,30 @@ export async function openFilesAndKeys(
     keys.set(name, `${client}${await opening.secret.read()}`);
     return [];
   };
-  const sections = Map.groupBy(files, ({ path }) => JSON.stringify(path.slice(0, -1)));
-  const complaints = await Promise.all([...sources.map(openKey), ...[...sections.values()].map(checkFiles)]);
+  const sections = Map.groupBy(
+    files.filter(({ kind }) => kind === "certificates"),
+    ({ path }) => JSON.stringify(path.slice(0, -1)),
+  );
+  const web = files.filter(({ kind }) => kind === "web");
+  const complaints = await Promise.all([
+    ...sources.map(openKey),
+    ...[...sections.values()].map(checkTlsFiles),
+    ...web.map(async ({ file, path }) => (await readNamedFile(file, path)).complaints),
+  ]);
   return { complaints: complaints.flat(), keys };
 }
 
-/** The files that one section names. */
-async function checkFiles(section: Named["files"]): Promise<readonly Complaint[]> {
-  const read = async (key: string): Promise<NamedFile> => {
-    const named = section.find(({ path, kind }) => kind === "certificates" && path.at(-1) === key);
+/** The files of one section belong together: a certificate and its key. */
+async function checkTlsFiles(section: Named["files"]): Promise<readonly Complaint[]> {
+  const read = (key: string): Promise<NamedFile> => {
+    const named = section.find(({ path }) => path.at(-1) === key);
     return readNamedFile(named?.file, named?.path ?? []);
   };
-  const web = section.find(({ kind }) => kind === "web");
-  const { complaints } = await readNamedFile(web?.file, web?.path ?? []);
-  const certificates = {
+  return checkCertificates({
     ca: await read("ca_file"),
     cert: await read("cert_file"),
     key: await read("key_file"),
-  };
-  return [...complaints, ...checkCertificates(certificates)];
+  });
 }
 
 export function checkCertificates({

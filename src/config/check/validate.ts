@@ -68,7 +68,7 @@ function soundParts(plain: Readonly<Record<string, unknown>>): SoundParts {
   return { budgets: Object.fromEntries(budgets), upstreams };
 }
 
-/** What a variable puts into a path is taken for a secret: it is filled in only where the request is built. */
+/** A variable in a path may hold a secret: it is filled in only where the request is built. */
 function templateOf(path: Tree | undefined): string | undefined {
   return path?.kind === "scalar" && path.interpolated ? path.written : undefined;
 }

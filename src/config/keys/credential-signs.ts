@@ -1,4 +1,4 @@
-/** What looks like a credential where none is allowed. Better to refuse one header too many than to keep a key in a file. */
+/** These look like credentials where none is allowed. Better to refuse one header too many than to keep a key in a file. */
 
 const SECRET_HEADER =
   /^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|(?:^|[-_])(?:api)?keys?$|(?:^|[-_])(?:access|auth|api)[-_]?(?:key|token)|(?:^|[-_])auth$|token|secret|passw|credential|signature/i;

@@ -3,9 +3,9 @@ import { isObject } from "../../core/exchange/json-value.ts";
 import { type Schema, alternativeFor, knownOf } from "./notes.ts";
 
 /**
- * What was decoded with this schema, as a config would say it: each codec backwards. Nothing is checked, as it was when it
- * was decoded: zod's own `encode` would check each value once for every section that it is in. Of a key it tells only the
- * place.
+ * Writes what was decoded with this schema as a config would say it: each codec is run backwards. Nothing is checked, as
+ * it was when it was decoded: zod's own `encode` would check each value twice for every section that it is in, and could
+ * not say that there is a key, of which only the place is told.
  */
 export function encoded(schema: Schema, decoded: unknown): unknown {
   if (decoded === undefined) return undefined;

@@ -23,7 +23,7 @@ export function section<Shape extends z.core.$ZodShape>(
   });
 }
 
-/** What is written, as we have it inside, and back: `encoded` goes the other way. */
+/** A codec reads what is written as we have it inside; `encoded` goes the other way. */
 export function codec<Keys, Inner>(
   written: z.ZodType<Keys>,
   { decode, encode }: { readonly decode: (keys: Keys) => Inner; readonly encode: (inner: Inner) => Keys },
@@ -75,7 +75,7 @@ export function duration(minMs: number, maxMs: number, example: string): z.ZodTy
   return reading(pattern, `a duration ${range}, such as ${example}`, parseDuration, formatDuration);
 }
 
-/** As a ratio. `zero` and `hundred` say whether the bounds themselves are allowed. */
+/** It is read as a ratio. `zero` and `hundred` say whether the bounds themselves are allowed. */
 export function percentage(
   range: { readonly zero: boolean; readonly hundred: boolean },
   example: string,

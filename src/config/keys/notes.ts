@@ -1,6 +1,6 @@
 /**
- * What the schema of a key says besides its type, beside the key: `noted` writes it, and whoever walks a config along
- * its schema reads it. zod knows nothing of it, and it is not in the JSON Schema.
+ * The schema of a key says more than its type, beside the key: `noted` writes it, and whoever walks a config along its
+ * schema reads it. zod knows nothing of it, and it is not in the JSON Schema.
  */
 
 import { z } from "zod";
@@ -78,7 +78,7 @@ export function inside(schema: Schema | undefined, step: Step): Schema | undefin
   return core instanceof z.ZodObject && Object.hasOwn(core.shape, step) ? core.shape[step] : undefined;
 }
 
-/** Of a schema with alternatives the one for a list, or for anything else. */
+/** A schema with alternatives has one for lists, and one for all else. */
 export function alternativeFor(value: unknown, schema: Schema): Schema {
   const { core } = knownOf(schema);
   if (!(core instanceof z.ZodUnion)) return schema;
@@ -104,7 +104,7 @@ export function walk(
   }
 }
 
-/** What holds there: also what is noted of what it is in. */
+/** The notes of what is at a path: those of what it is in hold there too, such as that it is secret. */
 export function notesAt(schema: Schema, [step, ...rest]: Path): Notes {
   const { notes } = knownOf(schema);
   const below = step === undefined ? undefined : inside(schema, step);

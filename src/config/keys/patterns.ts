@@ -1,4 +1,4 @@
-/** What an editor can tell of a text before `check` does: patterns for the JSON Schema. */
+/** An editor can tell by these patterns of the JSON Schema what is wrong with a text before `check` does. */
 
 import { UNITS_MS } from "../../core/time/duration.ts";
 

@@ -23,7 +23,7 @@ export function itemsOf(written: unknown): readonly unknown[] {
   return Array.isArray(written) ? written : [];
 }
 
-/** Those of these keys that are there. */
+/** Finds which of these keys are written, with a value or without. */
 function found(written: unknown, keys: readonly string[]): readonly string[] {
   return keys.filter((key) => Object.hasOwn(mappingOf(written), key));
 }
@@ -44,7 +44,7 @@ export function exactlyOne(...keys: readonly string[]): Rule {
   };
 }
 
-/** As `exactlyOne`, where none is fine. */
+/** The rule of `exactlyOne`, where none is fine. */
 export function atMostOne(...keys: readonly [string, string]): Rule {
   const one = exactlyOne(...keys);
   return {

@@ -1,6 +1,6 @@
 import { looksLikeSecretParameter } from "./credential-signs.ts";
 
-/** What a URL must be; undefined for a valid one. It never quotes the URL. */
+/** Says what a URL must be, and nothing of a valid one. It never quotes the URL, which may have a key in it. */
 export function urlFault(text: string): string | undefined {
   const url = parseHttpUrl(text);
   if (url === undefined) return "an http:// or https:// URL with a host";
@@ -45,7 +45,7 @@ export function joinTemplate(base: string, path: string): string {
   return `${origin}${shownPath}${queries === "" ? "" : `?${queries}`}`;
 }
 
-/** Whether it is sent over a network unencrypted. */
+/** Tells whether a request is sent over a network unencrypted. */
 export function isCleartext(text: string): boolean {
   const { protocol, hostname } = new URL(text);
   const isLoopback = hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);

@@ -40,7 +40,7 @@ export function variablesIn(text: string): readonly string[] {
 
 type Reference = { readonly name: string; readonly fallback: string | undefined; readonly end: number };
 
-/** By hand: a regular expression would look for the end of every reference again. */
+/** It looks by hand, as a regular expression would look for the end of every reference again. */
 function referenceAt(text: string, start: number): Reference | undefined {
   NAME.lastIndex = start;
   const name = NAME.exec(text)?.[0];

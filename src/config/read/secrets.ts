@@ -96,7 +96,7 @@ function keyOf(text: string, where: string): KeyReading {
 const PROXY_VARIABLE = /_proxy$/i;
 const USER_AND_PASSWORD = /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^/:@]*:([^/]*)@/i;
 
-/** By the names of their variables. Whether other variables hold a secret cannot be known here. */
+/** Finds them by the names of their variables. Whether other variables hold a secret cannot be known here. */
 export function proxyPasswords(environment: Environment): ReadonlyMap<string, string> {
   const passwords = Object.entries(environment)
     .filter(([name]) => PROXY_VARIABLE.test(name))

@@ -40,7 +40,7 @@ function receivedScalar(value: unknown, hidden: boolean): string {
   return isShown ? String(value) : `a ${typeof value}`;
 }
 
-/** For an unknown key. Where secrets are, it could be one that was pasted in the wrong place. */
+/** An unknown key where secrets are could be one that was pasted in the wrong place: only its length is shown. */
 export function shownKey(key: string, isSecret: boolean): string {
   const isHidden = !isShowable(key) || (isSecret && !/^[a-z_]{1,20}$/.test(key));
   return isHidden ? `of ${key.length} characters` : JSON.stringify(key);

@@ -65,7 +65,7 @@ export function readYaml(bytes: Uint8Array, file: string, variables?: Variables)
   return { file, tree: tree?.kind === "void" ? undefined : tree, faults, omitted, placeOf };
 }
 
-/** Undefined where it is nested so deeply that the library runs out of its stack: its own bound does not see all ways to nest. */
+/** A text may be nested so deeply that the library runs out of its stack, as its own bound does not see all ways to nest: it is no document. */
 function documentOf(text: string, lineCounter: LineCounter): Document | undefined {
   try {
     return parseDocument(text, {
@@ -250,7 +250,7 @@ class Walk {
       }
     }
     if (merged.some(({ kind }) => kind === "void")) return { kind: "void", offset, keyOffset };
-    // What the mapping says itself comes first, then the mappings in their order; each value keeps its own place.
+    // The mapping's own keys win, then the merged ones in their order; each value keeps its own place.
     for (const [name, child] of merged.flatMap((tree) => entriesOf(tree))) {
       if (!seen.has(name)) entries.set(name, child);
       seen.add(name);
@@ -258,7 +258,7 @@ class Walk {
     return { kind: "map", entries, offset, keyOffset };
   }
 
-  /** At the path of the mapping that they are merged into. */
+  /** A merged mapping is read at the path of the one that it is merged into, so its variables are needed there or not. */
   #readMerge(value: unknown, at: number, path: Path): readonly Tree[] {
     return (isSeq(value) ? value.items : [value]).flatMap((node) => {
       const tree = this.read(node, offsetOf(node) ?? at, path);

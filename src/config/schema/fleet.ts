@@ -128,7 +128,7 @@ const redisSchema: z.ZodType<FleetRedis> = codec(
   },
 );
 
-/** Of a mapping that has none of them, or several, its rule tells. */
+/** A mapping that has none of them, or several, is refused by its rule, so any answer will do. */
 function nodesOf({ url, sentinel, cluster }: z.output<typeof redis>): FleetRedis["nodes"] {
   if (sentinel !== undefined) return { kind: "sentinel", ...sentinel };
   if (url === undefined) return { kind: "cluster", nodes: cluster ?? [] };
@@ -173,7 +173,7 @@ function ownName(): string {
   return name === "" ? "replica" : name;
 }
 
-/** What a Redis URL must be; undefined for a valid one. It never quotes the URL. */
+/** Says what a Redis URL must be, and nothing of a valid one. It never quotes the URL, which may have a password in it. */
 function redisUrlFault(text: string): string | undefined {
   const url = /^rediss?:\/\/[^\s\\/?#]/.test(text) && !/\s/.test(text) ? URL.parse(text) : null;
   if (url === null || url.hostname === "") return "a redis:// or rediss:// URL with a host";

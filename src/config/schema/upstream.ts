@@ -85,7 +85,10 @@ const freeLabels: Rule = {
 /** A model's, a project's and the account's: more have not been met. */
 const MOST_BUDGETS = 4;
 
-/** Each budget once; and only one where their keys lie on different nodes, where nothing leases from two at once. */
+/**
+ * A list names each budget once. Over a Redis Cluster it names only one, as budgets lie on different nodes there, where no
+ * script takes a lease of two in one step.
+ */
 const differentBudgets: Rule = {
   check: (budgets, refuse, { fleet }) => {
     if (!Array.isArray(budgets)) return;
@@ -190,7 +193,7 @@ const requestPath = noted(checked(pathFault, "a path that begins with /").meta({
   isSecret: true,
 });
 
-/** All but its name: what `defaults` may have. */
+/** The keys that `defaults` may have too: all but the name. */
 const shared = {
   base_url: noted(httpUrl(), { isSecret: true }).describe("Its http or https URL, without a key in it."),
   path: requestPath
@@ -362,7 +365,7 @@ export const defaultsSchema: z.ZodType = ruled(
 
 const REQUIRED: readonly (readonly string[])[] = [["base_url"], ["auth"], ["budget"], SCHEDULE_KEYS];
 
-/** For the JSON Schema of the whole config: what every upstream needs, of its own or from `defaults`. */
+/** The JSON Schema says this of the whole config, as an upstream may have what it needs from `defaults`. */
 export const REQUIRED_SOMEWHERE: readonly object[] = REQUIRED.map((keys) => {
   const hasOne = { type: "object", anyOf: keys.map((key) => ({ type: "object", required: [key] })) };
   return {
@@ -373,7 +376,7 @@ export const REQUIRED_SOMEWHERE: readonly object[] = REQUIRED.map((keys) => {
   };
 });
 
-/** What decides about an upstream besides its keys. */
+/** An upstream depends on these besides its keys. */
 export type Around = {
   /** Replicas that poll the same upstream do so at different moments. */
   readonly vantage: string | undefined;
@@ -382,7 +385,7 @@ export type Around = {
   readonly template: string | undefined;
 };
 
-/** Undefined where it has no schedule, or two: its rule tells. */
+/** An upstream without a schedule, or with two, is refused by its rule, and is none. */
 export function upstreamOf(
   keys: UpstreamKeys,
   { vantage, denyAddresses, template }: Around,
@@ -409,7 +412,7 @@ export function upstreamOf(
   };
 }
 
-/** As the config would say it, but for what is known of its URL and its schedule. */
+/** An upstream is shown as a config would say it, but with its whole URL, and with its schedule as it is triggered. */
 export function writtenUpstream(upstream: Upstream): object {
   const { name, url, schedule, budgets } = upstream;
   const keys = encoded(upstreamSchema, { ...upstream, budget: writtenNames(budgets) });

@@ -4,7 +4,7 @@ import { codec, filledList, flag, headerName, matching, name, pointer, section }
 import { type Rule, noted } from "../keys/notes.ts";
 import { exactlyOne, itemsOf, mappingOf, ruled } from "../keys/rules.ts";
 
-/** Each is some series, for each upstream. */
+/** Each value makes some series, for each upstream. */
 const MOST_VALUES = 10;
 const UNIT_PATTERN = /^[A-Za-z][A-Za-z0-9_]{0,31}$/;
 

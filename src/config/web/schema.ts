@@ -20,7 +20,7 @@ const TLS13_CIPHERS: readonly string[] = [
   "TLS_CHACHA20_POLY1305_SHA256",
 ];
 
-/** From Go's names, which the file has, to OpenSSL's. */
+/** The file has Go's names, and Node.js takes OpenSSL's. */
 const CIPHERS: ReadonlyMap<string, string> = new Map([
   ...TLS13_CIPHERS.map((name) => [name, name] as const),
   ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"],

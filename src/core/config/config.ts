@@ -81,7 +81,7 @@ export type RefusalRule = {
 
 export type JsonScalar = string | number | boolean;
 
-/** What must stand at one place of the answer's JSON. */
+/** One place of the answer's JSON must be like this. */
 export type BodyAssertion = {
   /** A JSON pointer; empty for the whole. */
   readonly path: string;

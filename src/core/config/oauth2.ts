@@ -1,9 +1,9 @@
-/** What the token requests of OAuth 2.0 may cost: known before any is sent. */
+/** The token requests of OAuth 2.0 cost a known number of requests, before any is sent. */
 
 import { LEGAL_PERIODS_MS, scheduleEvery, shortestGapMs } from "../schedule/schedule.ts";
 import type { Fleet, Upstream } from "./config.ts";
 
-/** From one token request to the next with the same settings, at least. */
+/** Two token requests with the same settings are at least this far apart. */
 export const TOKEN_GAP_MS = 60_000;
 export const TOKEN_TIMEOUT_MS = 10_000;
 
@@ -13,7 +13,7 @@ export function tokenIdentity({ auth, denyAddresses }: Upstream): string | undef
 }
 
 /**
- * What the token requests are, as seen by the ledger and the proof: upstreams of their own. One is sent at most once a
+ * The ledger and the proof see the token requests as upstreams of their own. One is sent at most once a
  * minute, and only where a slot asks for it. In a fleet each replica has a token of its own, if it holds an upstream
  * that needs one.
  */

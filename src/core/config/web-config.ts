@@ -1,4 +1,4 @@
-/** What the web config file says: TLS and basic auth for Pacewatch's own port. */
+/** The web config file has TLS and basic auth for Pacewatch's own port. */
 
 export const CLIENT_AUTH_TYPES = [
   "NoClientCert",
