@@ -6,8 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startServer, type RunningServer } from "../src/http/server/server.ts";
-import type { StatusSnapshot } from "../src/core/status/status.ts";
+import type { Status } from "../src/core/status/status.ts";
 import { openBrowser, openPage } from "../test/support/page/browser.ts";
+import { statusOf } from "../test/support/samples.ts";
 import { SCENES } from "../test/support/page/page-scenes.ts";
 
 /** Pictures of the status page: two for the README, and a gallery of every scene to look at. */
@@ -61,7 +62,7 @@ function inGallery(name: string): string {
   return join(GALLERY, `${name}.png`);
 }
 
-let shown: StatusSnapshot | undefined;
+let shown: Status | undefined;
 
 function serve(): Promise<RunningServer> {
   return startServer({
@@ -76,7 +77,7 @@ function serve(): Promise<RunningServer> {
       return shown;
     },
     fleet: () => Promise.resolve(undefined),
-    metrics: () => "",
+    metrics: () => ({ pieces: [] }),
     gzip: () => new GzipParts(),
     resume: () => true,
     reload: () => Promise.resolve({ kind: "reloaded" }),
@@ -90,7 +91,8 @@ await using server = await serve();
 await using browser = await openBrowser();
 await Promise.all([mkdir(IMAGES, { recursive: true }), mkdir(GALLERY, { recursive: true })]);
 for (const { file, scene, scheme, width, path = "", height } of PICTURES) {
-  shown = SCENES[scene];
+  const lists = SCENES[scene];
+  shown = lists && statusOf(lists);
   const viewport = { width, height: height ?? 900 };
   await using watched = await openPage(browser, `${server.url}/${path}`, { colorScheme: scheme, viewport });
   await watched.page.screenshot({ path: file, fullPage: height === undefined });

@@ -141,7 +141,7 @@ async function startHttp(
       },
       probes: web.probeListen,
       webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
-      status: (turns) => turns.run(statusView(sources)),
+      status: () => statusView(sources),
       metrics: () => metrics.render(),
       gzip: () => new GzipParts(),
       config: () => writtenConfig(reload.config),

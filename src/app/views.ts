@@ -1,49 +1,23 @@
-import type { Announcement } from "../core/answer/announcement.ts";
 import type { AppFleet } from "./fleet.ts";
 import type { AppPolling } from "./polling.ts";
 import type { AppReload } from "./reload.ts";
+import { type QuotaForecast, type QuotaName, worstBurn } from "../core/answer/credit.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
-import type { Clock } from "../core/time/clock.ts";
-import type { Budget, Config, Upstream, Value } from "../core/config/config.ts";
+import { quotaBurns } from "../core/budget/quota-forecast.ts";
+import type { Budget, Config, Fleet } from "../core/config/config.ts";
 import type { FleetView } from "../core/fleet/fleet-status.ts";
+import { factsOf, type Polled, summaryOf } from "../core/history/facts.ts";
+import type { StateStore } from "../core/history/state.ts";
+import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../core/metrics/snapshot.ts";
 import { prove } from "../core/proof/proof.ts";
 import { stallTimes } from "../core/proof/stall.ts";
-import { SKIP_CAUSES } from "../core/exchange/outcome.ts";
-import type { UpstreamAccounts } from "../core/metrics/accounts.ts";
-import { type QuotaForecast, type QuotaName, worstBurn } from "../core/answer/credit.ts";
-import { quotaBurns } from "../core/budget/quota-forecast.ts";
-import { type InPieces, mergedInPieces } from "../core/status/in-pieces.ts";
-import { creditSentence, quotaSentence } from "../core/status/credit-sentence.ts";
-import { slotsPerDay } from "../core/schedule/schedule.ts";
+import { quotaSentence } from "../core/status/credit-sentence.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
-import type {
-  BudgetSnapshot,
-  MetricsSnapshot,
-  UpstreamSnapshot,
-  ValueSnapshot,
-} from "../core/metrics/snapshot.ts";
-import type { History } from "../core/history/history.ts";
-import type { UpstreamRecord } from "../core/history/upstream-record.ts";
-import type { StateStore } from "../core/history/state.ts";
-import {
-  type AvailabilityWindow,
-  type BudgetStatus,
-  type HealthStatus,
-  type Incident,
-  type LatencyQuantiles,
-  type PollStatus,
-  type SkipCount,
-  type SlotCounts,
-  type StatusSnapshot,
-  type UpstreamStatus,
-  urlWithoutQuery,
-  type ValueStatus,
-} from "../core/status/status.ts";
-import type { Condition } from "../engine/poll/supervisor.ts";
+import type { BudgetStatus, Status } from "../core/status/status.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { VERSION } from "../version.ts";
-import { DAY_MS } from "../core/time/duration.ts";
 
-/** What the views are made of: in one synchronous go for each scrape, in pieces for a page. */
+/** What the views are made of: all of it for each scrape, and for a page what it shows. */
 export type ViewSources = {
   readonly clock: Clock;
   readonly startedAtMs: number;
@@ -80,7 +54,7 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
   }
   return {
     upstreams,
-    budgets: Array.from(budgetViews(config, sources), ([, view]) => view),
+    budgets: config.budgets.map(budgetViews(config, sources)).filter((view) => view !== undefined),
     stateStoreUp: store?.isUp,
     offlineUpstreams: polling.offlineUpstreams(nowMs),
     fleet: fleet?.snapshot(),
@@ -89,25 +63,22 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
   };
 }
 
-export function* statusView(sources: ViewSources): InPieces<StatusSnapshot> {
+export function statusView(sources: ViewSources): Status {
   const { polling, store, reload } = sources;
   const { config } = reload;
   const nowMs = sources.clock.wallNow();
-  const upstreams: UpstreamStatus[] = [];
-  const incidents: (readonly Incident[])[] = [];
-  for (const upstream of config.upstreams) {
-    const record = polling.recordOf(upstream.name);
-    if (record === undefined) continue;
-    upstreams.push(upstreamStatusOf(upstream, record, polling, nowMs));
-    incidents.push(record.history.incidents);
-    yield;
-  }
-  const budgets: BudgetStatus[] = [];
-  for (const [budget, view] of budgetViews(config, sources)) {
-    const status = budgetStatusOf(budget, view, nowMs);
-    budgets.push((config.fleet?.reserve ?? 0) > 0 ? { ...status, hasReserve: true } : status);
-    yield;
-  }
+  const upstreams = new Map(config.upstreams.map((upstream) => [upstream.name, upstream]));
+  const polled = (name: string): Polled | undefined => {
+    const [upstream, record] = [upstreams.get(name), polling.recordOf(name)];
+    return upstream && record && { upstream, record, condition: polling.conditionOf(upstream) };
+  };
+  const budgets = new Map(config.budgets.map((budget) => [budget.name, budget]));
+  const viewOf = budgetViews(config, sources);
+  const shown = new Map<string, BudgetStatus | undefined>();
+  const shownBudget = (budget: Budget | undefined): BudgetStatus | undefined => {
+    const view = budget && viewOf(budget);
+    return view && budgetStatusOf(budget, view, config.fleet, nowMs);
+  };
   return {
     version: VERSION,
     startedAtMs: sources.startedAtMs,
@@ -116,9 +87,29 @@ export function* statusView(sources: ViewSources): InPieces<StatusSnapshot> {
     offline: polling.offlineUpstreams(nowMs) > 0,
     stateStoreUp: store?.isUp,
     lastReload: reload.status,
-    upstreams,
-    budgets,
-    incidents: yield* mergedInPieces(incidents, (one, other) => other.startedAtMs - one.startedAtMs),
+    upstreams: {
+      *[Symbol.iterator]() {
+        for (const name of upstreams.keys()) {
+          const found = polled(name);
+          if (found !== undefined) yield summaryOf(found);
+        }
+      },
+    },
+    facts: (name) => {
+      const found = polled(name);
+      return found && factsOf(found, nowMs);
+    },
+    incidentsOf: (name) => polling.recordOf(name)?.history.incidents ?? [],
+    valueHistory: (name, value) => {
+      const points = polling.recordOf(name)?.history.values.points(value) ?? [];
+      return points.map(({ atMs, value: of }) => ({ atMs, value: of }));
+    },
+    budgets: [...budgets.keys()],
+    budget: (name) => {
+      // Thousands of upstreams may ask for the same one.
+      if (!shown.has(name)) shown.set(name, shownBudget(budgets.get(name)));
+      return shown.get(name);
+    },
   };
 }
 
@@ -140,145 +131,23 @@ export function fleetViews(polling: AppPolling): ReadonlyMap<string, Omit<FleetV
   );
 }
 
-function upstreamStatusOf(
-  upstream: Upstream,
-  { accounts, history }: UpstreamRecord,
-  polling: ShownPolling,
-  nowMs: number,
-): UpstreamStatus {
-  const { name, budgets, labels, schedule, objective, degradedAboveMs } = upstream;
-  return Object.assign(new RecordView(upstream, accounts, history, polling, nowMs), {
-    name,
-    url: urlWithoutQuery(upstream.url),
-    budgets,
-    labels,
-    schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
-    objective,
-    degradedAboveMs,
-  });
-}
-
-function valueStatusOf({ name, unit }: Value, read: ValueSnapshot | undefined, nowMs: number): ValueStatus {
-  const { value, seenAtMs, burns = [] } = read ?? {};
-  const sentence = creditSentence(burns, nowMs);
-  const credit = { sentence, emptyAtMs: worstBurn(burns)?.emptyAtMs, burns };
-  return { name, unit, value, seenAtMs, ...(burns.length > 0 && { credit }) };
-}
-
-/** Computed when read: of thousands of upstreams, a page shows few. What is read in one go is of one moment. */
-class RecordView {
-  readonly #upstream: Upstream;
-  readonly #accounts: UpstreamAccounts;
-  readonly #history: History;
-  readonly #polling: ShownPolling;
-  readonly #nowMs: number;
-
-  constructor(
-    upstream: Upstream,
-    accounts: UpstreamAccounts,
-    history: History,
-    polling: ShownPolling,
-    nowMs: number,
-  ) {
-    this.#upstream = upstream;
-    this.#accounts = accounts;
-    this.#history = history;
-    this.#polling = polling;
-    this.#nowMs = nowMs;
-  }
-
-  get health(): HealthStatus {
-    const { state, isUp } = this.#condition.health;
-    return { state, sinceMs: this.#history.sinceMs, up: isUp };
-  }
-
-  get meanGapMs(): number {
-    return DAY_MS / slotsPerDay(this.#upstream.schedule);
-  }
-
-  get pausedUntilMs(): number {
-    return this.#condition.pausedUntilMs;
-  }
-
-  get nextSlotAtMs(): number | undefined {
-    return this.#condition.nextSlotAtMs;
-  }
-
-  get certificateExpiresAtMs(): number | undefined {
-    return this.#accounts.certificateExpiresAtMs;
-  }
-
-  get announcement(): Announcement | undefined {
-    return this.#history.announcement;
-  }
-
-  get values(): readonly ValueStatus[] | undefined {
-    const { values: wanted, schedule } = this.#upstream;
-    if (wanted === undefined) return undefined;
-    const read = this.#history.values.read(wanted, schedule.longestGapMs, this.#nowMs);
-    return wanted.map((value, place) => valueStatusOf(value, read[place], this.#nowMs));
-  }
-
-  get valueHistories(): UpstreamStatus["valueHistories"] {
-    return this.#upstream.values?.map(({ name }) => ({
-      name,
-      points: this.#history.values.points(name).map(({ atMs, value }) => ({ atMs, value })),
-    }));
-  }
-
-  get counts(): SlotCounts {
-    const { slots, totalPolls, inFlight, waiting, totalSkipped } = this.#accounts;
-    return { slots, polls: totalPolls, inFlight, waiting, skipped: totalSkipped };
-  }
-
-  get skips(): readonly SkipCount[] {
-    return SKIP_CAUSES.map((cause) => ({ cause, count: this.#accounts.skipped(cause) })).filter(
-      ({ count }) => count > 0,
-    );
-  }
-
-  get skippedSincePoll(): readonly SkipCount[] {
-    return this.#history.skippedSincePoll;
-  }
-
-  get latency(): LatencyQuantiles | undefined {
-    return this.#history.latency;
-  }
-
-  get availability(): readonly AvailabilityWindow[] {
-    return this.#history.availability(this.#nowMs);
-  }
-
-  get lastPoll(): PollStatus | undefined {
-    return this.#history.lastPoll;
-  }
-
-  get lastPolls(): readonly PollStatus[] {
-    return this.#history.lastPolls;
-  }
-
-  get lastFailures(): readonly PollStatus[] {
-    return this.#history.lastFailures;
-  }
-
-  get #condition(): Condition {
-    return this.#polling.conditionOf(this.#upstream);
-  }
-}
-
-function* budgetViews(
+/** How each budget stands now, for the metrics and for the page. Undefined for one that the ledger does not know yet. */
+function budgetViews(
   config: Config,
   { ledger, clock, fleet, polling }: ViewSources,
-): Generator<readonly [Budget, BudgetSnapshot], void, void> {
-  const scheduled = scheduledByBudget(config);
+): (budget: Budget) => BudgetSnapshot | undefined {
   const nowMs = clock.wallNow();
-  const replicas = fleet?.snapshot().replicas ?? 1;
-  const advertised = advertisedQuotas(config, polling, nowMs);
-  for (const budget of config.budgets) {
-    const standing = ledger.state(budget.name);
-    if (standing === undefined) continue;
+  let ofAll: ReturnType<typeof readAll> | undefined;
+  const readAll = () => ({
+    scheduled: scheduledByBudget(config),
+    advertised: advertisedQuotas(config, polling, nowMs),
+    replicas: fleet?.snapshot().replicas ?? 1,
+  });
+  return ({ name, quota }) => {
+    const { scheduled, advertised, replicas } = (ofAll ??= readAll());
+    const standing = ledger.state(name);
+    if (standing === undefined) return undefined;
     const pauseMs = standing.pausedUntilMs - clock.now();
-    const { name, quota } = budget;
     const used = standing.quotaUsed ?? 0;
     const quotas = [...(advertised.get(name)?.values() ?? [])];
     if (quota !== undefined) {
@@ -289,26 +158,22 @@ function* budgetViews(
       );
       quotas.unshift({ quota: "own", burns });
     }
-    const view: BudgetSnapshot = {
+    return {
       name,
       rates: standing.rates,
       advertisedLimit: standing.advertisedLimit,
       advertisedRemaining: standing.advertisedRemaining,
       advertisedLimits: standing.advertisedLimits,
       pausedUntilWallMs: pauseMs > 0 ? nowMs + pauseMs : 0,
-      quota:
-        quota === undefined
-          ? undefined
-          : {
-              limit: quota.requests,
-              used,
-              unconfirmed: standing.quotaUnconfirmed ?? 0,
-              forecast: scheduled.get(name),
-            },
+      quota: quota && {
+        limit: quota.requests,
+        used,
+        unconfirmed: standing.quotaUnconfirmed ?? 0,
+        forecast: scheduled.get(name),
+      },
       ...(quotas.length > 0 && { quotas }),
     };
-    yield [budget, view];
-  }
+  };
 }
 
 type ByQuota = Map<QuotaName, QuotaForecast & { readonly seenAtMs?: number }>;
@@ -332,12 +197,18 @@ function advertisedQuotas(
   return byBudget;
 }
 
-function budgetStatusOf(budget: Budget, view: BudgetSnapshot, nowMs: number): BudgetStatus {
+function budgetStatusOf(
+  budget: Budget,
+  view: BudgetSnapshot,
+  fleet: Fleet | undefined,
+  nowMs: number,
+): BudgetStatus {
   const { advertisedLimit: limit, advertisedRemaining: remaining, quota } = view;
   return {
     name: budget.name,
     share: budget.share,
     rates: view.rates,
+    ...((fleet?.reserve ?? 0) > 0 && { hasReserve: true }),
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
     limits: (view.advertisedLimits ?? []).map(limitStatusOf),
     pausedUntilMs: view.pausedUntilWallMs,

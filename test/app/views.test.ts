@@ -123,7 +123,7 @@ test.each(["/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/config"])(
         const gzip = new GzipParts();
         return { next: (part, isLast) => (parts.push(part.length), gzip.next(part, isLast)) };
       },
-      status: (turns) => turns.run(statusView({ ...shown, polling, reload: { ...shown.reload, config } })),
+      status: () => statusView({ ...shown, polling, reload: { ...shown.reload, config } }),
       config: () => writtenConfig(config),
     });
     const answering = Promise.resolve(app.request(path, { headers: { "Accept-Encoding": "gzip" } }));
@@ -132,7 +132,7 @@ test.each(["/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/config"])(
     );
     await work.untilOver(whole);
     expect(await whole).toContain("upstream-999");
-    expect(work.total).toBeGreaterThan(10 * UPSTREAMS);
+    expect(work.total).toBeGreaterThan(5 * UPSTREAMS);
     expect(work.most / work.total).toBeLessThan(0.3);
     expect(parts.length).toBeGreaterThan(1);
     expect(Math.max(...parts)).toBeLessThanOrEqual(131_072);

@@ -18,10 +18,13 @@ import type {
 import type { Poll } from "../../src/core/poll/poll.ts";
 import { scheduleEvery, type Schedule } from "../../src/core/schedule/schedule.ts";
 import {
+  type BudgetStatus,
+  type Incident,
   type PollStatus,
   pollStatusOf,
-  type StatusSnapshot,
-  type UpstreamStatus,
+  type ShownPoint,
+  type Status,
+  type UpstreamFacts,
 } from "../../src/core/status/status.ts";
 import type { RoutesDeps } from "../../src/http/routes/routes.ts";
 
@@ -305,7 +308,7 @@ export function samplePollStatus(changes: Partial<PollStatus> = {}): PollStatus 
   return { ...pollStatusOf(poll), ...changes };
 }
 
-export function sampleUpstreamStatus(changes: Partial<UpstreamStatus> = {}): UpstreamStatus {
+export function sampleUpstreamStatus(changes: Partial<UpstreamFacts> = {}): UpstreamFacts {
   const { lastPolls = [samplePollStatus()] } = changes;
   return {
     name: "ai-router",
@@ -333,7 +336,42 @@ export function sampleUpstreamStatus(changes: Partial<UpstreamStatus> = {}): Ups
   };
 }
 
-export function sampleStatus(changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
+export function sampleBudgetStatus(changes: Partial<BudgetStatus> = {}): BudgetStatus {
+  return {
+    name: "ai-router",
+    share: 0.2,
+    rates: [{ label: "1m", limit: 60, cap: 12, leases: 4 }],
+    advertised: undefined,
+    pausedUntilMs: 0,
+    quota: undefined,
+    ...changes,
+  };
+}
+
+/** A status as plain lists. */
+export type StatusLists = Omit<
+  Status,
+  "upstreams" | "facts" | "incidentsOf" | "valueHistory" | "budgets" | "budget"
+> & {
+  readonly upstreams: readonly UpstreamFacts[];
+  readonly incidents: readonly Incident[];
+  readonly budgets: readonly BudgetStatus[];
+  /** By the name of a value. */
+  readonly valueHistories: Readonly<Record<string, readonly ShownPoint[]>>;
+};
+
+export function statusOf({ incidents, budgets, valueHistories, ...own }: StatusLists): Status {
+  return {
+    ...own,
+    facts: (upstream) => own.upstreams.find(({ name }) => name === upstream),
+    incidentsOf: (name) => incidents.filter(({ upstream }) => upstream === name),
+    valueHistory: (_, value) => valueHistories[value] ?? [],
+    budgets: budgets.map(({ name }) => name),
+    budget: (name) => budgets.find((budget) => budget.name === name),
+  };
+}
+
+export function sampleStatusLists(changes: Partial<StatusLists> = {}): StatusLists {
   return {
     version: "0.1.0",
     startedAtMs: 1000,
@@ -343,19 +381,15 @@ export function sampleStatus(changes: Partial<StatusSnapshot> = {}): StatusSnaps
     stateStoreUp: undefined,
     lastReload: { successful: true, lastSuccessAtMs: 1000 },
     upstreams: [sampleUpstreamStatus()],
-    budgets: [
-      {
-        name: "ai-router",
-        share: 0.2,
-        rates: [{ label: "1m", limit: 60, cap: 12, leases: 4 }],
-        advertised: undefined,
-        pausedUntilMs: 0,
-        quota: undefined,
-      },
-    ],
+    budgets: [sampleBudgetStatus()],
     incidents: [],
+    valueHistories: {},
     ...changes,
   };
+}
+
+export function sampleStatus(changes: Partial<StatusLists> = {}): Status {
+  return statusOf(sampleStatusLists(changes));
 }
 
 /** `ai-router` is polled here, `email` by another. */
@@ -392,7 +426,7 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
   return {
     status: () => sampleStatus(),
     fleet: () => Promise.resolve(undefined),
-    metrics: () => "pacewatch_slots_total 1\n",
+    metrics: () => ({ pieces: ["pacewatch_slots_total 1\n"] }),
     gzip: () => new GzipParts(),
     reload: () => Promise.resolve({ kind: "reloaded" }),
     resume: () => true,

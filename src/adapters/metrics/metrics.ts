@@ -4,13 +4,14 @@ import { ownedPieces, processText } from "../../core/metrics/exposition.ts";
 import { snapshotIn, takeFrame, type ScrapeSubjects } from "../../core/metrics/scrape-frame.ts";
 import type { MetricsSnapshot } from "../../core/metrics/snapshot.ts";
 import { ScrapeThread } from "./scrape-thread.ts";
-import { textInTurns, type TextStream } from "./text-in-turns.ts";
 
-/** Plain, or in gzip of parts that can be read one by one. */
-export type ScrapedText = TextStream | { readonly gzipped: TextStream };
+/** Plain, or in gzip of parts that can be read one by one. Written while it is read. */
+export type ScrapedText =
+  | { readonly pieces: AsyncIterable<string> }
+  | { readonly gzipped: AsyncIterable<Uint8Array<ArrayBuffer>> };
 
 export interface Metrics extends AsyncDisposable {
-  /** Shows the moment of the call, written while it is read. The numbers of the process come last. */
+  /** Shows the moment of the call. The numbers of the process come last. */
   render(): ScrapedText;
 }
 
@@ -33,12 +34,30 @@ export function createMetrics(snapshot: () => MetricsSnapshot, onBug: (error: un
       };
       if (now.upstreams.length <= FEW_UPSTREAMS) {
         thread.rest();
-        return textInTurns(ownedPieces(snapshotIn(frame)), ending, onBug);
+        return { pieces: reported(endedBy(ownedPieces(snapshotIn(frame)), ending), onBug) };
       }
-      return { gzipped: thread.text(frame, ending, onBug) };
+      return { gzipped: reported(thread.parts(frame, ending), onBug) };
     },
     [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
   };
+}
+
+async function* endedBy(pieces: Iterable<string>, ending: () => Promise<string>): AsyncGenerator<string> {
+  yield* pieces;
+  yield await ending();
+}
+
+/** Its reader sees only that it ended early, not why. */
+async function* reported<Part>(
+  parts: AsyncIterable<Part>,
+  onBug: (error: unknown) => void,
+): AsyncGenerator<Part> {
+  try {
+    yield* parts;
+  } catch (error) {
+    onBug(error);
+    throw error;
+  }
 }
 
 /** The linter of Prometheus refuses these names of the library. */

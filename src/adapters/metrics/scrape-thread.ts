@@ -1,5 +1,4 @@
 import type { ScrapeFrame, ScrapeSubjects } from "../../core/metrics/scrape-frame.ts";
-import type { TextStream } from "./text-in-turns.ts";
 import type { Transferable } from "node:worker_threads";
 import { startThread } from "../thread.ts";
 
@@ -8,41 +7,7 @@ export class ScrapeThread implements AsyncDisposable {
   #writer: ScrapeWriter | undefined;
 
   /** Written one part ahead of its reader; nothing is written if nobody reads. The `ending` comes last. */
-  text(frame: ScrapeFrame, ending: () => Promise<string>, onBug: (error: unknown) => void): TextStream {
-    const parts = this.#parts(frame, ending);
-    return new ReadableStream<Uint8Array<ArrayBuffer>>(
-      {
-        pull: async (controller) => {
-          try {
-            const { done, value } = await parts.next();
-            if (done === true) controller.close();
-            else controller.enqueue(value);
-          } catch (error) {
-            // Its reader sees only that it ended early, not why.
-            onBug(error);
-            throw error;
-          }
-        },
-        cancel: async () => {
-          await parts.return();
-        },
-      },
-      { highWaterMark: 0 },
-    );
-  }
-
-  /** Stops the thread until the next text, unless one is being read. */
-  rest(): void {
-    if (this.#writer?.isIdle !== true) return;
-    void this.#writer[Symbol.asyncDispose]();
-    this.#writer = undefined;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#writer?.[Symbol.asyncDispose]();
-  }
-
-  async *#parts(
+  async *parts(
     frame: ScrapeFrame,
     ending: () => Promise<string>,
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
@@ -59,6 +24,17 @@ export class ScrapeThread implements AsyncDisposable {
     } finally {
       writing.leave();
     }
+  }
+
+  /** Stops the thread until the next text, unless one is being read. */
+  rest(): void {
+    if (this.#writer?.isIdle !== true) return;
+    void this.#writer[Symbol.asyncDispose]();
+    this.#writer = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writer?.[Symbol.asyncDispose]();
   }
 }
 

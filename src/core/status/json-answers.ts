@@ -1,97 +1,72 @@
-/** The answers of the JSON API, made from the same snapshot that the pages show. */
+/** The answers of the JSON API: the same facts as on the pages. */
 
-import { budgetsOf, diagnosisOf, type Diagnosis } from "./verdict.ts";
+import { incidentsOfAll } from "./incidents.ts";
+import { jsonPieces, type Pieces } from "./pieces.ts";
+import { budgetsOf, diagnosisOf } from "./verdict.ts";
 import type { FleetStatus } from "../fleet/fleet-status.ts";
-import type { BudgetStatus, Incident, PollStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
+import type { Status, UpstreamFacts } from "./status.ts";
 
-type UpstreamFacts = Omit<
-  UpstreamStatus,
-  "meanGapMs" | "lastPoll" | "lastPolls" | "lastFailures" | "valueHistories"
-> & {
-  readonly diagnosis: Diagnosis;
-};
-
-/** An upstream in the list has its last poll in place of its history. It is read when it is written. */
-export type ListAnswer = Omit<StatusSnapshot, "upstreams"> & {
-  readonly upstreams: readonly {
-    toJSON(): UpstreamFacts & { readonly lastPoll: PollStatus | undefined };
-  }[];
-};
-
-export function listAnswer(snapshot: StatusSnapshot): ListAnswer {
-  const upstreams = snapshot.upstreams.map((upstream) => ({
-    toJSON: () => ({ ...factsOf(upstream, snapshot), lastPoll: upstream.lastPoll }),
-  }));
-  return { ...snapshot, upstreams };
+/** An upstream in the list has its last poll in place of its history. */
+export function* listAnswer(status: Status): Pieces {
+  const { version, startedAtMs, nowMs, ready, offline, stateStoreUp, lastReload } = status;
+  const own = { version, startedAtMs, nowMs, ready, offline, stateStoreUp, lastReload };
+  const incidents = yield* incidentsOfAll(status);
+  const [upstreams, budgets] = [listedUpstreams(status), listedBudgets(status)];
+  yield* jsonPieces({ ...own, upstreams, budgets, incidents });
 }
 
-export type UpstreamAnswer = {
-  readonly nowMs: number;
-  readonly upstream: Omit<UpstreamStatus, "meanGapMs" | "lastPoll"> & { readonly diagnosis: Diagnosis };
-  readonly budgets: readonly BudgetStatus[];
-  readonly incidents: readonly Incident[];
-};
+function* listedUpstreams(status: Status): Generator<object> {
+  for (const { name, lastPoll } of status.upstreams) {
+    const facts = status.facts(name);
+    if (facts !== undefined) yield { ...shownFacts(facts, status), lastPoll };
+  }
+}
+
+function* listedBudgets(status: Status): Generator<object> {
+  for (const name of status.budgets) {
+    const budget = status.budget(name);
+    if (budget !== undefined) yield budget;
+  }
+}
+
+export function* incidentsAnswer(status: Status): Pieces {
+  yield* jsonPieces({ nowMs: status.nowMs, incidents: yield* incidentsOfAll(status) });
+}
 
 /** Undefined if no upstream has this name. */
-export function upstreamAnswer(snapshot: StatusSnapshot, name: string): UpstreamAnswer | undefined {
-  const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
-  if (upstream === undefined) return undefined;
-  const { lastPolls, lastFailures, valueHistories } = upstream;
+export function upstreamAnswer(status: Status, name: string): object | undefined {
+  const facts = status.facts(name);
+  if (facts === undefined) return undefined;
+  const { lastPolls, lastFailures, values } = facts;
+  const valueHistories = values?.map((value) => ({
+    name: value.name,
+    points: status.valueHistory(name, value.name),
+  }));
   return {
-    nowMs: snapshot.nowMs,
-    upstream: {
-      ...factsOf(upstream, snapshot),
-      lastPolls,
-      lastFailures,
-      ...(valueHistories && { valueHistories }),
-    },
-    budgets: budgetsOf(upstream, snapshot),
-    incidents: incidentsOf(snapshot, name),
+    nowMs: status.nowMs,
+    upstream: { ...shownFacts(facts, status), lastPolls, lastFailures, valueHistories },
+    budgets: budgetsOf(facts, status),
+    incidents: status.incidentsOf(name),
   };
 }
 
-export type MissingUpstreamAnswer = {
-  readonly error: string;
-  /** The replica that polls it. */
-  readonly holder?: { readonly name: string; readonly url: string };
-};
+/** Without what is long, or is told by something else. */
+function shownFacts(facts: UpstreamFacts, status: Status): object {
+  const without = {
+    meanGapMs: undefined,
+    lastPoll: undefined,
+    lastPolls: undefined,
+    lastFailures: undefined,
+  };
+  return { ...facts, ...without, diagnosis: diagnosisOf(facts, status) };
+}
 
-/** For a name that is not in the config, or that another replica polls. */
-export function missingUpstreamAnswer(name: string, fleet: FleetStatus | undefined): MissingUpstreamAnswer {
+/** For a name that is not in the config, or that another replica polls: where to look. */
+export function missingUpstreamAnswer(name: string, fleet: FleetStatus | undefined): object {
   const remote = fleet?.upstreams.find((upstream) => upstream.name === name);
   if (remote === undefined) return { error: `cannot find an upstream named "${name}"` };
   const { holder } = remote;
   if (holder === undefined) return { error: `cannot show "${name}": no replica polls it now` };
   const url = fleet?.replicas.find((replica) => replica.name === holder)?.url ?? "";
   return { error: `cannot show "${name}" here: replica "${holder}" polls it`, holder: { name: holder, url } };
-}
-
-export function incidentsOf({ incidents }: StatusSnapshot, upstream: string): readonly Incident[] {
-  return incidents.filter((incident) => incident.upstream === upstream);
-}
-
-/** Listed one by one: the fields may be getters of a class, which a spread would lose. */
-function factsOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): UpstreamFacts {
-  const { values } = upstream;
-  return {
-    name: upstream.name,
-    url: upstream.url,
-    budgets: upstream.budgets,
-    labels: upstream.labels,
-    schedule: upstream.schedule,
-    objective: upstream.objective,
-    degradedAboveMs: upstream.degradedAboveMs,
-    health: upstream.health,
-    pausedUntilMs: upstream.pausedUntilMs,
-    nextSlotAtMs: upstream.nextSlotAtMs,
-    certificateExpiresAtMs: upstream.certificateExpiresAtMs,
-    announcement: upstream.announcement,
-    ...(values && { values }),
-    counts: upstream.counts,
-    skips: upstream.skips,
-    skippedSincePoll: upstream.skippedSincePoll,
-    latency: upstream.latency,
-    availability: upstream.availability,
-    diagnosis: diagnosisOf(upstream, snapshot),
-  };
 }

@@ -2,11 +2,11 @@ import { SKIPS } from "../exchange/outcome.ts";
 import { pollPhrase } from "./poll-phrase.ts";
 import { countOf, isTrouble, recentTrouble, recentWindow } from "./recent-trouble.ts";
 import { humanDuration, humanLatency } from "./humanize.ts";
-import type { BudgetStatus, PollStatus, SkipCount, UpstreamStatus } from "./status.ts";
+import type { BudgetStatus, PollStatus, SkipCount, UpstreamFacts } from "./status.ts";
 
 /** Why the health is what it is, in one or two sentences for somebody who was just woken up. */
 export function reasonSentence(
-  upstream: UpstreamStatus,
+  upstream: UpstreamFacts,
   budgets: readonly BudgetStatus[],
   nowMs: number,
 ): string {
@@ -16,7 +16,7 @@ export function reasonSentence(
   return `${healthSentence(upstream, nowMs)}${pause}`;
 }
 
-function healthSentence(upstream: UpstreamStatus, nowMs: number): string {
+function healthSentence(upstream: UpstreamFacts, nowMs: number): string {
   const { lastPolls, health } = upstream;
   switch (health.state) {
     case "unknown":
@@ -46,7 +46,7 @@ function upSentence(polls: readonly PollStatus[], nowMs: number): string {
   return `${oks}; the one before, ${ago} ago, ${pollPhrase(lastTrouble)}.`;
 }
 
-function slowSentence({ lastPolls, degradedAboveMs }: UpstreamStatus): string {
+function slowSentence({ lastPolls, degradedAboveMs }: UpstreamFacts): string {
   const window = recentWindow(lastPolls, (poll) => poll.degraded);
   const slow = window.filter((poll) => poll.degraded);
   if (slow.length === 0 || degradedAboveMs === undefined) return "The last answer was slow.";
@@ -54,7 +54,7 @@ function slowSentence({ lastPolls, degradedAboveMs }: UpstreamStatus): string {
   return `${countOf(slow.length, window.length)} took longer than ${humanLatency(degradedAboveMs)}, up to ${humanLatency(slowestMs)}.`;
 }
 
-function unknownSentence({ counts, skippedSincePoll, lastPolls }: UpstreamStatus): string {
+function unknownSentence({ counts, skippedSincePoll, lastPolls }: UpstreamFacts): string {
   const skipped = skippedSincePoll.reduce((sum, { count }) => sum + count, 0);
   const hasPolled = counts.polls > 0;
   if (skipped > 0) {

@@ -1,11 +1,11 @@
 /**
- * What the page and the JSON API show. The facts of one upstream are of one moment: when they are read. With thousands of
- * them a whole answer is made in turns of the loop, so the last is read some polls later than the first.
+ * What the page and the JSON API show. The facts of one upstream are plain, and of the moment when they are asked for. An
+ * answer about thousands of them is made in turns of the loop, so the last is read some polls later than the first.
  * All times are wall-clock milliseconds. An unknown fact is absent from the JSON, never 0.
  */
 
 import type { Objective } from "../config/config.ts";
-import type { Burn, QuotaForecast } from "../answer/credit.ts";
+import type { Burn, QuotaForecast, ValuePoint } from "../answer/credit.ts";
 import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { HealthState } from "../poll/health.ts";
@@ -94,12 +94,19 @@ type ForecastStatus = {
   readonly emptyAtMs: number | undefined;
 };
 
-export type ValuePointStatus = { readonly atMs: number; readonly value: number };
+export type ShownPoint = Pick<ValuePoint, "atMs" | "value">;
 
-export type UpstreamStatus = {
+/** Of each upstream: by this a list is sorted and counted. */
+export type UpstreamSummary = {
   readonly name: string;
   /** Without its query. */
   readonly url: string;
+  readonly health: HealthStatus;
+  readonly counts: SlotCounts;
+  readonly lastPoll: PollStatus | undefined;
+};
+
+export type UpstreamFacts = UpstreamSummary & {
   readonly budgets: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly schedule: Pick<Schedule, "source" | "longestGapMs">;
@@ -108,7 +115,6 @@ export type UpstreamStatus = {
   readonly objective: Objective;
   /** An ok poll above this is slow; undefined if there is no such limit. */
   readonly degradedAboveMs: number | undefined;
-  readonly health: HealthStatus;
   /** 0 when not paused. Its budget may be paused too. */
   readonly pausedUntilMs: number;
   readonly nextSlotAtMs: number | undefined;
@@ -116,23 +122,13 @@ export type UpstreamStatus = {
   /** The end of its API, as its newest answers announce it. */
   readonly announcement: Announcement | undefined;
   /** In the order of the config; absent where it has none. */
-  readonly values?: readonly ValueStatus[] | undefined;
-  /** Of the last week, the newest last. */
-  readonly valueHistories?:
-    | readonly {
-        readonly name: string;
-        readonly points: readonly ValuePointStatus[];
-      }[]
-    | undefined;
-  readonly counts: SlotCounts;
+  readonly values?: readonly ValueStatus[];
   /** Only causes that occurred. */
   readonly skips: readonly SkipCount[];
   /** The skips since the last poll. */
   readonly skippedSincePoll: readonly SkipCount[];
   readonly latency: LatencyQuantiles | undefined;
   readonly availability: readonly AvailabilityWindow[];
-  /** The last of `lastPolls`, which are sixty new objects. */
-  readonly lastPoll: PollStatus | undefined;
   /** Bounded, the newest last. */
   readonly lastPolls: readonly PollStatus[];
   /** Bounded, the newest last. Kept even after newer successes have pushed them out of `lastPolls`. */
@@ -199,7 +195,7 @@ export type Incident = {
   readonly polls: number;
 };
 
-export type StatusSnapshot = {
+export type Status = {
   readonly version: string;
   readonly startedAtMs: number;
   readonly nowMs: number;
@@ -210,10 +206,17 @@ export type StatusSnapshot = {
   readonly stateStoreUp: boolean | undefined;
   /** Not successful if the config file has changed and the new config is invalid. */
   readonly lastReload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
-  readonly upstreams: readonly UpstreamStatus[];
-  readonly budgets: readonly BudgetStatus[];
+  /** In the order of the config. Thousands: each is made when it is reached. */
+  readonly upstreams: Iterable<UpstreamSummary>;
+  /** Undefined if no upstream has this name. */
+  facts(upstream: string): UpstreamFacts | undefined;
   /** The newest first. */
-  readonly incidents: readonly Incident[];
+  incidentsOf(upstream: string): readonly Incident[];
+  /** Of the last week, the newest last. */
+  valueHistory(upstream: string, value: string): readonly ShownPoint[];
+  /** By name. */
+  readonly budgets: readonly string[];
+  budget(name: string): BudgetStatus | undefined;
 };
 
 export function pollStatusOf(poll: Poll): PollStatus {

@@ -1,9 +1,9 @@
 import { type Phase, PHASES, type PhaseTimesMs } from "../exchange/exchange.ts";
 import { SKIPS } from "../exchange/outcome.ts";
 import { type Group, type ReasonRow, REASONS, rowOf, type Side } from "../exchange/reasons.ts";
-import { hostOf, snapshotIndex } from "./snapshot-index.ts";
+import { answeredElsewhere, areAllOthersSlow } from "./neighbours.ts";
 import { reasonSentence } from "./reason-sentence.ts";
-import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "./status.ts";
+import type { BudgetStatus, Status, UpstreamFacts } from "./status.ts";
 
 export type Verdict = {
   readonly side: Side;
@@ -14,32 +14,31 @@ export type Verdict = {
 /** What is wrong with an upstream, in sentences. */
 export type Diagnosis = Verdict & { readonly reason: string };
 
-export function diagnosisOf(upstream: UpstreamStatus, snapshot: StatusSnapshot): Diagnosis {
-  const reason = reasonSentence(upstream, budgetsOf(upstream, snapshot), snapshot.nowMs);
-  return { ...verdictOn(upstream, snapshot), reason };
+export function diagnosisOf(upstream: UpstreamFacts, status: Status): Diagnosis {
+  const reason = reasonSentence(upstream, budgetsOf(upstream, status), status.nowMs);
+  return { ...verdictOn(upstream, status), reason };
 }
 
-export function budgetsOf({ budgets }: UpstreamStatus, snapshot: StatusSnapshot): readonly BudgetStatus[] {
-  const index = snapshotIndex(snapshot);
-  return budgets.map((budget) => index.budget(budget)).filter((budget) => budget !== undefined);
+export function budgetsOf({ budgets }: UpstreamFacts, status: Status): readonly BudgetStatus[] {
+  return budgets.map((name) => status.budget(name)).filter((budget) => budget !== undefined);
 }
 
 const NOBODY: Verdict = { side: "nobody", because: "" };
 
-export function verdictOn(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
+export function verdictOn(upstream: UpstreamFacts, status: Status): Verdict {
   const { state } = upstream.health;
   switch (state) {
     case "up":
       return NOBODY;
     case "degraded":
-      return verdictOnSlow(upstream, snapshot);
+      return verdictOnSlow(upstream, status);
     case "throttled":
       return byReason(newestRow(upstream, "throttled") ?? REASONS.rate);
     case "unauthorized":
       return byReason(newestRow(upstream, "rejected") ?? REASONS.unauthorized);
     case "down": {
       const row = newestRow(upstream) ?? REASONS.server_error;
-      return row.isOnTheWay === true ? verdictOnUnreachable(upstream, snapshot) : byReason(row);
+      return row.isOnTheWay === true ? verdictOnUnreachable(upstream, status) : byReason(row);
     }
     case "unknown":
       return verdictOnUnknown(upstream);
@@ -49,7 +48,7 @@ export function verdictOn(upstream: UpstreamStatus, snapshot: StatusSnapshot): V
 }
 
 /** Of the newest poll that was not ok, or that was in this group. */
-function newestRow({ lastPolls }: UpstreamStatus, group?: Group): ReasonRow | undefined {
+function newestRow({ lastPolls }: UpstreamFacts, group?: Group): ReasonRow | undefined {
   return lastPolls
     .map(({ reason }) => rowOf(reason))
     .findLast((row) => row !== undefined && (group === undefined || row.group === group));
@@ -59,20 +58,20 @@ function byReason({ side, because }: ReasonRow): Verdict {
   return { side, because };
 }
 
-function verdictOnUnreachable(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
-  if (snapshot.offline)
+function verdictOnUnreachable(upstream: UpstreamFacts, status: Status): Verdict {
+  if (status.offline)
     return { side: "us", because: "No upstream can be reached: our own network is the likely cause." };
   if (upstream.lastPoll?.offline === true) return byReason(REASONS.offline);
   const { lastPolls } = upstream;
   const first = lastPolls[lastPolls.findLastIndex(({ reason }) => rowOf(reason)?.isOnTheWay !== true) + 1];
-  const other = snapshotIndex(snapshot).answeredElsewhere(hostOf(upstream.url), first?.atMs ?? 0);
+  const other = answeredElsewhere(status, upstream.url, first?.atMs ?? 0);
   return other === undefined
     ? byReason(REASONS.timeout)
     : { side: "them", because: `${other} still answers, so our network works.` };
 }
 
-function verdictOnSlow(upstream: UpstreamStatus, snapshot: StatusSnapshot): Verdict {
-  if (snapshotIndex(snapshot).areAllOthersSlow(hostOf(upstream.url)))
+function verdictOnSlow(upstream: UpstreamFacts, status: Status): Verdict {
+  if (areAllOthersSlow(status, upstream.url))
     return { side: "us", because: "Every upstream is slow: our own network or machine is the likely cause." };
   const phase = longestPhase(upstream.lastPolls.findLast((poll) => poll.degraded)?.phasesMs ?? {});
   return phase === "wait" || phase === "transfer"
@@ -89,7 +88,7 @@ function longestPhase(phasesMs: PhaseTimesMs): Phase | undefined {
   );
 }
 
-function verdictOnUnknown({ skippedSincePoll, lastPoll, counts }: UpstreamStatus): Verdict {
+function verdictOnUnknown({ skippedSincePoll, lastPoll, counts }: UpstreamFacts): Verdict {
   const [cause] = skippedSincePoll.toSorted((a, b) => b.count - a.count).map(({ cause }) => cause);
   const because = "Until polls succeed again, the state of the upstream is unknown.";
   if (cause !== undefined) return { side: SKIPS[cause].side, because };

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import type { FleetReplica, FleetStatus, FleetUpstream, FleetView } from "../../core/fleet/fleet-status.ts";
 import type { HealthState } from "../../core/poll/health.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
-import type { StatusSnapshot } from "../../core/status/status.ts";
+import type { Status } from "../../core/status/status.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { ago, icon, type Markup, scrollTable } from "./markup.ts";
@@ -10,13 +10,13 @@ import { ago, icon, type Markup, scrollTable } from "./markup.ts";
 /** The JSON has all of them. */
 const ROWS_SHOWN = 200;
 
-export function fleetSection(fleet: FleetStatus, snapshot: StatusSnapshot): Markup {
+export function fleetSection(fleet: FleetStatus, status: Status): Markup {
   const columns = [{ title: "Replica" }, { title: "Upstreams", isNumber: true }, { title: "Where" }];
   return html`<section>
     <h2>Fleet</h2>
     <p>${summaryLine(fleet)}</p>
     ${scrollTable("Replicas", "replicas", columns, fleet.replicas.map(replicaRow))}
-    ${fleet.mode === "shard" ? remoteTable(fleet, snapshot) : vantageTable(fleet)}
+    ${fleet.mode === "shard" ? remoteTable(fleet, status) : vantageTable(fleet)}
     <p class="of">As JSON: <a href="api/v1/fleet">the fleet</a></p>
   </section>`;
 }
@@ -45,10 +45,10 @@ export type RemoteUpstream = { readonly name: string; readonly state: HealthStat
 /** Empty in the mode `everywhere`, where this replica polls all of them itself. */
 export function remoteUpstreams(
   fleet: FleetStatus | undefined,
-  { upstreams, nowMs }: StatusSnapshot,
+  { upstreams, nowMs }: Status,
 ): readonly RemoteUpstream[] {
   if (fleet?.mode !== "shard") return [];
-  const here = new Set(upstreams.map(({ name }) => name));
+  const here = new Set(Array.from(upstreams, ({ name }) => name));
   return fleet.upstreams
     .filter(({ name }) => !here.has(name))
     .map(({ name, holder, views: [view] }) => ({
@@ -59,8 +59,8 @@ export function remoteUpstreams(
     }));
 }
 
-function remoteTable(fleet: FleetStatus, snapshot: StatusSnapshot): Markup | string {
-  const states = new Map(remoteUpstreams(fleet, snapshot).map(({ name, state }) => [name, state]));
+function remoteTable(fleet: FleetStatus, status: Status): Markup | string {
+  const states = new Map(remoteUpstreams(fleet, status).map(({ name, state }) => [name, state]));
   const remote = fleet.upstreams.flatMap((upstream) => {
     const state = states.get(upstream.name);
     return state === undefined ? [] : [{ upstream, state }];
@@ -68,7 +68,7 @@ function remoteTable(fleet: FleetStatus, snapshot: StatusSnapshot): Markup | str
   if (remote.length === 0) return "";
   const urls = urlsOf(fleet);
   const columns = [{ title: "Upstream" }, { title: "State" }, { title: "Polled by" }, { title: "Last poll" }];
-  const rows = byState(remote).map(({ upstream, state }) => remoteRow(upstream, state, urls, snapshot.nowMs));
+  const rows = byState(remote).map(({ upstream, state }) => remoteRow(upstream, state, urls, status.nowMs));
   return html`<h3>Polled by other replicas</h3>
     ${scrollTable("Polled by other replicas", "elsewhere", columns, rows)} ${moreLine(remote.length)}`;
 }

@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { humanLatency } from "../../core/status/humanize.ts";
-import type { PollStatus, UpstreamStatus } from "../../core/status/status.ts";
+import type { PollStatus, UpstreamFacts } from "../../core/status/status.ts";
 import { columnOf, COLUMNS } from "./plot-strip.ts";
 import type { Markup } from "./markup.ts";
 
@@ -11,7 +11,7 @@ const EMPTY_HEIGHT = 44;
 type Level = { readonly className: "p50" | "p95" | "objective"; readonly words: string; readonly ms: number };
 
 /** The latencies of the ok polls, in the same columns as the strip above, with lines for p50, p95 and the objective. */
-export function latencyPlot({ lastPolls, latency, objective }: UpstreamStatus, height: number): Markup {
+export function latencyPlot({ lastPolls, latency, objective }: UpstreamFacts, height: number): Markup {
   const polls = lastPolls.slice(-COLUMNS);
   const okMs = polls.flatMap((poll) => (poll.outcome === "ok" ? [poll.durationMs] : []));
   if (latency === undefined) return emptyPlot(objective.latencyMs);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { html, raw } from "hono/html";
-import type { StatusSnapshot } from "../../core/status/status.ts";
+import type { Status } from "../../core/status/status.ts";
 import { type Markup, moment, STATE_ICONS } from "./markup.ts";
 import { dateTime } from "./wording.ts";
 
@@ -23,8 +23,8 @@ export type Shell = {
 };
 
 /** What all pages share. The refresh is a response header, not markup: only so can the reader stop it. */
-export function pageShell({ title, root, self, view, body }: Shell, snapshot: StatusSnapshot): Markup {
-  return html`<!doctype html>
+export function pageShell({ title, root, self, view, body }: Shell, status: Status): string {
+  const page = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -37,18 +37,20 @@ export function pageShell({ title, root, self, view, body }: Shell, snapshot: St
         ${STATE_ICONS}
         <header class="top">
           <p class="brand"><a href="${root}">Pacewatch</a></p>
-          <p class="clock">${moment(snapshot.nowMs, snapshot.nowMs)} · ${refreshSwitch(self, view)}</p>
+          <p class="clock">${moment(status.nowMs, status.nowMs)} · ${refreshSwitch(self, view)}</p>
         </header>
         <main>${body}</main>
         <footer>
           <p>
-            Pacewatch ${snapshot.version}, running since ${dateTime(snapshot.startedAtMs)} · as JSON:
+            Pacewatch ${status.version}, running since ${dateTime(status.startedAtMs)} · as JSON:
             <a href="${root}api/v1/upstreams">upstreams</a>, <a href="${root}api/v1/incidents">incidents</a>,
             <a href="${root}api/v1/config">running config</a> · <a href="${root}metrics">metrics</a>
           </p>
         </footer>
       </body>
     </html>`;
+  if (page instanceof Promise) throw new Error("cannot write a page: a part of it is still awaited");
+  return page.toString();
 }
 
 function refreshSwitch(self: string, { refreshes }: View): Markup {

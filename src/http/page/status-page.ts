@@ -1,8 +1,8 @@
 import { html } from "hono/html";
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
-import type { HealthState } from "../../core/poll/health.ts";
-import { eachInPieces, type InPieces } from "../../core/status/in-pieces.ts";
-import type { BudgetStatus, StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
+import { incidentsOfAll } from "../../core/status/incidents.ts";
+import { eachInPieces, type Pieces } from "../../core/status/pieces.ts";
+import type { BudgetStatus, Status, UpstreamSummary } from "../../core/status/status.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { budgetCard } from "./budget-card.ts";
@@ -26,24 +26,15 @@ const BUDGETS_DRAWN = 100;
 /** Older incidents are in the JSON and on the pages of the upstreams. */
 const INCIDENTS_SHOWN = 20;
 
-export function* renderStatusPage(
-  snapshot: StatusSnapshot,
-  view: View,
-  fleet?: FleetStatus,
-): InPieces<Markup> {
-  const { upstreams } = snapshot;
-  const listed = yield* eachInPieces(upstreams, listedUpstream);
-  const title = headline(snapshot, listed, fleet);
+export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatus): Pieces {
+  const upstreams = yield* eachInPieces(status.upstreams, (upstream) => upstream);
+  const title = headline(upstreams, status, fleet);
+  const byHealth = worstFirst(upstreams, ({ health }) => health);
   yield;
-  const { sick = [], healthy = [] } = Object.groupBy(worstFirst(listed, itself), ({ state }) =>
-    state === "up" ? "healthy" : "sick",
-  );
-  yield;
-  const all = upstreams.length > LISTED_ABOVE ? yield* allByState(listed) : "";
-  const sickList = yield* upstreamList("Needs attention", sick, snapshot, true);
-  const healthyList = yield* upstreamList("Healthy", healthy, snapshot, sick.length === 0);
+  const sick = byHealth.filter(({ health }) => health.state !== "up");
+  const healthy = byHealth.filter(({ health }) => health.state === "up");
   const body = html`<h1>${title}</h1>
-    ${notices(snapshot)}
+    ${notices(status)}
     ${
       upstreams.length === 0
         ? html`<section>
@@ -52,44 +43,33 @@ export function* renderStatusPage(
           </section>`
         : ""
     }
-    ${all} ${sickList} ${healthyList} ${fleet === undefined ? "" : fleetSection(fleet, snapshot)}
+    ${upstreams.length > LISTED_ABOVE ? yield* allByState(upstreams) : ""}
+    ${yield* upstreamList("Needs attention", sick, status, true)}
+    ${yield* upstreamList("Healthy", healthy, status, sick.length === 0)}
+    ${fleet === undefined ? "" : fleetSection(fleet, status)}
     <section>
       <h2>Budgets</h2>
-      ${budgetList(snapshot)}
+      ${yield* budgetList(status)}
     </section>
     <section>
       <h2>Incidents</h2>
-      ${incidentList(snapshot)}
+      ${yield* incidentList(status)}
     </section>`;
-  return pageShell({ title, root: "./", self: "./", view, body }, snapshot);
-}
-
-/** Its health, read once: it is sorted and counted by that. */
-type Listed = {
-  readonly name: string;
-  readonly state: HealthState;
-  readonly sinceMs: number;
-  readonly upstream: UpstreamStatus;
-};
-
-function listedUpstream(upstream: UpstreamStatus): Listed {
-  const { state, sinceMs } = upstream.health;
-  return { name: upstream.name, state, sinceMs, upstream };
-}
-
-function itself<Item>(item: Item): Item {
-  return item;
+  yield pageShell({ title, root: "./", self: "./", view, body }, status);
 }
 
 /** The whole page in one line, also for the browser's tab. */
-function headline(snapshot: StatusSnapshot, here: readonly Listed[], fleet: FleetStatus | undefined): string {
-  const { ready, upstreams } = snapshot;
-  const remote = remoteUpstreams(fleet, snapshot);
-  if (!ready) return "Pacewatch is not polling now";
-  const all = [...here, ...remote];
-  if (here.length === 0 && fleet?.redisUp === false)
+function headline(
+  upstreams: readonly UpstreamSummary[],
+  status: Status,
+  fleet: FleetStatus | undefined,
+): string {
+  if (!status.ready) return "Pacewatch is not polling now";
+  if (upstreams.length === 0 && fleet?.redisUp === false)
     return "This replica polls nothing: Redis does not answer";
-  const sick = worstFirst(all, itself).filter(({ state }) => state !== "up");
+  const here = upstreams.map(({ name, health }) => ({ name, ...health }));
+  const all = [...here, ...remoteUpstreams(fleet, status)];
+  const sick = worstFirst(all, (upstream) => upstream).filter(({ state }) => state !== "up");
   const [first, second, ...others] = all;
   if (first === undefined) return "No upstreams are configured";
   if (sick.length === 0) {
@@ -100,7 +80,7 @@ function headline(snapshot: StatusSnapshot, here: readonly Listed[], fleet: Flee
     upstreams.length > 0 && upstreams.every(({ counts }) => counts.polls + counts.skipped === 0);
   if (isStarting && sick.length === all.length && sick.every(({ state }) => state === "unknown"))
     return "No results yet: the first polls are running";
-  if (snapshot.offline) return "No upstream can be reached: probably our own network";
+  if (status.offline) return "No upstream can be reached: probably our own network";
   if (sick.length <= NAMED)
     return sick.map(({ name, state }) => `${name} ${STATE_WORDS[state].sentence}`).join(", ");
   const counts = WORST_FIRST.map(
@@ -114,7 +94,7 @@ function headline(snapshot: StatusSnapshot, here: readonly Listed[], fleet: Flee
 const NAMED = 2;
 
 /** What is wrong with Pacewatch itself. */
-function notices({ stateStoreUp, lastReload, nowMs }: StatusSnapshot): readonly Markup[] {
+function notices({ stateStoreUp, lastReload, nowMs }: Status): readonly Markup[] {
   const reloadFailed = html`<p class="notice">
     <strong>The new config is invalid.</strong> Pacewatch still uses the one from
     ${moment(lastReload.lastSuccessAtMs, nowMs)}; the log lists the faults.
@@ -144,8 +124,8 @@ const NONE_HERE: Markup = html`<p class="none">This replica polls none now; othe
 const NONE_ANYWHERE: Markup = html`<p class="none">No replica polls any of them now.</p>`;
 
 /** Every upstream by name, the worst states first. */
-function* allByState(upstreams: readonly Listed[]): InPieces<Markup> {
-  const states = Map.groupBy(upstreams, ({ state }) => state);
+function* allByState(upstreams: readonly UpstreamSummary[]): Pieces<Markup> {
+  const states = Map.groupBy(upstreams, ({ health }) => health.state);
   const parts: Markup[] = [];
   for (const state of WORST_FIRST) {
     const those = states.get(state) ?? [];
@@ -164,15 +144,16 @@ function* allByState(upstreams: readonly Listed[]): InPieces<Markup> {
 
 function* upstreamList(
   title: string,
-  upstreams: readonly Listed[],
-  snapshot: StatusSnapshot,
+  upstreams: readonly UpstreamSummary[],
+  status: Status,
   isFirst: boolean,
-): InPieces<Markup | string> {
+): Pieces<Markup | string> {
   if (upstreams.length === 0) return "";
   const more = upstreams.length - UPSTREAMS_DRAWN;
-  const cards = yield* eachInPieces(upstreams.slice(0, UPSTREAMS_DRAWN), ({ upstream }) =>
-    upstreamCard(upstream, snapshot),
-  );
+  const cards = yield* eachInPieces(upstreams.slice(0, UPSTREAMS_DRAWN), ({ name }) => {
+    const facts = status.facts(name);
+    return facts === undefined ? "" : upstreamCard(facts, status);
+  });
   return html`<section>
     <div class="head">
       <h2>${title}</h2>
@@ -185,7 +166,11 @@ function* upstreamList(
   </section>`;
 }
 
-function budgetList({ budgets, nowMs }: StatusSnapshot): Markup {
+function* budgetList(status: Status): Pieces<Markup> {
+  const { nowMs } = status;
+  const budgets = (yield* eachInPieces(status.budgets, (name) => status.budget(name))).filter(
+    (budget) => budget !== undefined,
+  );
   if (budgets.length === 0) return html`<p class="none">None is configured.</p>`;
   const more = budgets.length - BUDGETS_DRAWN;
   return html`<ul class="budgets">
@@ -197,13 +182,13 @@ function budgetList({ budgets, nowMs }: StatusSnapshot): Markup {
 /** Where there are too many to draw; otherwise they keep the order of the config. */
 function pausedFirst(budgets: readonly BudgetStatus[], nowMs: number): readonly BudgetStatus[] {
   if (budgets.length <= BUDGETS_DRAWN) return budgets;
-  const { paused = [], others = [] } = Object.groupBy(budgets, ({ pausedUntilMs }) =>
-    pausedUntilMs > nowMs ? "paused" : "others",
-  );
-  return [...paused, ...others].slice(0, BUDGETS_DRAWN);
+  const isPaused = ({ pausedUntilMs }: BudgetStatus): boolean => pausedUntilMs > nowMs;
+  return budgets.toSorted((a, b) => Number(isPaused(b)) - Number(isPaused(a))).slice(0, BUDGETS_DRAWN);
 }
 
-function incidentList({ incidents, nowMs, startedAtMs }: StatusSnapshot): Markup {
+function* incidentList(status: Status): Pieces<Markup> {
+  const { nowMs, startedAtMs } = status;
+  const incidents = yield* incidentsOfAll(status);
   if (incidents.length === 0)
     return html`<p class="none">
       None on record. Pacewatch has been running since ${dateTime(startedAtMs)}.

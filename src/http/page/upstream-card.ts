@@ -1,11 +1,6 @@
 import { html } from "hono/html";
 import { humanDuration, humanLatency } from "../../core/status/humanize.ts";
-import type {
-  AvailabilityWindow,
-  PollStatus,
-  StatusSnapshot,
-  UpstreamStatus,
-} from "../../core/status/status.ts";
+import type { AvailabilityWindow, PollStatus, Status, UpstreamFacts } from "../../core/status/status.ts";
 import { budgetsOf, diagnosisOf } from "../../core/status/verdict.ts";
 import { SIDE_WORDS, STATE_WORDS } from "../../core/status/words.ts";
 import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
@@ -19,22 +14,23 @@ import { DAY_MS } from "../../core/time/duration.ts";
 const PLOT_HEIGHT = 88;
 const SICK_PLOT_HEIGHT = 200;
 
-export function upstreamCard(upstream: UpstreamStatus, snapshot: StatusSnapshot): Markup {
+export function upstreamCard(upstream: UpstreamFacts, status: Status): Markup {
   const { name, health } = upstream;
   return html`<li class="upstream ${health.state}">
     <header>
       ${icon(health.state)}
       <h3><a href="upstreams/${name}">${name}</a></h3>
-      ${stateLine(upstream, snapshot)}
+      ${stateLine(upstream, status)}
     </header>
-    ${reasonLine(upstream, snapshot)} ${creditsThatEnd(upstream, snapshot.nowMs)}
-    ${pollResults(upstream, snapshot, health.state === "up" ? PLOT_HEIGHT : SICK_PLOT_HEIGHT)}
+    ${reasonLine(upstream, status)} ${creditsThatEnd(upstream, status.nowMs)}
+    ${pollResults(upstream, status, health.state === "up" ? PLOT_HEIGHT : SICK_PLOT_HEIGHT)}
   </li>`;
 }
 
 /** `Down for 14 min, since 12:03:10 UTC`. If the incident began in another state, also since when. */
-export function stateLine({ name, health }: UpstreamStatus, { incidents, nowMs }: StatusSnapshot): Markup {
-  const incident = incidents.find(({ upstream, endedAtMs }) => upstream === name && endedAtMs === undefined);
+export function stateLine({ name, health }: UpstreamFacts, status: Status): Markup {
+  const { nowMs } = status;
+  const incident = status.incidentsOf(name).find(({ endedAtMs }) => endedAtMs === undefined);
   const beganEarlier = incident !== undefined && incident.startedAtMs < health.sinceMs;
   return html`<p class="state">
     <strong>${STATE_WORDS[health.state].title}</strong> for
@@ -46,27 +42,27 @@ export function stateLine({ name, health }: UpstreamStatus, { incidents, nowMs }
   </p>`;
 }
 
-export function reasonLine(upstream: UpstreamStatus, snapshot: StatusSnapshot): Markup {
-  const { side, reason, because } = diagnosisOf(upstream, snapshot);
+export function reasonLine(upstream: UpstreamFacts, status: Status): Markup {
+  const { side, reason, because } = diagnosisOf(upstream, status);
   return html`<p class="reason">
     ${side === "nobody" ? "" : html`<strong>${SIDE_WORDS[side]}</strong> `}${reason}${because === "" ? "" : ` ${because}`}
   </p>`;
 }
 
 /** The last polls as drawings, and next to them the same in numbers. */
-export function pollResults(upstream: UpstreamStatus, snapshot: StatusSnapshot, plotHeight: number): Markup {
-  const { nowMs } = snapshot;
+export function pollResults(upstream: UpstreamFacts, status: Status, plotHeight: number): Markup {
+  const { nowMs } = status;
   return html`<div class="seen">
     <div class="drawn">
       ${pollStrip(upstream.lastPolls, nowMs)} ${timeAxis(upstream, nowMs)}
       ${latencyPlot(upstream, plotHeight)}
     </div>
-    <div class="told">${availabilityTable(upstream, nowMs)} ${facts(upstream, snapshot)}</div>
+    <div class="told">${availabilityTable(upstream, nowMs)} ${facts(upstream, status)}</div>
   </div>`;
 }
 
 /** When the first and the last of the bars above were sent. */
-function timeAxis({ lastPolls }: UpstreamStatus, nowMs: number): Markup | string {
+function timeAxis({ lastPolls }: UpstreamFacts, nowMs: number): Markup | string {
   const [oldest, newest] = [lastPolls.at(-COLUMNS) ?? lastPolls.at(0), lastPolls.at(-1)];
   if (oldest === undefined || newest === undefined || oldest === newest) return "";
   return html`<p class="axis of">
@@ -74,7 +70,7 @@ function timeAxis({ lastPolls }: UpstreamStatus, nowMs: number): Markup | string
   </p>`;
 }
 
-function availabilityTable(upstream: UpstreamStatus, nowMs: number): Markup {
+function availabilityTable(upstream: UpstreamFacts, nowMs: number): Markup {
   const { name, availability, objective } = upstream;
   return html`<table class="availability">
     <caption>
@@ -102,7 +98,7 @@ const WHOLLY_WATCHED = 0.9;
 /** A mean gap for each poll that counts; no more than since the first, where all are still kept. */
 function watchedMs(
   { ok, failed }: AvailabilityWindow,
-  { lastPolls, meanGapMs }: UpstreamStatus,
+  { lastPolls, meanGapMs }: UpstreamFacts,
   nowMs: number,
 ): number {
   const polls = ok + failed;
@@ -139,10 +135,10 @@ function availabilityRow(
   </tr>`;
 }
 
-function facts(upstream: UpstreamStatus, snapshot: StatusSnapshot): Markup {
+function facts(upstream: UpstreamFacts, status: Status): Markup {
   const { schedule, counts, nextSlotAtMs, lastPoll } = upstream;
-  const { nowMs } = snapshot;
-  const pauses = budgetsOf(upstream, snapshot).map((budget) => budget.pausedUntilMs);
+  const { nowMs } = status;
+  const pauses = budgetsOf(upstream, status).map((budget) => budget.pausedUntilMs);
   const pausedUntilMs = Math.max(upstream.pausedUntilMs, ...pauses);
   const isSkipped = nextSlotAtMs !== undefined && nextSlotAtMs < pausedUntilMs;
   return html`<dl class="facts">
@@ -172,7 +168,7 @@ function pollLine(poll: PollStatus, nowMs: number): Markup {
 
 const EXPIRES_SOON_MS = 14 * DAY_MS;
 
-function certificate({ url, certificateExpiresAtMs: expiresAtMs }: UpstreamStatus, nowMs: number): Markup {
+function certificate({ url, certificateExpiresAtMs: expiresAtMs }: UpstreamFacts, nowMs: number): Markup {
   if (url.startsWith("http:")) return html`none: plain HTTP`;
   if (expiresAtMs === undefined) return html`not seen yet`;
   if (expiresAtMs <= nowMs) return html`<b class="alarm">expired</b> ${ago(expiresAtMs, nowMs)}`;

@@ -4,8 +4,8 @@ import { SKIPS } from "../../core/exchange/outcome.ts";
 import { reasonWords } from "../../core/exchange/reasons.ts";
 import type { FleetStatus, FleetUpstream } from "../../core/fleet/fleet-status.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
-import { incidentsOf } from "../../core/status/json-answers.ts";
-import type { PollStatus, StatusSnapshot, UpstreamStatus } from "../../core/status/status.ts";
+import type { PollStatus, Status, UpstreamFacts } from "../../core/status/status.ts";
+import type { Pieces } from "../../core/status/pieces.ts";
 import { budgetsOf } from "../../core/status/verdict.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { capText } from "../../core/text/escape.ts";
@@ -21,22 +21,22 @@ import { dateTime } from "./wording.ts";
 
 const PLOT_HEIGHT = 180;
 
-export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSnapshot, view: View): Markup {
+export function* renderUpstreamPage(upstream: UpstreamFacts, status: Status, view: View): Pieces {
   const { name } = upstream;
-  const budgets = budgetsOf(upstream, snapshot);
-  const incidents = incidentsOf(snapshot, name);
-  const { nowMs } = snapshot;
+  const budgets = budgetsOf(upstream, status);
+  const incidents = status.incidentsOf(name);
+  const { nowMs } = status;
   const labels = Object.entries(upstream.labels).map(([key, value]) => html` · ${key} <b>${value}</b>`);
   const body = html`<p class="way"><a href="../">All upstreams</a></p>
     <section class="upstream ${upstream.health.state}">
       <header>
         ${icon(upstream.health.state)}
         <h1>${name}</h1>
-        ${stateLine(upstream, snapshot)}
+        ${stateLine(upstream, status)}
       </header>
-      ${reasonLine(upstream, snapshot)} ${announcedEnd(upstream, nowMs)}
+      ${reasonLine(upstream, status)} ${announcedEnd(upstream, nowMs)}
       <p class="of"><code>${upstream.url}</code>${labels}</p>
-      ${stripLegend()} ${pollResults(upstream, snapshot, PLOT_HEIGHT)}
+      ${stripLegend()} ${pollResults(upstream, status, PLOT_HEIGHT)}
       <p class="of">${slotsLine(upstream)}</p>
     </section>
     ${
@@ -44,7 +44,7 @@ export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSna
         ? ""
         : html`<section>
             <h2>Values</h2>
-            ${valueList(upstream, nowMs)}
+            ${valueList(upstream, status)}
           </section>`
     }
     <section>
@@ -70,11 +70,11 @@ export function renderUpstreamPage(upstream: UpstreamStatus, snapshot: StatusSna
       ${pollTable(upstream.lastPolls, nowMs)}
     </section>`;
   const title = `${name} ${STATE_WORDS[upstream.health.state].sentence}`;
-  return pageShell({ title, root: "../", self: name, view, body }, snapshot);
+  yield pageShell({ title, root: "../", self: name, view, body }, status);
 }
 
 /** What the API says of its own end. A link is one only if it is https: anything else is shown as text. */
-function announcedEnd({ announcement }: UpstreamStatus, nowMs: number): Markup | string {
+function announcedEnd({ announcement }: UpstreamFacts, nowMs: number): Markup | string {
   if (announcement === undefined) return "";
   const { links, warning } = announcement;
   return html`<p class="reason">
@@ -110,7 +110,7 @@ function linked(target: string): Markup {
 }
 
 /** slots = polls + in flight + skipped. */
-function slotsLine({ counts, skips }: UpstreamStatus): string {
+function slotsLine({ counts, skips }: UpstreamFacts): string {
   const causes = skips.map(({ cause, count }) => `${count} ${SKIPS[cause].words}`).join(", ");
   return `Since the start ${counts.slots} slots: ${counts.polls} polls, ${counts.inFlight} in flight, ${counts.skipped} skipped${causes === "" ? "" : ` (${causes})`}. ${counts.waiting} waiting.`;
 }
@@ -150,32 +150,35 @@ function pollRow(poll: PollStatus, nowMs: number): Markup {
 const LONGEST_NAME = 64;
 
 /** For a name that is not in the config, or that another replica polls. */
-export function renderMissingUpstreamPage(
+export function* renderMissingUpstreamPage(
   name: string,
-  snapshot: StatusSnapshot,
+  status: Status,
   view: View,
   fleet?: FleetStatus,
-): Markup {
+): Pieces {
   const remote = fleet?.upstreams.find((upstream) => upstream.name === name);
-  if (fleet !== undefined && remote !== undefined) return remotePage(remote, fleet, snapshot, view);
+  if (fleet !== undefined && remote !== undefined) {
+    yield remotePage(remote, fleet, status, view);
+    return;
+  }
   const body = html`<h1>No upstream has this name</h1>
     <p class="none">
       “${untrusted(capText(name, LONGEST_NAME))}” is not in the running config.
       <a href="../">All upstreams</a>
     </p>`;
-  return pageShell({ title: "Not found", root: "../", self: "../", view, body }, snapshot);
+  yield pageShell({ title: "Not found", root: "../", self: "../", view, body }, status);
 }
 
 function remotePage(
   { name, holder }: FleetUpstream,
   { replicas }: FleetStatus,
-  snapshot: StatusSnapshot,
+  status: Status,
   view: View,
-): Markup {
+): string {
   const title = holder === undefined ? `${name} is polled by nobody now` : `${name} is polled by ${holder}`;
   const url = (replicas.find((replica) => replica.name === holder)?.url ?? "").replace(/\/$/, "");
   const link = html`<a href="${url}/upstreams/${encodeURIComponent(name)}">Its page on that replica</a>. `;
   const body = html`<h1>${title}</h1>
     <p class="none">${url === "" ? "" : link}<a href="../">The whole fleet</a></p>`;
-  return pageShell({ title, root: "../", self: encodeURIComponent(name), view, body }, snapshot);
+  return pageShell({ title, root: "../", self: encodeURIComponent(name), view, body }, status);
 }

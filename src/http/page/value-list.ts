@@ -1,6 +1,6 @@
 import { html, raw } from "hono/html";
 import { humanDuration } from "../../core/status/humanize.ts";
-import type { UpstreamStatus, ValuePointStatus, ValueStatus } from "../../core/status/status.ts";
+import type { Status, UpstreamFacts, ShownPoint, ValueStatus } from "../../core/status/status.ts";
 import { ago, type Markup } from "./markup.ts";
 import { amount } from "./wording.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
@@ -9,18 +9,18 @@ const HEIGHT = 40;
 const LINE = 1.5;
 
 /** What the answers tell beside their outcome: each value as it came last, and its last week. */
-export function valueList({ values = [], valueHistories = [] }: UpstreamStatus, nowMs: number): Markup {
+export function valueList({ name: upstream, values = [] }: UpstreamFacts, status: Status): Markup {
   return html`<dl class="facts values">
     ${values.map((value) => {
-      const points = valueHistories.find(({ name }) => name === value.name)?.points ?? [];
+      const points = status.valueHistory(upstream, value.name);
       return html`<dt>${value.name}</dt>
-        <dd>${lastSeen(value, points, nowMs)} ${sparkline(value.name, points)}</dd>`;
+        <dd>${lastSeen(value, points, status.nowMs)} ${sparkline(value.name, points)}</dd>`;
     })}
   </dl>`;
 }
 
 /** Only what is about to be empty: for the page of all upstreams. */
-export function creditsThatEnd({ values = [] }: UpstreamStatus, nowMs: number): Markup | string {
+export function creditsThatEnd({ values = [] }: UpstreamFacts, nowMs: number): Markup | string {
   const ending = values.filter(({ credit }) => (credit?.emptyAtMs ?? Infinity) < nowMs + ENDS_SOON_MS);
   if (ending.length === 0) return "";
   return html`<p class="reason">
@@ -32,7 +32,7 @@ const ENDS_SOON_MS = 3 * DAY_MS;
 
 function lastSeen(
   { value, seenAtMs, unit, credit }: ValueStatus,
-  points: readonly ValuePointStatus[],
+  points: readonly ShownPoint[],
   nowMs: number,
 ): Markup {
   if (value === undefined || seenAtMs === undefined) {
@@ -48,7 +48,7 @@ function lastSeen(
 }
 
 /** From 0 upwards. Its drawing may be raw markup: numbers, and a name from the config. */
-function sparkline(name: string, points: readonly ValuePointStatus[]): Markup | string {
+function sparkline(name: string, points: readonly ShownPoint[]): Markup | string {
   const [first, newest] = [points.at(0), points.at(-1)];
   if (first === undefined || newest === undefined || first === newest) return "";
   const values = points.map(({ value }) => value);

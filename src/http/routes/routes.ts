@@ -1,7 +1,12 @@
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
-import { listAnswer, missingUpstreamAnswer, upstreamAnswer } from "../../core/status/json-answers.ts";
-import { jsonPieces } from "../../core/status/json-pieces.ts";
-import type { StatusSnapshot } from "../../core/status/status.ts";
+import {
+  incidentsAnswer,
+  listAnswer,
+  missingUpstreamAnswer,
+  upstreamAnswer,
+} from "../../core/status/json-answers.ts";
+import { jsonPieces, type Pieces } from "../../core/status/pieces.ts";
+import type { Status } from "../../core/status/status.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import {
   type Guard,
@@ -12,13 +17,11 @@ import {
 } from "../guards/guard.ts";
 import { decoded } from "../guards/http-request.ts";
 import { checkHost, refuseBodies, refuseExpectations } from "../guards/request-checks.ts";
-import type { Markup } from "../page/markup.ts";
 import { REFRESH_SECONDS, type View } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
-import { AnswerRoom, Answers, type Content, type Gzip, refusal } from "./answers.ts";
+import { Answers, type Content, type Gzip, refusal } from "./answers.ts";
 import { withResponseHeaders } from "./response-headers.ts";
-import type { Turns } from "./turns.ts";
 
 export type ReloadResult =
   | { readonly kind: "reloaded" }
@@ -28,7 +31,7 @@ export type MetricsSource = () => Content | Promise<Content>;
 
 /** Read anew for each request, so any of them may be a getter. */
 export type RoutesDeps = {
-  status(turns: Turns): StatusSnapshot | Promise<StatusSnapshot>;
+  status(): Status;
   /** Undefined without a fleet. */
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
@@ -77,7 +80,7 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
     refuseExpectations,
     ...(options.guards ?? []),
   ];
-  const room = new AnswerRoom(options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES);
+  const room = { limitBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES, takenBytes: 0 };
   const common = { room, gzip: deps.gzip, maxWaiting: MAX_WAITING };
   // The text of the metrics is written in short turns, or in a thread: nobody waits for it, and it waits for no page.
   const scrapes = new Answers({ ...common, rests: false });
@@ -189,26 +192,24 @@ async function reload(request: HttpRequest, deps: RoutesDeps): Promise<HttpAnswe
 function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
   return [
     get("/", (request) =>
-      answerPage(request, answers, async (view, turns) => {
+      answerPage(request, answers, async (view) => {
         const fleet = await deps.fleet();
-        return {
-          page: await turns.run(renderStatusPage(await deps.status(turns), view, fleet)),
-          status: 200,
-        };
+        return { status: 200, pieces: renderStatusPage(deps.status(), view, fleet) };
       }),
     ),
     get("/upstreams/:name", (request, name) =>
-      answerPage(request, answers, async (view, turns) => {
-        const snapshot = await deps.status(turns);
-        const upstream = snapshot.upstreams.find((candidate) => candidate.name === name);
-        if (upstream !== undefined)
-          return { page: renderUpstreamPage(upstream, snapshot, view), status: 200 };
+      answerPage(request, answers, async (view) => {
+        const status = deps.status();
+        const facts = status.facts(name);
+        if (facts !== undefined) return { status: 200, pieces: renderUpstreamPage(facts, status, view) };
         const fleet = await deps.fleet();
-        return { page: renderMissingUpstreamPage(name, snapshot, view, fleet), status: 404 };
+        return { status: 404, pieces: renderMissingUpstreamPage(name, status, view, fleet) };
       }),
     ),
   ];
 }
+
+type Page = { readonly status: 200 | 404; readonly pieces: Pieces };
 
 /**
  * The browser reloads the page by itself and keeps the scroll position. `?refresh=off` stops that: a refresh in the
@@ -217,57 +218,48 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
 async function answerPage(
   request: HttpRequest,
   answers: Answers,
-  render: (view: View, turns: Turns) => Promise<{ readonly page: Markup; readonly status: 200 | 404 }>,
+  render: (view: View) => Promise<Page>,
 ): Promise<HttpAnswer> {
   const refreshes = request.url.searchParams.get("refresh") !== "off";
-  const answer = await answers.serve(request, `${request.path} ${refreshes}`, async (turns) => {
-    const { page, status } = await render({ refreshes }, turns);
-    return { status, type: "text/html; charset=UTF-8", content: String(await page) };
+  const answer = await answers.serve(request, `${request.path} ${refreshes}`, async () => {
+    const { status, pieces } = await render({ refreshes });
+    return { status, type: "text/html; charset=UTF-8", content: { pieces } };
   });
   if (!refreshes || answer.status !== 200) return answer;
   return { ...answer, headers: { ...answer.headers, Refresh: String(REFRESH_SECONDS) } };
 }
 
 function jsonRoutes(deps: RoutesDeps, answers: Answers): readonly Route[] {
-  /** 404 with `missing` where there is no value. */
-  const serve = (
-    request: HttpRequest,
-    value: (turns: Turns) => unknown,
-    missing?: () => Promise<unknown>,
-  ): Promise<HttpAnswer> =>
-    answers.serve(request, request.path, async (turns) => {
-      const found = await value(turns);
-      const status = found === undefined ? 404 : 200;
-      const pieces = jsonPieces(found ?? (await missing?.()));
+  const serve = (request: HttpRequest, found: () => Promise<Json> | Json): Promise<HttpAnswer> =>
+    answers.serve(request, request.path, async () => {
+      const { status = 200, pieces } = await found();
       return { status, type: "application/json", content: { pieces } };
     });
   return [
-    get("/api/v1/upstreams", (request) =>
-      serve(request, async (turns) => listAnswer(await deps.status(turns))),
-    ),
+    get("/api/v1/upstreams", (request) => serve(request, () => ({ pieces: listAnswer(deps.status()) }))),
     get("/api/v1/upstreams/:name", (request, name) =>
-      serve(
-        request,
-        async (turns) => upstreamAnswer(await deps.status(turns), name),
-        async () => missingUpstreamAnswer(name, await deps.fleet()),
-      ),
-    ),
-    get("/api/v1/fleet", (request) =>
-      serve(
-        request,
-        async (turns) => {
-          const fleet = await deps.fleet();
-          return fleet && { nowMs: (await deps.status(turns)).nowMs, ...fleet };
-        },
-        async () => ({ error: "cannot show the fleet: none is configured" }),
-      ),
-    ),
-    get("/api/v1/incidents", (request) =>
-      serve(request, async (turns) => {
-        const { nowMs, incidents } = await deps.status(turns);
-        return { nowMs, incidents };
+      serve(request, async () => {
+        const found = upstreamAnswer(deps.status(), name);
+        return found === undefined
+          ? missing(missingUpstreamAnswer(name, await deps.fleet()))
+          : { pieces: jsonPieces(found) };
       }),
     ),
-    get("/api/v1/config", (request) => serve(request, () => deps.config())),
+    get("/api/v1/fleet", (request) =>
+      serve(request, async () => {
+        const fleet = await deps.fleet();
+        return fleet === undefined
+          ? missing({ error: "cannot show the fleet: none is configured" })
+          : { pieces: jsonPieces({ nowMs: deps.status().nowMs, ...fleet }) };
+      }),
+    ),
+    get("/api/v1/incidents", (request) => serve(request, () => ({ pieces: incidentsAnswer(deps.status()) }))),
+    get("/api/v1/config", (request) => serve(request, () => ({ pieces: jsonPieces(deps.config()) }))),
   ];
+}
+
+type Json = { readonly status?: 404; readonly pieces: Pieces };
+
+function missing(why: object): Json {
+  return { status: 404, pieces: jsonPieces(why) };
 }

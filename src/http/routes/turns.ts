@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { InPieces } from "../../core/status/in-pieces.ts";
 
 /** After so long the event loop gets a turn: polls, probes and other clients come in between. */
 const TURN_MS = 5;
@@ -25,14 +24,6 @@ export class Turns {
     this.#options = options;
   }
 
-  async run<Result>(work: InPieces<Result>): Promise<Result> {
-    for (;;) {
-      const { done, value } = work.next();
-      if (done === true) return value;
-      await this.pauseIfLong();
-    }
-  }
-
   /** Only if this turn has taken long enough: waiting, even for nothing, costs more than most pieces. */
   pauseIfLong(): Promise<void> | undefined {
     return performance.now() - this.#beganMs < TURN_MS ? undefined : this.pause();
@@ -40,6 +31,10 @@ export class Turns {
 
   async pause(): Promise<void> {
     await this.rest();
+    this.endUnlessWanted();
+  }
+
+  endUnlessWanted(): void {
     if (!this.#options.isWanted()) throw new Unwanted("nobody waits for this answer");
   }
 

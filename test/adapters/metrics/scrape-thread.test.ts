@@ -47,12 +47,13 @@ function threads(): number {
 }
 
 function streamOf(text: ScrapedText): ReadableStream<Uint8Array> {
-  return "gzipped" in text ? text.gzipped : text;
+  if (!("gzipped" in text)) throw new Error("few upstreams are not written in the thread");
+  return ReadableStream.from(text.gzipped);
 }
 
 async function textOf(text: ScrapedText): Promise<string> {
-  const bytes = Buffer.concat(await Array.fromAsync(streamOf(text)));
-  return ("gzipped" in text ? gunzipSync(bytes) : bytes).toString("utf8");
+  if (!("gzipped" in text)) return (await Array.fromAsync(text.pieces)).join("");
+  return gunzipSync(Buffer.concat(await Array.fromAsync(text.gzipped))).toString("utf8");
 }
 
 /** Without what the library tells of the process, which is never twice the same. */

@@ -1,20 +1,15 @@
 import { expect, test } from "vitest";
 import { reasonSentence } from "../../../src/core/status/reason-sentence.ts";
-import type { PollStatus, UpstreamStatus } from "../../../src/core/status/status.ts";
-import { samplePollStatus, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+import type { PollStatus, UpstreamFacts } from "../../../src/core/status/status.ts";
+import { sampleBudgetStatus, samplePollStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
 const NOW_MS = 100_000;
 
-function said(changes: Partial<UpstreamStatus>, pausedUntilMs = 0): string {
-  const [budget] = sampleStatus().budgets;
-  return reasonSentence(
-    sampleUpstreamStatus(changes),
-    budget === undefined ? [] : [{ ...budget, pausedUntilMs }],
-    NOW_MS,
-  );
+function said(changes: Partial<UpstreamFacts>, pausedUntilMs = 0): string {
+  return reasonSentence(sampleUpstreamStatus(changes), [sampleBudgetStatus({ pausedUntilMs })], NOW_MS);
 }
 
-function state(state: UpstreamStatus["health"]["state"]): Pick<UpstreamStatus, "health"> {
+function state(state: UpstreamFacts["health"]["state"]): Pick<UpstreamFacts, "health"> {
   return { health: { state, sinceMs: 0, up: undefined } };
 }
 

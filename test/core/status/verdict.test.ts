@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/core/poll/health.ts";
 import { FAILURE_REASONS } from "../../../src/core/exchange/reasons.ts";
-import type { PollStatus, UpstreamStatus } from "../../../src/core/status/status.ts";
+import type { PollStatus, UpstreamFacts } from "../../../src/core/status/status.ts";
 import { verdictOn, type Verdict } from "../../../src/core/status/verdict.ts";
 import { samplePollStatus, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
@@ -10,8 +10,8 @@ const SILENT = { outcome: "failed", reason: "timeout", status: undefined } as co
 function inState(
   state: HealthState,
   polls: Partial<PollStatus>,
-  changes: Partial<UpstreamStatus> = {},
-): UpstreamStatus {
+  changes: Partial<UpstreamFacts> = {},
+): UpstreamFacts {
   return sampleUpstreamStatus({
     health: { state, sinceMs: 5_000, up: false },
     lastPolls: [samplePollStatus(polls)],
@@ -19,15 +19,15 @@ function inState(
   });
 }
 
-function failing(reason: string, changes: Partial<UpstreamStatus> = {}): UpstreamStatus {
+function failing(reason: string, changes: Partial<UpstreamFacts> = {}): UpstreamFacts {
   return inState("down", { outcome: "failed", reason, status: undefined }, changes);
 }
 
-function other(changes: Partial<UpstreamStatus> = {}): UpstreamStatus {
+function other(changes: Partial<UpstreamFacts> = {}): UpstreamFacts {
   return sampleUpstreamStatus({ name: "email", url: "https://email.example/v1/resources", ...changes });
 }
 
-function judged(upstream: UpstreamStatus, ...others: readonly UpstreamStatus[]): Verdict {
+function judged(upstream: UpstreamFacts, ...others: readonly UpstreamFacts[]): Verdict {
   return verdictOn(upstream, sampleStatus({ upstreams: [upstream, ...others] }));
 }
 
@@ -125,7 +125,7 @@ test("a refused key is our key, and throttling is a limit: neither is an outage"
 });
 
 test("slowness is theirs by where the time goes, and ours where every upstream is slow", () => {
-  const slow = (phasesMs: PollStatus["phasesMs"]): UpstreamStatus =>
+  const slow = (phasesMs: PollStatus["phasesMs"]): UpstreamFacts =>
     inState("degraded", { degraded: true, phasesMs });
   expect(judged(slow({ connect: 10, wait: 2_000 }), other()).side).toBe("them");
   expect(judged(slow({ connect: 2_000, wait: 10 }), other()).side).toBe("open");

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Incident, UpstreamStatus } from "../../../src/core/status/status.ts";
+import type { Incident, UpstreamFacts } from "../../../src/core/status/status.ts";
 import { type ConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
 import type { Daemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -48,7 +48,7 @@ export function configOf(url: string, path = "data/pacewatch.db", quota?: object
   };
 }
 
-export type Detail = { readonly upstream: UpstreamStatus; readonly incidents: readonly Incident[] };
+export type Detail = { readonly upstream: UpstreamFacts; readonly incidents: readonly Incident[] };
 
 export async function detailOf(daemon: Daemon): Promise<Detail> {
   return JSON.parse((await daemon.get("/api/v1/upstreams/email")).body) as Detail;

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import type { InPieces } from "../../../src/core/status/in-pieces.ts";
+import type { Pieces } from "../../../src/core/status/pieces.ts";
 import { renderStatusPage } from "../../../src/http/page/status-page.ts";
 import { play, POLL_RUNS, snapshotOf } from "../../support/page/page-scenes.ts";
+import { statusOf } from "../../support/samples.ts";
 
 const WARM_UPS = 40;
 const RUNS = 60;
@@ -16,7 +17,7 @@ function cpuMsOf(work: () => unknown): number {
   return (user + system) / 1_000 / RUNS;
 }
 
-function finish(work: InPieces<unknown>): void {
+function finish(work: Pieces): void {
   while (work.next().done !== true);
 }
 
@@ -29,13 +30,13 @@ function upstreams(count: number): Parameters<typeof snapshotOf>[0] {
 
 test("a page of fifty upstreams in every state costs little, and twice as many about twice as much", () => {
   const fifty = snapshotOf(upstreams(50));
-  const pageMs = cpuMsOf(() => finish(renderStatusPage(fifty, { refreshes: true })));
+  const pageMs = cpuMsOf(() => finish(renderStatusPage(statusOf(fifty), { refreshes: true })));
   const jsonMs = cpuMsOf(() => JSON.stringify(fifty));
   process.stdout.write(
     `status page: ${pageMs.toFixed(1)} ms of CPU for 50 upstreams; as JSON ${jsonMs.toFixed(1)} ms\n`,
   );
   expect(pageMs).toBeLessThan(AT_MOST_TIMES_JSON * jsonMs);
   const hundred = snapshotOf(upstreams(100));
-  const doubleMs = cpuMsOf(() => finish(renderStatusPage(hundred, { refreshes: true })));
+  const doubleMs = cpuMsOf(() => finish(renderStatusPage(statusOf(hundred), { refreshes: true })));
   expect(doubleMs).toBeLessThan(5 * pageMs);
 });

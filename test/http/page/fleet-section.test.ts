@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { FleetStatus } from "../../../src/core/fleet/fleet-status.ts";
-import type { StatusSnapshot } from "../../../src/core/status/status.ts";
+import type { Status } from "../../../src/core/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import { sampleFleetStatus, sampleFleetView, sampleRoutesDeps, sampleStatus } from "../../support/samples.ts";
 import { textOf } from "./reading.ts";
@@ -81,7 +81,7 @@ test("without a fleet there is no word of one", async () => {
 
 test("says that this replica polls nothing where Redis has been away since the start", async () => {
   const fleet = sampleFleetStatus({ redisUp: false, sessionValid: false, upstreams: [] });
-  const status = (): StatusSnapshot => sampleStatus({ upstreams: [] });
+  const status = (): Status => sampleStatus({ upstreams: [] });
   const routes = routesToAsk(sampleRoutesDeps({ fleet: () => Promise.resolve(fleet), status }));
   const text = textOf(await (await routes.request("/")).text());
   expect(text).toContain("This replica polls nothing: Redis does not answer");

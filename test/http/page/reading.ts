@@ -1,12 +1,12 @@
 import { expect } from "vitest";
-import type { StatusSnapshot } from "../../../src/core/status/status.ts";
+import type { Status } from "../../../src/core/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import type { Markup } from "../../../src/http/page/markup.ts";
 import { sampleRoutesDeps } from "../../support/samples.ts";
 
 export const HOSTILE: string = `"><script>alert('x')</script><img src=x onerror=alert(1)>&amp;\u0000\u001b[31m\u202e`;
 
-export async function pageOf(snapshot: StatusSnapshot, path = "/"): Promise<string> {
+export async function pageOf(snapshot: Status, path = "/"): Promise<string> {
   const answer = await routesToAsk(sampleRoutesDeps({ status: () => snapshot })).request(path);
   expect(answer.headers.get("content-type")).toBe("text/html; charset=UTF-8");
   return answer.text();

@@ -1,17 +1,19 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
-import type { BudgetStatus, StatusSnapshot } from "../../../src/core/status/status.ts";
+import type { BudgetStatus } from "../../../src/core/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
+  sampleBudgetStatus,
   samplePollStatus,
+  sampleRoutesDeps,
   sampleStatus,
   sampleUpstreamStatus,
-  sampleRoutesDeps,
+  type StatusLists,
 } from "../../support/samples.ts";
 import { HOSTILE, pageOf, textOf } from "./reading.ts";
 
-async function textOfPage(over: Partial<StatusSnapshot>): Promise<string> {
+async function textOfPage(over: Partial<StatusLists>): Promise<string> {
   return textOf(await pageOf(sampleStatus(over)));
 }
 
@@ -61,8 +63,7 @@ describe("the status page", () => {
       endedAtMs: 2,
       polls: 1,
     };
-    const [budget] = sampleStatus().budgets;
-    const budgets = budget === undefined ? [] : [{ ...budget, name: HOSTILE }];
+    const budgets = [sampleBudgetStatus({ name: HOSTILE })];
     const page = await pageOf(
       sampleStatus({ version: HOSTILE, upstreams: [upstream], budgets, incidents: [incident] }),
     );
@@ -196,12 +197,8 @@ describe("the status page", () => {
   };
 
   test("draws no more than a hundred budgets, the paused ones first", async () => {
-    const budgets = sampleStatus().budgets.flatMap((budget) =>
-      Array.from({ length: 120 }, (_, index) => ({
-        ...budget,
-        name: `budget-${index}`,
-        pausedUntilMs: index === 119 ? 200_000 : 0,
-      })),
+    const budgets = Array.from({ length: 120 }, (_, index) =>
+      sampleBudgetStatus({ name: `budget-${index}`, pausedUntilMs: index === 119 ? 200_000 : 0 }),
     );
     const text = await textOfPage({ budgets });
     expect(text.match(/budget-\d+/g)).toHaveLength(100);
@@ -239,9 +236,8 @@ describe("the status page", () => {
     const until = (pausedUntilMs: number) => ({ upstreams: [sampleUpstreamStatus({ pausedUntilMs })] });
     expect(await textOfPage(until(120_000))).toContain(skipped);
     expect(await textOfPage(until(104_000))).not.toContain("it is skipped");
-    const [budget] = sampleStatus().budgets;
-    if (budget === undefined) throw new Error("a sample has a budget");
-    expect(await textOfPage({ budgets: [{ ...budget, pausedUntilMs: 120_000 }] })).toContain(skipped);
+    const budgets = [sampleBudgetStatus({ pausedUntilMs: 120_000 })];
+    expect(await textOfPage({ budgets })).toContain(skipped);
   });
 
   test("tells our own outage from theirs: in the bars, in the incidents and in sentences", async () => {
@@ -325,7 +321,7 @@ describe("the status page", () => {
 
   test("lists incidents with start, end, reason and polls, and counts the older ones", async () => {
     const incident = {
-      upstream: "email",
+      upstream: "ai-router",
       state: "down" as const,
       reason: "timeout",
       startedAtMs: 10_000,
@@ -336,8 +332,8 @@ describe("the status page", () => {
       endedAtMs: index === 0 ? undefined : 70_000,
     }));
     const text = await textOfPage({ incidents });
-    expect(text).toContain("email Down: timed out 00:00:10 UTC ongoing 1 min 30 s 8");
-    expect(text).toContain("email Down: timed out 00:00:10 UTC 00:01:10 UTC 1 min 8");
+    expect(text).toContain("ai-router Down: timed out 00:00:10 UTC ongoing 1 min 30 s 8");
+    expect(text).toContain("ai-router Down: timed out 00:00:10 UTC 00:01:10 UTC 1 min 8");
     expect(text).toContain("5 older ones: as JSON");
   });
 

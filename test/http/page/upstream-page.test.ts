@@ -178,16 +178,11 @@ describe("values", () => {
     { atMs: 10_000, value: 20_000 },
     { atMs: 99_000, value: 12_345.5 },
   ];
-  const upstream = sampleUpstreamStatus({
-    values: [CREDITS, JOBS],
-    valueHistories: [
-      { name: "credits_remaining", points },
-      { name: "jobs", points: [{ atMs: 40_000, value: 7 }] },
-    ],
-  });
+  const upstream = sampleUpstreamStatus({ values: [CREDITS, JOBS] });
+  const valueHistories = { credits_remaining: points, jobs: [{ atMs: 40_000, value: 7 }] };
 
   test("are shown as they came last, with their week and when the credit is empty", async () => {
-    const page = await pageOf(sampleStatus({ upstreams: [upstream] }), PATH);
+    const page = await pageOf(sampleStatus({ upstreams: [upstream], valueHistories }), PATH);
     const text = textOf(page);
     expect(text).toContain(
       "Values credits_remaining 12\u202f345.5 usd 1 s ago At the pace of the last day, empty on Tuesday about 14:00 UTC. 12\u202f345.5 to 20\u202f000 in the last 1 min 29 s",

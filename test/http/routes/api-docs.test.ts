@@ -3,12 +3,13 @@ import { expect, test } from "vitest";
 import type { ValueStatus } from "../../../src/core/status/status.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
+  sampleAnnouncement,
+  sampleBudgetStatus,
   sampleFleetStatus,
   samplePollStatus,
-  sampleAnnouncement,
+  sampleRoutesDeps,
   sampleStatus,
   sampleUpstreamStatus,
-  sampleRoutesDeps,
 } from "../../support/samples.ts";
 
 /** Every fact known: so every field is there. */
@@ -27,7 +28,6 @@ const VALUE: ValueStatus = {
   credit: { sentence: "", emptyAtMs: 1, burns: [{ window: "1d", perSecond: 1, emptyAtMs: 1 }] },
 };
 const INCIDENT = { state: "down" as const, reason: "dns", startedAtMs: 1, endedAtMs: 2, polls: 3 };
-const [BUDGET] = sampleStatus().budgets;
 const FULL = sampleStatus({
   stateStoreUp: true,
   upstreams: [
@@ -43,39 +43,35 @@ const FULL = sampleStatus({
       lastFailures: [POLL],
       skippedSincePoll: [{ cause: "budget", count: 1 }],
       values: [VALUE],
-      valueHistories: [{ name: "credits_remaining", points: [{ atMs: 1, value: 1 }] }],
     }),
   ],
-  budgets:
-    BUDGET === undefined
-      ? []
-      : [
-          {
-            ...BUDGET,
-            advertised: { limit: 1, remaining: 1 },
-            limits: [
-              {
-                sentence: "",
-                unit: "requests",
-                limit: 1,
-                remaining: 1,
-                perMs: 1,
-                windowFrom: "resets",
-                resource: "core",
-              },
-            ],
-            quota: { limit: 1, perMs: 1, used: 1, unconfirmed: 1, forecast: 1 },
-            quotas: [
-              {
-                quota: "1d",
-                sentence: "",
-                emptyAtMs: 1,
-                burns: [{ window: "1h", perSecond: 1, emptyAtMs: 1 }],
-              },
-            ],
-          },
-        ],
+  budgets: [
+    sampleBudgetStatus({
+      advertised: { limit: 1, remaining: 1 },
+      limits: [
+        {
+          sentence: "",
+          unit: "requests",
+          limit: 1,
+          remaining: 1,
+          perMs: 1,
+          windowFrom: "resets",
+          resource: "core",
+        },
+      ],
+      quota: { limit: 1, perMs: 1, used: 1, unconfirmed: 1, forecast: 1 },
+      quotas: [
+        {
+          quota: "1d",
+          sentence: "",
+          emptyAtMs: 1,
+          burns: [{ window: "1h", perSecond: 1, emptyAtMs: 1 }],
+        },
+      ],
+    }),
+  ],
   incidents: [{ ...INCIDENT, upstream: "ai-router" }],
+  valueHistories: { [VALUE.name]: [{ atMs: 1, value: 1 }] },
 });
 
 const VALUE_HISTORIES = [{ name: "string", points: [{ atMs: "number", value: "number" }] }];

@@ -98,8 +98,9 @@ describe("every answer", () => {
 });
 
 describe("metrics", () => {
-  test("are text 0.0.4, from a string or a promise of one", async () => {
-    for (const metrics of [() => "a 1\n", () => Promise.resolve("a 1\n")]) {
+  test("are text 0.0.4, at once or promised", async () => {
+    const content = { pieces: ["a 1\n"] };
+    for (const metrics of [() => content, () => Promise.resolve(content)]) {
       const answer = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics");
       expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
       expect(answer.headers.get("vary")).toBe("Accept-Encoding");
@@ -109,8 +110,8 @@ describe("metrics", () => {
 
   const text = "pacewatch_slots_total 1\n".repeat(10_000);
   test.each([
-    ["whole", () => text],
-    ["while they are read", () => new Blob([text]).stream()],
+    ["whole", () => ({ pieces: [text] })],
+    ["piece by piece", () => ({ pieces: ReadableStream.from(text.split(/(?<=\n)/)) })],
     ["in gzip", () => ({ gzipped: new Blob([new Uint8Array(gzipSync(text))]).stream() })],
   ])("come in gzip where asked for, and plain elsewhere, made %s", async (_, metrics) => {
     const plain = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics");

@@ -1,30 +1,29 @@
 import { expect, test } from "vitest";
-import type { InPieces } from "../../../src/core/status/in-pieces.ts";
 import { Turns, Unwanted } from "../../../src/http/routes/turns.ts";
 import { stopTime, timersAtOnce } from "../../support/virtual/stopped-time.ts";
 
-function* endless(onPiece: () => void): InPieces<never> {
+async function workForEver(turns: Turns, onPiece: () => void): Promise<never> {
   for (;;) {
     onPiece();
-    yield;
+    await turns.pauseIfLong();
   }
 }
 
 test("work that nobody wants any more is given up", async () => {
-  const turns = new Turns({ rests: false, isWanted: () => pieces < 10_000 });
   let pieces = 0;
-  await expect(turns.run(endless(() => (pieces += 1)))).rejects.toBeInstanceOf(Unwanted);
+  const turns = new Turns({ rests: false, isWanted: () => pieces < 10_000 });
+  await expect(workForEver(turns, () => (pieces += 1))).rejects.toBeInstanceOf(Unwanted);
 });
 
 test("work rests as long as it takes", async () => {
   const [time, restsMs] = [stopTime(), timersAtOnce()];
   let pieces = 0;
   const turns = new Turns({ rests: true, isWanted: () => pieces < 20 });
-  const work = endless(() => {
+  const work = workForEver(turns, () => {
     pieces += 1;
     time.pass(2);
   });
-  await expect(turns.run(work)).rejects.toBeInstanceOf(Unwanted);
+  await expect(work).rejects.toBeInstanceOf(Unwanted);
   // A turn ends with the piece that makes it 5 ms or more: the third.
   expect(restsMs).toEqual([6, 6, 6, 6, 6, 6, 6]);
 });

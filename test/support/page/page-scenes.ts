@@ -4,9 +4,9 @@ import type { PollOutcome, SkipCause } from "../../../src/core/exchange/outcome.
 import { History } from "../../../src/core/history/history.ts";
 import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
 import { hash32 } from "../../../src/core/schedule/hash.ts";
-import type { Incident, StatusSnapshot, UpstreamStatus } from "../../../src/core/status/status.ts";
+import type { Incident, UpstreamFacts } from "../../../src/core/status/status.ts";
 import { seededRandom, within, type Span } from "../../../src/simulator/randomness.ts";
-import { samplePoll, sampleStatus, sampleUpstreamStatus } from "../samples.ts";
+import { samplePoll, sampleStatusLists, sampleUpstreamStatus, type StatusLists } from "../samples.ts";
 
 /** Snapshots for pictures of the page, and for its cost: a real history records the polls and folds their health. */
 
@@ -35,7 +35,7 @@ type UpstreamHistory = {
   readonly skipped?: readonly { readonly cause: SkipCause; readonly count: number }[];
 };
 
-type Played = { readonly upstream: UpstreamStatus; readonly incidents: readonly Incident[] };
+type Played = { readonly upstream: UpstreamFacts; readonly incidents: readonly Incident[] };
 
 const DAY_MS = 86_400_000;
 const MONTH_MS = 30 * DAY_MS;
@@ -108,7 +108,7 @@ class Recording {
 }
 
 /** The status of one upstream at the end of its history, and its incidents. */
-export function play(of: UpstreamHistory, changes: Partial<UpstreamStatus> = {}): Played {
+export function play(of: UpstreamHistory, changes: Partial<UpstreamFacts> = {}): Played {
   const { name, everyMs, runs, monthFailedOneIn, skipped = [] } = of;
   const skippedCount = skipped.reduce((sum, { count }) => sum + count, 0);
   const slots = runs.reduce((sum, { polls }) => sum + polls, 0) + skippedCount;
@@ -153,8 +153,8 @@ function phasesOf(durationMs: number, random: () => number): PhaseTimesMs {
 }
 
 /** The budgets are those of the two services that come configured. */
-export function snapshotOf(played: readonly Played[], changes: Partial<StatusSnapshot> = {}): StatusSnapshot {
-  return sampleStatus({
+export function snapshotOf(played: readonly Played[], changes: Partial<StatusLists> = {}): StatusLists {
+  return sampleStatusLists({
     startedAtMs: STARTED_AT_MS,
     nowMs: SCENE_NOW_MS,
     stateStoreUp: true,
@@ -256,7 +256,7 @@ function aiRouter(state = "well"): Played {
   return play({ name: "ai-router", everyMs: 15_000, runs: POLL_RUNS[state] ?? [], monthFailedOneIn: 300 });
 }
 
-function paused(snapshot: StatusSnapshot): StatusSnapshot {
+function paused(snapshot: StatusLists): StatusLists {
   const budgets = snapshot.budgets.map((budget) =>
     budget.name === "ai-router"
       ? { ...budget, pausedUntilMs: SCENE_NOW_MS + 29_000, advertised: { limit: 60, remaining: 0 } }
@@ -272,7 +272,7 @@ const NOT_YET = {
 const SKIPPED_SLOTS = [{ cause: "budget" as const, count: 4 }];
 
 /** The page when all is well, and in each trouble. */
-export const SCENES: Readonly<Record<string, StatusSnapshot>> = {
+export const SCENES: Readonly<Record<string, StatusLists>> = {
   well: snapshotOf([email(), aiRouter()]),
   down: snapshotOf([email(), aiRouter("down")]),
   unauthorized: snapshotOf([email("unauthorized"), aiRouter()]),

@@ -1,0 +1,83 @@
+import { worstBurn } from "../answer/credit.ts";
+import type { Upstream, Value } from "../config/config.ts";
+import { SKIP_CAUSES } from "../exchange/outcome.ts";
+import type { ValueSnapshot } from "../metrics/snapshot.ts";
+import type { Health } from "../poll/health.ts";
+import { slotsPerDay } from "../schedule/schedule.ts";
+import { creditSentence } from "../status/credit-sentence.ts";
+import {
+  type UpstreamFacts,
+  type UpstreamSummary,
+  urlWithoutQuery,
+  type ValueStatus,
+} from "../status/status.ts";
+import { DAY_MS } from "../time/duration.ts";
+import type { UpstreamRecord } from "./upstream-record.ts";
+
+/** An upstream as it is polled now. */
+export type Polled = {
+  readonly upstream: Upstream;
+  readonly record: UpstreamRecord;
+  readonly condition: {
+    readonly health: Health;
+    readonly pausedUntilMs: number;
+    readonly nextSlotAtMs: number | undefined;
+  };
+};
+
+export function summaryOf({ upstream, record, condition }: Polled): UpstreamSummary {
+  const { accounts, history } = record;
+  const { slots, totalPolls, inFlight, waiting, totalSkipped } = accounts;
+  return {
+    name: upstream.name,
+    url: urlWithoutQuery(upstream.url),
+    health: { state: condition.health.state, sinceMs: history.sinceMs, up: condition.health.isUp },
+    counts: { slots, polls: totalPolls, inFlight, waiting, skipped: totalSkipped },
+    lastPoll: history.lastPoll,
+  };
+}
+
+export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
+  const { upstream, record, condition } = polled;
+  const { accounts, history } = record;
+  const { schedule, values } = upstream;
+  return {
+    ...summaryOf(polled),
+    budgets: upstream.budgets,
+    labels: upstream.labels,
+    schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
+    meanGapMs: DAY_MS / slotsPerDay(schedule),
+    objective: upstream.objective,
+    degradedAboveMs: upstream.degradedAboveMs,
+    pausedUntilMs: condition.pausedUntilMs,
+    nextSlotAtMs: condition.nextSlotAtMs,
+    certificateExpiresAtMs: accounts.certificateExpiresAtMs,
+    announcement: history.announcement,
+    ...(values && { values: valuesOf(values, record, schedule.longestGapMs, nowMs) }),
+    skips: SKIP_CAUSES.map((cause) => ({ cause, count: accounts.skipped(cause) })).filter(
+      ({ count }) => count > 0,
+    ),
+    skippedSincePoll: history.skippedSincePoll,
+    latency: history.latency,
+    availability: history.availability(nowMs),
+    lastPolls: history.lastPolls,
+    lastFailures: history.lastFailures,
+  };
+}
+
+function valuesOf(
+  wanted: readonly Value[],
+  { history }: UpstreamRecord,
+  periodMs: number,
+  nowMs: number,
+): readonly ValueStatus[] {
+  const read = history.values.read(wanted, periodMs, nowMs);
+  return wanted.map((value, place) => valueStatusOf(value, read[place], nowMs));
+}
+
+function valueStatusOf({ name, unit }: Value, read: ValueSnapshot | undefined, nowMs: number): ValueStatus {
+  const { value, seenAtMs, burns = [] } = read ?? {};
+  const sentence = creditSentence(burns, nowMs);
+  const credit = { sentence, emptyAtMs: worstBurn(burns)?.emptyAtMs, burns };
+  return { name, unit, value, seenAtMs, ...(burns.length > 0 && { credit }) };
+}
