@@ -39,11 +39,10 @@ export function requirePlace(path: string): void {
  * here first, for its owner alone. One that is there keeps its mode: that is its owner's choice.
  */
 export function makePrivate(path: string): void {
-  if (existsSync(path)) return;
   try {
-    closeSync(openSync(path, "a", 0o600));
+    closeSync(openSync(path, "ax", 0o600));
   } catch {
-    // SQLite tells what is wrong, in its own words.
+    // It is there already, or SQLite tells what is wrong, in its own words.
   }
 }
 

@@ -12,6 +12,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
+import { StateFile } from "../../../src/adapters/sqlite/file.ts";
+import { newestVersion } from "../../../src/adapters/sqlite/schema.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
 const HOUR_MS = 3_600_000;
@@ -256,6 +258,21 @@ describe("is refused, with one sentence", () => {
     expect(await bench.refusal()).toMatch(
       /received one that was written by a newer pacewatch \(version 99 of the file\)$/,
     );
+  });
+
+  test("and whoever is refused holds no lock: once the reason is gone, another one may begin", async () => {
+    await using bench = await StateBench.make();
+    const version = (number: number): void => {
+      const database = new DatabaseSync(bench.path);
+      database.exec(`PRAGMA user_version = ${number}`);
+      database.close();
+    };
+    await (await bench.open()).close();
+    version(99);
+    const refused = new StateFile(bench.path);
+    expect(refused.open(NOW_MS)).toMatchObject({ kind: "refused" });
+    version(newestVersion());
+    expect(await bench.refusal()).toBe("it opened");
   });
 });
 
