@@ -83,11 +83,22 @@ test("each change is judged by itself, by the first tests that fail, and taken b
   expect(shortfalls(verdicts, { quickPercent: 0, allPercent: 100 }, false)).toEqual([]);
 });
 
+test("tests that fail without any change have seen nothing", async () => {
+  const root = await openProject();
+  await writeFile(join(root, "quick.mjs"), "process.exit(1);");
+  const mutants = chooseMutants(new Map([[FILE, SOURCE]]), { perFolder: 100, seed: 1, equivalents: [] });
+  for (const mutant of mutants) {
+    const verdict = await judge(mutant, root, [QUICK, LONG], ran);
+    expect(verdict.seenBy?.name).not.toBe("its folder");
+  }
+});
+
 test("tests that hang have seen it, and the source is as it was", async () => {
   const root = await openProject();
   const [mutant] = chooseMutants(new Map([[FILE, SOURCE]]), { perFolder: 1, seed: 1, equivalents: [] });
   if (mutant === undefined) throw new Error("there is nothing to change");
-  const verdict = await judge(mutant, root, [QUICK, LONG], () => Promise.resolve("hung"));
+  const hangs: Run = async () => ((await readFile(join(root, FILE), "utf8")) === SOURCE ? "passed" : "hung");
+  const verdict = await judge(mutant, root, [QUICK, LONG], hangs);
   expect(verdict).toMatchObject({ seenBy: QUICK, hung: true });
   await expect(judge(mutant, root, [QUICK], () => Promise.reject(new Error("no runner")))).rejects.toThrow(
     "no runner",

@@ -53,21 +53,42 @@ export function stepsFor(file: string, withLong: boolean): readonly Step[] {
   return steps.filter(({ isLong }) => withLong || !isLong);
 }
 
+/** Which tests pass where nothing is changed: what fails by itself has seen nothing. Asked once of each, when it matters. */
+export class Greens {
+  readonly #run: Run;
+  readonly #known = new Map<string, Promise<boolean>>();
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  /** The sources at `root` must be unchanged. */
+  isGreen(step: Step, root: string): Promise<boolean> {
+    const key = step.args.join(" ");
+    const known = this.#known.get(key) ?? this.#run(step, root).then((end) => end === "passed");
+    this.#known.set(key, known);
+    return known;
+  }
+}
+
 /** Changes the copy at `root`, and changes it back. */
 export async function judge(
   mutant: Mutant,
   root: string,
   steps: readonly Step[],
   run: Run,
+  greens: Greens = new Greens(run),
 ): Promise<Verdict> {
   const path = join(root, mutant.file);
   const source = await readFile(path, "utf8");
   const beganMs = performance.now();
-  await writeFile(path, changed(source, mutant));
   try {
     for (const step of steps) {
+      await writeFile(path, changed(source, mutant));
       const end = await run(step, root);
       if (end === "passed") continue;
+      await writeFile(path, source);
+      if (!(await greens.isGreen(step, root))) continue;
       return { mutant, seenBy: step, hung: end === "hung", tookMs: performance.now() - beganMs };
     }
     return { mutant, seenBy: undefined, hung: false, tookMs: performance.now() - beganMs };

@@ -37,9 +37,9 @@ async function polling(answersInMs: number, timeoutMs = 30_000): Promise<World> 
 /** How the poll ended, and when everything was over. */
 async function endOf(world: World, ending: Promise<void>): Promise<{ tookMs: number; outcome: string }> {
   const fromMs = world.clock.now();
-  let isOver = false;
-  void ending.then(() => (isOver = true));
-  for (await settle(); !isOver; await settle()) await world.clock.advance(10);
+  const over = new AbortController();
+  void ending.then(() => over.abort());
+  for (await settle(); !over.signal.aborted; await settle()) await world.clock.advance(10);
   const tookMs = world.clock.now() - fromMs;
   await world.clock.advance(600_000);
   expect(world.recorder.polls).toHaveLength(1);
