@@ -60,6 +60,7 @@ const NAMED_NUMBERS = /^(?:name=[\w-]{1,60},\d{1,15};? ?){1,9}$/;
 /** What is quoted is a comment or a name, and no number. Two numbers with a slash are one member. */
 function membersOf(text: string): readonly string[] {
   if (NUMBERS_WITH_SLASHES.test(text)) return text.split("/");
+  if (!text.includes(",")) return [text];
   if (NAMED_NUMBERS.test(text)) return text.match(/(?<=,)\d+/g) ?? [];
   return text
     .replaceAll(QUOTED, '""')

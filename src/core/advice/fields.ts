@@ -148,16 +148,21 @@ export function readFields(
     found += more;
     drafts.set(field.family, draft);
   }
-  // First the halves of a limit become one: only then is it known what each limit lacks, and what it may be lent.
-  const whole = withHalvesJoined([...drafts.values()]);
-  const lent = whole.map((draft) => withLent(draft, whole));
-  const all = withOrphanReset(lent);
+  const all = complete([...drafts.values()]);
   const lone = all.filter((draft) => !draft.field.isWeak && limitsIn(draft) === 0);
   return {
     families: all.flatMap(familiesIn),
     loneResetsMs: lone.flatMap(({ resetsMs }) => resetsMs),
     malformed,
   };
+}
+
+/** First the halves of a limit become one: only then is it known what each limit lacks, and what it may be lent. */
+function complete(drafts: readonly Draft[]): readonly Draft[] {
+  // Most answers tell one limit: nobody is there to lend it anything.
+  if (drafts.length < 2) return drafts;
+  const whole = withHalvesJoined(drafts);
+  return withOrphanReset(whole.map((draft) => withLent(draft, whole)));
 }
 
 /** What is told of one limit under two names becomes one. */
