@@ -1,7 +1,7 @@
 /** What a body says, picked out of whatever form it has: codes for machines, words for people, times. */
 
 import type { JsonBody } from "../exchange/json-body.ts";
-import { cut, plain, type Words } from "./words.ts";
+import { cut, plain, remembered, type Words } from "./words.ts";
 
 /** A code or a sentence. `place` is for people: never more than names that many APIs use. */
 export type Statement = { readonly place: string; readonly text: string; readonly words: Words };
@@ -117,29 +117,42 @@ function factsOfJson(root: unknown, isProblem: boolean): Found {
     }
     if (typeof value !== "string" && typeof value !== "number") continue;
     const text = String(value);
-    const name = plain(key.slice(0, LONGEST_CODE));
-    const parts = name.split(" ");
-    if (
-      parts.some((part) => TIME_NAMES.has(part)) &&
-      times.length < MOST_TIMES &&
-      text.length <= LONGEST_CODE
-    )
-      times.push({ key: name, text });
-    if (parts.some((part) => NO_REASON.has(part))) continue;
+    const { name, isCode, isTime, isNoReason } = meaningOf(key);
+    if (isTime && times.length < MOST_TIMES && text.length <= LONGEST_CODE) times.push({ key: name, text });
+    if (isNoReason) continue;
     const shown = place === "" ? "the body" : `\`${place}\``;
-    const isCode = CODE_NAMES_ALONE.has(name) || parts.some((part) => CODE_NAMES.has(part));
     const isSentence = typeof value === "string" && (text.length > LONGEST_CODE || /\s/.test(text));
+    const isRead = charactersLeft > 0 && (isSentence || /[\u0080-\uffff]/.test(text));
+    const sentence = isRead ? statement(shown, text.slice(0, charactersLeft)) : undefined;
     if (isCode && codes.length < MOST_CODES && (!isSentence || isShort(text))) {
       const code = isProblem && key === "type" ? problemCode(text, level) : text;
-      if (!/^urn:|:\/\//.test(code)) codes.push(statement(shown, code));
+      if (!/^urn:|:\/\//.test(code)) codes.push(code === sentence?.text ? sentence : statement(shown, code));
     }
-    if (charactersLeft > 0 && (isSentence || /[\u0080-\uffff]/.test(text))) {
-      sentences.push(statement(shown, text.slice(0, charactersLeft)));
+    if (sentence !== undefined) {
+      sentences.push(sentence);
       charactersLeft -= text.length;
     }
   }
   return { form: "json", codes, sentences, times };
 }
+
+type KeyMeaning = {
+  readonly name: string;
+  readonly isCode: boolean;
+  readonly isTime: boolean;
+  readonly isNoReason: boolean;
+};
+
+const meaningOf = remembered((key: string): KeyMeaning => {
+  const name = plain(key.slice(0, LONGEST_CODE));
+  const parts = name.split(" ");
+  return {
+    name,
+    isCode: CODE_NAMES_ALONE.has(name) || parts.some((part) => CODE_NAMES.has(part)),
+    isTime: parts.some((part) => TIME_NAMES.has(part)),
+    isNoReason: parts.some((part) => NO_REASON.has(part)),
+  };
+});
 
 function membersOf(value: object, { key, place, level }: Member): readonly Member[] {
   if (Array.isArray(value))
@@ -153,7 +166,8 @@ function membersOf(value: object, { key, place, level }: Member): readonly Membe
 }
 
 export function saysAnywhere(sets: number, { codes, sentences }: Facts): boolean {
-  return [...codes, ...sentences].some(({ words }) => (words.sets & sets) !== 0);
+  const says = ({ words }: Statement): boolean => (words.sets & sets) !== 0;
+  return codes.some(says) || sentences.some(says);
 }
 
 export function statement(place: string, text: string): Statement {

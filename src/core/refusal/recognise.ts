@@ -60,11 +60,7 @@ function recogniseByContent(
   rules: readonly Rule[],
 ): Recognition | undefined {
   const hold = (kind: "codes" | "sentences", some: readonly Rule[]): Recognition | undefined =>
-    firstThatHolds(
-      some.filter((rule) => (rule.in ?? kind) === kind && isOn(rule.on, status)),
-      facts[kind],
-      facts,
-    );
+    firstThatHolds(some, kind, facts, status);
   return (
     wallHeader(head) ??
     wallPage(facts, status) ??
@@ -78,11 +74,15 @@ function recogniseByContent(
 
 function firstThatHolds(
   rules: readonly Rule[],
-  statements: readonly Statement[],
+  kind: "codes" | "sentences",
   facts: Facts,
+  status: number,
 ): Recognition | undefined {
-  for (const rule of statements.length === 0 ? [] : rules) {
-    for (const { place, words } of statements) {
+  const said = facts[kind].reduce((all, { words }) => all | words.sets, 0);
+  for (const rule of said === 0 ? [] : rules) {
+    const isPossible = rule.near.sets.every((set) => (said & set) !== 0);
+    if (!isPossible || (rule.in ?? kind) !== kind || !isOn(rule.on, status)) continue;
+    for (const { place, words } of facts[kind]) {
       const evidence = evidenceOf(rule, words);
       if (evidence !== undefined && !saysAnywhere(rule.unlessAnywhere ?? 0, facts))
         return { ...meaningOf(rule, facts), by: place, words: evidence };

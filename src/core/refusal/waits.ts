@@ -31,6 +31,7 @@ export function readTimesInWords({ sentences }: Facts, anchorMs: number): Wait {
   let wait = NO_WAIT;
   let times = 0;
   for (const sentence of sentences) {
+    if (!/\d|\ban? /i.test(sentence.text)) continue;
     const text = sentence.text
       .toLowerCase()
       .replaceAll(/['’]/g, "")

@@ -18,11 +18,13 @@ export function wallHeader({ headers }: AnswerHead): Recognition | undefined {
 
 type Marks = {
   readonly on: (status: number, facts: Facts) => boolean;
-  readonly marks: readonly (string | RegExp)[];
+  readonly marks: RegExp;
 };
 
-function marks(text: string): readonly string[] {
-  return text.trim().split(/\s*[|\n]\s*/);
+/** All in one look at the page. */
+function marks(text: string): RegExp {
+  const each = text.trim().split(/\s*[|\n]\s*/);
+  return new RegExp(each.map((mark) => RegExp.escape(mark)).join("|"));
 }
 
 const REFUSING = [401, 403, 405, 406, 418, 429];
@@ -58,20 +60,19 @@ const MARKS: readonly Marks[] = [
   // The script of a captcha, by its address.
   {
     on: (status) => [403, 405, 429, 503].includes(status),
-    marks: [/[\w.]\/\w{0,20}captcha\w{0,20}[/.]|\bhcaptcha\.com\/|\bcloudflare\.com\/turnstile\b/],
+    marks: /[\w.]\/\w{0,20}captcha\w{0,20}[/.]|\bhcaptcha\.com\/|\bcloudflare\.com\/turnstile\b/,
   },
   // Cloudflare in plain text and in JSON. With a 530 it says that what is behind it cannot be found.
-  { on: (status) => [200, 400, ...REFUSING].includes(status), marks: [/^\s*error code: 10\d\d\s*$/] },
+  { on: (status) => [200, 400, ...REFUSING].includes(status), marks: /^\s*error code: 10\d\d\s*$/ },
   {
     on: (status) => [400, 451, ...REFUSING].includes(status) && status !== 429,
-    marks: [/"cloudflare_error"\s{0,9}:\s{0,9}true/],
+    marks: /"cloudflare_error"\s{0,9}:\s{0,9}true/,
   },
   // Akamai puts its reference on the page of every error.
   {
     on: (status) => REFUSING.includes(status),
-    marks: [
+    marks:
       /errors\.edgesuite\.net|reference(?: |&#32;)(?:#|&#35;)\d{1,3}(?:\.|&#46;)[\da-f]{1,16}(?:\.|&#46;)\d/,
-    ],
   },
 ];
 
@@ -81,16 +82,8 @@ export function wallPage(facts: Facts, status: number): Recognition | undefined 
   if (form === "none" || (form === "json" && !mayBeWallInJson(raw, status))) return undefined;
   const isOutage = status === 503 && saysAnywhere(ELSEWHERE, facts);
   for (const { on, marks } of isOutage ? MARKS.slice(0, 1) : MARKS) {
-    const words = on(status, facts) ? wordsOf(marks, raw) : undefined;
+    const words = on(status, facts) ? marks.exec(raw)?.[0] : undefined;
     if (words !== undefined) return { ...WALL, by: form === "json" ? "the body" : "the page", words };
-  }
-  return undefined;
-}
-
-function wordsOf(marks: Marks["marks"], raw: string): string | undefined {
-  for (const mark of marks) {
-    const words = typeof mark === "string" ? raw.includes(mark) && mark : mark.exec(raw)?.[0];
-    if (words) return words;
   }
   return undefined;
 }

@@ -1,9 +1,17 @@
 /** The words by which providers refuse, in sets; and a text cut, once, into those of its words that are in one. */
 
-/** The vocabulary by letters: what stands in `sets` ends here, what stands in `stems` may go on. */
-type Letter = { readonly next: Map<number, Letter>; sets: number; stems: number };
+/** A word of the vocabulary, and how it goes on as a phrase. */
+type Entry = { sets: number; readonly next: Map<string, Entry> };
 
-const VOCABULARY: Letter = { next: new Map(), sets: 0, stems: 0 };
+const WORDS = new Map<string, Entry>();
+/** By their first letters. */
+const STEMS = new Map<string, readonly { readonly stem: string; readonly set: number }[]>();
+const LETTERS_OF_STEM = 4;
+/** Of Chinese, Japanese and Korean, which have no spaces between words. */
+const UNSPACED_WORDS = new Map<string, number>();
+const UNSPACED = /[\u3040-\u9fff\uac00-\ud7af]/;
+const LONGEST_UNSPACED = 8;
+
 let sets = 0;
 
 /**
@@ -14,10 +22,23 @@ function setOf(words: string): number {
   const set = 1 << sets;
   sets += 1;
   for (const word of words.trim().split(/\s+/)) {
-    if (word.endsWith("*")) letterAt(word.slice(0, -1)).stems |= set;
-    else for (const form of [word, `${word}s`]) letterAt(form).sets |= set;
+    const beginning = word.slice(0, LETTERS_OF_STEM);
+    if (UNSPACED.test(word)) UNSPACED_WORDS.set(word, (UNSPACED_WORDS.get(word) ?? 0) | set);
+    else if (word.endsWith("*"))
+      STEMS.set(beginning, [...(STEMS.get(beginning) ?? []), { stem: word.slice(0, -1), set }]);
+    else for (const form of [word, `${word}s`]) entryOf(form.split("_")).sets |= set;
   }
   return set;
+}
+
+function entryOf(phrase: readonly string[]): Entry {
+  let entry: Entry = { sets: 0, next: WORDS };
+  for (const word of phrase) {
+    const next = entry.next.get(word) ?? { sets: 0, next: new Map() };
+    entry.next.set(word, next);
+    entry = next;
+  }
+  return entry;
 }
 
 /** Each of the first before each of the second. */
@@ -26,17 +47,6 @@ function pairs(firsts: string, seconds: string): string {
     .split(" ")
     .flatMap((first) => seconds.split(" ").map((second) => `${first}_${second}`))
     .join(" ");
-}
-
-function letterAt(word: string): Letter {
-  let letter = VOCABULARY;
-  for (const character of word.replaceAll("_", " ")) {
-    const code = character.charCodeAt(0);
-    const next = letter.next.get(code) ?? { next: new Map(), sets: 0, stems: 0 };
-    letter.next.set(code, next);
-    letter = next;
-  }
-  return letter;
 }
 
 /** A word that tells alone stands in each of the sets of its rule. */
@@ -63,7 +73,7 @@ export const LIMIT: number = setOf(`
   limit limited ratelimit number_of threshold cap max maximum ceiling 上限 限制 超限 限额 한도 허용량 límite limite
   лимит* tageslimit monatslimit`);
 export const EXCEEDED: number = setOf(`
-  triggered exceed* exhaust* deplet* reached reach hit over surpass* violat* spent ${USED_UP} out_of consumed insuf* not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切* 초과 소진 исчерпан* превыш*
+  triggered exceed* exhaust* deplet* reached reach hit over surpass* violat* spent ${USED_UP} out_of consumed insuf* not_enough 超 超出 超过 超過 达到 达 用完 用尽 用盡 耗尽 使い切 초과 소진 исчерпан* превыш*
   überschritten erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé*`);
 export const LITTLE: number = setOf(`
   insuf* enough sufficient no have_any low too_few lack empty negative 0 zero need_more requires_more
@@ -72,15 +82,15 @@ export const LITTLE: number = setOf(`
 export const CALLS: number = setOf(`
   request query queries call calls search searches lookup visit attempt api hit 请求 请求量 调用 调用量 访问 操作 次数 リクエスト
   リクエスト数 リクエスト回数 요청 anfragen solicitud* petic* intentos requêtes requisi* solicita* richieste запрос*
-  verzoeken żądań istek* yêu_cầu permintaan`);
+  verzoeken żądań istek* cầu permintaan`);
 export const RATE: number = setOf(`
   rate ratelimit frequency freq speed throughput burst qps cuqps rps tps rpm tpm concurren* 频率 频次 并发 流量 速率`);
 export const MANY: number = setOf(`
-  many much too_fast too_high too_frequent* too_often too_quickly too_rapidly excessive over 频繁 頻繁 过快 过高
+  many much too_fast too_high too_frequent too_frequently too_often too_quickly too_rapidly excessive over 频繁 頻繁 过快 过高
   が多すぎ 많 demasiad* trop viele muitas troppe слишком veel wiele fazla nhiều banyak`);
 export const THROTTLED: number = setOf(`
   ratelimited rate_limited rate_limiting throttled throttling throttle slow_down slowdown enhance_your_calm
-  abuse_detection spike_arrest toomanyrequests too_many_requests rate_exceeded throughput_exceed* 429 限流 속도
+  abuse_detection spike_arrest toomanyrequests too_many_requests rate_exceeded throughput_exceeded 429 限流 속도
   frequency_limit`);
 export const LONG: number = setOf(`
   daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
@@ -91,7 +101,7 @@ export const SHORT: number = setOf(`
   ${pairs("per a each every this next last past current requests_in", "second minute hour")}
   ${pairs("second minute hour", "limit quota")}`);
 export const KEY: number = setOf(`
-  key token credential signature secret 令牌 密钥 密鑰 秘钥 签名 apiキー トークン キー 키 토큰 ключ* токен* schlüssel
+  key token credential signature secret 令牌 密钥 密鑰 秘钥 签名 トークン キー 키 토큰 ключ* токен* schlüssel
   zugangsdaten klucz clé jeton clave chave chiave`);
 export const API_KEY: number = setOf(`
   api_key apikey clé_d_api clé_api clave_de_api clave_api chiave_api chave_de_api chave_api access_key
@@ -105,8 +115,8 @@ export const BAD: number = setOf(`
   malformed not_found no_valid a_valid not_valid not_recognized not_correct required not_exist banned
   unrecognized provide provided supply include contain pass specify send verify validate carry 无效 無效 失效 错误
   錯誤 过期 過期 不正确 不存在 無効 不正 失败 期限 正しくありません 유효하지 만료 неверн* недействител* просроч* истек* истёк* ungültig*
-  falsche* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valid* no_es_válid*
-  no_válid* não_válid* expirad*`);
+  falsche* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido non_valida no_es_válida no_es_válido
+  no_válida no_válido não_válida não_válido expirad*`);
 export const CLOSED: number = setOf(`
   deleted suspended deactivated closed terminated disabled inactive restricted banned expired ended is_over
   cancelled canceled`);
@@ -154,80 +164,96 @@ export type Found = {
 
 export type Words = { readonly text: string; readonly found: readonly Found[]; readonly sets: number };
 
-const SPACE = 0x20;
-const SENTENCE_END = 0x7c;
+const SENTENCE_END = "|";
 /** Words of two sentences are not near each other. */
 export const BETWEEN_SENTENCES = 20;
-const MOST_FOUND = 200;
+const MOST_WORDS = 256;
 
-/** The steps are at most the characters, each times the longest entry of the vocabulary. */
-export function cut(sentence: string): Words {
+const MOST_REMEMBERED = 256;
+const LONGEST_REMEMBERED = 40;
+
+/** An upstream sends the same names and codes each time: what they mean is not worked out again. */
+export function remembered<T>(workOut: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const result = workOut(text);
+    if (known.size >= MOST_REMEMBERED) known.clear();
+    if (text.length <= LONGEST_REMEMBERED) known.set(text, result);
+    return result;
+  };
+}
+
+/** Each word is looked up as often as the longest phrase has words. */
+export const cut: (sentence: string) => Words = remembered((sentence) => {
   const text = plain(sentence);
+  const words = text.split(" ", MOST_WORDS);
+  const isUnspaced = UNSPACED.test(text);
   const found: Found[] = [];
   let sets = 0;
   let at = 0;
-  for (let from = 0; from < text.length && found.length < MOST_FOUND;) {
-    const code = text.charCodeAt(from);
-    if (code === SPACE) {
-      from += 1;
-      continue;
+  let from = 0;
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] ?? "";
+    at += word === SENTENCE_END ? BETWEEN_SENTENCES : 1;
+    if (isUnspaced && UNSPACED.test(word)) at = findUnspaced(word, at, from, found);
+    else {
+      const begins = stemsOf(word) | phrasesAt(words, index);
+      if (begins !== 0) found.push({ sets: begins, at, from, to: from + word.length });
     }
-    const begins = wordsAt(text, from);
-    if (begins.sets !== 0 || !isUnspaced(code)) at += code === SENTENCE_END ? BETWEEN_SENTENCES : 1;
-    if (begins.sets !== 0) found.push({ ...begins, at, from });
-    sets |= begins.sets;
-    from = isUnspaced(code) ? Math.max(begins.to, from + 1) : wordEnd(text, from + 1);
+    from += word.length + 1;
   }
+  for (const each of found) sets |= each.sets;
   return { text, found, sets };
-}
+});
 
-/** All entries that begin here, from a single word to the longest phrase. */
-function wordsAt(text: string, from: number): { readonly sets: number; readonly to: number } {
+/** All that begins here, from the single word to the longest phrase. */
+function phrasesAt(words: readonly string[], index: number): number {
   let sets = 0;
-  let to = from;
-  let letter: Letter | undefined = VOCABULARY;
-  for (let end = from; letter !== undefined; end += 1) {
-    const reached = letter.stems | (isWordEnd(text, end) ? letter.sets : 0);
-    if (reached !== 0) {
-      sets |= reached;
-      to = wordEnd(text, end);
-    }
-    letter = letter.next.get(text.charCodeAt(end));
+  let entry = WORDS.get(words[index] ?? "");
+  for (let next = index + 1; entry !== undefined; next += 1) {
+    sets |= entry.sets;
+    entry = entry.next.get(words[next] ?? "");
   }
-  return { sets, to };
+  return sets;
 }
 
-function wordEnd(text: string, from: number): number {
-  let end = from;
-  while (!isWordEnd(text, end)) end += 1;
-  return end;
+function stemsOf(word: string): number {
+  let sets = 0;
+  for (const { stem, set } of STEMS.get(word.slice(0, LETTERS_OF_STEM)) ?? [])
+    if (word.startsWith(stem)) sets |= set;
+  return sets;
 }
 
-function isWordEnd(text: string, end: number): boolean {
-  return (
-    end >= text.length ||
-    text.charCodeAt(end) === SPACE ||
-    isUnspaced(text.charCodeAt(end)) ||
-    isUnspaced(text.charCodeAt(end - 1))
-  );
-}
-
-/** Chinese, Japanese and Korean have no spaces between words. */
-function isUnspaced(code: number): boolean {
-  return (code >= 0x3040 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7af);
+/** Of all that begin at one place, the longest counts. What is not known is passed over. Returns where it ends. */
+function findUnspaced(text: string, firstAt: number, offset: number, found: Found[]): number {
+  let at = firstAt;
+  for (let from = 0; from < text.length;) {
+    let to = Math.min(text.length, from + LONGEST_UNSPACED);
+    let sets = 0;
+    for (; to > from && sets === 0; to -= 1) sets = UNSPACED_WORDS.get(text.slice(from, to)) ?? 0;
+    if (sets !== 0) found.push({ sets, at: at++, from: offset + from, to: offset + to + 1 });
+    from = to + 1;
+  }
+  return at;
 }
 
 /** `InsufficientQuota`, `insufficient_quota` and "Insufficient quota" are the same two words. Sentences end in a `|`. */
 export function plain(text: string): string {
-  return text
+  if (!/[^a-z ]/.test(text)) return text.trim();
+  return /[^a-z_]/.test(text) ? spelledOut(text).trim() : text.replaceAll("_", " ");
+}
+
+/** Without addresses, and without the number of "60 requests in 1 minute". */
+function spelledOut(text: string): string {
+  return (UNSPACED.test(text) ? text.replaceAll(/[A-Za-z]+/g, " $& ") : text)
     .replaceAll(/https?:\/\/\S+/g, " ")
-    .replaceAll(/['’]/g, "")
-    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, " ")
-    .replaceAll(/(?<=\d)[.,](?=\d)/g, "")
+    .replaceAll(/['’]|(?<=\d)[.,](?=\d)/g, "")
+    .replaceAll(/[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g, "$& ")
     .replaceAll(/\/ ?(?=(?:sec(?:ond)?|min(?:ute)?|hour|day|week|month)s?\b)/gi, " per ")
     .replaceAll(/\b\d+ (?=(?:second|minute|hour)s?\b)/g, "")
     .replaceAll(/[.!?;]\s|[。！？；]/g, " | ")
     .replaceAll(/[^A-Za-z0-9|\u0080-\u2fff\u3040-\ufeff]+/g, " ")
-    .trim()
     .toLowerCase();
 }
