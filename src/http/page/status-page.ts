@@ -20,7 +20,7 @@ const LISTED_ABOVE = 30;
 /** Only these are drawn, the worst first: more would make a page of megabytes. */
 const UPSTREAMS_DRAWN = 100;
 
-/** The paused ones first. */
+/** More are counted only. The paused ones come first: they are why polls are missing. */
 const BUDGETS_DRAWN = 100;
 
 /** Older incidents are in the JSON and on the pages of the upstreams. */

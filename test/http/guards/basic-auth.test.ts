@@ -229,6 +229,12 @@ describe("password checks", () => {
     expect(order.indexOf(`${password}: match`)).toBeLessThanOrEqual(3);
   });
 
+  test("of equal cost are done in the order in which they were asked", async () => {
+    const { checks } = checksWith();
+    const order = await orderOf(checks, guessesAt(HASH, 4));
+    expect(order).toEqual([0, 1, 2, 3].map((guess) => `guess ${guess}: mismatch`));
+  });
+
   test("come to the right one in the end, though guesses from ever new addresses cost less than it", async () => {
     const { checks } = checksWith();
     const found = new AbortController();
