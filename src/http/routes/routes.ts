@@ -56,8 +56,8 @@ export type RoutesOptions = {
   readonly onWarning?: (message: string) => void;
 };
 
-const DEFAULT_MAX_SCRAPES = 40;
-const DEFAULT_MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+export const MAX_SCRAPES = 40;
+export const MAX_ANSWER_BYTES: number = 64 * 1024 * 1024;
 const MAX_WAITING = 100;
 
 type Route = {
@@ -80,13 +80,13 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
     refuseExpectations,
     ...(options.guards ?? []),
   ];
-  const room = { limitBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES, takenBytes: 0 };
+  const room = { limitBytes: options.maxAnswerBytes ?? MAX_ANSWER_BYTES, takenBytes: 0 };
   const common = { room, gzip: deps.gzip, maxWaiting: MAX_WAITING };
   // The text of the metrics is written in short turns, or in a thread: nobody waits for it, and it waits for no page.
   const scrapes = new Answers({ ...common, rests: false });
   const answers = new Answers({ ...common, rests: true });
   const routes: readonly Route[] = [
-    get("/metrics", metricsRoute(deps, scrapes, options.maxScrapes ?? DEFAULT_MAX_SCRAPES)),
+    get("/metrics", metricsRoute(deps, scrapes, options.maxScrapes ?? MAX_SCRAPES)),
     get("/-/healthy", () => textAnswer("healthy\n")),
     get("/-/ready", () => (deps.ready() ? textAnswer("ready\n") : textAnswer("not ready\n", 503))),
     post("/-/reload", (request) => reload(request, deps)),

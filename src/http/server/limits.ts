@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { whenResponseEnds } from "../guards/guard.ts";
+import { MAX_ANSWER_BYTES, MAX_SCRAPES } from "../routes/routes.ts";
 
 /** What one client, or many together, may use. */
 export type ServerLimits = {
@@ -23,8 +24,8 @@ export type ServerLimits = {
 
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   maxConnections: 256,
-  maxScrapes: 40,
-  maxAnswerBytes: 64 * 1024 * 1024,
+  maxScrapes: MAX_SCRAPES,
+  maxAnswerBytes: MAX_ANSWER_BYTES,
   maxPipelined: 16,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
