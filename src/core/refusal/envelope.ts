@@ -21,7 +21,9 @@ type Envelope = {
   /** Only a verdict, and what it says of it. */
   readonly isBare: boolean;
   /** What has an identity is a thing that may have failed, and no refusal of ours. */
-  readonly isResource: boolean;
+  readonly isNoResource: boolean;
+  readonly isAlone: boolean;
+  readonly isPair: boolean;
 };
 
 /**
@@ -42,7 +44,7 @@ export function recogniseInJson(
   const found = looksFailed ? recognise(head, facts(), status ?? 200) : undefined;
   if (found !== undefined) return found;
   if (status !== undefined) return { means: "server_error", says: SAYS.server_error, by: "the body" };
-  const isOnlyFailure = envelope.isBare && !envelope.isResource && shows(CERTAIN_SIGNS, envelope);
+  const isOnlyFailure = envelope.isBare && envelope.isNoResource && shows(CERTAIN_SIGNS, envelope);
   return isOnlyFailure ? unknownFailure(envelope) : undefined;
 }
 
@@ -82,61 +84,43 @@ const FAILURE_WORDS = names("error fail failed failure ko nok unauthorized forbi
 
 type Sign = {
   readonly on: ReadonlySet<string>;
-  readonly is: (value: unknown, envelope: Envelope, name: string) => boolean;
+  readonly is: (value: unknown, name: string) => boolean;
+  readonly where?: readonly ("isNoResource" | "isBare" | "hasMessage" | "isAlone" | "isPair")[];
 };
 
 function shows(signs: readonly Sign[], envelope: Envelope): boolean {
-  return signs.some(({ on, is }) =>
-    envelope.members.some(([name, value]) => on.has(name) && is(value, envelope, name)),
+  return signs.some(
+    ({ on, is, where = [] }) =>
+      where.every((condition) => envelope[condition]) &&
+      envelope.members.some(([name, value]) => on.has(name) && is(value, name)),
   );
 }
 
-/** A failure, whatever else an answer says. */
+/** A failure without any word of what failed. */
 const CERTAIN_SIGNS: readonly Sign[] = [
   { on: FAILURE, is: isObject },
   // Not how many of each there were.
   { on: names("errors"), is: (value) => isFilled(value) && !isTally(value) },
   { on: SUCCESS, is: (value) => value === false || value === "false" },
-  { on: names("error"), is: (value, { isResource }) => !isResource && isFilled(value) },
-  { on: VERDICT, is: (value, { isResource }) => !isResource && isFailureWord(value) },
+  { on: names("error"), is: isFilled, where: ["isNoResource"] },
+  { on: VERDICT, is: isFailureWord, where: ["isNoResource"] },
 ];
 
 /** A failure, if words or codes say of what. */
 const SIGNS: readonly Sign[] = [
   ...CERTAIN_SIGNS,
-  { on: SUCCESS, is: (value, { isBare }) => isBare && value === 0 },
-  ...[
-    { on: names("status code info"), is: isShouted },
-    { on: names("errormessage"), is: isFilled },
-    { on: names("message"), is: (value: unknown) => value === "NOTOK" },
-    {
-      on: CODE,
-      is: (value: unknown, { hasMessage }: Envelope, name: string) => hasMessage && isFault(value, name),
-    },
-    {
-      on: VERDICT,
-      is: (value: unknown, { isBare, hasMessage }: Envelope) => isBare && hasMessage && isNo(value),
-    },
-    {
-      on: names("type"),
-      is: (value: unknown, { isBare, hasMessage }: Envelope) => isBare && hasMessage && isFailureWord(value),
-    },
-    {
-      on: FAULT_CODE,
-      is: (value: unknown, { isBare, hasMessage }: Envelope) =>
-        isBare && (hasMessage ? isFaultName(value) : isFaultCode(value)),
-    },
-    { on: MESSAGE, is: (value: unknown, { members }: Envelope) => members.length === 1 && isFilled(value) },
-    // `{"status": {"message": …, "value": 19}}`
-    {
-      on: names("value"),
-      is: (value: unknown, { members, hasMessage }: Envelope) =>
-        members.length === 2 && hasMessage && isFaultCode(value),
-    },
-  ].map(({ on, is }): Sign => ({
-    on,
-    is: (value, envelope, name) => !envelope.isResource && is(value, envelope, name),
-  })),
+  { on: SUCCESS, is: (value) => value === 0, where: ["isBare"] },
+  { on: names("status code info"), is: isShouted, where: ["isNoResource"] },
+  { on: names("errormessage"), is: isFilled, where: ["isNoResource"] },
+  { on: names("message"), is: (value) => value === "NOTOK", where: ["isNoResource"] },
+  { on: CODE, is: isFault, where: ["isNoResource", "hasMessage"] },
+  { on: VERDICT, is: isNo, where: ["isNoResource", "isBare", "hasMessage"] },
+  { on: names("type"), is: isFailureWord, where: ["isNoResource", "isBare", "hasMessage"] },
+  { on: FAULT_CODE, is: isFaultCode, where: ["isNoResource", "isBare"] },
+  { on: FAULT_CODE, is: isFaultName, where: ["isNoResource", "isBare", "hasMessage"] },
+  { on: MESSAGE, is: isFilled, where: ["isNoResource", "isAlone"] },
+  // `{"status": {"message": …, "value": 19}}`
+  { on: names("value"), is: isFaultCode, where: ["isNoResource", "isPair", "hasMessage"] },
 ];
 
 function envelopeOf(value: object): Envelope | undefined {
@@ -151,18 +135,20 @@ function envelopeOf(value: object): Envelope | undefined {
     failure,
     hasMessage: members.some(([name, each]) => MESSAGE.has(name) && isFilled(each)),
     isBare: members.every(([name, each]) => each === failure || isAround(name) || isEmpty(each)),
-    isResource:
-      members.some(([name, each]) => name === "id" && each !== null) &&
-      !members.some(([name]) => name === "jsonrpc"),
+    isNoResource:
+      !members.some(([name, each]) => name === "id" && each !== null) ||
+      members.some(([name]) => name === "jsonrpc"),
+    isAlone: members.length === 1,
+    isPair: members.length === 2,
   };
 }
 
 /** A status that the answer itself tells. */
-function statusIn({ members, failure, hasMessage, isBare, isResource }: Envelope): number | undefined {
+function statusIn({ members, failure, hasMessage, isBare, isNoResource }: Envelope): number | undefined {
   const codes = codesOf(members, failure);
   const refusing = codes.find((code) => REFUSING_STATUSES.has(code));
   if (refusing !== undefined && (hasMessage || failure !== undefined)) return refusing;
-  return failure !== undefined && isBare && !isResource
+  return failure !== undefined && isBare && isNoResource
     ? codes.find((code) => BROKEN_STATUSES.has(code))
     : undefined;
 }

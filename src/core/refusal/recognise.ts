@@ -128,20 +128,20 @@ const GRPC_MEANINGS: ReadonlyMap<string, RefusalMeaning> = new Map([
 ]);
 
 function hintIn({ headers }: AnswerHead, status: number): Recognition | undefined {
-  const hint = (name: string, means: RefusalMeaning | undefined): Recognition | undefined =>
-    means && { means, says: means === "server_error" ? "overloaded" : SAYS[means], by: `\`${name}\`` };
-  if (status === 200 || status === 400)
-    return hint("grpc-status", GRPC_MEANINGS.get(headerValue(headers, "grpc-status") ?? ""));
-  if ([403, 418, 420].includes(status) && /[1-9]/.test(headerValue(headers, "retry-after") ?? ""))
+  const said = (name: string): string => headerValue(headers, name) ?? "";
+  const hint = (name: string, means: RefusalMeaning): Recognition => ({
+    means,
+    says: means === "server_error" ? "overloaded" : SAYS[means],
+    by: `\`${name}\``,
+  });
+  const grpc = GRPC_MEANINGS.get(said("grpc-status"));
+  if (grpc !== undefined && [200, 400].includes(status)) return hint("grpc-status", grpc);
+  if ([400, 403].includes(status) && /\berror="?invalid_token\b/.test(said("www-authenticate")))
+    return hint("www-authenticate", "unauthorized");
+  if ([403, 418, 420].includes(status) && /[1-9]/.test(said("retry-after")))
     return hint("retry-after", "rate");
-  if (status === 403 && Number.parseFloat(headerValue(headers, "x-ratelimit-remaining") ?? "") === 0)
-    return hint("x-ratelimit-remaining", "rate");
-  return status === 400 || status === 403 ? hintOfToken(headers) : undefined;
-}
-
-function hintOfToken(headers: AnswerHead["headers"]): Recognition | undefined {
-  return /\berror="?invalid_token\b/.test(headerValue(headers, "www-authenticate") ?? "")
-    ? { means: "unauthorized", says: SAYS.unauthorized, by: "`www-authenticate`" }
+  return status === 403 && Number.parseFloat(said("x-ratelimit-remaining")) === 0
+    ? hint("x-ratelimit-remaining", "rate")
     : undefined;
 }
 

@@ -106,9 +106,9 @@ export const RULES: readonly Rule[] = [
   { ...SPENT, on: USUAL, near: within(4, w.BILL, w.DUE | w.CLOSED) },
   // Mailslurp, 429: "Your trial may have expired or you have exceeded the monthly limits for your plan."
   { ...SPENT, on: USUAL, near: within(5, w.PLAN, w.CLOSED), unless: w.A_VALUE | w.KEY },
-  // Apigee, 500: "Quota limit exceeded." Google Maps, 200: "You have exceeded your daily request quota for this API."
-  { ...QUOTA, on: ANSWERS, near: within(7, w.QUOTA, w.EXCEEDED), unless: w.A_VALUE | w.RATE, isLong: true },
-  // Tavily, 432: "This request exceeds your plan's set usage limit."
+  // Apigee, 500: "Quota limit exceeded." OpenAI, 429: "You exceeded your current quota"
+  { ...QUOTA, on: ANSWERS, near: within(7, w.QUOTA, w.EXCEEDED), unless: w.A_VALUE, isLong: true },
+  // OpenWeather, 429: "due to exceeding of requests limitation of your subscription type"
   {
     ...QUOTA,
     on: USUAL,
@@ -118,9 +118,9 @@ export const RULES: readonly Rule[] = [
   },
   // Alpha Vantage, 200: "Our standard API rate limit is 25 requests per day."
   OF_A_DAY,
-  // Anthropic: "overloaded_error"
+  // Mistral, 429: "Service tier capacity exceeded for this model."
   { ...BUSY, on: { only: [200, 429, 430, 498] }, near: within(1, w.BUSY) },
-  // Cloudflare, 403: "The site owner has blocked access based on your browser's signature."
+  // Shopline, 433: "Request Blocked". AWS, 403: "Request not allowed due to WAF block."
   {
     ...WALL,
     on: { only: [403, 405, 406, 418, 430, 433, 444, 503] },
@@ -129,13 +129,13 @@ export const RULES: readonly Rule[] = [
   },
   // SES, 400: "Throttling". GitHub, 403: "You have triggered an abuse detection mechanism."
   { ...RATE, on: VAGUE, near: within(1, w.THROTTLED), unless: w.A_VALUE },
-  // Discourse, GitHub, 200: "RATE_LIMIT"
+  // Google Maps, 200: "OVER_QUERY_LIMIT". GitHub, 200: "RATE_LIMIT"
   { ...RATE, on: VAGUE, in: "codes", near: within(2, w.RATE | w.CALLS, w.LIMIT), unless: w.A_VALUE | w.BAD },
-  // Yandex, 403: "Limit is exceeded"
+  // Meta, 403: "Application request limit reached". Yandex, 403: "Limit is exceeded"
   { ...RATE, on: DENYING, near: within(3, w.LIMIT, w.EXCEEDED), unless: w.A_VALUE },
-  // GitHub, 403: "API Rate Limit Exceeded for 92.104.200.119"
+  // GitHub, 403: "You have exceeded a secondary rate limit." Linear, 400: "Rate limit exceeded"
   { ...RATE, on: VAGUE, near: within(6, w.RATE | w.CALLS, w.LIMIT, w.EXCEEDED), unless: w.A_VALUE },
-  // Bybit, 200: "Too many visits!"
+  // Bybit, 200: "Too many visits!" TomTom, 403: "Developer Over Qps"
   {
     ...RATE,
     on: { not: [...CLEAR, 401] },
@@ -153,17 +153,17 @@ export const RULES: readonly Rule[] = [
   { ...KEY, on: { only: [200, 401, 403, 498] }, near: within(8, w.KEY, w.BAD), unless: w.RIGHT },
   // Gemini, 400: "API key not valid. Please pass a valid API key." Mandrill, 500: "Invalid API key"
   { ...KEY, on: OURS, near: within(8, w.API_KEY, w.BAD), unless: w.RIGHT, unlessAnywhere: w.ELSEWHERE },
-  // Stripe, 403: "does not have the required permissions". Slack, 200: "missing_scope"
+  // SendGrid, 403: "unauthorized scopes: [user.credits.read]". Slack, 200: "missing_scope"
   { ...RIGHT, on: DENYING, near: within(5, w.NOT, w.RIGHT) },
-  // OpenAI, 401: "ip_not_authorized"
+  // Mailgun, 403: "Domain DOMAIN.TEST is not allowed to send"
   { ...RIGHT, on: DENYING, near: within(3, w.NOT, w.ALLOWED) },
   // OpenAI, 403: "Country, region, or territory not supported"
   { ...PLACE, on: { only: [400, 401, 403, 451] }, near: within(5, w.PLACE, w.UNSERVED) },
-  // Brevo, 401: "unauthorized". Plunk, Slack, 200: "not_authed"
+  // Brevo, 401: "unauthorized". DeepSeek, 401: "authentication_error"
   { ...KEY, on: OURS_NOT_500, near: within(3, w.AUTH, w.BAD | w.DUE) },
-  // OpenAI, 401: "account_deactivated". Meta, 400: "Session has expired on Friday"
+  // OpenAI, 401: "account_deactivated". Google, 403: "Consumer 'api_key:…' has been suspended."
   { ...KEY, on: OURS_NOT_500, near: within(7, w.ACCOUNT, w.CLOSED) },
-  // Google, 403: "PERMISSION_DENIED", with words of what is blocked
+  // Google, 403: "PERMISSION_DENIED", beside words of what is blocked
   { ...RIGHT, on: { only: [403] }, in: "codes", near: within(1, w.DENIED, w.RIGHT) },
   // Elastic Email, 200: "Access Denied."
   { ...RIGHT, on: { only: [200] }, near: within(1, w.DENIED) },

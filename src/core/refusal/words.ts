@@ -66,7 +66,7 @@ export const DUE: number = setOf(`
   not_enabled unpaid 失败 ${OWES} ${IS_NOBODY}`);
 export const PLAN: number = setOf("plan trial subscription tier free");
 export const QUOTA: number = setOf(`
-  quota usage allocation allowance allotment insufficient_token ${pairs("plan key account total bandwidth", "limit")}
+  quota allocation allowance allotment insufficient_token ${pairs("plan key account total bandwidth usage", "limit cap")}
   ${pairs("out_of", "api call request token search")} ${USED_UP}
   配额 额度 用量 사용량 cuota kontingent tageskontingent monatskontingent квот*`);
 export const LIMIT: number = setOf(`
@@ -199,8 +199,10 @@ export const cut: (sentence: string) => Words = remembered((sentence) => {
     at += word === SENTENCE_END ? BETWEEN_SENTENCES : 1;
     if (isUnspaced && UNSPACED.test(word)) at = findUnspaced(word, at, from, found);
     else {
-      const begins = stemsOf(word) | phrasesAt(words, index);
-      if (begins !== 0) found.push({ sets: begins, at, from, to: from + word.length });
+      const phrases = phrasesAt(words, index);
+      const begins = stemsOf(word) | phrases.sets;
+      const to = from + Math.max(word.length, phrases.length);
+      if (begins !== 0) found.push({ sets: begins, at, from, to });
     }
     from += word.length + 1;
   }
@@ -209,14 +211,22 @@ export const cut: (sentence: string) => Words = remembered((sentence) => {
 });
 
 /** All that begins here, from the single word to the longest phrase. */
-function phrasesAt(words: readonly string[], index: number): number {
+function phrasesAt(
+  words: readonly string[],
+  index: number,
+): { readonly sets: number; readonly length: number } {
   let sets = 0;
+  let length = 0;
+  let walked = -1;
   let entry = WORDS.get(words[index] ?? "");
-  for (let next = index + 1; entry !== undefined; next += 1) {
+  for (let at = index; entry !== undefined;) {
+    walked += 1 + (words[at]?.length ?? 0);
+    if (entry.sets !== 0) length = walked;
     sets |= entry.sets;
-    entry = entry.next.get(words[next] ?? "");
+    at += 1;
+    entry = entry.next.get(words[at] ?? "");
   }
-  return sets;
+  return { sets, length };
 }
 
 function stemsOf(word: string): number {
