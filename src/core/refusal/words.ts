@@ -215,16 +215,17 @@ function phrasesAt(
   words: readonly string[],
   index: number,
 ): { readonly sets: number; readonly length: number } {
+  const word = words[index] ?? "";
   let sets = 0;
   let length = 0;
-  let walked = -1;
-  let entry = WORDS.get(words[index] ?? "");
-  for (let at = index; entry !== undefined;) {
-    walked += 1 + (words[at]?.length ?? 0);
+  let walked = word.length;
+  let entry = WORDS.get(word);
+  for (let at = index + 1; entry !== undefined; at += 1) {
     if (entry.sets !== 0) length = walked;
     sets |= entry.sets;
-    at += 1;
-    entry = entry.next.get(words[at] ?? "");
+    const next = words[at] ?? "";
+    walked += 1 + next.length;
+    entry = entry.next.get(next);
   }
   return { sets, length };
 }
