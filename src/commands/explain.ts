@@ -4,8 +4,7 @@ import type { Advice } from "../core/advice/advice.ts";
 import type { Expectation } from "../core/config/config.ts";
 import { type AnswerHead, headerValue } from "../core/exchange/exchange.ts";
 import { type PollOutcome, reasonOf } from "../core/exchange/outcome.ts";
-import { classify, factsOnce, jsonOnce } from "../core/poll/classify.ts";
-import { withRequestedPause } from "../core/poll/requested-pause.ts";
+import { judgeExchange } from "../core/poll/classify.ts";
 import { humanDuration } from "../core/status/humanize.ts";
 import { oneLine } from "../core/text/escape.ts";
 import { parseHttpDate } from "../core/time/http-date.ts";
@@ -118,22 +117,18 @@ function explanationOf({ head, body }: Answer, expect: Expectation, wallNowMs: n
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const exchange = { kind: "answered", head, body } as const;
-  const told = adviceIn(head, atMs);
-  const json = jsonOnce(exchange);
-  const facts = factsOnce(exchange, json);
-  const { outcome, detail, words } = classify(exchange, expect, told.advice, String, json, facts);
-  const advice = withRequestedPause(told, outcome, facts);
+  const { outcome, detail, words, advice } = judgeExchange(exchange, expect, adviceIn(head, atMs), String);
   return {
     status: head.status,
     outcome: outcome.kind,
     reason: reasonOf(outcome),
     detail,
     words: words === undefined ? undefined : oneLine(words, [], MOST_WORDS),
-    pause: advice.pause,
-    throttled: advice.throttled,
-    limits: advice.limits,
-    remaining: advice.remaining,
-    malformed: advice.malformed,
+    pause: advice?.pause,
+    throttled: advice?.throttled === true,
+    limits: advice?.limits ?? [],
+    remaining: advice?.remaining,
+    malformed: advice?.malformed ?? 0,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Judges what an exchange means. No other place judges answers. */
 
-import type { Advice } from "../advice/advice.ts";
+import type { Advice, ToldByHeaders } from "../advice/advice.ts";
 import type { Expectation } from "../config/config.ts";
 import { beginningOf } from "../exchange/excerpt.ts";
 import type { AnswerHead, Exchange, WithoutKeys } from "../exchange/exchange.ts";
@@ -12,17 +12,48 @@ import { recogniseInJson } from "../refusal/envelope.ts";
 import { factsOfAnswer, recognise, recogniseInText, ruleFor } from "../refusal/recognise.ts";
 import { wallHeader } from "../refusal/walls.ts";
 import { unmetInBody, unmetInHeaders } from "./assertions.ts";
+import { withRequestedPause } from "./requested-pause.ts";
 import { type Recognition, SAYS } from "../refusal/rules.ts";
 import { oneLine } from "../text/escape.ts";
 import { HOUR_MS, DAY_MS } from "../time/duration.ts";
 
-export type Classification = {
+type Classification = {
   readonly outcome: PollOutcome;
   /** One sentence for people, escaped and capped. */
   readonly detail: string;
   /** The words by which a refusal was recognised: a piece of the answer, for nobody but `explain`. */
   readonly words?: string;
 };
+
+export type Judgement = Classification & {
+  /** What it asks of us. Undefined where no head came. */
+  readonly advice: Advice | undefined;
+  /** Its body, parsed once however many ask, and only if anybody does. */
+  readonly json: () => JsonBody;
+};
+
+/** `told`: what the head tells of limits, if one came. */
+export function judgeExchange(
+  exchange: Exchange,
+  expect: Expectation,
+  told: ToldByHeaders | undefined,
+  withoutKeys: WithoutKeys,
+): Judgement {
+  const json = once((): JsonBody =>
+    exchange.kind === "broken" ? { kind: "empty" } : readJson(exchange.body),
+  );
+  const facts = once((): Facts =>
+    exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body, json),
+  );
+  const classification = classify(exchange, expect, told?.advice, withoutKeys, json, facts);
+  const advice = told && withRequestedPause(told, classification.outcome, facts);
+  return { ...classification, advice, json };
+}
+
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
 
 const BEGINNING_CHARACTERS = 40;
 
@@ -124,32 +155,19 @@ function classifyExpected(
   }
 }
 
-/** The facts of an exchange, looked for once and only where they are asked for. */
-export function factsOnce(exchange: Exchange, json: () => JsonBody): () => Facts {
-  let facts: Facts | undefined;
-  return () =>
-    (facts ??= exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body, json));
-}
-
-/** The body of an exchange, parsed once and only if it is asked for. */
-export function jsonOnce(exchange: Exchange): () => JsonBody {
-  let json: JsonBody | undefined;
-  return () => (json ??= exchange.kind === "broken" ? { kind: "empty" } : readJson(exchange.body));
-}
-
 const NO_HEAD: AnswerHead = { status: 0, reasonPhrase: "", headers: [] };
 
 /** Whatever an operator expects, these are refusals. */
 const ALWAYS_REFUSED: ReadonlySet<number> = new Set([402, 429]);
 
 /** A 429 or 402 is a refusal even if its body broke off, and whatever the config expects. */
-export function classify(
+function classify(
   exchange: Exchange,
   expect: Expectation,
   advice: Advice | undefined,
-  withoutKeys: WithoutKeys = () => "…",
-  json: () => JsonBody = jsonOnce(exchange),
-  facts: () => Facts = factsOnce(exchange, json),
+  withoutKeys: WithoutKeys,
+  json: () => JsonBody,
+  facts: () => Facts,
 ): Classification {
   if (exchange.kind === "broken" && !ALWAYS_REFUSED.has(exchange.head?.status ?? 0)) {
     const after = exchange.head === undefined ? "" : `, after it had answered ${exchange.head.status}`;

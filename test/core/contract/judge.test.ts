@@ -4,7 +4,7 @@ import type { BodyAssertion, Expectation } from "../../../src/core/config/config
 import { readContract } from "../../../src/core/contract/read.ts";
 import { judgeByContract, MOST_STEPS } from "../../../src/core/contract/judge.ts";
 import { brokenInWords } from "../../../src/core/contract/words.ts";
-import { classify } from "../../../src/core/poll/classify.ts";
+import { judgeExchange } from "../../../src/core/poll/classify.ts";
 
 function contractOf(
   written: unknown,
@@ -35,7 +35,7 @@ function judgedBy(
     head: { status: 200, reasonPhrase: "", headers: [] },
     body: new TextEncoder().encode(body),
   } as const;
-  const { outcome, detail } = classify(exchange, expected, undefined, withoutKeys);
+  const { outcome, detail } = judgeExchange(exchange, expected, undefined, withoutKeys);
   return outcome.kind === "failed" ? `${outcome.reason}: ${detail}` : outcome.kind;
 }
 
@@ -221,10 +221,11 @@ describe("what was found is told safely", () => {
     const check = { kind: "json_schema", file: "contract.json", read: undefined } as const;
     const expected: Expectation = { status: [200], json: true, maxBodyBytes: 1, body: [{ path: "", check }] };
     const head = { status: 200, reasonPhrase: "", headers: [] };
-    const { detail } = classify(
+    const { detail } = judgeExchange(
       { kind: "answered", head, body: new TextEncoder().encode("{}") },
       expected,
       undefined,
+      String,
     );
     expect(detail).toBe("answered 200, but the body could not be checked: contract.json was not read");
   });

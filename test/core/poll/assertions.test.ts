@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { BodyAssertion, Expectation, HeaderAssertion } from "../../../src/core/config/config.ts";
 import type { Exchange, Headers } from "../../../src/core/exchange/exchange.ts";
 import { valueAt } from "../../../src/core/exchange/json-pointer.ts";
-import { classify } from "../../../src/core/poll/classify.ts";
+import { judgeExchange } from "../../../src/core/poll/classify.ts";
 
 const SEED = 20_261_122;
 const EXPECT: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576 };
@@ -21,7 +21,7 @@ function judged(
   exchange: Exchange,
   withoutKeys: (text: string) => string = String,
 ): string {
-  const { outcome, detail } = classify(exchange, { ...EXPECT, ...expected }, undefined, withoutKeys);
+  const { outcome, detail } = judgeExchange(exchange, { ...EXPECT, ...expected }, undefined, withoutKeys);
   return outcome.kind === "failed" ? `${outcome.reason}: ${detail}` : outcome.kind;
 }
 

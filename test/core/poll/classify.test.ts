@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import type { Advice } from "../../../src/core/advice/advice.ts";
-import { classify, jsonOnce } from "../../../src/core/poll/classify.ts";
+import { describe, expect, test, vi } from "vitest";
+import type { ToldByHeaders } from "../../../src/core/advice/advice.ts";
+import { NO_WAIT } from "../../../src/core/advice/retry-after.ts";
+import { judgeExchange } from "../../../src/core/poll/classify.ts";
 import { settlementOf } from "../../../src/core/budget/ledger.ts";
 import type { Expectation, RefusalRule } from "../../../src/core/config/config.ts";
 import type { AnswerHead, Exchange, Headers, WireFault } from "../../../src/core/exchange/exchange.ts";
@@ -26,8 +27,8 @@ function broken(fault: WireFault, status?: number, sent = true): Exchange {
   return { kind: "broken", fault, detail: "the connection was reset", sent, head };
 }
 
-function adviceWith(exhaustedPerMs: number | undefined): Advice {
-  return {
+function toldOf(exhaustedPerMs: number | undefined): ToldByHeaders {
+  const advice = {
     throttled: true,
     pause: undefined,
     families: [],
@@ -36,10 +37,11 @@ function adviceWith(exhaustedPerMs: number | undefined): Advice {
     exhaustedPerMs,
     malformed: 0,
   };
+  return { status: 429, advice, retryAfter: NO_WAIT, isHeldBack: false, anchorMs: () => 0 };
 }
 
-function reason(exchange: Exchange, expectation: Expectation = JSON_200, advice?: Advice): string {
-  const { outcome } = classify(exchange, expectation, advice);
+function reason(exchange: Exchange, expectation: Expectation = JSON_200, told?: ToldByHeaders): string {
+  const { outcome } = judgeExchange(exchange, expectation, told, String);
   return `${outcome.kind} ${reasonOf(outcome)}`.trim();
 }
 
@@ -100,7 +102,9 @@ describe("the status decides", () => {
   });
 
   test("200 that is not expected is unexpected", () => {
-    expect(classify(answered(200), { ...JSON_200, status: [204, 404] }, undefined)).toEqual({
+    const expectation = { ...JSON_200, status: [204, 404] };
+    const { outcome, detail } = judgeExchange(answered(200), expectation, undefined, String);
+    expect({ outcome, detail }).toEqual({
       outcome: { kind: "failed", reason: "unexpected_status" },
       detail: "answered 200, expected 204 or 404",
     });
@@ -123,10 +127,12 @@ describe("the wire decides where it broke", () => {
   });
 
   test("a break after the head tells what had been answered", () => {
-    expect(classify(broken("reset", 503), JSON_200, undefined).detail).toBe(
+    expect(judgeExchange(broken("reset", 503), JSON_200, undefined, String).detail).toBe(
       "the connection was reset, after it had answered 503",
     );
-    expect(classify(broken("connect"), JSON_200, undefined).detail).toBe("the connection was reset");
+    expect(judgeExchange(broken("connect"), JSON_200, undefined, String).detail).toBe(
+      "the connection was reset",
+    );
   });
 });
 
@@ -159,12 +165,12 @@ describe("a spent quota is not a rate", () => {
     [DAY_MS, "quota"],
     [30 * DAY_MS, "quota"],
   ])("429 with a spent window of %s ms", (exhaustedPerMs, kind) => {
-    expect(reason(answered(429), JSON_200, adviceWith(exhaustedPerMs))).toBe(`throttled ${kind}`);
-    expect(reason(broken("reset", 429), JSON_200, adviceWith(exhaustedPerMs))).toBe(`throttled ${kind}`);
+    expect(reason(answered(429), JSON_200, toldOf(exhaustedPerMs))).toBe(`throttled ${kind}`);
+    expect(reason(broken("reset", 429), JSON_200, toldOf(exhaustedPerMs))).toBe(`throttled ${kind}`);
   });
 
   test("the people are told which quota", () => {
-    expect(classify(answered(429), JSON_200, adviceWith(DAY_MS)).detail).toBe(
+    expect(judgeExchange(answered(429), JSON_200, toldOf(DAY_MS), String).detail).toBe(
       "answered 429: the quota of 24 h is spent",
     );
   });
@@ -271,7 +277,7 @@ describe("a 200 that is nothing but an error is not ok", () => {
   });
 
   test("the detail says what it is, and never quotes it", () => {
-    const { detail } = classify(answered(200, '{"error":"secret words"}'), JSON_200, undefined);
+    const { detail } = judgeExchange(answered(200, '{"error":"secret words"}'), JSON_200, undefined, String);
     expect(detail).toBe("answered 200: an error in place of content, by the body");
   });
 });
@@ -330,7 +336,7 @@ describe("the body decides where JSON is expected", () => {
 
   test("the people are shown how the answer begins, on one safe line", () => {
     const detail = (body: string | Uint8Array): string =>
-      classify(answered(200, body), JSON_200, undefined, String).detail;
+      judgeExchange(answered(200, body), JSON_200, undefined, String).detail;
     expect(detail("<html>")).toBe('answered 200, but its 6 B are not JSON: they begin with "<html>"');
     expect(detail("a\r\nb\u001b[31m\u202e")).toBe(
       'answered 200, but its 12 B are not JSON: they begin with "a\\r\\nb\\u001b[31m\\u202e"',
@@ -364,7 +370,7 @@ test("whatever JSON an upstream answers is ok, and whatever bytes, it is judged"
   );
   fc.assert(
     fc.property(exchange, fc.boolean(), (exchange, json) => {
-      const { detail } = classify(exchange, { ...JSON_200, json }, undefined);
+      const { detail } = judgeExchange(exchange, { ...JSON_200, json }, undefined, String);
       expect(detail.length).toBeGreaterThan(0);
       expect(detail.length).toBeLessThan(200);
       expect(detail).not.toMatch(/\p{Cc}|\u2028|\u2029/u);
@@ -401,8 +407,7 @@ test("a lease is released only where no byte was written, and an answer that beg
 describe("a body is parsed once, however many ask for it", () => {
   test("who asks after the judgement gets the same value", () => {
     const exchange = answered(200, '{"data":{"credits":12.5}}');
-    const json = jsonOnce(exchange);
-    const { outcome } = classify(exchange, JSON_200, undefined, String, json);
+    const { outcome, json } = judgeExchange(exchange, JSON_200, undefined, String);
     expect(outcome).toEqual({ kind: "ok" });
     const first = json();
     expect(first).toEqual({ kind: "json", value: { data: { credits: 12.5 } } });
@@ -410,13 +415,18 @@ describe("a body is parsed once, however many ask for it", () => {
   });
 
   test("a poll that does not ask for JSON does not parse it", () => {
-    const { outcome } = classify(answered(200), { ...JSON_200, json: false }, undefined, String, () =>
-      expect.unreachable(),
-    );
-    expect(outcome).toEqual({ kind: "ok" });
+    const parse = vi.spyOn(JSON, "parse");
+    try {
+      const { outcome } = judgeExchange(answered(200), { ...JSON_200, json: false }, undefined, String);
+      expect(outcome).toEqual({ kind: "ok" });
+      expect(parse).not.toHaveBeenCalled();
+    } finally {
+      parse.mockRestore();
+    }
   });
 
   test("an exchange that broke has no body", () => {
-    expect(jsonOnce(broken("reset", 200))()).toEqual({ kind: "empty" });
+    const { json } = judgeExchange(broken("reset", 200), JSON_200, undefined, String);
+    expect(json()).toEqual({ kind: "empty" });
   });
 });

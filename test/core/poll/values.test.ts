@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { jsonOnce } from "../../../src/core/poll/classify.ts";
+import { readJson } from "../../../src/core/exchange/json-body.ts";
 import { readValues, type SeenValue } from "../../../src/core/poll/values.ts";
 import type { Value } from "../../../src/core/config/config.ts";
 import type { Headers } from "../../../src/core/exchange/exchange.ts";
@@ -21,7 +21,7 @@ function read(
 ): readonly SeenValue[] {
   const exchange = answered(200, headers, body);
   if (exchange.kind === "broken") throw new Error("it is no answer");
-  return readValues(wanted, outcome, exchange.head, jsonOnce(exchange));
+  return readValues(wanted, outcome, exchange.head, () => readJson(exchange.body));
 }
 
 describe("in the body", () => {

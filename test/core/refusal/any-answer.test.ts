@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { LONGEST_WAIT_MS } from "../../../src/core/time/time-in.ts";
 import type { Exchange, Headers } from "../../../src/core/exchange/exchange.ts";
-import { classify } from "../../../src/core/poll/classify.ts";
+import { judgeExchange } from "../../../src/core/poll/classify.ts";
 import { adviseOn } from "../../support/advise.ts";
 
 const SEED = 20_261_122;
@@ -117,7 +117,7 @@ test("whatever is answered, it is judged: one sentence without a piece of it, an
   fc.assert(
     fc.property(fc.integer({ min: 100, max: 999 }), HEADERS, BODY, (status, headers, body) => {
       const exchange = answered(status, headers, body);
-      const { outcome, detail } = classify(exchange, EXPECTATION, undefined);
+      const { outcome, detail } = judgeExchange(exchange, EXPECTATION, undefined, String);
       expect(detail.length).toBeLessThan(200);
       expect(detail).not.toMatch(/\p{Cc}|\u2028|\u2029/u);
       expect(status === 429 || status === 402 ? outcome.kind : "failed").not.toBe("ok");
@@ -140,7 +140,12 @@ test("no key that an upstream echoes comes into the detail, wherever in a refusa
   ];
   for (const status of [400, 401, 403, 418, 429, 500, 503]) {
     for (const body of bodies) {
-      const { detail } = classify(answered(status, [], JSON.stringify(body)), EXPECTATION, undefined);
+      const { detail } = judgeExchange(
+        answered(status, [], JSON.stringify(body)),
+        EXPECTATION,
+        undefined,
+        String,
+      );
       expect(detail).not.toContain("4f9a1c");
     }
   }
@@ -149,13 +154,13 @@ test("no key that an upstream echoes comes into the detail, wherever in a refusa
 test("a code of one long word takes no longer than any other", () => {
   for (const code of ["a".repeat(4_000), "aB".repeat(2_000), "a-".repeat(2_000)]) {
     const body = JSON.stringify({ code: `${code}!`, message: "hello" });
-    expect(classify(answered(200, [], body), EXPECTATION, undefined).outcome.kind).toBe("ok");
+    expect(judgeExchange(answered(200, [], body), EXPECTATION, undefined, String).outcome.kind).toBe("ok");
   }
 });
 
 test("an ok answer that names its state, and a quota in words, stays ok", () => {
   const body = JSON.stringify({ status: "active", message: "Your quota of 1000 requests per day" });
-  expect(classify(answered(200, [], body), EXPECTATION, undefined).outcome.kind).toBe("ok");
+  expect(judgeExchange(answered(200, [], body), EXPECTATION, undefined, String).outcome.kind).toBe("ok");
 });
 
 const PHRASES_IN_A_ROW =
@@ -165,7 +170,7 @@ const PHRASES_IN_A_ROW =
 function looksAt(status: number, body: string): number {
   const look = vi.spyOn(Map.prototype, "get");
   try {
-    classify(answered(status, [], body), EXPECTATION, undefined);
+    judgeExchange(answered(status, [], body), EXPECTATION, undefined, String);
     return look.mock.calls.length;
   } finally {
     look.mockRestore();
