@@ -33,9 +33,6 @@ const SIX_TO_FOUR_BITS = 16;
 
 const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
 
-/** As many as a config has upstreams. A name has few addresses, though it may change them often. */
-const MOST_KNOWN = 10_000;
-
 let latest: { readonly key: string | undefined; readonly rules: AddressRules } | undefined;
 
 /** The same ones for all upstreams of a config: its networks take 20 kB, outside of the heap. */
@@ -47,8 +44,6 @@ export function addressRulesOf(networks: readonly string[] | undefined): Address
 
 /** Which addresses no poll may connect to. */
 export class AddressRules {
-  /** Each poll asks of the same ones. By host and address. */
-  readonly #known = new Map<string, string | undefined>();
   readonly #denied: BlockList;
   readonly #deniedToNames: BlockList;
 
@@ -61,15 +56,6 @@ export class AddressRules {
 
   /** Why not, in words; undefined where `host` may be reached at this address. */
   refusal(host: string, address: string): string | undefined {
-    const key = `${host} ${address}`;
-    if (this.#known.has(key)) return this.#known.get(key);
-    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
-    const refusal = this.#refusal(host, address);
-    this.#known.set(key, refusal);
-    return refusal;
-  }
-
-  #refusal(host: string, address: string): string | undefined {
     const isDenied =
       isIn(this.#denied, address) || (isForeignName(host) && isIn(this.#deniedToNames, address));
     if (!isDenied) return undefined;

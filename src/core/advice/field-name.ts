@@ -1,3 +1,4 @@
+import { remembered } from "../text/remembered.ts";
 import {
   FILLERS,
   type FieldPart,
@@ -182,18 +183,11 @@ function prefixOf(name: string, words: readonly string[], { start, isWeak }: Ste
 const LONGEST_NAME = 100;
 const MAY_BE_LIMIT = /limit|remain|quota/;
 const MOST_NAMES = 512;
-/** Each name is read once: an upstream sends the same ones each time. */
-const names = new Map<string, LimitField | undefined>();
-
 /** Every name that is read has one of these words in it; most headers have none. */
 export function mayBeLimit(name: string): boolean {
   return name.length <= LONGEST_NAME && MAY_BE_LIMIT.test(name);
 }
 
-export function limitFieldOf(name: string): LimitField | undefined {
-  if (names.has(name)) return names.get(name);
-  const field = name.includes("retry") ? undefined : read(name);
-  if (names.size >= MOST_NAMES) names.clear();
-  names.set(name, field);
-  return field;
-}
+export const limitFieldOf: (name: string) => LimitField | undefined = remembered(MOST_NAMES, (name) =>
+  name.includes("retry") ? undefined : read(name),
+);

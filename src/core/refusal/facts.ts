@@ -1,7 +1,8 @@
 /** What a body says, picked out of whatever form it has: codes for machines, words for people, times. */
 
 import type { JsonBody } from "../exchange/json-body.ts";
-import { cut, plain, remembered, type Words } from "./words.ts";
+import { remembered } from "../text/remembered.ts";
+import { cut, MOST_REMEMBERED, plain, type Words } from "./words.ts";
 
 /** A code or a sentence. `place` is for people: never more than names that many APIs use. */
 export type Statement = { readonly place: string; readonly text: string; readonly words: Words };
@@ -143,7 +144,7 @@ type KeyMeaning = {
   readonly isNoReason: boolean;
 };
 
-const meaningOf = remembered((key: string): KeyMeaning => {
+const meaningOf = remembered(MOST_REMEMBERED, (key: string): KeyMeaning => {
   const name = plain(key.slice(0, LONGEST_CODE));
   const parts = name.split(" ");
   return {

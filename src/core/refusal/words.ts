@@ -1,5 +1,7 @@
 /** The words by which providers refuse, in sets; and a text cut, once, into those of its words that are in one. */
 
+import { remembered } from "../text/remembered.ts";
+
 /** A word of the vocabulary, and how it goes on as a phrase. */
 type Entry = { sets: number; readonly next: Map<string, Entry> };
 
@@ -12,6 +14,8 @@ const UNSPACED_WORDS = new Map<string, number>();
 const UNSPACED = /[\u3040-\u9fff\uac00-\ud7af]/;
 const LONGEST_UNSPACED = 8;
 
+/** One for each bit of a number that is and-ed: the next one would be the first again. */
+const MOST_SETS = 32;
 let sets = 0;
 
 /**
@@ -19,6 +23,7 @@ let sets = 0;
  * `_` for those words one after another. All languages share the sets, so that no rule is about a language.
  */
 function setOf(words: string): number {
+  if (sets === MOST_SETS) throw new Error(`cannot add a set of words: there are ${MOST_SETS} bits`);
   const set = 1 << sets;
   sets += 1;
   for (const word of words.trim().split(/\s+/)) {
@@ -169,24 +174,11 @@ const SENTENCE_END = "|";
 export const BETWEEN_SENTENCES = 20;
 const MOST_WORDS = 256;
 
-const MOST_REMEMBERED = 256;
-const LONGEST_REMEMBERED = 40;
-
-/** An upstream sends the same names and codes each time: what they mean is not worked out again. */
-export function remembered<T>(workOut: (text: string) => T): (text: string) => T {
-  const known = new Map<string, T>();
-  return (text) => {
-    const before = known.get(text);
-    if (before !== undefined) return before;
-    const result = workOut(text);
-    if (known.size >= MOST_REMEMBERED) known.clear();
-    if (text.length <= LONGEST_REMEMBERED) known.set(text, result);
-    return result;
-  };
-}
+/** An upstream sends the same names and codes each time. */
+export const MOST_REMEMBERED = 256;
 
 /** Each word is looked up as often as the longest phrase has words. */
-export const cut: (sentence: string) => Words = remembered((sentence) => {
+export const cut: (sentence: string) => Words = remembered(MOST_REMEMBERED, (sentence) => {
   const text = plain(sentence);
   const words = text.split(" ", MOST_WORDS);
   const isUnspaced = UNSPACED.test(text);
