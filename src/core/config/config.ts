@@ -3,6 +3,7 @@
 import type { Contract } from "../contract/contract.ts";
 import type { JsonType } from "../exchange/json-value.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
+import type { Place } from "../exchange/place.ts";
 import type { Schedule } from "../schedule/schedule.ts";
 
 export type Rate = {
@@ -68,11 +69,7 @@ export type TokenRequest = {
 export type RefusalRule = {
   /** Empty for any. */
   readonly status: readonly number[];
-  /** A header's name in lower case, a JSON pointer, or the whole body. */
-  readonly place:
-    | { readonly kind: "header"; readonly name: string }
-    | { readonly kind: "json"; readonly pointer: string }
-    | { readonly kind: "body" };
+  readonly place: Place | { readonly kind: "body" };
   /** A part of what stands there, in lower case; empty for anything at all. */
   readonly text: string;
   /** `status`: what its status says, whatever else it looks like. */
@@ -134,10 +131,7 @@ export type Objective = {
 /** A number that the answers tell, such as the credit that is left. */
 export type Value = {
   readonly name: string;
-  /** A header's name in lower case, or a JSON pointer. */
-  readonly place:
-    | { readonly kind: "header"; readonly name: string }
-    | { readonly kind: "json"; readonly pointer: string };
+  readonly place: Place;
   /** Empty if it has none. */
   readonly unit: string;
   /** It is spent, and must not run out. */

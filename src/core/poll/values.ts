@@ -1,10 +1,10 @@
 /** Numbers that an answer tells beside its outcome, such as the credit that is left. */
 
 import type { Value } from "../config/config.ts";
-import { type AnswerHead, headerValue } from "../exchange/exchange.ts";
+import type { AnswerHead } from "../exchange/exchange.ts";
 import type { JsonBody } from "../exchange/json-body.ts";
-import { valueAt } from "../exchange/json-pointer.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
+import { valueIn } from "../exchange/place.ts";
 
 export type SeenValue = { readonly name: string; readonly value: number };
 
@@ -20,15 +20,13 @@ export function readValues(
 ): readonly SeenValue[] {
   if (outcome.kind === "failed" && outcome.reason !== "assertion") return [];
   return wanted.flatMap(({ name, place }) => {
-    const value = numberIn(
-      place.kind === "header" ? headerValue(head.headers, place.name) : valueInBody(json(), place.pointer),
-    );
+    const value = numberIn(valueIn(place, head, () => contentOf(json())));
     return value === undefined ? [] : [{ name, value }];
   });
 }
 
-function valueInBody(body: JsonBody, pointer: string): unknown {
-  return body.kind === "json" ? valueAt(body.value, pointer) : undefined;
+function contentOf(body: JsonBody): unknown {
+  return body.kind === "json" ? body.value : undefined;
 }
 
 /** Many providers send money as text: `"12.34"`. Neither signs of a currency nor exponents. */

@@ -3,8 +3,8 @@
 import type { RefusalRule } from "../config/config.ts";
 import { type AnswerHead, headerValue } from "../exchange/exchange.ts";
 import type { JsonBody } from "../exchange/json-body.ts";
-import { valueAt } from "../exchange/json-pointer.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
+import { valueIn } from "../exchange/place.ts";
 import { type Facts, factsOf, NO_FACTS, type Statement, saysAnywhere, statement } from "./facts.ts";
 import {
   BAD_REQUEST,
@@ -167,21 +167,12 @@ export function ruleFor(
 }
 
 function isAt(place: RefusalRule["place"], text: string, head: AnswerHead, facts: Facts): boolean {
-  switch (place.kind) {
-    case "header":
-      return headerValue(head.headers, place.name)?.toLowerCase().includes(text) === true;
-    case "json": {
-      const value = valueAt(facts.json, place.pointer);
-      if (value === undefined) return false;
-      if (text === "") return true;
-      return (
-        (typeof value === "string" || typeof value === "number" || typeof value === "boolean") &&
-        String(value).toLowerCase().includes(text)
-      );
-    }
-    case "body":
-      return facts.raw.includes(text);
-    default:
-      return place satisfies never;
-  }
+  if (place.kind === "body") return facts.raw.includes(text);
+  const value = valueIn(place, head, () => facts.json);
+  if (value === undefined) return false;
+  if (text === "") return true;
+  return (
+    (typeof value === "string" || typeof value === "number" || typeof value === "boolean") &&
+    String(value).toLowerCase().includes(text)
+  );
 }
