@@ -35,7 +35,7 @@ const MEANINGS: readonly (readonly [
     '{"name":"invalid_api_key","message":"API key is invalid."}',
     [],
     "failed unauthorized",
-    "answered 403: the key was not accepted, by `message`",
+    "answered 403: the key was not accepted, by `name`",
   ],
   [
     "answers 401 because the key may not do this",
@@ -83,7 +83,7 @@ const MEANINGS: readonly (readonly [
     '{"message":"Your role cannot read the rate limits and the billing quota"}',
     [],
     "failed forbidden",
-    "answered 403: the key does not allow this",
+    "answered 403: the key does not allow this, by `message`",
   ],
 ];
 
