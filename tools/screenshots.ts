@@ -1,6 +1,6 @@
 import { GzipParts } from "../src/adapters/gzip-parts.ts";
 import { systemClock } from "../src/adapters/clock.ts";
-import { startThread } from "../src/adapters/thread.ts";
+import { Thread } from "../src/adapters/thread.ts";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -70,7 +70,7 @@ function serve(): Promise<RunningServer> {
     port: 0,
     webConfig: undefined,
     clock: systemClock,
-    startWorker: startThread,
+    threadOf: (thread) => new Thread(thread),
     onWarning: (message) => process.stderr.write(`${message}\n`),
     status: () => {
       if (shown === undefined) throw new Error("cannot show a page: no scene was chosen");

@@ -16,3 +16,54 @@ export function startThread({ name, module, canWait, data }: ThreadOptions): Wor
     env: {},
   });
 }
+
+/** The thread ended before it answered. Without an error, somebody ended it. */
+export type Died = { readonly kind: "died"; readonly error: Error | undefined };
+
+/** A thread that is asked one question at a time. It starts with the first one, and again with the first after a crash. */
+export class Thread {
+  readonly #options: ThreadOptions;
+  #worker: Worker | undefined;
+  #error: Error | undefined;
+
+  constructor(options: ThreadOptions) {
+    this.#options = options;
+  }
+
+  get isRunning(): boolean {
+    return this.#worker !== undefined;
+  }
+
+  ask<Answer>(question: unknown): Promise<Answer | Died> {
+    const worker = (this.#worker ??= this.#start());
+    return new Promise((resolve) => {
+      const onMessage = (answer: Answer): void => {
+        worker.off("exit", onExit);
+        resolve(answer);
+      };
+      const onExit = (): void => {
+        worker.off("message", onMessage);
+        resolve({ kind: "died", error: this.#error });
+      };
+      worker.once("message", onMessage);
+      worker.once("exit", onExit);
+      worker.postMessage(question, []);
+    });
+  }
+
+  /** Ends it at once. From now on it does not keep the process alive, even if a disk does not let it end. */
+  async end(): Promise<void> {
+    this.#worker?.unref();
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = startThread(this.#options);
+    this.#error = undefined;
+    worker.on("error", (error) => void (this.#error = error));
+    worker.on("exit", () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    return worker;
+  }
+}

@@ -1,4 +1,4 @@
-import { startThread } from "../adapters/thread.ts";
+import { Thread } from "../adapters/thread.ts";
 import { systemClock } from "../adapters/clock.ts";
 import type { Logger } from "../adapters/log/logger.ts";
 import { GzipParts } from "../adapters/gzip-parts.ts";
@@ -158,7 +158,7 @@ async function startHttp(
       ready: () => sources.isReady(),
       connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
       clock,
-      startWorker: startThread,
+      threadOf: (thread) => new Thread(thread),
       onWebConfigChange: (change) => log.info(change, "web config changed"),
       onWarning: (message) => log.warn({}, keys.hide(message)),
     });

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
-import { startThread } from "../../src/adapters/thread.ts";
+import { Thread } from "../../src/adapters/thread.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../src/http/server/server.ts";
 import { sampleRoutesDeps } from "../support/samples.ts";
 
@@ -8,7 +8,7 @@ import { sampleRoutesDeps } from "../support/samples.ts";
 export async function openServer(over: Partial<StartOptions> = {}): Promise<RunningServer> {
   const server = await startServer({
     clock: systemClock,
-    startWorker: startThread,
+    threadOf: (thread) => new Thread(thread),
     ...sampleRoutesDeps(),
     host: "127.0.0.1",
     port: 0,

@@ -1,5 +1,5 @@
-import type { Worker } from "node:worker_threads";
-import { startThread } from "../thread.ts";
+import { stackOf } from "../../core/text/escape.ts";
+import { type Died as ThreadDied, Thread } from "../thread.ts";
 import type { OpenReply, StateBatch, StateRequest, WriteReply } from "./messages.ts";
 
 const SQLITE_WORKER = new URL("./worker.ts", import.meta.url);
@@ -18,62 +18,33 @@ export interface StateThread {
 
 /** A worker thread. After a crash, the next request starts another. */
 export class SqliteThread implements StateThread {
-  readonly #path: string;
-  #worker: Worker | undefined;
-  #fault = "";
+  readonly #thread: Thread;
 
   constructor(path: string) {
-    this.#path = path;
+    this.#thread = new Thread({ name: "state", module: SQLITE_WORKER, canWait: false, data: { path } });
   }
 
-  open(nowMs: number): Promise<OpenReply | Died> {
-    return this.#ask<OpenReply>({ kind: "open", nowMs });
+  async open(nowMs: number): Promise<OpenReply | Died> {
+    const reply = await this.#thread.ask<OpenReply>({ kind: "open", nowMs } satisfies StateRequest);
+    return reply.kind === "died" ? diedOf(reply) : reply;
   }
 
-  write(batch: StateBatch): Promise<WriteReply | Died> {
-    return this.#ask<WriteReply>({ kind: "write", batch });
+  async write(batch: StateBatch): Promise<WriteReply | Died> {
+    const reply = await this.#thread.ask<WriteReply>({ kind: "write", batch } satisfies StateRequest);
+    return reply.kind === "died" ? diedOf(reply) : reply;
   }
 
   async close(): Promise<void> {
-    if (this.#worker === undefined) return;
-    await this.#ask<"closed">({ kind: "close" });
-    await this.#worker?.terminate();
+    if (!this.#thread.isRunning) return;
+    await this.#thread.ask<"closed">({ kind: "close" } satisfies StateRequest);
+    await this.#thread.end();
   }
 
   abandon(): void {
-    void this.#worker?.terminate();
-    this.#worker?.unref();
+    void this.#thread.end();
   }
+}
 
-  #ask<Reply>(request: StateRequest): Promise<Reply | Died> {
-    const worker = (this.#worker ??= this.#start());
-    return new Promise((resolve) => {
-      const onMessage = (reply: Reply): void => {
-        worker.off("exit", onExit);
-        resolve(reply);
-      };
-      const onExit = (): void => {
-        worker.off("message", onMessage);
-        resolve({ kind: "died", message: this.#fault });
-      };
-      worker.once("message", onMessage);
-      worker.once("exit", onExit);
-      worker.postMessage(request, []);
-    });
-  }
-
-  #start(): Worker {
-    const worker = startThread({
-      name: "state",
-      module: SQLITE_WORKER,
-      canWait: false,
-      data: { path: this.#path },
-    });
-    this.#fault = "its thread ended";
-    worker.on("error", (error) => void (this.#fault = error.stack ?? error.message));
-    worker.on("exit", () => {
-      if (this.#worker === worker) this.#worker = undefined;
-    });
-    return worker;
-  }
+function diedOf({ error }: ThreadDied): Died {
+  return { kind: "died", message: error === undefined ? "its thread ended" : stackOf(error) };
 }

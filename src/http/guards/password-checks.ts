@@ -1,13 +1,17 @@
-import type { Worker } from "node:worker_threads";
 import type { Clock } from "../../core/time/clock.ts";
 import type { PasswordChecker, PasswordQuestion, PasswordVerdict } from "./basic-auth.ts";
 
-/** Starts a worker thread that runs a module. */
-export type StartWorker = (options: {
+/** A thread that runs a module: it starts with the first question, and again with the first after a crash. */
+export type AskedThread = {
+  ask<Answer>(question: unknown): Promise<Answer | { readonly error: Error | undefined }>;
+  end(): Promise<void>;
+};
+
+export type ThreadOf = (options: {
   readonly name: string;
   readonly module: URL;
   readonly canWait: boolean;
-}) => Worker;
+}) => AskedThread;
 
 const BCRYPT_WORKER = new URL("./bcrypt-worker.ts", import.meta.url);
 /** No fewer than there may be connections: each that waits has its place. */
@@ -36,7 +40,7 @@ type Waiting = Omit<PasswordQuestion, "connection"> & {
  *   least by wrong passwords: guesses from elsewhere, or of another user, delay it by one turn.
  */
 export class PasswordChecks implements PasswordChecker, AsyncDisposable {
-  readonly #startWorker: StartWorker;
+  readonly #thread: AskedThread;
   readonly #clock: Pick<Clock, "sleep">;
   readonly #onWarning: (message: string) => void;
   readonly #maxWaiting: number;
@@ -49,15 +53,14 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   readonly #spentMs = new Map<string, number>();
   #isOldestsTurn = false;
   #working = false;
-  #worker: Worker | undefined;
 
   constructor(
-    startWorker: StartWorker,
+    threadOf: ThreadOf,
     clock: Pick<Clock, "sleep">,
     onWarning: (message: string) => void,
     maxWaiting: number = MAX_WAITING,
   ) {
-    this.#startWorker = startWorker;
+    this.#thread = threadOf({ name: "passwords", module: BCRYPT_WORKER, canWait: true });
     this.#clock = clock;
     this.#onWarning = onWarning;
     this.#maxWaiting = maxWaiting;
@@ -80,7 +83,7 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     for (const waiting of this.#waiting.values()) this.#settle(waiting, "busy");
-    await this.#worker?.terminate();
+    await this.#thread.end();
   }
 
   /** Who asks the same again and again, each time on another connection, would keep them all. */
@@ -148,32 +151,11 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
     for (const spender of [address, hash]) this.#spentMs.set(spender, (this.#spentMs.get(spender) ?? 0) + ms);
   }
 
-  #compare({ password, hash }: Waiting): Promise<PasswordVerdict> {
-    const worker = (this.#worker ??= this.#start());
-    return new Promise((resolve) => {
-      const onMessage = (matches: unknown): void => {
-        worker.off("exit", onExit);
-        resolve(matches === true ? "match" : "mismatch");
-      };
-      const onExit = (): void => {
-        worker.off("message", onMessage);
-        resolve("busy");
-      };
-      worker.once("message", onMessage);
-      worker.once("exit", onExit);
-      worker.postMessage({ password, hash }, []);
-    });
-  }
-
-  #start(): Worker {
-    const worker = this.#startWorker({ name: "passwords", module: BCRYPT_WORKER, canWait: true });
-    worker.unref();
-    worker.on("error", (error) => {
-      this.#onWarning(`password check thread failed, a new one will be started: ${error.message}`);
-    });
-    worker.on("exit", () => {
-      if (this.#worker === worker) this.#worker = undefined;
-    });
-    return worker;
+  async #compare({ password, hash }: Waiting): Promise<PasswordVerdict> {
+    const matches = await this.#thread.ask<boolean>({ password, hash });
+    if (typeof matches === "boolean") return matches ? "match" : "mismatch";
+    const { error } = matches;
+    if (error) this.#onWarning(`password check thread failed, a new one will be started: ${error.message}`);
+    return "busy";
   }
 }

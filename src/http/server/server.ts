@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/time/clock.ts";
 import { basicAuth } from "../guards/basic-auth.ts";
-import { PasswordChecks, type StartWorker } from "../guards/password-checks.ts";
+import { PasswordChecks, type ThreadOf } from "../guards/password-checks.ts";
 import { createRoutes, type RoutesDeps } from "../routes/routes.ts";
 import { answerRequests } from "./answer-requests.ts";
 import { LiveWebConfig, type WebConfigChange, type WebConfigSource } from "./live-web-config.ts";
@@ -16,7 +16,7 @@ export type StartOptions = RoutesDeps &
     /** A second address, for probes alone. */
     readonly probes?: Address | undefined;
     readonly clock: Pick<Clock, "sleep">;
-    readonly startWorker: StartWorker;
+    readonly threadOf: ThreadOf;
     readonly onWarning: (message: string) => void;
     readonly onWebConfigChange?: (change: WebConfigChange) => void;
     readonly limits?: Partial<ServerLimits>;
@@ -57,7 +57,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       ),
     );
 
-  const passwordChecks = new PasswordChecks(options.startWorker, clock, onWarning);
+  const passwordChecks = new PasswordChecks(options.threadOf, clock, onWarning);
   const routes = createRoutes(options, {
     maxScrapes: limits.maxScrapes,
     maxAnswerBytes: limits.maxAnswerBytes,

@@ -1,6 +1,5 @@
 import { systemClock } from "../../../src/adapters/clock.ts";
-import { startThread } from "../../../src/adapters/thread.ts";
-import { Worker } from "node:worker_threads";
+import { Thread, type ThreadOptions } from "../../../src/adapters/thread.ts";
 import { hashSync } from "bcryptjs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
@@ -156,7 +155,7 @@ describe("password checks", () => {
   function checksWith(maxWaiting = 256): { checks: PasswordChecks; warnings: string[] } {
     const warnings: string[] = [];
     const checks = new PasswordChecks(
-      startThread,
+      (thread) => new Thread(thread),
       systemClock,
       (message) => warnings.push(message),
       maxWaiting,
@@ -195,18 +194,21 @@ describe("password checks", () => {
 
   test("leave the main thread free for the polls: the thread's word is the verdict", async () => {
     const believesAnybody = `
-      const { parentPort } = require("node:worker_threads");
+      import { parentPort } from "node:worker_threads";
       parentPort.on("message", () => parentPort.postMessage(true));`;
-    const started: string[] = [];
-    const checks = new PasswordChecks(
-      ({ name }) => (started.push(name), new Worker(believesAnybody, { eval: true })),
-      systemClock,
-      () => {},
-    );
+    const module = new URL(`data:text/javascript,${encodeURIComponent(believesAnybody)}`);
+    const threads: Thread[] = [];
+    const openThread = (options: ThreadOptions): Thread => {
+      const thread = new Thread({ ...options, module });
+      threads.push(thread);
+      return thread;
+    };
+    const checks = new PasswordChecks(openThread, systemClock, () => {});
     onTestFinished(() => checks[Symbol.asyncDispose]());
-    expect(started).toEqual([]);
+    const isRunning = (): boolean => threads.some((thread) => thread.isRunning);
+    expect(isRunning()).toBe(false);
     expect(await checks.check(asks("wrong", HASH))).toBe("match");
-    expect(started).toEqual(["passwords"]);
+    expect(isRunning()).toBe(true);
   });
 
   const guessesAt = (hash: string, count: number, address?: string): (PasswordQuestion & Client)[] =>

@@ -1,5 +1,5 @@
 import { systemClock } from "../../../src/adapters/clock.ts";
-import { startThread } from "../../../src/adapters/thread.ts";
+import { Thread } from "../../../src/adapters/thread.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
@@ -199,7 +199,7 @@ describe("names", () => {
     let names: readonly string[] | undefined = ["status.example"];
     const server = await startServer({
       clock: systemClock,
-      startWorker: startThread,
+      threadOf: (thread) => new Thread(thread),
       ...sampleRoutesDeps(),
       host: "127.0.0.1",
       port: 0,

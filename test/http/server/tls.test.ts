@@ -1,5 +1,5 @@
 import { systemClock } from "../../../src/adapters/clock.ts";
-import { startThread } from "../../../src/adapters/thread.ts";
+import { Thread } from "../../../src/adapters/thread.ts";
 import { once } from "node:events";
 import {
   copyFileSync,
@@ -294,7 +294,7 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
     const changes: unknown[] = [];
     const server = await startServer({
       clock: systemClock,
-      startWorker: startThread,
+      threadOf: (thread) => new Thread(thread),
       ...sampleRoutesDeps(),
       host: "127.0.0.1",
       port: 0,
