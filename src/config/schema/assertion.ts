@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { BodyAssertion, HeaderAssertion, JsonScalar } from "../../core/config/config.ts";
+import type { BodyAssertion, Check, HeaderAssertion, JsonScalar } from "../../core/config/config.ts";
 import { JSON_TYPES } from "../../core/exchange/json-value.ts";
 import {
   codec,
@@ -63,7 +63,7 @@ export const bodyAssertion: z.ZodType<BodyAssertion> = codec(
   },
 );
 
-function bodyCheck(keys: Omit<z.output<typeof body>, "path">): BodyAssertion["check"] {
+function bodyCheck(keys: Omit<z.output<typeof body>, "path">): Check {
   const { exists, equals, one_of, type, min, max, min_items, max_items, json_schema } = keys;
   const values = equals === undefined ? one_of : [equals];
   if (values !== undefined) return { kind: "one_of", values };
@@ -99,7 +99,7 @@ function headerCheck(keys: Omit<z.output<typeof headerKeys>, "name">): HeaderAss
   return { kind: "exists", exists: exists ?? true };
 }
 
-function writtenCheck(check: BodyAssertion["check"] | HeaderAssertion["check"]): object {
+function writtenCheck(check: Check): object {
   switch (check.kind) {
     case "exists":
       return { exists: check.exists };

@@ -1,7 +1,7 @@
 /** The running configuration: typed, resolved, proven. It holds no secrets, only where to find them. */
 
 import type { Contract } from "../contract/contract.ts";
-import type { JsonType } from "../exchange/json-value.ts";
+import type { Bounds, JsonType } from "../exchange/json-value.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import type { Place } from "../exchange/place.ts";
 import type { Schedule } from "../schedule/schedule.ts";
@@ -78,38 +78,36 @@ export type RefusalRule = {
 
 export type JsonScalar = string | number | boolean;
 
-/** One place of the answer's JSON must be like this. */
+/** What must be true of what stands in one place. */
+export type Check =
+  | { readonly kind: "exists"; readonly exists: boolean }
+  | { readonly kind: "one_of"; readonly values: readonly JsonScalar[] }
+  | { readonly kind: "type"; readonly type: JsonType }
+  /** Bounds of a number. */
+  | ({ readonly kind: "range" } & Bounds)
+  /** Bounds of the length of a list. */
+  | ({ readonly kind: "items" } & Bounds)
+  /** In lower case. */
+  | { readonly kind: "contains"; readonly text: string }
+  | {
+      readonly kind: "json_schema";
+      readonly file: string;
+      /** What it says. Undefined until it is read, and where a config is read without all of its files. */
+      readonly read: { readonly contract: Contract; readonly digest: string } | undefined;
+    };
+
 export type BodyAssertion = {
   /** A JSON pointer; empty for the whole. */
   readonly path: string;
   /** A credit stands there: what is found is not told, as it would be in the log. */
   readonly isCredit?: true;
-  readonly check:
-    | { readonly kind: "exists"; readonly exists: boolean }
-    | { readonly kind: "one_of"; readonly values: readonly JsonScalar[] }
-    | { readonly kind: "type"; readonly type: JsonType }
-    /** The bounds of a number, or of the length of a list. */
-    | {
-        readonly kind: "range" | "items";
-        readonly min: number | undefined;
-        readonly max: number | undefined;
-      }
-    | {
-        readonly kind: "json_schema";
-        readonly file: string;
-        /** What it says. Undefined until it is read, and where a config is read without all of its files. */
-        readonly read: { readonly contract: Contract; readonly digest: string } | undefined;
-      };
+  readonly check: Check;
 };
 
 export type HeaderAssertion = {
   /** In lower case. */
   readonly name: string;
-  readonly check:
-    | { readonly kind: "exists"; readonly exists: boolean }
-    | { readonly kind: "one_of"; readonly values: readonly string[] }
-    /** In lower case. */
-    | { readonly kind: "contains"; readonly text: string };
+  readonly check: Exclude<Check, { kind: "json_schema" }>;
 };
 
 export type Expectation = {
