@@ -3,23 +3,25 @@ import type { Loading } from "../config/load.ts";
 import { UNREADABLE } from "../files/mark.ts";
 import type { Environment } from "../config/read/interpolate.ts";
 
-/** Without the proof, which only the commands print. */
-export type LoadedInThread =
-  | Omit<Extract<Loading, { kind: "loaded" }>, "proof">
-  | Omit<Extract<Loading, { kind: "refused" }>, "proof">;
-
 /**
  * Runs `load` in a thread: polls go on while thousands of upstreams are read, proven and checked, and the memory that it
  * takes, libraries included, is freed with the thread.
  */
-export function loadInThread(configPath: string, environment: Environment): Promise<LoadedInThread> {
+export function loadInThread(configPath: string, environment: Environment): Promise<Loading> {
   return new Promise((resolve, reject) => {
     const onError = (error: unknown): void => {
       const code = error instanceof Error && "code" in error ? error.code : undefined;
       const why = WHY_NOT.get(code);
       if (why === undefined) return reject(error);
       const faults = [{ file: configPath, line: 1, column: 1, message: `cannot read config: ${why}` }];
-      resolve({ kind: "refused", faults, digest: UNREADABLE, files: new Map(), parts: new Map() });
+      resolve({
+        kind: "refused",
+        faults,
+        proof: undefined,
+        digest: UNREADABLE,
+        files: new Map(),
+        parts: new Map(),
+      });
     };
     try {
       const thread = startThread({

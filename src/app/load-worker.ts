@@ -4,5 +4,4 @@ import { load } from "../config/load.ts";
 
 const { configPath, environment }: { readonly configPath: string; readonly environment: Environment } =
   workerData;
-const { proof: _proof, ...loaded } = await load(configPath, { environment });
-parentPort?.postMessage(loaded, []);
+parentPort?.postMessage(await load(configPath, { environment }), []);

@@ -1,11 +1,12 @@
 import type { AppPolling } from "./polling.ts";
 import type { TransportParts } from "./probes.ts";
+import type { Loading } from "../config/load.ts";
 import { formatFault } from "../config/read/fault.ts";
-import { type LoadedInThread, loadInThread } from "./load-thread.ts";
+import { loadInThread } from "./load-thread.ts";
 import { secretVariables } from "../config/read/secrets.ts";
 import type { LastReload, WatchCause } from "../config/watch.ts";
 import type { Config } from "../core/config/config.ts";
-import { prove } from "../core/proof/proof.ts";
+import { type Proof, prove } from "../core/proof/proof.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
 import type { Logger } from "../adapters/log/logger.ts";
@@ -23,7 +24,7 @@ export type ReloadParts = TransportParts & {
 };
 
 /** The config that runs first. */
-export type LoadedConfig = Pick<LoadedInThread & { kind: "loaded" }, "config" | "digest" | "parts">;
+export type LoadedConfig = Pick<Loading & { kind: "loaded" }, "config" | "proof" | "digest" | "parts">;
 
 export type ReloadStatus = { readonly successful: boolean; readonly lastSuccessAtMs: number };
 
@@ -35,6 +36,7 @@ const UNTIL_A_RESTART =
 export class AppReload implements AsyncDisposable {
   readonly #parts: ReloadParts;
   #config: Config;
+  #proof: Proof;
   #status: ReloadStatus;
   #last: LastReload;
   /** While a refused config is tried again by itself, each of its faults is logged once. */
@@ -42,8 +44,9 @@ export class AppReload implements AsyncDisposable {
   /** One after the other: SIGHUP, a changed file, a POST. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor({ config, digest, parts: files }: LoadedConfig, parts: ReloadParts) {
+  constructor({ config, proof, digest, parts: files }: LoadedConfig, parts: ReloadParts) {
     this.#config = config;
+    this.#proof = proof;
     this.#last = { digest, parts: files, refused: undefined };
     this.#parts = parts;
     this.#status = { successful: true, lastSuccessAtMs: parts.clock.wallNow() };
@@ -51,6 +54,11 @@ export class AppReload implements AsyncDisposable {
 
   get config(): Config {
     return this.#config;
+  }
+
+  /** Of the config that runs. */
+  get proof(): Proof {
+    return this.#proof;
   }
 
   get status(): ReloadStatus {
@@ -99,16 +107,18 @@ export class AppReload implements AsyncDisposable {
     this.#parts.log.error({ faults }, "config reload refused, keeping the old config");
   }
 
-  async #swap(loaded: LoadedInThread): Promise<readonly string[]> {
+  async #swap(loaded: Loading): Promise<readonly string[]> {
     const { environment, withdraw, polling, log } = this.#parts;
     if (loaded.kind === "refused") return loaded.faults.map(formatFault);
     const config = withFleetSizesOf(this.#config, loaded.config);
     withdraw(secretVariables(config, environment));
     const fixed = whatCannotChange(this.#config, config);
     if (fixed.length > 0) return fixed;
-    const unfit = hasSizesOf(config, loaded.config) ? [] : prove(config).faults;
-    if (unfit.length > 0) return unfit.map(({ message }) => `${UNTIL_A_RESTART}: ${message}`);
-    const faults = await polling.exclusively(() => this.#change(config));
+    const proof = hasSizesOf(config, loaded.config) ? loaded.proof : prove(config);
+    if (proof.faults.length > 0) {
+      return proof.faults.map(({ message }) => `${UNTIL_A_RESTART}: ${message}`);
+    }
+    const faults = await polling.exclusively(() => this.#change(config, proof));
     if (faults.length > 0) return faults;
     log.level = config.log.level;
     for (const warning of loaded.warnings) log.warn({}, formatFault(warning));
@@ -125,7 +135,7 @@ export class AppReload implements AsyncDisposable {
     );
   }
 
-  async #change(config: Config): Promise<readonly string[]> {
+  async #change(config: Config, proof: Proof): Promise<readonly string[]> {
     const { ledger, polling } = this.#parts;
     const opened = await polling.open(config);
     if (opened.kind === "refused") return opened.faults;
@@ -133,6 +143,7 @@ export class AppReload implements AsyncDisposable {
     ledger.change(config);
     polling.apply(config, opened.probes);
     this.#config = config;
+    this.#proof = proof;
     return [];
   }
 }

@@ -9,7 +9,7 @@ import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { factsOf, type Polled, summaryOf } from "../core/history/facts.ts";
 import type { StateStore } from "../core/history/state.ts";
 import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../core/metrics/snapshot.ts";
-import { prove } from "../core/proof/proof.ts";
+import type { Proof } from "../core/proof/proof.ts";
 import { stallTimes } from "../core/proof/stall.ts";
 import { quotaSentence } from "../core/status/credit-sentence.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
@@ -25,7 +25,7 @@ export type ViewSources = {
   readonly store: StateStore | undefined;
   readonly fleet: AppFleet | undefined;
   readonly polling: ShownPolling;
-  readonly reload: Pick<AppReload, "config" | "status">;
+  readonly reload: Pick<AppReload, "config" | "proof" | "status">;
   isReady(): boolean;
 };
 
@@ -134,12 +134,12 @@ export function fleetViews(polling: AppPolling): ReadonlyMap<string, Omit<FleetV
 /** How each budget stands now, for the metrics and for the page. Undefined for one that the ledger does not know yet. */
 function budgetViews(
   config: Config,
-  { ledger, clock, fleet, polling }: ViewSources,
+  { ledger, clock, fleet, polling, reload }: ViewSources,
 ): (budget: Budget) => BudgetSnapshot | undefined {
   const nowMs = clock.wallNow();
   let ofAll: ReturnType<typeof readAll> | undefined;
   const readAll = () => ({
-    scheduled: scheduledByBudget(config),
+    scheduled: scheduledByBudget(reload.proof),
     advertised: advertisedQuotas(config, polling, nowMs),
     replicas: fleet?.snapshot().replicas ?? 1,
   });
@@ -227,16 +227,9 @@ function budgetStatusOf(
   };
 }
 
-const scheduledOf = new WeakMap<Config, ReadonlyMap<string, number>>();
-
-/** The most that the schedules ask for in one quota period. Computed once for each config. */
-function scheduledByBudget(config: Config): ReadonlyMap<string, number> {
-  const known = scheduledOf.get(config);
-  if (known !== undefined) return known;
-  const proofs = config.budgets.some((budget) => budget.quota !== undefined) ? prove(config).budgets : [];
-  const scheduled = new Map(
-    proofs.flatMap(({ budget, quota }) => (quota === undefined ? [] : [[budget, quota.scheduled] as const])),
+/** The most that the schedules ask for in one quota period. */
+function scheduledByBudget({ budgets }: Proof): ReadonlyMap<string, number> {
+  return new Map(
+    budgets.flatMap(({ budget, quota }) => (quota === undefined ? [] : [[budget, quota.scheduled] as const])),
   );
-  scheduledOf.set(config, scheduled);
-  return scheduled;
 }

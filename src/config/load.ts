@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import type { Config, Upstream } from "../core/config/config.ts";
-import type { Finding, Subject } from "../core/proof/findings.ts";
+import { type Finding, sharedKeys, type Subject } from "../core/proof/findings.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
 import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
 import { formatDuration } from "../core/time/duration.ts";
@@ -89,9 +89,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
     ? { complaints: [], keys: new Map<string, string>() }
     : await openFilesAndKeys(named, upstreams, environment);
   // An upstream that is not valid is missing from the sums. What does not fit without it does not fit with it.
-  const proof = prove({ budgets, upstreams: [...upstreams.values()], fleet: general?.fleet }, ({ name }) =>
-    keys.get(name),
-  );
+  const proof = prove({ budgets, upstreams: [...upstreams.values()], fleet: general?.fleet });
   const found = [
     ...(isStructure ? [] : environmentFaults(environment, file)),
     ...reading.faults,
@@ -110,7 +108,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   }
   const warnings = [
     ...[...upstreams].flatMap(([index, upstream]) => warningsOf(upstream, ["upstreams", index])),
-    ...complaintsAbout(proof.warnings, parts, tree),
+    ...complaintsAbout([...sharedKeys([...upstreams.values()], keys), ...proof.warnings], parts, tree),
   ];
   return {
     kind: "loaded",

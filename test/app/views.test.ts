@@ -11,6 +11,7 @@ import type { Config, Upstream } from "../../src/core/config/config.ts";
 import { History } from "../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
 import { UNKNOWN_HEALTH } from "../../src/core/poll/health.ts";
+import { prove } from "../../src/core/proof/proof.ts";
 import { routesToAsk } from "../support/routes-to-ask.ts";
 import {
   sampleBudget,
@@ -46,7 +47,7 @@ function sources(): ViewSources & { readonly config: Config } {
       conditionOf: () => ({ health: UNKNOWN_HEALTH, pausedUntilMs: 0, nextSlotAtMs: nowMs }),
       offlineUpstreams: () => 0,
     },
-    reload: { config, status: { successful: true, lastSuccessAtMs: nowMs } },
+    reload: { config, proof: prove(config), status: { successful: true, lastSuccessAtMs: nowMs } },
     isReady: () => true,
   };
 }
@@ -154,7 +155,8 @@ test.each([
   };
   const config = sampleConfig({ budgets: [sampleBudget({ name: "api", quota })], upstreams: [] });
   const ledger = new LocalLedger(config, clock);
-  const reload = { config, status: { successful: true, lastSuccessAtMs: clock.wallNow() } };
+  const status = { successful: true, lastSuccessAtMs: clock.wallNow() };
+  const reload = { config, proof: prove(config), status };
   const hoursLeft = (): number => {
     const [budget] = metricsView({ ...shown, clock, ledger, reload }).budgets;
     return ((worstBurn(budget?.quotas?.[0]?.burns ?? [])?.emptyAtMs ?? 0) - clock.wallNow()) / HOUR_MS;

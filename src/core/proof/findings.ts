@@ -14,9 +14,6 @@ export type Subject =
 
 export type Finding = { readonly subject: Subject; readonly message: string };
 
-/** Equal for two upstreams that use the same key; undefined without a key. */
-export type KeyIdentity = (upstream: Upstream) => string | undefined;
-
 export function faultsOf(
   proof: BudgetProof,
   budget: Budget,
@@ -128,11 +125,15 @@ export function crowdedWarning({ budget, paceGapMs }: BudgetProof): Finding {
   return { subject: { kind: "budget", budget }, message };
 }
 
-export function sharedKeys(upstreams: readonly Upstream[], keyOf: KeyIdentity): readonly Finding[] {
+/** `keys`: by the names of the upstreams. It is equal for two that use the same key. */
+export function sharedKeys(
+  upstreams: readonly Upstream[],
+  keys: ReadonlyMap<string, string>,
+): readonly Finding[] {
   const firstByKey = new Map<string, Upstream>();
   const warnings: Finding[] = [];
   for (const upstream of upstreams) {
-    const key = keyOf(upstream);
+    const key = keys.get(upstream.name);
     if (key === undefined) continue;
     const first = firstByKey.get(key);
     if (first === undefined) firstByKey.set(key, upstream);
@@ -143,13 +144,6 @@ export function sharedKeys(upstreams: readonly Upstream[], keyOf: KeyIdentity): 
     }
   }
   return warnings;
-}
-
-/** The config knows only where a key comes from: two upstreams that read it from one place use the same. */
-export function keySourceOf({ auth }: Upstream): string | undefined {
-  if (auth.kind === "none") return undefined;
-  const place = auth.secret.from === "env" ? `env ${auth.secret.variable}` : `file ${auth.secret.path}`;
-  return auth.kind === "oauth2" ? `${auth.token.clientId} ${place}` : place;
 }
 
 export function percent(share: number): string {

@@ -4,15 +4,7 @@ import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets } from "./crowding.ts";
-import {
-  type Finding,
-  type KeyIdentity,
-  crowdedWarning,
-  faultsOf,
-  keySourceOf,
-  sharedKeys,
-  warningsOf,
-} from "./findings.ts";
+import { type Finding, crowdedWarning, faultsOf, warningsOf } from "./findings.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
 
@@ -23,17 +15,14 @@ export type Proof = {
   readonly warnings: readonly Finding[];
 };
 
-export function prove(
-  config: {
-    readonly budgets: readonly Budget[];
-    readonly upstreams: readonly Upstream[];
-    readonly fleet?: Fleet | undefined;
-  },
-  keyOf: KeyIdentity = keySourceOf,
-): Proof {
+export function prove(config: {
+  readonly budgets: readonly Budget[];
+  readonly upstreams: readonly Upstream[];
+  readonly fleet?: Fleet | undefined;
+}): Proof {
   const budgets: BudgetProof[] = [];
   const faults: Finding[] = [];
-  const warnings: Finding[] = [...sharedKeys(config.upstreams, keyOf), ...densityWarnings(config.upstreams)];
+  const warnings: Finding[] = [...densityWarnings(config.upstreams)];
   const byBudget = sendersByBudget([...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)]);
   const crowded = crowdedBudgets(config);
   for (const budget of config.budgets) {

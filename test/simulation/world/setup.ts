@@ -48,7 +48,7 @@ export function fits(setup: Setup): boolean {
   if (new Set(names).size < names.length) return false;
   const known = setup.upstreams.flatMap(({ budgets }) => budgets).every((budget) => names.includes(budget));
   if (!known || setup.upstreams.some(({ budgets }) => new Set(budgets).size < budgets.length)) return false;
-  return setup.upstreams.length > 0 && prove(configOf(setup), () => undefined).faults.length === 0;
+  return setup.upstreams.length > 0 && prove(configOf(setup)).faults.length === 0;
 }
 
 function changed(setup: Setup, edit: Edit): Setup {
