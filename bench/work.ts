@@ -98,7 +98,7 @@ async function startPolling(
   stack.use(polling);
   const opened = await polling.open(config);
   if (opened.kind === "refused") throw new Error(opened.faults.join("\n"));
-  polling.apply(config, opened.probes);
+  polling.apply(config, opened.what);
   return () =>
     config.upstreams.reduce(
       (sum, { name }) => sum + (polling.recordOf(name)?.accounts.polls("ok", "") ?? 0),

@@ -1,5 +1,6 @@
 import { GzipParts } from "../src/adapters/gzip-parts.ts";
 import { systemClock } from "../src/adapters/clock.ts";
+import type { Opened } from "../src/core/config/opened.ts";
 import { Thread } from "../src/adapters/thread.ts";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -64,7 +65,7 @@ function inGallery(name: string): string {
 
 let shown: Status | undefined;
 
-function serve(): Promise<RunningServer> {
+function serve(): Promise<Opened<RunningServer>> {
   return startServer({
     host: "127.0.0.1",
     port: 0,
@@ -87,14 +88,16 @@ function serve(): Promise<RunningServer> {
   });
 }
 
-await using server = await serve();
+const server = await serve();
+if (server.kind === "refused") throw new Error(server.faults.join("\n"));
+await using running = server.what;
 await using browser = await openBrowser();
 await Promise.all([mkdir(IMAGES, { recursive: true }), mkdir(GALLERY, { recursive: true })]);
 for (const { file, scene, scheme, width, path = "", height } of PICTURES) {
   const lists = SCENES[scene];
   shown = lists && statusOf(lists);
   const viewport = { width, height: height ?? 900 };
-  await using watched = await openPage(browser, `${server.url}/${path}`, { colorScheme: scheme, viewport });
+  await using watched = await openPage(browser, `${running.url}/${path}`, { colorScheme: scheme, viewport });
   await watched.page.screenshot({ path: file, fullPage: height === undefined });
   process.stdout.write(`${file}\n`);
 }

@@ -1,12 +1,13 @@
 import { systemClock } from "../adapters/clock.ts";
 import { openStateStore } from "../adapters/sqlite/store.ts";
-import type { AppOptions, Start } from "./build.ts";
+import type { App, AppOptions } from "./build.ts";
 import { formatFault } from "../config/read/fault.ts";
+import type { Opened } from "../core/config/opened.ts";
 import { load } from "../config/load.ts";
 import { secretVariables } from "../config/read/secrets.ts";
 
 /** Builds everything, owns everything, and closes it in reverse, also when the building fails half-way. */
-export async function startApp(options: AppOptions): Promise<Start> {
+export async function startApp(options: AppOptions): Promise<Opened<App>> {
   const { log } = options;
   const loaded = await load(options.configPath, { environment: options.environment });
   if (loaded.kind === "refused") return { kind: "refused", faults: loaded.faults.map(formatFault) };

@@ -19,8 +19,9 @@ import { LocalLedger } from "../core/budget/local-ledger.ts";
 import type { LearnedWindow } from "../core/budget/learned-windows.ts";
 import { Quotas } from "../core/budget/quotas.ts";
 import type { Config } from "../core/config/config.ts";
+import type { Opened } from "../core/config/opened.ts";
 import type { StateStore } from "../core/history/state.ts";
-import { messageOf, stackOf } from "../core/text/escape.ts";
+import { stackOf } from "../core/text/escape.ts";
 import { hostsToAllow } from "../http/guards/request-checks.ts";
 import type { ReloadResult } from "../http/routes/routes.ts";
 import { DEFAULT_SERVER_LIMITS } from "../http/server/limits.ts";
@@ -32,7 +33,7 @@ export async function build(
   store: StateStore | undefined,
   options: AppOptions,
   stack: AsyncDisposableStack,
-): Promise<Start> {
+): Promise<Opened<App>> {
   const { config } = loaded;
   const { configPath, keys, log } = options;
   const clock = systemClock;
@@ -45,11 +46,11 @@ export async function build(
   const quotas = new Quotas(clock, store?.restoredQuotas);
   const opened = await openLedger(config, { ...parts, quotas, windows: store?.restoredWindows }, stack);
   if (opened.kind === "refused") return opened;
-  const holdings = config.fleet?.mode === "shard" ? opened.fleet?.holdings : undefined;
-  const { ledger } = opened;
+  const { ledger } = opened.what;
+  const holdings = config.fleet?.mode === "shard" ? opened.what.fleet?.holdings : undefined;
   const pollLedger = store === undefined ? ledger : new JournaledLedger(ledger, store, clock);
   const polling = new AppPolling(config, { ...parts, ledger: pollLedger, store, holdings });
-  const fleet = opened.fleet?.join({
+  const fleet = opened.what.fleet?.join({
     views: () => fleetViews(polling),
     onGained: (gained) => void polling.gain(gained).catch(onBug),
     onLost: (upstreams) => polling.lose(upstreams),
@@ -64,7 +65,7 @@ export async function build(
   const sources: ViewSources = { clock, startedAtMs, ledger, store, fleet, polling, reload, isReady };
   const serving = await startHttp(options, sources, reload, stack);
   if (serving.kind === "refused") return serving;
-  const { server } = serving;
+  const server = serving.what;
   // After the last poll: then other replicas may take over what this one held.
   stack.defer(() => fleet?.close());
   stack.use(polling);
@@ -74,7 +75,7 @@ export async function build(
   if (probing.kind === "refused") return probing;
   store?.keepQuotas(() => quotas.rows);
   store?.keepWindows(() => learnedWindows(reload.config, ledger));
-  polling.apply(config, probing.probes);
+  polling.apply(config, probing.what);
   fleet?.start(reload.config, server.url);
   const watching = {
     clock,
@@ -95,8 +96,8 @@ export async function build(
   );
   const owned = stack.move();
   return {
-    kind: "started",
-    app: {
+    kind: "opened",
+    what: {
       url: server.url,
       reload: () => reload.run("asked"),
       stop: () => owned.disposeAsync(),
@@ -109,10 +110,10 @@ async function openLedger(
   config: Config,
   parts: FleetParts,
   stack: AsyncDisposableStack,
-): Promise<OpenedLedger> {
+): Promise<Opened<OpenedLedger>> {
   if (config.fleet === undefined) {
     const ledger = new LocalLedger(config, parts.clock, parts.quotas, parts.windows);
-    return { kind: "opened", ledger, fleet: undefined };
+    return { kind: "opened", what: { ledger, fleet: undefined } };
   }
   const { openFleet } = await import("./fleet.ts");
   return openFleet(config, config.fleet, parts, stack);
@@ -123,7 +124,7 @@ async function startHttp(
   sources: ViewSources,
   reload: AppReload,
   stack: AsyncDisposableStack,
-): Promise<{ readonly kind: "listening"; readonly server: RunningServer } | RefusedStart> {
+): Promise<Opened<RunningServer>> {
   const { clock, fleet, ledger } = sources;
   const onBug = (error: unknown): void =>
     log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: a scrape was cut short");
@@ -132,40 +133,37 @@ async function startHttp(
   const { host, port } = listen ?? web;
   const files = readOpenFiles();
   warnOfOpenFiles(files, reload.config.upstreams.length, log);
-  try {
-    const server = await startServer({
-      host,
-      port,
-      get allowedHosts() {
-        return hostsToAllow(reload.config.web.allowedHosts, host);
-      },
-      probes: web.probeListen,
-      webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
-      status: () => statusView(sources),
-      metrics: () => metrics.render(),
-      gzip: () => new GzipParts(),
-      config: () => writtenConfig(reload.config),
-      reload: () => reload.run("asked"),
-      resume: (budget) => {
-        const isKnown = ledger.resume(budget);
-        if (isKnown) log.warn({ budget }, "budget resumed by POST /-/resume");
-        return isKnown;
-      },
-      get lifecycleEnabled() {
-        return reload.config.web.enableLifecycle;
-      },
-      fleet: async () => fleet?.status(),
-      ready: () => sources.isReady(),
-      connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
-      clock,
-      threadOf: (thread) => new Thread(thread),
-      onWebConfigChange: (change) => log.info(change, "web config changed"),
-      onWarning: (message) => log.warn({}, keys.hide(message)),
-    });
-    return { kind: "listening", server: stack.use(server) };
-  } catch (error) {
-    return { kind: "refused", faults: [messageOf(error)] };
-  }
+  const server = await startServer({
+    host,
+    port,
+    get allowedHosts() {
+      return hostsToAllow(reload.config.web.allowedHosts, host);
+    },
+    probes: web.probeListen,
+    webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
+    status: () => statusView(sources),
+    metrics: () => metrics.render(),
+    gzip: () => new GzipParts(),
+    config: () => writtenConfig(reload.config),
+    reload: () => reload.run("asked"),
+    resume: (budget) => {
+      const isKnown = ledger.resume(budget);
+      if (isKnown) log.warn({ budget }, "budget resumed by POST /-/resume");
+      return isKnown;
+    },
+    get lifecycleEnabled() {
+      return reload.config.web.enableLifecycle;
+    },
+    fleet: async () => fleet?.status(),
+    ready: () => sources.isReady(),
+    connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),
+    clock,
+    threadOf: (thread) => new Thread(thread),
+    onWebConfigChange: (change) => log.info(change, "web config changed"),
+    onWarning: (message) => log.warn({}, keys.hide(message)),
+  });
+  if (server.kind === "opened") stack.use(server.what);
+  return server;
 }
 
 function warnOfOpenFiles(files: OpenFiles | undefined, upstreams: number, log: Logger): void {
@@ -183,10 +181,6 @@ function learnedWindows(
 ): ReadonlyMap<string, readonly LearnedWindow[]> {
   return new Map(budgets.map(({ name }) => [name, ledger.learnedWindows(name) ?? []]));
 }
-
-export type RefusedStart = { readonly kind: "refused"; readonly faults: readonly string[] };
-
-export type Start = { readonly kind: "started"; readonly app: App } | RefusedStart;
 
 export type App = {
   readonly url: string;

@@ -6,6 +6,7 @@ import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { LearnedWindow } from "../core/budget/learned-windows.ts";
 import type { Quotas } from "../core/budget/quotas.ts";
 import type { Config, Fleet } from "../core/config/config.ts";
+import type { Opened } from "../core/config/opened.ts";
 import type { FleetBoard } from "../core/fleet/board.ts";
 import { Holdings } from "../core/fleet/holdings.ts";
 import { nameOf } from "../core/fleet/member.ts";
@@ -33,14 +34,11 @@ export type FleetParts = KeyParts & {
   readonly onBug: (error: unknown) => void;
 };
 
-export type OpenedLedger =
-  | {
-      readonly kind: "opened";
-      readonly ledger: RunningLedger;
-      /** Undefined where this process is the only one. */
-      readonly fleet: OpenedFleet | undefined;
-    }
-  | { readonly kind: "refused"; readonly faults: readonly string[] };
+export type OpenedLedger = {
+  readonly ledger: RunningLedger;
+  /** Undefined where this process is the only one. */
+  readonly fleet: OpenedFleet | undefined;
+};
 
 /** Before anything is polled: whoever polls asks it what this replica holds, and so cannot be there before it. */
 export type OpenedFleet = {
@@ -54,12 +52,12 @@ export async function openFleet(
   fleet: Fleet,
   parts: FleetParts,
   stack: AsyncDisposableStack,
-): Promise<OpenedLedger> {
+): Promise<Opened<OpenedLedger>> {
   const { clock, log, keys, quotas, windows, onBug } = parts;
   const source = fleet.redis.password;
   const password = source && (await openKey(source, "fleet.redis", { fleet: "redis" }, parts));
   if (password?.kind === "refused") {
-    return { kind: "refused", faults: [`fleet.redis.password: ${password.message}`] };
+    return { kind: "refused", faults: password.faults.map((fault) => `fleet.redis.password: ${fault}`) };
   }
   const account = new RedisAccount();
   const redis = stack.use(
@@ -67,7 +65,7 @@ export async function openFleet(
       clock,
       log,
       withoutKeys: (text) => keys.hide(text),
-      password: password?.read,
+      password: password?.what,
       onCall: ({ call, durationMs, failure }) => account.observe(call, durationMs, failure),
     }),
   );
@@ -91,7 +89,7 @@ export async function openFleet(
   const holdings = new Holdings(session, clock);
   const join = (replica: Replica): AppFleet =>
     new AppFleet({ fleet, redis, ledger, account, holdings, replica }, parts);
-  return { kind: "opened", ledger, fleet: { holdings, join } };
+  return { kind: "opened", what: { ledger, fleet: { holdings, join } } };
 }
 
 function tellReserve(isMissing: boolean, { name, replicas }: Fleet, log: Log): void {

@@ -1,20 +1,21 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   faultsOfKeys,
-  type OpenedInPart,
-  type OpenedProbes,
-  openInPart,
+  closeProbes,
+  type FaultOf,
   openProbes,
   type ProbeParts,
+  type Probes,
   type TransportParts,
   upstreamsToOpen,
 } from "./probes.ts";
 import { AppTokens } from "./tokens.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
+import type { Opened } from "../core/config/opened.ts";
 import type { Claimed } from "../core/fleet/board.ts";
 import type { Holdings } from "../core/fleet/holdings.ts";
-import type { Probe, Recorder } from "../core/poll/ports.ts";
+import type { Recorder } from "../core/poll/ports.ts";
 import { slotsBetween } from "../core/schedule/schedule.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
@@ -104,16 +105,19 @@ export class AppPolling implements AsyncDisposable {
   }
 
   /** Probes for what is new in this config and polled here. All keys must be readable: the fleet may give us any upstream. */
-  async open(config: Config): Promise<OpenedProbes> {
-    const faults = this.#parts.holdings ? await faultsOfKeys(config.upstreams, this.#parts) : [];
-    if (faults.length > 0) return { kind: "refused", faults };
-    const opened = await openProbes(upstreamsToOpen(this.#partOf(config), this.#applied), this.#probeParts);
-    if (opened.kind === "refused") this.#tokens.keep(this.#config.upstreams);
-    return opened;
+  async open(config: Config): Promise<Opened<Probes>> {
+    const keyFaults = this.#parts.holdings ? await faultsOfKeys(config.upstreams, this.#parts) : [];
+    if (keyFaults.length > 0) return { kind: "refused", faults: keyFaults };
+    const wanted = upstreamsToOpen(this.#partOf(config), this.#applied);
+    const { probes, faults } = await openProbes(wanted, this.#probeParts);
+    if (faults.length === 0) return { kind: "opened", what: probes };
+    await closeProbes(probes);
+    this.#tokens.keep(this.#config.upstreams);
+    return { kind: "refused", faults: faults.map(({ fault }) => fault) };
   }
 
   /** At once, with the probes that were opened for it. */
-  apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
+  apply(config: Config, probes: Probes): void {
     this.#config = config;
     const known = new Set(this.#applied.upstreams.map(({ name }) => name));
     const part = this.#partOf(config);
@@ -134,8 +138,8 @@ export class AppPolling implements AsyncDisposable {
       // Thousands come in batches: other work gets a turn between them.
       await nextTurn();
       const wanted = upstreamsToOpen(this.#partOf(this.#config), this.#applied);
-      const { probes, faults } = await openInPart(wanted, this.#probeParts);
-      if (this.#parts.stopping.aborted) return closeAll(probes);
+      const { probes, faults } = await openProbes(wanted, this.#probeParts);
+      if (this.#parts.stopping.aborted) return closeProbes(probes);
       this.apply(this.#config, probes);
       this.#countMissed(gained);
       if (faults.length > 0) void this.#tryAgain(faults);
@@ -232,7 +236,7 @@ export class AppPolling implements AsyncDisposable {
   }
 
   /** One unreadable key does not stop the other upstreams. */
-  async #tryAgain(faults: OpenedInPart["faults"]): Promise<void> {
+  async #tryAgain(faults: readonly FaultOf[]): Promise<void> {
     const { log, clock, stopping } = this.#parts;
     log.error(
       { faults: faults.map(({ fault }) => fault) },
@@ -243,8 +247,4 @@ export class AppPolling implements AsyncDisposable {
     if (stopping.aborted || still.length === 0) return;
     await this.gain(still.map(({ upstream }) => ({ upstream, unheldMs: undefined })));
   }
-}
-
-async function closeAll(probes: ReadonlyMap<string, Probe>): Promise<void> {
-  await Promise.all([...probes.values()].map((probe) => probe.close()));
 }

@@ -6,7 +6,7 @@ import { type Environment, interpolate } from "../config/read/interpolate.ts";
 import { openSecret } from "../config/read/secrets.ts";
 import { joinUrl } from "../config/keys/upstream-url.ts";
 import type { Config, SecretSource, Upstream } from "../core/config/config.ts";
-import { messageOf } from "../core/text/escape.ts";
+import type { Opened, Refused } from "../core/config/opened.ts";
 import type { Log } from "../core/text/log.ts";
 import type { Probe } from "../core/poll/ports.ts";
 import type { Clock } from "../core/time/clock.ts";
@@ -27,46 +27,38 @@ export type TransportParts = KeyParts & {
 };
 
 export type ProbeParts = TransportParts & {
-  readonly tokens: { tokenOf(upstream: Upstream): Promise<UpstreamToken | undefined> };
+  readonly tokens: { tokenOf(upstream: Upstream): Promise<Opened<UpstreamToken | undefined>> };
 };
 
-export type OpenedProbes =
-  | { readonly kind: "opened"; readonly probes: ReadonlyMap<string, Probe> }
-  | { readonly kind: "refused"; readonly faults: readonly string[] };
+export type Probes = ReadonlyMap<string, Probe>;
 
-export type OpenedInPart = {
-  readonly probes: ReadonlyMap<string, Probe>;
-  readonly faults: readonly { readonly upstream: string; readonly fault: string }[];
-};
+export type FaultOf = { readonly upstream: string; readonly fault: string };
 
 /** Thousands of probes take seconds to open. After this long, polls and requests get a turn. */
 const YIELD_EVERY_MS = 10;
 
-/** A probe for each of these upstreams; or all faults, and every probe closed again. */
-export async function openProbes(upstreams: readonly Upstream[], parts: ProbeParts): Promise<OpenedProbes> {
-  const { probes, faults } = await openInPart(upstreams, parts);
-  if (faults.length === 0) return { kind: "opened", probes };
-  await Promise.all([...probes.values()].map((probe) => probe.close()));
-  return { kind: "refused", faults: faults.map(({ fault }) => fault) };
-}
-
-/** Probes for as many of these upstreams as possible. */
-export async function openInPart(upstreams: readonly Upstream[], parts: ProbeParts): Promise<OpenedInPart> {
+/** Probes for as many of these upstreams as possible. Whoever needs all of them closes them where there are faults. */
+export async function openProbes(
+  upstreams: readonly Upstream[],
+  parts: ProbeParts,
+): Promise<{ readonly probes: Probes; readonly faults: readonly FaultOf[] }> {
   const probes = new Map<string, Probe>();
-  const faults: { upstream: string; fault: string }[] = [];
+  const faults: FaultOf[] = [];
   let sinceMs = parts.clock.now();
   for (const upstream of upstreams) {
     const { name } = upstream;
-    try {
-      probes.set(name, await openUpstream(upstream, parts));
-    } catch (error) {
-      faults.push({ upstream: name, fault: `upstream "${name}": ${messageOf(error)}` });
-    }
+    const opened = await openUpstream(upstream, parts);
+    if (opened.kind === "opened") probes.set(name, opened.what);
+    else faults.push(...faultsOf(upstream, opened).map((fault) => ({ upstream: name, fault })));
     if (parts.clock.now() - sinceMs < YIELD_EVERY_MS) continue;
     await nextTurn();
     sinceMs = parts.clock.now();
   }
   return { probes, faults };
+}
+
+export async function closeProbes(probes: Probes): Promise<void> {
+  await Promise.all([...probes.values()].map((probe) => probe.close()));
 }
 
 /** The fault of every key that cannot be read. */
@@ -76,13 +68,14 @@ export async function faultsOfKeys(
 ): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const upstream of upstreams) {
-    try {
-      await credentialOf(upstream, parts);
-    } catch (error) {
-      faults.push(`upstream "${upstream.name}": ${messageOf(error)}`);
-    }
+    const credential = await credentialOf(upstream, parts);
+    if (credential.kind === "refused") faults.push(...faultsOf(upstream, credential));
   }
   return faults;
+}
+
+function faultsOf({ name }: Upstream, { faults }: Refused): readonly string[] {
+  return faults.map((fault) => `upstream "${name}": ${fault}`);
 }
 
 /** Those that are new or changed. */
@@ -103,25 +96,30 @@ function textOf({ expect, ...upstream }: Upstream): string {
 export function filledUrl(
   { url, pathTemplate, pathVariables = [] }: Pick<Upstream, "url" | "pathTemplate" | "pathVariables">,
   environment: Environment,
-): { readonly url: string; readonly secrets: readonly string[] } {
-  if (pathTemplate === undefined) return { url, secrets: [] };
+): Opened<{ readonly url: string; readonly secrets: readonly string[] }> {
+  if (pathTemplate === undefined) return { kind: "opened", what: { url, secrets: [] } };
   const path = interpolate(pathTemplate.path, environment);
-  if (path.kind !== "text") throw new Error("cannot fill in the path: one of its variables is not set");
-  return {
-    url: joinUrl(pathTemplate.base, path.text),
-    secrets: pathVariables.map((name) => environment[name] ?? ""),
-  };
+  if (path.kind !== "text") {
+    return { kind: "refused", faults: ["cannot fill in the path: one of its variables is not set"] };
+  }
+  const secrets = pathVariables.map((name) => environment[name] ?? "");
+  return { kind: "opened", what: { url: joinUrl(pathTemplate.base, path.text), secrets } };
 }
 
-async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Probe> {
-  const { url, secrets } = filledUrl(upstream, parts.environment);
+async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Opened<Probe>> {
+  const filled = filledUrl(upstream, parts.environment);
+  if (filled.kind === "refused") return filled;
+  const { url, secrets } = filled.what;
   for (const [index, secret] of secrets.entries()) parts.keys.learn(`${upstream.name} path ${index}`, secret);
   const token = await parts.tokens.tokenOf(upstream);
+  if (token.kind === "refused") return token;
+  const credential = token.what === undefined ? await credentialOf(upstream, parts) : undefined;
+  if (credential?.kind === "refused") return credential;
   return openProbe({
     upstream: { ...upstream, url },
     secrets,
-    credential: token === undefined ? await credentialOf(upstream, parts) : token.read,
-    token,
+    credential: token.what?.read ?? credential?.what,
+    token: token.what,
     userAgent: USER_AGENT,
     clock: parts.clock,
     environment: parts.environment,
@@ -130,17 +128,12 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Prob
   });
 }
 
-async function credentialOf(
-  { auth, name }: Upstream,
-  parts: KeyParts,
-): Promise<OpenedKey["read"] | undefined> {
-  if (auth.kind === "none") return undefined;
-  const opened = await openKey(auth.secret, name, { upstream: name }, parts);
-  if (opened.kind === "refused") throw new Error(opened.message);
-  return opened.read;
+async function credentialOf({ auth, name }: Upstream, parts: KeyParts): Promise<Opened<ReadKey | undefined>> {
+  if (auth.kind === "none") return { kind: "opened", what: undefined };
+  return openKey(auth.secret, name, { upstream: name }, parts);
 }
 
-type OpenedKey = { readonly kind: "opened"; readonly read: () => string | Promise<string> };
+type ReadKey = () => string | Promise<string>;
 
 /** `fields` are logged with every warning about it. */
 export async function openKey(
@@ -148,7 +141,7 @@ export async function openKey(
   owner: string,
   fields: object,
   { environment, keys, log }: KeyParts,
-): Promise<OpenedKey | { readonly kind: "refused"; readonly message: string }> {
+): Promise<Opened<ReadKey>> {
   const opened = await openSecret(source, environment, (message) => log.warn(fields, message));
   if (opened.kind === "refused") return opened;
   const learned = (key: string): string => {
@@ -156,8 +149,8 @@ export async function openKey(
     return key;
   };
   const read = (): string | Promise<string> => {
-    const key = opened.secret.read();
+    const key = opened.what.read();
     return typeof key === "string" ? learned(key) : key.then(learned);
   };
-  return { kind: "opened", read };
+  return { kind: "opened", what: read };
 }

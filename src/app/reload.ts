@@ -141,7 +141,7 @@ export class AppReload implements AsyncDisposable {
     if (opened.kind === "refused") return opened.faults;
     // Nothing below waits: a scrape sees the old config or the new one, never both.
     ledger.change(config);
-    polling.apply(config, opened.probes);
+    polling.apply(config, opened.what);
     this.#config = config;
     this.#proof = proof;
     return [];

@@ -1,6 +1,7 @@
 import { openProbe } from "../adapters/undici/probe.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import type { OAuth2, Upstream } from "../core/config/config.ts";
+import type { Opened } from "../core/config/opened.ts";
 import { TOKEN_TIMEOUT_MS, tokenIdentity } from "../core/config/oauth2.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
 import type { LeaseQueue } from "../engine/poll/lease-queue.ts";
@@ -28,15 +29,16 @@ export class AppTokens implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Undefined for an upstream that needs none. Throws one sentence where the client's secret or a TLS file cannot be used. */
-  async tokenOf(upstream: Upstream): Promise<UpstreamToken | undefined> {
+  /** Undefined for an upstream that needs none. Refused where the client's secret or a TLS file cannot be used. */
+  async tokenOf(upstream: Upstream): Promise<Opened<UpstreamToken | undefined>> {
     const identity = tokenIdentity(upstream);
-    if (identity === undefined || upstream.auth.kind !== "oauth2") return undefined;
+    if (identity === undefined || upstream.auth.kind !== "oauth2") return { kind: "opened", what: undefined };
     const known = this.#sources.get(identity);
-    if (known !== undefined) return known.forUpstream();
+    if (known !== undefined) return { kind: "opened", what: known.forUpstream() };
     const source = await this.#open(upstream.auth, identity, upstream);
-    this.#sources.set(identity, source);
-    return source.forUpstream();
+    if (source.kind === "refused") return source;
+    this.#sources.set(identity, source.what);
+    return { kind: "opened", what: source.what.forUpstream() };
   }
 
   /** Ends those that no upstream of this config uses. */
@@ -63,12 +65,12 @@ export class AppTokens implements AsyncDisposable {
     auth: OAuth2,
     identity: string,
     { name: upstream, denyAddresses }: Upstream,
-  ): Promise<TokenSource> {
+  ): Promise<Opened<TokenSource>> {
     const { clock, environment, names, keys, ledger, queue, log, onBug } = this.#parts;
     const { url, budgets, proxy, caFile } = auth.token;
     const fields = { upstream, tokenUrl: urlWithoutQuery(url) };
     const secret = await openKey(auth.secret, `client ${identity}`, fields, this.#parts);
-    if (secret.kind === "refused") throw new Error(secret.message);
+    if (secret.kind === "refused") return secret;
     const probe = await openProbe({
       upstream: {
         name: upstream,
@@ -89,24 +91,26 @@ export class AppTokens implements AsyncDisposable {
           insecureSkipVerify: false,
         },
       },
-      credential: () => secret.read(),
+      credential: () => secret.what(),
       userAgent: USER_AGENT,
       clock,
       environment,
       names,
       onWarning: (message) => log.warn(fields, message),
     });
-    return new TokenSource({
+    if (probe.kind === "refused") return probe;
+    const source = new TokenSource({
       clock,
       ledger,
       queue,
       budgets,
-      probe,
+      probe: probe.what,
       learn: (token) => keys.learn(`token ${identity}`, token),
       random: Math.random,
       fields,
       log,
       onBug,
     });
+    return { kind: "opened", what: source };
   }
 }

@@ -2,7 +2,7 @@ import { systemClock } from "../adapters/clock.ts";
 import { windowsInFile } from "../adapters/sqlite/windows-in-file.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
-import { openProbes } from "../app/probes.ts";
+import { closeProbes, openProbes } from "../app/probes.ts";
 import { AppTokens } from "../app/tokens.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
 import type { Budget, Config, Upstream } from "../core/config/config.ts";
@@ -53,12 +53,18 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const queue = new LeaseQueue(ledger, systemClock, onBug);
   const parts = { environment, keys, clock: systemClock, log, names };
   await using tokens = new AppTokens({ ...parts, ledger, queue, onBug });
-  const opened = await openProbes(upstreams, { ...parts, tokens });
-  if (opened.kind === "refused") return refuse({ ...command, err: discreetErr }, opened.faults);
+  const { probes, faults: unopened } = await openProbes(upstreams, { ...parts, tokens });
+  if (unopened.length > 0) {
+    await closeProbes(probes);
+    return refuse(
+      { ...command, err: discreetErr },
+      unopened.map(({ fault }) => fault),
+    );
+  }
   const windows = loaded.config.state === undefined ? new Map() : windowsInFile(loaded.config.state.path);
   const results = await Promise.all(
     upstreams.map(async (upstream) => {
-      const found = opened.probes.get(upstream.name);
+      const found = probes.get(upstream.name);
       if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
       const { poll, advice } = await pollWithLease(upstream, found, ledger, { ...command, err: discreetErr });
       await found.close();

@@ -57,7 +57,7 @@ export async function run(options: RunOptions): Promise<number> {
       for (const fault of start.faults) options.err(`${fault}\n`);
       return 1;
     }
-    app = start.app;
+    app = start.what;
     options.onStarted?.(app);
     const signal = await ending.asked;
     log.info({ signal }, "stopping: waiting for polls in flight");

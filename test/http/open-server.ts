@@ -1,3 +1,4 @@
+import { opened } from "../support/opened.ts";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { Thread } from "../../src/adapters/thread.ts";
@@ -6,16 +7,18 @@ import { sampleRoutesDeps } from "../support/samples.ts";
 
 /** Of sample answers, on a port of its own until the test is finished. */
 export async function openServer(over: Partial<StartOptions> = {}): Promise<RunningServer> {
-  const server = await startServer({
-    clock: systemClock,
-    threadOf: (thread) => new Thread(thread),
-    ...sampleRoutesDeps(),
-    host: "127.0.0.1",
-    port: 0,
-    webConfig: undefined,
-    onWarning: () => {},
-    ...over,
-  });
+  const server = opened(
+    await startServer({
+      clock: systemClock,
+      threadOf: (thread) => new Thread(thread),
+      ...sampleRoutesDeps(),
+      host: "127.0.0.1",
+      port: 0,
+      webConfig: undefined,
+      onWarning: () => {},
+      ...over,
+    }),
+  );
   onTestFinished(() => server.close());
   return server;
 }

@@ -1,6 +1,7 @@
+import type { Opened } from "../../core/config/opened.ts";
 import { type Exchange, type Observation, headerValue } from "../../core/exchange/exchange.ts";
 import type { Probe, Token } from "../../core/poll/ports.ts";
-import { oneLine } from "../../core/text/escape.ts";
+import { messageOf, oneLine } from "../../core/text/escape.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { ClientSlot } from "./client-slot.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -27,12 +28,17 @@ export type ProbeOptions = {
   readonly onWarning: (message: string) => void;
 };
 
-/** Throws one sentence where the TLS files, the proxy or the static headers cannot be used. */
-export async function openProbe(options: ProbeOptions): Promise<Probe> {
+/** Refused where the TLS files, the proxy or the static headers cannot be used. */
+export async function openProbe(options: ProbeOptions): Promise<Opened<Probe>> {
   const { upstream, environment, clock, names, onWarning, userAgent } = options;
-  const route = await findRoute(upstream, environment, clock, names, onWarning);
-  const forwardProxy = route.tls === undefined ? route.proxy : undefined;
-  return new UndiciProbe(options, route, new RequestBuilder(upstream, userAgent, forwardProxy));
+  try {
+    const route = await findRoute(upstream, environment, clock, names, onWarning);
+    const forwardProxy = route.tls === undefined ? route.proxy : undefined;
+    const builder = new RequestBuilder(upstream, userAgent, forwardProxy);
+    return { kind: "opened", what: new UndiciProbe(options, route, builder) };
+  } catch (error) {
+    return { kind: "refused", faults: [messageOf(error)] };
+  }
 }
 
 /** One for the whole process: one timer looks after all requests. */

@@ -55,14 +55,14 @@ export async function openFilesAndKeys(
     const opening = await openSecret(source, environment, () => {});
     if (opening.kind === "refused") {
       const at = [...path, source.from];
-      return [complain(at, `"${nameOfPath(at)}": ${opening.message}`)];
+      return opening.faults.map((fault) => complain(at, `"${nameOfPath(at)}": ${fault}`));
     }
     const upstream = path[0] === "upstreams" ? upstreams.get(Number(path[1])) : undefined;
     if (upstream === undefined) return [];
     const { name, auth } = upstream;
     // Two clients may have the same secret only by mistake: what may be shared is a client.
     const client = auth.kind === "oauth2" ? `${auth.token.clientId} ` : "";
-    keys.set(name, `${client}${await opening.secret.read()}`);
+    keys.set(name, `${client}${await opening.what.read()}`);
     return [];
   };
   const sections = Map.groupBy(

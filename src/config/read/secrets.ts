@@ -1,4 +1,5 @@
 import type { Config, SecretSource } from "../../core/config/config.ts";
+import type { Opened } from "../../core/config/opened.ts";
 import { sharedWhileUnderWay } from "../../core/time/shared-work.ts";
 import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
 import type { Environment } from "./interpolate.ts";
@@ -8,10 +9,6 @@ export interface Secret {
   read(): string | Promise<string>;
 }
 
-export type SecretOpening =
-  | { readonly kind: "opened"; readonly secret: Secret }
-  | { readonly kind: "refused"; readonly message: string };
-
 /**
  * Reads a key for the first time. `onWarning` is called when its file becomes unreadable (the last key is kept) and
  * when it is readable again: once for each change, not for each poll.
@@ -20,17 +17,17 @@ export async function openSecret(
   source: SecretSource,
   environment: Environment,
   onWarning: (message: string) => void,
-): Promise<SecretOpening> {
+): Promise<Opened<Secret>> {
   if (source.from === "env") {
     const reading = readVariable(source.variable, environment);
     if (reading.kind === "unreadable")
-      return { kind: "refused", message: `cannot read key: ${reading.problem}` };
-    return { kind: "opened", secret: { read: () => reading.key } };
+      return { kind: "refused", faults: [`cannot read key: ${reading.problem}`] };
+    return { kind: "opened", what: { read: () => reading.key } };
   }
   const reading = await readKeyFile(source.path);
   if (reading.kind === "unreadable")
-    return { kind: "refused", message: `cannot read key: ${reading.problem}` };
-  return { kind: "opened", secret: new FileSecret(source.path, reading.key, onWarning) };
+    return { kind: "refused", faults: [`cannot read key: ${reading.problem}`] };
+  return { kind: "opened", what: new FileSecret(source.path, reading.key, onWarning) };
 }
 
 class FileSecret implements Secret {

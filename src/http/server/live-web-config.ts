@@ -1,3 +1,4 @@
+import type { Opened } from "../../core/config/opened.ts";
 import type { WebConfig, WebConfigReading, WebTls } from "../../core/config/web-config.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
@@ -37,13 +38,13 @@ export class LiveWebConfig {
     this.#source = source;
   }
 
-  /** Rejects with all faults, one a line. Without a source it is plain HTTP for everybody. */
-  static async open(source: WebConfigSource | undefined): Promise<LiveWebConfig> {
+  /** Without a source it is plain HTTP for everybody. */
+  static async open(source: WebConfigSource | undefined): Promise<Opened<LiveWebConfig>> {
     const live = new LiveWebConfig(source);
     const reading = await source?.read();
-    if (reading?.kind === "refused") throw new Error(reading.faults.join("\n"));
+    if (reading?.kind === "refused") return reading;
     if (reading !== undefined) live.#config = reading.config;
-    return live;
+    return { kind: "opened", what: live };
   }
 
   get config(): WebConfig {

@@ -1,7 +1,9 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { TLSSocket, TlsOptions } from "node:tls";
+import type { Opened } from "../../core/config/opened.ts";
 import type { ClientAuthType, WebTls } from "../../core/config/web-config.ts";
+import { messageOf } from "../../core/text/escape.ts";
 
 export type NodeServer = {
   readonly server: Server | TlsServer;
@@ -74,8 +76,8 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host name cannot be resolved",
 };
 
-/** Resolves with the actual port: port 0 asks for any free one. An empty host means all addresses. */
-export async function listen(server: Server, { host, port }: Address): Promise<number> {
+/** The actual port: port 0 asks for any free one. An empty host means all addresses. */
+export async function listen(server: Server, { host, port }: Address): Promise<Opened<number>> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
   server.listen({ port, ...(host !== "" && { host }) }, resolve);
@@ -83,13 +85,13 @@ export async function listen(server: Server, { host, port }: Address): Promise<n
     await promise;
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    const reason = LISTEN_ERRORS[code] ?? (error instanceof Error ? error.message : String(error));
-    throw new Error(`cannot listen on ${bracketed(host)}:${port}: ${reason}`, { cause: error });
+    const reason = LISTEN_ERRORS[code] ?? messageOf(error);
+    return { kind: "refused", faults: [`cannot listen on ${bracketed(host)}:${port}: ${reason}`] };
   } finally {
     server.off("error", reject);
   }
   const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : port;
+  return { kind: "opened", what: typeof address === "object" && address !== null ? address.port : port };
 }
 
 /** A URL that a browser on this machine can open, also for a wildcard address. */

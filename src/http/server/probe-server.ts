@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { Opened } from "../../core/config/opened.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { isUnknownExpectation } from "../guards/request-checks.ts";
 import { RESPONSE_HEADERS } from "../routes/response-headers.ts";
@@ -25,7 +26,7 @@ export async function startProbeServer(
   limits: ServerLimits,
   clock: Pick<Clock, "sleep">,
   onWarning: (message: string) => void,
-): Promise<ProbeServer> {
+): Promise<Opened<ProbeServer>> {
   const answer = ({ url, method, headers: { expect } }: IncomingMessage, outgoing: ServerResponse): void => {
     const { status, text } = isUnknownExpectation(expect) ? NOT_EXPECTED : verdictOn(method, url, ready);
     const headers = { ...RESPONSE_HEADERS, "Content-Type": "text/plain; charset=utf-8", Connection: "close" };
@@ -40,10 +41,12 @@ export async function startProbeServer(
   const server = answeringAll(createServer(serverOptions(limits), admit), admit);
   const connections = new Connections(server, limits, clock);
   const port = await listen(server, address);
+  if (port.kind === "refused") return port;
   server.on("error", (error) => onWarning(`cannot accept a connection of a probe: ${error.message}`));
+  const url = urlOf("http", { host: address.host, port: port.what });
   return {
-    url: urlOf("http", { host: address.host, port }),
-    [Symbol.asyncDispose]: () => connections.close(limits.closeGraceMs),
+    kind: "opened",
+    what: { url, [Symbol.asyncDispose]: () => connections.close(limits.closeGraceMs) },
   };
 }
 

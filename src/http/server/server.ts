@@ -1,3 +1,4 @@
+import type { Opened } from "../../core/config/opened.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { basicAuth } from "../guards/basic-auth.ts";
 import { PasswordChecks, type ThreadOf } from "../guards/password-checks.ts";
@@ -37,25 +38,27 @@ const DEFAULT_RECHECK_MS = 1000;
 /** At the second address, where each is over after one answer. The files that polls need are not there to be taken. */
 export const PROBE_CONNECTIONS = 8;
 
-/** Rejects if it cannot listen: with one sentence, or with the faults of the web config, one per line. */
-export async function startServer(options: StartOptions): Promise<RunningServer> {
+/** Refused where it cannot listen, or with all faults of the web config. */
+export async function startServer(options: StartOptions): Promise<Opened<RunningServer>> {
   const { clock, onWarning, webConfigRecheckMs: recheckMs = DEFAULT_RECHECK_MS } = options;
   const limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
-  const web = await LiveWebConfig.open(options.webConfig);
+  const openedWeb = await LiveWebConfig.open(options.webConfig);
+  if (openedWeb.kind === "refused") return openedWeb;
+  const web = openedWeb.what;
   const { tls } = web.config;
   await using stack = new AsyncDisposableStack();
   // Closed last: it says that the program is stopping.
   const probes =
     options.probes &&
-    stack.use(
-      await startProbeServer(
-        options.probes,
-        () => options.ready(),
-        { ...limits, maxConnections: Math.min(limits.maxConnections, PROBE_CONNECTIONS) },
-        clock,
-        onWarning,
-      ),
-    );
+    (await startProbeServer(
+      options.probes,
+      () => options.ready(),
+      { ...limits, maxConnections: Math.min(limits.maxConnections, PROBE_CONNECTIONS) },
+      clock,
+      onWarning,
+    ));
+  if (probes?.kind === "refused") return probes;
+  stack.use(probes?.what);
 
   const passwordChecks = new PasswordChecks(options.threadOf, clock, onWarning);
   const routes = createRoutes(options, {
@@ -81,6 +84,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   };
   const connections = new Connections(server, connectionLimits, clock);
   const port = await listen(server, options);
+  if (port.kind === "refused") return port;
   // For instance when file descriptors run out. Without a listener the error would end the process.
   server.on("error", (error) => onWarning(`cannot accept a connection: ${error.message}`));
 
@@ -95,6 +99,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     await passwordChecks[Symbol.asyncDispose]();
     await owned.disposeAsync();
   };
-  const url = urlOf(tls === undefined ? "http" : "https", { host: options.host, port });
-  return { url, probesUrl: probes?.url, close, [Symbol.asyncDispose]: close };
+  const url = urlOf(tls === undefined ? "http" : "https", { host: options.host, port: port.what });
+  return {
+    kind: "opened",
+    what: { url, probesUrl: probes?.what.url, close, [Symbol.asyncDispose]: close },
+  };
 }

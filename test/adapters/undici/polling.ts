@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
@@ -50,16 +51,18 @@ export async function startProbe(
   changes: Partial<Upstream>,
   options: Partial<ProbeOptions> = {},
 ): Promise<Probe> {
-  const probe = await openProbe({
-    upstream: sampleUpstream({ timeoutMs: PATIENT_MS, denyAddresses: [], ...changes }),
-    credential: undefined,
-    userAgent: "pacewatch/test",
-    clock: systemClock,
-    environment: {},
-    names: systemNames,
-    onWarning: () => {},
-    ...options,
-  });
+  const probe = opened(
+    await openProbe({
+      upstream: sampleUpstream({ timeoutMs: PATIENT_MS, denyAddresses: [], ...changes }),
+      credential: undefined,
+      userAgent: "pacewatch/test",
+      clock: systemClock,
+      environment: {},
+      names: systemNames,
+      onWarning: () => {},
+      ...options,
+    }),
+  );
   onTestFinished(() => probe.close());
   return probe;
 }

@@ -1,3 +1,4 @@
+import { opened as whatOpened } from "../../support/opened.ts";
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import {
@@ -10,13 +11,11 @@ import { ConfigDirectory, loaded, withUpstream } from "../config-file.ts";
 
 async function refusalOf(...given: Parameters<typeof openSecret>): Promise<string> {
   const opening = await openSecret(...given);
-  return opening.kind === "refused" ? opening.message : "opened";
+  return opening.kind === "refused" ? opening.faults.join("\n") : "opened";
 }
 
 async function opened(...given: Parameters<typeof openSecret>): Promise<Secret> {
-  const opening = await openSecret(...given);
-  if (opening.kind === "refused") throw new Error(opening.message);
-  return opening.secret;
+  return whatOpened(await openSecret(...given));
 }
 
 const quiet = (): void => {};

@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { expect, test } from "vitest";
 import { writtenConfig } from "../../../src/config/schema/schema.ts";
 import { filledUrl } from "../../../src/app/probes.ts";
@@ -150,7 +151,7 @@ test.each([
     expect(JSON.parse(JSON.stringify(writtenConfig(config)))).toMatchObject({
       upstreams: [{ url: `https://api.example.test${shown}` }],
     });
-    const { url, secrets } = filledUrl(upstream, environment);
+    const { url, secrets } = opened(filledUrl(upstream, environment));
     expect(new URL(url).href).toBe(`https://api.example.test${sent}`);
     expect(secretVariables(config, {})).toEqual(upstream.pathVariables);
     const [, variable = ""] = /(TEST_\w+)/.exec(path) ?? [];

@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
@@ -75,15 +76,17 @@ export async function saturate(
   };
   const crew = await Promise.all(
     upstreams.map(async (upstream) => {
-      const probe = await openProbe({
-        upstream,
-        credential: undefined,
-        userAgent: "pacewatch/test",
-        clock: systemClock,
-        environment: {},
-        names: systemNames,
-        onWarning: () => {},
-      });
+      const probe = opened(
+        await openProbe({
+          upstream,
+          credential: undefined,
+          userAgent: "pacewatch/test",
+          clock: systemClock,
+          environment: {},
+          names: systemNames,
+          onWarning: () => {},
+        }),
+      );
       const recorder = new StoryRecorder();
       return { recorder, poller: new Poller(upstream, probe, { ...parts, recorder }) };
     }),

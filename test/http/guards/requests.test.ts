@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { Thread } from "../../../src/adapters/thread.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -197,18 +198,20 @@ describe("names", () => {
 
   test("may change while the server runs", async () => {
     let names: readonly string[] | undefined = ["status.example"];
-    const server = await startServer({
-      clock: systemClock,
-      threadOf: (thread) => new Thread(thread),
-      ...sampleRoutesDeps(),
-      host: "127.0.0.1",
-      port: 0,
-      webConfig: undefined,
-      onWarning: () => {},
-      get allowedHosts() {
-        return names;
-      },
-    });
+    const server = opened(
+      await startServer({
+        clock: systemClock,
+        threadOf: (thread) => new Thread(thread),
+        ...sampleRoutesDeps(),
+        host: "127.0.0.1",
+        port: 0,
+        webConfig: undefined,
+        onWarning: () => {},
+        get allowedHosts() {
+          return names;
+        },
+      }),
+    );
     onTestFinished(() => server.close());
     expect((await fetch(server.url)).status).toBe(421);
     names = undefined;

@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { once } from "node:events";
 import { createServer, get } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -32,7 +33,7 @@ test("hundreds of readers of large answers leave turns of the event loop to othe
   });
   const server = createServer(answer);
   onTestFinished(() => void server.close());
-  const port = await listen(server, { host: "127.0.0.1", port: 0 });
+  const port = opened(await listen(server, { host: "127.0.0.1", port: 0 }));
   const areRead = new AbortController();
   const counting = (async () => {
     while (!areRead.signal.aborted) {

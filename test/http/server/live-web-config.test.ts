@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { parseWebConfig } from "../../../src/config/web/read.ts";
@@ -26,19 +27,21 @@ test.each([
   const over = new AbortController();
   let [cutAt, isNew] = [whole.length, false];
   const doors: string[] = [];
-  const live = await LiveWebConfig.open({
-    read: () => Promise.resolve(readingOf(whole.slice(0, cutAt))),
-    hasChanged: () => {
-      // What was read is used at the look after it, when nothing has changed again.
-      isNew = !isNew;
-      if (!isNew) return Promise.resolve(false);
-      const { users, tls } = live.config;
-      doors.push(`${users.size > 0} ${tls?.clientAuth} ${[...users].every(([, hash]) => hash === HASH)}`);
-      cutAt -= 1;
-      if (cutAt < 0) over.abort();
-      return Promise.resolve(true);
-    },
-  });
+  const live = opened(
+    await LiveWebConfig.open({
+      read: () => Promise.resolve(readingOf(whole.slice(0, cutAt))),
+      hasChanged: () => {
+        // What was read is used at the look after it, when nothing has changed again.
+        isNew = !isNew;
+        if (!isNew) return Promise.resolve(false);
+        const { users, tls } = live.config;
+        doors.push(`${users.size > 0} ${tls?.clientAuth} ${[...users].every(([, hash]) => hash === HASH)}`);
+        cutAt -= 1;
+        if (cutAt < 0) over.abort();
+        return Promise.resolve(true);
+      },
+    }),
+  );
   const isClosed = `true ${live.config.tls?.clientAuth} true`;
   const following = {
     clock: systemClock,
@@ -56,15 +59,17 @@ test("a file that could not be read for a while is read again without a change, 
   const other = USERS.replace("bob", "carol");
   let [looks, reads] = [0, 0];
   const over = new AbortController();
-  const live = await LiveWebConfig.open({
-    read: () => {
-      reads += 1;
-      if (reads === 1) return Promise.resolve(readingOf(USERS));
-      const faults = ["it cannot be read"];
-      return Promise.resolve(reads < 5 ? { kind: "refused", faults } : readingOf(other));
-    },
-    hasChanged: () => Promise.resolve((looks += 1) === 1),
-  });
+  const live = opened(
+    await LiveWebConfig.open({
+      read: () => {
+        reads += 1;
+        if (reads === 1) return Promise.resolve(readingOf(USERS));
+        const faults = ["it cannot be read"];
+        return Promise.resolve(reads < 5 ? { kind: "refused", faults } : readingOf(other));
+      },
+      hasChanged: () => Promise.resolve((looks += 1) === 1),
+    }),
+  );
   const warnings: string[] = [];
   const following = {
     clock: systemClock,

@@ -1,3 +1,4 @@
+import { opened } from "../../support/opened.ts";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { Thread } from "../../../src/adapters/thread.ts";
 import { once } from "node:events";
@@ -292,23 +293,25 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
     let [reads, looksAfterwards] = [0, 0];
     const { promise: settled, resolve } = Promise.withResolvers<void>();
     const changes: unknown[] = [];
-    const server = await startServer({
-      clock: systemClock,
-      threadOf: (thread) => new Thread(thread),
-      ...sampleRoutesDeps(),
-      host: "127.0.0.1",
-      port: 0,
-      webConfig: {
-        read: () => Promise.resolve({ kind: "loaded", config: written[reads++] ?? whole }),
-        hasChanged: () => {
-          if (reads === written.length && (looksAfterwards += 1) === 3) resolve();
-          return Promise.resolve(reads < written.length);
+    const server = opened(
+      await startServer({
+        clock: systemClock,
+        threadOf: (thread) => new Thread(thread),
+        ...sampleRoutesDeps(),
+        host: "127.0.0.1",
+        port: 0,
+        webConfig: {
+          read: () => Promise.resolve({ kind: "loaded", config: written[reads++] ?? whole }),
+          hasChanged: () => {
+            if (reads === written.length && (looksAfterwards += 1) === 3) resolve();
+            return Promise.resolve(reads < written.length);
+          },
         },
-      },
-      onWarning: (message) => warnings.push(message),
-      onWebConfigChange: (change) => changes.push(change),
-      webConfigRecheckMs: 5,
-    });
+        onWarning: (message) => warnings.push(message),
+        onWebConfigChange: (change) => changes.push(change),
+        webConfigRecheckMs: 5,
+      }),
+    );
     await settled;
     await server.close();
     expect([changes, warnings]).toEqual([[], []]);

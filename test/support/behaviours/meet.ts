@@ -1,3 +1,4 @@
+import { opened } from "../opened.ts";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { openProbe } from "../../../src/adapters/undici/probe.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
@@ -12,16 +13,18 @@ import { namesBy, systemNames } from "../names.ts";
 /** One poll of what misbehaves, by the probe and the judge of the program itself. */
 export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
   const upstream = upstreamOf(behaviour, stage);
-  const probe = await openProbe({
-    // Names may lead to this machine here.
-    upstream: { ...upstream, denyAddresses: [] },
-    credential: behaviour.credential,
-    userAgent: "pacewatch/test",
-    clock: systemClock,
-    environment: {},
-    names: behaviour.lookup === undefined ? systemNames : namesBy(behaviour.lookup),
-    onWarning: () => {},
-  });
+  const probe = opened(
+    await openProbe({
+      // Names may lead to this machine here.
+      upstream: { ...upstream, denyAddresses: [] },
+      credential: behaviour.credential,
+      userAgent: "pacewatch/test",
+      clock: systemClock,
+      environment: {},
+      names: behaviour.lookup === undefined ? systemNames : namesBy(behaviour.lookup),
+      onWarning: () => {},
+    }),
+  );
   const sentAtMs = systemClock.wallNow();
   const observation = await probe.poll(new AbortController().signal);
   await probe.close();
