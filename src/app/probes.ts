@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { openProbe } from "../adapters/undici/probe.ts";
-import { type Environment, interpolate } from "../config/read/interpolate.ts";
+import { type Environment, interpolate, variablesIn } from "../config/read/interpolate.ts";
 import { openSecret } from "../config/read/secrets.ts";
 import { joinUrl } from "../config/keys/upstream-url.ts";
 import type { Config, SecretSource, Upstream } from "../core/config/config.ts";
@@ -94,7 +94,7 @@ function textOf({ expect, ...upstream }: Upstream): string {
 
 /** The URL to request, with the variables of its path filled in: these are secret. */
 export function filledUrl(
-  { url, pathTemplate, pathVariables = [] }: Pick<Upstream, "url" | "pathTemplate" | "pathVariables">,
+  { url, pathTemplate }: Pick<Upstream, "url" | "pathTemplate">,
   environment: Environment,
 ): Opened<{ readonly url: string; readonly secrets: readonly string[] }> {
   if (pathTemplate === undefined) return { kind: "opened", what: { url, secrets: [] } };
@@ -102,7 +102,7 @@ export function filledUrl(
   if (path.kind !== "text") {
     return { kind: "refused", faults: ["cannot fill in the path: one of its variables is not set"] };
   }
-  const secrets = pathVariables.map((name) => environment[name] ?? "");
+  const secrets = variablesIn(pathTemplate.path).map((name) => environment[name] ?? "");
   return { kind: "opened", what: { url: joinUrl(pathTemplate.base, path.text), secrets } };
 }
 

@@ -10,7 +10,7 @@ import { expanded } from "./check/defaults.ts";
 import { type Named, namedIn, openFilesAndKeys } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
 import { type Fault, listed } from "./read/fault.ts";
-import type { Environment } from "./read/interpolate.ts";
+import { type Environment, variablesIn } from "./read/interpolate.ts";
 import { fileProblem, readRegularFile } from "../files/regular-file.ts";
 import { type Marks, UNREADABLE, digestOf, marksOf } from "../files/mark.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
@@ -169,14 +169,16 @@ function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
 
 /** Allowed, but probably not intended. */
 function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
-  const { name, auth, url, pathVariables, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
+  const { name, auth, url, pathTemplate, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
   const warnings: Complaint[] = [];
-  if (pathVariables !== undefined) {
-    const names = pathVariables.map((variable) => `\${${variable}}`).join(" and ");
+  if (pathTemplate !== undefined) {
+    const names = variablesIn(pathTemplate.path)
+      .map((variable) => `\${${variable}}`)
+      .join(" and ");
     const message = `upstream "${name}" has ${names} in its path: treated as a secret here, but proxies and servers log URLs, so a key belongs into auth`;
     warnings.push(complain([...path, "path"], message));
   }
-  if ((auth.kind !== "none" || pathVariables !== undefined) && isCleartext(url)) {
+  if ((auth.kind !== "none" || pathTemplate !== undefined) && isCleartext(url)) {
     warnings.push(
       complain([...path, "base_url"], `upstream "${name}" sends its key unencrypted: use https://`),
     );

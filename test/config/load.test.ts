@@ -1092,7 +1092,7 @@ upstreams:
     const { config, warnings } = await loaded(secret, given);
     expect(config.upstreams[1]).toMatchObject({
       url: "https://api.example.test/base/credits/${ACCOUNT}",
-      pathVariables: ["ACCOUNT"],
+      pathTemplate: { base: "https://api.example.test/base", path: "/credits/${ACCOUNT}" },
     });
     // Of a period of 5m, the objective is hard to judge.
     expect(warnings.map(({ line }) => line)).toEqual([9, 20]);

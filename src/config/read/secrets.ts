@@ -2,7 +2,7 @@ import type { Config, SecretSource } from "../../core/config/config.ts";
 import type { Opened } from "../../core/config/opened.ts";
 import { sharedWhileUnderWay } from "../../core/time/shared-work.ts";
 import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
-import type { Environment } from "./interpolate.ts";
+import { type Environment, variablesIn } from "./interpolate.ts";
 
 export interface Secret {
   /** The key as it is now; never rejects. A file is read again each time, so that keys rotate; a variable stays. */
@@ -115,7 +115,7 @@ export function secretVariables(
   environment: Environment,
 ): readonly string[] {
   const sources = upstreams.map(({ auth }) => (auth.kind === "none" ? undefined : auth.secret));
-  const inPaths = upstreams.flatMap(({ pathVariables = [] }) => pathVariables);
+  const inPaths = upstreams.flatMap(({ pathTemplate }) => variablesIn(pathTemplate?.path ?? ""));
   const keys = [...sources, fleet?.redis.password].flatMap((source) =>
     source?.from === "env" ? [source.variable] : [],
   );

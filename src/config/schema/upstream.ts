@@ -9,7 +9,6 @@ import {
   shortestGapMs,
 } from "../../core/schedule/schedule.ts";
 import type { Auth, BodyAssertion, Proxy, Tls, Upstream, Value } from "../../core/config/config.ts";
-import { variablesIn } from "../read/interpolate.ts";
 import { authSchema, headersOf } from "../auth/auth.ts";
 import { NEVER_LITERAL } from "../auth/source.ts";
 import { budgetName, namesOf, writtenNames } from "../keys/budget-name.ts";
@@ -335,7 +334,7 @@ const aSchedule: Rule = { ...exactlyOne(...SCHEDULE_KEYS), jsonSchema: { not: { 
 /** The keys of an upstream, as they are inside. */
 export type UpstreamKeys = Omit<
   Upstream,
-  "url" | "pathTemplate" | "pathVariables" | "budgets" | "schedule" | "timeoutMs" | "denyAddresses"
+  "url" | "pathTemplate" | "budgets" | "schedule" | "timeoutMs" | "denyAddresses"
 > & {
   readonly base_url: string;
   readonly path: string;
@@ -400,7 +399,6 @@ export function upstreamOf(
     ...(template !== undefined && {
       url: joinTemplate(base, template),
       pathTemplate: { base, path: template },
-      pathVariables: variablesIn(template),
     }),
     auth: withTokenOf(auth, budgets, same.proxy),
     budgets,

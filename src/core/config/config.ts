@@ -153,10 +153,11 @@ export type Upstream = {
   readonly name: string;
   /** Base and path, joined; never a credential in it: the variables of the path are not filled in. */
   readonly url: string;
-  /** What is joined once the variables of the path are filled in. Absent where it has none: `url` is requested as it is. */
+  /**
+   * What is joined once the variables of the path are filled in: their values are secret. Absent where it has none: `url`
+   * is requested as it is.
+   */
   readonly pathTemplate?: { readonly base: string; readonly path: string };
-  /** Those variables: their values are secret. */
-  readonly pathVariables?: readonly string[];
   readonly auth: Auth;
   readonly headers: Readonly<Record<string, string>>;
   /** At least one. Each of its requests takes a lease of every one of them. */
