@@ -34,7 +34,6 @@ function read(entry: RefusalEntry): {
   const times = {
     id: "1",
     origin: "schedule",
-    slotAtMs: atMs,
     sentAtMs: atMs,
     endedAtMs: atMs,
     delayMs: 0,
@@ -51,7 +50,6 @@ function read(entry: RefusalEntry): {
       },
       durationMs: 10,
       phasesMs: {},
-      reusedConnection: false,
       withoutKeys: String,
       certificateExpiresAtMs: undefined,
     },

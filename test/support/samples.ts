@@ -154,7 +154,6 @@ export function observed(exchange: Exchange, durationMs = 5): Observation {
     exchange,
     durationMs,
     phasesMs: { wait: durationMs },
-    reusedConnection: false,
     certificateExpiresAtMs: undefined,
     withoutKeys: String,
   };
@@ -166,13 +165,11 @@ export function samplePoll(changes: Partial<Poll> = {}): Poll {
   return {
     id: "poll-1",
     origin: "schedule",
-    slotAtMs: POLL_ENDED_AT_MS - 250,
     sentAtMs: POLL_ENDED_AT_MS - 200,
     endedAtMs: POLL_ENDED_AT_MS,
     delayMs: 50,
     durationMs: 200,
     phasesMs: { wait: 150, transfer: 50 },
-    reusedConnection: false,
     outcome: { kind: "ok" },
     degraded: false,
     withinObjective: true,

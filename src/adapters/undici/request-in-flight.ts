@@ -81,7 +81,6 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
       exchange,
       durationMs: (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs,
       phasesMs: this.timer.timesMs,
-      reusedConnection: this.#sent && !this.#openedConnection,
       certificateExpiresAtMs: this.#connection?.certificateExpiresAtMs,
       withoutKeys,
     };

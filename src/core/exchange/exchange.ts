@@ -50,7 +50,6 @@ export type Observation = {
   readonly exchange: Exchange;
   readonly durationMs: number;
   readonly phasesMs: PhaseTimesMs;
-  readonly reusedConnection: boolean;
   /** The earliest expiry in the certificate chain. */
   readonly certificateExpiresAtMs: number | undefined;
   /** To be asked for each text of the answer that is kept or shown: a key is not in what it returns. */

@@ -11,14 +11,12 @@ export type SlotOrigin = "schedule" | "confirm" | "first";
 export type Poll = {
   readonly id: string;
   readonly origin: SlotOrigin;
-  readonly slotAtMs: number;
   readonly sentAtMs: number;
   readonly endedAtMs: number;
   /** From the slot to the sending. */
   readonly delayMs: number;
   readonly durationMs: number;
   readonly phasesMs: PhaseTimesMs;
-  readonly reusedConnection: boolean;
   readonly outcome: PollOutcome;
   /** ok, but slower than `degraded_above`. */
   readonly degraded: boolean;

@@ -46,7 +46,6 @@ export async function pollOnce(
   const times = (): PollTimes => ({
     id,
     origin: slot.origin,
-    slotAtMs: sentAtMs - (sentMs - slot.atMs),
     sentAtMs,
     endedAtMs: clock.wallNow(),
     delayMs: Math.max(0, sentMs - slot.atMs),
@@ -81,7 +80,6 @@ const EXCERPT_CHARACTERS = 300;
 type PollTimes = {
   readonly id: string;
   readonly origin: SlotOrigin;
-  readonly slotAtMs: number;
   readonly sentAtMs: number;
   readonly endedAtMs: number;
   readonly delayMs: number;
@@ -100,7 +98,6 @@ export function judge(upstream: Upstream, observation: Observation, times: PollT
     ...times,
     durationMs,
     phasesMs: observation.phasesMs,
-    reusedConnection: observation.reusedConnection,
     outcome,
     degraded: isOk && slowMs !== undefined && durationMs > slowMs,
     withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
@@ -129,7 +126,7 @@ export function withoutToken(
 ): PollResult {
   const nowMs = clock.wallNow();
   const delayMs = Math.max(0, clock.now() - slot.atMs);
-  const times = { id: nextPollId(), origin: slot.origin, slotAtMs: nowMs - delayMs, sentAtMs: nowMs };
+  const times = { id: nextPollId(), origin: slot.origin, sentAtMs: nowMs };
   const poll = unobservedPoll({ ...times, endedAtMs: nowMs, delayMs }, 0, "auth", detail);
   return { poll, advice: undefined };
 }
@@ -146,7 +143,6 @@ function unobservedPoll(
     ...times,
     durationMs,
     phasesMs: {},
-    reusedConnection: false,
     outcome,
     degraded: false,
     withinObjective: false,

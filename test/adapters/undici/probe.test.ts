@@ -48,7 +48,6 @@ test("an answer is returned unchanged, with the time of every phase", async () =
   });
   expect(Buffer.from(body).toString()).toBe('{"ok":true}');
   expect(Object.keys(observation.phasesMs)).toEqual(["connect", "wait", "transfer"]);
-  expect(observation.reusedConnection).toBe(false);
   expect(observation.certificateExpiresAtMs).toBeUndefined();
 });
 

@@ -127,7 +127,7 @@ test("a certificate that was seen still stands after a poll that showed none", (
   const accounts = accountsOf(samplePoll({ certificateExpiresAtMs: 1 }));
   accounts.record(SLOT_WAITING);
   accounts.record(SLOT_STARTED);
-  accounts.record({ kind: "polled", poll: samplePoll({ reusedConnection: true }) });
+  accounts.record({ kind: "polled", poll: samplePoll({ certificateExpiresAtMs: undefined }) });
   expect(accounts.certificateExpiresAtMs).toBe(1);
 });
 

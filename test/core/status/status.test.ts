@@ -38,13 +38,11 @@ test("a poll is shown by what it met, without the answer's headers", () => {
   const shown = pollStatusOf({
     id: "poll-1",
     origin: "confirm",
-    slotAtMs: 900,
     sentAtMs: 1000,
     endedAtMs: 1250,
     delayMs: 100,
     durationMs: 250,
     phasesMs: { wait: 200 },
-    reusedConnection: false,
     outcome: { kind: "throttled", throttle: "quota" },
     degraded: false,
     withinObjective: false,

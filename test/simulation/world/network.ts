@@ -155,7 +155,6 @@ function observed(exchange: Exchange, durationMs: number): Observation {
     exchange,
     durationMs,
     phasesMs: {},
-    reusedConnection: false,
     certificateExpiresAtMs: undefined,
     withoutKeys: String,
   };

@@ -31,7 +31,6 @@ export async function meet(behaviour: Behaviour, stage: Stage): Promise<Poll> {
   const times = {
     id: "1",
     origin: "schedule",
-    slotAtMs: sentAtMs,
     sentAtMs,
     endedAtMs: systemClock.wallNow(),
     delayMs: 0,

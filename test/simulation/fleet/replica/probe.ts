@@ -77,7 +77,6 @@ function unsent(fault: "reset" | "timeout", durationMs: number): Observation {
     exchange: { kind: "broken", fault, detail: fault, sent: false, head: undefined },
     durationMs,
     phasesMs: {},
-    reusedConnection: false,
     certificateExpiresAtMs: undefined,
     withoutKeys: String,
   };
