@@ -1,6 +1,6 @@
 import { constants, type Stats } from "node:fs";
 import { open, stat } from "node:fs/promises";
-import { sharedWhileUnderWay } from "../core/time/shared-work.ts";
+import { sharedWhileUnderWay } from "./shared-work.ts";
 
 /** A config with as many upstreams as it may have is shorter, and so is a file of every authority that a system trusts. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024;

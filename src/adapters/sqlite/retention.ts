@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { FAILURES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
-import { retentionAt } from "../../core/history/retention.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
 import { inTransaction } from "./database.ts";
 
 /** A power loss may lose this much. */
@@ -62,4 +63,31 @@ export class Upkeep {
     this.#database.exec(`PRAGMA incremental_vacuum(${FREED_PAGES})`);
     this.#roundAtMs = nowMs;
   }
+}
+
+const YEAR_MS = 366 * DAY_MS;
+
+/** The state file forgets what is older: polls and incidents by time, roll-ups and quotas by bucket. */
+type Retention = {
+  readonly pollsFromMs: number;
+  /** The newest polls and failures of an upstream outlive a day, but not this. */
+  readonly newestFromMs: number;
+  readonly minutesFrom: number;
+  readonly hoursFrom: number;
+  readonly incidentsFromMs: number;
+  readonly quotaHoursFrom: number;
+  readonly valueHoursFrom: number;
+};
+
+export function retentionAt(nowMs: number): Retention {
+  return {
+    pollsFromMs: nowMs - DAY_MS,
+    newestFromMs: nowMs - YEAR_MS,
+    minutesFrom: Math.floor((nowMs - 30 * DAY_MS) / MINUTE_MS),
+    hoursFrom: Math.floor((nowMs - YEAR_MS) / HOUR_MS),
+    incidentsFromMs: nowMs - YEAR_MS,
+    // The longest period of a quota, and the hour in which it begins.
+    quotaHoursFrom: Math.floor((nowMs - YEAR_MS) / HOUR_MS) - 1,
+    valueHoursFrom: Math.floor((nowMs - LONGEST_WINDOW_MS) / HOUR_MS) - 1,
+  };
 }

@@ -1,7 +1,7 @@
 import type { Config, SecretSource } from "../../core/config/config.ts";
 import type { Opened } from "../../core/config/opened.ts";
-import { sharedWhileUnderWay } from "../../core/time/shared-work.ts";
 import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
+import { sharedWhileUnderWay } from "../../files/shared-work.ts";
 import { type Environment, variablesIn } from "./interpolate.ts";
 
 export interface Secret {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
+import { retentionAt } from "../../../src/adapters/sqlite/retention.ts";
 import { incidentRow, quotaRow } from "../../../src/adapters/sqlite/tables.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
 import { sampleQuotaRow } from "../../support/samples.ts";
@@ -74,4 +75,13 @@ test("a wall clock that was set back does not put the upkeep off for as long", a
   file.write(batchAt(NOW_MS, { rows: [quotaRow(sampleQuotaRow({ hour: hour - 500 * 24 }))] }));
   expect(bench.count("quota_hours")).toBe(0);
   file.close();
+});
+
+test("a round keeps minutes for 30 days, hours for a year, quotas for their longest period", () => {
+  const nowMs = 1_790_000_000_000;
+  const kept = retentionAt(nowMs);
+  expect(nowMs - kept.pollsFromMs).toBe(DAY_MS);
+  expect(nowMs - kept.minutesFrom * MINUTE_MS).toBeGreaterThanOrEqual(30 * DAY_MS);
+  expect(nowMs - kept.hoursFrom * HOUR_MS).toBeGreaterThanOrEqual(365 * DAY_MS);
+  expect(nowMs - kept.quotaHoursFrom * HOUR_MS).toBeGreaterThan(366 * DAY_MS);
 });
