@@ -71,10 +71,9 @@ export const refuseBodies: Guard = ({ method, header }) => {
   );
 };
 
-/** Node.js itself has told a client that it may go on. */
-export function isUnknownExpectation(expected: string | undefined): boolean {
-  return expected !== undefined && !/\b100-continue\b/i.test(expected);
-}
-
-export const refuseExpectations: Guard = ({ header }) =>
-  isUnknownExpectation(header("expect")) ? textAnswer('cannot do what "Expect" asks for\n', 417) : undefined;
+/** For `100-continue`, Node.js itself has told the client that it may go on. */
+export const refuseExpectations: Guard = ({ header }) => {
+  const expected = header("expect");
+  if (expected === undefined || /\b100-continue\b/i.test(expected)) return undefined;
+  return textAnswer('cannot do what "Expect" asks for\n', 417);
+};

@@ -47,17 +47,22 @@ export type RoutesDeps = {
   readonly allowedHosts?: readonly string[] | undefined;
 };
 
+export type RouteLimits = {
+  readonly maxScrapes: number;
+  /** The memory of all answers that are made or read, with what the kernel may hold of them. */
+  readonly maxAnswerBytes: number;
+};
+
+export const DEFAULT_ROUTE_LIMITS: RouteLimits = { maxScrapes: 40, maxAnswerBytes: 64 * 1024 * 1024 };
+
 export type RoutesOptions = {
-  readonly maxScrapes?: number;
-  readonly maxAnswerBytes?: number;
+  readonly limits?: RouteLimits;
   /** In front of every route. */
   readonly guards?: readonly Guard[];
   readonly extraHeaders?: () => Readonly<Record<string, string>>;
   readonly onWarning?: (message: string) => void;
 };
 
-export const MAX_SCRAPES = 40;
-export const MAX_ANSWER_BYTES: number = 64 * 1024 * 1024;
 const MAX_WAITING = 100;
 
 type Route = {
@@ -74,21 +79,21 @@ export type Routes = {
 };
 
 export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Routes {
+  const { limits = DEFAULT_ROUTE_LIMITS } = options;
   const guards = [
     checkHost(() => deps.allowedHosts),
     refuseBodies,
     refuseExpectations,
     ...(options.guards ?? []),
   ];
-  const room = { limitBytes: options.maxAnswerBytes ?? MAX_ANSWER_BYTES, takenBytes: 0 };
+  const room = { limitBytes: limits.maxAnswerBytes, takenBytes: 0 };
   const common = { room, gzip: deps.gzip, maxWaiting: MAX_WAITING };
   // The text of the metrics is written in short turns, or in a thread: nobody waits for it, and it waits for no page.
   const scrapes = new Answers({ ...common, rests: false });
   const answers = new Answers({ ...common, rests: true });
   const routes: readonly Route[] = [
-    get("/metrics", metricsRoute(deps, scrapes, options.maxScrapes ?? MAX_SCRAPES)),
-    get("/-/healthy", () => textAnswer("healthy\n")),
-    get("/-/ready", () => (deps.ready() ? textAnswer("ready\n") : textAnswer("not ready\n", 503))),
+    get("/metrics", metricsRoute(deps, scrapes, limits.maxScrapes)),
+    ...probeRoutes(() => deps.ready()),
     post("/-/reload", (request) => reload(request, deps)),
     post("/-/resume", (request) => resume(request, deps)),
     ...pages(deps, answers),
@@ -113,6 +118,26 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
       }
     },
   };
+}
+
+/** The two probes alone, for an address of their own: each of its connections is over after one answer. */
+export function createProbeRoutes(ready: () => boolean): Pick<Routes, "answer"> {
+  const routes = probeRoutes(ready);
+  return {
+    answer: async (request) => {
+      const { status, headers, body } =
+        (await refuseExpectations(request)) ?? (await routed(request, routes));
+      const text = status === 405 ? "allowed is GET, HEAD\n" : body;
+      return withResponseHeaders({ status, headers: { ...headers, Connection: "close" }, body: text });
+    },
+  };
+}
+
+function probeRoutes(ready: () => boolean): readonly Route[] {
+  return [
+    get("/-/healthy", () => textAnswer("healthy\n")),
+    get("/-/ready", () => (ready() ? textAnswer("ready\n") : textAnswer("not ready\n", 503))),
+  ];
 }
 
 function get(path: string, answer: Route["answer"]): Route {

@@ -11,10 +11,15 @@ type Connection = {
   readonly waiting: (() => void)[];
 };
 
+type ConnectionLimits = Pick<ServerLimits, "maxPipelined"> & {
+  /** Read for each connection. */
+  readonly maxConnections: () => number;
+};
+
 /** Limits the number of open connections, and closes all of them at shutdown. Node alone closes only idle ones. */
 export class Connections {
   readonly #server: Server;
-  readonly #limits: Pick<ServerLimits, "maxConnections" | "maxPipelined">;
+  readonly #limits: ConnectionLimits;
   readonly #clock: Pick<Clock, "sleep">;
   /** The oldest first. */
   readonly #open = new Map<string, Connection>();
@@ -22,11 +27,7 @@ export class Connections {
   #requestsInFlight = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(
-    server: Server,
-    limits: Pick<ServerLimits, "maxConnections" | "maxPipelined">,
-    clock: Pick<Clock, "sleep">,
-  ) {
+  constructor(server: Server, limits: ConnectionLimits, clock: Pick<Clock, "sleep">) {
     this.#server = server;
     this.#limits = limits;
     this.#clock = clock;
@@ -80,7 +81,7 @@ export class Connections {
       this.#answered(connection, connection.waiting.splice(0).length);
       if (this.#open.get(name)?.socket === socket) this.#open.delete(name);
     });
-    if (this.#open.size > this.#limits.maxConnections) this.#makeRoom();
+    if (this.#open.size > this.#limits.maxConnections()) this.#makeRoom();
   }
 
   /**

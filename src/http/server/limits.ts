@@ -2,14 +2,11 @@ import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { whenResponseEnds } from "../guards/guard.ts";
-import { MAX_ANSWER_BYTES, MAX_SCRAPES } from "../routes/routes.ts";
+import { DEFAULT_ROUTE_LIMITS, type RouteLimits } from "../routes/routes.ts";
 
 /** What one client, or many together, may use. */
-export type ServerLimits = {
+export type ServerLimits = RouteLimits & {
   readonly maxConnections: number;
-  readonly maxScrapes: number;
-  /** The memory of all answers that are made or read, with what the kernel may hold of them. */
-  readonly maxAnswerBytes: number;
   /** Unanswered requests on one connection. */
   readonly maxPipelined: number;
   readonly headersTimeoutMs: number;
@@ -23,9 +20,8 @@ export type ServerLimits = {
 };
 
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
+  ...DEFAULT_ROUTE_LIMITS,
   maxConnections: 256,
-  maxScrapes: MAX_SCRAPES,
-  maxAnswerBytes: MAX_ANSWER_BYTES,
   maxPipelined: 16,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
+import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { TLSSocket, TlsOptions } from "node:tls";
 import type { Opened } from "../../core/config/opened.ts";
@@ -13,33 +13,21 @@ export type NodeServer = {
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-export function createNodeServer(
-  tls: WebTls | undefined,
-  options: ServerOptions,
-  listener: RequestListener,
-): NodeServer {
-  if (tls === undefined)
-    return { server: answeringAll(createServer(options, listener), listener), renew: () => {} };
+export function createNodeServer(tls: WebTls | undefined, options: ServerOptions): NodeServer {
+  if (tls === undefined) return { server: createServer(options), renew: () => {} };
   const { clientAuth, context } = tls;
   const certificates = clientCertificateOptions(clientAuth);
-  const server = createTlsServer(
-    { ...options, ...context, ...certificates, handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
-    listener,
-  );
+  const server = createTlsServer({
+    ...options,
+    ...context,
+    ...certificates,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+  });
   // Before Node's own listener, which reads requests from the socket.
   server.prependListener("secureConnection", (socket) => {
     if (!acceptsClient(clientAuth, socket)) socket.destroy();
   });
-  return { server: answeringAll(server, listener), renew: (next) => server.setSecureContext(next.context) };
-}
-
-/** A request with an unknown `Expect` too: Node would answer it by itself, beside every limit. */
-export function answeringAll<AnyServer extends Server | TlsServer>(
-  server: AnyServer,
-  listener: RequestListener,
-): AnyServer {
-  server.on("checkExpectation", listener);
-  return server;
+  return { server, renew: (next) => server.setSecureContext(next.context) };
 }
 
 function clientCertificateOptions(

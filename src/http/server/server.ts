@@ -2,13 +2,12 @@ import type { Opened } from "../../core/config/opened.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { basicAuth } from "../guards/basic-auth.ts";
 import { PasswordChecks, type ThreadOf } from "../guards/password-checks.ts";
-import { createRoutes, type RoutesDeps } from "../routes/routes.ts";
+import { createProbeRoutes, createRoutes, type RoutesDeps } from "../routes/routes.ts";
 import { answerRequests } from "./answer-requests.ts";
 import { LiveWebConfig, type WebConfigChange, type WebConfigSource } from "./live-web-config.ts";
-import { Connections } from "./connections.ts";
-import { DEFAULT_SERVER_LIMITS, limitResponse, type ServerLimits, serverOptions } from "./limits.ts";
-import { startProbeServer } from "./probe-server.ts";
-import { type Address, createNodeServer, listen, urlOf } from "./node-server.ts";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.ts";
+import type { Address } from "./node-server.ts";
+import { serve, type Serving } from "./serve.ts";
 
 export type StartOptions = RoutesDeps &
   Address & {
@@ -42,66 +41,63 @@ export const PROBE_CONNECTIONS = 8;
 export async function startServer(options: StartOptions): Promise<Opened<RunningServer>> {
   const { clock, onWarning, webConfigRecheckMs: recheckMs = DEFAULT_RECHECK_MS } = options;
   const limits = { ...DEFAULT_SERVER_LIMITS, ...options.limits };
-  const openedWeb = await LiveWebConfig.open(options.webConfig);
-  if (openedWeb.kind === "refused") return openedWeb;
-  const web = openedWeb.what;
-  const { tls } = web.config;
+  const { connectionsLeft = () => limits.maxConnections } = options;
+  const opened = await LiveWebConfig.open(options.webConfig);
+  if (opened.kind === "refused") return opened;
+  const web = opened.what;
   await using stack = new AsyncDisposableStack();
-  // Closed last: it says that the program is stopping.
-  const probes =
-    options.probes &&
-    (await startProbeServer(
-      options.probes,
-      () => options.ready(),
-      { ...limits, maxConnections: Math.min(limits.maxConnections, PROBE_CONNECTIONS) },
-      clock,
-      onWarning,
-    ));
-  if (probes?.kind === "refused") return probes;
-  stack.use(probes?.what);
 
-  const passwordChecks = new PasswordChecks(options.threadOf, clock, onWarning);
+  // Closed last: it says that the program is stopping.
+  const probes = await serveProbes(options, limits);
+  if (probes?.kind === "refused") return probes;
+  stack.defer(() => probes?.what.close());
+
+  const passwordChecks = stack.use(new PasswordChecks(options.threadOf, clock, onWarning));
   const routes = createRoutes(options, {
-    maxScrapes: limits.maxScrapes,
-    maxAnswerBytes: limits.maxAnswerBytes,
+    limits,
     guards: [basicAuth(() => web.config.users, passwordChecks)],
     extraHeaders: () => web.config.headers,
     onWarning,
   });
-  const answer = answerRequests(routes);
-  const { server, renew } = createNodeServer(tls, serverOptions(limits), (incoming, outgoing) => {
-    connections.admit(incoming, outgoing, () => {
-      limitResponse(incoming, outgoing, limits);
-      answer(incoming, outgoing);
-    });
+  const served = await serve(options, answerRequests(routes), {
+    tls: web.config.tls,
+    limits,
+    maxConnections: () => Math.min(limits.maxConnections, connectionsLeft()),
+    clock,
+    onError: (error) => onWarning(`cannot accept a connection: ${error.message}`),
   });
-  const { connectionsLeft = () => limits.maxConnections } = options;
-  const connectionLimits = {
-    maxPipelined: limits.maxPipelined,
-    get maxConnections() {
-      return Math.min(limits.maxConnections, connectionsLeft());
-    },
-  };
-  const connections = new Connections(server, connectionLimits, clock);
-  const port = await listen(server, options);
-  if (port.kind === "refused") return port;
-  // For instance when file descriptors run out. Without a listener the error would end the process.
-  server.on("error", (error) => onWarning(`cannot accept a connection: ${error.message}`));
+  if (served.kind === "refused") return served;
+  const { url, renew, close: closeConnections } = served.what;
+  stack.defer(closeConnections);
 
   const closing = new AbortController();
+  stack.defer(() => closing.abort());
   const { onWebConfigChange: onChange = () => {} } = options;
   // Nobody waits for its end: on a file system that hangs, a look may never end.
   void web.follow({ clock, recheckMs, renew, onWarning, onChange }, closing.signal);
   const owned = stack.move();
-  const close = async (): Promise<void> => {
-    closing.abort();
-    await connections.close(limits.closeGraceMs);
-    await passwordChecks[Symbol.asyncDispose]();
-    await owned.disposeAsync();
-  };
-  const url = urlOf(tls === undefined ? "http" : "https", { host: options.host, port: port.what });
+  const close = (): Promise<void> => owned.disposeAsync();
   return {
     kind: "opened",
     what: { url, probesUrl: probes?.what.url, close, [Symbol.asyncDispose]: close },
   };
+}
+
+/**
+ * The two probes on an address of their own: its queue of new connections is not the one that a flood fills. It runs on
+ * the event loop that polls, so it also shows that the loop runs.
+ */
+async function serveProbes(
+  options: StartOptions,
+  limits: ServerLimits,
+): Promise<Opened<Serving> | undefined> {
+  const { probes, clock, onWarning } = options;
+  if (probes === undefined) return undefined;
+  return serve(probes, answerRequests(createProbeRoutes(() => options.ready())), {
+    tls: undefined,
+    limits,
+    maxConnections: () => Math.min(limits.maxConnections, PROBE_CONNECTIONS),
+    clock,
+    onError: (error) => onWarning(`cannot accept a connection of a probe: ${error.message}`),
+  });
 }

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { answerRequests } from "../../../src/http/server/answer-requests.ts";
 import type { Content } from "../../../src/http/routes/answers.ts";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../../src/http/server/limits.ts";
 import { type RunningServer, type StartOptions } from "../../../src/http/server/server.ts";
 import { aRequest, connectRaw, type RawClient, statusOf } from "../raw-client.ts";
 import { sampleRoutesDeps } from "../../support/samples.ts";
@@ -331,7 +332,7 @@ describe("a client that hangs up", () => {
     const entered = Promise.withResolvers<void>();
     const left = Promise.withResolvers<void>();
     const app = createRoutes(sampleRoutesDeps(), {
-      maxScrapes: 1,
+      limits: { ...DEFAULT_SERVER_LIMITS, maxScrapes: 1 },
       guards: [
         async ({ header, outgoing }) => {
           if (header("x-slow") === undefined) return undefined;
