@@ -33,6 +33,13 @@ export type PollerParts = PollOnceParts & {
   readonly resourceLimits?: ResourceLimits;
 };
 
+type WaitingSlot = Slot & {
+  /** Its deadline, before which no other slot of its upstream can come. Monotonic. */
+  readonly dueAtMs: number;
+  /** The token that it waited for expired while it waited for its lease. */
+  readonly lostToken: boolean;
+};
+
 type State =
   | { readonly kind: "idle" }
   /** After an unconfirmed failure: one more poll after a pace gap, unless a slot comes first. */
@@ -151,51 +158,54 @@ export class Poller {
     await this.#probe.close();
   }
 
-  #wait(slot: Slot): void {
-    if (slot.origin !== "confirm") this.#scheduledAtMs = slot.atMs;
+  /** The way of a slot to its poll, step by step: a token where one is needed, a lease, then the poll. */
+  #wait({ origin, atMs }: Slot): void {
+    if (origin !== "confirm") this.#scheduledAtMs = atMs;
     // A confirmation is as urgent as the slot that it belongs to: after the next one it is of no use.
-    this.#wantedSinceMs ??= this.#scheduledAtMs ?? slot.atMs;
-    this.#waitForToken(slot, this.#wantedSinceMs + this.#periodMs);
+    this.#wantedSinceMs ??= this.#scheduledAtMs ?? atMs;
+    const dueAtMs = this.#wantedSinceMs + this.#periodMs;
+    this.#waitForToken({ origin, atMs, dueAtMs, lostToken: false });
   }
 
-  /** First, so that nobody keeps a lease meanwhile: the token's own request needs one too. */
-  #waitForToken(slot: Slot, dueAtMs: number, hasExpired = false): void {
-    const settled = (): void => this.#waitForToken(slot, dueAtMs, hasExpired);
-    const standing = this.#probe.token?.ask({ dueAtMs, settled });
-    if (standing === undefined || standing.kind === "usable") {
-      this.#waitForLease(slot, dueAtMs, hasExpired);
-    } else if (standing.kind === "unavailable") {
-      this.#endWithoutToken(slot, standing.failure);
-    } else {
-      this.#state = { kind: "waiting", slot, ticket: standing.ticket };
-    }
+  /** Before the lease, so that nobody keeps one meanwhile: the token's own request needs one too. */
+  #waitForToken(slot: WaitingSlot): void {
+    const { token } = this.#probe;
+    if (token === undefined) return this.#waitForLease(slot);
+    const askAgain = (): void => this.#waitForToken(slot);
+    const standing = token.ask({ dueAtMs: slot.dueAtMs, settled: askAgain });
+    if (standing.kind === "waiting") this.#state = { kind: "waiting", slot, ticket: standing.ticket };
+    else if (standing.kind === "usable") this.#waitForLease(slot);
+    else this.#endWithoutToken(slot, standing.failure);
   }
 
-  #endWithoutToken(slot: Slot, failure: TokenFailure): void {
-    this.#parts.recorder.record(SLOT_STARTED);
-    this.#wantedSinceMs = undefined;
-    this.#finish(this.#upstream, withoutToken(slot, failure, this.#parts), failure.isRefusal);
-  }
-
-  #waitForLease(slot: Slot, dueAtMs: number, hasExpired: boolean): void {
+  #waitForLease(slot: WaitingSlot): void {
     const ticket = this.#parts.queue.enter({
       budgets: this.#upstream.budgets,
-      dueAtMs,
+      dueAtMs: slot.dueAtMs,
       endsAtPause: slot.origin === "confirm",
-      granted: (lease) => {
-        if (this.#probe.token?.isUsable() !== false) return this.#begin(slot, lease);
-        lease.settle("unsent");
-        // A pace that is slower than tokens expire would go on like this for ever.
-        if (hasExpired) this.#endWithoutToken(slot, EXPIRED_WAITING);
-        else this.#waitForToken(slot, dueAtMs, true);
-      },
+      granted: (lease) => this.#useLease(slot, lease),
       refused: (reason) => {
         this.#state = IDLE;
         this.#skipWaiting(reason);
         this.#fold({ kind: "paused" });
       },
     });
+    // Without a ticket, the lease was there at once: the slot is past this step already.
     if (ticket !== undefined) this.#state = { kind: "waiting", slot, ticket };
+  }
+
+  #useLease(slot: WaitingSlot, lease: Lease): void {
+    if (this.#probe.token?.isUsable() !== false) return this.#begin(slot, lease);
+    lease.settle("unsent");
+    // A second time only: a pace that is slower than tokens expire would go on like this for ever.
+    if (slot.lostToken) this.#endWithoutToken(slot, EXPIRED_WAITING);
+    else this.#waitForToken({ ...slot, lostToken: true });
+  }
+
+  #endWithoutToken(slot: Slot, failure: TokenFailure): void {
+    this.#parts.recorder.record(SLOT_STARTED);
+    this.#wantedSinceMs = undefined;
+    this.#finish(this.#upstream, withoutToken(slot, failure, this.#parts), failure.isRefusal);
   }
 
   #begin(slot: Slot, lease: Lease): void {
