@@ -16,7 +16,7 @@ import type { Opened } from "../core/config/opened.ts";
 import type { Claimed } from "../core/fleet/board.ts";
 import type { Holdings } from "../core/fleet/holdings.ts";
 import type { Recorder } from "../core/poll/ports.ts";
-import { slotsBetween } from "../core/schedule/schedule.ts";
+import { cronOf } from "../core/schedule/schedule.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
@@ -230,7 +230,7 @@ export class AppPolling implements AsyncDisposable {
     for (const { upstream, unheldMs } of gained) {
       const schedule = schedules.get(upstream);
       if (schedule === undefined || unheldMs === undefined) continue;
-      const missed = slotsBetween(schedule, nowMs - unheldMs, nowMs);
+      const missed = cronOf(schedule).countBetween(nowMs - unheldMs, nowMs);
       if (missed > 0) this.#supervisor.missed(upstream, missed);
     }
   }

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import type { Config, Upstream } from "../core/config/config.ts";
 import { type Finding, sharedKeys, type Subject } from "../core/proof/findings.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
-import { restrictsBothDayFields } from "../core/schedule/schedule.ts";
+import { cronOf } from "../core/schedule/schedule.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { type Complaint, complain, faultsOf } from "./check/faults.ts";
 import { openContracts, withContracts } from "./check/contracts.ts";
@@ -193,7 +193,7 @@ function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
       complain(at, `upstream "${name}" trusts any certificate, so anybody in between can read its key`),
     );
   }
-  if (restrictsBothDayFields(schedule)) {
+  if (cronOf(schedule).restrictsBothDayFields) {
     const message = `upstream "${name}" is polled only on days that match both day-of-month and day-of-week`;
     warnings.push(complain([...path, "cron"], message));
   }

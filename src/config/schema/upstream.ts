@@ -6,7 +6,7 @@ import {
   type Schedule,
   scheduleCron,
   scheduleEvery,
-  shortestGapMs,
+  cronOf,
 } from "../../core/schedule/schedule.ts";
 import type { Auth, BodyAssertion, Proxy, Tls, Upstream, Value } from "../../core/config/config.ts";
 import { authSchema, headersOf } from "../auth/auth.ts";
@@ -403,7 +403,7 @@ export function upstreamOf(
     auth: withTokenOf(auth, budgets, same.proxy),
     budgets,
     schedule,
-    timeoutMs: timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, shortestGapMs(schedule)),
+    timeoutMs: timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, cronOf(schedule).shortestGapMs),
     expect: { ...expect, body: expect.body && withCredits(expect.body, same.values ?? []) },
     requestIdHeaders: same.requestIdHeaders.map((header) => header.toLowerCase()),
     denyAddresses,

@@ -1,6 +1,6 @@
 /** The token requests of OAuth 2.0 cost a known number of requests, before any is sent. */
 
-import { LEGAL_PERIODS_MS, scheduleEvery, shortestGapMs } from "../schedule/schedule.ts";
+import { LEGAL_PERIODS_MS, scheduleEvery, cronOf } from "../schedule/schedule.ts";
 import type { Fleet, Upstream } from "./config.ts";
 
 /** Two token requests with the same settings are at least this far apart. */
@@ -25,7 +25,10 @@ export function tokenRequests(
     const [first] = users;
     if (first?.auth.kind !== "oauth2") return [];
     const { budgets } = first.auth.token;
-    const gapMs = Math.max(TOKEN_GAP_MS, Math.min(...users.map(({ schedule }) => shortestGapMs(schedule))));
+    const gapMs = Math.max(
+      TOKEN_GAP_MS,
+      Math.min(...users.map(({ schedule }) => cronOf(schedule).shortestGapMs)),
+    );
     const reading = scheduleEvery(LEGAL_PERIODS_MS.findLast((legalMs) => legalMs <= gapMs) ?? 0, first.name);
     if (reading.kind === "refused") return [];
     const others = users.length === 1 ? "" : ` and ${users.length - 1} more`;

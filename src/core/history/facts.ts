@@ -3,7 +3,7 @@ import type { Upstream, Value } from "../config/config.ts";
 import { SKIP_CAUSES } from "../exchange/outcome.ts";
 import type { ValueSnapshot } from "../metrics/snapshot.ts";
 import type { Health } from "../poll/health.ts";
-import { slotsPerDay } from "../schedule/schedule.ts";
+import { cronOf } from "../schedule/schedule.ts";
 import { creditSentence } from "../status/credit-sentence.ts";
 import {
   type UpstreamFacts,
@@ -46,7 +46,7 @@ export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
     budgets: upstream.budgets,
     labels: upstream.labels,
     schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
-    meanGapMs: DAY_MS / slotsPerDay(schedule),
+    meanGapMs: DAY_MS / cronOf(schedule).slotsPerDay,
     objective: upstream.objective,
     degradedAboveMs: upstream.degradedAboveMs,
     pausedUntilMs: condition.pausedUntilMs,

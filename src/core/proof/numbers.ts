@@ -1,7 +1,7 @@
 import { type Budget, type Fleet, type Quota, type Rate, type Upstream, capOf } from "../config/config.ts";
 import { reservedOf, sharedOf, sharedTermsOf, vantagesOf } from "../fleet/shares.ts";
 import { gapsKeepTheLimit, type LeaseRate, paceGapMs } from "../budget/leases.ts";
-import { mostSlotsWithin, slotsPerDay } from "../schedule/schedule.ts";
+import { cronOf } from "../schedule/schedule.ts";
 import { type Ask, allServedInTime, asksOf, longestBusyMs, orderOf, paceOf, requestsWithin } from "./pace.ts";
 
 /** One upstream may send so much under one rate: its slots, each with all of its confirmations. */
@@ -88,7 +88,7 @@ export function proveBudget(
 ): BudgetProof {
   const vantages = vantagesOf(fleet);
   const requestsPer30d = upstreams.reduce(
-    (sum, { schedule }) => sum + slotsPerDay(schedule) * 30 * vantages,
+    (sum, { schedule }) => sum + cronOf(schedule).slotsPerDay * 30 * vantages,
     0,
   );
   const price = budget.quota?.pricePerRequest;
@@ -170,7 +170,7 @@ function proveRate(
 ): RateProof {
   const cap = leaseRatesOf([rate], budget.share, fleet)[0]?.cap ?? 0;
   const demands = upstreams.map(({ name, schedule, confirm }) => {
-    const slots = mostSlotsWithin(schedule, rate.perMs) * vantagesOf(fleet);
+    const slots = cronOf(schedule).mostWithin(rate.perMs) * vantagesOf(fleet);
     return { upstream: name, schedule: schedule.source, confirm, slots, requests: slots * (1 + confirm) };
   });
   const demand = demands.reduce((sum, { requests }) => sum + requests, 0);
@@ -180,7 +180,7 @@ function proveRate(
 
 function proveQuota(quota: Quota, upstreams: readonly Upstream[], vantages: number): QuotaProof {
   const scheduled = upstreams.reduce(
-    (sum, { schedule }) => sum + mostSlotsWithin(schedule, quota.perMs) * vantages,
+    (sum, { schedule }) => sum + cronOf(schedule).mostWithin(quota.perMs) * vantages,
     0,
   );
   return { quota, scheduled, spentEarly: scheduled > quota.requests };

@@ -3,7 +3,7 @@
 import type { Upstream } from "../config/config.ts";
 import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS } from "../time/duration.ts";
 import { percent, type Finding } from "./findings.ts";
-import { isEven, LEGAL_PERIODS_MS } from "../schedule/schedule.ts";
+import { LEGAL_PERIODS_MS, cronOf } from "../schedule/schedule.ts";
 
 /** An alert on an error budget: both windows must burn it faster than `factor`. */
 export type BurnPair = {
@@ -81,7 +81,7 @@ function warningFor(upstream: Upstream): string | undefined {
   const density = densityOf(upstream);
   if (isJudged(density)) return undefined;
   const { source } = upstream.schedule;
-  const rate = isEven(upstream.schedule) ? `one poll ${source}` : source;
+  const rate = cronOf(upstream.schedule).isEven ? `one poll ${source}` : source;
   return `upstream "${upstream.name}" ${whyNot(density, `${percent(density.availability)} at ${rate}`)}${whatWouldDo(density)}`;
 }
 

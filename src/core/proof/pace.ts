@@ -12,7 +12,7 @@
 
 import type { Fleet, Upstream } from "../config/config.ts";
 import { type LeaseRate, PACE_GRAIN_MS, paceGapMs } from "../budget/leases.ts";
-import { isEven, mostSlotsWithin, shortestGapMs } from "../schedule/schedule.ts";
+import { cronOf } from "../schedule/schedule.ts";
 import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import { DAY_MS } from "../time/duration.ts";
 
@@ -50,7 +50,9 @@ export function asksOf(
   mostConfirm: number = Infinity,
 ): readonly Ask[] {
   const alike = Map.groupBy(upstreams, ({ schedule, confirm }) => {
-    const cadence = isEven(schedule) ? Math.max(schedule.longestGapMs, leastPeriodMs) : schedule.expression;
+    const cadence = cronOf(schedule).isEven
+      ? Math.max(schedule.longestGapMs, leastPeriodMs)
+      : schedule.expression;
     return `${Math.min(confirm, mostConfirm)} ${cadence}`;
   });
   return [...alike.values()].flatMap((group) => {
@@ -59,9 +61,9 @@ export function asksOf(
     const { schedule } = first;
     const confirm = Math.min(first.confirm, mostConfirm);
     const count = group.length * vantages;
-    if (!isEven(schedule)) {
-      const slotsWithin = bySecond((windowMs) => mostSlotsWithin(schedule, windowMs));
-      return [{ count, confirm, gapMs: shortestGapMs(schedule), slotsWithin }];
+    if (!cronOf(schedule).isEven) {
+      const slotsWithin = bySecond((windowMs) => cronOf(schedule).mostWithin(windowMs));
+      return [{ count, confirm, gapMs: cronOf(schedule).shortestGapMs, slotsWithin }];
     }
     const gapMs = Math.max(schedule.longestGapMs, leastPeriodMs);
     return [

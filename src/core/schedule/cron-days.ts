@@ -18,7 +18,8 @@ export class CronDays {
   readonly #weekdays: ReadonlySet<number>;
   /** Everything repeats after so many days. */
   readonly #cycle: number;
-  #gaps: DayGaps | undefined = undefined;
+  /** The last answer of `from` holds for each day of its gap: a yearly cron walks through its year once, not once a scrape. */
+  #gap = { fromDay: 1, toDay: 0 };
 
   constructor(daysOfMonth: readonly number[], months: readonly number[], weekdays: readonly number[]) {
     this.#daysOfMonth = new Set(daysOfMonth);
@@ -42,8 +43,11 @@ export class CronDays {
 
   /** The first match from this day on. What one cycle does not have never comes. */
   from(dayNumber: number): number | undefined {
+    if (dayNumber >= this.#gap.fromDay && dayNumber <= this.#gap.toDay) return this.#gap.toDay;
     for (let day = dayNumber; day < dayNumber + this.#cycle; day += 1) {
-      if (this.matches(day)) return day;
+      if (!this.matches(day)) continue;
+      this.#gap = { fromDay: dayNumber, toDay: day };
+      return day;
     }
     return undefined;
   }
@@ -54,12 +58,6 @@ export class CronDays {
     let count = 0;
     for (let day = fromDay; day < toDay; day += 1) if (this.matches(day)) count += 1;
     return count;
-  }
-
-  /** Over a whole cycle, so exact for all time. Undefined where no day ever matches. */
-  gaps(): DayGaps | undefined {
-    this.#gaps ??= this.#countGaps();
-    return this.#gaps;
   }
 
   /** The most matches within so many days in a row. */
@@ -74,9 +72,9 @@ export class CronDays {
     return most;
   }
 
-  #countGaps(): DayGaps | undefined {
-    const first = this.from(0);
-    if (first === undefined) return undefined;
+  /** Over a whole cycle, so exact for all time. */
+  gaps(): DayGaps {
+    const first = this.from(0) ?? 0;
     let [previous, longest, shortest, count] = [first, 0, this.#cycle, 0];
     for (let day = first + 1; day <= first + this.#cycle; day += 1) {
       if (!this.matches(day)) continue;

@@ -1,7 +1,7 @@
-import { DAYS_PER_CYCLE } from "../time/civil-day.ts";
 import { DAY_MS, SECOND_MS } from "../time/duration.ts";
 import { CronDays } from "./cron-days.ts";
 import { type FieldName, parseCronField } from "./cron-field.ts";
+import { CronTimes } from "./cron-times.ts";
 
 const SECONDS_PER_DAY = DAY_MS / SECOND_MS;
 const FIELD_NAMES: readonly FieldName[] = [
@@ -35,26 +35,28 @@ export function parseCron(text: string): CronReading {
   if (days.from(0) === undefined) {
     return { kind: "refused", message: "no date ever matches its day-of-month and month" };
   }
-  const times = Uint32Array.from(
-    hours.flatMap((hour) =>
-      minutes.flatMap((minute) => seconds.map((second) => hour * 3600 + minute * 60 + second)),
-    ),
-  );
+  const times = new CronTimes(hours, minutes, seconds);
   return { kind: "cron", cron: new CronExpression(fields.join(" "), days, times) };
 }
 
-export type SlotGaps = { readonly longestMs: number; readonly shortestMs: number };
+type SlotGaps = {
+  readonly longestMs: number;
+  readonly shortestMs: number;
+  /** The long-run average. */
+  readonly slotsPerDay: number;
+  /** Two days in a row have slots. */
+  readonly hasNeighbours: boolean;
+};
 
 /** When a cron expression has slots: at the same seconds of each day on which it falls. */
 export class CronExpression {
   /** Six fields, one space between them. */
   readonly text: string;
   readonly #days: CronDays;
-  /** Seconds of a day, sorted. */
-  readonly #times: Uint32Array;
-  #gaps: SlotGaps | undefined = undefined;
+  readonly #times: CronTimes;
+  #knownGaps: SlotGaps | undefined = undefined;
 
-  constructor(text: string, days: CronDays, times: Uint32Array) {
+  constructor(text: string, days: CronDays, times: CronTimes) {
     this.text = text;
     this.#days = days;
     this.#times = times;
@@ -65,17 +67,16 @@ export class CronExpression {
     return this.#days.restrictsBoth;
   }
 
-  /** The first slot strictly after this moment. */
-  next(wallMs: number): number | undefined {
-    if (!Number.isFinite(wallMs)) return undefined;
+  /** The first slot strictly after this moment. There always is one. */
+  next(wallMs: number): number {
+    if (!Number.isFinite(wallMs)) return Infinity;
     const second = Math.floor(wallMs / SECOND_MS) + 1;
     const today = Math.floor(second / SECONDS_PER_DAY);
     const left = this.#days.matches(today)
-      ? this.#times[this.#before(second - today * SECONDS_PER_DAY)]
+      ? this.#times.at(this.#times.before(second - today * SECONDS_PER_DAY))
       : undefined;
-    const day = left === undefined ? this.#days.from(today + 1) : today;
-    const time = left ?? this.#times[0];
-    return day === undefined || time === undefined ? undefined : (day * SECONDS_PER_DAY + time) * SECOND_MS;
+    const day = left === undefined ? (this.#days.from(today + 1) ?? Infinity) : today;
+    return (day * SECONDS_PER_DAY + (left ?? this.#firstTime)) * SECOND_MS;
   }
 
   /** The slots in (fromMs, toMs]. */
@@ -86,16 +87,10 @@ export class CronExpression {
     const startDay = Math.floor(start / SECONDS_PER_DAY);
     const endDay = Math.floor(end / SECONDS_PER_DAY);
     return (
-      this.#days.countBetween(startDay, endDay) * this.#times.length -
+      this.#days.countBetween(startDay, endDay) * this.#times.count -
       this.#beforeOn(startDay, start) +
       this.#beforeOn(endDay, end)
     );
-  }
-
-  /** Exact for all time: checked over the whole cycle of 400 years. */
-  gapsMs(): SlotGaps {
-    this.#gaps ??= this.#findGaps();
-    return this.#gaps;
   }
 
   /**
@@ -103,57 +98,75 @@ export class CronExpression {
    * days; any other length is cut into days and a rest, which can count a little too many but never too few.
    */
   mostWithin(windowMs: number): number {
-    const { longestMs, shortestMs } = this.gapsMs();
-    if (longestMs === shortestMs) return Math.ceil(windowMs / longestMs);
+    if (this.isEven) return Math.ceil(windowMs / this.longestGapMs);
     const seconds = Math.ceil(windowMs / SECOND_MS);
     const days = Math.floor(seconds / SECONDS_PER_DAY);
-    const whole = days === 0 ? 0 : this.#days.mostWithin(days) * this.#times.length;
+    const whole = days === 0 ? 0 : this.#days.mostWithin(days) * this.#times.count;
     return whole + this.#mostWithinADay(seconds - days * SECONDS_PER_DAY);
   }
 
   /** The long-run average. */
-  slotsPerDay(): number {
-    return this.#times.length * (this.#days.gaps()?.ratio ?? 0);
+  get slotsPerDay(): number {
+    return this.#gaps.slotsPerDay;
+  }
+
+  get longestGapMs(): number {
+    return this.#gaps.longestMs;
+  }
+
+  get shortestGapMs(): number {
+    return this.#gaps.shortestMs;
+  }
+
+  /** Every gap is the longest one. */
+  get isEven(): boolean {
+    return this.shortestGapMs === this.longestGapMs;
+  }
+
+  /** Exact for all time, as the whole cycle of 400 years is walked through: once. */
+  get #gaps(): SlotGaps {
+    this.#knownGaps ??= this.#findGaps();
+    return this.#knownGaps;
+  }
+
+  get #firstTime(): number {
+    return this.#times.at(0) ?? 0;
   }
 
   #findGaps(): SlotGaps {
-    const days = this.#days.gaps() ?? { longest: DAYS_PER_CYCLE, shortest: DAYS_PER_CYCLE };
-    const overnight = (this.#times[0] ?? 0) - (this.#times.at(-1) ?? 0);
+    const days = this.#days.gaps();
+    let previous = this.#firstTime;
+    const overnight = previous - (this.#times.at(this.#times.count - 1) ?? 0);
     let longest = days.longest * SECONDS_PER_DAY + overnight;
     let shortest = days.shortest * SECONDS_PER_DAY + overnight;
-    for (let index = 1; index < this.#times.length; index += 1) {
-      const gap = (this.#times[index] ?? 0) - (this.#times[index - 1] ?? 0);
-      longest = Math.max(longest, gap);
-      shortest = Math.min(shortest, gap);
+    for (let index = 1; index < this.#times.count; index += 1) {
+      const time = this.#times.at(index) ?? 0;
+      longest = Math.max(longest, time - previous);
+      shortest = Math.min(shortest, time - previous);
+      previous = time;
     }
-    return { longestMs: longest * SECOND_MS, shortestMs: shortest * SECOND_MS };
+    return {
+      longestMs: longest * SECOND_MS,
+      shortestMs: shortest * SECOND_MS,
+      slotsPerDay: this.#times.count * days.ratio,
+      hasNeighbours: days.shortest === 1,
+    };
   }
 
   /** Such a window may reach over midnight. */
   #mostWithinADay(seconds: number): number {
     if (seconds === 0) return 0;
-    const hasNeighbours = this.#days.gaps()?.shortest === 1;
+    const { hasNeighbours } = this.#gaps;
     let most = 0;
-    for (const [index, start] of this.#times.entries()) {
-      const end = start + seconds;
-      const tomorrow = hasNeighbours ? this.#before(end - SECONDS_PER_DAY) : 0;
-      most = Math.max(most, this.#before(end) - index + tomorrow);
+    for (let index = 0; index < this.#times.count; index += 1) {
+      const end = (this.#times.at(index) ?? 0) + seconds;
+      const tomorrow = hasNeighbours ? this.#times.before(end - SECONDS_PER_DAY) : 0;
+      most = Math.max(most, this.#times.before(end) - index + tomorrow);
     }
     return most;
   }
 
   #beforeOn(day: number, second: number): number {
-    return this.#days.matches(day) ? this.#before(second - day * SECONDS_PER_DAY) : 0;
-  }
-
-  /** How many slots of a day come before this second of it: by halves, as they are sorted. */
-  #before(second: number): number {
-    let [low, high] = [0, this.#times.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#times[middle] ?? Infinity) < second) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return this.#days.matches(day) ? this.#times.before(second - day * SECONDS_PER_DAY) : 0;
   }
 }

@@ -39,37 +39,8 @@ export function scheduleCron(text: string): ScheduleReading {
   const source = `cron ${text.trim().replaceAll(/\s+/g, " ")}`;
   return {
     kind: "schedule",
-    schedule: { expression: cron.text, source, longestGapMs: cron.gapsMs().longestMs },
+    schedule: { expression: cron.text, source, longestGapMs: cron.longestGapMs },
   };
-}
-
-/** The first slot strictly after this moment. There always is one. */
-export function nextSlotMs(schedule: Schedule, wallMs: number): number {
-  return cronOf(schedule).next(wallMs) ?? Infinity;
-}
-
-/** The slots in (fromMs, toMs]. */
-export function slotsBetween(schedule: Schedule, fromMs: number, toMs: number): number {
-  return cronOf(schedule).countBetween(fromMs, toMs);
-}
-
-/** The most slots in any half-open window of this length; never too few. */
-export function mostSlotsWithin(schedule: Schedule, windowMs: number): number {
-  return cronOf(schedule).mostWithin(windowMs);
-}
-
-/** The long-run average. */
-export function slotsPerDay(schedule: Schedule): number {
-  return cronOf(schedule).slotsPerDay();
-}
-
-export function shortestGapMs(schedule: Schedule): number {
-  return cronOf(schedule).gapsMs().shortestMs;
-}
-
-/** Only days that match both day fields count. Classic cron takes days that match either. */
-export function restrictsBothDayFields(schedule: Schedule): boolean {
-  return cronOf(schedule).restrictsBothDayFields;
 }
 
 /** The offset of each name within the second, in milliseconds: evenly spaced, in order of the hashes. */
@@ -104,20 +75,15 @@ function nearestPeriods(periodMs: number): string {
     .join(" and ");
 }
 
-/** Every gap is the longest one. */
-export function isEven(schedule: Schedule): boolean {
-  return shortestGapMs(schedule) === schedule.longestGapMs;
-}
-
 /**
  * A schedule stays plain data, as it is compared, copied and passed to threads. What its expression means is kept once
- * for all who have the same: it holds every second of a day at which there is a slot, 23 kB for one each 15 s.
+ * for all who have the same, with what it costs to find out: how its slots lie over 400 years.
  */
 const known = new Map<string, CronExpression>();
 /** As many as a config may have upstreams: none of those that run is forgotten. */
 const MOST_KNOWN = 10_000;
 
-function cronOf({ expression }: Schedule): CronExpression {
+export function cronOf({ expression }: Schedule): CronExpression {
   return known.get(expression) ?? kept(parse(expression));
 }
 
@@ -131,30 +97,4 @@ function parse(expression: string): CronExpression {
   const reading = parseCron(expression);
   if (reading.kind === "cron") return reading.cron;
   throw new Error(`cannot read schedule: "expression" is not a cron expression: ${reading.message}`);
-}
-
-/**
- * The next slots of many upstreams with one schedule. They ask for moments that are close together, in one of two
- * neighbouring gaps, so the expression is evaluated once a gap instead of once a question.
- */
-export class NextSlots {
-  readonly #schedule: Schedule;
-  /** The answer is `middleMs` from `fromMs` on, then `lastMs` until that has passed. */
-  #fromMs = Infinity;
-  #middleMs = Infinity;
-  #lastMs = -Infinity;
-
-  constructor(schedule: Schedule) {
-    this.#schedule = schedule;
-  }
-
-  /** The first slot strictly after this moment. */
-  after(wallMs: number): number {
-    if (wallMs < this.#fromMs || wallMs >= this.#lastMs) {
-      this.#fromMs = wallMs;
-      this.#middleMs = nextSlotMs(this.#schedule, wallMs);
-      this.#lastMs = nextSlotMs(this.#schedule, this.#middleMs);
-    }
-    return wallMs < this.#middleMs ? this.#middleMs : this.#lastMs;
-  }
 }

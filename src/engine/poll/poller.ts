@@ -19,7 +19,7 @@ import {
   type Ticket,
   type TokenFailure,
 } from "../../core/poll/ports.ts";
-import { shortestGapMs } from "../../core/schedule/schedule.ts";
+import { cronOf } from "../../core/schedule/schedule.ts";
 import { screenSlot } from "../../core/budget/restraint.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
 import type { ResourceLimits } from "./resource-limits.ts";
@@ -78,7 +78,7 @@ export class Poller {
 
   constructor(upstream: Upstream, probe: Probe, parts: PollerParts) {
     this.#upstream = upstream;
-    this.#periodMs = shortestGapMs(upstream.schedule);
+    this.#periodMs = cronOf(upstream.schedule).shortestGapMs;
     this.#probe = probe;
     this.#parts = parts;
     parts.resourceLimits?.join(this);
@@ -125,7 +125,7 @@ export class Poller {
   async reconfigure(upstream: Upstream, probe: Probe): Promise<void> {
     const past = { budgets: this.#upstream.budgets, probe: this.#probe };
     this.#upstream = upstream;
-    this.#periodMs = shortestGapMs(upstream.schedule);
+    this.#periodMs = cronOf(upstream.schedule).shortestGapMs;
     this.#probe = probe;
     const state = this.#state;
     const isElsewhere = upstream.budgets.join(" ") !== past.budgets.join(" ");

@@ -1,6 +1,7 @@
+import type { CronExpression } from "../../core/schedule/cron-expression.ts";
 import type { Trigger, Triggers } from "../../core/schedule/triggers.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { NextSlots, slotsBetween, spreadWithinSecond, type Schedule } from "../../core/schedule/schedule.ts";
+import { cronOf, spreadWithinSecond, type Schedule } from "../../core/schedule/schedule.ts";
 
 export type TimetableEntry = { readonly name: string; readonly schedule: Schedule };
 
@@ -15,8 +16,7 @@ type Anchor = { readonly wallMs: number; readonly monotonicMs: number };
 
 /** All upstreams with the same expression: one trigger, spread within its second. */
 type Group = {
-  readonly schedule: Schedule;
-  readonly next: NextSlots;
+  readonly cron: CronExpression;
   readonly trigger: Trigger;
   hasEnded: boolean;
   /** In the order of their offsets. */
@@ -79,7 +79,7 @@ export class Timetable {
     const group = this.#groups.get(schedule.expression);
     const offsetMs = group?.offsetsMs.get(name);
     if (group === undefined || offsetMs === undefined) return undefined;
-    return group.next.after(this.#clock.wallNow() - offsetMs) + offsetMs;
+    return group.cron.next(this.#clock.wallNow() - offsetMs) + offsetMs;
   }
 
   stop(): void {
@@ -91,8 +91,7 @@ export class Timetable {
   #startGroup(schedule: Schedule): Group {
     const trigger = this.#triggers.start(schedule, (scheduledAtMs) => void this.#tick(group, scheduledAtMs));
     const group: Group = {
-      schedule,
-      next: new NextSlots(schedule),
+      cron: cronOf(schedule),
       trigger,
       hasEnded: false,
       offsetsMs: new Map(),
@@ -132,7 +131,7 @@ export class Timetable {
     group.anchors.set(name, slot);
     if (past === undefined) return;
     const elapsedMs = slot.monotonicMs - past.monotonicMs;
-    const due = slotsBetween(group.schedule, past.wallMs, past.wallMs + elapsedMs + STEP_MS);
+    const due = group.cron.countBetween(past.wallMs, past.wallMs + elapsedMs + STEP_MS);
     if (due > 1) this.#events.onMissed(name, due - 1);
   }
 
@@ -160,7 +159,7 @@ export class Timetable {
 
 function isOverdue(group: Group, nowMs: number): boolean {
   if (nowMs - group.replannedAtMs < OVERDUE_MS) return false;
-  const gapMs = group.next.after(group.lastTick.wallMs) - group.lastTick.wallMs;
+  const gapMs = group.cron.next(group.lastTick.wallMs) - group.lastTick.wallMs;
   return nowMs > group.lastTick.monotonicMs + gapMs + OVERDUE_MS;
 }
 

@@ -7,9 +7,9 @@ import { coldStartOf, proveBudget } from "../../../src/core/proof/numbers.ts";
 import {
   LEGAL_PERIODS_MS,
   type Schedule,
-  nextSlotMs,
   scheduleCron,
   scheduleEvery,
+  cronOf,
 } from "../../../src/core/schedule/schedule.ts";
 import { sampleFleet } from "../../support/samples.ts";
 
@@ -327,9 +327,9 @@ function busiest(upstreams: readonly Upstream[], windowMs: number): number {
   const asked = upstreams.flatMap(({ schedule, confirm }) => {
     const slots: { atMs: number; requests: number }[] = [];
     for (
-      let atMs = nextSlotMs(schedule, fromMs);
+      let atMs = cronOf(schedule).next(fromMs);
       atMs < fromMs + 7_200_000;
-      atMs = nextSlotMs(schedule, atMs)
+      atMs = cronOf(schedule).next(atMs)
     ) {
       slots.push({ atMs, requests: 1 + confirm });
     }

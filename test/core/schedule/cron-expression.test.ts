@@ -15,7 +15,7 @@ function refusal(text: string): string {
 }
 
 const at = (iso: string): number => Date.parse(iso);
-const next = (text: string, iso: string): string => new Date(cron(text).next(at(iso)) ?? NaN).toISOString();
+const next = (text: string, iso: string): string => new Date(cron(text).next(at(iso))).toISOString();
 
 describe("the next slot", () => {
   test.each([
@@ -38,9 +38,21 @@ describe("the next slot", () => {
   });
 
   test("a moment that is no number has no slot after it", () => {
-    expect(cron("* * * * * *").next(NaN)).toBeUndefined();
-    expect(cron("* * * * * *").next(Infinity)).toBeUndefined();
+    expect(cron("* * * * * *").next(NaN)).toBe(Infinity);
+    expect(cron("* * * * * *").next(Infinity)).toBe(Infinity);
   });
+
+  test.each(["*/10 * * * * *", "* * * * * *", "0,7,9 * 3 * * *", "0 0 0 29 2 *", "0 30 6 * * 1"])(
+    "of %s is the same whatever was asked before, forth and back",
+    (text) => {
+      const asked = cron(text);
+      let wallMs = Date.UTC(2026, 10, 21, 2, 59, 50);
+      for (let step = 0; step < 500; step += 1) {
+        wallMs += (((step * 7_919) % 3_001) - 900) * (step % 3 === 0 ? 86_400_000 : 1);
+        expect(asked.next(wallMs), `after ${wallMs}`).toBe(cron(text).next(wallMs));
+      }
+    },
+  );
 });
 
 describe("what is not a schedule is refused with the field", () => {
@@ -76,7 +88,8 @@ describe("the gaps are exact for all time", () => {
     ["0 0 29 2 *", 2921 * dayMs, 1461 * dayMs],
     ["0 0 * * 1", 7 * dayMs, 7 * dayMs],
   ])("of %s", (text, longestMs, shortestMs) => {
-    expect(cron(text).gapsMs()).toEqual({ longestMs, shortestMs });
+    const { longestGapMs, shortestGapMs } = cron(text);
+    expect({ longestGapMs, shortestGapMs }).toEqual({ longestGapMs: longestMs, shortestGapMs: shortestMs });
   });
 });
 

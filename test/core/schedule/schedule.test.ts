@@ -4,15 +4,10 @@ import { hash32 } from "../../../src/core/schedule/hash.ts";
 import {
   LEGAL_PERIODS_MS,
   type Schedule,
-  isEven,
-  mostSlotsWithin,
-  nextSlotMs,
   scheduleCron,
   scheduleEvery,
-  shortestGapMs,
-  slotsBetween,
-  slotsPerDay,
   spreadWithinSecond,
+  cronOf,
 } from "../../../src/core/schedule/schedule.ts";
 
 function every(periodMs: number, name = "api"): Schedule {
@@ -43,7 +38,7 @@ describe("every", () => {
         const task = nodeCron.createTask(schedule.expression, () => {}, { timezone: "UTC" });
         const theirs = task.getNextRuns(3).map((date) => date.getTime());
         void task.destroy();
-        const firstMs = nextSlotMs(schedule, fromMs);
+        const firstMs = cronOf(schedule).next(fromMs);
         expect([schedule.expression, ...theirs]).toEqual([
           schedule.expression,
           firstMs,
@@ -90,10 +85,10 @@ describe("every", () => {
   test("an even schedule needs no counting: as many slots as periods, rounded up", () => {
     for (const periodMs of LEGAL_PERIODS_MS) {
       const schedule = every(periodMs);
-      expect(isEven(schedule)).toBe(true);
-      expect(shortestGapMs(schedule)).toBe(periodMs);
-      expect(mostSlotsWithin(schedule, 60_000)).toBe(Math.ceil(60_000 / periodMs));
-      expect(slotsPerDay(schedule) * periodMs).toBe(86_400_000);
+      expect(cronOf(schedule).isEven).toBe(true);
+      expect(cronOf(schedule).shortestGapMs).toBe(periodMs);
+      expect(cronOf(schedule).mostWithin(60_000)).toBe(Math.ceil(60_000 / periodMs));
+      expect(cronOf(schedule).slotsPerDay * periodMs).toBe(86_400_000);
     }
   });
 });
@@ -109,24 +104,24 @@ describe("cron", () => {
 
   test("that is uneven counts its busiest window", () => {
     const schedule = cron("0,1,2 * * * * *");
-    expect(isEven(schedule)).toBe(false);
-    expect(mostSlotsWithin(schedule, 3000)).toBe(3);
-    expect(shortestGapMs(schedule)).toBe(1000);
+    expect(cronOf(schedule).isEven).toBe(false);
+    expect(cronOf(schedule).mostWithin(3000)).toBe(3);
+    expect(cronOf(schedule).shortestGapMs).toBe(1000);
     expect(schedule.longestGapMs).toBe(58_000);
   });
 
   test("slots between two moments leave out the first and take in the last", () => {
     const schedule = cron("*/10 * * * * *");
-    expect(slotsBetween(schedule, 0, 30_000)).toBe(3);
-    expect(slotsBetween(schedule, 0, 29_999)).toBe(2);
-    expect(slotsBetween(schedule, 30_000, 30_000)).toBe(0);
-    expect(slotsBetween(schedule, 60_000, 30_000)).toBe(0);
+    expect(cronOf(schedule).countBetween(0, 30_000)).toBe(3);
+    expect(cronOf(schedule).countBetween(0, 29_999)).toBe(2);
+    expect(cronOf(schedule).countBetween(30_000, 30_000)).toBe(0);
+    expect(cronOf(schedule).countBetween(60_000, 30_000)).toBe(0);
   });
 
   test("a schedule that was made elsewhere, as plain data, works the same", () => {
     const copy: Schedule = { ...cron("*/10 * * * * *") };
-    expect(nextSlotMs(copy, 1)).toBe(10_000);
-    expect(() => nextSlotMs({ ...copy, expression: "never" }, 0)).toThrow(/is not a cron expression/);
+    expect(cronOf(copy).next(1)).toBe(10_000);
+    expect(() => cronOf({ ...copy, expression: "never" }).next(0)).toThrow(/is not a cron expression/);
   });
 });
 

@@ -1,6 +1,6 @@
 import { capOf, type Upstream } from "../../../../src/core/config/config.ts";
 import { sharedOf } from "../../../../src/core/fleet/shares.ts";
-import { mostSlotsWithin } from "../../../../src/core/schedule/schedule.ts";
+import { cronOf } from "../../../../src/core/schedule/schedule.ts";
 import { ALGORITHMS } from "../../../../src/simulator/meters.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../../support/samples.ts";
 import type { Dice } from "../../generate/dice.ts";
@@ -117,7 +117,7 @@ function drawUpstream(name: string, budget: string, dice: Dice): Upstream {
 function demandOf(upstreams: readonly Upstream[], perMs: number, fleet: FleetTerms): number {
   const pollers = fleet.mode === "everywhere" ? fleet.replicas : 1;
   const once = upstreams.reduce(
-    (sum, { schedule, confirm }) => sum + mostSlotsWithin(schedule, perMs) * (1 + confirm),
+    (sum, { schedule, confirm }) => sum + cronOf(schedule).mostWithin(perMs) * (1 + confirm),
     0,
   );
   return once * pollers;

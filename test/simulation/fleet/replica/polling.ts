@@ -2,7 +2,7 @@ import type { Config } from "../../../../src/core/config/config.ts";
 import type { Claimed } from "../../../../src/core/fleet/board.ts";
 import type { Probe } from "../../../../src/core/poll/ports.ts";
 import type { Clock } from "../../../../src/core/time/clock.ts";
-import { slotsBetween } from "../../../../src/core/schedule/schedule.ts";
+import { cronOf } from "../../../../src/core/schedule/schedule.ts";
 import type { Supervisor } from "../../../../src/engine/poll/supervisor.ts";
 
 export type ReplicaPollingParts = {
@@ -36,7 +36,7 @@ export class ReplicaPolling {
     const unheldMs = new Map(gained.map((each) => [each.upstream, each.unheldMs]));
     for (const { name, schedule } of config.upstreams) {
       const forMs = unheldMs.get(name);
-      const missed = forMs === undefined ? 0 : slotsBetween(schedule, nowMs - forMs, nowMs);
+      const missed = forMs === undefined ? 0 : cronOf(schedule).countBetween(nowMs - forMs, nowMs);
       if (missed > 0) supervisor.missed(name, missed);
     }
   }
