@@ -83,7 +83,7 @@ function serve(): Promise<Opened<RunningServer>> {
     resume: () => true,
     reload: () => Promise.resolve({ kind: "reloaded" }),
     config: () => ({}),
-    lifecycleEnabled: false,
+    lifecycleEnabled: () => false,
     ready: () => true,
   });
 }

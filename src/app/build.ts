@@ -136,9 +136,7 @@ async function startHttp(
   const server = await startServer({
     host,
     port,
-    get allowedHosts() {
-      return hostsToAllow(reload.config.web.allowedHosts, host);
-    },
+    allowedHosts: () => hostsToAllow(reload.config.web.allowedHosts, host),
     probes: web.probeListen,
     webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
     status: () => statusView(sources),
@@ -151,9 +149,7 @@ async function startHttp(
       if (isKnown) log.warn({ budget }, "budget resumed by POST /-/resume");
       return isKnown;
     },
-    get lifecycleEnabled() {
-      return reload.config.web.enableLifecycle;
-    },
+    lifecycleEnabled: () => reload.config.web.enableLifecycle,
     fleet: async () => fleet?.status(),
     ready: () => sources.isReady(),
     connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),

@@ -126,7 +126,6 @@ export class AppFleet {
 
   constructor(joined: Joined, { clock, log, onBug }: FleetParts) {
     const { fleet, redis, holdings, replica } = joined;
-    const ownUrl = (): string => this.#url;
     this.#joined = joined;
     this.#clock = clock;
     this.#board = new RedisFleetBoard(redis, { prefix: fleet.prefix });
@@ -136,9 +135,7 @@ export class AppFleet {
       onBug,
       board: this.#board,
       name: fleet.name,
-      get url() {
-        return fleet.advertise ?? ownUrl();
-      },
+      url: () => fleet.advertise ?? this.#url,
       ttlMs: fleet.ttlMs,
       holdings,
       isSharded: fleet.mode === "shard",

@@ -96,7 +96,7 @@ export class SmallReplica {
       clock,
       board: board(() => this.isCutOff),
       log: { debug() {}, info: (_fields, text) => void this.logged.push(text), warn() {}, error() {} },
-      url: `http://${options.name}:10429`,
+      url: () => `http://${options.name}:10429`,
       ttlMs,
       holdings: this.holdings,
       isSharded: true,

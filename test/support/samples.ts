@@ -428,7 +428,7 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
     reload: () => Promise.resolve({ kind: "reloaded" }),
     resume: () => true,
     config: () => ({ upstreams: [] }),
-    lifecycleEnabled: false,
+    lifecycleEnabled: () => false,
     ready: () => true,
     ...changes,
   };

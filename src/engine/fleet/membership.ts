@@ -158,7 +158,7 @@ export class FleetMembership {
     return this.#calls.beat({
       joins: !this.#validity.hasJoined,
       info: infoText({
-        url: this.#parts.url,
+        url: this.#parts.url(),
         held: this.heldCount,
         config: this.#config,
         isLeaving: this.#isLeaving,

@@ -19,7 +19,7 @@ export type MembershipParts = {
   readonly log: Log;
   /** This replica's name and URL, as the others see it. */
   readonly name: string;
-  readonly url: string;
+  readonly url: () => string;
   readonly ttlMs: number;
   readonly holdings: Holdings;
   /** Each upstream is held by one replica. Else all replicas poll all of them. */

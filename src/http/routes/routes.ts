@@ -29,7 +29,7 @@ export type ReloadResult =
 
 export type MetricsSource = () => Content | Promise<Content>;
 
-/** Read anew for each request, so any of them may be a getter. */
+/** Asked anew for each request: a reload may have changed them. */
 export type RoutesDeps = {
   status(): Status;
   /** Undefined without a fleet. */
@@ -41,10 +41,10 @@ export type RoutesDeps = {
   resume(budget: string): boolean;
   /** The running config, with its secrets masked. */
   config(): unknown;
-  readonly lifecycleEnabled: boolean;
+  lifecycleEnabled(): boolean;
   ready(): boolean;
   /** The names that `Host` may have; undefined for any. */
-  readonly allowedHosts?: readonly string[] | undefined;
+  allowedHosts?(): readonly string[] | undefined;
 };
 
 export type RouteLimits = {
@@ -81,7 +81,7 @@ export type Routes = {
 export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Routes {
   const { limits = DEFAULT_ROUTE_LIMITS } = options;
   const guards = [
-    checkHost(() => deps.allowedHosts),
+    checkHost(() => deps.allowedHosts?.()),
     refuseBodies,
     refuseExpectations,
     ...(options.guards ?? []),
@@ -185,7 +185,7 @@ function metricsRoute(deps: RoutesDeps, answers: Answers, maxScrapes: number): R
 
 /** Why a command is forbidden. */
 function whyForbidden({ header }: HttpRequest, deps: RoutesDeps): string | undefined {
-  if (!deps.lifecycleEnabled) return '"web.enable_lifecycle" must be true, received false';
+  if (!deps.lifecycleEnabled()) return '"web.enable_lifecycle" must be true, received false';
   // Browsers send Origin with every POST, curl and the like do not, and our own pages command nothing.
   return header("origin") === undefined ? undefined : "requests from web pages are refused";
 }

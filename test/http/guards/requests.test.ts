@@ -14,7 +14,7 @@ async function start(
 ): Promise<RunningServer & { readonly reloads: () => number }> {
   let reloads = 0;
   const server = await openServer({
-    lifecycleEnabled: true,
+    lifecycleEnabled: () => true,
     reload: () => {
       reloads += 1;
       return Promise.resolve({ kind: "reloaded" });
@@ -185,7 +185,7 @@ describe("names", () => {
   });
 
   test("a target that brings its own is asked for by that one", async () => {
-    const server = await start({ allowedHosts: ["localhost"] });
+    const server = await start({ allowedHosts: () => ["localhost"] });
     expect(statusesOf(await talk(server, line("GET http://localhost/metrics")))).toEqual([200]);
     expect(statusesOf(await talk(server, line("GET http://elsewhere.example/metrics")))).toEqual([421]);
     expect(statusesOf(await talk(server, line("GET https://localhost.elsewhere.example/")))).toEqual([421]);
@@ -207,9 +207,7 @@ describe("names", () => {
         port: 0,
         webConfig: undefined,
         onWarning: () => {},
-        get allowedHosts() {
-          return names;
-        },
+        allowedHosts: () => names,
       }),
     );
     onTestFinished(() => server.close());

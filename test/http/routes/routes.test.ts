@@ -40,9 +40,12 @@ describe("the paths", () => {
   });
 
   test.each(["GET", "HEAD", "PUT"])("a reload is not asked for with %s", async (method) => {
-    const answer = await routesToAsk(sampleRoutesDeps({ lifecycleEnabled: true })).request("/-/reload", {
-      method,
-    });
+    const answer = await routesToAsk(sampleRoutesDeps({ lifecycleEnabled: () => true })).request(
+      "/-/reload",
+      {
+        method,
+      },
+    );
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
   });
 
@@ -146,7 +149,7 @@ describe("a budget is resumed", () => {
   };
 
   test("by its name, where that is enabled", async () => {
-    const app = routesToAsk(sampleRoutesDeps({ resume, lifecycleEnabled: true }));
+    const app = routesToAsk(sampleRoutesDeps({ resume, lifecycleEnabled: () => true }));
     const answer = await app.request("/-/resume?budget=api", post);
     expect([answer.status, await answer.text(), resumed]).toEqual([200, "resumed\n", ["api"]]);
     expect((await app.request("/-/resume?budget=other", post)).status).toBe(404);
@@ -159,7 +162,7 @@ describe("a budget is resumed", () => {
     const path = "/-/resume?budget=api";
     const origin = { ...post, headers: { Origin: "https://evil.example" } };
     expect((await routesToAsk(sampleRoutesDeps({ resume })).request(path, post)).status).toBe(403);
-    const app = routesToAsk(sampleRoutesDeps({ resume, lifecycleEnabled: true }));
+    const app = routesToAsk(sampleRoutesDeps({ resume, lifecycleEnabled: () => true }));
     expect((await app.request(path, origin)).status).toBe(403);
     expect(resumed).toEqual([]);
   });
@@ -183,9 +186,7 @@ describe("a reload", () => {
     const deps = sampleRoutesDeps();
     const app = routesToAsk({
       ...deps,
-      get lifecycleEnabled() {
-        return enabled;
-      },
+      lifecycleEnabled: () => enabled,
     });
     expect((await app.request("/-/reload", post)).status).toBe(403);
     enabled = true;
@@ -195,7 +196,7 @@ describe("a reload", () => {
   test("that is refused tells every fault on a line of its own", async () => {
     const reload = () =>
       Promise.resolve({ kind: "refused" as const, faults: ["a.yaml:1:2: one", "a.yaml:3:4: two"] });
-    const answer = await routesToAsk(sampleRoutesDeps({ reload, lifecycleEnabled: true })).request(
+    const answer = await routesToAsk(sampleRoutesDeps({ reload, lifecycleEnabled: () => true })).request(
       "/-/reload",
       post,
     );
@@ -204,13 +205,13 @@ describe("a reload", () => {
   });
 
   test("is not taken from a web page of somebody else", async () => {
-    const app = routesToAsk(sampleRoutesDeps({ lifecycleEnabled: true }));
+    const app = routesToAsk(sampleRoutesDeps({ lifecycleEnabled: () => true }));
     const answer = await app.request("/-/reload", { ...post, headers: { Origin: "https://evil.example" } });
     expect(answer.status).toBe(403);
   });
 
   test("may carry a few bytes, not many, and none of unknown length", async () => {
-    const app = routesToAsk(sampleRoutesDeps({ lifecycleEnabled: true }));
+    const app = routesToAsk(sampleRoutesDeps({ lifecycleEnabled: () => true }));
     const status = async (headers: Record<string, string>): Promise<number> =>
       (await app.request("/-/reload", { ...post, headers })).status;
     expect(await status({ "Content-Length": "1024" })).toBe(200);
@@ -273,7 +274,7 @@ describe("the JSON API", () => {
 });
 
 describe("the host check", () => {
-  const app = routesToAsk(sampleRoutesDeps({ allowedHosts: ["pacewatch.example", "[::1]:10429"] }));
+  const app = routesToAsk(sampleRoutesDeps({ allowedHosts: () => ["pacewatch.example", "[::1]:10429"] }));
   const status = async (host: string, path = "/"): Promise<number> =>
     (await app.request(path, { headers: { Host: host } })).status;
 

@@ -128,7 +128,7 @@ describe("over a socket", () => {
   );
 
   test("the host check holds for a target with a name of its own too", async () => {
-    const server = await start({ allowedHosts: ["127.0.0.1"] });
+    const server = await start({ allowedHosts: () => ["127.0.0.1"] });
     const evil = await exchange(server, "GET http://127.0.0.1/ HTTP/1.1\r\nHost: evil.example\r\n\r\n");
     expect(statusOf(evil)).toBe(421);
     expect((await fetch(server.url)).status).toBe(200);
@@ -169,7 +169,7 @@ describe("what a request may bring", () => {
   });
 
   test("is no endless body with POST", async () => {
-    const client = await raw(await start({ lifecycleEnabled: true }));
+    const client = await raw(await start({ lifecycleEnabled: () => true }));
     client.send("POST /-/reload HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
     expect(statusOf(await client.ended)).toBe(413);
   });
@@ -182,7 +182,7 @@ describe("what a request may bring", () => {
     ["a space before the colon", "Content-Length : 4"],
     ["a folded line", "X-A: 1\r\n b"],
   ])("is nothing to smuggle with: %s", async (_, lines) => {
-    const client = await raw(await start({ lifecycleEnabled: true }));
+    const client = await raw(await start({ lifecycleEnabled: () => true }));
     const smuggled = aRequest("/-/healthy");
     client.send(`POST /-/reload HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n0\r\n\r\n${smuggled}`);
     const answer = await client.ended;
@@ -263,7 +263,7 @@ describe("the number of connections", () => {
       asked += 1;
       return new Promise(() => {});
     };
-    const server = await start({ reload, lifecycleEnabled: true, limits: { maxConnections: 3 } });
+    const server = await start({ reload, lifecycleEnabled: () => true, limits: { maxConnections: 3 } });
     const waiting = await Promise.all(Array.from({ length: 3 }, () => raw(server)));
     for (const client of waiting) client.send("POST /-/reload HTTP/1.1\r\nHost: x\r\n\r\n");
     await eventually("all three are asked for", () => asked === 3);

@@ -102,7 +102,7 @@ export class Replica implements Inhabitant {
       board: mutation.wrapBoard?.(board, ttlMs) ?? board,
       log: SILENT,
       name: parts.name,
-      url: `http://${parts.name}:10429`,
+      url: () => `http://${parts.name}:10429`,
       ttlMs: believedTtlMs,
       holdings,
       isSharded: config.fleet?.mode === "shard",
