@@ -12,7 +12,7 @@
 
 import { PACE_GRAIN_MS } from "../../src/core/budget/leases.ts";
 import { CLOCK_RATE_MARGIN } from "../../src/core/time/clock.ts";
-import { QUOTA_BUCKET_MS } from "../../src/core/budget/quota.ts";
+import { HOUR_MS } from "../../src/core/time/duration.ts";
 import {
   CLOCK_STEP_MS,
   RESERVE_KEPT_MS,
@@ -117,7 +117,7 @@ export class SharedBudgetModel {
     this.#begin(terms, at, false);
     if (this.#contributed.get(terms.replica) !== batch) {
       this.#contributed.set(terms.replica, batch);
-      for (const [hour, requests] of byHour) this.#count(hour * QUOTA_BUCKET_MS, requests);
+      for (const [hour, requests] of byHour) this.#count(hour * HOUR_MS, requests);
     }
     return this.#state(terms, at.nowMs);
   }
@@ -220,13 +220,13 @@ export class SharedBudgetModel {
   }
 
   #count(atMs: number, amount: number): void {
-    const hour = Math.floor(atMs / QUOTA_BUCKET_MS);
+    const hour = Math.floor(atMs / HOUR_MS);
     this.#quota.set(hour, Math.max(0, (this.#quota.get(hour) ?? 0) + amount));
   }
 
   #quotaUsed({ quota }: SharedTerms, nowMs: number): number {
     if (quota === undefined) return 0;
-    const oldestHour = Math.floor((nowMs - quota.perMs) / QUOTA_BUCKET_MS);
+    const oldestHour = Math.floor((nowMs - quota.perMs) / HOUR_MS);
     let used = 0;
     for (const [hour, requests] of this.#quota) {
       if (hour < oldestHour) this.#quota.delete(hour);

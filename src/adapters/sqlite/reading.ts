@@ -4,7 +4,7 @@ import type { QuotaRow } from "../../core/budget/quota.ts";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
 import type { RestoredUpstream } from "../../core/history/state.ts";
-import { HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
+import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
 import { readRows, type Row, text } from "./rows.ts";
 import { bucketOf, incidentOf, pollOf, quotaOf, valueOf, windowsOf } from "./tables.ts";
@@ -52,7 +52,7 @@ export function readState(database: DatabaseSync, nowMs: number): Restored {
   add(all(INCIDENTS), incidentOf, ({ incidents }) => incidents);
   const minutesFrom = Math.floor(nowMs / MINUTE_MS) - MINUTES_KEPT;
   add(all(bucketsOf("minutes"), minutesFrom), bucketOf, ({ minutes }) => minutes);
-  const hoursFrom = Math.floor(nowMs / HOUR_MS) - HOURS_KEPT;
+  const hoursFrom = hourOf(nowMs) - HOURS_KEPT;
   add(all(bucketsOf("hours"), hoursFrom), bucketOf, ({ hours }) => hours);
   const values = all("SELECT * FROM value_hours WHERE at_ms >= ? ORDER BY at_ms", nowMs - LONGEST_WINDOW_MS);
   add(values, valueOf, (building) => building.values);

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { FAILURES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
+import { DAY_MS, hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import { inTransaction } from "./database.ts";
 
 /** A power loss may lose this much. */
@@ -84,10 +84,10 @@ export function retentionAt(nowMs: number): Retention {
     pollsFromMs: nowMs - DAY_MS,
     newestFromMs: nowMs - YEAR_MS,
     minutesFrom: Math.floor((nowMs - 30 * DAY_MS) / MINUTE_MS),
-    hoursFrom: Math.floor((nowMs - YEAR_MS) / HOUR_MS),
+    hoursFrom: hourOf(nowMs - YEAR_MS),
     incidentsFromMs: nowMs - YEAR_MS,
     // The longest period of a quota, and the hour in which it begins.
-    quotaHoursFrom: Math.floor((nowMs - YEAR_MS) / HOUR_MS) - 1,
-    valueHoursFrom: Math.floor((nowMs - LONGEST_WINDOW_MS) / HOUR_MS) - 1,
+    quotaHoursFrom: hourOf(nowMs - YEAR_MS) - 1,
+    valueHoursFrom: hourOf(nowMs - LONGEST_WINDOW_MS) - 1,
   };
 }

@@ -4,10 +4,11 @@ import { type KeptHeader, PHASES } from "../../core/exchange/exchange.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
-import { hourOf, type SavedValue } from "../../core/history/kept-values.ts";
+import type { SavedValue } from "../../core/history/kept-values.ts";
 import type { CountedBucket } from "../../core/history/rolling-counts.ts";
 import type { SavedPoll } from "../../core/history/state.ts";
 import type { Incident, PollStatus } from "../../core/status/status.ts";
+import { hourOf } from "../../core/time/duration.ts";
 import {
   count,
   flag,
@@ -108,7 +109,7 @@ export function incidentOf(row: Row): Incident {
 /** Later values of an hour replace the earlier ones, so that a week of it takes 168 rows. */
 export function valueRow(upstream: string, saved: SavedValue): KeyedRow {
   const { name, atMs, value, refilled } = saved;
-  const hour = hourOf(saved);
+  const hour = hourOf(saved.atMs);
   return {
     table: "value_hours",
     key: `${hour} ${upstream} ${name}`,

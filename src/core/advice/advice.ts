@@ -14,7 +14,7 @@ import {
   scarcestOf,
   withoutRepeats,
 } from "./limits.ts";
-import { readRetryAfter, type Wait } from "./retry-after.ts";
+import { readRetryAfter, type AskedWait } from "./retry-after.ts";
 import { type ParseList, readStructuredFields } from "./structured-fields.ts";
 import { type AnswerHead, type Headers, headerValue } from "../exchange/exchange.ts";
 import { parseHttpDate } from "../time/http-date.ts";
@@ -53,7 +53,7 @@ export type ToldByHeaders = {
   readonly status: number;
   readonly advice: Advice;
   /** `Retry-After` and its like ask for this wait. Most good answers mean nothing by it. */
-  readonly retryAfter: Wait;
+  readonly retryAfter: AskedWait;
   /** It was answered later than it could have been: a good answer asks for its `Retry-After` only then. */
   readonly isHeldBack: boolean;
   /** Moments in its body are read against the upstream's clock too. */

@@ -20,14 +20,14 @@ export const MOST_LIMITS = 32;
 
 /** Reads one number, or a list of them: `100, 100;w=60, 5000;w=3600;comment="daytime"`, `300/3000/12000`. */
 export function amountsOf(text: string): readonly Amount[] | undefined {
-  return readAll(membersOf(text), amountOf);
+  return readAll(splitList(text), amountOf);
 }
 
 /** Reads one reset, or a list of them. A date contains a comma, so the whole text is tried first. */
 export function resetsMsOf(text: string, unitMs: number, anchorMs: Anchor): readonly number[] | undefined {
   const whole = resetMsOf(text, unitMs, anchorMs);
   return whole === undefined
-    ? readAll(membersOf(text), (member) => resetMsOf(member, unitMs, anchorMs))
+    ? readAll(splitList(text), (member) => resetMsOf(member, unitMs, anchorMs))
     : [whole];
 }
 
@@ -58,7 +58,7 @@ const NUMBERS_WITH_SLASHES = /^\d{1,15}(?:\/\d{1,15}){2,9}$/;
 const NAMED_NUMBERS = /^(?:name=[\w-]{1,60},\d{1,15};? ?){1,9}$/;
 
 /** What is quoted is a comment or a name, and no number. Two numbers with a slash are one member. */
-function membersOf(text: string): readonly string[] {
+function splitList(text: string): readonly string[] {
   if (NUMBERS_WITH_SLASHES.test(text)) return text.split("/");
   if (!text.includes(",")) return [text];
   if (NAMED_NUMBERS.test(text)) return text.match(/(?<=,)\d+/g) ?? [];

@@ -3,7 +3,7 @@
 import type { Advice } from "./advice.ts";
 
 /** All limits of an answer are about this; undefined if it does not say, or says more than one thing. */
-export function resourceOf({ families }: Advice): string | undefined {
+export function onlyResourceOf({ families }: Advice): string | undefined {
   const [only, ...others] = new Set(families.map(({ resource }) => resource));
   return others.length > 0 ? undefined : only;
 }

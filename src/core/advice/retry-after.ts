@@ -5,13 +5,13 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
 import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn } from "../time/time-in.ts";
 
 /** `waitMs` is undefined if nothing was said, or nothing that can be read. */
-export type Wait = { readonly waitMs: number | undefined; readonly malformed: number };
+export type AskedWait = { readonly waitMs: number | undefined; readonly malformed: number };
 
-export const NO_WAIT: Wait = { waitMs: undefined, malformed: 0 };
-const UNREADABLE: Wait = { waitMs: undefined, malformed: 1 };
+export const NO_WAIT: AskedWait = { waitMs: undefined, malformed: 0 };
+const UNREADABLE: AskedWait = { waitMs: undefined, malformed: 1 };
 
 /** Whoever asks twice means the longer wait. */
-export function longestWait(a: Wait, b: Wait): Wait {
+export function longerWait(a: AskedWait, b: AskedWait): AskedWait {
   const waitMs =
     a.waitMs === undefined || b.waitMs === undefined ? (a.waitMs ?? b.waitMs) : Math.max(a.waitMs, b.waitMs);
   return { waitMs, malformed: a.malformed + b.malformed };
@@ -30,7 +30,7 @@ export function unitMsOf(unit: string): number {
 const LIST_OF_NUMBERS = /^\d{1,15}(?:\s{0,9},\s{0,9}\d{1,15}){1,20}$/;
 
 /** The longest wait that is asked for holds. A date in the past asks for none. */
-export function readRetryAfter(headers: Headers, anchorMs: Anchor): Wait {
+export function readRetryAfter(headers: Headers, anchorMs: Anchor): AskedWait {
   let wait = NO_WAIT;
   for (const [name, value] of headers) {
     const asking = name.includes("-after") || name.includes("-in") ? ASKING_NAME.exec(name) : null;
@@ -38,7 +38,7 @@ export function readRetryAfter(headers: Headers, anchorMs: Anchor): Wait {
     const text = value.trim();
     // Sent twice, and joined on the way.
     for (const each of LIST_OF_NUMBERS.test(text) ? text.split(",") : [text])
-      wait = longestWait(wait, readWait(each.trim(), unitMsOf(asking[1] ?? "s"), anchorMs()));
+      wait = longerWait(wait, readWait(each.trim(), unitMsOf(asking[1] ?? "s"), anchorMs()));
   }
   return wait;
 }
@@ -47,7 +47,7 @@ export function readRetryAfter(headers: Headers, anchorMs: Anchor): Wait {
 const WITH_EXPONENT = /^\d{1,15}(?:\.\d{1,15})?e\+?\d{1,3}$/i;
 
 /** Answers write a time as a number in `unitMs`, a duration, or a moment in the upstream's clock, `anchorMs`. */
-export function readWait(text: string, unitMs: number, anchorMs: number): Wait {
+export function readWait(text: string, unitMs: number, anchorMs: number): AskedWait {
   const waitMs = WITH_EXPONENT.test(text) ? Number(text) * unitMs : timeIn(text, unitMs, () => anchorMs);
   const isOtherUnit = unitMs === 1 && plainNumberOf(text) === undefined;
   if (waitMs === undefined || Number.isNaN(waitMs) || isOtherUnit) return UNREADABLE;

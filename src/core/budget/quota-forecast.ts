@@ -5,7 +5,8 @@
 
 import { type Burn, BURN_WINDOWS, type BurnWindow, LEAST_OF_A_WINDOW, WINDOW_MS } from "../answer/credit.ts";
 import type { Quota } from "../config/config.ts";
-import { QUOTA_BUCKET_MS, type QuotaBuckets } from "./quota.ts";
+import { HOUR_MS, hourOf } from "../time/duration.ts";
+import type { QuotaBuckets } from "./quota.ts";
 
 export type QuotaUse = {
   /** All who share the quota used so much of it. */
@@ -45,7 +46,7 @@ function paceOver(
   nowMs: number,
 ): number | undefined {
   const fromHour = Math.max(hourOf(nowMs - WINDOW_MS[window]), firstHour + 1);
-  const lengthMs = nowMs - fromHour * QUOTA_BUCKET_MS;
+  const lengthMs = nowMs - fromHour * HOUR_MS;
   if (!(lengthMs >= WINDOW_MS[window] * LEAST_OF_A_WINDOW)) return undefined;
   let sent = 0;
   for (let hour = fromHour; hour <= hourOf(nowMs); hour += 1) sent += buckets.get(hour) ?? 0;
@@ -62,15 +63,15 @@ function usedUpAtMs(
   let left = allowed - used;
   if (left <= 0) return nowMs;
   // Requests that leave it meanwhile only help. Most quotas are far from their end, and need no look at each hour.
-  if (paceMs * (periodMs + QUOTA_BUCKET_MS) < left) return undefined;
+  if (paceMs * (periodMs + HOUR_MS) < left) return undefined;
   const oldestHour = hourOf(nowMs - periodMs);
   let known = 0;
   for (const [hour, requests] of buckets) if (hour >= oldestHour) known += requests * replicas;
   // Others sent this when this process did not look. Nobody knows in which hours, so it leaves evenly.
-  const unknownAnHour = (Math.max(0, used - known) * QUOTA_BUCKET_MS) / periodMs;
+  const unknownAnHour = (Math.max(0, used - known) * HOUR_MS) / periodMs;
   let atMs = nowMs;
   for (let hour = hourOf(nowMs) + 1; atMs < nowMs + periodMs; hour += 1) {
-    const nextMs = hour * QUOTA_BUCKET_MS;
+    const nextMs = hour * HOUR_MS;
     const sent = paceMs * (nextMs - atMs);
     if (sent >= left) return atMs + left / paceMs;
     const leavingHour = hourOf(nextMs - periodMs) - 1;
@@ -78,8 +79,4 @@ function usedUpAtMs(
     atMs = nextMs;
   }
   return undefined;
-}
-
-function hourOf(atMs: number): number {
-  return Math.floor(atMs / QUOTA_BUCKET_MS);
 }

@@ -11,9 +11,7 @@
  */
 
 import type { Quota } from "../config/config.ts";
-import { HOUR_MS, SECOND_MS } from "../time/duration.ts";
-
-export const QUOTA_BUCKET_MS: number = HOUR_MS;
+import { HOUR_MS, hourOf, SECOND_MS } from "../time/duration.ts";
 
 /** A claim never waits so long for its lease. So it stands in an hour that does not expire before its request's own. */
 export const CLAIM_MS: number = 10 * SECOND_MS;
@@ -184,11 +182,7 @@ export class QuotaCount {
 
 /** After the calendar was set, an hour becomes this one: it is not earlier, and not in the future. */
 export function hourAfter(hour: number, byMs: number, nowMs: number): number {
-  return Math.max(hour, Math.min(hourOf(nowMs), hour + Math.ceil(byMs / QUOTA_BUCKET_MS)));
-}
-
-function hourOf(atMs: number): number {
-  return Math.floor(atMs / QUOTA_BUCKET_MS);
+  return Math.max(hour, Math.min(hourOf(nowMs), hour + Math.ceil(byMs / HOUR_MS)));
 }
 
 function addTo(byHour: Map<number, number>, hour: number, amount: number): void {

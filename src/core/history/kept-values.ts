@@ -14,7 +14,7 @@ import {
 import type { Value } from "../config/config.ts";
 import type { ValueSnapshot } from "../metrics/snapshot.ts";
 import type { Poll } from "../poll/poll.ts";
-import { MINUTE_MS, HOUR_MS } from "../time/duration.ts";
+import { HOUR_MS, hourOf, MINUTE_MS } from "../time/duration.ts";
 
 /** The state file keeps the newest value of each hour. */
 export type SavedValue = ValuePoint & { readonly name: string };
@@ -212,7 +212,7 @@ class ValueTrack {
     this.#points = this.#points.filter((point, index) => {
       if (point.atMs >= closeFromMs) return true;
       const next = this.#points[index + 1];
-      return point.atMs >= fromMs && (next === undefined || hourOf(next) !== hourOf(point));
+      return point.atMs >= fromMs && (next === undefined || hourOf(next.atMs) !== hourOf(point.atMs));
     });
   }
 }
@@ -238,8 +238,4 @@ function middleOf(recent: readonly Seen[]): Seen | undefined {
 
 function stepOf({ atMs }: { readonly atMs: number }): number {
   return Math.floor(atMs / STEP_MS);
-}
-
-export function hourOf({ atMs }: { readonly atMs: number }): number {
-  return Math.floor(atMs / HOUR_MS);
 }

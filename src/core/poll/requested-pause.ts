@@ -1,7 +1,7 @@
 /** An answer asks for a pause: for how long, and of whom, is known once it is known what the answer means. */
 
 import type { Advice, Pause, ToldByHeaders } from "../advice/advice.ts";
-import { longestWait, type Wait } from "../advice/retry-after.ts";
+import { longerWait, type AskedWait } from "../advice/retry-after.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import type { Facts } from "../refusal/facts.ts";
 import { readTimeFields, readTimesInWords } from "../refusal/waits.ts";
@@ -23,7 +23,7 @@ export function withRequestedPause(
 ): Advice {
   if (outcome.kind === "ok" && !isHeldBack) return { ...advice, throttled: false };
   const asked =
-    outcome.kind === "ok" ? retryAfter : longestWait(retryAfter, waitInBody(outcome, facts(), anchorMs()));
+    outcome.kind === "ok" ? retryAfter : longerWait(retryAfter, waitInBody(outcome, facts(), anchorMs()));
   const told = { ...advice, malformed: advice.malformed + asked.malformed };
   const { waitMs } = asked;
   const pauseOf = (scope: Pause["scope"]): Pause | undefined =>
@@ -40,9 +40,9 @@ export function withRequestedPause(
   return { ...told, throttled: isCounted, pause: pause ?? advice.pause };
 }
 
-function waitInBody(outcome: PollOutcome, facts: Facts, anchorMs: number): Wait {
+function waitInBody(outcome: PollOutcome, facts: Facts, anchorMs: number): AskedWait {
   const inFields = readTimeFields(facts, anchorMs);
-  return isAboutTime(outcome) ? longestWait(inFields, readTimesInWords(facts, anchorMs)) : inFields;
+  return isAboutTime(outcome) ? longerWait(inFields, readTimesInWords(facts, anchorMs)) : inFields;
 }
 
 /** Of any other refusal, a time in its words is about something else: when a key expired, how old a page is. */

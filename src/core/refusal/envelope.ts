@@ -161,25 +161,25 @@ function codesOf(members: readonly Member[], failure: object | undefined): reado
 
 /** Out of `{"Response": {"Error": …}}`, `{"base_resp": …}`, `{"data": {"error_code": …, "error": …}}`. */
 function unwrapped(value: object): readonly Member[] {
-  const members = membersOf(value);
+  const members = plainMembersOf(value);
   const inner = members.find(
     ([name, each]) =>
       isObject(each) &&
       (/(?<!error)resp(?:onse)?$|^status$/.test(name) || (CONTENT.has(name) && isOnlyFailure(each))),
   )?.[1];
   const isAlone = members.every(([, each]) => each === inner || !isFilled(each) || typeof each === "string");
-  return isObject(inner) && isAlone ? membersOf(inner) : members;
+  return isObject(inner) && isAlone ? plainMembersOf(inner) : members;
 }
 
 function isOnlyFailure(value: object): boolean {
-  const members = membersOf(value);
+  const members = plainMembersOf(value);
   return (
     members.some(([name, each]) => FAULT_CODE.has(name) && isFilled(each)) &&
     members.every(([name]) => CODE.has(name) || MESSAGE.has(name))
   );
 }
 
-function membersOf(value: object): readonly Member[] {
+function plainMembersOf(value: object): readonly Member[] {
   return Object.entries(value).map(([name, each]) => [name.toLowerCase().replaceAll(/[_ -]/g, ""), each]);
 }
 

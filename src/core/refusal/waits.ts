@@ -1,18 +1,18 @@
 /** How long a refusal asks us to wait, in its body. */
 
-import { longestWait, NO_WAIT, readWait, unitMsOf, type Wait } from "../advice/retry-after.ts";
+import { longerWait, NO_WAIT, readWait, unitMsOf, type AskedWait } from "../advice/retry-after.ts";
 import type { Facts, TimeFact } from "./facts.ts";
 import { durationAt } from "../time/time-in.ts";
 
 /** Of fields: `retry_after`, `retryDelay`, `estimated_time`, `reset_at`, … */
-export function readTimeFields({ times }: Facts, anchorMs: number): Wait {
-  return times.map((field) => readField(field, anchorMs)).reduce(longestWait, NO_WAIT);
+export function readTimeFields({ times }: Facts, anchorMs: number): AskedWait {
+  return times.map((field) => readField(field, anchorMs)).reduce(longerWait, NO_WAIT);
 }
 
 const ABOUT_WAITING =
   /\bretry (?:after|delay|in|at|time|wait|seconds|ms)\b|\bwait(?: for| time)?(?: in)?(?: seconds?| ms| milliseconds| minutes?| hours?)?$|\bresets? (?:after|in|at|time|seconds|minutes|ms|date|timestamp|time stamp|delay)\b|^resets?$|\brate ?limit resets?\b|\b(?:seconds|ms|time) (?:until|to|before) (?:reset|retry)\b|\bestimated (?:time|wait)\b|\bbackoff\b|\bavailable (?:at|in|after)\b/;
 
-function readField({ key, text }: TimeFact, anchorMs: number): Wait {
+function readField({ key, text }: TimeFact, anchorMs: number): AskedWait {
   if (!ABOUT_WAITING.test(key)) return NO_WAIT;
   const unit = /\b(?:ms|millis|milliseconds|mins?|minutes?|hours?)\b/.exec(key)?.[0] ?? "s";
   return readWait(text.trim(), unitMsOf(unit), anchorMs);
@@ -27,7 +27,7 @@ const BACK_CHARACTERS = 60;
 const MOST_TIMES = 8;
 
 /** Of sentences: "try again in 1h2m3s", "retry after 1343.2 minutes", "banned until 1629399758399". */
-export function readTimesInWords({ sentences }: Facts, anchorMs: number): Wait {
+export function readTimesInWords({ sentences }: Facts, anchorMs: number): AskedWait {
   let wait = NO_WAIT;
   let times = 0;
   for (const sentence of sentences) {
@@ -44,7 +44,7 @@ export function readTimesInWords({ sentences }: Facts, anchorMs: number): Wait {
       if (!ASKS.test(clause.slice(Math.max(clause.lastIndexOf(". "), clause.lastIndexOf("; ")) + 1)))
         continue;
       const waitMs = timeAt(text.slice(at, at + BACK_CHARACTERS), clause, anchorMs);
-      if (waitMs !== undefined) wait = longestWait(wait, readWait(String(waitMs), 1, 0));
+      if (waitMs !== undefined) wait = longerWait(wait, readWait(String(waitMs), 1, 0));
     }
   }
   return wait;

@@ -3,6 +3,11 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
+/** What is kept by the hour is kept by this number: whole hours since 1970. */
+export function hourOf(atMs: number): number {
+  return Math.floor(atMs / HOUR_MS);
+}
+
 type DurationUnit = "ms" | "s" | "m" | "h" | "d";
 export const UNITS_MS: Readonly<Record<DurationUnit, number>> = {
   ms: 1,

@@ -1,5 +1,5 @@
 import type { Advice } from "../../core/advice/advice.ts";
-import { narrowed, resourceOf } from "../../core/advice/resource.ts";
+import { narrowed, onlyResourceOf } from "../../core/advice/resource.ts";
 import type { Upstream } from "../../core/config/config.ts";
 
 type Polled = { readonly upstream: Upstream; pause(forMs: number): void };
@@ -25,7 +25,7 @@ export class ResourceLimits {
 
   /** Returns what of an answer holds for all of its budgets, and pauses the others that are concerned by the rest. */
   share({ name, budgets }: Upstream, advice: Advice): Advice {
-    const resource = resourceOf(advice);
+    const resource = onlyResourceOf(advice);
     if (resource === undefined) {
       if (advice.families.length > 0) this.#resources.delete(name);
       return advice;

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
+import { CLAIM_MS, type HourCount, QuotaCount } from "../../../src/core/budget/quota.ts";
+import { HOUR_MS } from "../../../src/core/time/duration.ts";
 
-import { CLAIM_MS, type HourCount, QUOTA_BUCKET_MS, QuotaCount } from "../../../src/core/budget/quota.ts";
-
-const HOUR_MS = QUOTA_BUCKET_MS;
 const DAY_MS = 24 * HOUR_MS;
 const LIMIT = { requests: 1_000, perMs: DAY_MS, onExhaust: "stop", pricePerRequest: undefined } as const;
 
