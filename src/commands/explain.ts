@@ -123,7 +123,7 @@ function explanationOf({ head, body }: Answer, expect: Expectation, wallNowMs: n
     outcome: outcome.kind,
     reason: reasonOf(outcome),
     detail,
-    words: words === undefined ? undefined : oneLine(words, [], MOST_WORDS),
+    words: words === undefined ? undefined : oneLine(words, MOST_WORDS),
     pause: advice?.pause,
     throttled: advice?.throttled === true,
     limits: advice?.limits ?? [],

@@ -1,3 +1,5 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { pathOf } from "../../src/http/guards/http-request.ts";
 import { createRoutes, type Routes } from "../../src/http/routes/routes.ts";
 
@@ -7,7 +9,7 @@ export type AskedRoutes = Pick<Routes, "routes"> & {
 
 type Asked = { readonly method?: string; readonly headers?: Readonly<Record<string, string>> };
 
-/** The routes without a socket. */
+/** The routes on sockets that lead nowhere. */
 export function routesToAsk(...parameters: Parameters<typeof createRoutes>): AskedRoutes {
   const routes = createRoutes(...parameters);
   return {
@@ -24,7 +26,22 @@ export async function requestTo(
   const url = new URL(path, "http://localhost");
   const sent = new Headers(given);
   const header = (name: string): string | undefined => sent.get(name) ?? undefined;
-  const { status, headers, body } = await answerTo({ method, url, path: pathOf(url), header });
-  const parts = typeof body === "object" ? ReadableStream.from(body) : body;
-  return new Response(method === "HEAD" ? null : parts, { status, headers });
+  const incoming = new IncomingMessage(new Socket());
+  incoming.url = `${url.pathname}${url.search}`;
+  const outgoing = new ServerResponse(incoming);
+  const request = { method, url, path: pathOf(url), header, incoming, outgoing };
+  const { status, headers, body } = await answerTo(request);
+  if (method === "HEAD" || typeof body !== "object") {
+    outgoing.emit("close");
+    return new Response(method === "HEAD" ? null : body, { status, headers });
+  }
+  return new Response(ReadableStream.from(closedAfter(body, outgoing)), { status, headers });
+}
+
+async function* closedAfter<Part>(
+  parts: AsyncIterable<Part>,
+  outgoing: ServerResponse,
+): AsyncGenerator<Part> {
+  yield* parts;
+  outgoing.emit("close");
 }

@@ -187,7 +187,7 @@ function pollFields(poll: Poll): object {
     ...(poll.head === undefined ? {} : { status: poll.head.status }),
     durationMs: rounded(poll.durationMs),
     phasesMs: Object.fromEntries(Object.entries(poll.phasesMs).map(([phase, ms]) => [phase, rounded(ms)])),
-    detail: oneLine(poll.detail, [], LONGEST_DETAIL),
+    detail: oneLine(poll.detail, LONGEST_DETAIL),
     ...(requestIds === undefined ? {} : { requestIds }),
   };
 }
@@ -215,7 +215,7 @@ export function prettyLine(json: string, hasColours: boolean): string {
   const parts = [
     paint(DIM, shown(time).slice(11, 23)),
     paint(LEVEL_COLOURS.get(level) ?? 0, shown(level).toUpperCase().padEnd(5)),
-    oneLine(shown(msg), [], LONGEST_VALUE),
+    oneLine(shown(msg), LONGEST_VALUE),
     ...Object.entries(fields).map(([name, value]) => paint(DIM, `${name}=`) + quoted(value)),
   ];
   return `${parts.join(" ")}\n`;
@@ -230,7 +230,6 @@ function quoted(value: unknown): string {
   const text = shown(value);
   return oneLine(
     typeof value === "string" && /[\s"=]|^$/.test(text) ? JSON.stringify(text) : text,
-    [],
     LONGEST_VALUE,
   );
 }

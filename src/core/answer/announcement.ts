@@ -111,5 +111,5 @@ function relationsIn(parameters: string): readonly string[] {
 function warningIn(value: string): string | undefined {
   const text = /(?:^|,)\s*299\s+[^\s"]+\s+"((?:[^"\\]|\\.)*)"/.exec(value)?.[1];
   if (text === undefined || text.trim() === "") return undefined;
-  return oneLine(text.replaceAll(/\\(.)/gs, "$1"), [], LONGEST_WARNING);
+  return oneLine(text.replaceAll(/\\(.)/gs, "$1"), LONGEST_WARNING);
 }

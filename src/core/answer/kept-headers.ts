@@ -62,7 +62,7 @@ export function keptHeadOf(
   const isId = ([name]: Headers[number]): boolean => REQUEST_ID_HEADERS.has(name) || idNames.includes(name);
   // Ids first, so that no number of other headers can push them out.
   const kept = [...headers.filter(isId), ...headers.filter((header) => !isId(header))].slice(0, MOST_HEADERS);
-  const names = kept.map(([name]) => oneLine(name, [], LONGEST_NAME));
+  const names = kept.map(([name]) => oneLine(name, LONGEST_NAME));
   // All at once, which is cheaper; no name has a line feed.
   const clean = withoutKeys(names.join("\n")).split("\n");
   return {
@@ -70,7 +70,7 @@ export function keptHeadOf(
     headers: kept.map((header, index) => {
       const [, value] = header;
       const size = { name: clean[index] ?? "", bytes: value.length };
-      return isId(header) ? { ...size, value: withoutKeys(oneLine(value, [], LONGEST_REQUEST_ID)) } : size;
+      return isId(header) ? { ...size, value: withoutKeys(oneLine(value, LONGEST_REQUEST_ID)) } : size;
     }),
   };
 }

@@ -11,7 +11,7 @@ export function beginningOf(body: Uint8Array, maxLength: number): string {
   const enough = body.subarray(0, (maxLength + 4) * MOST_BYTES_A_CHARACTER);
   // As a stream, so that a character cut in half is left out.
   const text = new TextDecoder().decode(enough, { stream: enough.length < body.length });
-  return oneLine(text, [], maxLength);
+  return oneLine(text, maxLength);
 }
 
 /** The beginning of an answer's body; undefined without one. */

@@ -131,5 +131,5 @@ function kindOf(value: unknown): string {
 
 /** Escaping makes a text longer: the rest of a megabyte need not be escaped to be cut. */
 function cut(text: string, most: number, withoutKeys: WithoutKeys): string {
-  return withoutKeys(oneLine(text.slice(0, 2 * most), [], most));
+  return withoutKeys(oneLine(text.slice(0, 2 * most), most));
 }

@@ -30,22 +30,8 @@ export function capText(text: string, maxChars: number): string {
   return `${kept.replace(HALF_ESCAPE, "")}…`;
 }
 
-/** Replaces each secret that occurs in the text; the longest first, as one may contain another. */
-export function redact(text: string, secrets: readonly string[]): string {
-  const found = secrets.filter((secret) => secret !== "" && text.includes(secret));
-  if (found.length === 0) return text;
-  return found
-    .toSorted((one, other) => other.length - one.length)
-    .reduce((rest, secret) => rest.replaceAll(secret, "<secret>"), text);
-}
-
-/** Redacts before it cuts, so that no half of a secret remains. */
-export function oneLine(
-  text: string,
-  secrets: readonly string[] = [],
-  maxChars: number = DETAIL_MAX_CHARS,
-): string {
-  return capText(escapeText(redact(text, secrets)), maxChars);
+export function oneLine(text: string, maxChars: number = DETAIL_MAX_CHARS): string {
+  return capText(escapeText(text), maxChars);
 }
 
 /** Anything can be thrown. */

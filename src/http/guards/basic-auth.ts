@@ -14,7 +14,7 @@ export type PasswordQuestion = {
   readonly hash: string;
   /** Of the client, or the network that it can choose addresses from. */
   readonly address: string;
-  readonly connection: { readonly destroyed: boolean } | undefined;
+  readonly connection: { readonly destroyed: boolean };
 };
 
 export interface PasswordChecker {
@@ -33,7 +33,7 @@ export function basicAuth(users: () => Users, checker: PasswordChecker): Guard {
     const verdict =
       credentials === undefined
         ? "mismatch"
-        : await verify(credentials, current, verified, checker, incoming?.socket);
+        : await verify(credentials, current, verified, checker, incoming.socket);
     switch (verdict) {
       case "match":
         return undefined;
@@ -64,7 +64,7 @@ async function verify(
   users: Users,
   verified: VerifiedCredentials,
   checker: PasswordChecker,
-  connection: Socket | undefined,
+  connection: Socket,
 ): Promise<PasswordVerdict> {
   const hash = users.get(credentials.user);
   if (hash !== undefined && verified.has(credentials, hash)) return "match";
@@ -74,7 +74,7 @@ async function verify(
     id: verified.idOf(credentials, asked),
     password: credentials.password,
     hash: asked,
-    address: networkOf(connection?.remoteAddress ?? ""),
+    address: networkOf(connection.remoteAddress ?? ""),
     connection,
   });
   if (verdict !== "match") return verdict;

@@ -8,9 +8,8 @@ export type HttpRequest = {
   readonly path: string;
   /** All values of it, if it was sent more than once. The name is in lower case. */
   readonly header: (name: string) => string | undefined;
-  /** Node's own. Tests that call the routes without a socket have neither. */
-  readonly incoming?: IncomingMessage;
-  readonly outgoing?: ServerResponse;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
 };
 
 export type HttpAnswer = {
@@ -36,13 +35,12 @@ export const PROBE_PATHS: ReadonlySet<string> = new Set(["/-/healthy", "/-/ready
 
 /**
  * Calls back once, when the last byte of the answer is sent or the connection is closed. Either may have happened
- * already: a client can hang up while its password is checked, and `close` is emitted only once. Without a socket it
- * calls back at once.
+ * already: a client can hang up while its password is checked, and `close` is emitted only once.
  */
 export function whenResponseEnds(
   { incoming, outgoing }: Pick<HttpRequest, "incoming" | "outgoing">,
   callback: () => void,
 ): void {
-  if (outgoing === undefined || outgoing.closed || incoming?.socket.destroyed === true) callback();
+  if (outgoing.closed || incoming.socket.destroyed) callback();
   else outgoing.once("close", callback);
 }

@@ -74,7 +74,7 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
       const waiting = known ?? { id, password, hash, address, askers: [] };
       this.#dropGone(waiting);
       waiting.askers.push({ connection, settle });
-      if (connection !== undefined) this.#connections.add(connection);
+      this.#connections.add(connection);
       this.#waiting.set(id, waiting);
       if (!this.#working) void this.#work();
     });
@@ -88,7 +88,7 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
 
   /** Who asks the same again and again, each time on another connection, would keep them all. */
   #dropGone({ askers }: Waiting): void {
-    const gone = askers.filter(({ connection }) => connection?.destroyed === true);
+    const gone = askers.filter(({ connection }) => connection.destroyed);
     for (const asker of gone) {
       askers.splice(askers.indexOf(asker), 1);
       this.#answer(asker, "busy");
@@ -99,7 +99,7 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   #hasRoom(): boolean {
     if (this.#waiting.size < this.#maxWaiting) return true;
     const gone = [...this.#waiting.values()].findLast(({ askers }) =>
-      askers.every(({ connection }) => connection?.destroyed === true),
+      askers.every(({ connection }) => connection.destroyed),
     );
     if (gone !== undefined) this.#settle(gone, "busy");
     return gone !== undefined;

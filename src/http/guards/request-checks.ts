@@ -8,12 +8,12 @@ import { type Guard, PROBE_PATHS, textAnswer } from "./guard.ts";
  */
 export function checkHost(allowedHosts: () => readonly string[] | undefined): Guard {
   return ({ path, url, header, incoming }) => {
-    if (hasTwoHosts(incoming?.rawHeaders)) return textAnswer("bad request\n", 400);
+    if (hasTwoHosts(incoming.rawHeaders)) return textAnswer("bad request\n", 400);
     const allowed = allowedHosts();
     if (allowed === undefined || PROBE_PATHS.has(path)) return undefined;
     const known = new Set(allowed.map(hostnameOf));
     // An absolute request target has a host of its own.
-    const target = incoming?.url ?? "";
+    const target = incoming.url ?? "";
     const asked = [header("host") ?? url.host, ...(URL.canParse(target) ? [new URL(target).host] : [])];
     if (asked.every((host) => known.has(hostnameOf(host)))) return undefined;
     return textAnswer(
@@ -24,7 +24,7 @@ export function checkHost(allowedHosts: () => readonly string[] | undefined): Gu
 }
 
 /** Node uses the first one. A proxy in front of us may have used the other. */
-function hasTwoHosts(rawHeaders: readonly string[] = []): boolean {
+function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host").length > 1;
 }
 

@@ -138,8 +138,6 @@ class Answer {
   join(request: HttpRequest, needsBytes: number): void {
     const { room } = this.#options;
     this.#readers += 1;
-    // Without a socket, nothing tells when the answer was read.
-    if (request.outgoing === undefined) return;
     room.takenBytes += needsBytes;
     whenResponseEnds(request, () => {
       room.takenBytes -= needsBytes;

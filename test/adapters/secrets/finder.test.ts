@@ -16,7 +16,7 @@ const KEYS: Readonly<Record<string, string>> = {
 
 describe.each(Object.entries(WRITINGS))("a key %s", (_, write) => {
   test.each(Object.entries(KEYS))("leaves nothing that shows it: one %s", (_, key) => {
-    const text = oneLine(`no such key: ${write(key)} in this project`, [], 300);
+    const text = oneLine(`no such key: ${write(key)} in this project`, 300);
     const left = hide(text, key);
     expect(left).toMatch(/<secret>|not kept/);
     expect(left.replaceAll(WITHHELD, "")).not.toMatch(/test|4c1f|3463|dGVzd|&%/i);

@@ -26,7 +26,7 @@ test("an answer that two share is whole for the second one, though the first lea
   const left = Promise.withResolvers<void>();
   let readers = 0;
   const url = await serve(async (request) => {
-    request.outgoing?.once("close", () => left.resolve());
+    request.outgoing.once("close", () => left.resolve());
     const answer = answers.serve(request, "shared", async () => {
       await bothWait.promise;
       return { status: 200, type: "text/plain", content: { pieces: parts() } };
@@ -74,7 +74,7 @@ test("an answer whose only reader leaves in the middle of it is given up, and ot
   }
   const content = (path: string): Content => (path === "/slow" ? { gzipped: slow() } : { pieces: ["short"] });
   const url = await serve((request) => {
-    request.outgoing?.once("close", () => left.resolve());
+    request.outgoing.once("close", () => left.resolve());
     const { path } = request;
     return answers.serve(request, path, () => ({ status: 200, type: "text/plain", content: content(path) }));
   });

@@ -337,7 +337,7 @@ describe("a client that hangs up", () => {
         async ({ header, outgoing }) => {
           if (header("x-slow") === undefined) return undefined;
           entered.resolve();
-          outgoing?.once("close", () => left.resolve());
+          outgoing.once("close", () => left.resolve());
           await checking.promise;
           return undefined;
         },
