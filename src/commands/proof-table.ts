@@ -1,5 +1,5 @@
 import { formatPercentage } from "../config/keys/leaves.ts";
-import type { BudgetProof, ColdStart, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
+import type { BudgetProof, Demand, QuotaProof, RateProof, RestartProof } from "../core/proof/numbers.ts";
 import { inThousands } from "../core/text/thousands.ts";
 import { formatDuration } from "../core/time/duration.ts";
 
@@ -101,7 +101,7 @@ function turnsLines({ turns }: BudgetProof): readonly string[] {
   ];
 }
 
-function restart({ rule, waitMs }: ColdStart): string {
+function restart({ rule, waitMs }: RestartProof): string {
   if (rule === "shared") {
     return `waits for nothing that Redis remembers; where that was emptied, ${readable(waitMs)}`;
   }

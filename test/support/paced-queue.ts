@@ -1,4 +1,5 @@
 import { Leases, type LeaseRate, paceGapMs } from "../../src/core/budget/leases.ts";
+import { takeLease } from "./take-lease.ts";
 
 /** One upstream of a paced queue; every slot's poll fails, and so do all confirmations but the last. */
 export type QueuedUpstream = {
@@ -45,7 +46,7 @@ export function firstStarvedMs(
       continue;
     }
     nowMs = servedAtMs;
-    const decision = leases.take(nowMs, caps);
+    const decision = takeLease(leases, nowMs, caps);
     if (decision.kind === "wait") {
       serverAtMs = decision.untilMs;
       continue;

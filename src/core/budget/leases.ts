@@ -23,11 +23,6 @@ export type LeaseRate = { readonly perMs: number; readonly cap: number };
 
 export type LeaseTerms = { readonly rates: readonly LeaseRate[]; readonly lingerMs: number };
 
-export type TakeDecision =
-  | { readonly kind: "granted" }
-  /** `untilMs` is a lower bound, unless a request turns out to be unsent. */
-  | { readonly kind: "wait"; readonly untilMs: number };
-
 /** The least time between two requests. It avoids bursts, and keeps the limit over a crash. */
 export function paceGapMs(rates: readonly LeaseRate[]): number {
   return Math.max(...rates.map((rate) => rate.perMs / rate.cap));
@@ -54,23 +49,34 @@ export function forgottenAfterMs(terms: LeaseTerms, uncountedMs: number): number
  * requests open for longer, so requests from before and after the stop may be counted in one window. Both may have
  * caught up.
  */
-export function gapsKeepTheLimit(rate: LeaseRate, limit: number, uncountedMs: number): boolean {
+function gapsKeepTheLimit(rate: LeaseRate, limit: number, uncountedMs: number): boolean {
   const caughtUpMs = rate.perMs / rate.cap < PACE_GRAIN_MS ? 2 * PACE_GRAIN_MS : 0;
   return rate.cap * (rate.perMs * CLOCK_RATE_MARGIN + uncountedMs + caughtUpMs) <= (limit - 1) * rate.perMs;
 }
+
+export type ColdStart = { readonly rule: "pace_gap" | "whole_window"; readonly waitMs: number };
 
 /**
  * A new process does not know what the one before it sent. If gaps alone keep the limit, it waits for one gap; if
  * not, until none of the other's requests counts any more.
  */
-export function coldStartMs(terms: LeaseTerms, limits: readonly number[], uncountedMs: number): number {
-  const gapKeepsTheLimit = terms.rates.every((rate, index) =>
+export function coldStartOf(
+  { rates }: LeaseTerms,
+  limits: readonly number[],
+  uncountedMs: number,
+): ColdStart {
+  const gapKeepsTheLimit = rates.every((rate, index) =>
     gapsKeepTheLimit(rate, limits[index] ?? 0, uncountedMs),
   );
-  if (!gapKeepsTheLimit) return forgottenAfterMs(terms, uncountedMs);
-  const gapMs = paceGapMs(terms.rates);
+  if (gapKeepsTheLimit) return { rule: "pace_gap", waitMs: paceGapMs(rates) };
+  return { rule: "whole_window", waitMs: Math.max(...rates.map((rate) => rate.perMs)) + uncountedMs };
+}
+
+/** By the clock of the new process, which may run faster than that of the one before it. */
+export function coldStartMs(terms: LeaseTerms, limits: readonly number[], uncountedMs: number): number {
+  const { waitMs } = coldStartOf(terms, limits, uncountedMs);
   // A burst may catch up for as long, so that processes in a row are paced like one.
-  return (gapMs < PACE_GRAIN_MS ? PACE_GRAIN_MS : gapMs) * CLOCK_RATE_MARGIN;
+  return Math.max(waitMs, PACE_GRAIN_MS) * CLOCK_RATE_MARGIN;
 }
 
 export class Leases {
@@ -86,14 +92,6 @@ export class Leases {
     this.#terms = terms;
     this.#expiries = new Map(terms.rates.map((rate) => [rate.perMs, new Expiries()]));
     this.#notBeforeMs = nowMs + coldMs;
-  }
-
-  /** Grants at once, or says when to ask again. */
-  take(nowMs: number, caps: readonly number[]): TakeDecision {
-    const untilMs = this.freeAtMs(nowMs, caps);
-    if (untilMs > nowMs) return { kind: "wait", untilMs };
-    this.grant(nowMs);
-    return { kind: "granted" };
   }
 
   /** Call it only where `freeAtMs` is not later than now. */

@@ -1,6 +1,6 @@
 import { type Budget, type Fleet, type Quota, type Rate, type Upstream, capOf } from "../config/config.ts";
 import { reservedOf, sharedOf, sharedTermsOf, vantagesOf } from "../fleet/shares.ts";
-import { gapsKeepTheLimit, type LeaseRate, paceGapMs } from "../budget/leases.ts";
+import { type ColdStart, coldStartOf, type LeaseRate, paceGapMs } from "../budget/leases.ts";
 import { cronOf } from "../schedule/schedule.ts";
 import { type Ask, allServedInTime, asksOf, longestBusyMs, orderOf, paceOf, requestsWithin } from "./pace.ts";
 
@@ -27,10 +27,7 @@ export type RateProof = {
 };
 
 /** How long a new process waits before its first request. */
-export type ColdStart = {
-  readonly rule: "pace_gap" | "whole_window" | "shared";
-  readonly waitMs: number;
-};
+export type RestartProof = ColdStart | { readonly rule: "shared"; readonly waitMs: number };
 
 export type QuotaProof = {
   readonly quota: Quota;
@@ -59,26 +56,17 @@ export type BudgetProof = {
   readonly turns: TurnsProof | undefined;
   /** The least distance between two requests. */
   readonly paceGapMs: number;
-  readonly coldStart: ColdStart;
+  readonly coldStart: RestartProof;
   readonly quota: QuotaProof | undefined;
   /** The schedules alone send so many in 30 days, on average. */
   readonly requestsPer30d: number;
   readonly costPer30d: number | undefined;
 };
 
-/** One gap, if requests that are a gap apart stay under the limit over any number of restarts. */
-export function coldStartOf(budget: Budget, longestTimeoutMs: number): ColdStart {
-  const tailMs = longestTimeoutMs + budget.lingerMs;
-  const gapIsEnough = budget.rates.every((rate) =>
-    gapsKeepTheLimit({ perMs: rate.perMs, cap: capOf(rate, budget.share) }, rate.requests, tailMs),
-  );
-  if (gapIsEnough) return { rule: "pace_gap", waitMs: paceGapOf(budget, undefined) };
-  return { rule: "whole_window", waitMs: Math.max(...budget.rates.map((rate) => rate.perMs)) + tailMs };
-}
-
-function paceGapOf(budget: Budget, fleet: Fleet | undefined): number {
+/** As if each allowed a request, so that what is printed of a budget that does not fit has numbers. */
+function pacedRatesOf(budget: Budget, fleet: Fleet | undefined): readonly LeaseRate[] {
   const rates = leaseRatesOf(budget.rates, budget.share, fleet);
-  return paceGapMs(rates.map(({ perMs, cap }) => ({ perMs, cap: Math.max(1, cap) })));
+  return rates.map(({ perMs, cap }) => ({ perMs, cap: Math.max(1, cap) }));
 }
 
 export function proveBudget(
@@ -100,11 +88,8 @@ export function proveBudget(
     fits: rates.every(({ cap }) => cap >= 1) && turns?.inTime !== false,
     rates,
     turns,
-    paceGapMs: paceGapOf(budget, fleet),
-    coldStart:
-      fleet === undefined
-        ? coldStartOf(budget, longestTimeoutOf(upstreams))
-        : sharedColdStartOf(budget, longestTimeoutOf(upstreams), fleet),
+    paceGapMs: paceGapMs(pacedRatesOf(budget, fleet)),
+    coldStart: proveRestart(budget, longestTimeoutOf(upstreams), fleet),
     quota: budget.quota === undefined ? undefined : proveQuota(budget.quota, upstreams, vantages),
     requestsPer30d,
     costPer30d: price === undefined ? undefined : requestsPer30d * price,
@@ -156,8 +141,13 @@ function proveTurns(
   };
 }
 
-/** In a fleet a new process waits only after Redis lost its data. */
-function sharedColdStartOf(budget: Budget, longestTimeoutMs: number, fleet: Fleet): ColdStart {
+function proveRestart(budget: Budget, longestTimeoutMs: number, fleet: Fleet | undefined): RestartProof {
+  if (fleet === undefined) {
+    const terms = { rates: pacedRatesOf(budget, fleet), lingerMs: budget.lingerMs };
+    const limits = budget.rates.map((rate) => rate.requests);
+    return coldStartOf(terms, limits, longestTimeoutMs + budget.lingerMs);
+  }
+  // Only after Redis lost its data.
   const { rates, holdMs } = sharedTermsOf(budget, fleet, longestTimeoutMs, false);
   return { rule: "shared", waitMs: Math.max(...rates.map((rate) => rate.perMs)) + holdMs };
 }

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { coldStartMs, Leases, type LeaseTerms } from "../../../src/core/budget/leases.ts";
+import { takeLease } from "../../support/take-lease.ts";
 import { RequestLedger } from "../../../src/simulator/request-ledger.ts";
 
 /** As slow as the margin of a lease forgives. */
@@ -86,7 +87,7 @@ class Lives {
 
   #send(isLate: boolean): void {
     for (let asked = 0; asked < 3; asked += 1) {
-      const decision = this.#leases.take(this.#nowMs, this.#caps);
+      const decision = takeLease(this.#leases, this.#nowMs, this.#caps);
       if (decision.kind === "granted") {
         this.#open.push({ sentAtMs: this.#nowMs, isLate });
         if (!isLate) this.countedAtMs.push(this.#nowMs);

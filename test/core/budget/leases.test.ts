@@ -2,16 +2,17 @@ import { expect, test } from "vitest";
 import * as fc from "fast-check";
 
 import { coldStartMs, Leases, paceGapMs } from "../../../src/core/budget/leases.ts";
+import { takeLease } from "../../support/take-lease.ts";
 
 const MINUTE = { perMs: 60_000, cap: 3 };
 const TERMS = { rates: [MINUTE], lingerMs: 0 };
 
 function grants(leases: Leases, nowMs: number): boolean {
-  return leases.take(nowMs, []).kind === "granted";
+  return takeLease(leases, nowMs, []).kind === "granted";
 }
 
 function waitOf(leases: Leases, nowMs: number): number {
-  const decision = leases.take(nowMs, []);
+  const decision = takeLease(leases, nowMs, []);
   if (decision.kind === "granted") throw new Error("it was granted");
   return decision.untilMs;
 }
@@ -69,9 +70,9 @@ test("of several rates, the strictest decides at each moment", () => {
 
 test("a lower cap from the upstream counts at once, and widens the pace", () => {
   const leases = new Leases({ rates: [{ perMs: 60_000, cap: 6 }], lingerMs: 0 }, 0, 0);
-  expect(leases.take(0, [2]).kind).toBe("granted");
-  expect(leases.take(10_000, [2])).toEqual({ kind: "wait", untilMs: 30_000 });
-  expect(leases.take(10_000, [6]).kind).toBe("granted");
+  expect(takeLease(leases, 0, [2]).kind).toBe("granted");
+  expect(takeLease(leases, 10_000, [2])).toEqual({ kind: "wait", untilMs: 30_000 });
+  expect(takeLease(leases, 10_000, [6]).kind).toBe("granted");
 });
 
 test("a fresh process waits one pace gap where gaps alone keep the limit over any number of lives", () => {

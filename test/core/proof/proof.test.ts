@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Budget, Rate, Upstream } from "../../../src/core/config/config.ts";
 import { type Finding, sharedKeys } from "../../../src/core/proof/findings.ts";
 import { prove } from "../../../src/core/proof/proof.ts";
-import { coldStartOf, proveBudget } from "../../../src/core/proof/numbers.ts";
+import { proveBudget, type RestartProof } from "../../../src/core/proof/numbers.ts";
 import {
   LEGAL_PERIODS_MS,
   type Schedule,
@@ -352,18 +352,22 @@ function busiest(upstreams: readonly Upstream[], windowMs: number): number {
   return most;
 }
 
+function restartOf(each: Budget): RestartProof | undefined {
+  return prove({ budgets: [each], upstreams: [upstream({ timeoutMs: 10_000 })] }).budgets[0]?.coldStart;
+}
+
 describe("after a restart", () => {
   test("one pace gap is enough where requests a gap apart stay under the limit, with one to spare", () => {
     // 12 · (60.06 + 10) = 840.7 ≤ 59 · 60 = 3540.
-    expect(coldStartOf(budget(), 10_000)).toEqual({ rule: "pace_gap", waitMs: 5000 });
+    expect(restartOf(budget())).toEqual({ rule: "pace_gap", waitMs: 5000 });
     // 50 · 70.06 = 3503 ≤ 3540 < 51 · 70.06.
-    expect(coldStartOf(budget({ share: 50 / 60 }), 10_000).rule).toBe("pace_gap");
-    expect(coldStartOf(budget({ share: 51 / 60 }), 10_000).rule).toBe("whole_window");
+    expect(restartOf(budget({ share: 50 / 60 }))?.rule).toBe("pace_gap");
+    expect(restartOf(budget({ share: 51 / 60 }))?.rule).toBe("whole_window");
   });
 
   test("else a whole window, the longest poll and its lingering", () => {
     const rates = [MINUTE, { requests: 10, perMs: 1000, label: "1s" }];
-    expect(coldStartOf(budget({ rates, share: 1, lingerMs: 5000 }), 10_000)).toEqual({
+    expect(restartOf(budget({ rates, share: 1, lingerMs: 5000 }))).toEqual({
       rule: "whole_window",
       waitMs: 75_000,
     });
