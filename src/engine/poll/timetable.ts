@@ -1,6 +1,7 @@
 import type { CronExpression } from "../../core/schedule/cron-expression.ts";
 import type { Trigger, Triggers } from "../../core/schedule/triggers.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import { type Moment, momentOf } from "../../core/time/moment.ts";
 import { cronOf, spreadWithinSecond, type Schedule } from "../../core/schedule/schedule.ts";
 
 export type TimetableEntry = { readonly name: string; readonly schedule: Schedule };
@@ -11,9 +12,6 @@ export type TimetableEvents = {
   onMissed(name: string, count: number): void;
 };
 
-/** A moment on both clocks. */
-type Anchor = { readonly wallMs: number; readonly monotonicMs: number };
-
 /** All upstreams with the same expression: one trigger, spread within its second. */
 type Group = {
   readonly cron: CronExpression;
@@ -22,8 +20,8 @@ type Group = {
   /** In the order of their offsets. */
   offsetsMs: ReadonlyMap<string, number>;
   /** When each member had its last slot, or joined: slots are counted from there. */
-  readonly anchors: Map<string, Anchor>;
-  lastTick: Anchor;
+  readonly anchors: Map<string, Moment>;
+  lastTick: Moment;
   replannedAtMs: number;
 };
 
@@ -96,7 +94,7 @@ export class Timetable {
       hasEnded: false,
       offsetsMs: new Map(),
       anchors: new Map(),
-      lastTick: this.#anchor(),
+      lastTick: momentOf(this.#clock),
       replannedAtMs: Number.NEGATIVE_INFINITY,
     };
     this.#groups.set(schedule.expression, group);
@@ -106,31 +104,31 @@ export class Timetable {
   #setMembers(group: Group, names: readonly string[]): void {
     group.offsetsMs = spreadWithinSecond(names);
     for (const name of group.anchors.keys()) if (!group.offsetsMs.has(name)) group.anchors.delete(name);
-    for (const name of names) if (!group.anchors.has(name)) group.anchors.set(name, this.#anchor());
+    for (const name of names) if (!group.anchors.has(name)) group.anchors.set(name, momentOf(this.#clock));
   }
 
   async #tick(group: Group, scheduledAtMs: number): Promise<void> {
-    const now = this.#anchor();
-    group.lastTick = { wallMs: scheduledAtMs, monotonicMs: now.monotonicMs };
+    const now = momentOf(this.#clock);
+    group.lastTick = { wallMs: scheduledAtMs, nowMs: now.nowMs };
     // A clock step since the planning must not move the start of the second far away.
     const lateMs = Math.min(Math.max(0, now.wallMs - scheduledAtMs), WATCHDOG_EVERY_MS);
-    const startMs = now.monotonicMs - lateMs;
+    const startMs = now.nowMs - lateMs;
     for (const [name, offsetMs] of group.offsetsMs) {
       const waitMs = startMs + offsetMs - this.#clock.now();
       // Less than a second: at the end of a group it need not be cut short.
       if (waitMs > 0) await this.#clock.sleep(waitMs);
       if (group.hasEnded) return;
       if (!group.anchors.has(name)) continue;
-      this.#countMissed(group, name, { wallMs: scheduledAtMs, monotonicMs: startMs });
+      this.#countMissed(group, name, { wallMs: scheduledAtMs, nowMs: startMs });
       this.#events.onSlot(name, startMs + offsetMs);
     }
   }
 
-  #countMissed(group: Group, name: string, slot: Anchor): void {
+  #countMissed(group: Group, name: string, slot: Moment): void {
     const past = group.anchors.get(name);
     group.anchors.set(name, slot);
     if (past === undefined) return;
-    const elapsedMs = slot.monotonicMs - past.monotonicMs;
+    const elapsedMs = slot.nowMs - past.nowMs;
     const due = group.cron.countBetween(past.wallMs, past.wallMs + elapsedMs + STEP_MS);
     if (due > 1) this.#events.onMissed(name, due - 1);
   }
@@ -139,28 +137,24 @@ export class Timetable {
     const { signal } = this.#ended;
     while (!signal.aborted) {
       await this.#clock.sleep(WATCHDOG_EVERY_MS, signal);
-      const now = this.#anchor();
-      const skewMs = now.wallMs - now.monotonicMs;
+      const now = momentOf(this.#clock);
+      const skewMs = now.wallMs - now.nowMs;
       const wasStepped = Math.abs(skewMs - this.#skewMs) > STEP_MS;
       this.#skewMs = skewMs;
       for (const group of this.#groups.values()) {
-        if (wasStepped || isOverdue(group, now.monotonicMs)) {
-          group.replannedAtMs = now.monotonicMs;
+        if (wasStepped || isOverdue(group, now.nowMs)) {
+          group.replannedAtMs = now.nowMs;
           group.trigger.replan();
         }
       }
     }
-  }
-
-  #anchor(): Anchor {
-    return { wallMs: this.#clock.wallNow(), monotonicMs: this.#clock.now() };
   }
 }
 
 function isOverdue(group: Group, nowMs: number): boolean {
   if (nowMs - group.replannedAtMs < OVERDUE_MS) return false;
   const gapMs = group.cron.next(group.lastTick.wallMs) - group.lastTick.wallMs;
-  return nowMs > group.lastTick.monotonicMs + gapMs + OVERDUE_MS;
+  return nowMs > group.lastTick.nowMs + gapMs + OVERDUE_MS;
 }
 
 function endGroup(group: Group): void {

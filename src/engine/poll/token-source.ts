@@ -14,6 +14,7 @@ import type {
 import { readTokenAnswer } from "../../core/poll/token-answer.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import { adviceIn } from "./advice-in.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
 
@@ -54,9 +55,9 @@ export type UpstreamToken = Token & {
 
 type HeldToken = {
   readonly value: string;
-  readonly expiresAtMs: number;
-  /** A wall clock that leaps ahead may have been right: this process was suspended. */
-  readonly expiresAtWallMs: number;
+  readonly requestedAt: Moment;
+  /** From then on. A wall clock that leaps ahead may be right: this process was suspended. */
+  readonly usableMs: number;
   readonly renewFromMs: number;
   isRejected: boolean;
 };
@@ -136,7 +137,7 @@ export class TokenSource {
     const isDue = nowMs >= this.#notBeforeMs && !this.#closing.signal.aborted;
     const held = this.#isUsable() ? this.#held : undefined;
     if (held !== undefined && !(held.isRejected && (isDue || this.#request !== undefined))) {
-      if (isDue && nowMs >= held.renewFromMs) this.#fetch(held.expiresAtMs);
+      if (isDue && nowMs >= held.renewFromMs) this.#fetch(held.requestedAt.nowMs + held.usableMs);
       return { kind: "usable" };
     }
     if (isDue) this.#fetch(waiter.dueAtMs);
@@ -148,9 +149,8 @@ export class TokenSource {
   }
 
   #isUsable(): boolean {
-    const { clock } = this.#parts;
     const held = this.#held;
-    return held !== undefined && clock.now() < held.expiresAtMs && clock.wallNow() < held.expiresAtWallMs;
+    return held !== undefined && mostSince(held.requestedAt, momentOf(this.#parts.clock)) < held.usableMs;
   }
 
   #withdraw(waiter: TokenWaiter): WaitReason {
@@ -213,10 +213,9 @@ export class TokenSource {
 
   async #send(lease: Lease): Promise<void> {
     const { clock, probe } = this.#parts;
-    const sentMs = clock.now();
-    const sentWallMs = clock.wallNow();
-    this.#lastSentMs = sentMs;
-    this.#notBeforeMs = sentMs + TOKEN_GAP_MS;
+    const requestedAt = momentOf(clock);
+    this.#lastSentMs = requestedAt.nowMs;
+    this.#notBeforeMs = requestedAt.nowMs + TOKEN_GAP_MS;
     let observation: Observation | undefined;
     try {
       observation = await probe.poll(this.#closing.signal, () => lease.isUsable());
@@ -244,9 +243,9 @@ export class TokenSource {
       Math.min(RENEWED_EARLY_MS, lifetimeMs * RENEWED_EARLY_PART) * (0.5 + this.#parts.random() / 2);
     this.#held = {
       value,
-      expiresAtMs: sentMs + usableMs,
-      expiresAtWallMs: sentWallMs + usableMs,
-      renewFromMs: sentMs + usableMs - earlyMs,
+      requestedAt,
+      usableMs,
+      renewFromMs: requestedAt.nowMs + usableMs - earlyMs,
       isRejected: false,
     };
     this.#failure = undefined;
