@@ -1076,6 +1076,13 @@ upstreams:
     ]);
   });
 
+  test("are named in a fault as they are written, but what is written is told as it is", async () => {
+    const wrong = text.replace("connection: reuse", "connection: upstreams[1]");
+    expect(await refusals(wrong, environment)).toEqual([
+      '17:17: "upstreams[0].connection" must be one of fresh, reuse, received "upstreams[1]"',
+    ]);
+  });
+
   test("are told like any other, without a key", async () => {
     const { config } = await loaded(text, environment);
     const described = JSON.stringify(writtenConfig(config));

@@ -51,8 +51,9 @@ export function expanded(tree: Tree): Expanded {
     if (also.length === 0) continue;
     valuesLeft -= valuesIn(upstream) * also.length;
     if (valuesLeft < 0) {
-      const must = `"upstreams[${items.length - 1}].also" must be shorter: with all that its entries have from their upstreams, a config may have at most ${MAX_VALUES} values more`;
-      complaints.push(complain(["upstreams", items.length - 1, "also"], must));
+      const at = ["upstreams", items.length - 1, "also"];
+      const must = `must be shorter: with all that its entries have from their upstreams, a config may have at most ${MAX_VALUES} values more`;
+      complaints.push(complain(at, (nameOf) => `"${nameOf(at)}" ${must}`));
       continue;
     }
     for (const [at, entry] of also.entries()) {

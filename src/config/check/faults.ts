@@ -1,30 +1,29 @@
 import type { z } from "zod";
 import type { Fault } from "../read/fault.ts";
 import { type Path, type Tree, nearestTo, treeAt } from "../read/tree.ts";
-import { didYouMean, nameOfPath, received, shownKey } from "../read/wording.ts";
+import { didYouMean, type NameOf, nameOfPath, received, shownKey } from "../read/wording.ts";
 import type { YamlReading } from "../read/yaml.ts";
 import { type Refuse, type Schema, notesAt, walk } from "../keys/notes.ts";
 import { mappingOf } from "../keys/rules.ts";
+
+/** A sentence that names parts of the config, which are named as they are written: see `writtenAt` in `Expanded`. */
+type Sentence = string | ((nameOf: NameOf) => string);
 
 /** Something that is wrong at a path; its place is found in the tree. */
 export type Complaint = {
   readonly path: Path;
   /** Whether to point at the key instead of its value. */
   readonly atKey: boolean;
-  readonly message: string;
+  readonly sentence: Sentence;
 };
 
-export function complain(path: Path, message: string): Complaint {
-  return { path, atKey: false, message };
+export function complain(path: Path, sentence: Sentence): Complaint {
+  return { path, atKey: false, sentence };
 }
 
-export function complainOfKey(path: Path, message: string): Complaint {
-  return { path, atKey: true, message };
+export function complainOfKey(path: Path, sentence: Sentence): Complaint {
+  return { path, atKey: true, sentence };
 }
-
-/** An alias, a merge key (<<), `defaults` or `also` shows one value in many upstreams. */
-const UPSTREAM = /upstreams\[\d+\](?:\.also\[\d+\])?|defaults/g;
-const IN_TREE = /(?<=^|[" ])upstreams\[(\d+)\]/g;
 
 /** Nothing more is said about a value that was refused already, and of a shared value everything once. */
 export function faultsOf(
@@ -34,22 +33,33 @@ export function faultsOf(
 ): readonly Fault[] {
   if (tree === undefined) return [];
   const said = new Set<string>();
-  return complaints.flatMap(({ path, atKey, message: ofTree }) => {
+  return complaints.flatMap(({ path, atKey, sentence }) => {
     const nearest = nearestTo(tree, path);
     const isScalar = nearest.kind === "scalar";
     if (nearest.kind === "void" || (isScalar && nearest.isExample === true)) return [];
     const isMissing = treeAt(tree, path) === undefined;
     const isEmpty = isScalar && nearest.value === null;
     const offset = atKey || isMissing || isEmpty ? nearest.keyOffset : nearest.offset;
-    const message = ofTree.replaceAll(IN_TREE, (name, index: string) => {
-      const written = writtenAt[Number(index)];
-      return written === undefined ? name : nameOfPath(written);
-    });
-    const what = `${offset} ${message.replaceAll(UPSTREAM, "")}`;
+    const says = (nameOf: NameOf): string => (typeof sentence === "string" ? sentence : sentence(nameOf));
+    const what = `${offset} ${says((named) => nameOfPath(inUpstream(named)))}`;
     if (said.has(what)) return [];
     said.add(what);
-    return [{ file, ...placeOf(offset), message }];
+    return [{ file, ...placeOf(offset), message: says((named) => nameOfPath(asWritten(named, writtenAt))) }];
   });
+}
+
+/** An entry of `also` is an upstream of its own in the tree. */
+function asWritten(path: Path, writtenAt: readonly Path[]): Path {
+  const [list, index, ...rest] = path;
+  const written = list === "upstreams" ? writtenAt[Number(index)] : undefined;
+  return written === undefined ? path : [...written, ...rest];
+}
+
+/** An alias, a merge key (<<), `defaults` or `also` shows one value in many upstreams: its name is the same in all of them. */
+function inUpstream(path: Path): Path {
+  if (path[0] === "defaults") return path.slice(1);
+  if (path[0] !== "upstreams") return path;
+  return path.slice(path[2] === "also" && path[3] !== undefined ? 4 : 2);
 }
 
 /** Asks all rules of a schema about what is written. */
@@ -58,12 +68,10 @@ export function ruleComplaints(schema: Schema, written: unknown, tree: Tree): re
   walk(schema, written, (path, value, { rules = [] }) => {
     const refuse: Refuse = (below, sentence, key) => {
       const at = [...path, ...below];
-      const says =
-        typeof sentence === "string"
-          ? sentence
-          : sentence(received(treeAt(tree, at), isSecretAt(schema, at)));
-      const message = `"${nameOfPath(at)}" ${says}`;
-      complaints.push(key === undefined ? complain(at, message) : complainOfKey([...at, ...key], message));
+      const shown = received(treeAt(tree, at), isSecretAt(schema, at));
+      const says = (nameOf: NameOf): string =>
+        `"${nameOf(at)}" ${typeof sentence === "string" ? sentence : sentence(shown, nameOf)}`;
+      complaints.push(key === undefined ? complain(at, says) : complainOfKey([...at, ...key], says));
     };
     for (const { check } of rules) check(value, refuse, mappingOf(written));
   });
@@ -100,7 +108,6 @@ function meantBranch(
 }
 
 function complaintsOf(issue: Issue, path: Path, schema: Schema, tree: Tree): readonly Complaint[] {
-  const name = nameOfPath(path);
   const isSecret = isSecretAt(schema, path);
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => unknownKey(key, path, issue.message, isSecret));
@@ -108,12 +115,15 @@ function complaintsOf(issue: Issue, path: Path, schema: Schema, tree: Tree): rea
   if (issue.code === "invalid_key") {
     const key = shownKey(String(path.at(-1) ?? ""), isSecret);
     const phrase = issue.issues[0]?.message ?? "a valid name";
-    return [complainOfKey(path, `key ${key} in "${nameOfPath(path.slice(0, -1))}" must be ${phrase}`)];
+    const section = path.slice(0, -1);
+    return [complainOfKey(path, (nameOf) => `key ${key} in "${nameOf(section)}" must be ${phrase}`)];
   }
   const value = treeAt(tree, path);
-  if (value === undefined) return [complain(path, `"${name}" is missing: it must be ${issue.message}`)];
-  const what = path.length === 0 ? "the config" : `"${name}"`;
-  return [complain(path, `${what} must be ${issue.message}, received ${received(value, isSecret)}`)];
+  if (value === undefined) {
+    return [complain(path, (nameOf) => `"${nameOf(path)}" is missing: it must be ${issue.message}`)];
+  }
+  const must = `must be ${issue.message}, received ${received(value, isSecret)}`;
+  return [complain(path, path.length === 0 ? `the config ${must}` : (nameOf) => `"${nameOf(path)}" ${must}`)];
 }
 
 function isSecretAt(schema: Schema, path: Path): boolean {
@@ -122,11 +132,13 @@ function isSecretAt(schema: Schema, path: Path): boolean {
 
 function unknownKey(key: string, path: Path, allowed: string, isSecret: boolean): Complaint {
   if (key === "method" && (path[0] === "upstreams" ? path.length === 2 : path.join() === "defaults")) {
-    const message = `"${nameOfPath([...path, key])}" cannot be set: Pacewatch sends only GET, because a poll must be safe to repeat`;
-    return complainOfKey([...path, key], message);
+    const at = [...path, key];
+    const why = "cannot be set: Pacewatch sends only GET, because a poll must be safe to repeat";
+    return complainOfKey(at, (nameOf) => `"${nameOf(at)}" ${why}`);
   }
-  const where = path.length === 0 ? "" : ` in "${nameOfPath(path)}"`;
   const hint = didYouMean(key, allowed.split(", "));
-  const message = `unknown key ${shownKey(key, isSecret)}${where}: ${hint}allowed are ${allowed}`;
-  return complainOfKey([...path, key], message);
+  return complainOfKey([...path, key], (nameOf) => {
+    const where = path.length === 0 ? "" : ` in "${nameOf(path)}"`;
+    return `unknown key ${shownKey(key, isSecret)}${where}: ${hint}allowed are ${allowed}`;
+  });
 }

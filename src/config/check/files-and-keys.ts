@@ -7,7 +7,6 @@ import { certificatesIn, isCertificate } from "../../files/certificates.ts";
 import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
 import { openSecret } from "../read/secrets.ts";
 import type { Path } from "../read/tree.ts";
-import { nameOfPath } from "../read/wording.ts";
 import { configSchema } from "../schema/schema.ts";
 import { complain, type Complaint } from "./faults.ts";
 import type { Parts } from "./validate.ts";
@@ -55,7 +54,7 @@ export async function openFilesAndKeys(
     const opening = await openSecret(source, environment, () => {});
     if (opening.kind === "refused") {
       const at = [...path, source.from];
-      return opening.faults.map((fault) => complain(at, `"${nameOfPath(at)}": ${fault}`));
+      return opening.faults.map((fault) => complain(at, (nameOf) => `"${nameOf(at)}": ${fault}`));
     }
     const upstream = path[0] === "upstreams" ? upstreams.get(Number(path[1])) : undefined;
     if (upstream === undefined) return [];
@@ -101,8 +100,8 @@ export function checkCertificates({
   if (cert.text === undefined || key.text === undefined) return complaints;
   if (!isCertificate(cert.text)) return [...complaints, notPem(cert.path)];
   if (fitTogether(cert.text, key.text)) return complaints;
-  const must = `"${nameOfPath(key.path)}" must contain the PEM key of cert_file, without a passphrase`;
-  return [...complaints, complain(key.path, must)];
+  const must = "must contain the PEM key of cert_file, without a passphrase";
+  return [...complaints, complain(key.path, (nameOf) => `"${nameOf(key.path)}" ${must}`)];
 }
 
 export type ReadFile = (file: string) => Promise<Buffer>;
@@ -125,13 +124,14 @@ export async function readNamedFile(
     const bytes = await read(file);
     return { path, bytes, text: bytes.toString("utf8"), complaints: [] };
   } catch (error) {
-    const message = `"${nameOfPath(path)}" must be a readable file: ${fileProblem(error)}`;
-    return { path, bytes: undefined, text: undefined, complaints: [complain(path, message)] };
+    const must = `must be a readable file: ${fileProblem(error)}`;
+    const complaints = [complain(path, (nameOf) => `"${nameOf(path)}" ${must}`)];
+    return { path, bytes: undefined, text: undefined, complaints };
   }
 }
 
 function notPem(path: Path): Complaint {
-  return complain(path, `"${nameOfPath(path)}" must contain a PEM certificate`);
+  return complain(path, (nameOf) => `"${nameOf(path)}" must contain a PEM certificate`);
 }
 
 function fitTogether(cert: string, key: string): boolean {

@@ -5,15 +5,20 @@
 
 import { z } from "zod";
 import type { Path, Step } from "../read/tree.ts";
+import type { NameOf } from "../read/wording.ts";
 
 export type Schema = z.core.$ZodType;
 
 /**
  * A rule calls it with the path of what is wrong, from where the rule stands, and a sentence about it. The fault points
  * at the value there; with `key` it points at a key, at that path from there. A sentence that quotes the value is made of
- * `received`, which never shows what could be a secret.
+ * `received`, which never shows what could be a secret; one that names another part of the config, of `nameOf`.
  */
-export type Refuse = (path: Path, sentence: string | ((received: string) => string), key?: Path) => void;
+export type Refuse = (
+  path: Path,
+  sentence: string | ((received: string, nameOf: NameOf) => string),
+  key?: Path,
+) => void;
 
 export type Rule = {
   /** `config` is the whole, for what a key means elsewhere. */

@@ -6,6 +6,8 @@ const MAX_SHOWN = 60;
 /** A password's hash in the wrong place is still secret. */
 const BCRYPT_HASH = /\$2[abxy]?\$/;
 
+export type NameOf = (path: Path) => string;
+
 /** `upstreams[0].auth.bearer`. */
 export function nameOfPath(path: Path): string {
   return path

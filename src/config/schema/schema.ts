@@ -106,7 +106,10 @@ const differentNames: Rule = {
       if (first === undefined) firstByName.set(name, index);
       else {
         const at = ["upstreams", index, "name"];
-        refuse(at, (received) => `must be unique, received ${received} like upstreams[${first}]`);
+        refuse(
+          at,
+          (received, nameOf) => `must be unique, received ${received} like ${nameOf(["upstreams", first])}`,
+        );
       }
     }
   },
