@@ -21,7 +21,7 @@ import { limitComparison, limitSentence } from "../core/status/limit-sentence.ts
 import { LeaseQueue } from "../engine/poll/lease-queue.ts";
 import { pollOnce, type PollResult, withoutToken } from "../engine/poll/poll-once.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
-import { PHASES, type PhaseTimesMs } from "../core/exchange/exchange.ts";
+import { happenedPhases, type PhaseTimesMs } from "../core/exchange/exchange.ts";
 
 export type ProbeCommand = CommandIo & {
   /** All of the config's upstreams where empty. */
@@ -209,15 +209,10 @@ const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /** A small waterfall: one line for each phase that happened, its bar where the phase began and ended. */
 export function phaseBars(phasesMs: PhaseTimesMs): readonly string[] {
-  const happened = PHASES.flatMap((phase) => {
-    const ms = phasesMs[phase];
-    return ms === undefined ? [] : [{ phase, ms }];
-  });
+  const happened = happenedPhases(phasesMs);
   const totalMs = happened.reduce((sum, { ms }) => sum + ms, 0);
-  let beforeMs = 0;
-  return happened.map(({ phase, ms }) => {
+  return happened.map(({ phase, beforeMs, ms }) => {
     const offset = totalMs === 0 ? 0 : Math.floor((beforeMs / totalMs) * BAR_CELLS);
-    beforeMs += ms;
     const bar = totalMs === 0 ? "" : barOf((ms / totalMs) * BAR_CELLS);
     return `${phase.padEnd(8)} ${formatMs(ms).padStart(9)}  ${" ".repeat(offset)}${bar}`;
   });

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { buildConnector, Dispatcher } from "undici";
+import type { buildConnector } from "undici";
 import "./errors-without-stack.ts";
 import Client from "undici/lib/dispatcher/client.js";
 import { ANSWER_READ, ConnectionAttempt } from "./connection-attempt.ts";
@@ -25,8 +25,6 @@ export class ClientSlot {
   #client: Client;
   #connection: ConnectionAttempt | undefined;
   #request: RequestInFlight | undefined;
-  #written: WireRequest | undefined;
-  #options: Dispatcher.DispatchOptions | undefined;
 
   constructor(origin: string, route: Route, keep: boolean) {
     this.#origin = origin;
@@ -37,16 +35,15 @@ export class ClientSlot {
 
   send(written: WireRequest, request: RequestInFlight): void {
     this.#request = request;
-    const options = this.#optionsOf(written);
     if (this.#keep && this.#connection !== undefined) {
       request.useKept(this.#connection, () => {
         // The kept connection was reset while undici checked that it is alive. Nothing was written.
         void this.destroy();
         this.#client = this.#openClient();
-        this.#client.dispatch(options, request);
+        this.#client.dispatch(written, request);
       });
     }
-    this.#client.dispatch(options, request);
+    this.#client.dispatch(written, request);
   }
 
   /** After a complete answer: another request may follow. The last one is forgotten, as its answer may be large. */
@@ -54,12 +51,12 @@ export class ClientSlot {
     this.#request = undefined;
   }
 
-  /** False until a connection that is not kept has closed. */
+  /** Whether it can send another request: not while a connection that is not kept still closes. */
   get isFree(): boolean {
     return this.#keep || this.#connection === undefined;
   }
 
-  /** For good, after a complete answer. */
+  /** Closes the connection for good, after a complete answer. */
   release(): void {
     this.#client.destroy(ANSWER_READ, () => {});
   }
@@ -69,15 +66,6 @@ export class ClientSlot {
     const closed = this.#connection?.destroy();
     this.#client.destroy(() => {});
     await closed;
-  }
-
-  /** The same ones until the key changes. */
-  #optionsOf(written: WireRequest): Dispatcher.DispatchOptions {
-    if (this.#options === undefined || this.#written !== written) {
-      this.#written = written;
-      this.#options = { ...written, ...(this.#keep ? {} : { reset: true }) };
-    }
-    return this.#options;
   }
 
   #openClient(): Client {

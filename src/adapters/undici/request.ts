@@ -9,6 +9,8 @@ export type WireRequest = {
   readonly path: string;
   readonly headers: string[];
   readonly body: string | null;
+  /** Tells the server that the connection closes after the answer. */
+  readonly reset: boolean;
 };
 
 /** A probe sends its requests here: to an upstream, or to the token endpoint of several. */
@@ -65,6 +67,7 @@ export class RequestBuilder {
       path,
       headers: [...headers.values()].flat(),
       body: form ?? null,
+      reset: this.#upstream.connection !== "reuse",
     };
     this.#built = { key, request };
     return request;

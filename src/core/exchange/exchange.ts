@@ -6,6 +6,20 @@ export type Phase = (typeof PHASES)[number];
 /** A phase that did not happen (an address that needs no name, a reused socket) is absent, not 0. */
 export type PhaseTimesMs = Readonly<Partial<Record<Phase, number>>>;
 
+/** Those that happened, one after the other, each with the time that the ones before it took. */
+export function happenedPhases(
+  phasesMs: PhaseTimesMs,
+): readonly { readonly phase: Phase; readonly beforeMs: number; readonly ms: number }[] {
+  let beforeMs = 0;
+  return PHASES.flatMap((phase) => {
+    const ms = phasesMs[phase];
+    if (ms === undefined) return [];
+    const happened = { phase, beforeMs, ms };
+    beforeMs += ms;
+    return [happened];
+  });
+}
+
 /** Names are in lower case. A repeated header is repeated here, in the order of arrival. */
 export type Headers = readonly (readonly [name: string, value: string])[];
 

@@ -1,21 +1,16 @@
 import { html, raw } from "hono/html";
-import { PHASES, type PhaseTimesMs } from "../../core/exchange/exchange.ts";
+import { happenedPhases, type PhaseTimesMs } from "../../core/exchange/exchange.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
 import type { Markup } from "./markup.ts";
 import { percentOf } from "./wording.ts";
 
 /** How the time of one poll divides into phases: a bar, and the same in words. */
 export function phaseBar(phasesMs: PhaseTimesMs): Markup {
-  const happened = PHASES.flatMap((phase) => {
-    const ms = phasesMs[phase];
-    return ms === undefined ? [] : [{ phase, ms }];
-  });
+  const happened = happenedPhases(phasesMs);
   if (happened.length === 0) return html`<p class="phases">no phase was reached</p>`;
   const totalMs = happened.reduce((sum, { ms }) => sum + ms, 0);
-  let beforeMs = 0;
-  const parts = happened.map(({ phase, ms }) => {
+  const parts = happened.map(({ phase, beforeMs, ms }) => {
     const x = percentOf(beforeMs, totalMs);
-    beforeMs += ms;
     return `<rect class="${phase}" x="${x}%" width="${percentOf(ms, totalMs)}%" height="8"/>`;
   });
   return html`<div class="phases">
