@@ -1,3 +1,4 @@
+import { codeOf } from "../core/text/escape.ts";
 import { startThread } from "../adapters/thread.ts";
 import type { Loading } from "../config/load.ts";
 import { UNREADABLE } from "../files/mark.ts";
@@ -10,8 +11,7 @@ import type { Environment } from "../config/read/interpolate.ts";
 export function loadInThread(configPath: string, environment: Environment): Promise<Loading> {
   return new Promise((resolve, reject) => {
     const onError = (error: unknown): void => {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
-      const why = WHY_NOT.get(code);
+      const why = WHY_NOT.get(codeOf(error));
       if (why === undefined) return reject(error);
       const faults = [{ file: configPath, line: 1, column: 1, message: `cannot read config: ${why}` }];
       resolve({

@@ -6,7 +6,7 @@ import { type AnswerHead, headerValue } from "../core/exchange/exchange.ts";
 import { type PollOutcome, reasonOf } from "../core/exchange/outcome.ts";
 import { judgeExchange } from "../core/poll/classify.ts";
 import { humanDuration } from "../core/status/humanize.ts";
-import { oneLine } from "../core/text/escape.ts";
+import { codeOf, oneLine } from "../core/text/escape.ts";
 import { parseHttpDate } from "../core/time/http-date.ts";
 import { adviceIn } from "../engine/poll/advice-in.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
@@ -59,7 +59,7 @@ async function read(file: string, err: (text: string) => void): Promise<Uint8Arr
   try {
     return await readFile(file);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    const code = codeOf(error) ?? "unknown error";
     err(`cannot explain: ${file} must be a readable file: ${code}\n`);
     return undefined;
   }

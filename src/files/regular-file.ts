@@ -1,3 +1,4 @@
+import { codeOf } from "../core/text/escape.ts";
 import { constants, type Stats } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { sharedWhileUnderWay } from "./shared-work.ts";
@@ -58,7 +59,7 @@ export const readRegularText: (path: string) => Promise<string> = sharedWhileUnd
 /** Says why a file could not be read, in words and without its path. */
 export function fileProblem(error: unknown): string {
   if (error instanceof UnreadableFile) return error.message;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+  const code = codeOf(error) ?? "unknown";
   switch (code) {
     case "ENOENT":
       return "there is no such file";

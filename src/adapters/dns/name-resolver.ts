@@ -2,6 +2,8 @@ import { lookup as systemLookup, type LookupAddress, type RecordWithTtl, Resolve
 import type { LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { Clock } from "../../core/time/clock.ts";
+import { codeOf } from "../../core/text/escape.ts";
+import { sharedWhileUnderWay } from "../../files/shared-work.ts";
 import { type NameSettings, SystemNames } from "./system-files.ts";
 
 /** A server gets this long for one answer, and is asked twice. */
@@ -43,7 +45,7 @@ export class NameResolver {
   readonly #servers: readonly string[] | undefined;
   readonly #askSystem: AskSystem;
   readonly #known = new Map<string, Known>();
-  readonly #asked = new Map<string, Promise<Resolved>>();
+  readonly #resolved: (name: string) => Promise<Resolved> = sharedWhileUnderWay((name) => this.#ask(name));
   #resolver: Resolver;
   #system: Promise<unknown> = Promise.resolve();
 
@@ -65,7 +67,7 @@ export class NameResolver {
     };
     const known = this.#known.get(name);
     if (known !== undefined && this.#clock.now() < known.untilMs) return answer(null, known.addresses);
-    this.#join(name).then(
+    this.#resolved(name).then(
       ({ addresses }) => answer(null, addresses),
       (error: NodeJS.ErrnoException) => answer(error, []),
     );
@@ -74,12 +76,6 @@ export class NameResolver {
   /** Its addresses did not answer: the next one who asks gets new ones. */
   forget(hostname: string): void {
     this.#known.delete(hostname.toLowerCase());
-  }
-
-  #join(name: string): Promise<Resolved> {
-    const asked = this.#asked.get(name) ?? this.#ask(name).finally(() => this.#asked.delete(name));
-    this.#asked.set(name, asked);
-    return asked;
   }
 
   async #ask(name: string): Promise<Resolved> {
@@ -225,10 +221,6 @@ function hasGlobalIPv6(): boolean {
 function isUnknownName(error: unknown): boolean {
   const code = codeOf(error);
   return code === "ENOTFOUND" || code === "ENODATA";
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 function failureOf(code: string): NodeJS.ErrnoException {

@@ -1,6 +1,7 @@
 import { constants as bufferLimits } from "node:buffer";
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from "node:zlib";
-import { broken, type Break, codeOf } from "./faults.ts";
+import { codeOf } from "../../core/text/escape.ts";
+import { broken, type Break } from "./faults.ts";
 
 /** Production's clients ask for these, so we measure the bytes and the time that production sees. */
 export const ACCEPTED_ENCODINGS = "gzip, br, deflate";

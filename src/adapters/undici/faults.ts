@@ -1,3 +1,4 @@
+import { codeOf } from "../../core/text/escape.ts";
 import type { Phase, WireFault } from "../../core/exchange/exchange.ts";
 
 export type Break = { readonly kind: "break"; readonly fault: WireFault; readonly detail: string };
@@ -117,11 +118,6 @@ export function isConnectionLost(error: unknown): boolean {
 
 export function isTlsError(error: unknown): boolean {
   return TLS_ERROR.test(codeOf(error) ?? "");
-}
-
-export function codeOf(error: unknown): string | undefined {
-  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
 }
 
 /** Where several addresses were tried, each has its own error. Some errors of undici's parser have no code. */

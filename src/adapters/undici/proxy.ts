@@ -1,3 +1,4 @@
+import { percentDecoded } from "../../core/text/percent.ts";
 import { BlockList, isIP, type Socket } from "node:net";
 import type { Proxy } from "../../core/config/config.ts";
 import { WireError } from "./faults.ts";
@@ -61,8 +62,8 @@ function parseProxy(address: string, name: string): ProxyServer {
   if (url === undefined || DEFAULT_PORTS[url.protocol] === undefined || url.hostname === "") {
     throw new Error(`cannot use the proxy: "${name}" must be an http or https URL`);
   }
-  const user = decode(url.username);
-  const password = decode(url.password);
+  const user = percentDecoded(url.username);
+  const password = percentDecoded(url.password);
   const known = user !== "" || password !== "";
   const pair = Buffer.from(`${user}:${password}`).toString("base64");
   return {
@@ -72,14 +73,6 @@ function parseProxy(address: string, name: string): ProxyServer {
     authorization: known ? `Basic ${pair}` : undefined,
     secrets: known ? [password, pair].filter((secret) => secret !== "") : [],
   };
-}
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 /** `no_proxy`: names with their subdomains, addresses, networks, each with an optional port; `*` is everything. */

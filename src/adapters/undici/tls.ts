@@ -5,7 +5,7 @@ import type { Tls } from "../../core/config/config.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import { certificatesIn } from "../../files/certificates.ts";
 import { readRegularText } from "../../files/regular-file.ts";
-import { codeOf } from "./faults.ts";
+import { codeOf } from "../../core/text/escape.ts";
 
 const REREAD_AFTER_MS = 10_000;
 

@@ -1,5 +1,6 @@
 import type { Config, SecretSource } from "../../core/config/config.ts";
 import type { Opened } from "../../core/config/opened.ts";
+import { percentDecoded } from "../../core/text/percent.ts";
 import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
 import { sharedWhileUnderWay } from "../../files/shared-work.ts";
 import { type Environment, variablesIn } from "./interpolate.ts";
@@ -97,16 +98,11 @@ const USER_AND_PASSWORD = /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^/:@]*:([^/]*)@/i;
 export function proxyPasswords(environment: Environment): ReadonlyMap<string, string> {
   const passwords = Object.entries(environment)
     .filter(([name]) => PROXY_VARIABLE.test(name))
-    .map(([name, value]) => [name, decoded(USER_AND_PASSWORD.exec(value?.trim() ?? "")?.[1] ?? "")] as const);
+    .map(
+      ([name, value]) =>
+        [name, percentDecoded(USER_AND_PASSWORD.exec(value?.trim() ?? "")?.[1] ?? "")] as const,
+    );
   return new Map(passwords.filter(([, password]) => password !== ""));
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Which variables hold a secret: the keys that the config names, what is in paths, and the passwords of proxies. */

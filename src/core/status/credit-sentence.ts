@@ -1,5 +1,5 @@
 import { type Burn, type BurnWindow, worstBurn } from "../answer/credit.ts";
-import { civilDayOf, weekdayOf } from "../time/civil-day.ts";
+import { civilDayOf, twoDigits, weekdayOf } from "../time/civil-day.ts";
 import { humanDuration } from "./humanize.ts";
 import { MINUTE_MS, HOUR_MS, DAY_MS } from "../time/duration.ts";
 
@@ -51,14 +51,10 @@ function moment(atMs: number, nowMs: number): string {
   const day = Math.floor(aboutMs / DAY_MS);
   if (leftMs < WEEKDAYS_MS) return `on ${WEEKDAYS[weekdayOf(day)] ?? ""} about ${timeOf(aboutMs)}`;
   const { year, month, day: dayOfMonth } = civilDayOf(day);
-  return `on ${year}-${two(month)}-${two(dayOfMonth)}`;
+  return `on ${year}-${twoDigits(month)}-${twoDigits(dayOfMonth)}`;
 }
 
 function timeOf(atMs: number): string {
   const minutes = Math.floor((atMs % DAY_MS) / MINUTE_MS);
-  return `${two(Math.floor(minutes / 60))}:${two(minutes % 60)} UTC`;
-}
-
-function two(amount: number): string {
-  return String(amount).padStart(2, "0");
+  return `${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)} UTC`;
 }

@@ -31,3 +31,9 @@ export function civilDayOf(dayNumber: number): CivilDay {
 export function weekdayOf(dayNumber: number): number {
   return (((dayNumber + 4) % 7) + 7) % 7;
 }
+
+/** A part of a date or of a clock is written with two digits. */
+export function twoDigits(amount: number): string {
+  const whole = Math.floor(amount);
+  return whole < 10 ? `0${whole}` : String(whole);
+}

@@ -1,3 +1,4 @@
+import { percentDecoded } from "../../core/text/percent.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRequest } from "./guard.ts";
 
@@ -30,14 +31,5 @@ function urlOf({ url: target = "/", headers }: IncomingMessage): URL | null {
 
 export function pathOf({ pathname }: URL): string {
   // What is decoded once stays as it is.
-  return decoded(pathname.replaceAll("%25", "%2525"), decodeURI);
-}
-
-/** As it is where it cannot be decoded. */
-export function decoded(text: string, decode: (text: string) => string): string {
-  try {
-    return decode(text);
-  } catch {
-    return text;
-  }
+  return percentDecoded(pathname.replaceAll("%25", "%2525"), decodeURI);
 }

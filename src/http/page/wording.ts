@@ -1,4 +1,5 @@
 import { inThousands } from "../../core/text/thousands.ts";
+import { twoDigits } from "../../core/time/civil-day.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 
 export function percent(ratio: number): string {
@@ -31,13 +32,8 @@ export function dateTime(atMs: number): string {
 export function clockTime(atMs: number, nowMs: number): string {
   const day = Math.floor(atMs / DAY_MS);
   const seconds = Math.floor((atMs - day * DAY_MS) / 1000);
-  const time = `${two(seconds / 3600)}:${two((seconds / 60) % 60)}:${two(seconds % 60)} UTC`;
+  const time = `${twoDigits(seconds / 3600)}:${twoDigits((seconds / 60) % 60)}:${twoDigits(seconds % 60)} UTC`;
   return day === Math.floor(nowMs / DAY_MS) ? time : `${isoOf(atMs).slice(0, 10)} ${time}`;
-}
-
-function two(amount: number): string {
-  const whole = Math.floor(amount);
-  return whole < 10 ? `0${whole}` : String(whole);
 }
 
 /** A time outside the calendar must not break the page. */

@@ -15,7 +15,7 @@ import {
   textAnswer,
   whenResponseEnds,
 } from "../guards/guard.ts";
-import { decoded } from "../guards/http-request.ts";
+import { percentDecoded } from "../../core/text/percent.ts";
 import { checkHost, refuseBodies, refuseExpectations } from "../guards/request-checks.ts";
 import { REFRESH_SECONDS, type View } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
@@ -167,7 +167,7 @@ function nameIn(path: string, route: string): string | undefined {
   const [before = "", after] = route.split(":name");
   if (after === undefined) return path === route ? "" : undefined;
   const name = path.startsWith(before) ? path.slice(before.length) : "";
-  return name === "" || name.includes("/") ? undefined : decoded(name, decodeURIComponent);
+  return name === "" || name.includes("/") ? undefined : percentDecoded(name);
 }
 
 /** A scrape counts until its last byte is sent, so slow readers count too. */

@@ -3,7 +3,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import type { TLSSocket, TlsOptions } from "node:tls";
 import type { Opened } from "../../core/config/opened.ts";
 import type { ClientAuthType, WebTls } from "../../core/config/web-config.ts";
-import { messageOf } from "../../core/text/escape.ts";
+import { codeOf, messageOf } from "../../core/text/escape.ts";
 
 export type NodeServer = {
   readonly server: Server | TlsServer;
@@ -72,8 +72,7 @@ export async function listen(server: Server, { host, port }: Address): Promise<O
   try {
     await promise;
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    const reason = LISTEN_ERRORS[code] ?? messageOf(error);
+    const reason = LISTEN_ERRORS[codeOf(error) ?? ""] ?? messageOf(error);
     return { kind: "refused", faults: [`cannot listen on ${bracketed(host)}:${port}: ${reason}`] };
   } finally {
     server.off("error", reject);
