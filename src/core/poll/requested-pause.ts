@@ -13,7 +13,7 @@ const CREDIT_PAUSE: Pause = { scope: "budget", forMs: 300_000, source: "credit_s
 const NEARLY_SPENT = 0.01;
 
 /**
- * Adds the pause that an answer asks for: whoever says when is obeyed. `facts`, the body of an answer, is read only of
+ * Adds the pause that an answer asks for: whoever says when is not asked before. `facts`, the body of an answer, is read only of
  * one that is not good.
  */
 export function withRequestedPause(

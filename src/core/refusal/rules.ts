@@ -125,9 +125,10 @@ export const RULES: readonly Rule[] = [
     ...WALL,
     on: { only: [403, 405, 406, 418, 430, 433, 444, 503] },
     near: within(6, w.WALL | w.CALLS, w.BLOCKED),
-    unless: w.RATE | w.ELSEWHERE | w.API_KEY | w.ACCOUNT,
+    unless: w.RATE | w.THROTTLED | w.ELSEWHERE | w.API_KEY | w.ACCOUNT,
   },
   // SES, 400: "Throttling". GitHub, 403: "You have triggered an abuse detection mechanism."
+  // A ban that ends is a throttling. Binance, 418: "IP banned until 1629399758399."
   { ...RATE, on: VAGUE, near: within(1, w.THROTTLED), unless: w.A_VALUE },
   // Google Maps, 200: "OVER_QUERY_LIMIT". GitHub, 200: "RATE_LIMIT"
   { ...RATE, on: VAGUE, in: "codes", near: within(2, w.RATE | w.CALLS, w.LIMIT), unless: w.A_VALUE | w.BAD },

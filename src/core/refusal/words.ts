@@ -96,7 +96,7 @@ export const MANY: number = setOf(`
 export const THROTTLED: number = setOf(`
   ratelimited rate_limited rate_limiting throttled throttling throttle slow_down slowdown enhance_your_calm
   abuse_detection spike_arrest toomanyrequests too_many_requests rate_exceeded throughput_exceeded 429 限流 속도
-  frequency_limit`);
+  frequency_limit ${pairs("banned blocked", "until till")}`);
 export const LONG: number = setOf(`
   daily weekly monthly annual yearly today ${pairs("per a each every this of_the limited", "day week month year")}
   每日 每天 当日 今日 本日 每月 当月 本月 1日 一日 日次 月間 今月 일일 월간 하루 diari* diári* mensu* mensa* mensil* journali*
