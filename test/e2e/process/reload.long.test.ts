@@ -44,6 +44,24 @@ function namesIn(families: Families): readonly string[] {
 }
 
 describe.concurrent("a reload", () => {
+  it("of another schedule forecasts anew what is sent of a quota", async () => {
+    await using upstream = await startSimulatedUpstream({ name: "api" });
+    const quota = { requests: 100_000, per: "1d", on_exhaust: "stop" };
+    const every = (period: string): RawConfig =>
+      configOf(upstream, [], {
+        budgets: { api: { ...BUDGETS.api, quota } },
+        upstreams: [rawUpstream("email", upstream.url, { every: period })],
+      });
+    const forecast = async (daemon: Daemon): Promise<number | undefined> =>
+      sampleValue(await daemon.metrics(), "pacewatch_budget_quota_forecast_requests");
+    await using folder = await openConfigFolder(every("15s"));
+    await using daemon = await startDaemon({ configPath: folder.path });
+    expect(await forecast(daemon)).toBe(5_760);
+    await folder.write(every("30s"));
+    expect((await daemon.post("/-/reload")).status).toBe(200);
+    expect(await forecast(daemon)).toBe(2_880);
+  });
+
   it("of a bad file changes nothing, says so in the metrics and the log, and the next good one mends it", async () => {
     await using upstream = await startSimulatedUpstream({ name: "api" });
     await using folder = await openConfigFolder(configOf(upstream, ["email"]));
