@@ -11,6 +11,7 @@
  */
 
 import { PACE_GRAIN_MS } from "../../src/core/budget/leases.ts";
+import { capOf } from "../../src/core/config/config.ts";
 import { CLOCK_RATE_MARGIN } from "../../src/core/time/clock.ts";
 import { HOUR_MS } from "../../src/core/time/duration.ts";
 import {
@@ -25,7 +26,6 @@ import {
   type SharedTerms,
   type SharedWait,
 } from "../../src/core/fleet/ledger-store.ts";
-import { loweredCap } from "../../src/core/budget/restraint.ts";
 import { SharedSignals } from "./shared-signals.ts";
 
 /** If the clock is set back by less than this, leases are only held for longer; by more, all of them are dropped. */
@@ -204,7 +204,7 @@ export class SharedBudgetModel {
     const aside = Math.max(rate.aside, known);
     const most = Math.max(0, rate.cap + rate.aside - aside);
     const requests = this.#signals.loweredTo(rate.perMs, nowMs);
-    return requests === undefined ? most : Math.min(most, loweredCap(requests, share, aside));
+    return requests === undefined ? most : Math.min(most, Math.max(1, capOf({ requests }, share) - aside));
   }
 
   #coldMs(terms: SharedTerms, nowMs: number): number {

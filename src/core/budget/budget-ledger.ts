@@ -5,8 +5,8 @@ import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts
 import type { QuotaCount } from "./quota.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import { Restraint } from "./restraint.ts";
-import type { Needs } from "./signals.ts";
-import { longestOf, tellsLimit, UntoldLimit } from "./untold-limit.ts";
+import { longestRateOf, type Needs } from "./signals.ts";
+import { tellsLimit, UntoldLimit } from "./untold-limit.ts";
 
 /** A budget starts with the process (`first`), or is `added` by a reload. */
 export type BudgetStart = {
@@ -101,7 +101,7 @@ export class BudgetLedger {
   /** `isAlone`: the upstream draws on no other budget, so it can only be this one's limit that a refusal is about. */
   applyAdvice(advice: Advice, isAlone: boolean, nowMs: number): void {
     const isPaused = nowMs < this.#restraint.active.pausedUntilMs;
-    const cap = this.#capOf(longestOf(this.#budget), nowMs);
+    const cap = this.#capOf(longestRateOf(this.#budget), nowMs);
     this.#restraint.applyAdvice(advice, nowMs);
     if (!isAlone || (advice.throttled && tellsLimit(advice, this.#restraint.limits))) return;
     const asker = { budget: this.#budget, needs: this.#needs };

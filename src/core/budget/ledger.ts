@@ -73,7 +73,8 @@ export function leaseOf(isUsable: () => boolean, onSettled: (settlement: Settlem
 const URGENCY: readonly WaitCause[] = ["backoff", "quota", "yield", "ledger", "budget"];
 
 /** Whoever waits for several budgets at once waits for the latest moment, and is told the gravest cause. */
-export function longestWait(waits: readonly Wait[]): Wait | undefined {
+export function longestWait(each: readonly (Wait | undefined)[]): Wait | undefined {
+  const waits = each.filter((wait) => wait !== undefined);
   if (waits.length < 2) return waits[0];
   const untilMs = Math.max(...waits.map((wait) => wait.untilMs));
   const rank = ({ cause }: Wait): number => URGENCY.indexOf(cause);

@@ -11,7 +11,6 @@ import {
   longestWait,
   type RunningLedger,
   strictest,
-  type Wait,
 } from "./ledger.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
@@ -53,14 +52,10 @@ export class LocalLedger implements RunningLedger {
 
   take(budgets: readonly string[]): LeaseDecision {
     const nowMs = this.#clock.now();
-    const waits: Wait[] = [];
-    for (const budget of budgets) {
-      const each = this.#get(budget, "take a lease").waitFor(nowMs);
-      if (each !== undefined) waits.push(each);
-    }
-    const wait = longestWait(waits);
+    const ledgers = budgets.map((budget) => this.#get(budget, "take a lease"));
+    const wait = longestWait(ledgers.map((ledger) => ledger.waitFor(nowMs)));
     if (wait !== undefined) return wait;
-    const leases = budgets.map((budget) => this.#grant(this.#get(budget, "take a lease"), nowMs));
+    const leases = ledgers.map((ledger) => this.#grant(ledger, nowMs));
     return { kind: "granted", lease: leaseOfAll(leases) };
   }
 

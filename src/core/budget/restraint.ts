@@ -6,7 +6,7 @@ import { type Budget, capOf, type Rate } from "../config/config.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { BudgetRestraint } from "./ledger.ts";
 import { type KnownLimit, type LearnedWindow, LearnedWindows } from "./learned-windows.ts";
-import { longestWindowMs, type Needs, signalsOf, type UpstreamSignals } from "./signals.ts";
+import { longestRateOf, type Needs, signalsOf, type UpstreamSignals } from "./signals.ts";
 
 /** While yielding to production, one slot in this many is used. */
 export const YIELD_KEEPS_ONE_IN = 4;
@@ -45,7 +45,8 @@ export class Restraint {
   capOf(rate: Rate, configuredCap: number, nowMs: number): number {
     const requests = this.active.loweredTo(rate.perMs, nowMs);
     if (requests === undefined) return configuredCap;
-    return Math.min(configuredCap, loweredCap(requests, this.#budget.share, 0));
+    // Never under one: with none, nobody would see the limit rise again.
+    return Math.min(configuredCap, Math.max(1, capOf({ requests }, this.#budget.share)));
   }
 
   /** Each limit is shown as it was advertised last, with what is known of its window. */
@@ -75,7 +76,7 @@ export class Restraint {
     const needs: Needs = isRefused ? () => 0 : this.#needs;
     const limits = [...advice.limits, ...limitsOf(learned)];
     const signals = signalsOf({ ...advice, limits }, this.#budget, needs);
-    this.active.apply(signals, longestWindowMs(this.#budget), this.#budget.maxPauseMs, nowMs);
+    this.active.apply(signals, longestRateOf(this.#budget).perMs, this.#budget.maxPauseMs, nowMs);
     return signals;
   }
 
@@ -105,11 +106,6 @@ const NO_SIGNALS: UpstreamSignals = {
 function isSilent({ throttled, pause, families, limits, remaining }: Advice): boolean {
   const says = throttled || pause !== undefined || remaining !== undefined;
   return !says && families.length === 0 && limits.length === 0;
-}
-
-/** A cap is never under one: with none, nobody would see the limit rise again. */
-export function loweredCap(requests: number, share: number, aside: number): number {
-  return Math.max(1, capOf({ requests }, share) - aside);
 }
 
 type Lowered = { readonly requests: number; readonly untilMs: number };

@@ -57,8 +57,9 @@ export function saysNothing(signals: UpstreamSignals): boolean {
   return !asksForLess && advertised === undefined && yieldMs === undefined;
 }
 
-export function longestWindowMs(budget: Budget): number {
-  return Math.max(...budget.rates.map((rate) => rate.perMs));
+/** The rate with the longest window. */
+export function longestRateOf(budget: Budget): Rate {
+  return budget.rates.reduce((a, b) => (b.perMs > a.perMs ? b : a));
 }
 
 function loweredBy(
@@ -103,5 +104,5 @@ function yieldMsOf(remaining: NonNullable<Advice["remaining"]>, budget: Budget):
   if (remaining.limit !== undefined && remaining.requests >= remaining.limit - 1) return 0;
   const ofLimit = remaining.limit ?? Math.min(...budget.rates.map((rate) => rate.requests));
   if (remaining.requests >= budget.yieldBelow * ofLimit) return 0;
-  return Math.min(remaining.resetMs ?? longestWindowMs(budget), budget.maxPauseMs);
+  return Math.min(remaining.resetMs ?? longestRateOf(budget).perMs, budget.maxPauseMs);
 }

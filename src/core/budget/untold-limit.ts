@@ -16,7 +16,7 @@ import type { Advice } from "../advice/advice.ts";
 import type { Budget, Rate } from "../config/config.ts";
 import type { KnownLimit } from "./learned-windows.ts";
 import { YIELD_KEEPS_ONE_IN } from "./restraint.ts";
-import type { Needs } from "./signals.ts";
+import { longestRateOf, type Needs } from "./signals.ts";
 
 type Asker = { readonly budget: Budget; readonly needs: Needs };
 
@@ -49,7 +49,7 @@ export class UntoldLimit {
     this.#pausedFromMs = nowMs;
     if (run === undefined || !isAboutRate(advice, budget)) return;
     if (this.#refusedAtMs > Number.NEGATIVE_INFINITY) {
-      const rate = longestOf(budget);
+      const rate = longestRateOf(budget);
       const requests = Math.max(slowedBy(run, rate.perMs, cap, nowMs), needs(rate) / YIELD_KEEPS_ONE_IN);
       this.#bound = { perMs: rate.perMs, requests: Math.ceil(requests) };
     }
@@ -89,10 +89,6 @@ export function tellsLimit({ families }: Advice, known: readonly KnownLimit[]): 
       limit !== undefined &&
       known.some((other) => other.key === key && other.perMs !== undefined),
   );
-}
-
-export function longestOf(budget: Budget): Rate {
-  return budget.rates.reduce((a, b) => (b.perMs > a.perMs ? b : a));
 }
 
 function slowedBy({ fromMs, restMs, answered }: Run, perMs: number, cap: number, nowMs: number): number {

@@ -45,7 +45,7 @@ async function takeShared(budgets: readonly SharedBudget[], parts: Parts): Promi
   });
   const isTrusted = answered.every((each) => each.isTrusted);
   if (waits.some(({ cause }) => cause === "ledger")) return takeReserves(budgets);
-  const wait = longestOf(
+  const wait = longestWait(
     waits.map(({ budget, waitMs, cause }) => ({
       kind: "wait",
       untilMs: clock.now() + waitMs,
@@ -66,15 +66,11 @@ async function takeShared(budgets: readonly SharedBudget[], parts: Parts): Promi
 }
 
 function takeReserves(budgets: readonly SharedBudget[]): LeaseDecision {
-  const wait = heldBack(budgets) ?? longestOf(budgets.map((budget) => budget.reserveWait()));
+  const wait = heldBack(budgets) ?? longestWait(budgets.map((budget) => budget.reserveWait()));
   if (wait !== undefined) return wait;
   return { kind: "granted", lease: leaseOfAll(budgets.map((budget) => budget.reserveLease())) };
 }
 
 function heldBack(budgets: readonly SharedBudget[]): Wait | undefined {
-  return longestOf(budgets.map((budget) => budget.heldBack()));
-}
-
-function longestOf(waits: readonly (Wait | undefined)[]): Wait | undefined {
-  return longestWait(waits.filter((wait) => wait !== undefined));
+  return longestWait(budgets.map((budget) => budget.heldBack()));
 }
