@@ -1,6 +1,7 @@
 import { fstatSync, writeFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
+import type { LinkOptions } from "./commands/links.ts";
 import type { CommandIo } from "./commands/loading.ts";
 import { messageOf } from "./core/text/escape.ts";
 import { parseListen, type ListenAddress } from "./config/keys/listen.ts";
@@ -22,8 +23,6 @@ Exit codes:
 
 type ConfigOption = { readonly config: string };
 type JsonOption = { readonly json: boolean };
-type StatusPageOption = { readonly statusPage?: string };
-type RunbooksOption = { readonly runbooks?: string };
 type UpstreamOption = { readonly upstream?: string };
 type DemoOption = { readonly seed: number; readonly dialect: string };
 type ListenOption = { readonly listen: ListenAddress | undefined };
@@ -141,7 +140,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     .addOption(configOption())
     .addOption(runbooksOption())
     .option("--status-page <url>", "where the alerts link to, besides their runbooks")
-    .action(async (options: ConfigOption & RunbooksOption & StatusPageOption) => {
+    .action(async (options: ConfigOption & LinkOptions) => {
       const { rules } = await import("./commands/rules.ts");
       exit(await rules({ ...options, ...ioOf(options) }));
     });
@@ -149,7 +148,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     .addOption(configOption())
     .addOption(runbooksOption())
     .option("--status-page <url>", "where the panels link to")
-    .action(async (options: ConfigOption & RunbooksOption & StatusPageOption) => {
+    .action(async (options: ConfigOption & LinkOptions) => {
       const { dashboard } = await import("./commands/dashboard.ts");
       exit(await dashboard({ ...options, ...ioOf(options) }));
     });

@@ -1,4 +1,4 @@
-import { windowsInFile } from "../adapters/sqlite/windows-in-file.ts";
+import { windowsInFile } from "../adapters/sqlite/reading.ts";
 import type { Config } from "../core/config/config.ts";
 import { learnedSentence } from "../core/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";

@@ -1,5 +1,5 @@
 import { systemClock } from "../adapters/clock.ts";
-import { windowsInFile } from "../adapters/sqlite/windows-in-file.ts";
+import { windowsInFile } from "../adapters/sqlite/reading.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { closeProbes, openProbes } from "../app/probes.ts";

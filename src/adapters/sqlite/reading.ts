@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
@@ -63,11 +63,21 @@ export function readQuotas(database: DatabaseSync): readonly QuotaRow[] {
   return readRows(database.prepare("SELECT * FROM quota_hours").all(), quotaOf);
 }
 
-export function readWindows(database: DatabaseSync): ReadonlyMap<string, readonly LearnedWindow[]> {
+function readWindows(database: DatabaseSync): ReadonlyMap<string, readonly LearnedWindow[]> {
   return new Map(readRows(database.prepare("SELECT * FROM budget_records").all(), windowsOf));
 }
 
 function namesIn(database: DatabaseSync): readonly string[] {
   const rows = database.prepare("SELECT DISTINCT upstream FROM polls").all();
   return readRows(rows, (row) => row.get("upstream", text));
+}
+
+/** Reads beside a daemon what it has learned: nothing where there is no such file, or none that can be read. */
+export function windowsInFile(path: string): ReadonlyMap<string, readonly LearnedWindow[]> {
+  try {
+    using database = new DatabaseSync(path, { readOnly: true });
+    return readWindows(database);
+  } catch {
+    return new Map();
+  }
 }
