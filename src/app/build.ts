@@ -27,7 +27,7 @@ import type { ReloadResult } from "../http/routes/routes.ts";
 import { DEFAULT_SERVER_LIMITS } from "../http/server/limits.ts";
 import { type RunningServer, startServer } from "../http/server/server.ts";
 
-/** All of it but the config and the state file, which come first. What it opens, `stack` closes in reverse. */
+/** Builds all but the config and the state file, which come first. `stack` closes in reverse what is opened here. */
 export async function build(
   loaded: LoadedConfig,
   store: StateStore | undefined,

@@ -18,7 +18,7 @@ export type ReloadParts = TransportParts & {
   readonly polling: AppPolling;
   /** Aborts when the app stops. */
   readonly stopping: AbortSignal;
-  /** Once another config runs. */
+  /** Called once another config runs. */
   readonly onChanged: (config: Config) => void;
   readonly log: Logger;
 };

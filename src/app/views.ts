@@ -31,7 +31,7 @@ export type ViewSources = {
 
 type ShownPolling = Pick<AppPolling, "recordOf" | "conditionOf" | "offlineUpstreams">;
 
-/** Of this moment only: its accounts are live. */
+/** It holds for this moment only, as its accounts are live. */
 export function metricsView(sources: ViewSources): MetricsSnapshot {
   const { polling, store, fleet, reload } = sources;
   const { config } = reload;

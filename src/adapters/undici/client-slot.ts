@@ -46,7 +46,7 @@ export class ClientSlot {
     this.#client.dispatch(written, request);
   }
 
-  /** After a complete answer: another request may follow. The last one is forgotten, as its answer may be large. */
+  /** Called after a complete answer: another request may follow. This one is forgotten, as its answer may be large. */
   finish(): void {
     this.#request = undefined;
   }

@@ -142,7 +142,7 @@ export class ConnectionAttempt {
       socket,
       host: proxy.host,
       secureContext: material.proxy,
-      // Whatever the environment says.
+      // NODE_TLS_REJECT_UNAUTHORIZED=0 would switch it off.
       rejectUnauthorized: true,
       ...name,
     };

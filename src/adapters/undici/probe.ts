@@ -14,7 +14,7 @@ import { SecretRedactor } from "./secret-redactor.ts";
 
 export type ProbeOptions = {
   readonly upstream: Endpoint;
-  /** Those in its URL. */
+  /** The secrets in its URL: they are hidden in whatever is kept of an answer. */
   readonly secrets?: readonly string[];
   /** Asked before every poll, because keys rotate. */
   readonly credential: (() => string | Promise<string>) | undefined;
@@ -130,7 +130,7 @@ class UndiciProbe implements Probe {
     }
   }
 
-  /** From here to the socket without a pause. */
+  /** Waits for nothing: a request that ended meanwhile would still be sent. */
   #send(request: RequestInFlight, key: string | undefined): ClientSlot {
     if (key !== undefined) this.#redactor.learn(key);
     const written = this.#builder.build(key);

@@ -25,7 +25,7 @@ type Watched = {
   periodMs: number;
   readonly sinceMs: number;
   readonly onOurs: OnOurs;
-  /** Of this life. */
+  /** Undefined until the first poll of this process: what is restored may be hours old. */
   newest: { readonly isAnswer: boolean; readonly atMs: number } | undefined;
   lastAnswerMs: number | undefined;
 };
@@ -143,7 +143,7 @@ export class OwnNetwork {
     return false;
   }
 
-  /** Of any upstream. */
+  /** When any upstream answered last. */
   get #lastAnswerMs(): number {
     return this.#watched
       .values()

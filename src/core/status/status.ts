@@ -96,7 +96,7 @@ type ForecastStatus = {
 
 export type ShownPoint = Pick<ValuePoint, "atMs" | "value">;
 
-/** Of each upstream: by this a list is sorted and counted. */
+/** A list of upstreams is sorted and counted by these, so each of them has one. */
 export type UpstreamSummary = {
   readonly name: string;
   /** Without its query. */

@@ -16,9 +16,9 @@ export type ThreadOf = (options: {
 const BCRYPT_WORKER = new URL("./bcrypt-worker.ts", import.meta.url);
 /** No fewer than there may be connections: each that waits has its place. */
 const MAX_WAITING = 256;
-/** Then all is forgotten: who guesses from so many addresses is not slowed down by it. */
+/** When there are more, all of them are forgotten: guesses from so many addresses are not slowed down by this anyway. */
 const MAX_SPENDERS = 10_000;
-/** Longer than a check takes, unless the process stood still meanwhile, as on SIGSTOP: only the clock went on. */
+/** A check seems longer only if the process stood still meanwhile, as on SIGSTOP: so long a rest would stop all others. */
 const LONGEST_REST_MS = 15_000;
 
 type Asker = {
@@ -27,7 +27,7 @@ type Asker = {
 };
 
 type Waiting = Omit<PasswordQuestion, "connection"> & {
-  /** Those that ask the same. */
+  /** All who ask the same get one verdict. */
   readonly askers: Asker[];
 };
 
@@ -45,9 +45,9 @@ export class PasswordChecks implements PasswordChecker, AsyncDisposable {
   readonly #onWarning: (message: string) => void;
   readonly #maxWaiting: number;
   readonly #closing = new AbortController();
-  /** Those that have a place. */
+  /** Each of these has a place, and may have no other. */
   readonly #connections = new Set<PasswordQuestion["connection"]>();
-  /** By what is asked, the oldest first. */
+  /** The key says what is asked. The oldest comes first. */
   readonly #waiting = new Map<string, Waiting>();
   /** How long wrong passwords took, by address and by hash. An unknown user has the hash of a real one. */
   readonly #spentMs = new Map<string, number>();

@@ -28,7 +28,7 @@ function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host").length > 1;
 }
 
-/** Without port, brackets, case and a final dot. */
+/** Names are compared without port, brackets, case and a final dot. */
 function hostnameOf(host: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::\d*)?|([^:]*)(?::\d*)?)$/.exec(host) ?? [];
   return (bracketed ?? plain ?? host).toLowerCase().replace(/\.$/, "");

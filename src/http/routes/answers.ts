@@ -35,7 +35,7 @@ export type AnswersOptions = {
   readonly rests: boolean;
 };
 
-/** Of plain text. Each part is compressed, or made plain again for a client without gzip, in one turn of the loop. */
+/** A part has at most so many bytes of plain text: it is compressed, or made plain again, in one turn of the loop. */
 const PART_BYTES = 131_072;
 
 /** What Linux keeps at most of what a client has not read yet (net.ipv4.tcp_wmem). Containers are charged for it. */
@@ -48,10 +48,10 @@ const SOCKET_BYTES = 4 * 1024 * 1024;
  */
 export class Answers {
   readonly #options: AnswersOptions;
-  /** By what is asked for, the oldest first. */
+  /** The key says what is asked for. The oldest comes first. */
   readonly #waiting = new Map<string, Answer>();
   #isWorking = false;
-  /** Of the largest answer so far. */
+  /** No answer so far was larger: one that is still to be made is expected to be as large. */
   #largest: Sizes = { gzipBytes: 0, plainBytes: 0 };
 
   constructor(options: AnswersOptions) {
@@ -104,7 +104,7 @@ export function refusal(why: string): HttpAnswer {
 class Answer {
   readonly #draft: () => Draft | Promise<Draft>;
   readonly #options: AnswersOptions;
-  /** Of one gzip. */
+  /** Joined, they are one gzip. */
   readonly #parts: Part[] = [];
   readonly #begun = Promise.withResolvers<Head | undefined>();
   #grown = Promise.withResolvers<void>();
@@ -125,7 +125,7 @@ class Answer {
     return this.#begun.promise;
   }
 
-  /** Undefined until it is whole. */
+  /** They are known when the answer is whole. */
   get sizes(): Sizes | undefined {
     const last = this.#parts.at(-1);
     if (this.#end !== "whole" || last === undefined) return undefined;
@@ -134,7 +134,7 @@ class Answer {
     return { gzipBytes: this.#bytes, plainBytes };
   }
 
-  /** Until the last byte is sent, or the client has gone. */
+  /** Counts this reader, and what the kernel may hold for it, until the last byte is sent or the client has gone. */
   join(request: HttpRequest, needsBytes: number): void {
     const { room } = this.#options;
     this.#readers += 1;
@@ -169,7 +169,7 @@ class Answer {
     await turns.rest();
   }
 
-  /** Its parts as they come, in gzip or plain. */
+  /** Yields its parts as they come, in gzip or plain. */
   async *read(isPlain: boolean): AsyncGenerator<Part, void, void> {
     for (let index = 0; ; index++) {
       while (this.#parts[index] === undefined && this.#end === undefined) await this.#grown.promise;
@@ -242,7 +242,7 @@ async function* partsOf(
   const gzip = makeGzip();
   const part = new Uint8Array(PART_BYTES);
   let text = "";
-  /** One character more than fits: so that none is cut in two. */
+  /** It is given one character more than fits, so that none is cut in two. */
   const encode = (): Uint8Array => {
     const { read, written } = UTF8.encodeInto(text.slice(0, PART_BYTES + 1), part);
     text = text.slice(read);

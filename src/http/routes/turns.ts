@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** After so long the event loop gets a turn: polls, probes and other clients come in between. */
 const TURN_MS = 5;
-/** Also of a turn in which the process stood still, as on SIGSTOP: only the clock went on. */
+/** A turn in which the process stood still, as on SIGSTOP, seems long, as the clock went on: no rest may be as long. */
 const LONGEST_REST_MS = 10 * TURN_MS;
 
 export type TurnsOptions = {
-  /** After each turn, as long as it took. */
+  /** Whether it rests after each turn, for as long as that took. */
   readonly rests: boolean;
   /** Asked between turns: work that nobody wants any more is given up. */
   readonly isWanted: () => boolean;

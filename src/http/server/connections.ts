@@ -66,7 +66,7 @@ export class Connections {
     return this.#closing;
   }
 
-  /** Or never to be: the client has gone. */
+  /** Requests that will never be answered, because the client has gone, count as answered. */
   #answered(connection: Connection, requests: number): void {
     connection.unanswered -= requests;
     this.#requestsInFlight -= requests;

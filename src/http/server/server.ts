@@ -28,13 +28,13 @@ export type StartOptions = RoutesDeps &
 
 export type RunningServer = AsyncDisposable & {
   readonly url: string;
-  /** Of the second address. */
+  /** Where the probes are answered; undefined without a second address. */
   readonly probesUrl: string | undefined;
   readonly close: () => Promise<void>;
 };
 
 const DEFAULT_RECHECK_MS = 1000;
-/** At the second address, where each is over after one answer. The files that polls need are not there to be taken. */
+/** The second address accepts so few, each for one answer: a flood of it must not take the files that polls need. */
 export const PROBE_CONNECTIONS = 8;
 
 /** Refused where it cannot listen, or with all faults of the web config. */
