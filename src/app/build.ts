@@ -7,6 +7,7 @@ import { createMetrics } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { FleetParts, OpenedLedger } from "./fleet.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
+import { quietMoment } from "./quiet-moment.ts";
 import { AppPolling } from "./polling.ts";
 import { AppReload, type LoadedConfig } from "./reload.ts";
 import { fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
@@ -100,6 +101,8 @@ export async function build(
     what: {
       url: server.url,
       reload: () => reload.run("asked"),
+      quietMoment: (signal) =>
+        quietMoment({ upstreams: config.upstreams.length, inFlight: () => polling.inFlight, clock, signal }),
       stop: () => owned.disposeAsync(),
     },
   };
@@ -181,6 +184,8 @@ function learnedWindows(
 export type App = {
   readonly url: string;
   reload(): Promise<ReloadResult>;
+  /** For what stops the event loop. */
+  quietMoment(signal: AbortSignal): Promise<void>;
   /** No new polls. Those in flight may end, and the metrics are served until then. */
   stop(): Promise<void>;
 };

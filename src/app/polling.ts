@@ -93,6 +93,10 @@ export class AppPolling implements AsyncDisposable {
     return this.#parts.holdings?.has(upstream) === false ? undefined : this.#records.get(upstream);
   }
 
+  get inFlight(): number {
+    return this.#records.values().reduce((sum, { accounts }) => sum + accounts.inFlight, 0);
+  }
+
   /** How many cannot be reached because we are offline; 0 while any answers. */
   offlineUpstreams(nowMs: number): number {
     return this.#network.unreachable(nowMs);

@@ -1,3 +1,4 @@
+import { collectStartGarbage } from "../adapters/collect-garbage.ts";
 import { url as debuggerUrl } from "node:inspector";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { systemClock } from "../adapters/clock.ts";
@@ -51,6 +52,7 @@ export async function run(options: RunOptions): Promise<number> {
   // Its path is what lets a client in.
   if (address !== undefined) log.warn({ address: new URL(address).host }, DEBUGGER_IS_OPEN);
   const ending = awaitEnding(events);
+  const stopping = new AbortController();
   try {
     const start = await startApp({ ...options, keys });
     if (start.kind === "refused") {
@@ -58,8 +60,12 @@ export async function run(options: RunOptions): Promise<number> {
       return 1;
     }
     app = start.what;
+    void app.quietMoment(stopping.signal).then(() => {
+      if (!stopping.signal.aborted) collectStartGarbage();
+    });
     options.onStarted?.(app);
     const signal = await ending.asked;
+    stopping.abort();
     log.info({ signal }, "stopping: waiting for polls in flight");
     await app.stop();
     log.info({}, "stopped");
