@@ -4,6 +4,7 @@ import { checkServerIdentity, createSecureContext, type SecureContext, type TLSS
 import type { Tls } from "../../core/config/config.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import { certificatesIn } from "../../files/certificates.ts";
+import { Followed, type Reading } from "../../files/followed.ts";
 import { readRegularText } from "../../files/regular-file.ts";
 import { codeOf } from "../../core/text/escape.ts";
 
@@ -23,16 +24,17 @@ const inUse = new Map<string, WeakRef<Contexts>>();
 /** The trusted roots and the client certificate of one probe, for all its connections. Reread, as files change. */
 export class TlsMaterial {
   readonly #files: Tls;
-  readonly #onWarning: (message: string) => void;
-  #contexts: Contexts;
+  readonly #contexts: Followed<Contexts>;
   #readAtMs: number;
   #reading = false;
-  #problem: string | undefined = undefined;
 
   private constructor(files: Tls, pem: Pem, nowMs: number, onWarning: (message: string) => void) {
     this.#files = files;
-    this.#onWarning = onWarning;
-    this.#contexts = contextsOf(pem);
+    this.#contexts = new Followed(
+      contextsOf(pem),
+      () => rereadContexts(files),
+      (problem) => onWarning(problem === undefined ? USABLE_AGAIN : `${problem}; what was read last is kept`),
+    );
     this.#readAtMs = nowMs;
   }
 
@@ -45,12 +47,12 @@ export class TlsMaterial {
   }
 
   get upstream(): SecureContext {
-    return this.#contexts.upstream;
+    return this.#contexts.value.upstream;
   }
 
   /** The same roots, but never our client certificate. */
   get proxy(): SecureContext {
-    return this.#contexts.proxy;
+    return this.#contexts.value.proxy;
   }
 
   /** Certificates rotate while we run. Nobody waits for this: the next connection uses the new ones. */
@@ -60,25 +62,19 @@ export class TlsMaterial {
     if (this.#reading || nowMs - this.#readAtMs < REREAD_AFTER_MS) return;
     this.#reading = true;
     this.#readAtMs = nowMs;
-    void this.#reread();
-  }
-
-  /** Half-written files are the usual failure: what was read last is used until the next attempt. */
-  async #reread(): Promise<void> {
-    let problem: string | undefined;
-    try {
-      this.#contexts = contextsOf(await readPem(this.#files));
-    } catch (error) {
-      problem = messageOf(error);
-    }
-    this.#reading = false;
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    this.#onWarning(problem === undefined ? USABLE_AGAIN : `${problem}; what was read last is kept`);
+    void this.#contexts.reread().finally(() => (this.#reading = false));
   }
 }
 
 const USABLE_AGAIN = "the TLS files can be used again";
+
+async function rereadContexts(files: Tls): Promise<Reading<Contexts>> {
+  try {
+    return { kind: "read", value: contextsOf(await readPem(files)) };
+  } catch (error) {
+    return { kind: "unusable", problem: messageOf(error) };
+  }
+}
 
 async function readPem(files: Tls): Promise<Pem> {
   const [ca, cert, key] = await Promise.all([

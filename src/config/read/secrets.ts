@@ -1,6 +1,7 @@
 import type { Config, SecretSource } from "../../core/config/config.ts";
 import type { Opened } from "../../core/config/opened.ts";
 import { percentDecoded } from "../../core/text/percent.ts";
+import { Followed, type Reading } from "../../files/followed.ts";
 import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
 import { sharedWhileUnderWay } from "../../files/shared-work.ts";
 import { type Environment, variablesIn } from "./interpolate.ts";
@@ -21,72 +22,48 @@ export async function openSecret(
 ): Promise<Opened<Secret>> {
   if (source.from === "env") {
     const reading = readVariable(source.variable, environment);
-    if (reading.kind === "unreadable")
+    if (reading.kind === "unusable")
       return { kind: "refused", faults: [`cannot read key: ${reading.problem}`] };
-    return { kind: "opened", what: { read: () => reading.key } };
+    return { kind: "opened", what: { read: () => reading.value } };
   }
   const reading = await readKeyFile(source.path);
-  if (reading.kind === "unreadable")
+  if (reading.kind === "unusable")
     return { kind: "refused", faults: [`cannot read key: ${reading.problem}`] };
-  return { kind: "opened", what: new FileSecret(source.path, reading.key, onWarning) };
-}
-
-class FileSecret implements Secret {
-  readonly #path: string;
-  readonly #onWarning: (message: string) => void;
-  #key: string;
-  #problem: string | undefined = undefined;
-
-  constructor(path: string, key: string, onWarning: (message: string) => void) {
-    this.#path = path;
-    this.#key = key;
-    this.#onWarning = onWarning;
-  }
-
-  async read(): Promise<string> {
-    const reading = await readKeyFile(this.#path);
-    const problem = reading.kind === "unreadable" ? reading.problem : undefined;
-    if (reading.kind === "key") this.#key = reading.key;
-    if (problem !== this.#problem) {
-      this.#problem = problem;
-      this.#onWarning(
-        problem === undefined ? READABLE_AGAIN : `cannot read key, the last one is kept: ${problem}`,
-      );
-    }
-    return this.#key;
-  }
+  const followed = new Followed(
+    reading.value,
+    () => readKeyFile(source.path),
+    (problem) =>
+      onWarning(problem === undefined ? READABLE_AGAIN : `cannot read key, the last one is kept: ${problem}`),
+  );
+  return { kind: "opened", what: { read: () => followed.reread() } };
 }
 
 const READABLE_AGAIN = "the key's file is readable again";
 const MAX_KEY_BYTES = 64 * 1024;
 
-type KeyReading =
-  | { readonly kind: "key"; readonly key: string }
-  | { readonly kind: "unreadable"; readonly problem: string };
-
-function readVariable(name: string, environment: Environment): KeyReading {
+function readVariable(name: string, environment: Environment): Reading<string> {
   // It may be a key that was pasted instead of its variable's name.
   const shown = /^[A-Z][A-Z0-9_]*$/.test(name) ? `the variable ${name}` : "the variable named here";
   const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-  return value === undefined ? { kind: "unreadable", problem: `${shown} is not set` } : keyOf(value, shown);
+  return value === undefined ? { kind: "unusable", problem: `${shown} is not set` } : keyOf(value, shown);
 }
 
-const readKeyFile: (path: string) => Promise<KeyReading> = sharedWhileUnderWay(readKeyOnce);
+const readKeyFile: (path: string) => Promise<Reading<string>> = sharedWhileUnderWay(readKeyOnce);
 
-async function readKeyOnce(path: string): Promise<KeyReading> {
+async function readKeyOnce(path: string): Promise<Reading<string>> {
   try {
     return keyOf((await readRegularFile(path, MAX_KEY_BYTES)).toString("utf8"), "its file");
   } catch (error) {
-    return { kind: "unreadable", problem: `its file cannot be read: ${fileProblem(error)}` };
+    return { kind: "unusable", problem: `its file cannot be read: ${fileProblem(error)}` };
   }
 }
 
-function keyOf(text: string, where: string): KeyReading {
+function keyOf(text: string, where: string): Reading<string> {
   const key = text.trim();
-  if (key === "") return { kind: "unreadable", problem: `${where} is empty` };
-  if (/^[\x20-\x7e]+$/.test(key)) return { kind: "key", key };
+  if (key === "") return { kind: "unusable", problem: `${where} is empty` };
+  if (/^[\x20-\x7e]+$/.test(key)) return { kind: "read", value: key };
   return {
-    kind: "unreadable",
+    kind: "unusable",
     problem: `${where} must contain one line of printable ASCII characters, received others`,
   };
 }

@@ -9,7 +9,7 @@ export interface WebConfigSource {
   hasChanged(): Promise<boolean>;
 }
 
-export type Following = {
+export type FollowOptions = {
   readonly clock: Pick<Clock, "sleep">;
   readonly recheckMs: number;
   readonly renew: (tls: WebTls) => void;
@@ -28,6 +28,13 @@ export type WebConfigChange = {
 
 /** 10 s, where it looks every second. */
 const LOOKS_UNTIL_READ_AGAIN = 10;
+
+type Following =
+  | { readonly kind: "idle" }
+  /** It is used at the next look, unless the files change again. `told` is the fault that the log holds already. */
+  | { readonly kind: "settling"; readonly reading: WebConfigReading; readonly told: string | undefined }
+  /** `looks` have passed since it was read. */
+  | { readonly kind: "refused"; readonly fault: string; readonly looks: number };
 
 /** The web config as it is now: its files may change while the server runs. */
 export class LiveWebConfig {
@@ -57,33 +64,45 @@ export class LiveWebConfig {
    * what was read is used when the next look finds the same. What was refused is read again, as a file may be
    * unreadable for a while without ever changing.
    */
-  async follow(following: Following, signal: AbortSignal): Promise<void> {
+  async follow(options: FollowOptions, signal: AbortSignal): Promise<void> {
+    const { clock, recheckMs } = options;
     const source = this.#source;
     if (source === undefined) return;
-    let unsettled: WebConfigReading | undefined;
-    let refusal: string | undefined;
-    let looksSince = 0;
+    let state: Following = { kind: "idle" };
     for (;;) {
-      await following.clock.sleep(following.recheckMs, signal);
+      await clock.sleep(recheckMs, signal);
       if (signal.aborted) return;
       const hasChanged = await source.hasChanged();
       if (signal.aborted) return;
-      looksSince += 1;
-      if (hasChanged || (refusal !== undefined && looksSince >= LOOKS_UNTIL_READ_AGAIN)) {
-        if (hasChanged) refusal = undefined;
-        looksSince = 0;
-        unsettled = await source.read();
-      } else if (unsettled !== undefined) {
-        const fault = this.#use(unsettled, following);
-        if (fault !== undefined && fault !== refusal) following.onWarning(fault);
-        refusal = fault;
-        unsettled = undefined;
+      state = hasChanged
+        ? { kind: "settling", reading: await source.read(), told: undefined }
+        : await this.#next(state, source, options);
+    }
+  }
+
+  /** The files are as they were at the last look. */
+  async #next(state: Following, source: WebConfigSource, options: FollowOptions): Promise<Following> {
+    switch (state.kind) {
+      case "idle":
+        return state;
+      case "settling": {
+        const fault = this.#use(state.reading, options);
+        if (fault === undefined) return { kind: "idle" };
+        if (fault !== state.told) options.onWarning(fault);
+        return { kind: "refused", fault, looks: 1 };
       }
+      case "refused": {
+        const { fault, looks } = state;
+        if (looks + 1 < LOOKS_UNTIL_READ_AGAIN) return { kind: "refused", fault, looks: looks + 1 };
+        return { kind: "settling", reading: await source.read(), told: fault };
+      }
+      default:
+        return state satisfies never;
     }
   }
 
   /** The sentence of a refusal. */
-  #use(reading: WebConfigReading, { renew, onChange }: Following): string | undefined {
+  #use(reading: WebConfigReading, { renew, onChange }: FollowOptions): string | undefined {
     const before = this.#config;
     const faults = reading.kind === "refused" ? reading.faults : this.#take(reading.config, renew);
     if (faults.length > 0)
