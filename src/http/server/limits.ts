@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import type { Clock } from "../../core/time/clock.ts";
 import { whenResponseEnds } from "../guards/guard.ts";
 import { DEFAULT_ROUTE_LIMITS, type RouteLimits } from "../routes/routes.ts";
 
@@ -47,11 +48,14 @@ export function serverOptions(limits: ServerLimits): ServerOptions {
 export function limitResponse(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  limits: ServerLimits,
+  { responseTimeoutMs }: ServerLimits,
+  clock: Pick<Clock, "sleep">,
 ): void {
-  const { socket } = incoming;
-  const timer = setTimeout(() => cutOff(socket), limits.responseTimeoutMs).unref();
-  whenResponseEnds({ incoming, outgoing }, () => clearTimeout(timer));
+  const ended = new AbortController();
+  whenResponseEnds({ incoming, outgoing }, () => ended.abort());
+  void clock.sleep(responseTimeoutMs, ended.signal).then(() => {
+    if (!ended.signal.aborted) cutOff(incoming.socket);
+  });
 }
 
 /** By a reset: after a normal close, the kernel keeps what the client has not read for minutes. */

@@ -35,7 +35,7 @@ export async function serve(
   const connections = new Connections(server, { maxConnections, maxPipelined: limits.maxPipelined }, clock);
   const admit: RequestListener = (incoming, outgoing) => {
     connections.admit(incoming, outgoing, () => {
-      limitResponse(incoming, outgoing, limits);
+      limitResponse(incoming, outgoing, limits, clock);
       answer(incoming, outgoing);
     });
   };

@@ -210,11 +210,21 @@ describe("a slow client", () => {
 
   test("that does not read its answer is cut off", async () => {
     const limits = { responseTimeoutMs: 300, maxConnections: 1 };
-    const server = await start({ metrics: () => ({ pieces: [LARGE] }), limits });
+    const waits: { readonly ms: number; readonly pass: () => void }[] = [];
+    const clock = {
+      sleep: (ms: number): Promise<void> => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        waits.push({ ms, pass: resolve });
+        return promise;
+      },
+    };
+    const server = await start({ metrics: () => ({ pieces: [LARGE] }), limits, clock });
     const client = await raw(server);
     client.send(aRequest("/metrics"));
     await once(client.socket, "data");
     client.socket.pause();
+    expect(waits.map(({ ms }) => ms)).toEqual([300]);
+    waits[0]?.pass();
     // Nobody else has a place before it is cut off.
     await eventually("another is served", () => isServed(server));
     client.socket.resume();
