@@ -5,8 +5,8 @@ import type { Upstream } from "../../core/config/config.ts";
 type Polled = { readonly upstream: Upstream; pause(forMs: number): void };
 
 /**
- * Remembers what the limits that each upstream last spoke of are about. A spent limit of one resource pauses whoever draws on it,
- * and whoever has not said on what it draws. Where it cannot be told, the whole budget waits.
+ * Remembers what the limits that each upstream last spoke of are about. A spent limit of one resource pauses whoever
+ * draws on it, and whoever has not said on what it draws. Where it cannot be told, the whole budget waits.
  */
 export class ResourceLimits {
   /** Other replicas poll too, and nobody knows here on what they draw. */

@@ -1,9 +1,6 @@
-import { opened } from "../../support/opened.ts";
-import { systemClock } from "../../../src/adapters/clock.ts";
-import { Thread } from "../../../src/adapters/thread.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
-import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
+import type { RunningServer, StartOptions } from "../../../src/http/server/server.ts";
 import { aRequest, connectRaw, statusOf } from "../raw-client.ts";
 import { sampleFleetStatus, sampleRoutesDeps } from "../../support/samples.ts";
 import { openServer } from "../open-server.ts";
@@ -198,19 +195,7 @@ describe("names", () => {
 
   test("may change while the server runs", async () => {
     let names: readonly string[] | undefined = ["status.example"];
-    const server = opened(
-      await startServer({
-        clock: systemClock,
-        threadOf: (thread) => new Thread(thread),
-        ...sampleRoutesDeps(),
-        host: "127.0.0.1",
-        port: 0,
-        webConfig: undefined,
-        onWarning: () => {},
-        allowedHosts: () => names,
-      }),
-    );
-    onTestFinished(() => server.close());
+    const server = await openServer({ allowedHosts: () => names });
     expect((await fetch(server.url)).status).toBe(421);
     names = undefined;
     expect((await fetch(server.url)).status).toBe(200);

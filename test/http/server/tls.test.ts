@@ -1,6 +1,3 @@
-import { opened } from "../../support/opened.ts";
-import { systemClock } from "../../../src/adapters/clock.ts";
-import { Thread } from "../../../src/adapters/thread.ts";
 import { once } from "node:events";
 import {
   copyFileSync,
@@ -18,10 +15,9 @@ import { join } from "node:path";
 import { connect as connectTls, TLSSocket } from "node:tls";
 import { hashSync } from "bcryptjs";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type RunningServer, type StartOptions, startServer } from "../../../src/http/server/server.ts";
+import type { RunningServer, StartOptions } from "../../../src/http/server/server.ts";
 import { WebConfigFile } from "../../../src/config/web/file.ts";
 import { OPENSSL, readPem, writeCertificate } from "../certificates.ts";
-import { sampleRoutesDeps } from "../../support/samples.ts";
 import { openServer } from "../open-server.ts";
 import { eventually } from "../../support/eventually.ts";
 
@@ -293,25 +289,18 @@ describe.skipIf(OPENSSL === undefined)("while it runs", () => {
     let [reads, looksAfterwards] = [0, 0];
     const { promise: settled, resolve } = Promise.withResolvers<void>();
     const changes: unknown[] = [];
-    const server = opened(
-      await startServer({
-        clock: systemClock,
-        threadOf: (thread) => new Thread(thread),
-        ...sampleRoutesDeps(),
-        host: "127.0.0.1",
-        port: 0,
-        webConfig: {
-          read: () => Promise.resolve({ kind: "loaded", config: written[reads++] ?? whole }),
-          hasChanged: () => {
-            if (reads === written.length && (looksAfterwards += 1) === 3) resolve();
-            return Promise.resolve(reads < written.length);
-          },
+    const server = await openServer({
+      webConfig: {
+        read: () => Promise.resolve({ kind: "loaded", config: written[reads++] ?? whole }),
+        hasChanged: () => {
+          if (reads === written.length && (looksAfterwards += 1) === 3) resolve();
+          return Promise.resolve(reads < written.length);
         },
-        onWarning: (message) => warnings.push(message),
-        onWebConfigChange: (change) => changes.push(change),
-        webConfigRecheckMs: 5,
-      }),
-    );
+      },
+      onWarning: (message) => warnings.push(message),
+      onWebConfigChange: (change) => changes.push(change),
+      webConfigRecheckMs: 5,
+    });
     await settled;
     await server.close();
     expect([changes, warnings]).toEqual([[], []]);
