@@ -1,3 +1,4 @@
+import { headerOf } from "../adapters/sqlite/place.ts";
 import { windowsInFile } from "../adapters/sqlite/reading.ts";
 import type { Config } from "../core/config/config.ts";
 import { learnedSentence } from "../core/status/limit-sentence.ts";
@@ -29,8 +30,9 @@ export type CheckReport = {
 export async function check(options: CheckOptions): Promise<number> {
   const { configPath: file, environment, json, secrets, out, err } = options;
   const loading = await load(file, { environment, resolve: secrets ? "everything" : "structure" });
-  const isLoaded = loading.kind === "loaded";
-  const faults = isLoaded ? [] : loading.faults;
+  const faults =
+    loading.kind === "refused" ? loading.faults : secrets ? stateFaults(loading.config, file) : [];
+  const isLoaded = loading.kind === "loaded" && faults.length === 0;
   const warnings = isLoaded ? loading.warnings : [];
   const budgets = loading.proof?.budgets ?? [];
   const learned = isLoaded ? learnedIn(loading.config) : {};
@@ -48,6 +50,13 @@ export async function check(options: CheckOptions): Promise<number> {
   for (const warning of warnings) out(`\nwarning: ${formatFault(warning)}\n`);
   if (faults.length > 0) err(refusal(file, faults));
   return isLoaded ? 0 : 1;
+}
+
+/** Only this command may open a state file beside the daemon that uses it: in the daemon, closing it would drop its locks. */
+function stateFaults({ state }: Config, file: string): readonly Fault[] {
+  if (state === undefined || headerOf(state.path)?.isDatabase !== false) return [];
+  const message = `"state.path" must be a state file of pacewatch's, received one that is not a database: ${state.path}`;
+  return [{ file, line: 1, column: 1, message }];
 }
 
 /** A window that the upstream tells with its limit is no news. */

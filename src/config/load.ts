@@ -1,23 +1,21 @@
 import { dirname } from "node:path";
-import type { Config, Upstream } from "../core/config/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { type Finding, sharedKeys, type Subject } from "../core/proof/findings.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
-import { cronOf } from "../core/schedule/schedule.ts";
-import { formatDuration } from "../core/time/duration.ts";
 import { type Complaint, complain, faultsOf } from "./check/faults.ts";
-import { openContracts, withContracts } from "./check/contracts.ts";
+import { type Contracts, openContracts, withContracts } from "./check/contracts.ts";
 import { expanded } from "./check/defaults.ts";
-import { type Named, namedIn, openFilesAndKeys } from "./check/files-and-keys.ts";
+import { type Named, namedIn, openFilesAndKeys, readNamedFile } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
+import { warningsOf } from "./check/warnings.ts";
 import { type Fault, listed } from "./read/fault.ts";
-import { type Environment, variablesIn } from "./read/interpolate.ts";
+import type { Environment } from "./read/interpolate.ts";
 import { fileProblem, readRegularFile } from "../files/regular-file.ts";
 import { type Marks, UNREADABLE, digestOf, marksOf } from "../files/mark.ts";
 import { type Path, type Tree, treeAt } from "./read/tree.ts";
 import { type WhenUnset, readYaml } from "./read/yaml.ts";
 import { notesAt } from "./keys/notes.ts";
 import { configSchema } from "./schema/schema.ts";
-import { isCleartext } from "./keys/upstream-url.ts";
 
 export type LoadOptions = {
   readonly environment: Environment;
@@ -71,56 +69,90 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
 async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions): Promise<Loading> {
   const { environment } = options;
   const digest = digestOf(bytes);
-  const isStructure = options.resolve === "structure";
-  const asWritten = readYaml(bytes, file, { environment, mustBeSet: !isStructure, whenUnset });
+  const mustBeSet = options.resolve !== "structure";
+  const asWritten = readYaml(bytes, file, { environment, mustBeSet, whenUnset });
   if (asWritten.tree === undefined) return refused(asWritten.faults, { digest, ...NO_FILES });
   const { tree, complaints: ofExpanding, writtenAt } = expanded(asWritten.tree);
-  const reading = { ...asWritten, tree };
   if (tree.kind === "scalar" && tree.value === null) {
     const fault = firstOf(file, "the config is empty: it needs at least budgets and upstreams");
     return refused([fault], { digest, ...NO_FILES });
   }
+  const inFile = (complaints: readonly Complaint[]): readonly Fault[] =>
+    faultsOf(complaints, { ...asWritten, tree }, writtenAt);
   const parts = validate(tree, dirname(file));
-  const { general, budgets, upstreams } = parts;
-  const named = namedIn(parts);
-  const read = { digest, ...(isStructure ? NO_FILES : await marksOfFiles(named)) };
-  const contracts = await openContracts(named, !isStructure);
-  const { complaints, keys } = isStructure
-    ? { complaints: [], keys: new Map<string, string>() }
-    : await openFilesAndKeys(named, upstreams, environment);
+  const around = await openAround(parts, file, options);
+  const read = { digest, files: around.files, parts: around.parts };
+  const { general, budgets } = parts;
+  const upstreams = [...parts.upstreams.values()];
   // An upstream that is not valid is missing from the sums. What does not fit without it does not fit with it.
-  const proof = prove({ budgets, upstreams: [...upstreams.values()], fleet: general?.fleet });
+  const proof = prove({ budgets, upstreams, fleet: general?.fleet });
   const found = [
-    ...(isStructure ? [] : environmentFaults(environment, file)),
-    ...reading.faults,
-    ...contracts.faults,
-    ...faultsOf(
-      [...ofExpanding, ...parts.complaints, ...complaints, ...contracts.complaints],
-      reading,
-      writtenAt,
-    ),
+    ...asWritten.faults,
+    ...around.faults,
+    ...inFile([...ofExpanding, ...parts.complaints, ...around.complaints]),
   ];
   // Nothing is wrong but that something is missing: what was left out.
   const wrong = general === undefined && found.length === 0 ? asWritten.omitted : found;
-  const unfit = faultsOf(complaintsAbout(proof.faults, parts, tree), reading, writtenAt);
+  const unfit = inFile(complaintsAbout(proof.faults, parts, tree));
   if (general === undefined || wrong.length > 0 || unfit.length > 0) {
     return refused([...wrong, ...unfit], read, wrong.length === 0 ? proof : undefined);
   }
   const warnings = [
-    ...[...upstreams].flatMap(([index, upstream]) => warningsOf(upstream, ["upstreams", index])),
-    ...complaintsAbout([...sharedKeys([...upstreams.values()], keys), ...proof.warnings], parts, tree),
+    ...[...parts.upstreams].flatMap(([index, upstream]) => warningsOf(upstream, ["upstreams", index])),
+    ...complaintsAbout([...sharedKeys(upstreams, around.keys), ...proof.warnings], parts, tree),
   ];
   return {
     kind: "loaded",
     config: {
       ...general,
       budgets,
-      upstreams: [...upstreams.values()].map((upstream) => withContracts(upstream, contracts)),
+      upstreams: upstreams.map((upstream) => withContracts(upstream, around.contracts)),
     },
     proof,
-    warnings: listed([...faultsOf(warnings, reading, writtenAt), ...contracts.warnings]),
+    warnings: listed([...inFile(warnings), ...around.contracts.warnings]),
     ...read,
   };
+}
+
+type Around = Omit<ReadFiles, "digest"> & {
+  readonly contracts: Contracts;
+  readonly keys: ReadonlyMap<string, string>;
+  /** About the config. */
+  readonly complaints: readonly Complaint[];
+  /** In the files that it names, and in the environment. */
+  readonly faults: readonly Fault[];
+};
+
+/** Opens what a config names. Of its structure, only the contracts are a part, and they may be missing. */
+async function openAround(
+  parts: Parts,
+  file: string,
+  { environment, resolve }: LoadOptions,
+): Promise<Around> {
+  const named = namedIn(parts);
+  const isStructure = resolve === "structure";
+  const contracts = await openContracts(named, !isStructure);
+  const { complaints, faults } = contracts;
+  if (isStructure) return { ...NO_FILES, contracts, keys: new Map(), complaints, faults };
+  const opened = await openFilesAndKeys(named, parts, environment);
+  const web = await openWebConfig(named);
+  return {
+    ...(await marksOfFiles(named)),
+    contracts,
+    keys: opened.keys,
+    complaints: [...complaints, ...opened.complaints, ...web.complaints],
+    faults: [...environmentFaults(environment, file), ...faults, ...web.faults],
+  };
+}
+
+/** Its faults have their places in that file. The libraries that read it are large: only for those who have one. */
+async function openWebConfig({ files }: Named): Promise<Pick<Around, "complaints" | "faults">> {
+  const named = files.find(({ kind }) => kind === "web");
+  const { complaints } = await readNamedFile(named?.file, named?.path ?? []);
+  if (named === undefined || complaints.length > 0) return { complaints, faults: [] };
+  const { readWebConfig } = await import("./web/read.ts");
+  const reading = await readWebConfig(named.file, (name) => readRegularFile(name));
+  return { complaints, faults: reading.kind === "refused" ? reading.faults : [] };
 }
 
 async function marksOfFiles({ files }: Named): Promise<Pick<ReadFiles, "files" | "parts">> {
@@ -165,43 +197,6 @@ function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
     default:
       return subject satisfies never;
   }
-}
-
-/** Allowed, but probably not intended. */
-function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
-  const { name, auth, url, pathTemplate, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
-  const warnings: Complaint[] = [];
-  if (pathTemplate !== undefined) {
-    const names = variablesIn(pathTemplate.path)
-      .map((variable) => `\${${variable}}`)
-      .join(" and ");
-    const message = `upstream "${name}" has ${names} in its path: treated as a secret here, but proxies and servers log URLs, so a key belongs into auth`;
-    warnings.push(complain([...path, "path"], message));
-  }
-  if ((auth.kind !== "none" || pathTemplate !== undefined) && isCleartext(url)) {
-    warnings.push(
-      complain([...path, "base_url"], `upstream "${name}" sends its key unencrypted: use https://`),
-    );
-  }
-  if (auth.kind === "oauth2" && isCleartext(auth.token.url)) {
-    const at = [...path, "auth", "oauth2", "token_url"];
-    warnings.push(complain(at, `upstream "${name}" sends its client secret unencrypted: use https://`));
-  }
-  if (tls.insecureSkipVerify) {
-    const at = [...path, "tls", "insecure_skip_verify"];
-    warnings.push(
-      complain(at, `upstream "${name}" trusts any certificate, so anybody in between can read its key`),
-    );
-  }
-  if (cronOf(schedule).restrictsBothDayFields) {
-    const message = `upstream "${name}" is polled only on days that match both day-of-month and day-of-week`;
-    warnings.push(complain([...path, "cron"], message));
-  }
-  if (degradedAboveMs !== undefined && degradedAboveMs >= timeoutMs) {
-    const message = `upstream "${name}" can never be degraded: a poll ends after ${formatDuration(timeoutMs)}, its timeout`;
-    warnings.push(complain([...path, "degraded_above"], message));
-  }
-  return warnings;
 }
 
 /** Structure is names, schedules and budgets. */

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CheckReport, check } from "../../src/commands/check.ts";
@@ -106,6 +107,18 @@ describe("a config that fits", () => {
 });
 
 describe("a config that is refused", () => {
+  test("names a state file that is something else, which is left as it is", async () => {
+    await using directory = await ConfigDirectory.create();
+    await directory.write("somebody's notes", "notes.txt");
+    const path = await directory.write(`state: { path: notes.txt }\n${withUpstream()}`);
+    const { code, err } = await checked(path, false);
+    expect(code).toBe(1);
+    expect(err).toContain(
+      '"state.path" must be a state file of pacewatch\'s, received one that is not a database',
+    );
+    expect(await readFile(directory.file("notes.txt"), "utf8")).toBe("somebody's notes");
+  });
+
   test("tells every fault on the error side, and the numbers where they are what is wrong", async () => {
     await using directory = await ConfigDirectory.create();
     const path = await directory.write(withUpstream("every: 5s"));

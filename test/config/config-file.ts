@@ -49,7 +49,10 @@ export async function loaded(...given: Parameters<typeof loadText>): Promise<Loa
 export async function refusals(...given: Parameters<typeof loadText>): Promise<readonly string[]> {
   const loading = await loadText(...given);
   if (loading.kind === "loaded") return ["loaded"];
-  return loading.faults.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+  return loading.faults.map(
+    ({ line, column, message }) =>
+      `${line}:${column}: ${message.replaceAll(/\/tmp\/pacewatch-config-\w+\/?/g, "")}`,
+  );
 }
 
 /** A valid config with these lines added to its only upstream. */

@@ -81,7 +81,7 @@ describe("a config that says only what it must", () => {
 test("a config that says everything is understood in full", async () => {
   await using directory = await ConfigDirectory.create();
   await directory.write("test-key-from-a-file\n", "key.txt");
-  await directory.write("", "web.yaml");
+  await directory.write("{}\n", "web.yaml");
   const text = `
 web: { listen: "[::1]:0", probe_listen: ":10430", config_file: web.yaml, enable_lifecycle: true, allowed_hosts: [status.example.test] }
 log: { level: debug }
@@ -664,12 +664,12 @@ describe("files that no editor would have written", () => {
       ),
     ].join("\n");
     expect(await refusals(everywhere)).toEqual([
-      '1:21: "web.config_file" must be a readable file: it is a pipe, not a file',
+      '1:21: "web.config_file" must be a readable file: it is a pipe, not a file: pipe',
       '11:29: "upstreams[0].auth.bearer.file": cannot read key: its file cannot be read: it is a pipe, not a file',
-      '12:21: "upstreams[0].tls.ca_file" must be a readable file: it is a device, not a file',
-      expect.stringMatching(/"upstreams\[0\]\.tls\.cert_file" must be a readable file: it is a directory$/),
+      '12:21: "upstreams[0].tls.ca_file" must be a readable file: it is a device, not a file: /dev/zero',
+      expect.stringMatching(/"upstreams\[0\]\.tls\.cert_file" must be a readable file: it is a directory: $/),
       expect.stringMatching(
-        /"upstreams\[0\]\.tls\.key_file" must be a readable file: it is a pipe, not a file$/,
+        /"upstreams\[0\]\.tls\.key_file" must be a readable file: it is a pipe, not a file: pipe$/,
       ),
     ]);
   });

@@ -1,5 +1,9 @@
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { SecretSource } from "../../core/config/config.ts";
+import { codeOf } from "../../core/text/escape.ts";
 import { sourceIn } from "../auth/source.ts";
 import { type Notes, walk } from "../keys/notes.ts";
 import type { Environment } from "../read/interpolate.ts";
@@ -7,6 +11,7 @@ import { certificatesIn, isCertificate } from "../../files/certificates.ts";
 import { fileProblem, readRegularFile } from "../../files/regular-file.ts";
 import { openSecret } from "../read/secrets.ts";
 import type { Path } from "../read/tree.ts";
+import { shownFile } from "../read/wording.ts";
 import { configSchema } from "../schema/schema.ts";
 import { complain, type Complaint } from "./faults.ts";
 import type { Parts } from "./validate.ts";
@@ -46,7 +51,7 @@ type Opened = {
 /** Tries to read all keys and files that a config names. */
 export async function openFilesAndKeys(
   { files, sources }: Named,
-  upstreams: Parts["upstreams"],
+  { general, upstreams }: Pick<Parts, "general" | "upstreams">,
   environment: Environment,
 ): Promise<Opened> {
   const keys = new Map<string, string>();
@@ -68,11 +73,10 @@ export async function openFilesAndKeys(
     files.filter(({ kind }) => kind === "certificates"),
     ({ path }) => JSON.stringify(path.slice(0, -1)),
   );
-  const web = files.filter(({ kind }) => kind === "web");
   const complaints = await Promise.all([
     ...sources.map(openKey),
     ...[...sections.values()].map(checkTlsFiles),
-    ...web.map(async ({ file, path }) => (await readNamedFile(file, path)).complaints),
+    general?.state === undefined ? [] : complaintsOfPlace(general.state.path, ["state", "path"]),
   ]);
   return { complaints: complaints.flat(), keys };
 }
@@ -124,9 +128,36 @@ export async function readNamedFile(
     const bytes = await read(file);
     return { path, bytes, text: bytes.toString("utf8"), complaints: [] };
   } catch (error) {
-    const must = `must be a readable file: ${fileProblem(error)}`;
+    const must = `must be a readable file: ${fileProblem(error)}${shownFile(file)}`;
     const complaints = [complain(path, (nameOf) => `"${nameOf(path)}" ${must}`)];
     return { path, bytes: undefined, text: undefined, complaints };
+  }
+}
+
+/** A file that Pacewatch writes may not be there yet, but its place must be. The file itself is not opened: a daemon may hold it. */
+async function complaintsOfPlace(file: string, path: Path): Promise<readonly Complaint[]> {
+  const why = await placeProblem(file);
+  return why === undefined
+    ? []
+    : [complain(path, (nameOf) => `"${nameOf(path)}" must be a file that can be written: ${why}`)];
+}
+
+async function placeProblem(file: string): Promise<string | undefined> {
+  let place = file;
+  for (;;) {
+    try {
+      const found = await stat(place);
+      if (place === file && !found.isFile()) return `it is not a file${shownFile(place)}`;
+      if (place !== file && !found.isDirectory())
+        return `it is in what is not a directory${shownFile(place)}`;
+      await access(place, place === file ? constants.R_OK | constants.W_OK : constants.W_OK | constants.X_OK);
+      return undefined;
+    } catch (error) {
+      // A directory that is missing is made.
+      if (codeOf(error) !== "ENOENT" || dirname(place) === place)
+        return `${fileProblem(error)}${shownFile(place)}`;
+      place = dirname(place);
+    }
   }
 }
 

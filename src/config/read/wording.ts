@@ -52,6 +52,11 @@ function shownText(value: string): string {
   return isShowable(value) ? JSON.stringify(value) : sizeOf(value);
 }
 
+/** `: /etc/pacewatch/web.yaml`; nothing where it may be something else that was pasted in a file's place. */
+export function shownFile(path: string): string {
+  return path.split("/").every(isShowable) ? `: ${path}` : "";
+}
+
 /** Several lines may be a PEM key that was pasted where its file's name belongs. */
 function isShowable(value: string): boolean {
   return value.length <= MAX_SHOWN && !BCRYPT_HASH.test(value) && !/[\r\n]/.test(value);

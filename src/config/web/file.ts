@@ -1,5 +1,6 @@
 import type { WebConfigReading } from "../../core/config/web-config.ts";
 import { type Marks, hasChanged, markOf } from "../../files/mark.ts";
+import { formatFault } from "../read/fault.ts";
 import { readRegularFile } from "../../files/regular-file.ts";
 
 /** The web config file, which may change while the program runs, as may the certificates that it names. */
@@ -20,7 +21,7 @@ export class WebConfigFile {
       return readRegularFile(file);
     });
     this.#marks = marks;
-    return reading;
+    return reading.kind === "loaded" ? reading : { kind: "refused", faults: reading.faults.map(formatFault) };
   }
 
   /** Whether one of the files has changed since it was read. */

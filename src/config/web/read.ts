@@ -1,17 +1,21 @@
 import { dirname, resolve } from "node:path";
 import { createSecureContext } from "node:tls";
-import type { WebConfigReading, WebTls } from "../../core/config/web-config.ts";
+import type { WebConfig, WebTls } from "../../core/config/web-config.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import { type Complaint, complain, faultsOf, schemaComplaints } from "../check/faults.ts";
-import { checkCertificates, readNamedFile, type ReadFile } from "../check/files-and-keys.ts";
+import { checkCertificates, type NamedFile, readNamedFile, type ReadFile } from "../check/files-and-keys.ts";
 import { plainOf } from "../check/plain.ts";
-import { type Fault, formatFault, listed } from "../read/fault.ts";
+import { type Fault, listed } from "../read/fault.ts";
 import { fileProblem } from "../../files/regular-file.ts";
 import { type YamlReading, readYaml } from "../read/yaml.ts";
 import { type UnopenedWebConfig, webConfigSchema } from "./schema.ts";
 
+type Reading =
+  | { readonly kind: "loaded"; readonly config: WebConfig }
+  | { readonly kind: "refused"; readonly faults: readonly Fault[] };
+
 /** Reads the file and the certificates that it names, and tries them; their paths are relative to its directory. */
-export async function readWebConfig(path: string, read: ReadFile): Promise<WebConfigReading> {
+export async function readWebConfig(path: string, read: ReadFile): Promise<Reading> {
   let bytes: Uint8Array;
   try {
     bytes = await read(path);
@@ -23,7 +27,7 @@ export async function readWebConfig(path: string, read: ReadFile): Promise<WebCo
   if (parsed.kind === "refused") return refused(parsed.faults);
   const { tls, headers, users } = parsed.config;
   if (tls === undefined) return { kind: "loaded", config: { tls, headers, users } };
-  const opened = await openTls(tls, (file) => read(resolve(dirname(path), file)));
+  const opened = await openTls(tls, dirname(path), read);
   if ("complaints" in opened) return refused(faultsOf(opened.complaints, parsed.reading));
   return { kind: "loaded", config: { tls: opened, headers, users } };
 }
@@ -47,19 +51,22 @@ export function parseWebConfig(bytes: Uint8Array, file: string): ParsedWebConfig
   return { kind: "refused", faults: [...faults, ...faultsOf(complaints, reading)] };
 }
 
-function refused(faults: readonly Fault[]): WebConfigReading {
-  return { kind: "refused", faults: listed(faults).map(formatFault) };
+function refused(faults: readonly Fault[]): Reading {
+  return { kind: "refused", faults: listed(faults) };
 }
 
 const SECTION = "tls_server_config";
 
 async function openTls(
   { files, clientAuth, options }: NonNullable<UnopenedWebConfig["tls"]>,
+  directory: string,
   read: ReadFile,
 ): Promise<WebTls | { readonly complaints: readonly Complaint[] }> {
-  const cert = await readNamedFile(files.cert_file, [SECTION, "cert_file"], read);
-  const key = await readNamedFile(files.key_file, [SECTION, "key_file"], read);
-  const ca = await readNamedFile(files.client_ca_file, [SECTION, "client_ca_file"], read);
+  const open = (key: keyof typeof files): Promise<NamedFile> => {
+    const file = files[key];
+    return readNamedFile(file === undefined ? file : resolve(directory, file), [SECTION, key], read);
+  };
+  const [cert, key, ca] = [await open("cert_file"), await open("key_file"), await open("client_ca_file")];
   const complaints = checkCertificates({ ca, cert, key });
   if (complaints.length > 0 || cert.text === undefined || key.text === undefined) return { complaints };
   const context = {

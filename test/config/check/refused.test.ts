@@ -111,7 +111,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "defaults-as-a-list": ['2:11: "defaults" must be a mapping, received a list'],
   "defaults-missing": [
     '2:36: "upstreams[0].auth.bearer.env": cannot read key: the variable NOT_SET is not set',
-    '2:90: "upstreams[0].tls.ca_file" must be a readable file: there is no such file',
+    '2:90: "upstreams[0].tls.ca_file" must be a readable file: there is no such file: missing.pem',
   ],
   "defaults-of-one": [
     '5:3: "upstreams[1].tls" must not be set where base_url is http://',
@@ -249,7 +249,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '22:36: "upstreams[1].auth.oauth2.parameters.client_id" is set by Pacewatch itself',
     '22:50: "upstreams[1].auth.oauth2.parameters" must not contain a key: a key is never written in the config, use client_secret: { env: NAME }',
     '23:17: "upstreams[1].auth.oauth2.budget" must name a budget, received a string of 5 characters: allowed are api',
-    '24:18: "upstreams[1].auth.oauth2.ca_file" must be a readable file: there is no such file',
+    '24:18: "upstreams[1].auth.oauth2.ca_file" must be a readable file: there is no such file: missing.pem',
     `27:13: "upstreams[2].auth.oauth2.client_id" is missing: it must be a client's id`,
     '27:13: "upstreams[2].auth.oauth2.client_secret" is missing: it must be { env: NAME } or { file: PATH }: a key is never written in the config',
     '27:13: "upstreams[2].auth.oauth2.token_url" is missing: it must be an http:// or https:// URL',
@@ -288,7 +288,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "tls-without-https": [
     '8:5: "upstreams[0].tls" must not be set where base_url is http://',
     '8:12: "upstreams[0].tls.cert_file" must come with key_file',
-    '8:23: "upstreams[0].tls.cert_file" must be a readable file: there is no such file',
+    '8:23: "upstreams[0].tls.cert_file" must be a readable file: there is no such file: no-such-file.pem',
   ],
   refusals: [
     '10:11: "upstreams[0].expect.refusals[0]" must have at least one of status, header, json, text, received none of them',
@@ -330,7 +330,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '1:38: cannot read YAML: a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }',
   ],
   "unset-variable": ["4:15: the variables PACEWATCH_TEST_HOST and PACEWATCH_TEST_PATH are not set"],
-  "web-file": ['1:21: "web.config_file" must be a readable file: there is no such file'],
+  "web-file": ['1:21: "web.config_file" must be a readable file: there is no such file: no-such-file.yaml'],
   "wrong-types": [
     '1:10: "budgets" must be a mapping of names to budgets, received a list',
     '3:5: "upstreams[0]" must be a mapping, received "api"',
@@ -348,7 +348,9 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
 async function faultsOf(name: string): Promise<readonly string[]> {
   const loading = await load(join(FIXTURES, `${name}.yaml`), { environment });
   if (loading.kind === "loaded") return ["loaded"];
-  return loading.faults.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+  return loading.faults.map(
+    ({ line, column, message }) => `${line}:${column}: ${message.replaceAll(`${FIXTURES}/`, "")}`,
+  );
 }
 
 describe("a config is refused with every fault and its place", () => {

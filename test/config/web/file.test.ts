@@ -206,7 +206,7 @@ basic_auth_users:
 
   test("whose files are missing, no certificates or not of one kind is refused", async () => {
     expect(await faultsOf(TLS.replace("server.crt", "none.crt"))).toEqual([
-      'web.yaml:2:14: "tls_server_config.cert_file" must be a readable file: there is no such file',
+      'web.yaml:2:14: "tls_server_config.cert_file" must be a readable file: there is no such file: none.crt',
     ]);
     expect(await faultsOf(TLS.replace("server.crt", "web.yaml"))).toEqual([
       'web.yaml:2:14: "tls_server_config.cert_file" must contain a PEM certificate',

@@ -1,0 +1,44 @@
+import type { Upstream } from "../../core/config/config.ts";
+import { cronOf } from "../../core/schedule/schedule.ts";
+import { formatDuration } from "../../core/time/duration.ts";
+import { isCleartext } from "../keys/upstream-url.ts";
+import { variablesIn } from "../read/interpolate.ts";
+import type { Path } from "../read/tree.ts";
+import { type Complaint, complain } from "./faults.ts";
+
+/** Allowed, but probably not intended. */
+export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[] {
+  const { name, auth, url, pathTemplate, tls, schedule, degradedAboveMs, timeoutMs } = upstream;
+  const warnings: Complaint[] = [];
+  if (pathTemplate !== undefined) {
+    const names = variablesIn(pathTemplate.path)
+      .map((variable) => `\${${variable}}`)
+      .join(" and ");
+    const message = `upstream "${name}" has ${names} in its path: treated as a secret here, but proxies and servers log URLs, so a key belongs into auth`;
+    warnings.push(complain([...path, "path"], message));
+  }
+  if ((auth.kind !== "none" || pathTemplate !== undefined) && isCleartext(url)) {
+    warnings.push(
+      complain([...path, "base_url"], `upstream "${name}" sends its key unencrypted: use https://`),
+    );
+  }
+  if (auth.kind === "oauth2" && isCleartext(auth.token.url)) {
+    const at = [...path, "auth", "oauth2", "token_url"];
+    warnings.push(complain(at, `upstream "${name}" sends its client secret unencrypted: use https://`));
+  }
+  if (tls.insecureSkipVerify) {
+    const at = [...path, "tls", "insecure_skip_verify"];
+    warnings.push(
+      complain(at, `upstream "${name}" trusts any certificate, so anybody in between can read its key`),
+    );
+  }
+  if (cronOf(schedule).restrictsBothDayFields) {
+    const message = `upstream "${name}" is polled only on days that match both day-of-month and day-of-week`;
+    warnings.push(complain([...path, "cron"], message));
+  }
+  if (degradedAboveMs !== undefined && degradedAboveMs >= timeoutMs) {
+    const message = `upstream "${name}" can never be degraded: a poll ends after ${formatDuration(timeoutMs)}, its timeout`;
+    warnings.push(complain([...path, "degraded_above"], message));
+  }
+  return warnings;
+}
