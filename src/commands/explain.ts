@@ -117,7 +117,12 @@ function explanationOf({ head, body }: Answer, expect: Expectation, wallNowMs: n
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const exchange = { kind: "answered", head, body } as const;
-  const { outcome, detail, words, advice } = judgeExchange(exchange, expect, adviceIn(head, atMs), String);
+  const { outcome, detail, words, advice } = judgeExchange(
+    exchange,
+    expect,
+    adviceIn(head, atMs, String),
+    String,
+  );
   return {
     status: head.status,
     outcome: outcome.kind,

@@ -77,7 +77,7 @@ export const headersTarget: Target<HeaderCase> = {
     check: async (bytes) => {
       const headers = headersOf(bytes.text);
       const head = { status: bytes.status, reasonPhrase: "", headers };
-      const work = async (): Promise<Advice> => adviceIn(head, bytes.wallNowMs).advice;
+      const work = async (): Promise<Advice> => adviceIn(head, bytes.wallNowMs, String).advice;
       judge(await within(MOST_MS, "reading", work()), bytes, headers.length);
     },
     [Symbol.asyncDispose]: async () => {},

@@ -8,7 +8,7 @@ export function adviseOn(status: number, headers: Headers, wallNowMs: number, bo
   const head: AnswerHead = { status, reasonPhrase: "", headers };
   const exchange = { kind: "answered", head, body: new TextEncoder().encode(body) } as const;
   const expectation = { status: [200], json: false, maxBodyBytes: 1_048_576 };
-  const { advice } = judgeExchange(exchange, expectation, adviceIn(head, wallNowMs), String);
+  const { advice } = judgeExchange(exchange, expectation, adviceIn(head, wallNowMs, String), String);
   if (advice === undefined) throw new Error("the head of an answer always advises");
   return advice;
 }

@@ -61,6 +61,8 @@ export const WRITINGS: Readonly<Record<string, Writing>> = {
   "in base64 of JSON": (text) => base64(json(letters(text))),
   "in base64 of 16 bits a letter": (text) => Buffer.from(text, "utf16le").toString("base64"),
   "with zeros between": byCharacter((_, character) => `${character}\u0000`),
+  "with tags between, which nobody sees": byCharacter((_, character) => `${character}\u{e0001}`),
+  "in code points of any length": byCharacter((code) => `\\u{${hexOf(code, 5)}}`),
   "quoted-printable": byCharacter((code) => `=${hexOf(code).toUpperCase()}`),
   "quoted-printable, wrapped": (text) => text.replaceAll(/.{3}/g, "$&=\r\n"),
   "with spaces between": byCharacter((_, character) => `${character} `),

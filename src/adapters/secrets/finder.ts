@@ -1,3 +1,6 @@
+import { SEARCHED_TEXT_CHARS, searchedChars } from "../../core/exchange/bounds.ts";
+import { capText } from "../../core/text/escape.ts";
+
 /**
  * Keeps keys out of text that others wrote. What is kept of an answer is a few hundred characters, so all that it could
  * be decoded to is searched: no list of the ways to write a key is needed, and no expression is made of one.
@@ -9,42 +12,62 @@ const RUN_CHARS = 8;
 const HIDDEN = "<secret>";
 export const WITHHELD = "<not kept: part of a key is in it, encoded>";
 
-/** Ordinary text has some twenty. One with more was made to have them. */
+/** Ordinary text has some twenty readings. One with more of them, or with longer ones, was made to have them. */
 const MOST_READINGS = 200;
 const MOST_SEARCHED = 4;
+
+type Runs = { readonly plain: ReadonlySet<number>; readonly all: ReadonlySet<number> };
 
 export class SecretFinder {
   readonly #secrets: readonly string[];
   /** Most failures of one upstream say the same: the last few texts, and what was left of them. */
   #searched: Map<string, string> | undefined;
+  /** The runs of a long token take a hundred times its memory: whoever is short of memory may have it back. */
+  #runs: WeakRef<Runs> | undefined;
 
   constructor(secrets: Iterable<string>) {
     this.#secrets = [...new Set(secrets)].filter(({ length }) => length >= RUN_CHARS);
   }
 
-  /** Without any run of a key's characters. A line is left out where any decoding of it has one. */
+  /**
+   * Without any run of a key's characters. A line is left out where any decoding of it has one. A text that is too long
+   * to be searched is cut first.
+   */
   hide(text: string): string {
     if (this.#secrets.length === 0 || text.length < RUN_CHARS) return text;
     const known = this.#searched?.get(text);
     if (known !== undefined) return known;
-    const plain = runsOf(this.#secrets.map(inSmallLetters));
-    const runs = runsOf(this.#secrets.flatMap(formsOf));
-    const hidden = text
+    const { plain, all } = this.#runsOfSecrets();
+    const searched = capText(text, SEARCHED_TEXT_CHARS);
+    const budget = { left: searchedChars(searched.length) };
+    const hidden = searched
       .split("\n")
       .map((line) => withoutRuns(line, plain))
-      .map((line) => (isReadableIn(line, runs) ? WITHHELD : line))
+      .map((line) => (isReadableIn(line, all, budget) ? WITHHELD : line))
       .join("\n");
     if (this.#searched === undefined || this.#searched.size >= MOST_SEARCHED) this.#searched = new Map();
     this.#searched.set(text, hidden);
     return hidden;
   }
+
+  #runsOfSecrets(): Runs {
+    const known = this.#runs?.deref();
+    if (known !== undefined) return known;
+    const plain = runsOf(this.#secrets.map(inSmallLetters));
+    const runs = { plain, all: runsOf(this.#secrets.flatMap(formsOf)) };
+    this.#runs = new WeakRef(runs);
+    return runs;
+  }
 }
 
-function isReadableIn(text: string, runs: ReadonlySet<number>): boolean {
+/** `budget`: so many characters of readings are searched in one text. What is left unsearched counts as readable. */
+function isReadableIn(text: string, runs: ReadonlySet<number>, budget: { left: number }): boolean {
   if (text.length < RUN_CHARS) return false;
   const readings = new Set([text]);
   // The loop also reads what it adds. It ends, as each decoding is shorter than its source.
   for (const reading of readings) {
+    budget.left -= reading.length;
+    if (budget.left < 0) return true;
     if (formsOf(reading).some((form) => hasRun(form, (hash) => runs.has(hash)))) return true;
     for (const decode of DECODERS) {
       for (const decoded of decode(reading)) if (decoded.length >= RUN_CHARS) readings.add(decoded);
@@ -127,9 +150,17 @@ function codesIn(text: string, pattern: RegExp, base: number): string {
 /** As in JSON, in strings of most languages, and in the same once more. */
 function unescapeBackslashes(text: string): readonly string[] {
   // Only from the first of several backslashes, or many in a row would each be tried with all after them.
-  const pattern = /(?<!\\)\\+(?:u\{?([0-9a-f]{4})\}?|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt])|\\(["'/\\])/gi;
-  const character = (_: string, unicode?: string, byte?: string, octal?: string, sign?: string): string =>
-    sign ?? (octal === undefined ? fromHex(unicode ?? byte) : String.fromCharCode(Number.parseInt(octal, 8)));
+  const pattern =
+    /(?<!\\)\\+(?:u(?:\{([0-9a-f]{1,6})\}|([0-9a-f]{4}))|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt])|\\(["'/\\])/gi;
+  const character = (
+    _: string,
+    point?: string,
+    unit?: string,
+    byte?: string,
+    octal = "",
+    sign = "",
+  ): string =>
+    sign || (octal === "" ? fromHex(point ?? unit ?? byte) : String.fromCharCode(Number.parseInt(octal, 8)));
   return [text.replaceAll(pattern, character)];
 }
 

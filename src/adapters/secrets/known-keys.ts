@@ -1,11 +1,7 @@
-import { capText } from "../../core/text/escape.ts";
 import { SecretFinder, WITHHELD } from "./finder.ts";
 
 /** The previous key may still appear for a while: in a request that is in flight, in a late error. */
 const KEYS_PER_UPSTREAM = 2;
-
-/** A longer text is cut: to search it would take too long. */
-const HIDDEN_MAX_CHARS = 4_000;
 
 /** The keys that this process sends, to remove them from text that should not hold any: the report of a bug. */
 export class KnownKeys {
@@ -24,7 +20,7 @@ export class KnownKeys {
   hide(text: string): string {
     const keys = [...this.#permanent, ...[...this.#keys.values()].flat()];
     const finder = new SecretFinder(keys);
-    const hidden = finder.hide(capText(text, HIDDEN_MAX_CHARS));
+    const hidden = finder.hide(text);
     // A key may be spread over lines of which none shows it.
     const joined = hidden.replaceAll("\n", " ");
     return finder.hide(joined) === joined ? hidden : WITHHELD;

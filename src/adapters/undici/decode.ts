@@ -1,12 +1,13 @@
 import { constants as bufferLimits } from "node:buffer";
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from "node:zlib";
-import { codeOf } from "../../core/text/escape.ts";
+import { capText, codeOf } from "../../core/text/escape.ts";
 import { broken, type Break } from "./faults.ts";
 
 /** Production's clients ask for these, so we measure the bytes and the time that production sees. */
 export const ACCEPTED_ENCODINGS = "gzip, br, deflate";
 
 const STACKED_CODINGS_MAX = 5;
+const LONGEST_SHOWN_NAME = 100;
 
 export type Decoded = { readonly kind: "decoded"; readonly body: Uint8Array } | Break;
 
@@ -57,7 +58,10 @@ export function decodeBody(
 
 function decodeOnce(bytes: Uint8Array, name: string, maxBytes: number): Decoded {
   const coding = CODINGS.get(name);
-  if (coding === undefined) return broken("protocol", `the body has an unknown Content-Encoding, "${name}"`);
+  if (coding === undefined) {
+    const shown = capText(name, LONGEST_SHOWN_NAME);
+    return broken("protocol", `the body has an unknown Content-Encoding, "${shown}"`);
+  }
   try {
     const body = coding(bytes, { maxOutputLength: Math.min(Math.max(1, maxBytes), bufferLimits.MAX_LENGTH) });
     return { kind: "decoded", body };

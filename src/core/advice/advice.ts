@@ -3,7 +3,6 @@
  * besides is added once it is known what it means: `poll/requested-pause.ts`.
  */
 
-import { MOST_LIMITS } from "./amounts.ts";
 import { limitFieldOf, type LimitHeader, mayBeLimit } from "./field-name.ts";
 import { readFields } from "./fields.ts";
 import {
@@ -16,7 +15,15 @@ import {
 } from "./limits.ts";
 import { readRetryAfter, type AskedWait } from "./retry-after.ts";
 import { type ParseList, readStructuredFields } from "./structured-fields.ts";
-import { type AnswerHead, type Headers, headerValue } from "../exchange/exchange.ts";
+import {
+  LIMIT_HEADERS,
+  LIMIT_TEXT_CHARS,
+  LIMIT_TEXTS_CHARS,
+  LIMIT_VALUE_CHARS,
+  MOST_LIMITS,
+} from "../exchange/bounds.ts";
+import { type AnswerHead, type Headers, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
+import { oneLine } from "../text/escape.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 import type { Anchor } from "../time/time-in.ts";
 
@@ -60,15 +67,20 @@ export type ToldByHeaders = {
   readonly anchorMs: Anchor;
 };
 
-/** Any bytes are accepted: what cannot be read is counted as malformed. */
-export function readAdvice(head: AnswerHead, wallNowMs: number, parseList: ParseList): ToldByHeaders {
+/** Any bytes are accepted: what cannot be read is counted as malformed. No key is in what it returns. */
+export function readAdvice(
+  head: AnswerHead,
+  wallNowMs: number,
+  parseList: ParseList,
+  withoutKeys: WithoutKeys,
+): ToldByHeaders {
   const { status, headers } = head;
   let dateMs: number | undefined;
   const anchorMs = (): number =>
     (dateMs ??= parseHttpDate(headerValue(headers, "date") ?? "", wallNowMs) ?? wallNowMs);
   return {
     status,
-    advice: adviceOf(status === 429 || status === 402, headers, anchorMs, parseList),
+    advice: adviceOf(status === 429 || status === 402, headers, anchorMs, parseList, withoutKeys),
     retryAfter: readRetryAfter(headers, anchorMs),
     isHeldBack: headers.some(([name, value]) => name === "x-ratelimit-delay" && Number(value) > 0),
     anchorMs,
@@ -85,25 +97,25 @@ const SILENT: Advice = {
   malformed: 0,
 };
 
-/**
- * Each limit that is kept may have four headers: itself, what is left, its reset, its window. Further ones are left
- * out.
- */
-const MOST_HEADERS = 4 * MOST_LIMITS;
-const LONGEST_VALUE = 4096;
-
-function adviceOf(throttled: boolean, headers: Headers, anchorMs: Anchor, parseList: ParseList): Advice {
+function adviceOf(
+  throttled: boolean,
+  headers: Headers,
+  anchorMs: Anchor,
+  parseList: ParseList,
+  withoutKeys: WithoutKeys,
+): Advice {
   const named = headers.filter(([name]) => mayBeLimit(name));
   // Most answers have no such header.
   if (named.length === 0) return { ...SILENT, throttled };
-  const read = named.slice(0, MOST_HEADERS).filter(([, value]) => value.length <= LONGEST_VALUE);
+  const read = named.slice(0, LIMIT_HEADERS).filter(([, value]) => value.length <= LIMIT_VALUE_CHARS);
   const about = read.flatMap(([name, value]): readonly LimitHeader[] => {
     const field = limitFieldOf(name);
     return field === undefined ? [] : [{ field, value: value.trim() }];
   });
   const structured = readStructuredFields(about, parseList);
   const separate = readFields(about, MOST_LIMITS - structured.families.length, anchorMs);
-  const families = withoutRepeats([...structured.families, ...separate.families]).map(withShortTexts);
+  const told = withoutRepeats([...structured.families, ...separate.families]);
+  const families = withSafeTexts(told, withoutKeys);
   // A good answer needs no tokens; but what refused us may be spent tokens.
   const spent = families.filter(
     ({ remaining, unit }) => remaining === 0 && (throttled || unit === "requests"),
@@ -118,16 +130,36 @@ function adviceOf(throttled: boolean, headers: Headers, anchorMs: Anchor, parseL
     remaining: scarcestOf(families),
     exhaustedPerMs: longest(spent.map(({ perMs }) => perMs)),
     malformed:
-      named.length - Math.min(named.length, MOST_HEADERS) + structured.malformed + separate.malformed,
+      Math.max(0, named.length - LIMIT_HEADERS) +
+      structured.malformed +
+      separate.malformed +
+      Number(families.length < told.length),
   };
 }
 
-const LONGEST_TEXT = 100;
+/**
+ * Each text of an answer that an advice holds passes here, and nowhere else leaves this room: cut, and without keys, as
+ * a provider may name a limit by the key that it is for. All at once, which is cheaper, and mostly the same as the last
+ * time.
+ */
+function withSafeTexts(families: readonly LimitFamily[], withoutKeys: WithoutKeys): readonly LimitFamily[] {
+  const safe: (readonly [LimitFamily, readonly string[]])[] = [];
+  let left = LIMIT_TEXTS_CHARS;
+  for (const family of families) {
+    const texts = [family.key, family.unit, family.resource ?? ""].map(shortLine);
+    left -= texts.join("\n").length + 1;
+    if (left < 0) break;
+    safe.push([family, texts]);
+  }
+  const clean = withoutKeys(safe.map(([, texts]) => texts.join("\n")).join("\n")).split("\n");
+  return safe.map(([family], index) => {
+    const [key = "", unit = "", resource] = clean.slice(3 * index);
+    return { ...family, key, unit, resource: family.resource && resource };
+  });
+}
 
-/** Each text of an answer that an advice holds passes here, and nowhere else leaves this room. */
-function withShortTexts({ key, unit, resource, ...numbers }: LimitFamily): LimitFamily {
-  const short = (text: string): string => text.slice(0, LONGEST_TEXT);
-  return { ...numbers, key: short(key), unit: short(unit), resource: resource && short(resource) };
+function shortLine(text: string): string {
+  return oneLine(text.slice(0, LIMIT_TEXT_CHARS), LIMIT_TEXT_CHARS);
 }
 
 /** Spent but reset at once: no reason to pause, and no hint that would replace the budget's own back-off. */

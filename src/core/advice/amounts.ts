@@ -1,5 +1,6 @@
 /** One header may hold one number, a list of them, or a whole dictionary. */
 
+import { MOST_LIMITS } from "../exchange/bounds.ts";
 import { table, windowMsInText, type FieldPart } from "./words.ts";
 import { type Anchor, LONGEST_WAIT_MS, plainNumberOf, timeIn } from "../time/time-in.ts";
 
@@ -11,12 +12,6 @@ export type Amount = {
   readonly used?: number;
   readonly resource?: string;
 };
-
-/**
- * No provider that is known speaks of more than a dozen limits in one answer: longer lists are not read, and of more
- * limits the rest is left out. So no answer can make us compare many.
- */
-export const MOST_LIMITS = 32;
 
 /** Reads one number, or a list of them: `100, 100;w=60, 5000;w=3600;comment="daytime"`, `300/3000/12000`. */
 export function amountsOf(text: string): readonly Amount[] | undefined {

@@ -1,6 +1,7 @@
 /** `RateLimit-Policy` and `RateLimit`: the draft's structured fields, and their earlier forms, under any prefix. */
 
-import { amountsOf, dictionaryIn, MOST_LIMITS, readAll } from "./amounts.ts";
+import { amountsOf, dictionaryIn, readAll } from "./amounts.ts";
+import { MOST_LIMITS } from "../exchange/bounds.ts";
 import type { LimitField, LimitHeader } from "./field-name.ts";
 import type { LimitFamily } from "./limits.ts";
 import { LONGEST_WAIT_MS } from "../time/time-in.ts";

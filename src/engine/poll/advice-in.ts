@@ -1,11 +1,11 @@
 import { isInnerList, parseList, Token, type BareItem, type InnerList, type Item } from "structured-headers";
 import { readAdvice, type ToldByHeaders } from "../../core/advice/advice.ts";
 import type { StructuredItem } from "../../core/advice/structured-fields.ts";
-import type { AnswerHead } from "../../core/exchange/exchange.ts";
+import type { AnswerHead, WithoutKeys } from "../../core/exchange/exchange.ts";
 
 /** Reads what the headers of an answer say about limits and waiting. Whatever is not a list of RFC 9651 is none to core. */
-export function adviceIn(head: AnswerHead, wallNowMs: number): ToldByHeaders {
-  return readAdvice(head, wallNowMs, parseStructuredList);
+export function adviceIn(head: AnswerHead, wallNowMs: number, withoutKeys: WithoutKeys): ToldByHeaders {
+  return readAdvice(head, wallNowMs, parseStructuredList, withoutKeys);
 }
 
 /** Parses an RFC 9651 List of Strings or Tokens; undefined for anything else. */

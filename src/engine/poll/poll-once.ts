@@ -89,7 +89,7 @@ type PollTimes = {
 export function judge(upstream: Upstream, observation: Observation, times: PollTimes): PollResult {
   const { exchange, durationMs, withoutKeys } = observation;
   const { head } = exchange;
-  const told = head && adviceIn(head, times.endedAtMs);
+  const told = head && adviceIn(head, times.endedAtMs, withoutKeys);
   const { outcome, detail, advice, json } = judgeExchange(exchange, upstream.expect, told, withoutKeys);
   const isOk = outcome.kind === "ok";
   const quotas = advice && readQuotas(advice.families, outcome);

@@ -259,10 +259,10 @@ export class TokenSource {
    * Where it throttles us, its budgets are paused. What it says of its limits otherwise is about itself, and its budgets
    * may be the upstream's. Returns for how long it asks not to be asked.
    */
-  #applyPause({ exchange: { head } }: Observation): number {
+  #applyPause({ exchange: { head }, withoutKeys }: Observation): number {
     const { ledger, budgets, clock } = this.#parts;
     if (head === undefined) return 0;
-    const { advice, retryAfter } = adviceIn(head, clock.wallNow());
+    const { advice, retryAfter } = adviceIn(head, clock.wallNow(), withoutKeys);
     const { waitMs } = retryAfter;
     if (advice.throttled) {
       const pause: Advice["pause"] =

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SecretFinder, WITHHELD } from "../../../src/adapters/secrets/finder.ts";
 import { KnownKeys } from "../../../src/adapters/secrets/known-keys.ts";
+import { SEARCHED_TEXT_CHARS, searchedChars } from "../../../src/core/exchange/bounds.ts";
 import { oneLine } from "../../../src/core/text/escape.ts";
 import { WRITINGS } from "../../support/written.ts";
 
@@ -87,4 +88,18 @@ test("no run of a key is left in any text, nor in what its base64 says", () => {
     }),
     { seed: 20261121, numRuns: 500 },
   );
+});
+
+test("of a text that is too long to be searched, the rest is left out", () => {
+  const text = "no key ".repeat(10_000);
+  expect(hide(text, "test-key-4c1f0c9a7e2b5d83")).toBe(oneLine(text, SEARCHED_TEXT_CHARS));
+});
+
+test("a text that can be read in more ways than are searched is left out", () => {
+  const words = "the quick brown fox ".repeat(150).trim();
+  expect(hide(words, "test-key-4c1f0c9a7e2b5d83")).toBe(words);
+  let nested = "harmless ".repeat(8);
+  while (nested.length < 3_000) nested = Buffer.from(nested).toString("base64");
+  expect(nested.length * 40).toBeGreaterThan(searchedChars(nested.length));
+  expect(hide(nested, "test-key-4c1f0c9a7e2b5d83")).toBe(WITHHELD);
 });

@@ -36,7 +36,7 @@ function samplesIn(file: string): readonly Sample[] {
 
 function adviceOf({ headers, at }: Sample, status = 200): Advice {
   const lines = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  return adviceIn({ status, reasonPhrase: "", headers: lines }, (at ?? SOME_MOMENT_S) * 1000).advice;
+  return adviceIn({ status, reasonPhrase: "", headers: lines }, (at ?? SOME_MOMENT_S) * 1000, String).advice;
 }
 
 function meantRequests(sample: Sample): readonly Meant[] {

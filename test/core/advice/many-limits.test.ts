@@ -2,16 +2,13 @@ import { expect, test } from "vitest";
 
 import { adviceIn, parseStructuredList } from "../../../src/engine/poll/advice-in.ts";
 import { readAdvice } from "../../../src/core/advice/advice.ts";
+import { HEAD_BYTES, LIMIT_TEXTS_CHARS, MOST_LIMITS } from "../../../src/core/exchange/bounds.ts";
 import type { Headers } from "../../../src/core/exchange/exchange.ts";
-
-const MOST_LIMITS = 32;
-/** All headers of an answer together. */
-const MOST_BYTES = 64 * 1024;
 
 function headersOf(count: number, header: (index: number) => readonly [string, string]): Headers {
   const headers = Array.from({ length: count }, (_, index) => header(index));
   let bytes = 0;
-  return headers.filter(([name, value]) => (bytes += name.length + value.length + 4) <= MOST_BYTES);
+  return headers.filter(([name, value]) => (bytes += name.length + value.length + 4) <= HEAD_BYTES);
 }
 
 test.each<[string, Headers]>([
@@ -28,20 +25,36 @@ test.each<[string, Headers]>([
   "an answer that is full of limits has few of them compared, and each byte is read once: %s",
   (_, headers) => {
     let bytes = 0;
-    const { advice } = readAdvice({ status: 200, reasonPhrase: "", headers }, 0, (text) => {
+    const parse = (text: string): ReturnType<typeof parseStructuredList> => {
       bytes += text.length;
       return parseStructuredList(text);
-    });
+    };
+    const { advice } = readAdvice({ status: 200, reasonPhrase: "", headers }, 0, parse, String);
     expect(advice.families.length).toBeLessThanOrEqual(MOST_LIMITS);
     expect(advice.malformed).toBeGreaterThan(0);
     expect(advice.malformed).toBeLessThanOrEqual(headers.length);
-    expect(bytes).toBeLessThanOrEqual(MOST_BYTES);
+    expect(bytes).toBeLessThanOrEqual(HEAD_BYTES);
   },
 );
 
 test("of more limits than anybody has, the first are kept, and each header that is left out is counted", () => {
   const headers = headersOf(40, (at) => [`x-ratelimit-limit-a${at}`, "9"]);
-  const { families, malformed } = adviceIn({ status: 200, reasonPhrase: "", headers }, 0).advice;
+  const { families, malformed } = adviceIn({ status: 200, reasonPhrase: "", headers }, 0, String).advice;
   expect(families.map(({ key }) => key)).toContain("x-ratelimit  a0 ");
   expect({ kept: families.length, malformed }).toEqual({ kept: MOST_LIMITS, malformed: 8 });
+});
+
+test("the texts of all limits are searched for keys once, and so many of them as fit are kept", () => {
+  const name = "a".repeat(80);
+  const headers = headersOf(MOST_LIMITS, (at) => [`x-ratelimit-limit-${name}${at}`, "9"]);
+  const searched: string[] = [];
+  const { families, malformed } = adviceIn({ status: 200, reasonPhrase: "", headers }, 0, (text) => {
+    searched.push(text);
+    return text;
+  }).advice;
+  expect(searched).toHaveLength(1);
+  expect(searched[0]?.length).toBeLessThanOrEqual(LIMIT_TEXTS_CHARS);
+  expect(families.length).toBeGreaterThan(8);
+  expect(families.length).toBeLessThan(MOST_LIMITS);
+  expect(malformed).toBe(1);
 });

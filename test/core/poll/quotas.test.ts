@@ -13,7 +13,7 @@ function read(
 ): readonly SeenQuota[] | undefined {
   const lines = Object.entries(headers);
   return readQuotas(
-    adviceIn({ status: 200, reasonPhrase: "", headers: lines }, NOW_MS).advice.families,
+    adviceIn({ status: 200, reasonPhrase: "", headers: lines }, NOW_MS, String).advice.families,
     outcome,
   );
 }
