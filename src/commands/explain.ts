@@ -3,7 +3,7 @@ import { decodeBody } from "../adapters/undici/decode.ts";
 import type { Advice } from "../core/advice/advice.ts";
 import type { Expectation } from "../core/config/config.ts";
 import { type AnswerHead, headerValue } from "../core/exchange/exchange.ts";
-import { type PollOutcome, reasonOf } from "../core/exchange/outcome.ts";
+import type { PollOutcome } from "../core/exchange/outcome.ts";
 import { judgeExchange } from "../core/poll/classify.ts";
 import { humanDuration } from "../core/status/humanize.ts";
 import { codeOf, oneLine } from "../core/text/escape.ts";
@@ -126,7 +126,7 @@ function explanationOf({ head, body }: Answer, expect: Expectation, wallNowMs: n
   return {
     status: head.status,
     outcome: outcome.kind,
-    reason: reasonOf(outcome),
+    reason: outcome.reason,
     detail,
     words: words === undefined ? undefined : oneLine(words, MOST_WORDS),
     pause: advice?.pause,

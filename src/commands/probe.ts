@@ -12,7 +12,6 @@ import { adviceFor } from "../core/budget/concerned.ts";
 import { needsOf } from "../core/budget/needs.ts";
 import { type LearnedWindow, LearnedWindows } from "../core/budget/learned-windows.ts";
 import type { Log } from "../core/text/log.ts";
-import { reasonOf } from "../core/exchange/outcome.ts";
 import type { Poll } from "../core/poll/poll.ts";
 import type { Lease } from "../core/budget/ledger.ts";
 import type { Probe, Token, TokenFailure } from "../core/poll/ports.ts";
@@ -172,7 +171,7 @@ async function awaitLease(upstream: Upstream, ledger: LocalLedger, command: Prob
 
 function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[]): string {
   const status = poll.head === undefined ? "no answer" : `status ${poll.head.status}`;
-  const reason = reasonOf(poll.outcome);
+  const reason = poll.outcome.reason;
   const outcome = reason === "" ? poll.outcome.kind : `${poll.outcome.kind}: ${reason}`;
   const slow = poll.degraded ? ", slow" : "";
   return [
@@ -193,7 +192,7 @@ function asJson({ upstream, poll, limits }: Result): object {
     upstream: upstream.name,
     url: urlWithoutQuery(upstream.url),
     outcome: poll.outcome.kind,
-    reason: reasonOf(poll.outcome),
+    reason: poll.outcome.reason,
     degraded: poll.degraded,
     status: poll.head?.status,
     durationMs: poll.durationMs,

@@ -22,6 +22,7 @@ import {
 } from "../support/samples.ts";
 import { timersAtOnce } from "../support/virtual/stopped-time.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
+import { OK, outcomeOf } from "../../src/core/exchange/outcome.ts";
 
 const UPSTREAMS = 1_000;
 const POLLS = 20;
@@ -57,7 +58,7 @@ function recordOf(name: string, nowMs: number): UpstreamRecord {
   for (let index = 0; index < POLLS; index += 1) {
     const atMs = nowMs - (POLLS - index) * 60_000;
     const isOk = index % 2 === 0;
-    const outcome = isOk ? { kind: "ok" as const } : { kind: "failed" as const, reason: "dns" as const };
+    const outcome = isOk ? OK : outcomeOf("dns");
     record.record({
       kind: "polled",
       poll: samplePoll({ id: `${index}`, sentAtMs: atMs, endedAtMs: atMs, outcome }),

@@ -59,7 +59,7 @@ test("of several answers in one file the last counts, and a compressed body is r
   const head =
     "HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 403 Forbidden\r\nContent-Encoding: gzip\r\n\r\n";
   const { out } = await explained(Buffer.concat([Buffer.from(head), body]));
-  expect(out).toContain("outcome    failed: unauthorized");
+  expect(out).toContain("outcome    rejected: unauthorized");
   const { out: same } = await explained(`${head}{"name":"invalid_api_key"}`);
   expect(same).toBe(out);
 });

@@ -76,7 +76,7 @@ test("an upstream that answers is shown with its phases, and the exit code is 0"
 
 test("one that refuses our key is no ok, and the exit code is 1", async () => {
   const { code, out } = await probing({ key: "test-key-wrong" });
-  expect(out).toContain("email  failed: unauthorized  status 401");
+  expect(out).toContain("email  rejected: unauthorized  status 401");
   expect(out).not.toContain("test-key-wrong");
   expect(code).toBe(1);
 });

@@ -4,7 +4,6 @@
  */
 
 import { describe, expect, test } from "vitest";
-import { reasonOf } from "../../src/core/exchange/outcome.ts";
 import { judge } from "../../src/engine/poll/poll-once.ts";
 import { sampleUpstream } from "../support/samples.ts";
 import { entriesOf, meaningsOf, type RefusalEntry } from "./entries.ts";
@@ -12,8 +11,8 @@ import { entriesOf, meaningsOf, type RefusalEntry } from "./entries.ts";
 const MEANINGS: Readonly<Record<string, string>> = {
   "throttled rate": "rate",
   "throttled quota": "credit",
-  "failed unauthorized": "key",
-  "failed forbidden": "permission",
+  "rejected unauthorized": "key",
+  "rejected forbidden": "permission",
   "failed blocked": "blocked",
   "failed client_error": "client",
   "failed server_error": "server",
@@ -55,7 +54,7 @@ function read(entry: RefusalEntry): {
     },
     times,
   );
-  const outcome = `${poll.outcome.kind} ${reasonOf(poll.outcome)}`;
+  const outcome = `${poll.outcome.kind} ${poll.outcome.reason}`;
   const pause = advice?.pause;
   const says = pause !== undefined && pause.source !== "credit_spent";
   return {

@@ -146,7 +146,7 @@ test(
     answers(upstream, 200, { data: [domain, { ...domain, status: "test-key-email" }] });
     await becomes(daemon, "down");
     const metrics = await textAt(daemon, "/metrics");
-    expect(metrics).toMatch(/pacewatch_polls_total\{upstream="email",.*reason="assertion".*\} [1-9]/);
+    expect(metrics).toMatch(/pacewatch_poll_reasons_total\{upstream="email",.*reason="assertion".*\} [1-9]/);
     const api = await textAt(daemon, "/api/v1/upstreams/email");
     const { lastPolls } = JSON.parse(api).upstream;
     expect(lastPolls.at(-1).detail).toBe(

@@ -79,8 +79,7 @@ function piecesOf({ text, cuts }: ResponseCase): readonly Buffer[] {
 
 function judge(poll: Poll): void {
   const { outcome, detail, excerpt = "" } = poll;
-  const isOurs = outcome.kind === "failed" && outcome.reason === "internal";
-  promise(!isOurs, `what an upstream did is called a bug of ours: ${detail}`);
+  promise(outcome.kind !== "ours", `what an upstream did is called a bug of ours: ${detail}`);
   promise(outcome.kind !== "ok" || poll.head?.status === 200, "ok without an answer of 200");
   promise(detail.length <= MOST_SAID && excerpt.length <= MOST_SAID, "too much is said");
   promise(!UNPRINTABLE.test(detail + excerpt), `what is said is not printable: ${detail} ${excerpt}`);

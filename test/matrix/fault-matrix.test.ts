@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FAILURE_REASONS, THROTTLE_KINDS } from "../../src/core/exchange/reasons.ts";
+import { REASON_NAMES, REASONS } from "../../src/core/exchange/reasons.ts";
 import { BEHAVIOURS } from "../support/behaviours/catalogue.ts";
 import { meet, meetingOf, sayingOf } from "../support/behaviours/meet.ts";
 import { heldBytes } from "../support/garbage.ts";
@@ -19,10 +19,10 @@ afterAll(async () => {
 
 test("every way in which a poll can fail or be throttled is met", () => {
   const met = new Set(BEHAVIOURS.map(({ meets }) => meets));
-  // Without a token the upstream is not met at all.
-  const failures = FAILURE_REASONS.filter((reason) => reason !== "auth").map((reason) => `failed ${reason}`);
-  const throttles = THROTTLE_KINDS.map((kind) => `throttled ${kind}`);
-  expect([...met].sort()).toEqual(["ok", ...failures, ...throttles].sort());
+  // Without a token the upstream is not met at all, and that we are offline is told by all of them together.
+  const meetable = REASON_NAMES.filter((reason) => reason !== "auth" && reason !== "offline");
+  const meetings = meetable.map((reason) => `${REASONS[reason].outcome} ${reason}`);
+  expect([...met].sort()).toEqual(["ok", ...meetings].sort());
 });
 
 test("no two behaviours say the same", () => {

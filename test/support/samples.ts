@@ -26,6 +26,7 @@ import {
   type Status,
   type UpstreamFacts,
 } from "../../src/core/status/status.ts";
+import { OK, outcomeOf } from "../../src/core/exchange/outcome.ts";
 import type { RoutesDeps } from "../../src/http/routes/routes.ts";
 
 /**
@@ -170,7 +171,7 @@ export function samplePoll(changes: Partial<Poll> = {}): Poll {
     delayMs: 50,
     durationMs: 200,
     phasesMs: { wait: 150, transfer: 50 },
-    outcome: { kind: "ok" },
+    outcome: OK,
     degraded: false,
     withinObjective: true,
     detail: "200 OK",
@@ -196,11 +197,13 @@ export function sampleAnnouncement(changes: Partial<Announcement> = {}): Announc
 }
 
 /** Accounts of one finished poll. */
-export function accountsOf(poll: Poll): UpstreamAccounts {
+export function accountsOf(...polls: readonly Poll[]): UpstreamAccounts {
   const accounts = new UpstreamAccounts();
-  accounts.record(SLOT_WAITING);
-  accounts.record(SLOT_STARTED);
-  accounts.record({ kind: "polled", poll });
+  for (const poll of polls) {
+    accounts.record(SLOT_WAITING);
+    accounts.record(SLOT_STARTED);
+    accounts.record({ kind: "polled", poll });
+  }
   return accounts;
 }
 
@@ -275,7 +278,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
     upstreams: [
       sampleUpstreamSnapshot({
         upstream: sampleUpstream({ labels: { team: "growth" }, values: [sampleValue()] }),
-        accounts: accountsOf(poll),
+        accounts: accountsOf(samplePoll({ outcome: outcomeOf("timeout"), delayMs: 0 }), poll),
         health: { state: "up", up: true },
         nextSlotAtMs: POLL_ENDED_AT_MS + 15_000,
         values: [sampleValueSnapshot()],

@@ -96,7 +96,8 @@ export function countsIn(families: Families): ReadonlyMap<string, number> {
       counts.set(key, (counts.get(key) ?? 0) + sample.value);
     }
   };
-  count("pacewatch_polls_total", ["outcome", "reason"], "");
+  counts.set("ok", sumOfSamples(families, "pacewatch_polls_total", { outcome: "ok" }));
+  count("pacewatch_poll_reasons_total", ["outcome", "reason"], "");
   count("pacewatch_polls_skipped_total", ["cause"], "skipped");
   return new Map([...counts].filter(([, value]) => value > 0).sort((a, b) => b[1] - a[1]));
 }

@@ -4,7 +4,7 @@ import { requestIdsIn } from "../../core/answer/kept-headers.ts";
 import type { LogLevel } from "../../core/config/config.ts";
 import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
-import { reasonOf, type SkipCause } from "../../core/exchange/outcome.ts";
+import type { SkipCause } from "../../core/exchange/outcome.ts";
 import type { Poll } from "../../core/poll/poll.ts";
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import { oneLine } from "../../core/text/escape.ts";
@@ -179,7 +179,7 @@ function isoTime(atMs: number): string {
 }
 
 function pollFields(poll: Poll): object {
-  const reason = reasonOf(poll.outcome);
+  const { reason } = poll.outcome;
   const requestIds = requestIdsIn(poll.head?.headers);
   return {
     poll: poll.id,

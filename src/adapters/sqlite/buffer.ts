@@ -42,7 +42,7 @@ export class StateBuffer {
     const waiting = this.#polls.findLastIndex(({ status }) => status.id === found.pollId);
     const poll = this.#polls[waiting];
     if (poll === undefined) this.#foundOffline.push(found);
-    else this.#polls[waiting] = { ...poll, status: { ...poll.status, offline: true } };
+    else this.#polls[waiting] = { ...poll, status: { ...poll.status, outcome: "ours", reason: "offline" } };
     this.#dropOldestPolls();
   }
 

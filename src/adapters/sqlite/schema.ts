@@ -11,7 +11,14 @@ const FIRST_VERSION = 5;
  * what it does is in `SCHEMA` too, for new files. A file is read before its first write, and so before its steps:
  * whoever reads must also understand the shape before them.
  */
-const STEPS: readonly string[] = [];
+const STEPS: readonly string[] = [
+  // The outcomes are five, and being offline is one of their reasons.
+  `UPDATE polls SET outcome = 'ours', facts = json_set(facts, '$.reason', iif(offline, 'offline', 'bug'))
+  WHERE json_valid(facts) AND (offline OR facts ->> 'reason' = 'internal');
+  UPDATE polls SET outcome = 'rejected'
+  WHERE json_valid(facts) AND facts ->> 'reason' IN ('unauthorized', 'forbidden', 'auth') AND outcome = 'failed';
+  ALTER TABLE polls DROP COLUMN offline;`,
+];
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -36,7 +43,6 @@ CREATE TABLE polls (
   poll TEXT NOT NULL,
   ended_at_ms INTEGER NOT NULL,
   outcome TEXT NOT NULL,
-  offline INTEGER NOT NULL,
   facts TEXT NOT NULL
 ) STRICT;
 CREATE INDEX polls_by_upstream ON polls (upstream, id);

@@ -1,6 +1,7 @@
 /** Each table both ways: the row that is written, and what is read of it. */
 
 import { type KeptHeader, PHASES } from "../../core/exchange/exchange.ts";
+import { OUTCOMES, rowOf } from "../../core/exchange/reasons.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
@@ -24,7 +25,6 @@ import {
 } from "./rows.ts";
 
 const ORIGINS = ["schedule", "confirm", "first"] as const;
-const OUTCOMES = ["ok", "failed", "throttled"] as const;
 
 export type Columns = Readonly<Record<string, string | number | null>>;
 
@@ -36,27 +36,26 @@ export type KeyedRow = {
 };
 
 export function pollColumns({ upstream, endedAtMs, status }: SavedPoll): Columns {
-  const { id, outcome, offline = false, ...facts } = status;
+  const { id, outcome, ...facts } = status;
   return {
     upstream,
     poll: id,
     ended_at_ms: Math.round(endedAtMs),
     outcome,
-    offline: Number(offline),
     facts: JSON.stringify(facts),
   };
 }
 
+/** The reason says the outcome. Before version 6 three outcomes had all reasons, and a column said that we were offline. */
 export function pollOf(row: Row): PollStatus {
-  return {
-    id: row.get("poll", text),
-    outcome: row.get("outcome", oneOf(OUTCOMES)),
-    ...(row.get("offline", whole) === 1 && { offline: true }),
-    ...row.get("facts", json(factsOf)),
-  };
+  const written = row.get("outcome", oneOf(OUTCOMES));
+  const facts = row.get("facts", json(factsOf));
+  const reason =
+    row.get("offline", optional(whole)) === 1 ? "offline" : facts.reason.replace(/^internal$/, "bug");
+  return { id: row.get("poll", text), ...facts, outcome: rowOf(reason)?.outcome ?? written, reason };
 }
 
-function factsOf(facts: Row): Omit<PollStatus, "id" | "outcome" | "offline"> {
+function factsOf(facts: Row): Omit<PollStatus, "id" | "outcome"> {
   const headers = facts.get("headers", optional(listOf(headerOf)));
   return {
     origin: facts.get("origin", oneOf(ORIGINS)),

@@ -1,5 +1,4 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { availabilityVote } from "../../core/history/rolling-counts.ts";
 import type { FoundOffline, SavedPoll } from "../../core/history/state.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
 import type { StateBatch } from "./messages.ts";
@@ -7,8 +6,8 @@ import { inTransaction } from "./database.ts";
 import { type Columns, pollColumns } from "./tables.ts";
 
 /** The poll is looked up by its end, as that has an index. */
-const MARK_OFFLINE =
-  "UPDATE polls SET offline = 1 WHERE ended_at_ms = ? AND upstream = ? AND poll = ? AND offline = 0";
+const MARK_OFFLINE = `UPDATE polls SET outcome = 'ours', facts = json_set(facts, '$.reason', 'offline')
+  WHERE ended_at_ms = ? AND upstream = ? AND poll = ? AND outcome = 'failed'`;
 
 const ROLL_UPS = [
   { table: "minutes", bucketMs: MINUTE_MS },
@@ -44,15 +43,14 @@ export class StateWriter {
   #poll(poll: SavedPoll): void {
     this.#put("polls", pollColumns(poll));
     const { upstream, endedAtMs, withinObjective, status } = poll;
-    const vote = availabilityVote(status);
-    const isOk = vote === "ok";
+    const isOk = status.outcome === "ok";
     for (const { table, bucketMs } of ROLL_UPS) {
       this.#run(
         addPollTo(table),
         Math.floor(endedAtMs / bucketMs),
         upstream,
         Number(isOk),
-        Number(vote === "failed"),
+        Number(status.outcome === "failed"),
         Number(status.outcome === "throttled"),
         Number(withinObjective),
         isOk ? status.durationMs : 0,

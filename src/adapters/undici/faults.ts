@@ -48,7 +48,7 @@ export function explain(error: unknown, context: FaultContext): Break {
   const codes = codesOf(error);
   if (codes === undefined || OUT_OF_RESOURCES.has(codes) || OUR_MISTAKE.test(codes)) {
     const name = error instanceof Error ? error.name : typeof error;
-    return broken("internal", `the poll could not be made: ${codes ?? name}`);
+    return broken("bug", `the poll could not be made: ${codes ?? name}`);
   }
   switch (context.phase) {
     case "dns":
@@ -61,7 +61,7 @@ export function explain(error: unknown, context: FaultContext): Break {
     case "transfer":
       return explainAnswer(error, codes, context);
     case undefined:
-      return broken("internal", `the poll could not be made: ${codes}`);
+      return broken("bug", `the poll could not be made: ${codes}`);
     default:
       return context.phase satisfies never;
   }
@@ -88,7 +88,7 @@ function explainAnswer(
   }
   if (code === "ETIMEDOUT") return broken("timeout", `the network timed out ${when}: ETIMEDOUT`);
   if (CONNECTION_LOST.test(code)) return broken("reset", `${closed.detail}: ${code}`);
-  return broken("internal", `unexpected error ${when}: ${code}`);
+  return broken("bug", `unexpected error ${when}: ${code}`);
 }
 
 export function broken(fault: WireFault, detail: string): Break {

@@ -117,7 +117,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
 
   timeOut(): void {
     const { timeoutMs: afterMs } = this.#target;
-    if (this.#connection === undefined) this.fail("internal", `the key was not read within ${afterMs} ms`);
+    if (this.#connection === undefined) this.fail("bug", `the key was not read within ${afterMs} ms`);
     else this.cancel(`timed out after ${afterMs} ms`);
   }
 
@@ -175,7 +175,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
   }
 
   onResponseEnd(): void {
-    if (this.#head === undefined) return this.fail("internal", "an answer ended without a head");
+    if (this.#head === undefined) return this.fail("bug", "an answer ended without a head");
     // Where the body has no length, undici takes a TLS error or a reset for its end.
     const { isReset = false, tlsError } = this.#connection ?? {};
     if (tlsError !== undefined) return this.failWith(tlsError);

@@ -118,7 +118,7 @@ type Authorized = {
 
 function authorize(auth: Endpoint["auth"], path: string, key: string | undefined): Authorized {
   if (auth.kind === "none") return { path, header: undefined };
-  if (key === undefined) throw new WireError("internal", "the key of this upstream is missing");
+  if (key === undefined) throw new WireError("bug", "the key of this upstream is missing");
   switch (auth.kind) {
     case "client_credentials":
       return { path, ...tokenRequest(auth.token, key) };
@@ -161,7 +161,7 @@ function encodeFormPart(part: string): string {
 
 function keyHeader(name: string, value: string): readonly [string, string] {
   if (isSendable(name, value)) return [name, value];
-  throw new WireError("internal", "the key contains characters that a header cannot carry");
+  throw new WireError("bug", "the key contains characters that a header cannot carry");
 }
 
 /** As a form does, except for spaces: not every server reads "+" as a space. */

@@ -44,7 +44,7 @@ export type WireFault =
   | "reset"
   | "protocol"
   | "body_too_large"
-  | "internal";
+  | "bug";
 
 /** An answer as it came: it may hold our key. */
 export type Exchange =

@@ -1,10 +1,4 @@
-import {
-  FAILURE_REASONS,
-  type FailureReason,
-  type Side,
-  THROTTLE_KINDS,
-  type ThrottleKind,
-} from "./reasons.ts";
+import { type Outcome, type Reason, REASONS, type Side } from "./reasons.ts";
 
 export const SKIP_CAUSES = [
   "budget",
@@ -53,11 +47,16 @@ export const SKIPS: Readonly<Record<SkipCause, SkipRow>> = {
   shutdown: { words: "shutting down", because: "Pacewatch was shutting down", side: "us" },
 };
 
-/** How a request that was sent ended. */
+/** How a request that was sent ended, and why; only ok needs no reason. */
 export type PollOutcome =
-  | { readonly kind: "ok" }
-  | { readonly kind: "failed"; readonly reason: FailureReason }
-  | { readonly kind: "throttled"; readonly throttle: ThrottleKind };
+  | { readonly kind: "ok"; readonly reason: "" }
+  | { readonly kind: Exclude<Outcome, "ok">; readonly reason: Reason };
+
+export const OK: PollOutcome = { kind: "ok", reason: "" };
+
+export function outcomeOf(reason: Reason): PollOutcome {
+  return { kind: REASONS[reason].outcome, reason };
+}
 
 /** What an answer that declines to serve us can mean. */
 export const REFUSAL_MEANINGS = [
@@ -70,33 +69,3 @@ export const REFUSAL_MEANINGS = [
   "client_error",
 ] as const;
 export type RefusalMeaning = (typeof REFUSAL_MEANINGS)[number];
-
-export function outcomeOf(meaning: RefusalMeaning): PollOutcome {
-  return meaning === "rate" || meaning === "quota"
-    ? { kind: "throttled", throttle: meaning }
-    : { kind: "failed", reason: meaning };
-}
-
-/** Every pair that `polls_total` can carry; the reason of `ok` is empty. */
-export const POLL_OUTCOME_LABELS: readonly {
-  readonly outcome: PollOutcome["kind"];
-  readonly reason: string;
-}[] = [
-  { outcome: "ok", reason: "" },
-  ...FAILURE_REASONS.map((reason) => ({ outcome: "failed" as const, reason })),
-  ...THROTTLE_KINDS.map((reason) => ({ outcome: "throttled" as const, reason })),
-];
-
-/** The reason or the kind of an outcome; empty where it needs none. */
-export function reasonOf(outcome: PollOutcome): string {
-  switch (outcome.kind) {
-    case "ok":
-      return "";
-    case "failed":
-      return outcome.reason;
-    case "throttled":
-      return outcome.throttle;
-    default:
-      return outcome satisfies never;
-  }
-}

@@ -4,7 +4,7 @@ import { KeptValues } from "./kept-values.ts";
 import type { Poll } from "../poll/poll.ts";
 import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
-import { availabilityVote, RollingCounts } from "./rolling-counts.ts";
+import { RollingCounts } from "./rolling-counts.ts";
 import type { RestoredUpstream } from "./state.ts";
 import {
   availabilityOf,
@@ -138,15 +138,17 @@ export class History implements Recorder {
     if (poll.values !== undefined || poll.quotas !== undefined) this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
     this.#incidents.polled(poll.outcome, poll.endedAtMs);
-    const vote = availabilityVote(status);
-    if (vote === undefined) return;
-    this.#byMinute.add(poll.endedAtMs, vote === "ok");
-    this.#byHour.add(poll.endedAtMs, vote === "ok");
+    const { kind } = poll.outcome;
+    if (kind !== "ok" && kind !== "failed") return;
+    this.#byMinute.add(poll.endedAtMs, kind === "ok");
+    this.#byHour.add(poll.endedAtMs, kind === "ok");
   }
 
   #foundOffline(pollId: string, endedAtMs: number): void {
     this.#polls.markOffline(pollId);
-    this.#failures = this.#failures.map((poll) => (poll.id === pollId ? { ...poll, offline: true } : poll));
+    this.#failures = this.#failures.map((poll) =>
+      poll.id === pollId ? { ...poll, outcome: "ours", reason: "offline" } : poll,
+    );
     this.#incidents.foundOffline(endedAtMs);
     this.#byMinute.takeBackFailed(endedAtMs);
     this.#byHour.takeBackFailed(endedAtMs);

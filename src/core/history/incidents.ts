@@ -1,6 +1,5 @@
 import type { HealthChange, HealthState } from "../poll/health.ts";
-import { type PollOutcome, reasonOf } from "../exchange/outcome.ts";
-import { WE_WERE_OFFLINE } from "../exchange/reasons.ts";
+import type { PollOutcome } from "../exchange/outcome.ts";
 import type { Incident } from "../status/status.ts";
 import type { RestoredUpstream } from "./state.ts";
 import { HOUR_MS } from "../time/duration.ts";
@@ -58,25 +57,24 @@ export class Incidents {
       return;
     }
     const theirs = this.#lastOfTheirs;
-    if (this.#open?.reason === WE_WERE_OFFLINE && theirs !== undefined)
-      this.#continueAsTheirs(this.#open, theirs);
+    if (this.#open?.reason === "offline" && theirs !== undefined) this.#continueAsTheirs(this.#open, theirs);
     if (this.#open !== undefined) this.#open.polls += 1;
-    this.#lastReason = reasonOf(outcome);
+    this.#lastReason = outcome.reason;
     this.#lastOfTheirs = { reason: this.#lastReason, endedAtMs };
   }
 
   /** The failure of this time was ours, and so is the incident that it led to. One that began before is theirs. */
   foundOffline(endedAtMs: number): void {
     this.#lastOfTheirs = undefined;
-    this.#lastReason = WE_WERE_OFFLINE;
-    if (this.#open !== undefined && this.#open.startedAtMs >= endedAtMs) this.#open.reason = WE_WERE_OFFLINE;
+    this.#lastReason = "offline";
+    if (this.#open !== undefined && this.#open.startedAtMs >= endedAtMs) this.#open.reason = "offline";
   }
 
   healthChanged(change: HealthChange): void {
     const severity = SEVERITY.indexOf(change.to);
     if (severity >= 0) {
       this.#open ??= { state: change.to, reason: this.#lastReason, startedAtMs: change.atMs, polls: 1 };
-      if (severity > SEVERITY.indexOf(this.#open.state) && this.#lastReason !== WE_WERE_OFFLINE) {
+      if (severity > SEVERITY.indexOf(this.#open.state) && this.#lastReason !== "offline") {
         this.#open.state = change.to;
         this.#open.reason = this.#lastReason;
       }

@@ -1,4 +1,3 @@
-import { reasonOf } from "../exchange/outcome.ts";
 import { rowOf } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
 import { MINUTE_MS } from "../time/duration.ts";
@@ -79,10 +78,10 @@ export class OwnNetwork {
 
   polled(upstream: string, poll: Poll): void {
     const watched = this.#watched.get(upstream);
-    const reason = reasonOf(poll.outcome);
+    const { kind, reason } = poll.outcome;
     // A token endpoint may not have been reached either, and is no upstream.
-    if (watched === undefined || reason === "internal" || reason === "auth") return;
-    if (rowOf(reason)?.isOnTheWay === true) this.#failed(watched, poll);
+    if (watched === undefined || kind === "ours" || reason === "auth") return;
+    if (rowOf(reason)?.verdict === "on_the_way") this.#failed(watched, poll);
     else this.#answered(watched, poll.endedAtMs);
   }
 

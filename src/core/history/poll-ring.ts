@@ -63,7 +63,7 @@ export class PollRing {
     if (words === undefined) return;
     // The others of such a time share these words.
     const before = this.#words[(place - 1 + this.#most) % this.#most];
-    const marked: Words = { ...words, offline: true };
+    const marked: Words = { ...words, outcome: "ours", reason: "offline" };
     this.#words[place] =
       before !== undefined && before.life === marked.life && saysTheSame(before, marked) ? before : marked;
   }
@@ -88,7 +88,7 @@ export class PollRing {
     const from = place * NUMBERS_A_POLL;
     const words = this.#words[place];
     if (words === undefined) throw new Error("cannot read a poll that was never added");
-    const { origin, outcome, reason, degraded, detail, excerpt, headers, offline } = words;
+    const { origin, outcome, reason, degraded, detail, excerpt, headers } = words;
     const poll: PollStatus = {
       id: this.#idAt(place),
       origin,
@@ -102,7 +102,7 @@ export class PollRing {
       detail,
       excerpt,
     };
-    return { ...poll, ...(headers === undefined ? {} : { headers }), ...(offline ? { offline } : {}) };
+    return headers === undefined ? poll : { ...poll, headers };
   }
 
   #idAt(place: number): string {
@@ -140,9 +140,9 @@ function partsOfId(id: string): { readonly life: string; readonly number: number
 }
 
 function wordsOf(poll: PollStatus, life: string): Words {
-  const { origin, outcome, reason, degraded, detail, excerpt, headers, offline } = poll;
+  const { origin, outcome, reason, degraded, detail, excerpt, headers } = poll;
   const words = { life, origin, outcome, reason, degraded, detail, excerpt };
-  return { ...words, ...(headers === undefined ? {} : { headers }), ...(offline ? { offline } : {}) };
+  return headers === undefined ? words : { ...words, headers };
 }
 
 /** A poll with headers is a failure: rare, and never the same. */
@@ -154,7 +154,6 @@ function saysTheSame(words: Words, poll: Omit<Words, "life">): boolean {
     words.reason === poll.reason &&
     words.degraded === poll.degraded &&
     words.excerpt === poll.excerpt &&
-    words.offline === poll.offline &&
     words.headers === undefined &&
     poll.headers === undefined
   );

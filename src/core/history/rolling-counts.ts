@@ -1,26 +1,9 @@
 /** Ok and failed polls over a rolling window, in buckets: bounded, and cheap to sum. */
 
-import { rowOf } from "../exchange/reasons.ts";
-import type { PollStatus } from "../status/status.ts";
-
 export type OkAndFailed = { readonly ok: number; readonly failed: number };
 
 /** `index` counts buckets since the epoch. */
 export type CountedBucket = OkAndFailed & { readonly index: number };
-
-/**
- * Our own bugs and network, keys that are rejected or cannot be had, and throttling say nothing about the availability
- * of an upstream.
- */
-export function availabilityVote({
-  outcome,
-  reason,
-  offline,
-}: Pick<PollStatus, "outcome" | "reason" | "offline">): "ok" | "failed" | undefined {
-  if (outcome === "ok") return "ok";
-  const isTheirs = (rowOf(reason)?.group ?? outcome) === "failed" && offline !== true;
-  return isTheirs ? "failed" : undefined;
-}
 
 /** These are its index, ok, failed. A month of hours takes 9 kB of plain numbers, and 50 kB of objects. */
 const NUMBERS_A_BUCKET = 3;

@@ -2,13 +2,8 @@ import type { Announcement } from "../answer/announcement.ts";
 import { CATALOGUE, CODE_LABELS, codeLabel, type RedisFailure } from "./catalogue.ts";
 import { type Phase, PHASES } from "../exchange/exchange.ts";
 import { Histogram, histogramLength, type HistogramReading, known, observeIn, UNKNOWN } from "./histogram.ts";
-import {
-  POLL_OUTCOME_LABELS,
-  type PollOutcome,
-  reasonOf,
-  SKIP_CAUSES,
-  type SkipCause,
-} from "../exchange/outcome.ts";
+import { SKIP_CAUSES, type SkipCause } from "../exchange/outcome.ts";
+import { type Outcome, OUTCOMES, type Reason, REASON_NAMES } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
 
@@ -50,7 +45,8 @@ const LAST_SUCCESS_AT_MS = layout.take(1);
 const CERTIFICATE_EXPIRES_AT_MS = layout.take(1);
 const DEPRECATED_AT_MS = layout.take(1);
 const SUNSET_AT_MS = layout.take(1);
-const POLLS = layout.places(POLL_OUTCOME_LABELS.map(({ outcome, reason }) => pollKey(outcome, reason)));
+const POLLS = layout.places(OUTCOMES);
+const BY_REASON = layout.places(REASON_NAMES);
 const SKIPPED = layout.places(SKIP_CAUSES);
 const RESPONSES = layout.places(CODE_LABELS);
 const PHASE_COUNT = layout.places(PHASES);
@@ -63,6 +59,8 @@ const DURATION = {
   ok: layout.take(histogramLength(DURATION_BOUNDS)),
   failed: layout.take(histogramLength(DURATION_BOUNDS)),
   throttled: layout.take(histogramLength(DURATION_BOUNDS)),
+  rejected: layout.take(histogramLength(DURATION_BOUNDS)),
+  ours: layout.take(histogramLength(DURATION_BOUNDS)),
 };
 
 /** How many numbers make up the accounts of an upstream. */
@@ -164,8 +162,13 @@ export class UpstreamAccounts implements Recorder {
     return this.#histogram(DELAY, DELAY_BOUNDS);
   }
 
-  polls(outcome: PollOutcome["kind"], reason: string): number {
-    return this.#at(POLLS.get(pollKey(outcome, reason)));
+  polls(outcome: Outcome): number {
+    return this.#at(POLLS.get(outcome));
+  }
+
+  /** Undefined until it was met. */
+  pollsBecauseOf(reason: Reason): number | undefined {
+    return this.#at(BY_REASON.get(reason)) || undefined;
   }
 
   skipped(cause: SkipCause): number {
@@ -176,7 +179,7 @@ export class UpstreamAccounts implements Recorder {
     return this.#at(RESPONSES.get(code));
   }
 
-  duration(outcome: PollOutcome["kind"]): HistogramReading {
+  duration(outcome: Outcome): HistogramReading {
     return this.#histogram(DURATION[outcome], DURATION_BOUNDS);
   }
 
@@ -187,9 +190,10 @@ export class UpstreamAccounts implements Recorder {
   }
 
   #polled(poll: Poll): void {
-    const { kind } = poll.outcome;
+    const { kind, reason } = poll.outcome;
     this.#add(IN_FLIGHT, -1);
-    this.#add(POLLS.get(pollKey(kind, reasonOf(poll.outcome))), 1);
+    this.#add(POLLS.get(kind), 1);
+    this.#add(BY_REASON.get(reason), 1);
     observeIn(this.#numbers, DURATION[kind], DURATION_BOUNDS, elapsedSeconds(poll.durationMs));
     observeIn(this.#numbers, DELAY, DELAY_BOUNDS, elapsedSeconds(poll.delayMs));
     this.#addPhases(poll);
@@ -255,11 +259,6 @@ function emptyNumbers(): Float64Array {
   numbers[DEPRECATED_AT_MS] = UNKNOWN;
   numbers[SUNSET_AT_MS] = UNKNOWN;
   return numbers;
-}
-
-/** Reasons and kinds have distinct names, and only `ok` has none, so the outcome is not needed. */
-function pollKey(outcome: PollOutcome["kind"], reason: string): string {
-  return reason === "" ? outcome : reason;
 }
 
 /** A clock step can make a delay negative, and a sum that shrinks would look like a counter reset. */

@@ -1,6 +1,5 @@
 import {
   CATALOGUE,
-  OUTCOME_KINDS,
   type UpstreamMetric,
   CODE_LABELS,
   codeLabel,
@@ -13,7 +12,8 @@ import { type Burn, BURN_WINDOWS } from "../answer/credit.ts";
 import type { Value } from "../config/config.ts";
 import { PHASES } from "../exchange/exchange.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
-import { POLL_OUTCOME_LABELS, SKIP_CAUSES } from "../exchange/outcome.ts";
+import { SKIP_CAUSES } from "../exchange/outcome.ts";
+import { OUTCOMES, REASON_NAMES, REASONS } from "../exchange/reasons.ts";
 import {
   all,
   each,
@@ -46,18 +46,22 @@ export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamS
   pacewatch_slots_total: one(({ accounts }) => accounts.slots),
   pacewatch_slots_waiting: one(({ accounts }) => accounts.waiting),
   pacewatch_polls_in_flight: one(({ accounts }) => accounts.inFlight),
-  pacewatch_polls_total: all(
-    POLL_OUTCOME_LABELS.map(({ outcome, reason }) => ({
+  pacewatch_polls_total: each("outcome", OUTCOMES, ({ accounts }, outcome) => accounts.polls(outcome)),
+  pacewatch_poll_reasons_total: all(
+    REASON_NAMES.map((reason) => ({
       suffix: "",
-      labels: labelText(Object.entries({ outcome, reason })),
-      read: ({ accounts }) => accounts.polls(outcome, reason),
+      labels: labelText([
+        ["outcome", REASONS[reason].outcome],
+        ["reason", reason],
+      ]),
+      read: ({ accounts }) => accounts.pollsBecauseOf(reason),
     })),
   ),
   pacewatch_polls_skipped_total: each("cause", SKIP_CAUSES, ({ accounts }, cause) => accounts.skipped(cause)),
   pacewatch_polls_within_objective_total: one(({ accounts }) => accounts.withinObjective),
   pacewatch_responses_total: each("code", CODE_LABELS, responses),
   pacewatch_poll_duration_seconds: all(
-    OUTCOME_KINDS.flatMap((outcome) =>
+    OUTCOMES.flatMap((outcome) =>
       histogram(
         CATALOGUE.pacewatch_poll_duration_seconds.buckets,
         [["outcome", outcome]],

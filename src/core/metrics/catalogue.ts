@@ -3,7 +3,8 @@
 import { BURN_WINDOWS, QUOTAS } from "../answer/credit.ts";
 import { PHASES } from "../exchange/exchange.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
-import { POLL_OUTCOME_LABELS, type PollOutcome, SKIP_CAUSES } from "../exchange/outcome.ts";
+import { SKIP_CAUSES } from "../exchange/outcome.ts";
+import { OUTCOMES, REASON_NAMES } from "../exchange/reasons.ts";
 
 /** The final status codes of IANA's HTTP registry (2xx to 5xx), so that no upstream can add series without end. */
 const REGISTERED = [
@@ -60,7 +61,12 @@ export const CATALOGUE = {
   },
   pacewatch_polls_total: {
     type: "counter",
-    help: "Polls that ended, by outcome, and by reason of failure or kind of throttling (empty for ok).",
+    help: "Polls that ended, by outcome. Availability is ok / (ok + failed).",
+    labels: ["upstream", "outcome"],
+  },
+  pacewatch_poll_reasons_total: {
+    type: "counter",
+    help: "Polls that were not ok, by outcome and reason. A reason exists once it has been met.",
     labels: ["upstream", "outcome", "reason"],
   },
   pacewatch_polls_skipped_total: {
@@ -341,14 +347,10 @@ export function metricNamed(name: MetricName): Metric {
   return CATALOGUE[name];
 }
 
-export const OUTCOME_KINDS: readonly PollOutcome["kind"][] = [
-  ...new Set(POLL_OUTCOME_LABELS.map(({ outcome }) => outcome)),
-];
-
 /** Labels whose values are a closed set, whichever metric carries them. */
 export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
-  outcome: OUTCOME_KINDS,
-  reason: POLL_OUTCOME_LABELS.map(({ reason }) => reason),
+  outcome: OUTCOMES,
+  reason: REASON_NAMES,
   cause: SKIP_CAUSES,
   code: CODE_LABELS,
   phase: PHASES,

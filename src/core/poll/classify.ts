@@ -5,8 +5,8 @@ import type { Expectation } from "../config/config.ts";
 import { beginningOf } from "../exchange/excerpt.ts";
 import type { AnswerHead, Exchange, WithoutKeys } from "../exchange/exchange.ts";
 import { type JsonBody, MOST_LEVELS, readJson } from "../exchange/json-body.ts";
-import { outcomeOf, type PollOutcome } from "../exchange/outcome.ts";
-import type { FailureReason } from "../exchange/reasons.ts";
+import { OK, outcomeOf, type PollOutcome } from "../exchange/outcome.ts";
+import type { Reason } from "../exchange/reasons.ts";
 import { type Facts, NO_FACTS } from "../refusal/facts.ts";
 import { recogniseInJson } from "../refusal/envelope.ts";
 import { factsOfAnswer, recognise, recogniseInText, ruleFor } from "../refusal/recognise.ts";
@@ -59,12 +59,8 @@ const BEGINNING_CHARACTERS = 40;
 
 const NO_CONTENT_STATUSES: ReadonlySet<number> = new Set([204, 304]);
 
-function failed(reason: FailureReason, detail: string): Classification {
-  return { outcome: { kind: "failed", reason }, detail };
-}
-
-function throttled(throttle: "rate" | "quota", detail: string): Classification {
-  return { outcome: { kind: "throttled", throttle }, detail };
+function because(reason: Reason, detail: string): Classification {
+  return { outcome: outcomeOf(reason), detail };
 }
 
 /** The meaning of a refusal as the outcome of a poll. */
@@ -82,7 +78,7 @@ function longQuota(
 ): Classification | undefined {
   const windowMs = advice?.exhaustedPerMs ?? 0;
   if (recognition.means !== "rate" || windowMs < DAY_MS) return undefined;
-  return throttled("quota", `answered ${status}: the quota of ${Math.round(windowMs / HOUR_MS)} h is spent`);
+  return because("quota", `answered ${status}: the quota of ${Math.round(windowMs / HOUR_MS)} h is spent`);
 }
 
 /** A vague "quota exceeded" whose headers tell of no limit but short ones is a rate. */
@@ -100,10 +96,11 @@ function shortQuota(
 }
 
 function classifyByClass(status: number, expect: Expectation): Classification {
-  if (status >= 300 && status < 400) return failed("redirect", `answered ${status}: no redirect is followed`);
-  if (status >= 400 && status < 500) return failed("client_error", `answered ${status}`);
-  if (status >= 500 && status < 600) return failed("server_error", `answered ${status}`);
-  return failed("unexpected_status", `answered ${status}, expected ${expect.status.join(" or ")}`);
+  if (status >= 300 && status < 400)
+    return because("redirect", `answered ${status}: no redirect is followed`);
+  if (status >= 400 && status < 500) return because("client_error", `answered ${status}`);
+  if (status >= 500 && status < 600) return because("server_error", `answered ${status}`);
+  return because("unexpected_status", `answered ${status}, expected ${expect.status.join(" or ")}`);
 }
 
 function classifyExpected(
@@ -118,11 +115,11 @@ function classifyExpected(
   const wall = wallHeader(head);
   if (wall !== undefined) return refused(status, wall);
   const ok: Classification = {
-    outcome: { kind: "ok" },
+    outcome: OK,
     detail: `answered ${status} with ${body.length} B`,
   };
   const asserted = (unmet: string | undefined): Classification =>
-    unmet === undefined ? ok : failed("assertion", oneLine(`answered ${status}, but ${unmet}`));
+    unmet === undefined ? ok : because("assertion", oneLine(`answered ${status}, but ${unmet}`));
   const ofHeaders = expect.headers && unmetInHeaders(expect.headers, head.headers);
   if (!expect.json || NO_CONTENT_STATUSES.has(status)) return asserted(ofHeaders);
   const read = json();
@@ -137,18 +134,18 @@ function classifyExpected(
   if (recognition !== undefined) return refused(status, recognition);
   switch (kind) {
     case "empty":
-      return failed("invalid_body", `answered ${status} with an empty body where JSON was expected`);
+      return because("invalid_body", `answered ${status} with an empty body where JSON was expected`);
     case "too_deep":
-      return failed(
+      return because(
         "invalid_body",
         `answered ${status}, but its JSON nests deeper than ${MOST_LEVELS} levels`,
       );
     case "not_utf8":
-      return failed("invalid_body", `answered ${status}, but its ${body.length} B are not UTF-8`);
+      return because("invalid_body", `answered ${status}, but its ${body.length} B are not UTF-8`);
     case "not_json": {
       const beginning = withoutKeys(beginningOf(body, BEGINNING_CHARACTERS));
       const sentence = `answered ${status}, but its ${body.length} B are not JSON`;
-      return failed("invalid_body", `${sentence}: they begin with "${beginning}"`);
+      return because("invalid_body", `${sentence}: they begin with "${beginning}"`);
     }
     default:
       return kind satisfies never;
@@ -171,7 +168,7 @@ function classify(
 ): Classification {
   if (exchange.kind === "broken" && !ALWAYS_REFUSED.has(exchange.head?.status ?? 0)) {
     const after = exchange.head === undefined ? "" : `, after it had answered ${exchange.head.status}`;
-    return failed(exchange.fault, `${exchange.detail}${after}`);
+    return because(exchange.fault, `${exchange.detail}${after}`);
   }
   const head = exchange.head ?? NO_HEAD;
   const { status } = head;

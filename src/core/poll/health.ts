@@ -1,7 +1,6 @@
 /** The health of one upstream, folded from its outcomes. Pure: the engine acts on the result. */
 
 import type { PollOutcome, SkipCause } from "../exchange/outcome.ts";
-import { type FailureReason, REASONS } from "../exchange/reasons.ts";
 
 export const HEALTH_STATES = ["unknown", "up", "degraded", "throttled", "unauthorized", "down"] as const;
 export type HealthState = (typeof HEALTH_STATES)[number];
@@ -72,20 +71,20 @@ function foldPoll(
       return settled({ ...UNKNOWN_HEALTH, state: event.isDegraded ? "degraded" : "up", isUp: true });
     case "throttled":
       return settled({ ...health, state: "throttled", streak: [], slotsWithoutPoll: 0 });
-    case "failed":
-      // Our own bug says nothing about the upstream: count it as a missed slot.
-      if (outcome.reason === "internal") return settled(foldSkip(health, "missed", 1));
+    case "failed": {
+      const failure = outcome.reason === "blocked" ? "blocked" : "failed";
+      return foldFailure(health, failure, event.isConfirmed, confirm);
+    }
+    case "rejected":
       // Without a token the upstream was not asked, unless the token endpoint refuses us.
       if (outcome.reason === "auth" && !event.isConfirmed) return settled(foldSkip(health, "missed", 1));
-      return foldFailure(health, failureOf(outcome.reason), event.isConfirmed, confirm);
+      return foldFailure(health, "refused", event.isConfirmed, confirm);
+    case "ours":
+      // It says nothing about the upstream: a missed slot.
+      return settled(foldSkip(health, "missed", 1));
     default:
       return outcome satisfies never;
   }
-}
-
-function failureOf(reason: FailureReason): Failure {
-  if (REASONS[reason].group === "rejected") return "refused";
-  return reason === "blocked" ? "blocked" : "failed";
 }
 
 /** Each further poll makes a wall surer that we are a bot. */

@@ -30,8 +30,8 @@ export function withRequestedPause(
     waitMs === undefined ? undefined : { scope, forMs: waitMs, source: "retry_after" };
   if (outcome.kind === "throttled") {
     const pause = longestPause(pauseOf("budget"), advice.pause);
-    const isRequested = pause !== undefined && (pause.forMs > 0 || outcome.throttle === "rate");
-    const otherwise = outcome.throttle === "quota" ? CREDIT_PAUSE : resetPause(advice);
+    const isRequested = pause !== undefined && (pause.forMs > 0 || outcome.reason === "rate");
+    const otherwise = outcome.reason === "quota" ? CREDIT_PAUSE : resetPause(advice);
     return { ...told, throttled: true, pause: isRequested ? pause : otherwise };
   }
   // A wall that says 429 and when counts our requests, and has its own page for it: all who use the key wait.
@@ -47,10 +47,7 @@ function waitInBody(outcome: PollOutcome, facts: Facts, anchorMs: number): Asked
 
 /** Of any other refusal, a time in its words is about something else: when a key expired, how old a page is. */
 function isAboutTime(outcome: PollOutcome): boolean {
-  return (
-    outcome.kind === "throttled" ||
-    (outcome.kind === "failed" && (outcome.reason === "server_error" || outcome.reason === "blocked"))
-  );
+  return outcome.kind === "throttled" || outcome.reason === "server_error" || outcome.reason === "blocked";
 }
 
 function longestPause(a: Pause | undefined, b: Pause | undefined): Pause | undefined {

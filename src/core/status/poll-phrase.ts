@@ -10,7 +10,7 @@ export function pollPhrase(poll: PollStatus): string {
   const how = typeof phrase === "string" ? phrase : phrase(poll.status);
   const when =
     poll.reason === "timeout" ? ` after ${humanLatency(poll.durationMs)}${activity(poll.phasesMs)}` : "";
-  return `${how}${when}${poll.offline === true ? " while we were offline" : ""}`;
+  return `${how}${when}`;
 }
 
 const ACTIVITIES: Readonly<Record<Phase, string>> = {

@@ -53,6 +53,6 @@ function countsByKind(kinds: readonly (readonly PollStatus[])[]): string {
 }
 
 /** Two timeouts in the same phase are one kind, whatever their milliseconds. */
-function kindOf({ outcome, reason, status, phasesMs, offline }: PollStatus): string {
-  return `${offline === true ? "offline " : ""}${outcome} ${reason} ${status ?? ""} ${reason === "timeout" ? lastPhase(phasesMs) : ""}`;
+function kindOf({ reason, status, phasesMs }: PollStatus): string {
+  return `${reason} ${status ?? ""} ${reason === "timeout" ? lastPhase(phasesMs) : ""}`;
 }

@@ -9,7 +9,8 @@ import type { Burn, QuotaForecast, ValuePoint } from "../answer/credit.ts";
 import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { HealthState } from "../poll/health.ts";
-import { type PollOutcome, reasonOf, type SkipCause } from "../exchange/outcome.ts";
+import type { SkipCause } from "../exchange/outcome.ts";
+import type { Outcome } from "../exchange/reasons.ts";
 import type { Poll, SlotOrigin } from "../poll/poll.ts";
 import type { Schedule } from "../schedule/schedule.ts";
 
@@ -18,8 +19,8 @@ export type PollStatus = {
   readonly origin: SlotOrigin;
   /** When it was sent. */
   readonly atMs: number;
-  readonly outcome: PollOutcome["kind"];
-  /** The failure's reason or the throttle's kind; empty for ok. */
+  readonly outcome: Outcome;
+  /** Empty for ok. */
   readonly reason: string;
   /** ok, but slow. */
   readonly degraded: boolean;
@@ -32,8 +33,6 @@ export type PollStatus = {
   readonly excerpt: string | undefined;
   /** Only of answers that were not ok. */
   readonly headers?: readonly KeptHeader[];
-  /** It failed because our own network was down. */
-  readonly offline?: true;
 };
 
 export type HealthStatus = {
@@ -225,7 +224,7 @@ export function pollStatusOf(poll: Poll): PollStatus {
     origin: poll.origin,
     atMs: poll.sentAtMs,
     outcome: poll.outcome.kind,
-    reason: reasonOf(poll.outcome),
+    reason: poll.outcome.reason,
     degraded: poll.degraded,
     durationMs: poll.durationMs,
     phasesMs: poll.phasesMs,

@@ -1,15 +1,16 @@
 import { type Phase, PHASES, type PhaseTimesMs } from "../exchange/exchange.ts";
 import { SKIPS } from "../exchange/outcome.ts";
-import { type Group, type ReasonRow, REASONS, rowOf, type Side } from "../exchange/reasons.ts";
+import {
+  type Outcome,
+  type ReasonRow,
+  REASONS,
+  rowOf,
+  type Verdict,
+  verdictOf,
+} from "../exchange/reasons.ts";
 import { answeredElsewhere, areAllOthersSlow } from "./neighbours.ts";
 import { reasonSentence } from "./reason-sentence.ts";
 import type { BudgetStatus, Status, UpstreamFacts } from "./status.ts";
-
-export type Verdict = {
-  readonly side: Side;
-  /** The evidence: a sentence, or empty. */
-  readonly because: string;
-};
 
 /** What is wrong with an upstream, in sentences. */
 export type Diagnosis = Verdict & { readonly reason: string };
@@ -24,6 +25,10 @@ export function budgetsOf({ budgets }: UpstreamFacts, status: Status): readonly 
 }
 
 const NOBODY: Verdict = { side: "nobody", because: "" };
+const OFFLINE_NOW: Verdict = {
+  side: "us",
+  because: "No upstream can be reached: our own network is the likely cause.",
+};
 
 export function verdictOn(upstream: UpstreamFacts, status: Status): Verdict {
   const { state } = upstream.health;
@@ -33,12 +38,13 @@ export function verdictOn(upstream: UpstreamFacts, status: Status): Verdict {
     case "degraded":
       return verdictOnSlow(upstream, status);
     case "throttled":
-      return byReason(newestRow(upstream, "throttled") ?? REASONS.rate);
+      return verdictOf(newestRow(upstream, "throttled") ?? REASONS.rate);
     case "unauthorized":
-      return byReason(newestRow(upstream, "rejected") ?? REASONS.unauthorized);
+      return verdictOf(newestRow(upstream, "rejected") ?? REASONS.unauthorized);
     case "down": {
       const row = newestRow(upstream) ?? REASONS.server_error;
-      return row.isOnTheWay === true ? verdictOnUnreachable(upstream, status) : byReason(row);
+      if (status.offline && (row === REASONS.offline || row.verdict === "on_the_way")) return OFFLINE_NOW;
+      return row.verdict === "on_the_way" ? verdictOnUnreachable(upstream, status) : verdictOf(row);
     }
     case "unknown":
       return verdictOnUnknown(upstream);
@@ -47,26 +53,20 @@ export function verdictOn(upstream: UpstreamFacts, status: Status): Verdict {
   }
 }
 
-/** Of the newest poll that was not ok, or that was in this group. */
-function newestRow({ lastPolls }: UpstreamFacts, group?: Group): ReasonRow | undefined {
+/** Of the newest poll that was not ok, or that had this outcome. */
+function newestRow({ lastPolls }: UpstreamFacts, outcome?: Outcome): ReasonRow | undefined {
   return lastPolls
     .map(({ reason }) => rowOf(reason))
-    .findLast((row) => row !== undefined && (group === undefined || row.group === group));
-}
-
-function byReason({ side, because }: ReasonRow): Verdict {
-  return { side, because };
+    .findLast((row) => row !== undefined && (outcome === undefined || row.outcome === outcome));
 }
 
 function verdictOnUnreachable(upstream: UpstreamFacts, status: Status): Verdict {
-  if (status.offline)
-    return { side: "us", because: "No upstream can be reached: our own network is the likely cause." };
-  if (upstream.lastPoll?.offline === true) return byReason(REASONS.offline);
   const { lastPolls } = upstream;
-  const first = lastPolls[lastPolls.findLastIndex(({ reason }) => rowOf(reason)?.isOnTheWay !== true) + 1];
+  const first =
+    lastPolls[lastPolls.findLastIndex(({ reason }) => rowOf(reason)?.verdict !== "on_the_way") + 1];
   const other = answeredElsewhere(status, upstream.url, first?.atMs ?? 0);
   return other === undefined
-    ? byReason(REASONS.timeout)
+    ? verdictOf(REASONS.timeout)
     : { side: "them", because: `${other} still answers, so our network works.` };
 }
 
@@ -92,8 +92,8 @@ function verdictOnUnknown({ skippedSincePoll, lastPoll, counts }: UpstreamFacts)
   const [cause] = skippedSincePoll.toSorted((a, b) => b.count - a.count).map(({ cause }) => cause);
   const because = "Until polls succeed again, the state of the upstream is unknown.";
   if (cause !== undefined) return { side: SKIPS[cause].side, because };
-  const reason = counts.polls > 0 ? lastPoll?.reason : undefined;
-  if (reason === "auth")
+  if (counts.polls === 0) return NOBODY;
+  if (lastPoll?.reason === "auth")
     return { side: "open", because: "Its token endpoint gives us no token, so the upstream was not asked." };
-  return reason === "internal" ? { side: "us", because } : NOBODY;
+  return lastPoll?.outcome === "ours" ? { side: "us", because } : NOBODY;
 }

@@ -11,7 +11,7 @@ import { judgeExchange } from "../../core/poll/classify.ts";
 import { readQuotas } from "../../core/poll/quotas.ts";
 import { readValues } from "../../core/poll/values.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
-import type { PollOutcome } from "../../core/exchange/outcome.ts";
+import { outcomeOf } from "../../core/exchange/outcome.ts";
 import { adviceIn } from "./advice-in.ts";
 
 /** `atMs` is monotonic. */
@@ -51,7 +51,7 @@ export async function pollOnce(
     delayMs: Math.max(0, sentMs - slot.atMs),
   });
   const unobserved = (detail: string): PollResult => ({
-    poll: unobservedPoll(times(), clock.now() - sentMs, "internal", detail),
+    poll: unobservedPoll(times(), clock.now() - sentMs, "bug", detail),
     advice: undefined,
   });
 
@@ -132,18 +132,12 @@ export function withoutToken(
 }
 
 /** A poll without a usable observation: our own bug, cut off by our shutdown, or never sent. */
-function unobservedPoll(
-  times: PollTimes,
-  durationMs: number,
-  reason: "internal" | "auth",
-  detail: string,
-): Poll {
-  const outcome: PollOutcome = { kind: "failed", reason };
+function unobservedPoll(times: PollTimes, durationMs: number, reason: "bug" | "auth", detail: string): Poll {
   return {
     ...times,
     durationMs,
     phasesMs: {},
-    outcome,
+    outcome: outcomeOf(reason),
     degraded: false,
     withinObjective: false,
     detail,

@@ -7,7 +7,7 @@ import {
   type HealthEvent,
   type HealthFold,
 } from "../../core/poll/health.ts";
-import { reasonOf, type SkipCause } from "../../core/exchange/outcome.ts";
+import type { SkipCause } from "../../core/exchange/outcome.ts";
 import type { SlotOrigin } from "../../core/poll/poll.ts";
 import type { Lease, Ledger } from "../../core/budget/ledger.ts";
 import {
@@ -220,7 +220,7 @@ export class Poller {
       const probe = this.#probe;
       const result = await pollOnce(upstream, probe, slot, lease, this.#parts, this.#cutOff.signal);
       const { poll, advice } = result;
-      const reason = reasonOf(poll.outcome);
+      const { reason } = poll.outcome;
       probe.token?.judged(poll.head === undefined ? undefined : reason !== "unauthorized");
       const isConfirmed = advice?.pause?.scope === "upstream" && reason === "server_error";
       this.#finish(upstream, result, isConfirmed);

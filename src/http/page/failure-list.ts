@@ -30,24 +30,14 @@ function groupEqual(newestFirst: readonly PollStatus[]): readonly Group[] {
   }));
 }
 
-function fingerprint({
-  outcome,
-  reason,
-  status,
-  detail,
-  excerpt,
-  headers = [],
-  offline,
-}: PollStatus): string {
-  return JSON.stringify([outcome, reason, status, detail, excerpt, offline, headers.map(({ name }) => name)]);
+function fingerprint({ reason, status, detail, excerpt, headers = [] }: PollStatus): string {
+  return JSON.stringify([reason, status, detail, excerpt, headers.map(({ name }) => name)]);
 }
 
 function failureItem({ newest: failure, older }: Group, nowMs: number): Markup {
-  const { status, reason, detail, excerpt, headers = [], offline } = failure;
+  const { status, reason, detail, excerpt, headers = [] } = failure;
   return html`<li>
-    <h3>
-      ${reasonWords(reason)}${status === undefined ? "" : `, ${status}`}${offline === true ? ", while we were offline" : ""}
-    </h3>
+    <h3>${reasonWords(reason)}${status === undefined ? "" : `, ${status}`}</h3>
     <p class="of">${moment(failure.atMs, nowMs)}, ${ago(failure.atMs, nowMs)}${olderLine(older, nowMs)}</p>
     <dl class="facts">
       <dt>Detail</dt>

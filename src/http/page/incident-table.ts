@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { humanDuration } from "../../core/status/humanize.ts";
-import { reasonWords, WE_WERE_OFFLINE } from "../../core/exchange/reasons.ts";
+import { reasonWords } from "../../core/exchange/reasons.ts";
 import type { Incident } from "../../core/status/status.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { type Column, moment, type Markup, scrollTable } from "./markup.ts";
@@ -26,7 +26,7 @@ export function incidentTable(
 
 function row(incident: Incident, nowMs: number, link?: (upstream: string) => string): Markup {
   const { upstream, state, reason, startedAtMs, endedAtMs } = incident;
-  const isOurs = reason === WE_WERE_OFFLINE;
+  const isOurs = reason === "offline";
   const what = isOurs ? "We were offline" : STATE_WORDS[state].title;
   const why = isOurs || reason === "" ? "" : `: ${reasonWords(reason)}`;
   return html`<tr class="${isOurs ? "offline" : state}">

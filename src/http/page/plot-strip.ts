@@ -12,16 +12,16 @@ export const COLUMNS: number = POLLS_KEPT;
 const HEIGHT = 28;
 const GAP = 0.18;
 
-const KINDS = ["ok", "slow", "failed", "refused", "throttled", "offline"] as const;
+const KINDS = ["ok", "slow", "failed", "throttled", "rejected", "ours"] as const;
 type Kind = (typeof KINDS)[number];
 
 export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   ok: "ok",
   slow: "ok, but slow",
   failed: "failed",
-  refused: "key rejected",
   throttled: "throttled",
-  offline: "we were offline",
+  rejected: "rejected",
+  ours: "our own fault",
 };
 
 /** Each kind has its own shape: low, higher, full, split, hollow, flat. Boxes of `y` and height. */
@@ -29,12 +29,12 @@ const SHAPES: Readonly<Record<Kind, readonly (readonly [y: number, height: numbe
   ok: [[17, 11]],
   slow: [[10, 18]],
   failed: [[0, HEIGHT]],
-  refused: [
+  throttled: [[1, HEIGHT - 2]],
+  rejected: [
     [0, 11],
     [17, 11],
   ],
-  throttled: [[1, HEIGHT - 2]],
-  offline: [[23, 5]],
+  ours: [[23, 5]],
 };
 
 /** The last polls, one bar each. It may be raw markup: numbers and fixed words only, nothing from an upstream. */
@@ -56,11 +56,8 @@ export function stripLegend(): Markup {
   return raw(`<ul class="legend" aria-label="Legend">${items.join("")}</ul>`);
 }
 
-export function kindOf({ outcome, reason, degraded, offline }: PollStatus): Kind {
-  if (offline === true) return "offline";
-  if (outcome === "ok") return degraded ? "slow" : "ok";
-  if (outcome === "throttled") return "throttled";
-  return reason === "unauthorized" || reason === "forbidden" ? "refused" : "failed";
+export function kindOf({ outcome, degraded }: PollStatus): Kind {
+  return outcome === "ok" && degraded ? "slow" : outcome;
 }
 
 const WIDTH = columnPercent(1 - GAP);

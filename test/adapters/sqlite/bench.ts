@@ -93,7 +93,7 @@ export class StateBench implements AsyncDisposable {
     return new UpstreamRecord(history, [store.recorderOf(upstream, history)]);
   }
 
-  poll(record: UpstreamRecord, outcome: PollOutcome = { kind: "ok" }, id = "poll-1"): void {
+  poll(record: UpstreamRecord, outcome: PollOutcome = { kind: "ok", reason: "" }, id = "poll-1"): void {
     const atMs = this.clock.wallNow();
     record.record({
       kind: "polled",
@@ -150,7 +150,11 @@ export function stateErrors(bench: StateBench): readonly string[] {
   return bench.logged.filter(({ level }) => level === "error").map(({ msg }) => msg);
 }
 
-export function savedAt(atMs: number, outcome: PollOutcome = { kind: "ok" }, upstream = "email"): SavedPoll {
+export function savedAt(
+  atMs: number,
+  outcome: PollOutcome = { kind: "ok", reason: "" },
+  upstream = "email",
+): SavedPoll {
   const status = pollStatusOf(
     samplePoll({ id: `${upstream} ${atMs}`, outcome, sentAtMs: atMs, endedAtMs: atMs }),
   );

@@ -81,7 +81,10 @@ test("what is found to be our own failure is marked while it waits, and told apa
   const found = { upstream: "email", pollId: samplePoll().id, endedAtMs: 1 };
   buffer.addFoundOffline(found);
   const rows = buffer.take(5);
-  expect(rows).toMatchObject({ polls: [{ status: { offline: true } }], foundOffline: [] });
+  expect(rows).toMatchObject({
+    polls: [{ status: { outcome: "ours", reason: "offline" } }],
+    foundOffline: [],
+  });
   buffer.addFoundOffline(found);
   const later = buffer.take(5);
   expect(later).toMatchObject({ polls: [], foundOffline: [found] });

@@ -15,7 +15,7 @@ export async function aLife(bench: StateBench, polls = 500): Promise<void> {
   const record = bench.recordOf(store);
   const excerpt = "an excerpt of an answer ".repeat(20);
   for (let turn = 0; turn < polls; turn += 1) {
-    const outcome = turn % 2 ? TIMEOUT : ({ kind: "ok" } as const);
+    const outcome = turn % 2 ? TIMEOUT : ({ kind: "ok", reason: "" } as const);
     record.record({
       kind: "polled",
       poll: samplePoll({ id: `poll-${turn}`, outcome, excerpt, endedAtMs: NOW_MS }),

@@ -44,7 +44,7 @@ describe("after a restart", () => {
       },
     });
     record.record({ kind: "polled", poll: failure });
-    for (let turn = 0; turn < 70; turn += 1) bench.poll(record, { kind: "ok" }, `poll-${turn}`);
+    for (let turn = 0; turn < 70; turn += 1) bench.poll(record, { kind: "ok", reason: "" }, `poll-${turn}`);
     await first.close();
 
     const restored = bench.recordOf(await bench.open()).history;
@@ -81,7 +81,7 @@ describe("after a restart", () => {
 
     const restored = bench.recordOf(await bench.open()).history;
     expect(restored.lastPolls).toEqual(record.history.lastPolls);
-    expect(restored.lastPolls.map(({ offline }) => offline)).toEqual([undefined, undefined, true, true]);
+    expect(restored.lastPolls.map(({ outcome }) => outcome)).toEqual(["ok", "failed", "ours", "ours"]);
     expect(restored.incidents).toMatchObject([{ state: "down", reason: "offline" }]);
     for (const window of restored.availability(bench.clock.wallNow()))
       expect(window).toMatchObject({ ok: 1, failed: 1 });

@@ -1,17 +1,18 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inTransaction } from "../../../src/adapters/sqlite/database.ts";
-import { readQuotas } from "../../../src/adapters/sqlite/reading.ts";
+import { readQuotas, readState } from "../../../src/adapters/sqlite/reading.ts";
 import { createTables, migrate, newestVersion, versionOf } from "../../../src/adapters/sqlite/schema.ts";
 import { quotaRow } from "../../../src/adapters/sqlite/tables.ts";
 import { StateWriter } from "../../../src/adapters/sqlite/writing.ts";
-import { sampleQuotaRow } from "../../support/samples.ts";
+import { samplePollStatus, sampleQuotaRow } from "../../support/samples.ts";
 
-/** A file of today, in which a quota was counted. */
-function today(): DatabaseSync {
+/** A file in which a quota was counted, and that has taken no step. */
+function before(): DatabaseSync {
   const database = new DatabaseSync(":memory:");
   onTestFinished(() => database.close());
   createTables(database);
+  database.exec(`PRAGMA user_version = ${newestVersion([])}`);
   const rows = [quotaRow(sampleQuotaRow())];
   new StateWriter(database).write({ polls: [], foundOffline: [], rows });
   return database;
@@ -20,9 +21,47 @@ function today(): DatabaseSync {
 const SPENT = "ALTER TABLE quota_hours ADD COLUMN spent REAL NOT NULL DEFAULT 0";
 const RENAMED = "ALTER TABLE quota_hours RENAME COLUMN spent TO spent_eur";
 
+test("polls of version 5 have one of the five outcomes, before the step to them and after it", () => {
+  using database = new DatabaseSync(":memory:");
+  createTables(database);
+  database.exec("PRAGMA user_version = 5; ALTER TABLE polls ADD COLUMN offline INTEGER NOT NULL DEFAULT 0");
+  const written: readonly (readonly [outcome: string, reason: string, offline: number, now: string])[] = [
+    ["ok", "", 0, "ok "],
+    ["failed", "timeout", 0, "failed timeout"],
+    ["failed", "timeout", 1, "ours offline"],
+    ["failed", "internal", 0, "ours bug"],
+    ["failed", "unauthorized", 0, "rejected unauthorized"],
+    ["failed", "auth", 0, "rejected auth"],
+    ["throttled", "rate", 0, "throttled rate"],
+  ];
+  const { id, ...facts } = samplePollStatus();
+  const insert = database.prepare("INSERT INTO polls VALUES (NULL, 'email', ?, 1, ?, ?, ?)");
+  for (const [outcome, reason, offline] of written)
+    insert.run(id, outcome, JSON.stringify({ ...facts, reason }), offline);
+  insert.run(id, "failed", "{ damaged", 1);
+  const polls = (): readonly string[] =>
+    readState(database, 1)
+      .upstreams.get("email")
+      ?.polls.map(({ outcome, reason }) => `${outcome} ${reason}`) ?? [];
+  const now = written.map((row) => row[3]);
+  expect(polls()).toEqual(now);
+  inTransaction(database, () => migrate(database));
+  expect(polls()).toEqual(now);
+  const failures = database.prepare("SELECT outcome FROM polls WHERE outcome <> 'ok'").all();
+  expect(failures.map(({ outcome }) => outcome)).toEqual([
+    "failed",
+    "ours",
+    "ours",
+    "rejected",
+    "rejected",
+    "throttled",
+    "failed",
+  ]);
+});
+
 describe("a file of an older shape", () => {
   test("takes each step that came since, once and in order, and keeps what is in it", () => {
-    const database = today();
+    const database = before();
     for (const steps of [[SPENT], [SPENT, RENAMED], [SPENT, RENAMED]]) {
       inTransaction(database, () => migrate(database, steps));
       expect(versionOf(database)).toBe(newestVersion(steps));
@@ -34,7 +73,7 @@ describe("a file of an older shape", () => {
   });
 
   test("takes several steps at once, or none of them", () => {
-    const database = today();
+    const database = before();
     expect(() => inTransaction(database, () => migrate(database, [SPENT, "NO SUCH STEP"]))).toThrow(/syntax/);
     expect(versionOf(database)).toBe(newestVersion([]));
     inTransaction(database, () => migrate(database, [SPENT, RENAMED]));
@@ -43,7 +82,8 @@ describe("a file of an older shape", () => {
 });
 
 test("a new file has the newest shape, and needs no step", () => {
-  const database = today();
+  using database = new DatabaseSync(":memory:");
+  createTables(database);
   expect(versionOf(database)).toBe(newestVersion());
   inTransaction(database, () => migrate(database));
   expect(versionOf(database)).toBe(newestVersion());

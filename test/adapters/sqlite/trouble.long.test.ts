@@ -165,7 +165,8 @@ test("whatever cannot be written is bounded: the oldest polls are lost, and it i
   const record = bench.recordOf(store);
   const other = new DatabaseSync(bench.path);
   other.exec("BEGIN IMMEDIATE");
-  for (let turn = 1; turn <= 12_000; turn += 1) bench.poll(record, { kind: "ok" }, `poll-${turn}`);
+  for (let turn = 1; turn <= 12_000; turn += 1)
+    bench.poll(record, { kind: "ok", reason: "" }, `poll-${turn}`);
   await bench.until(() => !store.isUp);
   other.close();
   await bench.until(() => store.isUp);

@@ -23,7 +23,7 @@ function saved(endedAtMs: number, outcome: PollOutcome, durationMs = 100, upstre
   return { upstream, endedAtMs, withinObjective, status };
 }
 
-const OK: PollOutcome = { kind: "ok" };
+const OK: PollOutcome = { kind: "ok", reason: "" };
 const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
 
 describe("roll-ups", () => {
@@ -53,8 +53,8 @@ describe("roll-ups", () => {
       saved(1, OK, 300),
       saved(2, OK, 100),
       saved(3, TIMEOUT, 10_000),
-      saved(4, { kind: "failed", reason: "unauthorized" }, 50),
-      saved(5, { kind: "throttled", throttle: "rate" }, 20),
+      saved(4, { kind: "rejected", reason: "unauthorized" }, 50),
+      saved(5, { kind: "throttled", reason: "rate" }, 20),
     ];
     writer.write({ polls, foundOffline: [], rows: [] });
     expect(query("SELECT * FROM hours")).toEqual([
@@ -78,7 +78,9 @@ describe("roll-ups", () => {
     const found = { upstream: "email", pollId: "email 2", endedAtMs: 2 };
     writer.write({ polls, foundOffline: [found], rows: [] });
     for (let turn = 0; turn < 2; turn += 1) writer.write({ polls: [], foundOffline: [found], rows: [] });
-    expect(query("SELECT poll FROM polls WHERE offline = 1")).toEqual([{ poll: "email 2" }]);
+    expect(query("SELECT poll FROM polls WHERE outcome = 'ours' AND facts ->> 'reason' = 'offline'")).toEqual(
+      [{ poll: "email 2" }],
+    );
     for (const table of ["minutes", "hours"]) {
       expect(query(`SELECT upstream, polls, failed FROM ${table} ORDER BY upstream`)).toEqual([
         { upstream: "ai-router", polls: 1, failed: 1 },

@@ -34,12 +34,12 @@ test.each<[string, Phase, string]>([
   ["ETIMEDOUT", "wait", "timeout"],
   ["UND_ERR_HEADERS_OVERFLOW", "wait", "protocol"],
   ["UND_ERR_RES_CONTENT_LENGTH_MISMATCH", "transfer", "protocol"],
-  ["EMFILE", "connect", "internal"],
-  ["ENFILE", "dns", "internal"],
-  ["ERR_INVALID_ARG_TYPE", "connect", "internal"],
-  ["ERR_ASSERTION", "wait", "internal"],
-  ["UND_ERR_INVALID_ARG", "wait", "internal"],
-  ["SOMETHING_NEW", "transfer", "internal"],
+  ["EMFILE", "connect", "bug"],
+  ["ENFILE", "dns", "bug"],
+  ["ERR_INVALID_ARG_TYPE", "connect", "bug"],
+  ["ERR_ASSERTION", "wait", "bug"],
+  ["UND_ERR_INVALID_ARG", "wait", "bug"],
+  ["SOMETHING_NEW", "transfer", "bug"],
 ])("%s in the phase %s is %s, told without the error's own words", (code, phase, fault) => {
   const explained = explain(coded(code), context(phase));
   expect(explained.fault).toBe(fault);
@@ -67,11 +67,11 @@ test("the errors of several addresses are reported together", () => {
 
 test("what has no code, or is thrown before anything began, is our own bug", () => {
   expect(explain(new TypeError("anything"), context("wait"))).toMatchObject({
-    fault: "internal",
+    fault: "bug",
     detail: "the poll could not be made: TypeError",
   });
-  expect(explain("anything", context("wait"))).toMatchObject({ fault: "internal" });
-  expect(explain(coded("ECONNRESET"), context(undefined)).fault).toBe("internal");
+  expect(explain("anything", context("wait"))).toMatchObject({ fault: "bug" });
+  expect(explain(coded("ECONNRESET"), context(undefined)).fault).toBe("bug");
 });
 
 test("a break that we found ourselves keeps our words", () => {

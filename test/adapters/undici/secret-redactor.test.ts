@@ -90,7 +90,7 @@ test.each<[string, () => Promise<string>, number, string]>([
   const upstream = await greets();
   const changes = { auth: { kind: "bearer", secret }, timeoutMs } as const;
   expect(brokenOf(await pollOnce(upstream, changes, { credential }))).toMatchObject({
-    fault: "internal",
+    fault: "bug",
     sent: false,
     detail,
   });
@@ -100,7 +100,7 @@ test.each<[string, () => Promise<string>, number, string]>([
 test("a key that is missing altogether is our fault too", async () => {
   const upstream = await greets();
   const broken = brokenOf(await pollOnce(upstream, { auth: { kind: "bearer", secret } }));
-  expect(broken).toMatchObject({ fault: "internal", sent: false });
+  expect(broken).toMatchObject({ fault: "bug", sent: false });
 });
 
 const ECHOED = "test-key-0123456789/+!";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { History } from "../../../src/core/history/history.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream } from "../../../src/core/history/state.ts";
-import { pollStatusOf } from "../../../src/core/status/status.ts";
+import { type PollStatus, pollStatusOf } from "../../../src/core/status/status.ts";
 import { samplePoll } from "../../support/samples.ts";
 
 const START_MS = 1_790_000_000_000;
@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 
 const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
 
-function pollAt(atMs: number, outcome: PollOutcome = { kind: "ok" }, id = `poll-${atMs}`) {
+function pollAt(atMs: number, outcome: PollOutcome = { kind: "ok", reason: "" }, id = `poll-${atMs}`) {
   return samplePoll({ id, sentAtMs: atMs, endedAtMs: atMs, outcome });
 }
 
@@ -54,21 +54,21 @@ test("a failure of our own network is left out of availability, and marked as ou
   history.record({ kind: "found_offline", pollId: "ours", endedAtMs: START_MS + 2_000 });
   for (const window of history.availability(START_MS + 3_000))
     expect(window).toMatchObject({ ok: 1, failed: 1 });
-  const offlineOf = (polls: readonly { id: string; offline?: true }[]) =>
-    polls.map(({ id, offline }) => [id, offline]);
-  expect(offlineOf(history.lastFailures)).toEqual([
-    ["theirs", undefined],
-    ["ours", true],
+  const reasonsOf = (polls: readonly PollStatus[]) =>
+    polls.map(({ id, outcome, reason }) => [id, outcome, reason]);
+  expect(reasonsOf(history.lastFailures)).toEqual([
+    ["theirs", "failed", "timeout"],
+    ["ours", "ours", "offline"],
   ]);
-  expect(offlineOf(history.lastPolls).slice(1)).toEqual(offlineOf(history.lastFailures));
+  expect(reasonsOf(history.lastPolls).slice(1)).toEqual(reasonsOf(history.lastFailures));
 });
 
 test.each([
   ["their failure counts", TIMEOUT, 1],
-  ["a refused key of ours does not", { kind: "failed", reason: "unauthorized" }, 0],
-  ["a forbidden one does not", { kind: "failed", reason: "forbidden" }, 0],
-  ["a bug of ours does not", { kind: "failed", reason: "internal" }, 0],
-  ["being throttled does not", { kind: "throttled", throttle: "rate" }, 0],
+  ["a refused key of ours does not", { kind: "rejected", reason: "unauthorized" }, 0],
+  ["a forbidden one does not", { kind: "rejected", reason: "forbidden" }, 0],
+  ["a bug of ours does not", { kind: "ours", reason: "bug" }, 0],
+  ["being throttled does not", { kind: "throttled", reason: "rate" }, 0],
 ] as const)("in availability, %s", (_, outcome, counted) => {
   const history = new History("email", START_MS);
   history.record({ kind: "polled", poll: pollAt(START_MS) });

@@ -1,12 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/core/poll/health.ts";
 import { Incidents, seenUntil } from "../../../src/core/history/incidents.ts";
-import type { FailureReason } from "../../../src/core/exchange/reasons.ts";
+import { OK, outcomeOf as failed } from "../../../src/core/exchange/outcome.ts";
 import type { Incident } from "../../../src/core/status/status.ts";
 import { samplePollStatus } from "../../support/samples.ts";
 
-const OK = { kind: "ok" } as const;
-const failed = (reason: FailureReason) => ({ kind: "failed", reason }) as const;
 const to = (state: HealthState, atMs: number) => ({ from: "up", to: state, atMs }) as const;
 
 function incident(changes: Partial<Incident> = {}): Incident {
@@ -36,11 +34,11 @@ test("an incident begins with the change of health and ends with the first ok", 
 
 test("it is known by the worst that it reached", () => {
   const incidents = new Incidents("email");
-  incidents.polled({ kind: "throttled", throttle: "rate" }, 0);
+  incidents.polled({ kind: "throttled", reason: "rate" }, 0);
   incidents.healthChanged(to("throttled", 1_000));
   incidents.polled(failed("dns"), 0);
   incidents.healthChanged(to("down", 2_000));
-  incidents.polled({ kind: "throttled", throttle: "rate" }, 0);
+  incidents.polled({ kind: "throttled", reason: "rate" }, 0);
   incidents.healthChanged(to("throttled", 3_000));
   expect(incidents.all).toEqual([incident({ reason: "dns", polls: 3 })]);
 });
@@ -111,7 +109,7 @@ describe("while we are offline", () => {
 
   test("throttling of before is no outage", () => {
     const incidents = new Incidents("email");
-    incidents.polled({ kind: "throttled", throttle: "rate" }, 1_000);
+    incidents.polled({ kind: "throttled", reason: "rate" }, 1_000);
     incidents.healthChanged(to("throttled", 1_000));
     incidents.polled(failed("timeout"), 2_000);
     incidents.foundOffline(2_000);

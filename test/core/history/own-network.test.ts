@@ -3,7 +3,7 @@ import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import { OwnNetwork } from "../../../src/core/history/own-network.ts";
 import { samplePoll } from "../../support/samples.ts";
 
-const OK: PollOutcome = { kind: "ok" };
+const OK: PollOutcome = { kind: "ok", reason: "" };
 const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
 const NO_NAME: PollOutcome = { kind: "failed", reason: "dns" };
 const HOUR_MS = 3_600_000;
@@ -60,7 +60,7 @@ describe("of two upstreams that answered", () => {
     for (let at = 20; at <= 120; at += 10) {
       polled("a", at, NO_NAME);
       polled("b", at + 1, NO_NAME);
-      polled("c", at + 2, { kind: "failed", reason: "auth" });
+      polled("c", at + 2, { kind: "rejected", reason: "auth" });
     }
     expect(ours).toContain("a 20");
     expect(ours).toHaveLength(22);
@@ -71,7 +71,7 @@ describe("of two upstreams that answered", () => {
     polled("b", 21, { kind: "failed", reason: "server_error" });
     polled("a", 30, TIMEOUT);
     expect(ours).toEqual([]);
-    polled("b", 31, { kind: "throttled", throttle: "rate" });
+    polled("b", 31, { kind: "throttled", reason: "rate" });
     expect(ours).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe("of two upstreams that answered", () => {
 
   test("a bug of ours shows nothing", () => {
     polled("a", 20, TIMEOUT);
-    polled("b", 20, { kind: "failed", reason: "internal" });
+    polled("b", 20, { kind: "ours", reason: "bug" });
     expect(ours).toEqual([]);
     polled("b", 21, TIMEOUT);
     expect(ours).toEqual(["a 20", "b 21"]);

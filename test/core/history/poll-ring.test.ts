@@ -62,7 +62,7 @@ test("whatever an id is, it is told unchanged", () => {
   const ring = new PollRing(60, polls);
   expect(ring.all).toEqual(polls);
   for (const id of ids) ring.markOffline(id);
-  expect(ring.all.every(({ offline }) => offline === true)).toBe(true);
+  expect(ring.all.every(({ outcome, reason }) => outcome === "ours" && reason === "offline")).toBe(true);
 });
 
 test("the oldest gives way, and the newest is last", () => {

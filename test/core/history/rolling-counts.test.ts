@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { availabilityVote, RollingCounts } from "../../../src/core/history/rolling-counts.ts";
-import { samplePollStatus } from "../../support/samples.ts";
+import { RollingCounts } from "../../../src/core/history/rolling-counts.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -43,17 +42,3 @@ test("what was restored is bounded like what was counted, and grows old like it"
   counts.add(1_000 * MINUTE_MS, true);
   expect(counts.within(1_000 * MINUTE_MS, 1_000 * MINUTE_MS).ok).toBe(1);
 });
-
-test.each([
-  [{ outcome: "ok" }, "ok"],
-  [{ outcome: "failed", reason: "timeout" }, "failed"],
-  [{ outcome: "failed", reason: "timeout", offline: true }, undefined],
-  [{ outcome: "failed", reason: "unauthorized" }, undefined],
-  [{ outcome: "failed", reason: "internal" }, undefined],
-  [{ outcome: "throttled", reason: "rate" }, undefined],
-] as const)(
-  "what is theirs, what is ours and what is throttled stay apart: %j counts as %s",
-  (poll, vote) => {
-    expect(availabilityVote(samplePollStatus(poll))).toBe(vote);
-  },
-);

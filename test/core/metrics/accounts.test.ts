@@ -40,11 +40,12 @@ test("a slot that starts without having waited shows as accounts that do not clo
   expect(accountsClose(accounts)).toBe(false);
 });
 
-test("an outcome is counted under its own reason and no other", () => {
-  const accounts = accountsOf(samplePoll({ outcome: { kind: "throttled", throttle: "quota" } }));
-  expect(accounts.polls("throttled", "quota")).toBe(1);
-  expect(accounts.polls("throttled", "rate")).toBe(0);
-  expect(accounts.polls("ok", "")).toBe(0);
+test("a poll is counted under its own outcome and reason, and no other", () => {
+  const accounts = accountsOf(samplePoll({ outcome: { kind: "throttled", reason: "quota" } }));
+  expect(accounts.polls("throttled")).toBe(1);
+  expect(accounts.polls("ok")).toBe(0);
+  expect(accounts.pollsBecauseOf("quota")).toBe(1);
+  expect(accounts.pollsBecauseOf("rate")).toBeUndefined();
 });
 
 test("a failure keeps its time, and apart from the successes", () => {
@@ -136,7 +137,7 @@ test("an announced end stands until an ok answer leaves it out", () => {
   const polled = (
     endedAtMs: number,
     announcement?: Announcement,
-    outcome: PollOutcome = { kind: "ok" },
+    outcome: PollOutcome = { kind: "ok", reason: "" },
   ): void => accounts.record({ kind: "polled", poll: samplePoll({ endedAtMs, announcement, outcome }) });
   polled(1_000, sampleAnnouncement({ sunsetAtMs: 9_000 }));
   polled(2_000, sampleAnnouncement({ sunsetAtMs: 9_000 }));

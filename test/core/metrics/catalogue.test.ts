@@ -9,7 +9,8 @@ gauge     pacewatch_upstream_info upstream,budget
 counter   pacewatch_slots_total upstream
 gauge     pacewatch_slots_waiting upstream
 gauge     pacewatch_polls_in_flight upstream
-counter   pacewatch_polls_total upstream,outcome,reason
+counter   pacewatch_polls_total upstream,outcome
+counter   pacewatch_poll_reasons_total upstream,outcome,reason
 counter   pacewatch_polls_skipped_total upstream,cause
 counter   pacewatch_polls_within_objective_total upstream
 counter   pacewatch_responses_total upstream,code
@@ -80,7 +81,7 @@ test("a label with a closed set of values names each once", () => {
   for (const [label, values] of Object.entries(CLOSED_LABELS)) {
     expect(new Set(values).size, `label ${label}`).toBe(values.length);
   }
-  expect(CLOSED_LABELS["outcome"]).toEqual(["ok", "failed", "throttled"]);
+  expect(CLOSED_LABELS["outcome"]).toEqual(["ok", "failed", "throttled", "rejected", "ours"]);
 });
 
 test("the page about the metrics tells what the catalogue tells", () => {

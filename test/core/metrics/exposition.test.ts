@@ -6,8 +6,8 @@ import { CLOSED_LABELS, METRIC_NAMES, metricNamed } from "../../../src/core/metr
 import { PHASES } from "../../../src/core/exchange/exchange.ts";
 import { ownedPieces, renderExposition } from "../../../src/core/metrics/exposition.ts";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
-import { SKIP_CAUSES, type PollOutcome } from "../../../src/core/exchange/outcome.ts";
-import { FAILURE_REASONS, THROTTLE_KINDS } from "../../../src/core/exchange/reasons.ts";
+import { OK, outcomeOf, type PollOutcome, SKIP_CAUSES } from "../../../src/core/exchange/outcome.ts";
+import { OUTCOMES, REASON_NAMES } from "../../../src/core/exchange/reasons.ts";
 import type { UpstreamSnapshot } from "../../../src/core/metrics/snapshot.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
@@ -65,16 +65,11 @@ test("labels with a closed set of values show no other value", () => {
   }
 });
 
-test("from its first second an upstream has every outcome, reason and cause at 0", () => {
+test("from its first second an upstream has every outcome and cause at 0, and a reason once it was met", () => {
   const families = renderUpstream({});
-  const reasons = [
-    ...FAILURE_REASONS.map((reason) => ["failed", reason]),
-    ...THROTTLE_KINDS.map((kind) => ["throttled", kind]),
-  ];
-  for (const [outcome = "", reason = ""] of [["ok", ""], ...reasons]) {
-    expect(sampleValue(families, "pacewatch_polls_total", { outcome, reason }), `${outcome} ${reason}`).toBe(
-      0,
-    );
+  expect(families.get("pacewatch_poll_reasons_total")?.samples ?? []).toEqual([]);
+  for (const outcome of OUTCOMES) {
+    expect(sampleValue(families, "pacewatch_polls_total", { outcome }), `polls_total of ${outcome}`).toBe(0);
     expect(sampleValue(families, "pacewatch_poll_duration_seconds_count", { outcome })).toBe(0);
   }
   for (const cause of SKIP_CAUSES) {
@@ -88,6 +83,7 @@ test("what is not known yet is absent, not 0", () => {
   const families = parseExposition(renderExposition(sampleMetricsSnapshot()));
   const absent = METRIC_NAMES.filter((name) => !families.has(name));
   expect(absent).toEqual([
+    "pacewatch_poll_reasons_total",
     "pacewatch_poll_phase_duration_seconds",
     "pacewatch_upstream_up",
     "pacewatch_last_poll_timestamp_seconds",
@@ -295,9 +291,8 @@ test.skipIf(promtool === undefined)("promtool has nothing to say about it", () =
 });
 
 const outcomes: fc.Arbitrary<PollOutcome> = fc.oneof(
-  fc.constant({ kind: "ok" } as const),
-  fc.constantFrom(...FAILURE_REASONS).map((reason) => ({ kind: "failed", reason }) as const),
-  fc.constantFrom(...THROTTLE_KINDS).map((throttle) => ({ kind: "throttled", throttle }) as const),
+  fc.constant(OK),
+  fc.constantFrom(...REASON_NAMES).map(outcomeOf),
 );
 
 const polls = fc.record({

@@ -6,8 +6,7 @@ import { judgeExchange } from "../../../src/core/poll/classify.ts";
 import { settlementOf } from "../../../src/core/budget/ledger.ts";
 import type { Expectation, RefusalRule } from "../../../src/core/config/config.ts";
 import type { AnswerHead, Exchange, Headers, WireFault } from "../../../src/core/exchange/exchange.ts";
-import { reasonOf } from "../../../src/core/exchange/outcome.ts";
-import { FAILURE_REASONS } from "../../../src/core/exchange/reasons.ts";
+import { REASON_NAMES } from "../../../src/core/exchange/reasons.ts";
 
 const SEED = 20_261_120;
 const JSON_200: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576 };
@@ -42,7 +41,7 @@ function toldOf(exhaustedPerMs: number | undefined): ToldByHeaders {
 
 function reason(exchange: Exchange, expectation: Expectation = JSON_200, told?: ToldByHeaders): string {
   const { outcome } = judgeExchange(exchange, expectation, told, String);
-  return `${outcome.kind} ${reasonOf(outcome)}`.trim();
+  return `${outcome.kind} ${outcome.reason}`.trim();
 }
 
 const WIRE_FAULTS = [
@@ -53,7 +52,7 @@ const WIRE_FAULTS = [
   "reset",
   "protocol",
   "body_too_large",
-  "internal",
+  "bug",
 ] as const;
 
 describe("the status decides", () => {
@@ -70,9 +69,9 @@ describe("the status decides", () => {
     [304, "failed redirect"],
     [399, "failed redirect"],
     [400, "failed client_error"],
-    [401, "failed unauthorized"],
+    [401, "rejected unauthorized"],
     [402, "throttled quota"],
-    [403, "failed forbidden"],
+    [403, "rejected forbidden"],
     [404, "failed client_error"],
     [412, "failed client_error"],
     [428, "failed client_error"],
@@ -113,10 +112,11 @@ describe("the status decides", () => {
 
 describe("the wire decides where it broke", () => {
   test.each(WIRE_FAULTS)("%s stays what it is", (fault) => {
-    expect(reason(broken(fault))).toBe(`failed ${fault}`);
-    expect(reason(broken(fault, 200))).toBe(`failed ${fault}`);
-    expect(reason(broken(fault, 503))).toBe(`failed ${fault}`);
-    expect(reason(broken(fault, 404), { ...JSON_200, status: [404] })).toBe(`failed ${fault}`);
+    const expected = fault === "bug" ? "ours bug" : `failed ${fault}`;
+    expect(reason(broken(fault))).toBe(expected);
+    expect(reason(broken(fault, 200))).toBe(expected);
+    expect(reason(broken(fault, 503))).toBe(expected);
+    expect(reason(broken(fault, 404), { ...JSON_200, status: [404] })).toBe(expected);
   });
 
   test("a refusal is a refusal even where its body broke off", () => {
@@ -204,13 +204,13 @@ describe("the operator knows better", () => {
       "of an answer that is ok by its status",
       { status: [200], place: { kind: "json", pointer: "/refused" }, text: "", means: "forbidden" },
       answered(200, '{"refused":{}}'),
-      "failed forbidden",
+      "rejected forbidden",
     ],
     [
       "against what its words say",
       { status: [403], place: BODY, text: "quota", means: "status" },
       answered(403, '{"error":"Quota exceeded"}'),
-      "failed forbidden",
+      "rejected forbidden",
     ],
   ])("%s", (_, rule, exchange, expected) => {
     expect(reason(exchange, rules(rule))).toBe(expected);
@@ -224,7 +224,7 @@ describe("the operator knows better", () => {
       text: "",
       means: "quota",
     };
-    expect(reason(answered(403, "{}"), rules(other, pointer))).toBe("failed forbidden");
+    expect(reason(answered(403, "{}"), rules(other, pointer))).toBe("rejected forbidden");
     expect(reason(answered(500, '{"x":1}'), rules(other, pointer))).toBe("failed blocked");
     expect(reason(answered(200, '{"data":[]}'), rules(other, pointer))).toBe("ok");
   });
@@ -251,8 +251,8 @@ describe("a 200 that is nothing but an error is not ok", () => {
     ['{"status":"error","code":422,"message":"Unexpected failure"}', "failed client_error"],
     ['{"error":{"message":"You do not have enough credits"}}', "throttled quota"],
     ['{"success":false,"error":"Too many requests"}', "throttled rate"],
-    ['{"status":"error","message":"Invalid API key"}', "failed unauthorized"],
-    ['{"success":false,"message":"You lack the permission"}', "failed forbidden"],
+    ['{"status":"error","message":"Invalid API key"}', "rejected unauthorized"],
+    ['{"success":false,"message":"You lack the permission"}', "rejected forbidden"],
   ])("%s", (body, outcome) => {
     expect(reason(answered(200, body))).toBe(outcome);
   });
@@ -379,10 +379,13 @@ test("whatever JSON an upstream answers is ok, and whatever bytes, it is judged"
   );
 });
 
+/** There is no token, or other upstreams show it: no exchange alone does. */
+const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(["auth", "offline"]);
+
 test("every reason of the contract is reached by some exchange", () => {
   const exchanges = [
     ...WIRE_FAULTS.map((fault) => broken(fault)),
-    ...[301, 401, 403, 404, 500, 206].map((status) => answered(status)),
+    ...[301, 401, 402, 403, 404, 429, 500, 206].map((status) => answered(status)),
     answered(200, ""),
     answered(403, "", [["cf-mitigated", "challenge"]]),
   ];
@@ -390,10 +393,10 @@ test("every reason of the contract is reached by some exchange", () => {
     ...JSON_200,
     body: [{ path: "/data", check: { kind: "exists", exists: true } }],
   };
-  const reached = [...exchanges.map((exchange) => reason(exchange)), reason(answered(200), asserting)];
-  expect(new Set(reached)).toEqual(
-    new Set(FAILURE_REASONS.filter((name) => name !== "auth").map((name) => `failed ${name}`)),
+  const reached = [...exchanges.map((exchange) => reason(exchange)), reason(answered(200), asserting)].map(
+    (words) => words.split(" ")[1],
   );
+  expect(new Set(reached)).toEqual(new Set(REASON_NAMES.filter((name) => !TOLD_ELSEWHERE.has(name))));
 });
 
 test("a lease is released only where no byte was written, and an answer that began has counted it", () => {
@@ -408,7 +411,7 @@ describe("a body is parsed once, however many ask for it", () => {
   test("who asks after the judgement gets the same value", () => {
     const exchange = answered(200, '{"data":{"credits":12.5}}');
     const { outcome, json } = judgeExchange(exchange, JSON_200, undefined, String);
-    expect(outcome).toEqual({ kind: "ok" });
+    expect(outcome).toEqual({ kind: "ok", reason: "" });
     const first = json();
     expect(first).toEqual({ kind: "json", value: { data: { credits: 12.5 } } });
     expect(json()).toBe(first);
@@ -418,7 +421,7 @@ describe("a body is parsed once, however many ask for it", () => {
     const parse = vi.spyOn(JSON, "parse");
     try {
       const { outcome } = judgeExchange(answered(200), { ...JSON_200, json: false }, undefined, String);
-      expect(outcome).toEqual({ kind: "ok" });
+      expect(outcome).toEqual({ kind: "ok", reason: "" });
       expect(parse).not.toHaveBeenCalled();
     } finally {
       parse.mockRestore();

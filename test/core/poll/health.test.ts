@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 
 import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
-import type { SkipCause } from "../../../src/core/exchange/outcome.ts";
-import type { FailureReason } from "../../../src/core/exchange/reasons.ts";
+import { OK as OK_OUTCOME, outcomeOf, type SkipCause } from "../../../src/core/exchange/outcome.ts";
+import type { Reason } from "../../../src/core/exchange/reasons.ts";
 
-const OK: HealthEvent = { kind: "polled", outcome: { kind: "ok" }, isDegraded: false, isConfirmed: false };
+const OK: HealthEvent = { kind: "polled", outcome: OK_OUTCOME, isDegraded: false, isConfirmed: false };
 const SLOW: HealthEvent = { ...OK, isDegraded: true };
 const THROTTLED: HealthEvent = {
   kind: "polled",
-  outcome: { kind: "throttled", throttle: "rate" },
+  outcome: { kind: "throttled", reason: "rate" },
   isDegraded: false,
   isConfirmed: false,
 };
 
-function failed(reason: FailureReason, isConfirmed = false): HealthEvent {
-  return { kind: "polled", outcome: { kind: "failed", reason }, isDegraded: false, isConfirmed };
+function failed(reason: Reason, isConfirmed = false): HealthEvent {
+  return { kind: "polled", outcome: outcomeOf(reason), isDegraded: false, isConfirmed };
 }
 
 function skipped(cause: SkipCause, count = 1): HealthEvent {
@@ -116,8 +116,8 @@ test("a completed poll between the skips starts their count anew", () => {
 });
 
 test("a bug of our own is as if nobody had looked, and never theirs", () => {
-  expect(after([OK, failed("internal"), failed("internal")]).state).toBe("up");
-  expect(after([OK, failed("internal"), failed("internal"), failed("internal")]).state).toBe("unknown");
+  expect(after([OK, failed("bug"), failed("bug")]).state).toBe("up");
+  expect(after([OK, failed("bug"), failed("bug"), failed("bug")]).state).toBe("unknown");
 });
 
 test("a wall is not our key and not a throttle: it counts against the upstream", () => {

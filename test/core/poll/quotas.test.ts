@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 
 function read(
   headers: Readonly<Record<string, string>>,
-  outcome: PollOutcome = { kind: "ok" },
+  outcome: PollOutcome = { kind: "ok", reason: "" },
 ): readonly SeenQuota[] | undefined {
   const lines = Object.entries(headers);
   return readQuotas(
@@ -50,7 +50,7 @@ test.each<readonly [string, Readonly<Record<string, string>>, readonly SeenQuota
 
 test("a refusal for want of a quota tells it too; what a failure tells is not believed", () => {
   const headers = { "x-ratelimit-limit-day": "1000", "x-ratelimit-remaining-day": "0" };
-  expect(read(headers, { kind: "throttled", throttle: "quota" })).toMatchObject([{ left: 0 }]);
+  expect(read(headers, { kind: "throttled", reason: "quota" })).toMatchObject([{ left: 0 }]);
   expect(read(headers, { kind: "failed", reason: "server_error" })).toBeUndefined();
 });
 

@@ -8,7 +8,7 @@ import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import { answered, sampleValue } from "../../support/samples.ts";
 
 const SEED = 20_261_122;
-const OK: PollOutcome = { kind: "ok" };
+const OK: PollOutcome = { kind: "ok", reason: "" };
 
 function at(pointer: string, name = "credits"): Value {
   return sampleValue({ name, place: { kind: "json", pointer } });
@@ -93,7 +93,7 @@ describe("in a header", () => {
 
 test("a refusal for want of credit tells the credit, as does an answer that lacks what was asserted; no other failure is believed", () => {
   const body = '{"v":0}';
-  expect(read(body, [at("/v")], { outcome: { kind: "throttled", throttle: "quota" } })).toHaveLength(1);
+  expect(read(body, [at("/v")], { outcome: { kind: "throttled", reason: "quota" } })).toHaveLength(1);
   expect(read(body, [at("/v")], { outcome: { kind: "failed", reason: "server_error" } })).toEqual([]);
   expect(read(body, [at("/v")], { outcome: { kind: "failed", reason: "assertion" } })).toHaveLength(1);
 });

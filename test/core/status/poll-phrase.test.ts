@@ -1,14 +1,13 @@
 import { expect, test } from "vitest";
-import { POLL_OUTCOME_LABELS } from "../../../src/core/exchange/outcome.ts";
-import { FAILURE_REASONS, THROTTLE_KINDS } from "../../../src/core/exchange/reasons.ts";
+import { REASON_NAMES, REASONS } from "../../../src/core/exchange/reasons.ts";
 import { lastPhase, pollPhrase } from "../../../src/core/status/poll-phrase.ts";
 import { samplePollStatus } from "../../support/samples.ts";
 
-test("every way to fail or to be throttled has words of its own", () => {
-  const phrases = POLL_OUTCOME_LABELS.filter(({ outcome }) => outcome !== "ok").map(({ outcome, reason }) =>
-    pollPhrase(samplePollStatus({ outcome, reason, status: undefined })),
+test("every reason has words of its own", () => {
+  const phrases = REASON_NAMES.map((reason) =>
+    pollPhrase(samplePollStatus({ outcome: REASONS[reason].outcome, reason, status: undefined })),
   );
-  expect(new Set(phrases).size).toBe(FAILURE_REASONS.length + THROTTLE_KINDS.length);
+  expect(new Set(phrases).size).toBe(REASON_NAMES.length);
   for (const phrase of phrases) expect(phrase).not.toMatch(/undefined|_/);
 });
 

@@ -105,7 +105,7 @@ test.each([
   ],
   [
     "Pacewatch itself is broken",
-    { lastPolls: [samplePollStatus({ outcome: "failed", reason: "internal" })] },
+    { lastPolls: [samplePollStatus({ outcome: "ours", reason: "bug" })] },
     "The last poll failed because of a bug in Pacewatch.",
   ],
 ] as const)("not known tells why nobody looks: %s", (_, changes, sentence) =>

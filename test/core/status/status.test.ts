@@ -43,7 +43,7 @@ test("a poll is shown by what it met, without the answer's headers", () => {
     delayMs: 100,
     durationMs: 250,
     phasesMs: { wait: 200 },
-    outcome: { kind: "throttled", throttle: "quota" },
+    outcome: { kind: "throttled", reason: "quota" },
     degraded: false,
     withinObjective: false,
     detail: "402 Payment Required",

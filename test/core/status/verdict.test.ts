@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/core/poll/health.ts";
-import { FAILURE_REASONS } from "../../../src/core/exchange/reasons.ts";
+import { REASON_NAMES, rowOf, type Verdict } from "../../../src/core/exchange/reasons.ts";
 import type { PollStatus, UpstreamFacts } from "../../../src/core/status/status.ts";
-import { verdictOn, type Verdict } from "../../../src/core/status/verdict.ts";
+import { verdictOn } from "../../../src/core/status/verdict.ts";
 import { samplePollStatus, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 
 const SILENT = { outcome: "failed", reason: "timeout", status: undefined } as const;
@@ -20,7 +20,7 @@ function inState(
 }
 
 function failing(reason: string, changes: Partial<UpstreamFacts> = {}): UpstreamFacts {
-  return inState("down", { outcome: "failed", reason, status: undefined }, changes);
+  return inState("down", { outcome: rowOf(reason)?.outcome ?? "failed", reason, status: undefined }, changes);
 }
 
 function other(changes: Partial<UpstreamFacts> = {}): UpstreamFacts {
@@ -48,8 +48,8 @@ describe("what fails on the way", () => {
   });
 
   test("was ours where it was last polled while we were offline, though others answer again", () => {
-    const poll = { atMs: 99_000, outcome: "failed", reason: "timeout", status: undefined } as const;
-    const offline = failing("timeout", { lastPolls: [samplePollStatus({ ...poll, offline: true })] });
+    const poll = { atMs: 99_000, outcome: "ours", reason: "offline", status: undefined } as const;
+    const offline = failing("timeout", { lastPolls: [samplePollStatus(poll)] });
     const back = other({ lastPolls: [samplePollStatus({ atMs: 99_500 })] });
     expect(judged(offline, back)).toEqual({
       side: "us",
@@ -83,7 +83,7 @@ describe("what fails on the way", () => {
 
   test("is theirs even where the other upstream only refuses us", () => {
     const refusing = other({
-      lastPolls: [samplePollStatus({ outcome: "failed", reason: "unauthorized", status: 401 })],
+      lastPolls: [samplePollStatus({ outcome: "rejected", reason: "unauthorized", status: 401 })],
     });
     expect(judged(failing("connect"), refusing).side).toBe("them");
   });
@@ -102,21 +102,23 @@ test.each([
   ["assertion", "open"],
   ["unauthorized", "our_key"],
   ["forbidden", "us"],
-  ["internal", "us"],
+  ["bug", "us"],
 ])("down by %s: %s", (reason, side) => expect(judged(failing(reason), other()).side).toBe(side));
 
 test("every reason leads to a verdict that says why", () => {
-  for (const reason of FAILURE_REASONS) expect(judged(failing(reason), other()).because).not.toBe("");
+  for (const reason of REASON_NAMES) expect(judged(failing(reason), other()).because).not.toBe("");
 });
 
 test("where the key is fine, but may not do this or is used from a country that is not served, it is us", () => {
-  const { side, because } = judged(inState("unauthorized", { outcome: "failed", reason: "forbidden" }));
+  const { side, because } = judged(inState("unauthorized", { outcome: "rejected", reason: "forbidden" }));
   expect(side).toBe("us");
   expect(because).toContain("does not allow this");
 });
 
 test("a refused key is our key, and throttling is a limit: neither is an outage", () => {
-  expect(judged(inState("unauthorized", { outcome: "failed", reason: "unauthorized" })).side).toBe("our_key");
+  expect(judged(inState("unauthorized", { outcome: "rejected", reason: "unauthorized" })).side).toBe(
+    "our_key",
+  );
   expect(judged(inState("throttled", { outcome: "throttled", reason: "rate" }))).toMatchObject({
     side: "limit",
     because: "The upstream answers, but asks us to slow down. This is not an outage.",
@@ -154,7 +156,7 @@ test("a thousand that are down are judged without looking at all the others for 
   let looks = 0;
   const upstreams = Array.from({ length: 1_000 }, (_, index) => {
     const state = index % 2 === 0 ? "down" : "degraded";
-    const failed = { outcome: "failed", reason: "timeout", status: undefined, offline: true } as const;
+    const failed = { outcome: "failed", reason: "timeout", status: undefined } as const;
     const polls = [samplePollStatus(failed)];
     const upstream = sampleUpstreamStatus({
       url: `https://host-${index}.example/`,
@@ -167,6 +169,6 @@ test("a thousand that are down are judged without looking at all the others for 
   });
   const snapshot = sampleStatus({ upstreams });
   const sides = new Set(upstreams.map((upstream) => verdictOn(upstream, snapshot).side));
-  expect(sides).toEqual(new Set(["us", "open"]));
+  expect(sides).toEqual(new Set(["open"]));
   expect(looks).toBeLessThan(10_000);
 });

@@ -47,10 +47,12 @@ function configOf(neighbour: Stage, watched: readonly Watched[]): RawConfig {
 
 /** What the metrics say that its polls met, each once. */
 function meetingsIn(families: Families, upstream: string): readonly string[] {
-  const samples = families.get("pacewatch_polls_total")?.samples ?? [];
-  return samples
-    .filter(({ labels, value }) => labels["upstream"] === upstream && value > 0)
-    .map(({ labels }) => `${labels["outcome"]} ${labels["reason"]}`.trim());
+  const ok = sumOfSamples(families, "pacewatch_polls_total", { upstream, outcome: "ok" });
+  const others = families.get("pacewatch_poll_reasons_total")?.samples ?? [];
+  const met = others
+    .filter(({ labels }) => labels["upstream"] === upstream)
+    .map(({ labels }) => `${labels["outcome"]} ${labels["reason"]}`);
+  return ok > 0 ? ["ok", ...met] : met;
 }
 
 function unpolledOf(families: Families, watched: readonly Watched[]): readonly string[] {

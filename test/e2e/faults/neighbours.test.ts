@@ -43,7 +43,7 @@ it("an upstream that hangs, one that is dead, one that throttles and one without
   expect(sampleValue(families, "pacewatch_polls_in_flight", { upstream: "hanging" })).toBe(1);
   expect(accountOf(families, "starving").polls).toBe(0);
   expect(
-    sumOfSamples(families, "pacewatch_polls_total", { upstream: "dead", reason: "connect" }),
+    sumOfSamples(families, "pacewatch_poll_reasons_total", { upstream: "dead", reason: "connect" }),
   ).toBeGreaterThan(0);
   expect(
     sumOfSamples(families, "pacewatch_polls_skipped_total", { upstream: "throttling", cause: "backoff" }),

@@ -46,7 +46,7 @@ export async function freezeWhilePolled(linger: string, untilAbandoned: number):
 
   upstream.freeze();
   const givenUp = async (): Promise<number> =>
-    sumOfSamples(await daemon.metrics(), "pacewatch_polls_total", { reason: "timeout" });
+    sumOfSamples(await daemon.metrics(), "pacewatch_poll_reasons_total", { reason: "timeout" });
   const abandoned = await eventually("polls are given up", givenUp, (polls) => polls >= untilAbandoned);
   upstream.thaw();
   // Whatever waited in its kernel is read and counted now.

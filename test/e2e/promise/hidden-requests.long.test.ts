@@ -138,5 +138,5 @@ it("as many requests arrive as polls are counted, whatever the upstream does and
   const kept = watched.find(({ name }) => name === "is-well.reuse");
   expect(kept?.raw.connections).toBeLessThan(kept?.raw.requests.length ?? 0);
   const resets = { upstream: "resets-at-the-second.reuse", outcome: "failed", reason: "reset" };
-  expect(sumOfSamples(families, "pacewatch_polls_total", resets)).toBeGreaterThan(0);
+  expect(sumOfSamples(families, "pacewatch_poll_reasons_total", resets)).toBeGreaterThan(0);
 });

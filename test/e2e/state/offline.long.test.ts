@@ -10,7 +10,7 @@ async function offlinePolls(daemon: Daemon, count: number): Promise<Detail> {
   return eventually(
     `${count} polls failed while we were offline`,
     () => detailOf(daemon),
-    ({ upstream }) => upstream.lastPolls.filter(({ offline }) => offline).length >= count,
+    ({ upstream }) => upstream.lastPolls.filter(({ reason }) => reason === "offline").length >= count,
   );
 }
 
@@ -50,7 +50,7 @@ test("our own outage is no failure of theirs on the page, in the API and after a
   await first.exited;
 
   await using second = await startDaemon({ configPath: folder.path });
-  await offlinePolls(second, during.upstream.lastPolls.filter(({ offline }) => offline).length);
+  await offlinePolls(second, during.upstream.lastPolls.filter(({ reason }) => reason === "offline").length);
   for (const upstream of all) upstream.setFault(undefined);
   const back = await eventually(
     "it is up again",
@@ -65,7 +65,7 @@ test("our own outage is no failure of theirs on the page, in the API and after a
   });
   const page = await pageOf(second, "/upstreams/email");
   expect(page).toContain("<b>We were offline</b>");
-  expect(page).toMatch(/we were offline, timed out/);
+  expect(page).toMatch(/our own fault, we were offline/);
 
   email.setFault({ kind: "hang", at: "before_head" });
   const theirs = await eventually(
@@ -73,6 +73,6 @@ test("our own outage is no failure of theirs on the page, in the API and after a
     () => detailOf(second),
     ({ upstream }) => (upstream.availability[0]?.failed ?? 0) >= (failedBefore[0] ?? 0) + 3,
   );
-  expect(theirs.upstream.lastPolls.at(-1)?.offline).toBeUndefined();
+  expect(theirs.upstream.lastPolls.at(-1)).toMatchObject({ outcome: "failed", reason: "timeout" });
   expect(theirs.incidents[0]).toMatchObject({ state: "down", reason: "timeout" });
 });

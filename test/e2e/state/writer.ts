@@ -47,7 +47,9 @@ async function poll(): Promise<void> {
   polls += 1;
   process.stdout.write(`sent ${polls}\n`);
   const outcome =
-    polls % 3 === 0 ? ({ kind: "failed", reason: "timeout" } as const) : ({ kind: "ok" } as const);
+    polls % 3 === 0
+      ? ({ kind: "failed", reason: "timeout" } as const)
+      : ({ kind: "ok", reason: "" } as const);
   const endedAtMs = Date.now();
   record.record({
     kind: "polled",

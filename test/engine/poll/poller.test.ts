@@ -63,7 +63,12 @@ test("a slot becomes a poll, and the poll is recorded with its delay and duratio
   poller.slot("schedule", clock.now() - 3);
   await clock.advance(100);
   expect(recorder.story).toEqual(["schedule ok", "unknown -> up"]);
-  expect(recorder.polls[0]).toMatchObject({ id: "p1", delayMs: 3, durationMs: 40, outcome: { kind: "ok" } });
+  expect(recorder.polls[0]).toMatchObject({
+    id: "p1",
+    delayMs: 3,
+    durationMs: 40,
+    outcome: { kind: "ok", reason: "" },
+  });
 });
 
 test("a slot that comes while the last poll still runs is skipped as overlap", async () => {
@@ -215,7 +220,7 @@ test("a shorter wait that an answer asks for does not end a longer one that bega
 });
 
 test.each([
-  [401, "failed"],
+  [401, "rejected"],
   [404, "failed"],
   [403, "throttled"],
   [418, "throttled"],
@@ -237,7 +242,7 @@ test("an unconfirmed failure that asked for a pause is confirmed by the first po
   await clock.advance(21_000);
   poller.slot("schedule", clock.now());
   await clock.advance(1_000);
-  expect(recorder.story).toEqual(["schedule failed", "schedule failed", "unknown -> unauthorized"]);
+  expect(recorder.story).toEqual(["schedule rejected", "schedule rejected", "unknown -> unauthorized"]);
 });
 
 const WALL = answered(403, [["cf-mitigated", "challenge"]]);
@@ -288,11 +293,11 @@ test("a probe that throws is our bug: counted as internal, the lease settled, th
   });
   poller.slot("schedule", clock.now());
   await clock.advance(2_000);
-  expect(recorder.polls[0]?.outcome).toEqual({ kind: "failed", reason: "internal" });
+  expect(recorder.polls[0]?.outcome).toEqual({ kind: "ours", reason: "bug" });
   expect(bugs.length).toBe(1);
   poller.slot("schedule", clock.now());
   await clock.advance(2_000);
-  expect(recorder.polls[1]?.outcome).toEqual({ kind: "ok" });
+  expect(recorder.polls[1]?.outcome).toEqual({ kind: "ok", reason: "" });
   expect(recorder.closes()).toBe(true);
 });
 
@@ -316,7 +321,7 @@ test("a poll that outlasts the grace is cut off, and is nobody's failure but our
   const stopped = poller.stop(10_000);
   await clock.advance(10_000);
   await stopped;
-  expect(recorder.polls[0]?.outcome).toEqual({ kind: "failed", reason: "internal" });
+  expect(recorder.polls[0]?.outcome).toEqual({ kind: "ours", reason: "bug" });
   expect(recorder.closes()).toBe(true);
 });
 

@@ -231,9 +231,9 @@ test("where every token expires before its poll gets a lease, the poll says so",
   poller.slot("schedule", world.clock.now());
   await world.clock.advance(3_600_000);
   expect(probe.sent).toEqual(["t1"]);
-  expect(recorder.story).toEqual(["schedule ok", "unknown -> up", "schedule failed"]);
+  expect(recorder.story).toEqual(["schedule ok", "unknown -> up", "schedule rejected"]);
   expect(recorder.polls[1]).toMatchObject({
-    outcome: { kind: "failed", reason: "auth" },
+    outcome: { kind: "rejected", reason: "auth" },
     detail: "no access token: each expires while its poll waits for a lease; a budget of their own may help",
   });
   expect(recorder.closes()).toBe(true);
@@ -257,7 +257,7 @@ test("a token of a few seconds is fetched once a minute, and the slots between s
   const watched = world.watch();
   await world.slots([watched], 20);
   expect(world.endpoint.sentAtMs).toHaveLength(5);
-  expect(watched.recorder.polls.find(({ outcome }) => outcome.kind === "failed")).toMatchObject({
+  expect(watched.recorder.polls.find(({ outcome }) => outcome.kind === "rejected")).toMatchObject({
     outcome: { reason: "auth" },
     durationMs: 0,
     detail:
@@ -300,9 +300,9 @@ test("a client that is refused is `unauthorized`, by the word of the token endpo
   const { poller, recorder, probe } = world.watch();
   poller.slot("schedule", world.clock.now());
   await world.clock.advance(15_000);
-  expect(recorder.story).toEqual(["schedule failed", "unknown -> unauthorized"]);
+  expect(recorder.story).toEqual(["schedule rejected", "unknown -> unauthorized"]);
   expect(recorder.polls[0]).toMatchObject({
-    outcome: { kind: "failed", reason: "auth" },
+    outcome: { kind: "rejected", reason: "auth" },
     detail: "no access token: the token endpoint answered 401: invalid_client",
   });
   expect(probe.sent).toEqual([]);
@@ -361,7 +361,7 @@ test("a 429 with Retry-After pauses the budget of the token", async () => {
   const watched = world.watch();
   await world.slots([watched], 8);
   expect(watched.recorder.story).toEqual([
-    "schedule failed",
+    "schedule rejected",
     ...Array(6).fill("skipped backoff"),
     "schedule ok",
     "unknown -> up",
@@ -383,7 +383,7 @@ test("while a token request hangs, slots overlap; then they say that it timed ou
   const world = await new World(() => observed(HANGING, 10_000)).begin();
   const watched = world.watch();
   await world.slots([watched], 3, 4_000);
-  expect(watched.recorder.story).toEqual(["gave up overlap", "gave up overlap", "schedule failed"]);
+  expect(watched.recorder.story).toEqual(["gave up overlap", "gave up overlap", "schedule rejected"]);
   expect(watched.recorder.polls[0]?.detail).toBe(
     "no access token: timed out after 10000 ms while waiting for an answer",
   );
@@ -399,7 +399,7 @@ test("a token that the upstream rejects is fetched anew once, and the confirmati
   await world.slots([watched], 4);
   expect(watched.probe.sent).toEqual([...Array(7).fill("t1"), ...Array(4).fill("t2")]);
   expect(watched.recorder.story.slice(-5)).toEqual([
-    "schedule failed",
+    "schedule rejected",
     "confirm ok",
     "schedule ok",
     "schedule ok",

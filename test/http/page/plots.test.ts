@@ -19,7 +19,7 @@ describe("the strip of the last polls", () => {
       status: undefined,
       durationMs: 10_001,
     }),
-    samplePollStatus({ atMs: 40_000, outcome: "failed", reason: "forbidden", status: 403 }),
+    samplePollStatus({ atMs: 40_000, outcome: "rejected", reason: "forbidden", status: 403 }),
     samplePollStatus({ atMs: 50_000, outcome: "throttled", reason: "rate", status: 429 }),
   ];
   const markup = pollStrip(polls, NOW_MS);
@@ -30,7 +30,7 @@ describe("the strip of the last polls", () => {
         "00:00:10 UTC: ok, 200, 120 ms",
         "00:00:20 UTC: ok, but slow, 200, 2.4 s",
         "00:00:30 UTC: failed, timed out, 10 s",
-        "00:00:40 UTC: key rejected, key does not allow it, 403, 120 ms",
+        "00:00:40 UTC: rejected, key does not allow it, 403, 120 ms",
         "00:00:50 UTC: throttled, too many requests, 429, 120 ms",
       ],
     );
@@ -50,7 +50,7 @@ describe("the strip of the last polls", () => {
 
   test("says the same in words for whoever does not see it", async () => {
     expect(await drawn(markup)).toContain(
-      'aria-label="The last 5 polls: 1 ok; 1 ok, but slow; 1 failed; 1 key rejected; 1 throttled. The newest: throttled"',
+      'aria-label="The last 5 polls: 1 ok; 1 ok, but slow; 1 failed; 1 throttled; 1 rejected. The newest: throttled"',
     );
   });
 

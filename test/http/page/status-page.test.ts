@@ -90,8 +90,8 @@ describe("the status page", () => {
   test("says whose trouble it is, and why, beside a state with its beginning", async () => {
     const lastPolls = [
       samplePollStatus(),
-      samplePollStatus({ atMs: 99_500, outcome: "failed", reason: "unauthorized", status: 401 }),
-      samplePollStatus({ atMs: 99_900, outcome: "failed", reason: "unauthorized", status: 401 }),
+      samplePollStatus({ atMs: 99_500, outcome: "rejected", reason: "unauthorized", status: 401 }),
+      samplePollStatus({ atMs: 99_900, outcome: "rejected", reason: "unauthorized", status: 401 }),
     ];
     const health = { state: "unauthorized" as const, sinceMs: 40_000, up: true };
     const began = { upstream: "ai-router", state: "unauthorized" as const, reason: "", polls: 3 };
@@ -193,7 +193,7 @@ describe("the status page", () => {
   const down = { health: { state: "down" as const, sinceMs: 0, up: false } };
   const unreached = {
     ...down,
-    lastPolls: [samplePollStatus({ outcome: "failed", reason: "dns", status: undefined, offline: true })],
+    lastPolls: [samplePollStatus({ outcome: "ours", reason: "offline", status: undefined })],
   };
 
   test("draws no more than a hundred budgets, the paused ones first", async () => {
@@ -244,17 +244,20 @@ describe("the status page", () => {
     const failed = { outcome: "failed", reason: "dns", status: undefined } as const;
     const upstream = sampleUpstreamStatus({
       health: { state: "down", sinceMs: 90_000, up: false },
-      lastPolls: [samplePollStatus(failed), samplePollStatus({ ...failed, offline: true })],
+      lastPolls: [
+        samplePollStatus(failed),
+        samplePollStatus({ ...failed, outcome: "ours", reason: "offline" }),
+      ],
     });
     const incident = { upstream: "ai-router", state: "down", reason: "offline", polls: 2 } as const;
     const incidents = [{ ...incident, startedAtMs: 90_000, endedAtMs: undefined }];
     const page = await pageOf(sampleStatus({ upstreams: [upstream], incidents }));
-    expect(page).toContain("The last 2 polls: 1 failed; 1 we were offline. The newest: we were offline");
-    expect(page).toContain('<rect class="offline" ');
+    expect(page).toContain("The last 2 polls: 1 failed; 1 our own fault. The newest: our own fault");
+    expect(page).toContain('<rect class="ours" ');
     const text = textOf(page);
     expect(text).toContain("It is us.");
     expect(text).toContain(
-      "2 polls failed: 1 could not resolve the host name while we were offline; 1 could not resolve the host name.",
+      "2 polls failed: 1 failed while we were offline; 1 could not resolve the host name.",
     );
     expect(text).toContain("ai-router We were offline 00:01:30 UTC ongoing 10 s 2");
     expect(text).not.toContain("It is them.");

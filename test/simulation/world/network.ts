@@ -107,7 +107,7 @@ export class Network {
       // The process may stand still: then it reads this when it goes on.
       open.sender.clock.after(0, () => {
         if (fate.ending === "answer") close(fate.answer.exchange, fate.answer.words);
-        else close(broken(fate.ending === "bug" ? "internal" : "reset", true, fate.ending === "cut"));
+        else close(broken(fate.ending === "bug" ? "bug" : "reset", true, fate.ending === "cut"));
       });
     };
     const arrived = (): void => {
@@ -141,11 +141,7 @@ export class Network {
   }
 }
 
-function broken(
-  fault: "timeout" | "connect" | "reset" | "internal",
-  sent: boolean,
-  hasHead = false,
-): Exchange {
+function broken(fault: "timeout" | "connect" | "reset" | "bug", sent: boolean, hasHead = false): Exchange {
   const head = hasHead ? { status: 200, reasonPhrase: "", headers: [] } : undefined;
   return { kind: "broken", fault, detail: fault, sent, head };
 }

@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import type { Upstream } from "../../../src/core/config/config.ts";
-import type { FailureReason, ThrottleKind } from "../../../src/core/exchange/reasons.ts";
+import type { Outcome, Reason } from "../../../src/core/exchange/reasons.ts";
 import type { Script } from "../raw-upstream.ts";
 import type { Stage } from "./stage.ts";
 
@@ -25,7 +25,7 @@ export type Behaviour = {
   readonly says: string;
 };
 
-export type Meeting = "ok" | `failed ${FailureReason}` | `throttled ${ThrottleKind}`;
+export type Meeting = "ok" | `${Exclude<Outcome, "ok">} ${Reason}`;
 
 /** What can be expected to come on the busiest machine, and what never comes. */
 export const PATIENT_MS = 9_000;

@@ -2,7 +2,6 @@ import { opened } from "../opened.ts";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { openProbe } from "../../../src/adapters/undici/probe.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
-import { reasonOf } from "../../../src/core/exchange/outcome.ts";
 import type { Poll } from "../../../src/core/poll/poll.ts";
 import { judge } from "../../../src/engine/poll/poll-once.ts";
 import { sampleUpstream } from "../samples.ts";
@@ -48,7 +47,7 @@ function upstreamOf(behaviour: Behaviour, stage: Stage): Upstream {
 
 /** As a behaviour's `meets` has it. */
 export function meetingOf({ outcome }: Poll): string {
-  return outcome.kind === "ok" ? "ok" : `${outcome.kind} ${reasonOf(outcome)}`;
+  return `${outcome.kind} ${outcome.reason}`.trim();
 }
 
 /** As a behaviour's `says` has it. */

@@ -12,7 +12,7 @@ export const OWN_FAULTS: readonly Behaviour[] = [
     open: greeting,
     poll: withKey,
     credential: async () => "test-key\nX-Forged: 1",
-    meets: "failed internal",
+    meets: "ours bug",
     says: "the key contains characters that a header cannot carry",
   },
   {
@@ -20,7 +20,7 @@ export const OWN_FAULTS: readonly Behaviour[] = [
     open: greeting,
     poll: { ...withKey, ...briefly },
     credential: () => new Promise(() => {}),
-    meets: "failed internal",
+    meets: "ours bug",
     says: "the key was not read within 600 ms",
   },
   {
@@ -28,7 +28,7 @@ export const OWN_FAULTS: readonly Behaviour[] = [
     open: greeting,
     poll: withKey,
     credential: () => Promise.reject(Object.assign(new Error("test-key-in-a-message"), { code: "EIO" })),
-    meets: "failed internal",
+    meets: "ours bug",
     says: "the poll could not be made: EIO",
   },
 ];

@@ -34,7 +34,7 @@ const MEANINGS: readonly (readonly [
     "403 Forbidden",
     '{"name":"invalid_api_key","message":"API key is invalid."}',
     [],
-    "failed unauthorized",
+    "rejected unauthorized",
     "answered 403: the key was not accepted, by `name`",
   ],
   [
@@ -42,7 +42,7 @@ const MEANINGS: readonly (readonly [
     "401 Unauthorized",
     '{"name":"restricted_api_key"}',
     [],
-    "failed forbidden",
+    "rejected forbidden",
     "answered 401: the key does not allow this, by `name`",
   ],
   [
@@ -82,7 +82,7 @@ const MEANINGS: readonly (readonly [
     "403 Forbidden",
     '{"message":"Your role cannot read the rate limits and the billing quota"}',
     [],
-    "failed forbidden",
+    "rejected forbidden",
     "answered 403: the key does not allow this, by `message`",
   ],
 ];

@@ -62,7 +62,7 @@ class Recording {
   }
 
   poll(atMs: number, run: PollRun): void {
-    const outcome = run.outcome ?? { kind: "ok" };
+    const outcome = run.outcome ?? { kind: "ok", reason: "" };
     const durationMs = within(run.latency ?? USUAL, this.random);
     const degraded = outcome.kind === "ok" && durationMs > DEGRADED_ABOVE_MS;
     const status = run.status ?? (outcome.kind === "ok" ? 200 : undefined);
@@ -208,7 +208,7 @@ const TIMED_OUT: PollRun = {
 
 const KEY_REFUSED: PollRun = {
   polls: 12,
-  outcome: { kind: "failed", reason: "unauthorized" },
+  outcome: { kind: "rejected", reason: "unauthorized" },
   status: 401,
   latency: { minMs: 35, maxMs: 60 },
   detail: "answered 401: the key was not accepted",
@@ -218,7 +218,7 @@ const KEY_REFUSED: PollRun = {
 
 const THROTTLED: PollRun = {
   polls: 1,
-  outcome: { kind: "throttled", throttle: "rate" },
+  outcome: { kind: "throttled", reason: "rate" },
   status: 429,
   latency: { minMs: 35, maxMs: 40 },
   detail: "answered 429: too many requests",
