@@ -17,7 +17,8 @@ import { ConfigWatch, type WatchCause } from "../config/watch.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import { JournaledLedger } from "../core/budget/journaled-ledger.ts";
 import { LocalLedger } from "../core/budget/local-ledger.ts";
-import type { LearnedWindow } from "../core/budget/learned-windows.ts";
+import { UpstreamPauses } from "../core/budget/pauses.ts";
+import { type BudgetRecord, NOTHING_HELD } from "../core/budget/record.ts";
 import { Quotas } from "../core/budget/quotas.ts";
 import type { Config } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
@@ -44,13 +45,14 @@ export async function build(
   const names = new NameResolver({ clock });
   const parts = { ...options, clock, names, onBug, stopping: stopping.signal };
 
-  const quotas = new Quotas(clock, store?.restoredQuotas);
-  const opened = await openLedger(config, { ...parts, quotas, windows: store?.restoredWindows }, stack);
+  const quotas = new Quotas(clock, store?.standing.quotas);
+  const pauses = new UpstreamPauses(clock, store?.standing.pauses, store?.keepPause);
+  const opened = await openLedger(config, { ...parts, quotas, records: store?.standing.budgets }, stack);
   if (opened.kind === "refused") return opened;
   const { ledger } = opened.what;
   const holdings = config.fleet?.mode === "shard" ? opened.what.fleet?.holdings : undefined;
   const pollLedger = store === undefined ? ledger : new JournaledLedger(ledger, store, clock);
-  const polling = new AppPolling(config, { ...parts, ledger: pollLedger, store, holdings });
+  const polling = new AppPolling(config, { ...parts, ledger: pollLedger, pauses, store, holdings });
   const fleet = opened.what.fleet?.join({
     views: () => fleetViews(polling),
     onGained: (gained) => void polling.gain(gained).catch(onBug),
@@ -74,8 +76,11 @@ export async function build(
 
   const probing = await polling.open(config);
   if (probing.kind === "refused") return probing;
-  store?.keepQuotas(() => quotas.rows);
-  store?.keepWindows(() => learnedWindows(reload.config, ledger));
+  store?.readAfterTrouble(() => ({
+    quotas: quotas.rows,
+    budgets: recordsOf(reload.config, ledger),
+    pauses: pauses.records,
+  }));
   polling.apply(config, probing.what);
   fleet?.start(reload.config, server.url);
   const watching = {
@@ -115,7 +120,7 @@ async function openLedger(
   stack: AsyncDisposableStack,
 ): Promise<Opened<OpenedLedger>> {
   if (config.fleet === undefined) {
-    const ledger = new LocalLedger(config, parts.clock, parts.quotas, parts.windows);
+    const ledger = new LocalLedger(config, parts.clock, parts.quotas, parts.records);
     return { kind: "opened", what: { ledger, fleet: undefined } };
   }
   const { openFleet } = await import("./fleet.ts");
@@ -174,11 +179,8 @@ function warnOfOpenFiles(files: OpenFiles | undefined, upstreams: number, log: L
   );
 }
 
-function learnedWindows(
-  { budgets }: Config,
-  ledger: RunningLedger,
-): ReadonlyMap<string, readonly LearnedWindow[]> {
-  return new Map(budgets.map(({ name }) => [name, ledger.learnedWindows(name) ?? []]));
+function recordsOf({ budgets }: Config, ledger: RunningLedger): ReadonlyMap<string, BudgetRecord> {
+  return new Map(budgets.map(({ name }) => [name, ledger.record(name) ?? NOTHING_HELD]));
 }
 
 export type App = {

@@ -3,8 +3,8 @@ import { RedisFleetBoard } from "../adapters/redis/board.ts";
 import { Redis } from "../adapters/redis/connection.ts";
 import { RedisLedger } from "../adapters/redis/ledger.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
-import type { LearnedWindow } from "../core/budget/learned-windows.ts";
 import type { Quotas } from "../core/budget/quotas.ts";
+import type { BudgetRecord } from "../core/budget/record.ts";
 import type { Config, Fleet } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
 import type { FleetBoard } from "../core/fleet/board.ts";
@@ -30,7 +30,7 @@ export type Replica = Omit<FleetEvents, "statuses"> & {
 export type FleetParts = KeyParts & {
   readonly clock: Clock;
   readonly quotas: Quotas;
-  readonly windows: ReadonlyMap<string, readonly LearnedWindow[]> | undefined;
+  readonly records: ReadonlyMap<string, BudgetRecord> | undefined;
   readonly onBug: (error: unknown) => void;
 };
 
@@ -53,7 +53,7 @@ export async function openFleet(
   parts: FleetParts,
   stack: AsyncDisposableStack,
 ): Promise<Opened<OpenedLedger>> {
-  const { clock, log, keys, quotas, windows, onBug } = parts;
+  const { clock, log, keys, quotas, records, onBug } = parts;
   const source = fleet.redis.password;
   const password = source && (await openKey(source, "fleet.redis", { fleet: "redis" }, parts));
   if (password?.kind === "refused") {
@@ -78,7 +78,7 @@ export async function openFleet(
       clock,
       life,
       quotas,
-      learnedWindows: windows,
+      records,
       onReserveMissing: (isMissing) => {
         if (fleet.reserve > 0) tellReserve(isMissing, fleet, log);
       },

@@ -10,6 +10,7 @@ import {
   upstreamsToOpen,
 } from "./probes.ts";
 import { AppTokens } from "./tokens.ts";
+import type { UpstreamPauses } from "../core/budget/pauses.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
@@ -30,6 +31,7 @@ import type { StateStore } from "../core/history/state.ts";
 export type PollingParts = TransportParts & {
   readonly log: Logger;
   readonly ledger: Ledger;
+  readonly pauses?: UpstreamPauses;
   readonly store: Pick<StateStore, "restored" | "recorderOf"> | undefined;
   /** Tells what this replica may poll now; undefined where it polls all. */
   readonly holdings: Pick<Holdings, "has"> | undefined;
@@ -64,12 +66,13 @@ export class AppPolling implements AsyncDisposable {
     this.#config = config;
     this.#applied = { ...config, upstreams: [] };
     this.#parts = parts;
-    const { clock, ledger, log, holdings, onBug } = parts;
+    const { clock, ledger, pauses, log, holdings, onBug } = parts;
     const life = clock.wallNow().toString(36);
     let polls = 0;
     this.#supervisor = new Supervisor({
       clock,
       ledger,
+      pauses,
       triggers: cronTriggers(log),
       holds: holdings && ((upstream) => holdings.has(upstream)),
       recorderOf: (upstream) => this.#keptRecordOf(upstream),

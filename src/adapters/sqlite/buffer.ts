@@ -21,6 +21,7 @@ export class StateBuffer {
     value_hours: new Map(),
     quota_hours: new Map(),
     budget_records: new Map(),
+    upstream_records: new Map(),
   };
   #lostPolls = 0;
 

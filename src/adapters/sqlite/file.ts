@@ -26,7 +26,10 @@ type Connection = {
   readonly inode: number | undefined;
 };
 
-const NOTHING: Restored = { upstreams: new Map(), quotas: [], windows: new Map() };
+const NOTHING: Restored = {
+  upstreams: new Map(),
+  standing: { quotas: [], budgets: new Map(), pauses: new Map() },
+};
 
 /** One state file, from the first opening to the last closing. It recovers from whatever happens to the file. */
 export class StateFile {

@@ -1,14 +1,11 @@
 /** Messages between the main thread and the database thread: one request, one reply. */
 
-import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
-import type { QuotaRow } from "../../core/budget/quota.ts";
-import type { RestoredUpstream } from "../../core/history/state.ts";
+import type { RestoredUpstream, Standing } from "../../core/history/state.ts";
 import type { Waiting } from "./buffer.ts";
 
 export type Restored = {
   readonly upstreams: ReadonlyMap<string, RestoredUpstream>;
-  readonly quotas: readonly QuotaRow[];
-  readonly windows: ReadonlyMap<string, readonly LearnedWindow[]>;
+  readonly standing: Standing;
 };
 
 export type StateBatch = Waiting & {

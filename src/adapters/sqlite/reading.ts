@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
+import type { BudgetRecord } from "../../core/budget/record.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
@@ -7,7 +8,7 @@ import type { RestoredUpstream } from "../../core/history/state.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
 import { readRows, type Row, text } from "./rows.ts";
-import { bucketOf, incidentOf, pollOf, quotaOf, valueOf, windowsOf } from "./tables.ts";
+import { bucketOf, budgetOf, incidentOf, pauseOf, pollOf, quotaOf, valueOf } from "./tables.ts";
 
 type Building = { -readonly [Key in keyof RestoredUpstream]: RestoredUpstream[Key][number][] };
 
@@ -56,15 +57,16 @@ export function readState(database: DatabaseSync, nowMs: number): Restored {
   add(all(bucketsOf("hours"), hoursFrom), bucketOf, ({ hours }) => hours);
   const values = all("SELECT * FROM value_hours WHERE at_ms >= ? ORDER BY at_ms", nowMs - LONGEST_WINDOW_MS);
   add(values, valueOf, (building) => building.values);
-  return { upstreams, quotas: readQuotas(database), windows: readWindows(database) };
+  const pauses = new Map(readRows(all("SELECT * FROM upstream_records"), pauseOf));
+  return { upstreams, standing: { quotas: readQuotas(database), budgets: readBudgets(database), pauses } };
 }
 
 export function readQuotas(database: DatabaseSync): readonly QuotaRow[] {
   return readRows(database.prepare("SELECT * FROM quota_hours").all(), quotaOf);
 }
 
-function readWindows(database: DatabaseSync): ReadonlyMap<string, readonly LearnedWindow[]> {
-  return new Map(readRows(database.prepare("SELECT * FROM budget_records").all(), windowsOf));
+function readBudgets(database: DatabaseSync): ReadonlyMap<string, BudgetRecord> {
+  return new Map(readRows(database.prepare("SELECT * FROM budget_records").all(), budgetOf));
 }
 
 function namesIn(database: DatabaseSync): readonly string[] {
@@ -76,7 +78,7 @@ function namesIn(database: DatabaseSync): readonly string[] {
 export function windowsInFile(path: string): ReadonlyMap<string, readonly LearnedWindow[]> {
   try {
     using database = new DatabaseSync(path, { readOnly: true });
-    return readWindows(database);
+    return new Map([...readBudgets(database)].map(([budget, { windows }]) => [budget, windows]));
   } catch {
     return new Map();
   }

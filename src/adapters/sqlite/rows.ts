@@ -54,6 +54,10 @@ export function optional<Read>(check: Check<Read>): Check<Read | undefined> {
   return (stored) => (stored === null || stored === undefined ? undefined : check(stored));
 }
 
+export function objectOf<Read>(read: (row: Row) => Read): Check<Read> {
+  return (stored) => read(new Row(stored));
+}
+
 export function listOf<Read>(read: (row: Row) => Read): Check<readonly Read[]> {
   return (stored) => (isList(stored) ? stored.map((each) => read(new Row(each))) : misfit());
 }

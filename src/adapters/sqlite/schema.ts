@@ -4,10 +4,10 @@ import type { DatabaseSync } from "node:sqlite";
 export const APPLICATION_ID = 0x50775374;
 
 /** Files of an earlier version were never released. One that is found counts as damaged. */
-const FIRST_VERSION = 5;
+const FIRST_VERSION = 6;
 
 /**
- * Each leads from its version to the next one, the first from 5 to 6. A step that was released is never edited, and
+ * Each leads from its version to the next one, the first from 6 to 7. A step that was released is never edited, and
  * what it does is in `SCHEMA` too, for new files. A file is read before its first write, and so before its steps:
  * whoever reads must also understand the shape before them.
  */
@@ -69,6 +69,10 @@ CREATE TABLE quota_hours (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE budget_records (
   budget TEXT NOT NULL PRIMARY KEY,
+  record TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE upstream_records (
+  upstream TEXT NOT NULL PRIMARY KEY,
   record TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE value_hours (

@@ -1,13 +1,13 @@
 import type { Log } from "../../core/text/log.ts";
 import type { Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
-import type { RestoredUpstream, SavedHistory, StateStore } from "../../core/history/state.ts";
+import type { BudgetRecord, PauseRecord } from "../../core/budget/record.ts";
+import type { RestoredUpstream, SavedHistory, Standing, StateStore } from "../../core/history/state.ts";
 import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
-import { budgetRow, quotaRow } from "./tables.ts";
+import { budgetRow, pauseRow, quotaRow } from "./tables.ts";
 import { type Died, SqliteThread, type StateThread } from "./thread.ts";
 
 /** A killed process loses this much; half of what is promised. */
@@ -21,9 +21,10 @@ const BOUNDS = {
   polls: 10_000,
   incidents: 1_000,
   value_hours: 10_000,
-  // Nothing of these is ever dropped: they are money, and there are as many as budgets, and hours of a quota.
+  // Nothing of these is ever dropped: they are promises, and there are as many as budgets, upstreams, hours of a quota.
   quota_hours: Infinity,
   budget_records: Infinity,
+  upstream_records: Infinity,
 };
 
 export type StoreParts = {
@@ -37,13 +38,9 @@ export type StoreParts = {
 export class SqliteStateStore implements StateStore {
   readonly #parts: StoreParts;
   readonly #restored: Map<string, RestoredUpstream>;
-  readonly restoredQuotas: readonly QuotaRow[];
-  readonly restoredWindows: ReadonlyMap<string, readonly LearnedWindow[]>;
+  readonly standing: Standing;
   readonly #buffer = new StateBuffer(BOUNDS);
-  #readQuotas: () => readonly QuotaRow[] = () => [];
-  #readWindows: () => ReadonlyMap<string, readonly LearnedWindow[]> = () => new Map();
-  /** By budget, as text: whatever differs from this was learned since, and is written. */
-  readonly #keptWindows = new Map<string, string>();
+  #readStanding: () => Standing;
   #isUp = true;
   /** Trouble may leave us with a new file: then all rows are written again. */
   #keepsAll = false;
@@ -56,9 +53,8 @@ export class SqliteStateStore implements StateStore {
   constructor(parts: StoreParts, { restored, trouble, notes }: Extract<OpenReply, { kind: "opened" }>) {
     this.#parts = parts;
     this.#restored = new Map(restored.upstreams);
-    this.restoredQuotas = restored.quotas;
-    this.restoredWindows = restored.windows;
-    for (const [budget, windows] of restored.windows) this.#keptWindows.set(budget, JSON.stringify(windows));
+    this.standing = restored.standing;
+    this.#readStanding = () => restored.standing;
     this.#tell(notes);
     if (trouble !== undefined) this.#goDown(trouble);
     this.#ended = this.#run();
@@ -82,12 +78,17 @@ export class SqliteStateStore implements StateStore {
     this.#buffer.put(quotaRow(row));
   }
 
-  keepQuotas(read: () => readonly QuotaRow[]): void {
-    this.#readQuotas = read;
+  keepRecord(budget: string, record: BudgetRecord): void {
+    this.#buffer.put(budgetRow(budget, record));
   }
 
-  keepWindows(read: () => ReadonlyMap<string, readonly LearnedWindow[]>): void {
-    this.#readWindows = read;
+  readonly keepPause = (upstream: string, record: PauseRecord): void => {
+    this.#buffer.put(pauseRow(upstream, record));
+    void this.written();
+  };
+
+  readAfterTrouble(read: () => Standing): void {
+    this.#readStanding = read;
   }
 
   written(): Promise<void> {
@@ -134,8 +135,7 @@ export class SqliteStateStore implements StateStore {
   }
 
   #nextBatch(): StateBatch | undefined {
-    if (this.#keepsAll) for (const row of this.#readQuotas()) this.keepQuota(row);
-    this.#keepChangedWindows();
+    if (this.#keepsAll) this.#putAll(this.#readStanding());
     this.#keepsAll = false;
     const waiting = this.#buffer.take(MOST_POLLS_A_BATCH);
     const isEmpty = Object.values(waiting).every((list) => list.length === 0);
@@ -143,13 +143,10 @@ export class SqliteStateStore implements StateStore {
     return isEmpty && this.#isUp ? undefined : { ...waiting, nowMs: this.#parts.clock.wallNow() };
   }
 
-  #keepChangedWindows(): void {
-    for (const [budget, windows] of this.#readWindows()) {
-      const text = JSON.stringify(windows);
-      if (!this.#keepsAll && text === (this.#keptWindows.get(budget) ?? "[]")) continue;
-      this.#keptWindows.set(budget, text);
-      this.#buffer.put(budgetRow(budget, windows));
-    }
+  #putAll({ quotas, budgets, pauses }: Standing): void {
+    for (const row of quotas) this.keepQuota(row);
+    for (const [budget, record] of budgets) this.keepRecord(budget, record);
+    for (const [upstream, record] of pauses) this.#buffer.put(pauseRow(upstream, record));
   }
 
   async #write(batch: StateBatch): Promise<boolean> {

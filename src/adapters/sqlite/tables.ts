@@ -5,6 +5,7 @@ import { OUTCOMES, rowOf } from "../../core/exchange/reasons.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
+import type { BudgetRecord, Lowered, PauseRecord } from "../../core/budget/record.ts";
 import type { SavedValue } from "../../core/history/kept-values.ts";
 import type { CountedBucket } from "../../core/history/rolling-counts.ts";
 import type { SavedPoll } from "../../core/history/state.ts";
@@ -17,6 +18,7 @@ import {
   listOf,
   number,
   numbersOf,
+  objectOf,
   oneOf,
   optional,
   type Row,
@@ -30,7 +32,7 @@ export type Columns = Readonly<Record<string, string | number | null>>;
 
 /** A row that replaces the one with its key, so that only the last one has to be written. */
 export type KeyedRow = {
-  readonly table: "incidents" | "value_hours" | "quota_hours" | "budget_records";
+  readonly table: "incidents" | "value_hours" | "quota_hours" | "budget_records" | "upstream_records";
   readonly key: string;
   readonly columns: Columns;
 };
@@ -144,13 +146,41 @@ export function quotaOf(row: Row): QuotaRow {
 }
 
 /** All that is kept of a budget beside its quota. */
-export function budgetRow(budget: string, windows: readonly LearnedWindow[]): KeyedRow {
-  return { table: "budget_records", key: budget, columns: { budget, record: JSON.stringify({ windows }) } };
+export function budgetRow(budget: string, record: BudgetRecord): KeyedRow {
+  return { table: "budget_records", key: budget, columns: { budget, record: JSON.stringify(record) } };
 }
 
-export function windowsOf(row: Row): readonly [budget: string, windows: readonly LearnedWindow[]] {
-  const windowsIn = (record: Row): readonly LearnedWindow[] => record.get("windows", listOf(windowOf));
-  return [row.get("budget", text), row.get("record", json(windowsIn))];
+export function budgetOf(row: Row): readonly [budget: string, record: BudgetRecord] {
+  return [row.get("budget", text), row.get("record", json(recordIn))];
+}
+
+function recordIn(record: Row): BudgetRecord {
+  return {
+    pausedUntilMs: record.get("pausedUntilMs", number),
+    yieldUntilMs: record.get("yieldUntilMs", number),
+    refusals: record.get("refusals", count),
+    refusedUntilMs: record.get("refusedUntilMs", number),
+    lowered: record.get("lowered", listOf(loweredOf)),
+    untold: record.get("untold", optional(objectOf(loweredOf))),
+    windows: record.get("windows", listOf(windowOf)),
+  };
+}
+
+function loweredOf(limit: Row): Lowered {
+  return {
+    perMs: Math.max(1, limit.get("perMs", number)),
+    requests: Math.max(1, limit.get("requests", number)),
+    untilMs: limit.get("untilMs", number),
+  };
+}
+
+export function pauseRow(upstream: string, record: PauseRecord): KeyedRow {
+  return { table: "upstream_records", key: upstream, columns: { upstream, record: JSON.stringify(record) } };
+}
+
+export function pauseOf(row: Row): readonly [upstream: string, record: PauseRecord] {
+  const pauseIn = (record: Row): PauseRecord => ({ pausedUntilMs: record.get("pausedUntilMs", number) });
+  return [row.get("upstream", text), row.get("record", json(pauseIn))];
 }
 
 function windowOf(window: Row): LearnedWindow {

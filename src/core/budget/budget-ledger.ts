@@ -3,7 +3,7 @@ import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { coldStartMs, forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
 import type { QuotaCount } from "./quota.ts";
-import type { LearnedWindow } from "./learned-windows.ts";
+import type { Held } from "./record.ts";
 import { Restraint } from "./restraint.ts";
 import { longestRateOf, type Needs } from "./signals.ts";
 import { tellsLimit, UntoldLimit } from "./untold-limit.ts";
@@ -16,7 +16,6 @@ export type BudgetStart = {
   readonly quota: QuotaCount;
   /** The schedules need so much of each rate. */
   readonly needs: Needs;
-  readonly learnedWindows: readonly LearnedWindow[] | undefined;
   /** These were removed, and still have requests in flight, perhaps with the same key. */
   readonly retiredBudgets: readonly BudgetLedger[];
 };
@@ -51,7 +50,7 @@ export class BudgetLedger {
         ? coldStartMs(this.#terms, limits, start.uncountedMs)
         : forgottenAfterMs(this.#terms, start.uncountedMs);
     this.#leases = new Leases(this.#terms, nowMs, coldMs);
-    this.#restraint = new Restraint(budget, start.needs, start.learnedWindows);
+    this.#restraint = new Restraint(budget, start.needs);
     this.#quota = start.quota;
     this.#retiredBudgets = start.retiredBudgets;
   }
@@ -112,8 +111,13 @@ export class BudgetLedger {
     this.#restraint.active.resume();
   }
 
-  get learnedWindows(): readonly LearnedWindow[] {
-    return this.#restraint.learnedWindows;
+  get held(): Held {
+    return { ...this.#restraint.held, untold: this.#untold.held(this.#budget.maxPauseMs) };
+  }
+
+  adopt(held: Held): void {
+    this.#restraint.adopt(held);
+    if (held.untold !== undefined) this.#untold.adopt(held.untold, this.#budget.maxPauseMs);
   }
 
   state(nowMs: number): BudgetState {

@@ -9,32 +9,45 @@ import {
   type Wait,
 } from "./ledger.ts";
 import { CLAIM_MS, type QuotaRow } from "./quota.ts";
+import { type BudgetRecord, NOTHING_HELD } from "./record.ts";
 
-/** The port of the file that quotas are kept in. */
-export interface QuotaFile {
+/** The port of the file that budgets are kept in. */
+export interface BudgetFile {
   /** The last row of an hour replaces those before it. */
   keepQuota(row: QuotaRow): void;
+  keepRecord(budget: string, record: BudgetRecord): void;
   /** Resolves when all that was kept by now is in the file, or the file is down. */
   written(): Promise<void>;
 }
 
+const NOTHING_KEPT = JSON.stringify(NOTHING_HELD);
+
 /**
  * Every request of a budget with a quota is in the state file before it may leave. So however this process is killed,
- * none is missing after it, and too many are counted only by those that were in flight.
+ * none is missing after it, and too many are counted only by those that were in flight. What an answer asks for is in
+ * the file before the next request of its budget.
  */
 export class JournaledLedger implements Ledger {
   readonly #ledger: RunningLedger;
-  readonly #file: QuotaFile;
+  readonly #file: BudgetFile;
   readonly #clock: Clock;
+  /** By budget, as text: whatever differs from this is written. */
+  readonly #kept = new Map<string, string>();
+  readonly #unwritten = new Map<string, Promise<void>>();
 
-  constructor(ledger: RunningLedger, file: QuotaFile, clock: Clock) {
+  constructor(ledger: RunningLedger, file: BudgetFile, clock: Clock) {
     this.#ledger = ledger;
     this.#file = file;
     this.#clock = clock;
     ledger.quotas.onChanged((row) => file.keepQuota(row));
+    ledger.onChange((budget) => this.#keepRecord(budget));
   }
 
   take(budgets: readonly string[]): LeaseDecision | Promise<LeaseDecision> {
+    const unwritten = budgets
+      .map((budget) => this.#unwritten.get(budget))
+      .filter((each) => each !== undefined);
+    if (unwritten.length > 0) return Promise.all(unwritten).then(() => this.take(budgets));
     const counted = budgets.filter((budget) => this.#ledger.quotas.of(budget).limit !== undefined);
     return counted.length === 0 ? this.#ledger.take(budgets) : this.#takeCounted(budgets, counted);
   }
@@ -45,10 +58,23 @@ export class JournaledLedger implements Ledger {
 
   applyAdvice(budgets: readonly string[], advice: Advice): void {
     this.#ledger.applyAdvice(budgets, advice);
+    for (const budget of budgets) this.#keepRecord(budget);
   }
 
   onChange(listener: (budget: string) => void): void {
     this.#ledger.onChange(listener);
+  }
+
+  #keepRecord(budget: string): void {
+    const record = this.#ledger.record(budget);
+    const text = JSON.stringify(record);
+    if (record === undefined || text === (this.#kept.get(budget) ?? NOTHING_KEPT)) return;
+    this.#kept.set(budget, text);
+    this.#file.keepRecord(budget, record);
+    const written = this.#file.written().finally(() => {
+      if (this.#unwritten.get(budget) === written) this.#unwritten.delete(budget);
+    });
+    this.#unwritten.set(budget, written);
   }
 
   async #takeCounted(budgets: readonly string[], counted: readonly string[]): Promise<LeaseDecision> {

@@ -4,8 +4,9 @@ import type { Advice } from "../advice/advice.ts";
 import type { Config } from "../config/config.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
-import type { KnownLimit, LearnedWindow } from "./learned-windows.ts";
+import type { KnownLimit } from "./learned-windows.ts";
 import type { Quotas } from "./quotas.ts";
+import type { BudgetRecord } from "./record.ts";
 
 export interface Ledger {
   /** What holds one of these budgets back holds back whoever draws on it. */
@@ -23,8 +24,8 @@ export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
   /** This process counts there what it sends. */
   readonly quotas: Quotas;
-  /** These belong to limits that do not say theirs. */
-  learnedWindows(budget: string): readonly LearnedWindow[] | undefined;
+  /** What must outlive this process; undefined for an unknown budget. */
+  record(budget: string): BudgetRecord | undefined;
   /** Ends a pause and yielding, by the operator's word. Leases stay held. False for an unknown budget. */
   resume(budget: string): boolean;
   /**

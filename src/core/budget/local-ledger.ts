@@ -13,11 +13,12 @@ import {
   strictest,
 } from "./ledger.ts";
 import type { Clock } from "../time/clock.ts";
+import type { Moment } from "../time/moment.ts";
 import type { Budget, Config, Upstream } from "../config/config.ts";
 import { tokenRequests } from "../config/oauth2.ts";
-import type { LearnedWindow } from "./learned-windows.ts";
 import { needsOf, sendersByBudget } from "./needs.ts";
 import { Quotas } from "./quotas.ts";
+import { type BudgetRecord, heldOf, recordOf } from "./record.ts";
 
 /** A request can still be counted for this long after it was sent: timeout and linger. */
 function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
@@ -32,8 +33,10 @@ export class LocalLedger implements RunningLedger {
   readonly #budgets = new Map<string, BudgetLedger>();
   /** Removed by a reload while requests were in flight. */
   #retired: readonly BudgetLedger[] = [];
-  /** Budgets that are not in the config now may come back: what they have learned is kept. */
-  readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
+  /** Budgets that are not in the config now may come back. */
+  readonly #absent: Map<string, BudgetRecord>;
+  /** An upstream that changes its budget takes along what holds it back. */
+  #budgetsOf: ReadonlyMap<string, readonly string[]> = new Map();
   readonly #listeners: ((budget: string) => void)[] = [];
   /** The longest time in this process after which a sent request may still be counted. It never shrinks. */
   #longestUncountedMs = 0;
@@ -42,11 +45,11 @@ export class LocalLedger implements RunningLedger {
     config: Config,
     clock: Clock,
     quotas: Quotas = new Quotas(clock),
-    learnedWindows: ReadonlyMap<string, readonly LearnedWindow[]> = new Map(),
+    records: ReadonlyMap<string, BudgetRecord> = new Map(),
   ) {
     this.#clock = clock;
     this.quotas = quotas;
-    this.#absentWindows = new Map(learnedWindows);
+    this.#absent = new Map(records);
     this.#adopt(config, "first");
   }
 
@@ -98,8 +101,9 @@ export class LocalLedger implements RunningLedger {
     return this.#budgets.get(budget)?.state(this.#clock.now());
   }
 
-  learnedWindows(budget: string): readonly LearnedWindow[] | undefined {
-    return this.#budgets.get(budget)?.learnedWindows;
+  record(budget: string): BudgetRecord | undefined {
+    const ledger = this.#budgets.get(budget);
+    return ledger && recordOf(ledger.held, this.#moment);
   }
 
   change(config: Config): void {
@@ -113,6 +117,7 @@ export class LocalLedger implements RunningLedger {
     const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
     const byBudget = sendersByBudget(senders);
     this.#longestUncountedMs = Math.max(this.#longestUncountedMs, uncountedMsOf(senders, config.budgets));
+    const former = new Map([...this.#budgets.keys()].map((name) => [name, this.record(name)]));
     this.#retire(new Set(config.budgets.map((budget) => budget.name)));
     for (const budget of config.budgets) {
       const kept = this.#budgets.get(budget.name);
@@ -120,15 +125,41 @@ export class LocalLedger implements RunningLedger {
       const needs = needsOf(users);
       if (kept !== undefined) {
         kept.change(budget, needs, this.#longestUncountedMs, nowMs);
+        this.#inherit(kept, users, former);
         continue;
       }
       const uncountedMs = kind === "first" ? uncountedMsOf(users, [budget]) : this.#longestUncountedMs;
-      const learnedWindows = this.#absentWindows.get(budget.name);
-      this.#absentWindows.delete(budget.name);
       const quota = this.quotas.of(budget.name);
-      const start = { kind, uncountedMs, quota, needs, learnedWindows, retiredBudgets: this.#retired };
-      this.#budgets.set(budget.name, new BudgetLedger(budget, start, nowMs));
+      const start = { kind, uncountedMs, quota, needs, retiredBudgets: this.#retired };
+      const added = new BudgetLedger(budget, start, nowMs);
+      this.#budgets.set(budget.name, added);
+      this.#adoptRecord(added, this.#absent.get(budget.name));
+      this.#absent.delete(budget.name);
+      this.#inherit(added, users, former);
     }
+    this.#budgetsOf = new Map(senders.map(({ name, budgets }) => [name, budgets]));
+  }
+
+  /** What holds back the budgets that its upstreams drew on before, and do no longer, as where it is renamed. */
+  #inherit(
+    ledger: BudgetLedger,
+    users: readonly Pick<Upstream, "name" | "budgets">[],
+    former: ReadonlyMap<string, BudgetRecord | undefined>,
+  ): void {
+    const left = users.flatMap(({ name, budgets }) => {
+      const before = this.#budgetsOf.get(name) ?? [];
+      return before.includes(ledger.budget.name) ? [] : before.filter((each) => !budgets.includes(each));
+    });
+    for (const name of new Set(left)) this.#adoptRecord(ledger, former.get(name));
+  }
+
+  #adoptRecord(ledger: BudgetLedger, record: BudgetRecord | undefined): void {
+    if (record !== undefined) ledger.adopt(heldOf(record, this.#moment, ledger.budget.maxPauseMs));
+  }
+
+  /** The calendar of quotas does not follow a wall clock that steps for a moment. */
+  get #moment(): Moment {
+    return { nowMs: this.#clock.now(), wallMs: this.quotas.calendar.now() };
   }
 
   #get(name: string, purpose: string): BudgetLedger {
@@ -141,7 +172,7 @@ export class LocalLedger implements RunningLedger {
     const leaving = [...this.#budgets].filter(([name]) => !staying.has(name));
     for (const [name, ledger] of leaving) {
       this.#budgets.delete(name);
-      this.#absentWindows.set(name, ledger.learnedWindows);
+      this.#absent.set(name, recordOf(ledger.held, this.#moment));
     }
     const retired = [...this.#retired, ...leaving.map(([, ledger]) => ledger)];
     this.#retired = retired.filter((ledger) => ledger.countedByMs === Infinity);

@@ -5,7 +5,8 @@ import { limitsOf } from "../advice/limits.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { BudgetRestraint } from "./ledger.ts";
-import { type KnownLimit, type LearnedWindow, LearnedWindows } from "./learned-windows.ts";
+import { type KnownLimit, LearnedWindows } from "./learned-windows.ts";
+import type { Held, Lowered } from "./record.ts";
 import { longestRateOf, type Needs, signalsOf, type UpstreamSignals } from "./signals.ts";
 
 /** While yielding to production, one slot in this many is used. */
@@ -25,10 +26,9 @@ export class Restraint {
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   readonly active: ActiveSignals = new ActiveSignals();
 
-  constructor(budget: Budget, needs: Needs = () => 0, learned: readonly LearnedWindow[] = []) {
+  constructor(budget: Budget, needs: Needs = () => 0) {
     this.#budget = budget;
     this.#needs = needs;
-    if (learned.length > 0) this.#windows = new LearnedWindows(learned);
   }
 
   change(budget: Budget, needs: Needs): void {
@@ -54,8 +54,20 @@ export class Restraint {
     return [...(this.#limits?.values() ?? [])];
   }
 
-  get learnedWindows(): readonly LearnedWindow[] {
-    return this.#windows?.all ?? [];
+  get held(): Omit<Held, "untold"> {
+    return {
+      ...this.active.held,
+      refusedUntilMs: this.#refusedAtMs + this.#budget.maxPauseMs,
+      windows: this.#windows?.all ?? [],
+    };
+  }
+
+  /** Of an earlier process, or of another budget of the same upstreams: what is stricter counts. */
+  adopt(held: Held): void {
+    this.active.adopt(held);
+    this.#refusedAtMs = Math.max(this.#refusedAtMs, held.refusedUntilMs - this.#budget.maxPauseMs);
+    if (this.#windows === undefined && held.windows.length > 0)
+      this.#windows = new LearnedWindows(held.windows);
   }
 
   /** Returns what was applied. */
@@ -108,8 +120,6 @@ function isSilent({ throttled, pause, families, limits, remaining }: Advice): bo
   return !says && families.length === 0 && limits.length === 0;
 }
 
-type Lowered = { readonly requests: number; readonly untilMs: number };
-
 /** The signals that are in force for one budget. They only tighten, until they expire. */
 class ActiveSignals {
   #pausedUntilMs = 0;
@@ -136,6 +146,31 @@ class ActiveSignals {
   /** Only the strictest limit in force counts in a window. */
   loweredTo(perMs: number, nowMs: number): number | undefined {
     return this.#lowered?.get(perMs)?.find((lowered) => nowMs < lowered.untilMs)?.requests;
+  }
+
+  get held(): Pick<Held, "pausedUntilMs" | "yieldUntilMs" | "refusals" | "lowered"> {
+    return {
+      pausedUntilMs: this.#pausedUntilMs,
+      yieldUntilMs: this.#yieldUntilMs,
+      refusals: this.#hintlessRefusals,
+      lowered: [...(this.#lowered?.values() ?? [])].flatMap(([strictest, ...others]) => {
+        const last = others.at(-1) ?? strictest;
+        return strictest === undefined || last === undefined ? [] : [{ ...strictest, untilMs: last.untilMs }];
+      }),
+    };
+  }
+
+  adopt({ pausedUntilMs, yieldUntilMs, refusals, lowered }: Held): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, pausedUntilMs);
+    this.#yieldUntilMs = Math.max(this.#yieldUntilMs, yieldUntilMs);
+    this.#hintlessRefusals = Math.min(Math.max(this.#hintlessRefusals, refusals), MOST_DOUBLINGS);
+    for (const limit of lowered) {
+      const limits = (this.#lowered ??= new Map<number, readonly Lowered[]>());
+      const known = limits.get(limit.perMs) ?? [];
+      const requests = Math.min(limit.requests, ...known.map((each) => each.requests));
+      const untilMs = Math.max(limit.untilMs, ...known.map((each) => each.untilMs));
+      limits.set(limit.perMs, [{ ...limit, requests, untilMs }]);
+    }
   }
 
   keepWindows(windows: ReadonlySet<number>): void {
@@ -179,7 +214,7 @@ class ActiveSignals {
       (limit) => nowMs < limit.untilMs && limit.requests < requests,
     );
     const last = stricter[MOST_LIMITS - 1];
-    const added = { requests: last?.requests ?? requests, untilMs: nowMs + perMs };
+    const added = { perMs, requests: last?.requests ?? requests, untilMs: nowMs + perMs };
     (this.#lowered ??= new Map()).set(perMs, [...stricter.slice(0, MOST_LIMITS - 1), added]);
   }
 }

@@ -15,6 +15,7 @@
 import type { Advice } from "../advice/advice.ts";
 import type { Budget, Rate } from "../config/config.ts";
 import type { KnownLimit } from "./learned-windows.ts";
+import type { Lowered } from "./record.ts";
 import { YIELD_KEEPS_ONE_IN } from "./restraint.ts";
 import { longestRateOf, type Needs } from "./signals.ts";
 
@@ -68,6 +69,16 @@ export class UntoldLimit {
     const { perMs, requests } = this.#bound;
     const unsaid = { remaining: undefined, resetMs: undefined, resource: undefined };
     return [{ key: "", unit: "requests", limit: requests, perMs, ...unsaid, windowFrom: "refusals" }];
+  }
+
+  held(maxPauseMs: number): Lowered | undefined {
+    return this.#bound && { ...this.#bound, untilMs: this.#refusedAtMs + maxPauseMs };
+  }
+
+  adopt({ perMs, requests, untilMs }: Lowered, maxPauseMs: number): void {
+    const isStricter = this.#bound === undefined || requests < this.#bound.requests;
+    if (isStricter) this.#bound = { perMs, requests };
+    this.#refusedAtMs = Math.max(this.#refusedAtMs, untilMs - maxPauseMs);
   }
 
   #newRun(nowMs: number): Run {

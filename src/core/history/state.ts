@@ -1,8 +1,9 @@
 /** The port of the state file: what survives a restart. */
 
 import type { Recorder } from "../poll/ports.ts";
-import type { LearnedWindow } from "../budget/learned-windows.ts";
-import type { QuotaFile } from "../budget/journaled-ledger.ts";
+import type { BudgetFile } from "../budget/journaled-ledger.ts";
+import type { KeepPause } from "../budget/pauses.ts";
+import type { BudgetRecord, PauseRecord } from "../budget/record.ts";
 import type { QuotaRow } from "../budget/quota.ts";
 import type { CountedBucket } from "./rolling-counts.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
@@ -34,22 +35,26 @@ export type SavedHistory = {
   readonly values: { newest(name: string): ValuePoint | undefined };
 };
 
+/** All rows that the file must hold, whatever was written before. */
+export type Standing = {
+  readonly quotas: readonly QuotaRow[];
+  readonly budgets: ReadonlyMap<string, BudgetRecord>;
+  readonly pauses: ReadonlyMap<string, PauseRecord>;
+};
+
 /** Keeps everything in a file while it can. Never blocks polls. */
-export interface StateStore extends QuotaFile {
+export interface StateStore extends BudgetFile {
   /** Whether records reach the file now. */
   readonly isUp: boolean;
   /** Returned once: an upstream that is removed and comes back later begins with its values alone, from memory. */
   restored(upstream: string): RestoredUpstream | undefined;
-  /** What earlier processes sent, or may have sent. */
-  readonly restoredQuotas: readonly QuotaRow[];
-  /** By budget: the windows of limits that do not say theirs. */
-  readonly restoredWindows: ReadonlyMap<string, readonly LearnedWindow[]>;
+  /** What earlier processes sent, or may have sent, and what they were asked for. */
+  readonly standing: Standing;
+  readonly keepPause: KeepPause;
   /** Must get each event after `history`: it saves the incident and the values that came of it. */
   recorderOf(upstream: string, history: SavedHistory): Recorder;
   /** Reads all rows after trouble: the file may be a new one. */
-  keepQuotas(read: () => readonly QuotaRow[]): void;
-  /** Reads at every flush, by budget, and writes what has changed. */
-  keepWindows(read: () => ReadonlyMap<string, readonly LearnedWindow[]>): void;
+  readAfterTrouble(read: () => Standing): void;
   /** Writes what is left, if it can. Takes some seconds at most. */
   close(): Promise<void>;
 }

@@ -8,8 +8,8 @@ import {
 } from "../../core/budget/ledger.ts";
 import { paceGapMs } from "../../core/budget/leases.ts";
 import type { QuotaCount } from "../../core/budget/quota.ts";
-import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import { needsOf } from "../../core/budget/needs.ts";
+import { type BudgetRecord, heldOf, recordOf } from "../../core/budget/record.ts";
 import { Restraint } from "../../core/budget/restraint.ts";
 import { type Needs, saysNothing } from "../../core/budget/signals.ts";
 import { type Budget, capOf, type Fleet, type Upstream } from "../../core/config/config.ts";
@@ -30,7 +30,7 @@ export type SharedBudgetParts = {
   /** A wait may have become shorter than announced. */
   readonly onChange: () => void;
   readonly quota: QuotaCount;
-  readonly learnedWindows: readonly LearnedWindow[] | undefined;
+  readonly record: BudgetRecord | undefined;
   readonly life: string;
 };
 
@@ -73,7 +73,9 @@ export class SharedBudget {
     this.#budget = budget;
     this.#timeoutMs = timeoutMs;
     this.#reserve = new Reserve(budget, fleet);
-    this.#restraint = new Restraint(budget, this.#needsOf(budget, users), parts.learnedWindows);
+    this.#restraint = new Restraint(budget, this.#needsOf(budget, users));
+    if (parts.record !== undefined)
+      this.#restraint.adopt(heldOf(parts.record, momentOf(clock), budget.maxPauseMs));
     this.#quota = new SharedQuota(parts.quota, parts.life);
     const terms = sharedTermsOf(budget, fleet, timeoutMs, parts.seat.isUsable);
     this.#toldSeat = parts.seat.isUsable;
@@ -94,8 +96,8 @@ export class SharedBudget {
     this.#tellTerms();
   }
 
-  get learnedWindows(): readonly LearnedWindow[] {
-    return this.#restraint.learnedWindows;
+  get record(): BudgetRecord {
+    return recordOf({ ...this.#restraint.held, untold: undefined }, momentOf(this.#parts.clock));
   }
 
   /** Of all replicas, and beside what is set aside for their reserves. */

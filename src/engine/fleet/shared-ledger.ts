@@ -11,9 +11,9 @@ import type { LedgerStore } from "../../core/fleet/ledger-store.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
 import { tokenRequests } from "../../core/config/oauth2.ts";
-import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import { sendersByBudget } from "../../core/budget/needs.ts";
 import { Quotas } from "../../core/budget/quotas.ts";
+import type { BudgetRecord } from "../../core/budget/record.ts";
 import { SharedBudget } from "./shared-budget.ts";
 import { Seat } from "./seat.ts";
 import { takeLeases } from "./take-leases.ts";
@@ -27,7 +27,7 @@ export type SharedLedgerParts = {
   /** Unique for each process. */
   readonly life: string;
   readonly quotas?: Quotas | undefined;
-  readonly learnedWindows?: ReadonlyMap<string, readonly LearnedWindow[]> | undefined;
+  readonly records?: ReadonlyMap<string, BudgetRecord> | undefined;
   /** Other replicas have a right to all reserves; or, after that, this one has a right to one. */
   readonly onReserveMissing?: (isMissing: boolean) => void;
   readonly onBug: (error: unknown) => void;
@@ -39,7 +39,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
   readonly #seat: Seat;
   readonly #budgets = new Map<string, SharedBudget>();
   /** Of budgets that are not in the config now. */
-  readonly #absentWindows: Map<string, readonly LearnedWindow[]>;
+  readonly #absent: Map<string, BudgetRecord>;
   readonly #listeners: ((budget: string) => void)[] = [];
   readonly quotas: Quotas;
   readonly #closing = new AbortController();
@@ -53,7 +53,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     this.quotas.calendar.onSet((byMs, calendarMs) => {
       for (const budget of this.#budgets.values()) budget.calendarSet(byMs, calendarMs);
     });
-    this.#absentWindows = new Map(parts.learnedWindows ?? []);
+    this.#absent = new Map(parts.records ?? []);
     this.#seat = new Seat(store, clock, fleet.name, fleet.replicas, {
       onTaken: () => {
         for (const budget of this.#budgets.values()) budget.seatTaken();
@@ -100,8 +100,8 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     return this.#budgets.get(budget)?.state();
   }
 
-  learnedWindows(budget: string): readonly LearnedWindow[] | undefined {
-    return this.#budgets.get(budget)?.learnedWindows;
+  record(budget: string): BudgetRecord | undefined {
+    return this.#budgets.get(budget)?.record;
   }
 
   onChange(listener: (budget: string) => void): void {
@@ -115,7 +115,7 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
     for (const [name, budget] of this.#budgets) {
       if (staying.has(name)) continue;
       this.#budgets.delete(name);
-      this.#absentWindows.set(name, budget.learnedWindows);
+      this.#absent.set(name, budget.record);
     }
     const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
     const byBudget = sendersByBudget(senders);
@@ -150,15 +150,15 @@ export class SharedLedger implements RunningLedger, AsyncDisposable {
 
   #add(budget: Budget, users: readonly Upstream[]): SharedBudget {
     const { fleet, store, clock, life } = this.#parts;
-    const learnedWindows = this.#absentWindows.get(budget.name);
-    this.#absentWindows.delete(budget.name);
+    const record = this.#absent.get(budget.name);
+    this.#absent.delete(budget.name);
     return new SharedBudget(budget, users, {
       fleet,
       store,
       clock,
       life,
       quota: this.quotas.of(budget.name),
-      learnedWindows,
+      record,
       seat: this.#seat,
       onChange: () => this.#notify(budget.name),
     });

@@ -20,6 +20,7 @@ import {
   type TokenFailure,
 } from "../../core/poll/ports.ts";
 import { cronOf } from "../../core/schedule/schedule.ts";
+import { UpstreamPauses } from "../../core/budget/pauses.ts";
 import { screenSlot } from "../../core/budget/restraint.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
 import type { ResourceLimits } from "./resource-limits.ts";
@@ -29,6 +30,7 @@ export type PollerParts = PollOnceParts & {
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
+  readonly pauses?: UpstreamPauses | undefined;
   /** Without it, what an answer says of limits holds for the whole budget. */
   readonly resourceLimits?: ResourceLimits;
 };
@@ -68,7 +70,7 @@ export class Poller {
   #state: State = IDLE;
   #health: Health = UNKNOWN_HEALTH;
   #yielded = 0;
-  #pausedUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #pauses: UpstreamPauses;
   /** The first unused slot since the last poll. Monotonic. */
   #wantedSinceMs: number | undefined;
   /** The latest slot that is no confirmation. Monotonic. */
@@ -81,6 +83,8 @@ export class Poller {
     this.#periodMs = cronOf(upstream.schedule).shortestGapMs;
     this.#probe = probe;
     this.#parts = parts;
+    this.#pauses = parts.pauses ?? new UpstreamPauses(parts.clock);
+    this.#pauses.capAt(upstream.name, parts.ledger.restraint(upstream.budgets).maxPauseMs);
     parts.resourceLimits?.join(this);
   }
 
@@ -94,7 +98,7 @@ export class Poller {
 
   /** The upstream alone pauses until then, not its budget. Monotonic; in the past if there is no pause. */
   get pausedUntilMs(): number {
-    return this.#pausedUntilMs;
+    return this.#pauses.untilMs(this.#upstream.name);
   }
 
   slot(origin: SlotOrigin, atMs: number): void {
@@ -105,7 +109,7 @@ export class Poller {
     this.#state = IDLE;
     const screening = screenSlot(
       this.#parts.ledger.restraint(this.#upstream.budgets),
-      this.#pausedUntilMs,
+      this.pausedUntilMs,
       this.#yielded,
       this.#parts.clock.now(),
     );
@@ -257,19 +261,14 @@ export class Poller {
     if (this.#isStopped || pause === undefined || pause.forMs <= 0) return;
     const { maxPauseMs } = ledger.restraint(this.#upstream.budgets);
     recorder.record({ kind: "pause_requested", pause, budgets, maxPauseMs });
-    if (pause.scope === "upstream") this.#pauseFor(pause.forMs, maxPauseMs);
-  }
-
-  /** A longer pause may have begun while the poll that asks for this one was on its way. */
-  #pauseFor(forMs: number, maxPauseMs: number): void {
-    const untilMs = this.#parts.clock.now() + Math.min(forMs, maxPauseMs);
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs);
+    if (pause.scope === "upstream")
+      this.#pauses.pause(this.#upstream.name, Math.min(pause.forMs, maxPauseMs));
   }
 
   /** Another upstream was told that a limit is spent that is also this one's. */
   pause(forMs: number): void {
     const { maxPauseMs } = this.#parts.ledger.restraint(this.#upstream.budgets);
-    this.#pauseFor(forMs, maxPauseMs);
+    this.#pauses.pause(this.#upstream.name, Math.min(forMs, maxPauseMs));
     const state = this.#state;
     if (state.kind === "polling" || state.kind === "idle") return;
     this.#state = IDLE;
@@ -295,7 +294,7 @@ export class Poller {
   #isPaused(): boolean {
     const { ledger, clock } = this.#parts;
     const { pausedUntilMs } = ledger.restraint(this.#upstream.budgets);
-    return Math.max(pausedUntilMs, this.#pausedUntilMs) > clock.now();
+    return Math.max(pausedUntilMs, this.pausedUntilMs) > clock.now();
   }
 
   #skipWaiting({ cause, budget }: WaitReason): void {

@@ -1,5 +1,6 @@
 import type { Config, Upstream } from "../../core/config/config.ts";
 import { UNKNOWN_HEALTH, type Health } from "../../core/poll/health.ts";
+import type { UpstreamPauses } from "../../core/budget/pauses.ts";
 import type { Ledger } from "../../core/budget/ledger.ts";
 import type { Triggers } from "../../core/schedule/triggers.ts";
 import type { Probe, Recorder } from "../../core/poll/ports.ts";
@@ -16,6 +17,8 @@ export type SupervisorParts = {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly triggers: Triggers;
+  /** Across reloads. */
+  readonly pauses?: UpstreamPauses | undefined;
   readonly holds?: ((upstream: string) => boolean) | undefined;
   /** The same recorder for the same upstream, across reloads. */
   readonly recorderOf: (upstream: Upstream) => Recorder;
@@ -111,11 +114,12 @@ export class Supervisor {
   }
 
   #add(upstream: Upstream, probe: Probe): Poller {
-    const { clock, ledger, holds, nextPollId, onBug } = this.#parts;
+    const { clock, ledger, pauses, holds, nextPollId, onBug } = this.#parts;
     const recorder = this.#parts.recorderOf(upstream);
     const poller = new Poller(upstream, probe, {
       clock,
       ledger,
+      pauses,
       queue: this.queue,
       holds,
       recorder,

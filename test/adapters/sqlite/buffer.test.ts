@@ -5,7 +5,14 @@ import type { SavedPoll } from "../../../src/core/history/state.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
 import { samplePoll } from "../../support/samples.ts";
 
-const BOUNDS = { polls: 5, incidents: 2, value_hours: 3, quota_hours: Infinity, budget_records: Infinity };
+const BOUNDS = {
+  polls: 5,
+  incidents: 2,
+  value_hours: 3,
+  quota_hours: Infinity,
+  budget_records: Infinity,
+  upstream_records: Infinity,
+};
 
 function poll(turn: number): SavedPoll {
   return { upstream: "email", endedAtMs: turn, withinObjective: true, status: pollStatusOf(samplePoll()) };

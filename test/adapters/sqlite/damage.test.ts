@@ -111,7 +111,7 @@ test("quota counts are saved from a damaged file, where they can be read", async
   overwrite(bench.path, statSync(bench.path).size - 40_960, new Uint8Array(8_192).fill(0xa5));
   const store = await bench.open();
   expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
-  expect(store.restoredQuotas).toEqual([COUNTED]);
+  expect(store.standing.quotas).toEqual([COUNTED]);
   expect(bench.query("SELECT * FROM quota_hours")).toEqual([COUNTED]);
 });
 

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { NOTHING_HELD } from "../../../src/core/budget/record.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
@@ -161,20 +162,33 @@ describe("after a restart", () => {
     ];
     for (const row of rows) first.keepQuota(row);
     await first.close();
-    expect((await bench.open()).restoredQuotas).toEqual(rows);
+    expect((await bench.open()).standing.quotas).toEqual(rows);
   });
 
-  test("windows that were learned are there, and gone once an answer has contradicted them", async () => {
+  test("what holds a budget back is there as it was said last, and the pause of an upstream", async () => {
     await using bench = await StateBench.make();
-    const learned = { key: "ratelimit", limit: 5, perMs: 1000, from: "resets" as const };
+    const lowered = { perMs: 60_000, requests: 5, untilMs: NOW_MS + 60_000 };
+    const record = {
+      pausedUntilMs: NOW_MS + 1_000,
+      yieldUntilMs: NOW_MS + 2_000,
+      refusals: 3,
+      refusedUntilMs: NOW_MS + 3_000,
+      lowered: [lowered],
+      untold: { ...lowered, requests: 2.5 },
+      windows: [{ key: "ratelimit", limit: 5, perMs: 1000, from: "resets" as const }],
+    };
     const first = await bench.open();
-    first.keepWindows(() => new Map([["api", [learned]]]));
+    first.keepRecord("api", NOTHING_HELD);
+    first.keepRecord("api", record);
+    first.keepRecord("ai", NOTHING_HELD);
+    first.keepPause("email", { pausedUntilMs: NOW_MS + 9_000 });
     await first.close();
-    const second = await bench.open();
-    expect(second.restoredWindows).toEqual(new Map([["api", [learned]]]));
-    second.keepWindows(() => new Map([["api", []]]));
-    await second.close();
-    expect((await bench.open()).restoredWindows).toEqual(new Map([["api", []]]));
+    const { budgets, pauses } = (await bench.open()).standing;
+    expect([...budgets]).toEqual([
+      ["ai", NOTHING_HELD],
+      ["api", record],
+    ]);
+    expect([...pauses]).toEqual([["email", { pausedUntilMs: NOW_MS + 9_000 }]]);
   });
 
   test("each upstream is handed over once: who comes back after it was removed begins anew", async () => {
@@ -310,7 +324,10 @@ test.each([
   await using bench = await StateBench.make();
   const store = await bench.open();
   const record = bench.recordOf(store);
-  store.keepQuotas(() => [sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 40 })]);
+  store.readAfterTrouble(() => ({
+    ...store.standing,
+    quotas: [sampleQuotaRow({ hour: hourOf(NOW_MS), requests: 40 })],
+  }));
   bench.poll(record);
   await bench.written(1);
   change(bench.path);

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { StateBatch, WriteReply } from "../../../src/adapters/sqlite/messages.ts";
 import { SqliteStateStore } from "../../../src/adapters/sqlite/store.ts";
 import type { Died, StateThread } from "../../../src/adapters/sqlite/thread.ts";
+import { NOTHING_HELD } from "../../../src/core/budget/record.ts";
 import { History } from "../../../src/core/history/history.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
 import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
@@ -46,6 +47,8 @@ class FakeThread implements StateThread {
   }
 }
 
+const NOTHING = { quotas: [], budgets: new Map(), pauses: new Map() };
+
 class Scene {
   readonly clock = new VirtualClock();
   readonly thread = new FakeThread();
@@ -56,7 +59,7 @@ class Scene {
   constructor(trouble?: string) {
     const say = (fields: object, msg: string) => void this.logged.push(`${msg} ${JSON.stringify(fields)}`);
     const log = { debug: say, info: say, warn: say, error: say };
-    const restored = { upstreams: new Map(), quotas: [], windows: new Map() };
+    const restored = { upstreams: new Map(), standing: NOTHING };
     const parts = { path: "state.db", thread: this.thread, clock: this.clock, log };
     this.store = new SqliteStateStore(parts, { kind: "opened", restored, trouble, notes: [] });
     this.recorder = this.store.recorderOf("email", new History("email", 0));
@@ -185,7 +188,8 @@ test("nobody waits for a store that is stuck or down", async () => {
   const scene = new Scene();
   const { promise, resolve } = Promise.withResolvers<WriteReply>();
   scene.thread.reply = () => promise;
-  scene.store.keepQuotas(() => [sampleQuotaRow({ hour: 0, requests: 40 }), sampleQuotaRow({ requests: 7 })]);
+  const quotas = [sampleQuotaRow({ hour: 0, requests: 40 }), sampleQuotaRow({ requests: 7 })];
+  scene.store.readAfterTrouble(() => ({ ...NOTHING, quotas }));
   let goesOn = 0;
   const waiting = [5, 6].map((requests) => {
     scene.store.keepQuota(sampleQuotaRow({ requests }));
@@ -207,24 +211,26 @@ test("nobody waits for a store that is stuck or down", async () => {
   await scene.store.close();
 });
 
-test("windows are written when they have changed, and after trouble all of them", async () => {
+test("after trouble all that the file must hold is written, as it is now", async () => {
   const scene = new Scene();
-  const learned = { key: "ratelimit", limit: 5, perMs: 1000, from: "resets" as const };
-  let windows = new Map([["api", [learned]], ["ai", []]]); // prettier-ignore
-  scene.store.keepWindows(() => windows);
+  const api = { ...NOTHING_HELD, refusals: 1 };
+  const budgets = new Map([["api", { ...NOTHING_HELD, refusals: 2 }]]);
+  const pauses = new Map([["email", { pausedUntilMs: 9 }]]);
+  scene.store.readAfterTrouble(() => ({ quotas: [], budgets, pauses }));
+  scene.store.keepRecord("api", api);
+  await scene.clock.advance(2_000);
   const written = (): readonly unknown[] =>
     scene.thread.batches.flatMap(({ rows }) => rows.map(({ columns }) => columns));
-  const api = { budget: "api", record: JSON.stringify({ windows: [learned] }) };
-  await scene.clock.advance(2_000);
-  expect(written()).toEqual([api]);
+  expect(written()).toEqual([{ budget: "api", record: JSON.stringify(api) }]);
   scene.thread.reply = () => Promise.resolve({ kind: "failed", trouble: "is read-only", notes: [] });
   scene.poll("a");
   await scene.clock.advance(500);
   scene.thread.reply = undefined;
-  windows = new Map([["api", []], ["ai", []]]); // prettier-ignore
   await scene.clock.advance(5_000);
-  const none = JSON.stringify({ windows: [] });
-  expect(written()).toEqual([api, { budget: "api", record: none }, { budget: "ai", record: none }]);
+  expect(written().slice(1)).toEqual([
+    { budget: "api", record: JSON.stringify(budgets.get("api")) },
+    { upstream: "email", record: JSON.stringify(pauses.get("email")) },
+  ]);
   await scene.store.close();
 });
 

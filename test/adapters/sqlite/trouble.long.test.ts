@@ -62,7 +62,7 @@ describe("a full disk", () => {
     disk.fill();
     const second = await bench.open();
     expect(second.isUp).toBe(false);
-    expect(second.restoredQuotas).toEqual([COUNTED]);
+    expect(second.standing.quotas).toEqual([COUNTED]);
     const record = bench.recordOf(second);
     expect(record.history.lastFailures).toHaveLength(1);
     disk.empty();

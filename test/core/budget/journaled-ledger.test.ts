@@ -1,10 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { JournaledLedger, type QuotaFile } from "../../../src/core/budget/journaled-ledger.ts";
+import { JournaledLedger, type BudgetFile } from "../../../src/core/budget/journaled-ledger.ts";
 import type { Lease } from "../../../src/core/budget/ledger.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import type { QuotaRow } from "../../../src/core/budget/quota.ts";
 import { Quotas } from "../../../src/core/budget/quotas.ts";
+import type { BudgetRecord } from "../../../src/core/budget/record.ts";
 import { sampleAdvice, sampleBudget, sampleConfig } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
@@ -13,6 +14,7 @@ const HOUR_MS = 3_600_000;
 /** What outlives a process, written as late as it is told to. */
 class Disk {
   readonly #rows = new Map<string, QuotaRow>();
+  readonly records = new Map<string, BudgetRecord>();
 
   write(rows: readonly QuotaRow[]): void {
     for (const row of rows) this.#rows.set(`${row.budget} ${row.hour}`, row);
@@ -30,7 +32,7 @@ class Disk {
 }
 
 /** As the store of the state file: one batch at a time, and whoever waits is in the next. */
-class SlowFile implements QuotaFile {
+class SlowFile implements BudgetFile {
   readonly #disk: Disk;
   #rows: QuotaRow[] = [];
   #waiting: (() => void)[] = [];
@@ -42,6 +44,10 @@ class SlowFile implements QuotaFile {
 
   keepQuota(row: QuotaRow): void {
     this.#rows.push(row);
+  }
+
+  keepRecord(budget: string, record: BudgetRecord): void {
+    this.#disk.records.set(budget, record);
   }
 
   written(): Promise<void> {
@@ -86,7 +92,7 @@ class Process {
     ];
     const config = sampleConfig({ budgets, upstreams: [] });
     this.file = new SlowFile(disk);
-    this.inner = new LocalLedger(config, clock, new Quotas(clock, disk.rows));
+    this.inner = new LocalLedger(config, clock, new Quotas(clock, disk.rows), disk.records);
     this.ledger = new JournaledLedger(this.inner, this.file, clock);
   }
 

@@ -29,10 +29,10 @@ const config = sampleConfig({
   budgets: [sampleBudget({ name: "api", share: 0.5, rates, lingerMs: 0, quota })],
   upstreams: [],
 });
-const quotas = new Quotas(systemClock, store.restoredQuotas);
+const quotas = new Quotas(systemClock, store.standing.quotas);
 const inner = new LocalLedger(config, systemClock, quotas);
 const ledger = new JournaledLedger(inner, store, systemClock);
-store.keepQuotas(() => quotas.rows);
+store.readAfterTrouble(() => ({ ...store.standing, quotas: quotas.rows }));
 const history = new History("email", Date.now(), store.restored("email"));
 const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
 const { quotaUsed, quotaUnconfirmed } = inner.state("api") ?? {};
