@@ -13,7 +13,7 @@ import {
 import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
 import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
 import { readQuotas, readState } from "./reading.ts";
-import { Upkeep } from "./retention.ts";
+import { cutLongPolls, Upkeep } from "./retention.ts";
 import { APPLICATION_ID } from "./schema.ts";
 import { quotaRow } from "./tables.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
@@ -80,6 +80,8 @@ export class StateFile {
     const notes: string[] = [];
     try {
       this.#connection = this.#connect(notes, (database) => void (restored = readState(database, nowMs)));
+      const cut = cutLongPolls(this.#connection.database);
+      if (cut > 0) notes.push(`the state file kept too much of answers: ${cut} polls of it were cut`);
       return { kind: "opened", restored: restored ?? NOTHING, trouble: undefined, notes };
     } catch (error) {
       const { kind, says } = troubleOf(error);

@@ -3,6 +3,7 @@ import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { BudgetRecord } from "../../core/budget/record.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
+import { POLL_IN_FILE_CHARS } from "../../core/exchange/bounds.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
 import type { RestoredUpstream } from "../../core/history/state.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
@@ -18,8 +19,14 @@ const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, polls,
   FROM (SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents)
   ORDER BY upstream, place`;
 
+/** Of a poll that is longer than any that is written now, what others wrote is left out before it is in memory. */
+export function shortFacts(): string {
+  return `CASE WHEN length(facts) <= ${POLL_IN_FILE_CHARS} THEN facts WHEN json_valid(facts)
+    THEN substr(json_remove(facts, '$.headers', '$.excerpt'), 1, ${POLL_IN_FILE_CHARS}) ELSE '' END`;
+}
+
 const newestPolls = (which: string, most: number): string =>
-  `SELECT * FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;
+  `SELECT upstream, poll, outcome, offline, ${shortFacts()} AS facts FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;
 
 const bucketsOf = (table: "minutes" | "hours"): string =>
   `SELECT upstream, bucket, ok, failed FROM ${table} WHERE bucket >= ? ORDER BY bucket`;

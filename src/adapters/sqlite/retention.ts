@@ -1,9 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
+import { POLL_IN_FILE_CHARS, POLLS_IN_FILE } from "../../core/exchange/bounds.ts";
 import { FAILURES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
 import { DAY_MS, hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import { inTransaction } from "./database.ts";
+import { shortFacts } from "./reading.ts";
 
 /** A power loss may lose this much. */
 const CHECKPOINT_EVERY_MS = 60_000;
@@ -21,20 +23,52 @@ const OLD_POLLS = `DELETE FROM polls WHERE id IN (
     SELECT id FROM polls WHERE upstream = old.upstream AND outcome <> 'ok' ORDER BY id DESC LIMIT ${FAILURES_KEPT}))
   LIMIT ${BITE_ROWS})`;
 
+/** However often an upstream is polled, its polls take a bounded part of the file. */
+const MANY_POLLS = `DELETE FROM polls WHERE id IN (
+  SELECT old.id FROM (SELECT DISTINCT upstream AS name FROM polls) JOIN polls AS old ON old.upstream = name
+  WHERE old.id <= (SELECT id FROM polls WHERE upstream = name ORDER BY id DESC LIMIT 1 OFFSET ${POLLS_IN_FILE})
+  AND (outcome = 'ok' OR old.id NOT IN (
+    SELECT id FROM polls WHERE upstream = name AND outcome <> 'ok' ORDER BY id DESC LIMIT ${FAILURES_KEPT}))
+  LIMIT ${BITE_ROWS})`;
+
+/** An earlier version kept as much of an answer as it had sent. */
+const LONG_POLLS = `UPDATE polls SET facts = ${shortFacts()} WHERE id IN (
+  SELECT id FROM polls WHERE length(facts) > ${POLL_IN_FILE_CHARS} LIMIT ${BITE_ROWS})`;
+
 const OLD_INCIDENTS = `DELETE FROM incidents AS old WHERE started_at_ms < ? OR started_at_ms < (
   SELECT started_at_ms FROM incidents WHERE upstream = old.upstream
   ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_KEPT - 1})`;
 
+/** Cuts polls that are longer than any that is written now, in bites. Returns how many there were. */
+export function cutLongPolls(database: DatabaseSync): number {
+  const cut = database.prepare(LONG_POLLS);
+  let [all, polls] = [0, 0];
+  do {
+    polls = take(cut, database);
+    all += polls;
+  } while (polls === BITE_ROWS);
+  return all;
+}
+
+/** Takes one bite. Returns how many rows it changed. */
+function take(bite: StatementSync, database: DatabaseSync, times: Record<string, number> = {}): number {
+  let rows = 0;
+  inTransaction(database, () => {
+    rows = Number(bite.run(times).changes);
+  });
+  return rows;
+}
+
 /** Bounds the size of the file and syncs it to disk, now and then, between two batches. */
 export class Upkeep {
   readonly #database: DatabaseSync;
-  readonly #oldPolls: StatementSync;
+  readonly #bites: readonly StatementSync[];
   #roundAtMs = Number.NEGATIVE_INFINITY;
   #checkpointAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#oldPolls = database.prepare(OLD_POLLS);
+    this.#bites = [OLD_POLLS, MANY_POLLS].map((sql) => database.prepare(sql));
   }
 
   /** Also runs on time after the clock was set back. */
@@ -47,12 +81,11 @@ export class Upkeep {
 
   #round(nowMs: number): void {
     const kept = retentionAt(nowMs);
-    let gone = 0;
-    inTransaction(this.#database, () => {
-      gone = Number(this.#oldPolls.run({ day: kept.pollsFromMs, year: kept.newestFromMs }).changes);
-    });
-    // The next batch is followed by the next bite.
-    if (gone === BITE_ROWS) return;
+    const times = { day: kept.pollsFromMs, year: kept.newestFromMs };
+    for (const [index, bite] of this.#bites.entries()) {
+      // The next batch is followed by the next bite.
+      if (take(bite, this.#database, index === 0 ? times : {}) === BITE_ROWS) return;
+    }
     inTransaction(this.#database, () => {
       this.#database.prepare("DELETE FROM minutes WHERE bucket < ?").run(kept.minutesFrom);
       this.#database.prepare("DELETE FROM hours WHERE bucket < ?").run(kept.hoursFrom);
@@ -83,7 +116,7 @@ export function retentionAt(nowMs: number): Retention {
   return {
     pollsFromMs: nowMs - DAY_MS,
     newestFromMs: nowMs - YEAR_MS,
-    minutesFrom: Math.floor((nowMs - 30 * DAY_MS) / MINUTE_MS),
+    minutesFrom: Math.floor((nowMs - 14 * DAY_MS) / MINUTE_MS),
     hoursFrom: hourOf(nowMs - YEAR_MS),
     incidentsFromMs: nowMs - YEAR_MS,
     // The longest period of a quota, and the hour in which it begins.

@@ -2,12 +2,11 @@
  * People see some headers of a refused or broken answer: names, sizes, and the ids that a provider's support asks for.
  */
 
+import { MOST_HEADERS_KEPT, REQUEST_ID_CHARS, REQUEST_IDS_CHARS } from "../exchange/bounds.ts";
 import type { AnswerHead, Headers, KeptHead, KeptHeader, WithoutKeys } from "../exchange/exchange.ts";
 import { oneLine } from "../text/escape.ts";
 
-const MOST_HEADERS = 50;
 const LONGEST_NAME = 80;
-const LONGEST_REQUEST_ID = 128;
 
 /** A provider's support asks for these. In lower case; `request_id_headers` in the config adds to them. */
 const REQUEST_ID_HEADERS: ReadonlySet<string> = new Set([
@@ -60,17 +59,26 @@ export function keptHeadOf(
   withoutKeys: WithoutKeys,
 ): KeptHead {
   const isId = ([name]: Headers[number]): boolean => REQUEST_ID_HEADERS.has(name) || idNames.includes(name);
+  const ids = headers.filter(isId).map(([name, value]) => ({
+    name: oneLine(name, LONGEST_NAME),
+    bytes: value.length,
+    value: oneLine(value.slice(0, REQUEST_ID_CHARS + 1), REQUEST_ID_CHARS),
+  }));
+  let chars = 0;
+  const keptIds = ids.filter(({ name, value }) => (chars += name.length + value.length) <= REQUEST_IDS_CHARS);
+  const others = headers
+    .filter((header) => !isId(header))
+    .slice(0, Math.max(0, MOST_HEADERS_KEPT - keptIds.length))
+    .map(([name, value]) => ({ name: oneLine(name, LONGEST_NAME), bytes: value.length, value: "" }));
   // Ids first, so that no number of other headers can push them out.
-  const kept = [...headers.filter(isId), ...headers.filter((header) => !isId(header))].slice(0, MOST_HEADERS);
-  const names = kept.map(([name]) => oneLine(name, LONGEST_NAME));
-  // All at once, which is cheaper; no name has a line feed.
-  const clean = withoutKeys(names.join("\n")).split("\n");
+  const kept = [...keptIds, ...others];
+  // All at once, which is cheaper; none of them has a line feed.
+  const clean = withoutKeys(kept.flatMap(({ name, value }) => [name, value]).join("\n")).split("\n");
   return {
     status,
-    headers: kept.map((header, index) => {
-      const [, value] = header;
-      const size = { name: clean[index] ?? "", bytes: value.length };
-      return isId(header) ? { ...size, value: withoutKeys(oneLine(value, LONGEST_REQUEST_ID)) } : size;
+    headers: kept.map(({ bytes }, index) => {
+      const [name = "", value = ""] = clean.slice(2 * index);
+      return index < keptIds.length ? { name, bytes, value } : { name, bytes };
     }),
   };
 }

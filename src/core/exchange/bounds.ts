@@ -31,3 +31,16 @@ const SEARCHED_LEAST_CHARS = 10_000;
 export function searchedChars(textChars: number): number {
   return Math.max(SEARCHED_LEAST_CHARS, SEARCHED_PER_CHAR * textChars);
 }
+
+/** Keeping: the ids that a provider's support asks for, and the names of other headers. */
+export const REQUEST_ID_CHARS = 128;
+export const REQUEST_IDS_CHARS = 400;
+export const MOST_HEADERS_KEPT = 12;
+/** What others wrote in one failed poll that is kept: in memory, on the page, and in the state file. */
+export const KEPT_POLL_BYTES = 700;
+export const KEPT_DETAIL_BYTES = 280;
+/** A poll in the state file, and how many of an upstream are there at most. */
+export const POLL_IN_FILE_CHARS = 1_200;
+export const POLLS_IN_FILE = 1_000;
+/** All rows of one upstream, with a year of history. */
+export const FILE_BYTES_AN_UPSTREAM = 5_000_000;

@@ -92,12 +92,14 @@ export class History implements Recorder {
 
   /** The newest last. */
   get lastPolls(): readonly PollStatus[] {
-    return this.#polls.all;
+    const failures = new Map(this.#failures.map((failure) => [failure.id, failure]));
+    return this.#polls.all.map((poll) => failures.get(poll.id) ?? poll);
   }
 
   /** Cheaper than the last of all of them, which are sixty new objects. */
   get lastPoll(): PollStatus | undefined {
-    return this.#polls.newest;
+    const [poll, failure] = [this.#polls.newest, this.#failures.at(-1)];
+    return failure !== undefined && failure.id === poll?.id ? failure : poll;
   }
 
   /** The newest last. They stay longer than successes of the same age. */

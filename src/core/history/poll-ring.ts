@@ -1,11 +1,14 @@
-/** The last polls of one upstream, as plain numbers and shared text: sixty take 5 kB instead of 30. */
+/**
+ * The last polls of one upstream, as plain numbers and shared words: sixty take 5 kB instead of 30. Words are ours:
+ * what an answer said is kept with the failures.
+ */
 
 import { PHASES, type Phase } from "../exchange/exchange.ts";
 import { known, UNKNOWN } from "../metrics/histogram.ts";
 import type { PollStatus } from "../status/status.ts";
 
 /** Often the same for many polls in a row. */
-type Words = Omit<PollStatus, "id" | "atMs" | "durationMs" | "phasesMs" | "status"> & {
+type Words = Pick<PollStatus, "origin" | "outcome" | "reason" | "degraded" | "detail"> & {
   /** The id up to its number: the life of the process. */
   readonly life: string;
 };
@@ -45,10 +48,8 @@ export class PollRing {
     const { life, number } = partsOfId(poll.id);
     this.#numbers[from + ID_NUMBER] = number;
     const before = this.#words[(this.#added - 1 + this.#most) % this.#most];
-    this.#words[place] =
-      before !== undefined && before.life === life && saysTheSame(before, poll)
-        ? before
-        : wordsOf(poll, life);
+    const words = wordsOf(poll, life);
+    this.#words[place] = before !== undefined && saysTheSame(before, words) ? before : words;
     this.#added += 1;
   }
 
@@ -64,8 +65,7 @@ export class PollRing {
     // The others of such a time share these words.
     const before = this.#words[(place - 1 + this.#most) % this.#most];
     const marked: Words = { ...words, outcome: "ours", reason: "offline" };
-    this.#words[place] =
-      before !== undefined && before.life === marked.life && saysTheSame(before, marked) ? before : marked;
+    this.#words[place] = before !== undefined && saysTheSame(before, marked) ? before : marked;
   }
 
   /** The newest last. */
@@ -88,8 +88,8 @@ export class PollRing {
     const from = place * NUMBERS_A_POLL;
     const words = this.#words[place];
     if (words === undefined) throw new Error("cannot read a poll that was never added");
-    const { origin, outcome, reason, degraded, detail, excerpt, headers } = words;
-    const poll: PollStatus = {
+    const { origin, outcome, reason, degraded, detail } = words;
+    return {
       id: this.#idAt(place),
       origin,
       atMs: this.#numbers[from + AT_MS] ?? 0,
@@ -100,9 +100,8 @@ export class PollRing {
       phasesMs: this.#phasesMsAt(from + PHASES_FROM),
       status: known(this.#numbers[from + STATUS]),
       detail,
-      excerpt,
+      excerpt: undefined,
     };
-    return headers === undefined ? poll : { ...poll, headers };
   }
 
   #idAt(place: number): string {
@@ -139,22 +138,17 @@ function partsOfId(id: string): { readonly life: string; readonly number: number
   return end > 0 && idOf(life, number) === id ? { life, number } : { life: id, number: UNKNOWN };
 }
 
-function wordsOf(poll: PollStatus, life: string): Words {
-  const { origin, outcome, reason, degraded, detail, excerpt, headers } = poll;
-  const words = { life, origin, outcome, reason, degraded, detail, excerpt };
-  return headers === undefined ? words : { ...words, headers };
+function wordsOf({ origin, outcome, reason, degraded, detail }: PollStatus, life: string): Words {
+  return { life, origin, outcome, reason, degraded, detail: outcome === "ok" ? detail : reason };
 }
 
-/** A poll with headers is a failure: rare, and never the same. */
-function saysTheSame(words: Words, poll: Omit<Words, "life">): boolean {
+function saysTheSame(a: Words, b: Words): boolean {
   return (
-    words.detail === poll.detail &&
-    words.origin === poll.origin &&
-    words.outcome === poll.outcome &&
-    words.reason === poll.reason &&
-    words.degraded === poll.degraded &&
-    words.excerpt === poll.excerpt &&
-    words.headers === undefined &&
-    poll.headers === undefined
+    a.life === b.life &&
+    a.detail === b.detail &&
+    a.origin === b.origin &&
+    a.outcome === b.outcome &&
+    a.reason === b.reason &&
+    a.degraded === b.degraded
   );
 }

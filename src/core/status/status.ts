@@ -8,6 +8,7 @@ import type { Objective } from "../config/config.ts";
 import type { Burn, QuotaForecast, ValuePoint } from "../answer/credit.ts";
 import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
+import { keptTexts } from "./kept-poll.ts";
 import type { HealthState } from "../poll/health.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome } from "../exchange/reasons.ts";
@@ -229,10 +230,14 @@ export function pollStatusOf(poll: Poll): PollStatus {
     durationMs: poll.durationMs,
     phasesMs: poll.phasesMs,
     status: poll.head?.status,
-    detail: poll.detail,
-    excerpt: poll.excerpt,
-    ...(poll.outcome.kind === "ok" || poll.head === undefined ? {} : { headers: poll.head.headers }),
+    // Those of an ok answer are ours.
+    ...(poll.outcome.kind === "ok" ? { detail: poll.detail, excerpt: undefined } : textsOf(poll)),
   };
+}
+
+function textsOf({ detail, excerpt, head }: Poll): Pick<PollStatus, "detail" | "excerpt" | "headers"> {
+  const { headers, ...texts } = keptTexts({ detail, excerpt, ...(head && { headers: head.headers }) });
+  return head === undefined ? texts : { ...texts, headers: headers ?? [] };
 }
 
 export function availabilityOf(windowMs: number, ok: number, failed: number): AvailabilityWindow {

@@ -39,8 +39,8 @@ describe("after a restart", () => {
       head: {
         status: 503,
         headers: [
-          { name: "set-cookie", bytes: 18 },
           { name: "x-request-id", bytes: 8, value: "req_7f3a" },
+          { name: "set-cookie", bytes: 18 },
         ],
       },
     });
@@ -54,8 +54,8 @@ describe("after a restart", () => {
     expect(restored.lastFailures[0]).toMatchObject({
       id: "the failure",
       headers: [
-        { name: "set-cookie", bytes: 18 },
         { name: "x-request-id", bytes: 8, value: "req_7f3a" },
+        { name: "set-cookie", bytes: 18 },
       ],
     });
     expect(restored.availability(NOW_MS)).toEqual(record.history.availability(NOW_MS));

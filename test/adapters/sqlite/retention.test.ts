@@ -1,18 +1,26 @@
+import { statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
 import { retentionAt } from "../../../src/adapters/sqlite/retention.ts";
 import { incidentRow, quotaRow } from "../../../src/adapters/sqlite/tables.ts";
+import {
+  FILE_BYTES_AN_UPSTREAM,
+  POLL_IN_FILE_CHARS,
+  POLLS_IN_FILE,
+} from "../../../src/core/exchange/bounds.ts";
+import { FAILURES_KEPT } from "../../../src/core/history/history.ts";
+import { pollStatusOf } from "../../../src/core/status/status.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
-import { sampleQuotaRow } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
 import { batchAt, NOW_MS, recordDays, savedAt, StateBench, TIMEOUT } from "./bench.ts";
 
-test("polls are kept for a day, minutes for 30 days, hours for a year; availability of 30 days survives", async () => {
+test("polls are kept for a day, minutes for 14 days, hours for a year; availability of 30 days survives", async () => {
   await using bench = await StateBench.make();
   const file = new StateFile(bench.path);
   file.open(NOW_MS);
   const endMs = recordDays(file, NOW_MS, 40, 10 * MINUTE_MS);
   expect(bench.query("SELECT min(ended_at_ms) AS at FROM polls")).toEqual([{ at: endMs - DAY_MS }]);
-  expect(bench.count("minutes")).toBeLessThanOrEqual((30 * DAY_MS) / (10 * MINUTE_MS) + 2);
+  expect(bench.count("minutes")).toBeLessThanOrEqual((14 * DAY_MS) / (10 * MINUTE_MS) + 2);
   expect(bench.count("hours")).toBe(40 * 24 + 1);
   expect(bench.query("SELECT sum(polls) AS n FROM hours")).toEqual([{ n: (40 * DAY_MS) / (10 * MINUTE_MS) }]);
   file.write(batchAt(endMs + 367 * DAY_MS));
@@ -77,11 +85,87 @@ test("a wall clock that was set back does not put the upkeep off for as long", a
   file.close();
 });
 
-test("a round keeps minutes for 30 days, hours for a year, quotas for their longest period", () => {
+test("a round keeps minutes for 14 days, hours for a year, quotas for their longest period", () => {
   const nowMs = 1_790_000_000_000;
   const kept = retentionAt(nowMs);
   expect(nowMs - kept.pollsFromMs).toBe(DAY_MS);
-  expect(nowMs - kept.minutesFrom * MINUTE_MS).toBeGreaterThanOrEqual(30 * DAY_MS);
+  expect(nowMs - kept.minutesFrom * MINUTE_MS).toBeGreaterThanOrEqual(14 * DAY_MS);
   expect(nowMs - kept.hoursFrom * HOUR_MS).toBeGreaterThanOrEqual(365 * DAY_MS);
   expect(nowMs - kept.quotaHoursFrom * HOUR_MS).toBeGreaterThan(366 * DAY_MS);
+});
+
+test("of an upstream that is polled each second, a bounded number of polls is kept, and its newest failures", async () => {
+  await using bench = await StateBench.make();
+  const file = new StateFile(bench.path);
+  file.open(NOW_MS);
+  const failures = Array.from({ length: 30 }, (_, turn) => savedAt(NOW_MS + turn, TIMEOUT));
+  const successes = Array.from({ length: 3 * POLLS_IN_FILE }, (_, turn) => savedAt(NOW_MS + 1_000 * turn));
+  file.write(batchAt(NOW_MS, { polls: [...failures, ...successes, savedAt(NOW_MS, TIMEOUT, "removed")] }));
+  expect(
+    bench.query("SELECT upstream, outcome, count(*) AS n FROM polls GROUP BY upstream, outcome"),
+  ).toEqual([
+    { upstream: "email", outcome: "failed", n: FAILURES_KEPT },
+    { upstream: "email", outcome: "ok", n: POLLS_IN_FILE },
+    { upstream: "removed", outcome: "failed", n: 1 },
+  ]);
+  file.close();
+});
+
+test("with a year of history, the rows of one upstream are bounded", async () => {
+  await using bench = await StateBench.make();
+  const file = new StateFile(bench.path);
+  file.open(NOW_MS);
+  const upstream = "u".repeat(64);
+  const status = pollStatusOf(
+    samplePoll({
+      outcome: TIMEOUT,
+      phasesMs: { dns: 1.123_456, connect: 1.123_456, tls: 1.123_456, wait: 1.123_456, transfer: 1.123_456 },
+      detail: "\u4e00".repeat(300),
+      excerpt: '"'.repeat(300),
+      head: { status: 500, headers: Array.from({ length: 12 }, () => ({ name: "n".repeat(80), bytes: 1 })) },
+    }),
+  );
+  const polls = Array.from({ length: POLLS_IN_FILE }, (_, turn) => ({
+    upstream,
+    endedAtMs: NOW_MS + turn,
+    withinObjective: false,
+    status,
+  }));
+  file.write(batchAt(NOW_MS, { polls }));
+  const [facts] = bench.query("SELECT max(length(CAST(facts AS BLOB))) AS bytes FROM polls");
+  expect(facts?.["bytes"]).toBeLessThanOrEqual(POLL_IN_FILE_CHARS);
+  for (const [table, buckets] of [
+    ["minutes", 14 * 24 * 60],
+    ["hours", 366 * 24],
+  ]) {
+    bench.query(
+      `WITH RECURSIVE n(i) AS (SELECT 29000000 UNION ALL SELECT i + 1 FROM n LIMIT ${buckets})
+       INSERT INTO ${table} SELECT i, '${upstream}', 240, 200, 40, 40, 200, 12345.678, 1234.5678 FROM n`,
+    );
+  }
+  file.close();
+  expect(statSync(bench.path).size).toBeLessThanOrEqual(FILE_BYTES_AN_UPSTREAM);
+});
+
+test("a file that kept too much of answers is read without it, and cut", async () => {
+  await using bench = await StateBench.make();
+  const file = new StateFile(bench.path);
+  file.open(NOW_MS);
+  file.write(batchAt(NOW_MS, { polls: [savedAt(NOW_MS, TIMEOUT), savedAt(NOW_MS + 1, TIMEOUT)] }));
+  const headers = Array.from({ length: 50 }, () => ({
+    name: "x-request-id",
+    bytes: 9_000,
+    value: "7".repeat(128),
+  }));
+  bench.query(
+    `UPDATE polls SET facts = json_set(facts, '$.headers', json('${JSON.stringify(headers)}')) WHERE id = 1`,
+  );
+  file.close();
+  const opened = new StateFile(bench.path).open(NOW_MS);
+  if (opened.kind !== "opened") throw new Error(opened.message);
+  expect(opened.notes).toEqual(["the state file kept too much of answers: 1 polls of it were cut"]);
+  const { failures = [] } = opened.restored.upstreams.get("email") ?? {};
+  expect(failures.map((failure) => failure.headers)).toEqual([undefined, []]);
+  const [facts] = bench.query("SELECT max(length(facts)) AS chars FROM polls");
+  expect(facts?.["chars"]).toBeLessThanOrEqual(POLL_IN_FILE_CHARS);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { keptHeadOf, requestIdsIn } from "../../../src/core/answer/kept-headers.ts";
+import { MOST_HEADERS_KEPT, REQUEST_IDS_CHARS } from "../../../src/core/exchange/bounds.ts";
 import type { Headers, KeptHeader } from "../../../src/core/exchange/exchange.ts";
 
 function kept(headers: Headers, idNames: readonly string[] = []): readonly KeptHeader[] {
@@ -28,7 +29,7 @@ test("of a header its name and size are kept, and the value only of request ids"
 test("a request id is one short line, and no number of other headers pushes it out", () => {
   const many = Array.from({ length: 80 }, (_, index) => [`x-${index}`, "value"] as const);
   const all = kept([...many, ["request-id", `a\u202eb\n${"c".repeat(500)}`]]);
-  expect(all).toHaveLength(50);
+  expect(all).toHaveLength(MOST_HEADERS_KEPT);
   expect(all[0]?.value).toMatch(/^a\\u202eb\\nc+…$/);
   expect(all[0]?.value).toHaveLength(128);
 });
@@ -37,4 +38,13 @@ test("a request id in which a key stands is not kept", () => {
   const head = { status: 500, reasonPhrase: "", headers: [["x-request-id", "test-key-1"]] } as const;
   const { headers } = keptHeadOf(head, [], (text) => text.replace("test-key-1", "<secret>"));
   expect(headers).toEqual([{ name: "x-request-id", bytes: 10, value: "<secret>" }]);
+});
+
+test("of many request ids the first are kept", () => {
+  const value = "7".repeat(200);
+  const all = kept([...Array.from({ length: 50 }, () => ["x-request-id", value] as const), ["server", "x"]]);
+  const ids = all.filter((header) => header.value !== undefined);
+  expect(ids.length).toBe(2);
+  expect(ids.map((id) => id.name + id.value).join("").length).toBeLessThanOrEqual(REQUEST_IDS_CHARS);
+  expect(all.at(-1)).toEqual({ name: "server", bytes: 1 });
 });
