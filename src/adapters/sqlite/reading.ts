@@ -26,7 +26,7 @@ export function shortFacts(): string {
 }
 
 const newestPolls = (which: string, most: number): string =>
-  `SELECT upstream, poll, outcome, offline, ${shortFacts()} AS facts FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;
+  `SELECT *, ${shortFacts()} AS facts FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;
 
 const bucketsOf = (table: "minutes" | "hours"): string =>
   `SELECT upstream, bucket, ok, failed FROM ${table} WHERE bucket >= ? ORDER BY bucket`;
