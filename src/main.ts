@@ -188,7 +188,7 @@ function jsonOption(): Option {
 }
 
 function listenOption(): Option {
-  const description = "listen here instead of the config's web.listen";
+  const description = "listen here instead of the config's web.listen; :PORT is all IPv4 addresses";
   return new Option("--listen <host:port>", description).argParser((text): ListenAddress => {
     const address = parseListen(text);
     if (address === undefined) throw new InvalidArgumentError('It must be like "127.0.0.1:10429".');

@@ -29,6 +29,9 @@ import type { ReloadResult } from "../http/routes/routes.ts";
 import { DEFAULT_SERVER_LIMITS } from "../http/server/limits.ts";
 import { type RunningServer, startServer } from "../http/server/server.ts";
 
+/** Their URL is one that a browser on this machine can open. */
+const WILDCARD_HOSTS: ReadonlySet<string> = new Set(["", "0.0.0.0", "::"]);
+
 /** Builds all but the config and the state file, which come first. `stack` closes in reverse what is opened here. */
 export async function build(
   loaded: LoadedConfig,
@@ -96,8 +99,14 @@ export async function build(
   });
   isStarted = true;
   const { url, probesUrl } = server;
+  const isEverywhere = WILDCARD_HOSTS.has((options.listen ?? config.web).host);
   log.info(
-    { url, ...(probesUrl !== undefined && { probesUrl }), upstreams: config.upstreams.length },
+    {
+      url,
+      ...(isEverywhere && { addresses: "all" }),
+      ...(probesUrl !== undefined && { probesUrl }),
+      upstreams: config.upstreams.length,
+    },
     "listening",
   );
   const owned = stack.move();

@@ -6,8 +6,9 @@ import { type AnswerHead, headerValue } from "../core/exchange/exchange.ts";
 import type { PollOutcome } from "../core/exchange/outcome.ts";
 import { judgeExchange } from "../core/poll/classify.ts";
 import { humanDuration } from "../core/status/humanize.ts";
-import { codeOf, oneLine } from "../core/text/escape.ts";
+import { oneLine } from "../core/text/escape.ts";
 import { parseHttpDate } from "../core/time/http-date.ts";
+import { fileProblem } from "../files/regular-file.ts";
 import { adviceIn } from "../engine/poll/advice-in.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 
@@ -59,8 +60,7 @@ async function read(file: string, err: (text: string) => void): Promise<Uint8Arr
   try {
     return await readFile(file);
   } catch (error) {
-    const code = codeOf(error) ?? "unknown error";
-    err(`cannot explain: ${file} must be a readable file: ${code}\n`);
+    err(`cannot explain: ${file} must be a readable file: ${fileProblem(error)}\n`);
     return undefined;
   }
 }

@@ -16,6 +16,7 @@ import { type Path, type Tree, treeAt } from "./read/tree.ts";
 import { type WhenUnset, readYaml } from "./read/yaml.ts";
 import { notesAt } from "./keys/notes.ts";
 import { configSchema } from "./schema/schema.ts";
+import { SCHEDULE_KEYS } from "./schema/upstream.ts";
 
 export type LoadOptions = {
   readonly environment: Environment;
@@ -84,8 +85,12 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const read = { digest, files: around.files, parts: around.parts };
   const { general, budgets } = parts;
   const upstreams = [...parts.upstreams.values()];
-  // An upstream that is not valid is missing from the sums. What does not fit without it does not fit with it.
-  const proof = prove({ budgets, upstreams, fleet: general?.fleet });
+  // An upstream that is not valid, or has the name of another, is missing from the sums. What does not fit without it
+  // does not fit with it.
+  const distinct = [
+    ...new Map(upstreams.toReversed().map((each) => [each.name, each])).values(),
+  ].toReversed();
+  const proof = prove({ budgets, upstreams: distinct, fleet: general?.fleet });
   const found = [
     ...asWritten.faults,
     ...around.faults,
@@ -192,7 +197,9 @@ function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
       return ["budgets", subject.budget];
     case "upstream": {
       const index = [...upstreams].find(([, { name }]) => name === subject.upstream)?.[0] ?? 0;
-      return ["upstreams", index, "budget"];
+      const at = ["upstreams", index];
+      if (subject.about === "budget") return [...at, "budget"];
+      return [...at, SCHEDULE_KEYS.find((key) => treeAt(tree, [...at, key]) !== undefined) ?? "every"];
     }
     default:
       return subject satisfies never;

@@ -107,7 +107,7 @@ test("what is no answer is refused", async () => {
   });
   expect(await explained("", { file: "/nowhere/answer.txt" })).toMatchObject({
     code: 1,
-    err: "cannot explain: /nowhere/answer.txt must be a readable file: ENOENT\n",
+    err: "cannot explain: /nowhere/answer.txt must be a readable file: there is no such file\n",
   });
 });
 

@@ -8,6 +8,31 @@ import { load } from "../../src/config/load.ts";
 import { ConfigDirectory, loadText, loaded, refusals, withUpstream } from "./config-file.ts";
 
 describe("a config that says only what it must", () => {
+  test("may read its cron in a time zone, expect a class of status codes, and name its own content type", async () => {
+    const { config } = await loaded(
+      withUpstream(
+        "cron: 0 9 * * MON-FRI",
+        "time_zone: Europe/Berlin",
+        "headers: { Content-Type: application/vnd.api+json, User-Agent: growth-watch/1 }",
+        "expect: { status: 2xx }",
+      ),
+    );
+    expect(config.upstreams).toMatchObject([
+      {
+        schedule: {
+          expression: "0 0 9 * * MON-FRI Europe/Berlin",
+          source: "cron 0 9 * * MON-FRI Europe/Berlin",
+          longestGapMs: 73 * 3_600_000,
+        },
+        headers: { "Content-Type": "application/vnd.api+json", "User-Agent": "growth-watch/1" },
+        expect: { status: ["2xx"] },
+      },
+    ]);
+    expect(JSON.parse(JSON.stringify(writtenConfig(config)))).toMatchObject({
+      upstreams: [{ cron: "0 0 9 * * MON-FRI", time_zone: "Europe/Berlin", expect: { status: ["2xx"] } }],
+    });
+  });
+
   test("gets the defaults that the docs promise", async () => {
     const { config, warnings } = await loaded(withUpstream());
     expect(config).toMatchObject({
@@ -575,6 +600,14 @@ describe("what is allowed and probably not meant is told with its place", () => 
     ]);
   });
 
+  test("a deadline that reaches over the next slot", async () => {
+    expect(
+      await warned(withUpstream("every: 5s", "timeout: 30s").replace("requests: 60", "requests: 600")),
+    ).toEqual([
+      '11:14: upstream "api" has a timeout of 30s, and only 5s between two slots: while a poll takes longer than that, slots are skipped',
+    ]);
+  });
+
   test("a key in the clear", async () => {
     const auth = "auth: { bearer: { env: TEST_KEY } }";
     const environment = { TEST_KEY: "test-key-1" };
@@ -596,8 +629,8 @@ describe("what is allowed and probably not meant is told with its place", () => 
         ),
       ),
     ).toEqual([
-      '9:13: upstream "api" is polled too rarely for its 1h error-budget page (99.5% at cron 0 0 13 * 5), which the rules leave out; poll at least every 2m',
       '10:11: upstream "api" is polled only on days that match both day-of-month and day-of-week',
+      '10:11: upstream "api" is polled too rarely for its 1h error-budget page (99.5% at cron 0 0 13 * 5), which the rules leave out; poll at least every 2m',
       '11:34: upstream "api" trusts any certificate, so anybody in between can read its key',
       '13:21: upstream "api" can never be degraded: a poll ends after 5s, its timeout',
     ]);
@@ -1102,7 +1135,7 @@ upstreams:
       pathTemplate: { base: "https://api.example.test/base", path: "/credits/${ACCOUNT}" },
     });
     // Of a period of 5m, the objective is hard to judge.
-    expect(warnings.map(({ line }) => line)).toEqual([9, 20]);
+    expect(warnings.map(({ line }) => line)).toEqual([20, 20]);
     expect((await loaded(secret, { PERIOD: "5m" }, "structure")).config.upstreams).toHaveLength(4);
     expect(await refusals(secret, {}, "structure")).toEqual([
       expect.stringMatching(/^20:\d+: the variable PERIOD is not set$/),

@@ -36,6 +36,11 @@ export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[]
     const message = `upstream "${name}" is polled only on days that match both day-of-month and day-of-week`;
     warnings.push(complain([...path, "cron"], message));
   }
+  const gapMs = cronOf(schedule).shortestGapMs;
+  if (timeoutMs > gapMs) {
+    const message = `upstream "${name}" has a timeout of ${formatDuration(timeoutMs)}, and only ${formatDuration(gapMs)} between two slots: while a poll takes longer than that, slots are skipped`;
+    warnings.push(complain([...path, "timeout"], message));
+  }
   if (degradedAboveMs !== undefined && degradedAboveMs >= timeoutMs) {
     const message = `upstream "${name}" can never be degraded: a poll ends after ${formatDuration(timeoutMs)}, its timeout`;
     warnings.push(complain([...path, "degraded_above"], message));

@@ -20,7 +20,6 @@ export function looksLikeSecretParameter(name: string): boolean {
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
-  "content-type",
   "expect",
   "host",
   "keep-alive",
@@ -29,7 +28,6 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-  "user-agent",
 ]);
 
 export function isOwnHeader(name: string): boolean {

@@ -63,4 +63,5 @@ export const PROXY_PATTERN: string = `^(?:env|none|${URL})$`;
 export const PATH_PATTERN: string = "^/[^\\s\\\\#]*$";
 export const REDIS_URL_PATTERN: string = "^rediss?://[^\\s\\\\/?#@]+(?:/\\d{0,5})?$";
 export const NETWORK_PATTERN: string = "^[0-9A-Fa-f:.]{2,45}(?:/\\d{1,3})?$";
-export const CRON_PATTERN: string = "^\\s*\\S+(?:\\s+\\S+){4,5}\\s*$";
+export const CRON_PATTERN: string = "^\\s*(?:@[A-Za-z]+|\\S+(?:\\s+\\S+){4,5})\\s*$";
+export const TIME_ZONE_PATTERN: string = "^[A-Za-z0-9+:_/-]{1,64}$";

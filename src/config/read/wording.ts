@@ -68,8 +68,29 @@ function sizeOf(value: string): string {
     : `a string of ${value.length} character${value.length === 1 ? "" : "s"}`;
 }
 
+/** Other programs call them so. */
+const MEANT: ReadonlyMap<string, string> = new Map([
+  ["interval", "every"],
+  ["period", "every"],
+  ["schedule", "cron"],
+  ["timezone", "time_zone"],
+  ["tz", "time_zone"],
+  ["url", "base_url"],
+  ["uri", "base_url"],
+  ["endpoint", "base_url"],
+  ["host", "base_url"],
+  ["target", "base_url"],
+  ["api_key", "auth"],
+  ["token", "auth"],
+  ["key", "auth"],
+  ["tags", "labels"],
+  ["status_code", "status"],
+  ["limit", "rate"],
+]);
+
 export function didYouMean(word: string, candidates: readonly string[]): string {
-  const found = nearest(word, candidates);
+  const meant = MEANT.get(word.toLowerCase()) ?? "";
+  const found = candidates.includes(meant) ? meant : nearest(word, candidates);
   return found === undefined ? "" : `did you mean "${found}"? `;
 }
 

@@ -13,6 +13,7 @@ import type { Fault } from "./fault.ts";
 import { type Environment, interpolate } from "./interpolate.ts";
 import { decodeText } from "./text.ts";
 import { type Path, type Tree, entriesOf } from "./tree.ts";
+import { shownKey } from "./wording.ts";
 
 export type Variables = {
   readonly environment: Environment;
@@ -238,7 +239,7 @@ class Walk {
       const name = isScalar(key) && key.tag === undefined ? String(key.value) : undefined;
       if (name === undefined) this.refuse(at, "a key must be a plain name");
       else if (name === "__proto__") this.refuse(at, 'a key must not be "__proto__"');
-      else if (seen.has(name)) this.refuse(at, "duplicate key");
+      else if (seen.has(name)) this.refuse(at, `duplicate key ${shownKey(name, true)}`);
       else {
         seen.add(name);
         if (name === "<<") {

@@ -1,5 +1,10 @@
-import type { z } from "zod";
-import type { Expectation, RefusalRule } from "../../core/config/config.ts";
+import { z } from "zod";
+import {
+  type Expectation,
+  type ExpectedStatus,
+  type RefusalRule,
+  STATUS_CLASSES,
+} from "../../core/config/config.ts";
 import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { bodyAssertion, headerAssertion } from "./assertion.ts";
 import {
@@ -23,11 +28,27 @@ const MOST_ASSERTIONS = 20;
 const MOST_STATUS = 100;
 const THROTTLING: readonly number[] = [402, 429];
 
-const status: z.ZodType<number> = wholeNumber(200, 599)
-  .refine((code) => !THROTTLING.includes(code), {
-    error: "a status other than 402 and 429, which always mean throttled",
-  })
+const error =
+  "a whole number from 200 to 599 but 402 and 429, which always mean throttled, or a class such as 2xx";
+
+const code = z
+  .int({ error })
+  .min(200, { error })
+  .max(599, { error })
+  .refine((number) => !THROTTLING.includes(number), { error })
   .meta({ not: { enum: THROTTLING } });
+
+const status: z.ZodType<ExpectedStatus> = z.union([code, oneOf(STATUS_CLASSES)], { error });
+
+const statuses: z.ZodType<readonly ExpectedStatus[]> = codec(
+  z.union([status, filledList(status, MOST_STATUS, "status codes", ", such as [200]")], {
+    error: "a status code, a class such as 2xx, or a list of them, such as [200, 404]",
+  }),
+  {
+    decode: (written) => (typeof written === "object" ? written : [written]),
+    encode: (list) => list,
+  },
+);
 
 const refusal = section({
   status: filledList(wholeNumber(100, 999), MOST_STATUS, "status codes", ", such as [403]")
@@ -83,9 +104,9 @@ const noBodyWithoutJson: Rule = {
 };
 
 const keys = section({
-  status: filledList(status, MOST_STATUS, "status codes", ", such as [200]")
+  status: statuses
     .prefault([200])
-    .describe("The status codes that are ok. 402 and 429 always mean throttled."),
+    .describe("The status codes that are ok, or a class such as 2xx. 402 and 429 always mean throttled."),
   json: flag().prefault(true).describe("Whether the body must be JSON."),
   max_body: byteSize(1, 64 * 1024 * 1024, "1MiB")
     .prefault("1MiB")

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { DURATION_PATTERN, parseDuration } from "../../core/time/duration.ts";
-import { parseCron } from "../../core/schedule/cron-expression.ts";
+import { zoneSpans } from "../../core/time/time-zone.ts";
+import { parseCron } from "../../core/schedule/parse-cron.ts";
 import {
   LEGAL_PERIODS_MS,
   type Schedule,
@@ -39,7 +40,13 @@ import {
   wholeNumber,
 } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
-import { CRON_PATTERN, PATH_PATTERN, PROXY_PATTERN, durationsPattern } from "../keys/patterns.ts";
+import {
+  CRON_PATTERN,
+  PATH_PATTERN,
+  PROXY_PATTERN,
+  TIME_ZONE_PATTERN,
+  durationsPattern,
+} from "../keys/patterns.ts";
 import { atMostOne, exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
 import { TLS_NAMES, certificateAndKey, tlsFiles } from "../keys/tls.ts";
 import { hasQueryParameter, joinTemplate, joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
@@ -106,12 +113,17 @@ const differentBudgets: Rule = {
 
 const EVERY_PHRASE = "a period such as 15s, 5m or 1h";
 const CRON_PHRASE = "a cron expression";
+const ZONE_PHRASE = "the name of a time zone, such as Europe/Berlin";
 
 function everyFault(text: string): string | undefined {
   if (!DURATION_PATTERN.test(text)) return EVERY_PHRASE;
   const reading = scheduleEvery(parseDuration(text) ?? 0, "");
   if (reading.kind === "schedule") return undefined;
   return `a period that divides a minute, an hour or a day evenly (${reading.message})`;
+}
+
+function zoneFault(name: string): string | undefined {
+  return zoneSpans(name) === undefined ? ZONE_PHRASE : undefined;
 }
 
 function cronFault(text: string): string | undefined {
@@ -232,7 +244,13 @@ const shared = {
     .meta({ pattern: CRON_PATTERN })
     .optional()
     .describe(
-      "Instead of every: 5 or 6 fields (seconds first) in UTC; numbers, lists, ranges and steps. Days must match both day fields.",
+      "Instead of every: 5 or 6 fields (seconds first) in UTC or time_zone; numbers, names such as MON and JAN, lists, ranges, steps, or @hourly, @daily, @weekly, @monthly, @yearly. Days must match both day fields.",
+    ),
+  time_zone: noted(checked(zoneFault, ZONE_PHRASE), { isNeeded: true })
+    .meta({ pattern: TIME_ZONE_PATTERN })
+    .optional()
+    .describe(
+      "In which cron is read, instead of UTC; every is the same in all. At a change of daylight saving, a fixed hour that is skipped or comes twice is polled once, and what runs in every hour runs on.",
     ),
   timeout: noted(duration(10, MAX_TIMEOUT_MS, "10s"), { isNeeded: true })
     .optional()
@@ -341,6 +359,7 @@ export type UpstreamKeys = Omit<
   readonly budget: string | readonly string[];
   readonly every: string | undefined;
   readonly cron: string | undefined;
+  readonly time_zone: string | undefined;
   readonly timeoutMs: number | undefined;
   readonly also: unknown;
 };
@@ -389,8 +408,20 @@ export function upstreamOf(
   keys: UpstreamKeys,
   { vantage, denyAddresses, template }: Around,
 ): Upstream | undefined {
-  const { base_url: base, path, auth, budget, every, cron, also: _also, timeoutMs, expect, ...same } = keys;
-  const schedule = scheduleOf(same.name, every, cron, vantage);
+  const {
+    base_url: base,
+    path,
+    auth,
+    budget,
+    every,
+    cron,
+    time_zone,
+    also: _also,
+    timeoutMs,
+    expect,
+    ...same
+  } = keys;
+  const schedule = scheduleOf(same.name, { every, cron, time_zone }, vantage);
   if (schedule === undefined) return undefined;
   const budgets = namesOf(budget);
   return {
@@ -414,19 +445,19 @@ export function upstreamOf(
 export function writtenUpstream(upstream: Upstream): object {
   const { name, url, schedule, budgets } = upstream;
   const keys = encoded(upstreamSchema, { ...upstream, budget: writtenNames(budgets) });
-  return { name, url, ...mappingOf(keys), schedule: schedule.source, cron: schedule.expression };
+  const [, cron, timeZone] = /^((?:\S+ ){5}\S+)(?: (.*))?$/.exec(schedule.expression) ?? [];
+  return { name, url, ...mappingOf(keys), schedule: schedule.source, cron, time_zone: timeZone };
 }
 
 function scheduleOf(
   name: string,
-  every: string | undefined,
-  cron: string | undefined,
+  { every, cron, time_zone: timeZone }: Pick<UpstreamKeys, "every" | "cron" | "time_zone">,
   vantage: string | undefined,
 ): Schedule | undefined {
   if ((every === undefined) === (cron === undefined)) return undefined;
   const phase = vantage === undefined ? name : `${name}@${vantage}`;
   const reading =
-    cron === undefined ? scheduleEvery(parseDuration(every ?? "") ?? 0, phase) : scheduleCron(cron);
+    cron === undefined ? scheduleEvery(parseDuration(every ?? "") ?? 0, phase) : scheduleCron(cron, timeZone);
   return reading.kind === "schedule" ? reading.schedule : undefined;
 }
 

@@ -110,8 +110,12 @@ export type HeaderAssertion = {
   readonly check: Exclude<Check, { kind: "json_schema" }>;
 };
 
+export const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
+/** A status code, or all of a class. */
+export type ExpectedStatus = number | (typeof STATUS_CLASSES)[number];
+
 export type Expectation = {
-  readonly status: readonly number[];
+  readonly status: readonly ExpectedStatus[];
   readonly json: boolean;
   readonly maxBodyBytes: number;
   /** These are absent where the operator tells of none. */
@@ -240,6 +244,10 @@ export type Config = {
   readonly budgets: readonly Budget[];
   readonly upstreams: readonly Upstream[];
 };
+
+export function isExpected({ status }: Pick<Expectation, "status">, code: number): boolean {
+  return status.some((each) => each === code || each === `${Math.floor(code / 100)}xx`);
+}
 
 /** C = ⌊L · share⌋, guarded against 0.1 · 30 = 3.0000000000000004 and 0.29 · 100 = 28.999999999999996. */
 export function capOf(rate: Pick<Rate, "requests">, share: number): number {

@@ -126,7 +126,10 @@ export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamS
 /** An expected code exists from the start, so that its first answer shows in a rate; others once seen. */
 function responses({ accounts, upstream }: UpstreamSnapshot, code: string): number | undefined {
   const count = accounts.responses(code);
-  return count > 0 || upstream.expect.status.some((status) => codeLabel(status) === code) ? count : undefined;
+  return count > 0 ||
+    upstream.expect.status.some((status) => typeof status === "number" && codeLabel(status) === code)
+    ? count
+    : undefined;
 }
 
 const NO_SERIES: readonly Series<UpstreamSnapshot>[] = [];

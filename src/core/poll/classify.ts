@@ -1,7 +1,7 @@
 /** Judges what an exchange means. No other place judges answers. */
 
 import type { Advice, ToldByHeaders } from "../advice/advice.ts";
-import type { Expectation } from "../config/config.ts";
+import { type Expectation, isExpected } from "../config/config.ts";
 import { beginningOf } from "../exchange/excerpt.ts";
 import type { AnswerHead, Exchange, WithoutKeys } from "../exchange/exchange.ts";
 import { type JsonBody, MOST_LEVELS, readJson } from "../exchange/json-body.ts";
@@ -176,8 +176,8 @@ function classify(
   if (rule !== undefined && rule.means !== "status") {
     return refused(status, { means: rule.means, says: SAYS[rule.means], by: "`expect.refusals`" });
   }
-  const isExpected = expect.status.includes(status) && !ALWAYS_REFUSED.has(status);
-  if (isExpected && rule === undefined && exchange.kind === "answered") {
+  const isOk = isExpected(expect, status) && !ALWAYS_REFUSED.has(status);
+  if (isOk && rule === undefined && exchange.kind === "answered") {
     return classifyExpected(head, exchange.body, expect, withoutKeys, facts, json);
   }
   const recognition = recognise(head, rule === undefined ? facts() : NO_FACTS);

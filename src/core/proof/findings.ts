@@ -10,7 +10,8 @@ export type Subject =
   | { readonly kind: "rate"; readonly budget: string; readonly index: number }
   | { readonly kind: "quota"; readonly budget: string }
   | { readonly kind: "budget"; readonly budget: string }
-  | { readonly kind: "upstream"; readonly upstream: string };
+  /** Of what it draws on, or of how often it is polled. */
+  | { readonly kind: "upstream"; readonly upstream: string; readonly about: "budget" | "schedule" };
 
 export type Finding = { readonly subject: Subject; readonly message: string };
 
@@ -140,7 +141,7 @@ export function sharedKeys(
     else if (!first.budgets.some((budget) => upstream.budgets.includes(budget))) {
       const [firstBudgets, budgets] = [first, upstream].map((each) => each.budgets.join('", "'));
       const message = `upstreams "${first.name}" and "${upstream.name}" use the same key but draw on the budgets "${firstBudgets}" and "${budgets}": what one key may send should be one budget`;
-      warnings.push({ subject: { kind: "upstream", upstream: upstream.name }, message });
+      warnings.push({ subject: { kind: "upstream", upstream: upstream.name, about: "budget" }, message });
     }
   }
   return warnings;

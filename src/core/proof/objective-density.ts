@@ -73,7 +73,8 @@ function fewestThatMean(density: Density, pair: BurnPair): number {
 export function densityWarnings(upstreams: readonly Upstream[]): readonly Finding[] {
   return upstreams.flatMap((upstream) => {
     const message = warningFor(upstream);
-    return message === undefined ? [] : [{ subject: { kind: "upstream", upstream: upstream.name }, message }];
+    const subject = { kind: "upstream", upstream: upstream.name, about: "schedule" } as const;
+    return message === undefined ? [] : [{ subject, message }];
   });
 }
 

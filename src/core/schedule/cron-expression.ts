@@ -1,42 +1,27 @@
 import { DAY_MS, SECOND_MS } from "../time/duration.ts";
-import { CronDays } from "./cron-days.ts";
-import { type FieldName, parseCronField } from "./cron-field.ts";
-import { CronTimes } from "./cron-times.ts";
+import type { CronDays } from "./cron-days.ts";
+import type { CronTimes } from "./cron-times.ts";
 
 const SECONDS_PER_DAY = DAY_MS / SECOND_MS;
-const FIELD_NAMES: readonly FieldName[] = [
-  "second",
-  "minute",
-  "hour",
-  "day-of-month",
-  "month",
-  "day-of-week",
-];
 
-export type CronReading =
-  | { readonly kind: "cron"; readonly cron: CronExpression }
-  | { readonly kind: "refused"; readonly message: string };
-
-/** Five or six fields, in UTC; five are given second 0. */
-export function parseCron(text: string): CronReading {
-  const given = text.trim().split(/\s+/);
-  if (given.length !== 5 && given.length !== 6) {
-    return { kind: "refused", message: `it must have 5 or 6 fields, not ${given.length}` };
-  }
-  const fields = given.length === 5 ? ["0", ...given] : given;
-  const values: (readonly number[])[] = [];
-  for (const [index, name] of FIELD_NAMES.entries()) {
-    const field = parseCronField(name, fields[index] ?? "");
-    if (field.kind === "refused") return field;
-    values.push(field.values);
-  }
-  const [seconds = [], minutes = [], hours = [], daysOfMonth = [], months = [], weekdays = []] = values;
-  const days = new CronDays(daysOfMonth, months, weekdays);
-  if (days.from(0) === undefined) {
-    return { kind: "refused", message: "no date ever matches its day-of-month and month" };
-  }
-  const times = new CronTimes(hours, minutes, seconds);
-  return { kind: "cron", cron: new CronExpression(fields.join(" "), days, times) };
+/** When there are slots, in real time. */
+export interface Cron {
+  /** Six fields, one space between them, and the time zone where it is not UTC. */
+  readonly text: string;
+  /** Only days that match both day fields count, unlike in classic cron. */
+  readonly restrictsBothDayFields: boolean;
+  /** The long-run average. */
+  readonly slotsPerDay: number;
+  readonly longestGapMs: number;
+  readonly shortestGapMs: number;
+  /** Every gap is the longest one. */
+  readonly isEven: boolean;
+  /** The first slot strictly after this moment. There always is one. */
+  next(wallMs: number): number;
+  /** The slots in (fromMs, toMs]. */
+  countBetween(fromMs: number, toMs: number): number;
+  /** The most slots in any half-open window of this length. */
+  mostWithin(windowMs: number): number;
 }
 
 type SlotGaps = {
@@ -49,25 +34,28 @@ type SlotGaps = {
 };
 
 /** When a cron expression has slots: at the same seconds of each day on which it falls. */
-export class CronExpression {
-  /** Six fields, one space between them. */
+export class CronExpression implements Cron {
   readonly text: string;
+  readonly everyHour: boolean;
   readonly #days: CronDays;
   readonly #times: CronTimes;
   #knownGaps: SlotGaps | undefined = undefined;
 
-  constructor(text: string, days: CronDays, times: CronTimes) {
+  constructor(text: string, days: CronDays, times: CronTimes, everyHour: boolean) {
     this.text = text;
+    this.everyHour = everyHour;
     this.#days = days;
     this.#times = times;
   }
 
-  /** Only days that match both day fields count, unlike in classic cron. */
+  get everyDay(): boolean {
+    return this.#days.everyDay;
+  }
+
   get restrictsBothDayFields(): boolean {
     return this.#days.restrictsBoth;
   }
 
-  /** The first slot strictly after this moment. There always is one. */
   next(wallMs: number): number {
     if (!Number.isFinite(wallMs)) return Infinity;
     const second = Math.floor(wallMs / SECOND_MS) + 1;
@@ -79,7 +67,6 @@ export class CronExpression {
     return (day * SECONDS_PER_DAY + (left ?? this.#firstTime)) * SECOND_MS;
   }
 
-  /** The slots in (fromMs, toMs]. */
   countBetween(fromMs: number, toMs: number): number {
     if (!Number.isFinite(fromMs) || !Number.isFinite(toMs) || toMs <= fromMs) return 0;
     const start = Math.floor(fromMs / SECOND_MS) + 1;
@@ -94,7 +81,7 @@ export class CronExpression {
   }
 
   /**
-   * The most slots in any half-open window of this length. Exact where slots come evenly, up to a day, and for whole
+   * Exact where slots come evenly, up to a day, and for whole
    * days; any other length is cut into days and a rest, which can count a little too many but never too few.
    */
   mostWithin(windowMs: number): number {
@@ -105,7 +92,6 @@ export class CronExpression {
     return whole + this.#mostWithinADay(seconds - days * SECONDS_PER_DAY);
   }
 
-  /** The long-run average. */
   get slotsPerDay(): number {
     return this.#gaps.slotsPerDay;
   }
@@ -118,7 +104,6 @@ export class CronExpression {
     return this.#gaps.shortestMs;
   }
 
-  /** Every gap is the longest one. */
   get isEven(): boolean {
     return this.shortestGapMs === this.longestGapMs;
   }

@@ -1,4 +1,4 @@
-/** One field of a cron expression: numbers, lists, ranges and steps, and nothing else. */
+/** One field of a cron expression: numbers, names of months and days, lists, ranges and steps. */
 
 export type FieldName = "second" | "minute" | "hour" | "day-of-month" | "month" | "day-of-week";
 
@@ -18,12 +18,17 @@ const BOUNDS: Readonly<Record<FieldName, Bounds>> = {
   "day-of-week": { min: 0, max: 7, starMax: 6 },
 };
 
+const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+const WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+
+const NAMED: Partial<Record<FieldName, string>> = { month: " JAN to DEC,", "day-of-week": " SUN to SAT," };
+
 const TERM = /^(?:(?<star>\*)|(?<first>\d{1,3})(?:-(?<last>\d{1,3}))?)(?:\/(?<step>\d{1,3}))?$/;
 
 export function parseCronField(name: FieldName, text: string): CronField {
   const values = new Set<number>();
   for (const term of text.split(",")) {
-    const expanded = expandTerm(name, term);
+    const expanded = expandTerm(name, withNumbers(name, term));
     if (typeof expanded === "string") {
       return { kind: "refused", message: `its ${name} field "${text}" must be ${expanded}` };
     }
@@ -32,11 +37,22 @@ export function parseCronField(name: FieldName, text: string): CronField {
   return { kind: "field", values: [...values].sort((a, b) => a - b) };
 }
 
+/** Sunday is 0 where a range begins, and 7 where one ends. */
+function withNumbers(name: FieldName, term: string): string {
+  return term.toUpperCase().replaceAll(/-?[A-Z]{3}/g, (found) => {
+    const [dash, word] = found.startsWith("-") ? ["-", found.slice(1)] : ["", found];
+    if (name === "month" && MONTHS.includes(word)) return `${dash}${MONTHS.indexOf(word) + 1}`;
+    if (name !== "day-of-week" || !WEEKDAYS.includes(word)) return found;
+    return dash === "-" && word === "SUN" ? "-7" : `${dash}${WEEKDAYS.indexOf(word)}`;
+  });
+}
+
 /** The values of one term, or what the field must be. */
 function expandTerm(name: FieldName, term: string): readonly number[] | string {
   const { min, max, starMax } = BOUNDS[name];
   const groups = TERM.exec(term)?.groups;
-  if (groups === undefined) return `numbers from ${min} to ${max}, lists, ranges, steps or *`;
+  if (groups === undefined)
+    return `numbers from ${min} to ${max},${NAMED[name] ?? ""} lists, ranges, steps or *`;
   const isRange = groups["star"] !== undefined || groups["last"] !== undefined;
   const first = groups["star"] === undefined ? Number(groups["first"]) : min;
   const last = groups["star"] === undefined ? Number(groups["last"] ?? groups["first"]) : starMax;

@@ -1,10 +1,11 @@
-import { type CronExpression, parseCron } from "./cron-expression.ts";
+import type { Cron } from "./cron-expression.ts";
+import { parseCron } from "./parse-cron.ts";
 import { formatDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
 import { hash32 } from "./hash.ts";
 
 /** When an upstream is polled. `every` becomes a cron expression that contains the phase of the upstream. */
 export type Schedule = {
-  /** Six fields, UTC. Upstreams with the same expression share one trigger. */
+  /** Six fields, and the time zone where it is not UTC. Upstreams with the same expression share one trigger. */
   readonly expression: string;
   /** As the config says it: `every 15s`, `cron 0 9 * * 1`. */
   readonly source: string;
@@ -32,11 +33,12 @@ export function scheduleEvery(periodMs: number, name: string): ScheduleReading {
   return { kind: "schedule", schedule: { expression, source, longestGapMs: periodMs } };
 }
 
-export function scheduleCron(text: string): ScheduleReading {
-  const reading = parseCron(text);
+export function scheduleCron(text: string, timeZone?: string): ScheduleReading {
+  const reading = parseCron(text, timeZone);
   if (reading.kind === "refused") return reading;
   const cron = kept(reading.cron);
-  const source = `cron ${text.trim().replaceAll(/\s+/g, " ")}`;
+  const zone = timeZone === undefined ? "" : ` ${timeZone}`;
+  const source = `cron ${text.trim().replaceAll(/\s+/g, " ")}${zone}`;
   return {
     kind: "schedule",
     schedule: { expression: cron.text, source, longestGapMs: cron.longestGapMs },
@@ -79,22 +81,23 @@ function nearestPeriods(periodMs: number): string {
  * A schedule stays plain data, as it is compared, copied and passed to threads. What its expression means is kept once
  * for all who have the same, with what it costs to find out: how its slots lie over 400 years.
  */
-const known = new Map<string, CronExpression>();
+const known = new Map<string, Cron>();
 /** As many as a config may have upstreams: none of those that run is forgotten. */
 const MOST_KNOWN = 10_000;
 
-export function cronOf({ expression }: Schedule): CronExpression {
+export function cronOf({ expression }: Schedule): Cron {
   return known.get(expression) ?? kept(parse(expression));
 }
 
-function kept(cron: CronExpression): CronExpression {
+function kept(cron: Cron): Cron {
   if (known.size >= MOST_KNOWN) known.clear();
   known.set(cron.text, cron);
   return cron;
 }
 
-function parse(expression: string): CronExpression {
-  const reading = parseCron(expression);
+function parse(expression: string): Cron {
+  const [, fields = "", timeZone] = /^((?:\S+ ){5}\S+)(?: (\S+))?$/.exec(expression) ?? [];
+  const reading = parseCron(fields, timeZone);
   if (reading.kind === "cron") return reading.cron;
   throw new Error(`cannot read schedule: "expression" is not a cron expression: ${reading.message}`);
 }

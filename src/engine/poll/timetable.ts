@@ -1,4 +1,4 @@
-import type { CronExpression } from "../../core/schedule/cron-expression.ts";
+import type { Cron } from "../../core/schedule/cron-expression.ts";
 import type { Trigger, Triggers } from "../../core/schedule/triggers.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { type Moment, momentOf } from "../../core/time/moment.ts";
@@ -14,7 +14,7 @@ export type TimetableEvents = {
 
 /** All upstreams with the same expression: one trigger, spread within its second. */
 type Group = {
-  readonly cron: CronExpression;
+  readonly cron: Cron;
   readonly trigger: Trigger;
   hasEnded: boolean;
   /** In the order of their offsets. */

@@ -69,6 +69,18 @@ test("the request says who asks, what for, and that the connection is not kept",
   ]);
 });
 
+test("the config may name another content type and user agent, each of which is sent once", async () => {
+  const upstream = await startUpstream(replies(answer("{}")));
+  await pollOnce(upstream, {
+    url: upstream.url,
+    headers: { "content-type": "application/vnd.api+json", "USER-AGENT": "growth-watch/1" },
+  });
+  const named = upstream.requests[0]
+    ?.split("\r\n")
+    .filter((line) => /^(?:content-type|user-agent):/i.test(line));
+  expect(named).toEqual(["USER-AGENT: growth-watch/1", "content-type: application/vnd.api+json"]);
+});
+
 test("the phases make up the whole duration", async () => {
   const clock = new VirtualClock();
   const upstream = await startUpstream(async (connection) => {

@@ -433,3 +433,20 @@ describe("a body is parsed once, however many ask for it", () => {
     expect(json()).toEqual({ kind: "empty" });
   });
 });
+
+test.each([
+  [200, "ok"],
+  [204, "ok"],
+  [299, "ok"],
+  [302, "failed redirect"],
+  [404, "failed client_error"],
+])("where all of 2xx are expected, %i is %s", (status, judged) => {
+  expect(reason(answered(status), { ...JSON_200, status: ["2xx"] })).toBe(judged);
+});
+
+test("no class makes a throttling or a lack of credit ok", () => {
+  const expectation: Expectation = { ...JSON_200, status: ["4xx"] };
+  expect(reason(answered(404), expectation)).toBe("ok");
+  expect(reason(answered(429), expectation)).toBe("throttled rate");
+  expect(reason(answered(402), expectation)).toBe("throttled quota");
+});

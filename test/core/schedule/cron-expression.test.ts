@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { nodeCron } from "node-cron";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type CronExpression, parseCron } from "../../../src/core/schedule/cron-expression.ts";
+import type { Cron } from "../../../src/core/schedule/cron-expression.ts";
+import { parseCron } from "../../../src/core/schedule/parse-cron.ts";
 
-function cron(text: string): CronExpression {
+function cron(text: string): Cron {
   const reading = parseCron(text);
   if (reading.kind === "refused") throw new Error(reading.message);
   return reading.cron;
@@ -60,8 +61,18 @@ describe("what is not a schedule is refused with the field", () => {
     ["* * * *", "it must have 5 or 6 fields, not 4"],
     ["60 * * * * *", 'its second field "60" must be within 0 to 59'],
     ["* * 0 * *", 'its day-of-month field "0" must be within 1 to 31'],
-    ["* * * jan *", 'its month field "jan" must be numbers from 1 to 12, lists, ranges, steps or *'],
-    ["* * * * mon", 'its day-of-week field "mon" must be numbers from 0 to 7, lists, ranges, steps or *'],
+    [
+      "* * * june *",
+      'its month field "june" must be numbers from 1 to 12, JAN to DEC, lists, ranges, steps or *',
+    ],
+    [
+      "* * * * JAN",
+      'its day-of-week field "JAN" must be numbers from 0 to 7, SUN to SAT, lists, ranges, steps or *',
+    ],
+    ["* mon * * *", 'its hour field "mon" must be numbers from 0 to 23, lists, ranges, steps or *'],
+    ["* * * * FRI-MON", 'its day-of-week field "FRI-MON" must be ranges that run upwards'],
+    ["CRON_TZ=Europe/Berlin 0 9 * * *", "it must have no time zone in it: set time_zone beside it"],
+    ["TZ=UTC 0 9 * * *", "it must have no time zone in it: set time_zone beside it"],
     ["* * L * *", 'its day-of-month field "L" must be numbers from 1 to 31, lists, ranges, steps or *'],
     ["5/15 * * * * *", 'its second field "5/15" must be steps of a range, such as 5-59/15'],
     ["*/0 * * * *", 'its minute field "*/0" must be steps from 1 to 60'],
@@ -70,10 +81,33 @@ describe("what is not a schedule is refused with the field", () => {
     ["1,,2 * * * *", 'its minute field "1,,2" must be numbers from 0 to 59, lists, ranges, steps or *'],
     ["0 0 30 2 *", "no date ever matches its day-of-month and month"],
     ["0 0 31 4,6,9,11 *", "no date ever matches its day-of-month and month"],
-    ["@daily", "it must have 5 or 6 fields, not 1"],
+    [
+      "@reboot",
+      "it must have 5 or 6 fields, or be one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly",
+    ],
   ])("%s", (text, message) => {
     expect(refusal(text)).toBe(message);
   });
+});
+
+test.each([
+  ["0 9 * * MON-FRI", "0 9 * * 1-5"],
+  ["0 9 * * fri-sun", "0 9 * * 5-7"],
+  ["0 9 * * SUN-TUE,thu", "0 9 * * 0-2,4"],
+  ["0 0 1 JAN,JUL-SEP *", "0 0 1 1,7-9 *"],
+  ["0 0 1 jan-dec/3 *", "0 0 1 1-12/3 *"],
+  ["@hourly", "0 * * * *"],
+  ["@Daily", "0 0 * * *"],
+  ["@weekly", "0 0 * * 0"],
+  ["@monthly", "0 0 1 * *"],
+  ["@yearly", "0 0 1 1 *"],
+])("%s means %s", (names, numbers) => {
+  const [named, numbered] = [cron(names), cron(numbers)];
+  for (let atMs = Date.UTC(2026, 0, 1), left = 200; left > 0; left -= 1) {
+    const nextMs = named.next(atMs);
+    expect(nextMs).toBe(numbered.next(atMs));
+    atMs = nextMs;
+  }
 });
 
 describe("the gaps are exact for all time", () => {
@@ -196,7 +230,7 @@ describe("the most slots in a window", () => {
   });
 });
 
-function slotsFrom(expression: CronExpression, fromMs: number, count: number): readonly number[] {
+function slotsFrom(expression: Cron, fromMs: number, count: number): readonly number[] {
   const slots: number[] = [];
   for (
     let slot = expression.next(fromMs);
@@ -208,7 +242,7 @@ function slotsFrom(expression: CronExpression, fromMs: number, count: number): r
   return slots;
 }
 
-function slotsWithin(expression: CronExpression, fromMs: number, toMs: number): readonly number[] {
+function slotsWithin(expression: Cron, fromMs: number, toMs: number): readonly number[] {
   const slots: number[] = [];
   for (
     let slot = expression.next(fromMs - 1);

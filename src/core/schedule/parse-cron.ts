@@ -1,0 +1,67 @@
+import { zoneSpans } from "../time/time-zone.ts";
+import { CronDays } from "./cron-days.ts";
+import { type Cron, CronExpression } from "./cron-expression.ts";
+import { type FieldName, parseCronField } from "./cron-field.ts";
+import { CronTimes } from "./cron-times.ts";
+import { ZonedCron } from "./zoned-cron.ts";
+
+const HOURS_PER_DAY = 24;
+const FIELD_NAMES: readonly FieldName[] = [
+  "second",
+  "minute",
+  "hour",
+  "day-of-month",
+  "month",
+  "day-of-week",
+];
+
+export type CronReading =
+  | { readonly kind: "cron"; readonly cron: Cron }
+  | { readonly kind: "refused"; readonly message: string };
+
+/** As people write them who have met other crons. */
+const SHORTHANDS: ReadonlyMap<string, string> = new Map([
+  ["@yearly", "0 0 1 1 *"],
+  ["@annually", "0 0 1 1 *"],
+  ["@monthly", "0 0 1 * *"],
+  ["@weekly", "0 0 * * 0"],
+  ["@daily", "0 0 * * *"],
+  ["@midnight", "0 0 * * *"],
+  ["@hourly", "0 * * * *"],
+]);
+
+/** Five or six fields, in UTC or in a time zone; five are given second 0. */
+export function parseCron(text: string, timeZone?: string): CronReading {
+  const written = text.trim();
+  if (/^(?:CRON_)?TZ=/i.test(written)) {
+    return { kind: "refused", message: "it must have no time zone in it: set time_zone beside it" };
+  }
+  const shorthand = SHORTHANDS.get(written.toLowerCase());
+  if (shorthand === undefined && written.startsWith("@")) {
+    const known = [...SHORTHANDS.keys()].join(", ");
+    return { kind: "refused", message: `it must have 5 or 6 fields, or be one of ${known}` };
+  }
+  const given = (shorthand ?? written).split(/\s+/);
+  if (given.length !== 5 && given.length !== 6) {
+    return { kind: "refused", message: `it must have 5 or 6 fields, not ${given.length}` };
+  }
+  const fields = given.length === 5 ? ["0", ...given] : given;
+  const values: (readonly number[])[] = [];
+  for (const [index, name] of FIELD_NAMES.entries()) {
+    const field = parseCronField(name, fields[index] ?? "");
+    if (field.kind === "refused") return field;
+    values.push(field.values);
+  }
+  const [seconds = [], minutes = [], hours = [], daysOfMonth = [], months = [], weekdays = []] = values;
+  const days = new CronDays(daysOfMonth, months, weekdays);
+  if (days.from(0) === undefined) {
+    return { kind: "refused", message: "no date ever matches its day-of-month and month" };
+  }
+  const times = new CronTimes(hours, minutes, seconds);
+  const cron = new CronExpression(fields.join(" "), days, times, hours.length === HOURS_PER_DAY);
+  if (timeZone === undefined) return { kind: "cron", cron };
+  const spans = zoneSpans(timeZone);
+  return spans === undefined
+    ? { kind: "refused", message: `there is no time zone "${timeZone}"` }
+    : { kind: "cron", cron: new ZonedCron(cron, timeZone, spans) };
+}
