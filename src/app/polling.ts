@@ -203,9 +203,9 @@ export class AppPolling implements AsyncDisposable {
 
   /** All that hear of every event of an upstream, after its metrics and its history. A new receiver is one line here. */
   #receiversOf(name: string, history: History): readonly Recorder[] {
-    const { log, store } = this.#parts;
+    const { clock, log, store } = this.#parts;
     return [
-      new LogRecorder(log, name),
+      new LogRecorder(log, name, clock),
       ...(store === undefined ? [] : [store.recorderOf(name, history)]),
       // Last, as it records at once what it finds out.
       { record: (event) => event.kind === "polled" && this.#network.polled(name, event.poll) },

@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import type { Announcement } from "../../core/answer/announcement.ts";
+import { LOG_BYTES_A_MINUTE } from "../../core/exchange/bounds.ts";
 import { requestIdsIn } from "../../core/answer/kept-headers.ts";
 import type { LogLevel } from "../../core/config/config.ts";
 import type { HealthChange } from "../../core/poll/health.ts";
@@ -8,12 +9,15 @@ import type { SkipCause } from "../../core/exchange/outcome.ts";
 import type { Poll } from "../../core/poll/poll.ts";
 import type { PollEvent, Recorder } from "../../core/poll/ports.ts";
 import { oneLine } from "../../core/text/escape.ts";
-import { formatDuration } from "../../core/time/duration.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { formatDuration, MINUTE_MS } from "../../core/time/duration.ts";
 import { StdoutLines } from "./stdout.ts";
 
 const LONGEST_DETAIL = 500;
 /** While yielding, one slot in four is used: fewer starts in a row than this do not end skipping. */
 const STARTS_THAT_END_SKIPPING = 5;
+/** The time, the level, the message and the name of the upstream. */
+const LINE_BYTES = 250;
 
 export type LoggerOptions = {
   readonly level: LogLevel;
@@ -55,15 +59,20 @@ type LevelledLog = Log & { readonly level: string };
 export class LogRecorder implements Recorder {
   readonly #log: LevelledLog;
   readonly #upstream: string;
+  readonly #clock: Pick<Clock, "now">;
   readonly #loggedCauses = new Set<SkipCause>();
   #skippedSlots = 0;
   #startsInARow = 0;
   #lastPoll: Poll | undefined;
   #loggedEnd = "";
+  #minuteFromMs = Number.NEGATIVE_INFINITY;
+  #minuteBytes = 0;
+  #leftOut = 0;
 
-  constructor(log: LevelledLog, upstream: string) {
+  constructor(log: LevelledLog, upstream: string, clock: Pick<Clock, "now">) {
     this.#log = log;
     this.#upstream = upstream;
+    this.#clock = clock;
   }
 
   record(event: PollEvent): void {
@@ -95,10 +104,7 @@ export class LogRecorder implements Recorder {
   #slotStarted(): void {
     this.#startsInARow += 1;
     if (this.#loggedCauses.size > 0 && this.#startsInARow >= STARTS_THAT_END_SKIPPING) {
-      this.#log.info(
-        { upstream: this.#upstream, skipped: this.#skippedSlots },
-        "slots are no longer skipped",
-      );
+      this.#write("info", { skipped: this.#skippedSlots }, "slots are no longer skipped");
       this.#loggedCauses.clear();
       this.#skippedSlots = 0;
     }
@@ -106,11 +112,11 @@ export class LogRecorder implements Recorder {
 
   #slotsSkipped({ cause, count, budget }: Extract<PollEvent, { kind: "slots_skipped" }>): void {
     this.#startsInARow = 0;
-    const fields = { upstream: this.#upstream, cause, ...(budget === undefined ? {} : { budget }), count };
+    const fields = { cause, ...(budget === undefined ? {} : { budget }), count };
     if (cause === "shutdown" || this.#loggedCauses.has(cause)) {
-      this.#log.debug(fields, "slot skipped");
+      this.#log.debug({ upstream: this.#upstream, ...fields }, "slot skipped");
     } else {
-      this.#log.info(fields, "slots are being skipped");
+      this.#write("info", fields, "slots are being skipped");
       this.#loggedCauses.add(cause);
     }
     this.#skippedSlots += count;
@@ -140,28 +146,47 @@ export class LogRecorder implements Recorder {
     const end = JSON.stringify(fields);
     if (end === this.#loggedEnd) return;
     this.#loggedEnd = end;
-    this.#log.warn({ upstream: this.#upstream, ...fields }, "upstream announces the end of its API");
+    this.#write("warn", fields, "upstream announces the end of its API");
   }
 
   #pauseRequested({ budgets, pause, maxPauseMs }: Extract<PollEvent, { kind: "pause_requested" }>): void {
     const { scope, source, forMs } = pause;
     const seconds = Math.round(forMs / 1_000);
-    const fields = { upstream: this.#upstream, budget: budgets.join(", "), scope, source, seconds };
-    if (source === "credit_spent") return this.#log.info(fields, "credit is spent, pausing the budget");
-    if (forMs <= maxPauseMs) return this.#log.info(fields, "upstream requested a pause");
+    const fields = { budget: budgets.join(", "), scope, source, seconds };
+    if (source === "credit_spent") return this.#write("info", fields, "credit is spent, pausing the budget");
+    if (forMs <= maxPauseMs) return this.#write("info", fields, "upstream requested a pause");
     const cap = formatDuration(maxPauseMs);
-    this.#log.warn({ ...fields, cap }, "upstream requested a pause longer than max_pause, capped");
+    this.#write("warn", { ...fields, cap }, "upstream requested a pause longer than max_pause, capped");
   }
 
   #healthChanged({ from, to }: HealthChange): void {
     // It becomes unknown because polls are missing: the last poll is not the cause.
     const cause = to === "unknown" || this.#lastPoll === undefined ? {} : pollFields(this.#lastPoll);
-    const fields = { upstream: this.#upstream, from, to, ...cause };
+    const fields = { from, to, ...cause };
     if (to === "up") {
-      this.#log.info(fields, "health changed");
+      this.#write("info", fields, "health changed");
     } else {
-      this.#log.warn(fields, "health changed");
+      this.#write("warn", fields, "health changed");
     }
+  }
+
+  /** What an upstream does can fill a disk. Debug lines are for whoever asks for them. */
+  #write(level: "info" | "warn", fields: object, message: string): void {
+    const upstream = this.#upstream;
+    const nowMs = this.#clock.now();
+    if (nowMs - this.#minuteFromMs >= MINUTE_MS) {
+      if (this.#leftOut > 0) this.#log.warn({ upstream, lines: this.#leftOut }, "log lines were left out");
+      this.#minuteFromMs = nowMs;
+      this.#minuteBytes = 0;
+      this.#leftOut = 0;
+    }
+    const bytes = LINE_BYTES + Buffer.byteLength(JSON.stringify(fields));
+    if (this.#minuteBytes + bytes > LOG_BYTES_A_MINUTE) {
+      this.#leftOut += 1;
+      return;
+    }
+    this.#minuteBytes += bytes;
+    this.#log[level]({ upstream, ...fields }, message);
   }
 }
 

@@ -22,15 +22,6 @@ const DENIED_BY_DEFAULT: readonly string[] = [
   "::",
 ];
 
-/** An IPv4 address follows this prefix: a translator in the network leads there (NAT64, RFC 6052). */
-const NAT64_PREFIX = "64:ff9b::";
-const NAT64_BITS = 96;
-const IPV4_BITS = 32;
-
-/** An IPv4 address follows this one too: a relay leads there (6to4, RFC 3056). */
-const SIX_TO_FOUR_PREFIX = "2002:";
-const SIX_TO_FOUR_BITS = 16;
-
 const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
 
 let latest: { readonly key: string | undefined; readonly rules: AddressRules } | undefined;
@@ -71,7 +62,8 @@ function isForeignName(host: string): boolean {
 /** An IPv4 address inside of an IPv6 one counts as itself. */
 function isIn(list: BlockList, address: string): boolean {
   const bare = address.replace(/%.*$/, "");
-  return list.check(bare, isIP(bare) === 6 ? "ipv6" : "ipv4");
+  if (isIP(bare) !== 6) return list.check(bare, "ipv4");
+  return list.check(bare, "ipv6") || insideOf(bytesOf(bare)).some((inside) => list.check(inside, "ipv4"));
 }
 
 function listOf(networks: readonly string[]): BlockList {
@@ -79,17 +71,52 @@ function listOf(networks: readonly string[]): BlockList {
   for (const network of networks) {
     const [address = "", length] = network.split("/");
     const family = isIP(address) === 6 ? "ipv6" : "ipv4";
-    const bits = length === undefined ? undefined : Number(length);
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, bits, family);
-    if (family === "ipv6") continue;
-    list.addSubnet(`${NAT64_PREFIX}${address}`, NAT64_BITS + (bits ?? IPV4_BITS), "ipv6");
-    list.addSubnet(sixToFour(address), SIX_TO_FOUR_BITS + (bits ?? IPV4_BITS), "ipv6");
+    if (length === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(length), family);
   }
   return list;
 }
 
-function sixToFour(address: string): string {
-  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
-  return `${SIX_TO_FOUR_PREFIX}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::`;
+/** Translators, relays and tunnels in the network lead to an IPv4 address that is inside of an IPv6 one, at these bytes. */
+const PREFIXES: readonly (readonly [
+  prefix: string,
+  places: (bytes: readonly number[]) => readonly number[],
+])[] = [
+  // NAT64 (RFC 6052), the same with a prefix of one's own (RFC 8215), and SIIT (RFC 2765).
+  ["0064ff9b0000000000000000", () => [12, 13, 14, 15]],
+  ["0064ff9b0001", placesOfLocal],
+  ["0000000000000000ffff0000", () => [12, 13, 14, 15]],
+  // 6to4 (RFC 3056), and both ends of Teredo (RFC 4380), of which the second is inverted.
+  ["2002", () => [2, 3, 4, 5]],
+  ["20010000", () => [4, 5, 6, 7]],
+  ["20010000", () => [-12, -13, -14, -15]],
+];
+
+/** A prefix of 48, 56, 64 or 96 bits, by what is empty behind the address; the ninth byte is left out. */
+function placesOfLocal(bytes: readonly number[]): readonly number[] {
+  const isEmptyFrom = (at: number): boolean => bytes.slice(at).every((byte) => byte === 0);
+  if (isEmptyFrom(11)) return [6, 7, 9, 10];
+  if (isEmptyFrom(12)) return [7, 9, 10, 11];
+  return isEmptyFrom(13) ? [9, 10, 11, 12] : [12, 13, 14, 15];
+}
+
+function insideOf(bytes: readonly number[]): readonly string[] {
+  const hex = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return PREFIXES.filter(([prefix]) => hex.startsWith(prefix)).map(([, placesIn]) =>
+    placesIn(bytes)
+      .map((place) => (place < 0 ? 255 - (bytes[-place] ?? 0) : (bytes[place] ?? 0)))
+      .join("."),
+  );
+}
+
+/** A URL writes each IPv6 address in one way, without dots. */
+function bytesOf(address: string): readonly number[] {
+  const [before = "", after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const groupsOf = (text = ""): readonly string[] => (text === "" ? [] : text.split(":"));
+  const [first, last] = [groupsOf(before), groupsOf(after)];
+  const gap = Array.from({ length: 8 - first.length - last.length }, () => "0");
+  return [...first, ...gap, ...last].flatMap((group) => {
+    const number = Number.parseInt(group, 16);
+    return [number >> 8, number & 255];
+  });
 }

@@ -44,3 +44,6 @@ export const POLL_IN_FILE_CHARS = 1_200;
 export const POLLS_IN_FILE = 1_000;
 /** All rows of one upstream, with a year of history. */
 export const FILE_BYTES_AN_UPSTREAM = 5_000_000;
+
+/** Logging, for each upstream, at `info` and above. What is left out is counted. */
+export const LOG_BYTES_A_MINUTE = 10_000;

@@ -186,8 +186,9 @@ function metricsRoute(deps: RoutesDeps, answers: Answers, maxScrapes: number): R
 /** Why a command is forbidden. */
 function whyForbidden({ header }: HttpRequest, deps: RoutesDeps): string | undefined {
   if (!deps.lifecycleEnabled()) return '"web.enable_lifecycle" must be true, received false';
-  // Browsers send Origin with every POST, curl and the like do not, and our own pages command nothing.
-  return header("origin") === undefined ? undefined : "requests from web pages are refused";
+  // Browsers send one of these with every POST, curl and the like none, and our own pages command nothing.
+  const isFromPage = header("origin") !== undefined || (header("sec-fetch-site") ?? "none") !== "none";
+  return isFromPage ? "requests from web pages are refused" : undefined;
 }
 
 function resume(request: HttpRequest, deps: RoutesDeps): HttpAnswer {

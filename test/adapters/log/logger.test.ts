@@ -1,5 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, expect, test, vi } from "vitest";
+import { LOG_BYTES_A_MINUTE } from "../../../src/core/exchange/bounds.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
 import { createLogger, LogRecorder } from "../../../src/adapters/log/logger.ts";
 import type { LogLevel } from "../../../src/core/config/config.ts";
 import type { Log } from "../../../src/core/text/log.ts";
@@ -77,7 +79,7 @@ test("a terminal is sent no control characters, and no colours where they are no
 
 test("a change of state tells from what to what, why, and by which poll", () => {
   const { log, told } = listen("info");
-  const recorder = new LogRecorder(log, "email");
+  const recorder = new LogRecorder(log, "email", new VirtualClock());
   recorder.record({
     kind: "polled",
     poll: samplePoll({
@@ -110,7 +112,7 @@ test("a change of state tells from what to what, why, and by which poll", () => 
 
 test("recovery is news, but no warning", () => {
   const { log, told } = listen("info");
-  const recorder = new LogRecorder(log, "email");
+  const recorder = new LogRecorder(log, "email", new VirtualClock());
   recorder.record({ kind: "polled", poll: samplePoll() });
   recorder.record({ kind: "health_changed", from: "down", to: "up", atMs: 0 });
   expect(told()).toMatchObject([{ level: "info", from: "down", to: "up", status: 200 }]);
@@ -118,7 +120,7 @@ test("recovery is news, but no warning", () => {
 
 test("a state that is unknown for want of polls is not blamed on the last one", () => {
   const { log, told } = listen("info");
-  const recorder = new LogRecorder(log, "email");
+  const recorder = new LogRecorder(log, "email", new VirtualClock());
   recorder.record({ kind: "polled", poll: samplePoll() });
   recorder.record({ kind: "health_changed", from: "up", to: "unknown", atMs: 0 });
   expect(told()).toHaveLength(1);
@@ -128,11 +130,14 @@ test("a state that is unknown for want of polls is not blamed on the last one", 
 
 test("single polls are told only to who asks for details", () => {
   const atInfo = listen("info");
-  new LogRecorder(atInfo.log, "email").record({ kind: "polled", poll: samplePoll() });
+  new LogRecorder(atInfo.log, "email", new VirtualClock()).record({ kind: "polled", poll: samplePoll() });
   expect(atInfo.lines).toEqual([]);
 
   const atDebug = listen("debug");
-  new LogRecorder(atDebug.log, "email").record({ kind: "polled", poll: samplePoll({ delayMs: 3.456 }) });
+  new LogRecorder(atDebug.log, "email", new VirtualClock()).record({
+    kind: "polled",
+    poll: samplePoll({ delayMs: 3.456 }),
+  });
   expect(atDebug.told()).toMatchObject([
     { level: "debug", msg: "polled", origin: "schedule", outcome: "ok", status: 200, delayMs: 3.46 },
   ]);
@@ -140,7 +145,7 @@ test("single polls are told only to who asks for details", () => {
 
 test("headers, excerpts and reason phrases of an answer reach no log, and a wild detail is tamed", () => {
   const { log, lines } = listen("debug");
-  const recorder = new LogRecorder(log, "email");
+  const recorder = new LogRecorder(log, "email", new VirtualClock());
   const secret = "test-key-in-an-answer";
   recorder.record({
     kind: "polled",
@@ -165,7 +170,7 @@ function linesOf(happenings: (recorder: LogRecorder) => void): string[] {
     (fields: object, msg: string): void =>
       void said.push(`${level} ${msg} ${JSON.stringify(fields)}`);
   const log: Log = { debug: () => {}, info: hear("info"), warn: hear("warn"), error: hear("error") };
-  happenings(new LogRecorder({ ...log, level: "info" }, "email"));
+  happenings(new LogRecorder({ ...log, level: "info" }, "email", new VirtualClock()));
   return said;
 }
 
@@ -258,4 +263,31 @@ test("what the provider's support asks for is in the line of a change of health"
     recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
   });
   expect(line).toContain('"requestIds":"x-request-id: req_7f3a"');
+});
+
+test("of one upstream at most so many bytes are logged in a minute, and what is left out is counted", async () => {
+  const { log, lines, told } = listen("info");
+  const clock = new VirtualClock();
+  const recorder = new LogRecorder(log, "u".repeat(64), clock);
+  const poll = samplePoll({
+    outcome: { kind: "failed", reason: "server_error" },
+    detail: "x".repeat(300),
+    head: { status: 503, headers: [{ name: "x-request-id", bytes: 128, value: "7".repeat(128) }] },
+  });
+  const flap = (times: number): void => {
+    for (let turn = 0; turn < times; turn += 1) {
+      recorder.record({ kind: "polled", poll });
+      recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
+    }
+  };
+  flap(1_000);
+  expect(lines.join("").length).toBeLessThanOrEqual(LOG_BYTES_A_MINUTE);
+  expect(lines.length).toBeGreaterThan(8);
+  const before = lines.length;
+  await clock.advance(60_000);
+  flap(1);
+  expect(told().slice(before)).toMatchObject([
+    { msg: "log lines were left out", lines: 1_000 - before },
+    { msg: "health changed" },
+  ]);
 });

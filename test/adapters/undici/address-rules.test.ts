@@ -23,6 +23,14 @@ describe("by default", () => {
     "64:ff9b::a9fe:a9fe",
     "2002:a9fe:a9fe::1",
     "2002:a83f:8110::",
+    "::ffff:0:169.254.169.254",
+    "2001:0:a9fe:a9fe::1",
+    "2001:0:cb00:7105:0:0:5601:5601",
+    "64:ff9b:1::169.254.169.254",
+    "64:ff9b:1:2:3:4:a9fe:a9fe",
+    "64:ff9b:1:a9fe:a9:fe00::",
+    "64:ff9b:1:ffa9:fe:a9fe::",
+    "64:ff9b:1:0:a9:fea9:fe00:0",
     "0.0.0.0",
     "::",
   ])("%s is reached by no name, and not as an address in the config", (address) => {
@@ -50,6 +58,10 @@ describe("by default", () => {
     "2001:db8::1",
     "64:ff9b::cb00:7105",
     "2002:cb00:7105::1",
+    "::ffff:0:203.0.113.5",
+    "2001:0:cb00:7105:0:0:34ff:8efa",
+    "64:ff9b:1::203.0.113.5",
+    "64:ff9b:1:cb00:71:500::",
   ])("%s is reached by any name: many watch what is inside", (address) =>
     expect(isDenied("api.internal", address)).toBe(false),
   );
