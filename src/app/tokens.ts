@@ -105,6 +105,7 @@ export class AppTokens implements AsyncDisposable {
       queue,
       budgets,
       probe: probe.what,
+      secret: secret.what,
       learn: (token) => keys.learn(`token ${identity}`, token),
       random: Math.random,
       fields,

@@ -26,6 +26,8 @@ export type TokenSourceParts = {
   readonly budgets: readonly string[];
   /** Asks the token endpoint. */
   readonly probe: Probe;
+  /** The client's secret as it is now: of a file that may change. */
+  readonly secret: () => string | Promise<string>;
   /** Hears of every token before anybody sends it. */
   readonly learn: (token: string) => void;
   /** From 0 to 1, so that replicas do not renew at the same moment. */
@@ -94,6 +96,12 @@ export class TokenSource {
   #ended: Promise<void> = Promise.resolve();
   #lastSentMs = Number.NEGATIVE_INFINITY;
   #notBeforeMs = Number.NEGATIVE_INFINITY;
+  /** The token endpoint asked not to be asked before. */
+  #pausedUntilMs = Number.NEGATIVE_INFINITY;
+  /** The one that the last request was made with. */
+  #secret: string | undefined;
+  /** An upstream has rejected a token since one was accepted. */
+  #isRejected = false;
 
   constructor(parts: TokenSourceParts) {
     this.#parts = parts;
@@ -116,6 +124,7 @@ export class TokenSource {
       isUsable: () => this.#isUsable(),
       judged: (accepted) => {
         if (accepted === true) mayReject = true;
+        if (accepted !== undefined) this.#isRejected = !accepted;
         if (accepted !== false || !mayReject) return;
         // Once, until a token is accepted: an upstream that rejects every token must not have one fetched each minute.
         mayReject = false;
@@ -134,6 +143,7 @@ export class TokenSource {
 
   #ask(waiter: TokenWaiter): TokenStanding {
     const nowMs = this.#parts.clock.now();
+    if (this.#failure !== undefined || this.#isRejected) void this.#lookAtSecret().catch(this.#parts.onBug);
     const isDue = nowMs >= this.#notBeforeMs && !this.#closing.signal.aborted;
     const held = this.#isUsable() ? this.#held : undefined;
     if (held !== undefined && !(held.isRejected && (isDue || this.#request !== undefined))) {
@@ -148,9 +158,22 @@ export class TokenSource {
     return { kind: "waiting", ticket: { withdraw: () => this.#withdraw(waiter) } };
   }
 
+  /** A token that was rejected and cannot be renewed is not sent: what it is answered would blame our key. */
   #isUsable(): boolean {
     const held = this.#held;
-    return held !== undefined && mostSince(held.requestedAt, momentOf(this.#parts.clock)) < held.usableMs;
+    if (held === undefined || (held.isRejected && this.#failure !== undefined)) return false;
+    return mostSince(held.requestedAt, momentOf(this.#parts.clock)) < held.usableMs;
+  }
+
+  /** Another secret is a reason to ask again: not to wait as long as the last one failed. */
+  async #lookAtSecret(): Promise<void> {
+    const used = this.#secret;
+    const secret = await this.#parts.secret();
+    if (used === undefined || secret === used || this.#secret !== used || this.#request !== undefined) return;
+    this.#secret = secret;
+    this.#failuresInARow = 0;
+    this.#notBeforeMs = Math.max(this.#lastSentMs + TOKEN_GAP_MS, this.#pausedUntilMs);
+    if (this.#held !== undefined) this.#held.isRejected = true;
   }
 
   #withdraw(waiter: TokenWaiter): WaitReason {
@@ -218,6 +241,7 @@ export class TokenSource {
     this.#notBeforeMs = requestedAt.nowMs + TOKEN_GAP_MS;
     let observation: Observation | undefined;
     try {
+      this.#secret = await this.#parts.secret();
       observation = await probe.poll(this.#closing.signal, () => lease.isUsable());
     } catch (error) {
       this.#parts.onBug(error);
@@ -279,7 +303,8 @@ export class TokenSource {
     this.#failuresInARow += 1;
     const nowMs = clock.now();
     const forMs = this.#closing.signal.aborted ? 0 : Math.min(pauseMs, ledger.restraint(budgets).maxPauseMs);
-    this.#notBeforeMs = Math.max(this.#lastSentMs + gaps * TOKEN_GAP_MS, nowMs + forMs);
+    this.#pausedUntilMs = nowMs + forMs;
+    this.#notBeforeMs = Math.max(this.#lastSentMs + gaps * TOKEN_GAP_MS, this.#pausedUntilMs);
     this.#failure = failure;
     if (!this.#closing.signal.aborted) {
       const seconds = Math.round((this.#notBeforeMs - nowMs) / 1_000);

@@ -66,6 +66,7 @@ type Watched = { readonly poller: Poller; readonly recorder: StoryRecorder; read
 class World {
   readonly clock = new VirtualClock();
   readonly learned: string[] = [];
+  secret = "test-key-1";
   readonly warnings: object[] = [];
   readonly bugs: unknown[] = [];
   readonly endpoint: FakeProbe;
@@ -98,6 +99,7 @@ class World {
       queue: this.queue,
       budgets: this.#budgets,
       probe: endpoint,
+      secret: () => this.secret,
       learn: (token) => this.learned.push(token),
       random: this.#random,
       fields: {},
@@ -373,7 +375,9 @@ test("a 429 with Retry-After pauses the budget of the token", async () => {
 
 test("a 503 with Retry-After is not asked again before", async () => {
   const world = await new World(() => observed(answered(503, [["retry-after", "200"]]))).begin();
-  await world.slots([world.watch()], 13);
+  await world.slots([world.watch()], 7);
+  world.secret = "test-key-2";
+  await world.slots([world.watch()], 6);
   expect(world.endpoint.sentAtMs).toHaveLength(1);
   await world.slots([world.watch()], 3);
   expect(world.endpoint.sentAtMs).toHaveLength(2);
@@ -415,6 +419,58 @@ test("an upstream that rejects every token has one more fetched, and no further"
   expect(world.endpoint.sentAtMs).toHaveLength(2);
   expect(rejecting.poller.health.state).toBe("unauthorized");
   expect(accepting.poller.health.state).toBe("up");
+});
+
+test("a rejected token that cannot be renewed is a matter of the token endpoint, not of our key", async () => {
+  let [isBroken, isRevoked] = [false, false];
+  const good = granting(3_600);
+  const world = await new World((turn) => (isBroken ? busy(turn) : good(turn))).begin();
+  const watched = world.watch((token) => observed(answered(token === "t1" && isRevoked ? 401 : 200)));
+  await world.slots([watched], 6);
+  [isBroken, isRevoked] = [true, true];
+  await world.slots([watched], 60);
+  const { story, polls } = watched.recorder;
+  // One poll found out; no other sends what was rejected.
+  expect(watched.probe.sent).toEqual(Array(7).fill("t1"));
+  expect(story.join()).not.toMatch(/down|unauthorized/);
+  expect(polls.at(-1)).toMatchObject({
+    outcome: { kind: "rejected", reason: "auth" },
+    detail: "no access token: the token endpoint answered 503",
+  });
+  isBroken = false;
+  await world.slots([watched], 30);
+  expect(story.at(-1)).toBe("schedule ok");
+  expect(watched.probe.sent.at(-1)).not.toBe("t1");
+  expect(watched.recorder.closes()).toBe(true);
+});
+
+test("a secret that changes is tried a minute after the last request, however often that failed", async () => {
+  const world: World = await new World((turn) =>
+    world.secret === "test-key-2" ? granting(3_600)(turn) : refusing(turn),
+  ).begin();
+  const watched = world.watch();
+  await world.slots([watched], 60);
+  const failed = world.endpoint.sentAtMs.at(-1) ?? 0;
+  // The next try would be five minutes after this one.
+  while ((world.endpoint.sentAtMs.at(-1) ?? 0) === failed) await world.slots([watched], 1);
+  const lastMs = world.endpoint.sentAtMs.at(-1) ?? 0;
+  world.secret = "test-key-2";
+  await world.slots([watched], 6);
+  const nextMs = world.endpoint.sentAtMs.at(-1) ?? 0;
+  expect(nextMs - lastMs).toBeGreaterThanOrEqual(60_000);
+  expect(nextMs - lastMs).toBeLessThanOrEqual(75_000);
+  expect(watched.recorder.story.at(-1)).toBe("schedule ok");
+});
+
+test("a secret that changes has a token renewed that every upstream rejects", async () => {
+  const world = await new World(granting(3_600)).begin();
+  const watched = world.watch((token) => observed(answered(["t1", "t2"].includes(token) ? 401 : 200)));
+  await world.slots([watched], 60);
+  expect(watched.poller.health.state).toBe("unauthorized");
+  world.secret = "test-key-2";
+  await world.slots([watched], 3);
+  expect(watched.poller.health.state).toBe("up");
+  expect(world.endpoint.sentAtMs).toHaveLength(3);
 });
 
 test("shutdown while a token is fetched ends at once, and every lease is settled", async () => {
