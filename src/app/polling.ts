@@ -168,6 +168,7 @@ export class AppPolling implements AsyncDisposable {
     await this.#turn;
     // A token in flight is of no use to anybody, while polls in flight may end.
     await Promise.all([this.#supervisor.drain(), this.#tokens[Symbol.asyncDispose]()]);
+    this.#network.keep([]);
   }
 
   get #probeParts(): ProbeParts {
@@ -193,10 +194,10 @@ export class AppPolling implements AsyncDisposable {
     const nowMs = clock.wallNow();
     const seen = restored && seenUntil(restored, nowMs, schedule.longestGapMs);
     const history = new History(name, nowMs, seen, values);
-    const record = new UpstreamRecord(history, this.#receiversOf(name, history));
-    this.#network.watch(upstream, nowMs, ({ id, endedAtMs }) =>
-      record.record({ kind: "found_offline", pollId: id, endedAtMs }),
+    const record = new UpstreamRecord(history, this.#receiversOf(name, history), (poll, judged) =>
+      this.#network.judge(name, poll, judged),
     );
+    this.#network.watch(upstream, nowMs);
     this.#records.set(name, record);
     return record;
   }
@@ -207,8 +208,6 @@ export class AppPolling implements AsyncDisposable {
     return [
       new LogRecorder(log, name, clock),
       ...(store === undefined ? [] : [store.recorderOf(name, history)]),
-      // Last, as it records at once what it finds out.
-      { record: (event) => event.kind === "polled" && this.#network.polled(name, event.poll) },
     ];
   }
 

@@ -69,8 +69,7 @@ export class StoryRecorder implements Recorder {
       case "pause_requested":
         this.pauses.push(event);
         return;
-      case "found_offline":
-        this.story.push(`offline ${event.pollId}`);
+      case "judged":
         return;
       case "health_changed":
         this.story.push(`${event.from} -> ${event.to}`);

@@ -1,7 +1,7 @@
 import type { Announcement } from "../../src/core/answer/announcement.ts";
 import { BURN_WINDOWS } from "../../src/core/answer/credit.ts";
 import { GzipParts } from "../../src/adapters/gzip-parts.ts";
-import { SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
+import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { QuotaRow } from "../../src/core/budget/quota.ts";
 import type { Budget, Config, Fleet, Upstream, Value } from "../../src/core/config/config.ts";
@@ -197,12 +197,18 @@ export function sampleAnnouncement(changes: Partial<Announcement> = {}): Announc
 }
 
 /** Accounts of one finished poll. */
+/** As a poll is recorded whose outcome is known at once. */
+export function recordPoll(recorder: Recorder, poll: Poll): void {
+  recorder.record({ kind: "polled", poll });
+  recorder.record({ kind: "judged", poll });
+}
+
 export function accountsOf(...polls: readonly Poll[]): UpstreamAccounts {
   const accounts = new UpstreamAccounts();
   for (const poll of polls) {
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
-    accounts.record({ kind: "polled", poll });
+    recordPoll(accounts, poll);
   }
   return accounts;
 }

@@ -91,7 +91,8 @@ export class LogRecorder implements Recorder {
       case "pause_requested":
         this.#pauseRequested(event);
         return;
-      case "found_offline":
+      case "judged":
+        this.#judged(event.poll);
         return;
       case "health_changed":
         this.#healthChanged(event);
@@ -125,6 +126,9 @@ export class LogRecorder implements Recorder {
   #polled(poll: Poll): void {
     this.#lastPoll = poll;
     this.#announced(poll);
+  }
+
+  #judged(poll: Poll): void {
     // On the hot path of every poll: build nothing that is not logged.
     if (!POLL_LEVELS.has(this.#log.level)) return;
     const fields = {

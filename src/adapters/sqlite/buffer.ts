@@ -1,4 +1,4 @@
-import type { FoundOffline, SavedPoll } from "../../core/history/state.ts";
+import type { SavedPoll } from "../../core/history/state.ts";
 import type { KeyedRow } from "./tables.ts";
 
 export type BufferBounds = { readonly polls: number } & Readonly<Record<KeyedRow["table"], number>>;
@@ -6,7 +6,6 @@ export type BufferBounds = { readonly polls: number } & Readonly<Record<KeyedRow
 /** Rows that wait to be written. */
 export type Waiting = {
   readonly polls: readonly SavedPoll[];
-  readonly foundOffline: readonly FoundOffline[];
   readonly rows: readonly KeyedRow[];
 };
 
@@ -14,7 +13,6 @@ export type Waiting = {
 export class StateBuffer {
   readonly #bounds: BufferBounds;
   #polls: SavedPoll[] = [];
-  #foundOffline: FoundOffline[] = [];
   /** Only the last row of a key is written. */
   readonly #rows: Readonly<Record<KeyedRow["table"], Map<string, KeyedRow>>> = {
     incidents: new Map(),
@@ -38,15 +36,6 @@ export class StateBuffer {
     this.#dropOldestPolls();
   }
 
-  /** Its poll was added before. */
-  addFoundOffline(found: FoundOffline): void {
-    const waiting = this.#polls.findLastIndex(({ status }) => status.id === found.pollId);
-    const poll = this.#polls[waiting];
-    if (poll === undefined) this.#foundOffline.push(found);
-    else this.#polls[waiting] = { ...poll, status: { ...poll.status, outcome: "ours", reason: "offline" } };
-    this.#dropOldestPolls();
-  }
-
   put(row: KeyedRow): void {
     const rows = this.#rows[row.table];
     rows.delete(row.key);
@@ -60,14 +49,12 @@ export class StateBuffer {
   /** All rows, and the oldest polls. */
   take(mostPolls: number): Waiting {
     const polls = this.#polls.splice(0, mostPolls);
-    const foundOffline = this.#foundOffline.splice(0);
-    return { polls, foundOffline, rows: this.#takeRows() };
+    return { polls, rows: this.#takeRows() };
   }
 
   /** Rows that could not be written wait again, before newer ones. */
-  giveBack({ polls, foundOffline, rows }: Waiting): void {
+  giveBack({ polls, rows }: Waiting): void {
     this.#polls = [...polls, ...this.#polls];
-    this.#foundOffline = [...foundOffline, ...this.#foundOffline];
     for (const row of [...rows, ...this.#takeRows()]) this.put(row);
     this.#dropOldestPolls();
   }
@@ -75,7 +62,7 @@ export class StateBuffer {
   /** Nobody knows whether these were written. A row may be written again; a poll would be counted twice. */
   giveUp({ polls, rows }: Waiting): void {
     this.#lostPolls += polls.length;
-    this.giveBack({ polls: [], foundOffline: [], rows });
+    this.giveBack({ polls: [], rows });
   }
 
   /** How many polls were lost since the last call. */
@@ -96,7 +83,5 @@ export class StateBuffer {
   #dropOldestPolls(): void {
     const excess = this.#polls.length - this.#bounds.polls;
     if (excess > 0) this.#lostPolls += this.#polls.splice(0, excess).length;
-    const tooMany = this.#foundOffline.length - this.#bounds.polls;
-    if (tooMany > 0) this.#foundOffline.splice(0, tooMany);
   }
 }

@@ -109,7 +109,7 @@ export class StateFile {
       const lost = quotas === undefined ? "empty quota counts and empty history" : "empty history";
       notes.push(`the state file ${says}: it was moved to "${aside}", starting with ${lost}`);
       const connection = this.#connectOnce(() => {});
-      connection.writer.write({ polls: [], foundOffline: [], rows: (quotas ?? []).map(quotaRow) });
+      connection.writer.write({ polls: [], rows: (quotas ?? []).map(quotaRow) });
       look(connection.database);
       return connection;
     }

@@ -24,15 +24,12 @@ export class StateRecorder implements Recorder {
   }
 
   record(event: PollEvent): void {
-    if (event.kind === "polled") {
+    if (event.kind === "judged") {
       const { endedAtMs, withinObjective } = event.poll;
       const status = pollStatusOf(event.poll);
       this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, status });
       for (const { name } of event.poll.values ?? []) this.#saveValue(name);
       for (const { quota } of event.poll.quotas ?? []) this.#saveValue(quotaTrack(quota));
-    } else if (event.kind === "found_offline") {
-      const { pollId, endedAtMs } = event;
-      this.#buffer.addFoundOffline({ upstream: this.#upstream, pollId, endedAtMs });
     } else if (event.kind !== "health_changed") {
       return;
     }

@@ -4,21 +4,14 @@ import type { DatabaseSync } from "node:sqlite";
 export const APPLICATION_ID = 0x50775374;
 
 /** Files of an earlier version were never released. One that is found counts as damaged. */
-const FIRST_VERSION = 6;
+const FIRST_VERSION = 7;
 
 /**
- * Each leads from its version to the next one, the first from 6 to 7. A step that was released is never edited, and
+ * Each leads from its version to the next one, the first from 7 to 8. A step that was released is never edited, and
  * what it does is in `SCHEMA` too, for new files. A file is read before its first write, and so before its steps:
  * whoever reads must also understand the shape before them.
  */
-const STEPS: readonly string[] = [
-  // The outcomes are five, and being offline is one of their reasons.
-  `UPDATE polls SET outcome = 'ours', facts = json_set(facts, '$.reason', iif(offline, 'offline', 'bug'))
-  WHERE json_valid(facts) AND (offline OR facts ->> 'reason' = 'internal');
-  UPDATE polls SET outcome = 'rejected'
-  WHERE json_valid(facts) AND facts ->> 'reason' IN ('unauthorized', 'forbidden', 'auth') AND outcome = 'failed';
-  ALTER TABLE polls DROP COLUMN offline;`,
-];
+const STEPS: readonly string[] = [];
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 /** Each table both ways: the row that is written, and what is read of it. */
 
 import { type KeptHeader, PHASES } from "../../core/exchange/exchange.ts";
-import { OUTCOMES, rowOf } from "../../core/exchange/reasons.ts";
+import { OUTCOMES } from "../../core/exchange/reasons.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
@@ -48,13 +48,12 @@ export function pollColumns({ upstream, endedAtMs, status }: SavedPoll): Columns
   };
 }
 
-/** The reason says the outcome. Before version 6 three outcomes had all reasons, and a column said that we were offline. */
 export function pollOf(row: Row): PollStatus {
-  const written = row.get("outcome", oneOf(OUTCOMES));
-  const facts = row.get("facts", json(factsOf));
-  const reason =
-    row.get("offline", optional(whole)) === 1 ? "offline" : facts.reason.replace(/^internal$/, "bug");
-  return { id: row.get("poll", text), ...facts, outcome: rowOf(reason)?.outcome ?? written, reason };
+  return {
+    id: row.get("poll", text),
+    outcome: row.get("outcome", oneOf(OUTCOMES)),
+    ...row.get("facts", json(factsOf)),
+  };
 }
 
 function factsOf(facts: Row): Omit<PollStatus, "id" | "outcome"> {

@@ -1,13 +1,9 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import type { FoundOffline, SavedPoll } from "../../core/history/state.ts";
+import type { SavedPoll } from "../../core/history/state.ts";
 import { HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
 import type { StateBatch } from "./messages.ts";
 import { inTransaction } from "./database.ts";
 import { type Columns, pollColumns } from "./tables.ts";
-
-/** The poll is looked up by its end, as that has an index. */
-const MARK_OFFLINE = `UPDATE polls SET outcome = 'ours', facts = json_set(facts, '$.reason', 'offline')
-  WHERE ended_at_ms = ? AND upstream = ? AND poll = ? AND outcome = 'failed'`;
 
 const ROLL_UPS = [
   { table: "minutes", bucketMs: MINUTE_MS },
@@ -20,9 +16,6 @@ const addPollTo = (table: string): string => `INSERT INTO ${table} VALUES (?1, ?
   ok_duration_ms = ok_duration_ms + excluded.ok_duration_ms,
   slowest_ok_ms = max(slowest_ok_ms, excluded.slowest_ok_ms)`;
 
-const takeFailedFrom = (table: string): string =>
-  `UPDATE ${table} SET failed = failed - 1 WHERE bucket = ? AND upstream = ? AND failed > 0`;
-
 /** Writes each batch completely or not at all, so roll-ups always match the polls that they count. */
 export class StateWriter {
   readonly #database: DatabaseSync;
@@ -32,10 +25,9 @@ export class StateWriter {
     this.#database = database;
   }
 
-  write({ polls, foundOffline, rows }: Pick<StateBatch, "polls" | "foundOffline" | "rows">): void {
+  write({ polls, rows }: Pick<StateBatch, "polls" | "rows">): void {
     inTransaction(this.#database, () => {
       for (const poll of polls) this.#poll(poll);
-      for (const found of foundOffline) this.#foundOffline(found);
       for (const { table, columns } of rows) this.#put(table, columns);
     });
   }
@@ -58,14 +50,6 @@ export class StateWriter {
     }
   }
 
-  /** Once for each poll, however often it is written: a batch may be sent again. */
-  #foundOffline({ upstream, pollId, endedAtMs }: FoundOffline): void {
-    if (this.#run(MARK_OFFLINE, Math.round(endedAtMs), upstream, pollId) === 0) return;
-    for (const { table, bucketMs } of ROLL_UPS) {
-      this.#run(takeFailedFrom(table), Math.floor(endedAtMs / bucketMs), upstream);
-    }
-  }
-
   #put(table: string, columns: Columns): void {
     const names = Object.keys(columns);
     const places = names.map(() => "?").join(", ");
@@ -75,10 +59,9 @@ export class StateWriter {
     );
   }
 
-  /** Returns how many rows it changed. */
-  #run(sql: string, ...values: readonly SQLInputValue[]): number {
+  #run(sql: string, ...values: readonly SQLInputValue[]): void {
     const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
     this.#statements.set(sql, statement);
-    return Number(statement.run(...values).changes);
+    statement.run(...values);
   }
 }

@@ -68,8 +68,8 @@ export class History implements Recorder {
       case "polled":
         this.#polled(event.poll);
         return;
-      case "found_offline":
-        this.#foundOffline(event.pollId, event.endedAtMs);
+      case "judged":
+        this.#judged(event.poll);
         return;
       case "health_changed":
         this.#sinceMs = event.atMs;
@@ -139,21 +139,21 @@ export class History implements Recorder {
     if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.#announcement = poll.announcement;
     if (poll.values !== undefined || poll.quotas !== undefined) this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
-    this.#incidents.polled(poll.outcome, poll.endedAtMs);
-    const { kind } = poll.outcome;
-    if (kind !== "ok" && kind !== "failed") return;
-    this.#byMinute.add(poll.endedAtMs, kind === "ok");
-    this.#byHour.add(poll.endedAtMs, kind === "ok");
+    this.#incidents.polled(poll.outcome);
   }
 
-  #foundOffline(pollId: string, endedAtMs: number): void {
-    this.#polls.markOffline(pollId);
-    this.#failures = this.#failures.map((poll) =>
-      poll.id === pollId ? { ...poll, outcome: "ours", reason: "offline" } : poll,
-    );
-    this.#incidents.foundOffline(endedAtMs);
-    this.#byMinute.takeBackFailed(endedAtMs);
-    this.#byHour.takeBackFailed(endedAtMs);
+  #judged({ id, outcome, endedAtMs }: Poll): void {
+    const { kind, reason } = outcome;
+    this.#incidents.judged(outcome, endedAtMs);
+    if (kind === "ok" || kind === "failed") {
+      this.#byMinute.add(endedAtMs, kind === "ok");
+      this.#byHour.add(endedAtMs, kind === "ok");
+    } else if (reason === "offline") {
+      this.#polls.markOffline(id);
+      this.#failures = this.#failures.map((poll) =>
+        poll.id === id ? { ...poll, outcome: kind, reason } : poll,
+      );
+    }
   }
 }
 

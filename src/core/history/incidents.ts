@@ -27,7 +27,6 @@ export function seenUntil<Kept extends Pick<RestoredUpstream, "polls" | "inciden
 }
 
 type Open = { state: HealthState; reason: string; readonly startedAtMs: number; polls: number };
-type Failure = { readonly reason: string; readonly endedAtMs: number };
 
 /** The incidents of one upstream: each begins with a bad state and ends with the first ok. */
 export class Incidents {
@@ -37,8 +36,6 @@ export class Incidents {
   #open: Open | undefined;
   /** Of the last failed poll: the change of health that it causes comes after it. */
   #lastReason = "";
-  /** The last failed poll, unless it was ours. */
-  #lastOfTheirs: Failure | undefined;
 
   /** Continues `restored`, the newest first: an open one stays open until the first ok. */
   constructor(upstream: string, restored: readonly Incident[] = []) {
@@ -51,23 +48,23 @@ export class Incidents {
       .reverse();
   }
 
-  polled(outcome: PollOutcome, endedAtMs: number): void {
-    if (outcome.kind === "ok") {
-      this.#lastOfTheirs = undefined;
-      return;
-    }
-    const theirs = this.#lastOfTheirs;
-    if (this.#open?.reason === "offline" && theirs !== undefined) this.#continueAsTheirs(this.#open, theirs);
+  polled(outcome: PollOutcome): void {
+    if (outcome.kind === "ok") return;
     if (this.#open !== undefined) this.#open.polls += 1;
     this.#lastReason = outcome.reason;
-    this.#lastOfTheirs = { reason: this.#lastReason, endedAtMs };
   }
 
-  /** The failure of this time was ours, and so is the incident that it led to. One that began before is theirs. */
-  foundOffline(endedAtMs: number): void {
-    this.#lastOfTheirs = undefined;
-    this.#lastReason = "offline";
-    if (this.#open !== undefined && this.#open.startedAtMs >= endedAtMs) this.#open.reason = "offline";
+  /** What was ours makes an incident that it led to ours; one that began before is theirs. */
+  judged({ kind, reason }: PollOutcome, endedAtMs: number): void {
+    const open = this.#open;
+    if (reason === "offline") {
+      this.#lastReason = reason;
+      if (open !== undefined && open.startedAtMs >= endedAtMs) open.reason = reason;
+    } else if (open?.reason === "offline" && kind !== "ok" && kind !== "ours") {
+      // We are online again, and it still fails.
+      this.#end({ ...open, polls: open.polls - 1 }, endedAtMs);
+      this.#open = { state: open.state, reason, startedAtMs: endedAtMs, polls: 1 };
+    }
   }
 
   healthChanged(change: HealthChange): void {
@@ -82,12 +79,6 @@ export class Incidents {
       this.#end(this.#open, change.atMs);
       this.#open = undefined;
     }
-  }
-
-  /** We are online again, and it still fails. */
-  #continueAsTheirs(ours: Open, { reason, endedAtMs }: Failure): void {
-    this.#end({ ...ours, polls: ours.polls - 1 }, endedAtMs);
-    this.#open = { state: ours.state, reason, startedAtMs: endedAtMs, polls: 1 };
   }
 
   #end(open: Open, endedAtMs: number): void {

@@ -1,3 +1,4 @@
+import { outcomeOf } from "../exchange/outcome.ts";
 import { rowOf } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
 import { MINUTE_MS } from "../time/duration.ts";
@@ -6,7 +7,6 @@ import { hostOf } from "../status/neighbours.ts";
 const RECENT_MS = 5 * MINUTE_MS;
 const LONGEST_AWAITED_MS = 60_000;
 const POLL_WITHIN_MS = 30_000;
-const MOST_SUSPECTS = 10_000;
 
 type WatchedUpstream = {
   readonly name: string;
@@ -14,53 +14,46 @@ type WatchedUpstream = {
   readonly schedule: { readonly longestGapMs: number };
 };
 
-type FailedPoll = Pick<Poll, "id" | "endedAtMs">;
-
-/** Called with each failure that was our own, at once or when it is known. */
-type OnOurs = (poll: FailedPoll) => void;
-
 type Watched = {
   host: string;
   periodMs: number;
   readonly sinceMs: number;
-  readonly onOurs: OnOurs;
   /** Undefined until the first poll of this process: what is restored may be hours old. */
   newest: { readonly isAnswer: boolean; readonly atMs: number } | undefined;
   lastAnswerMs: number | undefined;
 };
 
-type Suspect = { readonly watched: Watched; readonly poll: FailedPoll };
+type Suspect = { readonly poll: Poll; readonly judged: (poll: Poll) => void };
 
 /**
  * Whether we are offline: told by the polls of all upstreams together, as one alone cannot tell. Upstreams on one host
- * count as one. The page, the metric and so the alerts all read it here.
+ * count as one. A failure that our own network may have caused gets its outcome here, once it is known.
  */
 export class OwnNetwork {
   readonly #watched = new Map<string, Watched>();
-  /** Failures in the network since the last answer of any upstream: ours or theirs, nobody knows yet. */
-  #suspects: Suspect[] = [];
+  /** Failures in the network since the last answer of any upstream, the oldest first: ours or theirs, nobody knows yet. */
+  readonly #suspects = new Map<Watched, Suspect[]>();
   #isOffline = false;
   /** When it ended last. */
   #offlineUntilMs = Number.NEGATIVE_INFINITY;
   #lastAnswered: Watched | undefined;
   /** Undefined until it is asked for: upstreams come and go. */
-  #hasSeveralHosts: boolean | undefined;
+  #knownToHaveSeveralHosts: boolean | undefined;
 
-  watch({ name, url, schedule }: WatchedUpstream, nowMs: number, onOurs: OnOurs): void {
-    this.#hasSeveralHosts = undefined;
+  watch({ name, url, schedule }: WatchedUpstream, nowMs: number): void {
+    this.#knownToHaveSeveralHosts = undefined;
     this.#watched.set(name, {
       host: hostOf(url),
       periodMs: schedule.longestGapMs,
       sinceMs: nowMs,
-      onOurs,
       newest: undefined,
       lastAnswerMs: undefined,
     });
   }
 
-  /** The others are no longer polled. These may have changed. */
+  /** The others are no longer polled: what they failed in counts as it looks. These may have changed. */
   keep(upstreams: readonly WatchedUpstream[]): void {
-    this.#hasSeveralHosts = undefined;
+    this.#knownToHaveSeveralHosts = undefined;
     const kept = new Set<string>();
     for (const { name, url, schedule } of upstreams) {
       const watched = this.#watched.get(name);
@@ -72,17 +65,19 @@ export class OwnNetwork {
     for (const [name, watched] of this.#watched) {
       if (kept.has(name)) continue;
       this.#watched.delete(name);
+      this.#tell(watched);
       if (this.#lastAnswered === watched) this.#lastAnswered = undefined;
     }
   }
 
-  polled(upstream: string, poll: Poll): void {
+  judge(upstream: string, poll: Poll, judged: (poll: Poll) => void): void {
     const watched = this.#watched.get(upstream);
     const { kind, reason } = poll.outcome;
     // A token endpoint may not have been reached either, and is no upstream.
-    if (watched === undefined || kind === "ours" || reason === "auth") return;
-    if (rowOf(reason)?.verdict === "on_the_way") this.#failed(watched, poll);
-    else this.#answered(watched, poll.endedAtMs);
+    if (watched === undefined || kind === "ours" || reason === "auth") return judged(poll);
+    if (rowOf(reason)?.verdict === "on_the_way") return this.#failed(watched, { poll, judged });
+    this.#answered(watched, poll.endedAtMs);
+    judged(poll);
   }
 
   /**
@@ -102,34 +97,44 @@ export class OwnNetwork {
     watched.newest = { isAnswer: true, atMs };
     watched.lastAnswerMs = atMs;
     this.#lastAnswered = watched;
-    if (this.#suspects.length > 0) this.#suspects = [];
+    for (const suspected of this.#suspects.keys()) this.#tell(suspected);
     if (this.#isOffline) this.#offlineUntilMs = atMs;
     this.#isOffline = false;
   }
 
-  #failed(watched: Watched, { id, sentAtMs, endedAtMs }: Poll): void {
-    const poll = { id, endedAtMs };
+  #failed(watched: Watched, suspect: Suspect): void {
+    const { sentAtMs, endedAtMs } = suspect.poll;
     watched.newest = { isAnswer: false, atMs: endedAtMs };
     const wasSentOffline = sentAtMs < this.#offlineUntilMs && endedAtMs >= this.#offlineUntilMs;
-    if (this.#isOffline || wasSentOffline) {
-      watched.onOurs(poll);
-      return;
+    if (this.#isOffline || wasSentOffline) return suspect.judged(asOurs(suspect.poll));
+    const own = this.#suspects.get(watched) ?? [];
+    this.#suspects.set(watched, own);
+    own.push(suspect);
+    this.#isOffline = this.#isOfflineAt(endedAtMs);
+    if (this.#isOffline) {
+      for (const suspected of this.#suspects.keys()) this.#tell(suspected, endedAtMs);
+    } else if (!this.#hasSeveralHosts) {
+      this.#tell(watched);
+    } else {
+      const recent = own.filter(({ poll }) => isRecent(watched, poll.endedAtMs, endedAtMs));
+      const old = own.splice(0, own.length - recent.length);
+      for (const { poll, judged } of old) judged(poll);
     }
-    this.#suspects.push({ watched, poll });
-    if (this.#suspects.length > MOST_SUSPECTS) this.#suspects = this.#suspects.slice(-MOST_SUSPECTS / 2);
-    if (!this.#isOfflineAt(endedAtMs)) return;
-    this.#isOffline = true;
-    const suspects = this.#suspects;
-    this.#suspects = [];
-    for (const suspect of suspects) {
-      if (isRecent(suspect.watched, suspect.poll.endedAtMs, endedAtMs)) suspect.watched.onOurs(suspect.poll);
+  }
+
+  /** Its failures were ours where they are of the time before we were found offline, and otherwise what they look like. */
+  #tell(watched: Watched, offlineAtMs?: number): void {
+    const suspects = this.#suspects.get(watched) ?? [];
+    this.#suspects.delete(watched);
+    for (const { poll, judged } of suspects) {
+      const isOurs = offlineAtMs !== undefined && isRecent(watched, poll.endedAtMs, offlineAtMs);
+      judged(isOurs ? asOurs(poll) : poll);
     }
   }
 
   #isOfflineAt(nowMs: number): boolean {
     // Usually it is this one. Where thousands fail, not all are asked for each failure.
     if (this.#lastAnswered !== undefined && mayBeReached(this.#lastAnswered, nowMs)) return false;
-    this.#hasSeveralHosts ??= new Set([...this.#watched.values()].map(({ host }) => host)).size > 1;
     if (!this.#hasSeveralHosts) return false;
     for (const watched of this.#watched.values()) if (mayBeReached(watched, nowMs)) return false;
     const lastAnswerMs = this.#lastAnswerMs;
@@ -142,6 +147,11 @@ export class OwnNetwork {
     return false;
   }
 
+  get #hasSeveralHosts(): boolean {
+    this.#knownToHaveSeveralHosts ??= new Set([...this.#watched.values()].map(({ host }) => host)).size > 1;
+    return this.#knownToHaveSeveralHosts;
+  }
+
   /** When any upstream answered last. */
   get #lastAnswerMs(): number {
     return this.#watched
@@ -151,6 +161,10 @@ export class OwnNetwork {
         Number.NEGATIVE_INFINITY,
       );
   }
+}
+
+function asOurs(poll: Poll): Poll {
+  return { ...poll, outcome: outcomeOf("offline") };
 }
 
 /** It answered, and need not have been polled again since; or it is new, and was not polled yet. */

@@ -27,21 +27,13 @@ export class RollingCounts {
 
   add(atMs: number, isOk: boolean): void {
     const index = Math.floor(atMs / this.#bucketMs);
-    // After a wall clock was set back, the newest bucket goes on filling.
+    // What comes late, or after a wall clock was set back, fills the newest bucket.
     if (this.#used === 0 || this.#at(this.#used - NUMBERS_A_BUCKET) < index) {
       this.#drop(index);
       this.#push(index, 0, 0);
     }
     const place = this.#used - (isOk ? 2 : 1);
     this.#numbers[place] = this.#at(place) + 1;
-  }
-
-  /** A failure that was added at this time is none. */
-  takeBackFailed(atMs: number): void {
-    const index = Math.floor(atMs / this.#bucketMs);
-    let place = this.#used - NUMBERS_A_BUCKET;
-    while (place > 0 && this.#at(place) > index) place -= NUMBERS_A_BUCKET;
-    if (place >= 0 && this.#at(place + 2) > 0) this.#numbers[place + 2] = this.#at(place + 2) - 1;
   }
 
   within(windowMs: number, nowMs: number): OkAndFailed {

@@ -58,10 +58,3 @@ export interface StateStore extends BudgetFile {
   /** Writes what is left, if it can. Takes some seconds at most. */
   close(): Promise<void>;
 }
-
-/** A poll that is in the file already, and was found to have failed because we were offline. */
-export type FoundOffline = {
-  readonly upstream: string;
-  readonly pollId: string;
-  readonly endedAtMs: number;
-};

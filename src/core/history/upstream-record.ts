@@ -1,20 +1,28 @@
 import { UpstreamAccounts } from "../metrics/accounts.ts";
+import type { Poll } from "../poll/poll.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
 import type { History } from "./history.ts";
+
+/** Tells at once, or later, the poll with the outcome that counts. */
+export type Judge = (poll: Poll, judged: (poll: Poll) => void) => void;
 
 /** Everything kept about one upstream while it is in the config: across reloads, and only its values across its removal. */
 export class UpstreamRecord implements Recorder {
   readonly accounts: UpstreamAccounts = new UpstreamAccounts();
   readonly history: History;
   readonly #recorders: readonly Recorder[];
+  readonly #judge: Judge;
+  readonly #judged = (poll: Poll): void => this.record({ kind: "judged", poll });
 
   /** `others` get each event after `history`. */
-  constructor(history: History, others: readonly Recorder[]) {
+  constructor(history: History, others: readonly Recorder[], judge: Judge = (poll, judged) => judged(poll)) {
     this.history = history;
+    this.#judge = judge;
     this.#recorders = [this.accounts, history, ...others];
   }
 
   record(event: PollEvent): void {
     for (const recorder of this.#recorders) recorder.record(event);
+    if (event.kind === "polled") this.#judge(event.poll, this.#judged);
   }
 }

@@ -98,11 +98,13 @@ export class UpstreamAccounts implements Recorder {
         this.#add(SKIPPED.get(event.cause), event.count);
         return;
       case "polled":
-        this.#polled(event.poll);
+        this.#numbers[LAST_POLL_AT_MS] = event.poll.endedAtMs;
+        return;
+      case "judged":
+        this.#judged(event.poll);
         return;
       case "pause_requested":
       case "health_changed":
-      case "found_offline":
         // Facts of now, not counts: a scrape reads them where they are kept.
         return;
       default:
@@ -189,7 +191,7 @@ export class UpstreamAccounts implements Recorder {
     return count === 0 ? undefined : { count, sumSeconds: this.#at(PHASE_SECONDS.get(phase)) };
   }
 
-  #polled(poll: Poll): void {
+  #judged(poll: Poll): void {
     const { kind, reason } = poll.outcome;
     this.#add(IN_FLIGHT, -1);
     this.#add(POLLS.get(kind), 1);
@@ -200,7 +202,6 @@ export class UpstreamAccounts implements Recorder {
     if (poll.head !== undefined) this.#add(RESPONSES.get(codeLabel(poll.head.status)), 1);
     if (poll.withinObjective) this.#add(WITHIN_OBJECTIVE, 1);
     if (kind === "ok") this.#numbers[LAST_SUCCESS_AT_MS] = poll.endedAtMs;
-    this.#numbers[LAST_POLL_AT_MS] = poll.endedAtMs;
     this.#add(MALFORMED_SIGNALS, poll.malformedSignals);
     // A reused connection shows no certificate: the last one still holds.
     if (poll.certificateExpiresAtMs !== undefined) {

@@ -56,7 +56,7 @@ export const CATALOGUE = {
   },
   pacewatch_polls_in_flight: {
     type: "gauge",
-    help: "Polls that were sent or are being sent, and have not ended.",
+    help: "Polls that were sent or are being sent, and have no outcome yet.",
     labels: ["upstream"],
   },
   pacewatch_polls_total: {

@@ -77,8 +77,11 @@ export type PollEvent =
       /** No pause is kept for longer. */
       readonly maxPauseMs: number;
     }
-  /** This poll failed because our own network was down: no failure of theirs. At once, or when it is known. */
-  | { readonly kind: "found_offline"; readonly pollId: string; readonly endedAtMs: number }
+  /**
+   * Once for each `polled`, with the outcome that counts: at once, or when it is known whether we were offline. Only
+   * then is the poll counted, so that nothing has to be taken back.
+   */
+  | { readonly kind: "judged"; readonly poll: Poll }
   /** Follows the `polled` that caused it, if one did. */
   | ({ readonly kind: "health_changed" } & HealthChange);
 

@@ -148,7 +148,7 @@ function facts(upstream: UpstreamFacts, status: Status): Markup {
     <dd>
       ${nextSlotAtMs === undefined ? html`not scheduled` : ahead(nextSlotAtMs, nowMs)}
       <span class="of"
-        >${schedule.source}${counts.inFlight > 0 ? "; a poll is running" : ""}${isSkipped ? "; it is skipped if polls are still paused then" : ""}</span
+        >${schedule.source}${counts.inFlight > 0 ? "; a poll has no outcome yet" : ""}${isSkipped ? "; it is skipped if polls are still paused then" : ""}</span
       >
     </dd>
     <dt>Certificate</dt>

@@ -6,7 +6,7 @@ import { createLogger, LogRecorder } from "../../../src/adapters/log/logger.ts";
 import type { LogLevel } from "../../../src/core/config/config.ts";
 import type { Log } from "../../../src/core/text/log.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
-import { sampleAnnouncement, samplePoll } from "../../support/samples.ts";
+import { sampleAnnouncement, samplePoll, recordPoll } from "../../support/samples.ts";
 
 type Told = { readonly level: string; readonly msg: string; readonly [field: string]: unknown };
 
@@ -80,9 +80,9 @@ test("a terminal is sent no control characters, and no colours where they are no
 test("a change of state tells from what to what, why, and by which poll", () => {
   const { log, told } = listen("info");
   const recorder = new LogRecorder(log, "email", new VirtualClock());
-  recorder.record({
-    kind: "polled",
-    poll: samplePoll({
+  recordPoll(
+    recorder,
+    samplePoll({
       id: "poll-7",
       outcome: { kind: "failed", reason: "server_error" },
       head: { status: 503, headers: [{ name: "x-not-shown", bytes: 15 }] },
@@ -90,7 +90,7 @@ test("a change of state tells from what to what, why, and by which poll", () => 
       durationMs: 21.239,
       detail: "503, expected 200",
     }),
-  });
+  );
   recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
   expect(told()).toEqual([
     {
@@ -113,7 +113,7 @@ test("a change of state tells from what to what, why, and by which poll", () => 
 test("recovery is news, but no warning", () => {
   const { log, told } = listen("info");
   const recorder = new LogRecorder(log, "email", new VirtualClock());
-  recorder.record({ kind: "polled", poll: samplePoll() });
+  recordPoll(recorder, samplePoll());
   recorder.record({ kind: "health_changed", from: "down", to: "up", atMs: 0 });
   expect(told()).toMatchObject([{ level: "info", from: "down", to: "up", status: 200 }]);
 });
@@ -121,7 +121,7 @@ test("recovery is news, but no warning", () => {
 test("a state that is unknown for want of polls is not blamed on the last one", () => {
   const { log, told } = listen("info");
   const recorder = new LogRecorder(log, "email", new VirtualClock());
-  recorder.record({ kind: "polled", poll: samplePoll() });
+  recordPoll(recorder, samplePoll());
   recorder.record({ kind: "health_changed", from: "up", to: "unknown", atMs: 0 });
   expect(told()).toHaveLength(1);
   expect(told()[0]).toMatchObject({ level: "warn", to: "unknown" });
@@ -130,14 +130,11 @@ test("a state that is unknown for want of polls is not blamed on the last one", 
 
 test("single polls are told only to who asks for details", () => {
   const atInfo = listen("info");
-  new LogRecorder(atInfo.log, "email", new VirtualClock()).record({ kind: "polled", poll: samplePoll() });
+  recordPoll(new LogRecorder(atInfo.log, "email", new VirtualClock()), samplePoll());
   expect(atInfo.lines).toEqual([]);
 
   const atDebug = listen("debug");
-  new LogRecorder(atDebug.log, "email", new VirtualClock()).record({
-    kind: "polled",
-    poll: samplePoll({ delayMs: 3.456 }),
-  });
+  recordPoll(new LogRecorder(atDebug.log, "email", new VirtualClock()), samplePoll({ delayMs: 3.456 }));
   expect(atDebug.told()).toMatchObject([
     { level: "debug", msg: "polled", origin: "schedule", outcome: "ok", status: 200, delayMs: 3.46 },
   ]);
@@ -233,7 +230,7 @@ test("a pause that an upstream requests is told, and loudly where it is capped",
 test("an API that announces its end is told once, and again when it says something else", () => {
   const announcing = (sunsetAtMs: number | undefined) => (recorder: LogRecorder) => {
     const announcement = sunsetAtMs === undefined ? undefined : sampleAnnouncement({ sunsetAtMs });
-    recorder.record({ kind: "polled", poll: samplePoll({ announcement }) });
+    recordPoll(recorder, samplePoll({ announcement }));
   };
   const may = Date.UTC(2027, 4, 1);
   expect(
@@ -253,13 +250,13 @@ test("what the provider's support asks for is in the line of a change of health"
       { name: "x-request-id", bytes: 8, value: "req_7f3a" },
       { name: "date", bytes: 29 },
     ];
-    recorder.record({
-      kind: "polled",
-      poll: samplePoll({
+    recordPoll(
+      recorder,
+      samplePoll({
         outcome: { kind: "failed", reason: "server_error" },
         head: { status: 500, headers },
       }),
-    });
+    );
     recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
   });
   expect(line).toContain('"requestIds":"x-request-id: req_7f3a"');

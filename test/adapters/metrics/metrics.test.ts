@@ -18,6 +18,7 @@ import {
   sampleMetricsSnapshot,
   samplePoll,
   sampleUpstreamSnapshot,
+  recordPoll,
 } from "../../support/samples.ts";
 
 const ADAPTER = new URL("../../../src/adapters/metrics/metrics.ts", import.meta.url).href;
@@ -74,7 +75,7 @@ test("a scrape shows the moment at which it was asked for, whatever happens befo
   );
   accounts.record(SLOT_WAITING);
   accounts.record(SLOT_STARTED);
-  queueMicrotask(() => accounts.record({ kind: "polled", poll: samplePoll() }));
+  queueMicrotask(() => recordPoll(accounts, samplePoll()));
   const scrape = metrics.render();
   accounts.record({ kind: "slots_skipped", cause: "overlap", count: 1, hadWaited: false });
   const shown = parseExposition(await textOf(scrape));

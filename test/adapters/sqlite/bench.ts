@@ -7,7 +7,7 @@ import type { OpenReply, StateBatch, WriteReply } from "../../../src/adapters/sq
 import { openStateStore } from "../../../src/adapters/sqlite/store.ts";
 import { SqliteThread, type StateThread } from "../../../src/adapters/sqlite/thread.ts";
 import { History } from "../../../src/core/history/history.ts";
-import { UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
+import { type Judge, UpstreamRecord } from "../../../src/core/history/upstream-record.ts";
 import type { Log } from "../../../src/core/text/log.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream, SavedPoll, StateStore } from "../../../src/core/history/state.ts";
@@ -88,9 +88,9 @@ export class StateBench implements AsyncDisposable {
   }
 
   /** As the app does it. */
-  recordOf(store: StateStore, upstream = "email"): UpstreamRecord {
+  recordOf(store: StateStore, upstream = "email", judge?: Judge): UpstreamRecord {
     const history = new History(upstream, this.clock.wallNow(), store.restored(upstream));
-    return new UpstreamRecord(history, [store.recorderOf(upstream, history)]);
+    return new UpstreamRecord(history, [store.recorderOf(upstream, history)], judge);
   }
 
   poll(record: UpstreamRecord, outcome: PollOutcome = { kind: "ok", reason: "" }, id = "poll-1"): void {
@@ -162,7 +162,7 @@ export function savedAt(
 }
 
 export function batchAt(nowMs: number, changes: Partial<StateBatch> = {}): StateBatch {
-  return { polls: [], foundOffline: [], rows: [], nowMs, ...changes };
+  return { polls: [], rows: [], nowMs, ...changes };
 }
 
 /** Days of recording in a moment, in few batches: each of them goes to the disk, as its minute is over. */

@@ -82,19 +82,3 @@ test("incidents are bounded too: the one that was heard of longest ago gives way
   buffer.put(incident(3, 1));
   expect(buffer.take(9).rows).toEqual([incident(1, 2), incident(3, 1)]);
 });
-
-test("what is found to be our own failure is marked while it waits, and told apart once it is written", () => {
-  const buffer = buffered(1);
-  const found = { upstream: "email", pollId: samplePoll().id, endedAtMs: 1 };
-  buffer.addFoundOffline(found);
-  const rows = buffer.take(5);
-  expect(rows).toMatchObject({
-    polls: [{ status: { outcome: "ours", reason: "offline" } }],
-    foundOffline: [],
-  });
-  buffer.addFoundOffline(found);
-  const later = buffer.take(5);
-  expect(later).toMatchObject({ polls: [], foundOffline: [found] });
-  buffer.giveBack(later);
-  expect(buffer.take(5).foundOffline).toEqual([found]);
-});

@@ -15,6 +15,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
 import { newestVersion } from "../../../src/adapters/sqlite/schema.ts";
+import { outcomeOf } from "../../../src/core/exchange/outcome.ts";
 import { NOW_MS, restoredOf, StateBench, stateErrors, TIMEOUT } from "./bench.ts";
 
 const HOUR_MS = 3_600_000;
@@ -62,22 +63,23 @@ describe("after a restart", () => {
     expect(readFileSync(bench.path).includes("test-key-1")).toBe(false);
   });
 
-  test("what failed because we were offline is still no failure of theirs, written before that was known or after", async () => {
+  test("what failed because we were offline is still no failure of theirs, told at once or later", async () => {
     await using bench = await StateBench.make();
     const first = await bench.open();
-    const record = bench.recordOf(first);
-    const found = (pollId: string): void =>
-      record.record({ kind: "found_offline", pollId, endedAtMs: bench.clock.wallNow() });
+    const waiting: (() => void)[] = [];
+    const record = bench.recordOf(first, "email", (poll, judged) => {
+      const isOurs = poll.id === "at once" || poll.id === "later";
+      const tell = (): void => judged(isOurs ? { ...poll, outcome: outcomeOf("offline") } : poll);
+      if (poll.id === "later") waiting.push(tell);
+      else tell();
+    });
     bench.poll(record);
     bench.poll(record, TIMEOUT, "theirs");
     bench.poll(record, TIMEOUT, "at once");
-    found("at once");
     bench.poll(record, TIMEOUT, "later");
-    const endedAtMs = bench.clock.wallNow();
-    await bench.written(4);
-    record.record({ kind: "health_changed", from: "up", to: "down", atMs: endedAtMs });
-    for (let turn = 0; turn < 2; turn += 1)
-      record.record({ kind: "found_offline", pollId: "later", endedAtMs });
+    record.record({ kind: "health_changed", from: "up", to: "down", atMs: bench.clock.wallNow() });
+    await bench.written(3);
+    for (const tell of waiting) tell();
     await first.close();
 
     const restored = bench.recordOf(await bench.open()).history;

@@ -1,11 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inTransaction } from "../../../src/adapters/sqlite/database.ts";
-import { readQuotas, readState } from "../../../src/adapters/sqlite/reading.ts";
+import { readQuotas } from "../../../src/adapters/sqlite/reading.ts";
 import { createTables, migrate, newestVersion, versionOf } from "../../../src/adapters/sqlite/schema.ts";
 import { quotaRow } from "../../../src/adapters/sqlite/tables.ts";
 import { StateWriter } from "../../../src/adapters/sqlite/writing.ts";
-import { samplePollStatus, sampleQuotaRow } from "../../support/samples.ts";
+import { sampleQuotaRow } from "../../support/samples.ts";
 
 /** A file in which a quota was counted, and that has taken no step. */
 function before(): DatabaseSync {
@@ -14,50 +14,12 @@ function before(): DatabaseSync {
   createTables(database);
   database.exec(`PRAGMA user_version = ${newestVersion([])}`);
   const rows = [quotaRow(sampleQuotaRow())];
-  new StateWriter(database).write({ polls: [], foundOffline: [], rows });
+  new StateWriter(database).write({ polls: [], rows });
   return database;
 }
 
 const SPENT = "ALTER TABLE quota_hours ADD COLUMN spent REAL NOT NULL DEFAULT 0";
 const RENAMED = "ALTER TABLE quota_hours RENAME COLUMN spent TO spent_eur";
-
-test("polls of version 5 have one of the five outcomes, before the step to them and after it", () => {
-  using database = new DatabaseSync(":memory:");
-  createTables(database);
-  database.exec("PRAGMA user_version = 5; ALTER TABLE polls ADD COLUMN offline INTEGER NOT NULL DEFAULT 0");
-  const written: readonly (readonly [outcome: string, reason: string, offline: number, now: string])[] = [
-    ["ok", "", 0, "ok "],
-    ["failed", "timeout", 0, "failed timeout"],
-    ["failed", "timeout", 1, "ours offline"],
-    ["failed", "internal", 0, "ours bug"],
-    ["failed", "unauthorized", 0, "rejected unauthorized"],
-    ["failed", "auth", 0, "rejected auth"],
-    ["throttled", "rate", 0, "throttled rate"],
-  ];
-  const { id, ...facts } = samplePollStatus();
-  const insert = database.prepare("INSERT INTO polls VALUES (NULL, 'email', ?, 1, ?, ?, ?)");
-  for (const [outcome, reason, offline] of written)
-    insert.run(id, outcome, JSON.stringify({ ...facts, reason }), offline);
-  insert.run(id, "failed", "{ damaged", 1);
-  const polls = (): readonly string[] =>
-    readState(database, 1)
-      .upstreams.get("email")
-      ?.polls.map(({ outcome, reason }) => `${outcome} ${reason}`) ?? [];
-  const now = written.map((row) => row[3]);
-  expect(polls()).toEqual(now);
-  inTransaction(database, () => migrate(database));
-  expect(polls()).toEqual(now);
-  const failures = database.prepare("SELECT outcome FROM polls WHERE outcome <> 'ok'").all();
-  expect(failures.map(({ outcome }) => outcome)).toEqual([
-    "failed",
-    "ours",
-    "ours",
-    "rejected",
-    "rejected",
-    "throttled",
-    "failed",
-  ]);
-});
 
 describe("a file of an older shape", () => {
   test("takes each step that came since, once and in order, and keeps what is in it", () => {

@@ -5,7 +5,7 @@ import type { Died, StateThread } from "../../../src/adapters/sqlite/thread.ts";
 import { NOTHING_HELD } from "../../../src/core/budget/record.ts";
 import { History } from "../../../src/core/history/history.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
-import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
+import { samplePoll, sampleQuotaRow, recordPoll } from "../../support/samples.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
 
 const WRITTEN: WriteReply = { kind: "written", notes: [] };
@@ -66,7 +66,7 @@ class Scene {
   }
 
   poll(id: string): void {
-    this.recorder.record({ kind: "polled", poll: samplePoll({ id }) });
+    recordPoll(this.recorder, samplePoll({ id }));
   }
 }
 

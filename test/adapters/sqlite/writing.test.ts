@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createTables } from "../../../src/adapters/sqlite/schema.ts";
 import { quotaRow } from "../../../src/adapters/sqlite/tables.ts";
 import { StateWriter } from "../../../src/adapters/sqlite/writing.ts";
-import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
+import { outcomeOf, type PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { SavedPoll } from "../../../src/core/history/state.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
 import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
@@ -35,7 +35,7 @@ describe("roll-ups", () => {
       saved(60_001, OK, 100, "ai-router"),
       saved(119_999, OK),
     ];
-    for (const poll of polls) writer.write({ polls: [poll], foundOffline: [], rows: [] });
+    for (const poll of polls) writer.write({ polls: [poll], rows: [] });
     expect(query("SELECT upstream, bucket, polls FROM minutes ORDER BY bucket, polls DESC")).toEqual([
       { upstream: "email", bucket: 0, polls: 1 },
       { upstream: "email", bucket: 1, polls: 2 },
@@ -56,7 +56,7 @@ describe("roll-ups", () => {
       saved(4, { kind: "rejected", reason: "unauthorized" }, 50),
       saved(5, { kind: "throttled", reason: "rate" }, 20),
     ];
-    writer.write({ polls, foundOffline: [], rows: [] });
+    writer.write({ polls, rows: [] });
     expect(query("SELECT * FROM hours")).toEqual([
       {
         upstream: "email",
@@ -72,19 +72,16 @@ describe("roll-ups", () => {
     ]);
   });
 
-  test("forget a failure that was ours once, however often that is said, and no other one", () => {
+  test("have as failed what is theirs, and neither what they reject nor what is ours", () => {
     const { writer, query } = scene();
-    const polls = [saved(1, TIMEOUT), saved(2, TIMEOUT), saved(1, TIMEOUT, 100, "ai-router")];
-    const found = { upstream: "email", pollId: "email 2", endedAtMs: 2 };
-    writer.write({ polls, foundOffline: [found], rows: [] });
-    for (let turn = 0; turn < 2; turn += 1) writer.write({ polls: [], foundOffline: [found], rows: [] });
-    expect(query("SELECT poll FROM polls WHERE outcome = 'ours' AND facts ->> 'reason' = 'offline'")).toEqual(
-      [{ poll: "email 2" }],
-    );
+    const reasons = ["timeout", "unauthorized", "offline", "bug", "rate"] as const;
+    writer.write({
+      polls: [OK, ...reasons.map(outcomeOf)].map((outcome, at) => saved(at, outcome)),
+      rows: [],
+    });
     for (const table of ["minutes", "hours"]) {
-      expect(query(`SELECT upstream, polls, failed FROM ${table} ORDER BY upstream`)).toEqual([
-        { upstream: "ai-router", polls: 1, failed: 1 },
-        { upstream: "email", polls: 2, failed: 1 },
+      expect(query(`SELECT polls, ok, failed, throttled FROM ${table}`)).toEqual([
+        { polls: 6, ok: 1, failed: 1, throttled: 1 },
       ]);
     }
   });
@@ -93,15 +90,15 @@ describe("roll-ups", () => {
 test("a row replaces the one with its key", () => {
   const { writer, query } = scene();
   const rows = [sampleQuotaRow({ requests: 5, unconfirmed: 1 }), sampleQuotaRow({ requests: 4 })];
-  writer.write({ polls: [], foundOffline: [], rows: rows.map(quotaRow) });
+  writer.write({ polls: [], rows: rows.map(quotaRow) });
   expect(query("SELECT * FROM quota_hours")).toEqual([sampleQuotaRow({ requests: 4 })]);
 });
 
 test("a batch that cannot be written completely leaves nothing", () => {
   const { writer, query } = scene();
   const rows = [quotaRow(sampleQuotaRow({ hour: 0.5 }))];
-  expect(() => writer.write({ polls: [saved(1, OK)], foundOffline: [], rows })).toThrow(/cannot store REAL/);
+  expect(() => writer.write({ polls: [saved(1, OK)], rows })).toThrow(/cannot store REAL/);
   expect([query("SELECT * FROM polls"), query("SELECT * FROM hours")]).toEqual([[], []]);
-  writer.write({ polls: [saved(1, OK)], foundOffline: [], rows: [] });
+  writer.write({ polls: [saved(1, OK)], rows: [] });
   expect(query("SELECT polls FROM hours")).toEqual([{ polls: 1 }]);
 });

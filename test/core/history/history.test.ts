@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { History } from "../../../src/core/history/history.ts";
-import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
+import { outcomeOf, type PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream } from "../../../src/core/history/state.ts";
 import { type PollStatus, pollStatusOf } from "../../../src/core/status/status.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { samplePoll, recordPoll } from "../../support/samples.ts";
 
 const START_MS = 1_790_000_000_000;
 const HOUR_MS = 3_600_000;
@@ -17,7 +17,7 @@ function pollAt(atMs: number, outcome: PollOutcome = { kind: "ok", reason: "" },
 function filled(polls: number, changes: { readonly outcome?: PollOutcome } = {}): History {
   const history = new History("email", START_MS);
   for (let turn = 0; turn < polls; turn += 1)
-    history.record({ kind: "polled", poll: pollAt(START_MS + turn * 1_000, changes.outcome) });
+    recordPoll(history, pollAt(START_MS + turn * 1_000, changes.outcome));
   return history;
 }
 
@@ -31,9 +31,8 @@ test("the last sixty polls are kept, the newest last", () => {
 
 test("failures stay after the successes of their age are gone", () => {
   const history = new History("email", START_MS);
-  history.record({ kind: "polled", poll: pollAt(START_MS, TIMEOUT, "the failure") });
-  for (let turn = 1; turn < 200; turn += 1)
-    history.record({ kind: "polled", poll: pollAt(START_MS + turn * 1_000) });
+  recordPoll(history, pollAt(START_MS, TIMEOUT, "the failure"));
+  for (let turn = 1; turn < 200; turn += 1) recordPoll(history, pollAt(START_MS + turn * 1_000));
   expect(history.lastPolls.some((poll) => poll.id === "the failure")).toBe(false);
   expect(history.lastFailures.map((poll) => poll.id)).toEqual(["the failure"]);
   expect(filled(100, { outcome: TIMEOUT }).lastFailures).toHaveLength(20);
@@ -41,17 +40,18 @@ test("failures stay after the successes of their age are gone", () => {
 
 test("latency is that of the polls that were ok", () => {
   const history = new History("email", START_MS);
-  history.record({ kind: "polled", poll: samplePoll({ durationMs: 100 }) });
-  history.record({ kind: "polled", poll: samplePoll({ durationMs: 10_000, outcome: TIMEOUT }) });
+  recordPoll(history, samplePoll({ durationMs: 100 }));
+  recordPoll(history, samplePoll({ durationMs: 10_000, outcome: TIMEOUT }));
   expect(history.latency).toMatchObject({ polls: 1, p95Ms: 100 });
 });
 
 test("a failure of our own network is left out of availability, and marked as ours", () => {
   const history = new History("email", START_MS);
-  history.record({ kind: "polled", poll: pollAt(START_MS) });
-  history.record({ kind: "polled", poll: pollAt(START_MS + 1_000, TIMEOUT, "theirs") });
-  history.record({ kind: "polled", poll: pollAt(START_MS + 2_000, TIMEOUT, "ours") });
-  history.record({ kind: "found_offline", pollId: "ours", endedAtMs: START_MS + 2_000 });
+  recordPoll(history, pollAt(START_MS));
+  recordPoll(history, pollAt(START_MS + 1_000, TIMEOUT, "theirs"));
+  const ours = pollAt(START_MS + 2_000, TIMEOUT, "ours");
+  history.record({ kind: "polled", poll: ours });
+  history.record({ kind: "judged", poll: { ...ours, outcome: outcomeOf("offline") } });
   for (const window of history.availability(START_MS + 3_000))
     expect(window).toMatchObject({ ok: 1, failed: 1 });
   const reasonsOf = (polls: readonly PollStatus[]) =>
@@ -71,16 +71,16 @@ test.each([
   ["being throttled does not", { kind: "throttled", reason: "rate" }, 0],
 ] as const)("in availability, %s", (_, outcome, counted) => {
   const history = new History("email", START_MS);
-  history.record({ kind: "polled", poll: pollAt(START_MS) });
-  history.record({ kind: "polled", poll: pollAt(START_MS + 1_000, outcome) });
+  recordPoll(history, pollAt(START_MS));
+  recordPoll(history, pollAt(START_MS + 1_000, outcome));
   for (const window of history.availability(START_MS + 2_000))
     expect(window).toMatchObject({ ok: 1, failed: counted });
 });
 
 test("each window of availability forgets by itself", () => {
   const history = new History("email", START_MS);
-  history.record({ kind: "polled", poll: pollAt(START_MS, TIMEOUT) });
-  history.record({ kind: "polled", poll: pollAt(START_MS + 3 * HOUR_MS) });
+  recordPoll(history, pollAt(START_MS, TIMEOUT));
+  recordPoll(history, pollAt(START_MS + 3 * HOUR_MS));
   const ratios = (nowMs: number) => history.availability(nowMs).map((window) => window.ratio);
   expect(ratios(START_MS + 3 * HOUR_MS)).toEqual([1, 0.5, 0.5]);
   expect(ratios(START_MS + 26 * HOUR_MS)).toEqual([undefined, 1, 0.5]);
@@ -109,7 +109,7 @@ describe("after a restart", () => {
 
   test("history goes on: polls, failures, incidents, availability", () => {
     const history = new History("email", laterMs, restored);
-    history.record({ kind: "polled", poll: pollAt(laterMs) });
+    recordPoll(history, pollAt(laterMs));
     expect(history.lastPolls).toHaveLength(60);
     expect(history.lastPolls.at(-1)?.atMs).toBe(laterMs);
     expect(history.lastPolls[0]?.atMs).toBe(START_MS + 1_000);
@@ -129,7 +129,7 @@ describe("after a restart", () => {
 
   test("the first ok ends the incident that was open", () => {
     const history = new History("email", laterMs, restored);
-    history.record({ kind: "polled", poll: pollAt(laterMs) });
+    recordPoll(history, pollAt(laterMs));
     history.record({ kind: "health_changed", from: "unknown", to: "up", atMs: laterMs });
     expect(history.newestIncident).toMatchObject({ startedAtMs: START_MS, endedAtMs: laterMs });
   });

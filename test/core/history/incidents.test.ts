@@ -7,6 +7,8 @@ import { samplePollStatus } from "../../support/samples.ts";
 
 const to = (state: HealthState, atMs: number) => ({ from: "up", to: state, atMs }) as const;
 
+const OURS = failed("offline");
+
 function incident(changes: Partial<Incident> = {}): Incident {
   return {
     upstream: "email",
@@ -21,24 +23,24 @@ function incident(changes: Partial<Incident> = {}): Incident {
 
 test("an incident begins with the change of health and ends with the first ok", () => {
   const incidents = new Incidents("email");
-  incidents.polled(failed("timeout"), 0);
+  incidents.polled(failed("timeout"));
   expect(incidents.all).toEqual([]);
-  incidents.polled(failed("timeout"), 0);
+  incidents.polled(failed("timeout"));
   incidents.healthChanged(to("down", 1_000));
-  incidents.polled(failed("connect"), 0);
+  incidents.polled(failed("connect"));
   expect(incidents.all).toEqual([incident()]);
-  incidents.polled(OK, 0);
+  incidents.polled(OK);
   incidents.healthChanged(to("up", 5_000));
   expect(incidents.all).toEqual([incident({ endedAtMs: 5_000 })]);
 });
 
 test("it is known by the worst that it reached", () => {
   const incidents = new Incidents("email");
-  incidents.polled({ kind: "throttled", reason: "rate" }, 0);
+  incidents.polled({ kind: "throttled", reason: "rate" });
   incidents.healthChanged(to("throttled", 1_000));
-  incidents.polled(failed("dns"), 0);
+  incidents.polled(failed("dns"));
   incidents.healthChanged(to("down", 2_000));
-  incidents.polled({ kind: "throttled", reason: "rate" }, 0);
+  incidents.polled({ kind: "throttled", reason: "rate" });
   incidents.healthChanged(to("throttled", 3_000));
   expect(incidents.all).toEqual([incident({ reason: "dns", polls: 3 })]);
 });
@@ -68,7 +70,7 @@ describe("after a restart", () => {
 
   test("one that was open stays open, goes on counting, and ends with the first ok", () => {
     const incidents = new Incidents("email", [incident(), past]);
-    incidents.polled(failed("connect"), 0);
+    incidents.polled(failed("connect"));
     incidents.healthChanged({ from: "unknown", to: "down", atMs: 7_000 });
     expect(incidents.all).toEqual([incident({ polls: 3 }), past]);
     incidents.healthChanged({ from: "down", to: "up", atMs: 9_000 });
@@ -77,7 +79,7 @@ describe("after a restart", () => {
 
   test("those that ended stay, and the next one is new", () => {
     const incidents = new Incidents("email", [past]);
-    incidents.polled(failed("timeout"), 0);
+    incidents.polled(failed("timeout"));
     incidents.healthChanged({ from: "unknown", to: "down", atMs: 1_000 });
     expect(incidents.all).toEqual([incident({ polls: 1 }), past]);
   });
@@ -86,44 +88,49 @@ describe("after a restart", () => {
 describe("while we are offline", () => {
   test("an incident is ours, also where that is known only after it began", () => {
     const incidents = new Incidents("email");
-    incidents.polled(failed("timeout"), 800);
-    incidents.polled(failed("timeout"), 1_000);
+    incidents.polled(failed("timeout"));
+    incidents.polled(failed("timeout"));
     incidents.healthChanged(to("down", 1_000));
-    incidents.foundOffline(800);
-    incidents.foundOffline(1_000);
-    incidents.polled(failed("timeout"), 2_000);
-    incidents.foundOffline(2_000);
-    incidents.polled(OK, 3_000);
+    incidents.judged(OURS, 800);
+    incidents.judged(OURS, 1_000);
+    incidents.polled(failed("timeout"));
+    incidents.judged(OURS, 2_000);
+    incidents.polled(OK);
+    incidents.judged(OK, 3_000);
     incidents.healthChanged(to("up", 3_000));
     expect(incidents.all).toEqual([incident({ reason: "offline", endedAtMs: 3_000 })]);
   });
 
   test("one that had begun before stays theirs", () => {
     const incidents = new Incidents("email");
-    incidents.polled(failed("timeout"), 1_000);
+    incidents.polled(failed("timeout"));
+    incidents.judged(failed("timeout"), 1_000);
     incidents.healthChanged(to("down", 1_000));
-    incidents.polled(failed("timeout"), 2_000);
-    incidents.foundOffline(2_000);
+    incidents.polled(failed("timeout"));
+    incidents.judged(OURS, 2_000);
     expect(incidents.all).toEqual([incident()]);
   });
 
   test("throttling of before is no outage", () => {
     const incidents = new Incidents("email");
-    incidents.polled({ kind: "throttled", reason: "rate" }, 1_000);
+    incidents.polled({ kind: "throttled", reason: "rate" });
+    incidents.judged({ kind: "throttled", reason: "rate" }, 1_000);
     incidents.healthChanged(to("throttled", 1_000));
-    incidents.polled(failed("timeout"), 2_000);
-    incidents.foundOffline(2_000);
+    incidents.polled(failed("timeout"));
+    incidents.judged(OURS, 2_000);
     incidents.healthChanged(to("down", 2_000));
     expect(incidents.all).toEqual([incident({ state: "throttled", reason: "rate" })]);
   });
 
   test("what still fails when we are online again is an incident of theirs, from then on", () => {
     const incidents = new Incidents("email");
-    incidents.polled(failed("timeout"), 1_000);
-    incidents.foundOffline(1_000);
+    incidents.polled(failed("timeout"));
+    incidents.judged(OURS, 1_000);
     incidents.healthChanged(to("down", 1_000));
-    incidents.polled(failed("server_error"), 5_000);
-    incidents.polled(failed("server_error"), 6_000);
+    incidents.polled(failed("server_error"));
+    incidents.judged(failed("server_error"), 5_000);
+    incidents.polled(failed("server_error"));
+    incidents.judged(failed("server_error"), 6_000);
     expect(incidents.all).toEqual([
       incident({ reason: "server_error", startedAtMs: 5_000 }),
       incident({ reason: "offline", polls: 1, endedAtMs: 5_000 }),

@@ -1,29 +1,35 @@
+import * as fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
+import { OK, outcomeOf, type PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import { OwnNetwork } from "../../../src/core/history/own-network.ts";
 import { samplePoll } from "../../support/samples.ts";
 
-const OK: PollOutcome = { kind: "ok", reason: "" };
 const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
 const NO_NAME: PollOutcome = { kind: "failed", reason: "dns" };
 const HOUR_MS = 3_600_000;
 
 let network: OwnNetwork;
 let ours: string[];
+let theirs: string[];
 
 beforeEach(() => {
   network = new OwnNetwork();
   ours = [];
+  theirs = [];
 });
 
 function watch(name: string, url = `https://${name}.example/v1`, periodMs = 10_000, nowMs = 0): void {
-  network.watch({ name, url, schedule: { longestGapMs: periodMs } }, nowMs, ({ id }) => void ours.push(id));
+  network.watch({ name, url, schedule: { longestGapMs: periodMs } }, nowMs);
 }
 
 /** Times in seconds. Each poll took two. */
 function polled(name: string, endedAt: number, outcome: PollOutcome, sentAt = endedAt - 2): void {
   const id = `${name} ${endedAt}`;
-  network.polled(name, samplePoll({ id, sentAtMs: sentAt * 1000, endedAtMs: endedAt * 1000, outcome }));
+  const poll = samplePoll({ id, sentAtMs: sentAt * 1000, endedAtMs: endedAt * 1000, outcome });
+  network.judge(name, poll, (judged) => {
+    if (judged.outcome.reason === "offline") ours.push(id);
+    else theirs.push(id);
+  });
 }
 
 describe("of two upstreams that answered", () => {
@@ -189,6 +195,75 @@ describe("how many cannot be reached because we are offline", () => {
   });
 });
 
+describe("a failure in the network counts as theirs", () => {
+  beforeEach(() => {
+    for (const name of ["a", "b"]) {
+      watch(name);
+      polled(name, 10, OK);
+    }
+    theirs.length = 0;
+  });
+
+  test("once another upstream has answered, and not before", () => {
+    polled("a", 20, TIMEOUT);
+    polled("a", 22, NO_NAME);
+    expect(theirs).toEqual([]);
+    polled("b", 23, outcomeOf("server_error"));
+    expect(theirs).toEqual(["a 20", "a 22", "b 23"]);
+  });
+
+  test("where nobody has told otherwise for five minutes", () => {
+    watch("hourly", "https://hourly.example/", HOUR_MS);
+    polled("hourly", 11, OK);
+    theirs.length = 0;
+    network.keep([
+      { name: "a", url: "https://a.example/", schedule: { longestGapMs: 10_000 } },
+      { name: "hourly", url: "https://hourly.example/", schedule: { longestGapMs: HOUR_MS } },
+    ]);
+    for (let at = 20; at <= 330; at += 10) polled("a", at, TIMEOUT);
+    expect([theirs, ours]).toEqual([["a 20", "a 30"], []]);
+  });
+
+  test("where it leaves the config, or the process ends", () => {
+    polled("a", 20, TIMEOUT);
+    network.keep([]);
+    polled("a", 30, TIMEOUT);
+    expect(theirs).toEqual(["a 20", "a 30"]);
+  });
+});
+
+test("each poll gets its outcome once, whatever comes", () => {
+  const outcomes = ["timeout", "connect", "server_error", "auth", "bug", "rate"] as const;
+  const step = fc.record({
+    name: fc.constantFrom("a", "a2", "b", "c"),
+    afterS: fc.constantFrom(0, 1, 30, 200, 4_000),
+    outcome: fc.constantFrom(OK, ...outcomes.map(outcomeOf)),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      network = new OwnNetwork();
+      const judged: string[] = [];
+      for (const name of ["a", "b", "c"]) watch(name, undefined, name === "c" ? HOUR_MS : 10_000);
+      watch("a2", "https://a.example/v2");
+      let atMs = 0;
+      for (const [index, { name, afterS, outcome }] of steps.entries()) {
+        atMs += afterS * 1_000;
+        const poll = samplePoll({ id: `${index}`, sentAtMs: atMs - 500, endedAtMs: atMs, outcome });
+        network.judge(name, poll, (told) => {
+          const { kind } = told.outcome;
+          expect([outcome.kind, "ours"]).toContain(kind);
+          judged.push(told.id);
+        });
+      }
+      network.keep([]);
+      expect(judged.map(Number).toSorted((one, other) => one - other)).toEqual(
+        steps.map((_, index) => index),
+      );
+    }),
+    { seed: 20_261_123 },
+  );
+});
+
 test("a single upstream, or several on one host, cannot tell", () => {
   watch("a");
   watch("a2", "https://a.example/v2");
@@ -196,7 +271,7 @@ test("a single upstream, or several on one host, cannot tell", () => {
     polled("a", 100 + turn, TIMEOUT);
     polled("a2", 100 + turn, TIMEOUT);
   }
-  expect(ours).toEqual([]);
+  expect([ours, theirs.length]).toEqual([[], 20]);
 });
 
 test("one whose answer is fresh may still be reached; after a minute and a half it is asked no more", () => {
@@ -209,7 +284,7 @@ test("one whose answer is fresh may still be reached; after a minute and a half 
   polled("a", 189, TIMEOUT);
   expect(ours).toEqual([]);
   polled("b", 191, TIMEOUT);
-  expect(ours).toEqual(["a 110", "b 110", "a 189", "b 191"]);
+  expect(ours).toEqual(["a 110", "a 189", "b 110", "b 191"]);
 });
 
 test("after the start, what was not polled yet is waited for", () => {

@@ -3,7 +3,13 @@ import type { Announcement } from "../../../src/core/answer/announcement.ts";
 import type { PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
 import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
-import { accountsOf, POLL_ENDED_AT_MS, sampleAnnouncement, samplePoll } from "../../support/samples.ts";
+import {
+  accountsOf,
+  POLL_ENDED_AT_MS,
+  sampleAnnouncement,
+  samplePoll,
+  recordPoll,
+} from "../../support/samples.ts";
 import { accountsClose } from "../../support/accounts-close.ts";
 
 test("a slot that waits is not a slot yet; one that got its lease is, and is in flight until its poll ends", () => {
@@ -12,7 +18,7 @@ test("a slot that waits is not a slot yet; one that got its lease is, and is in 
   expect(accounts).toMatchObject({ slots: 0, waiting: 1, inFlight: 0 });
   accounts.record(SLOT_STARTED);
   expect(accounts).toMatchObject({ slots: 1, waiting: 0, inFlight: 1, totalPolls: 0 });
-  accounts.record({ kind: "polled", poll: samplePoll() });
+  recordPoll(accounts, samplePoll());
   expect(accounts).toMatchObject({ slots: 1, inFlight: 0, totalPolls: 1 });
   expect(accountsClose(accounts)).toBe(true);
 });
@@ -30,7 +36,7 @@ test("slots that never waited and a slot that gave up waiting are skipped slots"
 
 test("a poll that nobody started shows as accounts that do not close", () => {
   const accounts = new UpstreamAccounts();
-  accounts.record({ kind: "polled", poll: samplePoll() });
+  recordPoll(accounts, samplePoll());
   expect(accountsClose(accounts)).toBe(false);
 });
 
@@ -92,10 +98,7 @@ test("status codes are counted as they are when registered; the wild rest shares
   for (const status of [200, 503, 299, 418, 799]) {
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
-    accounts.record({
-      kind: "polled",
-      poll: samplePoll({ head: { status, headers: [] } }),
-    });
+    recordPoll(accounts, samplePoll({ head: { status, headers: [] } }));
   }
   expect([accounts.responses("200"), accounts.responses("503"), accounts.responses("other")]).toEqual([
     1, 1, 3,
@@ -112,14 +115,14 @@ test("only a poll that was ok moves the time of the last success", () => {
   const accounts = accountsOf(samplePoll());
   accounts.record(SLOT_WAITING);
   accounts.record(SLOT_STARTED);
-  accounts.record({
-    kind: "polled",
-    poll: samplePoll({
+  recordPoll(
+    accounts,
+    samplePoll({
       outcome: { kind: "failed", reason: "dns" },
       head: undefined,
       endedAtMs: POLL_ENDED_AT_MS + 15_000,
     }),
-  });
+  );
   expect(accounts.lastSuccessAtMs).toBe(POLL_ENDED_AT_MS);
   expect(accounts.lastPollAtMs).toBe(POLL_ENDED_AT_MS + 15_000);
 });
@@ -128,7 +131,7 @@ test("a certificate that was seen still stands after a poll that showed none", (
   const accounts = accountsOf(samplePoll({ certificateExpiresAtMs: 1 }));
   accounts.record(SLOT_WAITING);
   accounts.record(SLOT_STARTED);
-  accounts.record({ kind: "polled", poll: samplePoll({ certificateExpiresAtMs: undefined }) });
+  recordPoll(accounts, samplePoll({ certificateExpiresAtMs: undefined }));
   expect(accounts.certificateExpiresAtMs).toBe(1);
 });
 
@@ -138,7 +141,7 @@ test("an announced end stands until an ok answer leaves it out", () => {
     endedAtMs: number,
     announcement?: Announcement,
     outcome: PollOutcome = { kind: "ok", reason: "" },
-  ): void => accounts.record({ kind: "polled", poll: samplePoll({ endedAtMs, announcement, outcome }) });
+  ): void => recordPoll(accounts, samplePoll({ endedAtMs, announcement, outcome }));
   polled(1_000, sampleAnnouncement({ sunsetAtMs: 9_000 }));
   polled(2_000, sampleAnnouncement({ sunsetAtMs: 9_000 }));
   expect(accounts.deprecatedAtMs).toBe(1_000);

@@ -27,6 +27,7 @@ import {
   samplePoll,
   sampleUpstream,
   sampleUpstreamSnapshot,
+  recordPoll,
 } from "../../support/samples.ts";
 import { SERIES } from "../../../tools/docs-metrics.ts";
 import { accountsClose } from "../../support/accounts-close.ts";
@@ -198,14 +199,14 @@ test("an upstream has as many series as the page of metrics says: at its start, 
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
     const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 1]));
-    accounts.record({
-      kind: "polled",
-      poll: samplePoll({
+    recordPoll(
+      accounts,
+      samplePoll({
         phasesMs,
         certificateExpiresAtMs: 1,
         head: { status, headers: [] },
       }),
-    });
+    );
   }
   const everything = { accounts, health: { state: "up", up: true } as const, nextSlotAtMs: 1 };
   expect(seriesOfUpstream(renderUpstream(everything))).toBe(SERIES.most);
@@ -353,7 +354,7 @@ test("whatever happens, and whenever it is scraped, the accounts close in what i
             accounts.record(SLOT_STARTED);
             told.inFlight += 1;
           }
-          accounts.record({ kind: "polled", poll: samplePoll(event.ends) });
+          recordPoll(accounts, samplePoll(event.ends));
           told.inFlight -= 1;
           told.polls += 1;
         }

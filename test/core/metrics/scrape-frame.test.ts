@@ -22,6 +22,7 @@ import {
   sampleUpstream,
   sampleUpstreamSnapshot,
   sampleValue,
+  recordPoll,
 } from "../../support/samples.ts";
 
 function textOf(frame: ScrapeFrame): string {
@@ -120,7 +121,7 @@ test("what happens after a frame was taken does not show in it", () => {
   const before = textOf(frame);
   accounts.record(SLOT_WAITING);
   accounts.record(SLOT_STARTED);
-  accounts.record({ kind: "polled", poll: samplePoll() });
+  recordPoll(accounts, samplePoll());
   expect(textOf(frame)).toBe(before);
   expect(textOf(takeFrame(snapshot))).not.toBe(before);
 });

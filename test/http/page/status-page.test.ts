@@ -232,7 +232,8 @@ describe("the status page", () => {
   });
 
   test("says that the next slot is skipped if the pause outlasts it", async () => {
-    const skipped = "in 5 s every 15s; a poll is running; it is skipped if polls are still paused then";
+    const skipped =
+      "in 5 s every 15s; a poll has no outcome yet; it is skipped if polls are still paused then";
     const until = (pausedUntilMs: number) => ({ upstreams: [sampleUpstreamStatus({ pausedUntilMs })] });
     expect(await textOfPage(until(120_000))).toContain(skipped);
     expect(await textOfPage(until(104_000))).not.toContain("it is skipped");

@@ -49,11 +49,12 @@ export class Tally implements Recorder {
         if (!event.hadWaited || event.cause !== "budget") this.#onTurn("left");
         return;
       case "polled":
+        this.accounts.record({ ...event, kind: "judged" });
         this.#polled(event.poll);
         return;
       case "pause_requested":
       case "health_changed":
-      case "found_offline":
+      case "judged":
         return;
       default:
         event satisfies never;

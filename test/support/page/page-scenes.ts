@@ -1,6 +1,6 @@
 import { keptHeadOf } from "../../../src/core/answer/kept-headers.ts";
 import type { Headers, PhaseTimesMs } from "../../../src/core/exchange/exchange.ts";
-import type { PollOutcome, SkipCause } from "../../../src/core/exchange/outcome.ts";
+import { OK, outcomeOf, type PollOutcome, type SkipCause } from "../../../src/core/exchange/outcome.ts";
 import { History } from "../../../src/core/history/history.ts";
 import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
 import { hash32 } from "../../../src/core/schedule/hash.ts";
@@ -62,35 +62,29 @@ class Recording {
   }
 
   poll(atMs: number, run: PollRun): void {
-    const outcome = run.outcome ?? { kind: "ok", reason: "" };
+    const outcome = run.outcome ?? OK;
     const durationMs = within(run.latency ?? USUAL, this.random);
     const degraded = outcome.kind === "ok" && durationMs > DEGRADED_ABOVE_MS;
     const status = run.status ?? (outcome.kind === "ok" ? 200 : undefined);
     this.polls += 1;
-    this.history.record({
-      kind: "polled",
-      poll: samplePoll({
-        id: `poll-${this.polls}`,
-        sentAtMs: atMs,
-        endedAtMs: atMs + durationMs,
-        durationMs,
-        phasesMs: run.phasesMs ?? phasesOf(durationMs, this.random),
-        outcome,
-        degraded,
-        detail: run.detail ?? "answered 200 with 482 B",
-        head:
-          status === undefined
-            ? undefined
-            : keptHeadOf({ status, reasonPhrase: "", headers: run.headers ?? [] }, [], String),
-        excerpt: run.excerpt,
-      }),
+    const poll = samplePoll({
+      id: `poll-${this.polls}`,
+      sentAtMs: atMs,
+      endedAtMs: atMs + durationMs,
+      durationMs,
+      phasesMs: run.phasesMs ?? phasesOf(durationMs, this.random),
+      outcome,
+      degraded,
+      detail: run.detail ?? "answered 200 with 482 B",
+      head:
+        status === undefined
+          ? undefined
+          : keptHeadOf({ status, reasonPhrase: "", headers: run.headers ?? [] }, [], String),
+      excerpt: run.excerpt,
     });
-    if (run.offline === true)
-      this.history.record({
-        kind: "found_offline",
-        pollId: `poll-${this.polls}`,
-        endedAtMs: atMs + durationMs,
-      });
+    const judged = run.offline === true ? { ...poll, outcome: outcomeOf("offline") } : poll;
+    this.history.record({ kind: "polled", poll });
+    this.history.record({ kind: "judged", poll: judged });
     this.fold({ kind: "polled", outcome, isDegraded: degraded, isConfirmed: false }, atMs + durationMs);
   }
 
