@@ -144,15 +144,15 @@ test("headers, excerpts and reason phrases of an answer reach no log, and a wild
   const { log, lines } = listen("debug");
   const recorder = new LogRecorder(log, "email", new VirtualClock());
   const secret = "test-key-in-an-answer";
-  recorder.record({
-    kind: "polled",
-    poll: samplePoll({
+  recordPoll(
+    recorder,
+    samplePoll({
       outcome: { kind: "failed", reason: "invalid_body" },
       head: { status: 200, headers: [{ name: secret, bytes: 1 }] },
       excerpt: secret,
       detail: `\u001b[31m\u009b\u202e\n{"level":"error"}${"x".repeat(10_000)}`,
     }),
-  });
+  );
   recorder.record({ kind: "health_changed", from: "up", to: "down", atMs: 0 });
   const text = lines.join("");
   expect(text).not.toContain(secret);

@@ -35,6 +35,6 @@ export function accountOf(families: Families, upstream: string): SlotAccounts {
 export function openAccounts(families: Families): readonly SlotAccounts[] {
   return accountsOf(families).filter(
     ({ slots, polls, skipped, inFlight, waiting }) =>
-      slots !== polls + skipped + inFlight || inFlight < 0 || inFlight > 1 || waiting < 0 || waiting > 1,
+      slots !== polls + skipped + inFlight || inFlight < 0 || waiting < 0 || waiting > 1,
   );
 }
