@@ -136,6 +136,17 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
         }),
       );
     });
+  command("quota <budget>", "say how much of a budget's quota was used; the daemon must not run")
+    .addOption(configOption())
+    .addOption(
+      new Option("--used <number>", "so many requests, as of now")
+        .argParser(parseCount)
+        .makeOptionMandatory(),
+    )
+    .action(async (budget: string, options: ConfigOption & { readonly used: number }) => {
+      const { quota } = await import("./commands/quota.ts");
+      exit(await quota({ ...ioOf(options), budget, used: options.used, wallNowMs: Date.now() }));
+    });
   command("rules", "print Prometheus rules for this config: recordings and alerts")
     .addOption(configOption())
     .addOption(runbooksOption())
@@ -194,6 +205,13 @@ function listenOption(): Option {
     if (address === undefined) throw new InvalidArgumentError('It must be like "127.0.0.1:10429".');
     return address;
   });
+}
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(count))
+    throw new InvalidArgumentError("It must be a whole number from 0 on.");
+  return count;
 }
 
 function parseSeed(text: string): number {

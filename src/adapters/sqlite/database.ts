@@ -1,22 +1,27 @@
 import { DatabaseSync } from "node:sqlite";
 import { APPLICATION_ID, createTables, migrate, newestVersion, versionOf } from "./schema.ts";
-import { StateFileError } from "./trouble.ts";
+import { StateFileError, troubleOf } from "./trouble.ts";
 
+/** The process before may still be closing. */
 const LOCK_TIMEOUT_MS = 1_000;
 
 /**
- * Nothing is written yet: the database of another program stays as it is. `isAlone` is for reading where not even the
- * shared memory beside the file can be made (a full disk): with an exclusive lock, SQLite does without it.
+ * The file itself is locked for this process alone, for as long as it is open: whatever name leads to it, and whatever
+ * lies beside it. The kernel ends the lock with the process. Nothing is written yet: the database of another program
+ * stays as it is.
  */
-export function openDatabase(path: string, isAlone: boolean = false): DatabaseSync {
+export function openDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS });
   try {
-    if (isAlone) database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    database.exec("PRAGMA locking_mode = EXCLUSIVE");
     requireOurs(database);
+    // SQLite would begin a file that is empty by this, and then no longer accept how it is to be vacuumed.
+    if (!isEmpty(database)) database.exec("BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (error) {
     database.close();
-    throw error;
+    if (troubleOf(error).kind !== "locked") throw error;
+    throw new StateFileError("locked", "is in use by another pacewatch, or locked by another program");
   }
 }
 
@@ -30,18 +35,19 @@ export function requireSound(database: DatabaseSync): void {
   if (verdict !== "ok") throw new StateFileError("damaged", `is damaged (${String(verdict)})`);
 }
 
-/** Prepares it for writing, and proves that by a write. */
+/**
+ * Prepares it for writing, and proves that by a write. What is committed is in the file itself and on the disk: nothing
+ * that could vanish from beside it holds any of it.
+ */
 export function makeWritable(database: DatabaseSync): void {
+  database.exec("PRAGMA journal_mode = DELETE");
+  database.exec("PRAGMA synchronous = FULL");
+  database.exec("PRAGMA journal_size_limit = 8388608");
   if (isEmpty(database)) {
     // SQLite accepts this before the first page is written, or never.
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
-    // Into the file itself, before there is a journal beside it: its header says from the beginning whose it is.
     inTransaction(database, () => createTables(database));
   }
-  database.exec("PRAGMA journal_mode = WAL");
-  // Commits do not wait for the disk; the checkpoint of each minute does. A killed process loses nothing.
-  database.exec("PRAGMA synchronous = NORMAL");
-  database.exec("PRAGMA journal_size_limit = 8388608");
   inTransaction(database, () => migrate(database));
 }
 

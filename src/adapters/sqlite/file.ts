@@ -1,18 +1,19 @@
-import type { DatabaseSync } from "node:sqlite";
-import type { QuotaRow } from "../../core/budget/quota.ts";
+import { DatabaseSync } from "node:sqlite";
+import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
+import { ANY_BUDGET } from "../../core/budget/quotas.ts";
+import { hourOf } from "../../core/time/duration.ts";
+import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
+import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
 import {
-  hasBytes,
   headerOf,
   inodeOf,
+  lastMovedAsideMs,
   makePrivate,
   moveAside,
   PlaceError,
   requirePlace,
-  StateLock,
 } from "./place.ts";
-import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
-import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
-import { readQuotas, readState } from "./reading.ts";
+import { readState, salvageQuotas } from "./reading.ts";
 import { cutLongPolls, Upkeep } from "./retention.ts";
 import { APPLICATION_ID } from "./schema.ts";
 import { quotaRow } from "./tables.ts";
@@ -21,9 +22,10 @@ import { StateWriter } from "./writing.ts";
 
 type Connection = {
   readonly database: DatabaseSync;
-  readonly writer: StateWriter;
-  readonly upkeep: Upkeep;
   readonly inode: number | undefined;
+  readonly restored: Restored;
+  /** Undefined until the first write: on a full disk, the file can be read and is locked, and no more. */
+  writing: { readonly writer: StateWriter; readonly upkeep: Upkeep } | undefined;
 };
 
 const NOTHING: Restored = {
@@ -34,9 +36,7 @@ const NOTHING: Restored = {
 /** One state file, from the first opening to the last closing. It recovers from whatever happens to the file. */
 export class StateFile {
   readonly #path: string;
-  #lock: StateLock | undefined;
   #connection: Connection | undefined;
-  #isChecked = false;
 
   constructor(path: string) {
     this.#path = path;
@@ -44,12 +44,15 @@ export class StateFile {
 
   /** Refused unless it can be read and written. If only writing fails for now, it opens and says why. */
   open(nowMs: number): OpenReply {
+    const notes: string[] = [];
     try {
       requirePlace(this.#path);
-      this.#lock = new StateLock(this.#path);
-      return this.#start(nowMs);
+      const connection = (this.#connection = this.#connect(notes, nowMs));
+      const { restored } = connection;
+      const lostAtMs = lastMovedAsideMs(this.#path);
+      const trouble = this.#begin(connection, notes);
+      return { kind: "opened", restored, lostAtMs, trouble, notes };
     } catch (error) {
-      if (error instanceof StateFileError && error.trouble.kind === "foreign") this.#lock?.withdraw();
       this.close();
       return { kind: "refused", message: this.#refusalOf(error) };
     }
@@ -58,10 +61,10 @@ export class StateFile {
   write(batch: StateBatch): WriteReply {
     const notes: string[] = [];
     try {
-      this.#lock ??= new StateLock(this.#path);
-      const { writer, inode } = (this.#connection ??= this.#connect(notes));
-      if (inodeOf(this.#path) !== inode) throw new StateFileError("moved", "was moved, replaced or removed");
-      writer.write(batch);
+      const connection = (this.#connection ??= this.#connect(notes, batch.nowMs));
+      if (inodeOf(this.#path) !== connection.inode)
+        throw new StateFileError("moved", "was moved, replaced or removed");
+      writingOf(connection).writer.write(batch);
     } catch (error) {
       return { kind: "failed", trouble: this.#fail(error), notes };
     }
@@ -70,113 +73,85 @@ export class StateFile {
   }
 
   close(): void {
-    this.#disconnect();
-    this.#lock?.release();
-    this.#lock = undefined;
-  }
-
-  #start(nowMs: number): OpenReply {
-    let restored: Restored | undefined;
-    const notes: string[] = [];
-    try {
-      this.#connection = this.#connect(notes, (database) => void (restored = readState(database, nowMs)));
-      const cut = cutLongPolls(this.#connection.database);
-      if (cut > 0) notes.push(`the state file kept too much of answers: ${cut} polls of it were cut`);
-      return { kind: "opened", restored: restored ?? NOTHING, trouble: undefined, notes };
-    } catch (error) {
-      const { kind, says } = troubleOf(error);
-      if (kind !== "full" && kind !== "failing" && kind !== "locked") throw error;
-      restored ??= this.#readAlone(nowMs);
-      return { kind: "opened", restored, trouble: says, notes };
-    }
+    this.#connection?.database.close();
+    this.#connection = undefined;
   }
 
   /**
-   * `look` reads it before the first write. A damaged file is moved aside, and a new one begun: but only a file that was
-   * ours by its header. By mistake, `state.path` may be the path of anything.
+   * A damaged file is moved aside, and a new one begun: but only a file that was ours by its header. By mistake,
+   * `state.path` may be the path of anything.
    */
-  #connect(notes: string[], look: (database: DatabaseSync) => void = () => {}): Connection {
+  #connect(notes: string[], nowMs: number): Connection {
+    const isNew = makePrivate(this.#path);
     try {
-      return this.#connectOnce(look);
+      return this.#read(isNew, nowMs);
     } catch (error) {
       const { kind, says } = troubleOf(error);
       if (kind !== "damaged") throw error;
-      if (headerOf(this.#path)?.applicationId !== APPLICATION_ID) {
+      const header = headerOf(this.#path);
+      if (header?.isDatabase === false) throw new StateFileError("foreign", "is not a database");
+      if (header !== undefined && header.applicationId !== APPLICATION_ID) {
         throw new StateFileError("foreign", `${says}, and its header does not say that pacewatch wrote it`);
       }
-      const quotas = this.#salvageQuotas();
-      const aside = moveAside(this.#path);
-      const lost = quotas === undefined ? "empty quota counts and empty history" : "empty history";
-      notes.push(`the state file ${says}: it was moved to "${aside}", starting with ${lost}`);
-      const connection = this.#connectOnce(() => {});
-      connection.writer.write({ polls: [], rows: (quotas ?? []).map(quotaRow) });
-      look(connection.database);
-      return connection;
+      const { rows, isComplete } = salvageQuotas(this.#path);
+      const aside = asideOf(this.#path, says);
+      notes.push(
+        `the state file ${says}: it was moved to "${aside}", ${isComplete ? ONLY_HISTORY : QUOTAS_TOO}`,
+      );
+      return this.#beginAnew(isComplete ? rows : [...rows, allUsedAt(nowMs)], nowMs);
     }
   }
 
-  #connectOnce(look: (database: DatabaseSync) => void): Connection {
-    makePrivate(this.#path);
+  /** Before the first write, so that a file that cannot be written now is read all the same. */
+  #read(isNew: boolean, nowMs: number): Connection {
     const database = openDatabase(this.#path);
     try {
-      if (!isEmpty(database)) {
-        if (!this.#isChecked) requireSound(database);
-        look(database);
-      }
-      makeWritable(database);
-      this.#isChecked = true;
-      const inode = inodeOf(this.#path);
-      return { database, inode, writer: new StateWriter(database), upkeep: new Upkeep(database) };
+      const hasRows = !isEmpty(database);
+      // We never leave an empty one, but where we were killed at the first start.
+      if (!hasRows && !isNew) throw new StateFileError("damaged", "is empty");
+      if (hasRows) requireSound(database);
+      const restored = hasRows ? readState(database, nowMs) : NOTHING;
+      return { database, inode: inodeOf(this.#path), restored, writing: undefined };
     } catch (error) {
       database.close();
       throw error;
     }
   }
 
-  /** A full disk is no reason to forget. Throws if the file has content that cannot be read. */
-  #readAlone(nowMs: number): Restored {
-    if (!hasBytes(this.#path)) return NOTHING;
-    const database = openDatabase(this.#path, true);
-    try {
-      return isEmpty(database) ? NOTHING : readState(database, nowMs);
-    } finally {
-      database.close();
-    }
+  #beginAnew(quotas: readonly QuotaRow[], nowMs: number): Connection {
+    const connection = this.#read(makePrivate(this.#path), nowMs);
+    writingOf(connection).writer.write({ polls: [], rows: quotas.map(quotaRow) });
+    return { ...connection, restored: { ...NOTHING, standing: { ...NOTHING.standing, quotas } } };
   }
 
-  /** Quotas are money: their counts are read even from a damaged file, if possible. */
-  #salvageQuotas(): readonly QuotaRow[] | undefined {
-    let database: DatabaseSync | undefined;
+  /** Returns why it cannot be written now. */
+  #begin(connection: Connection, notes: string[]): string | undefined {
     try {
-      database = openDatabase(this.#path);
-      return readQuotas(database);
-    } catch (error) {
-      troubleOf(error);
+      writingOf(connection);
+      const cut = cutLongPolls(connection.database);
+      if (cut > 0) notes.push(`the state file kept too much of answers: ${cut} polls of it were cut`);
       return undefined;
-    } finally {
-      database?.close();
+    } catch (error) {
+      const { kind, says } = troubleOf(error);
+      if (kind !== "full" && kind !== "failing") throw error;
+      return says;
     }
   }
 
   /** The batch is written already: a failure here is reported with the next one. */
   #tidy(nowMs: number): void {
     try {
-      this.#connection?.upkeep.tidy(nowMs);
+      this.#connection?.writing?.upkeep.tidy(nowMs);
     } catch (error) {
       this.#fail(error);
     }
   }
 
+  /** On a full disk the file stays open: nobody else may take it meanwhile. */
   #fail(error: unknown): string {
     const { kind, says } = troubleOf(error);
-    if (kind === "damaged") this.#isChecked = false;
-    this.#disconnect();
+    if (kind !== "full") this.close();
     return says;
-  }
-
-  #disconnect(): void {
-    this.#connection?.database.close();
-    this.#connection = undefined;
   }
 
   #refusalOf(error: unknown): string {
@@ -186,4 +161,28 @@ export class StateFile {
         : `a file that can be read and written, received one that ${troubleOf(error).says}`;
     return `cannot keep state: "${this.#path}" must be ${must}`;
   }
+}
+
+function asideOf(path: string, says: string): string {
+  try {
+    return moveAside(path);
+  } catch (error) {
+    throw new StateFileError("damaged", `${says}, and cannot be moved aside: it ${troubleOf(error).says}`);
+  }
+}
+
+const ONLY_HISTORY = "starting with empty history";
+const QUOTAS_TOO =
+  "starting with empty history, and what is not known of quotas counts as used; to say what was used, stop pacewatch and run: pacewatch quota BUDGET --used N";
+
+/** Of every budget. */
+function allUsedAt(nowMs: number): QuotaRow {
+  return { budget: ANY_BUDGET, hour: hourOf(nowMs), requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS };
+}
+
+function writingOf(connection: Connection): NonNullable<Connection["writing"]> {
+  if (connection.writing !== undefined) return connection.writing;
+  const { database } = connection;
+  makeWritable(database);
+  return (connection.writing = { writer: new StateWriter(database), upkeep: new Upkeep(database) });
 }

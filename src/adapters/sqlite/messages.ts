@@ -22,6 +22,8 @@ export type OpenReply =
   | {
       readonly kind: "opened";
       readonly restored: Restored;
+      /** A damaged file was moved aside then, with what it knew; undefined if none is there. */
+      readonly lostAtMs: number | undefined;
       /** Why it cannot be written now; undefined if it can. */
       readonly trouble: string | undefined;
       /** Each is one line of the log. */

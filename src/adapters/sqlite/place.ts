@@ -5,14 +5,13 @@ import {
   openSync,
   readdirSync,
   readSync,
+  realpathSync,
   renameSync,
   rmSync,
   type Stats,
   statSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { StateFileError, troubleOf } from "./trouble.ts";
 
 /** Does not open the file: while it is in use, closing any handle but SQLite's own would drop this process's locks. */
 function lookAt(path: string): Stats | undefined {
@@ -36,13 +35,15 @@ export function requirePlace(path: string): void {
 
 /**
  * SQLite gives a new file the mode that the umask leaves, and its companions the mode of the file. So the file is made
- * here first, for its owner alone. One that is there keeps its mode: that is its owner's choice.
+ * here first, for its owner alone. One that is there keeps its mode: that is its owner's choice. Tells whether it is new.
  */
-export function makePrivate(path: string): void {
+export function makePrivate(path: string): boolean {
   try {
     closeSync(openSync(path, "ax", 0o600));
+    return true;
   } catch {
     // It is there already, or SQLite tells what is wrong, in its own words.
+    return false;
   }
 }
 
@@ -51,11 +52,11 @@ const MAGIC = "SQLite format 3\0";
 const APPLICATION_ID_AT = 68;
 const HEADER_BYTES = 100;
 
-/** Reads the first bytes. Only while this process has no database open there: see `lookAt`. */
+/** Reads the first bytes, if there are any. Only while this process has no database open there: see `lookAt`. */
 export function headerOf(
   path: string,
 ): { readonly isDatabase: boolean; readonly applicationId: number } | undefined {
-  if (!hasBytes(path)) return undefined;
+  if ((lookAt(path)?.size ?? 0) === 0) return undefined;
   const header = Buffer.alloc(HEADER_BYTES);
   const file = openSync(path, "r");
   try {
@@ -69,10 +70,6 @@ export function headerOf(
   };
 }
 
-export function hasBytes(path: string): boolean {
-  return (lookAt(path)?.size ?? 0) > 0;
-}
-
 /** A different number means a different file. */
 export function inodeOf(path: string): number | undefined {
   return lookAt(path)?.ino;
@@ -81,11 +78,18 @@ export function inodeOf(path: string): number | undefined {
 /** Damaged files are kept for a look, but not without end. */
 const MOST_KEPT = 3;
 
-/** Files that SQLite keeps beside a database. */
-const COMPANIONS = ["-wal", "-shm"] as const;
+/** SQLite may have left it beside a database. */
+const COMPANIONS = ["-journal"] as const;
+
+/** When a damaged file was moved aside last. */
+export function lastMovedAsideMs(path: string): number | undefined {
+  const kept = keptNumbers(path).map((number) => lookAt(`${path}.corrupt-${number}`)?.ctimeMs ?? 0);
+  return kept.length === 0 ? undefined : Math.max(...kept);
+}
 
 /** Moves a damaged file out of the way and returns its new path. It must not be open. */
-export function moveAside(path: string): string {
+export function moveAside(named: string): string {
+  const path = realpathSync(named);
   const kept = keptNumbers(path);
   const number = Math.max(0, ...kept) + 1;
   const aside = `${path}.corrupt-${number}`;
@@ -107,46 +111,4 @@ function keptNumbers(path: string): readonly number[] {
     .filter((name) => name.startsWith(prefix))
     .map((name) => /^\d+/.exec(name.slice(prefix.length))?.[0])
     .flatMap((digits) => (digits === undefined ? [] : [Number(digits)]));
-}
-
-/** The process before may still be closing. */
-const WAIT_MS = 1_000;
-
-/**
- * One process per state file: an empty database beside it is kept locked. The kernel releases the lock when the
- * process ends, however it ends, and others can still read the state file.
- */
-export class StateLock {
-  readonly #database: DatabaseSync;
-  readonly #path: string;
-  readonly #isNew: boolean;
-
-  constructor(path: string) {
-    const lock = `${path}.lock`;
-    this.#path = lock;
-    this.#isNew = !existsSync(lock);
-    // It leaves nothing beside somebody else's file.
-    if (this.#isNew && headerOf(path)?.isDatabase === false) {
-      throw new StateFileError("foreign", "is not a database");
-    }
-    makePrivate(lock);
-    this.#database = new DatabaseSync(lock, { timeout: WAIT_MS });
-    try {
-      // A journal on the disk would need room there.
-      this.#database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    } catch (error) {
-      this.#database.close();
-      if (troubleOf(error).kind !== "locked") throw error;
-      throw new StateFileError("locked", "is in use by another pacewatch");
-    }
-  }
-
-  release(): void {
-    this.#database.close();
-  }
-
-  /** Removes the lock from beside a file that turned out to be somebody else's. Call it before the release. */
-  withdraw(): void {
-    if (this.#isNew) rmSync(this.#path, { force: true });
-  }
 }

@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { BudgetRecord } from "../../core/budget/record.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
@@ -9,6 +10,7 @@ import type { RestoredUpstream } from "../../core/history/state.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
 import { readRows, type Row, text } from "./rows.ts";
+import { StateFileError, troubleOf } from "./trouble.ts";
 import { bucketOf, budgetOf, incidentOf, pauseOf, pollOf, quotaOf, valueOf } from "./tables.ts";
 
 type Building = { -readonly [Key in keyof RestoredUpstream]: RestoredUpstream[Key][number][] };
@@ -65,11 +67,35 @@ export function readState(database: DatabaseSync, nowMs: number): Restored {
   const values = all("SELECT * FROM value_hours WHERE at_ms >= ? ORDER BY at_ms", nowMs - LONGEST_WINDOW_MS);
   add(values, valueOf, (building) => building.values);
   const pauses = new Map(readRows(all("SELECT * FROM upstream_records"), pauseOf));
-  return { upstreams, standing: { quotas: readQuotas(database), budgets: readBudgets(database), pauses } };
+  const standing = { quotas: readQuotas(database), budgets: readBudgets(database), pauses };
+  return { upstreams, standing };
 }
 
 export function readQuotas(database: DatabaseSync): readonly QuotaRow[] {
-  return readRows(database.prepare("SELECT * FROM quota_hours").all(), quotaOf);
+  const counted = database.prepare("SELECT * FROM quota_hours").all();
+  const quotas = readRows(counted, quotaOf);
+  if (quotas.length < counted.length) throw new StateFileError("damaged", "has a count that was changed");
+  return quotas;
+}
+
+/** Quotas are money: their counts are read even from a damaged file, as far as possible. */
+export function salvageQuotas(path: string): {
+  readonly rows: readonly QuotaRow[];
+  readonly isComplete: boolean;
+} {
+  const stored: unknown[] = [];
+  let isSound = false;
+  try {
+    // What is wrong with other tables, or with its length, does not matter here.
+    using database = new DatabaseSync(path, { readOnly: true, defensive: false });
+    database.exec("PRAGMA writable_schema = ON");
+    for (const row of database.prepare("SELECT * FROM quota_hours").iterate()) stored.push(row);
+    isSound = database.prepare("PRAGMA quick_check(quota_hours)").get()?.["quick_check"] === "ok";
+  } catch (error) {
+    troubleOf(error);
+  }
+  const rows = readRows(stored, quotaOf);
+  return { rows, isComplete: isSound && rows.length === stored.length };
 }
 
 function readBudgets(database: DatabaseSync): ReadonlyMap<string, BudgetRecord> {
@@ -84,7 +110,10 @@ function namesIn(database: DatabaseSync): readonly string[] {
 /** Reads beside a daemon what it has learned: nothing where there is no such file, or none that can be read. */
 export function windowsInFile(path: string): ReadonlyMap<string, readonly LearnedWindow[]> {
   try {
-    using database = new DatabaseSync(path, { readOnly: true });
+    // The daemon has it locked for itself: so it is read without regard to locks.
+    const url = pathToFileURL(path);
+    url.searchParams.set("immutable", "1");
+    using database = new DatabaseSync(url, { readOnly: true });
     return new Map([...readBudgets(database)].map(([budget, { windows }]) => [budget, windows]));
   } catch {
     return new Map();

@@ -1,14 +1,13 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { POLL_IN_FILE_CHARS, POLLS_IN_FILE } from "../../core/exchange/bounds.ts";
+import { QUOTA_HOURS_KEPT } from "../../core/budget/quota.ts";
 import { FAILURES_KEPT, POLLS_KEPT } from "../../core/history/history.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
 import { DAY_MS, hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import { inTransaction } from "./database.ts";
 import { shortFacts } from "./reading.ts";
 
-/** A power loss may lose this much. */
-const CHECKPOINT_EVERY_MS = 60_000;
 const ROUND_EVERY_MS = 600_000;
 /** A round deletes in bites, so that no batch waits long. */
 const BITE_ROWS = 5_000;
@@ -59,12 +58,11 @@ function take(bite: StatementSync, database: DatabaseSync, times: Record<string,
   return rows;
 }
 
-/** Bounds the size of the file and syncs it to disk, now and then, between two batches. */
+/** Bounds the size of the file, now and then, between two batches. */
 export class Upkeep {
   readonly #database: DatabaseSync;
   readonly #bites: readonly StatementSync[];
   #roundAtMs = Number.NEGATIVE_INFINITY;
-  #checkpointAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -74,9 +72,6 @@ export class Upkeep {
   /** Also runs on time after the clock was set back. */
   tidy(nowMs: number): void {
     if (Math.abs(nowMs - this.#roundAtMs) >= ROUND_EVERY_MS) this.#round(nowMs);
-    if (Math.abs(nowMs - this.#checkpointAtMs) < CHECKPOINT_EVERY_MS) return;
-    this.#checkpointAtMs = nowMs;
-    this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
   }
 
   #round(nowMs: number): void {
@@ -119,8 +114,7 @@ export function retentionAt(nowMs: number): Retention {
     minutesFrom: Math.floor((nowMs - 14 * DAY_MS) / MINUTE_MS),
     hoursFrom: hourOf(nowMs - YEAR_MS),
     incidentsFromMs: nowMs - YEAR_MS,
-    // The longest period of a quota, and the hour in which it begins.
-    quotaHoursFrom: hourOf(nowMs - YEAR_MS) - 1,
+    quotaHoursFrom: hourOf(nowMs) - QUOTA_HOURS_KEPT,
     valueHoursFrom: hourOf(nowMs - LONGEST_WINDOW_MS) - 1,
   };
 }

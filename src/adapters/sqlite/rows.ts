@@ -45,6 +45,10 @@ export const count: Check<number> = (stored) => (whole(stored) >= 0 ? whole(stor
 
 export const flag: Check<boolean> = (stored) => (typeof stored === "boolean" ? stored : misfit());
 
+export function exactly(wanted: unknown): Check<unknown> {
+  return (stored) => (stored === wanted ? stored : misfit());
+}
+
 export function oneOf<Choice extends string>(choices: readonly Choice[]): Check<Choice> {
   return (stored) => choices.find((choice) => choice === stored) ?? misfit();
 }

@@ -4,10 +4,10 @@ import type { DatabaseSync } from "node:sqlite";
 export const APPLICATION_ID = 0x50775374;
 
 /** Files of an earlier version were never released. One that is found counts as damaged. */
-const FIRST_VERSION = 7;
+const FIRST_VERSION = 8;
 
 /**
- * Each leads from its version to the next one, the first from 7 to 8. A step that was released is never edited, and
+ * Each leads from its version to the next one, the first from 8 to 9. A step that was released is never edited, and
  * what it does is in `SCHEMA` too, for new files. A file is read before its first write, and so before its steps:
  * whoever reads must also understand the shape before them.
  */
@@ -58,6 +58,7 @@ CREATE TABLE quota_hours (
   hour INTEGER NOT NULL,
   requests INTEGER NOT NULL,
   unconfirmed INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
   PRIMARY KEY (budget, hour)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE budget_records (

@@ -39,6 +39,7 @@ export class SqliteStateStore implements StateStore {
   readonly #parts: StoreParts;
   readonly #restored: Map<string, RestoredUpstream>;
   readonly standing: Standing;
+  readonly lostAtMs: number | undefined;
   readonly #buffer = new StateBuffer(BOUNDS);
   #readStanding: () => Standing;
   #isUp = true;
@@ -50,10 +51,14 @@ export class SqliteStateStore implements StateStore {
   #rest = new AbortController();
   readonly #ended: Promise<void>;
 
-  constructor(parts: StoreParts, { restored, trouble, notes }: Extract<OpenReply, { kind: "opened" }>) {
+  constructor(
+    parts: StoreParts,
+    { restored, lostAtMs, trouble, notes }: Extract<OpenReply, { kind: "opened" }>,
+  ) {
     this.#parts = parts;
     this.#restored = new Map(restored.upstreams);
     this.standing = restored.standing;
+    this.lostAtMs = lostAtMs;
     this.#readStanding = () => restored.standing;
     this.#tell(notes);
     if (trouble !== undefined) this.#goDown(trouble);

@@ -1,10 +1,11 @@
 /** Each table both ways: the row that is written, and what is read of it. */
 
+import { crc32 } from "node:zlib";
 import { type KeptHeader, PHASES } from "../../core/exchange/exchange.ts";
 import { OUTCOMES } from "../../core/exchange/reasons.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
-import type { QuotaRow } from "../../core/budget/quota.ts";
+import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
 import type { BudgetRecord, Lowered, PauseRecord } from "../../core/budget/record.ts";
 import type { SavedValue } from "../../core/history/kept-values.ts";
 import type { CountedBucket } from "../../core/history/rolling-counts.ts";
@@ -13,6 +14,7 @@ import type { Incident, PollStatus } from "../../core/status/status.ts";
 import { hourOf } from "../../core/time/duration.ts";
 import {
   count,
+  exactly,
   flag,
   json,
   listOf,
@@ -126,22 +128,35 @@ export function valueOf(row: Row): SavedValue {
   };
 }
 
-export function quotaRow({ budget, hour, requests, unconfirmed }: QuotaRow): KeyedRow {
+/** Where nobody knows how many they were. */
+const UNKNOWN = -1;
+
+export function quotaRow({ budget, hour, ...counts }: QuotaRow): KeyedRow {
+  const requests = counts.requests === NOBODY_KNOWS ? UNKNOWN : counts.requests;
+  const unconfirmed = counts.unconfirmed === NOBODY_KNOWS ? UNKNOWN : counts.unconfirmed;
+  const checksum = crc32(JSON.stringify([budget, hour, requests, unconfirmed]));
   return {
     table: "quota_hours",
     key: `${hour} ${budget}`,
-    columns: { budget, hour, requests, unconfirmed },
+    columns: { budget, hour, requests, unconfirmed, checksum },
   };
 }
 
+/** SQLite keeps no checksums, and these counts are money. */
 export function quotaOf(row: Row): QuotaRow {
-  const requests = row.get("requests", count);
-  return {
+  const countIn = (name: string): number => {
+    const stored = row.get(name, whole);
+    return stored === UNKNOWN ? NOBODY_KNOWS : count(stored);
+  };
+  const read = {
     budget: row.get("budget", text),
     hour: row.get("hour", whole),
-    requests,
-    unconfirmed: Math.min(requests, row.get("unconfirmed", count)),
+    requests: countIn("requests"),
+    unconfirmed: countIn("unconfirmed"),
   };
+  // A file of an earlier version is damaged to us, and its counts have none.
+  row.get("checksum", optional(exactly(quotaRow(read).columns["checksum"])));
+  return read;
 }
 
 /** All that is kept of a budget beside its quota. */

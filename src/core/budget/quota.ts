@@ -16,8 +16,11 @@ import { HOUR_MS, hourOf, SECOND_MS } from "../time/duration.ts";
 /** A claim never waits so long for its lease. So it stands in an hour that does not expire before its request's own. */
 export const CLAIM_MS: number = 10 * SECOND_MS;
 
-/** A budget without a quota counts too, in case it gets one, but not for ever. */
-const MOST_HOURS = 366 * 24;
+/** A budget without a quota counts too, in case it gets one, or a longer one, but not for ever. */
+export const QUOTA_HOURS_KEPT: number = 400 * 24;
+
+/** So many were sent in an hour whose count was lost: as many as the quota allows. */
+export const NOBODY_KNOWS: number = Infinity;
 
 /** Requests by hour since the epoch. */
 export type QuotaBuckets = ReadonlyMap<number, number>;
@@ -79,14 +82,14 @@ export class QuotaCount {
   }
 
   get used(): number | undefined {
-    return this.#limit === undefined ? undefined : this.#usedOf(this.#limit);
+    return this.#limit && countable(this.#usedOf(this.#limit), this.#limit);
   }
 
   /** An earlier process may have sent these of the used ones, or not. */
   get unconfirmed(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const oldestHour = hourOf(this.#nowMs() - this.#limit.perMs);
-    return sumOf([...this.#unconfirmed].filter(([hour]) => hour >= oldestHour));
+    return countable(sumSince(this.#unconfirmed, oldestHour), this.#limit);
   }
 
   get claims(): number {
@@ -94,7 +97,10 @@ export class QuotaCount {
   }
 
   get buckets(): QuotaBuckets {
-    return this.#byHour;
+    const limit = this.#limit;
+    return limit === undefined
+      ? this.#byHour
+      : new Map([...this.#byHour].map(([hour, requests]) => [hour, countable(requests, limit)]));
   }
 
   /** The file must hold all of these. */
@@ -111,7 +117,7 @@ export class QuotaCount {
   /** A request that has its lease is used, and in flight until it ends. */
   send(): OpenRequest {
     const hour = hourOf(this.#nowMs());
-    if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - MOST_HOURS);
+    if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - QUOTA_HOURS_KEPT);
     this.#add(hour, 1);
     return this.#begin({ isClaim: false, hour });
   }
@@ -167,8 +173,7 @@ export class QuotaCount {
 
   /** A bucket counts until all of it is older than the window: rounded to the safe side. */
   #usedOf({ perMs }: Quota): number {
-    this.#dropOlderThan(hourOf(this.#nowMs() - perMs));
-    return sumOf(this.#byHour);
+    return sumSince(this.#byHour, hourOf(this.#nowMs() - perMs));
   }
 
   #dropOlderThan(oldestHour: number): void {
@@ -189,8 +194,13 @@ function addTo(byHour: Map<number, number>, hour: number, amount: number): void 
   byHour.set(hour, Math.max(0, (byHour.get(hour) ?? 0) + amount));
 }
 
-function sumOf(byHour: Iterable<readonly [hour: number, requests: number]>): number {
+function sumSince(byHour: QuotaBuckets, oldestHour: number): number {
   let sum = 0;
-  for (const [, requests] of byHour) sum += requests;
+  for (const [hour, requests] of byHour) if (hour >= oldestHour) sum += requests;
   return sum;
+}
+
+/** Of what nobody knows, the whole quota counts as used. */
+function countable(requests: number, { requests: limit }: Quota): number {
+  return requests === NOBODY_KNOWS ? limit : requests;
 }

@@ -3,10 +3,15 @@ import type { Clock } from "../time/clock.ts";
 import { type HourCount, QuotaCount, type QuotaRow } from "./quota.ts";
 import { QuotaCalendar } from "./quota-calendar.ts";
 
+/** The name of no budget. */
+export const ANY_BUDGET = "";
+
 /** One count for each budget that ever was in the config: one that leaves and comes back continues its count. */
 export class Quotas {
   readonly calendar: QuotaCalendar;
   readonly #counts = new Map<string, QuotaCount>();
+  /** Nobody knows of which budget these are: they count for each that has no count of its own in their hours. */
+  readonly #ofAny: readonly QuotaRow[];
   #onChanged: (row: QuotaRow) => void = () => {};
 
   constructor(clock: Clock, restored: readonly QuotaRow[] = []) {
@@ -14,7 +19,9 @@ export class Quotas {
     this.calendar.onSet((byMs, nowMs) => {
       for (const count of this.#counts.values()) count.calendarSet(byMs, nowMs);
     });
-    for (const [budget, rows] of Map.groupBy(restored, (row) => row.budget)) this.#add(budget, rows);
+    this.#ofAny = restored.filter(({ budget }) => budget === ANY_BUDGET);
+    const ofOne = restored.filter(({ budget }) => budget !== ANY_BUDGET);
+    for (const [budget, rows] of Map.groupBy(ofOne, (row) => row.budget)) this.#add(budget, rows);
   }
 
   of(budget: string): QuotaCount {
@@ -23,9 +30,10 @@ export class Quotas {
 
   /** The file must hold all of these. Only budgets that have a quota are in it. */
   get rows(): readonly QuotaRow[] {
-    return [...this.#counts].flatMap(([budget, { limit, counts }]) =>
+    const ofOne = [...this.#counts].flatMap(([budget, { limit, counts }]) =>
       limit === undefined ? [] : counts.map((count) => ({ budget, ...count })),
     );
+    return [...this.#ofAny, ...ofOne];
   }
 
   /** Calls back with each row that the file does not hold yet. */
@@ -41,7 +49,11 @@ export class Quotas {
 
   #add(budget: string, restored: readonly HourCount[]): QuotaCount {
     const nowMs = (): number => this.calendar.now();
-    const count = new QuotaCount(nowMs, restored, (changed) => this.#onChanged({ budget, ...changed }));
+    const hours = new Set(restored.map(({ hour }) => hour));
+    const lost = this.#ofAny.filter(({ hour }) => !hours.has(hour));
+    const count = new QuotaCount(nowMs, [...lost, ...restored], (changed) =>
+      this.#onChanged({ budget, ...changed }),
+    );
     this.#counts.set(budget, count);
     return count;
   }

@@ -44,6 +44,8 @@ export type Standing = {
 
 /** Keeps everything in a file while it can. Never blocks polls. */
 export interface StateStore extends BudgetFile {
+  /** When a damaged file was found last, with what it knew. Wall clock; undefined if none is kept. */
+  readonly lostAtMs: number | undefined;
   /** Whether records reach the file now. */
   readonly isUp: boolean;
   /** Returned once: an upstream that is removed and comes back later begins with its values alone, from memory. */

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { StateFile } from "../../../src/adapters/sqlite/file.ts";
 import type { OpenReply, StateBatch, WriteReply } from "../../../src/adapters/sqlite/messages.ts";
 import { openStateStore } from "../../../src/adapters/sqlite/store.ts";
@@ -121,12 +122,21 @@ export class StateBench implements AsyncDisposable {
   }
 
   query(sql: string): readonly Record<string, unknown>[] {
-    const database = new DatabaseSync(this.path, { timeout: 1_000 });
+    // Whoever has it open has it locked for himself.
+    const url = pathToFileURL(this.path);
+    url.searchParams.set("immutable", "1");
+    const database = new DatabaseSync(url, { readOnly: true });
     try {
       return database.prepare(sql).all();
     } finally {
       database.close();
     }
+  }
+
+  /** Only while nobody has it open. */
+  change(sql: string): void {
+    using database = new DatabaseSync(this.path);
+    database.exec(sql);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -12,7 +12,9 @@ import {
 } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { StateBench, stateErrors } from "./bench.ts";
+import { setUsed } from "../../../src/adapters/sqlite/set-used.ts";
+import { Quotas } from "../../../src/core/budget/quotas.ts";
+import { NOW_MS, StateBench, stateErrors } from "./bench.ts";
 import { aLife, COUNTED, overwrite } from "./damage.ts";
 
 function truncate(path: string, length: number): void {
@@ -104,16 +106,82 @@ describe("a file that nothing shows to be ours stays as it was, and the start is
   });
 });
 
-test("quota counts are saved from a damaged file, where they can be read", async () => {
-  await using bench = await StateBench.make();
-  await aLife(bench);
-  // The last pages hold polls and their indexes.
-  overwrite(bench.path, statSync(bench.path).size - 40_960, new Uint8Array(8_192).fill(0xa5));
-  const store = await bench.open();
-  expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
-  expect(store.standing.quotas).toEqual([COUNTED]);
-  expect(bench.query("SELECT * FROM quota_hours")).toEqual([COUNTED]);
+describe("quota counts are money:", () => {
+  const UNKNOWN = { budget: "", hour: COUNTED.hour, requests: Infinity, unconfirmed: Infinity };
+
+  test("from a damaged file they are saved, where they can be read", async () => {
+    await using bench = await StateBench.make();
+    await aLife(bench);
+    // The last pages hold polls and their indexes.
+    overwrite(bench.path, statSync(bench.path).size - 40_960, new Uint8Array(8_192).fill(0xa5));
+    const store = await bench.open();
+    expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
+    expect(store.standing.quotas).toEqual([COUNTED]);
+    await store.close();
+    expect((await bench.open()).standing.quotas).toEqual([COUNTED]);
+  });
+
+  test("also from one that was truncated, if they are before its end", async () => {
+    await using bench = await StateBench.make();
+    await aLife(bench);
+    truncate(bench.path, statSync(bench.path).size - 40_960);
+    expect((await bench.open()).standing.quotas).toEqual([COUNTED]);
+    expect(stateErrors(bench)).toEqual([expect.stringMatching(/starting with empty history$/)]);
+  });
+
+  test.each([
+    ["the file is empty", (path: string) => truncate(path, 0)],
+    ["only its first pages are left", (path: string) => truncate(path, 3 * 4_096)],
+    ["one of them was changed", (path: string) => changeCount(path)],
+  ])(
+    "where %s, what is not known counts as used in every later life, and that is told",
+    async (_, damage) => {
+      await using bench = await StateBench.make();
+      await aLife(bench);
+      damage(bench.path);
+      const store = await bench.open();
+      expect(stateErrors(bench)).toEqual([expect.stringContaining("run: pacewatch quota BUDGET --used N")]);
+      expect(store.standing.quotas).toContainEqual(UNKNOWN);
+      expect(store.lostAtMs).toBeGreaterThan(0);
+      await store.close();
+      expect((await bench.open()).standing.quotas).toContainEqual(UNKNOWN);
+    },
+  );
+
+  test("who knows better says what was used, while nobody else has the file", async () => {
+    await using bench = await StateBench.make();
+    await aLife(bench);
+    truncate(bench.path, 0);
+    const store = await bench.open();
+    const used = { budget: "api", used: 7, nowMs: NOW_MS + 3_600_000 };
+    expect(setUsed(bench.path, used)).toContain("is in use by another pacewatch");
+    await store.close();
+    expect(setUsed(bench.path, used)).toBeUndefined();
+    const quotas = new Quotas(bench.clock, (await bench.open()).standing.quotas);
+    bench.clock.stall(3_600_000);
+    const limit = {
+      requests: 50,
+      perMs: 30 * 86_400_000,
+      onExhaust: "stop",
+      pricePerRequest: undefined,
+    } as const;
+    for (const budget of ["api", "ai"]) quotas.of(budget).change(limit);
+    const seen = ["api", "ai"].map((budget) => {
+      const { used: sent, unconfirmed, isSpent } = quotas.of(budget);
+      return { sent, unconfirmed, isSpent };
+    });
+    expect(seen).toEqual([
+      { sent: 7, unconfirmed: 0, isSpent: false },
+      { sent: 50, unconfirmed: 50, isSpent: true },
+    ]);
+  });
 });
+
+/** As a disk that flips a bit: SQLite does not notice. */
+function changeCount(path: string): void {
+  using database = new DatabaseSync(path);
+  database.exec("UPDATE quota_hours SET requests = requests - 1");
+}
 
 test("of damaged files the last three are kept", async () => {
   await using bench = await StateBench.make();

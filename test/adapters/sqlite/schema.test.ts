@@ -29,7 +29,7 @@ describe("a file of an older shape", () => {
       expect(versionOf(database)).toBe(newestVersion(steps));
     }
     expect(database.prepare("SELECT * FROM quota_hours").all()).toEqual([
-      { ...sampleQuotaRow(), spent_eur: 0 },
+      { ...quotaRow(sampleQuotaRow()).columns, spent_eur: 0 },
     ]);
     expect(readQuotas(database)).toEqual([sampleQuotaRow()]);
   });

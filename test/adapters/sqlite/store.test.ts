@@ -61,7 +61,13 @@ class Scene {
     const log = { debug: say, info: say, warn: say, error: say };
     const restored = { upstreams: new Map(), standing: NOTHING };
     const parts = { path: "state.db", thread: this.thread, clock: this.clock, log };
-    this.store = new SqliteStateStore(parts, { kind: "opened", restored, trouble, notes: [] });
+    this.store = new SqliteStateStore(parts, {
+      kind: "opened",
+      restored,
+      lostAtMs: undefined,
+      trouble,
+      notes: [],
+    });
     this.recorder = this.store.recorderOf("email", new History("email", 0));
   }
 

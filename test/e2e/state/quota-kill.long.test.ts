@@ -11,7 +11,7 @@ const QUOTA = 16;
 const UPSTREAMS = ["email", "sms"];
 
 function countedIn(path: string): { readonly requests: number; readonly unconfirmed: number } {
-  const database = new DatabaseSync(path, { timeout: 1_000 });
+  const database = new DatabaseSync(path);
   try {
     const sums = database
       .prepare("SELECT sum(requests) AS requests, sum(unconfirmed) AS unconfirmed FROM quota_hours")

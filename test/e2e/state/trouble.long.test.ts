@@ -58,7 +58,7 @@ describe.concurrent("in trouble, polls go on, and metric and log tell", () => {
     const path = stateFileOf(folder);
     const logged = await loggedDuring(
       daemon,
-      () => Immutable.make(path, `${path}-wal`) ?? skip("needs the right to make files immutable"),
+      () => Immutable.make(path) ?? skip("needs the right to make files immutable"),
     );
     expect(logged).toMatchObject(told);
   });
@@ -76,7 +76,7 @@ describe.concurrent("does not start, and says why in one sentence", () => {
     await using folder = await openConfigFolder(configOf(api.url));
     await using first = await startDaemon({ configPath: folder.path });
     expect(await refusalOf(folder)).toBe(
-      `cannot keep state: "${stateFileOf(folder)}" must be a file that can be read and written, received one that is in use by another pacewatch\n`,
+      `cannot keep state: "${stateFileOf(folder)}" must be a file that can be read and written, received one that is in use by another pacewatch, or locked by another program\n`,
     );
     await polled(first, 2);
   });

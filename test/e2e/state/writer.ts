@@ -39,7 +39,8 @@ const { quotaUsed, quotaUnconfirmed } = inner.state("api") ?? {};
 process.stdout.write(`restored ${history.lastPolls.length} ${quotaUsed} ${quotaUnconfirmed}\n`);
 
 let polls = 0;
-setInterval(() => void poll(), 5);
+let asking = Promise.resolve();
+setInterval(() => void (asking = asking.then(poll)), 5);
 
 async function poll(): Promise<void> {
   const decision = await ledger.take(["api"]);

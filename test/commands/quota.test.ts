@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+
+import { systemClock } from "../../src/adapters/clock.ts";
+import { openStateStore } from "../../src/adapters/sqlite/store.ts";
+import { quota } from "../../src/commands/quota.ts";
+import { openConfigFolder, rawUpstream } from "../support/config-folder.ts";
+
+const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+async function typed(
+  changes: object,
+  budget = "api",
+): Promise<{ code: number; out: string; err: string; counted: readonly unknown[] }> {
+  const rate = { requests: 600, per: "1m" };
+  await using folder = await openConfigFolder({
+    budgets: { api: { rate, quota: { requests: 50, per: "30d", on_exhaust: "stop" } }, free: { rate } },
+    upstreams: [rawUpstream("email", "http://127.0.0.1:1")],
+    ...changes,
+  });
+  const path = folder.path.replace(/[^/]*$/, "data/pacewatch.db");
+  const opening = { path, log: LOG, clock: systemClock };
+  const first = await openStateStore(opening);
+  if (first.kind === "opened") await first.store.close();
+  let [out, err] = ["", ""];
+  const code = await quota({
+    budget,
+    used: 12,
+    configPath: folder.path,
+    environment: {},
+    wallNowMs: Date.now(),
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+  });
+  const next = await openStateStore(opening);
+  if (next.kind === "refused") throw new Error(next.message);
+  await next.store.close();
+  return { code, out, err, counted: next.store.standing.quotas };
+}
+
+const STATE = { state: { path: "data/pacewatch.db" } };
+
+test("quota --used says what counts as used", async () => {
+  const { code, out, err, counted } = await typed(STATE);
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toBe("budget api: 12 of 50 in 30d count as used, as of now\n");
+  expect(counted).toEqual([expect.objectContaining({ budget: "api", requests: 12, unconfirmed: 0 })]);
+});
+
+test.each([
+  ["a budget without a quota", STATE, "free", 'budget "free" must be in the config and have a quota'],
+  ["an unknown budget", STATE, "nobody", 'budget "nobody" must be in the config and have a quota'],
+  ["no state file", {}, "api", "state.path must be set: without it nothing is kept of a quota"],
+])("%s is refused, and nothing is counted", async (_, changes, budget, why) => {
+  const { code, err, counted } = await typed(changes, budget);
+  expect([code, err]).toEqual([1, `cannot set what was used: ${why}\n`]);
+  expect(counted).toEqual([]);
+});
