@@ -5,12 +5,13 @@ import { openProbe } from "../adapters/undici/probe.ts";
 import { type Environment, interpolate, variablesIn } from "../config/read/interpolate.ts";
 import { openSecret } from "../config/read/secrets.ts";
 import { joinUrl } from "../config/keys/upstream-url.ts";
-import type { Config, SecretSource, Upstream } from "../core/config/config.ts";
+import { type Config, type SecretSource, sourcesOf, type Upstream } from "../core/config/config.ts";
 import type { Opened, Refused } from "../core/config/opened.ts";
 import type { Log } from "../core/text/log.ts";
 import type { Probe } from "../core/poll/ports.ts";
 import type { Clock } from "../core/time/clock.ts";
 import type { UpstreamToken } from "../engine/poll/token-source.ts";
+import { filledBody } from "./request-body.ts";
 import { USER_AGENT } from "../version.ts";
 
 export type KeyParts = {
@@ -84,12 +85,13 @@ export function upstreamsToOpen(config: Config, running: Config | undefined): re
   return config.upstreams.filter((upstream) => known.get(upstream.name) !== textOf(upstream));
 }
 
-/** Another for another upstream. A JSON Schema is told by its digest: a thousand upstreams may share a large one. */
-function textOf({ expect, ...upstream }: Upstream): string {
+/** Another for another upstream. A file is told by its digest: a thousand upstreams may share a large one. */
+function textOf({ expect, body: sent, ...upstream }: Upstream): string {
   const body = expect.body?.map(({ path, check }) => {
     return check.kind === "json_schema" ? [path, check.file, check.read?.digest] : [path, check];
   });
-  return JSON.stringify([upstream, { ...expect, body }]);
+  const request = sent?.kind === "file" ? [sent.file, sent.read?.digest] : sent;
+  return JSON.stringify([upstream, request, { ...expect, body }]);
 }
 
 /** The URL to request, with the variables of its path filled in: these are secret. */
@@ -109,14 +111,18 @@ export function filledUrl(
 async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Opened<Probe>> {
   const filled = filledUrl(upstream, parts.environment);
   if (filled.kind === "refused") return filled;
-  const { url, secrets } = filled.what;
-  for (const [index, secret] of secrets.entries()) parts.keys.learn(`${upstream.name} path ${index}`, secret);
+  const body = upstream.body && filledBody(upstream.body, parts.environment);
+  if (body?.kind === "refused") return body;
+  const { url } = filled.what;
+  const secrets = [...filled.what.secrets, ...(body?.what.secrets ?? [])];
+  for (const [index, secret] of secrets.entries())
+    parts.keys.learn(`${upstream.name} request ${index}`, secret);
   const token = await parts.tokens.tokenOf(upstream);
   if (token.kind === "refused") return token;
   const credential = token.what === undefined ? await credentialOf(upstream, parts) : undefined;
   if (credential?.kind === "refused") return credential;
   return openProbe({
-    upstream: { ...upstream, url },
+    upstream: { ...upstream, url, payload: body?.what.payload },
     secrets,
     credential: token.what?.read ?? credential?.what,
     token: token.what,
@@ -129,8 +135,20 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Open
 }
 
 async function credentialOf({ auth, name }: Upstream, parts: KeyParts): Promise<Opened<ReadKey | undefined>> {
-  if (auth.kind === "none") return { kind: "opened", what: undefined };
-  return openKey(auth.secret, name, { upstream: name }, parts);
+  const opened: ReadKey[] = [];
+  for (const [index, source] of sourcesOf(auth).entries()) {
+    const owner = index === 0 ? name : `${name} key ${index}`;
+    const key = await openKey(source, owner, { upstream: name }, parts);
+    if (key.kind === "refused") return key;
+    opened.push(key.what);
+  }
+  const [only] = opened;
+  // No key has a line break in it.
+  const readAll = async (): Promise<string> => {
+    const keys = await Promise.all(opened.map(async (read) => read()));
+    return keys.join("\n");
+  };
+  return { kind: "opened", what: opened.length > 1 ? readAll : only };
 }
 
 type ReadKey = () => string | Promise<string>;

@@ -4,6 +4,7 @@ import type { Config } from "../core/config/config.ts";
 import { learnedSentence } from "../core/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
+import { unsafeSendings } from "../core/proof/sendings.ts";
 import type { BudgetProof } from "../core/proof/numbers.ts";
 import type { CommandIo } from "./loading.ts";
 import { proofTable } from "./proof-table.ts";
@@ -24,6 +25,8 @@ export type CheckReport = {
   readonly budgets: readonly BudgetProof[];
   /** A daemon with this state file has learned these windows of limits that do not tell them, by budget. */
   readonly learned: Readonly<Record<string, readonly string[]>>;
+  /** How often each request is sent at most that may do or cost something. */
+  readonly unsafe: readonly string[];
 };
 
 /** Validates the config, and shows that it fits. Returns the exit code. */
@@ -36,8 +39,9 @@ export async function check(options: CheckOptions): Promise<number> {
   const warnings = isLoaded ? loading.warnings : [];
   const budgets = loading.proof?.budgets ?? [];
   const learned = isLoaded ? learnedIn(loading.config) : {};
+  const unsafe = isLoaded ? unsafeSendings(loading.config) : [];
   if (json) {
-    const report: CheckReport = { file, ok: isLoaded, faults, warnings, budgets, learned };
+    const report: CheckReport = { file, ok: isLoaded, faults, warnings, budgets, learned, unsafe };
     out(`${JSON.stringify(report, undefined, 2)}\n`);
     return isLoaded ? 0 : 1;
   }
@@ -47,6 +51,7 @@ export async function check(options: CheckOptions): Promise<number> {
   for (const [budget, sentences] of Object.entries(learned)) {
     for (const sentence of sentences) out(`\nbudget ${budget}: its upstream says ${sentence}\n`);
   }
+  for (const sentence of unsafe) out(`\n${sentence}\n`);
   for (const warning of warnings) out(`\nwarning: ${formatFault(warning)}\n`);
   if (faults.length > 0) err(refusal(file, faults));
   return isLoaded ? 0 : 1;

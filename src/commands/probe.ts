@@ -112,7 +112,7 @@ async function pollWithLease(
   const slot = { origin: "first" as const, atMs: askedMs };
   const parts = {
     clock: systemClock,
-    nextPollId: () => `probe-${upstream.name}`,
+    nextPollId: () => `probe-${upstream.name}-${systemClock.wallNow().toString(36)}`,
     onBug: (error: unknown) => command.err(`a bug in pacewatch: ${String(error)}\n`),
   };
   const failure = probe.token === undefined ? undefined : await awaitToken(probe.token);

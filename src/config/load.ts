@@ -2,6 +2,8 @@ import { dirname } from "node:path";
 import type { Config } from "../core/config/config.ts";
 import { type Finding, sharedKeys, type Subject } from "../core/proof/findings.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
+import { type Bodies, openBodies, withBody } from "./check/bodies.ts";
+import { knownKeysIn } from "./check/literal-keys.ts";
 import { type Complaint, complain, faultsOf } from "./check/faults.ts";
 import { type Contracts, openContracts, withContracts } from "./check/contracts.ts";
 import { expanded } from "./check/defaults.ts";
@@ -111,7 +113,9 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
     config: {
       ...general,
       budgets,
-      upstreams: upstreams.map((upstream) => withContracts(upstream, around.contracts)),
+      upstreams: upstreams.map((upstream) =>
+        withBody(withContracts(upstream, around.contracts), around.bodies),
+      ),
     },
     proof,
     warnings: listed([...inFile(warnings), ...around.contracts.warnings]),
@@ -121,6 +125,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
 
 type Around = Omit<ReadFiles, "digest"> & {
   readonly contracts: Contracts;
+  readonly bodies: Bodies;
   readonly keys: ReadonlyMap<string, string>;
   /** About the config. */
   readonly complaints: readonly Complaint[];
@@ -128,7 +133,7 @@ type Around = Omit<ReadFiles, "digest"> & {
   readonly faults: readonly Fault[];
 };
 
-/** Opens what a config names. Of its structure, only the contracts are a part, and they may be missing. */
+/** Opens what a config names. Of its structure, only the contracts and bodies are a part, and they may be missing. */
 async function openAround(
   parts: Parts,
   file: string,
@@ -137,15 +142,23 @@ async function openAround(
   const named = namedIn(parts);
   const isStructure = resolve === "structure";
   const contracts = await openContracts(named, !isStructure);
-  const { complaints, faults } = contracts;
-  if (isStructure) return { ...NO_FILES, contracts, keys: new Map(), complaints, faults };
+  const bodies = await openBodies(named, !isStructure);
+  const { faults } = contracts;
+  const complaints = [...contracts.complaints, ...bodies.complaints];
+  if (isStructure) return { ...NO_FILES, contracts, bodies, keys: new Map(), complaints, faults };
   const opened = await openFilesAndKeys(named, parts, environment);
   const web = await openWebConfig(named);
   return {
     ...(await marksOfFiles(named)),
     contracts,
+    bodies,
     keys: opened.keys,
-    complaints: [...complaints, ...opened.complaints, ...web.complaints],
+    complaints: [
+      ...complaints,
+      ...opened.complaints,
+      ...web.complaints,
+      ...knownKeysIn(parts.upstreams, bodies.byFile, opened.secrets),
+    ],
     faults: [...environmentFaults(environment, file), ...faults, ...web.faults],
   };
 }
@@ -162,8 +175,8 @@ async function openWebConfig({ files }: Named): Promise<Pick<Around, "complaints
 
 async function marksOfFiles({ files }: Named): Promise<Pick<ReadFiles, "files" | "parts">> {
   const marks = await marksOf(new Set(files.map(({ file }) => file)));
-  const contracts = files.filter(({ kind }) => kind === "contract");
-  return { files: marks, parts: new Map(contracts.map(({ file }) => [file, marks.get(file) ?? ""])) };
+  const parts = files.filter(({ kind }) => kind === "contract" || kind === "body");
+  return { files: marks, parts: new Map(parts.map(({ file }) => [file, marks.get(file) ?? ""])) };
 }
 
 /** Node.js would believe whoever comes between it and an upstream. */

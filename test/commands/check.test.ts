@@ -183,3 +183,17 @@ describe("without secrets, as before a merge", () => {
     expect(err).toContain(sentence);
   });
 });
+
+test("what may do or cost something is told with how often it is sent", async () => {
+  await using directory = await ConfigDirectory.create();
+  const body = "body: { json: { to: a@b.test } }";
+  const path = await directory.write(withUpstream("method: POST", body, "every: 15m", "confirm: 2"));
+  const { out } = await checked(path, false);
+  expect(out).toContain(
+    "\nupstream api sends POST up to 288 times a day: 96 slots, each confirmed up to 2 ×\n",
+  );
+  const report: CheckReport = JSON.parse((await checked(path, true)).out);
+  expect(report.unsafe).toHaveLength(1);
+  const safe = await directory.write(withUpstream("method: OPTIONS"));
+  expect((await checked(safe, false)).out).not.toContain("times a day");
+});

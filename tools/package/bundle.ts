@@ -110,7 +110,7 @@ function filesBeside(): Plugin {
   };
 }
 
-/** What undici needs for HTTP/2, and for a request with a body: a poll is a GET over HTTP/1.1. A quarter of undici. */
+/** What undici needs for HTTP/2, and for a body that is a form or a stream: ours are bytes. A quarter of undici. */
 const UNUSED =
   /\/undici\/lib\/(?:dispatcher\/client-h2|web\/fetch\/(?:body|formdata)|web\/webidl\/index)\.js$/;
 

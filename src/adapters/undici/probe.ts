@@ -76,11 +76,11 @@ class UndiciProbe implements Probe {
     };
   }
 
-  poll(signal: AbortSignal, mayWrite: () => boolean = always): Promise<Observation> {
+  poll(signal: AbortSignal, mayWrite: () => boolean = always, pollId?: string): Promise<Observation> {
     this.#listenTo(signal);
     const request = new RequestInFlight(this.#options.clock, this.#target, mayWrite);
     if (signal.aborted || this.#isClosed) request.cancel("the poll was cancelled");
-    const polled = this.#poll(request);
+    const polled = this.#poll(request, pollId);
     this.#running.set(request, polled);
     return polled;
   }
@@ -108,7 +108,7 @@ class UndiciProbe implements Probe {
   };
 
   /** Never rejects. After a broken exchange it resolves when the connection has closed. */
-  async #poll(request: RequestInFlight): Promise<Observation> {
+  async #poll(request: RequestInFlight, pollId: string | undefined): Promise<Observation> {
     deadlines.add(request);
     let slot: ClientSlot | undefined;
     try {
@@ -116,7 +116,9 @@ class UndiciProbe implements Probe {
         const read = request.hasEnded ? undefined : this.#options.credential?.();
         // A key from a file may take longer than the poll.
         const key = typeof read === "object" ? await Promise.race([read, request.ended]) : read;
-        if (!request.hasEnded) slot = this.#send(request, typeof key === "object" ? undefined : key);
+        if (!request.hasEnded) {
+          slot = this.#send(request, typeof key === "object" ? undefined : key, pollId);
+        }
       } catch (error) {
         request.failWith(error);
       }
@@ -131,9 +133,10 @@ class UndiciProbe implements Probe {
   }
 
   /** Waits for nothing: a request that ended meanwhile would still be sent. */
-  #send(request: RequestInFlight, key: string | undefined): ClientSlot {
-    if (key !== undefined) this.#redactor.learn(key);
-    const written = this.#builder.build(key);
+  #send(request: RequestInFlight, key: string | undefined, pollId: string | undefined): ClientSlot {
+    const written = this.#builder.build(key, pollId, this.#options.clock);
+    const { secret } = written;
+    if (key !== undefined) this.#redactor.learn(secret === undefined ? key : `${key}\n${secret}`);
     this.#route.material?.refresh(this.#options.clock.now());
     const slot = this.#takeSlot();
     slot.send(written, request);

@@ -1,24 +1,40 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import type { Auth, TokenRequest, Upstream } from "../../core/config/config.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import type { Auth, Aws, Method, TokenRequest, Upstream } from "../../core/config/config.ts";
+import { type Signature, signatureOf } from "./aws-signature.ts";
 import { ACCEPTED_ENCODINGS } from "./decode.ts";
 import { WireError } from "./faults.ts";
 import type { ProxyServer } from "./proxy.ts";
 
 export type WireRequest = {
-  readonly method: "GET" | "POST";
+  readonly method: Method;
   readonly path: string;
   readonly headers: string[];
-  readonly body: string | null;
+  readonly body: string | Uint8Array | null;
   /** Tells the server that the connection closes after the answer. */
   readonly reset: boolean;
+  /** What was made of the key and is in its headers: as secret as the key. */
+  readonly secret?: string | undefined;
 };
+
+export type Payload = { readonly type: string; readonly bytes: Uint8Array };
 
 /** A probe sends its requests here: to an upstream, or to the token endpoint of several. */
 export type Endpoint = Pick<
   Upstream,
-  "name" | "url" | "headers" | "timeoutMs" | "connection" | "proxy" | "tls" | "denyAddresses"
+  | "name"
+  | "url"
+  | "method"
+  | "headers"
+  | "idempotencyKey"
+  | "timeoutMs"
+  | "connection"
+  | "proxy"
+  | "tls"
+  | "denyAddresses"
 > & {
   readonly auth: Auth | { readonly kind: "client_credentials"; readonly token: TokenRequest };
+  readonly payload?: Payload | undefined;
   readonly expect: Pick<Upstream["expect"], "maxBodyBytes">;
 };
 
@@ -41,6 +57,7 @@ export class RequestBuilder {
   readonly #upstream: Endpoint;
   readonly #userAgent: string;
   readonly #forwardProxy: ProxyServer | undefined;
+  readonly #url: URL;
   readonly #path: string;
   #built: { readonly key: string | undefined; readonly request: WireRequest } | undefined;
 
@@ -50,29 +67,61 @@ export class RequestBuilder {
     this.#upstream = upstream;
     this.#userAgent = userAgent;
     this.#forwardProxy = forwardProxy;
+    this.#url = url;
     this.#path = `${forwardProxy === undefined ? "" : url.origin}${url.pathname}${url.search}`;
     staticHeaders(upstream, userAgent, forwardProxy);
   }
 
   /** Throws a WireError where the key cannot be sent as it is. */
-  build(key: string | undefined): WireRequest {
-    if (this.#built !== undefined && this.#built.key === key) return this.#built.request;
+  build(key: string | undefined, pollId: string | undefined, clock: Clock): WireRequest {
+    if (this.#built === undefined || this.#built.key !== key) this.#built = { key, request: this.#make(key) };
+    const { request } = this.#built;
+    const { auth, idempotencyKey } = this.#upstream;
+    if (idempotencyKey !== true && auth.kind !== "aws") return request;
+    const own = idempotencyKey === true && pollId !== undefined ? ["Idempotency-Key", pollId] : [];
+    const headers = [...request.headers, ...own];
+    if (auth.kind !== "aws") return { ...request, headers };
+    const signature = this.#sign({ ...request, headers }, auth, key, clock.wallNow());
+    return { ...request, headers: [...headers, ...signature.headers], secret: signature.secret };
+  }
+
+  #make(key: string | undefined): WireRequest {
+    const { auth, payload, connection, method } = this.#upstream;
     const headers = staticHeaders(this.#upstream, this.#userAgent, this.#forwardProxy);
-    const { path, header, form } = authorize(this.#upstream.auth, this.#path, key);
+    const { path, header, form, secret } = authorize(auth, this.#path, key);
     if (header !== undefined) headers.set(header[0].toLowerCase(), header);
     if (form !== undefined)
       headers.set("content-type", ["Content-Type", "application/x-www-form-urlencoded"]);
-    const request: WireRequest = {
-      method: form === undefined ? "GET" : "POST",
+    return {
+      method: form === undefined ? (method ?? "GET") : "POST",
       path,
       headers: [...headers.values()].flat(),
-      body: form ?? null,
-      reset: this.#upstream.connection !== "reuse",
+      body: form ?? payload?.bytes ?? null,
+      reset: connection !== "reuse",
+      secret,
     };
-    this.#built = { key, request };
-    return request;
+  }
+
+  #sign(request: WireRequest, auth: Aws, key: string | undefined, wallMs: number): Signature {
+    const [accessKeyId = "", secretAccessKey = "", sessionToken] = key?.split("\n") ?? [];
+    const { host, pathname, search } = this.#url;
+    return signatureOf(
+      {
+        method: request.method,
+        host,
+        path: pathname,
+        query: search,
+        headers: request.headers,
+        body: this.#upstream.payload?.bytes ?? NO_BODY,
+      },
+      auth,
+      { accessKeyId, secretAccessKey, sessionToken },
+      wallMs,
+    );
   }
 }
+
+const NO_BODY = new Uint8Array();
 
 function staticHeaders(
   upstream: Endpoint,
@@ -83,7 +132,7 @@ function staticHeaders(
     ["user-agent", ["User-Agent", userAgent]],
     ["accept", ["Accept", "application/json"]],
     ["accept-encoding", ["Accept-Encoding", ACCEPTED_ENCODINGS]],
-    ["content-type", ["Content-Type", "application/json"]],
+    ["content-type", ["Content-Type", upstream.payload?.type ?? "application/json"]],
   ]);
   for (const [name, value] of Object.entries(upstream.headers)) {
     const lower = name.toLowerCase();
@@ -114,6 +163,7 @@ type Authorized = {
   readonly header: readonly [string, string] | undefined;
   /** A body in place of none: then the request is a POST. */
   readonly form?: string;
+  readonly secret?: string;
 };
 
 function authorize(auth: Endpoint["auth"], path: string, key: string | undefined): Authorized {
@@ -125,8 +175,15 @@ function authorize(auth: Endpoint["auth"], path: string, key: string | undefined
     case "oauth2":
     case "bearer":
       return { path, header: keyHeader("Authorization", `Bearer ${key}`) };
+    case "basic": {
+      const secret = Buffer.from(`${auth.user}:${key}`).toString("base64");
+      return { path, header: keyHeader("Authorization", `Basic ${secret}`), secret };
+    }
     case "header":
-      return { path, header: keyHeader(auth.name, key) };
+      return { path, header: keyHeader(auth.name, `${auth.prefix ?? ""}${key}`) };
+    // Each poll has a signature of its own.
+    case "aws":
+      return { path, header: undefined };
     case "query": {
       const join = path.includes("?") ? "&" : "?";
       const pair = `${encodeQueryPart(auth.name)}=${encodeQueryPart(key)}`;

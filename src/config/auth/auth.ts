@@ -3,7 +3,8 @@ import type { Auth } from "../../core/config/config.ts";
 import { codec, section } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
-import { bearer, header, none, query } from "./keys.ts";
+import { aws } from "./aws.ts";
+import { basic, bearer, header, none, query } from "./keys.ts";
 import type { AuthKind, AuthOf } from "./kind.ts";
 import { oauth2 } from "./oauth2.ts";
 import { NEVER_LITERAL } from "./source.ts";
@@ -14,6 +15,8 @@ const BY_KEY: { readonly [Kind in Auth["kind"]]: AuthKind<AuthOf<Kind>> } = {
   bearer,
   header,
   query,
+  basic,
+  aws,
   oauth2,
 };
 const KINDS: readonly (readonly [key: string, kind: AuthKind])[] = Object.entries(BY_KEY);
@@ -23,7 +26,7 @@ export const authSchema: z.ZodType<Auth> = noted(
     ruled(
       section(
         Object.fromEntries(KINDS.map(([kind, { schema }]) => [kind, z.optional(schema)])),
-        `one of bearer, header, query (each with env or file), oauth2 or none: true; ${NEVER_LITERAL}`,
+        `one of bearer, header, query (each with env or file), basic, aws, oauth2 or none: true; ${NEVER_LITERAL}`,
       ),
       exactlyOne(...KINDS.map(([kind]) => kind)),
     ).describe("How a request is authenticated: exactly one of these."),
@@ -40,6 +43,6 @@ export const authSchema: z.ZodType<Auth> = noted(
 export function headersOf(auth: unknown): readonly string[] {
   return KINDS.flatMap(([kind, { header }]) => {
     const { [kind]: written } = mappingOf(auth);
-    return written === undefined || header === undefined ? [] : [header(mappingOf(written))];
+    return written === undefined || header === undefined ? [] : header(mappingOf(written));
   });
 }

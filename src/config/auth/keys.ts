@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { isOwnHeader } from "../keys/credential-signs.ts";
-import { codec, headerName, text } from "../keys/leaves.ts";
+import { codec, headerName, matching, section, text } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { mappingOf, ruled } from "../keys/rules.ts";
 import type { AuthKind, AuthOf } from "./kind.ts";
@@ -40,14 +40,19 @@ export const header: AuthKind<AuthOf<"header">> = {
   schema: codec(
     ruled(
       sourceSection(
-        { name: headerName().describe("The header that carries only the key.") },
+        {
+          name: headerName().describe("The header that carries the key, and nothing else but the prefix."),
+          prefix: matching(/^[\x21-\x7e][\x20-\x7e]{0,31}$/, "printable text of at most 32 characters")
+            .optional()
+            .describe('What stands before the key, with its space: "Token ".'),
+        },
         `{ name: HEADER, env: NAME } or { name: HEADER, file: PATH }: ${NEVER_LITERAL}`,
       ),
       freeHeader,
     ).describe("Sent in a header of its own."),
     {
-      decode: ({ name, ...source }) => ({ kind: "header", name, secret: sourceOf(source) }),
-      encode: ({ name, secret }) => ({ name, ...writtenSource(secret) }),
+      decode: ({ name, prefix, ...source }) => ({ kind: "header", name, prefix, secret: sourceOf(source) }),
+      encode: ({ name, prefix, secret }) => ({ name, prefix, ...writtenSource(secret) }),
     },
   ),
   header: ({ name }) => String(name).toLowerCase(),
@@ -68,4 +73,25 @@ export const query: AuthKind<AuthOf<"query">> = {
       encode: ({ name, secret }) => ({ name, ...writtenSource(secret) }),
     },
   ),
+};
+
+const PASSWORD = `{ env: NAME } or { file: PATH }: ${NEVER_LITERAL}`;
+
+export const basic: AuthKind<AuthOf<"basic">> = {
+  schema: codec(
+    section(
+      {
+        user: noted(matching(/^[^:\p{Cc}]{1,256}$/u, "a user's name without a colon"), {
+          example: "unset",
+        }).describe("The user's name. It is shown on pages."),
+        password: sourceSection({}, PASSWORD, "the password").describe("Where the password is found."),
+      },
+      "a mapping of user and password",
+    ).describe("Sent as Authorization: Basic."),
+    {
+      decode: ({ user, password }) => ({ kind: "basic", user, secret: sourceOf(password) }),
+      encode: ({ user, secret }) => ({ user, password: writtenSource(secret) }),
+    },
+  ),
+  header: () => "authorization",
 };

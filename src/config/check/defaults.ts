@@ -11,7 +11,16 @@ const MERGED_BY_KEY: ReadonlySet<string> = new Set(["headers", "expect", "object
 const MAX_VALUES = 500_000;
 
 /** These keys speak of the answer of one path, and an answer of one says nothing about that of another. */
-const OF_ONE_PATH: ReadonlySet<string> = new Set(["path", "expect", "values", "degraded_above", "objective"]);
+const OF_ONE_PATH: ReadonlySet<string> = new Set([
+  "path",
+  "method",
+  "body",
+  "idempotency_key",
+  "expect",
+  "values",
+  "degraded_above",
+  "objective",
+]);
 
 type MapTree = Tree & { readonly kind: "map" };
 

@@ -131,11 +131,6 @@ function isSecretAt(schema: Schema, path: Path): boolean {
 }
 
 function unknownKey(key: string, path: Path, allowed: string, isSecret: boolean): Complaint {
-  if (key === "method" && (path[0] === "upstreams" ? path.length === 2 : path.join() === "defaults")) {
-    const at = [...path, key];
-    const why = "cannot be set: Pacewatch sends only GET, because a poll must be safe to repeat";
-    return complainOfKey(at, (nameOf) => `"${nameOf(at)}" ${why}`);
-  }
   const hint = didYouMean(key, allowed.split(", "));
   return complainOfKey([...path, key], (nameOf) => {
     const where = path.length === 0 ? "" : ` in "${nameOf(path)}"`;

@@ -46,6 +46,8 @@ type Opened = {
   readonly complaints: readonly Complaint[];
   /** The upstreams' keys by their names: only to be compared, never to be shown. */
   readonly keys: ReadonlyMap<string, string>;
+  /** All that was read where a key is found. */
+  readonly secrets: ReadonlySet<string>;
 };
 
 /** Tries to read all keys and files that a config names. */
@@ -55,18 +57,21 @@ export async function openFilesAndKeys(
   environment: Environment,
 ): Promise<Opened> {
   const keys = new Map<string, string>();
+  const secrets = new Set<string>();
   const openKey = async ({ path, source }: Named["sources"][number]): Promise<readonly Complaint[]> => {
     const opening = await openSecret(source, environment, () => {});
     if (opening.kind === "refused") {
       const at = [...path, source.from];
       return opening.faults.map((fault) => complain(at, (nameOf) => `"${nameOf(at)}": ${fault}`));
     }
+    const secret = await opening.what.read();
+    secrets.add(secret);
     const upstream = path[0] === "upstreams" ? upstreams.get(Number(path[1])) : undefined;
     if (upstream === undefined) return [];
     const { name, auth } = upstream;
-    // Two clients may have the same secret only by mistake: what may be shared is a client.
-    const client = auth.kind === "oauth2" ? `${auth.token.clientId} ` : "";
-    keys.set(name, `${client}${await opening.what.read()}`);
+    // Two clients or users may have the same secret only by mistake: what may be shared is a client.
+    const client = auth.kind === "oauth2" ? auth.token.clientId : auth.kind === "basic" ? auth.user : "";
+    keys.set(name, `${client} ${secret}`);
     return [];
   };
   const sections = Map.groupBy(
@@ -78,7 +83,7 @@ export async function openFilesAndKeys(
     ...[...sections.values()].map(checkTlsFiles),
     general?.state === undefined ? [] : complaintsOfPlace(general.state.path, ["state", "path"]),
   ]);
-  return { complaints: complaints.flat(), keys };
+  return { complaints: complaints.flat(), keys, secrets };
 }
 
 /** The files of one section belong together: a certificate and its key. */

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { Tree } from "../read/tree.ts";
+import { type Tree, entriesOf, itemsOf } from "../read/tree.ts";
 import { type Schema, inside, knownOf } from "../keys/notes.ts";
 
 /**
@@ -36,4 +36,11 @@ function scalarOf(
   const isFlag = core instanceof z.ZodBoolean || core instanceof z.ZodLiteral;
   if (isFlag && (value === "true" || value === "false")) return value === "true";
   return core instanceof z.ZodNumber && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value;
+}
+
+/** The values of a tree with their variables in them, which are not filled in. */
+export function asWritten(tree: Tree | undefined): unknown {
+  if (tree?.kind === "scalar") return tree.written ?? tree.value;
+  if (tree?.kind === "list") return itemsOf(tree).map(asWritten);
+  return tree && Object.fromEntries(entriesOf(tree).map(([key, value]) => [key, asWritten(value)]));
 }

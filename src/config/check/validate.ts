@@ -4,8 +4,9 @@ import { budgetSchema } from "../schema/budget.ts";
 import { itemsOf, mappingOf } from "../keys/rules.ts";
 import { type ConfigKeys, type General, configSchema } from "../schema/schema.ts";
 import { type UpstreamKeys, upstreamOf, upstreamSchema } from "../schema/upstream.ts";
+import { literalKeysIn } from "./literal-keys.ts";
 import { type Complaint, ruleComplaints, schemaComplaints } from "./faults.ts";
-import { plainOf } from "./plain.ts";
+import { asWritten, plainOf } from "./plain.ts";
 
 /** The valid parts of a config: where one budget is wrong, the others can still be checked. */
 export type Parts = {
@@ -30,9 +31,14 @@ export function validate(tree: Tree, directory: string): Parts {
     vantage: general?.fleet?.mode === "everywhere" ? general.fleet.name : undefined,
     denyAddresses: general?.denyAddresses,
   };
+  const bodies = [...keys.upstreams.keys()].flatMap((index) => {
+    const path = ["upstreams", index, "body"];
+    return literalKeysIn(treeAt(tree, path), path);
+  });
   return {
     written,
     complaints: [
+      ...bodies,
       ...schemaComplaints(error?.issues ?? [], configSchema, tree),
       ...ruleComplaints(configSchema, written, tree),
     ],
@@ -41,7 +47,8 @@ export function validate(tree: Tree, directory: string): Parts {
     upstreams: new Map(
       keys.upstreams.flatMap((upstream, index) => {
         const template = templateOf(treeAt(tree, ["upstreams", index, "path"]));
-        const found = upstream && upstreamOf(upstream, { ...around, template });
+        const writtenBody = asWritten(treeAt(tree, ["upstreams", index, "body"]));
+        const found = upstream && upstreamOf(upstream, { ...around, template, writtenBody });
         return found === undefined ? [] : [[index, found]];
       }),
     ),

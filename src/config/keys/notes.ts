@@ -38,7 +38,7 @@ export type Notes = {
   /** It is where a key is found, by `env` or `file`. */
   readonly isSource?: true;
   /** It names a file, relative to the config: of which kind, or none where Pacewatch writes it. */
-  readonly file?: "certificates" | "contract" | "key" | "web" | "written";
+  readonly file?: "body" | "certificates" | "contract" | "key" | "web" | "written";
 };
 
 const registry = z.registry<Notes>();

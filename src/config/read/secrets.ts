@@ -1,4 +1,4 @@
-import type { Config, SecretSource } from "../../core/config/config.ts";
+import { type Config, type RequestBody, type SecretSource, sourcesOf } from "../../core/config/config.ts";
 import type { Opened } from "../../core/config/opened.ts";
 import { percentDecoded } from "../../core/text/percent.ts";
 import { Followed, type Reading } from "../../files/followed.ts";
@@ -82,15 +82,23 @@ export function proxyPasswords(environment: Environment): ReadonlyMap<string, st
   return new Map(passwords.filter(([, password]) => password !== ""));
 }
 
-/** Which variables hold a secret: the keys that the config names, what is in paths, and the passwords of proxies. */
+/** Which variables hold a secret: the keys that the config names, what is in paths and bodies, and the passwords of proxies. */
 export function secretVariables(
   { upstreams, fleet }: Pick<Config, "upstreams" | "fleet">,
   environment: Environment,
 ): readonly string[] {
-  const sources = upstreams.map(({ auth }) => (auth.kind === "none" ? undefined : auth.secret));
-  const inPaths = upstreams.flatMap(({ pathTemplate }) => variablesIn(pathTemplate?.path ?? ""));
+  const sources = upstreams.flatMap(({ auth }) => sourcesOf(auth));
+  const inRequests = upstreams.flatMap(({ pathTemplate, body }) => [
+    ...variablesIn(pathTemplate?.path ?? ""),
+    ...variablesInBody(body),
+  ]);
   const keys = [...sources, fleet?.redis.password].flatMap((source) =>
     source?.from === "env" ? [source.variable] : [],
   );
-  return [...new Set([...keys, ...inPaths, ...proxyPasswords(environment).keys()])];
+  return [...new Set([...keys, ...inRequests, ...proxyPasswords(environment).keys()])];
+}
+
+/** Its texts are searched in one: in JSON, a variable is written as it is. */
+export function variablesInBody(body: RequestBody | undefined): readonly string[] {
+  return body === undefined || body.kind === "file" ? [] : variablesIn(JSON.stringify(body));
 }

@@ -107,7 +107,7 @@ const keys = section({
   status: statuses
     .prefault([200])
     .describe("The status codes that are ok, or a class such as 2xx. 402 and 429 always mean throttled."),
-  json: flag().prefault(true).describe("Whether the body must be JSON."),
+  json: flag().optional().describe("Whether the body must be JSON. Default: true, but false for HEAD."),
   max_body: byteSize(1, 64 * 1024 * 1024, "1MiB")
     .prefault("1MiB")
     .describe("A longer body, also after decompression, is a failure."),
@@ -128,6 +128,9 @@ const keys = section({
     ),
 });
 
-export const expectSchema: z.ZodType<Expectation> = named(ruled(keys, noBodyWithoutJson), {
+/** Whether JSON is expected where nothing is said of it depends on the method. */
+export type ExpectKeys = Omit<Expectation, "json"> & { readonly json: boolean | undefined };
+
+export const expectSchema: z.ZodType<ExpectKeys> = named(ruled(keys, noBodyWithoutJson), {
   max_body: "maxBodyBytes",
 });

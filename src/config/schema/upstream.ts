@@ -20,7 +20,7 @@ import {
   looksLikeSecretHeader,
 } from "../keys/credential-signs.ts";
 import { encoded } from "../keys/encode.ts";
-import { expectSchema } from "./expect.ts";
+import { type ExpectKeys, expectSchema } from "./expect.ts";
 import {
   checked,
   codec,
@@ -50,6 +50,7 @@ import {
 import { atMostOne, exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
 import { TLS_NAMES, certificateAndKey, tlsFiles } from "../keys/tls.ts";
 import { hasQueryParameter, joinTemplate, joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
+import { bodyNeedsMethod, bodyOf, noBodyOfHead, requestKeys } from "./request.ts";
 import { valuesSchema } from "./values.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -143,7 +144,7 @@ const freeHeaders: Rule = {
       if (looksLikeSecretHeader(header, typeof value === "string" ? value : "")) {
         refuse(["headers"], `must not contain a key: ${KEY_PLACE}`, [header]);
       } else if (isOwnHeader(header)) refuse(at, "is set by Pacewatch itself", []);
-      else if (taken.has(lower)) refuse(at, "is set twice (names differ in case only)", []);
+      else if (taken.has(lower)) refuse(at, "is set twice: by auth, or in another case of letters", []);
       else taken.add(lower);
     }
   },
@@ -169,7 +170,7 @@ const tlsNeedsHttps: Rule = {
   },
 };
 
-const SHARED_RULES: readonly Rule[] = [freeHeaders, freeParameter, tlsNeedsHttps];
+const SHARED_RULES: readonly Rule[] = [freeHeaders, freeParameter, tlsNeedsHttps, noBodyOfHead];
 
 const tls: z.ZodType<Tls> = named(
   ruled(
@@ -212,6 +213,7 @@ const shared = {
     .describe(
       "The path to request, appended to the path of base_url. What a variable puts into it is treated as a secret; what is in base_url is shown.",
     ),
+  ...requestKeys,
   auth: authSchema,
   headers: noted(
     z.record(
@@ -342,7 +344,7 @@ const upstreamKeys = section({
   also: filledList(further, MOST_FURTHER, "further paths")
     .optional()
     .describe(
-      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, expect, values, degraded_above and objective.",
+      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, method, body, idempotency_key, expect, values, degraded_above and objective.",
     ),
 });
 
@@ -352,8 +354,9 @@ const aSchedule: Rule = { ...exactlyOne(...SCHEDULE_KEYS), jsonSchema: { not: { 
 /** The keys of an upstream, as they are inside. */
 export type UpstreamKeys = Omit<
   Upstream,
-  "url" | "pathTemplate" | "budgets" | "schedule" | "timeoutMs" | "denyAddresses"
+  "url" | "pathTemplate" | "budgets" | "schedule" | "timeoutMs" | "denyAddresses" | "expect"
 > & {
+  readonly expect: ExpectKeys;
   readonly base_url: string;
   readonly path: string;
   readonly budget: string | readonly string[];
@@ -365,11 +368,16 @@ export type UpstreamKeys = Omit<
 };
 
 export const upstreamSchema: z.ZodType<UpstreamKeys> = named(
-  ruled(upstreamKeys, aSchedule, ...SHARED_RULES)
+  ruled(upstreamKeys, aSchedule, bodyNeedsMethod, ...SHARED_RULES)
     // What else must be there may be in `defaults`: see REQUIRED_SOMEWHERE.
     .meta({ required: ["name"] })
     .describe("A service that is watched."),
-  { timeout: "timeoutMs", degraded_above: "degradedAboveMs", request_id_headers: "requestIdHeaders" },
+  {
+    timeout: "timeoutMs",
+    degraded_above: "degradedAboveMs",
+    idempotency_key: "idempotencyKey",
+    request_id_headers: "requestIdHeaders",
+  },
 );
 
 /** Each value is checked here too, so that one which all upstreams override is not wrong unnoticed. */
@@ -401,12 +409,14 @@ export type Around = {
   readonly denyAddresses: Upstream["denyAddresses"];
   /** Its path as it is written, where it has variables. */
   readonly template: string | undefined;
+  /** Its body as it is written: the variables in it are not filled in. */
+  readonly writtenBody: unknown;
 };
 
 /** An upstream without a schedule, or with two, is refused by its rule, and is none. */
 export function upstreamOf(
   keys: UpstreamKeys,
-  { vantage, denyAddresses, template }: Around,
+  { vantage, denyAddresses, template, writtenBody }: Around,
 ): Upstream | undefined {
   const {
     base_url: base,
@@ -431,11 +441,16 @@ export function upstreamOf(
       url: joinTemplate(base, template),
       pathTemplate: { base, path: template },
     }),
+    ...(same.body && same.body.kind !== "file" && { body: bodyOf(mappingOf(writtenBody)) }),
     auth: withTokenOf(auth, budgets, same.proxy),
     budgets,
     schedule,
     timeoutMs: timeoutMs ?? Math.min(DEFAULT_TIMEOUT_MS, cronOf(schedule).shortestGapMs),
-    expect: { ...expect, body: expect.body && withCredits(expect.body, same.values ?? []) },
+    expect: {
+      ...expect,
+      json: expect.json ?? same.method !== "HEAD",
+      body: expect.body && withCredits(expect.body, same.values ?? []),
+    },
     requestIdHeaders: same.requestIdHeaders.map((header) => header.toLowerCase()),
     denyAddresses,
   };

@@ -39,9 +39,35 @@ export type SecretSource =
 export type Auth =
   | { readonly kind: "none" }
   | { readonly kind: "bearer"; readonly secret: SecretSource }
-  | { readonly kind: "header"; readonly name: string; readonly secret: SecretSource }
+  /** The user is shown, the password is the secret. */
+  | { readonly kind: "basic"; readonly user: string; readonly secret: SecretSource }
+  | {
+      readonly kind: "header";
+      readonly name: string;
+      /** Stands before the key, such as `Token `; absent for none. */
+      readonly prefix?: string | undefined;
+      readonly secret: SecretSource;
+    }
   | { readonly kind: "query"; readonly name: string; readonly secret: SecretSource }
+  | Aws
   | OAuth2;
+
+/** Signature Version 4 of Amazon Web Services: each request is signed, and no key is sent. */
+export type Aws = {
+  readonly kind: "aws";
+  readonly service: string;
+  readonly region: string;
+  readonly accessKeyId: SecretSource;
+  readonly secret: SecretSource;
+  readonly sessionToken?: SecretSource | undefined;
+};
+
+/** Where its keys are found. */
+export function sourcesOf(auth: Auth): readonly SecretSource[] {
+  if (auth.kind === "none") return [];
+  if (auth.kind !== "aws") return [auth.secret];
+  return [auth.accessKeyId, auth.secret, auth.sessionToken].filter((source) => source !== undefined);
+}
 
 /** The client credentials of OAuth 2.0: a token is fetched with them, and sent as a bearer key. */
 export type OAuth2 = {
@@ -140,6 +166,24 @@ export type Value = {
   readonly credit: boolean;
 };
 
+export const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "OPTIONS", "DELETE"] as const;
+export type Method = (typeof METHODS)[number];
+
+/** A request with one of these asks for nothing to be done (RFC 9110, section 9.2.1). */
+export const SAFE_METHODS: ReadonlySet<Method> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** Variables are not filled in: their values are secret. */
+export type RequestBody =
+  | { readonly kind: "json"; readonly value: unknown }
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "form"; readonly fields: Readonly<Record<string, string>> }
+  | {
+      readonly kind: "file";
+      readonly file: string;
+      /** What it holds. Undefined until it is read, and where a config is read without all of its files. */
+      readonly read: { readonly bytes: Uint8Array; readonly digest: string } | undefined;
+    };
+
 export type Tls = {
   readonly caFile: string | undefined;
   readonly certFile: string | undefined;
@@ -162,6 +206,11 @@ export type Upstream = {
    * is requested as it is.
    */
   readonly pathTemplate?: { readonly base: string; readonly path: string };
+  /** Absent for GET. */
+  readonly method?: Method | undefined;
+  readonly body?: RequestBody | undefined;
+  /** Whether each poll sends its own id as `Idempotency-Key`. */
+  readonly idempotencyKey?: boolean | undefined;
   readonly auth: Auth;
   readonly headers: Readonly<Record<string, string>>;
   /** At least one. Each of its requests takes a lease of every one of them. */

@@ -47,9 +47,9 @@ export interface Probe {
   /**
    * Sends one request. Never rejects for anything that an upstream does. After a broken exchange, resolves only once
    * the socket is really closed: the lease is settled by that moment. `mayWrite` is called right before the request is
-   * written; if it returns false, nothing is sent.
+   * written; if it returns false, nothing is sent. Where the upstream is sent the id of each poll, it is this one.
    */
-  poll(signal: AbortSignal, mayWrite?: () => boolean): Promise<Observation>;
+  poll(signal: AbortSignal, mayWrite?: () => boolean, pollId?: string): Promise<Observation>;
   close(): Promise<void>;
 }
 

@@ -7,6 +7,7 @@ import type { Probe, TokenFailure } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { readAnnouncement } from "../../core/answer/announcement.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
+import { clockSkewIn } from "../../core/poll/clock-skew.ts";
 import { judgeExchange } from "../../core/poll/classify.ts";
 import { readQuotas } from "../../core/poll/quotas.ts";
 import { readValues } from "../../core/poll/values.ts";
@@ -57,7 +58,8 @@ export async function pollOnce(
 
   let observation: Observation | undefined;
   try {
-    observation = await probe.poll(cutOff, () => lease.isUsable() && parts.holds?.(upstream.name) !== false);
+    const mayWrite = (): boolean => lease.isUsable() && parts.holds?.(upstream.name) !== false;
+    observation = await probe.poll(cutOff, mayWrite, id);
   } catch (error) {
     parts.onBug(error);
   }
@@ -101,7 +103,7 @@ export function judge(upstream: Upstream, observation: Observation, times: PollT
     outcome,
     degraded: isOk && slowMs !== undefined && durationMs > slowMs,
     withinObjective: isOk && durationMs <= upstream.objective.latencyMs,
-    detail,
+    detail: `${detail}${clockSkewIn(upstream.auth, head, times.endedAtMs)}`,
     head:
       head &&
       (isOk

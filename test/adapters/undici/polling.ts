@@ -1,6 +1,7 @@
 import { opened } from "../../support/opened.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { onTestFinished } from "vitest";
+import type { Endpoint } from "../../../src/adapters/undici/request.ts";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { openProbe, type ProbeOptions } from "../../../src/adapters/undici/probe.ts";
 import type { Tls, Upstream } from "../../../src/core/config/config.ts";
@@ -48,7 +49,7 @@ export async function startUpstream(script: Script, options: RawOptions = {}): P
 
 /** Names may lead to this machine here. */
 export async function startProbe(
-  changes: Partial<Upstream>,
+  changes: Partial<Upstream & Pick<Endpoint, "payload">>,
   options: Partial<ProbeOptions> = {},
 ): Promise<Probe> {
   const probe = opened(

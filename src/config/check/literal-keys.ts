@@ -1,0 +1,43 @@
+/** Keys that are written in the body of a request, where anybody who reads the config could read them. */
+
+import type { Upstream } from "../../core/config/config.ts";
+import { NEVER_LITERAL } from "../auth/source.ts";
+import { looksLikeSecretHeader, looksLikeSecretParameter } from "../keys/credential-signs.ts";
+import type { Path, Tree } from "../read/tree.ts";
+import { type Complaint, complain } from "./faults.ts";
+
+const USE_A_VARIABLE = `must not contain a key: ${NEVER_LITERAL}, use a variable such as \${NAME}, or auth`;
+
+/** Fewer characters could be part of anything. */
+const LEAST_KEY_CHARS = 8;
+
+/** By the names of its fields, and by what begins as a key does in a header. What comes from a variable may be a key. */
+export function literalKeysIn(tree: Tree | undefined, path: Path): readonly Complaint[] {
+  if (tree?.kind === "list")
+    return tree.items.flatMap((item, index) => literalKeysIn(item, [...path, index]));
+  if (tree?.kind === "map") {
+    return [...tree.entries].flatMap(([key, value]) => literalKeysIn(value, [...path, key]));
+  }
+  if (tree?.kind !== "scalar" || tree.interpolated || typeof tree.value !== "string") return [];
+  const isLiteral =
+    tree.value.length >= LEAST_KEY_CHARS &&
+    (looksLikeSecretParameter(String(path.at(-1))) || looksLikeSecretHeader("", tree.value));
+  return isLiteral ? [complain(path, (nameOf) => `"${nameOf(path)}" ${USE_A_VARIABLE}`)] : [];
+}
+
+/** By the keys that the config itself names, which must be in no body. */
+export function knownKeysIn(
+  upstreams: ReadonlyMap<number, Upstream>,
+  files: ReadonlyMap<string, { readonly bytes: Uint8Array }>,
+  keys: ReadonlySet<string>,
+): readonly Complaint[] {
+  const searched = [...keys].filter(({ length }) => length >= LEAST_KEY_CHARS);
+  return [...upstreams].flatMap(([index, { body }]) => {
+    if (body === undefined) return [];
+    const bytes = body.kind === "file" && files.get(body.file)?.bytes;
+    const text = bytes ? Buffer.from(bytes).toString("latin1") : JSON.stringify(body);
+    if (!searched.some((key) => text.includes(key))) return [];
+    const path = ["upstreams", index, "body"];
+    return [complain(path, (nameOf) => `"${nameOf(path)}" ${USE_A_VARIABLE}`)];
+  });
+}

@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import { filledBody } from "../../../src/app/request-body.ts";
+import { secretVariables } from "../../../src/config/read/secrets.ts";
+import { load } from "../../../src/config/load.ts";
+import { writtenConfig } from "../../../src/config/schema/schema.ts";
+import { opened } from "../../support/opened.ts";
+import { ConfigDirectory, loaded, loadText, refusals, withUpstream } from "../config-file.ts";
+
+type Sent = { readonly type: string; readonly text: string; readonly secrets: readonly string[] };
+
+async function sent(lines: readonly string[], environment: Record<string, string> = {}): Promise<Sent> {
+  const { config } = await loaded(withUpstream("method: POST", ...lines), environment);
+  const [upstream] = config.upstreams;
+  if (upstream?.body === undefined) throw new Error("there is no body");
+  const { payload, secrets } = opened(filledBody(upstream.body, environment));
+  return { type: payload.type, text: Buffer.from(payload.bytes).toString(), secrets };
+}
+
+test.each<[string, string, string]>([
+  [
+    "json: { model: m, stop: [1, true, null], text: 'ä\"' }",
+    "application/json",
+    '{"model":"m","stop":[1,true,null],"text":"ä\\""}',
+  ],
+  ["json: null", "application/json", "null"],
+  ["json: [{}]", "application/json", "[{}]"],
+  ["text: 'zwölf'", "text/plain; charset=utf-8", "zwölf"],
+  ["text: ''", "text/plain; charset=utf-8", ""],
+  [
+    "form: { to: 'a@b.test', text: 'a b&c=d' }",
+    "application/x-www-form-urlencoded",
+    "to=a%40b.test&text=a+b%26c%3Dd",
+  ],
+])("body: { %s } is sent as %s", async (body, type, text) => {
+  expect(await sent([`body: { ${body} }`])).toEqual({ type, text, secrets: [] });
+});
+
+test("a variable in a body is filled in where it is sent, is secret, and is shown by its name", async () => {
+  const environment = { TEST_KEY: 'test-key-"1"', EMPTY: "" };
+  const body = 'body: { json: { api_key: "${TEST_KEY}", model: "${EMPTY:-small}", price: "$${TEST_KEY}" } }';
+  expect(await sent([body], environment)).toEqual({
+    type: "application/json",
+    text: '{"api_key":"test-key-\\"1\\"","model":"small","price":"${TEST_KEY}"}',
+    secrets: ['test-key-"1"', ""],
+  });
+  const { config } = await loaded(withUpstream("method: POST", body), environment);
+  expect(secretVariables(config, environment)).toEqual(["TEST_KEY", "EMPTY"]);
+  const shown = JSON.stringify(writtenConfig(config));
+  expect(shown).toContain('"api_key":"${TEST_KEY}"');
+  expect(shown).not.toContain("test-key");
+});
+
+test("a body from a file is read with the config, and is a part of it", async () => {
+  await using directory = await ConfigDirectory.create();
+  const file = await directory.write('{"model":"${NOT_FILLED}"}', "body.json");
+  const text = withUpstream("method: POST", "body: { file: body.json }");
+  const loading = await load(await directory.write(text), { environment: {} });
+  if (loading.kind === "refused") throw new Error(JSON.stringify(loading.faults));
+  expect([...loading.parts.keys()]).toEqual([file]);
+  const [upstream] = loading.config.upstreams;
+  expect(upstream?.body).toMatchObject({ kind: "file", read: { digest: expect.any(String) } });
+  const { payload } = opened(filledBody(upstream?.body ?? { kind: "text", text: "" }, {}));
+  expect(payload).toEqual({ type: "application/json", bytes: Buffer.from('{"model":"${NOT_FILLED}"}') });
+  await directory.write("x".repeat(256 * 1024 + 1), "body.json");
+  expect(await load(directory.file(), { environment: {} })).toMatchObject({
+    kind: "refused",
+    faults: [{ message: expect.stringContaining('"upstreams[0].body.file" must be a readable file') }],
+  });
+  const structure = await load(directory.file(), { environment: {}, resolve: "structure" });
+  expect(structure.kind).toBe("loaded");
+});
+
+test("a key in a body is refused, however it got there", async () => {
+  const lines = ["method: POST", "auth: { basic: { user: api, password: { env: PASSWORD } } }"];
+  const environment = { PASSWORD: "test-key-of-mail" };
+  const must =
+    "must not contain a key: a key is never written in the config, use a variable such as ${NAME}, or auth";
+  for (const [body, place] of [
+    ["json: { a: [{ api_key: test-key-1 }] }", ".json.a[0].api_key"],
+    ["form: { token: test-key-1 }", ".form.token"],
+    ["json: { header: Bearer test-key-1 }", ".json.header"],
+    ["text: user=api&pw=test-key-of-mail", ""],
+  ]) {
+    const faults = await refusals(withUpstream(...lines, `body: { ${body} }`), environment);
+    expect(faults.map((fault) => fault.replace(/^\d+:\d+: /, ""))).toEqual([
+      `"upstreams[0].body${place}" ${must}`,
+    ]);
+    expect(faults.join()).not.toContain("test-key");
+  }
+  await using directory = await ConfigDirectory.create();
+  await directory.write("pw=test-key-of-mail", "body.txt");
+  const text = withUpstream(...lines, "body: { file: body.txt }");
+  expect(await load(await directory.write(text), { environment })).toMatchObject({
+    faults: [{ message: `"upstreams[0].body" ${must}` }],
+  });
+  const harmless = withUpstream(...lines, "body: { json: { max_tokens: 1, token: short } }");
+  expect((await loadText(harmless, environment)).kind).toBe("loaded");
+});
+
+test("HEAD expects no JSON unless said, and nothing of a body that it does not get", async () => {
+  const jsonOf = async (...lines: readonly string[]) =>
+    (await loaded(withUpstream(...lines))).config.upstreams[0]?.expect.json;
+  expect(await jsonOf("method: HEAD")).toBe(false);
+  expect(await jsonOf("method: OPTIONS")).toBe(true);
+  expect(await jsonOf("method: GET", "expect: { json: false }")).toBe(false);
+});
+
+test("every way to authenticate is told in its own words, with the places of its keys and none of them", async () => {
+  const environment = { K1: "test-key-1", K2: "test-key-2", K3: "test-key-3" };
+  for (const auth of [
+    { basic: { user: "api", password: { env: "K1", key: "<secret>" } } },
+    { header: { name: "Authorization", prefix: "Token ", env: "K1", key: "<secret>" } },
+    {
+      aws: {
+        service: "ses",
+        region: "eu-central-1",
+        access_key_id: { env: "K1", key: "<secret>" },
+        secret_access_key: { env: "K2", key: "<secret>" },
+        session_token: { env: "K3", key: "<secret>" },
+      },
+    },
+  ]) {
+    const written = JSON.stringify(auth).replaceAll(',"key":"<secret>"', "");
+    const { config } = await loaded(withUpstream(`auth: ${written}`), environment);
+    const shown: unknown = JSON.parse(JSON.stringify(writtenConfig(config)));
+    expect(shown).toMatchObject({ upstreams: [{ auth }] });
+    expect(JSON.stringify(shown)).not.toContain("test-key");
+  }
+});

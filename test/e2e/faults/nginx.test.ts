@@ -1,0 +1,126 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { METHODS } from "../../../src/core/config/config.ts";
+import { freePort } from "../../../tools/stack/free-port.ts";
+import { Program } from "../../../tools/stack/program.ts";
+import { openConfigFolder } from "../../support/config-folder.ts";
+import { eventually } from "../../support/eventually.ts";
+import { accountsOf } from "../../support/metrics/slot-accounts.ts";
+import { startDaemon } from "../../support/processes/daemon.ts";
+import { requireBinary } from "../../support/processes/binaries.ts";
+
+const NGINX = requireBinary("nginx");
+
+/** What nginx itself has read of each request. */
+type Seen = {
+  readonly method: string;
+  readonly uri: string;
+  readonly type: string;
+  readonly length: string;
+  readonly body: string;
+  readonly id: string;
+  readonly user: string;
+};
+
+const LOG = `escape=json '{"method":"$request_method","uri":"$request_uri","type":"$http_content_type","length":"$http_content_length","body":"$request_body","id":"$http_idempotency_key","user":"$remote_user"}'`;
+
+async function openNginx(binary: string): Promise<{ url: string; seen: () => Promise<readonly Seen[]> }> {
+  const folder = await mkdtemp(join(tmpdir(), "pacewatch-nginx-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await chmod(folder, 0o755);
+  const [port, inner] = [await freePort(), await freePort()];
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  const config = `daemon off;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log stderr crit;
+events { worker_connections 64; }
+http {
+  log_format requests ${LOG};
+  access_log off;
+  ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join("\n  ")}
+  server { listen 127.0.0.1:${inner}; location / { default_type application/json; return 200 '{"ok":true}'; } }
+  server {
+    listen 127.0.0.1:${port};
+    location = /ready { return 200; }
+    location /moved { access_log ${folder}/access.log requests; return 307 /elsewhere; }
+    location / {
+      access_log ${folder}/access.log requests;
+      client_body_buffer_size 512k;
+      proxy_pass http://127.0.0.1:${inner};
+    }
+  }
+}
+`;
+  await writeFile(join(folder, "nginx.conf"), config);
+  const args = ["-e", "stderr", "-p", folder, "-c", join(folder, "nginx.conf")];
+  const program = new Program(binary, { args });
+  onTestFinished(() => program[Symbol.asyncDispose]());
+  const url = `http://127.0.0.1:${port}`;
+  await program.ready(`${url}/ready`);
+  const seen = async (): Promise<readonly Seen[]> => {
+    const lines = (await readFile(join(folder, "access.log"), "utf8")).split("\n").slice(0, -1);
+    return lines.map((line): Seen => JSON.parse(line));
+  };
+  return { url, seen };
+}
+
+test.skipIf(NGINX === undefined)(
+  "nginx receives each method and body once, as the config has it",
+  async () => {
+    const nginx = await openNginx(NGINX ?? "");
+    await using folder = await openConfigFolder({ budgets: {}, upstreams: [] });
+    const large = "x".repeat(256 * 1024);
+    await writeFile(join(folder.folder, "large.txt"), large);
+    const json = { model: "small", messages: [{ role: "user", content: 'zwölf "${FILLED}"' }] };
+    const bodies: Record<string, object> = {
+      POST: { json },
+      PUT: { text: "zwölf" },
+      PATCH: { form: { a: "1 &=", b: "ä" } },
+      DELETE: { file: "large.txt" },
+    };
+    const upstreams = METHODS.map((method) => ({
+      name: method,
+      method,
+      path: `/of/${method}`,
+      ...(bodies[method] && { body: bodies[method] }),
+      idempotency_key: method === "POST",
+    }));
+    await folder.write({
+      web: { listen: "127.0.0.1:0" },
+      budgets: { api: { rate: { requests: 600, per: "1m" }, share: "50%" } },
+      defaults: {
+        base_url: nginx.url,
+        auth: { basic: { user: "api", password: { env: "PASSWORD" } } },
+        budget: "api",
+        every: "1h",
+      },
+      upstreams: [...upstreams, { name: "moved", method: "POST", path: "/moved" }],
+    });
+    const environment = { PASSWORD: "test-key-of-nginx", FILLED: "test-key-filled" };
+    await using daemon = await startDaemon({ configPath: folder.path, environment });
+    await eventually("each is polled", async () => {
+      const accounts = accountsOf(await daemon.metrics());
+      return accounts.length > METHODS.length && accounts.every(({ polls }) => polls > 0);
+    });
+    const seen = await nginx.seen();
+    const byMethod = Object.fromEntries(
+      seen.filter(({ uri }) => uri.startsWith("/of/")).map((one) => [one.method, one]),
+    );
+    expect(seen.filter(({ uri }) => uri.startsWith("/of/"))).toHaveLength(METHODS.length);
+    const text = JSON.stringify(json).replace("${FILLED}", "test-key-filled");
+    expect(byMethod).toMatchObject({
+      GET: { body: "", length: "", user: "api", id: "" },
+      HEAD: { body: "", length: "" },
+      OPTIONS: { body: "", length: "" },
+      POST: { body: text, type: "application/json", length: String(Buffer.byteLength(text)) },
+      PUT: { body: "zwölf", type: "text/plain; charset=utf-8" },
+      PATCH: { body: "a=1+%26%3D&b=%C3%A4", type: "application/x-www-form-urlencoded" },
+      DELETE: { body: large, type: "application/octet-stream" },
+    });
+    expect(byMethod["POST"]?.id).toMatch(/^\w+-\w+$/);
+    expect(seen.filter(({ uri }) => uri === "/elsewhere")).toEqual([]);
+  },
+);
