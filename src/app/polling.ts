@@ -1,3 +1,4 @@
+import { totalmem } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   faultsOfKeys,
@@ -9,8 +10,11 @@ import {
   type TransportParts,
   upstreamsToOpen,
 } from "./probes.ts";
+import { LargeAnswers } from "./large-answers.ts";
 import { AppTokens } from "./tokens.ts";
 import type { UpstreamPauses } from "../core/budget/pauses.ts";
+import { BodyMemory } from "../adapters/undici/body-memory.ts";
+import { bytesForBodies } from "../core/exchange/bounds.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
@@ -54,6 +58,8 @@ export class AppPolling implements AsyncDisposable {
   /** An upstream that left may come back, and then goes on as its rows in the state file do. The latest is last. */
   readonly #valuesOfGone = new Map<string, KeptValues>();
   readonly #network = new OwnNetwork();
+  readonly #memory = new BodyMemory(bytesForBodies(memoryOfProcess()));
+  readonly #largeAnswers: LargeAnswers;
   readonly #held = new Set<string>();
   #config: Config;
   /** The supervisor was given this one. */
@@ -67,6 +73,7 @@ export class AppPolling implements AsyncDisposable {
     this.#applied = { ...config, upstreams: [] };
     this.#parts = parts;
     const { clock, ledger, pauses, log, holdings, onBug } = parts;
+    this.#largeAnswers = new LargeAnswers(clock);
     const life = clock.wallNow().toString(36);
     let polls = 0;
     this.#supervisor = new Supervisor({
@@ -76,6 +83,7 @@ export class AppPolling implements AsyncDisposable {
       triggers: cronTriggers(log),
       holds: holdings && ((upstream) => holdings.has(upstream)),
       recorderOf: (upstream) => this.#keptRecordOf(upstream),
+      judgeLarge: this.#largeAnswers.judge,
       nextPollId: () => `${life}-${(polls += 1).toString(36)}`,
       onBug,
     });
@@ -169,10 +177,11 @@ export class AppPolling implements AsyncDisposable {
     // A token in flight is of no use to anybody, while polls in flight may end.
     await Promise.all([this.#supervisor.drain(), this.#tokens[Symbol.asyncDispose]()]);
     this.#network.keep([]);
+    await this.#largeAnswers[Symbol.asyncDispose]();
   }
 
   get #probeParts(): ProbeParts {
-    return { ...this.#parts, tokens: this.#tokens };
+    return { ...this.#parts, memory: this.#memory, tokens: this.#tokens };
   }
 
   async #drop(upstreams: readonly string[], how: "drain" | "cut off"): Promise<void> {
@@ -253,4 +262,9 @@ export class AppPolling implements AsyncDisposable {
     if (stopping.aborted || still.length === 0) return;
     await this.gain(still.map(({ upstream }) => ({ upstream, unheldMs: undefined })));
   }
+}
+
+/** The container's limit, where there is one. */
+function memoryOfProcess(): number {
+  return Math.min(process.constrainedMemory() || Infinity, totalmem());
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { NameResolver } from "../adapters/dns/name-resolver.ts";
+import type { BodyMemory } from "../adapters/undici/body-memory.ts";
 import { openProbe } from "../adapters/undici/probe.ts";
 import { type Environment, interpolate, variablesIn } from "../config/read/interpolate.ts";
 import { openSecret } from "../config/read/secrets.ts";
@@ -25,6 +26,8 @@ export type TransportParts = KeyParts & {
   readonly clock: Clock;
   /** One for the whole process. */
   readonly names: NameResolver;
+  /** Shared by large bodies, if this process has more to do than to poll once. */
+  readonly memory?: BodyMemory;
 };
 
 export type ProbeParts = TransportParts & {
@@ -130,6 +133,7 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Open
     clock: parts.clock,
     environment: parts.environment,
     names: parts.names,
+    memory: parts.memory,
     onWarning: (message) => parts.log.warn({ upstream: upstream.name }, message),
   });
 }

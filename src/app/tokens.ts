@@ -1,6 +1,7 @@
 import { openProbe } from "../adapters/undici/probe.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import type { OAuth2, Upstream } from "../core/config/config.ts";
+import { SMALL_BODY_BYTES } from "../core/exchange/bounds.ts";
 import type { Opened } from "../core/config/opened.ts";
 import { TOKEN_TIMEOUT_MS, tokenIdentity } from "../core/config/oauth2.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
@@ -15,9 +16,6 @@ export type TokensParts = TransportParts & {
   readonly queue: LeaseQueue;
   readonly onBug: (error: unknown) => void;
 };
-
-/** A token endpoint's answer is one small object. */
-const MOST_ANSWER_BYTES = 65_536;
 
 /** The access tokens of this process: upstreams with the same settings share one, also over reloads. */
 export class AppTokens implements AsyncDisposable {
@@ -78,7 +76,8 @@ export class AppTokens implements AsyncDisposable {
         auth: { kind: "client_credentials", token: auth.token },
         headers: {},
         timeoutMs: TOKEN_TIMEOUT_MS,
-        expect: { maxBodyBytes: MOST_ANSWER_BYTES },
+        // One small object.
+        expect: { maxBodyBytes: SMALL_BODY_BYTES },
         connection: "fresh",
         proxy,
         denyAddresses,

@@ -1148,7 +1148,7 @@ upstreams:
       {},
     );
     expect(said).toEqual([
-      '3:33: "defaults.expect.max_body" must be a size from 1B to 64MiB, such as 1MiB, received 64',
+      '3:33: "defaults.expect.max_body" must be a size from 1B to 8MiB, such as 1MiB, received 64',
       '12:14: "upstreams[0].confirm" must be a whole number from 0 to 10, received 20',
     ]);
   });

@@ -1,8 +1,15 @@
 import type { Opened } from "../../core/config/opened.ts";
-import { type Exchange, type Observation, headerValue } from "../../core/exchange/exchange.ts";
+import { SMALL_BODY_BYTES } from "../../core/exchange/bounds.ts";
+import {
+  type Exchange,
+  headerValue,
+  type LargeBody,
+  type Observation,
+} from "../../core/exchange/exchange.ts";
 import type { Probe, Token } from "../../core/poll/ports.ts";
 import { messageOf, oneLine } from "../../core/text/escape.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import type { BodyMemory } from "./body-memory.ts";
 import { ClientSlot } from "./client-slot.ts";
 import { Deadlines } from "./deadlines.ts";
 import { decodeBody } from "./decode.ts";
@@ -24,6 +31,8 @@ export type ProbeOptions = {
   readonly clock: Clock;
   readonly environment: Environment;
   readonly names: Names;
+  /** Where it is given, large bodies share it, and are handed over as they came: `Observation.large`. */
+  readonly memory?: BodyMemory | undefined;
   /** Called when a TLS file that has changed cannot be used, and when all can be used again. */
   readonly onWarning: (message: string) => void;
 };
@@ -73,6 +82,7 @@ class UndiciProbe implements Probe {
       timeoutMs: options.upstream.timeoutMs,
       maxBodyBytes: expect.maxBodyBytes,
       keepsConnection: connection === "reuse",
+      memory: options.memory,
     };
   }
 
@@ -122,10 +132,14 @@ class UndiciProbe implements Probe {
       } catch (error) {
         request.failWith(error);
       }
-      const exchange = this.#decode(request, await request.ended);
+      const answer = await request.ended;
+      const decoded = this.#decode(request, answer);
+      const exchange = decoded ?? answer;
       if (exchange.kind === "broken") await slot?.destroy();
       else if (slot !== undefined) this.#keep(slot);
-      return request.observation(this.#shown(exchange), this.#redactor.hide);
+      const large = decoded === undefined ? this.#handOver(request) : undefined;
+      if (large === undefined) request.releaseMemory();
+      return request.observation(this.#shown(exchange), this.#redactor.hide, large);
     } finally {
       deadlines.delete(request);
       this.#running.delete(request);
@@ -143,17 +157,26 @@ class UndiciProbe implements Probe {
     return slot;
   }
 
-  #decode(request: RequestInFlight, exchange: Exchange): Exchange {
+  /** Undefined where the body is too large to be decoded here. */
+  #decode(request: RequestInFlight, exchange: Exchange): Exchange | undefined {
     if (exchange.kind === "broken") return exchange;
     const { head, body } = exchange;
     if (head.status === 407 && this.#route.proxy !== undefined && this.#route.tls === undefined) {
       const detail = "the proxy rejected the credentials: it answered 407";
       return { ...request.broken("connect", detail), head: undefined };
     }
-    const encoding = headerValue(head.headers, "content-encoding");
-    const decoded = decodeBody(body, encoding, this.#target.maxBodyBytes);
-    if (decoded.kind === "break") return request.broken(decoded.fault, decoded.detail);
-    return { kind: "answered", head, body: decoded.body };
+    const { maxBodyBytes, memory } = this.#target;
+    const mostBytes = memory === undefined ? maxBodyBytes : Math.min(maxBodyBytes, SMALL_BODY_BYTES);
+    if (body.byteLength > mostBytes) return undefined;
+    const decoded = decodeBody(body, headerValue(head.headers, "content-encoding"), mostBytes);
+    if (decoded.kind === "decoded") return { kind: "answered", head, body: decoded.body };
+    if (decoded.fault === "body_too_large" && mostBytes < maxBodyBytes) return undefined;
+    return request.broken(decoded.fault, decoded.detail);
+  }
+
+  #handOver(request: RequestInFlight): LargeBody {
+    const { maxBodyBytes: maxBytes } = this.#target;
+    return { maxBytes, keys: this.#redactor.keys, release: () => request.releaseMemory() };
   }
 
   #takeSlot(): ClientSlot {

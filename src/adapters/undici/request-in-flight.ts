@@ -1,13 +1,17 @@
 import type { Dispatcher } from "undici";
-import type {
-  AnswerHead,
-  Exchange,
-  Observation,
-  Phase,
-  WireFault,
-  WithoutKeys,
+import { SMALL_BODY_BYTES } from "../../core/exchange/bounds.ts";
+import {
+  type AnswerHead,
+  type Exchange,
+  headerValue,
+  type LargeBody,
+  type Observation,
+  type Phase,
+  type WireFault,
+  type WithoutKeys,
 } from "../../core/exchange/exchange.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import type { BodyMemory } from "./body-memory.ts";
 import type { ConnectionAttempt } from "./connection-attempt.ts";
 import type { Watched } from "./deadlines.ts";
 import { explain, type FaultContext } from "./faults.ts";
@@ -35,6 +39,8 @@ export type Target = Pick<FaultContext, "peer" | "upstream" | "encrypted"> & {
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
   readonly keepsConnection: boolean;
+  /** Undefined where nobody else needs memory. */
+  readonly memory: BodyMemory | undefined;
 };
 
 /** One request and its answer, as undici reports them. It ends once; what comes later is ignored. */
@@ -56,6 +62,10 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
   #sent = false;
   #informational = 0;
   #head: AnswerHead | undefined;
+  #giveMemoryBack: (() => void) | undefined;
+  #waitsSinceMs: number | undefined;
+  /** This time is ours, and none of the upstream's. */
+  #waitedMs = 0;
 
   constructor(clock: Clock, target: Target, mayWrite: () => boolean) {
     this.timer = new PhaseTimer(clock);
@@ -75,15 +85,23 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
     return this.#openedConnection;
   }
 
-  /** After the end: `exchange` is decoded. */
-  observation(exchange: Exchange, withoutKeys: WithoutKeys): Observation {
+  /** After the end: `exchange` is decoded, unless it is `large`. */
+  observation(exchange: Exchange, withoutKeys: WithoutKeys, large: LargeBody | undefined): Observation {
+    const { timesMs } = this.timer;
+    const waitedMs = this.#waitedMs;
     return {
       exchange,
-      durationMs: (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs,
-      phasesMs: this.timer.timesMs,
+      durationMs: (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs - waitedMs,
+      phasesMs: waitedMs === 0 ? timesMs : { ...timesMs, transfer: (timesMs.transfer ?? 0) - waitedMs },
       certificateExpiresAtMs: this.#connection?.certificateExpiresAtMs,
       withoutKeys,
+      ...(large && { large }),
     };
+  }
+
+  /** Where its body took some. */
+  releaseMemory(): void {
+    this.#giveMemoryBack?.();
   }
 
   /** `reconnect` is called once if the kept connection turns out to be dead before anything is written to it. */
@@ -117,7 +135,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
 
   timeOut(): void {
     const { timeoutMs: afterMs } = this.#target;
-    if (this.#connection === undefined) this.fail("bug", `the key was not read within ${afterMs} ms`);
+    if (this.#waitsSinceMs !== undefined) {
+      this.fail("memory", `for the rest of the body there was no memory within ${afterMs} ms`);
+    } else if (this.#connection === undefined) this.fail("bug", `the key was not read within ${afterMs} ms`);
     else this.cancel(`timed out after ${afterMs} ms`);
   }
 
@@ -169,9 +189,30 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
     this.#head = { status, reasonPhrase: reasonPhrase.slice(0, REASON_PHRASE_MAX_CHARS), headers };
   }
 
-  onResponseData(_controller: unknown, chunk: Buffer): void {
-    if (this.hasEnded || this.#body.add(chunk)) return;
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.hasEnded) return;
+    if (this.#body.add(chunk)) return this.#askForMemory(controller);
     this.fail("body_too_large", `the body exceeds ${this.#target.maxBodyBytes} bytes`);
+  }
+
+  /** Once, for the whole of a body that turns out to be large. What comes meanwhile stays in the socket. */
+  #askForMemory(controller: Dispatcher.DispatchController): void {
+    const { memory, maxBodyBytes } = this.#target;
+    const isAsked = this.#giveMemoryBack !== undefined || this.#body.length <= SMALL_BODY_BYTES;
+    if (memory === undefined || isAsked) return;
+    const told = Number(headerValue(this.#head?.headers ?? [], "content-length") ?? Number.NaN);
+    this.#waitsSinceMs = this.#clock.now();
+    this.#giveMemoryBack = memory.take(told <= maxBodyBytes ? told : maxBodyBytes, () =>
+      this.#readOn(controller),
+    );
+    if (this.#waitsSinceMs !== undefined) controller.pause();
+  }
+
+  #readOn(controller: Dispatcher.DispatchController): void {
+    if (this.hasEnded || this.#waitsSinceMs === undefined) return;
+    this.#waitedMs = this.#clock.now() - this.#waitsSinceMs;
+    this.#waitsSinceMs = undefined;
+    controller.resume();
   }
 
   onResponseEnd(): void {
@@ -193,6 +234,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
 
   #end(exchange: Exchange): void {
     if (this.hasEnded) return;
+    if (exchange.kind === "broken") this.releaseMemory();
     this.timer.stop();
     this.#endedAtMs = this.#clock.now();
     this.#ended.resolve(exchange);
@@ -228,6 +270,10 @@ export class ReceivedBody {
     this.#maxBytes = maxBytes;
   }
 
+  get length(): number {
+    return this.#length;
+  }
+
   /** False where the body is too large; nothing of it is kept then. */
   add(piece: Buffer): boolean {
     const length = this.#length + piece.byteLength;
@@ -253,7 +299,9 @@ export class ReceivedBody {
     const isFirst = this.#length === 0;
     const larger = isFirst
       ? Buffer.allocUnsafe(length)
-      : Buffer.allocUnsafeSlow(Math.max(length, SECOND_BYTES, this.#bytes.byteLength * 2));
+      : Buffer.allocUnsafeSlow(
+          Math.min(this.#maxBytes, Math.max(length, SECOND_BYTES, this.#bytes.byteLength * 2)),
+        );
     this.#bytes.copy(larger, 0, 0, this.#length);
     this.#bytes = larger;
   }

@@ -4,11 +4,17 @@ import { SecretFinder } from "../secrets/finder.ts";
 export class SecretRedactor {
   readonly #permanent: readonly string[];
   #key: string | undefined;
+  #keys: readonly string[];
   #finder: SecretFinder;
 
   constructor(permanent: readonly string[]) {
     this.#permanent = permanent;
+    this.#keys = permanent;
     this.#finder = new SecretFinder(permanent);
+  }
+
+  get keys(): readonly string[] {
+    return this.#keys;
   }
 
   /** Keys rotate: the previous one is remembered too. */
@@ -16,7 +22,8 @@ export class SecretRedactor {
     if (key === this.#key) return;
     const before = this.#key === undefined ? [] : [this.#key];
     this.#key = key;
-    this.#finder = new SecretFinder([key, ...before, ...this.#permanent]);
+    this.#keys = [key, ...before, ...this.#permanent];
+    this.#finder = new SecretFinder(this.#keys);
   }
 
   readonly hide = (text: string): string => this.#finder.hide(text);

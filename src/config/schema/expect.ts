@@ -5,6 +5,7 @@ import {
   type RefusalRule,
   STATUS_CLASSES,
 } from "../../core/config/config.ts";
+import { LARGEST_BODY_BYTES } from "../../core/exchange/bounds.ts";
 import { REFUSAL_MEANINGS } from "../../core/exchange/outcome.ts";
 import { bodyAssertion, headerAssertion } from "./assertion.ts";
 import {
@@ -108,7 +109,7 @@ const keys = section({
     .prefault([200])
     .describe("The status codes that are ok, or a class such as 2xx. 402 and 429 always mean throttled."),
   json: flag().optional().describe("Whether the body must be JSON. Default: true, but false for HEAD."),
-  max_body: byteSize(1, 64 * 1024 * 1024, "1MiB")
+  max_body: byteSize(1, LARGEST_BODY_BYTES, "1MiB")
     .prefault("1MiB")
     .describe("A longer body, also after decompression, is a failure."),
   refusals: list(refusalRule, 50, "refusals")

@@ -5,8 +5,22 @@
 
 const KIB = 1024;
 
-/** Reading: a head, and the part of a body that is read, decoded and judged on the polling thread. */
+/** Reading: a head; and of a body what each upstream may always send, which is decoded and judged on the polling thread. */
 export const HEAD_BYTES: number = 64 * KIB;
+export const SMALL_BODY_BYTES: number = 64 * KIB;
+/** What a config may allow. Larger bodies than this could not be judged in the memory that is shipped. */
+export const LARGEST_BODY_BYTES: number = 8 * 1024 * KIB;
+/**
+ * Brackets, commas and colons of JSON: parsed, it takes up to 150 bytes for each, whatever its length. V8 ends the whole
+ * process where parsing takes more than there is. All that a megabyte can hold is within it.
+ */
+export const MOST_JSON_MARKS = 750_000;
+/** All large bodies that are being read share this part of the memory that the process may use. */
+const PART_FOR_BODIES = 1 / 8;
+
+export function bytesForBodies(memoryBytes: number): number {
+  return Math.max(LARGEST_BODY_BYTES, memoryBytes * PART_FOR_BODIES);
+}
 
 /**
  * No provider that is known speaks of more than a dozen limits in one answer: longer lists are not read, and of more

@@ -44,6 +44,7 @@ export type WireFault =
   | "reset"
   | "protocol"
   | "body_too_large"
+  | "memory"
   | "bug";
 
 /** An answer as it came: it may hold our key. */
@@ -68,6 +69,17 @@ export type Observation = {
   readonly certificateExpiresAtMs: number | undefined;
   /** To be asked for each text of the answer that is kept or shown: a key is not in what it returns. */
   readonly withoutKeys: WithoutKeys;
+  readonly large?: LargeBody;
+};
+
+/** A body that is too large for the polling thread: it is still encoded, and another thread judges it. */
+export type LargeBody = {
+  /** Decoded, it may be as large as this. */
+  readonly maxBytes: number;
+  /** Those that `withoutKeys` hides. */
+  readonly keys: readonly string[];
+  /** Called when its bytes are needed no more. */
+  readonly release: () => void;
 };
 
 export type WithoutKeys = (text: string) => string;

@@ -1,6 +1,8 @@
+import { MOST_JSON_MARKS } from "./bounds.ts";
+
 export type JsonBody =
   | { readonly kind: "json"; readonly value: unknown }
-  | { readonly kind: "empty" | "not_utf8" | "not_json" | "too_deep" };
+  | { readonly kind: "empty" | "not_utf8" | "not_json" | "too_deep" | "too_many" };
 
 /** Deeper JSON is an attack: V8 takes a tenth of a second for a megabyte of brackets, and delays all polls. */
 export const MOST_LEVELS = 1_000;
@@ -13,7 +15,8 @@ const BACKSLASH = 0x5c;
 /** A byte order mark is allowed. */
 export function readJson(body: Uint8Array): JsonBody {
   // As many levels need as many bytes.
-  if (body.length > MOST_LEVELS && isDeeperThan(MOST_LEVELS, body)) return { kind: "too_deep" };
+  const excess = body.length > MOST_LEVELS ? excessOf(body) : undefined;
+  if (excess !== undefined) return { kind: excess };
   let text: string;
   try {
     text = UTF8.decode(body);
@@ -27,9 +30,9 @@ export function readJson(body: Uint8Array): JsonBody {
   }
 }
 
-/** Bytes that are part of a longer UTF-8 sequence are never brackets or quotes. */
-function isDeeperThan(mostLevels: number, body: Uint8Array): boolean {
-  let levels = 0;
+/** Bytes that are part of a longer UTF-8 sequence are never brackets, commas or quotes. */
+function excessOf(body: Uint8Array): "too_deep" | "too_many" | undefined {
+  let [levels, marks] = [0, 0];
   let isInString = false;
   for (let index = 0; index < body.length; index += 1) {
     const byte = body[index];
@@ -40,10 +43,13 @@ function isDeeperThan(mostLevels: number, body: Uint8Array): boolean {
       isInString = true;
     } else if (byte === 0x5b || byte === 0x7b) {
       levels += 1;
-      if (levels > mostLevels) return true;
+      marks += 1;
+      if (levels > MOST_LEVELS) return "too_deep";
     } else if (byte === 0x5d || byte === 0x7d) {
       levels -= 1;
+    } else if (byte === 0x2c || byte === 0x3a) {
+      marks += 1;
     }
   }
-  return false;
+  return marks > MOST_JSON_MARKS ? "too_many" : undefined;
 }

@@ -191,6 +191,15 @@ const ROWS = {
     words: "we were offline",
     phrase: "failed while we were offline",
   },
+  memory: {
+    outcome: "ours",
+    verdict: {
+      side: "us",
+      because: "Pacewatch had no memory for its answer, so this says nothing about the upstream.",
+    },
+    words: "no memory for the answer",
+    phrase: "failed as Pacewatch had no memory for the answer",
+  },
 } as const;
 
 export type Reason = keyof typeof ROWS;

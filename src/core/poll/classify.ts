@@ -140,6 +140,8 @@ function classifyExpected(
         "invalid_body",
         `answered ${status}, but its JSON nests deeper than ${MOST_LEVELS} levels`,
       );
+    case "too_many":
+      return because("memory", `answered ${status}, but its JSON has more values than there is memory for`);
     case "not_utf8":
       return because("invalid_body", `answered ${status}, but its ${body.length} B are not UTF-8`);
     case "not_json": {

@@ -26,6 +26,12 @@ export type PollOnceParts = {
    */
   readonly holds?: ((upstream: string) => boolean) | undefined;
   readonly nextPollId: () => string;
+  /** As `judge`, elsewhere: the body is large. */
+  readonly judgeLarge?: (
+    upstream: Upstream,
+    observation: Observation,
+    times: PollTimes,
+  ) => Promise<PollResult>;
   readonly onBug: (error: unknown) => void;
 };
 
@@ -69,7 +75,8 @@ export async function pollOnce(
     return unobserved("pacewatch stopped watching this upstream and could not wait for the answer");
   }
   try {
-    return judge(upstream, observation, times());
+    const judging = observation.large === undefined ? judge : (parts.judgeLarge ?? judge);
+    return await judging(upstream, observation, times());
   } catch (error) {
     parts.onBug(error);
     return unobserved("pacewatch failed to judge this answer: see its log");
@@ -79,7 +86,7 @@ export async function pollOnce(
 const EXCERPT_CHARACTERS = 300;
 
 /** Wall clock. */
-type PollTimes = {
+export type PollTimes = {
   readonly id: string;
   readonly origin: SlotOrigin;
   readonly sentAtMs: number;

@@ -6,6 +6,7 @@ import type { Triggers } from "../../core/schedule/triggers.ts";
 import type { Probe, Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { LeaseQueue } from "./lease-queue.ts";
+import type { PollOnceParts } from "./poll-once.ts";
 import { Poller } from "./poller.ts";
 import { ResourceLimits } from "./resource-limits.ts";
 import { Timetable } from "./timetable.ts";
@@ -23,6 +24,7 @@ export type SupervisorParts = {
   /** The same recorder for the same upstream, across reloads. */
   readonly recorderOf: (upstream: Upstream) => Recorder;
   readonly nextPollId: () => string;
+  readonly judgeLarge?: PollOnceParts["judgeLarge"];
   readonly onBug: (error: unknown) => void;
 };
 
@@ -114,7 +116,7 @@ export class Supervisor {
   }
 
   #add(upstream: Upstream, probe: Probe): Poller {
-    const { clock, ledger, pauses, holds, nextPollId, onBug } = this.#parts;
+    const { clock, ledger, pauses, holds, nextPollId, judgeLarge, onBug } = this.#parts;
     const recorder = this.#parts.recorderOf(upstream);
     const poller = new Poller(upstream, probe, {
       clock,
@@ -124,6 +126,7 @@ export class Supervisor {
       holds,
       recorder,
       nextPollId,
+      ...(judgeLarge && { judgeLarge }),
       onBug,
       resourceLimits: this.#resourceLimits,
     });

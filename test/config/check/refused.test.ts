@@ -141,7 +141,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "every-and-cron": ['8:5: "upstreams[0]" must have every or cron, received both'],
   "expected-throttle": [
     '8:29: "upstreams[0].expect.status[1]" must be a whole number from 200 to 599 but 402 and 429, which always mean throttled, or a class such as 2xx, received 429',
-    '8:45: "upstreams[0].expect.max_body" must be a size from 1B to 64MiB, such as 1MiB, received "1MB"',
+    '8:45: "upstreams[0].expect.max_body" must be a size from 1B to 8MiB, such as 1MiB, received "1MB"',
   ],
   "fits-nowhere": [
     '1:25: budget "api" does not fit: its upstreams may ask for 4 requests in 1m (api: 2 × (1 + 1 to confirm)), its cap is 1 (100% of 1): no share and no period fits: watch fewer upstreams, or lower confirm',

@@ -52,6 +52,7 @@ const WIRE_FAULTS = [
   "reset",
   "protocol",
   "body_too_large",
+  "memory",
   "bug",
 ] as const;
 
@@ -112,7 +113,7 @@ describe("the status decides", () => {
 
 describe("the wire decides where it broke", () => {
   test.each(WIRE_FAULTS)("%s stays what it is", (fault) => {
-    const expected = fault === "bug" ? "ours bug" : `failed ${fault}`;
+    const expected = fault === "bug" || fault === "memory" ? `ours ${fault}` : `failed ${fault}`;
     expect(reason(broken(fault))).toBe(expected);
     expect(reason(broken(fault, 200))).toBe(expected);
     expect(reason(broken(fault, 503))).toBe(expected);

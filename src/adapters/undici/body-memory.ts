@@ -1,0 +1,47 @@
+type Waiting = { readonly bytes: number; readonly granted: () => void };
+
+/**
+ * The memory that all large bodies of this process share. Whoever finds too little waits its turn, and does not read on
+ * meanwhile. As each upstream has one request at a time, none can keep the others waiting for longer than its turn.
+ */
+export class BodyMemory {
+  readonly #bytes: number;
+  #takenBytes = 0;
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(bytes: number) {
+    this.#bytes = bytes;
+  }
+
+  /** Returns what gives them back, or leaves the queue. `granted` is called now or later; a body alone always fits. */
+  take(bytes: number, granted: () => void): () => void {
+    const waiting: Waiting = { bytes, granted };
+    if (this.#waiting.size === 0 && this.#fits(waiting)) this.#grant(waiting);
+    else this.#waiting.add(waiting);
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      if (!this.#waiting.delete(waiting)) this.#takenBytes -= bytes;
+      // Not at once: who is granted some reads on, may end, and give it back.
+      setImmediate(() => this.#grantNext());
+    };
+  }
+
+  #fits({ bytes }: Waiting): boolean {
+    return this.#takenBytes === 0 || this.#takenBytes + bytes <= this.#bytes;
+  }
+
+  #grantNext(): void {
+    for (const next of this.#waiting) {
+      if (!this.#fits(next)) return;
+      this.#waiting.delete(next);
+      this.#grant(next);
+    }
+  }
+
+  #grant({ bytes, granted }: Waiting): void {
+    this.#takenBytes += bytes;
+    granted();
+  }
+}

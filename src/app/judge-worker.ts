@@ -1,0 +1,22 @@
+import { parentPort } from "node:worker_threads";
+import { SecretFinder } from "../adapters/secrets/finder.ts";
+import { decodeBody } from "../adapters/undici/decode.ts";
+import { type Exchange, headerValue } from "../core/exchange/exchange.ts";
+import { oneLine } from "../core/text/escape.ts";
+import { judge } from "../engine/poll/poll-once.ts";
+import type { LargeAnswer } from "./large-answers.ts";
+
+parentPort?.on("message", ({ upstream, observation, large, times }: LargeAnswer) => {
+  const finder = new SecretFinder(large.keys);
+  const withoutKeys = (text: string): string => finder.hide(text);
+  const exchange = decoded(observation.exchange, large.maxBytes, withoutKeys);
+  parentPort?.postMessage(judge(upstream, { ...observation, exchange, withoutKeys }, times), []);
+});
+
+function decoded(exchange: Exchange, maxBytes: number, withoutKeys: (text: string) => string): Exchange {
+  if (exchange.kind === "broken") return exchange;
+  const { head } = exchange;
+  const read = decodeBody(exchange.body, headerValue(head.headers, "content-encoding"), maxBytes);
+  if (read.kind === "decoded") return { ...exchange, body: read.body };
+  return { kind: "broken", fault: read.fault, detail: oneLine(withoutKeys(read.detail)), sent: true, head };
+}
