@@ -10,7 +10,7 @@
  *                 settled: counted by now (+ linger)  |------- W -------|
  */
 
-import { PACE_GRAIN_MS } from "../../src/core/budget/leases.ts";
+import { PACE_BURST_MS } from "../../src/core/budget/leases.ts";
 import { capOf } from "../../src/core/config/config.ts";
 import { CLOCK_RATE_MARGIN } from "../../src/core/time/clock.ts";
 import { HOUR_MS } from "../../src/core/time/duration.ts";
@@ -212,11 +212,11 @@ export class SharedBudgetModel {
     return Math.max(0, this.#bornMs + forgottenMs - nowMs);
   }
 
-  /** The next gap counts from here: now, or a little earlier if timers are too coarse for the gap. */
+  /** The next gap counts from here: from when this one was due, at most so much earlier than now. */
   #pacedFromMs(rates: readonly SharedRate[], nowMs: number): number {
     const gapMs = Math.max(...rates.map((rate) => rate.perMs / rate.cap));
-    if (gapMs >= PACE_GRAIN_MS || this.#lastTakenMs === undefined) return nowMs;
-    return Math.max(this.#lastTakenMs + gapMs, nowMs - PACE_GRAIN_MS);
+    if (this.#lastTakenMs === undefined) return nowMs;
+    return Math.max(this.#lastTakenMs + gapMs, nowMs - PACE_BURST_MS);
   }
 
   #count(atMs: number, amount: number): void {

@@ -29,10 +29,10 @@ export function paceGapMs(rates: readonly LeaseRate[]): number {
 }
 
 /**
- * Timers wake by the millisecond. A finer pace may catch up this much time in one burst: so in any stretch of a
- * process's life there are at most (its length + this) / gap requests.
+ * Timers wake by the millisecond, and late. What was due meanwhile may catch up this much time in one burst: so in any
+ * stretch of a process's life there are at most 1 + (its length + this) / gap requests.
  */
-export const PACE_GRAIN_MS = 2;
+export const PACE_BURST_MS = 20;
 
 /**
  * After this time nothing that was sent before now counts any more, with the same margin as a lease. `uncountedMs`:
@@ -50,8 +50,8 @@ export function forgottenAfterMs(terms: LeaseTerms, uncountedMs: number): number
  * caught up.
  */
 function gapsKeepTheLimit(rate: LeaseRate, limit: number, uncountedMs: number): boolean {
-  const caughtUpMs = rate.perMs / rate.cap < PACE_GRAIN_MS ? 2 * PACE_GRAIN_MS : 0;
-  return rate.cap * (rate.perMs * CLOCK_RATE_MARGIN + uncountedMs + caughtUpMs) <= (limit - 1) * rate.perMs;
+  const stretchMs = rate.perMs * CLOCK_RATE_MARGIN + uncountedMs + 2 * PACE_BURST_MS;
+  return rate.cap * stretchMs <= (limit - 1) * rate.perMs;
 }
 
 export type ColdStart = { readonly rule: "pace_gap" | "whole_window"; readonly waitMs: number };
@@ -76,7 +76,7 @@ export function coldStartOf(
 export function coldStartMs(terms: LeaseTerms, limits: readonly number[], uncountedMs: number): number {
   const { waitMs } = coldStartOf(terms, limits, uncountedMs);
   // A burst may catch up for as long, so that processes in a row are paced like one.
-  return Math.max(waitMs, PACE_GRAIN_MS) * CLOCK_RATE_MARGIN;
+  return Math.max(waitMs, PACE_BURST_MS) * CLOCK_RATE_MARGIN;
 }
 
 export class Leases {
@@ -135,11 +135,10 @@ export class Leases {
     this.#terms = terms;
   }
 
-  /** The next gap counts from here: now, or a little earlier if timers are too coarse for the gap. */
+  /** The next gap counts from here: from when this one was due, at most so much earlier than now. */
   #pacedFromMs(nowMs: number): number {
-    const gapMs = paceGapMs(this.#terms.rates);
-    if (gapMs >= PACE_GRAIN_MS || this.#lastTakenMs === undefined) return nowMs;
-    return Math.max(this.#lastTakenMs + gapMs, nowMs - PACE_GRAIN_MS);
+    if (this.#lastTakenMs === undefined) return nowMs;
+    return Math.max(this.#lastTakenMs + paceGapMs(this.#terms.rates), nowMs - PACE_BURST_MS);
   }
 
   freeAtMs(nowMs: number, caps: readonly number[]): number {

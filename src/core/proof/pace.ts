@@ -11,7 +11,7 @@
  */
 
 import type { Fleet, Upstream } from "../config/config.ts";
-import { type LeaseRate, PACE_GRAIN_MS, paceGapMs } from "../budget/leases.ts";
+import { type LeaseRate, paceGapMs } from "../budget/leases.ts";
 import { cronOf } from "../schedule/schedule.ts";
 import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import { DAY_MS } from "../time/duration.ts";
@@ -38,7 +38,7 @@ export function orderOf(fleet: Fleet | undefined): Order {
   return fleet === undefined ? "most_urgent_first" : "any";
 }
 
-/** A timer wakes so late. A finer pace than `PACE_GRAIN_MS` catches up. */
+/** A timer wakes so late, and what was due meanwhile catches up. */
 const TIMER_MS = 1;
 /** A load that is not settled after these rounds fills the pace almost wholly. */
 const MOST_ROUNDS = 500;
@@ -91,8 +91,8 @@ export function paceOf(rates: readonly LeaseRate[], heldMs: number = 0): Pace {
   );
   const held = rates.filter(({ perMs, cap }) => (perMs * CLOCK_RATE_MARGIN) / cap > gapMs);
   return {
-    gapMs: Math.max(gapMs * CLOCK_RATE_MARGIN, gapMs < PACE_GRAIN_MS ? 0 : gapMs + TIMER_MS),
-    lateMs: Math.max(0, ...held.map(({ perMs }) => perMs * (CLOCK_RATE_MARGIN - 1))),
+    gapMs: gapMs * CLOCK_RATE_MARGIN,
+    lateMs: TIMER_MS + Math.max(0, ...held.map(({ perMs }) => perMs * (CLOCK_RATE_MARGIN - 1))),
   };
 }
 

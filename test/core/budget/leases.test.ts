@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import * as fc from "fast-check";
 
-import { coldStartMs, Leases, paceGapMs } from "../../../src/core/budget/leases.ts";
+import { coldStartMs, Leases, PACE_BURST_MS, paceGapMs } from "../../../src/core/budget/leases.ts";
 import { takeLease } from "../../support/take-lease.ts";
 
 const MINUTE = { perMs: 60_000, cap: 3 };
@@ -118,22 +118,30 @@ test("the memory of a budget is bounded by its cap, not by its history", () => {
   expect(most).toBeLessThanOrEqual(10);
 });
 
-test("a pace finer than the timers is kept over two milliseconds, and no faster", () => {
-  const leases = new Leases({ rates: [{ perMs: 1_000, cap: 4_000 }], lingerMs: 0 }, 0, 0);
-  const atMs: number[] = [];
-  for (let nowMs = 0; nowMs < 500; nowMs += 1) {
-    while (grants(leases, nowMs)) atMs.push(nowMs);
-  }
-  expect(atMs.length).toBeGreaterThanOrEqual(1_990);
-  expect(atMs.length).toBeLessThanOrEqual(2_000);
-  for (const [index, sentMs] of atMs.entries()) {
-    expect(sentMs - (atMs[index - 9] ?? -Infinity)).toBeGreaterThan(0);
-  }
-  // After a silence it catches up for two milliseconds, not for all of it.
-  let burst = 0;
-  while (grants(leases, 600)) burst += 1;
-  expect(burst).toBe(9);
-});
+test.each([50, 110, 225, 550, 4_000])(
+  "%i a second: what timers are late by is caught up, in a burst of twenty milliseconds at most",
+  (cap) => {
+    const gapMs = 1_000 / cap;
+    // The limit's own window is not what is tried here.
+    const leases = new Leases({ rates: [{ perMs: 60_000, cap: 60 * cap }], lingerMs: 0 }, 0, 0);
+    const sentMs: number[] = [];
+    let nowMs = 0;
+    for (let wakes = 0; nowMs < 20_000; wakes += 1) {
+      while (grants(leases, nowMs)) sentMs.push(nowMs);
+      // By whole milliseconds, up to one more, and now and then everything stands still for a while.
+      nowMs = Math.ceil(waitOf(leases, nowMs)) + ((wakes * 7) % 11) / 10 + (wakes % 50 === 0 ? 15 : 0);
+    }
+    expect(sentMs.length).toBeGreaterThanOrEqual(20 * cap * 0.995);
+    let early = 0;
+    for (const [index, atMs] of sentMs.entries()) {
+      early = Math.max(early, index * gapMs - (atMs - (sentMs[0] ?? 0)));
+    }
+    expect(early).toBeLessThanOrEqual(PACE_BURST_MS + gapMs);
+    let burst = 0;
+    while (grants(leases, nowMs + 10_000)) burst += 1;
+    expect(burst).toBe(1 + Math.floor(PACE_BURST_MS / gapMs + 1e-9));
+  },
+);
 
 test("whatever the latencies, no window at the upstream ever holds more than the cap", () => {
   const request = fc.record({
@@ -186,9 +194,9 @@ test("gaps that fill the limit to its last request leave no room for a process t
   expect(coldStartMs(terms, [13], 1_000)).toBeCloseTo(1_001);
 });
 
-test("a pace finer than timers wake needs room for what it may catch up, before and after standing still", () => {
-  const terms = { rates: [{ perMs: 100, cap: 100 }], lingerMs: 0 };
-  // 100.1 ms and four more of catching up, a millisecond apart, and one to spare.
-  expect(coldStartMs(terms, [105], 0)).toBeGreaterThan(100);
-  expect(coldStartMs(terms, [106], 0)).toBeCloseTo(2.002);
+test("a wait of one gap needs room for what may be caught up, before and after standing still", () => {
+  const terms = { rates: [{ perMs: 1_000, cap: 100 }], lingerMs: 0 };
+  // 1001 ms and forty more of catching up, ten milliseconds apart, and one to spare.
+  expect(coldStartMs(terms, [105], 0)).toBeGreaterThan(1_000);
+  expect(coldStartMs(terms, [106], 0)).toBeCloseTo(20.02);
 });

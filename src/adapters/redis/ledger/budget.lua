@@ -1,7 +1,7 @@
 -- How every script of a shared budget begins, and what it returns. Explained in test/models/shared-budget.ts.
 -- KEYS: state, leases, quota, contributed, of each budget. ARGV[1]: the terms of the caller for each, as JSON.
 
-local MARGIN, GRAIN, CLOCK_STEP, SET_BACK, HOUR = 1.001, 2, 10, 1000, 3600000
+local MARGIN, PACE_BURST, CLOCK_STEP, SET_BACK, HOUR = 1.001, 20, 10, 1000, 3600000
 local MOST_LIMITS, MOST_DOUBLINGS = 8, 30
 -- Who was told to wait has not lost more than this if a settlement is late by less.
 local LATE = 1000

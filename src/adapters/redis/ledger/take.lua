@@ -23,10 +23,10 @@ local function refusal()
 end
 
 local function grant()
-  -- Timers are too coarse for short gaps, which may be caught up.
+  -- Timers wake late: what was due meanwhile may catch up.
   local gap, taken = 0, get('taken')
   for _, rate in ipairs(terms.rates) do gap = math.max(gap, rate.perMs / rate.cap) end
-  if gap >= GRAIN or taken == nil then set('taken', now) else set('taken', math.max(taken + gap, now - GRAIN)) end
+  set('taken', taken == nil and now or math.max(taken + gap, now - PACE_BURST))
   set('latest', now)
   redis.call('ZADD', LEASES, num(now + terms.holdMs + CLOCK_STEP), ARGV[2])
   if terms.quota ~= nil then count(now, 1) end
