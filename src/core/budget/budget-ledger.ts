@@ -78,18 +78,27 @@ export class BudgetLedger {
     if (this.#quota.isSpent) {
       return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota", budget };
     }
+    const usedUpUntilMs = this.usedUpUntilMs(nowMs);
+    if (usedUpUntilMs > nowMs) return { kind: "wait", untilMs: usedUpUntilMs, cause: "budget", budget };
     const forgottenAtMs = this.#retiredForgottenAtMs(nowMs);
     const untilMs = forgottenAtMs > nowMs ? forgottenAtMs : this.#leases.freeAtMs(nowMs, this.#caps(nowMs));
     return untilMs > nowMs ? { kind: "wait", untilMs, cause: "budget", budget } : undefined;
   }
 
+  /** What the upstream said were left is on its way, until this moment or its next word. */
+  usedUpUntilMs(nowMs: number): number {
+    return this.#restraint.active.usedUpUntilMs(nowMs);
+  }
+
   /** Returns what settles it, once. */
   grant(nowMs: number): (settlement: Settlement, nowMs: number) => void {
     this.#leases.grant(nowMs);
+    this.#restraint.active.sent(1);
     const request = this.#quota.send();
     return (settlement, settledMs) => {
       this.#quota.end(request, settlement !== "unsent");
       this.#leases.settle(settlement, settledMs);
+      if (settlement === "unsent") this.#restraint.active.sent(-1);
     };
   }
 
@@ -101,7 +110,7 @@ export class BudgetLedger {
   applyAdvice(advice: Advice, isAlone: boolean, nowMs: number): void {
     const isPaused = nowMs < this.#restraint.active.pausedUntilMs;
     const cap = this.#capOf(longestRateOf(this.#budget), nowMs);
-    this.#restraint.applyAdvice(advice, nowMs);
+    this.#restraint.applyAdvice(advice, nowMs, this.#leases.inFlight);
     if (!isAlone || (advice.throttled && tellsLimit(advice, this.#restraint.limits))) return;
     const asker = { budget: this.#budget, needs: this.#needs };
     this.#untold.heard(advice, asker, cap, isPaused, nowMs);

@@ -116,6 +116,10 @@ export class Leases {
     return this.#outstanding > 0 ? Infinity : this.#countedByMs;
   }
 
+  get inFlight(): number {
+    return this.#outstanding;
+  }
+
   /** Leases that count against a window now. */
   heldIn(perMs: number, nowMs: number): number {
     const expiries = this.#expiries.get(perMs);

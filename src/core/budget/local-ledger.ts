@@ -73,12 +73,14 @@ export class LocalLedger implements RunningLedger {
 
   applyAdvice(budgets: readonly string[], advice: Advice): void {
     const nowMs = this.#clock.now();
-    if (budgets.length === 1) return this.#budgets.get(budgets[0] ?? "")?.applyAdvice(advice, true, nowMs);
     // One of them may have left the config.
     const ledgers = budgets.map((budget) => this.#budgets.get(budget)).filter((each) => each !== undefined);
     const all = ledgers.map((ledger) => ledger.budget);
-    for (const ledger of ledgers)
+    for (const ledger of ledgers) {
+      const wasUsedUp = ledger.usedUpUntilMs(nowMs) > nowMs;
       ledger.applyAdvice(adviceFor(ledger.budget, all, advice), all.length === 1, nowMs);
+      if (wasUsedUp) this.#notify(ledger.budget.name);
+    }
   }
 
   resume(budget: string): boolean {

@@ -70,11 +70,11 @@ export class Restraint {
       this.#windows = new LearnedWindows(held.windows);
   }
 
-  /** Returns what was applied. */
-  applyAdvice(advice: Advice, nowMs: number): UpstreamSignals {
+  /** `inFlight`: so many other requests have no answer yet. Returns what was applied. */
+  applyAdvice(advice: Advice, nowMs: number, inFlight = 0): UpstreamSignals {
     // Most answers say nothing, so it costs nothing.
     if (isSilent(advice)) {
-      this.active.apply(NO_SIGNALS, 0, 0, nowMs);
+      this.active.apply(NO_SIGNALS, 0, 0, nowMs, inFlight);
       return NO_SIGNALS;
     }
     if (advice.throttled) this.#refusedAtMs = nowMs;
@@ -88,7 +88,8 @@ export class Restraint {
     const needs: Needs = isRefused ? () => 0 : this.#needs;
     const limits = [...advice.limits, ...limitsOf(learned)];
     const signals = signalsOf({ ...advice, limits }, this.#budget, needs);
-    this.active.apply(signals, longestRateOf(this.#budget).perMs, this.#budget.maxPauseMs, nowMs);
+    const windowMs = longestRateOf(this.#budget).perMs;
+    this.active.apply(signals, windowMs, this.#budget.maxPauseMs, nowMs, inFlight);
     return signals;
   }
 
@@ -120,11 +121,16 @@ function isSilent({ throttled, pause, families, limits, remaining }: Advice): bo
   return !says && families.length === 0 && limits.length === 0;
 }
 
+type Advertised = NonNullable<UpstreamSignals["advertised"]>;
+
 /** The signals that are in force for one budget. They only tighten, until they expire. */
 class ActiveSignals {
   #pausedUntilMs = 0;
   #yieldUntilMs = 0;
-  #advertised: NonNullable<UpstreamSignals["advertised"]> = { limit: undefined, remaining: undefined };
+  #advertised: Advertised = { limit: undefined, remaining: undefined };
+  /** Requests that may be sent until the upstream says again how many are left; infinite if it never did. */
+  #left = Infinity;
+  #leftUntilMs = 0;
   #hintlessRefusals = 0;
   /** By window; the strictest limit comes first and ends first. Undefined until a limit is lowered. */
   #lowered: Map<number, readonly Lowered[]> | undefined;
@@ -139,8 +145,18 @@ class ActiveSignals {
   }
 
   /** The page shows the upstream's last word, unchanged. */
-  get advertised(): NonNullable<UpstreamSignals["advertised"]> {
+  get advertised(): Advertised {
     return this.#advertised;
+  }
+
+  /** Those who are on their way use up what was left; until then, nothing more is sent. */
+  usedUpUntilMs(nowMs: number): number {
+    return this.#left <= 0 ? this.#leftUntilMs : nowMs;
+  }
+
+  /** Negative for those that were not sent after all. */
+  sent(requests: number): void {
+    this.#left -= requests;
   }
 
   /** Only the strictest limit in force counts in a window. */
@@ -177,11 +193,17 @@ class ActiveSignals {
     for (const perMs of this.#lowered?.keys() ?? []) if (!windows.has(perMs)) this.#lowered?.delete(perMs);
   }
 
-  apply(signals: UpstreamSignals, longestWindowMs: number, maxPauseMs: number, nowMs: number): void {
+  apply(
+    signals: UpstreamSignals,
+    longestWindowMs: number,
+    maxPauseMs: number,
+    nowMs: number,
+    inFlight: number,
+  ): void {
     this.#applyPause(signals, longestWindowMs, maxPauseMs, nowMs);
     for (const { perMs, requests } of signals.lowered) this.#lower(perMs, requests, nowMs);
     const { advertised, yieldMs } = signals;
-    if (advertised !== undefined) this.#advertised = advertised;
+    if (advertised !== undefined) this.#advertise(advertised, inFlight, nowMs);
     if (yieldMs !== undefined) this.#yieldUntilMs = yieldMs > 0 ? nowMs + yieldMs : 0;
   }
 
@@ -189,7 +211,16 @@ class ActiveSignals {
   resume(): void {
     this.#pausedUntilMs = 0;
     this.#yieldUntilMs = 0;
+    this.#leftUntilMs = 0;
     this.#hintlessRefusals = 0;
+  }
+
+  /** The upstream may not have counted those who are on their way. None left is a pause, which is applied as such. */
+  #advertise(advertised: Advertised, inFlight: number, nowMs: number): void {
+    const { limit, remaining = 0, remainingForMs = 0 } = advertised;
+    this.#advertised = { limit, remaining: advertised.remaining };
+    this.#left = remaining > 0 ? remaining - inFlight : Infinity;
+    this.#leftUntilMs = nowMs + remainingForMs;
   }
 
   #applyPause(signals: UpstreamSignals, longestWindowMs: number, maxPauseMs: number, nowMs: number): void {

@@ -18,7 +18,12 @@ export type UpstreamSignals = {
   readonly lowered: readonly { readonly perMs: number; readonly requests: number }[];
   /** Undefined if the upstream advertised nothing. */
   readonly advertised:
-    | { readonly limit: number | undefined; readonly remaining: number | undefined }
+    | {
+        readonly limit: number | undefined;
+        readonly remaining: number | undefined;
+        /** How long `remaining` holds; undefined if the upstream did not say. */
+        readonly remainingForMs?: number | undefined;
+      }
     | undefined;
   /** We yield to production for so long; 0 ends it, undefined leaves it as it is. */
   readonly yieldMs: number | undefined;
@@ -45,6 +50,7 @@ export function signalsOf(advice: Advice, budget: Budget, needs: Needs = () => 0
             limit:
               remaining?.limit ?? (advertisedLimits.length > 0 ? Math.min(...advertisedLimits) : undefined),
             remaining: remaining?.requests,
+            remainingForMs: remaining?.resetMs && Math.min(remaining.resetMs, budget.maxPauseMs),
           },
     yieldMs: remaining === undefined ? undefined : yieldMsOf(remaining, budget),
   };

@@ -4,7 +4,13 @@ import type { Config } from "../../../src/core/config/config.ts";
 import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
 import { Quotas } from "../../../src/core/budget/quotas.ts";
 import type { Lease } from "../../../src/core/budget/ledger.ts";
-import { sampleBudget, sampleConfig, sampleQuotaRow, sampleUpstream } from "../../support/samples.ts";
+import {
+  sampleAdvice,
+  sampleBudget,
+  sampleConfig,
+  sampleQuotaRow,
+  sampleUpstream,
+} from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const RATES = [{ requests: 1, perMs: 10_000, label: "10s" }];
@@ -72,4 +78,57 @@ test("a budget that a reload adds takes up what the state file knows of it", () 
   const ledger = new LocalLedger(sampleConfig({ budgets: [], upstreams: [] }), clock, known);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ quota })] }));
   expect(ledger.restraint(["api"]).isQuotaSpent).toBe(true);
+});
+
+/** A window of ten, in which the upstream has told how many are left. */
+function toldOf(left: number): { ledger: LocalLedger; clock: VirtualClock; woken: string[] } {
+  const clock = new VirtualClock();
+  const budget = sampleBudget({ rates: [{ requests: 100, perMs: 10_000, label: "10s" }], share: 1 });
+  const ledger = new LocalLedger(sampleConfig({ budgets: [budget] }), clock);
+  const woken: string[] = [];
+  ledger.onChange((name) => woken.push(name));
+  clock.stall(60_000);
+  taken(ledger, "api").settle("answered");
+  tell(ledger, left);
+  clock.stall(1_000);
+  return { ledger, clock, woken };
+}
+
+function tell(ledger: LocalLedger, requests: number): void {
+  ledger.applyAdvice(["api"], sampleAdvice({ remaining: { requests, limit: 10, resetMs: 7_000 } }));
+}
+
+test("no more are on their way than the upstream said were left, until its next word", () => {
+  const { ledger, clock, woken } = toldOf(2);
+  taken(ledger, "api");
+  clock.stall(1_000);
+  const second = taken(ledger, "api");
+  clock.stall(1_000);
+  expect(ledger.take(["api"])).toEqual({ kind: "wait", untilMs: 67_000, cause: "budget", budget: "api" });
+  second.settle("answered");
+  expect(ledger.take(["api"]).kind).toBe("wait");
+  // It counted both, or only the one that it answered: the other is still on its way.
+  tell(ledger, 1);
+  expect(woken).toEqual(["api"]);
+  expect(ledger.take(["api"]).kind).toBe("wait");
+  tell(ledger, 2);
+  taken(ledger, "api");
+});
+
+test("what the upstream said was left holds until its window ends, and for no request that was not sent", () => {
+  const { ledger, clock } = toldOf(1);
+  taken(ledger, "api").settle("unsent");
+  clock.stall(1_000);
+  taken(ledger, "api").settle("unanswered");
+  clock.stall(1_000);
+  expect(ledger.take(["api"]).kind).toBe("wait");
+  clock.stall(4_000);
+  taken(ledger, "api");
+});
+
+test("the operator's word ends it", () => {
+  const { ledger } = toldOf(1);
+  taken(ledger, "api");
+  expect(ledger.resume("api")).toBe(true);
+  expect(ledger.take(["api"])).toMatchObject({ kind: "wait", untilMs: 61_100 });
 });
