@@ -1,5 +1,7 @@
 import { readdir } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { RawConfig } from "../../test/support/config-folder.ts";
+import { HOSTILITIES } from "./answers.ts";
 
 /** Where an attack goes: always a port of this machine. */
 export type Target = {
@@ -21,19 +23,29 @@ export type Attack = {
   readonly run: (target: Target, signal: AbortSignal) => Promise<void>;
   /** Whom the daemon lets in, as "name:password", where it asks for one. */
   readonly user?: string;
+  /** All upstreams but the first answer by it: see answers.ts. */
+  readonly hostility?: string;
   /** What the daemon must be configured with, beside its upstreams; files are written into the folder. */
   readonly config?: (folder: string) => Promise<Partial<RawConfig>>;
 };
 
 const FOLDER = new URL("attacks/", import.meta.url);
 
-/** In the order of their files. */
+/** In the order of their files, then those by upstreams. */
 export async function loadAttacks(): Promise<readonly Attack[]> {
   const files = (await readdir(FOLDER)).filter((file) => file.endsWith(".ts")).toSorted();
-  return Promise.all(
+  const floods = await Promise.all(
     files.map(async (file) => {
       const { attack }: { readonly attack: Attack } = await import(new URL(file, FOLDER).href);
       return attack;
     }),
   );
+  const byUpstreams = Object.entries(HOSTILITIES).map(([hostility, { name }]): Attack => ({
+    name,
+    hostility,
+    run: async (_, signal) => {
+      await sleep(60_000, undefined, { signal }).catch(() => {});
+    },
+  }));
+  return [...floods, ...byUpstreams];
 }

@@ -21,8 +21,8 @@ export class Polled implements AsyncDisposable {
     this.url = `http://127.0.0.1:${port}`;
   }
 
-  static async start(): Promise<Polled> {
-    const child = fork(PROGRAM, [], { execArgv: [], env: {} });
+  static async start(program: string = PROGRAM, args: readonly string[] = []): Promise<Polled> {
+    const child = fork(program, [...args], { execArgv: [], env: {} });
     return new Polled(child, (await toldBy(child)).port);
   }
 

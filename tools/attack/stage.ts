@@ -1,14 +1,21 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { ask } from "../../test/support/http-ask.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { openConfigFolder, type RawConfig, rawUpstream } from "../../test/support/config-folder.ts";
 import { imageCommand } from "../image-command.ts";
+import { HOSTILITIES, KEY } from "./answers.ts";
 import type { Attack, Target } from "./attack.ts";
 import { MemoryGroup, peakBytes } from "./memory.ts";
 import { Polled } from "./polled.ts";
 import { Prober, type ProbesSeen } from "./prober.ts";
+
+const HOSTILE = fileURLToPath(new URL("hostile-main.ts", import.meta.url));
 
 export type Endured = {
   readonly attack: string;
@@ -21,7 +28,7 @@ export type Endured = {
   readonly probesBeside: ProbesSeen;
   readonly longestGapMs: number;
   readonly peakBytes: number;
-  /** How the process ended, if it did. */
+  /** How the process ended, if it did; or what it did that it must not. */
   readonly ended: string | undefined;
 };
 
@@ -39,15 +46,20 @@ export async function stage(options: StageOptions): Promise<readonly Endured[]> 
   await using polled = await Polled.start();
   const waiting = [...options.attacks];
   while (waiting.length > 0) {
-    const { config, user } = waiting[0] ?? {};
-    await using besieged = await Besieged.start(options, polled, config, user);
+    const { config, hostility } = waiting[0] ?? {};
+    await using besieged = await Besieged.start(options, polled, waiting[0] ?? {});
     do {
       const attack = waiting.shift();
       if (attack === undefined) break;
       const endured = await besieged.endure(attack);
       options.onEndured(endured);
       all.push(endured);
-    } while (besieged.ended === undefined && waiting[0]?.config === config);
+    } while (
+      besieged.ended === undefined &&
+      hostility === undefined &&
+      waiting[0]?.hostility === undefined &&
+      waiting[0]?.config === config
+    );
   }
   return all;
 }
@@ -72,6 +84,30 @@ function configOf(upstreams: number, url: string, changes: Partial<RawConfig>): 
   };
 }
 
+/** The first upstream is honest, and is asked each second: the others must not delay it. */
+function hostileConfigOf(
+  upstreams: number,
+  url: string,
+  hostileUrl: string,
+  name: string,
+): Partial<RawConfig> {
+  const every = upstreams <= 400 ? "2s" : "5s";
+  const [honest = "", ...hostile] = namesOf(upstreams);
+  return {
+    upstreams: [
+      rawUpstream(honest, url, { budget: honest }),
+      ...hostile.map((each) =>
+        rawUpstream(each, hostileUrl, {
+          every,
+          timeout: every,
+          budget: each,
+          ...HOSTILITIES[name]?.config?.(hostileUrl, each),
+        }),
+      ),
+    ],
+  };
+}
+
 function namesOf(upstreams: number): readonly string[] {
   return Array.from({ length: upstreams }, (_, index) => `upstream-${String(index).padStart(4, "0")}`);
 }
@@ -85,26 +121,34 @@ class Besieged implements AsyncDisposable {
   readonly #target: Target;
   readonly #probers: readonly [Prober, Prober];
   readonly #exited = new AbortController();
+  readonly #again: () => Promise<string | undefined>;
 
   static async start(
     options: StageOptions,
     polled: Polled,
-    configured: Attack["config"],
-    user: Attack["user"],
+    { config: configured, user, hostility }: Pick<Attack, "config" | "user" | "hostility">,
   ): Promise<Besieged> {
     const { upstreams, limitBytes } = options;
     await using stack = new AsyncDisposableStack();
     const folder = stack.use(await openConfigFolder(""));
-    await folder.write(configOf(upstreams, polled.url, (await configured?.(folder.folder)) ?? {}));
+    const hostile = hostility === undefined ? undefined : stack.use(await Polled.start(HOSTILE, [hostility]));
+    if (hostile !== undefined) await writeFile(join(folder.folder, "key.txt"), KEY);
+    const changes =
+      hostile === undefined
+        ? ((await configured?.(folder.folder)) ?? {})
+        : hostileConfigOf(upstreams, polled.url, hostile.url, hostility ?? "");
+    await folder.write(configOf(upstreams, polled.url, changes));
     const group = await MemoryGroup.create(`pacewatch-attack-${process.pid}`, limitBytes);
     if (group !== undefined) stack.use(group);
     const { program, args, env } = await imageCommand();
     const command = [program, ...args, "run", "--config", folder.path, "--listen", "127.0.0.1:0"];
     const joining = 'echo $$ > "$0" && exec "$@"';
-    const child = spawn("/bin/sh", ["-c", joining, group?.members ?? "/dev/null", ...command], {
-      env,
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    const spawned = (): ChildProcess & { readonly stdout: Readable } =>
+      spawn("/bin/sh", ["-c", joining, group?.members ?? "/dev/null", ...command], {
+        env,
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+    const child = spawned();
     const ended = once(child, "close");
     const endToo = (): void => void child.kill("SIGKILL");
     process.once("exit", endToo);
@@ -118,7 +162,7 @@ class Besieged implements AsyncDisposable {
     await eventually(
       "each upstream is polled",
       async () => (await polled.tell()).requests - requests,
-      (polls) => polls >= upstreams,
+      (polls) => polls >= (hostile === undefined ? upstreams : 1),
     );
     // As in every life: the first scrape starts a thread. On a machine that is busy with other things too, the start is.
     for (const path of ["/metrics", "/"])
@@ -126,7 +170,26 @@ class Besieged implements AsyncDisposable {
     const target = { url, probesUrl, upstreams: namesOf(upstreams), folder: folder.folder };
     const [prober, beside] = [probesUrl, url].map((at) => stack.use(new Prober(`${at}/-/healthy`)));
     if (prober === undefined || beside === undefined) throw new Error("cannot probe");
-    return new Besieged(options, polled, stack.move(), child, group, target, [prober, beside]);
+    const again = async (): Promise<string | undefined> => {
+      if (hostile === undefined) return undefined;
+      child.kill("SIGKILL");
+      await ended;
+      for (const file of await readdir(folder.folder)) {
+        if (file.startsWith("pacewatch.db") && (await readFile(join(folder.folder, file))).includes(KEY))
+          return "the key is in the state file";
+      }
+      const next = spawned();
+      const isUp = await listeningAt(next).then(
+        () => true,
+        () => false,
+      );
+      const over = once(next, "close");
+      next.kill("SIGKILL");
+      await over;
+      return isUp ? undefined : "it does not start again";
+    };
+    const probers = [prober, beside] as const;
+    return new Besieged(options, polled, stack.move(), child, group, target, probers, again);
   }
 
   private constructor(
@@ -137,7 +200,9 @@ class Besieged implements AsyncDisposable {
     group: MemoryGroup | undefined,
     target: Target,
     probers: readonly [Prober, Prober],
+    again: () => Promise<string | undefined>,
   ) {
+    this.#again = again;
     this.#options = options;
     this.#polled = polled;
     this.#stack = stack;
@@ -163,6 +228,8 @@ class Besieged implements AsyncDisposable {
     const [probes, probesBeside, polls] = await Promise.all([own.tell(), beside.tell(), this.#polled.tell()]);
     const ended = this.ended;
     const kills = (await this.#group?.kills()) ?? 0;
+    const mostBytes = ended === undefined ? await peakBytes(pid) : Number.NaN;
+    const fault = await this.#again();
     return {
       attack: attack.name,
       upstreams,
@@ -171,8 +238,9 @@ class Besieged implements AsyncDisposable {
       probes,
       probesBeside,
       longestGapMs: polls.longestGapMs,
-      peakBytes: ended === undefined ? await peakBytes(pid) : Number.NaN,
-      ended: ended === undefined ? undefined : kills > 0 ? "out of memory" : ended,
+      peakBytes: mostBytes,
+      ended:
+        ended === undefined ? fault : [kills > 0 ? "out of memory" : ended, fault].filter(Boolean).join(", "),
     };
   }
 

@@ -46,6 +46,9 @@ export function searchedChars(textChars: number): number {
   return Math.max(SEARCHED_LEAST_CHARS, SEARCHED_PER_CHAR * textChars);
 }
 
+/** Servers accept no longer header. The search for a token takes as long as it is. */
+export const TOKEN_CHARS = 8_192;
+
 /** Keeping: the ids that a provider's support asks for, and the names of other headers. */
 export const REQUEST_ID_CHARS = 128;
 export const REQUEST_IDS_CHARS = 400;

@@ -1,5 +1,6 @@
 /** Reads a token endpoint's answer (RFC 6749, sections 5.1 and 5.2). */
 
+import { TOKEN_CHARS } from "../exchange/bounds.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { readJson } from "../exchange/json-body.ts";
 import { isObject } from "../exchange/json-value.ts";
@@ -15,7 +16,6 @@ const ASSUMED_LIFETIME_MS = 300_000;
 /** Whatever it says: a client that was revoked or rotated is noticed within a day. */
 const MOST_LIFETIME_MS = DAY_MS;
 
-const MOST_CHARACTERS = 16_384;
 /** A header can carry these in one piece. */
 const SENDABLE = /^[\x21-\x7e]+$/;
 
@@ -49,7 +49,7 @@ export function readTokenAnswer(exchange: Exchange): TokenAnswer {
   const { access_token: value, token_type: type, expires_in: expiresIn } = answer;
   if (typeof value !== "string")
     return failed("the token endpoint answered 200, but without an access_token");
-  if (value.length > MOST_CHARACTERS || !SENDABLE.test(value)) {
+  if (value.length > TOKEN_CHARS || !SENDABLE.test(value)) {
     return failed("the token endpoint answered 200 with an access_token that a header cannot carry");
   }
   if (isThere(type) && !(typeof type === "string" && BEARER.test(type))) {
