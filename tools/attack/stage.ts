@@ -179,11 +179,11 @@ class Besieged implements AsyncDisposable {
           return "the key is in the state file";
       }
       const next = spawned();
+      const over = once(next, "close");
       const isUp = await listeningAt(next).then(
         () => true,
         () => false,
       );
-      const over = once(next, "close");
       next.kill("SIGKILL");
       await over;
       return isUp ? undefined : "it does not start again";
