@@ -1,18 +1,15 @@
-import { GzipParts } from "../src/adapters/gzip-parts.ts";
-import { systemClock } from "../src/adapters/clock.ts";
-import type { Opened } from "../src/core/config/opened.ts";
-import { Thread } from "../src/adapters/thread.ts";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startServer, type RunningServer } from "../src/http/server/server.ts";
-import type { Status } from "../src/core/status/status.ts";
 import { openBrowser, openPage } from "../test/support/page/browser.ts";
-import { statusOf } from "../test/support/samples.ts";
 import { SCENES } from "../test/support/page/page-scenes.ts";
+import { SceneServer } from "../test/support/page/scene-server.ts";
 
-/** Pictures of the status page: two for the README, and a gallery of every scene to look at. */
+/**
+ * Pictures of the status page: two for the README, and a gallery of every scene to look at. Of all files, those whose name
+ * contains the first argument, if there is one.
+ */
 
 type Picture = {
   readonly file: string;
@@ -48,14 +45,16 @@ const PICTURES: readonly Picture[] = [
       })),
     ),
   ),
-  ...["down", "well", "new"].flatMap((scene) =>
-    [DESKTOP, PHONE].map((width) => ({
-      file: inGallery(`upstream-${scene}-${width}`),
-      scene,
-      scheme: "light" as const,
-      width,
-      path: "upstreams/ai-router",
-    })),
+  ...["down", "well", "new", "one-poll", "outage", "flapping", "holes"].flatMap((scene) =>
+    ["1h", "24h", "7d", "30d"].flatMap((range) =>
+      [DESKTOP, PHONE].map((width) => ({
+        file: inGallery(`upstream-${scene}-${range}-${width}`),
+        scene,
+        scheme: range === "24h" ? ("dark" as const) : ("light" as const),
+        width,
+        path: `upstreams/ai-router?range=${range}`,
+      })),
+    ),
   ),
 ];
 
@@ -63,41 +62,13 @@ function inGallery(name: string): string {
   return join(GALLERY, `${name}.png`);
 }
 
-let shown: Status | undefined;
-
-function serve(): Promise<Opened<RunningServer>> {
-  return startServer({
-    host: "127.0.0.1",
-    port: 0,
-    webConfig: undefined,
-    clock: systemClock,
-    threadOf: (thread) => new Thread(thread),
-    onWarning: (message) => process.stderr.write(`${message}\n`),
-    status: () => {
-      if (shown === undefined) throw new Error("cannot show a page: no scene was chosen");
-      return shown;
-    },
-    fleet: () => Promise.resolve(undefined),
-    metrics: () => ({ pieces: [] }),
-    gzip: () => new GzipParts(),
-    resume: () => true,
-    reload: () => Promise.resolve({ kind: "reloaded" }),
-    config: () => ({}),
-    lifecycleEnabled: () => false,
-    ready: () => true,
-  });
-}
-
-const server = await serve();
-if (server.kind === "refused") throw new Error(server.faults.join("\n"));
-await using running = server.what;
+await using scenes = await SceneServer.start();
 await using browser = await openBrowser();
 await Promise.all([mkdir(IMAGES, { recursive: true }), mkdir(GALLERY, { recursive: true })]);
 for (const { file, scene, scheme, width, path = "", height } of PICTURES) {
-  const lists = SCENES[scene];
-  shown = lists && statusOf(lists);
+  if (!file.includes(process.argv[2] ?? "")) continue;
   const viewport = { width, height: height ?? 900 };
-  await using watched = await openPage(browser, `${running.url}/${path}`, { colorScheme: scheme, viewport });
+  await using watched = await openPage(browser, scenes.show(scene, path), { colorScheme: scheme, viewport });
   await watched.page.screenshot({ path: file, fullPage: height === undefined });
   process.stdout.write(`${file}\n`);
 }

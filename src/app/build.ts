@@ -10,7 +10,7 @@ import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./o
 import { quietMoment } from "./quiet-moment.ts";
 import { AppPolling } from "./polling.ts";
 import { AppReload, type LoadedConfig } from "./reload.ts";
-import { fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
+import { columnsInFile, fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
 import { writtenConfig } from "../config/schema/schema.ts";
 import { WebConfigFile } from "../config/web/file.ts";
 import { ConfigWatch, type WatchCause } from "../config/watch.ts";
@@ -157,6 +157,7 @@ async function startHttp(
     probes: web.probeListen,
     webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
     status: () => statusView(sources),
+    columns: (upstream, range) => columnsInFile(sources, upstream, range),
     metrics: () => metrics.render(),
     gzip: () => new GzipParts(),
     config: () => writtenConfig(reload.config),

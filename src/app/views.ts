@@ -14,7 +14,9 @@ import { stallTimes } from "../core/proof/stall.ts";
 import { quotaSentence } from "../core/status/credit-sentence.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
 import type { BudgetStatus, Status } from "../core/status/status.ts";
+import { type Columns, type Range, spanOf } from "../core/status/timeline.ts";
 import type { Clock } from "../core/time/clock.ts";
+import { DAY_MS } from "../core/time/duration.ts";
 import { VERSION } from "../version.ts";
 
 /** What the views are made of: all of it for each scrape, and for a page what it shows. */
@@ -99,6 +101,12 @@ export function statusView(sources: ViewSources): Status {
       const found = polled(name);
       return found && factsOf(found, nowMs);
     },
+    columns: (name, range) =>
+      polling.recordOf(name)?.history.columns(range, nowMs) ?? {
+        columnMs: range.columnMs,
+        columns: [],
+        areQuantiles: false,
+      },
     incidentsOf: (name) => polling.recordOf(name)?.history.incidents ?? [],
     valueHistory: (name, value) => {
       const points = polling.recordOf(name)?.history.values.points(value) ?? [];
@@ -111,6 +119,17 @@ export function statusView(sources: ViewSources): Status {
       return shown.get(name);
     },
   };
+}
+
+/** Of a range longer than a day, the hours in memory tell as much. */
+export async function columnsInFile(
+  { clock, store, polling }: ViewSources,
+  upstream: string,
+  range: Range,
+): Promise<Columns | undefined> {
+  if (range.lengthMs > DAY_MS || polling.recordOf(upstream) === undefined) return undefined;
+  const span = spanOf(range, clock.wallNow());
+  return store?.columns({ upstream, ...span, columnMs: range.columnMs });
 }
 
 /** How this replica sees what it polls, in short: it tells the other replicas. */

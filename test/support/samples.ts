@@ -15,6 +15,8 @@ import type {
   UpstreamSnapshot,
   ValueSnapshot,
 } from "../../src/core/metrics/snapshot.ts";
+import type { CountedBucket } from "../../src/core/history/rolling-counts.ts";
+import type { History } from "../../src/core/history/history.ts";
 import type { Poll } from "../../src/core/poll/poll.ts";
 import { scheduleEvery, type Schedule } from "../../src/core/schedule/schedule.ts";
 import {
@@ -27,6 +29,7 @@ import {
   type UpstreamFacts,
 } from "../../src/core/status/status.ts";
 import { OK, outcomeOf } from "../../src/core/exchange/outcome.ts";
+import type { PollOfColumn } from "../../src/core/status/timeline.ts";
 import type { RoutesDeps } from "../../src/http/routes/routes.ts";
 
 /**
@@ -354,11 +357,20 @@ export function sampleBudgetStatus(changes: Partial<BudgetStatus> = {}): BudgetS
   };
 }
 
+export function sampleBucket(changes: Partial<CountedBucket> = {}): CountedBucket {
+  const counts = { ok: 0, failed: 0, throttled: 0, rejected: 0, ours: 0 };
+  return { index: 0, ...counts, okMs: 0, longestMs: 0, ...changes };
+}
+
 /** A status as plain lists. */
 export type StatusLists = Omit<
   Status,
-  "upstreams" | "facts" | "incidentsOf" | "valueHistory" | "budgets" | "budget"
+  "upstreams" | "facts" | "columns" | "incidentsOf" | "valueHistory" | "budgets" | "budget"
 > & {
+  /** By upstream. */
+  readonly histories?: Readonly<Record<string, Pick<History, "columns">>>;
+  /** Of the last day, by upstream. */
+  readonly polls?: Readonly<Record<string, readonly PollOfColumn[]>>;
   readonly upstreams: readonly UpstreamFacts[];
   readonly incidents: readonly Incident[];
   readonly budgets: readonly BudgetStatus[];
@@ -366,9 +378,21 @@ export type StatusLists = Omit<
   readonly valueHistories: Readonly<Record<string, readonly ShownPoint[]>>;
 };
 
-export function statusOf({ incidents, budgets, valueHistories, ...own }: StatusLists): Status {
+export function statusOf({
+  incidents,
+  budgets,
+  valueHistories,
+  histories = {},
+  ...own
+}: StatusLists): Status {
   return {
     ...own,
+    columns: (upstream, range) =>
+      histories[upstream]?.columns(range, own.nowMs) ?? {
+        columnMs: range.columnMs,
+        columns: [],
+        areQuantiles: false,
+      },
     facts: (upstream) => own.upstreams.find(({ name }) => name === upstream),
     incidentsOf: (name) => incidents.filter(({ upstream }) => upstream === name),
     valueHistory: (_, value) => valueHistories[value] ?? [],
@@ -431,6 +455,7 @@ export function sampleFleetView(changes: Partial<FleetView> = {}): FleetView {
 export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps {
   return {
     status: () => sampleStatus(),
+    columns: () => Promise.resolve(undefined),
     fleet: () => Promise.resolve(undefined),
     metrics: () => ({ pieces: ["pacewatch_slots_total 1\n"] }),
     gzip: () => new GzipParts(),

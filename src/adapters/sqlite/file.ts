@@ -1,3 +1,5 @@
+import type { ColumnsQuestion } from "../../core/history/state.ts";
+import type { Columns } from "../../core/status/timeline.ts";
 import { DatabaseSync } from "node:sqlite";
 import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
 import { ANY_BUDGET } from "../../core/budget/quotas.ts";
@@ -13,6 +15,7 @@ import {
   PlaceError,
   requirePlace,
 } from "./place.ts";
+import { readColumns } from "./columns.ts";
 import { readState, salvageQuotas } from "./reading.ts";
 import { cutLongPolls, Upkeep } from "./retention.ts";
 import { APPLICATION_ID } from "./schema.ts";
@@ -70,6 +73,16 @@ export class StateFile {
     }
     this.#tidy(batch.nowMs);
     return { kind: "written", notes };
+  }
+
+  /** Undefined where it cannot be read now: the next write says why. */
+  columns(question: ColumnsQuestion): Columns | undefined {
+    try {
+      return this.#connection && readColumns(this.#connection.database, question);
+    } catch (error) {
+      troubleOf(error);
+      return undefined;
+    }
   }
 
   close(): void {

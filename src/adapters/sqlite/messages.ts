@@ -1,6 +1,6 @@
 /** Messages between the main thread and the database thread: one request, one reply. */
 
-import type { RestoredUpstream, Standing } from "../../core/history/state.ts";
+import type { ColumnsQuestion, RestoredUpstream, Standing } from "../../core/history/state.ts";
 import type { Waiting } from "./buffer.ts";
 
 export type Restored = {
@@ -16,6 +16,7 @@ export type StateBatch = Waiting & {
 export type StateRequest =
   | { readonly kind: "open"; readonly nowMs: number }
   | { readonly kind: "write"; readonly batch: StateBatch }
+  | { readonly kind: "columns"; readonly question: ColumnsQuestion }
   | { readonly kind: "close" };
 
 export type OpenReply =

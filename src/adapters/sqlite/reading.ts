@@ -31,7 +31,7 @@ const newestPolls = (which: string, most: number): string =>
   `SELECT *, ${shortFacts()} AS facts FROM polls WHERE upstream = ? ${which} ORDER BY id DESC LIMIT ${most}`;
 
 const bucketsOf = (table: "minutes" | "hours"): string =>
-  `SELECT upstream, bucket, ok, failed FROM ${table} WHERE bucket >= ? ORDER BY bucket`;
+  `SELECT * FROM ${table} WHERE bucket >= ? ORDER BY bucket`;
 
 export function readState(database: DatabaseSync, nowMs: number): Restored {
   const upstreams = new Map<string, Building>();

@@ -20,6 +20,7 @@ const ROLL_UP_COLUMNS = `
   ok INTEGER NOT NULL,
   failed INTEGER NOT NULL,
   throttled INTEGER NOT NULL,
+  rejected INTEGER NOT NULL,
   within_objective INTEGER NOT NULL,
   ok_duration_ms REAL NOT NULL,
   slowest_ok_ms REAL NOT NULL,

@@ -3,7 +3,14 @@ import type { Recorder } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
 import type { BudgetRecord, PauseRecord } from "../../core/budget/record.ts";
-import type { RestoredUpstream, SavedHistory, Standing, StateStore } from "../../core/history/state.ts";
+import type {
+  ColumnsQuestion,
+  RestoredUpstream,
+  SavedHistory,
+  Standing,
+  StateStore,
+} from "../../core/history/state.ts";
+import type { Columns } from "../../core/status/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
@@ -15,6 +22,7 @@ const FLUSH_EVERY_MS = 500;
 const RETRY_EVERY_MS = 5_000;
 const STUCK_AFTER_MS = 4_000;
 const CLOSE_AT_MOST_MS = 5_000;
+const COLUMNS_AT_MOST_MS = 2_000;
 /** Copying a batch to the thread costs some microseconds a poll. */
 const MOST_POLLS_A_BATCH = 500;
 const BOUNDS = {
@@ -73,6 +81,14 @@ export class SqliteStateStore implements StateStore {
     const restored = this.#restored.get(upstream);
     this.#restored.delete(upstream);
     return restored;
+  }
+
+  /** A page waits for it, and other pages behind that one. */
+  async columns(question: ColumnsQuestion): Promise<Columns | undefined> {
+    const { clock, thread } = this.#parts;
+    if (!this.#isUp) return undefined;
+    const columns = await within(COLUMNS_AT_MOST_MS, thread.columns(question), clock);
+    return columns === LATE ? undefined : columns;
   }
 
   recorderOf(upstream: string, history: SavedHistory): Recorder {

@@ -206,6 +206,20 @@ function windowOf(window: Row): LearnedWindow {
   };
 }
 
+/** The rest of its polls is ours. */
 export function bucketOf(row: Row): CountedBucket {
-  return { index: row.get("bucket", whole), ok: row.get("ok", count), failed: row.get("failed", count) };
+  const counts = {
+    ok: row.get("ok", count),
+    failed: row.get("failed", count),
+    throttled: row.get("throttled", count),
+    rejected: row.get("rejected", count),
+  };
+  const told = Object.values(counts).reduce((sum, each) => sum + each);
+  return {
+    index: row.get("bucket", whole),
+    ...counts,
+    ours: Math.max(0, row.get("polls", count) - told),
+    okMs: row.get("ok_duration_ms", number),
+    longestMs: row.get("slowest_ok_ms", number),
+  };
 }

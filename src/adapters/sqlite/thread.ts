@@ -1,5 +1,7 @@
 import { stackOf } from "../../core/text/escape.ts";
 import { type Died as ThreadDied, Thread } from "../thread.ts";
+import type { ColumnsQuestion } from "../../core/history/state.ts";
+import type { Columns } from "../../core/status/timeline.ts";
 import type { OpenReply, StateBatch, StateRequest, WriteReply } from "./messages.ts";
 
 const SQLITE_WORKER = new URL("./worker.ts", import.meta.url);
@@ -7,10 +9,12 @@ const SQLITE_WORKER = new URL("./worker.ts", import.meta.url);
 /** The thread ended before it answered: it may have written or not. */
 export type Died = { readonly kind: "died"; readonly message: string };
 
-/** Runs the database. One request at a time; each may take as long as the disk does. */
+/** Runs the database. One request after the other; each may take as long as the disk does. */
 export interface StateThread {
   open(nowMs: number): Promise<OpenReply | Died>;
   write(batch: StateBatch): Promise<WriteReply | Died>;
+  /** Undefined where it cannot tell. */
+  columns(question: ColumnsQuestion): Promise<Columns | undefined>;
   close(): Promise<void>;
   /** Ends the thread at once, and its answer will not come. */
   abandon(): void;
@@ -19,25 +23,38 @@ export interface StateThread {
 /** A worker thread. After a crash, the next request starts another. */
 export class SqliteThread implements StateThread {
   readonly #thread: Thread;
+  /** When the last question is answered. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(path: string) {
     this.#thread = new Thread({ name: "state", module: SQLITE_WORKER, canWait: false, data: { path } });
   }
 
   async open(nowMs: number): Promise<OpenReply | Died> {
-    const reply = await this.#thread.ask<OpenReply>({ kind: "open", nowMs } satisfies StateRequest);
+    const reply = await this.#ask<OpenReply>({ kind: "open", nowMs });
     return reply.kind === "died" ? diedOf(reply) : reply;
   }
 
   async write(batch: StateBatch): Promise<WriteReply | Died> {
-    const reply = await this.#thread.ask<WriteReply>({ kind: "write", batch } satisfies StateRequest);
+    const reply = await this.#ask<WriteReply>({ kind: "write", batch });
     return reply.kind === "died" ? diedOf(reply) : reply;
+  }
+
+  async columns(question: ColumnsQuestion): Promise<Columns | undefined> {
+    const reply = await this.#ask<Columns | undefined>({ kind: "columns", question });
+    return reply !== undefined && "columns" in reply ? reply : undefined;
   }
 
   async close(): Promise<void> {
     if (!this.#thread.isRunning) return;
-    await this.#thread.ask<"closed">({ kind: "close" } satisfies StateRequest);
+    await this.#ask<"closed">({ kind: "close" });
     await this.#thread.end();
+  }
+
+  #ask<Answer>(request: StateRequest): Promise<Answer | ThreadDied> {
+    const answer = this.#turn.then(() => this.#thread.ask<Answer>(request));
+    this.#turn = answer;
+    return answer;
   }
 
   abandon(): void {

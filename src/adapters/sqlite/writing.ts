@@ -10,9 +10,12 @@ const ROLL_UPS = [
   { table: "hours", bucketMs: HOUR_MS },
 ] as const;
 
-const addPollTo = (table: string): string => `INSERT INTO ${table} VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?7)
+const addPollTo = (
+  table: string,
+): string => `INSERT INTO ${table} VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
   ON CONFLICT DO UPDATE SET polls = polls + 1, ok = ok + excluded.ok, failed = failed + excluded.failed,
-  throttled = throttled + excluded.throttled, within_objective = within_objective + excluded.within_objective,
+  throttled = throttled + excluded.throttled, rejected = rejected + excluded.rejected,
+  within_objective = within_objective + excluded.within_objective,
   ok_duration_ms = ok_duration_ms + excluded.ok_duration_ms,
   slowest_ok_ms = max(slowest_ok_ms, excluded.slowest_ok_ms)`;
 
@@ -44,6 +47,7 @@ export class StateWriter {
         Number(isOk),
         Number(status.outcome === "failed"),
         Number(status.outcome === "throttled"),
+        Number(status.outcome === "rejected"),
         Number(withinObjective),
         isOk ? status.durationMs : 0,
       );

@@ -8,14 +8,14 @@ import { RollingCounts } from "./rolling-counts.ts";
 import type { RestoredUpstream } from "./state.ts";
 import {
   availabilityOf,
-  latencyQuantiles,
   pollStatusOf,
   type AvailabilityWindow,
   type Incident,
-  type LatencyQuantiles,
   type PollStatus,
   type SkipCount,
 } from "../status/status.ts";
+import { type LatencyQuantiles, latencyQuantiles } from "../status/latency.ts";
+import { type Columns, mergedColumns, type Range } from "../status/timeline.ts";
 import { MINUTE_MS, HOUR_MS } from "../time/duration.ts";
 
 export const POLLS_KEPT = 60;
@@ -132,6 +132,14 @@ export class History implements Recorder {
     });
   }
 
+  /** In minutes or hours. Single polls of a day are only in the state file. */
+  columns({ lengthMs, columnMs }: Range, nowMs: number): Columns {
+    const [counts, bucketMs] =
+      lengthMs <= HOUR_MS ? [this.#byMinute, MINUTE_MS] : ([this.#byHour, HOUR_MS] as const);
+    const columns = mergedColumns(counts.columnsFrom(nowMs - lengthMs), columnMs / bucketMs);
+    return { columnMs: Math.max(columnMs, bucketMs), columns, areQuantiles: false };
+  }
+
   #polled(poll: Poll): void {
     this.#skippedSincePoll = undefined;
     const status = pollStatusOf(poll);
@@ -142,13 +150,12 @@ export class History implements Recorder {
     this.#incidents.polled(poll.outcome);
   }
 
-  #judged({ id, outcome, endedAtMs }: Poll): void {
+  #judged({ id, outcome, endedAtMs, durationMs }: Poll): void {
     const { kind, reason } = outcome;
     this.#incidents.judged(outcome, endedAtMs);
-    if (kind === "ok" || kind === "failed") {
-      this.#byMinute.add(endedAtMs, kind === "ok");
-      this.#byHour.add(endedAtMs, kind === "ok");
-    } else if (reason === "offline") {
+    this.#byMinute.add(endedAtMs, kind, durationMs);
+    this.#byHour.add(endedAtMs, kind, durationMs);
+    if (reason === "offline") {
       this.#polls.markOffline(id);
       this.#failures = this.#failures.map((poll) =>
         poll.id === id ? { ...poll, outcome: kind, reason } : poll,

@@ -1,19 +1,36 @@
-/** Ok and failed polls over a rolling window, in buckets: bounded, and cheap to sum. */
+/** How polls ended, and how long the ok ones took, over a rolling window in buckets: bounded, and cheap to sum. */
+
+import { type Outcome, OUTCOMES } from "../exchange/reasons.ts";
+import type { Column } from "../status/timeline.ts";
 
 export type OkAndFailed = { readonly ok: number; readonly failed: number };
 
 /** `index` counts buckets since the epoch. */
-export type CountedBucket = OkAndFailed & { readonly index: number };
+export type CountedBucket = Readonly<Record<Outcome, number>> & {
+  readonly index: number;
+  /** Of all ok polls together, and of the longest. */
+  readonly okMs: number;
+  readonly longestMs: number;
+};
 
-/** These are its index, ok, failed. A month of hours takes 9 kB of plain numbers, and 50 kB of objects. */
-const NUMBERS_A_BUCKET = 3;
+export function columnOf({ index, okMs, longestMs, ...counts }: CountedBucket): Column {
+  const latency = counts.ok === 0 ? undefined : { middleMs: okMs / counts.ok, highMs: longestMs, longestMs };
+  return { index, counts, latency };
+}
+
+/** A month of hours takes 23 kB of plain numbers, and five times as much as objects. The index is the first number. */
+const NUMBERS_A_BUCKET = 3 + OUTCOMES.length;
+const OK_MS = 1 + OUTCOMES.length;
+const LONGEST_MS = OK_MS + 1;
 const FIRST_BUCKETS = 8;
 
 export class RollingCounts {
   readonly #bucketMs: number;
   readonly #length: number;
   /** The newest last. */
-  #numbers: Float64Array;
+  #numbers: Int32Array<ArrayBuffer> = new Int32Array(FIRST_BUCKETS * NUMBERS_A_BUCKET);
+  /** The same bytes, for the two latencies of each bucket. */
+  #latencies: Float32Array<ArrayBuffer> = new Float32Array(this.#numbers.buffer);
   /** How many of the numbers are in use. */
   #used = 0;
 
@@ -21,19 +38,26 @@ export class RollingCounts {
   constructor(bucketMs: number, length: number, restored: readonly CountedBucket[] = []) {
     this.#bucketMs = bucketMs;
     this.#length = length;
-    this.#numbers = new Float64Array(FIRST_BUCKETS * NUMBERS_A_BUCKET);
-    for (const { index, ok, failed } of restored.slice(-length - 1)) this.#push(index, ok, failed);
+    for (const bucket of restored.slice(-length - 1)) {
+      const place = this.#push(bucket.index);
+      OUTCOMES.forEach((outcome, offset) => (this.#numbers[place + 1 + offset] = bucket[outcome]));
+      this.#latencies[place + OK_MS] = bucket.okMs;
+      this.#latencies[place + LONGEST_MS] = bucket.longestMs;
+    }
   }
 
-  add(atMs: number, isOk: boolean): void {
+  add(atMs: number, outcome: Outcome, durationMs: number): void {
     const index = Math.floor(atMs / this.#bucketMs);
     // What comes late, or after a wall clock was set back, fills the newest bucket.
     if (this.#used === 0 || this.#at(this.#used - NUMBERS_A_BUCKET) < index) {
       this.#drop(index);
-      this.#push(index, 0, 0);
+      this.#push(index);
     }
-    const place = this.#used - (isOk ? 2 : 1);
-    this.#numbers[place] = this.#at(place) + 1;
+    const place = this.#used - NUMBERS_A_BUCKET;
+    this.#change(place, outcome, 1);
+    if (outcome !== "ok") return;
+    this.#latencies[place + OK_MS] = this.#latencyAt(place + OK_MS) + durationMs;
+    this.#latencies[place + LONGEST_MS] = Math.max(this.#latencyAt(place + LONGEST_MS), durationMs);
   }
 
   within(windowMs: number, nowMs: number): OkAndFailed {
@@ -41,25 +65,65 @@ export class RollingCounts {
     const counts = { ok: 0, failed: 0 };
     for (let place = 0; place < this.#used; place += NUMBERS_A_BUCKET) {
       if (this.#at(place) < oldest) continue;
-      counts.ok += this.#at(place + 1);
-      counts.failed += this.#at(place + 2);
+      counts.ok += this.#count(place, "ok");
+      counts.failed += this.#count(place, "failed");
     }
     return counts;
+  }
+
+  /** The newest last. */
+  columnsFrom(fromMs: number): readonly Column[] {
+    const columns: Column[] = [];
+    for (let place = 0; place < this.#used; place += NUMBERS_A_BUCKET) {
+      const index = this.#at(place);
+      if ((index + 1) * this.#bucketMs > fromMs) columns.push(columnOf(this.#bucketAt(place)));
+    }
+    return columns;
+  }
+
+  #bucketAt(place: number): CountedBucket {
+    return {
+      index: this.#at(place),
+      ok: this.#count(place, "ok"),
+      failed: this.#count(place, "failed"),
+      throttled: this.#count(place, "throttled"),
+      rejected: this.#count(place, "rejected"),
+      ours: this.#count(place, "ours"),
+      okMs: this.#latencyAt(place + OK_MS),
+      longestMs: this.#latencyAt(place + LONGEST_MS),
+    };
   }
 
   #at(place: number): number {
     return this.#numbers[place] ?? 0;
   }
 
-  #push(index: number, ok: number, failed: number): void {
+  #latencyAt(place: number): number {
+    return this.#latencies[place] ?? 0;
+  }
+
+  #count(place: number, outcome: Outcome): number {
+    return this.#at(place + 1 + OUTCOMES.indexOf(outcome));
+  }
+
+  #change(place: number, outcome: Outcome, by: number): void {
+    this.#numbers[place + 1 + OUTCOMES.indexOf(outcome)] = this.#count(place, outcome) + by;
+  }
+
+  /** A new bucket with zeros. Returns its place. */
+  #push(index: number): number {
     if (this.#used === this.#numbers.length) {
       const most = (this.#length + 1) * NUMBERS_A_BUCKET;
-      const larger = new Float64Array(Math.min(most, this.#used * 2));
+      const larger = new Int32Array(Math.min(most, this.#used * 2));
       larger.set(this.#numbers);
       this.#numbers = larger;
+      this.#latencies = new Float32Array(larger.buffer);
     }
-    this.#numbers.set([index, ok, failed], this.#used);
+    const place = this.#used;
+    this.#numbers.fill(0, place, place + NUMBERS_A_BUCKET);
+    this.#numbers[place] = index;
     this.#used += NUMBERS_A_BUCKET;
+    return place;
   }
 
   #drop(newestIndex: number): void {

@@ -7,6 +7,7 @@ import type { BudgetRecord, PauseRecord } from "../budget/record.ts";
 import type { QuotaRow } from "../budget/quota.ts";
 import type { CountedBucket } from "./rolling-counts.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
+import type { Columns } from "../status/timeline.ts";
 import type { ValuePoint } from "../answer/credit.ts";
 import type { SavedValue } from "./kept-values.ts";
 
@@ -42,6 +43,14 @@ export type Standing = {
   readonly pauses: ReadonlyMap<string, PauseRecord>;
 };
 
+/** Of one upstream, and at most of a day. */
+export type ColumnsQuestion = {
+  readonly upstream: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly columnMs: number;
+};
+
 /** Keeps everything in a file while it can. Never blocks polls. */
 export interface StateStore extends BudgetFile {
   /** When a damaged file was found last, with what it knew. Wall clock; undefined if none is kept. */
@@ -53,6 +62,8 @@ export interface StateStore extends BudgetFile {
   /** What earlier processes sent, or may have sent, and what they were asked for. */
   readonly standing: Standing;
   readonly keepPause: KeepPause;
+  /** Undefined where it cannot tell. */
+  columns(question: ColumnsQuestion): Promise<Columns | undefined>;
   /** Must get each event after `history`: it saves the incident and the values that came of it. */
   recorderOf(upstream: string, history: SavedHistory): Recorder;
   /** Reads all rows after trouble: the file may be a new one. */

@@ -14,6 +14,8 @@ import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome } from "../exchange/reasons.ts";
 import type { Poll, SlotOrigin } from "../poll/poll.ts";
 import type { Schedule } from "../schedule/schedule.ts";
+import type { LatencyQuantiles } from "./latency.ts";
+import type { Columns, Range } from "./timeline.ts";
 
 export type PollStatus = {
   readonly id: string;
@@ -41,14 +43,6 @@ export type HealthStatus = {
   readonly sinceMs: number;
   /** The value of `upstream_up`: confirmed, and not changed by throttling or a rejected key. */
   readonly up: boolean | undefined;
-};
-
-export type LatencyQuantiles = {
-  /** How many polls were counted. */
-  readonly polls: number;
-  readonly p50Ms: number;
-  readonly p95Ms: number;
-  readonly p99Ms: number;
 };
 
 /** slots = polls + inFlight + skipped, at every moment. A waiting slot is not counted yet. */
@@ -212,6 +206,8 @@ export type Status = {
   facts(upstream: string): UpstreamFacts | undefined;
   /** The newest first. */
   incidentsOf(upstream: string): readonly Incident[];
+  /** As far as they are in memory: none of an upstream without this name. */
+  columns(upstream: string, range: Range): Columns;
   /** Of the last week, the newest last. */
   valueHistory(upstream: string, value: string): readonly ShownPoint[];
   /** By name. */
@@ -243,15 +239,6 @@ function textsOf({ detail, excerpt, head }: Poll): Pick<PollStatus, "detail" | "
 export function availabilityOf(windowMs: number, ok: number, failed: number): AvailabilityWindow {
   const decided = ok + failed;
   return { windowMs, ok, failed, ratio: decided === 0 ? undefined : ok / decided };
-}
-
-/** By nearest rank: each quantile is a measured duration. */
-export function latencyQuantiles(durationsMs: readonly number[]): LatencyQuantiles | undefined {
-  const sorted = [...durationsMs].sort((a, b) => a - b);
-  const longestMs = sorted.at(-1);
-  if (longestMs === undefined) return undefined;
-  const at = (quantile: number): number => sorted[Math.ceil(quantile * sorted.length) - 1] ?? longestMs;
-  return { polls: sorted.length, p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
 }
 
 /** A query may hold a key, and a fragment is never sent: neither is shown. */

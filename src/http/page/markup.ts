@@ -43,9 +43,13 @@ const SHAPES: Readonly<Record<HealthState, string>> = {
     '<circle class="open" cx="12" cy="12" r="9"/><path class="query" d="M9.3 9.6a2.8 2.8 0 1 1 4 2.5c-.9.5-1.3 1-1.3 2M12 17.2h0"/>',
 };
 
-/** Defined once in each page, referenced by every `icon`. */
-export const STATE_ICONS: Markup = raw(
-  `<svg class="shapes" width="0" height="0" aria-hidden="true"><defs>${HEALTH_STATES.map(
+/** What was not watched is hatched. */
+const HATCH =
+  '<pattern id="unwatched" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0v6"/></pattern>';
+
+/** Defined once in each page, referenced by every `icon` and every plot. */
+export const SHARED_SHAPES: Markup = raw(
+  `<svg class="shapes" width="0" height="0" aria-hidden="true"><defs>${HATCH}${HEALTH_STATES.map(
     (state) => `<g id="sign-${state}">${SHAPES[state]}</g>`,
   ).join("")}</defs></svg>`,
 );

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { html, raw } from "hono/html";
 import type { Status } from "../../core/status/status.ts";
-import { type Markup, moment, STATE_ICONS } from "./markup.ts";
+import { LAST_HOUR, type Range, RANGES } from "../../core/status/timeline.ts";
+import { type Markup, moment, SHARED_SHAPES } from "./markup.ts";
 import { dateTime } from "./wording.ts";
 
 export const REFRESH_SECONDS = 10;
@@ -10,7 +11,33 @@ export const REFRESH_SECONDS = 10;
 export type View = {
   /** Whether the browser reloads the page by itself. */
   readonly refreshes: boolean;
+  /** What the plots show. */
+  readonly range: Range;
 };
+
+export const FIRST_VIEW: View = { refreshes: true, range: LAST_HOUR };
+
+export function viewOf(search: URLSearchParams): View {
+  const range = RANGES.find(({ name }) => name === search.get("range")) ?? FIRST_VIEW.range;
+  return { refreshes: search.get("refresh") !== "off", range };
+}
+
+/** From this page to itself in another view. `self` is its way without any. */
+function linkTo(self: string, { refreshes, range }: View): string {
+  const search = new URLSearchParams();
+  if (range !== FIRST_VIEW.range) search.set("range", range.name);
+  if (!refreshes) search.set("refresh", "off");
+  return search.size === 0 ? self : `?${search.toString()}`;
+}
+
+/** A way to each other range. */
+export function rangeLinks(self: string, view: View): Markup {
+  const links = RANGES.map((range) => {
+    const isShown = String(range === view.range);
+    return html`<a href="${linkTo(self, { ...view, range })}" aria-current="${isShown}">${range.words}</a> `;
+  });
+  return html`<nav class="ranges" aria-label="Range of the plots">Last ${links}</nav>`;
+}
 
 export type Shell = {
   readonly title: string;
@@ -34,7 +61,7 @@ export function pageShell({ title, root, self, view, body }: Shell, status: Stat
         ${raw(`<style>${STYLE}</style>`)}
       </head>
       <body>
-        ${STATE_ICONS}
+        ${SHARED_SHAPES}
         <header class="top">
           <p class="brand"><a href="${root}">Pacewatch</a></p>
           <p class="clock">${moment(status.nowMs, status.nowMs)} · ${refreshSwitch(self, view)}</p>
@@ -53,10 +80,11 @@ export function pageShell({ title, root, self, view, body }: Shell, status: Stat
   return page.toString();
 }
 
-function refreshSwitch(self: string, { refreshes }: View): Markup {
-  return refreshes
-    ? html`refreshes every ${REFRESH_SECONDS} s, <a href="?refresh=off">pause</a>`
-    : html`<strong>refresh paused</strong>, <a href="${self}">resume</a>`;
+function refreshSwitch(self: string, view: View): Markup {
+  const other = linkTo(self, { ...view, refreshes: !view.refreshes });
+  return view.refreshes
+    ? html`refreshes every ${REFRESH_SECONDS} s, <a href="${other}">pause</a>`
+    : html`<strong>refresh paused</strong>, <a href="${other}">resume</a>`;
 }
 
 const STYLE = `\n${readFileSync(new URL("page.css", import.meta.url), "utf8").replaceAll(/\n\s*/g, "\n")}`;

@@ -2,15 +2,16 @@ import { html } from "hono/html";
 import type { FleetStatus } from "../../core/fleet/fleet-status.ts";
 import { incidentsOfAll } from "../../core/status/incidents.ts";
 import { eachInPieces, type Pieces } from "../../core/status/pieces.ts";
-import type { BudgetStatus, Status, UpstreamSummary } from "../../core/status/status.ts";
+import type { BudgetStatus, Status, UpstreamFacts, UpstreamSummary } from "../../core/status/status.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { budgetCard } from "./budget-card.ts";
 import { fleetSection, remoteUpstreams } from "./fleet-section.ts";
-import { incidentTable } from "./incident-table.ts";
+import { incidentList } from "./incident-list.ts";
 import { type Markup, moment } from "./markup.ts";
-import { stripLegend } from "./plot-strip.ts";
-import { pageShell, type View } from "./shell.ts";
+import { type Drawn, plot, type TimeAxis, times } from "./plot.ts";
+import { plotLegend } from "./plot-kinds.ts";
+import { pageShell, rangeLinks, type View } from "./shell.ts";
 import { upstreamCard } from "./upstream-card.ts";
 import { dateTime } from "./wording.ts";
 
@@ -33,6 +34,7 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
   yield;
   const sick = byHealth.filter(({ health }) => health.state !== "up");
   const healthy = byHealth.filter(({ health }) => health.state === "up");
+  const axis = { range: view.range, nowMs: status.nowMs };
   const body = html`<h1>${title}</h1>
     ${notices(status)}
     ${
@@ -44,8 +46,9 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
         : ""
     }
     ${upstreams.length > LISTED_ABOVE ? yield* allByState(upstreams) : ""}
-    ${yield* upstreamList("Needs attention", sick, status, true)}
-    ${yield* upstreamList("Healthy", healthy, status, sick.length === 0)}
+    ${upstreams.length === 0 ? "" : html`<div class="head plots">${rangeLinks("./", view)} ${plotLegend()}</div>`}
+    ${yield* upstreamList("Needs attention", sick, axis, status)} ${yield* sideBySide(byHealth, axis, status)}
+    ${yield* upstreamList("Healthy", healthy, axis, status)}
     ${fleet === undefined ? "" : fleetSection(fleet, status)}
     <section>
       <h2>Budgets</h2>
@@ -53,7 +56,7 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
     </section>
     <section>
       <h2>Incidents</h2>
-      ${yield* incidentList(status)}
+      ${yield* lastIncidents(status)}
     </section>`;
   yield pageShell({ title, root: "./", self: "./", view, body }, status);
 }
@@ -145,25 +148,53 @@ function* allByState(upstreams: readonly UpstreamSummary[]): Pieces<Markup> {
 function* upstreamList(
   title: string,
   upstreams: readonly UpstreamSummary[],
+  axis: TimeAxis,
   status: Status,
-  isFirst: boolean,
 ): Pieces<Markup | string> {
   if (upstreams.length === 0) return "";
   const more = upstreams.length - UPSTREAMS_DRAWN;
   const cards = yield* eachInPieces(upstreams.slice(0, UPSTREAMS_DRAWN), ({ name }) => {
     const facts = status.facts(name);
-    return facts === undefined ? "" : upstreamCard(facts, status);
+    return facts === undefined ? "" : upstreamCard(facts, drawnOf(facts, axis, status), axis, status);
   });
   return html`<section>
-    <div class="head">
-      <h2>${title}</h2>
-      ${isFirst ? stripLegend() : ""}
-    </div>
+    <h2>${title}</h2>
     <ul class="upstreams">
       ${cards}
     </ul>
     ${more > 0 ? html`<p class="of">${more} more are in the list above.</p>` : ""}
   </section>`;
+}
+
+const ROW_HEIGHT = 24;
+
+/** One below the other on one axis: what happened to several at the same moment is seen as one. */
+function* sideBySide(
+  upstreams: readonly UpstreamSummary[],
+  axis: TimeAxis,
+  status: Status,
+): Pieces<Markup | string> {
+  if (upstreams.length < 2) return "";
+  const rows = yield* eachInPieces(upstreams.slice(0, UPSTREAMS_DRAWN), ({ name }) => {
+    const facts = status.facts(name);
+    if (facts === undefined) return "";
+    const size = { stripHeight: ROW_HEIGHT, incidentsAt: `upstreams/${name}` };
+    return html`<li>
+      <a href="upstreams/${name}">${name}</a> ${plot(drawnOf(facts, axis, status), axis, size)}
+    </li>`;
+  });
+  return html`<section>
+    <h2>Side by side <span class="of">times are UTC</span></h2>
+    <ul class="rows">
+      ${rows}
+      <li><span></span> ${times(axis, false)}</li>
+    </ul>
+  </section>`;
+}
+
+function drawnOf(facts: UpstreamFacts, { range }: TimeAxis, status: Status): Drawn {
+  const { name } = facts;
+  return { ...facts, seen: status.columns(name, range), incidents: status.incidentsOf(name) };
 }
 
 function* budgetList(status: Status): Pieces<Markup> {
@@ -186,7 +217,7 @@ function pausedFirst(budgets: readonly BudgetStatus[], nowMs: number): readonly 
   return budgets.toSorted((a, b) => Number(isPaused(b)) - Number(isPaused(a))).slice(0, BUDGETS_DRAWN);
 }
 
-function* incidentList(status: Status): Pieces<Markup> {
+function* lastIncidents(status: Status): Pieces<Markup> {
   const { nowMs, startedAtMs } = status;
   const incidents = yield* incidentsOfAll(status);
   if (incidents.length === 0)
@@ -194,6 +225,6 @@ function* incidentList(status: Status): Pieces<Markup> {
       None on record. Pacewatch has been running since ${dateTime(startedAtMs)}.
     </p>`;
   const older = incidents.length - INCIDENTS_SHOWN;
-  return html`${incidentTable(incidents.slice(0, INCIDENTS_SHOWN), nowMs, (upstream) => `upstreams/${encodeURIComponent(upstream)}`)}
+  return html`${incidentList(incidents.slice(0, INCIDENTS_SHOWN), nowMs, (upstream) => `upstreams/${encodeURIComponent(upstream)}`)}
   ${older > 0 ? html`<p class="of">${older} older ones: <a href="api/v1/incidents">as JSON</a></p>` : ""}`;
 }

@@ -4,18 +4,21 @@ import type { AvailabilityWindow, PollStatus, Status, UpstreamFacts } from "../.
 import { budgetsOf, diagnosisOf } from "../../core/status/verdict.ts";
 import { SIDE_WORDS, STATE_WORDS } from "../../core/status/words.ts";
 import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
-import { latencyPlot } from "./plot-latency.ts";
+import { type Drawn, plot, type TimeAxis, times } from "./plot.ts";
+import { KIND_WORDS, kindOf } from "./plot-kinds.ts";
 import { phaseBar } from "./plot-phases.ts";
-import { COLUMNS, KIND_WORDS, kindOf, pollStrip } from "./plot-strip.ts";
 import { creditsThatEnd } from "./value-list.ts";
-import { clockTime, grouped, percent } from "./wording.ts";
+import { grouped, percent } from "./wording.ts";
+import { POLLS_KEPT } from "../../core/history/history.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 
-const PLOT_HEIGHT = 88;
-const SICK_PLOT_HEIGHT = 200;
+const LATENCY_HEIGHT = 64;
+const SICK_LATENCY_HEIGHT = 120;
+const STRIP_HEIGHT = 22;
 
-export function upstreamCard(upstream: UpstreamFacts, status: Status): Markup {
+export function upstreamCard(upstream: UpstreamFacts, drawn: Drawn, axis: TimeAxis, status: Status): Markup {
   const { name, health } = upstream;
+  const latencyHeight = health.state === "up" ? LATENCY_HEIGHT : SICK_LATENCY_HEIGHT;
   return html`<li class="upstream ${health.state}">
     <header>
       ${icon(health.state)}
@@ -23,7 +26,13 @@ export function upstreamCard(upstream: UpstreamFacts, status: Status): Markup {
       ${stateLine(upstream, status)}
     </header>
     ${reasonLine(upstream, status)} ${creditsThatEnd(upstream, status.nowMs)}
-    ${pollResults(upstream, status, health.state === "up" ? PLOT_HEIGHT : SICK_PLOT_HEIGHT)}
+    <div class="seen">
+      <div>
+        ${plot(drawn, axis, { latencyHeight, stripHeight: STRIP_HEIGHT, incidentsAt: `upstreams/${name}` })}
+        ${times(axis, true)}
+      </div>
+      ${inNumbers(upstream, status)}
+    </div>
   </li>`;
 }
 
@@ -49,25 +58,11 @@ export function reasonLine(upstream: UpstreamFacts, status: Status): Markup {
   </p>`;
 }
 
-/** The last polls as drawings, and next to them the same in numbers. */
-export function pollResults(upstream: UpstreamFacts, status: Status, plotHeight: number): Markup {
-  const { nowMs } = status;
-  return html`<div class="seen">
-    <div class="drawn">
-      ${pollStrip(upstream.lastPolls, nowMs)} ${timeAxis(upstream, nowMs)}
-      ${latencyPlot(upstream, plotHeight)}
-    </div>
-    <div class="told">${availabilityTable(upstream, nowMs)} ${facts(upstream, status)}</div>
+/** What the plots draw, in numbers. */
+export function inNumbers(upstream: UpstreamFacts, status: Status): Markup {
+  return html`<div class="told">
+    ${availabilityTable(upstream, status.nowMs)} ${facts(upstream, status)}
   </div>`;
-}
-
-/** When the first and the last of the bars above were sent. */
-function timeAxis({ lastPolls }: UpstreamFacts, nowMs: number): Markup | string {
-  const [oldest, newest] = [lastPolls.at(-COLUMNS) ?? lastPolls.at(0), lastPolls.at(-1)];
-  if (oldest === undefined || newest === undefined || oldest === newest) return "";
-  return html`<p class="axis of">
-    <span>${clockTime(oldest.atMs, nowMs)}</span><span>${clockTime(newest.atMs, nowMs)}</span>
-  </p>`;
 }
 
 function availabilityTable(upstream: UpstreamFacts, nowMs: number): Markup {
@@ -102,7 +97,7 @@ function watchedMs(
   nowMs: number,
 ): number {
   const polls = ok + failed;
-  const areAllKept = polls <= lastPolls.length && lastPolls.length < COLUMNS;
+  const areAllKept = polls <= lastPolls.length && lastPolls.length < POLLS_KEPT;
   const oldest = areAllKept ? lastPolls.at(0) : undefined;
   return Math.min(polls * meanGapMs, oldest === undefined ? Infinity : nowMs - oldest.atMs);
 }
@@ -144,6 +139,8 @@ function facts(upstream: UpstreamFacts, status: Status): Markup {
   return html`<dl class="facts">
     <dt>Last poll</dt>
     <dd>${lastPoll === undefined ? html`none yet` : pollLine(lastPoll, nowMs)}</dd>
+    <dt>Latency</dt>
+    <dd>${latencyLine(upstream)}</dd>
     <dt>Next slot</dt>
     <dd>
       ${nextSlotAtMs === undefined ? html`not scheduled` : ahead(nextSlotAtMs, nowMs)}
@@ -154,6 +151,13 @@ function facts(upstream: UpstreamFacts, status: Status): Markup {
     <dt>Certificate</dt>
     <dd>${certificate(upstream, nowMs)}</dd>
   </dl>`;
+}
+
+function latencyLine({ latency }: UpstreamFacts): Markup {
+  if (latency === undefined) return html`none yet: none of the last polls was ok`;
+  const { p50Ms, p95Ms, polls } = latency;
+  return html`p50 <b>${humanLatency(p50Ms)}</b>, p95 <b>${humanLatency(p95Ms)}</b>
+    <span class="of">of ${polls === 1 ? "1 ok poll" : `the last ${polls} ok polls`}</span>`;
 }
 
 /** `failed, 503, after 1.24 s, 4 s ago`, the detail, and the phases. */

@@ -5,27 +5,39 @@ import { reasonWords } from "../../core/exchange/reasons.ts";
 import type { FleetStatus, FleetUpstream } from "../../core/fleet/fleet-status.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
 import type { PollStatus, Status, UpstreamFacts } from "../../core/status/status.ts";
+import type { Columns } from "../../core/status/timeline.ts";
 import type { Pieces } from "../../core/status/pieces.ts";
 import { budgetsOf } from "../../core/status/verdict.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { capText } from "../../core/text/escape.ts";
 import { budgetCard } from "./budget-card.ts";
 import { failureList } from "./failure-list.ts";
-import { incidentTable } from "./incident-table.ts";
+import { incidentList } from "./incident-list.ts";
 import { type Column, icon, type Markup, moment, scrollTable, untrusted } from "./markup.ts";
-import { KIND_WORDS, kindOf, stripLegend } from "./plot-strip.ts";
-import { pageShell, type View } from "./shell.ts";
+import { type Drawn, latencyLegend, plot, times } from "./plot.ts";
+import { KIND_WORDS, kindOf, plotLegend } from "./plot-kinds.ts";
+import { pageShell, rangeLinks, type View } from "./shell.ts";
 import { valueList } from "./value-list.ts";
-import { pollResults, reasonLine, stateLine } from "./upstream-card.ts";
+import { inNumbers, reasonLine, stateLine } from "./upstream-card.ts";
 import { dateTime } from "./wording.ts";
 
-const PLOT_HEIGHT = 180;
+const LATENCY_HEIGHT = 200;
+const STRIP_HEIGHT = 30;
 
-export function* renderUpstreamPage(upstream: UpstreamFacts, status: Status, view: View): Pieces {
+/** `seen` is what its plot shows. */
+export function* renderUpstreamPage(
+  upstream: UpstreamFacts,
+  seen: Columns,
+  status: Status,
+  view: View,
+): Pieces {
   const { name } = upstream;
+  const self = encodeURIComponent(name);
   const budgets = budgetsOf(upstream, status);
   const incidents = status.incidentsOf(name);
   const { nowMs } = status;
+  const drawn: Drawn = { ...upstream, seen, incidents };
+  const axis = { range: view.range, nowMs };
   const labels = Object.entries(upstream.labels).map(([key, value]) => html` · ${key} <b>${value}</b>`);
   const body = html`<p class="way"><a href="../">All upstreams</a></p>
     <section class="upstream ${upstream.health.state}">
@@ -36,7 +48,9 @@ export function* renderUpstreamPage(upstream: UpstreamFacts, status: Status, vie
       </header>
       ${reasonLine(upstream, status)} ${announcedEnd(upstream, nowMs)}
       <p class="of"><code>${upstream.url}</code>${labels}</p>
-      ${stripLegend()} ${pollResults(upstream, status, PLOT_HEIGHT)}
+      <div class="head plots">${rangeLinks(self, view)} ${latencyLegend(drawn)}</div>
+      ${plot(drawn, axis, { latencyHeight: LATENCY_HEIGHT, stripHeight: STRIP_HEIGHT, isTold: true, incidentsAt: "" })}
+      ${times(axis, true)} ${plotLegend()} ${inNumbers(upstream, status)}
       <p class="of">${slotsLine(upstream)}</p>
     </section>
     ${
@@ -53,7 +67,7 @@ export function* renderUpstreamPage(upstream: UpstreamFacts, status: Status, vie
     </section>
     <section>
       <h2>Incidents</h2>
-      ${incidents.length === 0 ? html`<p class="none">None on record.</p>` : incidentTable(incidents, nowMs)}
+      ${incidents.length === 0 ? html`<p class="none">None on record.</p>` : incidentList(incidents, nowMs)}
     </section>
     ${
       budgets.length === 0
@@ -70,7 +84,7 @@ export function* renderUpstreamPage(upstream: UpstreamFacts, status: Status, vie
       ${pollTable(upstream.lastPolls, nowMs)}
     </section>`;
   const title = `${name} ${STATE_WORDS[upstream.health.state].sentence}`;
-  yield pageShell({ title, root: "../", self: name, view, body }, status);
+  yield pageShell({ title, root: "../", self, view, body }, status);
 }
 
 /** What the API says of its own end. A link is one only if it is https: anything else is shown as text. */

@@ -61,7 +61,7 @@ function sparkline(name: string, points: readonly ShownPoint[]): Markup | string
   const [least, most] = [amount(Math.min(...values)), amount(Math.max(...values))];
   const label = `${name}, from ${amount(first.value)} to ${amount(newest.value)}; at least ${least}, at most ${most}`;
   const drawing = raw(
-    `<svg class="plot spark" height="${HEIGHT}" viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}"><line class="base" x1="0" x2="100" y1="${yOf(0)}" y2="${yOf(0)}"/><path class="curve" d="${path.join("")}"/></svg>`,
+    `<svg class="spark" height="${HEIGHT}" viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}"><line class="base" x1="0" x2="100" y1="${yOf(0)}" y2="${yOf(0)}"/><path class="curve" d="${path.join("")}"/></svg>`,
   );
   return html`${drawing}
     <p class="of">${least} to ${most} in the last ${humanDuration(newest.atMs - first.atMs)}</p>`;

@@ -7,6 +7,7 @@ import {
 } from "../../core/status/json-answers.ts";
 import { jsonPieces, type Pieces } from "../../core/status/pieces.ts";
 import type { Status } from "../../core/status/status.ts";
+import type { Columns, Range } from "../../core/status/timeline.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import {
   type Guard,
@@ -17,7 +18,7 @@ import {
 } from "../guards/guard.ts";
 import { percentDecoded } from "../../core/text/percent.ts";
 import { checkHost, refuseBodies, refuseExpectations } from "../guards/request-checks.ts";
-import { REFRESH_SECONDS, type View } from "../page/shell.ts";
+import { REFRESH_SECONDS, type View, viewOf } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
 import { Answers, type Content, type Gzip, refusal } from "./answers.ts";
@@ -32,6 +33,8 @@ export type MetricsSource = () => Content | Promise<Content>;
 /** Asked anew for each request: a reload may have changed them. */
 export type RoutesDeps = {
   status(): Status;
+  /** Of the single polls that the state file has; undefined where it has none, or of a range that needs more. */
+  columns(upstream: string, range: Range): Promise<Columns | undefined>;
   /** Undefined without a fleet. */
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
@@ -225,9 +228,13 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
     ),
     get("/upstreams/:name", (request, name) =>
       answerPage(request, answers, async (view) => {
+        const inFile = await deps.columns(name, view.range);
         const status = deps.status();
         const facts = status.facts(name);
-        if (facts !== undefined) return { status: 200, pieces: renderUpstreamPage(facts, status, view) };
+        if (facts !== undefined) {
+          const seen = inFile ?? status.columns(name, view.range);
+          return { status: 200, pieces: renderUpstreamPage(facts, seen, status, view) };
+        }
         const fleet = await deps.fleet();
         return { status: 404, pieces: renderMissingUpstreamPage(name, status, view, fleet) };
       }),
@@ -246,9 +253,10 @@ async function answerPage(
   answers: Answers,
   render: (view: View) => Promise<Page>,
 ): Promise<HttpAnswer> {
-  const refreshes = request.url.searchParams.get("refresh") !== "off";
-  const answer = await answers.serve(request, `${request.path} ${refreshes}`, async () => {
-    const { status, pieces } = await render({ refreshes });
+  const view = viewOf(request.url.searchParams);
+  const { refreshes, range } = view;
+  const answer = await answers.serve(request, `${request.path} ${range.name} ${refreshes}`, async () => {
+    const { status, pieces } = await render(view);
     return { status, type: "text/html; charset=UTF-8", content: { pieces } };
   });
   if (!refreshes || answer.status !== 200) return answer;

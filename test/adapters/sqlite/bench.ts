@@ -36,6 +36,10 @@ class SameThread implements StateThread {
     return Promise.resolve(this.#file.write(batch));
   }
 
+  columns(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   close(): Promise<void> {
     return Promise.resolve(this.#file.close());
   }

@@ -26,6 +26,11 @@ class FakeThread implements StateThread {
     return this.reply?.() ?? Promise.resolve(WRITTEN);
   }
 
+  /** The disk does not answer. */
+  columns(): Promise<undefined> {
+    return new Promise(() => {});
+  }
+
   close(): Promise<void> {
     this.isClosed = true;
     return Promise.resolve();
@@ -264,4 +269,16 @@ test("the end waits a few seconds for a thread that is stuck, and not longer", a
   await closing;
   expect(scene.thread.isAbandoned).toBe(true);
   expect(scene.logged).toHaveLength(1);
+});
+
+test("a page does not wait for a disk that does not answer", async () => {
+  const { clock, store } = new Scene();
+  let told: unknown = "nothing yet";
+  void store
+    .columns({ upstream: "email", fromMs: 0, toMs: 1, columnMs: 60_000 })
+    .then((columns) => (told = columns));
+  await clock.advance(1_999);
+  expect(told).toBe("nothing yet");
+  await clock.advance(1);
+  expect(told).toBeUndefined();
 });

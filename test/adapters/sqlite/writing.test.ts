@@ -68,6 +68,7 @@ describe("roll-ups", () => {
         within_objective: 1,
         ok_duration_ms: 400,
         slowest_ok_ms: 300,
+        rejected: 1,
       },
     ]);
   });

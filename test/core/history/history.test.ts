@@ -3,7 +3,7 @@ import { History } from "../../../src/core/history/history.ts";
 import { outcomeOf, type PollOutcome } from "../../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream } from "../../../src/core/history/state.ts";
 import { type PollStatus, pollStatusOf } from "../../../src/core/status/status.ts";
-import { samplePoll, recordPoll } from "../../support/samples.ts";
+import { recordPoll, sampleBucket, samplePoll } from "../../support/samples.ts";
 
 const START_MS = 1_790_000_000_000;
 const HOUR_MS = 3_600_000;
@@ -102,8 +102,8 @@ describe("after a restart", () => {
         polls: 3,
       },
     ],
-    minutes: [{ index: Math.floor(START_MS / 60_000), ok: 59, failed: 1 }],
-    hours: [{ index: Math.floor(START_MS / HOUR_MS), ok: 5_000, failed: 40 }],
+    minutes: [sampleBucket({ index: Math.floor(START_MS / 60_000), ok: 59, failed: 1 })],
+    hours: [sampleBucket({ index: Math.floor(START_MS / HOUR_MS), ok: 5_000, failed: 40 })],
   };
   const laterMs = START_MS + 120_000;
 

@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
 import { RollingCounts } from "../../../src/core/history/rolling-counts.ts";
 
+import { sampleBucket } from "../../support/samples.ts";
+
 const MINUTE_MS = 60_000;
 
 test("a bucket counts until all of it is older than the window", () => {
   const counts = new RollingCounts(MINUTE_MS, 60);
-  counts.add(0, true);
-  counts.add(MINUTE_MS, false);
+  counts.add(0, "ok", 100);
+  counts.add(MINUTE_MS, "failed", 100);
   expect(counts.within(3 * MINUTE_MS, 3 * MINUTE_MS)).toEqual({ ok: 1, failed: 1 });
   expect(counts.within(3 * MINUTE_MS, 4 * MINUTE_MS)).toEqual({ ok: 0, failed: 1 });
   expect(counts.within(3 * MINUTE_MS, 5 * MINUTE_MS)).toEqual({ ok: 0, failed: 0 });
@@ -14,31 +16,63 @@ test("a bucket counts until all of it is older than the window", () => {
 
 test("its memory is the length of its window, however long it runs", () => {
   const counts = new RollingCounts(MINUTE_MS, 60);
-  for (let minute = 0; minute < 1_000; minute += 1) counts.add(minute * MINUTE_MS, true);
+  for (let minute = 0; minute < 1_000; minute += 1) counts.add(minute * MINUTE_MS, "ok", 100);
   expect(counts.within(1_000 * MINUTE_MS, 999 * MINUTE_MS)).toEqual({ ok: 61, failed: 0 });
 });
 
 test("a wall clock that was set back goes on filling the newest bucket", () => {
   const counts = new RollingCounts(MINUTE_MS, 60);
-  counts.add(10 * MINUTE_MS, true);
-  counts.add(2 * MINUTE_MS, false);
+  counts.add(10 * MINUTE_MS, "ok", 100);
+  counts.add(2 * MINUTE_MS, "failed", 100);
   expect(counts.within(MINUTE_MS, 10 * MINUTE_MS)).toEqual({ ok: 1, failed: 1 });
 });
 
 test("it goes on where a former life ended, in the same bucket too", () => {
   const counts = new RollingCounts(MINUTE_MS, 60, [
-    { index: 1, ok: 5, failed: 0 },
-    { index: 3, ok: 2, failed: 1 },
+    sampleBucket({ index: 1, ok: 5 }),
+    sampleBucket({ index: 3, ok: 2, failed: 1 }),
   ]);
-  counts.add(3 * MINUTE_MS + 30_000, false);
+  counts.add(3 * MINUTE_MS + 30_000, "failed", 100);
   expect(counts.within(MINUTE_MS, 4 * MINUTE_MS)).toEqual({ ok: 2, failed: 2 });
   expect(counts.within(3 * MINUTE_MS, 4 * MINUTE_MS)).toEqual({ ok: 7, failed: 2 });
 });
 
 test("what was restored is bounded like what was counted, and grows old like it", () => {
-  const restored = Array.from({ length: 200 }, (_, index) => ({ index, ok: 1, failed: 0 }));
+  const restored = Array.from({ length: 200 }, (_, index) => sampleBucket({ index, ok: 1 }));
   const counts = new RollingCounts(MINUTE_MS, 60, restored);
   expect(counts.within(200 * MINUTE_MS, 199 * MINUTE_MS).ok).toBe(61);
-  counts.add(1_000 * MINUTE_MS, true);
+  counts.add(1_000 * MINUTE_MS, "ok", 100);
   expect(counts.within(1_000 * MINUTE_MS, 1_000 * MINUTE_MS).ok).toBe(1);
+});
+
+test("each outcome is counted by itself, and of the ok ones the mean and the longest are known", () => {
+  const counts = new RollingCounts(MINUTE_MS, 60);
+  counts.add(0, "ok", 100);
+  counts.add(10_000, "ok", 300);
+  counts.add(20_000, "failed", 10_000);
+  counts.add(30_000, "rejected", 40);
+  counts.add(3 * MINUTE_MS, "throttled", 50);
+  counts.add(3 * MINUTE_MS, "ours", 1);
+  expect(counts.columnsFrom(0)).toEqual([
+    {
+      index: 0,
+      counts: { ok: 2, failed: 1, throttled: 0, rejected: 1, ours: 0 },
+      latency: { middleMs: 200, highMs: 300, longestMs: 300 },
+    },
+    { index: 3, counts: { ok: 0, failed: 0, throttled: 1, rejected: 0, ours: 1 }, latency: undefined },
+  ]);
+  expect(counts.columnsFrom(MINUTE_MS).map(({ index }) => index)).toEqual([3]);
+});
+
+test("what grows keeps every number, and what a former life knew of latencies goes on", () => {
+  const counts = new RollingCounts(MINUTE_MS, 60, [
+    sampleBucket({ index: 0, ok: 3, okMs: 300, longestMs: 150 }),
+  ]);
+  counts.add(0, "ok", 500);
+  for (let minute = 1; minute < 30; minute += 1) counts.add(minute * MINUTE_MS, "ok", minute);
+  const columns = counts.columnsFrom(0);
+  expect(columns[0]?.latency).toEqual({ middleMs: 200, highMs: 500, longestMs: 500 });
+  expect(columns.slice(1).map(({ latency }) => latency?.middleMs)).toEqual(
+    Array.from({ length: 29 }, (_, minute) => minute + 1),
+  );
 });

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  availabilityOf,
-  latencyQuantiles,
-  pollStatusOf,
-  urlWithoutQuery,
-} from "../../../src/core/status/status.ts";
+import { latencyQuantiles } from "../../../src/core/status/latency.ts";
+import { availabilityOf, pollStatusOf, urlWithoutQuery } from "../../../src/core/status/status.ts";
 
 describe("latency quantiles", () => {
   test("are durations that really happened, whatever order they came in", () => {

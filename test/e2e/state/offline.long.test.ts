@@ -65,7 +65,7 @@ test("our own outage is no failure of theirs on the page, in the API and after a
   });
   const page = await pageOf(second, "/upstreams/email");
   expect(page).toContain("<b>We were offline</b>");
-  expect(page).toMatch(/our own fault, we were offline/);
+  expect(page).toMatch(/our own fault<\/b>: we were offline/);
 
   email.setFault({ kind: "hang", at: "before_head" });
   const theirs = await eventually(

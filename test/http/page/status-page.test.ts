@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
 import type { BudgetStatus } from "../../../src/core/status/status.ts";
+import { columnsOfPolls } from "../../../src/core/status/timeline.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   sampleBudgetStatus,
@@ -157,9 +158,9 @@ describe("the status page", () => {
     const page = await pageOf(sampleStatus({ upstreams: [upstream] }));
     const text = textOf(page);
     expect(text).toContain("Not polled yet since the start.");
-    expect(text).toContain("Last poll none yet Next slot not scheduled");
-    expect(text).toContain("No latency yet");
-    expect(page).toContain('aria-label="No polls yet"');
+    expect(text).toContain("Last poll none yet Latency none yet: none of the last polls was ok");
+    expect(text).toContain("Next slot not scheduled");
+    expect(page).toContain('aria-label="ai-router, the last 1 h: no polls"');
     expect(text).toContain("The upstream has not advertised a limit.");
     expect(text).toContain("None on record. Pacewatch has been running since 1970-01-01 00:00:01 UTC.");
     expect(page).not.toMatch(/undefined|NaN|Infinity|\[object/);
@@ -171,7 +172,7 @@ describe("the status page", () => {
     );
     const text = await textOfPage({ upstreams });
     expect(text).toContain(
-      "Of 6 upstreams: 1 down, 1 rejecting our key, 1 unknown, 1 throttling us, 1 slow Needs attention",
+      "Of 6 upstreams: 1 down, 1 rejecting our key, 1 unknown, 1 throttling us, 1 slow Last 1 h",
     );
     const words = [
       "is-down Down for",
@@ -252,15 +253,22 @@ describe("the status page", () => {
     });
     const incident = { upstream: "ai-router", state: "down", reason: "offline", polls: 2 } as const;
     const incidents = [{ ...incident, startedAtMs: 90_000, endedAtMs: undefined }];
-    const page = await pageOf(sampleStatus({ upstreams: [upstream], incidents }));
-    expect(page).toContain("The last 2 polls: 1 failed; 1 our own fault. The newest: our own fault");
-    expect(page).toContain('<rect class="ours" ');
+    const polls = (["failed", "ours"] as const).map((outcome, index) => ({
+      endedAtMs: index * 60_000,
+      outcome,
+      durationMs: 5,
+    }));
+    const columns = { columnMs: 60_000, columns: columnsOfPolls(polls, 60_000), areQuantiles: true };
+    const histories = { "ai-router": { columns: () => columns } };
+    const page = await pageOf(sampleStatus({ upstreams: [upstream], incidents, histories }));
+    expect(page).toContain("the last 1 h: 1 failed, 1 our own fault; 1 incident");
+    expect(page).toContain('<path class="ours" ');
     const text = textOf(page);
     expect(text).toContain("It is us.");
     expect(text).toContain(
       "2 polls failed: 1 failed while we were offline; 1 could not resolve the host name.",
     );
-    expect(text).toContain("ai-router We were offline 00:01:30 UTC ongoing 10 s 2");
+    expect(text).toContain("ai-router We were offline 00:01:30 UTC to now 10 s, 2 polls");
     expect(text).not.toContain("It is them.");
   });
 
@@ -317,10 +325,31 @@ describe("the status page", () => {
     expect(text).toContain("The upstream has not advertised a limit.");
   });
 
-  test("says from when to when the bars of an upstream are", async () => {
-    const polls = [2_000, 62_000].map((atMs) => samplePollStatus({ atMs }));
-    const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ lastPolls: polls })] });
-    expect(text).toContain("00:00:02 UTC 00:01:02 UTC");
+  test("draws all upstreams on one axis, one below the other, and says whose time it is", async () => {
+    const upstreams = ["one", "other"].map((name) => sampleUpstreamStatus({ name }));
+    const text = await textOfPage({ upstreams });
+    expect(text).toContain("Side by side times are UTC one other 23:10 23:20 23:30 23:40 23:50 Healthy");
+    expect(await textOfPage({ upstreams: upstreams.slice(1) })).not.toContain("Side by side");
+  });
+
+  test("leads to other ranges without a script, and keeps what else was chosen", async () => {
+    const linksOf = async (search: string): Promise<readonly (string | undefined)[]> =>
+      [
+        ...(await pageOf(sampleStatus(), `/${search}`)).matchAll(
+          /<a href="(\?[^"]*|\.\/)"(?: aria-current="([a-z]+)")?/g,
+        ),
+      ].map(([, link, isShown]) => (isShown === "true" ? `${link} shown` : link));
+    const toOthers = ["?range=24h", "?range=7d", "?range=30d"];
+    expect(await linksOf("")).toEqual(["./", "?refresh=off", "./ shown", ...toOthers]);
+    expect(await linksOf("?range=7d&refresh=off")).toEqual([
+      "./",
+      "?range=7d",
+      "?refresh=off",
+      "?range=24h&amp;refresh=off",
+      "?range=7d&amp;refresh=off shown",
+      "?range=30d&amp;refresh=off",
+    ]);
+    expect(await linksOf("?range=hostile")).toEqual(await linksOf(""));
   });
 
   test("lists incidents with start, end, reason and polls, and counts the older ones", async () => {
@@ -336,8 +365,8 @@ describe("the status page", () => {
       endedAtMs: index === 0 ? undefined : 70_000,
     }));
     const text = await textOfPage({ incidents });
-    expect(text).toContain("ai-router Down: timed out 00:00:10 UTC ongoing 1 min 30 s 8");
-    expect(text).toContain("ai-router Down: timed out 00:00:10 UTC 00:01:10 UTC 1 min 8");
+    expect(text).toContain("ai-router Down: timed out 00:00:10 UTC to now 1 min 30 s, 8 polls");
+    expect(text).toContain("ai-router Down: timed out 00:00:10 UTC to 00:01:10 UTC 1 min, 8 polls");
     expect(text).toContain("5 older ones: as JSON");
   });
 
@@ -371,6 +400,10 @@ describe("the status page", () => {
     expect(links).toEqual([
       "./",
       "?refresh=off",
+      "./",
+      "?range=24h",
+      "?range=7d",
+      "?range=30d",
       "upstreams/ai-router",
       "./api/v1/upstreams",
       "./api/v1/incidents",

@@ -5,6 +5,7 @@ import { History } from "../../../src/core/history/history.ts";
 import { foldHealth, UNKNOWN_HEALTH, type Health, type HealthEvent } from "../../../src/core/poll/health.ts";
 import { hash32 } from "../../../src/core/schedule/hash.ts";
 import type { Incident, UpstreamFacts } from "../../../src/core/status/status.ts";
+import type { PollOfColumn } from "../../../src/core/status/timeline.ts";
 import { seededRandom, within, type Span } from "../../../src/simulator/randomness.ts";
 import { samplePoll, sampleStatusLists, sampleUpstreamStatus, type StatusLists } from "../samples.ts";
 
@@ -23,6 +24,10 @@ type PollRun = {
   readonly headers?: Headers;
   readonly phasesMs?: PhaseTimesMs;
   readonly offline?: boolean;
+  /** Otherwise as often as the upstream is polled now. */
+  readonly everyMs?: number;
+  /** Nobody looked. */
+  readonly unwatched?: boolean;
 };
 
 type UpstreamHistory = {
@@ -35,9 +40,17 @@ type UpstreamHistory = {
   readonly skipped?: readonly { readonly cause: SkipCause; readonly count: number }[];
 };
 
-type Played = { readonly upstream: UpstreamFacts; readonly incidents: readonly Incident[] };
+type Played = {
+  readonly upstream: UpstreamFacts;
+  readonly incidents: readonly Incident[];
+  readonly history: History;
+  /** Those of the last day, as the state file has them. */
+  readonly polls: readonly PollOfColumn[];
+};
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 const MONTH_MS = 30 * DAY_MS;
 const STARTED_AT_MS = SCENE_NOW_MS - 31 * DAY_MS;
 const MONTH_POLLED_EVERY_MS = 120_000;
@@ -52,7 +65,7 @@ const MONTH_FAILURE: PollRun = {
 
 class Recording {
   readonly history: History;
-  polls = 0;
+  readonly polls: PollOfColumn[] = [];
   health: Health = UNKNOWN_HEALTH;
   readonly random: () => number;
 
@@ -66,9 +79,8 @@ class Recording {
     const durationMs = within(run.latency ?? USUAL, this.random);
     const degraded = outcome.kind === "ok" && durationMs > DEGRADED_ABOVE_MS;
     const status = run.status ?? (outcome.kind === "ok" ? 200 : undefined);
-    this.polls += 1;
     const poll = samplePoll({
-      id: `poll-${this.polls}`,
+      id: `poll-${this.polls.length}`,
       sentAtMs: atMs,
       endedAtMs: atMs + durationMs,
       durationMs,
@@ -85,6 +97,7 @@ class Recording {
     const judged = run.offline === true ? { ...poll, outcome: outcomeOf("offline") } : poll;
     this.history.record({ kind: "polled", poll });
     this.history.record({ kind: "judged", poll: judged });
+    this.polls.push({ endedAtMs: atMs + durationMs, outcome: judged.outcome.kind, durationMs });
     this.fold({ kind: "polled", outcome, isDegraded: degraded, isConfirmed: false }, atMs + durationMs);
   }
 
@@ -105,20 +118,26 @@ class Recording {
 export function play(of: UpstreamHistory, changes: Partial<UpstreamFacts> = {}): Played {
   const { name, everyMs, runs, monthFailedOneIn, skipped = [] } = of;
   const skippedCount = skipped.reduce((sum, { count }) => sum + count, 0);
-  const slots = runs.reduce((sum, { polls }) => sum + polls, 0) + skippedCount;
-  const firstAtMs = SCENE_NOW_MS - (slots - 0.7) * everyMs;
+  const lengthMs = runs.reduce((sum, run) => sum + run.polls * (run.everyMs ?? everyMs), 0);
+  const firstAtMs = SCENE_NOW_MS - lengthMs - (skippedCount - 0.7) * everyMs;
   const recording = new Recording(name);
   if (monthFailedOneIn !== undefined) {
-    for (let atMs = firstAtMs - MONTH_MS; atMs < firstAtMs - everyMs; atMs += MONTH_POLLED_EVERY_MS)
-      recording.poll(atMs, recording.random() * monthFailedOneIn < 1 ? MONTH_FAILURE : { polls: 1 });
+    const usual = (run: PollRun): PollRun =>
+      recording.random() * monthFailedOneIn < 1 ? MONTH_FAILURE : run;
+    const oftenFromMs = firstAtMs - 2 * HOUR_MS;
+    let atMs = firstAtMs - MONTH_MS;
+    for (; atMs < oftenFromMs; atMs += MONTH_POLLED_EVERY_MS) recording.poll(atMs, usual({ polls: 1 }));
+    for (; atMs < firstAtMs - everyMs; atMs += everyMs) recording.poll(atMs, usual({ polls: 1 }));
   }
   let atMs = firstAtMs;
   for (const run of runs) {
-    for (let turn = 0; turn < run.polls; turn += 1, atMs += everyMs) recording.poll(atMs, run);
+    for (let turn = 0; turn < run.polls; turn += 1, atMs += run.everyMs ?? everyMs)
+      if (run.unwatched !== true) recording.poll(atMs, run);
   }
   for (const { cause, count } of skipped) recording.skip(cause, count, SCENE_NOW_MS - 0.7 * everyMs);
 
-  const { history, health, polls } = recording;
+  const { history, health } = recording;
+  const polls = recording.polls.length;
   const upstream = sampleUpstreamStatus({
     name,
     url: `https://${name}.example/v1/resources`,
@@ -138,7 +157,8 @@ export function play(of: UpstreamHistory, changes: Partial<UpstreamFacts> = {}):
     lastFailures: history.lastFailures,
     ...changes,
   });
-  return { upstream, incidents: history.incidents };
+  const lastDay = recording.polls.filter(({ endedAtMs }) => endedAtMs > SCENE_NOW_MS - DAY_MS);
+  return { upstream, incidents: history.incidents, history, polls: lastDay };
 }
 
 function phasesOf(durationMs: number, random: () => number): PhaseTimesMs {
@@ -154,6 +174,8 @@ export function snapshotOf(played: readonly Played[], changes: Partial<StatusLis
     stateStoreUp: true,
     lastReload: { successful: true, lastSuccessAtMs: STARTED_AT_MS },
     upstreams: played.map(({ upstream }) => upstream),
+    histories: Object.fromEntries(played.map(({ upstream, history }) => [upstream.name, history])),
+    polls: Object.fromEntries(played.map(({ upstream, polls }) => [upstream.name, polls])),
     budgets: [
       {
         name: "email",
@@ -265,6 +287,34 @@ const NOT_YET = {
 };
 const SKIPPED_SLOTS = [{ cause: "budget" as const, count: 4 }];
 
+/** Both fail at the same time, and one of them a little longer. */
+function outage(extraMinutes: number): readonly PollRun[] {
+  return [
+    { ...UNAVAILABLE, polls: 120 + extraMinutes, everyMs: MINUTE_MS },
+    { polls: 180 - extraMinutes, everyMs: MINUTE_MS },
+    { polls: 60 },
+  ];
+}
+
+const FLAPPING: readonly PollRun[] = Array.from({ length: 24 }, (_, turn) =>
+  turn % 2 === 0 ? { polls: 4 } : { ...UNAVAILABLE, polls: 3 },
+);
+
+/** Days in which nobody looked, hours of trouble, and some weeks of neither. */
+const HOLES: readonly PollRun[] = [
+  { polls: 5 * 720, everyMs: 120_000 },
+  { polls: 4, everyMs: DAY_MS, unwatched: true },
+  { polls: 6 * 720, everyMs: 120_000, latency: { minMs: 90, maxMs: 400 } },
+  { ...UNAVAILABLE, polls: 150, everyMs: 120_000 },
+  { polls: 3 * 720, everyMs: 120_000 },
+  { polls: 7, everyMs: HOUR_MS, unwatched: true },
+  { polls: 4 * 720, everyMs: 120_000, latency: { minMs: 70, maxMs: 2_600 } },
+  { ...THROTTLED, polls: 200, everyMs: 120_000 },
+  { polls: 2 * 720, everyMs: 120_000 },
+  { polls: 3, everyMs: HOUR_MS, unwatched: true },
+  { polls: 240 },
+];
+
 /** The page when all is well, and in each trouble. */
 export const SCENES: Readonly<Record<string, StatusLists>> = {
   well: snapshotOf([email(), aiRouter()]),
@@ -287,9 +337,12 @@ export const SCENES: Readonly<Record<string, StatusLists>> = {
     [
       play({ name: "email", everyMs: 5_000, runs: [] }, NOT_YET),
       play({ name: "ai-router", everyMs: 15_000, runs: [] }, NOT_YET),
-    ].map(({ upstream, incidents }) => ({
-      upstream: { ...upstream, health: { ...upstream.health, sinceMs: SCENE_NOW_MS - 700 } },
-      incidents,
+    ].map((played) => ({
+      ...played,
+      upstream: {
+        ...played.upstream,
+        health: { ...played.upstream.health, sinceMs: SCENE_NOW_MS - 700 },
+      },
     })),
     {
       startedAtMs: SCENE_NOW_MS - 900,
@@ -302,6 +355,25 @@ export const SCENES: Readonly<Record<string, StatusLists>> = {
       })),
     },
   ),
+  "one-poll": snapshotOf([
+    play({ name: "email", everyMs: 5_000, runs: [{ polls: 1 }] }),
+    play({ name: "ai-router", everyMs: 15_000, runs: [{ ...UNAVAILABLE, polls: 1 }] }),
+  ]),
+  outage: snapshotOf([
+    play({ name: "email", everyMs: 5_000, runs: outage(0), monthFailedOneIn: 900 }),
+    play({ name: "ai-router", everyMs: 15_000, runs: outage(25), monthFailedOneIn: 300 }),
+    play({ name: "billing", everyMs: 60_000, runs: [{ polls: 60 }], monthFailedOneIn: 500 }),
+    play({
+      name: "a-name-that-is-as-long-as-a-name-may-be-in-the-config",
+      everyMs: 300_000,
+      runs: [{ polls: 50 }],
+    }),
+  ]),
+  flapping: snapshotOf([
+    email(),
+    play({ name: "ai-router", everyMs: 15_000, runs: FLAPPING, monthFailedOneIn: 300 }),
+  ]),
+  holes: snapshotOf([email(), play({ name: "ai-router", everyMs: 15_000, runs: HOLES })]),
   empty: snapshotOf([], { budgets: [] }),
   "own-troubles": snapshotOf([email(), aiRouter()], {
     stateStoreUp: false,

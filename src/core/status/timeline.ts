@@ -1,0 +1,96 @@
+/** What was seen of an upstream over a range of time, in columns of one length: what the plots draw. */
+
+import { type Outcome, OUTCOMES } from "../exchange/reasons.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../time/duration.ts";
+import { latencyQuantiles } from "./latency.ts";
+
+export type Range = {
+  readonly name: string;
+  /** For people. */
+  readonly words: string;
+  readonly lengthMs: number;
+  readonly columnMs: number;
+};
+
+export const LAST_HOUR: Range = { name: "1h", words: "1 h", lengthMs: HOUR_MS, columnMs: MINUTE_MS };
+export const RANGES: readonly Range[] = [
+  LAST_HOUR,
+  { name: "24h", words: "24 h", lengthMs: DAY_MS, columnMs: 10 * MINUTE_MS },
+  { name: "7d", words: "7 d", lengthMs: 7 * DAY_MS, columnMs: HOUR_MS },
+  { name: "30d", words: "30 d", lengthMs: 30 * DAY_MS, columnMs: 4 * HOUR_MS },
+];
+
+/** Its last column is the present one, and may have just begun. All upstreams have the same at the same moment. */
+export function spanOf({ lengthMs, columnMs }: Range, nowMs: number): { fromMs: number; toMs: number } {
+  const toMs = (Math.floor(nowMs / columnMs) + 1) * columnMs;
+  return { fromMs: toMs - lengthMs, toMs };
+}
+
+export type Column = {
+  /** Counts columns of this length since 1970. */
+  readonly index: number;
+  readonly counts: Readonly<Record<Outcome, number>>;
+  /** Of the ok polls; undefined if there was none. */
+  readonly latency:
+    | { readonly middleMs: number; readonly highMs: number; readonly longestMs: number }
+    | undefined;
+};
+
+export type Columns = {
+  readonly columnMs: number;
+  /** Those with a poll, the newest last. */
+  readonly columns: readonly Column[];
+  /** Whether `middleMs` and `highMs` are p50 and p95. Otherwise they are the mean and the longest. */
+  readonly areQuantiles: boolean;
+};
+
+/** Where single polls are known. */
+export type PollOfColumn = {
+  readonly endedAtMs: number;
+  readonly outcome: Outcome;
+  readonly durationMs: number;
+};
+
+export function columnsOfPolls(polls: Iterable<PollOfColumn>, columnMs: number): readonly Column[] {
+  const byIndex = new Map<number, { counts: Record<Outcome, number>; okMs: number[] }>();
+  for (const { endedAtMs, outcome, durationMs } of polls) {
+    const index = Math.floor(endedAtMs / columnMs);
+    const column = byIndex.get(index) ?? { counts: noCounts(), okMs: [] };
+    byIndex.set(index, column);
+    column.counts[outcome] += 1;
+    if (outcome === "ok") column.okMs.push(durationMs);
+  }
+  return [...byIndex]
+    .sort(([one], [other]) => one - other)
+    .map(([index, { counts, okMs }]) => {
+      const quantiles = latencyQuantiles(okMs);
+      const latency = quantiles && {
+        middleMs: quantiles.p50Ms,
+        highMs: quantiles.p95Ms,
+        longestMs: Math.max(...okMs),
+      };
+      return { index, counts, latency };
+    });
+}
+
+/** So many columns become one. Their latencies are means and the longest. */
+export function mergedColumns(columns: readonly Column[], times: number): readonly Column[] {
+  if (times <= 1) return columns;
+  const groups = Map.groupBy(columns, ({ index }) => Math.floor(index / times));
+  return [...groups].map(([index, merged]) => {
+    const counts = noCounts();
+    let [sumMs, longestMs] = [0, 0];
+    for (const { counts: some, latency } of merged) {
+      for (const outcome of OUTCOMES) counts[outcome] += some[outcome];
+      sumMs += (latency?.middleMs ?? 0) * some.ok;
+      longestMs = Math.max(longestMs, latency?.longestMs ?? 0);
+    }
+    const latency =
+      counts.ok === 0 ? undefined : { middleMs: sumMs / counts.ok, highMs: longestMs, longestMs };
+    return { index, counts, latency };
+  });
+}
+
+function noCounts(): Record<Outcome, number> {
+  return { ok: 0, failed: 0, throttled: 0, rejected: 0, ours: 0 };
+}
