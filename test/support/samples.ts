@@ -283,11 +283,13 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
   const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 10]));
   const announcement = sampleAnnouncement({ sunsetAtMs: POLL_ENDED_AT_MS + 86_400_000 });
   const poll = samplePoll({ phasesMs, announcement, certificateExpiresAtMs: POLL_ENDED_AT_MS + 86_400_000 });
+  const accounts = accountsOf(samplePoll({ outcome: outcomeOf("timeout"), delayMs: 0 }), poll);
+  accounts.record({ kind: "slots_skipped", cause: "backoff", count: 1, hadWaited: false });
   return sampleMetricsSnapshot({
     upstreams: [
       sampleUpstreamSnapshot({
         upstream: sampleUpstream({ labels: { team: "growth" }, values: [sampleValue()] }),
-        accounts: accountsOf(samplePoll({ outcome: outcomeOf("timeout"), delayMs: 0 }), poll),
+        accounts,
         health: { state: "up", up: true },
         nextSlotAtMs: POLL_ENDED_AT_MS + 15_000,
         values: [sampleValueSnapshot()],

@@ -22,7 +22,7 @@ export function metricsIn(expr: string): readonly string[] {
     .replaceAll(/\{[^}]*\}/g, "")
     .replaceAll(/\[[^\]]*\]/g, "")
     .replaceAll(/\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g, " ")
-    .replaceAll(/\boffset\s+\w+/g, " ");
+    .replaceAll(/\boffset\s+\$?\w+/g, " ");
   const names = [...selectors.matchAll(/(?<!\w)[a-zA-Z_:][\w:]*(?!\s*\()\b(?!\s*\()/g)].map(([name]) => name);
   return [...new Set(names.filter((name) => !WORDS.has(name.toLowerCase()) && !/^\d/.test(name)))];
 }

@@ -1,7 +1,7 @@
 import type * as cog from "@grafana/grafana-foundation-sdk/cog";
 import * as common from "@grafana/grafana-foundation-sdk/common";
 import type * as grafana from "@grafana/grafana-foundation-sdk/dashboard";
-import { lines, numbers, PROCESS, YES_IF_1 } from "./panel.ts";
+import { lines, numbers, PROCESS, quantileOf, YES_IF_1 } from "./panel.ts";
 
 /** Empty where Pacewatch runs alone. */
 export function fleetPanels(): readonly cog.Builder<grafana.Panel>[] {
@@ -74,7 +74,7 @@ export function fleetPanels(): readonly cog.Builder<grafana.Panel>[] {
       },
       [
         {
-          expr: `histogram_quantile(0.95, sum by (call, le) (rate(pacewatch_redis_request_duration_seconds_bucket{${PROCESS}}[$__rate_interval])))`,
+          expr: quantileOf(0.95, "pacewatch_redis_request_duration_seconds", PROCESS, "call"),
           legend: "{{call}}",
         },
       ],

@@ -41,9 +41,9 @@ export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
       [
         {
           expr: `sum(abs(pacewatch_slots_total{${UPSTREAM}}
-  - sum without (outcome, reason) (pacewatch_polls_total{${UPSTREAM}})
+  - sum without (outcome) (pacewatch_polls_total{${UPSTREAM}})
   - pacewatch_polls_in_flight{${UPSTREAM}}
-  - sum without (cause) (pacewatch_polls_skipped_total{${UPSTREAM}})))`,
+  - (sum without (cause) (pacewatch_polls_skipped_total{${UPSTREAM}}) or 0 * pacewatch_slots_total{${UPSTREAM}})))`,
           legend: "slots",
           instant: true,
         },
@@ -68,7 +68,7 @@ export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
     lines(
       {
         title: "Delay from slot to sending",
-        description: "95th percentile: spreading, pacing, and waiting for a lease.",
+        description: "On the mean: spreading, pacing, and waiting for a lease.",
         unit: "s",
         thresholds: ["green", [30, "orange"]],
         runbook: "PacewatchSlotsSkipped",
@@ -76,7 +76,8 @@ export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
       },
       [
         {
-          expr: `histogram_quantile(0.95, sum by (upstream, le) (rate(pacewatch_poll_delay_seconds_bucket{${UPSTREAM}}[$__rate_interval])))`,
+          expr: `sum by (upstream) (rate(pacewatch_poll_delay_seconds_sum{${UPSTREAM}}[$__rate_interval]))
+/ (sum by (upstream) (rate(pacewatch_poll_delay_seconds_count{${UPSTREAM}}[$__rate_interval])) > 0)`,
           legend: "{{upstream}}",
         },
       ],
@@ -84,14 +85,13 @@ export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
     lines(
       {
         title: "Work in progress",
-        description: "Polls in flight, slots that wait for a lease, and CPU use (1 is one busy core).",
+        description: "Polls without an outcome yet, and CPU use (1 is one busy core).",
         unit: "short",
         runbook: "PacewatchSlotsSkipped",
         span: 8,
       },
       [
         { expr: `sum(pacewatch_polls_in_flight{${UPSTREAM}})`, legend: "polls in flight" },
-        { expr: `sum(pacewatch_slots_waiting{${UPSTREAM}})`, legend: "slots waiting" },
         {
           expr: `rate(process_cpu_seconds_total{${PROCESS}}[$__rate_interval]) and on (job, instance) pacewatch_build_info{${PROCESS}}`,
           legend: "CPUs, {{instance}}",
@@ -121,7 +121,6 @@ const FACTS: readonly (readonly [name: string, unit: string, expr: string])[] = 
   ["Objective", "percentunit", `pacewatch_objective_ratio{${UPSTREAM}}`],
   ["Latency objective", "s", `pacewatch_objective_latency_seconds{${UPSTREAM}}`],
   ["Since the last ok", "s", `time() - pacewatch_last_success_timestamp_seconds{${UPSTREAM}}`],
-  ["Next slot in", "s", `pacewatch_next_slot_timestamp_seconds{${UPSTREAM}} - time()`],
   ["Malformed signals, 1 day", "short", `increase(pacewatch_signals_malformed_total{${UPSTREAM}}[1d])`],
   ["API ends in", "s", `pacewatch_upstream_sunset_timestamp_seconds{${UPSTREAM}} - time()`],
   ["Certificate left", "s", `pacewatch_tls_certificate_expiry_timestamp_seconds{${UPSTREAM}} - time()`],

@@ -14,16 +14,18 @@ export function latencyPanels(): readonly cog.Builder<grafana.Panel>[] {
       new heatmap.PanelBuilder(),
       {
         title: "How long polls take",
-        description: "All polls, failures too. A band at the timeout is an upstream that hangs.",
+        description: "The polls that were ok.",
         unit: "short",
         runbook: RUNBOOK,
         span: 12,
       },
       [
         {
-          expr: `sum by (le) (increase(pacewatch_poll_duration_seconds_bucket{${UPSTREAM}}[$__rate_interval]))`,
+          expr: `sum by (le) (increase(pacewatch_poll_duration_seconds_bucket{outcome="ok",${UPSTREAM}}[$__rate_interval]))
+or sum(increase(pacewatch_poll_duration_seconds{outcome="ok",${UPSTREAM}}[$__rate_interval]))`,
           legend: "{{le}}",
           format: prometheus.PromQueryFormat.Heatmap,
+          hasExemplars: true,
         },
       ],
     )
@@ -69,7 +71,7 @@ export function latencyPanels(): readonly cog.Builder<grafana.Panel>[] {
         {
           expr: `sum by (phase) (rate(pacewatch_poll_phase_duration_seconds_sum{${UPSTREAM}}[$__rate_interval]))
 / on () group_left ()
-(sum(rate(pacewatch_poll_duration_seconds_count{${UPSTREAM}}[$__rate_interval])) > 0)`,
+(sum(rate(pacewatch_polls_total{${UPSTREAM}}[$__rate_interval])) > 0)`,
           legend: "{{phase}}",
         },
       ],

@@ -21,6 +21,8 @@ export type Query = {
   readonly legend: string;
   readonly instant?: boolean;
   readonly format?: prometheus.PromQueryFormat;
+  /** Single polls as dots; the panel leads from each to the page of its poll. */
+  readonly hasExemplars?: true;
 };
 
 /** A color for small values, then the values from which others start. */
@@ -47,6 +49,7 @@ type Dressable = {
   unit(unit: string): Dressable;
   thresholds(thresholds: grafana.ThresholdsConfigBuilder): Dressable;
   links(links: grafana.DashboardLinkBuilder[]): Dressable;
+  dataLinks(links: grafana.DashboardLinkBuilder[]): Dressable;
   span(width: number): Dressable;
   height(height: number): Dressable;
   withTarget(target: prometheus.DataqueryBuilder): Dressable;
@@ -69,7 +72,14 @@ export function dress<Panel extends Dressable>(
   panel.span(text.span);
   panel.height(text.height ?? 8);
   for (const [index, query] of queries.entries()) panel.withTarget(target(query, index));
+  if (queries.some(({ hasExemplars }) => hasExemplars === true)) panel.dataLinks([pollLink()]);
   return panel;
+}
+
+/** Of a dot, an exemplar: it knows its upstream, and the id of its poll. */
+function pollLink(): grafana.DashboardLinkBuilder {
+  const page = "upstreams/${__data.fields.upstream}#${__data.fields.poll_id}";
+  return link("This poll on the status page", `\${status_page:raw}${page}`);
 }
 
 /** Lines over time, and the thresholds as dashed lines. */
@@ -100,6 +110,17 @@ export const DASHED: grafana.DynamicConfigValue[] = [
   { id: "custom.lineStyle", value: { fill: "dash", dash: [8, 8] } },
   { id: "custom.fillOpacity", value: 0 },
 ];
+
+/**
+ * A quantile in each window of the panel: of classic buckets or, where Prometheus scrapes native histograms, of those.
+ * `labels` stay.
+ */
+export function quantileOf(quantile: number, histogram: string, matchers: string, labels: string): string {
+  const of = (series: string, by: string): string =>
+    `histogram_quantile(${quantile}, sum by (${by}) (rate(${series}{${matchers}}[$__rate_interval])))`;
+  return `${of(`${histogram}_bucket`, `${labels}, le`)}
+or ${of(histogram, labels)}`;
+}
 
 /** Parts of a whole, on top of each other. */
 export function stacked(text: PanelText, queries: readonly Query[]): timeseries.PanelBuilder {
@@ -145,7 +166,7 @@ function thresholdsOf([color, ...steps]: Thresholds = ["text"]): grafana.Thresho
 }
 
 function target(
-  { expr, legend, instant = false, format }: Query,
+  { expr, legend, instant = false, format, hasExemplars }: Query,
   index: number,
 ): prometheus.DataqueryBuilder {
   const query = new prometheus.DataqueryBuilder()
@@ -154,5 +175,6 @@ function target(
     .expr(expr)
     .legendFormat(legend);
   if (format !== undefined) query.format(format);
+  if (hasExemplars === true) query.exemplar(true);
   return instant ? query.instant() : query.range();
 }

@@ -34,9 +34,7 @@ export function stateChanges(datasource: common.DataSourceRef): grafana.Annotati
     .enable(true)
     .hide(false)
     .iconColor("orange")
-    .expr(
-      `pacewatch_upstream_state{${UPSTREAM}} == 1 unless (pacewatch_upstream_state{${UPSTREAM}} offset 1m) == 1`,
-    )
+    .expr(`pacewatch_upstream_state{${UPSTREAM}} unless pacewatch_upstream_state{${UPSTREAM}} offset 1m`)
     .step("60s")
     .titleFormat("{{upstream}}: {{state}}")
     .textFormat("{{instance}}")

@@ -1,9 +1,9 @@
-import { before } from "./counted.ts";
+import type { Outcome } from "../../src/core/exchange/reasons.ts";
+import { grown } from "./counted.ts";
+
+type NotOk = Exclude<Outcome, "ok">;
 
 /** Parts of alert texts in Go's template language, so that each alert shows the numbers behind it. */
-
-/** Without failures that are not the upstream's fault: our own bug, and our own key. */
-export const NOT_ITS_FAULT = `reason!~"internal|auth|unauthorized|forbidden"`;
 
 /** Matchers for the labels of the alert, for the queries below. */
 export const OF_UPSTREAM = "job=%q,instance=%q,upstream=%q";
@@ -32,25 +32,16 @@ export function queryLabels(query: string, label: string, otherwise: string): st
   return joined(`${queryCall(query)} | sortByLabel "${label}"`, `{{ $each.Labels.${label} }}`, otherwise);
 }
 
-/** The failures in this window, by reason. */
-export function failuresOver(window: string, of: string = OF_UPSTREAM): string {
-  return reasons(`increase(pacewatch_polls_total{outcome="failed",${of}}[${window}])`);
-}
-
-/** Of the last 5 minutes. A counter that was not there before, such as that of a new holder, grew from 0. */
-export function recentFailures(of: string = OF_UPSTREAM): string {
-  const failed = `pacewatch_polls_total{outcome="failed",${of}}`;
-  return reasons(`${failed} - ${before(failed, "5m")} >= 0 or ${failed}`);
-}
-
-function reasons(grown: string): string {
-  return queryCounts(`sum by (reason) (${grown}) >= 0.5`, "reason", "none");
+/** The polls with this outcome, by reason: what a counter of a new holder shows, or of a new process, it has grown from 0. */
+export function reasonsOver(window: string, outcome: NotOk, of: string = OF_UPSTREAM): string {
+  const polls = `pacewatch_poll_reasons_total{outcome="${outcome}",${of}}`;
+  return queryCounts(`sum by (reason) (${grown(polls, window)}) >= 0.5`, "reason", "none");
 }
 
 /** With the polls that made the alert fire: what is recorded is an evaluation older. */
 export function availabilityNow(window: string, of: string = OF_UPSTREAM): string {
   const ok = `sum(increase(pacewatch_polls_total{outcome="ok",${of}}[${window}]))`;
-  const judged = `sum(increase(pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT},${of}}[${window}]))`;
+  const judged = `sum(increase(pacewatch_polls_total{outcome=~"ok|failed",${of}}[${window}]))`;
   return queryValue(`${ok} / (${judged} > 0)`, "humanizePercentage", "unknown");
 }
 

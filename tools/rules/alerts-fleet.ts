@@ -3,10 +3,9 @@ import {
   queryLabels,
   OF_INSTANCE,
   OF_JOB,
-  NOT_ITS_FAULT,
   OF_UPSTREAM_EVERYWHERE,
-  recentFailures,
   queryValue,
+  reasonsOver,
 } from "./alert-text.ts";
 import { NOT_OFFLINE } from "./offline.ts";
 import type { UpMetric } from "./replicas.ts";
@@ -27,7 +26,7 @@ export const QUORUM_RECORDINGS: readonly Recording[] = [
     // An upstream that throttles a vantage or rejects its key does answer, and a wall hides whether it does: not down.
     expr: `count ${ACROSS} (
   pacewatch_upstream_up == 0
-  unless ignoring (state) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1
+  unless ignoring (state) pacewatch_upstream_state{state=~"throttled|unauthorized"}
   unless pacewatch:upstream_blocked
   ${NOT_OFFLINE}
 )
@@ -40,7 +39,7 @@ or 0 * ${VANTAGES}`,
   {
     record: "pacewatch:availability:quorum5m",
     expr: `sum ${ACROSS} (increase(pacewatch_polls_total{outcome="ok"}[5m]))
-  / (sum ${ACROSS} (increase(pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT}}[5m])) > 0)`,
+  / (sum ${ACROSS} (increase(pacewatch_polls_total{outcome=~"ok|failed"}[5m])) > 0)`,
   },
 ];
 
@@ -50,7 +49,7 @@ export const DOWN_BY_QUORUM: Alert = {
   severity: "page",
   expr: `${UP_BY_QUORUM.metric} == 0`,
   summary: "{{ $labels.upstream }} is down",
-  description: `{{ $labels.upstream }} is down from ${queryValue(`${VANTAGES_DOWN}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "most")} of ${queryValue(`${VANTAGES}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "all")} vantages: ${queryLabels(`pacewatch_upstream_up{${OF_UPSTREAM_EVERYWHERE}} == 0 ${NOT_OFFLINE}`, "vantage", "unknown")}. Failures in the last 5 minutes, by reason: ${recentFailures(OF_UPSTREAM_EVERYWHERE)}. Availability from all vantages in that time: ${queryValue(`pacewatch:availability:quorum5m{${OF_UPSTREAM_EVERYWHERE}}`, "humanizePercentage", "unknown")}.`,
+  description: `{{ $labels.upstream }} is down from ${queryValue(`${VANTAGES_DOWN}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "most")} of ${queryValue(`${VANTAGES}{${OF_UPSTREAM_EVERYWHERE}}`, `printf "%.0f"`, "all")} vantages: ${queryLabels(`pacewatch_upstream_up{${OF_UPSTREAM_EVERYWHERE}} == 0 ${NOT_OFFLINE}`, "vantage", "unknown")}. Failures in the last 5 minutes, by reason: ${reasonsOver("5m", "failed", OF_UPSTREAM_EVERYWHERE)}. Availability from all vantages in that time: ${queryValue(`pacewatch:availability:quorum5m{${OF_UPSTREAM_EVERYWHERE}}`, "humanizePercentage", "unknown")}.`,
 };
 
 const REDIS_AWAY: Alert = {

@@ -1,22 +1,18 @@
-import {
-  queryCounts,
-  OF_UPSTREAM,
-  availabilityNow,
-  recentFailures,
-  SINCE_LAST_SUCCESS,
-} from "./alert-text.ts";
-import { counted } from "./counted.ts";
+import { availabilityNow, reasonsOver, SINCE_LAST_SUCCESS } from "./alert-text.ts";
+import { counted, grown } from "./counted.ts";
 import { NOT_OFFLINE, OFFLINE_ALERT } from "./offline.ts";
 import { aboutUpstream, HANDOVER, UP_BY_HOLDER } from "./replicas.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
-const QUOTA_POLLS = 'pacewatch_polls_total{outcome="throttled",reason="quota"}';
-const RATE_POLLS = 'pacewatch_polls_total{outcome="throttled",reason="rate"}';
-const AUTH_POLLS = 'pacewatch_polls_total{outcome="failed",reason="auth"}';
-const BLOCKED_POLLS = 'pacewatch_polls_total{outcome="failed",reason="blocked"}';
+const QUOTA_POLLS = 'pacewatch_poll_reasons_total{reason="quota"}';
+const RATE_POLLS = 'pacewatch_poll_reasons_total{reason="rate"}';
+const AUTH_POLLS = 'pacewatch_poll_reasons_total{reason="auth"}';
+const BLOCKED_POLLS = 'pacewatch_poll_reasons_total{reason="blocked"}';
 /** The failures of an upstream that say it is down, whoever else stands in the way. */
-const OTHER_FAILURES =
-  'pacewatch_polls_total{outcome="failed",reason!~"blocked|internal|unauthorized|forbidden"}';
+const OTHER_FAILURES = 'pacewatch_poll_reasons_total{outcome="failed",reason!="blocked"}';
+
+/** An upstream in one of these states does answer. */
+const EXCUSED = "throttled|unauthorized";
 
 /** How far back the newest polls are looked for: at least the time in which a failure is confirmed. */
 const NEWEST = "10m";
@@ -40,7 +36,7 @@ unless ${counted(OTHER_FAILURES, NEWEST)}`,
 /** Throttled, and by the newest polls that tell because a quota is used up. */
 const IS_QUOTA_REFUSED: Recording = {
   record: "pacewatch:upstream_quota_spent",
-  expr: `max without (state) (pacewatch_upstream_state{state="throttled"} == 1)
+  expr: `max without (state) (pacewatch_upstream_state{state="throttled"})
 and ${since("pacewatch:upstream_quota_spent", QUOTA_POLLS)}
 unless (${counted(RATE_POLLS, NEWEST)} unless ${counted(QUOTA_POLLS, NEWEST)})`,
 };
@@ -48,7 +44,7 @@ unless (${counted(RATE_POLLS, NEWEST)} unless ${counted(QUOTA_POLLS, NEWEST)})`,
 /** The upstream is not asked then, so nothing else pages. Where its last poll was ok, other slots were skipped. */
 const IS_WITHOUT_TOKEN: Recording = {
   record: "pacewatch:upstream_without_token",
-  expr: `max without (state) (pacewatch_upstream_state{state="unknown"} == 1)
+  expr: `max without (state) (pacewatch_upstream_state{state="unknown"})
 and ${since("pacewatch:upstream_without_token", AUTH_POLLS)}
 unless pacewatch_last_success_timestamp_seconds >= pacewatch_last_poll_timestamp_seconds`,
 };
@@ -58,7 +54,7 @@ const BLOCKED: Alert = {
   severity: "page",
   expr: "pacewatch:upstream_blocked == 0",
   summary: "A firewall or bot protection in front of {{ $labels.upstream }} blocks Pacewatch",
-  description: `A firewall or bot protection in front of {{ $labels.upstream }} blocks Pacewatch: no poll has succeeded for ${SINCE_LAST_SUCCESS}. Others may still be served, and production too if it comes from another address. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
+  description: `A firewall or bot protection in front of {{ $labels.upstream }} blocks Pacewatch: no poll has succeeded for ${SINCE_LAST_SUCCESS}. Others may still be served, and production too if it comes from another address. Failures in the last 5 minutes, by reason: ${reasonsOver("5m", "failed")}.`,
 };
 
 const DOWN: Alert = {
@@ -67,18 +63,18 @@ const DOWN: Alert = {
   // It is 0 only after confirmation, so there is nothing left to wait for. An upstream that throttles us or rejects our
   // key does answer: if it was down before, that is over.
   expr: `pacewatch_upstream_up == 0
-unless ignoring (state) pacewatch_upstream_state{state=~"throttled|unauthorized"} == 1
+unless ignoring (state) pacewatch_upstream_state{state=~"${EXCUSED}"}
 unless pacewatch:upstream_blocked`,
   summary: "{{ $labels.upstream }} is down",
-  description: `No poll of {{ $labels.upstream }} has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures()}. Availability over the last hour: ${availabilityNow("1h")}.`,
+  description: `No poll of {{ $labels.upstream }} has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${reasonsOver("5m", "failed")}. Availability over the last hour: ${availabilityNow("1h")}.`,
 };
 
 const KEY_REJECTED: Alert = {
   alert: "PacewatchKeyRejected",
   severity: "page",
-  expr: `max without (state) (pacewatch_upstream_state{state="unauthorized"} == 1)`,
+  expr: `max without (state) (pacewatch_upstream_state{state="unauthorized"})`,
   summary: "{{ $labels.upstream }} refuses our key, or the key lacks a permission",
-  description: `{{ $labels.upstream }} refuses our key (unauthorized), or the key lacks a permission, or our country is not served (forbidden). Further polls confirmed it. Production fails too if it uses the same key, or asks from the same place. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${recentFailures()}.`,
+  description: `{{ $labels.upstream }} refuses our key (unauthorized), or the key lacks a permission, or our country is not served (forbidden). Further polls confirmed it. Production fails too if it uses the same key, or asks from the same place. No poll has succeeded for ${SINCE_LAST_SUCCESS}. Rejected polls in the last 5 minutes, by reason: ${reasonsOver("5m", "rejected")}.`,
 };
 
 const TOKEN_UNAVAILABLE: Alert = {
@@ -94,10 +90,12 @@ ${NOT_OFFLINE}`,
 const THROTTLED: Alert = {
   alert: "PacewatchThrottled",
   severity: "ticket",
-  expr: `max without (state) (avg_over_time(pacewatch_upstream_state{state="throttled"}[30m]) and pacewatch_upstream_state{state="throttled"}) > 0.5`,
+  // A state has a series only while it holds.
+  expr: `max without (state) (count_over_time(pacewatch_upstream_state{state="throttled"}[30m]) and pacewatch_upstream_state{state="throttled"})
+/ sum without (state) (count_over_time(pacewatch_upstream_state[30m])) > 0.5`,
   holdsFor: "10m",
   summary: "{{ $labels.upstream }} keeps throttling us",
-  description: `{{ $labels.upstream }} throttled us for {{ $value | humanizePercentage }} of the last 30 minutes. This is not an outage. Throttled polls in that time, by kind: ${queryCounts(`sum by (reason) (increase(pacewatch_polls_total{outcome="throttled",${OF_UPSTREAM}}[30m])) >= 0.5`, "reason", "none")}. Anything else that uses this key is probably throttled too.`,
+  description: `{{ $labels.upstream }} throttled us for {{ $value | humanizePercentage }} of the last 30 minutes. This is not an outage. Throttled polls in that time, by kind: ${reasonsOver("30m", "throttled")}. Anything else that uses this key is probably throttled too.`,
 };
 
 const QUOTA_REFUSED: Alert = {
@@ -135,20 +133,23 @@ const SUNSET: Alert = {
 const SIGNALS_MALFORMED: Alert = {
   alert: "PacewatchSignalsMalformed",
   severity: "ticket",
-  expr: `round(increase(pacewatch_signals_malformed_total[6h])) >= 3 and pacewatch_signals_malformed_total`,
+  expr: `${grown("pacewatch_signals_malformed_total", "6h")} >= 3`,
   summary: "{{ $labels.upstream }} sends rate-limit headers that Pacewatch cannot parse",
   description:
     "{{ $value }} rate-limit headers of {{ $labels.upstream }} could not be parsed in the last 6 hours and were ignored. Pacewatch keeps to the configured limit, but cannot follow what the upstream advertises.",
 };
 
 /**
- * Replaces the alert of a single Pacewatch. Between two holders, why it was not down stands for as long as its 0 does;
+ * Replaces the alert of a single Pacewatch. Between two holders, why it was not down stands for as long as its 0 does,
  * a recording is an evaluation older.
  */
 export const DOWN_BY_HOLDER: Alert = {
   ...aboutUpstream(DOWN),
   expr: `${UP_BY_HOLDER.metric} == 0
-unless on (job, upstream) last_over_time(pacewatch_upstream_state{state=~"throttled|unauthorized"}[${HANDOVER}]) == 1
+unless on (job, upstream) (
+  last_over_time(pacewatch_upstream_state{state=~"${EXCUSED}"}[${HANDOVER}])
+  unless ignoring (state) pacewatch_upstream_state{state!~"${EXCUSED}"}
+)
 unless on (job, upstream) last_over_time(pacewatch:upstream_blocked[3m])`,
 };
 

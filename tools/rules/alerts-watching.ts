@@ -1,5 +1,5 @@
 import { queryCounts, OF_UPSTREAM, queryValue } from "./alert-text.ts";
-import { counted } from "./counted.ts";
+import { counted, grown } from "./counted.ts";
 import { type Holders, ONE } from "./replicas.ts";
 import type { Alert, RuleGroup } from "./rule.ts";
 
@@ -60,15 +60,15 @@ and round(${SKIPPED_IN_AN_HOUR}) >= 3
 and pacewatch_slots_total`,
   holdsFor: "15m",
   summary: "Polls of {{ $labels.upstream }} are being skipped",
-  description: `{{ $value | humanizePercentage }} of the slots of {{ $labels.upstream }} were skipped in the last hour, by cause: ${queryCounts(`sum by (cause) (increase(pacewatch_polls_skipped_total{${UNWANTED},${OF_UPSTREAM}}[1h])) >= 0.5`, "cause", "none")}. An outage may be noticed late.`,
+  description: `{{ $value | humanizePercentage }} of the slots of {{ $labels.upstream }} were skipped in the last hour, by cause: ${queryCounts(`sum by (cause) (${grown(`pacewatch_polls_skipped_total{${UNWANTED},${OF_UPSTREAM}}`, "1h")}) >= 0.5`, "cause", "none")}. An outage may be noticed late.`,
 };
 
-const INTERNAL = `pacewatch_polls_total{outcome="failed",reason="internal"}`;
+const BUGS = `pacewatch_poll_reasons_total{reason="bug"}`;
 
 const INTERNAL_ERRORS: Alert = {
   alert: "PacewatchInternalErrors",
   severity: "ticket",
-  expr: `round(sum without (outcome, reason) (increase(${INTERNAL}[15m]) and ${INTERNAL})) > 0`,
+  expr: `sum without (outcome, reason) (${grown(BUGS, "15m")}) > 0`,
   summary: "Pacewatch fails to poll {{ $labels.upstream }} because of a bug",
   description:
     "{{ $value }} polls of {{ $labels.upstream }} in the last 15 minutes failed because of a bug in Pacewatch. They do not count for or against the upstream, so its state is unknown.",

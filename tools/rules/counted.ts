@@ -1,17 +1,27 @@
+import { parseDuration } from "../../src/core/time/duration.ts";
+
+const LEAST_STEP_S = 15;
+const STEPS = 60;
+
 /**
- * Whether anything was counted in this window. `increase` does not see what a series is born with: where the first poll
- * of a new process comes before its first scrape, that is all there is. An hour, so that a scrape that failed then does
- * not make an old series a new one.
+ * Whether anything was counted in this window by a counter that appears when it first counts: by reason, or by cause.
+ * `increase` alone does not see what a series is born with.
  */
 export function counted(counter: string, window: string): string {
-  return `sum without (outcome, reason, cause) (
-    increase(${counter}[${window}]) > 0
-    or ${counter} > 0
-      unless last_over_time(${counter}[1h] offset ${window})
+  const all = `sum without (outcome, reason, cause) (${counter})`;
+  const stepS = Math.max(LEAST_STEP_S, Math.round((parseDuration(window) ?? 0) / 1000 / STEPS));
+  return `(
+    sum without (outcome, reason, cause) (increase(${counter}[${window}])) > 0
+    or increase((${all} or 0 * pacewatch_slots_total)[${window}:${stepS}s]) > 0
+    or ${all} > 0
+      unless last_over_time(pacewatch_slots_total[1h] offset ${window})
   )`;
 }
 
-/** Its newest value before a window. A scrape that failed just then does not hide it. */
-export function before(counter: string, window: string): string {
-  return `last_over_time(${counter}[1d] offset ${window})`;
+/**
+ * How much it has grown in this window. A scrape that failed just before it hides nothing, and a counter that fell, or
+ * was not there, began at 0.
+ */
+export function grown(counter: string, window: string): string {
+  return `(${counter} - last_over_time(${counter}[1d] offset ${window}) >= 0 or ${counter})`;
 }

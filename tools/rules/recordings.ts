@@ -1,7 +1,5 @@
 import { BURN_PAIRS } from "../../src/core/proof/objective-density.ts";
 import { formatDuration } from "../../src/core/time/duration.ts";
-import { NOT_ITS_FAULT } from "./alert-text.ts";
-import { OFFLINE_GROUP, whileOnline } from "./offline.ts";
 import { type Holders, ONE } from "./replicas.ts";
 import type { Recording, RuleGroup } from "./rule.ts";
 
@@ -17,17 +15,23 @@ const LATENCY_COUNTED: ReadonlySet<string> = new Set(["1h", "1d"]);
 
 const QUANTILES: readonly string[] = ["0.5", "0.95", "0.99"];
 
-const JUDGED = "pacewatch:polls_judged_total";
-const FAILED = "pacewatch:polls_failed_total";
+/** Availability is ok / (ok + failed): the others say nothing about the upstream. */
+const OK = 'outcome="ok"';
+const FAILED = 'outcome="failed"';
+const JUDGED = 'outcome=~"ok|failed"';
+
+function polls(outcome: string, window: string): string {
+  return `sum without (outcome) (increase(pacewatch_polls_total{${outcome}}[${window}]))`;
+}
 
 /** Relative to the polls of a whole month: those that are still to come count as ok. */
 function budgetLeft({ total, setting }: Holders): Recording {
   const slots = `30 * 86400 / ${setting("pacewatch_schedule_period_seconds")}`;
   return {
     record: `pacewatch:error_budget_left:ratio${MONTH}`,
-    expr: `1 - ${total(whileOnline(FAILED, MONTH))} / (
+    expr: `1 - ${total(polls(FAILED, MONTH))} / (
   (1 - ${setting("pacewatch_objective_ratio")})
-  * (${total(whileOnline(JUDGED, MONTH))} > ${slots} or ${slots})
+  * (${total(polls(JUDGED, MONTH))} > ${slots} or ${slots})
 )`,
   };
 }
@@ -36,20 +40,9 @@ export function recordingGroups(holders: Holders = ONE): readonly RuleGroup[] {
   const availability = (window: string): readonly Recording[] => availabilityOver(window, holders);
   const withinObjective = (window: string): readonly Recording[] => withinObjectiveOver(window, holders);
   return [
-    OFFLINE_GROUP,
     {
       name: "pacewatch-availability",
-      rules: [
-        {
-          record: JUDGED,
-          expr: `sum without (outcome, reason) (pacewatch_polls_total{outcome=~"ok|failed",${NOT_ITS_FAULT}})`,
-        },
-        {
-          record: FAILED,
-          expr: `sum without (outcome, reason) (pacewatch_polls_total{outcome="failed",${NOT_ITS_FAULT}})`,
-        },
-        ...SHORT_WINDOWS.flatMap(availability),
-      ],
+      rules: SHORT_WINDOWS.flatMap(availability),
     },
     {
       name: "pacewatch-availability-long",
@@ -73,10 +66,9 @@ export function recordingGroups(holders: Holders = ONE): readonly RuleGroup[] {
 
 /** A window without polls has no ratio. */
 function availabilityOver(window: string, { total, setting }: Holders): readonly Recording[] {
-  const failed = total(whileOnline(FAILED, window));
   const ratio: Recording = {
     record: `pacewatch:availability:ratio${window}`,
-    expr: `1 - ${failed} / (${total(whileOnline(JUDGED, window))} > 0)`,
+    expr: `${total(polls(OK, window))} / (${total(polls(JUDGED, window))} > 0)`,
   };
   if (window === MONTH) return [ratio];
   const burn: Recording = {
@@ -85,22 +77,28 @@ function availabilityOver(window: string, { total, setting }: Holders): readonly
   };
   if (!GUARDED.has(window)) return [ratio, burn];
   // Rounded, because `increase` extrapolates to the edges of the window.
-  return [{ record: `pacewatch:polls_failed:increase${window}`, expr: `round(${failed})` }, ratio, burn];
+  return [
+    { record: `pacewatch:polls_failed:increase${window}`, expr: `round(${total(polls(FAILED, window))})` },
+    ratio,
+    burn,
+  ];
 }
 
+/** Of classic buckets or, where Prometheus scrapes native histograms, of those. */
 function quantileOf(quantile: string, holders: Holders): Recording {
+  const of = (histogram: string, le: string): string =>
+    `histogram_quantile(${quantile}, ${holders === ONE ? "sum without (outcome)" : `sum by (job, upstream${le})`} (rate(${histogram}{outcome="ok"}[5m])))`;
   return {
     record: "pacewatch:poll_duration_seconds:quantile5m",
-    expr: `histogram_quantile(${quantile}, ${holders === ONE ? "sum without (outcome)" : "sum by (job, upstream, le)"} (rate(pacewatch_poll_duration_seconds_bucket{outcome="ok"}[5m])))`,
+    expr: `${of("pacewatch_poll_duration_seconds_bucket", ", le")}
+or ${of("pacewatch_poll_duration_seconds", "")}`,
     labels: { quantile },
   };
 }
 
 /** Of the ok polls: how long a failure took is not latency. */
 function withinObjectiveOver(window: string, { total }: Holders): readonly Recording[] {
-  const ok = total(
-    `sum without (outcome, reason) (increase(pacewatch_polls_total{outcome="ok"}[${window}]))`,
-  );
+  const ok = total(polls(OK, window));
   const within = total(`increase(pacewatch_polls_within_objective_total[${window}])`);
   const ratio: Recording = {
     record: `pacewatch:within_latency_objective:ratio${window}`,

@@ -57,7 +57,11 @@ export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamS
       read: ({ accounts }) => accounts.pollsBecauseOf(reason),
     })),
   ),
-  pacewatch_polls_skipped_total: each("cause", SKIP_CAUSES, ({ accounts }, cause) => accounts.skipped(cause)),
+  pacewatch_polls_skipped_total: each(
+    "cause",
+    SKIP_CAUSES,
+    ({ accounts }, cause) => accounts.skipped(cause) || undefined,
+  ),
   pacewatch_polls_within_objective_total: one(({ accounts }) => accounts.withinObjective),
   pacewatch_responses_total: each("code", CODE_LABELS, responses),
   pacewatch_poll_duration_seconds: all(
@@ -87,7 +91,9 @@ export const UPSTREAM_SERIES: Readonly<Record<UpstreamMetric, SeriesOf<UpstreamS
     histogram(CATALOGUE.pacewatch_poll_delay_seconds.buckets, [], ({ accounts }) => accounts.delay),
   ),
   pacewatch_upstream_up: one(({ health }) => flag(health.up)),
-  pacewatch_upstream_state: each("state", HEALTH_STATES, ({ health }, state) => flag(health.state === state)),
+  pacewatch_upstream_state: each("state", HEALTH_STATES, ({ health }, state) =>
+    health.state === state ? 1 : undefined,
+  ),
   pacewatch_last_poll_timestamp_seconds: one(({ accounts }) => seconds(accounts.lastPollAtMs)),
   pacewatch_last_success_timestamp_seconds: one(({ accounts }) => seconds(accounts.lastSuccessAtMs)),
   pacewatch_next_slot_timestamp_seconds: one(({ nextSlotAtMs }) => seconds(nextSlotAtMs)),

@@ -71,7 +71,7 @@ export const CATALOGUE = {
   },
   pacewatch_polls_skipped_total: {
     type: "counter",
-    help: "Slots that ended without a poll, by cause.",
+    help: "Slots that ended without a poll, by cause. A cause exists once it has been met.",
     labels: ["upstream", "cause"],
   },
   pacewatch_polls_within_objective_total: {
@@ -108,7 +108,7 @@ export const CATALOGUE = {
   },
   pacewatch_upstream_state: {
     type: "gauge",
-    help: "The upstream's health: 1 for the present state, 0 for the others.",
+    help: "The upstream's health: always 1, for the present state only.",
     labels: ["upstream", "state"],
   },
   pacewatch_last_poll_timestamp_seconds: {

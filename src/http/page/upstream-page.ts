@@ -152,7 +152,7 @@ function pollTable(polls: readonly PollStatus[], nowMs: number): Markup {
 
 function pollRow(poll: PollStatus, nowMs: number): Markup {
   const kind = kindOf(poll);
-  return html`<tr class="${kind}">
+  return html`<tr id="${poll.id}" class="${kind}">
     <td>${moment(poll.atMs, nowMs)}</td>
     <td><b>${KIND_WORDS[kind]}</b>${poll.reason === "" ? "" : `: ${reasonWords(poll.reason)}`}</td>
     <td class="number">${poll.status ?? "–"}</td>

@@ -54,7 +54,9 @@ it("an upstream that hangs, one that is dead, one that throttles and one without
   ).toBeGreaterThanOrEqual(POLLS);
   // What a busy machine may cost by itself is missed slots and overlaps: those are nobody's neighbour.
   for (const cause of ["budget", "backoff", "yield"]) {
-    expect(sampleValue(families, "pacewatch_polls_skipped_total", { upstream: "healthy", cause })).toBe(0);
+    expect(
+      sampleValue(families, "pacewatch_polls_skipped_total", { upstream: "healthy", cause }),
+    ).toBeUndefined();
   }
   // Behind the one that hangs, none would have been sent before its poll ends.
   expect(accountOf(families, "hanging").polls).toBeLessThan(accountOf(families, "healthy").polls - 1);

@@ -52,9 +52,6 @@ it.concurrent("the shipped config watches both services with nothing but address
   for (const upstream of SERVICES) {
     // There from the first second, so that a rate over them sees the very first failure.
     expect(sampleValue(first, "pacewatch_polls_total", { upstream, outcome: "failed" })).toBe(0);
-    // On a slow machine the first slot is due before the first lease: then it is skipped, and counted here.
-    const skipped = sampleValue(first, "pacewatch_polls_skipped_total", { upstream, cause: "budget" });
-    expect(skipped).toBeTypeOf("number");
     expect(sampleValue(first, "pacewatch_poll_duration_seconds_count", { upstream, outcome: "failed" })).toBe(
       0,
     );

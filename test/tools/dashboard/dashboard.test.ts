@@ -23,11 +23,17 @@ const Panel = z.object({
   fieldConfig: z.object({
     defaults: z.object({
       unit: z.string(),
+      links: z.array(Link).optional(),
       thresholds: z.object({ steps: z.array(z.object({ value: z.number().nullable(), color: z.string() })) }),
     }),
   }),
   targets: z.array(
-    z.object({ expr: z.string(), refId: z.string(), datasource: z.object({ uid: z.string() }) }),
+    z.object({
+      expr: z.string(),
+      refId: z.string(),
+      datasource: z.object({ uid: z.string() }),
+      exemplar: z.boolean().optional(),
+    }),
   ),
 });
 const Dashboard = z.object({
@@ -97,11 +103,21 @@ describe("the dashboard", () => {
     expect(statusPage).toBe("${status_page:raw}");
   });
 
+  test("leads from an exemplar's dot to its poll on the page of its upstream", () => {
+    const withDots = panels.filter(({ targets }) => targets.some(({ exemplar }) => exemplar === true));
+    expect(withDots.map(({ title }) => title)).toEqual(["How long polls take", "Polls by outcome"]);
+    for (const { fieldConfig } of withDots) {
+      expect(fieldConfig.defaults.links?.map(({ url }) => url)).toEqual([
+        "${status_page:raw}upstreams/${__data.fields.upstream}#${__data.fields.poll_id}",
+      ]);
+    }
+  });
+
   test("reads only metrics that exist", () => {
     const recorded = new Set(rules.flatMap((rule) => (isAlert(rule) ? [] : [rule.record])));
     const shown = METRIC_NAMES.flatMap((name) =>
       metricNamed(name).type === "histogram" || metricNamed(name).type === "summary"
-        ? ["_bucket", "_sum", "_count"].map((suffix) => `${name}${suffix}`)
+        ? ["_bucket", "_sum", "_count", ""].map((suffix) => `${name}${suffix}`)
         : [name],
     );
     const known = new Set([...shown, ...recorded, "ALERTS", "up"]);

@@ -36,8 +36,8 @@ function judge(story: Story, atS: number, expected: readonly Fired[]): string {
       .join(" ");
   const [fromS, untilS] = story.down ?? [Infinity, Infinity];
   const input = {
-    [`pacewatch_polls_total{${own},outcome="ok",reason=""}`]: counted(false),
-    [`pacewatch_polls_total{${own},outcome="failed",reason="timeout"}`]: counted(true),
+    [`pacewatch_polls_total{${own},outcome="ok"}`]: counted(false),
+    [`pacewatch_polls_total{${own},outcome="failed"}`]: counted(true),
     [`pacewatch_objective_ratio{${own}}`]: `${objective.availability}x${seen.length}`,
     [`pacewatch_schedule_period_seconds{${own}}`]: `${periodS}x${seen.length}`,
     [`pacewatch_confirm_polls{${own}}`]: `${story.upstream.confirm}x${seen.length}`,

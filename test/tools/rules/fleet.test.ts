@@ -35,8 +35,9 @@ tests:
   - interval: 1m
     input_series:
 ${seriesOf("upstream_up", { eu: "1 0 0 0 0 1 _ _", us: "1 1 0 0 1 1 _ _", asia: "1 1 1 0 1 1 1 0" })}
-${seriesOf("polls_total", { eu: "0 0 4 4 4", us: "0 0 2 2 2" }, ',outcome="failed",reason="timeout"')}
-${seriesOf("polls_total", { eu: "0 4 4 4 4", us: "0 4 4 4 4", asia: "0 4 4 4 4" }, ',outcome="ok",reason=""')}
+${seriesOf("polls_total", { eu: "0 0 4 4 4", us: "0 0 2 2 2" }, ',outcome="failed"')}
+${seriesOf("poll_reasons_total", { eu: "_ _ 4 4 4", us: "_ _ 2 2 2" }, ',outcome="failed",reason="timeout"')}
+${seriesOf("polls_total", { eu: "0 4 4 4 4", us: "0 4 4 4 4", asia: "0 4 4 4 4" }, ',outcome="ok"')}
     promql_expr_test:
       - expr: pacewatch:upstream_up:quorum
         eval_time: 1m
@@ -133,7 +134,7 @@ tests:
 const HANDED_OVER = `
 rule_files: [rules.yml]
 evaluation_interval: 1m
-group_eval_order: [pacewatch-guards, pacewatch-upstreams, pacewatch-offline, pacewatch-availability, pacewatch-objectives]
+group_eval_order: [pacewatch-guards, pacewatch-upstreams, pacewatch-availability, pacewatch-objectives]
 tests:
   - interval: 1m
     input_series:
@@ -141,15 +142,17 @@ tests:
       - { series: 'pacewatch_upstream_up{job="pw",instance="b:1",upstream="email"}', values: "_x4 0 0 0 1 1" }
       - { series: 'pacewatch_objective_ratio{job="pw",instance="a:1",upstream="email"}', values: "0.995x3 stale" }
       - { series: 'pacewatch_objective_ratio{job="pw",instance="b:1",upstream="email"}', values: "_x3 0.995x6" }
-      - { series: 'pacewatch_upstream_state{job="pw",instance="b:1",upstream="email",state="unauthorized"}', values: "_x4 0 0 0 0 0" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="email",outcome="ok",reason=""}', values: "0 4 4 4 stale" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="b:1",upstream="email",outcome="ok",reason=""}', values: "_x4 0 0 0 4 8" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="email",outcome="failed",reason="timeout"}', values: "0 0 4 8 stale" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="b:1",upstream="email",outcome="failed",reason="reset"}', values: "_x4 2 6 10 10 10" }
+      - { series: 'pacewatch_upstream_state{job="pw",instance="b:1",upstream="email",state="down"}', values: "_x4 1 1 1 _ _" }
+      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="email",outcome="ok"}', values: "0 4 4 4 stale" }
+      - { series: 'pacewatch_polls_total{job="pw",instance="b:1",upstream="email",outcome="ok"}', values: "_x4 0 0 0 4 8" }
+      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="email",outcome="failed"}', values: "0 0 4 8 stale" }
+      - { series: 'pacewatch_poll_reasons_total{job="pw",instance="a:1",upstream="email",outcome="failed",reason="timeout"}', values: "_ _ 4 8 stale" }
+      - { series: 'pacewatch_polls_total{job="pw",instance="b:1",upstream="email",outcome="failed"}', values: "_x4 2 6 10 10 10" }
+      - { series: 'pacewatch_poll_reasons_total{job="pw",instance="b:1",upstream="email",outcome="failed",reason="reset"}', values: "_x4 2 6 10 10 10" }
     promql_expr_test:
       - expr: pacewatch:availability:ratio5m
         eval_time: 4m
-        exp_samples: [{ labels: 'pacewatch:availability:ratio5m{job="pw",upstream="email"}', value: 0.33333333333333337 }]
+        exp_samples: [{ labels: 'pacewatch:availability:ratio5m{job="pw",upstream="email"}', value: 0.3333333333333333 }]
     alert_rule_test:
       - { eval_time: 1m, alertname: PacewatchUpstreamDown }
 ${[3, 4]
@@ -191,13 +194,17 @@ group_eval_order: [pacewatch-guards, pacewatch-upstreams, pacewatch-watching]
 tests:
   - interval: 1m
     input_series:
+      - { series: 'pacewatch_slots_total{job="pw",instance="a:1",upstream="email"}', values: "9x24 stale" }
+      - { series: 'pacewatch_slots_total{job="pw",instance="b:1",upstream="email"}', values: "_x25 1 2x10" }
       - { series: 'pacewatch_upstream_up{job="pw",instance="a:1",upstream="email"}', values: "1x3 0x20 stale" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="email",outcome="failed",reason="blocked"}', values: "0x3 1+1x20 stale" }
+      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="email",outcome="failed"}', values: "0x3 1+1x20 stale" }
+      - { series: 'pacewatch_poll_reasons_total{job="pw",instance="a:1",upstream="email",outcome="failed",reason="blocked"}', values: "_x4 1+1x20 stale" }
       - { series: 'pacewatch_upstream_up{job="pw",instance="b:1",upstream="email"}', values: "_x26 0x10" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="b:1",upstream="email",outcome="failed",reason="blocked"}', values: "_x25 1 2x10" }
+      - { series: 'pacewatch_polls_total{job="pw",instance="b:1",upstream="email",outcome="failed"}', values: "_x25 1 2x10" }
+      - { series: 'pacewatch_poll_reasons_total{job="pw",instance="b:1",upstream="email",outcome="failed",reason="blocked"}', values: "_x25 1 2x10" }
       - { series: 'pacewatch_upstream_up{job="pw",instance="a:1",upstream="ai-router"}', values: "0x23 stale" }
       - { series: 'pacewatch_upstream_state{job="pw",instance="a:1",upstream="ai-router",state="throttled"}', values: "1x23 stale" }
-      - { series: 'pacewatch_upstream_state{job="pw",instance="b:1",upstream="ai-router",state="throttled"}', values: "_x25 0x10" }
+      - { series: 'pacewatch_upstream_state{job="pw",instance="b:1",upstream="ai-router",state="unknown"}', values: "_x25 1x10" }
     promql_expr_test:
 ${[20, 24, 25, 26, 28]
   .map(
@@ -229,6 +236,8 @@ ${(
       - { series: 'pacewatch_schedule_period_seconds{job="pw",instance="a:1",upstream="${upstream}"}', values: "${periodS}x10 stale" }
       - { series: 'pacewatch_last_poll_timestamp_seconds{job="pw",instance="a:1",upstream="${upstream}"}', values: "-2400x10 stale" }
       - { series: 'pacewatch_polls_skipped_total{job="pw",instance="a:1",upstream="${upstream}",cause="backoff"}', values: "1 1 1 2x7 stale" }
+      - { series: 'pacewatch_slots_total{job="pw",instance="a:1",upstream="${upstream}"}', values: "9x10 stale" }
+      - { series: 'pacewatch_slots_total{job="pw",instance="b:1",upstream="${upstream}"}', values: "_x10 9x50" }
       - { series: 'pacewatch_stalled_after_seconds{job="pw",instance="b:1",upstream="${upstream}"}', values: "_x10 ${stalledAfterS}x50" }
       - { series: 'pacewatch_schedule_period_seconds{job="pw",instance="b:1",upstream="${upstream}"}', values: "_x10 ${periodS}x50" }`,
   )
@@ -254,8 +263,9 @@ tests:
   - interval: 1m
     input_series:
 ${offlineFrom10m("a")}
-      - { series: 'pacewatch_upstream_state{job="pw",instance="a:1",upstream="chat",state="unknown"}', values: "0x10 1x30" }
-      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="chat",outcome="failed",reason="auth"}', values: "0x10 1+1x30" }
+      - { series: 'pacewatch_upstream_state{job="pw",instance="a:1",upstream="chat",state="unknown"}', values: "_x11 1x30" }
+      - { series: 'pacewatch_polls_total{job="pw",instance="a:1",upstream="chat",outcome="rejected"}', values: "0x10 1+1x30" }
+      - { series: 'pacewatch_poll_reasons_total{job="pw",instance="a:1",upstream="chat",outcome="rejected",reason="auth"}', values: "_x11 1+1x30" }
     promql_expr_test:
       - expr: pacewatch:upstream_without_token
         eval_time: 20m
