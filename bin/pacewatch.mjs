@@ -7,6 +7,8 @@
 import { fileURLToPath } from "node:url";
 
 process.on("SIGUSR1", () => {});
+// A reload may be asked for before there is a config to reload, and would end the process: nothing is read yet.
+if (process.argv[2] === "run") process.on("SIGHUP", () => {});
 const major = Number(process.versions.node.split(".")[0]);
 if (major < 24) {
   console.error(

@@ -49,6 +49,8 @@ export async function build(
   const parts = { ...options, clock, names, onBug, stopping: stopping.signal };
 
   const quotas = new Quotas(clock, store?.standing.quotas);
+  // After the last poll, before the state file is closed.
+  stack.defer(() => quotas.calendar.settle());
   const pauses = new UpstreamPauses(clock, store?.standing.pauses, store?.keepPause);
   const opened = await openLedger(config, { ...parts, quotas, records: store?.standing.budgets }, stack);
   if (opened.kind === "refused") return opened;

@@ -43,6 +43,8 @@ export class AppReload implements AsyncDisposable {
   readonly #told = new Set<string>();
   /** One after the other: SIGHUP, a changed file, a POST. */
   #turn: Promise<unknown> = Promise.resolve();
+  /** It has not read the file yet: whoever asks meanwhile gets its answer. */
+  #next: Promise<ReloadResult> | undefined;
 
   constructor({ config, proof, digest, parts: files }: LoadedConfig, parts: ReloadParts) {
     this.#config = config;
@@ -70,10 +72,17 @@ export class AppReload implements AsyncDisposable {
   }
 
   run(cause: WatchCause | "asked"): Promise<ReloadResult> {
-    const turn = this.#turn.then(() => this.#reload(cause));
+    // Whoever asks is told each fault, also one that was told before.
+    if (cause !== "again") this.#told.clear();
+    if (this.#next !== undefined) return this.#next;
+    const next = this.#turn.then(() => {
+      this.#next = undefined;
+      return this.#reload();
+    });
+    this.#next = next;
     // A bug: what runs is not what was asked for.
-    this.#turn = turn.catch(() => (this.#status = { ...this.#status, successful: false }));
-    return turn;
+    this.#turn = next.catch(() => (this.#status = { ...this.#status, successful: false }));
+    return next;
   }
 
   /** Waits for the one in progress. */
@@ -81,7 +90,7 @@ export class AppReload implements AsyncDisposable {
     await this.#turn;
   }
 
-  async #reload(cause: WatchCause | "asked"): Promise<ReloadResult> {
+  async #reload(): Promise<ReloadResult> {
     const { configPath, environment, log, clock, stopping } = this.#parts;
     if (stopping.aborted) return { kind: "refused", faults: ["cannot reload: pacewatch is shutting down"] };
     const loaded = await loadInThread(configPath, environment);
@@ -90,7 +99,6 @@ export class AppReload implements AsyncDisposable {
     if (faults.length > 0) {
       this.#status = { ...this.#status, successful: false };
       this.#last = { digest, parts, refused: { files, atMs: clock.now() } };
-      if (cause !== "again") this.#told.clear();
       this.#logRefusal(faults.filter((fault) => !this.#told.has(fault)));
       return { kind: "refused", faults };
     }

@@ -41,7 +41,11 @@ export async function run(options: RunOptions): Promise<number> {
   const { log, events } = options;
   const keys = new KnownKeys(proxyPasswords(options.environment).values());
   let app: App | undefined;
-  const onHangUp = (): void => void app?.reload();
+  let isReloadAsked = false;
+  const onHangUp = (): void => {
+    isReloadAsked = true;
+    void app?.reload();
+  };
   events.on("SIGHUP", onHangUp);
   // A bug in one place must not end the watching of everything else.
   const onBug = (error: unknown): void =>
@@ -60,6 +64,8 @@ export async function run(options: RunOptions): Promise<number> {
       return 1;
     }
     app = start.what;
+    // What it has read may have changed since.
+    if (isReloadAsked) void app.reload();
     void app.quietMoment(stopping.signal).then(() => {
       if (!stopping.signal.aborted) collectStartGarbage();
     });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { AppReload, type ReloadParts } from "../../src/app/reload.ts";
 import { createLogger } from "../../src/adapters/log/logger.ts";
 import { ConfigDirectory, loaded, withUpstream } from "../config/config-file.ts";
+import { eventually } from "../support/eventually.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
 test("a reload that fails by a bug is told as not successful, until one succeeds", async () => {
@@ -30,4 +31,38 @@ test("a reload that fails by a bug is told as not successful, until one succeeds
   hasBug = false;
   expect(await reload.run("asked")).toEqual({ kind: "reloaded" });
   expect(reload.status.successful).toBe(true);
+});
+
+test("however many ask at once, one reload runs and one waits, and all are told of the newest file", async () => {
+  await using directory = await ConfigDirectory.create();
+  const text = withUpstream("auth: { none: true }");
+  let reloads = 0;
+  const { promise: first, resolve: goOn } = Promise.withResolvers<void>();
+  const parts = {
+    configPath: await directory.write(text),
+    environment: {},
+    withdraw: () => {},
+    clock: new VirtualClock(),
+    stopping: new AbortController().signal,
+    onChanged: () => {},
+    log: createLogger({ level: "info", out: { write: () => {} } }),
+    polling: {
+      exclusively: async () => {
+        reloads += 1;
+        if (reloads === 1) await first;
+        return [];
+      },
+    },
+  };
+  await using reload = new AppReload(await loaded(text), parts as unknown as ReloadParts);
+  const running = reload.run("asked");
+  await eventually("the first reload has read the file", () => reloads === 1);
+  const waiting = Array.from({ length: 300 }, () => reload.run("asked"));
+  await directory.write("upstreams: nothing");
+  goOn();
+  expect(await running).toEqual({ kind: "reloaded" });
+  const results = await Promise.all(waiting);
+  expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(["refused"]));
+  expect(new Set(results).size).toBe(1);
+  expect(reloads).toBe(1);
 });

@@ -34,6 +34,7 @@ type Connection = {
 const NOTHING: Restored = {
   upstreams: new Map(),
   standing: { quotas: [], budgets: new Map(), pauses: new Map() },
+  writtenAtMs: undefined,
 };
 
 /** One state file, from the first opening to the last closing. It recovers from whatever happens to the file. */
@@ -50,7 +51,7 @@ export class StateFile {
     const notes: string[] = [];
     try {
       requirePlace(this.#path);
-      const connection = (this.#connection = this.#connect(notes, nowMs));
+      const connection = (this.#connection = this.#connect(notes, nowMs, LOST));
       const { restored } = connection;
       const lostAtMs = lastMovedAsideMs(this.#path);
       const trouble = this.#begin(connection, notes);
@@ -64,7 +65,7 @@ export class StateFile {
   write(batch: StateBatch): WriteReply {
     const notes: string[] = [];
     try {
-      const connection = (this.#connection ??= this.#connect(notes, batch.nowMs));
+      const connection = (this.#connection ??= this.#connect(notes, batch.nowMs, KNOWN));
       if (inodeOf(this.#path) !== connection.inode)
         throw new StateFileError("moved", "was moved, replaced or removed");
       writingOf(connection).writer.write(batch);
@@ -94,7 +95,7 @@ export class StateFile {
    * A damaged file is moved aside, and a new one begun: but only a file that was ours by its header. By mistake,
    * `state.path` may be the path of anything.
    */
-  #connect(notes: string[], nowMs: number): Connection {
+  #connect(notes: string[], nowMs: number, unreadable: typeof LOST | typeof KNOWN): Connection {
     const isNew = makePrivate(this.#path);
     try {
       return this.#read(isNew, nowMs);
@@ -107,11 +108,12 @@ export class StateFile {
         throw new StateFileError("foreign", `${says}, and its header does not say that pacewatch wrote it`);
       }
       const { rows, isComplete } = salvageQuotas(this.#path);
+      const isKnown = isComplete || unreadable === KNOWN;
       const aside = asideOf(this.#path, says);
       notes.push(
-        `the state file ${says}: it was moved to "${aside}", ${isComplete ? ONLY_HISTORY : QUOTAS_TOO}`,
+        `the state file ${says}: it was moved to "${aside}", ${isKnown ? ONLY_HISTORY : QUOTAS_TOO}`,
       );
-      return this.#beginAnew(isComplete ? rows : [...rows, allUsedAt(nowMs)], nowMs);
+      return this.#beginAnew(isKnown ? rows : [...rows, allUsedAt(nowMs)], nowMs);
     }
   }
 
@@ -183,6 +185,9 @@ function asideOf(path: string, says: string): string {
     throw new StateFileError("damaged", `${says}, and cannot be moved aside: it ${troubleOf(error).says}`);
   }
 }
+
+/** Quotas that cannot be read from a damaged file: at the start nobody knows them, later the main thread writes them again. */
+const [LOST, KNOWN] = ["lost", "known"] as const;
 
 const ONLY_HISTORY = "starting with empty history";
 const QUOTAS_TOO =

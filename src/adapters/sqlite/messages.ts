@@ -6,10 +6,12 @@ import type { Waiting } from "./buffer.ts";
 export type Restored = {
   readonly upstreams: ReadonlyMap<string, RestoredUpstream>;
   readonly standing: Standing;
+  /** When a poll was written last. Wall clock; undefined if there is none. */
+  readonly writtenAtMs: number | undefined;
 };
 
 export type StateBatch = Waiting & {
-  /** Wall clock: decides what is too old to keep. */
+  /** Decides what is too old to keep: a wall clock that has just stepped does not. */
   readonly nowMs: number;
 };
 

@@ -33,7 +33,10 @@ const newestPolls = (which: string, most: number): string =>
 const bucketsOf = (table: "minutes" | "hours"): string =>
   `SELECT * FROM ${table} WHERE bucket >= ? ORDER BY bucket`;
 
-export function readState(database: DatabaseSync, nowMs: number): Restored {
+export function readState(database: DatabaseSync, wallNowMs: number): Restored {
+  // A clock that is ahead at the start makes nothing too old.
+  const writtenAtMs = lastWrittenMs(database);
+  const nowMs = Math.min(wallNowMs, writtenAtMs ?? wallNowMs);
   const upstreams = new Map<string, Building>();
   const of = (upstream: string): Building => {
     const known = upstreams.get(upstream);
@@ -68,7 +71,12 @@ export function readState(database: DatabaseSync, nowMs: number): Restored {
   add(values, valueOf, (building) => building.values);
   const pauses = new Map(readRows(all("SELECT * FROM upstream_records"), pauseOf));
   const standing = { quotas: readQuotas(database), budgets: readBudgets(database), pauses };
-  return { upstreams, standing };
+  return { upstreams, standing, writtenAtMs };
+}
+
+function lastWrittenMs(database: DatabaseSync): number | undefined {
+  const atMs = database.prepare("SELECT max(ended_at_ms) AS at FROM polls").get()?.["at"];
+  return typeof atMs === "number" ? atMs : undefined;
 }
 
 export function readQuotas(database: DatabaseSync): readonly QuotaRow[] {

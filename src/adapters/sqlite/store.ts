@@ -1,5 +1,7 @@
 import type { Log } from "../../core/text/log.ts";
 import type { Recorder } from "../../core/poll/ports.ts";
+import { DAY_MS } from "../../core/time/duration.ts";
+import { SteadyCalendar } from "../../core/time/steady-calendar.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
 import type { BudgetRecord, PauseRecord } from "../../core/budget/record.ts";
@@ -50,6 +52,8 @@ export class SqliteStateStore implements StateStore {
   readonly lostAtMs: number | undefined;
   readonly #buffer = new StateBuffer(BOUNDS);
   #readStanding: () => Standing;
+  /** What is forgotten goes by what was written since, until a wall clock that says otherwise has stood for a day. */
+  readonly #calendar: SteadyCalendar;
   #isUp = true;
   /** Trouble may leave us with a new file: then all rows are written again. */
   #keepsAll = false;
@@ -68,6 +72,9 @@ export class SqliteStateStore implements StateStore {
     this.standing = restored.standing;
     this.lostAtMs = lostAtMs;
     this.#readStanding = () => restored.standing;
+    const { clock } = parts;
+    const startMs = Math.min(clock.wallNow(), restored.writtenAtMs ?? Infinity);
+    this.#calendar = new SteadyCalendar(clock, DAY_MS, startMs);
     this.#tell(notes);
     if (trouble !== undefined) this.#goDown(trouble);
     this.#ended = this.#run();
@@ -161,7 +168,7 @@ export class SqliteStateStore implements StateStore {
     const waiting = this.#buffer.take(MOST_POLLS_A_BATCH);
     const isEmpty = Object.values(waiting).every((list) => list.length === 0);
     // While it is down, an empty batch tests whether it still is.
-    return isEmpty && this.#isUp ? undefined : { ...waiting, nowMs: this.#parts.clock.wallNow() };
+    return isEmpty && this.#isUp ? undefined : { ...waiting, nowMs: this.#calendar.now() };
   }
 
   #putAll({ quotas, budgets, pauses }: Standing): void {

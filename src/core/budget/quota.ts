@@ -52,7 +52,7 @@ export class QuotaCount {
   readonly #unconfirmed: QuotaBuckets;
   readonly #open = new Set<OpenRequest>();
 
-  /** `nowMs` names the hours: see quota-calendar.ts. */
+  /** `nowMs` names the hours: see steady-calendar.ts. */
   constructor(
     nowMs: () => number,
     restored: readonly HourCount[] = [],

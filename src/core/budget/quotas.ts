@@ -1,21 +1,22 @@
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../time/clock.ts";
 import { type HourCount, QuotaCount, type QuotaRow } from "./quota.ts";
-import { QuotaCalendar } from "./quota-calendar.ts";
+import { MINUTE_MS } from "../time/duration.ts";
+import { SteadyCalendar } from "../time/steady-calendar.ts";
 
 /** The name of no budget. */
 export const ANY_BUDGET = "";
 
 /** One count for each budget that ever was in the config: one that leaves and comes back continues its count. */
 export class Quotas {
-  readonly calendar: QuotaCalendar;
+  readonly calendar: SteadyCalendar;
   readonly #counts = new Map<string, QuotaCount>();
   /** Nobody knows of which budget these are: they count for each that has no count of its own in their hours. */
   readonly #ofAny: readonly QuotaRow[];
   #onChanged: (row: QuotaRow) => void = () => {};
 
   constructor(clock: Clock, restored: readonly QuotaRow[] = []) {
-    this.calendar = new QuotaCalendar(clock);
+    this.calendar = new SteadyCalendar(clock, 15 * MINUTE_MS);
     this.calendar.onSet((byMs, nowMs) => {
       for (const count of this.#counts.values()) count.calendarSet(byMs, nowMs);
     });

@@ -34,7 +34,7 @@ export class RollingCounts {
   /** How many of the numbers are in use. */
   #used = 0;
 
-  /** Keeps `length` whole buckets besides the current one. Continues `restored`, the newest last. */
+  /** Keeps `length` buckets besides the current one, the nearest to now. Continues `restored`, the newest last. */
   constructor(bucketMs: number, length: number, restored: readonly CountedBucket[] = []) {
     this.#bucketMs = bucketMs;
     this.#length = length;
@@ -47,13 +47,7 @@ export class RollingCounts {
   }
 
   add(atMs: number, outcome: Outcome, durationMs: number): void {
-    const index = Math.floor(atMs / this.#bucketMs);
-    // What comes late, or after a wall clock was set back, fills the newest bucket.
-    if (this.#used === 0 || this.#at(this.#used - NUMBERS_A_BUCKET) < index) {
-      this.#drop(index);
-      this.#push(index);
-    }
-    const place = this.#used - NUMBERS_A_BUCKET;
+    const place = this.#placeOf(Math.floor(atMs / this.#bucketMs));
     this.#change(place, outcome, 1);
     if (outcome !== "ok") return;
     this.#latencies[place + OK_MS] = this.#latencyAt(place + OK_MS) + durationMs;
@@ -62,9 +56,11 @@ export class RollingCounts {
 
   within(windowMs: number, nowMs: number): OkAndFailed {
     const oldest = Math.floor((nowMs - windowMs) / this.#bucketMs);
+    const newest = Math.floor(nowMs / this.#bucketMs);
     const counts = { ok: 0, failed: 0 };
     for (let place = 0; place < this.#used; place += NUMBERS_A_BUCKET) {
-      if (this.#at(place) < oldest) continue;
+      // A wall clock that was ahead for a while has left buckets of a time that is still to come.
+      if (this.#at(place) < oldest || this.#at(place) > newest) continue;
       counts.ok += this.#count(place, "ok");
       counts.failed += this.#count(place, "failed");
     }
@@ -126,11 +122,25 @@ export class RollingCounts {
     return place;
   }
 
-  #drop(newestIndex: number): void {
-    let kept = 0;
-    while (kept < this.#used && this.#at(kept) < newestIndex - this.#length) kept += NUMBERS_A_BUCKET;
-    if (kept === 0) return;
-    this.#numbers.copyWithin(0, kept, this.#used);
-    this.#used -= kept;
+  /** Of the bucket. A new one takes the place of the one that is furthest from it; what is older than all is put to the oldest. */
+  #placeOf(index: number): number {
+    let place = this.#used;
+    while (place > 0 && this.#at(place - NUMBERS_A_BUCKET) > index) place -= NUMBERS_A_BUCKET;
+    if (place > 0 && this.#at(place - NUMBERS_A_BUCKET) === index) return place - NUMBERS_A_BUCKET;
+    if (this.#used === (this.#length + 1) * NUMBERS_A_BUCKET) {
+      if (place === 0) return place;
+      const newest = this.#at(this.#used - NUMBERS_A_BUCKET);
+      if (index - this.#at(0) >= newest - index) {
+        this.#numbers.copyWithin(0, NUMBERS_A_BUCKET, this.#used);
+        place -= NUMBERS_A_BUCKET;
+      }
+      this.#used -= NUMBERS_A_BUCKET;
+    }
+    this.#push(index);
+    if (place === this.#used - NUMBERS_A_BUCKET) return place;
+    this.#numbers.copyWithin(place + NUMBERS_A_BUCKET, place, this.#used - NUMBERS_A_BUCKET);
+    this.#numbers.fill(0, place, place + NUMBERS_A_BUCKET);
+    this.#numbers[place] = index;
+    return place;
   }
 }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { StateBatch, WriteReply } from "../../../src/adapters/sqlite/messages.ts";
 import { SqliteStateStore } from "../../../src/adapters/sqlite/store.ts";
 import type { Died, StateThread } from "../../../src/adapters/sqlite/thread.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { NOTHING_HELD } from "../../../src/core/budget/record.ts";
 import { History } from "../../../src/core/history/history.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
@@ -64,7 +65,7 @@ class Scene {
   constructor(trouble?: string) {
     const say = (fields: object, msg: string) => void this.logged.push(`${msg} ${JSON.stringify(fields)}`);
     const log = { debug: say, info: say, warn: say, error: say };
-    const restored = { upstreams: new Map(), standing: NOTHING };
+    const restored = { upstreams: new Map(), standing: NOTHING, writtenAtMs: undefined };
     const parts = { path: "state.db", thread: this.thread, clock: this.clock, log };
     this.store = new SqliteStateStore(parts, {
       kind: "opened",
@@ -281,4 +282,27 @@ test("a page does not wait for a disk that does not answer", async () => {
   expect(told).toBe("nothing yet");
   await clock.advance(1);
   expect(told).toBeUndefined();
+});
+
+test("what is too old is told by what was written since: a clock that steps is believed after a day", async () => {
+  const scene = new Scene();
+  const nowMs = (): number => scene.thread.batches.at(-1)?.nowMs ?? 0;
+  const pass = async (hours: number): Promise<void> => {
+    for (let minute = 0; minute < hours * 60; minute += 30) {
+      await scene.clock.advance(1_800_000);
+      scene.poll("each");
+      await scene.clock.advance(500);
+    }
+  };
+  const startMs = scene.clock.wallNow();
+  await pass(1);
+  scene.clock.stepWall(400 * DAY_MS);
+  await pass(1);
+  expect(nowMs()).toBeLessThan(startMs + 3 * HOUR_MS);
+  scene.clock.stepWall(-400 * DAY_MS);
+  await pass(1);
+  scene.clock.stepWall(400 * DAY_MS);
+  await pass(25);
+  expect(nowMs()).toBeGreaterThan(startMs + 400 * DAY_MS);
+  await scene.store.close();
 });

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { QuotaCalendar } from "../../../src/core/budget/quota-calendar.ts";
+import { SteadyCalendar } from "../../../src/core/time/steady-calendar.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-type World = { readonly clock: VirtualClock; readonly calendar: QuotaCalendar; readonly setByMs: number[] };
+type World = { readonly clock: VirtualClock; readonly calendar: SteadyCalendar; readonly setByMs: number[] };
 
 function newWorld(): World {
   const clock = new VirtualClock();
   const setByMs: number[] = [];
-  const calendar = new QuotaCalendar(clock);
+  const calendar = new SteadyCalendar(clock, 15 * MINUTE_MS);
   calendar.onSet((byMs) => setByMs.push(byMs));
   return { clock, setByMs, calendar };
 }
@@ -54,4 +54,16 @@ test("a machine that is suspended again and again, and never awake for long, is 
   }
   pass(world, 40);
   expect(calendar.now()).toBe(clock.wallNow());
+});
+
+test("at the end it goes by the wall clock at once, as the next process will", () => {
+  const world = newWorld();
+  const { clock, calendar } = world;
+  clock.stepWall(20_000 * DAY_MS);
+  pass(world, 3);
+  calendar.settle();
+  expect(calendar.now()).toBe(clock.wallNow());
+  expect(world.setByMs).toEqual([20_000 * DAY_MS]);
+  calendar.settle();
+  expect(world.setByMs).toHaveLength(1);
 });

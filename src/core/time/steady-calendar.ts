@@ -1,26 +1,27 @@
-import type { Clock } from "../time/clock.ts";
-import { MINUTE_MS } from "../time/duration.ts";
+import type { Clock } from "./clock.ts";
+import { MINUTE_MS } from "./duration.ts";
 
 /** A smaller difference is no news to buckets of an hour. */
 const TOLERANCE_MS = MINUTE_MS;
-/** A wall clock that was set wrong is set right within this, or it was right. */
-const FOLLOWED_AFTER_MS = 15 * MINUTE_MS;
 
 /**
- * The time by which quotas are counted: the wall clock of the start plus the monotonic clock, so that a step of the
- * wall clock frees nothing. Where the two go on to disagree, the wall clock is right: the machine was suspended, while
- * the monotonic clock stood still, or the time was not yet known at the start. Then the calendar follows, by the least
- * that they disagreed by meanwhile.
+ * The time by which quotas are counted, and by which the state file forgets: the wall clock of the start plus the
+ * monotonic clock, so that a step of the wall clock frees nothing. Where the two go on to disagree, the wall clock is
+ * right: the machine was suspended, while the monotonic clock stood still, or the time was not yet known at the start.
+ * Then the calendar follows, by the least that they disagreed by meanwhile.
  */
-export class QuotaCalendar {
+export class SteadyCalendar {
   readonly #clock: Clock;
+  /** A wall clock that was set wrong is set right within this, or it was right. */
+  readonly #followedAfterMs: number;
   readonly #listeners: ((byMs: number, nowMs: number) => void)[] = [];
   #offsetMs: number;
   #skew: { readonly sinceMs: number; readonly byMs: number } | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, followedAfterMs: number, startMs: number = clock.wallNow()) {
     this.#clock = clock;
-    this.#offsetMs = clock.wallNow() - clock.now();
+    this.#followedAfterMs = followedAfterMs;
+    this.#offsetMs = startMs - clock.now();
   }
 
   /** Listeners move what was counted by the time before. They are called in the order in which they came. */
@@ -35,8 +36,14 @@ export class QuotaCalendar {
     if (Math.abs(byMs) < TOLERANCE_MS) this.#skew = undefined;
     else if (Math.sign(byMs) !== Math.sign(before)) this.#skew = { sinceMs: nowMs, byMs };
     else this.#skew = { sinceMs, byMs: Math.abs(byMs) < Math.abs(before) ? byMs : before };
-    if (this.#skew !== undefined && nowMs - this.#skew.sinceMs >= FOLLOWED_AFTER_MS) this.#follow(nowMs);
+    if (this.#skew !== undefined && nowMs - this.#skew.sinceMs >= this.#followedAfterMs) this.#follow(nowMs);
     return nowMs + this.#offsetMs;
+  }
+
+  /** At the end there is no more time to see who is right: whatever the wall clock says now is what the next process goes by. */
+  settle(): void {
+    this.now();
+    if (this.#skew !== undefined) this.#follow(this.#clock.now());
   }
 
   #follow(nowMs: number): void {
