@@ -191,6 +191,15 @@ const ROWS = {
     words: "we were offline",
     phrase: "failed while we were offline",
   },
+  suspended: {
+    outcome: "ours",
+    verdict: {
+      side: "us",
+      because: "Pacewatch stood still meanwhile, so this says nothing about the upstream.",
+    },
+    words: "we were suspended",
+    phrase: "was under way while Pacewatch was suspended",
+  },
   memory: {
     outcome: "ours",
     verdict: {

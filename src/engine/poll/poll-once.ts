@@ -26,6 +26,8 @@ export type PollOnceParts = {
    */
   readonly holds?: ((upstream: string) => boolean) | undefined;
   readonly nextPollId: () => string;
+  /** Whether this process stood still at some time since then: suspended, or without a CPU. Monotonic. */
+  readonly stoodStill?: ((sinceMs: number) => boolean) | undefined;
   /** As `judge`, elsewhere: the body is large. */
   readonly judgeLarge?: (
     upstream: Upstream,
@@ -76,7 +78,9 @@ export async function pollOnce(
   }
   try {
     const judging = observation.large === undefined ? judge : (parts.judgeLarge ?? judge);
-    return await judging(upstream, observation, times());
+    const stoodStill = parts.stoodStill?.(sentMs) === true;
+    const result = await judging(upstream, observation, times());
+    return stoodStill ? asSuspended(result) : result;
   } catch (error) {
     parts.onBug(error);
     return unobserved("pacewatch failed to judge this answer: see its log");
@@ -125,6 +129,13 @@ export function judge(upstream: Upstream, observation: Observation, times: PollT
     malformedSignals: advice?.malformed ?? 0,
   };
   return { poll, advice };
+}
+
+/** How long it took, and often how it ended, is the doing of whatever stopped us. What the answer asks for holds. */
+function asSuspended({ poll, advice }: PollResult): PollResult {
+  const outcome = outcomeOf("suspended");
+  const detail = "pacewatch stood still while the poll was under way";
+  return { poll: { ...poll, outcome, detail, degraded: false, withinObjective: false }, advice };
 }
 
 /** A slot ends as this poll where there is no token to send it with. Nothing was sent. */

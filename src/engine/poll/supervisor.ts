@@ -120,6 +120,7 @@ export class Supervisor {
     const recorder = this.#parts.recorderOf(upstream);
     const poller = new Poller(upstream, probe, {
       clock,
+      stoodStill: (sinceMs) => this.#timetable.stoodStill(sinceMs),
       ledger,
       pauses,
       queue: this.queue,

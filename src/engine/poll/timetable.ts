@@ -1,7 +1,7 @@
 import type { Cron } from "../../core/schedule/cron-expression.ts";
 import type { Trigger, Triggers } from "../../core/schedule/triggers.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { type Moment, momentOf } from "../../core/time/moment.ts";
+import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import { cronOf, spreadWithinSecond, type Schedule } from "../../core/schedule/schedule.ts";
 
 export type TimetableEntry = { readonly name: string; readonly schedule: Schedule };
@@ -28,6 +28,8 @@ type Group = {
 const WATCHDOG_EVERY_MS = 1_000;
 /** A wall clock that moves this much against the monotonic one was stepped, not slewed. */
 const STEP_MS = 500;
+/** So late, a watchdog was not merely waiting for others' work. */
+const STOOD_STILL_MS = 1_000;
 /** A trigger that is this late sleeps by a clock that was set back. */
 const OVERDUE_MS = 1_500;
 
@@ -43,12 +45,16 @@ export class Timetable {
   readonly #ended = new AbortController();
   #skewMs: number;
   #hasWatchdog = false;
+  #watchedAt: Moment;
+  /** Monotonic. */
+  #stoodStillUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, triggers: Triggers, events: TimetableEvents) {
     this.#clock = clock;
     this.#triggers = triggers;
     this.#events = events;
     this.#skewMs = clock.wallNow() - clock.now();
+    this.#watchedAt = momentOf(clock);
   }
 
   /** Leaves the triggers of expressions that stay alone. */
@@ -78,6 +84,12 @@ export class Timetable {
     const offsetMs = group?.offsetsMs.get(name);
     if (group === undefined || offsetMs === undefined) return undefined;
     return group.cron.next(this.#clock.wallNow() - offsetMs) + offsetMs;
+  }
+
+  /** The watchdog was due and did not come, by the clock that says longer: one of them stands still with the machine. */
+  stoodStill(sinceMs: number): boolean {
+    if (!this.#ended.signal.aborted) this.#watch();
+    return this.#stoodStillUntilMs >= sinceMs;
   }
 
   stop(): void {
@@ -133,11 +145,20 @@ export class Timetable {
     if (due > 1) this.#events.onMissed(name, due - 1);
   }
 
+  #watch(): Moment {
+    const now = momentOf(this.#clock);
+    const isLate = mostSince(this.#watchedAt, now) > WATCHDOG_EVERY_MS + STOOD_STILL_MS;
+    if (isLate) this.#stoodStillUntilMs = now.nowMs;
+    this.#watchedAt = now;
+    return now;
+  }
+
   async #runWatchdog(): Promise<void> {
     const { signal } = this.#ended;
+    this.#watchedAt = momentOf(this.#clock);
     while (!signal.aborted) {
       await this.#clock.sleep(WATCHDOG_EVERY_MS, signal);
-      const now = momentOf(this.#clock);
+      const now = this.#watch();
       const skewMs = now.wallMs - now.nowMs;
       const wasStepped = Math.abs(skewMs - this.#skewMs) > STEP_MS;
       this.#skewMs = skewMs;

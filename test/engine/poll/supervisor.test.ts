@@ -73,3 +73,22 @@ test.each([
     expect(tookMs).toBe(graceMs);
   }
 });
+
+test.each([
+  ["stopped", (clock: VirtualClock) => clock.stall(100_000)],
+  ["suspended with its machine", (clock: VirtualClock) => clock.stepWall(100_000)],
+])("a poll that was under way while the process was %s is ours, and the next one is not", async (_, stop) => {
+  const { clock, recorder } = await polling(100);
+  stop(clock);
+  await clock.advance(200_000);
+  const [first, ...others] = recorder.polls;
+  expect(first?.outcome).toEqual({ kind: "ours", reason: "suspended" });
+  expect(first?.withinObjective).toBe(false);
+  expect(new Set(others.map(({ outcome }) => outcome.kind))).toEqual(new Set(["ok"]));
+});
+
+test("a slow answer is theirs, however slow", async () => {
+  const { clock, recorder } = await polling(25_000);
+  await clock.advance(26_000);
+  expect(recorder.polls[0]?.outcome.kind).toBe("ok");
+});
