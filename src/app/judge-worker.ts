@@ -2,16 +2,24 @@ import { parentPort } from "node:worker_threads";
 import { SecretFinder } from "../adapters/secrets/finder.ts";
 import { decodeBody } from "../adapters/undici/decode.ts";
 import { type Exchange, headerValue } from "../core/exchange/exchange.ts";
+import { type Expressions, openExpressions } from "../config/read/expressions.ts";
+import { hasExpressions } from "../core/poll/assertions.ts";
 import { oneLine } from "../core/text/escape.ts";
 import { judge } from "../engine/poll/poll-once.ts";
 import type { LargeAnswer } from "./large-answers.ts";
 
-parentPort?.on("message", ({ upstream, observation, large, times }: LargeAnswer) => {
+let expressions: Promise<Expressions> | undefined;
+
+parentPort?.on("message", (answer: LargeAnswer) => void judged(answer));
+
+async function judged({ upstream, observation, large, times }: LargeAnswer): Promise<void> {
   const finder = new SecretFinder(large.keys);
   const withoutKeys = (text: string): string => finder.hide(text);
   const exchange = decoded(observation.exchange, large.maxBytes, withoutKeys);
-  parentPort?.postMessage(judge(upstream, { ...observation, exchange, withoutKeys }, times), []);
-});
+  if (hasExpressions(upstream.expect)) expressions ??= openExpressions();
+  const matcher = (await expressions)?.matcher();
+  parentPort?.postMessage(judge(upstream, { ...observation, exchange, withoutKeys }, times, matcher), []);
+}
 
 function decoded(exchange: Exchange, maxBytes: number, withoutKeys: (text: string) => string): Exchange {
   if (exchange.kind === "broken") return exchange;

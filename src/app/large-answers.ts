@@ -50,7 +50,9 @@ export class LargeAnswers implements AsyncDisposable {
     this.#idle.abort();
     try {
       const sent = { exchange, durationMs, phasesMs, certificateExpiresAtMs };
-      const question: LargeAnswer = { upstream, observation: sent, large: needed, times };
+      // What it sends is of no use there, and may be large.
+      const asked = { ...upstream, body: undefined };
+      const question: LargeAnswer = { upstream: asked, observation: sent, large: needed, times };
       const answer = await this.#thread.ask<PollResult>(question);
       if ("poll" in answer) return answer;
       throw answer.error ?? new Error("the thread that judges large bodies has ended");

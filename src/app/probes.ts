@@ -7,6 +7,7 @@ import { type Environment, interpolate, variablesIn } from "../config/read/inter
 import { openSecret } from "../config/read/secrets.ts";
 import { joinUrl } from "../config/keys/upstream-url.ts";
 import { type Config, type SecretSource, sourcesOf, type Upstream } from "../core/config/config.ts";
+import { hasExpressions } from "../core/poll/assertions.ts";
 import type { Opened, Refused } from "../core/config/opened.ts";
 import type { Log } from "../core/text/log.ts";
 import type { Probe } from "../core/poll/ports.ts";
@@ -134,6 +135,7 @@ async function openUpstream(upstream: Upstream, parts: ProbeParts): Promise<Open
     environment: parts.environment,
     names: parts.names,
     memory: parts.memory,
+    handsOver: hasExpressions(upstream.expect),
     onWarning: (message) => parts.log.warn({ upstream: upstream.name }, message),
   });
 }

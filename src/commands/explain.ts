@@ -1,12 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { decodeBody } from "../adapters/undici/decode.ts";
+import { openExpressions } from "../config/read/expressions.ts";
 import type { Advice } from "../core/advice/advice.ts";
 import type { Expectation } from "../core/config/config.ts";
 import { type AnswerHead, headerValue } from "../core/exchange/exchange.ts";
 import type { PollOutcome } from "../core/exchange/outcome.ts";
+import { hasExpressions } from "../core/poll/assertions.ts";
 import { judgeExchange } from "../core/poll/classify.ts";
 import { humanDuration } from "../core/status/humanize.ts";
 import { oneLine } from "../core/text/escape.ts";
+import type { Matcher } from "../core/text/matcher.ts";
 import { parseHttpDate } from "../core/time/http-date.ts";
 import { fileProblem } from "../files/regular-file.ts";
 import { adviceIn } from "../engine/poll/advice-in.ts";
@@ -39,7 +42,8 @@ export async function explain(command: ExplainCommand): Promise<number> {
     );
     return 1;
   }
-  const explanation = explanationOf(answer, expect, command.wallNowMs);
+  const matcher = hasExpressions(expect) ? (await openExpressions()).matcher() : undefined;
+  const explanation = explanationOf(answer, expect, command.wallNowMs, matcher);
   out(json ? `${JSON.stringify(explanation, undefined, 2)}\n` : describe(explanation));
   return 0;
 }
@@ -113,7 +117,12 @@ type Explanation = {
   readonly malformed: number;
 };
 
-function explanationOf({ head, body }: Answer, expect: Expectation, wallNowMs: number): Explanation {
+function explanationOf(
+  { head, body }: Answer,
+  expect: Expectation,
+  wallNowMs: number,
+  matcher: Matcher | undefined,
+): Explanation {
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const exchange = { kind: "answered", head, body } as const;
@@ -122,6 +131,7 @@ function explanationOf({ head, body }: Answer, expect: Expectation, wallNowMs: n
     expect,
     adviceIn(head, atMs, String),
     String,
+    matcher,
   );
   return {
     status: head.status,

@@ -2,6 +2,7 @@ import { systemClock } from "../adapters/clock.ts";
 import { windowsInFile } from "../adapters/sqlite/reading.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
+import { LargeAnswers } from "../app/large-answers.ts";
 import { closeProbes, openProbes } from "../app/probes.ts";
 import { AppTokens } from "../app/tokens.ts";
 import { proxyPasswords } from "../config/read/secrets.ts";
@@ -51,6 +52,7 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const onBug = (error: unknown): void => discreetErr(`a bug in pacewatch: ${String(error)}\n`);
   const queue = new LeaseQueue(ledger, systemClock, onBug);
   const parts = { environment, keys, clock: systemClock, log, names };
+  await using largeAnswers = new LargeAnswers(systemClock);
   await using tokens = new AppTokens({ ...parts, ledger, queue, onBug });
   const { probes, faults: unopened } = await openProbes(upstreams, { ...parts, tokens });
   if (unopened.length > 0) {
@@ -65,7 +67,13 @@ export async function probe(command: ProbeCommand): Promise<number> {
     upstreams.map(async (upstream) => {
       const found = probes.get(upstream.name);
       if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
-      const { poll, advice } = await pollWithLease(upstream, found, ledger, { ...command, err: discreetErr });
+      const { poll, advice } = await pollWithLease(
+        upstream,
+        found,
+        ledger,
+        { ...command, err: discreetErr },
+        largeAnswers.judge,
+      );
       await found.close();
       const limits = advice === undefined ? [] : limitsIn(advice, upstream, loaded.config, windows);
       if (!command.json) command.out(describe(upstream, poll, limits));
@@ -107,11 +115,13 @@ async function pollWithLease(
   probe: Probe,
   ledger: LocalLedger,
   command: ProbeCommand,
+  judgeLarge: LargeAnswers["judge"],
 ): Promise<PollResult> {
   const askedMs = systemClock.now();
   const slot = { origin: "first" as const, atMs: askedMs };
   const parts = {
     clock: systemClock,
+    judgeLarge,
     nextPollId: () => `probe-${upstream.name}-${systemClock.wallNow().toString(36)}`,
     onBug: (error: unknown) => command.err(`a bug in pacewatch: ${String(error)}\n`),
   };

@@ -60,3 +60,20 @@ test("JSON of more values than there is memory for is ours to tell, and the next
   expect(most?.poll.outcome.kind).toBe("ok");
   expect(more?.poll.outcome).toMatchObject({ kind: "ours", reason: "memory" });
 });
+
+test("an expression is matched in the thread, and what would take too long there is told as not checked", async () => {
+  await using answers = new LargeAnswers(systemClock);
+  const judged = (pattern: string, text: string): Promise<PollResult> => {
+    const body = [{ path: undefined, check: { kind: "matches", pattern } }] as const;
+    const expected = { status: [200], json: false, maxBodyBytes: MAX_BYTES, body };
+    return answers.judge(sampleUpstream({ expect: expected }), observationOf(text), TIMES);
+  };
+  const hostile = "ab".repeat(500_000);
+  const all = await Promise.all([
+    judged("^all (?:systems )?operational", "all operational"),
+    judged("^all", "outage"),
+    judged("(?:.{0,12}a.{0,12}){12}[^ab]", hostile),
+  ]);
+  expect(all.map(({ poll }) => poll.outcome.kind)).toEqual(["ok", "failed", "failed"]);
+  expect(all[2]?.poll.detail).toContain("matching its expression takes too many steps");
+});

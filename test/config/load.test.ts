@@ -496,7 +496,7 @@ fleet:
   const text = withUpstream("expect: { json: '${JSON}', body: [{ path: /a }] }");
   expect((await loadText(text + fleet("${TLS}"), { TLS: "true", JSON: "true" })).kind).toBe("loaded");
   expect(await refusals(text + fleet("${TLS}"), { TLS: "false", JSON: "false" })).toEqual([
-    expect.stringContaining('"upstreams[0].expect.body" must not be set where json is false'),
+    expect.stringContaining('"upstreams[0].expect.body[0].path" must not be set where json is false'),
     expect.stringContaining('"fleet.redis.server_name" must be set only where tls is true'),
   ]);
   expect(await refusals(text + fleet("${TLS}"), { JSON: "true" })).toEqual([

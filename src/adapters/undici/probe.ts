@@ -33,6 +33,8 @@ export type ProbeOptions = {
   readonly names: Names;
   /** Where it is given, large bodies share it, and are handed over as they came: `Observation.large`. */
   readonly memory?: BodyMemory | undefined;
+  /** Whether all answers are handed over, however small: judging one may take long. */
+  readonly handsOver?: boolean;
   /** Called when a TLS file that has changed cannot be used, and when all can be used again. */
   readonly onWarning: (message: string) => void;
 };
@@ -165,6 +167,7 @@ class UndiciProbe implements Probe {
       const detail = "the proxy rejected the credentials: it answered 407";
       return { ...request.broken("connect", detail), head: undefined };
     }
+    if (this.#options.handsOver === true) return undefined;
     const { maxBodyBytes, memory } = this.#target;
     const mostBytes = memory === undefined ? maxBodyBytes : Math.min(maxBodyBytes, SMALL_BODY_BYTES);
     if (body.byteLength > mostBytes) return undefined;

@@ -3,6 +3,7 @@ import { readContract } from "../../core/contract/read.ts";
 import type { Fault } from "../read/fault.ts";
 import { digestOf } from "../../files/mark.ts";
 import { readRegularFile } from "../../files/regular-file.ts";
+import { type Expressions, openExpressions } from "../read/expressions.ts";
 import { readYaml } from "../read/yaml.ts";
 import { type Complaint, complain, complainOfKey, faultsOf } from "./faults.ts";
 import { type Named, readNamedFile } from "./files-and-keys.ts";
@@ -25,12 +26,20 @@ export type Contracts = {
 };
 
 /** Each file is read once, however many upstreams name it: it is told of where it is named first. */
-export async function openContracts({ files }: Named, mustBeThere: boolean): Promise<Contracts> {
+export async function openContracts({ files, expressions }: Named, mustBeThere: boolean): Promise<Contracts> {
   const byFile = new Map<string, Read>();
   const complaints: Complaint[] = [];
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
   const seen = new Set<string>();
+  let engine: Expressions | undefined;
+  for (const { path, pattern } of expressions) {
+    engine ??= await openExpressions();
+    const fault = engine.faultOf(pattern);
+    if (fault === undefined) continue;
+    const must = `must be an expression that RE2 knows: ${fault}`;
+    complaints.push(complain(path, (nameOf) => `"${nameOf(path)}" ${must}`));
+  }
   for (const { file, path, kind } of files) {
     if (kind !== "contract" || seen.has(file)) continue;
     seen.add(file);
@@ -39,7 +48,8 @@ export async function openContracts({ files }: Named, mustBeThere: boolean): Pro
       if (mustBeThere) complaints.push(...named.complaints);
       continue;
     }
-    const opened = contractIn(named.bytes, file);
+    if (named.bytes.includes("pattern")) engine ??= await openExpressions();
+    const opened = contractIn(named.bytes, file, engine?.faultOf);
     faults.push(...opened.faults);
     warnings.push(...opened.warnings);
     if (opened.read !== undefined) byFile.set(file, opened.read);
@@ -62,11 +72,12 @@ export function withContracts(upstream: Upstream, { byFile }: Contracts): Upstre
 function contractIn(
   bytes: Uint8Array,
   file: string,
+  patternFault: Expressions["faultOf"] | undefined,
 ): { readonly read?: Read; readonly faults: readonly Fault[]; readonly warnings: readonly Fault[] } {
   // JSON is YAML, and this tells where something stands.
   const yaml = readYaml(bytes, file);
   if (yaml.tree === undefined || yaml.faults.length > 0) return { faults: yaml.faults, warnings: [] };
-  const reading = readContract(plainOf(yaml.tree, undefined, ""));
+  const reading = readContract(plainOf(yaml.tree, undefined, ""), patternFault);
   if (reading.kind === "refused") {
     const complaints = reading.faults.map(({ path, atKey, message }) => {
       const name = path.length === 0 ? "the schema" : `"${nameOfPath(path)}"`;

@@ -20,13 +20,15 @@ import type { Parts } from "./validate.ts";
 export type Named = {
   readonly files: readonly { readonly path: Path; readonly file: string; readonly kind: Notes["file"] }[];
   readonly sources: readonly { readonly path: Path; readonly source: SecretSource }[];
+  readonly expressions: readonly { readonly path: Path; readonly pattern: string }[];
 };
 
 /** Finds what the valid parts of a config name, by what the schema notes of its keys. */
 export function namedIn({ written, general, upstreams }: Parts): Named {
   const files: Named["files"][number][] = [];
   const sources: Named["sources"][number][] = [];
-  walk(configSchema, written, (path, value, { file: kind, isSource }) => {
+  const expressions: Named["expressions"][number][] = [];
+  walk(configSchema, written, (path, value, { file: kind, isSource, isExpression }) => {
     const [section, index, key] = path;
     // All of `defaults` and `also` is in the upstreams too.
     const isValid =
@@ -36,10 +38,11 @@ export function namedIn({ written, general, upstreams }: Parts): Named {
     if (!isValid) return;
     const source = isSource ? sourceIn(value) : undefined;
     if (source !== undefined) sources.push({ path, source });
+    if (isExpression && typeof value === "string") expressions.push({ path, pattern: value });
     if (kind !== undefined && kind !== "written" && typeof value === "string")
       files.push({ path, file: value, kind });
   });
-  return { files, sources };
+  return { files, sources, expressions };
 }
 
 type Opened = {

@@ -37,6 +37,8 @@ export type Notes = {
   readonly isSecret?: true;
   /** It is where a key is found, by `env` or `file`. */
   readonly isSource?: true;
+  /** It is a regular expression. */
+  readonly isExpression?: true;
   /** It names a file, relative to the config: of which kind, or none where Pacewatch writes it. */
   readonly file?: "body" | "certificates" | "contract" | "key" | "web" | "written";
 };

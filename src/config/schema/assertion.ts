@@ -13,7 +13,8 @@ import {
   text,
   wholeNumber,
 } from "../keys/leaves.ts";
-import { inOrder, oneKind, ruled } from "../keys/rules.ts";
+import { type Rule, noted } from "../keys/notes.ts";
+import { inOrder, mappingOf, oneKind, ruled } from "../keys/rules.ts";
 
 const MOST_ITEMS = 100;
 const EXISTS = "Whether there must be something at all. This is the check where there is no other.";
@@ -26,10 +27,33 @@ const scalar: z.ZodType<JsonScalar, JsonScalar> = z.union([z.string().max(256), 
 const bound = z.number({ error: "a number" });
 const length = wholeNumber(0, 1_000_000);
 
+const aText = text("a text", 256);
+const texts = {
+  contains: aText.optional().describe("A text with this in it, in any case of letters."),
+  lacks: aText.optional().describe("A text without this in it, in any case of letters."),
+  matches: noted(text("an expression", 512), { isExpression: true })
+    .optional()
+    .describe(
+      "A text in which this regular expression is found, in the syntax of RE2: it takes a time that grows with the text and no faster. (?i) at its beginning ignores the case of letters.",
+    ),
+};
+const TEXTS = ["contains", "lacks", "matches"] as const;
+type Texts = { readonly [Key in (typeof TEXTS)[number]]?: string | undefined };
+
+/** Undefined where it is about something else. */
+function textCheck({ contains, lacks, matches }: Texts): TextCheck | undefined {
+  if (contains !== undefined) return { kind: "contains", text: contains.toLowerCase() };
+  if (lacks !== undefined) return { kind: "lacks", text: lacks.toLowerCase() };
+  return matches === undefined ? undefined : { kind: "matches", pattern: matches };
+}
+type TextCheck = Extract<Check, { readonly kind: (typeof TEXTS)[number] }>;
+
 const body = section({
-  path: pointer('a JSON pointer, such as /data/0/id, or "" for the whole body', { least: 0 }).describe(
-    "Where: a JSON pointer (RFC 6901). An empty one is the whole body.",
-  ),
+  path: pointer('a JSON pointer, such as /data/0/id, or "" for the whole body', { least: 0 })
+    .optional()
+    .describe(
+      "Where: a JSON pointer (RFC 6901). An empty one is the whole JSON. Without it, contains, lacks and matches look at the text of the body, whatever its type.",
+    ),
   exists: flag().optional().describe(EXISTS),
   equals: scalar.optional().describe("Exactly this: a text, a number, true or false."),
   one_of: filledList(scalar, MOST_ITEMS, "values").optional().describe("Exactly one of these."),
@@ -38,6 +62,7 @@ const body = section({
   max: bound.optional().describe("A number, and no larger."),
   min_items: length.optional().describe("A list, and no shorter."),
   max_items: length.optional().describe("A list, and no longer."),
+  ...texts,
   json_schema: filePath("contract")
     .optional()
     .describe(
@@ -52,11 +77,21 @@ const ONE_BODY_CHECK = oneKind([
   ["type"],
   ["min", "max"],
   ["min_items", "max_items"],
+  ...TEXTS.map((key) => [key]),
   ["json_schema"],
 ]);
 
+const pathOrText: Rule = {
+  check: (written, refuse) => {
+    const keys = mappingOf(written);
+    if (["path", ...TEXTS].some((key) => Object.hasOwn(keys, key))) return;
+    refuse([], `must have a path, unless it is about the whole text: ${TEXTS.join(", ")}`, []);
+  },
+  jsonSchema: { anyOf: ["path", ...TEXTS].map((key) => ({ required: [key] })) },
+};
+
 export const bodyAssertion: z.ZodType<BodyAssertion> = codec(
-  ruled(body, ONE_BODY_CHECK, inOrder("min", "max"), inOrder("min_items", "max_items")),
+  ruled(body, pathOrText, ONE_BODY_CHECK, inOrder("min", "max"), inOrder("min_items", "max_items")),
   {
     decode: ({ path, ...keys }) => ({ path, check: bodyCheck(keys) }),
     encode: ({ path, check }) => ({ path, ...writtenCheck(check) }),
@@ -72,7 +107,7 @@ function bodyCheck(keys: Omit<z.output<typeof body>, "path">): Check {
   if (min_items !== undefined || max_items !== undefined)
     return { kind: "items", min: min_items, max: max_items };
   if (json_schema !== undefined) return { kind: "json_schema", file: json_schema, read: undefined };
-  return { kind: "exists", exists: exists ?? true };
+  return textCheck(keys) ?? { kind: "exists", exists: exists ?? true };
 }
 
 const headerKeys = section({
@@ -80,11 +115,11 @@ const headerKeys = section({
   exists: flag().optional().describe(EXISTS),
   equals: text("a text", 256).optional().describe("Exactly this."),
   one_of: filledList(text("a text", 256), MOST_ITEMS, "values").optional().describe("Exactly one of these."),
-  contains: text("a text", 256).optional().describe("A text with this in it, in any case of letters."),
+  ...texts,
 });
 
 export const headerAssertion: z.ZodType<HeaderAssertion> = codec(
-  ruled(headerKeys, oneKind([["exists"], ["equals"], ["one_of"], ["contains"]])),
+  ruled(headerKeys, oneKind([["exists"], ["equals"], ["one_of"], ...TEXTS.map((key) => [key])])),
   {
     decode: ({ name, ...keys }) => ({ name: name.toLowerCase(), check: headerCheck(keys) }),
     encode: ({ name, check }) => ({ name, ...writtenCheck(check) }),
@@ -92,11 +127,10 @@ export const headerAssertion: z.ZodType<HeaderAssertion> = codec(
 );
 
 function headerCheck(keys: Omit<z.output<typeof headerKeys>, "name">): HeaderAssertion["check"] {
-  const { exists, equals, one_of, contains } = keys;
+  const { exists, equals, one_of } = keys;
   const values = equals === undefined ? one_of : [equals];
   if (values !== undefined) return { kind: "one_of", values };
-  if (contains !== undefined) return { kind: "contains", text: contains.toLowerCase() };
-  return { kind: "exists", exists: exists ?? true };
+  return textCheck(keys) ?? { kind: "exists", exists: exists ?? true };
 }
 
 function writtenCheck(check: Check): object {
@@ -112,7 +146,10 @@ function writtenCheck(check: Check): object {
     case "items":
       return { min_items: check.min, max_items: check.max };
     case "contains":
-      return { contains: check.text };
+    case "lacks":
+      return { [check.kind]: check.text };
+    case "matches":
+      return { matches: check.pattern };
     case "json_schema":
       return { json_schema: check.file };
     default:

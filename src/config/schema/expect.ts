@@ -23,7 +23,7 @@ import {
   wholeNumber,
 } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
-import { atLeastOne, atMostOne, mappingOf, ruled } from "../keys/rules.ts";
+import { atLeastOne, atMostOne, itemsOf, mappingOf, ruled } from "../keys/rules.ts";
 
 const MOST_ASSERTIONS = 20;
 const MOST_STATUS = 100;
@@ -95,13 +95,21 @@ const refusalRule: z.ZodType<RefusalRule> = codec(
   },
 );
 
-const noBodyWithoutJson: Rule = {
+const noPathWithoutJson: Rule = {
   check: (expect, refuse) => {
-    const { json, ...keys } = mappingOf(expect);
-    if (json === false && Object.hasOwn(keys, "body"))
-      refuse(["body"], "must not be set where json is false", []);
+    const { json, body } = mappingOf(expect);
+    if (json !== false) return;
+    for (const [index, assertion] of itemsOf(body).entries()) {
+      if (!Object.hasOwn(mappingOf(assertion), "path")) continue;
+      refuse(["body", index, "path"], "must not be set where json is false", []);
+    }
   },
-  jsonSchema: { not: { required: ["json", "body"], properties: { json: { const: false } } } },
+  jsonSchema: {
+    not: {
+      required: ["json", "body"],
+      properties: { json: { const: false }, body: { contains: { required: ["path"] } } },
+    },
+  },
 };
 
 const keys = section({
@@ -120,7 +128,7 @@ const keys = section({
   body: list(bodyAssertion, MOST_ASSERTIONS, "assertions")
     .optional()
     .describe(
-      "What the JSON of an ok answer must say, place by place; the first that does not hold fails the poll. Not asked of 204 and 304.",
+      "What the body of an ok answer must say, place by place, or its whole text; the first that does not hold fails the poll. Not asked of 204 and 304.",
     ),
   headers: list(headerAssertion, MOST_ASSERTIONS, "assertions")
     .optional()
@@ -132,6 +140,6 @@ const keys = section({
 /** Whether JSON is expected where nothing is said of it depends on the method. */
 export type ExpectKeys = Omit<Expectation, "json"> & { readonly json: boolean | undefined };
 
-export const expectSchema: z.ZodType<ExpectKeys> = named(ruled(keys, noBodyWithoutJson), {
+export const expectSchema: z.ZodType<ExpectKeys> = named(ruled(keys, noPathWithoutJson), {
   max_body: "maxBodyBytes",
 });

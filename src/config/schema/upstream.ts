@@ -489,6 +489,8 @@ function withCredits(body: readonly BodyAssertion[], values: readonly Value[]): 
     credit && place.kind === "json" ? [`${place.pointer}/`] : [],
   );
   return body.map((each) =>
-    credits.some((credit) => credit.startsWith(`${each.path}/`)) ? { ...each, isCredit: true } : each,
+    each.path !== undefined && credits.some((credit) => credit.startsWith(`${each.path}/`))
+      ? { ...each, isCredit: true }
+      : each,
   );
 }

@@ -114,7 +114,9 @@ export type Check =
   /** Bounds of the length of a list. */
   | ({ readonly kind: "items" } & Bounds)
   /** In lower case. */
-  | { readonly kind: "contains"; readonly text: string }
+  | { readonly kind: "contains" | "lacks"; readonly text: string }
+  /** Of an expression in the syntax of RE2. */
+  | { readonly kind: "matches"; readonly pattern: string }
   | {
       readonly kind: "json_schema";
       readonly file: string;
@@ -123,8 +125,8 @@ export type Check =
     };
 
 export type BodyAssertion = {
-  /** A JSON pointer; empty for the whole. */
-  readonly path: string;
+  /** A JSON pointer, empty for the whole; undefined for the text of the body, JSON or not. */
+  readonly path: string | undefined;
   /** A credit stands there: what is found is not told, as it would be in the log. */
   readonly isCredit?: true;
   readonly check: Check;

@@ -16,6 +16,8 @@ export type Rule =
   | { readonly kind: "values"; readonly values: readonly unknown[] }
   | { readonly kind: "least" | "most" | "above" | "below" | "multiple"; readonly number: number }
   | ({ readonly kind: "size"; readonly of: "text" | "list" | "object" } & Bounds)
+  /** Of a text: matches an expression. */
+  | { readonly kind: "pattern"; readonly pattern: string }
   | { readonly kind: "unique" }
   /** It holds only where the object has `when`, if that is told. */
   | { readonly kind: "required"; readonly names: readonly string[]; readonly when: string | undefined }
@@ -23,7 +25,9 @@ export type Rule =
       readonly kind: "properties";
       readonly names: readonly string[];
       readonly named: Readonly<Record<string, number>>;
-      /** The schema of a property that is not named. */
+      /** Expressions, and the schemas of properties whose names match them. */
+      readonly matching: readonly (readonly [pattern: string, schema: number])[];
+      /** The schema of a property that is not named, and matches none of them. */
       readonly others: number | undefined;
     }
   | { readonly kind: "names"; readonly schema: number }

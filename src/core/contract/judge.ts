@@ -1,6 +1,7 @@
 /** Whether an answer keeps a contract, in a bounded number of steps: the answer is anybody's. */
 
 import { isList, isObject, isOfType } from "../exchange/json-value.ts";
+import { type Matcher, NO_MATCHER } from "../text/matcher.ts";
 import type { Contract, Rule } from "./contract.ts";
 
 /** The work that one answer may cause. All that judge it take from the same. */
@@ -34,9 +35,14 @@ export function stepsOf(place: Place | undefined): readonly (string | number)[] 
 }
 
 /** Undefined where it keeps the contract, and in any case where no steps are left. */
-export function judgeByContract(contract: Contract, value: unknown, steps: Steps): Broken | undefined {
+export function judgeByContract(
+  contract: Contract,
+  value: unknown,
+  steps: Steps,
+  matcher: Matcher = NO_MATCHER,
+): Broken | undefined {
   try {
-    return new Judge(contract, steps).judge(0, value);
+    return new Judge(contract, steps, matcher).judge(0, value);
   } catch (error) {
     if (error instanceof OutOfSteps) return undefined;
     throw error;
@@ -71,11 +77,13 @@ class Seen {
 class Judge {
   readonly #contract: Contract;
   readonly #steps: Steps;
+  readonly #matcher: Matcher;
   #depth = 0;
 
-  constructor(contract: Contract, steps: Steps) {
+  constructor(contract: Contract, steps: Steps, matcher: Matcher) {
     this.#contract = contract;
     this.#steps = steps;
+    this.#matcher = matcher;
   }
 
   judge(number: number, value: unknown, seen?: Seen): Broken | undefined {
@@ -124,6 +132,8 @@ class Judge {
         return holds(rule, value, typeof value !== "number" || keepsNumber(rule.kind, rule.number, value));
       case "size":
         return holds(rule, value, this.#hasSize(rule, value));
+      case "pattern":
+        return holds(rule, value, typeof value !== "string" || this.#matches(rule.pattern, value));
       case "unique":
         return holds(rule, value, !isList(value) || this.#areUnique(value));
       case "required":
@@ -161,6 +171,12 @@ class Judge {
     return count >= min && count <= max;
   }
 
+  #matches(pattern: string, text: string): boolean {
+    const matches = this.#matcher.matches(pattern, text);
+    if (matches === undefined) this.#spend(Infinity);
+    return matches === true;
+  }
+
   /** As people count them. A character is one or two units, so they are counted only where that decides. */
   #charactersIn(text: string, min: number, max: number): number {
     const units = text.length;
@@ -190,21 +206,33 @@ class Judge {
   }
 
   #properties(
-    { names, named, others }: Rule & { kind: "properties" },
+    { names, named, matching, others }: Rule & { kind: "properties" },
     value: unknown,
     seen: Seen | undefined,
   ): Broken | undefined {
     if (!isObject(value)) return undefined;
-    const isNamedOnly = others === undefined;
+    const isNamedOnly = others === undefined && matching.length === 0;
     if (isNamedOnly) this.#spend(names.length >> 1);
     for (const name of isNamedOnly ? names : this.#keysOf(value)) {
       if (isNamedOnly && !Object.hasOwn(value, name)) continue;
-      const schema = Object.hasOwn(named, name) ? named[name] : others;
-      if (schema === undefined) continue;
-      const broken = this.#inside(name, schema, value[name], seen);
-      if (broken !== undefined) return broken;
+      for (const schema of this.#schemasOf(name, named, matching, others)) {
+        const broken = this.#inside(name, schema, value[name], seen);
+        if (broken !== undefined) return broken;
+      }
     }
     return undefined;
+  }
+
+  #schemasOf(
+    name: string,
+    named: Readonly<Record<string, number>>,
+    matching: readonly (readonly [string, number])[],
+    others: number | undefined,
+  ): readonly number[] {
+    const own = Object.hasOwn(named, name) ? named[name] : undefined;
+    const matched = matching.filter(([pattern]) => this.#matches(pattern, name)).map(([, schema]) => schema);
+    const schema = own ?? (matched.length === 0 ? others : undefined);
+    return schema === undefined ? matched : [schema, ...matched];
   }
 
   #names({ schema }: Rule & { kind: "names" }, value: unknown): Broken | undefined {

@@ -19,8 +19,12 @@ export type ContractReading =
   | { readonly kind: "contract"; readonly contract: Contract; readonly formats: readonly Path[] }
   | { readonly kind: "refused"; readonly faults: readonly ContractFault[] };
 
-export function readContract(document: unknown): ContractReading {
-  const file = new SchemaFile();
+/** `patternFault` says what is wrong with an expression; undefined for a valid one. */
+export function readContract(
+  document: unknown,
+  patternFault: (pattern: string) => string | undefined = () => undefined,
+): ContractReading {
+  const file = new SchemaFile(patternFault);
   file.read(document, []);
   file.resolve();
   if (file.faults.length === 0) file.refuseLoops();
@@ -46,12 +50,9 @@ const REMARKS: ReadonlySet<string> = new Set([
   "contentSchema",
 ]);
 
-const NO_PATTERNS = "is not checked here: a regular expression can take forever on a hostile answer";
 const NO_DYNAMIC = "is not known here: write $ref";
 
 const REFUSED: ReadonlyMap<string, string> = new Map([
-  ["pattern", NO_PATTERNS],
-  ["patternProperties", NO_PATTERNS],
   ["$dynamicRef", NO_DYNAMIC],
   ["$dynamicAnchor", "is not known here: write $anchor"],
   ["$recursiveRef", NO_DYNAMIC],
@@ -67,6 +68,7 @@ type Reference = { readonly path: Path; readonly target: string; readonly schema
 
 /** All schemas of a file, which refer to each other by pointer and by anchor. */
 class SchemaFile {
+  readonly patternFault: (pattern: string) => string | undefined;
   readonly schemas: Rule[][] = [];
   readonly faults: ContractFault[] = [];
   readonly formats: Path[] = [];
@@ -74,6 +76,10 @@ class SchemaFile {
   readonly #paths: Path[] = [];
   readonly #targets = new Map<string, number>();
   readonly #references: Reference[] = [];
+
+  constructor(patternFault: (pattern: string) => string | undefined) {
+    this.patternFault = patternFault;
+  }
 
   read(written: unknown, path: Path): number {
     const number = this.schemas.length;
@@ -155,6 +161,7 @@ class SchemaReader {
       ...this.#typeAndValues(),
       ...this.#numbers(),
       ...this.#sizes(),
+      ...this.#pattern(),
       ...this.#objects(),
       ...this.#lists(),
       ...this.#combinations(),
@@ -218,6 +225,19 @@ class SchemaReader {
     });
   }
 
+  #pattern(): readonly Rule[] {
+    const pattern = this.#get("pattern");
+    if (pattern === undefined) return [];
+    this.#checkPattern(pattern, ["pattern"]);
+    return typeof pattern === "string" ? [{ kind: "pattern", pattern }] : [];
+  }
+
+  #checkPattern(pattern: unknown, place: Path): void {
+    const fault = typeof pattern === "string" ? this.#file.patternFault(pattern) : "it is not a text";
+    if (fault === undefined) return;
+    this.#file.refuse([...this.#path, ...place], `must be an expression that RE2 knows: ${fault}`);
+  }
+
   #objects(): readonly Rule[] {
     const rules: Rule[] = [];
     const names = this.#namesIn(this.#get("required"), ["required"]);
@@ -227,9 +247,11 @@ class SchemaReader {
     }
     const properties = this.#schemasByName("properties");
     const others = this.#schema("additionalProperties");
-    if (properties.length > 0 || others !== undefined) {
+    const matching = this.#schemasByName("patternProperties");
+    for (const [pattern] of matching) this.#checkPattern(pattern, ["patternProperties", pattern]);
+    if (properties.length > 0 || matching.length > 0 || others !== undefined) {
       const named = Object.fromEntries(properties);
-      rules.push({ kind: "properties", names: Object.keys(named), named, others });
+      rules.push({ kind: "properties", names: Object.keys(named), named, matching, others });
     }
     const schema = this.#schema("propertyNames");
     if (schema !== undefined) rules.push({ kind: "names", schema });

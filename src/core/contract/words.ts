@@ -36,6 +36,8 @@ function ruleInWords(rule: Rule): string {
       return `a multiple of ${rule.number}`;
     case "size":
       return sizeInWords(`${rule.of === "object" ? "an" : "a"} ${rule.of}`, PARTS[rule.of], rule);
+    case "pattern":
+      return `a text that matches ${JSON.stringify(rule.pattern)}`;
     case "unique":
       return "a list without equal items";
     case "required":

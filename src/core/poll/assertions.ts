@@ -1,6 +1,6 @@
 /** Whether an answer says what its operator asserts: the first thing that it does not, in words. */
 
-import type { BodyAssertion, Check, HeaderAssertion } from "../config/config.ts";
+import type { BodyAssertion, Check, Expectation, HeaderAssertion } from "../config/config.ts";
 import {
   type Broken,
   judgeByContract,
@@ -9,6 +9,7 @@ import {
   type Steps,
   stepsOf,
 } from "../contract/judge.ts";
+import type { Rule } from "../contract/contract.ts";
 import { brokenInWords } from "../contract/words.ts";
 import { type Headers, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
 import {
@@ -23,34 +24,65 @@ import {
 } from "../exchange/json-value.ts";
 import { pointerTo, valueAt } from "../exchange/json-pointer.ts";
 import { oneLine } from "../text/escape.ts";
+import type { Matcher } from "../text/matcher.ts";
 
 const MOST_SHOWN_CHARACTERS = 60;
 const MOST_PATH_CHARACTERS = 120;
 
-/** Undefined where all of it holds. */
+/** Whether an answer must be matched with an expression, which may take long. */
+export function hasExpressions({ body = [], headers = [] }: Pick<Expectation, "body" | "headers">): boolean {
+  return [...body, ...headers].some(({ check }) => {
+    if (check.kind !== "json_schema") return check.kind === "matches";
+    return check.read?.contract.some((rules) => rules.some(isExpression));
+  });
+}
+
+function isExpression(rule: Rule): boolean {
+  return rule.kind === "pattern" || (rule.kind === "properties" && rule.matching.length > 0);
+}
+
+const TOO_MANY_STEPS = "matching its expression takes too many steps";
+
+/** What is not UTF-8 is replaced. */
+function textOf(body: Uint8Array): string {
+  return new TextDecoder().decode(body);
+}
+
+/** Undefined where all of it holds. Without JSON, only assertions of the whole text make sense. */
 export function unmetInBody(
   assertions: readonly BodyAssertion[],
   json: unknown,
+  body: Uint8Array,
   withoutKeys: WithoutKeys,
+  matcher: Matcher,
 ): string | undefined {
   const steps: Steps = { left: MOST_STEPS };
+  let text: string | undefined;
   for (const { path, check, isCredit } of assertions) {
-    const found = (what: unknown): string => (isCredit ? kindOf(what) : shown(what, withoutKeys));
-    const value = valueAt(json, path);
+    const found = (what: unknown): string =>
+      isCredit === true || path === undefined ? kindOf(what) : shown(what, withoutKeys);
+    const value = path === undefined ? (text ??= textOf(body)) : valueAt(json, path);
     if (check.kind === "json_schema") {
-      const unmet = unmetBySchema(check, path, value, steps, { found, withoutKeys });
+      const unmet = unmetBySchema(check, path ?? "", value, steps, { found, withoutKeys, matcher });
       if (unmet !== undefined) return unmet;
       continue;
     }
-    const expected = unmetBy(value, check);
+    const expected = unmetBy(value, check, matcher);
+    if (expected === TOO_MANY_STEPS) return `${placeOf(path)} could not be checked: ${expected}`;
     if (expected !== undefined) return `${placeOf(path)} is ${found(value)}, expected ${expected}`;
   }
   return undefined;
 }
 
-function placeOf(pointer: string): string {
-  return pointer === "" ? "the body" : `\`${pointer}\``;
+function placeOf(pointer: string | undefined): string {
+  return pointer === undefined || pointer === "" ? "the body" : `\`${pointer}\``;
 }
+
+type Showing = {
+  readonly found: (value: unknown) => string;
+  readonly withoutKeys: WithoutKeys;
+  readonly matcher: Matcher;
+};
 
 const MORE_THAN_IS_DONE = `its schema takes more than ${MOST_STEPS} steps or ${MOST_LEVELS_JUDGED} levels`;
 
@@ -59,12 +91,12 @@ function unmetBySchema(
   path: string,
   value: unknown,
   steps: Steps,
-  { found, withoutKeys }: { readonly found: (value: unknown) => string; readonly withoutKeys: WithoutKeys },
+  { found, withoutKeys, matcher }: Showing,
 ): string | undefined {
   const at = placeOf(path);
   if (read === undefined) return `${at} could not be checked: ${file} was not read`;
   if (value === undefined) return `${at} is missing, expected ${existenceInWords(true)}`;
-  const broken = judgeByContract(read.contract, value, steps);
+  const broken = judgeByContract(read.contract, value, steps, matcher);
   if (steps.left < 0) return `${at} could not be checked: ${MORE_THAN_IS_DONE}`;
   if (broken === undefined) return undefined;
   const inside = cut(pointerTo(shownSteps(broken, withoutKeys)), MOST_PATH_CHARACTERS, withoutKeys);
@@ -80,10 +112,14 @@ function shownSteps({ path }: Broken, withoutKeys: WithoutKeys): readonly (strin
 }
 
 /** The value of a header may be a session or a key, so it is never shown. */
-export function unmetInHeaders(assertions: readonly HeaderAssertion[], headers: Headers): string | undefined {
+export function unmetInHeaders(
+  assertions: readonly HeaderAssertion[],
+  headers: Headers,
+  matcher: Matcher,
+): string | undefined {
   for (const { name, check } of assertions) {
     const value = headerValue(headers, name);
-    const expected = unmetBy(value, check);
+    const expected = unmetBy(value, check, matcher);
     if (expected === undefined) continue;
     const found = value === undefined ? "missing" : `a text of ${counted(value.length, "character")}`;
     return `the header \`${name}\` is ${found}, expected ${expected}`;
@@ -92,7 +128,11 @@ export function unmetInHeaders(assertions: readonly HeaderAssertion[], headers: 
 }
 
 /** Says in words which value was expected. */
-function unmetBy(value: unknown, check: Exclude<Check, { kind: "json_schema" }>): string | undefined {
+function unmetBy(
+  value: unknown,
+  check: Exclude<Check, { kind: "json_schema" }>,
+  matcher: Matcher,
+): string | undefined {
   switch (check.kind) {
     case "exists":
       return (value !== undefined) === check.exists ? undefined : existenceInWords(check.exists);
@@ -110,6 +150,15 @@ function unmetBy(value: unknown, check: Exclude<Check, { kind: "json_schema" }>)
       return typeof value === "string" && value.toLowerCase().includes(check.text)
         ? undefined
         : `a text that contains ${JSON.stringify(check.text)}`;
+    case "lacks":
+      return typeof value === "string" && !value.toLowerCase().includes(check.text)
+        ? undefined
+        : `a text without ${JSON.stringify(check.text)}`;
+    case "matches": {
+      const matches = typeof value === "string" && matcher.matches(check.pattern, value);
+      if (matches === undefined) return TOO_MANY_STEPS;
+      return matches ? undefined : `a text that matches ${JSON.stringify(check.pattern)}`;
+    }
     default:
       return check satisfies never;
   }

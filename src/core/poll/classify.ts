@@ -14,6 +14,7 @@ import { wallHeader } from "../refusal/walls.ts";
 import { unmetInBody, unmetInHeaders } from "./assertions.ts";
 import { withRequestedPause } from "./requested-pause.ts";
 import { type Recognition, SAYS } from "../refusal/rules.ts";
+import { type Matcher, NO_MATCHER } from "../text/matcher.ts";
 import { oneLine } from "../text/escape.ts";
 import { HOUR_MS, DAY_MS } from "../time/duration.ts";
 
@@ -38,6 +39,7 @@ export function judgeExchange(
   expect: Expectation,
   told: ToldByHeaders | undefined,
   withoutKeys: WithoutKeys,
+  matcher: Matcher = NO_MATCHER,
 ): Judgement {
   const json = once((): JsonBody =>
     exchange.kind === "broken" ? { kind: "empty" } : readJson(exchange.body),
@@ -45,7 +47,7 @@ export function judgeExchange(
   const facts = once((): Facts =>
     exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body, json),
   );
-  const classification = classify(exchange, expect, told?.advice, withoutKeys, json, facts);
+  const classification = classify(exchange, expect, told?.advice, withoutKeys, json, facts, matcher);
   const advice = told && withRequestedPause(told, classification.outcome, facts);
   return { ...classification, advice, json };
 }
@@ -110,6 +112,7 @@ function classifyExpected(
   withoutKeys: WithoutKeys,
   facts: () => Facts,
   json: () => JsonBody,
+  matcher: Matcher,
 ): Classification {
   const { status } = head;
   const wall = wallHeader(head);
@@ -120,14 +123,20 @@ function classifyExpected(
   };
   const asserted = (unmet: string | undefined): Classification =>
     unmet === undefined ? ok : because("assertion", oneLine(`answered ${status}, but ${unmet}`));
-  const ofHeaders = expect.headers && unmetInHeaders(expect.headers, head.headers);
-  if (!expect.json || NO_CONTENT_STATUSES.has(status)) return asserted(ofHeaders);
+  const ofHeaders = expect.headers && unmetInHeaders(expect.headers, head.headers, matcher);
+  if (NO_CONTENT_STATUSES.has(status)) return asserted(ofHeaders);
+  if (!expect.json)
+    return asserted(
+      ofHeaders ?? (expect.body && unmetInBody(expect.body, undefined, body, withoutKeys, matcher)),
+    );
   const read = json();
   const { kind } = read;
   if (kind === "json") {
     const recognition = recogniseInJson(head, body, read.value, facts);
     if (recognition !== undefined) return refused(status, recognition);
-    return asserted(ofHeaders ?? (expect.body && unmetInBody(expect.body, read.value, withoutKeys)));
+    return asserted(
+      ofHeaders ?? (expect.body && unmetInBody(expect.body, read.value, body, withoutKeys, matcher)),
+    );
   }
   const recognition =
     kind === "not_json" || kind === "empty" ? recogniseInText(head, body, facts()) : undefined;
@@ -167,6 +176,7 @@ function classify(
   withoutKeys: WithoutKeys,
   json: () => JsonBody,
   facts: () => Facts,
+  matcher: Matcher,
 ): Classification {
   if (exchange.kind === "broken" && !ALWAYS_REFUSED.has(exchange.head?.status ?? 0)) {
     const after = exchange.head === undefined ? "" : `, after it had answered ${exchange.head.status}`;
@@ -180,7 +190,7 @@ function classify(
   }
   const isOk = isExpected(expect, status) && !ALWAYS_REFUSED.has(status);
   if (isOk && rule === undefined && exchange.kind === "answered") {
-    return classifyExpected(head, exchange.body, expect, withoutKeys, facts, json);
+    return classifyExpected(head, exchange.body, expect, withoutKeys, facts, json, matcher);
   }
   const recognition = recognise(head, rule === undefined ? facts() : NO_FACTS);
   if (recognition === undefined) return classifyByClass(status, expect);

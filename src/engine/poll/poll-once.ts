@@ -4,6 +4,7 @@ import type { Observation } from "../../core/exchange/exchange.ts";
 import type { Poll, SlotOrigin } from "../../core/poll/poll.ts";
 import { settlementOf, type Lease } from "../../core/budget/ledger.ts";
 import type { Probe, TokenFailure } from "../../core/poll/ports.ts";
+import type { Matcher } from "../../core/text/matcher.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { readAnnouncement } from "../../core/answer/announcement.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
@@ -99,11 +100,22 @@ export type PollTimes = {
 };
 
 /** Judges an observation by what this upstream's config expects. */
-export function judge(upstream: Upstream, observation: Observation, times: PollTimes): PollResult {
+export function judge(
+  upstream: Upstream,
+  observation: Observation,
+  times: PollTimes,
+  matcher?: Matcher,
+): PollResult {
   const { exchange, durationMs, withoutKeys } = observation;
   const { head } = exchange;
   const told = head && adviceIn(head, times.endedAtMs, withoutKeys);
-  const { outcome, detail, advice, json } = judgeExchange(exchange, upstream.expect, told, withoutKeys);
+  const { outcome, detail, advice, json } = judgeExchange(
+    exchange,
+    upstream.expect,
+    told,
+    withoutKeys,
+    matcher,
+  );
   const isOk = outcome.kind === "ok";
   const quotas = advice && readQuotas(advice.families, outcome);
   const slowMs = upstream.degradedAboveMs;

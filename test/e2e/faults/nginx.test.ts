@@ -26,6 +26,8 @@ type Seen = {
 
 const LOG = `escape=json '{"method":"$request_method","uri":"$request_uri","type":"$http_content_type","length":"$http_content_length","body":"$request_body","id":"$http_idempotency_key","user":"$remote_user"}'`;
 
+const TEXT = [{ contains: "OK" }, { lacks: "error" }, { matches: '^\\{"ok":(true|false)\\}$' }];
+
 async function openNginx(binary: string): Promise<{ url: string; seen: () => Promise<readonly Seen[]> }> {
   const folder = await mkdtemp(join(tmpdir(), "pacewatch-nginx-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -97,14 +99,23 @@ test.skipIf(NGINX === undefined)(
         budget: "api",
         every: "1h",
       },
-      upstreams: [...upstreams, { name: "moved", method: "POST", path: "/moved" }],
+      upstreams: [
+        ...upstreams,
+        { name: "moved", method: "POST", path: "/moved" },
+        { name: "text", path: "/text", expect: { json: false, body: TEXT } },
+        { name: "other-text", path: "/text", expect: { json: false, body: [{ matches: "^<html>" }] } },
+      ],
     });
     const environment = { PASSWORD: "test-key-of-nginx", FILLED: "test-key-filled" };
     await using daemon = await startDaemon({ configPath: folder.path, environment });
     await eventually("each is polled", async () => {
       const accounts = accountsOf(await daemon.metrics());
-      return accounts.length > METHODS.length && accounts.every(({ polls }) => polls > 0);
+      return accounts.length === METHODS.length + 3 && accounts.every(({ polls }) => polls > 0);
     });
+    const stateOf = async (name: string): Promise<unknown> =>
+      JSON.parse((await daemon.get(`/api/v1/upstreams/${name}`)).body);
+    expect(await stateOf("text")).toMatchObject({ upstream: { availability: [{ ok: 1, failed: 0 }, {}] } });
+    expect(JSON.stringify(await stateOf("other-text"))).toContain("expected a text that matches");
     const seen = await nginx.seen();
     const byMethod = Object.fromEntries(
       seen.filter(({ uri }) => uri.startsWith("/of/")).map((one) => [one.method, one]),

@@ -1,0 +1,56 @@
+/** Regular expressions in the syntax of RE2, which take a time that grows with the text and no faster. */
+
+import type { RE2JS } from "re2js";
+import type { Matcher } from "../../core/text/matcher.ts";
+import { messageOf } from "../../core/text/escape.ts";
+
+/** A larger one would take too long for a text of any length. Each character in it counts as one, each repetition as all that it repeats. */
+const LARGEST_EXPRESSION = 1_000;
+
+/**
+ * Steps are the characters of a text times the size of the expression. At worst, a hundred million take three seconds;
+ * usually a hundredth of that.
+ */
+const MOST_STEPS = 100_000_000;
+
+export type Expressions = {
+  /** What is wrong with it; undefined for a valid one. */
+  readonly faultOf: (pattern: string) => string | undefined;
+  /** For one answer. */
+  readonly matcher: () => Matcher;
+};
+
+/** The engine is large: it is loaded only where a config has an expression. */
+export async function openExpressions(): Promise<Expressions> {
+  const engine = await import("re2js");
+  const compiled = new Map<string, RE2JS>();
+  const compile = (pattern: string): RE2JS => {
+    const known = compiled.get(pattern);
+    if (known !== undefined) return known;
+    const made = engine.RE2JS.compile(engine.RE2JS.translateRegExp(pattern));
+    compiled.set(pattern, made);
+    return made;
+  };
+  return {
+    faultOf: (pattern) => {
+      try {
+        const size = compile(pattern).programSize();
+        return size > LARGEST_EXPRESSION
+          ? `it has ${size} steps, and may have ${LARGEST_EXPRESSION}`
+          : undefined;
+      } catch (error) {
+        return messageOf(error);
+      }
+    },
+    matcher: () => {
+      let left = MOST_STEPS;
+      return {
+        matches: (pattern, text) => {
+          const expression = compile(pattern);
+          left -= expression.programSize() * (text.length + 1);
+          return left < 0 ? undefined : expression.test(text);
+        },
+      };
+    },
+  };
+}
