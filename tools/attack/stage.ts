@@ -46,7 +46,9 @@ export async function stage(options: StageOptions): Promise<readonly Endured[]> 
   await using polled = await Polled.start();
   const waiting = [...options.attacks];
   while (waiting.length > 0) {
-    const { config, hostility } = waiting[0] ?? {};
+    const { config } = waiting[0] ?? {};
+    const isAlike = (next: Attack | undefined): boolean =>
+      next?.hostility === undefined && next?.config === config;
     await using besieged = await Besieged.start(options, polled, waiting[0] ?? {});
     do {
       const attack = waiting.shift();
@@ -54,12 +56,7 @@ export async function stage(options: StageOptions): Promise<readonly Endured[]> 
       const endured = await besieged.endure(attack);
       options.onEndured(endured);
       all.push(endured);
-    } while (
-      besieged.ended === undefined &&
-      hostility === undefined &&
-      waiting[0]?.hostility === undefined &&
-      waiting[0]?.config === config
-    );
+    } while (besieged.ended === undefined && isAlike(waiting[0]));
   }
   return all;
 }
