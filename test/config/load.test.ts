@@ -54,6 +54,7 @@ describe("a config that says only what it must", () => {
           share: 0.2,
           lingerMs: 0,
           maxPauseMs: 3_600_000,
+          blindAfterMs: 300_000,
           yieldBelow: 0.1,
           quota: undefined,
         },
@@ -160,6 +161,7 @@ upstreams:
     share: 0.125,
     lingerMs: 5000,
     maxPauseMs: 1_800_000,
+    blindAfterMs: 300_000,
     yieldBelow: 0,
     quota: { requests: 400_000, perMs: 2_592_000_000, onExhaust: "stop", pricePerRequest: 0.0001 },
   });

@@ -50,6 +50,7 @@ export function sampleBudget(changes: Partial<Budget> = {}): Budget {
     share: 1,
     lingerMs: 0,
     maxPauseMs: 3_600_000,
+    blindAfterMs: 300_000,
     yieldBelow: 0.1,
     quota: undefined,
     ...changes,

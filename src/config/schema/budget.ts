@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Budget, Quota, Rate } from "../../core/config/config.ts";
-import { DAY_MS, HOUR_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
 import {
   codec,
   duration,
@@ -91,6 +91,11 @@ export const budgetSchema: z.ZodType<BudgetTerms> = noted(
       max_pause: duration(1000, DAY_MS, "1h")
         .prefault("1h")
         .describe("The longest pause that an answer of the upstream can request."),
+      blind_after: duration(MINUTE_MS, DAY_MS, "5m")
+        .prefault("5m")
+        .describe(
+          "Where an answer only tells that nothing is left, and neither refuses nor asks for a wait, the next poll comes no later than this.",
+        ),
       yield_below: percentage({ zero: true, hundred: false }, "10%")
         .prefault("10%")
         .describe(
@@ -102,7 +107,13 @@ export const budgetSchema: z.ZodType<BudgetTerms> = noted(
     }).describe(
       "What the upstream's owner allows to one credential, and the share of it that Pacewatch may use.",
     ),
-    { rate: "rates", linger: "lingerMs", max_pause: "maxPauseMs", yield_below: "yieldBelow" },
+    {
+      rate: "rates",
+      linger: "lingerMs",
+      max_pause: "maxPauseMs",
+      blind_after: "blindAfterMs",
+      yield_below: "yieldBelow",
+    },
   ),
   { isNeeded: true },
 );

@@ -155,6 +155,7 @@ export class BudgetLedger {
       isQuotaSpent: this.#quota.isSpent,
       paceGapMs: this.#paceGapMs,
       maxPauseMs: this.#budget.maxPauseMs,
+      blindAfterMs: this.#budget.blindAfterMs,
     };
   }
 

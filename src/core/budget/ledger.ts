@@ -119,6 +119,7 @@ export type BudgetRestraint = {
   readonly isQuotaSpent: boolean;
   readonly paceGapMs: number;
   readonly maxPauseMs: number;
+  readonly blindAfterMs: number;
 };
 
 /** An upstream that draws on all of these is held back by the strictest of each. */
@@ -130,6 +131,7 @@ export function strictest(restraints: readonly BudgetRestraint[]): BudgetRestrai
     isQuotaSpent: a.isQuotaSpent || b.isQuotaSpent,
     paceGapMs: Math.max(a.paceGapMs, b.paceGapMs),
     maxPauseMs: Math.max(a.maxPauseMs, b.maxPauseMs),
+    blindAfterMs: Math.min(a.blindAfterMs, b.blindAfterMs),
   }));
 }
 

@@ -27,6 +27,8 @@ export type Budget = {
   readonly share: number;
   readonly lingerMs: number;
   readonly maxPauseMs: number;
+  /** A pause that nobody asked for is no longer than this. */
+  readonly blindAfterMs: number;
   /** 0 ≤ yieldBelow < 1, of the upstream's own limit. */
   readonly yieldBelow: number;
   readonly quota: Quota | undefined;

@@ -40,6 +40,21 @@ export function withRequestedPause(
   return { ...told, throttled: isCounted, pause: pause ?? advice.pause };
 }
 
+/**
+ * Where an answer neither refuses nor asks for a wait, and only tells that nothing is left, we look again after
+ * `mostMs`: it may be wrong, and nobody else would notice.
+ */
+export function lookingAgain(advice: Advice, mostMs: number): Advice {
+  const { throttled, pause, remaining } = advice;
+  if (throttled || pause?.source === "retry_after") return advice;
+  const { resetMs } = remaining ?? {};
+  return {
+    ...advice,
+    pause: pause && { ...pause, forMs: Math.min(pause.forMs, mostMs) },
+    remaining: remaining && { ...remaining, resetMs: resetMs && Math.min(resetMs, mostMs) },
+  };
+}
+
 function waitInBody(outcome: PollOutcome, facts: Facts, anchorMs: number): AskedWait {
   const inFields = readTimeFields(facts, anchorMs);
   return isAboutTime(outcome) ? longerWait(inFields, readTimesInWords(facts, anchorMs)) : inFields;

@@ -11,9 +11,12 @@ export function reasonSentence(
   nowMs: number,
 ): string {
   const pausedUntilMs = Math.max(upstream.pausedUntilMs, ...budgets.map((budget) => budget.pausedUntilMs));
-  const pause =
-    pausedUntilMs > nowMs ? ` Polls are paused for another ${humanDuration(pausedUntilMs - nowMs)}.` : "";
-  return `${healthSentence(upstream, nowMs)}${pause}`;
+  const sentence = healthSentence(upstream, nowMs);
+  if (pausedUntilMs <= nowMs) return sentence;
+  const { state } = upstream.health;
+  // It is only known how it was.
+  const isBlind = state === "up" || state === "degraded" ? "We are kept from looking: polls" : "Polls";
+  return `${sentence} ${isBlind} are paused for another ${humanDuration(pausedUntilMs - nowMs)}.`;
 }
 
 function healthSentence(upstream: UpstreamFacts, nowMs: number): string {

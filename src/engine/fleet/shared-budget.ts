@@ -248,6 +248,7 @@ export class SharedBudget {
       isQuotaSpent: this.#isQuotaSpent,
       paceGapMs: paceGapMs(this.#sync.terms.rates),
       maxPauseMs: this.#budget.maxPauseMs,
+      blindAfterMs: this.#budget.blindAfterMs,
     };
   }
 

@@ -21,6 +21,7 @@ import {
 } from "../../core/poll/ports.ts";
 import { cronOf } from "../../core/schedule/schedule.ts";
 import { UpstreamPauses } from "../../core/budget/pauses.ts";
+import { lookingAgain } from "../../core/poll/requested-pause.ts";
 import { screenSlot } from "../../core/budget/restraint.ts";
 import type { LeaseQueue } from "./lease-queue.ts";
 import type { ResourceLimits } from "./resource-limits.ts";
@@ -237,7 +238,11 @@ export class Poller {
     this.#state = IDLE;
     this.#parts.recorder.record({ kind: "polled", poll });
     if (advice !== undefined) {
-      this.#applyAdvice(upstream.budgets, this.#parts.resourceLimits?.share(upstream, advice) ?? advice);
+      const { ledger, resourceLimits } = this.#parts;
+      // The budget of a stopped upstream may have left the config.
+      const mostMs = this.#isStopped ? Infinity : ledger.restraint(upstream.budgets).blindAfterMs;
+      const bounded = lookingAgain(advice, mostMs);
+      this.#applyAdvice(upstream.budgets, resourceLimits?.share(upstream, bounded) ?? bounded);
     }
     const wantsConfirmation = this.#fold({
       kind: "polled",
@@ -257,7 +262,6 @@ export class Poller {
     const { ledger, recorder } = this.#parts;
     ledger.applyAdvice(budgets, advice);
     const { pause } = advice;
-    // The budget of a stopped upstream may have left the config.
     if (this.#isStopped || pause === undefined || pause.forMs <= 0) return;
     const { maxPauseMs } = ledger.restraint(this.#upstream.budgets);
     recorder.record({ kind: "pause_requested", pause, budgets, maxPauseMs });

@@ -21,6 +21,7 @@ test("the running config is told in its own words, with the place of each key an
         share: "20%",
         linger: "0s",
         max_pause: "1h",
+        blind_after: "5m",
         yield_below: "10%",
       },
     },

@@ -205,6 +205,7 @@ const FREE: BudgetRestraint = {
   isQuotaSpent: false,
   paceGapMs: 1_000,
   maxPauseMs: 3_600_000,
+  blindAfterMs: 300_000,
 };
 
 test("nothing hinders: the slot is used", () => {

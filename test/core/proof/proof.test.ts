@@ -22,6 +22,7 @@ function budget(overrides: Partial<Budget> = {}): Budget {
     share: 0.2,
     lingerMs: 0,
     maxPauseMs: 3_600_000,
+    blindAfterMs: 300_000,
     yieldBelow: 0.1,
     quota: undefined,
     ...overrides,

@@ -66,7 +66,7 @@ test("a pause of the budget or of the upstream alone is told with its end, the l
     "The last poll got 429: too many requests. Polls are paused for another 18 s.",
   );
   expect(said({ pausedUntilMs: NOW_MS + 30_000 }, NOW_MS + 18_000)).toContain(
-    "Polls are paused for another 30 s.",
+    "We are kept from looking: polls are paused for another 30 s.",
   );
   expect(said({ pausedUntilMs: NOW_MS - 1 })).not.toContain("paused");
 });

@@ -178,6 +178,7 @@ test("a lease that is free is granted at once, unless somebody waits already", a
       isQuotaSpent: false,
       paceGapMs: 1_000,
       maxPauseMs: 0,
+      blindAfterMs: 0,
     }),
     take: () => {
       const untilMs = freeAtMs[0] ?? Infinity;

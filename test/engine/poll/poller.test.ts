@@ -155,6 +155,27 @@ test("after a 429 the budget is silent until it said, and the slots say why", as
   ]);
 });
 
+test("where an answer only tells that nothing is left, we look again after blind_after", async () => {
+  const { clock, poller, probe } = await world(() =>
+    observed(
+      answered(200, [
+        ["x-ratelimit-limit", "100"],
+        ["x-ratelimit-remaining", "0"],
+        ["x-ratelimit-reset", "86400"],
+      ]),
+      10,
+    ),
+  );
+  for (let turn = 0; turn < 12; turn += 1) {
+    poller.slot("schedule", clock.now());
+    await clock.advance(60_000);
+  }
+  const gapsMs = probe.sentAtMs.slice(1).map((atMs, index) => atMs - (probe.sentAtMs[index] ?? 0));
+  // By the first slot after five minutes.
+  expect(gapsMs).toEqual([360_000]);
+  expect(poller.health.state).toBe("up");
+});
+
 test("a hostile pause is kept for max_pause and no longer", async () => {
   for (const status of [429, 503]) {
     const { clock, poller, probe } = await world((turn) =>
