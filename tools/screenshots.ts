@@ -32,9 +32,9 @@ const PICTURES: readonly Picture[] = [
     scene: "down",
     scheme: "light",
     width: DESKTOP,
-    height: 1020,
+    height: 1130,
   },
-  { file: join(IMAGES, "status-page-dark.png"), scene: "down", scheme: "dark", width: DESKTOP, height: 1020 },
+  { file: join(IMAGES, "status-page-dark.png"), scene: "down", scheme: "dark", width: DESKTOP, height: 1130 },
   ...Object.keys(SCENES).flatMap((scene) =>
     (["light", "dark"] as const).flatMap((scheme) =>
       [DESKTOP, PHONE].map((width) => ({

@@ -35,7 +35,7 @@ const BAR_GAP = 0.18;
 /** Where the plot ends and the words beside it begin. */
 const SIDE_WIDTH = 48;
 const TIMES_HEIGHT = 18;
-const EDGE_PERCENT = 6;
+const EDGE_PERCENT = 8;
 /** Nobody looked for twice as long as between two polls on the average: seldom polls, seen often, leave no holes. */
 const HOLE_GAPS = 2;
 

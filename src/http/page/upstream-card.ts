@@ -13,7 +13,7 @@ import { POLLS_KEPT } from "../../core/history/history.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 
 const LATENCY_HEIGHT = 64;
-const SICK_LATENCY_HEIGHT = 120;
+const SICK_LATENCY_HEIGHT = 220;
 const STRIP_HEIGHT = 22;
 
 export function upstreamCard(upstream: UpstreamFacts, drawn: Drawn, axis: TimeAxis, status: Status): Markup {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import axe from "axe-core";
 import {
   chromium,
@@ -76,4 +77,11 @@ export async function accessibilityFindings(page: Page): Promise<readonly string
   return violations.map(
     ({ id, impact, nodes }) => `${impact ?? "?"} ${id}: ${nodes[0]?.html ?? ""} (${nodes.length})`,
   );
+}
+
+const LAYOUT = readFileSync(new URL("layout.mjs", import.meta.url), "utf8");
+
+/** Text that another covers, or that leaves its box or the page, and plots without room: one line each. */
+export function layoutFindings(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(LAYOUT);
 }
