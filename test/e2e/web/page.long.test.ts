@@ -238,7 +238,7 @@ describe.skipIf(CHROMIUM === undefined)("the pages in a browser", { timeout: PAT
     expect(await page.locator("li.budget").filter({ hasText: "limited" }).innerText()).toMatch(
       /Paused: the next poll can be sent in 9 min/,
     );
-    expect(await page.locator("table.incidents tr").filter({ hasText: "recovered" }).innerText()).toMatch(
+    expect(await page.locator(".incidents > li").filter({ hasText: "recovered" }).innerText()).toMatch(
       /Down: server error/,
     );
   });
