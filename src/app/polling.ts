@@ -30,7 +30,7 @@ import { seenUntil } from "../core/history/incidents.ts";
 import type { KeptValues } from "../core/history/kept-values.ts";
 import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
-import type { StateStore } from "../core/history/state.ts";
+import type { RestoredUpstream, StateStore } from "../core/history/state.ts";
 
 export type PollingParts = TransportParts & {
   readonly log: Logger;
@@ -45,8 +45,11 @@ export type PollingParts = TransportParts & {
 };
 
 const TRY_AGAIN_MS = 5_000;
-/** A week of one value takes ten kilobytes. */
-const MOST_VALUES_OF_GONE = 1_000;
+/** A week of one value takes ten kilobytes, and fifty incidents as much. */
+const MOST_GONE = 1_000;
+
+/** Of an upstream that is not polled here now. */
+type Gone = Pick<RestoredUpstream, "incidents" | "polls"> & { readonly kept: KeptValues };
 
 /** Polls the upstreams of the config: all of them, or those that the fleet gives this replica. */
 export class AppPolling implements AsyncDisposable {
@@ -56,7 +59,7 @@ export class AppPolling implements AsyncDisposable {
   /** An upstream has its record from its first poll until it leaves the config. */
   readonly #records = new Map<string, UpstreamRecord>();
   /** An upstream that left may come back, and then goes on as its rows in the state file do. The latest is last. */
-  readonly #valuesOfGone = new Map<string, KeptValues>();
+  readonly #gone = new Map<string, Gone>();
   readonly #network = new OwnNetwork();
   readonly #memory = new BodyMemory(bytesForBodies(memoryOfProcess()));
   readonly #largeAnswers: LargeAnswers;
@@ -197,12 +200,12 @@ export class AppPolling implements AsyncDisposable {
     const { name, schedule } = upstream;
     const known = this.#records.get(name);
     if (known !== undefined) return known;
-    const restored = store?.restored(name);
-    const values = this.#valuesOfGone.get(name);
-    this.#valuesOfGone.delete(name);
+    const gone = this.#gone.get(name);
+    this.#gone.delete(name);
+    const restored = gone ?? store?.restored(name);
     const nowMs = clock.wallNow();
     const seen = restored && seenUntil(restored, nowMs, schedule.longestGapMs);
-    const history = new History(name, nowMs, seen, values);
+    const history = new History(name, nowMs, seen, gone?.kept);
     const record = new UpstreamRecord(history, this.#receiversOf(name, history), (poll, judged) =>
       this.#network.judge(name, poll, judged),
     );
@@ -222,14 +225,19 @@ export class AppPolling implements AsyncDisposable {
 
   #dropRecords(): void {
     const names = new Set(this.#applied.upstreams.map(({ name }) => name));
-    for (const [name, { history }] of this.#records) {
+    const configured = new Set(this.#config.upstreams.map(({ name }) => name));
+    for (const [name, record] of this.#records) {
       if (names.has(name)) continue;
       this.#records.delete(name);
-      if (!history.values.isEmpty) this.#valuesOfGone.set(name, history.values);
+      // Where it is in the config still, another replica watches it.
+      if (!configured.has(name)) record.record({ kind: "unwatched" });
+      const { incidents, lastPoll, values } = record.history;
+      if (incidents.length > 0 || !values.isEmpty)
+        this.#gone.set(name, { incidents, polls: lastPoll === undefined ? [] : [lastPoll], kept: values });
     }
-    for (const oldest of this.#valuesOfGone.keys()) {
-      if (this.#valuesOfGone.size <= MOST_VALUES_OF_GONE) break;
-      this.#valuesOfGone.delete(oldest);
+    for (const oldest of this.#gone.keys()) {
+      if (this.#gone.size <= MOST_GONE) break;
+      this.#gone.delete(oldest);
     }
     this.#network.keep(this.#applied.upstreams);
   }

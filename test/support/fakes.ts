@@ -74,6 +74,8 @@ export class StoryRecorder implements Recorder {
       case "health_changed":
         this.story.push(`${event.from} -> ${event.to}`);
         return;
+      case "unwatched":
+        return;
       default:
         event satisfies never;
     }

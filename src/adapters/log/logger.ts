@@ -97,6 +97,8 @@ export class LogRecorder implements Recorder {
       case "health_changed":
         this.#healthChanged(event);
         return;
+      case "unwatched":
+        return;
       default:
         event satisfies never;
     }

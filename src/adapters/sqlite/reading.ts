@@ -16,7 +16,7 @@ import { bucketOf, budgetOf, incidentOf, pauseOf, pollOf, quotaOf, valueOf } fro
 type Building = { -readonly [Key in keyof RestoredUpstream]: RestoredUpstream[Key][number][] };
 
 /** An older incident that was never closed (its upstream left the config) ended when it was last heard of. */
-const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, polls,
+const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, unwatched, polls,
   CASE place WHEN 1 THEN ended_at_ms ELSE coalesce(ended_at_ms, updated_at_ms) END AS ended_at_ms
   FROM (SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents)
   ORDER BY upstream, place`;

@@ -30,7 +30,7 @@ export class StateRecorder implements Recorder {
       this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, status });
       for (const { name } of event.poll.values ?? []) this.#saveValue(name);
       for (const { quota } of event.poll.quotas ?? []) this.#saveValue(quotaTrack(quota));
-    } else if (event.kind !== "health_changed") {
+    } else if (event.kind !== "health_changed" && event.kind !== "unwatched") {
       return;
     }
     this.#saveIncident();

@@ -4,10 +4,10 @@ import type { DatabaseSync } from "node:sqlite";
 export const APPLICATION_ID = 0x50775374;
 
 /** Files of an earlier version were never released. One that is found counts as damaged. */
-const FIRST_VERSION = 8;
+const FIRST_VERSION = 9;
 
 /**
- * Each leads from its version to the next one, the first from 8 to 9. A step that was released is never edited, and
+ * Each leads from its version to the next one, the first from 9 to 10. A step that was released is never edited, and
  * what it does is in `SCHEMA` too, for new files. A file is read before its first write, and so before its steps:
  * whoever reads must also understand the shape before them.
  */
@@ -48,6 +48,7 @@ CREATE TABLE incidents (
   upstream TEXT NOT NULL,
   started_at_ms INTEGER NOT NULL,
   ended_at_ms INTEGER,
+  unwatched INTEGER NOT NULL,
   updated_at_ms INTEGER NOT NULL,
   state TEXT NOT NULL,
   reason TEXT NOT NULL,

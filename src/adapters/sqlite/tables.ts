@@ -81,7 +81,7 @@ function headerOf(header: Row): KeptHeader {
 }
 
 export function incidentRow(incident: Incident, updatedAtMs: number): KeyedRow {
-  const { upstream, startedAtMs, endedAtMs, state, reason, polls } = incident;
+  const { upstream, startedAtMs, endedAtMs, isUnwatched = false, state, reason, polls } = incident;
   return {
     table: "incidents",
     key: `${upstream} ${startedAtMs}`,
@@ -89,6 +89,7 @@ export function incidentRow(incident: Incident, updatedAtMs: number): KeyedRow {
       upstream,
       started_at_ms: Math.round(startedAtMs),
       ended_at_ms: endedAtMs === undefined ? null : Math.round(endedAtMs),
+      unwatched: Number(isUnwatched),
       updated_at_ms: Math.round(updatedAtMs),
       state,
       reason,
@@ -104,6 +105,7 @@ export function incidentOf(row: Row): Incident {
     reason: row.get("reason", text),
     startedAtMs: row.get("started_at_ms", whole),
     endedAtMs: row.get("ended_at_ms", optional(whole)),
+    ...(row.get("unwatched", whole) === 1 && { isUnwatched: true }),
     polls: row.get("polls", whole),
   };
 }

@@ -40,7 +40,12 @@ export class History implements Recorder {
   readonly values: KeptValues;
 
   /** `values` are newer than what was restored. */
-  constructor(upstream: string, startedAtMs: number, restored?: RestoredUpstream, values?: KeptValues) {
+  constructor(
+    upstream: string,
+    startedAtMs: number,
+    restored?: Partial<RestoredUpstream>,
+    values?: KeptValues,
+  ) {
     this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
     this.#failures = (restored?.failures ?? []).slice(-FAILURES_KEPT);
     this.#incidents = new Incidents(upstream, restored?.incidents);
@@ -74,6 +79,9 @@ export class History implements Recorder {
       case "health_changed":
         this.#sinceMs = event.atMs;
         this.#incidents.healthChanged(event);
+        return;
+      case "unwatched":
+        this.#incidents.unwatched(this.lastPoll?.atMs);
         return;
       default:
         event satisfies never;

@@ -23,7 +23,7 @@ export function seenUntil<Kept extends Pick<RestoredUpstream, "polls" | "inciden
   if (newest === undefined || newest.endedAtMs !== undefined) return restored;
   const seenAtMs = Math.max(newest.startedAtMs, restored.polls.at(-1)?.atMs ?? 0);
   if (nowMs - seenAtMs <= 3 * longestGapMs + PAUSED_MS) return restored;
-  return { ...restored, incidents: [{ ...newest, endedAtMs: seenAtMs }, ...older] };
+  return { ...restored, incidents: [{ ...newest, endedAtMs: seenAtMs, isUnwatched: true }, ...older] };
 }
 
 type Open = { state: HealthState; reason: string; readonly startedAtMs: number; polls: number };
@@ -36,6 +36,7 @@ export class Incidents {
   #open: Open | undefined;
   /** Of the last failed poll: the change of health that it causes comes after it. */
   #lastReason = "";
+  #isUnwatched = false;
 
   /** Continues `restored`, the newest first: an open one stays open until the first ok. */
   constructor(upstream: string, restored: readonly Incident[] = []) {
@@ -68,6 +69,7 @@ export class Incidents {
   }
 
   healthChanged(change: HealthChange): void {
+    if (this.#isUnwatched) return;
     const severity = SEVERITY.indexOf(change.to);
     if (severity >= 0) {
       this.#open ??= { state: change.to, reason: this.#lastReason, startedAtMs: change.atMs, polls: 1 };
@@ -81,8 +83,20 @@ export class Incidents {
     }
   }
 
+  /** Nobody looks any more: what is open ends where it was seen last, and nothing begins. */
+  unwatched(seenAtMs: number | undefined): void {
+    this.#isUnwatched = true;
+    if (this.#open === undefined) return;
+    this.#end(this.#open, Math.max(this.#open.startedAtMs, seenAtMs ?? 0));
+    this.#open = undefined;
+  }
+
   #end(open: Open, endedAtMs: number): void {
-    this.#ended.push({ ...this.#shown(open), endedAtMs });
+    this.#ended.push({
+      ...this.#shown(open),
+      endedAtMs,
+      ...(this.#isUnwatched && { isUnwatched: true }),
+    });
     if (this.#ended.length > INCIDENTS_KEPT) this.#ended.shift();
   }
 

@@ -57,7 +57,7 @@ export interface StateStore extends BudgetFile {
   readonly lostAtMs: number | undefined;
   /** Whether records reach the file now. */
   readonly isUp: boolean;
-  /** Returned once: an upstream that is removed and comes back later begins with its values alone, from memory. */
+  /** Returned once: an upstream that is removed and comes back later begins with its values and incidents, from memory. */
   restored(upstream: string): RestoredUpstream | undefined;
   /** What earlier processes sent, or may have sent, and what they were asked for. */
   readonly standing: Standing;

@@ -6,7 +6,7 @@ import type { History } from "./history.ts";
 /** Tells at once, or later, the poll with the outcome that counts. */
 export type Judge = (poll: Poll, judged: (poll: Poll) => void) => void;
 
-/** Everything kept about one upstream while it is in the config: across reloads, and only its values across its removal. */
+/** Everything kept about one upstream while it is in the config: across reloads, and its values and incidents across its removal. */
 export class UpstreamRecord implements Recorder {
   readonly accounts: UpstreamAccounts = new UpstreamAccounts();
   readonly history: History;

@@ -105,6 +105,7 @@ export class UpstreamAccounts implements Recorder {
         return;
       case "pause_requested":
       case "health_changed":
+      case "unwatched":
         // Facts of now, not counts: a scrape reads them where they are kept.
         return;
       default:

@@ -83,7 +83,9 @@ export type PollEvent =
    */
   | { readonly kind: "judged"; readonly poll: Poll }
   /** Follows the `polled` that caused it, if one did. */
-  | ({ readonly kind: "health_changed" } & HealthChange);
+  | ({ readonly kind: "health_changed" } & HealthChange)
+  /** It left the config. A poll that is in flight still ends. */
+  | { readonly kind: "unwatched" };
 
 /** Made once: they come with every poll. */
 export const SLOT_WAITING: PollEvent = { kind: "slot_waiting" };

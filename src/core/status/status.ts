@@ -185,6 +185,8 @@ export type Incident = {
   readonly startedAtMs: number;
   /** Undefined while it is ongoing. */
   readonly endedAtMs: number | undefined;
+  /** It was seen last when it ended: nobody knows how long it went on. */
+  readonly isUnwatched?: true;
   /** How many polls belong to it. */
   readonly polls: number;
 };

@@ -16,7 +16,7 @@ export function incidentList(
 }
 
 function row(incident: Incident, nowMs: number, link?: (upstream: string) => string): Markup {
-  const { upstream, state, reason, startedAtMs, endedAtMs, polls } = incident;
+  const { upstream, state, reason, startedAtMs, endedAtMs, isUnwatched, polls } = incident;
   const { what, why } = incidentWords(incident);
   const lastedMs = Math.max(0, (endedAtMs ?? nowMs) - startedAtMs);
   return html`<li
@@ -28,6 +28,9 @@ function row(incident: Incident, nowMs: number, link?: (upstream: string) => str
       ${moment(startedAtMs, nowMs)} to
       ${endedAtMs === undefined ? html`<strong>now</strong>` : moment(endedAtMs, nowMs)}
     </p>
-    <p class="of"><b>${humanDuration(lastedMs)}</b>, ${polls === 1 ? "1 poll" : `${polls} polls`}</p>
+    <p class="of">
+      <b>${humanDuration(lastedMs)}</b>${isUnwatched === true ? " at least, then no longer watched" : ""},
+      ${polls === 1 ? "1 poll" : `${polls} polls`}
+    </p>
   </li>`;
 }

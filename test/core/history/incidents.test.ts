@@ -149,10 +149,37 @@ describe("an incident that was open when the process ended", () => {
 
   test("has ended where it was seen last, if nobody looked for long", () => {
     const [newest, older] = seenUntil(restored, 3 * 24 * 60 * MINUTE_MS, MINUTE_MS).incidents;
-    expect([newest, older]).toEqual([incident({ endedAtMs: 90_000 }), restored.incidents[1]]);
+    expect([newest, older]).toEqual([
+      incident({ endedAtMs: 90_000, isUnwatched: true }),
+      restored.incidents[1],
+    ]);
   });
 
   test("goes on where the schedule is as slow as that", () => {
     expect(seenUntil(restored, 24 * 60 * MINUTE_MS, 12 * 60 * MINUTE_MS)).toEqual(restored);
+  });
+});
+
+describe("an incident of an upstream that is no longer watched", () => {
+  test("ended where it was seen last, and says so", () => {
+    const incidents = new Incidents("email");
+    incidents.polled({ kind: "failed", reason: "timeout" });
+    incidents.healthChanged({ from: "up", to: "down", atMs: 1_000 });
+    incidents.unwatched(45_000);
+    expect(incidents.all).toMatchObject([{ startedAtMs: 1_000, endedAtMs: 45_000, isUnwatched: true }]);
+    // The last poll was still in flight.
+    incidents.healthChanged({ from: "up", to: "down", atMs: 50_000 });
+    expect(incidents.all).toHaveLength(1);
+  });
+
+  test("lasts no longer by its coming back, healthy or not", () => {
+    const first = new Incidents("email");
+    first.healthChanged({ from: "up", to: "down", atMs: 1_000 });
+    first.unwatched(5_000);
+    const second = new Incidents("email", first.all);
+    second.healthChanged({ from: "unknown", to: "up", atMs: 90_000 });
+    expect(second.all).toEqual(first.all);
+    second.healthChanged({ from: "up", to: "down", atMs: 95_000 });
+    expect(second.all.map(({ startedAtMs }) => startedAtMs)).toEqual([95_000, 1_000]);
   });
 });

@@ -56,6 +56,8 @@ export class Tally implements Recorder {
       case "health_changed":
       case "judged":
         return;
+      case "unwatched":
+        return;
       default:
         event satisfies never;
     }
