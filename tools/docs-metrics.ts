@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { CLOSED_LABELS, METRIC_NAMES, metricNamed, type MetricName } from "../src/core/metrics/catalogue.ts";
+import { CLOSED_LABELS, type Metric, METRICS } from "../src/core/metrics/catalogue.ts";
 
 const SECTIONS: readonly (readonly [heading: string, firstLabel: string | undefined])[] = [
   ["Of each upstream", "upstream"],
@@ -11,23 +11,33 @@ const SECTIONS: readonly (readonly [heading: string, firstLabel: string | undefi
 ];
 
 /** Of one upstream. A test counts them. */
-export const SERIES: Readonly<Record<"atStart" | "allKnown" | "most", number>> = {
-  atStart: 101,
-  allKnown: 127,
-  most: 172,
+export const SERIES: Readonly<
+  Record<"atStart" | "healthy" | "healthyInProtobuf" | "allKnown" | "most", number>
+> = {
+  atStart: 33,
+  healthy: 48,
+  healthyInProtobuf: 34,
+  allKnown: 64,
+  most: 60 + ["reason", "cause", "code"].flatMap((label) => CLOSED_LABELS[label] ?? []).length,
 };
+
+const FORMAT_ROWS: readonly (readonly string[])[] = [
+  ["text 0.0.4, text 1.0.0", "with the buckets below", "no", "no"],
+  ["OpenMetrics 1.0", "with the buckets below", "no", "yes"],
+  ["protobuf", "native, and with the buckets below", "yes", "yes"],
+];
 
 export function metricsPage(): string {
   const sections = SECTIONS.map(([heading, firstLabel]) => {
-    const names = METRIC_NAMES.filter((name) => ownerLabel(name) === firstLabel);
-    return `## ${heading}\n\n${table(["Metric", "Type", "Labels", "Meaning"], names.map(metricRow))}`;
+    const metrics = METRICS.filter((metric) => ownerLabel(metric) === firstLabel);
+    return `## ${heading}\n\n${table(["Metric", "Type", "Labels", "Meaning"], metrics.map(metricRow))}`;
   });
   return `# Metrics
 
 <!-- Written by \`node tools/docs-metrics.ts\` from src/core/metrics/catalogue.ts: change it there. -->
 
-What \`GET /metrics\` shows, in text format 0.0.4. A scrape is one synchronous snapshot, so for every upstream, at
-every scrape, \`slots = polls + in flight + skipped\`:
+What \`GET /metrics\` shows. Each upstream is read in one go, so for every upstream, at every scrape,
+\`slots = polls + in flight + skipped\`, and the reasons of an outcome add up to it:
 
 \`\`\`promql
 pacewatch_slots_total
@@ -36,15 +46,32 @@ pacewatch_slots_total
    + (sum without (cause) (pacewatch_polls_skipped_total) or 0 * pacewatch_slots_total)
 \`\`\`
 
-Counters and histograms of an upstream exist at 0 from its first second, survive a reload, and go when it leaves
-the config. What is not known yet is absent, not 0. The status codes that an upstream is expected to answer exist
-from the start; any other appears when it is first seen, and so does each phase of a poll.
+The outcomes exist at 0 from an upstream's first second, and so do the status codes that it is expected to answer.
+What seldom happens appears when it first does: other codes, reasons, causes of skips, phases of a poll, the durations
+of polls that were not ok. Counters survive a reload, and go when their upstream leaves the config. What is not known
+yet is absent, not 0.
 
 A value is absent again when it was not seen for three periods of its upstream, or ten minutes where these are shorter.
 
-An upstream has ${SERIES.atStart} series at its start, ${SERIES.allKnown} once everything about it and one credit is known, and ${SERIES.most} with every
-status code seen (each code beyond the first in \`expect.status\` is one more from the start). Each of its \`values\` is
-two more, and a credit up to eight.
+A healthy upstream with HTTPS has ${SERIES.healthy} series, and ${SERIES.healthyInProtobuf} in protobuf, where a histogram is one. It has
+${SERIES.atStart} before its first poll, ${SERIES.allKnown} once everything about it and one credit is known, and ${SERIES.most} with every status code,
+reason and cause seen (each code beyond the first in \`expect.status\` is one more from the start). Each of its \`values\`
+is two more, and a credit up to eight.
+
+## Formats
+
+The header \`Accept\` decides, by its weights, and text 0.0.4 is for all who ask for nothing that Pacewatch has. By
+\`Accept-Encoding\`, each format comes plain, in gzip or in zstd.
+
+${table(["Format", "Histograms", "Start timestamps", "Exemplars"], FORMAT_ROWS)}
+Prometheus asks for protobuf where native histograms are on (\`--enable-feature=native-histograms\`, or
+\`scrape_native_histograms: true\` in newer ones). Then \`pacewatch_poll_duration_seconds\` has no \`_bucket\`, \`_sum\` and
+\`_count\`: \`histogram_quantile(0.9, rate(pacewatch_poll_duration_seconds[5m]))\` is the quantile, \`histogram_count()\` and
+\`histogram_sum()\` are the rest. Each bucket's bound is 9 % above the one before. With
+\`created-timestamp-zero-ingestion\`, a counter that appears at 1 counts in \`rate()\`.
+
+An exemplar is the newest poll of an outcome, on \`pacewatch_polls_total\` and \`pacewatch_poll_duration_seconds\`: \`poll_id\`
+is its id on the page and in the API, \`request_id\` the provider's, where the answer told one.
 
 ${sections.join("\n")}
 ## Labels
@@ -59,14 +86,12 @@ The metrics \`process_*\` and \`nodejs_*\` about the process itself come from th
 `;
 }
 
-function ownerLabel(name: MetricName): string | undefined {
-  const [first] = metricNamed(name).labels;
+function ownerLabel({ labels: [first] }: Metric): string | undefined {
   return first === "upstream" || first === "budget" ? first : undefined;
 }
 
-function metricRow(name: MetricName): readonly string[] {
-  const { type, labels, help, buckets } = metricNamed(name);
-  const meaning = buckets === undefined ? help : `${help} Buckets: ${buckets.join(", ")}.`;
+function metricRow({ name, type, labels, help, bounds }: Metric): readonly string[] {
+  const meaning = bounds === undefined ? help : `${help} Buckets: ${bounds.join(", ")}.`;
   return [code(name), type, labels.map(code).join(", "), meaning];
 }
 

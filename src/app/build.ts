@@ -1,9 +1,9 @@
 import { Thread } from "../adapters/thread.ts";
 import { systemClock } from "../adapters/clock.ts";
 import type { Logger } from "../adapters/log/logger.ts";
-import { GzipParts } from "../adapters/gzip-parts.ts";
+import { GzipParts, ZstdParts } from "../adapters/compressors.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
-import { createMetrics } from "../adapters/metrics/metrics.ts";
+import { scrape } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { FleetParts, OpenedLedger } from "./fleet.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
@@ -145,9 +145,6 @@ async function startHttp(
   stack: AsyncDisposableStack,
 ): Promise<Opened<RunningServer>> {
   const { clock, fleet, ledger } = sources;
-  const onBug = (error: unknown): void =>
-    log.error({ error: keys.hide(stackOf(error)) }, "a bug in pacewatch: a scrape was cut short");
-  const metrics = stack.use(createMetrics(() => metricsView(sources), onBug));
   const { web } = reload.config;
   const { host, port } = listen ?? web;
   const files = readOpenFiles();
@@ -160,8 +157,8 @@ async function startHttp(
     webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
     status: () => statusView(sources),
     columns: (upstream, range) => columnsInFile(sources, upstream, range),
-    metrics: () => metrics.render(),
-    gzip: () => new GzipParts(),
+    metrics: (format) => scrape(() => metricsView(sources), format),
+    compressor: (coding) => (coding === "zstd" ? new ZstdParts() : new GzipParts()),
     config: () => writtenConfig(reload.config),
     reload: () => reload.run("asked"),
     resume: (budget) => {

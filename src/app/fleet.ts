@@ -59,7 +59,7 @@ export async function openFleet(
   if (password?.kind === "refused") {
     return { kind: "refused", faults: password.faults.map((fault) => `fleet.redis.password: ${fault}`) };
   }
-  const account = new RedisAccount();
+  const account = new RedisAccount(clock.wallNow());
   const redis = stack.use(
     new Redis(fleet, {
       clock,

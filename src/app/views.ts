@@ -33,36 +33,42 @@ export type ViewSources = {
 
 type ShownPolling = Pick<AppPolling, "recordOf" | "conditionOf" | "offlineUpstreams">;
 
-/** It holds for this moment only, as its accounts are live. */
+/** Each upstream and each budget is read when its turn comes: what left the config by then is left out. */
 export function metricsView(sources: ViewSources): MetricsSnapshot {
   const { polling, store, fleet, reload } = sources;
   const { config } = reload;
-  const nowMs = sources.clock.wallNow();
+  const viewOf = budgetViews(config, sources);
+  return {
+    upstreams: upstreamViews(config, sources),
+    budgets: Iterator.from(config.budgets)
+      .map(viewOf)
+      .filter((view) => view !== undefined),
+    stateStoreUp: store?.isUp,
+    offlineUpstreams: polling.offlineUpstreams(sources.clock.wallNow()),
+    fleet: fleet?.snapshot(),
+    reload: reload.status,
+    build: { version: VERSION, node: process.versions.node },
+    startedAtMs: sources.startedAtMs,
+  };
+}
+
+function* upstreamViews(config: Config, { polling, clock }: ViewSources): Generator<UpstreamSnapshot> {
   const stalledAfterMs = stallTimes(config);
-  const upstreams: UpstreamSnapshot[] = [];
   for (const upstream of config.upstreams) {
     const record = polling.recordOf(upstream.name);
     if (record === undefined) continue;
     const { values, schedule } = upstream;
-    const { health, nextSlotAtMs } = polling.conditionOf(upstream);
-    upstreams.push({
+    const { health } = polling.conditionOf(upstream);
+    const nowMs = clock.wallNow();
+    yield {
       upstream,
       accounts: record.accounts,
       health: { state: health.state, up: health.isUp },
-      nextSlotAtMs,
+      nowMs,
       stalledAfterMs: stalledAfterMs(upstream),
       ...(values && { values: record.history.values.read(values, schedule.longestGapMs, nowMs) }),
-    });
+    };
   }
-  return {
-    upstreams,
-    budgets: config.budgets.map(budgetViews(config, sources)).filter((view) => view !== undefined),
-    stateStoreUp: store?.isUp,
-    offlineUpstreams: polling.offlineUpstreams(nowMs),
-    fleet: fleet?.snapshot(),
-    reload: reload.status,
-    build: { version: VERSION, node: process.versions.node },
-  };
 }
 
 export function statusView(sources: ViewSources): Status {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { GzipParts } from "../../src/adapters/gzip-parts.ts";
+import { GzipParts } from "../../src/adapters/compressors.ts";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { metricsView, statusView, type ViewSources } from "../../src/app/views.ts";
 import { writtenConfig } from "../../src/config/schema/schema.ts";
@@ -121,7 +121,7 @@ test.each(["/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/config"])(
     const parts: number[] = [];
     const app = routesToAsk({
       ...sampleRoutesDeps(),
-      gzip: () => {
+      compressor: () => {
         const gzip = new GzipParts();
         return { next: (part, isLast) => (parts.push(part.length), gzip.next(part, isLast)) };
       },

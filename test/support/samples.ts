@@ -1,6 +1,6 @@
 import type { Announcement } from "../../src/core/answer/announcement.ts";
 import { BURN_WINDOWS } from "../../src/core/answer/credit.ts";
-import { GzipParts } from "../../src/adapters/gzip-parts.ts";
+import { GzipParts, ZstdParts } from "../../src/adapters/compressors.ts";
 import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
 import type { QuotaRow } from "../../src/core/budget/quota.ts";
@@ -165,6 +165,8 @@ export function observed(exchange: Exchange, durationMs = 5): Observation {
 }
 
 export const POLL_ENDED_AT_MS = 1_790_000_000_250;
+/** An hour before. */
+export const PROCESS_STARTED_AT_MS: number = 1_789_996_400_000;
 
 export function samplePoll(changes: Partial<Poll> = {}): Poll {
   return {
@@ -200,15 +202,15 @@ export function sampleAnnouncement(changes: Partial<Announcement> = {}): Announc
   };
 }
 
-/** Accounts of one finished poll. */
 /** As a poll is recorded whose outcome is known at once. */
 export function recordPoll(recorder: Recorder, poll: Poll): void {
   recorder.record({ kind: "polled", poll });
   recorder.record({ kind: "judged", poll });
 }
 
+/** Accounts of finished polls. */
 export function accountsOf(...polls: readonly Poll[]): UpstreamAccounts {
-  const accounts = new UpstreamAccounts();
+  const accounts = new UpstreamAccounts(PROCESS_STARTED_AT_MS);
   for (const poll of polls) {
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
@@ -220,15 +222,15 @@ export function accountsOf(...polls: readonly Poll[]): UpstreamAccounts {
 export function sampleUpstreamSnapshot(changes: Partial<UpstreamSnapshot> = {}): UpstreamSnapshot {
   return {
     upstream: sampleUpstream(),
-    accounts: new UpstreamAccounts(),
+    accounts: new UpstreamAccounts(PROCESS_STARTED_AT_MS),
     health: { state: "unknown", up: undefined },
-    nextSlotAtMs: undefined,
+    nowMs: POLL_ENDED_AT_MS,
     stalledAfterMs: 175_000,
     ...changes,
   };
 }
 
-export function sampleValueSnapshot(changes: Partial<ValueSnapshot> = {}): ValueSnapshot {
+function sampleValueSnapshot(changes: Partial<ValueSnapshot> = {}): ValueSnapshot {
   const burns = BURN_WINDOWS.map((window, index) => ({
     window,
     perSecond: 0.001 / (index + 1),
@@ -258,12 +260,13 @@ export function sampleMetricsSnapshot(changes: Partial<MetricsSnapshot> = {}): M
     fleet: undefined,
     reload: { successful: true, lastSuccessAtMs: POLL_ENDED_AT_MS },
     build: { version: "0.1.0", node: "24.0.0" },
+    startedAtMs: PROCESS_STARTED_AT_MS,
     ...changes,
   };
 }
 
 export function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): FleetSnapshot {
-  const redis = new RedisAccount();
+  const redis = new RedisAccount(PROCESS_STARTED_AT_MS);
   redis.observe("beat", 2, undefined);
   return {
     vantage: undefined,
@@ -284,15 +287,15 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
   const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 10]));
   const announcement = sampleAnnouncement({ sunsetAtMs: POLL_ENDED_AT_MS + 86_400_000 });
   const poll = samplePoll({ phasesMs, announcement, certificateExpiresAtMs: POLL_ENDED_AT_MS + 86_400_000 });
-  const accounts = accountsOf(samplePoll({ outcome: outcomeOf("timeout"), delayMs: 0 }), poll);
-  accounts.record({ kind: "slots_skipped", cause: "backoff", count: 1, hadWaited: false });
+  const failed = samplePoll({ outcome: outcomeOf("timeout"), delayMs: 0, malformedSignals: 1 });
+  const accounts = accountsOf(failed, poll);
+  accounts.record({ kind: "slots_skipped", cause: "missed", count: 3, hadWaited: false });
   return sampleMetricsSnapshot({
     upstreams: [
       sampleUpstreamSnapshot({
         upstream: sampleUpstream({ labels: { team: "growth" }, values: [sampleValue()] }),
         accounts,
         health: { state: "up", up: true },
-        nextSlotAtMs: POLL_ENDED_AT_MS + 15_000,
         values: [sampleValueSnapshot()],
       }),
     ],
@@ -460,8 +463,8 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
     status: () => sampleStatus(),
     columns: () => Promise.resolve(undefined),
     fleet: () => Promise.resolve(undefined),
-    metrics: () => ({ pieces: ["pacewatch_slots_total 1\n"] }),
-    gzip: () => new GzipParts(),
+    metrics: () => ["pacewatch_slots_total 1\n"],
+    compressor: (coding) => (coding === "zstd" ? new ZstdParts() : new GzipParts()),
     reload: () => Promise.resolve({ kind: "reloaded" }),
     resume: () => true,
     config: () => ({ upstreams: [] }),

@@ -1,54 +1,36 @@
 import type { Families } from "../../test/support/metrics/exposition-parser.ts";
 import { isResident, isWithoutConfirmations } from "./config.ts";
 
-const PERIOD_SECONDS = 1;
+const PERIOD_MS = 1_000;
 
-/** What one scrape says of one upstream. */
+/** What the API says of one upstream, all of one moment. */
 export type Account = {
   readonly slots: number;
   readonly waiting: number;
   readonly polls: number;
   readonly inFlight: number;
   readonly skipped: number;
-  /** Polls that came to sending their request: to the phase of waiting for an answer. */
+  /** Polls that came to sending their request: to the phase of waiting for an answer. As the metrics say. */
   readonly sent: number;
-  readonly nextSlotAtSeconds: number;
+  readonly nextSlotAtMs: number;
 };
 
 export type Accounts = ReadonlyMap<string, Account>;
 
-export function accountsIn(families: Families): Accounts {
-  const sums = (name: string): ReadonlyMap<string, number> => sumsByUpstream(families, `pacewatch_${name}`);
-  const waiting = sums("slots_waiting");
-  const polls = sums("polls_total");
-  const inFlight = sums("polls_in_flight");
-  const skipped = sums("polls_skipped_total");
+type Listed = {
+  readonly name: string;
+  readonly counts: Omit<Account, "sent" | "nextSlotAtMs">;
+  readonly nextSlotAtMs: number;
+};
+
+export function accountsIn(list: { readonly upstreams: readonly Listed[] }, families: Families): Accounts {
   const sent = requestsSent(families);
-  const nextSlot = sums("next_slot_timestamp_seconds");
   return new Map(
-    [...sums("slots_total")].map(([upstream, slots]) => {
-      const account = {
-        slots,
-        waiting: waiting.get(upstream) ?? Number.NaN,
-        polls: polls.get(upstream) ?? Number.NaN,
-        inFlight: inFlight.get(upstream) ?? Number.NaN,
-        skipped: skipped.get(upstream) ?? Number.NaN,
-        // A phase that never was has no series.
-        sent: sent.get(upstream) ?? 0,
-        nextSlotAtSeconds: nextSlot.get(upstream) ?? Number.NaN,
-      };
-      return [upstream, account] as const;
+    list.upstreams.map(({ name, counts, nextSlotAtMs }) => {
+      // A phase that never was has no series.
+      return [name, { ...counts, sent: sent.get(name) ?? 0, nextSlotAtMs }] as const;
     }),
   );
-}
-
-function sumsByUpstream(families: Families, name: string): ReadonlyMap<string, number> {
-  const sums = new Map<string, number>();
-  for (const { labels, value } of families.get(name)?.samples ?? []) {
-    const upstream = labels["upstream"] ?? "";
-    sums.set(upstream, (sums.get(upstream) ?? 0) + value);
-  }
-  return sums;
 }
 
 function requestsSent(families: Families): ReadonlyMap<string, number> {
@@ -60,13 +42,6 @@ function requestsSent(families: Families): ReadonlyMap<string, number> {
   );
 }
 
-/** Upstreams whose `slots = polls + in flight + skipped` does not hold. */
-export function unbalanced(accounts: Accounts): readonly string[] {
-  return [...accounts].flatMap(([upstream, { slots, polls, inFlight, skipped }]) =>
-    slots === polls + inFlight + skipped ? [] : [upstream],
-  );
-}
-
 /**
  * What was met less what was asked for since the epoch: the same at every scrape. A slot that is due at this very
  * moment, and comes once the process gets to it, makes it one less for that moment; so of several scrapes the most
@@ -74,8 +49,8 @@ export function unbalanced(accounts: Accounts): readonly string[] {
  */
 function surplusOf(upstream: string, scrapes: readonly Accounts[]): number {
   const surpluses = scrapes.map((accounts) => {
-    const { slots, waiting, nextSlotAtSeconds } = accountOf(accounts, upstream);
-    return slots + waiting - Math.round(nextSlotAtSeconds / PERIOD_SECONDS);
+    const { slots, waiting, nextSlotAtMs } = accountOf(accounts, upstream);
+    return slots + waiting - Math.round(nextSlotAtMs / PERIOD_MS);
   });
   return Math.max(...surpluses);
 }
@@ -103,7 +78,7 @@ export function unheard(accounts: Accounts, heard: ReadonlyMap<string, number>):
   });
 }
 
-export function total(accounts: Accounts, what: Exclude<keyof Account, "nextSlotAtSeconds">): number {
+export function total(accounts: Accounts, what: Exclude<keyof Account, "nextSlotAtMs">): number {
   return [...accounts.values()].reduce((sum, account) => sum + account[what], 0);
 }
 

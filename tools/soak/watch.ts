@@ -5,7 +5,8 @@ import {
   type Families,
 } from "../../test/support/metrics/exposition-parser.ts";
 import { ask } from "../../test/support/http-ask.ts";
-import { accountsIn, residentsOf, total, unbalanced, type Accounts } from "./accounts.ts";
+import { openAccounts } from "../../test/support/metrics/slot-accounts.ts";
+import { accountsIn, residentsOf, total, type Accounts } from "./accounts.ts";
 import type { SoakedProcess } from "./process.ts";
 import type { Look } from "./trend.ts";
 
@@ -41,7 +42,8 @@ export async function scrape(url: string): Promise<Scrape> {
   const text = (await ask(`${url}/metrics`)).body;
   const tookMs = performance.now() - startedMs;
   const families = parseExposition(text);
-  return { families, accounts: accountsIn(families), bytes: Buffer.byteLength(text), tookMs };
+  const list = JSON.parse((await ask(`${url}/api/v1/upstreams`)).body);
+  return { families, accounts: accountsIn(list, families), bytes: Buffer.byteLength(text), tookMs };
 }
 
 /** Looks at it until that time, and then takes the long look. */
@@ -67,7 +69,7 @@ export async function watchUntil(soaked: SoakedProcess, untilMs: number): Promis
     scrapeBytes: bytes,
     scrapeMs: tookMs,
     accounts: residents,
-    unbalanced: unbalanced(accounts),
+    unbalanced: openAccounts(families).map(({ upstream }) => upstream),
   };
 }
 

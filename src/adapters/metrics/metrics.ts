@@ -1,63 +1,54 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { collectDefaultMetrics, Registry } from "prom-client";
-import { ownedPieces, processText } from "../../core/metrics/exposition.ts";
-import { snapshotIn, takeFrame, type ScrapeSubjects } from "../../core/metrics/scrape-frame.ts";
+import {
+  collectDefaultMetrics,
+  type MetricObjectWithValues,
+  type MetricValueWithName,
+  Registry,
+} from "prom-client";
+import { expose, type Family } from "../../core/metrics/exposition.ts";
+import type { Format, Labels, Sample, Value } from "../../core/metrics/sample.ts";
 import type { MetricsSnapshot } from "../../core/metrics/snapshot.ts";
-import { ScrapeThread } from "./scrape-thread.ts";
 
-/** Plain, or in gzip of parts that can be read one by one. Written while it is read. */
-export type ScrapedText =
-  | { readonly pieces: AsyncIterable<string> }
-  | { readonly gzipped: AsyncIterable<Uint8Array<ArrayBuffer>> };
-
-export interface Metrics extends AsyncDisposable {
-  /** Shows the moment of the call. The numbers of the process come last. */
-  render(): ScrapedText;
+/** One scrape in pieces, with the numbers of the process last. Other work can run after each piece. */
+export async function scrape(
+  snapshot: () => MetricsSnapshot,
+  format: Format,
+): Promise<Iterable<Uint8Array | undefined>> {
+  const ofProcess = await processRegistry().getMetricsAsJSON();
+  const now = snapshot();
+  return expose(
+    now,
+    ofProcess.map((metric) => familyOf(metric, now.startedAtMs)),
+    format,
+  );
 }
 
-/** The text of more upstreams is written in a thread, which takes some 20 MB. */
-const FEW_UPSTREAMS = 300;
+type LibraryMetric = MetricObjectWithValues<MetricValueWithName<string>>;
 
-export function createMetrics(snapshot: () => MetricsSnapshot, onBug: (error: unknown) => void): Metrics {
-  const thread = new ScrapeThread();
-  let subjects: ScrapeSubjects | undefined;
+function familyOf({ name, help, type, values }: LibraryMetric, startedAtMs: number): Family {
+  const bySeries = Map.groupBy(values, ({ labels }) => JSON.stringify({ ...labels, le: undefined }));
+  const samples = bySeries.entries().map(([labels, parts]): Sample => {
+    const value = type === "histogram" ? distributionOf(name, parts) : (parts[0]?.value ?? 0);
+    return { labels: labelsOf(labels), value, startedAtMs };
+  });
+  return { name, help, type, samples: samples.toArray() };
+}
+
+function labelsOf(json: string): Labels {
+  const labels: Readonly<Record<string, string | number>> = JSON.parse(json);
+  return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, String(value)]));
+}
+
+/** The library has each bucket, the sum and the count apart. */
+function distributionOf(name: string, parts: LibraryMetric["values"]): Value {
+  const part = (suffix: string): number =>
+    parts.find(({ metricName }) => metricName === name + suffix)?.value ?? 0;
+  const buckets = parts.filter(({ labels: { le } }) => Number.isFinite(Number(le)));
   return {
-    render: () => {
-      const now = snapshot();
-      const frame = takeFrame(now, subjects);
-      subjects = frame.subjects;
-      const ours = processText(now);
-      const ending = async (): Promise<string> => {
-        // The library takes as long as the snapshot did: let other work run in between.
-        await nextTurn();
-        return ours + (await processRegistry().metrics());
-      };
-      if (now.upstreams.length <= FEW_UPSTREAMS) {
-        thread.rest();
-        return { pieces: reported(endedBy(ownedPieces(snapshotIn(frame)), ending), onBug) };
-      }
-      return { gzipped: reported(thread.parts(frame, ending), onBug) };
-    },
-    [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
+    bounds: buckets.map(({ labels: { le } }) => Number(le)),
+    count: part("_count"),
+    sum: part("_sum"),
+    atOrUnder: (index) => buckets[index]?.value ?? part("_count"),
   };
-}
-
-async function* endedBy(pieces: Iterable<string>, ending: () => Promise<string>): AsyncGenerator<string> {
-  yield* pieces;
-  yield await ending();
-}
-
-/** Its reader sees only that it ended early, not why. */
-async function* reported<Part>(
-  parts: AsyncIterable<Part>,
-  onBug: (error: unknown) => void,
-): AsyncGenerator<Part> {
-  try {
-    yield* parts;
-  } catch (error) {
-    onBug(error);
-    throw error;
-  }
 }
 
 /** The linter of Prometheus refuses these names of the library. */

@@ -2,7 +2,7 @@ import type { Fleet } from "../../core/config/config.ts";
 import { messageOf, oneLine } from "../../core/text/escape.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { RedisFailure } from "../../core/metrics/catalogue.ts";
+import type { RedisFailure } from "../../core/metrics/accounts.ts";
 import { RedisHealth } from "../../core/fleet/redis-health.ts";
 import { AnswerTooLong } from "./answer-size.ts";
 import { openDriver, type RedisDriver, type RedisDriverParts } from "./driver.ts";

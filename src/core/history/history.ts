@@ -35,6 +35,7 @@ export class History implements Recorder {
   readonly #byHour: RollingCounts;
   /** By cause and budget; undefined where none were, as mostly: an empty map takes 200 bytes. */
   #skippedSincePoll: Map<string, SkipCount> | undefined;
+  readonly startedAtMs: number;
   #sinceMs: number;
   #announcement: Announcement | undefined;
   readonly values: KeptValues;
@@ -51,6 +52,7 @@ export class History implements Recorder {
     this.#incidents = new Incidents(upstream, restored?.incidents);
     this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
     this.#byHour = new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
+    this.startedAtMs = startedAtMs;
     this.#sinceMs = startedAtMs;
     this.values = values ?? new KeptValues(restored?.values);
   }

@@ -4,8 +4,14 @@
  */
 
 import { PHASES, type Phase } from "../exchange/exchange.ts";
-import { known, UNKNOWN } from "../metrics/histogram.ts";
 import type { PollStatus } from "../status/status.ts";
+
+/** Stands for undefined in arrays of numbers. */
+const UNKNOWN = Number.NaN;
+
+function known(number: number | undefined): number | undefined {
+  return number === undefined || Number.isNaN(number) ? undefined : number;
+}
 
 /** Often the same for many polls in a row. */
 type Words = Pick<PollStatus, "origin" | "outcome" | "reason" | "degraded" | "detail"> & {

@@ -8,7 +8,7 @@ export type Judge = (poll: Poll, judged: (poll: Poll) => void) => void;
 
 /** Everything kept about one upstream while it is in the config: across reloads, and its values and incidents across its removal. */
 export class UpstreamRecord implements Recorder {
-  readonly accounts: UpstreamAccounts = new UpstreamAccounts();
+  readonly accounts: UpstreamAccounts;
   readonly history: History;
   readonly #recorders: readonly Recorder[];
   readonly #judge: Judge;
@@ -18,6 +18,7 @@ export class UpstreamRecord implements Recorder {
   constructor(history: History, others: readonly Recorder[], judge: Judge = (poll, judged) => judged(poll)) {
     this.history = history;
     this.#judge = judge;
+    this.accounts = new UpstreamAccounts(history.startedAtMs);
     this.#recorders = [this.accounts, history, ...others];
   }
 

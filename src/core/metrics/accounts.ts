@@ -1,104 +1,111 @@
 import type { Announcement } from "../answer/announcement.ts";
-import { CATALOGUE, CODE_LABELS, codeLabel, type RedisFailure } from "./catalogue.ts";
 import { type Phase, PHASES } from "../exchange/exchange.ts";
-import { Histogram, histogramLength, type HistogramReading, known, observeIn, UNKNOWN } from "./histogram.ts";
-import { SKIP_CAUSES, type SkipCause } from "../exchange/outcome.ts";
-import { type Outcome, OUTCOMES, type Reason, REASON_NAMES } from "../exchange/reasons.ts";
+import type { SkipCause } from "../exchange/outcome.ts";
+import type { Outcome, Reason } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
+import { MINUTE_MS } from "../time/duration.ts";
+import { Histogram } from "./histogram.ts";
+import type { Exemplar, Labels, Summary } from "./sample.ts";
 
-type PhaseTotal = { readonly count: number; readonly sumSeconds: number };
+/** The final status codes of IANA's HTTP registry (2xx to 5xx), so that no upstream can add series without end. */
+const REGISTERED = [
+  [200, 201, 202, 203, 204, 205, 206, 207, 208, 226],
+  [300, 301, 302, 303, 304, 305, 307, 308],
+  [400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 416, 417],
+  [421, 422, 423, 424, 425, 426, 428, 429, 431, 451],
+  [500, 501, 502, 503, 504, 505, 506, 507, 508, 510, 511],
+].flat();
 
-const DURATION_BOUNDS = CATALOGUE.pacewatch_poll_duration_seconds.buckets;
-const DELAY_BOUNDS = CATALOGUE.pacewatch_poll_delay_seconds.buckets;
+/** Every value of the label `code`. */
+export const CODE_LABELS: readonly string[] = [...REGISTERED.map(String), "other"];
 
-/** Assigns every number of an upstream its place in one array. */
-class Layout {
-  #length = 0;
+export function codeLabel(status: number): string {
+  return REGISTERED.includes(status) ? String(status) : "other";
+}
 
-  /** The next places, one for each key. */
-  places(keys: readonly string[]): ReadonlyMap<string, number> {
-    const from = this.take(keys.length);
-    return new Map(keys.map((key, index) => [key, from + index]));
+/** Of polls that were ok. */
+export const DURATION_BOUNDS: readonly number[] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** A word, how often it came, and a moment at which it had not come yet. */
+type Count<Word> = { readonly word: Word; count: number; readonly startedAtMs: number };
+
+/** A few of many words, in the order of their first time: most upstreams never see most of them. */
+class Tally<Word> {
+  counts: readonly Count<Word>[] = [];
+
+  add(word: Word, amount: number, startedAtMs: number): void {
+    const known = this.#find(word);
+    // An array that is pushed to makes room for 17.
+    if (known === undefined) this.counts = [...this.counts, { word, count: amount, startedAtMs }];
+    else known.count += amount;
   }
 
-  take(length: number): number {
-    const from = this.#length;
-    this.#length += length;
-    return from;
+  of(word: Word): number {
+    return this.#find(word)?.count ?? 0;
   }
 
-  get length(): number {
-    return this.#length;
+  get total(): number {
+    return this.counts.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  #find(word: Word): Count<Word> | undefined {
+    return this.counts.find((each) => each.word === word);
   }
 }
 
-const layout = new Layout();
-const SLOTS = layout.take(1);
-const WAITING = layout.take(1);
-const IN_FLIGHT = layout.take(1);
-const WITHIN_OBJECTIVE = layout.take(1);
-const MALFORMED_SIGNALS = layout.take(1);
-/** Not a number until it is known. */
-const LAST_POLL_AT_MS = layout.take(1);
-const LAST_SUCCESS_AT_MS = layout.take(1);
-const CERTIFICATE_EXPIRES_AT_MS = layout.take(1);
-const DEPRECATED_AT_MS = layout.take(1);
-const SUNSET_AT_MS = layout.take(1);
-const POLLS = layout.places(OUTCOMES);
-const BY_REASON = layout.places(REASON_NAMES);
-const SKIPPED = layout.places(SKIP_CAUSES);
-const RESPONSES = layout.places(CODE_LABELS);
-const PHASE_COUNT = layout.places(PHASES);
-const PHASE_SECONDS = layout.places(PHASES);
-/** The places of the phases are in the order of the phases. */
-const PHASE_COUNT_FROM = PHASE_COUNT.get(PHASES[0]) ?? 0;
-const PHASE_SECONDS_FROM = PHASE_SECONDS.get(PHASES[0]) ?? 0;
-const DELAY = layout.take(histogramLength(DELAY_BOUNDS));
-const DURATION = {
-  ok: layout.take(histogramLength(DURATION_BOUNDS)),
-  failed: layout.take(histogramLength(DURATION_BOUNDS)),
-  throttled: layout.take(histogramLength(DURATION_BOUNDS)),
-  rejected: layout.take(histogramLength(DURATION_BOUNDS)),
-  ours: layout.take(histogramLength(DURATION_BOUNDS)),
+type Delay = {
+  readonly endedAtMs: number;
+  readonly seconds: number;
+  /** The longest of those that ended later. */
+  next: Delay | undefined;
 };
 
-/** How many numbers make up the accounts of an upstream. */
-export const ACCOUNTS_LENGTH: number = layout.length;
-
-/**
- * The numbers of one upstream since the process began, in one array. They change synchronously, so a copy taken in one
- * go always adds up, and stays the same while a scrape is written.
- */
+/** The numbers of one upstream since `startedAtMs`. They change together, so at every moment they add up. */
 export class UpstreamAccounts implements Recorder {
-  readonly #numbers: Float64Array;
+  readonly startedAtMs: number;
+  slots = 0;
+  waiting = 0;
+  inFlight = 0;
+  withinObjective = 0;
+  malformedSignals = 0;
+  lastPollAtMs: number | undefined;
+  lastSuccessAtMs: number | undefined;
+  certificateExpiresAtMs: number | undefined;
+  deprecatedAtMs: number | undefined;
+  sunsetAtMs: number | undefined;
+  readonly reasons: Tally<Reason> = new Tally();
+  readonly skips: Tally<SkipCause> = new Tally();
+  readonly responses: Tally<string> = new Tally();
+  readonly #durations: Partial<Record<Outcome, Histogram>>;
+  readonly #phaseCounts = PHASES.map(() => 0);
+  readonly #phaseSeconds = PHASES.map(() => 0);
+  #delaySeconds = 0;
+  /** Of those of the last minute. */
+  #longestDelay: Delay | undefined;
 
-  /** On a copy of numbers, or from zero. */
-  constructor(numbers: Float64Array = emptyNumbers()) {
-    this.#numbers = numbers;
-  }
-
-  copyTo(numbers: Float64Array, at: number): void {
-    numbers.set(this.#numbers, at);
+  constructor(startedAtMs: number) {
+    this.startedAtMs = startedAtMs;
+    this.#durations = { ok: new Histogram(DURATION_BOUNDS, startedAtMs) };
   }
 
   record(event: PollEvent): void {
     switch (event.kind) {
       case "slot_waiting":
-        this.#add(WAITING, 1);
+        this.waiting += 1;
         return;
       case "slot_started":
-        this.#add(WAITING, -1);
-        this.#add(SLOTS, 1);
-        this.#add(IN_FLIGHT, 1);
+        this.waiting -= 1;
+        this.slots += 1;
+        this.inFlight += 1;
         return;
       case "slots_skipped":
-        if (event.hadWaited) this.#add(WAITING, -1);
-        this.#add(SLOTS, event.count);
-        this.#add(SKIPPED.get(event.cause), event.count);
+        if (event.hadWaited) this.waiting -= 1;
+        this.slots += event.count;
+        this.skips.add(event.cause, event.count, this.lastPollAtMs ?? this.startedAtMs);
         return;
       case "polled":
-        this.#numbers[LAST_POLL_AT_MS] = event.poll.endedAtMs;
+        this.lastPollAtMs = event.poll.endedAtMs;
         return;
       case "judged":
         this.#judged(event.poll);
@@ -113,154 +120,95 @@ export class UpstreamAccounts implements Recorder {
     }
   }
 
-  get slots(): number {
-    return this.#at(SLOTS);
-  }
-
-  get waiting(): number {
-    return this.#at(WAITING);
-  }
-
-  get inFlight(): number {
-    return this.#at(IN_FLIGHT);
-  }
-
   get totalPolls(): number {
-    return this.#total(POLLS);
+    return Object.values(this.#durations).reduce((sum, { count }) => sum + count, 0);
   }
 
   get totalSkipped(): number {
-    return this.#total(SKIPPED);
-  }
-
-  get withinObjective(): number {
-    return this.#at(WITHIN_OBJECTIVE);
-  }
-
-  get malformedSignals(): number {
-    return this.#at(MALFORMED_SIGNALS);
-  }
-
-  get lastPollAtMs(): number | undefined {
-    return this.#known(LAST_POLL_AT_MS);
-  }
-
-  get lastSuccessAtMs(): number | undefined {
-    return this.#known(LAST_SUCCESS_AT_MS);
-  }
-
-  get certificateExpiresAtMs(): number | undefined {
-    return this.#known(CERTIFICATE_EXPIRES_AT_MS);
-  }
-
-  get deprecatedAtMs(): number | undefined {
-    return this.#known(DEPRECATED_AT_MS);
-  }
-
-  get sunsetAtMs(): number | undefined {
-    return this.#known(SUNSET_AT_MS);
-  }
-
-  get delay(): HistogramReading {
-    return this.#histogram(DELAY, DELAY_BOUNDS);
+    return this.skips.total;
   }
 
   polls(outcome: Outcome): number {
-    return this.#at(POLLS.get(outcome));
-  }
-
-  /** Undefined until it was met. */
-  pollsBecauseOf(reason: Reason): number | undefined {
-    return this.#at(BY_REASON.get(reason)) || undefined;
+    return this.duration(outcome)?.count ?? 0;
   }
 
   skipped(cause: SkipCause): number {
-    return this.#at(SKIPPED.get(cause));
+    return this.skips.of(cause);
   }
 
-  responses(code: string): number {
-    return this.#at(RESPONSES.get(code));
-  }
-
-  duration(outcome: Outcome): HistogramReading {
-    return this.#histogram(DURATION[outcome], DURATION_BOUNDS);
+  /** Undefined until a poll ended so; that of ok is there from the start. */
+  duration(outcome: Outcome): Histogram | undefined {
+    return this.#durations[outcome];
   }
 
   /** Undefined until the phase has happened: a plain connection has no `tls`. */
-  phase(phase: Phase): PhaseTotal | undefined {
-    const count = this.#at(PHASE_COUNT.get(phase));
-    return count === 0 ? undefined : { count, sumSeconds: this.#at(PHASE_SECONDS.get(phase)) };
+  phase(phase: Phase): Summary | undefined {
+    const index = PHASES.indexOf(phase);
+    const count = this.#phaseCounts[index] ?? 0;
+    return count === 0 ? undefined : { count, sum: this.#phaseSeconds[index] ?? 0 };
+  }
+
+  get delay(): Summary {
+    return { count: this.totalPolls, sum: this.#delaySeconds };
+  }
+
+  /** Of the last minute, or of the last poll if none ended since. */
+  longestDelaySeconds(nowMs: number): number | undefined {
+    let delay = this.#longestDelay;
+    while (delay?.next !== undefined && delay.endedAtMs <= nowMs - MINUTE_MS) delay = delay.next;
+    return delay?.seconds;
   }
 
   #judged(poll: Poll): void {
-    const { kind, reason } = poll.outcome;
-    this.#add(IN_FLIGHT, -1);
-    this.#add(POLLS.get(kind), 1);
-    this.#add(BY_REASON.get(reason), 1);
-    observeIn(this.#numbers, DURATION[kind], DURATION_BOUNDS, elapsedSeconds(poll.durationMs));
-    observeIn(this.#numbers, DELAY, DELAY_BOUNDS, elapsedSeconds(poll.delayMs));
+    const { outcome, endedAtMs, sentAtMs, head } = poll;
+    this.inFlight -= 1;
+    const duration = (this.#durations[outcome.kind] ??= new Histogram([], sentAtMs));
+    const seconds = elapsedSeconds(poll.durationMs);
+    duration.observe(seconds, new PollExemplar(poll, seconds));
+    if (outcome.kind !== "ok") this.reasons.add(outcome.reason, 1, sentAtMs);
+    if (head !== undefined) this.responses.add(codeLabel(head.status), 1, sentAtMs);
+    this.#addDelay({ endedAtMs, seconds: elapsedSeconds(poll.delayMs), next: undefined });
     this.#addPhases(poll);
-    if (poll.head !== undefined) this.#add(RESPONSES.get(codeLabel(poll.head.status)), 1);
-    if (poll.withinObjective) this.#add(WITHIN_OBJECTIVE, 1);
-    if (kind === "ok") this.#numbers[LAST_SUCCESS_AT_MS] = poll.endedAtMs;
-    this.#add(MALFORMED_SIGNALS, poll.malformedSignals);
+    if (poll.withinObjective) this.withinObjective += 1;
+    if (outcome.kind === "ok") this.lastSuccessAtMs = endedAtMs;
+    this.malformedSignals += poll.malformedSignals;
     // A reused connection shows no certificate: the last one still holds.
-    if (poll.certificateExpiresAtMs !== undefined) {
-      this.#numbers[CERTIFICATE_EXPIRES_AT_MS] = poll.certificateExpiresAtMs;
-    }
-    if (poll.announcement !== undefined || kind === "ok") this.#announced(poll.announcement, poll.endedAtMs);
+    this.certificateExpiresAtMs = poll.certificateExpiresAtMs ?? this.certificateExpiresAtMs;
+    if (poll.announcement !== undefined || outcome.kind === "ok")
+      this.#announced(poll.announcement, endedAtMs);
   }
 
   /** A refusal may leave it out: only an ok answer without it takes it back. */
   #announced(announcement: Announcement | undefined, atMs: number): void {
     const { isDeprecated = false, deprecatedAtMs, sunsetAtMs } = announcement ?? {};
     // Said without a date: since we first heard it.
-    const heardAtMs = isDeprecated ? (this.deprecatedAtMs ?? atMs) : UNKNOWN;
-    this.#numbers[DEPRECATED_AT_MS] = deprecatedAtMs ?? heardAtMs;
-    this.#numbers[SUNSET_AT_MS] = sunsetAtMs ?? UNKNOWN;
+    const heardAtMs = isDeprecated ? (this.deprecatedAtMs ?? atMs) : undefined;
+    this.deprecatedAtMs = deprecatedAtMs ?? heardAtMs;
+    this.sunsetAtMs = sunsetAtMs;
   }
 
-  #addPhases(poll: Poll): void {
+  /** In the place of all that are no longer than it, or seem to end later, as the clock was set back. */
+  #addDelay(delay: Delay): void {
+    this.#delaySeconds += delay.seconds;
+    let before: Delay | undefined;
+    for (let each = this.#longestDelay; each !== undefined; each = each.next) {
+      if (each.seconds <= delay.seconds || each.endedAtMs > delay.endedAtMs) break;
+      if (each.endedAtMs > delay.endedAtMs - MINUTE_MS) before ??= this.#longestDelay = each;
+      if (before !== undefined) before = each;
+    }
+    if (before === undefined) this.#longestDelay = delay;
+    else before.next = delay;
+  }
+
+  #addPhases({ phasesMs }: Poll): void {
     for (let index = 0; index < PHASES.length; index += 1) {
       const phase = PHASES[index];
-      const durationMs = phase && poll.phasesMs[phase];
+      const durationMs = phase && phasesMs[phase];
       if (durationMs === undefined) continue;
-      this.#add(PHASE_COUNT_FROM + index, 1);
-      this.#add(PHASE_SECONDS_FROM + index, elapsedSeconds(durationMs));
+      this.#phaseCounts[index] = (this.#phaseCounts[index] ?? 0) + 1;
+      this.#phaseSeconds[index] = (this.#phaseSeconds[index] ?? 0) + elapsedSeconds(durationMs);
     }
   }
-
-  #histogram(from: number, bounds: readonly number[]): Histogram {
-    return new Histogram(bounds, this.#numbers, from);
-  }
-
-  #add(place: number | undefined, amount: number): void {
-    if (place !== undefined) this.#numbers[place] = this.#at(place) + amount;
-  }
-
-  #at(place: number | undefined): number {
-    return place === undefined ? 0 : (this.#numbers[place] ?? 0);
-  }
-
-  #known(place: number): number | undefined {
-    return known(this.#at(place));
-  }
-
-  #total(places: ReadonlyMap<string, number>): number {
-    let sum = 0;
-    for (const place of places.values()) sum += this.#at(place);
-    return sum;
-  }
-}
-
-function emptyNumbers(): Float64Array {
-  const numbers = new Float64Array(layout.length);
-  numbers[LAST_POLL_AT_MS] = UNKNOWN;
-  numbers[LAST_SUCCESS_AT_MS] = UNKNOWN;
-  numbers[CERTIFICATE_EXPIRES_AT_MS] = UNKNOWN;
-  numbers[DEPRECATED_AT_MS] = UNKNOWN;
-  numbers[SUNSET_AT_MS] = UNKNOWN;
-  return numbers;
 }
 
 /** A clock step can make a delay negative, and a sum that shrinks would look like a counter reset. */
@@ -268,13 +216,49 @@ function elapsedSeconds(durationMs: number): number {
   return durationMs > 0 && Number.isFinite(durationMs) ? durationMs / 1000 : 0;
 }
 
+/** More characters than these, names included, no format allows. */
+const LONGEST_EXEMPLAR = 128;
+
+/** The newest poll of an outcome. */
+class PollExemplar implements Exemplar {
+  readonly value: number;
+  readonly atMs: number;
+  readonly #pollId: string;
+  readonly #requestId: string | undefined;
+
+  constructor({ id, endedAtMs, head }: Poll, seconds: number) {
+    this.value = seconds;
+    this.atMs = endedAtMs;
+    this.#pollId = id;
+    this.#requestId = head?.headers.find(({ value }) => value !== undefined)?.value;
+  }
+
+  /** With the provider's request id where it is known, unless it is too long. */
+  get labels(): Labels {
+    const labels = { poll_id: this.#pollId, ...(this.#requestId && { request_id: this.#requestId }) };
+    const text = Object.entries(labels).flat().join("");
+    return text.length > LONGEST_EXEMPLAR ? { poll_id: this.#pollId } : labels;
+  }
+}
+
+/** Not connected; no answer in time; answered with an error. */
+export const REDIS_FAILURES = ["away", "timeout", "refused"] as const;
+export type RedisFailure = (typeof REDIS_FAILURES)[number];
+
+export const REDIS_BOUNDS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5];
+
 /** Redis calls since the process began. */
 export class RedisAccount {
+  readonly #startedAtMs: number;
   readonly #durations = new Map<string, Histogram>();
   readonly #errors = new Map<RedisFailure, number>();
 
+  constructor(startedAtMs: number) {
+    this.#startedAtMs = startedAtMs;
+  }
+
   /** By name of the call, in order of the first call. */
-  get durations(): ReadonlyMap<string, HistogramReading> {
+  get durations(): ReadonlyMap<string, Histogram> {
     return this.#durations;
   }
 
@@ -286,9 +270,8 @@ export class RedisAccount {
     if (failure !== undefined) this.#errors.set(failure, this.errors(failure) + 1);
     // Nothing was sent, so there is no duration.
     if (failure === "away") return;
-    const known = this.#durations.get(call);
-    const durations = known ?? new Histogram(CATALOGUE.pacewatch_redis_request_duration_seconds.buckets);
-    if (known === undefined) this.#durations.set(call, durations);
+    const durations = this.#durations.get(call) ?? new Histogram(REDIS_BOUNDS, this.#startedAtMs);
+    this.#durations.set(call, durations);
     durations.observe(Math.max(0, durationMs) / 1000);
   }
 }

@@ -1,351 +1,364 @@
-/** Every metric of Pacewatch: the public contract, in this one place. Families are rendered in this order. */
+/** Every metric of Pacewatch, with where its numbers come from: the public contract, in this one place. */
 
-import { BURN_WINDOWS, QUOTAS } from "../answer/credit.ts";
+import { type Burn, BURN_WINDOWS, QUOTAS } from "../answer/credit.ts";
+import type { Value as ConfigValue } from "../config/config.ts";
 import { PHASES } from "../exchange/exchange.ts";
-import { HEALTH_STATES } from "../poll/health.ts";
 import { SKIP_CAUSES } from "../exchange/outcome.ts";
-import { OUTCOMES, REASON_NAMES } from "../exchange/reasons.ts";
+import { OUTCOMES, REASON_NAMES, REASONS } from "../exchange/reasons.ts";
+import { HEALTH_STATES } from "../poll/health.ts";
+import { CODE_LABELS, codeLabel, DURATION_BOUNDS, REDIS_BOUNDS, REDIS_FAILURES } from "./accounts.ts";
+import { type Description, type Labels, type MetricType, type Sample, type Value } from "./sample.ts";
+import type {
+  BudgetSnapshot,
+  MetricsSnapshot,
+  RateSnapshot,
+  UpstreamSnapshot,
+  ValueSnapshot,
+} from "./snapshot.ts";
 
-/** The final status codes of IANA's HTTP registry (2xx to 5xx), so that no upstream can add series without end. */
-const REGISTERED = [
-  [200, 201, 202, 203, 204, 205, 206, 207, 208, 226],
-  [300, 301, 302, 303, 304, 305, 307, 308],
-  [400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 416, 417],
-  [421, 422, 423, 424, 425, 426, 428, 429, 431, 451],
-  [500, 501, 502, 503, 504, 505, 506, 507, 508, 510, 511],
-].flat();
+/** Without a value there is no sample. Without a start, the sample is as old as what it belongs to. */
+type Add = (
+  value: Value | undefined,
+  labels?: Labels,
+  more?: Pick<Sample, "startedAtMs" | "exemplar">,
+) => void;
+type Read<Subject> = (subject: Subject, add: Add) => void;
 
-const REGISTERED_SET: ReadonlySet<number> = new Set(REGISTERED);
-
-/** Every value of the label `code`. */
-export const CODE_LABELS: readonly string[] = [...REGISTERED.map(String), "other"];
-
-export function codeLabel(status: number): string {
-  return REGISTERED_SET.has(status) ? String(status) : "other";
-}
-
-/** Not connected; no answer in time; answered with an error. */
-export const REDIS_FAILURES = ["away", "timeout", "refused"] as const;
-
-type MetricType = "counter" | "gauge" | "histogram" | "summary";
-
-export type Metric = {
-  readonly type: MetricType;
-  readonly help: string;
+export type Metric<Subject = never> = Description & {
   /** The first label says what the metric belongs to: an upstream, a budget, or otherwise the process. */
   readonly labels: readonly string[];
-  /** Upper bounds in the unit of the metric; only for histograms. */
-  readonly buckets?: readonly number[];
+  readonly bounds: readonly number[] | undefined;
+  readonly read: Read<Subject>;
 };
 
-export const CATALOGUE = {
-  pacewatch_upstream_info: {
-    type: "gauge",
-    help: "Always 1, for each budget of the upstream: its budget, and the labels that the config gives it.",
-    labels: ["upstream", "budget"],
-  },
-  pacewatch_slots_total: {
-    type: "counter",
-    help: "Slots that were decided. Always polls + polls in flight + skipped slots.",
-    labels: ["upstream"],
-  },
-  pacewatch_slots_waiting: {
-    type: "gauge",
-    help: "Slots that wait for the right to send, not yet decided.",
-    labels: ["upstream"],
-  },
-  pacewatch_polls_in_flight: {
-    type: "gauge",
-    help: "Polls that were sent or are being sent, and have no outcome yet.",
-    labels: ["upstream"],
-  },
-  pacewatch_polls_total: {
-    type: "counter",
-    help: "Polls that ended, by outcome. Availability is ok / (ok + failed).",
-    labels: ["upstream", "outcome"],
-  },
-  pacewatch_poll_reasons_total: {
-    type: "counter",
-    help: "Polls that were not ok, by outcome and reason. A reason exists once it has been met.",
-    labels: ["upstream", "outcome", "reason"],
-  },
-  pacewatch_polls_skipped_total: {
-    type: "counter",
-    help: "Slots that ended without a poll, by cause. A cause exists once it has been met.",
-    labels: ["upstream", "cause"],
-  },
-  pacewatch_polls_within_objective_total: {
-    type: "counter",
-    help: "Polls that were ok, at or under the latency objective.",
-    labels: ["upstream"],
-  },
-  pacewatch_responses_total: {
-    type: "counter",
-    help: "Answers whose head arrived, by status code. Expected codes exist from the start, others once seen.",
-    labels: ["upstream", "code"],
-  },
-  pacewatch_poll_duration_seconds: {
-    type: "histogram",
-    help: "Duration of whole polls, by outcome: failures keep their time too.",
-    labels: ["upstream", "outcome"],
-    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-  },
-  pacewatch_poll_phase_duration_seconds: {
-    type: "summary",
-    help: "Time spent in each phase of the polls that reached it. A phase exists once it has happened.",
-    labels: ["upstream", "phase"],
-  },
-  pacewatch_poll_delay_seconds: {
-    type: "histogram",
-    help: "From the slot to the sending: spreading, pacing, and waiting for the right to send.",
-    labels: ["upstream"],
-    buckets: [0.05, 0.5, 5, 30],
-  },
-  pacewatch_upstream_up: {
-    type: "gauge",
-    help: "1 while the upstream answers as expected, 0 once a failure is confirmed; absent while unknown.",
-    labels: ["upstream"],
-  },
-  pacewatch_upstream_state: {
-    type: "gauge",
-    help: "The upstream's health: always 1, for the present state only.",
-    labels: ["upstream", "state"],
-  },
-  pacewatch_last_poll_timestamp_seconds: {
-    type: "gauge",
-    help: "When the last poll ended; absent before the first.",
-    labels: ["upstream"],
-  },
-  pacewatch_last_success_timestamp_seconds: {
-    type: "gauge",
-    help: "When the last poll that was ok ended; absent before the first.",
-    labels: ["upstream"],
-  },
-  pacewatch_next_slot_timestamp_seconds: {
-    type: "gauge",
-    help: "When the next slot of the schedule is due.",
-    labels: ["upstream"],
-  },
-  pacewatch_schedule_period_seconds: {
-    type: "gauge",
-    help: "The longest gap between two slots that the schedule allows.",
-    labels: ["upstream"],
-  },
-  pacewatch_stalled_after_seconds: {
-    type: "gauge",
-    help: "How long without a poll is a stall: three of the longest gaps, the silence of a new budget, and a minute.",
-    labels: ["upstream"],
-  },
-  pacewatch_confirm_polls: {
-    type: "gauge",
-    help: "Further polls that must fail too before a failure is confirmed, from the config.",
-    labels: ["upstream"],
-  },
-  pacewatch_tls_certificate_expiry_timestamp_seconds: {
-    type: "gauge",
-    help: "When the earliest to expire of the certificates in the chain does; absent until one was seen.",
-    labels: ["upstream"],
-  },
-  pacewatch_upstream_deprecation_timestamp_seconds: {
-    type: "gauge",
-    help: "Since when the API is deprecated, by its own word, or when it first said so without a date; absent if it does not.",
-    labels: ["upstream"],
-  },
-  pacewatch_upstream_sunset_timestamp_seconds: {
-    type: "gauge",
-    help: "When the API is expected to stop answering, by its own word; absent if it does not say.",
-    labels: ["upstream"],
-  },
-  pacewatch_upstream_value: {
-    type: "gauge",
-    help: "A number that the answers tell, as `values` in the config names it; absent once not seen for three periods (at least 10 minutes).",
-    labels: ["upstream", "name", "unit"],
-  },
-  pacewatch_upstream_value_timestamp_seconds: {
-    type: "gauge",
-    help: "When the value was last seen; absent with it.",
-    labels: ["upstream", "name"],
-  },
-  pacewatch_upstream_credit_burn_per_second: {
-    type: "gauge",
-    help: "How fast a credit went down over the window, refills left out; absent until half of the window is known.",
-    labels: ["upstream", "name", "window"],
-  },
-  pacewatch_upstream_credit_empty_timestamp_seconds: {
-    type: "gauge",
-    help: "When a credit runs out at the pace of the window; absent if not within a year.",
-    labels: ["upstream", "name", "window"],
-  },
-  pacewatch_objective_ratio: {
-    type: "gauge",
-    help: "Availability objective from the config: the share of polls that should be ok.",
-    labels: ["upstream"],
-  },
-  pacewatch_objective_latency_seconds: {
-    type: "gauge",
-    help: "Latency objective from the config.",
-    labels: ["upstream"],
-  },
-  pacewatch_budget_limit_requests: {
-    type: "gauge",
-    help: "Requests that the upstream's owner allows within the period.",
-    labels: ["budget", "per"],
-  },
-  pacewatch_budget_cap_requests: {
-    type: "gauge",
-    help: "Requests that Pacewatch allows itself within the period: its share of the limit, less when told.",
-    labels: ["budget", "per"],
-  },
-  pacewatch_budget_leases: {
-    type: "gauge",
-    help: "Leases that are held now: each is the right to one request, kept until it can no longer count.",
-    labels: ["budget", "per"],
-  },
-  pacewatch_budget_advertised_limit_requests: {
-    type: "gauge",
-    help: "The limit that the upstream last told; absent until it tells one.",
-    labels: ["budget"],
-  },
-  pacewatch_budget_advertised_remaining_requests: {
-    type: "gauge",
-    help: "What was left of the limit, as the upstream last told; absent until it tells.",
-    labels: ["budget"],
-  },
-  pacewatch_budget_paused_until_timestamp_seconds: {
-    type: "gauge",
-    help: "Until when the upstream asked for silence; 0 when it does not.",
-    labels: ["budget"],
-  },
-  pacewatch_budget_quota_limit_requests: {
-    type: "gauge",
-    help: "Requests that Pacewatch's own long quota allows; absent without one.",
-    labels: ["budget"],
-  },
-  pacewatch_budget_quota_used_requests: {
-    type: "gauge",
-    help: "Requests of the long quota that are spent.",
-    labels: ["budget"],
-  },
-  pacewatch_budget_quota_unconfirmed_requests: {
-    type: "gauge",
-    help: "Those of the used ones that were in flight when Pacewatch was killed: they may have been sent, or not.",
-    labels: ["budget"],
-  },
-  pacewatch_budget_quota_forecast_requests: {
-    type: "gauge",
-    help: "Requests that the schedule would spend within the quota's period.",
-    labels: ["budget"],
-  },
-  pacewatch_budget_quota_burn_per_second: {
-    type: "gauge",
-    help: "The part of a quota that was spent per second over the window: our own, or one of a day, a week or a month and more that answers tell; absent until half of the window is known.",
-    labels: ["budget", "quota", "window"],
-  },
-  pacewatch_budget_quota_empty_timestamp_seconds: {
-    type: "gauge",
-    help: "When a quota is used up at the pace of the window; absent if it refills before.",
-    labels: ["budget", "quota", "window"],
-  },
-  pacewatch_signals_malformed_total: {
-    type: "counter",
-    help: "Rate-limit signals in answers that could not be read, and were ignored.",
-    labels: ["upstream"],
-  },
-  pacewatch_state_store_up: {
-    type: "gauge",
-    help: "1 while state can be written, 0 while it cannot; absent without a state file.",
-    labels: [],
-  },
-  pacewatch_offline_upstreams: {
-    type: "gauge",
-    help: "Upstreams that cannot be reached because Pacewatch itself is offline; 0 while any upstream answers.",
-    labels: [],
-  },
-  pacewatch_fleet_replicas: {
-    type: "gauge",
-    help: "Replicas that live, as this one knows; absent without a fleet, as are the others of it.",
-    labels: [],
-  },
-  pacewatch_fleet_upstreams: {
-    type: "gauge",
-    help: "Upstreams in the config of this replica, for all replicas together to poll.",
-    labels: [],
-  },
-  pacewatch_fleet_upstreams_held: {
-    type: "gauge",
-    help: "Upstreams that this replica polls.",
-    labels: [],
-  },
-  pacewatch_fleet_moves_total: {
-    type: "counter",
-    help: "Upstreams that came to this replica, and that it let go of.",
-    labels: ["direction"],
-  },
-  pacewatch_fleet_session_valid: {
-    type: "gauge",
-    help: "1 while this replica is sure of its place in the fleet, 0 while it is not: in shard it polls nothing then.",
-    labels: [],
-  },
-  pacewatch_fleet_reserve_available: {
-    type: "gauge",
-    help: "1 while this replica may poll from its reserve when Redis is away, 0 while other replicas have all reserves; absent where none is set aside.",
-    labels: [],
-  },
-  pacewatch_redis_up: {
-    type: "gauge",
-    help: "1 while Redis answers every call, writes included; 0 while it does not, and until it has for some time.",
-    labels: [],
-  },
-  pacewatch_redis_request_duration_seconds: {
-    type: "histogram",
-    help: "Duration of the calls to Redis, by call. A call exists once it has been made.",
-    labels: ["call"],
-    buckets: [0.001, 0.005, 0.025, 0.1, 0.5],
-  },
-  pacewatch_redis_errors_total: {
-    type: "counter",
-    help: "Calls to Redis without a good answer: it was away, late, or refused.",
-    labels: ["kind"],
-  },
-  pacewatch_config_last_reload_successful: {
-    type: "gauge",
-    help: "1 when the last load of the config succeeded, 0 when the old one runs on.",
-    labels: [],
-  },
-  pacewatch_config_last_reload_success_timestamp_seconds: {
-    type: "gauge",
-    help: "When the config was last loaded with success.",
-    labels: [],
-  },
-  pacewatch_build_info: {
-    type: "gauge",
-    help: "Always 1: the versions of Pacewatch and of Node.js.",
-    labels: ["version", "node"],
-  },
-} as const;
+const counter = metric("counter");
+const gauge = metric("gauge");
+const summary = metric("summary");
+const histogram = metric("histogram");
 
-export type MetricName = keyof typeof CATALOGUE;
+const DIRECTIONS = ["gained", "lost"] as const;
 
-type OwnedBy<Owner extends string> = {
-  [Name in MetricName]: (typeof CATALOGUE)[Name]["labels"] extends readonly [Owner, ...(readonly string[])]
-    ? Name
-    : never;
-}[MetricName];
+export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = [
+  gauge(
+    "pacewatch_upstream_info{upstream,budget}",
+    "Always 1, for each budget of the upstream: its budget, and the labels that the config gives it.",
+    ({ upstream }, add) => {
+      for (const budget of upstream.budgets) add(1, { budget, ...ownLabels(upstream.labels) });
+    },
+  ),
+  counter(
+    "pacewatch_slots_total{upstream}",
+    "Slots that were decided. Always polls + polls in flight + skipped slots.",
+    one(({ accounts }) => accounts.slots),
+  ),
+  gauge(
+    "pacewatch_polls_in_flight{upstream}",
+    "Polls that were sent or are being sent, and have no outcome yet.",
+    one(({ accounts }) => accounts.inFlight),
+  ),
+  counter(
+    "pacewatch_polls_total{upstream,outcome}",
+    "Polls that ended, by outcome. All outcomes exist from the start.",
+    ({ accounts }, add) => {
+      for (const outcome of OUTCOMES) {
+        const { exemplar } = accounts.duration(outcome) ?? {};
+        add(accounts.polls(outcome), { outcome }, { exemplar });
+      }
+    },
+  ),
+  counter(
+    "pacewatch_poll_reasons_total{upstream,outcome,reason}",
+    "Polls that were not ok, by outcome and reason. A reason exists once it has happened.",
+    ({ accounts }, add) => {
+      for (const { word, count, startedAtMs } of accounts.reasons.counts) {
+        const outcome = REASONS[word].outcome;
+        add(count, { outcome, reason: word }, { startedAtMs });
+      }
+    },
+  ),
+  counter(
+    "pacewatch_polls_skipped_total{upstream,cause}",
+    "Slots that ended without a poll, by cause. A cause exists once it has happened.",
+    ({ accounts }, add) => {
+      for (const { word, count, startedAtMs } of accounts.skips.counts)
+        add(count, { cause: word }, { startedAtMs });
+    },
+  ),
+  counter(
+    "pacewatch_polls_within_objective_total{upstream}",
+    "Polls that were ok, at or under the latency objective.",
+    one(({ accounts }) => accounts.withinObjective),
+  ),
+  counter(
+    "pacewatch_responses_total{upstream,code}",
+    "Answers whose head arrived, by status code. Expected codes exist from the start, others once seen.",
+    ({ accounts, upstream }, add) => {
+      const { counts } = accounts.responses;
+      for (const code of new Set(
+        upstream.expect.status.filter((status) => typeof status === "number").map(codeLabel),
+      )) {
+        if (accounts.responses.of(code) === 0) add(0, { code });
+      }
+      for (const { word, count, startedAtMs } of counts) add(count, { code: word }, { startedAtMs });
+    },
+  ),
+  histogram(
+    "pacewatch_poll_duration_seconds{upstream,outcome}",
+    "Duration of whole polls, by outcome. Those that were not ok exist once one ended so, and in text without buckets.",
+    ({ accounts }, add) => {
+      for (const outcome of OUTCOMES)
+        add(accounts.duration(outcome), { outcome }, accounts.duration(outcome));
+    },
+    DURATION_BOUNDS,
+  ),
+  summary(
+    "pacewatch_poll_phase_duration_seconds{upstream,phase}",
+    "Time spent in each phase of the polls that reached it. A phase exists once it has happened.",
+    ({ accounts }, add) => {
+      for (const phase of PHASES) add(accounts.phase(phase), { phase });
+    },
+  ),
+  summary(
+    "pacewatch_poll_delay_seconds{upstream}",
+    "From the slot to the sending: spreading, pacing, and waiting for the right to send.",
+    one(({ accounts }) => accounts.delay),
+  ),
+  gauge(
+    "pacewatch_poll_delay_max_seconds{upstream}",
+    "The longest such delay of the last minute, or of the last poll if none ended since; absent before the first.",
+    one(({ accounts, nowMs }) => accounts.longestDelaySeconds(nowMs)),
+  ),
+  gauge(
+    "pacewatch_upstream_up{upstream}",
+    "1 while the upstream answers as expected, 0 once a failure is confirmed; absent while unknown.",
+    one(({ health }) => flag(health.up)),
+  ),
+  gauge(
+    "pacewatch_upstream_state{upstream,state}",
+    "Always 1, for the upstream's present state.",
+    ({ health }, add) => add(1, { state: health.state }),
+  ),
+  gauge(
+    "pacewatch_last_poll_timestamp_seconds{upstream}",
+    "When the last poll ended; absent before the first.",
+    one(({ accounts }) => seconds(accounts.lastPollAtMs)),
+  ),
+  gauge(
+    "pacewatch_last_success_timestamp_seconds{upstream}",
+    "When the last poll that was ok ended; absent before the first.",
+    one(({ accounts }) => seconds(accounts.lastSuccessAtMs)),
+  ),
+  gauge(
+    "pacewatch_schedule_period_seconds{upstream}",
+    "The longest gap between two slots that the schedule allows.",
+    one(({ upstream }) => seconds(upstream.schedule.longestGapMs)),
+  ),
+  gauge(
+    "pacewatch_stalled_after_seconds{upstream}",
+    "How long without a poll is a stall: three of the longest gaps, the silence of a new budget, and a minute.",
+    one(({ stalledAfterMs }) => seconds(stalledAfterMs)),
+  ),
+  gauge(
+    "pacewatch_confirm_polls{upstream}",
+    "Further polls that must fail too before a failure is confirmed, from the config.",
+    one(({ upstream }) => upstream.confirm),
+  ),
+  gauge(
+    "pacewatch_tls_certificate_expiry_timestamp_seconds{upstream}",
+    "When the earliest to expire of the certificates in the chain does; absent until one was seen.",
+    one(({ accounts }) => seconds(accounts.certificateExpiresAtMs)),
+  ),
+  gauge(
+    "pacewatch_upstream_deprecation_timestamp_seconds{upstream}",
+    "Since when the API is deprecated, by its own word, or when it first said so without a date; absent if it does not.",
+    one(({ accounts }) => seconds(accounts.deprecatedAtMs)),
+  ),
+  gauge(
+    "pacewatch_upstream_sunset_timestamp_seconds{upstream}",
+    "When the API is expected to stop answering, by its own word; absent if it does not say.",
+    one(({ accounts }) => seconds(accounts.sunsetAtMs)),
+  ),
+  gauge(
+    "pacewatch_upstream_value{upstream,name,unit}",
+    "A number that the answers tell, as `values` in the config names it; absent once not seen for three periods (at least 10 minutes).",
+    eachValue(({ name, unit }, { value }, add) => add(value, { name, unit })),
+  ),
+  gauge(
+    "pacewatch_upstream_value_timestamp_seconds{upstream,name}",
+    "When the value was last seen; absent with it.",
+    eachValue(({ name }, { seenAtMs }, add) => add(seconds(seenAtMs), { name })),
+  ),
+  gauge(
+    "pacewatch_upstream_credit_burn_per_second{upstream,name,window}",
+    "How fast a credit went down over the window, refills left out; absent until half of the window is known.",
+    eachBurn(({ perSecond }) => perSecond),
+  ),
+  gauge(
+    "pacewatch_upstream_credit_empty_timestamp_seconds{upstream,name,window}",
+    "When a credit runs out at the pace of the window; absent if not within a year.",
+    eachBurn(({ emptyAtMs }) => seconds(emptyAtMs)),
+  ),
+  gauge(
+    "pacewatch_objective_ratio{upstream}",
+    "Availability objective from the config: the share of polls that should be ok.",
+    one(({ upstream }) => upstream.objective.availability),
+  ),
+  gauge(
+    "pacewatch_objective_latency_seconds{upstream}",
+    "Latency objective from the config.",
+    one(({ upstream }) => seconds(upstream.objective.latencyMs)),
+  ),
+  counter(
+    "pacewatch_signals_malformed_total{upstream}",
+    "Rate-limit signals in answers that could not be read, and were ignored; absent before the first.",
+    one(({ accounts }) => accounts.malformedSignals || undefined),
+  ),
+];
 
-export type UpstreamMetric = OwnedBy<"upstream">;
-export type BudgetMetric = OwnedBy<"budget">;
-/** Of the process itself, and of its place in a fleet. */
-export type ProcessMetric = Exclude<MetricName, UpstreamMetric | BudgetMetric>;
+export const OF_BUDGET: readonly Metric<BudgetSnapshot>[] = [
+  gauge(
+    "pacewatch_budget_limit_requests{budget,per}",
+    "Requests that the upstream's owner allows within the period.",
+    eachRate(({ limit }) => limit),
+  ),
+  gauge(
+    "pacewatch_budget_cap_requests{budget,per}",
+    "Requests that Pacewatch allows itself within the period: its share of the limit, less when told.",
+    eachRate(({ cap }) => cap),
+  ),
+  gauge(
+    "pacewatch_budget_leases{budget,per}",
+    "Leases that are held now: each is the right to one request, kept until it can no longer count.",
+    eachRate(({ leases }) => leases),
+  ),
+  gauge(
+    "pacewatch_budget_advertised_limit_requests{budget}",
+    "The limit that the upstream last told; absent until it tells one.",
+    one(({ advertisedLimit }) => advertisedLimit),
+  ),
+  gauge(
+    "pacewatch_budget_advertised_remaining_requests{budget}",
+    "What was left of the limit, as the upstream last told; absent until it tells.",
+    one(({ advertisedRemaining }) => advertisedRemaining),
+  ),
+  gauge(
+    "pacewatch_budget_paused_until_timestamp_seconds{budget}",
+    "Until when the upstream asked for silence; 0 when it does not.",
+    one(({ pausedUntilWallMs }) => seconds(pausedUntilWallMs)),
+  ),
+  gauge(
+    "pacewatch_budget_quota_limit_requests{budget}",
+    "Requests that Pacewatch's own long quota allows; absent without one.",
+    one(({ quota }) => quota?.limit),
+  ),
+  gauge(
+    "pacewatch_budget_quota_used_requests{budget}",
+    "Requests of the long quota that are spent.",
+    one(({ quota }) => quota?.used),
+  ),
+  gauge(
+    "pacewatch_budget_quota_unconfirmed_requests{budget}",
+    "Those of the used ones that were in flight when Pacewatch was killed: they may have been sent, or not.",
+    one(({ quota }) => quota?.unconfirmed),
+  ),
+  gauge(
+    "pacewatch_budget_quota_forecast_requests{budget}",
+    "Requests that the schedule would spend within the quota's period.",
+    one(({ quota }) => quota?.forecast),
+  ),
+  gauge(
+    "pacewatch_budget_quota_burn_per_second{budget,quota,window}",
+    "The part of a quota that was spent per second over the window: our own, or one of a day, a week or a month and more that answers tell; absent until half of the window is known.",
+    eachQuota(({ perSecond }) => perSecond),
+  ),
+  gauge(
+    "pacewatch_budget_quota_empty_timestamp_seconds{budget,quota,window}",
+    "When a quota is used up at the pace of the window; absent if it refills before.",
+    eachQuota(({ emptyAtMs }) => seconds(emptyAtMs)),
+  ),
+];
 
-export const METRIC_NAMES: readonly MetricName[] = Object.keys(CATALOGUE).filter(isMetricName);
+export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = [
+  gauge(
+    "pacewatch_state_store_up",
+    "1 while state can be written, 0 while it cannot; absent without a state file.",
+    one(({ stateStoreUp }) => flag(stateStoreUp)),
+  ),
+  gauge(
+    "pacewatch_offline_upstreams",
+    "Upstreams that cannot be reached because Pacewatch itself is offline; 0 while any upstream answers.",
+    one(({ offlineUpstreams }) => offlineUpstreams),
+  ),
+  gauge(
+    "pacewatch_fleet_replicas",
+    "Replicas that live, as this one knows; absent without a fleet, as are the others of it.",
+    one(({ fleet }) => fleet?.replicas),
+  ),
+  gauge(
+    "pacewatch_fleet_upstreams",
+    "Upstreams in the config of this replica, for all replicas together to poll.",
+    one(({ fleet }) => fleet?.upstreams),
+  ),
+  gauge(
+    "pacewatch_fleet_upstreams_held",
+    "Upstreams that this replica polls.",
+    one(({ fleet }) => fleet?.held),
+  ),
+  counter(
+    "pacewatch_fleet_moves_total{direction}",
+    "Upstreams that came to this replica, and that it let go of.",
+    ({ fleet }, add) => {
+      for (const direction of DIRECTIONS) add(fleet?.moves[direction], { direction });
+    },
+  ),
+  gauge(
+    "pacewatch_fleet_session_valid",
+    "1 while this replica is sure of its place in the fleet, 0 while it is not: in shard it polls nothing then.",
+    one(({ fleet }) => flag(fleet?.sessionValid)),
+  ),
+  gauge(
+    "pacewatch_fleet_reserve_available",
+    "1 while this replica may poll from its reserve when Redis is away, 0 while other replicas have all reserves; absent where none is set aside.",
+    one(({ fleet }) => flag(fleet?.hasReserve)),
+  ),
+  gauge(
+    "pacewatch_redis_up",
+    "1 while Redis answers every call, writes included; 0 while it does not, and until it has for some time.",
+    one(({ fleet }) => flag(fleet?.redisUp)),
+  ),
+  histogram(
+    "pacewatch_redis_request_duration_seconds{call}",
+    "Duration of the calls to Redis, by call. A call exists once it has been made.",
+    ({ fleet }, add) => {
+      for (const [call, duration] of fleet?.redis.durations ?? []) add(duration, { call }, duration);
+    },
+    REDIS_BOUNDS,
+  ),
+  counter(
+    "pacewatch_redis_errors_total{kind}",
+    "Calls to Redis without a good answer: it was away, late, or refused.",
+    ({ fleet }, add) => {
+      for (const kind of REDIS_FAILURES) add(fleet?.redis.errors(kind), { kind });
+    },
+  ),
+  gauge(
+    "pacewatch_config_last_reload_successful",
+    "1 when the last load of the config succeeded, 0 when the old one runs on.",
+    one(({ reload }) => flag(reload.successful)),
+  ),
+  gauge(
+    "pacewatch_config_last_reload_success_timestamp_seconds",
+    "When the config was last loaded with success.",
+    one(({ reload }) => seconds(reload.lastSuccessAtMs)),
+  ),
+  gauge(
+    "pacewatch_build_info{version,node}",
+    "Always 1: the versions of Pacewatch and of Node.js.",
+    ({ build }, add) => add(1, build),
+  ),
+];
 
-function isMetricName(name: string): name is MetricName {
-  return Object.hasOwn(CATALOGUE, name);
-}
-
-export function metricNamed(name: MetricName): Metric {
-  return CATALOGUE[name];
-}
+export const METRICS: readonly Metric[] = [...OF_UPSTREAM, ...OF_BUDGET, ...OF_PROCESS];
 
 /** Labels whose values are a closed set, whichever metric carries them. */
 export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
@@ -355,10 +368,74 @@ export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
   code: CODE_LABELS,
   phase: PHASES,
   state: HEALTH_STATES,
-  direction: ["gained", "lost"],
+  direction: DIRECTIONS,
   kind: REDIS_FAILURES,
   window: BURN_WINDOWS,
   quota: QUOTAS,
 };
 
-export type RedisFailure = (typeof REDIS_FAILURES)[number];
+/** Its name and labels are written as in a query. */
+function metric(type: MetricType) {
+  return <Subject>(
+    signature: string,
+    help: string,
+    read: Read<Subject>,
+    bounds?: readonly number[],
+  ): Metric<Subject> => {
+    const [name = "", ...labels] = signature.split(/[{},]/).filter((word) => word !== "");
+    return { name, type, help, labels, bounds, read };
+  };
+}
+
+/** One sample, without further labels. */
+function one<Subject>(read: (subject: Subject) => Value | undefined): Read<Subject> {
+  return (subject, add) => add(read(subject));
+}
+
+function eachValue(
+  read: (config: ConfigValue, value: ValueSnapshot, add: Add) => void,
+): Read<UpstreamSnapshot> {
+  return ({ upstream, values }, add) => {
+    upstream.values?.forEach((config, place) => {
+      const value = values?.[place];
+      if (value !== undefined) read(config, value, add);
+    });
+  };
+}
+
+function eachBurn(read: (burn: Burn) => number | undefined): Read<UpstreamSnapshot> {
+  return eachValue(({ name, credit }, { burns }, add) => {
+    if (credit) for (const burn of burns) add(read(burn), { name, window: burn.window });
+  });
+}
+
+function eachQuota(read: (burn: Burn) => number | undefined): Read<BudgetSnapshot> {
+  return ({ quotas = [] }, add) => {
+    for (const { quota, burns } of quotas) {
+      for (const burn of burns) add(read(burn), { quota, window: burn.window });
+    }
+  };
+}
+
+function eachRate(read: (rate: RateSnapshot) => number): Read<BudgetSnapshot> {
+  return ({ rates }, add) => {
+    for (const rate of rates) add(read(rate), { per: rate.label });
+  };
+}
+
+/** One label that Prometheus cannot read would make it drop the whole scrape. */
+function ownLabels(labels: Readonly<Record<string, string>>): Labels {
+  return Object.fromEntries(
+    Object.entries(labels).filter(
+      ([name]) => /^(?!__)[A-Za-z_][A-Za-z0-9_]*$/.test(name) && name !== "upstream" && name !== "budget",
+    ),
+  );
+}
+
+function seconds(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : ms / 1000;
+}
+
+function flag(value: boolean | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
+}

@@ -1,129 +1,70 @@
-/** One snapshot in the text format 0.0.4 of Prometheus: all numbers are of the same moment. */
-
-import { BUDGET_SERIES, PROCESS_SERIES, UPSTREAM_SERIES } from "./catalogue-series.ts";
+import { type Metric, OF_BUDGET, OF_PROCESS, OF_UPSTREAM } from "./catalogue.ts";
 import {
-  type BudgetMetric,
-  METRIC_NAMES,
-  type MetricName,
-  metricNamed,
-  type UpstreamMetric,
-} from "./catalogue.ts";
-import { type Labels, labelText, type SeriesOf } from "./series.ts";
-import type { MetricsSnapshot, OwnedSnapshot, ScrapedUpstream } from "./snapshot.ts";
+  type Description,
+  type FamilyWriter,
+  type Format,
+  type Labels,
+  NO_LABELS,
+  type Sample,
+} from "./sample.ts";
+import type { MetricsSnapshot } from "./snapshot.ts";
 
-/** All at once. */
-export function renderExposition(snapshot: MetricsSnapshot): string {
-  const owned = { ...snapshot, vantage: snapshot.fleet?.vantage };
-  return [...ownedPieces(owned)].join("") + processText(snapshot);
-}
+/** Samples that others have read. */
+export type Family = Description & { readonly samples: readonly Sample[] };
 
 /**
- * Piece by piece, each in less than a millisecond, so that other work can run in between. The snapshot must not change
- * meanwhile.
+ * One scrape in one format. Each upstream is read and written in one go, so its numbers are of one moment; other work can
+ * run after each. The bytes come at the end, a family at a time: a family has samples of all upstreams.
  */
-export function* ownedPieces({ upstreams, budgets, vantage }: OwnedSnapshot): Generator<string> {
-  const everywhere = vantageLabels(vantage);
-  const ofUpstreams = upstreams.map((entry) => owned(entry, upstreamLabels(entry.upstream, vantage)));
-  const ofBudgets = budgets.map((budget) =>
-    owned(budget, labelText([["budget", budget.name], ...everywhere])),
-  );
-  for (const name of METRIC_NAMES) {
-    if (isUpstreamMetric(name)) yield* family(name, ofUpstreams, UPSTREAM_SERIES[name]);
-    else if (isBudgetMetric(name)) yield* family(name, ofBudgets, BUDGET_SERIES[name]);
+export function* expose(
+  snapshot: MetricsSnapshot,
+  others: readonly Family[],
+  format: Format,
+): Generator<Uint8Array | undefined> {
+  const vantage = snapshot.fleet?.vantage;
+  const everywhere: Labels = vantage === undefined ? NO_LABELS : { vantage };
+  const ofUpstream = writers(OF_UPSTREAM, format);
+  for (const subject of snapshot.upstreams) {
+    const labels = format.labels({ upstream: subject.upstream.name, ...everywhere });
+    write(ofUpstream, subject, labels, subject.accounts.startedAtMs);
+    yield undefined;
+  }
+  const ofBudget = writers(OF_BUDGET, format);
+  for (const subject of snapshot.budgets) {
+    const labels = format.labels({ budget: subject.name, ...everywhere });
+    write(ofBudget, subject, labels, snapshot.startedAtMs);
+    yield undefined;
+  }
+  const ofProcess = writers(OF_PROCESS, format);
+  write(ofProcess, snapshot, format.labels(everywhere), snapshot.startedAtMs);
+  for (const { writer } of [...ofUpstream, ...ofBudget, ...ofProcess]) yield writer.written();
+  const none = format.labels(NO_LABELS);
+  for (const { samples, ...description } of others) {
+    const writer = format.family(description);
+    for (const sample of samples) writer.add(none, sample);
+    yield writer.written();
+  }
+  yield format.end;
+}
+
+type Written<Subject> = { readonly metric: Metric<Subject>; readonly writer: FamilyWriter };
+
+function writers<Subject>(metrics: readonly Metric<Subject>[], format: Format): readonly Written<Subject>[] {
+  return metrics.map((metric) => ({ metric, writer: format.family(metric) }));
+}
+
+function write<Subject>(
+  families: readonly Written<Subject>[],
+  subject: Subject,
+  common: Uint8Array,
+  bornAtMs: number,
+): void {
+  for (const { metric, writer } of families) {
+    metric.read(subject, (value, labels = NO_LABELS, { startedAtMs = bornAtMs, exemplar } = NOTHING_MORE) => {
+      if (value === undefined || Number.isNaN(value)) return;
+      writer.add(common, { labels, value, startedAtMs, exemplar });
+    });
   }
 }
 
-/** The few lines that belong to no upstream and no budget. */
-export function processText(snapshot: MetricsSnapshot): string {
-  const process = [owned(snapshot, labelText(vantageLabels(snapshot.fleet?.vantage)))];
-  let text = "";
-  for (const name of METRIC_NAMES) {
-    if (isUpstreamMetric(name) || isBudgetMetric(name)) continue;
-    for (const piece of family(name, process, PROCESS_SERIES[name])) text += piece;
-  }
-  return text;
-}
-
-function vantageLabels(vantage: string | undefined): Labels {
-  return vantage === undefined ? [] : [["vantage", vantage]];
-}
-
-const knownLabels = new WeakMap<
-  ScrapedUpstream,
-  { readonly vantage: string | undefined; readonly text: string }
->();
-
-/** Made once: every scrape needs them. */
-function upstreamLabels(upstream: ScrapedUpstream, vantage: string | undefined): string {
-  const known = knownLabels.get(upstream);
-  if (known !== undefined && known.vantage === vantage) return known.text;
-  const text = labelText([["upstream", upstream.name], ...vantageLabels(vantage)]);
-  knownLabels.set(upstream, { vantage, text });
-  return text;
-}
-
-/** An owner with the text between name and number: its own label alone, or before other labels. */
-type Owned<Owner> = { readonly owner: Owner; readonly alone: string; readonly before: string };
-
-function owned<Owner>(owner: Owner, label: string): Owned<Owner> {
-  if (label === "") return { owner, alone: " ", before: "{" };
-  return { owner, alone: `{${label}} `, before: `{${label},` };
-}
-
-const PIECE_CHARACTERS = 32_768;
-
-function* family<Owner>(
-  name: MetricName,
-  owners: readonly Owned<Owner>[],
-  seriesOf: SeriesOf<Owner>,
-): Generator<string> {
-  let samples = "";
-  let isNamed = false;
-  for (const one of owners) {
-    samples += samplesOf(name, one, seriesOf);
-    if (!isNamed && samples !== "") {
-      samples = preamble(name) + samples;
-      isNamed = true;
-    }
-    if (samples.length < PIECE_CHARACTERS) continue;
-    yield samples;
-    samples = "";
-  }
-  if (samples !== "") yield samples;
-}
-
-function samplesOf<Owner>(
-  name: MetricName,
-  { owner, alone, before }: Owned<Owner>,
-  seriesOf: SeriesOf<Owner>,
-): string {
-  let samples = "";
-  for (const { suffix, labels, read } of seriesOf(owner)) {
-    const value = read(owner);
-    if (value !== undefined && !Number.isNaN(value)) {
-      samples +=
-        name + suffix + (labels === "" ? alone : before + labels + "} ") + formatNumber(value) + "\n";
-    }
-  }
-  return samples;
-}
-
-/** Only written for a metric with a sample. */
-function preamble(name: MetricName): string {
-  const { help, type } = metricNamed(name);
-  const escaped = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
-  return `# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`;
-}
-
-function formatNumber(value: number): string {
-  if (value === Infinity) return "+Inf";
-  return value === -Infinity ? "-Inf" : String(value);
-}
-
-function isUpstreamMetric(name: MetricName): name is UpstreamMetric {
-  return Object.hasOwn(UPSTREAM_SERIES, name);
-}
-
-function isBudgetMetric(name: MetricName): name is BudgetMetric {
-  return Object.hasOwn(BUDGET_SERIES, name);
-}
+const NOTHING_MORE: Pick<Sample, "startedAtMs" | "exemplar"> = {};

@@ -1,68 +1,109 @@
-/** Buckets are cumulative. The one after the last bound is +Inf and equals the count. */
-export interface HistogramReading {
-  readonly bounds: readonly number[];
-  readonly count: number;
-  readonly sum: number;
-  atOrUnder(boundIndex: number): number;
+import type { Distribution, Exemplar, Exponential } from "./sample.ts";
+
+/** Eight buckets between a value and its double: a quantile is at most 9 % above what was measured. */
+const FINEST_SCHEMA = 3;
+const MOST_BUCKETS = 160;
+/** 2^-14 s, 61 µs: no answer is that fast. From there, all buckets together reach up to 64 s. */
+export const ZERO_THRESHOLD: number = 2 ** -14;
+
+/** 2^(j/8), each rounded down: no number lies between it and the true bound, which is irrational but for the first. */
+const BOUNDS_WITHIN_A_DOUBLING = [
+  4_503_599_627_370_496, 4_911_210_218_475_898, 5_355_712_719_992_597, 5_840_446_135_085_607,
+  6_369_051_672_525_772, 6_945_500_098_633_947, 7_574_121_564_787_629, 8_259_638_134_547_591,
+].map((fraction) => fraction / 2 ** 52);
+const DOUBLING = BOUNDS_WITHIN_A_DOUBLING.length;
+
+function upperBound(index: number): number {
+  const within = index & (DOUBLING - 1);
+  return (BOUNDS_WITHIN_A_DOUBLING[within] ?? Number.NaN) * 2 ** ((index - within) / DOUBLING);
 }
 
-/** How many numbers a histogram has: a bucket for each bound, +Inf, and the sum. */
-export function histogramLength(bounds: readonly number[]): number {
-  return bounds.length + 2;
+/** The logarithm is rounded, so it may miss by one at a bound. */
+export function bucketOf(value: number, schema: number): number {
+  let index = Math.ceil(Math.log2(value) * DOUBLING);
+  if (value > upperBound(index)) index += 1;
+  else if (value <= upperBound(index - 1)) index -= 1;
+  return Math.ceil(index / 2 ** (FINEST_SCHEMA - schema));
 }
 
-/** A view on numbers that are kept elsewhere. */
-export class Histogram implements HistogramReading {
-  readonly bounds: readonly number[];
-  readonly #numbers: Float64Array;
-  readonly #from: number;
+/** Without gaps between the first and the last that counts anything. When they become too many, each two become one. */
+export class ExponentialBuckets implements Exponential {
+  schema: number = FINEST_SCHEMA;
+  zeroCount = 0;
+  first = 0;
+  counts: number[] = [];
 
-  constructor(
-    bounds: readonly number[],
-    numbers: Float64Array = new Float64Array(histogramLength(bounds)),
-    from: number = 0,
-  ) {
-    this.bounds = bounds;
-    this.#numbers = numbers;
-    this.#from = from;
-  }
-
-  get count(): number {
-    return this.atOrUnder(this.bounds.length);
-  }
-
-  get sum(): number {
-    return this.#numbers[this.#from + this.bounds.length + 1] ?? 0;
-  }
-
-  atOrUnder(boundIndex: number): number {
-    return boundIndex < 0 ? 0 : (this.#numbers[this.#from + boundIndex] ?? 0);
+  get zeroThreshold(): number {
+    return ZERO_THRESHOLD;
   }
 
   observe(value: number): void {
-    observeIn(this.#numbers, this.#from, this.bounds, value);
+    if (value <= ZERO_THRESHOLD) {
+      this.zeroCount += 1;
+      return;
+    }
+    let index = bucketOf(value, this.schema);
+    while (!this.#spans(index)) {
+      this.#halve();
+      index = Math.ceil(index / 2);
+    }
+    if (this.counts.length === 0) this.first = index;
+    for (; this.first > index; this.first -= 1) this.counts.unshift(0);
+    while (this.first + this.counts.length <= index) this.counts.push(0);
+    const place = index - this.first;
+    this.counts[place] = (this.counts[place] ?? 0) + 1;
+  }
+
+  #spans(index: number): boolean {
+    if (this.counts.length === 0) return true;
+    const last = this.first + this.counts.length - 1;
+    return Math.max(last, index) - Math.min(this.first, index) < MOST_BUCKETS;
+  }
+
+  #halve(): void {
+    const first = Math.ceil(this.first / 2);
+    const counts: number[] = [];
+    this.counts.forEach((count, place) => {
+      const to = Math.ceil((this.first + place) / 2) - first;
+      counts[to] = (counts[to] ?? 0) + count;
+    });
+    this.schema -= 1;
+    this.first = first;
+    this.counts = counts;
   }
 }
 
-/** Without a view, for those who count with every poll. */
-export function observeIn(
-  numbers: Float64Array,
-  from: number,
-  bounds: readonly number[],
-  value: number,
-): void {
-  const sumAt = from + bounds.length + 1;
-  let index = bounds.length;
-  do {
-    numbers[from + index] = (numbers[from + index] ?? 0) + 1;
-    index -= 1;
-  } while (value <= (bounds[index] ?? Number.NEGATIVE_INFINITY));
-  numbers[sumAt] = (numbers[sumAt] ?? 0) + value;
-}
+/** Counts in a few buckets with fixed bounds, and in exponential ones. */
+export class Histogram implements Distribution {
+  readonly bounds: readonly number[];
+  readonly startedAtMs: number;
+  readonly exponential: ExponentialBuckets = new ExponentialBuckets();
+  count = 0;
+  sum = 0;
+  exemplar: Exemplar | undefined;
+  readonly #counts: number[];
 
-/** Stands for undefined in arrays of numbers. */
-export const UNKNOWN: number = Number.NaN;
+  constructor(bounds: readonly number[], startedAtMs: number) {
+    this.bounds = bounds;
+    this.startedAtMs = startedAtMs;
+    this.#counts = bounds.map(() => 0);
+  }
 
-export function known(number: number | undefined): number | undefined {
-  return number === undefined || Number.isNaN(number) ? undefined : number;
+  atOrUnder(boundIndex: number): number {
+    return this.#counts[boundIndex] ?? this.count;
+  }
+
+  observe(value: number, exemplar?: Exemplar): void {
+    for (
+      let index = this.bounds.length - 1;
+      value <= (this.bounds[index] ?? Number.NEGATIVE_INFINITY);
+      index--
+    ) {
+      this.#counts[index] = this.atOrUnder(index) + 1;
+    }
+    this.count += 1;
+    this.sum += value;
+    this.exponential.observe(value);
+    this.exemplar = exemplar;
+  }
 }

@@ -1,4 +1,4 @@
-/** What one scrape shows, read in one synchronous go: all numbers are of the same moment. */
+/** What one scrape shows. Upstreams and budgets are read one by one: the numbers of each are of one moment. */
 
 import type { UpstreamAccounts, RedisAccount } from "./accounts.ts";
 import type { Burn, QuotaForecast } from "../answer/credit.ts";
@@ -23,11 +23,10 @@ export type ValueSnapshot = {
 
 export type UpstreamSnapshot = {
   readonly upstream: ScrapedUpstream;
-  /** Live: take a frame before writing a text of them. */
   readonly accounts: UpstreamAccounts;
   readonly health: { readonly state: HealthState; readonly up: boolean | undefined };
   /** Wall clock. */
-  readonly nextSlotAtMs: number | undefined;
+  readonly nowMs: number;
   readonly stalledAfterMs: number;
   /** In the order of the config; absent where it has none. */
   readonly values?: readonly ValueSnapshot[];
@@ -77,15 +76,10 @@ export type FleetSnapshot = {
   readonly redis: RedisAccount;
 };
 
-/** The part that belongs to upstreams and budgets: nearly all of it. */
-export type OwnedSnapshot = {
-  readonly upstreams: readonly UpstreamSnapshot[];
-  readonly budgets: readonly BudgetSnapshot[];
-  /** A label of every series, if there is one. */
-  readonly vantage: string | undefined;
-};
-
-export type MetricsSnapshot = Omit<OwnedSnapshot, "vantage"> & {
+export type MetricsSnapshot = {
+  /** Each is read when it is asked for. */
+  readonly upstreams: Iterable<UpstreamSnapshot>;
+  readonly budgets: Iterable<BudgetSnapshot>;
   /** Undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
   /** How many cannot be reached because we are offline. */
@@ -94,4 +88,6 @@ export type MetricsSnapshot = Omit<OwnedSnapshot, "vantage"> & {
   readonly fleet: FleetSnapshot | undefined;
   readonly reload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
   readonly build: { readonly version: string; readonly node: string };
+  /** Of the process. Wall clock. */
+  readonly startedAtMs: number;
 };

@@ -1,24 +1,21 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { constants, inflateRawSync } from "node:zlib";
 import { type HttpAnswer, type HttpRequest, textAnswer, whenResponseEnds } from "../guards/guard.ts";
-import { prefersGzip } from "./accept-encoding.ts";
+import { type Coding, codingFor } from "./accept.ts";
 import { Turns, Unwanted } from "./turns.ts";
 
 type Part = Uint8Array<ArrayBuffer>;
 
-/**
- * A text in pieces is made in turns, before the first byte of it is sent: so a fault is still told as one. What comes in
- * gzip, of parts that can be read one by one, is sent while it is made.
- */
-export type Content =
-  | { readonly pieces: Iterable<string | undefined> | AsyncIterable<string | undefined> }
-  | { readonly gzipped: AsyncIterable<Part> };
+/** Made in turns, before the first byte is sent: so a fault is still told as one. */
+export type Pieces = Iterable<Piece> | AsyncIterable<Piece>;
+/** Nothing of the answer yet, but a moment at which other work can run. */
+type Piece = string | Uint8Array | undefined;
 
 type Head = { readonly status: 200 | 404; readonly type: string };
-export type Draft = Head & { readonly content: Content };
+export type Draft = Head & { readonly pieces: Pieces };
 
-/** Makes one gzip of parts. Each of them ends on a whole byte, and refers to nothing before itself. */
-export type Gzip = { next(text: Uint8Array, isLast: boolean): Part };
+/** Compresses an answer in parts. Each ends on a whole byte; one of gzip refers to nothing before itself. */
+export type Compressor = { next(bytes: Uint8Array, isLast: boolean): Part };
 
 /**
  * The memory of all answers together, from when they are made until the last byte is read: the answers themselves, and
@@ -28,7 +25,7 @@ export type AnswerRoom = { readonly limitBytes: number; takenBytes: number };
 
 export type AnswersOptions = {
   readonly room: AnswerRoom;
-  readonly gzip: () => Gzip;
+  readonly compressor: (coding: Exclude<Coding, "identity">) => Compressor;
   /** How many different answers may wait to be made. */
   readonly maxWaiting: number;
   /** After each turn of making an answer, as long as it took. */
@@ -52,7 +49,7 @@ export class Answers {
   readonly #waiting = new Map<string, Answer>();
   #isWorking = false;
   /** No answer so far was larger: one that is still to be made is expected to be as large. */
-  #largest: Sizes = { gzipBytes: 0, plainBytes: 0 };
+  #largest: Sizes = { compressedBytes: 0, plainBytes: 0 };
 
   constructor(options: AnswersOptions) {
     this.#options = options;
@@ -60,18 +57,21 @@ export class Answers {
 
   /** `key` says what is asked for: the same key, the same answer. */
   async serve(request: HttpRequest, key: string, draft: () => Draft | Promise<Draft>): Promise<HttpAnswer> {
-    const { room, maxWaiting } = this.#options;
-    const known = this.#waiting.get(key);
+    const { room, maxWaiting, compressor } = this.#options;
+    const coding = codingFor(request.header("accept-encoding"));
+    // Plain is made from gzip, so these share one answer.
+    const kept = coding === "zstd" ? "zstd" : "gzip";
+    const keptKey = `${kept} ${key}`;
+    const known = this.#waiting.get(keptKey);
     if (room.takenBytes >= room.limitBytes) return refusal("too many answers are still being read");
     if (known === undefined && this.#waiting.size >= maxWaiting)
       return refusal(`${maxWaiting} requests are already waiting`);
-    const answer = known ?? new Answer(draft, this.#options);
-    if (known === undefined) this.#waiting.set(key, answer);
-    const isPlain = !prefersGzip(request.header("accept-encoding"));
-    const largestBytes = isPlain ? this.#largest.plainBytes : this.#largest.gzipBytes;
+    const answer = known ?? new Answer(draft, () => compressor(kept), this.#options);
+    if (known === undefined) this.#waiting.set(keptKey, answer);
+    const largestBytes = coding === "identity" ? this.#largest.plainBytes : this.#largest.compressedBytes;
     answer.join(request, Math.min(largestBytes, SOCKET_BYTES));
     if (!this.#isWorking) void this.#work();
-    return respond(answer, isPlain);
+    return respond(answer, coding);
   }
 
   async #work(): Promise<void> {
@@ -84,9 +84,9 @@ export class Answers {
       // Whoever asks from now on gets the next one.
       this.#waiting.delete(key);
       await answer.make();
-      const { gzipBytes, plainBytes } = answer.sizes ?? this.#largest;
+      const { compressedBytes, plainBytes } = answer.sizes ?? this.#largest;
       this.#largest = {
-        gzipBytes: Math.max(gzipBytes, this.#largest.gzipBytes),
+        compressedBytes: Math.max(compressedBytes, this.#largest.compressedBytes),
         plainBytes: Math.max(plainBytes, this.#largest.plainBytes),
       };
     }
@@ -94,7 +94,7 @@ export class Answers {
   }
 }
 
-type Sizes = { readonly gzipBytes: number; readonly plainBytes: number };
+type Sizes = { readonly compressedBytes: number; readonly plainBytes: number };
 
 export function refusal(why: string): HttpAnswer {
   return textAnswer(`cannot answer: ${why}\n`, 503, { Vary: "Accept-Encoding", "Retry-After": "1" });
@@ -103,35 +103,30 @@ export function refusal(why: string): HttpAnswer {
 /** One answer, from the first request for it until the last byte of it is read. */
 class Answer {
   readonly #draft: () => Draft | Promise<Draft>;
+  readonly #compressor: () => Compressor;
   readonly #options: AnswersOptions;
-  /** Joined, they are one gzip. */
+  /** Joined, they are the compressed answer. */
   readonly #parts: Part[] = [];
-  readonly #begun = Promise.withResolvers<Head | undefined>();
-  #grown = Promise.withResolvers<void>();
+  readonly #made = Promise.withResolvers<Head | undefined>();
   #readers = 0;
-  #bytes = 0;
+  #sizes: Sizes = { compressedBytes: 0, plainBytes: 0 };
   #plain: { readonly index: number; readonly part: Part } | undefined;
-  #end: { readonly fault: unknown } | "whole" | undefined;
 
-  constructor(draft: () => Draft | Promise<Draft>, options: AnswersOptions) {
+  constructor(draft: () => Draft | Promise<Draft>, compressor: () => Compressor, options: AnswersOptions) {
     this.#draft = draft;
+    this.#compressor = compressor;
     this.#options = options;
     // All who wait for it may have gone.
-    this.#begun.promise.catch(() => {});
+    this.#made.promise.catch(() => {});
   }
 
-  /** A text in pieces is whole by then. Undefined if nobody waits for it any more. */
-  get begun(): Promise<Head | undefined> {
-    return this.#begun.promise;
+  /** Undefined if nobody waits for it any more. */
+  get made(): Promise<Head | undefined> {
+    return this.#made.promise;
   }
 
-  /** They are known when the answer is whole. */
-  get sizes(): Sizes | undefined {
-    const last = this.#parts.at(-1);
-    if (this.#end !== "whole" || last === undefined) return undefined;
-    // A gzip ends with the length of its text.
-    const plainBytes = new DataView(last.buffer, last.byteOffset).getUint32(last.length - 4, true);
-    return { gzipBytes: this.#bytes, plainBytes };
+  get sizes(): Sizes {
+    return this.#sizes;
   }
 
   /** Counts this reader, and what the kernel may hold for it, until the last byte is sent or the client has gone. */
@@ -150,33 +145,27 @@ class Answer {
     const turns = new Turns({ rests: this.#options.rests, isWanted: () => this.#readers > 0 });
     try {
       turns.endUnlessWanted();
-      const { content, ...head } = await this.#draft();
+      const { pieces, ...head } = await this.#draft();
       await turns.pauseIfLong();
-      if ("gzipped" in content) this.#begun.resolve(head);
-      for await (const part of partsOf(content, this.#options.gzip, turns)) {
+      for await (const { part, plainBytes } of partsOf(pieces, this.#compressor(), turns)) {
         turns.endUnlessWanted();
-        this.#add(part);
+        this.#add(part, plainBytes);
       }
-      this.#end = "whole";
-      this.#begun.resolve(head);
+      this.#made.resolve(head);
     } catch (fault) {
-      this.#end = { fault };
-      if (fault instanceof Unwanted) this.#begun.resolve(undefined);
-      else this.#begun.reject(fault);
+      if (fault instanceof Unwanted) this.#made.resolve(undefined);
+      else this.#made.reject(fault);
     }
-    this.#grown.resolve();
     this.#forgetUnlessWanted();
     await turns.rest();
   }
 
-  /** Yields its parts as they come, in gzip or plain. */
+  /** Compressed or plain. */
   async *read(isPlain: boolean): AsyncGenerator<Part, void, void> {
     for (let index = 0; ; index++) {
-      while (this.#parts[index] === undefined && this.#end === undefined) await this.#grown.promise;
       const part = this.#parts[index];
-      if (part !== undefined) yield isPlain ? this.#plainPart(part, index) : part;
-      else if (typeof this.#end === "object") throw this.#end.fault;
-      else return;
+      if (part === undefined) return;
+      yield isPlain ? this.#plainPart(part, index) : part;
     }
   }
 
@@ -186,34 +175,34 @@ class Answer {
     return this.#plain.part;
   }
 
-  #add(part: Part): void {
+  #add(part: Part, plainBytes: number): void {
     this.#parts.push(part);
-    this.#bytes += part.length;
     this.#options.room.takenBytes += part.length;
-    this.#grown.resolve();
-    this.#grown = Promise.withResolvers();
+    this.#sizes = {
+      compressedBytes: this.#sizes.compressedBytes + part.length,
+      plainBytes: this.#sizes.plainBytes + plainBytes,
+    };
   }
 
   #forgetUnlessWanted(): void {
     if (this.#readers > 0) return;
-    this.#options.room.takenBytes -= this.#bytes;
-    this.#bytes = 0;
-    this.#parts.length = 0;
+    for (const part of this.#parts.splice(0)) this.#options.room.takenBytes -= part.length;
   }
 }
 
-async function respond(answer: Answer, isPlain: boolean): Promise<HttpAnswer> {
-  const head = await answer.begun;
+async function respond(answer: Answer, coding: Coding): Promise<HttpAnswer> {
+  const head = await answer.made;
   // The client has gone: no answer is needed.
   if (head === undefined) return { status: 503, headers: {}, body: undefined };
-  const { sizes } = answer;
+  const { plainBytes, compressedBytes } = answer.sizes;
+  const isPlain = coding === "identity";
   return {
     status: head.status,
     headers: {
       "Content-Type": head.type,
       Vary: "Accept-Encoding",
-      ...(!isPlain && { "Content-Encoding": "gzip" }),
-      ...(sizes && { "Content-Length": String(isPlain ? sizes.plainBytes : sizes.gzipBytes) }),
+      ...(!isPlain && { "Content-Encoding": coding }),
+      "Content-Length": String(isPlain ? plainBytes : compressedBytes),
     },
     body: answer.read(isPlain),
   };
@@ -230,37 +219,45 @@ function inflated(part: Part, index: number): Part {
   });
 }
 
+type MadePart = { readonly part: Part; readonly plainBytes: number };
+
 async function* partsOf(
-  content: Content,
-  makeGzip: () => Gzip,
+  pieces: Pieces,
+  compressor: Compressor,
   turns: Turns,
-): AsyncGenerator<Part, void, void> {
-  if ("gzipped" in content) {
-    yield* content.gzipped;
-    return;
-  }
-  const gzip = makeGzip();
-  const part = new Uint8Array(PART_BYTES);
-  let text = "";
-  /** It is given one character more than fits, so that none is cut in two. */
-  const encode = (): Uint8Array => {
-    const { read, written } = UTF8.encodeInto(text.slice(0, PART_BYTES + 1), part);
-    text = text.slice(read);
-    return part.subarray(0, written);
+): AsyncGenerator<MadePart, void, void> {
+  const room = new Uint8Array(PART_BYTES);
+  let filled = 0;
+  const compress = (isLast: boolean): MadePart => {
+    const part = compressor.next(room.subarray(0, filled), isLast);
+    const made = { part, plainBytes: filled };
+    filled = 0;
+    return made;
   };
-  for await (const piece of content.pieces) {
+  for await (const piece of pieces) {
     await turns.pauseIfLong();
-    text += piece ?? "";
-    while (text.length > PART_BYTES) {
-      yield gzip.next(encode(), false);
+    let rest = piece ?? "";
+    while (rest.length > 0) {
+      const { read, written } = fill(rest, room.subarray(filled));
+      rest = rest.slice(read);
+      filled += written;
+      if (rest.length === 0) break;
+      yield compress(false);
       await turns.pause();
     }
   }
-  for (;;) {
-    const bytes = encode();
-    yield gzip.next(bytes, text === "");
-    if (text === "") return;
-  }
+  yield compress(true);
+}
+
+/** No character is cut in two. */
+function fill(
+  from: string | Uint8Array,
+  to: Uint8Array,
+): { readonly read: number; readonly written: number } {
+  if (typeof from === "string") return UTF8.encodeInto(from, to);
+  const length = Math.min(from.length, to.length);
+  to.set(from.subarray(0, length));
+  return { read: length, written: length };
 }
 
 const UTF8 = new TextEncoder();

@@ -8,6 +8,7 @@ import {
 import { jsonPieces, type Pieces } from "../../core/status/pieces.ts";
 import type { Status } from "../../core/status/status.ts";
 import type { Columns, Range } from "../../core/status/timeline.ts";
+import type { Format } from "../../core/metrics/sample.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import {
   type Guard,
@@ -21,14 +22,15 @@ import { checkHost, refuseBodies, refuseExpectations } from "../guards/request-c
 import { REFRESH_SECONDS, type View, viewOf } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
-import { Answers, type Content, type Gzip, refusal } from "./answers.ts";
+import { formatFor } from "./accept.ts";
+import { Answers, type AnswersOptions, type Pieces as AnswerPieces, refusal } from "./answers.ts";
 import { withResponseHeaders } from "./response-headers.ts";
 
 export type ReloadResult =
   | { readonly kind: "reloaded" }
   | { readonly kind: "refused"; readonly faults: readonly string[] };
 
-export type MetricsSource = () => Content | Promise<Content>;
+export type MetricsSource = (format: Format) => AnswerPieces | Promise<AnswerPieces>;
 
 /** Asked anew for each request: a reload may have changed them. */
 export type RoutesDeps = {
@@ -38,7 +40,7 @@ export type RoutesDeps = {
   /** Undefined without a fleet. */
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
-  readonly gzip: () => Gzip;
+  readonly compressor: AnswersOptions["compressor"];
   reload(): Promise<ReloadResult>;
   /** Ends the pause of a budget. False for an unknown one. */
   resume(budget: string): boolean;
@@ -90,8 +92,8 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
     ...(options.guards ?? []),
   ];
   const room = { limitBytes: limits.maxAnswerBytes, takenBytes: 0 };
-  const common = { room, gzip: deps.gzip, maxWaiting: MAX_WAITING };
-  // The text of the metrics is written in short turns, or in a thread: nobody waits for it, and it waits for no page.
+  const common = { room, compressor: deps.compressor, maxWaiting: MAX_WAITING };
+  // Metrics are written in short turns: nobody waits for them, and they wait for no page.
   const scrapes = new Answers({ ...common, rests: false });
   const answers = new Answers({ ...common, rests: true });
   const routes: readonly Route[] = [
@@ -176,13 +178,15 @@ function nameIn(path: string, route: string): string | undefined {
 /** A scrape counts until its last byte is sent, so slow readers count too. */
 function metricsRoute(deps: RoutesDeps, answers: Answers, maxScrapes: number): Route["answer"] {
   let scrapes = 0;
-  return (request) => {
+  return async (request) => {
     if (scrapes >= maxScrapes) return refusal(`${maxScrapes} scrapes are already running`);
     scrapes += 1;
     whenResponseEnds(request, () => (scrapes -= 1));
-    return answers.serve(request, "metrics", async () => {
-      return { status: 200, type: "text/plain; version=0.0.4; charset=utf-8", content: await deps.metrics() };
+    const { format, type } = formatFor(request.header("accept"));
+    const answer = await answers.serve(request, type, async () => {
+      return { status: 200, type, pieces: await deps.metrics(format.create()) };
     });
+    return { ...answer, headers: { ...answer.headers, Vary: "Accept, Accept-Encoding" } };
   };
 }
 
@@ -257,7 +261,7 @@ async function answerPage(
   const { refreshes, range } = view;
   const answer = await answers.serve(request, `${request.path} ${range.name} ${refreshes}`, async () => {
     const { status, pieces } = await render(view);
-    return { status, type: "text/html; charset=UTF-8", content: { pieces } };
+    return { status, type: "text/html; charset=UTF-8", pieces };
   });
   if (!refreshes || answer.status !== 200) return answer;
   return { ...answer, headers: { ...answer.headers, Refresh: String(REFRESH_SECONDS) } };
@@ -267,7 +271,7 @@ function jsonRoutes(deps: RoutesDeps, answers: Answers): readonly Route[] {
   const serve = (request: HttpRequest, found: () => Promise<Json> | Json): Promise<HttpAnswer> =>
     answers.serve(request, request.path, async () => {
       const { status = 200, pieces } = await found();
-      return { status, type: "application/json", content: { pieces } };
+      return { status, type: "application/json", pieces };
     });
   return [
     get("/api/v1/upstreams", (request) => serve(request, () => ({ pieces: listAnswer(deps.status()) }))),

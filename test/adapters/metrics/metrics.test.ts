@@ -1,36 +1,30 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
-import { expect, test } from "vitest";
-import { createMetrics, type ScrapedText } from "../../../src/adapters/metrics/metrics.ts";
-import { UpstreamAccounts } from "../../../src/core/metrics/accounts.ts";
-import { METRIC_NAMES } from "../../../src/core/metrics/catalogue.ts";
-import { SLOT_STARTED, SLOT_WAITING } from "../../../src/core/poll/ports.ts";
+import { expect, test, vi } from "vitest";
+import { scrape } from "../../../src/adapters/metrics/metrics.ts";
+import { METRICS } from "../../../src/core/metrics/catalogue.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
-import {
-  parseExposition,
-  sampleValue,
-  sumOfSamples,
-  type Families,
-} from "../../support/metrics/exposition-parser.ts";
-import {
-  fullMetricsSnapshot,
-  sampleMetricsSnapshot,
-  samplePoll,
-  sampleUpstreamSnapshot,
-  recordPoll,
-} from "../../support/samples.ts";
+import { ProtobufFormat } from "../../../src/core/metrics/protobuf.ts";
+import type { Format } from "../../../src/core/metrics/sample.ts";
+import type { MetricsSnapshot } from "../../../src/core/metrics/snapshot.ts";
+import { TextFormat } from "../../../src/core/metrics/text.ts";
+import { parseExposition, sumOfSamples } from "../../support/metrics/exposition-parser.ts";
+import { decodeFamilies } from "../../support/metrics/protobuf-decoder.ts";
+import { fullMetricsSnapshot, sampleMetricsSnapshot } from "../../support/samples.ts";
 
 const ADAPTER = new URL("../../../src/adapters/metrics/metrics.ts", import.meta.url).href;
+const TEXT = new URL("../../../src/core/metrics/text.ts", import.meta.url).href;
 const promtool = requireBinary("promtool");
 
 /** Runs a module in a process of its own, with a snapshot that has nothing in it. */
 function runApart(program: string): { status: number | null; stdout: string } {
   const module = `
-    import { createMetrics } from ${JSON.stringify(ADAPTER)};
+    import { scrape } from ${JSON.stringify(ADAPTER)};
+    import { TextFormat } from ${JSON.stringify(TEXT)};
     const reload = { successful: true, lastSuccessAtMs: 0 };
     const build = { version: "0.1.0", node: "24" };
-    const snapshot = () => ({ upstreams: [], budgets: [], stateStoreUp: undefined, reload, build });
+    const snapshot = () => ({ upstreams: [], budgets: [], stateStoreUp: undefined, reload, build, startedAtMs: 0 });
+    const text = async () => Buffer.concat([...(await scrape(snapshot, new TextFormat(false)))].filter(Boolean)).toString();
     ${program}`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", module], {
     cwd: fileURLToPath(new URL("../../..", import.meta.url)),
@@ -41,51 +35,45 @@ function runApart(program: string): { status: number | null; stdout: string } {
   return { status, stdout };
 }
 
-function fail(error: unknown): void {
-  throw error;
+async function bytesOf(snapshot: () => MetricsSnapshot, format: Format): Promise<Buffer> {
+  const pieces = [...(await scrape(snapshot, format))];
+  return Buffer.concat(pieces.filter((piece) => piece !== undefined));
 }
 
-async function textOf(text: ScrapedText): Promise<string> {
-  if (!("gzipped" in text)) return (await Array.fromAsync(text.pieces)).join("");
-  return gunzipSync(Buffer.concat(await Array.fromAsync(text.gzipped))).toString("utf8");
-}
-
-function accountsAreClosed(shown: Families): boolean {
-  const ended =
-    sumOfSamples(shown, "pacewatch_polls_total") + sumOfSamples(shown, "pacewatch_polls_skipped_total");
-  return (
-    sampleValue(shown, "pacewatch_slots_total") === ended + sumOfSamples(shown, "pacewatch_polls_in_flight")
-  );
+async function textOf(snapshot: () => MetricsSnapshot): Promise<string> {
+  return (await bytesOf(snapshot, new TextFormat(false))).toString();
 }
 
 test("our metrics come first, then those of the process, and all of it can be read", async () => {
-  const names = [...parseExposition(await textOf(createMetrics(fullMetricsSnapshot, fail).render())).keys()];
-  expect(names.slice(0, METRIC_NAMES.length)).toEqual(METRIC_NAMES);
-  const rest = names.slice(METRIC_NAMES.length);
+  const names = [...parseExposition(await textOf(fullMetricsSnapshot)).keys()];
+  expect(names.slice(0, METRICS.length)).toEqual(METRICS.map(({ name }) => name));
+  const rest = names.slice(METRICS.length);
   expect(rest).toContain("process_resident_memory_bytes");
   expect(rest).toContain("nodejs_eventloop_lag_seconds");
   expect(rest.filter((name) => !/^(process|nodejs)_/.test(name))).toEqual([]);
 });
 
-test("a scrape shows the moment at which it was asked for, whatever happens before it is answered", async () => {
-  const accounts = new UpstreamAccounts();
-  const metrics = createMetrics(
-    () => sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot({ accounts })] }),
-    fail,
-  );
-  accounts.record(SLOT_WAITING);
-  accounts.record(SLOT_STARTED);
-  queueMicrotask(() => recordPoll(accounts, samplePoll()));
-  const scrape = metrics.render();
-  accounts.record({ kind: "slots_skipped", cause: "overlap", count: 1, hadWaited: false });
-  const shown = parseExposition(await textOf(scrape));
-  expect(accounts.totalPolls).toBe(1);
-  expect(sampleValue(shown, "pacewatch_slots_total")).toBe(1);
-  expect(sampleValue(shown, "pacewatch_polls_in_flight")).toBe(1);
-  expect(sumOfSamples(shown, "pacewatch_polls_total")).toBe(0);
-  expect(sumOfSamples(shown, "pacewatch_poll_duration_seconds_count")).toBe(0);
-  expect(accountsAreClosed(shown)).toBe(true);
-  expect(accountsAreClosed(parseExposition(await textOf(metrics.render())))).toBe(true);
+test("the metrics of the process are the same in protobuf, histograms included", async () => {
+  // A collection of garbage, so that its histogram counts something.
+  let kept: unknown[] = [];
+  await vi.waitUntil(async () => {
+    kept = Array.from({ length: 100_000 }, (_, index) => ({ index }));
+    const shown = parseExposition(await textOf(sampleMetricsSnapshot));
+    return sumOfSamples(shown, "nodejs_gc_duration_seconds_count") > 0;
+  });
+  expect(kept).toHaveLength(100_000);
+  const families = decodeFamilies(await bytesOf(sampleMetricsSnapshot, new ProtobufFormat()));
+  const duration = families.get("nodejs_gc_duration_seconds");
+  expect(duration?.type).toBe("histogram");
+  for (const { labels, value } of duration?.metrics ?? []) {
+    expect(labels["kind"]).toMatch(/./);
+    if (typeof value === "number" || !("buckets" in value)) throw new Error("no histogram");
+    const counts = value.buckets.map(([, count]) => count);
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    expect(value.count).toBeGreaterThanOrEqual(Math.max(...counts));
+    expect(value.sum).toBeGreaterThan(0);
+  }
+  expect(families.get("process_cpu_seconds_total")?.type).toBe("counter");
 });
 
 test("between two scrapes nobody watches the process: no timer wakes it within a day", () => {
@@ -96,7 +84,7 @@ test("between two scrapes nobody watches the process: no timer wakes it within a
     const observe = perfHooks.monitorEventLoopDelay;
     perfHooks.monitorEventLoopDelay = (options) => { everyMs.push(options?.resolution ?? 10); return observe(options); };
     createHook({ init: (_id, type, _cause, timer) => void (type === "Timeout" && everyMs.push(timer._idleTimeout)) }).enable();
-    await Array.fromAsync(createMetrics(snapshot, console.error).render().pieces);
+    await text();
     console.log(JSON.stringify(everyMs));`);
   const everyMs: readonly number[] = JSON.parse(stdout);
   expect(everyMs.length).toBeGreaterThan(0);
@@ -108,22 +96,20 @@ test("a hundred of them in one process observe it once", () => {
     let timers = 0;
     const setIntervalBefore = globalThis.setInterval;
     globalThis.setInterval = (...rest) => { timers += 1; return setIntervalBefore(...rest); };
-    for (let i = 0; i < 100; i += 1) await Array.fromAsync(createMetrics(snapshot, console.error).render().pieces);
+    for (let i = 0; i < 100; i += 1) await text();
     console.log(timers);`);
   expect(Number(stdout)).toBe(1);
 });
 
 test("observing the process does not keep it alive", () => {
-  const { status, stdout } = runApart(
-    `console.log((await Array.fromAsync(createMetrics(snapshot, console.error).render().pieces)).join("").length > 1000);`,
-  );
+  const { status, stdout } = runApart(`console.log((await text()).length > 1000);`);
   expect({ status, stdout }).toEqual({ status: 0, stdout: "true\n" });
 });
 
 test.skipIf(promtool === undefined)(
   "promtool reads the whole, and finds fault with the library's names alone",
   async () => {
-    const input = await textOf(createMetrics(fullMetricsSnapshot, fail).render());
+    const input = await textOf(fullMetricsSnapshot);
     const { status, stdout, stderr } = spawnSync(promtool ?? "", ["check", "metrics"], {
       input,
       encoding: "utf8",

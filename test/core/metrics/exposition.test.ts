@@ -2,9 +2,12 @@ import { spawnSync } from "node:child_process";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { UpstreamAccounts, RedisAccount } from "../../../src/core/metrics/accounts.ts";
-import { CLOSED_LABELS, METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
+import { CLOSED_LABELS, METRICS } from "../../../src/core/metrics/catalogue.ts";
+import { expose } from "../../../src/core/metrics/exposition.ts";
+import { TextFormat } from "../../../src/core/metrics/text.ts";
+import { renderProtobuf, renderText } from "../../support/metrics/render.ts";
+import type { Poll } from "../../../src/core/poll/poll.ts";
 import { PHASES } from "../../../src/core/exchange/exchange.ts";
-import { ownedPieces, renderExposition } from "../../../src/core/metrics/exposition.ts";
 import { HEALTH_STATES } from "../../../src/core/poll/health.ts";
 import { OK, outcomeOf, type PollOutcome, SKIP_CAUSES } from "../../../src/core/exchange/outcome.ts";
 import { OUTCOMES, REASON_NAMES } from "../../../src/core/exchange/reasons.ts";
@@ -24,10 +27,10 @@ import {
   sampleBudgetSnapshot,
   sampleFleetSnapshot,
   sampleMetricsSnapshot,
+  recordPoll,
   samplePoll,
   sampleUpstream,
   sampleUpstreamSnapshot,
-  recordPoll,
 } from "../../support/samples.ts";
 import { SERIES } from "../../../tools/docs-metrics.ts";
 import { accountsClose } from "../../support/accounts-close.ts";
@@ -35,9 +38,7 @@ import { accountsClose } from "../../support/accounts-close.ts";
 const promtool = requireBinary("promtool");
 
 function renderUpstream(changes: Partial<UpstreamSnapshot>): Families {
-  return parseExposition(
-    renderExposition(sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot(changes)] })),
-  );
+  return parseExposition(renderText(sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot(changes)] })));
 }
 
 function seriesOfUpstream(families: Families): number {
@@ -46,10 +47,9 @@ function seriesOfUpstream(families: Families): number {
 }
 
 test("every metric of the catalogue is shown, in its order, with its type, help and labels", () => {
-  const families = parseExposition(renderExposition(fullMetricsSnapshot()));
-  expect([...families.keys()]).toEqual(METRIC_NAMES);
-  for (const name of METRIC_NAMES) {
-    const { type, help, labels } = metricNamed(name);
+  const families = parseExposition(renderText(fullMetricsSnapshot()));
+  expect([...families.keys()]).toEqual(METRICS.map(({ name }) => name));
+  for (const { name, type, help, labels } of METRICS) {
     expect(families.get(name)).toMatchObject({ type, help });
     for (const sample of families.get(name)?.samples ?? []) {
       const shown = Object.keys(sample.labels).filter((label) => label !== "le" && label !== "team");
@@ -59,36 +59,50 @@ test("every metric of the catalogue is shown, in its order, with its type, help 
 });
 
 test("labels with a closed set of values show no other value", () => {
-  for (const { samples } of parseExposition(renderExposition(fullMetricsSnapshot())).values()) {
+  for (const { samples } of parseExposition(renderText(fullMetricsSnapshot())).values()) {
     for (const [label, value] of samples.flatMap((sample) => Object.entries(sample.labels))) {
       expect(CLOSED_LABELS[label] ?? [value], `label ${label}`).toContain(value);
     }
   }
 });
 
-test("from its first second an upstream has every outcome at 0, and a reason or cause once it was met", () => {
+test("from its first second an upstream has every outcome at 0, and what seldom happens once it has", () => {
   const families = renderUpstream({});
-  expect(families.get("pacewatch_poll_reasons_total")).toBeUndefined();
-  expect(families.get("pacewatch_polls_skipped_total")).toBeUndefined();
-  for (const outcome of OUTCOMES) {
+  for (const outcome of OUTCOMES)
     expect(sampleValue(families, "pacewatch_polls_total", { outcome }), `polls_total of ${outcome}`).toBe(0);
-    expect(sampleValue(families, "pacewatch_poll_duration_seconds_count", { outcome })).toBe(0);
-  }
-  expect(sampleValue(families, "pacewatch_poll_delay_seconds_count")).toBe(0);
-  expect(sampleValue(families, "pacewatch_signals_malformed_total")).toBe(0);
+  expect(sampleValue(families, "pacewatch_poll_duration_seconds_count", { outcome: "ok" })).toBe(0);
+  expect(sumOfSamples(families, "pacewatch_poll_delay_seconds_count")).toBe(0);
+  const accounts = accountsOf(samplePoll({ outcome: outcomeOf("timeout"), durationMs: 10_000 }));
+  accounts.record({ kind: "slots_skipped", cause: "missed", count: 7, hadWaited: false });
+  const after = renderUpstream({ accounts });
+  const failed = { outcome: "failed" };
+  expect(after.get("pacewatch_poll_reasons_total")?.samples).toEqual([
+    {
+      name: "pacewatch_poll_reasons_total",
+      labels: { upstream: "email", ...failed, reason: "timeout" },
+      value: 1,
+    },
+  ]);
+  expect(sampleValue(after, "pacewatch_polls_total", failed)).toBe(1);
+  expect(sampleValue(after, "pacewatch_polls_skipped_total", { cause: "missed" })).toBe(7);
+  const buckets = after
+    .get("pacewatch_poll_duration_seconds")
+    ?.samples.filter(({ name, labels }) => name.endsWith("_bucket") && labels["outcome"] === "failed");
+  expect(buckets?.map(({ labels, value }) => [labels["le"], value])).toEqual([["+Inf", 1]]);
+  expect(sampleValue(after, "pacewatch_poll_duration_seconds_sum", failed)).toBe(10);
 });
 
 test("what is not known yet is absent, not 0", () => {
-  const families = parseExposition(renderExposition(sampleMetricsSnapshot()));
-  const absent = METRIC_NAMES.filter((name) => !families.has(name));
+  const families = parseExposition(renderText(sampleMetricsSnapshot()));
+  const absent = METRICS.map(({ name }) => name).filter((name) => !families.has(name));
   expect(absent).toEqual([
     "pacewatch_poll_reasons_total",
     "pacewatch_polls_skipped_total",
     "pacewatch_poll_phase_duration_seconds",
+    "pacewatch_poll_delay_max_seconds",
     "pacewatch_upstream_up",
     "pacewatch_last_poll_timestamp_seconds",
     "pacewatch_last_success_timestamp_seconds",
-    "pacewatch_next_slot_timestamp_seconds",
     "pacewatch_tls_certificate_expiry_timestamp_seconds",
     "pacewatch_upstream_deprecation_timestamp_seconds",
     "pacewatch_upstream_sunset_timestamp_seconds",
@@ -96,6 +110,7 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_upstream_value_timestamp_seconds",
     "pacewatch_upstream_credit_burn_per_second",
     "pacewatch_upstream_credit_empty_timestamp_seconds",
+    "pacewatch_signals_malformed_total",
     "pacewatch_budget_advertised_limit_requests",
     "pacewatch_budget_advertised_remaining_requests",
     "pacewatch_budget_quota_limit_requests",
@@ -119,21 +134,19 @@ test("what is not known yet is absent, not 0", () => {
 
 test("where all replicas poll all upstreams, every series says from which vantage", () => {
   const fleet = sampleFleetSnapshot({ vantage: "eu-1" });
-  const text = renderExposition({ ...fullMetricsSnapshot(), fleet });
+  const text = renderText({ ...fullMetricsSnapshot(), fleet });
   const samples = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   expect(samples.length).toBeGreaterThan(100);
   for (const sample of samples) expect(sample).toMatch(/\{[^}]*\bvantage="eu-1"[^}]*\} /);
-  expect(renderExposition(fullMetricsSnapshot())).not.toContain("vantage");
+  expect(renderText(fullMetricsSnapshot())).not.toContain("vantage");
 });
 
 test("what Redis was asked is told by call, and how it failed by kind", () => {
-  const redis = new RedisAccount();
+  const redis = new RedisAccount(0);
   redis.observe("beat", 3, undefined);
   redis.observe("beat", 500, "timeout");
   redis.observe("claim", 0, "away");
-  const shown = parseExposition(
-    renderExposition(sampleMetricsSnapshot({ fleet: sampleFleetSnapshot({ redis }) })),
-  );
+  const shown = parseExposition(renderText(sampleMetricsSnapshot({ fleet: sampleFleetSnapshot({ redis }) })));
   expect(sampleValue(shown, "pacewatch_redis_request_duration_seconds_count", { call: "beat" })).toBe(2);
   expect(
     sampleValue(shown, "pacewatch_redis_request_duration_seconds_bucket", { call: "beat", le: "0.005" }),
@@ -151,25 +164,24 @@ test("an upstream that is down is 0, not absent", () => {
 
 test("the present state is shown, and no other", () => {
   for (const state of HEALTH_STATES) {
-    const families = renderUpstream({ health: { state, up: undefined } });
-    expect(sampleValue(families, "pacewatch_upstream_state", { state })).toBe(1);
-    expect(families.get("pacewatch_upstream_state")?.samples).toHaveLength(1);
+    const shown = renderUpstream({ health: { state, up: undefined } }).get("pacewatch_upstream_state");
+    expect(shown?.samples.map(({ labels, value }) => [labels["state"], value])).toEqual([[state, 1]]);
   }
 });
 
 test("times are shown in seconds", () => {
-  const families = parseExposition(renderExposition(fullMetricsSnapshot()));
+  const families = parseExposition(renderText(fullMetricsSnapshot()));
   const shown = Object.fromEntries(
     [...families.values()].flatMap(({ samples }) => samples).map(({ name, value }) => [name, value]),
   );
   expect(shown).toMatchObject({
     pacewatch_last_poll_timestamp_seconds: POLL_ENDED_AT_MS / 1000,
     pacewatch_last_success_timestamp_seconds: POLL_ENDED_AT_MS / 1000,
-    pacewatch_next_slot_timestamp_seconds: POLL_ENDED_AT_MS / 1000 + 15,
     pacewatch_schedule_period_seconds: 15,
     pacewatch_objective_ratio: 0.995,
     pacewatch_objective_latency_seconds: 1,
     pacewatch_poll_delay_seconds_sum: 0.05,
+    pacewatch_poll_delay_max_seconds: 0.05,
   });
   expect(sampleValue(families, "pacewatch_poll_duration_seconds_sum", { outcome: "ok" })).toBe(0.2);
   expect(sampleValue(families, "pacewatch_poll_phase_duration_seconds_sum", { phase: "tls" })).toBe(0.01);
@@ -185,35 +197,56 @@ test("a code that is expected is there from the start, any other once it was see
   ]);
   const accounts = accountsOf(samplePoll({ head: { status: 503, headers: [] } }));
   const after = renderUpstream({ upstream, accounts }).get("pacewatch_responses_total")?.samples;
-  expect(after?.map(({ labels }) => labels["code"])).toEqual(["200", "304", "503", "other"]);
+  expect(after?.map(({ labels }) => labels["code"])).toEqual(["200", "304", "other", "503"]);
 });
 
-test("an upstream has as many series as the page of metrics says: at its start, with all facts and one credit known, with every status code", () => {
-  expect(seriesOfUpstream(renderUpstream({ nextSlotAtMs: POLL_ENDED_AT_MS }))).toBe(SERIES.atStart);
-  expect(seriesOfUpstream(parseExposition(renderExposition(fullMetricsSnapshot())))).toBe(SERIES.allKnown);
+/** Of an upstream with HTTPS that answers as expected, and has nothing but what every config has. */
+const HEALTHY = {
+  accounts: accountsOf(
+    samplePoll({
+      phasesMs: { dns: 1, connect: 2, tls: 3, wait: 4, transfer: 5 },
+      certificateExpiresAtMs: POLL_ENDED_AT_MS,
+    }),
+  ),
+  health: { state: "up", up: true },
+} as const;
 
-  const accounts = new UpstreamAccounts();
-  for (let status = 100; status < 600; status += 1) {
+test("an upstream has as many series as the page of metrics says", () => {
+  expect(seriesOfUpstream(renderUpstream({}))).toBe(SERIES.atStart);
+  expect(seriesOfUpstream(renderUpstream(HEALTHY))).toBe(SERIES.healthy);
+  expect(SERIES.healthy).toBeLessThanOrEqual(48);
+  expect(seriesOfUpstream(parseExposition(renderText(fullMetricsSnapshot())))).toBe(SERIES.allKnown);
+
+  const accounts = new UpstreamAccounts(0);
+  const poll = (changes: Partial<Poll>): void => {
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
     const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 1]));
     recordPoll(
       accounts,
-      samplePoll({
-        phasesMs,
-        certificateExpiresAtMs: 1,
-        head: { status, headers: [] },
-      }),
+      samplePoll({ phasesMs, certificateExpiresAtMs: 1, malformedSignals: 1, ...changes }),
     );
-  }
-  const everything = { accounts, health: { state: "up", up: true } as const, nextSlotAtMs: 1 };
-  expect(seriesOfUpstream(renderUpstream(everything))).toBe(SERIES.most);
+  };
+  for (let status = 100; status < 600; status += 1) poll({ head: { status, headers: [] } });
+  for (const reason of REASON_NAMES) poll({ outcome: outcomeOf(reason) });
+  for (const cause of SKIP_CAUSES)
+    accounts.record({ kind: "slots_skipped", cause, count: 1, hadWaited: false });
+  expect(seriesOfUpstream(renderUpstream({ ...HEALTHY, accounts }))).toBe(SERIES.most);
+});
+
+test("in protobuf, where a histogram is one series, an upstream has fewer", () => {
+  const families = renderProtobuf(sampleMetricsSnapshot({ upstreams: [sampleUpstreamSnapshot(HEALTHY)] }));
+  const series = [...families.values()].flatMap(({ type, metrics }) =>
+    metrics.filter(({ labels }) => labels["upstream"] !== undefined).map(() => (type === "summary" ? 2 : 1)),
+  );
+  expect(series.reduce((sum, each) => sum + each, 0)).toBe(SERIES.healthyInProtobuf);
+  expect(SERIES.healthyInProtobuf).toBeLessThanOrEqual(35);
 });
 
 test("names and labels arrive as they were written, however strange", () => {
   const strange = 'a "quoted"\\back\nslash{}, le="1"';
   const families = parseExposition(
-    renderExposition(
+    renderText(
       sampleMetricsSnapshot({
         upstreams: [
           sampleUpstreamSnapshot({ upstream: sampleUpstream({ name: strange, labels: { team: strange } }) }),
@@ -259,7 +292,7 @@ test("a config label that Prometheus could not read, or that is ours, does not c
 
 test("a number that is none is left out, and one without end is written as Prometheus writes it", () => {
   const rates = [{ label: "1m", limit: Infinity, cap: NaN, leases: 1e21 }];
-  const text = renderExposition(sampleMetricsSnapshot({ budgets: [sampleBudgetSnapshot({ rates })] }));
+  const text = renderText(sampleMetricsSnapshot({ budgets: [sampleBudgetSnapshot({ rates })] }));
   const families = parseExposition(text);
   expect(text).toContain('pacewatch_budget_limit_requests{budget="api",per="1m"} +Inf\n');
   expect(families.has("pacewatch_budget_cap_requests")).toBe(false);
@@ -272,7 +305,7 @@ test("a budget with two rates shows each, and 0 while it is not paused", () => {
     { label: "1m", limit: 60, cap: 12, leases: 3 },
   ];
   const families = parseExposition(
-    renderExposition(sampleMetricsSnapshot({ budgets: [sampleBudgetSnapshot({ rates })] })),
+    renderText(sampleMetricsSnapshot({ budgets: [sampleBudgetSnapshot({ rates })] })),
   );
   expect(sampleValue(families, "pacewatch_budget_cap_requests", { per: "1s" })).toBe(2);
   expect(sampleValue(families, "pacewatch_budget_cap_requests", { per: "1m" })).toBe(12);
@@ -282,7 +315,7 @@ test("a budget with two rates shows each, and 0 while it is not paused", () => {
 test.skipIf(promtool === undefined)("promtool has nothing to say about it", () => {
   for (const snapshot of [sampleMetricsSnapshot(), fullMetricsSnapshot()]) {
     const result = spawnSync(promtool ?? "", ["check", "metrics"], {
-      input: renderExposition(snapshot),
+      input: renderText(snapshot),
       encoding: "utf8",
     });
     expect({ status: result.status, said: result.stdout + result.stderr }).toEqual({ status: 0, said: "" });
@@ -321,7 +354,7 @@ const stories = fc.array(
 test("whatever happens, and whenever it is scraped, the accounts close in what is shown", () => {
   fc.assert(
     fc.property(stories, (story) => {
-      const accounts = new UpstreamAccounts();
+      const accounts = new UpstreamAccounts(0);
       const entry = sampleUpstreamSnapshot({ accounts });
       const told = { waiting: 0, inFlight: 0, polls: 0, skipped: 0 };
       for (const event of story) {
@@ -356,8 +389,17 @@ test("whatever happens, and whenever it is scraped, the accounts close in what i
           told.inFlight -= 1;
           told.polls += 1;
         }
-        const shown = parseExposition(renderExposition(sampleMetricsSnapshot({ upstreams: [entry] })));
-        expect(accountsIn(shown)).toEqual({ ...told, slots: told.polls + told.inFlight + told.skipped });
+        const shown = parseExposition(renderText(sampleMetricsSnapshot({ upstreams: [entry] })));
+        const { waiting: _, ...shownOnes } = told;
+        expect(accountsIn(shown)).toEqual({
+          ...shownOnes,
+          slots: told.polls + told.inFlight + told.skipped,
+        });
+        for (const outcome of OUTCOMES.slice(1)) {
+          const ended = sampleValue(shown, "pacewatch_polls_total", { outcome });
+          const reasons = sumOfSamples(shown, "pacewatch_poll_reasons_total", { outcome });
+          expect(reasons, `reasons of ${outcome}`).toBe(ended);
+        }
         expect(sumOfSamples(shown, "pacewatch_poll_duration_seconds_count")).toBe(told.polls);
         expect(sumOfSamples(shown, "pacewatch_poll_delay_seconds_count")).toBe(told.polls);
         expect(accountsClose(accounts)).toBe(true);
@@ -367,23 +409,44 @@ test("whatever happens, and whenever it is scraped, the accounts close in what i
   );
 });
 
-function accountsIn(shown: Families): object {
+function accountsIn(
+  shown: Families,
+  of: Readonly<Record<string, string>> = {},
+): Readonly<Record<"slots" | "inFlight" | "polls" | "skipped", number | undefined>> {
   return {
-    slots: sampleValue(shown, "pacewatch_slots_total"),
-    waiting: sampleValue(shown, "pacewatch_slots_waiting"),
-    inFlight: sampleValue(shown, "pacewatch_polls_in_flight"),
-    polls: sumOfSamples(shown, "pacewatch_polls_total"),
-    skipped: sumOfSamples(shown, "pacewatch_polls_skipped_total"),
+    slots: sampleValue(shown, "pacewatch_slots_total", of),
+    inFlight: sampleValue(shown, "pacewatch_polls_in_flight", of),
+    polls: sumOfSamples(shown, "pacewatch_polls_total", of),
+    skipped: sumOfSamples(shown, "pacewatch_polls_skipped_total", of),
   };
 }
 
-test("a snapshot of many upstreams is written in pieces, which make up the same text", () => {
+test("other work can run after each upstream, and what happens then shows in those that follow", () => {
   const upstreams = Array.from({ length: 400 }, (_, index) =>
-    sampleUpstreamSnapshot({ upstream: sampleUpstream({ name: `upstream-${index}` }) }),
+    sampleUpstreamSnapshot({
+      upstream: sampleUpstream({ name: `upstream-${index}` }),
+      accounts: new UpstreamAccounts(0),
+    }),
   );
-  const snapshot = sampleMetricsSnapshot({ upstreams });
-  const pieces = [...ownedPieces({ ...snapshot, vantage: undefined })];
-  expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(50_000);
-  expect(pieces.length).toBeGreaterThan(20);
-  expect(renderExposition(snapshot).startsWith(pieces.join(""))).toBe(true);
+  let read = 0;
+  const counted = Iterator.from(upstreams).map((upstream) => ((read += 1), upstream));
+  const pieces: Uint8Array[] = [];
+  let before = 0;
+  for (const piece of expose(sampleMetricsSnapshot({ upstreams: counted }), [], new TextFormat(false))) {
+    expect(read - before).toBeLessThanOrEqual(1);
+    before = read;
+    if (piece !== undefined) pieces.push(piece);
+    for (const { accounts } of upstreams) {
+      accounts.record(SLOT_WAITING);
+      accounts.record(SLOT_STARTED);
+      recordPoll(accounts, samplePoll());
+    }
+  }
+  const shown = parseExposition(Buffer.concat(pieces).toString());
+  for (const [index, { upstream }] of upstreams.entries()) {
+    const of = { upstream: upstream.name };
+    const { slots, polls, inFlight } = accountsIn(shown, of);
+    expect([slots, polls, inFlight]).toEqual([index, index, 0]);
+    expect(sumOfSamples(shown, "pacewatch_poll_duration_seconds_count", of)).toBe(index);
+  }
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type SimulatedUpstream, startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
 import { openConfigFolder, rawUpstream, type RawConfig } from "../../support/config-folder.ts";
-import { type Daemon, startDaemon } from "../../support/processes/daemon.ts";
+import { type Daemon, nextSlotAtMs, startDaemon } from "../../support/processes/daemon.ts";
 import { eventually } from "../../support/eventually.ts";
 import { ask } from "../../support/http-ask.ts";
 import { type Families, sampleValue } from "../../support/metrics/exposition-parser.ts";
@@ -240,11 +240,8 @@ describe.concurrent("a reload", () => {
         upstreams: changed.map((name) => rawUpstream(name, upstream.url, { every: "30s" })),
       });
     const phases = async (daemon: Daemon): Promise<readonly number[]> => {
-      const families = await daemon.metrics();
-      return names.map((name) => {
-        const labels = { upstream: name };
-        return Math.floor(sampleValue(families, "pacewatch_next_slot_timestamp_seconds", labels) ?? -1) % 30;
-      });
+      const slotsAtMs = await Promise.all(names.map((name) => nextSlotAtMs(daemon, name)));
+      return slotsAtMs.map((atMs) => Math.floor(atMs / 1000) % 30);
     };
     await using folder = await openConfigFolder(withPeriod(names));
     await using first = await startDaemon({ configPath: folder.path });

@@ -216,7 +216,7 @@ describe("requests without waiting for answers", () => {
     const server = await start({
       metrics: () => {
         renders += 1;
-        return { pieces: ["a 1\n"] };
+        return ["a 1\n"];
       },
     });
     const clients = await Promise.all(Array.from({ length: 5 }, () => connectRaw(server.url)));
@@ -253,9 +253,9 @@ describe("answers that many ask for at once", () => {
     const deps = sampleRoutesDeps();
     const app = routesToAsk({
       ...deps,
-      metrics: () => {
+      metrics: (format) => {
         made.push(turn());
-        return deps.metrics();
+        return deps.metrics(format);
       },
       status: () => {
         made.push(turn());
@@ -292,7 +292,7 @@ describe("answers that many ask for at once", () => {
     const server = await start({
       metrics: () => {
         renders += 1;
-        return { pieces: ["a 1\n"] };
+        return ["a 1\n"];
       },
     });
     const clients = await Promise.all(Array.from({ length: 50 }, () => connectRaw(server.url)));

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
-import { GzipParts } from "../../../src/adapters/gzip-parts.ts";
-import { Answers, type Content } from "../../../src/http/routes/answers.ts";
+import { GzipParts, ZstdParts } from "../../../src/adapters/compressors.ts";
+import { Answers, type AnswersOptions } from "../../../src/http/routes/answers.ts";
 import type { Routes } from "../../../src/http/routes/routes.ts";
 import { answerRequests } from "../../../src/http/server/answer-requests.ts";
 import { aRequest, connectRaw, statusOf } from "../raw-client.ts";
@@ -17,7 +18,9 @@ async function serve(answerTo: Routes["answer"]): Promise<string> {
 
 function answersOf(): Answers {
   const room = { limitBytes: 1_000_000, takenBytes: 0 };
-  return new Answers({ room, gzip: () => new GzipParts(), maxWaiting: 10, rests: false });
+  const compressor: AnswersOptions["compressor"] = (coding) =>
+    coding === "zstd" ? new ZstdParts() : new GzipParts();
+  return new Answers({ room, compressor, maxWaiting: 10, rests: false });
 }
 
 test("an answer that two share is whole for the second one, though the first leaves while it is made", async () => {
@@ -29,7 +32,7 @@ test("an answer that two share is whole for the second one, though the first lea
     request.outgoing.once("close", () => left.resolve());
     const answer = answers.serve(request, "shared", async () => {
       await bothWait.promise;
-      return { status: 200, type: "text/plain", content: { pieces: parts() } };
+      return { status: 200, type: "text/plain", pieces: parts() };
     });
     if ((readers += 1) === 2) bothWait.resolve();
     return answer;
@@ -56,35 +59,61 @@ test.each([1, 2])(
       answersOf().serve(request, "text", () => ({
         status: 200,
         type: "text/plain",
-        content: { pieces: [text.slice(0, 10), undefined, text.slice(10)] },
+        pieces: [text.slice(0, 10), undefined, text.slice(10)],
       })),
     );
     expect(await (await fetch(url)).text()).toBe(text);
   },
 );
 
-test("an answer whose only reader leaves in the middle of it is given up, and others are served", async () => {
+test("an answer whose only reader leaves while it is made is given up, and others are served", async () => {
   const answers = answersOf();
+  const begun = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
-  /** Its second part comes when nobody is there any more. */
-  async function* slow(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let wasAskedForMore = false;
+  async function* slow(): AsyncGenerator<Uint8Array> {
     yield new Uint8Array(200_000);
+    begun.resolve();
     await left.promise;
-    yield new Uint8Array(200_000);
+    yield new Uint8Array(400_000);
+    wasAskedForMore = true;
   }
-  const content = (path: string): Content => (path === "/slow" ? { gzipped: slow() } : { pieces: ["short"] });
   const url = await serve((request) => {
     request.outgoing.once("close", () => left.resolve());
     const { path } = request;
-    return answers.serve(request, path, () => ({ status: 200, type: "text/plain", content: content(path) }));
+    const pieces = path === "/slow" ? slow() : ["short"];
+    return answers.serve(request, path, () => ({ status: 200, type: "text/plain", pieces }));
   });
 
   const client = await connectRaw(url);
   client.send(aRequest("/slow"));
-  await client.until(/200 OK/);
+  await begun.promise;
   client.socket.resetAndDestroy();
   await left.promise;
   await using other = await connectRaw(url);
   other.send(aRequest("/short", ["Connection: close"]));
   expect(statusOf(await other.ended)).toBe(200);
+  expect(wasAskedForMore).toBe(false);
 });
+
+test.each([1, 131_071, 131_072, 131_073, 400_000])(
+  "%i bytes are the same in every coding, with their length told",
+  async (length) => {
+    const bytes = Uint8Array.from({ length }, (_, index) => (index * 7919) % 251);
+    const answers = answersOf();
+    const url = await serve((request) =>
+      answers.serve(request, "bytes", () => ({ status: 200, type: "application/x", pieces: [bytes] })),
+    );
+    const decoders = { identity: (body: Buffer) => body, gzip: gunzipSync, zstd: zstdDecompressSync };
+    for (const [coding, decode] of Object.entries(decoders)) {
+      const [answer]: IncomingMessage[] = await once(
+        get(url, { headers: { "Accept-Encoding": coding } }),
+        "response",
+      );
+      const body = Buffer.concat(await Array.fromAsync(answer ?? []));
+      expect(answer?.headers["content-encoding"]).toBe(coding === "identity" ? undefined : coding);
+      expect(Number(answer?.headers["content-length"])).toBe(body.length);
+      expect(Buffer.compare(decode(body), bytes), `in ${coding}`).toBe(0);
+    }
+  },
+);

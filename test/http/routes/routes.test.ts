@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import type { MetricsSource } from "../../../src/http/routes/routes.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import {
   samplePollStatus,
@@ -101,33 +102,57 @@ describe("every answer", () => {
 });
 
 describe("metrics", () => {
-  test("are text 0.0.4, at once or promised", async () => {
-    const content = { pieces: ["a 1\n"] };
-    for (const metrics of [() => content, () => Promise.resolve(content)]) {
+  test("are text 0.0.4 for whoever does not say, at once or promised", async () => {
+    for (const metrics of [() => ["a 1\n"], () => Promise.resolve(["a 1\n"])]) {
       const answer = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics");
       expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
-      expect(answer.headers.get("vary")).toBe("Accept-Encoding");
+      expect(answer.headers.get("vary")).toBe("Accept, Accept-Encoding");
       expect(await answer.text()).toBe("a 1\n");
     }
   });
 
+  test("are made in the format that is asked for", async () => {
+    const made: string[] = [];
+    const metrics: MetricsSource = (format) => {
+      made.push(format.constructor.name);
+      return [format.end];
+    };
+    const app = routesToAsk(sampleRoutesDeps({ metrics }));
+    const answers = await Promise.all(
+      ["application/openmetrics-text", "application/vnd.google.protobuf", "text/plain"].map((accept) =>
+        app.request("/metrics", { headers: { Accept: accept } }),
+      ),
+    );
+    expect(answers.map(({ headers }) => headers.get("content-type"))).toEqual([
+      "application/openmetrics-text; version=1.0.0; charset=utf-8",
+      "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
+      "text/plain; version=0.0.4; charset=utf-8",
+    ]);
+    expect(made).toEqual(["TextFormat", "ProtobufFormat", "TextFormat"]);
+    expect(await answers[0]?.text()).toBe("# EOF\n");
+  });
+
   const text = "pacewatch_slots_total 1\n".repeat(10_000);
   test.each([
-    ["whole", () => ({ pieces: [text] })],
-    ["piece by piece", () => ({ pieces: ReadableStream.from(text.split(/(?<=\n)/)) })],
-    ["in gzip", () => ({ gzipped: new Blob([new Uint8Array(gzipSync(text))]).stream() })],
-  ])("come in gzip where asked for, and plain elsewhere, made %s", async (_, metrics) => {
+    ["whole", () => [text]],
+    ["piece by piece", () => ReadableStream.from(text.split(/(?<=\n)/))],
+  ])("come in gzip or zstd where asked for, and plain elsewhere, made %s", async (_, metrics) => {
     const plain = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics");
     expect(plain.headers.get("content-encoding")).toBeNull();
     expect(await plain.text()).toBe(text);
-    const answer = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics", {
-      headers: { "Accept-Encoding": "gzip" },
-    });
-    expect(answer.headers.get("content-encoding")).toBe("gzip");
-    expect(answer.headers.get("vary")).toBe("Accept-Encoding");
-    const body = Buffer.from(await answer.arrayBuffer());
-    expect(body.length).toBeLessThan(text.length / 10);
-    expect(gunzipSync(body).toString()).toBe(text);
+    for (const [coding, decode] of [
+      ["gzip", gunzipSync],
+      ["zstd", zstdDecompressSync],
+    ] as const) {
+      const answer = await routesToAsk(sampleRoutesDeps({ metrics })).request("/metrics", {
+        headers: { "Accept-Encoding": coding },
+      });
+      expect(answer.headers.get("content-encoding")).toBe(coding);
+      expect(answer.headers.get("vary")).toBe("Accept, Accept-Encoding");
+      const body = Buffer.from(await answer.arrayBuffer());
+      expect(body.length).toBeLessThan(text.length / 10);
+      expect(decode(body).toString()).toBe(text);
+    }
   });
 });
 

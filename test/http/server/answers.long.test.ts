@@ -48,7 +48,7 @@ test("whoever asks while others wait gets the answer that is made for all of the
 
 test("no answer is older than its request, however fast they come", async () => {
   let now = 0;
-  const server = await openServer({ metrics: () => ({ pieces: [`now ${now}\n`] }) });
+  const server = await openServer({ metrics: () => [`now ${now}\n`] });
   const ask = async (): Promise<void> => {
     const askedAt = (now += 1);
     const answer = await (await fetch(`${server.url}/metrics`)).text();
@@ -65,7 +65,7 @@ test.each(["/metrics", "/api/v1/config"])(
   "answers that nobody reads take no more memory than is allowed, then it is 503, until they are gone: %s",
   async (path) => {
     const server = await openServer({
-      metrics: () => ({ pieces: [LARGE] }),
+      metrics: () => [LARGE],
       config: () => LARGE,
       limits: { maxAnswerBytes: 2 * LARGE.length },
     });
@@ -90,7 +90,7 @@ test("forty readers of one answer take the memory of one", async () => {
   const server = await openServer({
     metrics: () => {
       made += 1;
-      return { pieces: [LARGE] };
+      return [LARGE];
     },
     limits: { maxAnswerBytes: 2 * LARGE.length },
   });

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { answerRequests } from "../../../src/http/server/answer-requests.ts";
-import type { Content } from "../../../src/http/routes/answers.ts";
+import type { Pieces } from "../../../src/http/routes/answers.ts";
 import { createRoutes } from "../../../src/http/routes/routes.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../../src/http/server/limits.ts";
 import { type RunningServer, type StartOptions } from "../../../src/http/server/server.ts";
@@ -69,7 +69,7 @@ describe("the address", () => {
 
 describe("over a socket", () => {
   test("metrics come compressed, with their length, and HEAD has no body", async () => {
-    const { url } = await start({ metrics: () => ({ pieces: [LARGE] }) });
+    const { url } = await start({ metrics: () => [LARGE] });
     const zipped = await fetch(`${url}/metrics`, { headers: { "Accept-Encoding": "gzip" } });
     expect(zipped.headers.get("content-encoding")).toBe("gzip");
     expect(Number(zipped.headers.get("content-length"))).toBeLessThan(LARGE.length / 10);
@@ -218,7 +218,7 @@ describe("a slow client", () => {
         return promise;
       },
     };
-    const server = await start({ metrics: () => ({ pieces: [LARGE] }), limits, clock });
+    const server = await start({ metrics: () => [LARGE], limits, clock });
     const client = await raw(server);
     client.send(aRequest("/metrics"));
     await once(client.socket, "data");
@@ -251,9 +251,9 @@ describe("the number of connections", () => {
   });
 
   test("is no way to keep others out: the silent and the dripping go first, those that wait for an answer stay", async () => {
-    const gate = Promise.withResolvers<Content>();
+    const gate = Promise.withResolvers<Pieces>();
     const asked = Promise.withResolvers<void>();
-    const metrics = (): Promise<Content> => {
+    const metrics = (): Promise<Pieces> => {
       asked.resolve();
       return gate.promise;
     };
@@ -263,7 +263,7 @@ describe("the number of connections", () => {
     await asked.promise;
     for (let count = 0; count < 20; count += 1) (await raw(server)).send("GET / HTTP/1.1\r\nX-A");
     expect((await fetch(`${server.url}/-/healthy`)).status).toBe(200);
-    gate.resolve({ pieces: ["a 1\n"] });
+    gate.resolve(["a 1\n"]);
     expect(await waiting.until(/a 1\n$/)).toContain("200 OK");
   });
 
@@ -284,7 +284,7 @@ describe("the number of connections", () => {
 
 describe("scrapes at once", () => {
   test("are bounded, and a reader that stopped reading still counts", async () => {
-    const server = await start({ metrics: () => ({ pieces: [LARGE] }), limits: { maxScrapes: 3 } });
+    const server = await start({ metrics: () => [LARGE], limits: { maxScrapes: 3 } });
     const slow = await Promise.all(Array.from({ length: 3 }, () => raw(server)));
     for (const client of slow) {
       client.socket.pause();
@@ -308,9 +308,9 @@ describe("scrapes at once", () => {
   test("give their places back when clients hang up early, pipelined or not, or collecting fails", async () => {
     let fails = false;
     let isLarge = true;
-    const metrics = (): Content => {
+    const metrics = (): Pieces => {
       if (fails) throw new Error("test-failure");
-      return { pieces: [isLarge ? LARGE : "a 1\n"] };
+      return [isLarge ? LARGE : "a 1\n"];
     };
     const server = await start({ metrics, limits: { maxScrapes: 4 } });
     const clients = await Promise.all(Array.from({ length: 4 }, () => raw(server)));
@@ -372,9 +372,9 @@ describe("a client that hangs up", () => {
 
 describe("closing", () => {
   test("lets a request in flight finish, ends idle connections, and takes no new one", async () => {
-    const gate = Promise.withResolvers<Content>();
+    const gate = Promise.withResolvers<Pieces>();
     const asked = Promise.withResolvers<void>();
-    const metrics = (): Promise<Content> => {
+    const metrics = (): Promise<Pieces> => {
       asked.resolve();
       return gate.promise;
     };
@@ -390,7 +390,7 @@ describe("closing", () => {
     const closed = server.close();
     await idle.ended;
     await expect(fetch(server.url)).rejects.toThrow("fetch failed");
-    gate.resolve({ pieces: ["a 1\n"] });
+    gate.resolve(["a 1\n"]);
     await closed;
     expect(await busy.ended).toMatch(/200 OK[^]*a 1\n$/);
     expect(await silent.ended).toBe("");
@@ -398,7 +398,7 @@ describe("closing", () => {
 
   test("does not wait for a client that never reads, nor for an answer that never comes", async () => {
     const asked = Promise.withResolvers<void>();
-    const metrics = (): Promise<Content> => {
+    const metrics = (): Promise<Pieces> => {
       asked.resolve();
       return new Promise(() => {});
     };

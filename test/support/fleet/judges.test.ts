@@ -83,7 +83,6 @@ describe("the judge of accounts", () => {
     polls: 2,
     skipped: 1,
     inFlight: 0,
-    waiting: 0,
     failed: 0,
   };
   const seen = requests("r1", [1_000, 2_000]);

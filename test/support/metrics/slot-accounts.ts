@@ -7,7 +7,6 @@ export type SlotAccounts = {
   readonly polls: number;
   readonly skipped: number;
   readonly inFlight: number;
-  readonly waiting: number;
 };
 
 export function accountsOf(families: Families): readonly SlotAccounts[] {
@@ -20,7 +19,6 @@ export function accountsOf(families: Families): readonly SlotAccounts[] {
       polls: sum("polls_total"),
       skipped: sum("polls_skipped_total"),
       inFlight: sum("polls_in_flight"),
-      waiting: sum("slots_waiting"),
     };
   });
 }
@@ -34,7 +32,6 @@ export function accountOf(families: Families, upstream: string): SlotAccounts {
 /** Those that promise 2 is broken for: none, ever. */
 export function openAccounts(families: Families): readonly SlotAccounts[] {
   return accountsOf(families).filter(
-    ({ slots, polls, skipped, inFlight, waiting }) =>
-      slots !== polls + skipped + inFlight || inFlight < 0 || waiting < 0 || waiting > 1,
+    ({ slots, polls, skipped, inFlight }) => slots !== polls + skipped + inFlight || inFlight < 0,
   );
 }

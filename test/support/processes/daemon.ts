@@ -191,3 +191,9 @@ export async function startDaemon({ configPath, listen, environment }: DaemonOpt
 export function launch(parameters: readonly string[], environment: Environment = {}): Daemon {
   return new Daemon(parameters, environment);
 }
+
+/** By the API. */
+export async function nextSlotAtMs(daemon: Daemon, upstream: string): Promise<number> {
+  const { body } = await daemon.get(`/api/v1/upstreams/${upstream}`);
+  return JSON.parse(body).upstream.nextSlotAtMs;
+}

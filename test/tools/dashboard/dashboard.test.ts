@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
+import { METRICS } from "../../../src/core/metrics/catalogue.ts";
 import { isAlert } from "../../../tools/rules/rule.ts";
 import { dashboardText } from "../../../tools/dashboard/dashboard.ts";
 import { ruleGroups } from "../../../tools/rules/rules.ts";
@@ -115,8 +115,8 @@ describe("the dashboard", () => {
 
   test("reads only metrics that exist", () => {
     const recorded = new Set(rules.flatMap((rule) => (isAlert(rule) ? [] : [rule.record])));
-    const shown = METRIC_NAMES.flatMap((name) =>
-      metricNamed(name).type === "histogram" || metricNamed(name).type === "summary"
+    const shown = METRICS.flatMap(({ name, type }) =>
+      type === "histogram" || type === "summary"
         ? ["_bucket", "_sum", "_count", ""].map((suffix) => `${name}${suffix}`)
         : [name],
     );

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { z } from "zod";
-import { METRIC_NAMES, metricNamed } from "../../../src/core/metrics/catalogue.ts";
+import { METRICS } from "../../../src/core/metrics/catalogue.ts";
 import { BURN_PAIRS, guardFailures } from "../../../src/core/proof/objective-density.ts";
 import { LEGAL_PERIODS_MS } from "../../../src/core/schedule/schedule.ts";
 import { formatDuration } from "../../../src/core/time/duration.ts";
@@ -35,11 +35,10 @@ const recorded = new Set(rules.flatMap((rule) => (isAlert(rule) ? [] : [rule.rec
 
 /** What the catalogue knows, with the endings that a histogram and a summary have. */
 function isShown(metric: string): boolean {
-  return METRIC_NAMES.some(
-    (name) =>
+  return METRICS.some(
+    ({ name, type }) =>
       metric === name ||
-      (["histogram", "summary"].includes(metricNamed(name).type) &&
-        metric.replace(/_(?:bucket|sum|count)$/, "") === name),
+      (["histogram", "summary"].includes(type) && metric.replace(/_(?:bucket|sum|count)$/, "") === name),
   );
 }
 

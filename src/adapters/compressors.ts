@@ -1,11 +1,11 @@
-import { constants, crc32, deflateRawSync } from "node:zlib";
+import { constants, crc32, deflateRawSync, zstdCompressSync } from "node:zlib";
 
 const HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 const TRAILER_BYTES = 8;
 const NOTHING = new Uint8Array(0);
 
 /**
- * gzip (RFC 1952) of a text in parts. Each is compressed synchronously: the stream of the library would use the
+ * gzip (RFC 1952) of an answer in parts. Each is compressed synchronously: the stream of the library would use the
  * threads that also read files. A part ends on a whole byte, and refers to nothing before itself.
  */
 export class GzipParts {
@@ -31,5 +31,12 @@ export class GzipParts {
     trailer.setUint32(0, this.#crc, true);
     // Modulo 2³², as the format says.
     trailer.setUint32(4, this.#length, true);
+  }
+}
+
+/** zstd (RFC 8878): each part is a frame of its own, and frames one after the other are one zstd. */
+export class ZstdParts {
+  next(text: Uint8Array): Uint8Array<ArrayBuffer> {
+    return zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
   }
 }

@@ -1,0 +1,87 @@
+const UTF8 = new TextEncoder();
+const FIRST_BYTES = 256;
+
+/** Bytes that grow. */
+export class Bytes {
+  #bytes = new Uint8Array(FIRST_BYTES);
+  #view = new DataView(this.#bytes.buffer);
+  length = 0;
+
+  get written(): Uint8Array {
+    return this.#bytes.subarray(0, this.length);
+  }
+
+  byte(byte: number): void {
+    this.#makeRoom(1);
+    this.#bytes[this.length++] = byte;
+  }
+
+  copy(bytes: Uint8Array): void {
+    this.#makeRoom(bytes.length);
+    this.#bytes.set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
+  /** Most text is short and in ASCII: the encoder is slower then. */
+  text(text: string): void {
+    this.#makeRoom(text.length);
+    const bytes = this.#bytes;
+    const from = this.length;
+    for (let index = 0; index < text.length; index += 1) {
+      const code = text.charCodeAt(index);
+      if (code > 0x7f) {
+        this.copy(UTF8.encode(text));
+        return;
+      }
+      bytes[from + index] = code;
+    }
+    this.length = from + text.length;
+  }
+
+  /** Least significant first, as protobuf has it. */
+  double(value: number): void {
+    this.#makeRoom(8);
+    this.#view.setFloat64(this.length, value, true);
+    this.length += 8;
+  }
+
+  /** Whole and not negative. */
+  varint(value: number): void {
+    let rest = value;
+    while (rest > 0x7f) {
+      this.byte((rest % 0x80) + 0x80);
+      rest = Math.floor(rest / 0x80);
+    }
+    this.byte(rest);
+  }
+
+  /** Room for a length, as a varint, of what is written from here until `finish`. */
+  reserve(): number {
+    this.byte(0);
+    return this.length;
+  }
+
+  /** Most lengths fit in one byte: for others, what was written moves. */
+  finish(from: number): void {
+    const size = this.length - from;
+    if (size <= 0x7f) {
+      this.#bytes[from - 1] = size;
+      return;
+    }
+    const more = size < 0x80 ** 2 ? 1 : Math.floor(Math.log2(size) / 7);
+    this.#makeRoom(more);
+    this.#bytes.copyWithin(from + more, from, this.length);
+    this.length = from - 1;
+    this.varint(size);
+    this.length = from + more + size;
+  }
+
+  #makeRoom(more: number): void {
+    const needed = this.length + more;
+    if (needed <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+    larger.set(this.written);
+    this.#bytes = larger;
+    this.#view = new DataView(larger.buffer);
+  }
+}

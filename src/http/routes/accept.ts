@@ -1,0 +1,106 @@
+/** What a client accepts, and how much it likes it (RFC 9110, 12.4.2 and 12.5). */
+
+import { FORMATS, type OfferedFormat } from "../../core/metrics/formats.ts";
+
+type Item = {
+  readonly name: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly weight: number;
+};
+
+function itemsOf(header: string | undefined): readonly Item[] {
+  return (header ?? "").split(",").map((item) => {
+    const [name = "", ...rest] = item.split(";").map((part) => part.trim().toLowerCase());
+    const parameters = new Map(rest.map(parameterOf));
+    const weight = parameters.get("q") ?? "1";
+    parameters.delete("q");
+    return { name, parameters, weight: /^[01](\.\d{0,3})?$/.test(weight) ? Math.min(1, Number(weight)) : 0 };
+  });
+}
+
+function parameterOf(text: string): [name: string, value: string] {
+  const [name = "", ...value] = text.split("=");
+  return [
+    name.trimEnd(),
+    value
+      .join("=")
+      .trim()
+      .replace(/^"(.*)"$/, "$1"),
+  ];
+}
+
+export type Coding = "identity" | "gzip" | "zstd";
+
+export function codingFor(acceptEncoding: string | undefined): Coding {
+  const weights = new Map(itemsOf(acceptEncoding).map(({ name, weight }) => [name, weight]));
+  // An unlisted identity is acceptable, but not preferred.
+  const identity = weights.get("identity") ?? 0;
+  const gzip = weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0;
+  // Whoever asks for anything at all may not know it.
+  const zstd = weights.get("zstd") ?? 0;
+  if (zstd > 0 && zstd >= gzip && zstd >= identity) return "zstd";
+  return gzip > 0 && gzip >= identity ? "gzip" : "identity";
+}
+
+/** Our names are the same in these; with `dots` they would not be. */
+const ESCAPINGS: ReadonlySet<string> = new Set(["allow-utf-8", "underscores", "values"]);
+
+/** The format that the client likes best, and the type to answer with. Who accepts none of ours gets the first. */
+export function formatFor(accept: string | undefined): {
+  readonly format: OfferedFormat;
+  readonly type: string;
+} {
+  const items = itemsOf(accept);
+  const liked = FORMATS.flatMap((format) => {
+    const item = mostSpecific(items, format);
+    return item === undefined || item.weight === 0 ? [] : [{ format, item }];
+  });
+  // What it names is liked more than what it only allows. The sort keeps our own order otherwise.
+  const [best] = liked.toSorted(
+    (a, b) => b.item.weight - a.item.weight || specificity(b.item) - specificity(a.item),
+  );
+  const { format, item } = best ?? { format: FORMATS[0], item: undefined };
+  const escaping = item?.parameters.get("escaping") ?? "";
+  return {
+    format,
+    type: [
+      format.mediaType,
+      ...Object.entries(format.parameters).map((parameter) => parameter.join("=")),
+      ...(format.isText ? ["charset=utf-8"] : []),
+      ...(ESCAPINGS.has(escaping) ? [`escaping=${escaping}`] : []),
+    ].join("; "),
+  };
+}
+
+function mostSpecific(items: readonly Item[], format: OfferedFormat): Item | undefined {
+  let best: Item | undefined;
+  for (const item of items) {
+    if (!allows(item, format)) continue;
+    const gain = best === undefined ? 1 : specificity(item) - specificity(best) || item.weight - best.weight;
+    if (gain > 0) best = item;
+  }
+  return best;
+}
+
+/** These parameters do not tell one format from another. */
+const INDIFFERENT: ReadonlySet<string> = new Set(["charset", "escaping"]);
+
+function allows({ name, parameters }: Item, { mediaType, parameters: ours }: OfferedFormat): boolean {
+  const [type = ""] = mediaType.split("/");
+  if (name !== mediaType && name !== `${type}/*` && name !== "*/*") return false;
+  return parameters
+    .entries()
+    .every(([key, value]) => INDIFFERENT.has(key) || ours[key]?.toLowerCase() === value);
+}
+
+function specificity({ name, parameters }: Item): number {
+  if (name === "*/*") return 0;
+  if (name.endsWith("/*")) return 1;
+  return (
+    2 +
+    parameters
+      .keys()
+      .filter((key) => !INDIFFERENT.has(key))
+      .toArray().length
+  );
+}
