@@ -234,7 +234,10 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
 
   #end(exchange: Exchange): void {
     if (this.hasEnded) return;
-    if (exchange.kind === "broken") this.releaseMemory();
+    if (exchange.kind === "broken") {
+      this.#body.drop();
+      this.releaseMemory();
+    }
     this.timer.stop();
     this.#endedAtMs = this.#clock.now();
     this.#ended.resolve(exchange);
@@ -278,7 +281,7 @@ export class ReceivedBody {
   add(piece: Buffer): boolean {
     const length = this.#length + piece.byteLength;
     if (length > this.#maxBytes) {
-      this.#drop();
+      this.drop();
       return false;
     }
     if (length > this.#bytes.byteLength) this.#grow(length);
@@ -290,7 +293,8 @@ export class ReceivedBody {
   take(): Buffer {
     const all = this.#bytes;
     const body = all.byteLength === this.#length ? all : all.subarray(0, this.#length);
-    this.#drop();
+    this.#bytes = NOTHING;
+    this.#length = 0;
     return body;
   }
 
@@ -303,11 +307,18 @@ export class ReceivedBody {
           Math.min(this.#maxBytes, Math.max(length, SECOND_BYTES, this.#bytes.byteLength * 2)),
         );
     this.#bytes.copy(larger, 0, 0, this.#length);
+    free(this.#bytes);
     this.#bytes = larger;
   }
 
-  #drop(): void {
+  drop(): void {
+    free(this.#bytes);
     this.#bytes = NOTHING;
     this.#length = 0;
   }
+}
+
+/** At once: hundreds of unfinished bodies would wait for the garbage collection. A small buffer is a part of another. */
+function free({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && byteLength > 0 && byteLength === buffer.byteLength) buffer.transfer(0);
 }

@@ -59,11 +59,14 @@ export function keptHeadOf(
   withoutKeys: WithoutKeys,
 ): KeptHead {
   const isId = ([name]: Headers[number]): boolean => REQUEST_ID_HEADERS.has(name) || idNames.includes(name);
-  const ids = headers.filter(isId).map(([name, value]) => ({
-    name: oneLine(name, LONGEST_NAME),
-    bytes: value.length,
-    value: oneLine(value.slice(0, REQUEST_ID_CHARS + 1), REQUEST_ID_CHARS),
-  }));
+  const ids = headers
+    .filter(isId)
+    .slice(0, MOST_HEADERS_KEPT)
+    .map(([name, value]) => ({
+      name: oneLine(name, LONGEST_NAME),
+      bytes: value.length,
+      value: oneLine(value.slice(0, REQUEST_ID_CHARS + 1), REQUEST_ID_CHARS),
+    }));
   let chars = 0;
   const keptIds = ids.filter(({ name, value }) => (chars += name.length + value.length) <= REQUEST_IDS_CHARS);
   const others = headers

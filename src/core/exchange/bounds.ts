@@ -16,7 +16,7 @@ export const LARGEST_BODY_BYTES: number = 8 * 1024 * KIB;
  */
 export const MOST_JSON_MARKS = 750_000;
 /** All large bodies that are being read share this part of the memory that the process may use. */
-const PART_FOR_BODIES = 1 / 8;
+const PART_FOR_BODIES = 1 / 12;
 
 export function bytesForBodies(memoryBytes: number): number {
   return Math.max(LARGEST_BODY_BYTES, memoryBytes * PART_FOR_BODIES);

@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import { KEPT_POLL_BYTES, LIMIT_TEXTS_CHARS, MOST_LIMITS } from "../../src/core/exchange/bounds.ts";
+import { answerOf, meet, type Recipe } from "./worst-answers.ts";
+
+/** The worst that `npm run fuzz -- --worst` found, by time and by what is kept. Work is counted here, as time is not ours. */
+const FOUND: readonly Recipe[] = [
+  {
+    status: 403,
+    headers: [{ name: 0, value: 13, times: 23, headers: 527 }],
+    shape: "keys",
+    piece: 8,
+    coding: "br",
+  },
+  {
+    status: 500,
+    headers: [
+      { name: 6, value: 9, times: 2, headers: 28 },
+      { name: 7, value: 13, times: 679, headers: 320 },
+    ],
+    shape: "keys",
+    piece: 10,
+    coding: "gzip, gzip, gzip",
+  },
+  {
+    status: 402,
+    headers: [
+      { name: 15, value: 10, times: 577, headers: 691 },
+      { name: 6, value: 0, times: 10_822, headers: 748 },
+      { name: 12, value: 7, times: 67, headers: 864 },
+    ],
+    shape: "list",
+    piece: 1,
+    coding: "gzip",
+  },
+  {
+    status: 429,
+    headers: [{ name: 15, value: 0, times: 11, headers: 45 }],
+    shape: "keys",
+    piece: 6,
+    coding: "zebra",
+  },
+  {
+    status: 402,
+    headers: [
+      { name: 2, value: 17, times: 5, headers: 26 },
+      { name: 1, value: 7, times: 24, headers: 238 },
+      { name: 8, value: 9, times: 3, headers: 830 },
+    ],
+    shape: "text",
+    piece: 3,
+    coding: "zebra",
+  },
+  // Each of what is kept, and each of its longest.
+  {
+    status: 500,
+    headers: [
+      { name: 0, value: 14, times: 300, headers: 40 },
+      { name: 8, value: 11, times: 200, headers: 3 },
+      { name: 9, value: 12, times: 300, headers: 1 },
+      { name: 3, value: 0, times: 30, headers: 60 },
+      { name: 13, value: 14, times: 1, headers: 60 },
+    ],
+    shape: "text",
+    piece: 8,
+    coding: "identity",
+  },
+];
+
+/** Links and warning: six targets of 500 characters and 300 of the warning. */
+const ANNOUNCED_CHARS = 3_300;
+
+test.each(FOUND.map((recipe) => [JSON.stringify(recipe), recipe] as const))(
+  "what one answer costs is bounded: %s",
+  (_, recipe) => {
+    const { kept, result, searchedChars, searches } = meet(answerOf(recipe));
+    const { detail, excerpt, headers } = kept;
+    expect(Buffer.byteLength(JSON.stringify([detail, excerpt, headers]))).toBeLessThanOrEqual(
+      KEPT_POLL_BYTES + 30,
+    );
+    expect(result.advice?.families.length ?? 0).toBeLessThanOrEqual(MOST_LIMITS);
+    expect(searchedChars).toBeLessThanOrEqual(LIMIT_TEXTS_CHARS + ANNOUNCED_CHARS + 2 * 1_000);
+    expect(searches).toBeLessThanOrEqual(12);
+  },
+);

@@ -1,0 +1,81 @@
+/** Searches for the answer that costs the polling thread the most: `npm run fuzz -- --worst --seconds 600`. */
+
+import {
+  answerOf,
+  type HeaderRecipe,
+  meet,
+  NAMES,
+  PIECES,
+  type Recipe,
+  SHAPES,
+  VALUES,
+} from "./worst-answers.ts";
+
+const KEPT = 40;
+/** A pause of the machine is none of the answer's doing. */
+const MEASURED_TIMES = 5;
+
+type Found = { readonly recipe: Recipe; readonly ms: number; readonly keptBytes: number };
+
+/** The worst by time, and the worst by what is kept, after so many seconds of changing the worst ones. */
+export function searchWorst(
+  seconds: number,
+  seed: number,
+): { readonly tried: number; readonly all: readonly Found[] } {
+  const dice = diceOf(seed);
+  const pick = <Each>(list: readonly Each[]): Each => list[Math.floor(dice() * list.length)] as Each;
+  const header = (): HeaderRecipe => ({
+    name: Math.floor(dice() * NAMES.length),
+    value: Math.floor(dice() * VALUES.length),
+    times: Math.ceil(2 ** (dice() * 14)),
+    headers: Math.ceil(2 ** (dice() * 12)),
+  });
+  const recipe = (): Recipe => ({
+    status: pick([200, 200, 402, 403, 429, 500, 503]),
+    headers: Array.from({ length: Math.ceil(dice() * 4) }, header),
+    shape: pick(Object.keys(SHAPES) as (keyof typeof SHAPES)[]),
+    piece: Math.floor(dice() * PIECES.length),
+    coding: pick(["identity", "gzip", "br", "gzip, gzip, gzip", "zebra"]),
+  });
+  const changed = (old: Recipe): Recipe => {
+    const other = recipe();
+    const part = pick(["status", "headers", "shape", "piece", "coding"] as const);
+    if (part !== "headers") return { ...old, [part]: other[part] };
+    return { ...old, headers: [...old.headers.filter(() => dice() < 0.7), header()].slice(-5) };
+  };
+  let slowest: readonly Found[] = [];
+  let heaviest: readonly Found[] = [];
+  let tried = 0;
+  for (const endMs = performance.now() + seconds * 1_000; performance.now() < endMs; tried += 1) {
+    const parents = [...slowest, ...heaviest];
+    const next = parents.length === 0 || dice() < 0.2 ? recipe() : changed(pick(parents).recipe);
+    const found = measured(next);
+    slowest = [...slowest, found].toSorted((a, b) => b.ms - a.ms).slice(0, KEPT);
+    heaviest = [...heaviest, found].toSorted((a, b) => b.keptBytes - a.keptBytes).slice(0, KEPT);
+  }
+  return { tried, all: [...slowest.slice(0, 3), ...heaviest.slice(0, 3)] };
+}
+
+function measured(recipe: Recipe): Found {
+  const answer = answerOf(recipe);
+  let ms = Infinity;
+  let keptBytes = 0;
+  for (let time = 0; time < MEASURED_TIMES; time += 1) {
+    const startedMs = performance.now();
+    const { kept, result } = meet(answer);
+    ms = Math.min(ms, performance.now() - startedMs);
+    keptBytes = Buffer.byteLength(JSON.stringify([kept, result.poll.announcement, result.advice]));
+  }
+  return { recipe, ms, keptBytes };
+}
+
+function diceOf(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    const mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    return (
+      ((mixed ^ (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    );
+  };
+}
