@@ -2,11 +2,13 @@ import { readFile } from "node:fs/promises";
 import { decodeBody } from "../adapters/undici/decode.ts";
 import { openExpressions } from "../config/read/expressions.ts";
 import type { Advice } from "../core/advice/advice.ts";
-import type { Expectation } from "../core/config/config.ts";
+import type { Expectation, Upstream } from "../core/config/config.ts";
 import { type AnswerHead, headerValue } from "../core/exchange/exchange.ts";
 import type { PollOutcome } from "../core/exchange/outcome.ts";
 import { hasExpressions } from "../core/poll/assertions.ts";
 import { judgeExchange } from "../core/poll/classify.ts";
+import type { Poll } from "../core/poll/poll.ts";
+import { readValues } from "../core/poll/values.ts";
 import { humanDuration } from "../core/status/humanize.ts";
 import { oneLine } from "../core/text/escape.ts";
 import type { Matcher } from "../core/text/matcher.ts";
@@ -14,6 +16,7 @@ import { parseHttpDate } from "../core/time/http-date.ts";
 import { fileProblem } from "../files/regular-file.ts";
 import { adviceIn } from "../engine/poll/advice-in.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
+import { valueLines } from "./probe.ts";
 
 export type ExplainCommand = CommandIo & {
   /** `-` for standard input. */
@@ -31,8 +34,8 @@ const MOST_WORDS = 80;
 /** Says what a saved answer would mean to the daemon, and by which words. Asks nobody. Returns the exit code. */
 export async function explain(command: ExplainCommand): Promise<number> {
   const { file, json, out, err } = command;
-  const expect = await expectationOf(command);
-  if (expect === undefined) return 1;
+  const expected = await expectationOf(command);
+  if (expected === undefined) return 1;
   const bytes = file === "-" ? await command.standardInput() : await read(file, err);
   if (bytes === undefined) return 1;
   const answer = parseAnswer(bytes);
@@ -42,19 +45,21 @@ export async function explain(command: ExplainCommand): Promise<number> {
     );
     return 1;
   }
-  const matcher = hasExpressions(expect) ? (await openExpressions()).matcher() : undefined;
-  const explanation = explanationOf(answer, expect, command.wallNowMs, matcher);
+  const matcher = hasExpressions(expected.expect) ? (await openExpressions()).matcher() : undefined;
+  const explanation = explanationOf(answer, expected, command.wallNowMs, matcher);
   out(json ? `${JSON.stringify(explanation, undefined, 2)}\n` : describe(explanation));
   return 0;
 }
 
-async function expectationOf({ upstream, ...io }: ExplainCommand): Promise<Expectation | undefined> {
-  if (upstream === undefined) return USUAL;
+type Expected = Pick<Upstream, "expect" | "values">;
+
+async function expectationOf({ upstream, ...io }: ExplainCommand): Promise<Expected | undefined> {
+  if (upstream === undefined) return { expect: USUAL };
   const loaded = await loadOrRefuse(io, "structure");
   if (loaded === undefined) return undefined;
   const { upstreams } = loaded.config;
   const found = upstreams.find(({ name }) => name === upstream);
-  if (found !== undefined) return found.expect;
+  if (found !== undefined) return found;
   const known = upstreams.map(({ name }) => name).join(", ");
   io.err(`cannot explain: "--upstream" must be one of ${known}, received ${upstream}\n`);
   return undefined;
@@ -104,7 +109,7 @@ function decoded({ head, body }: Answer): Uint8Array {
   return result.kind === "decoded" ? result.body : body;
 }
 
-type Explanation = {
+type Explanation = Pick<Poll, "values" | "unreadable"> & {
   readonly status: number;
   readonly outcome: PollOutcome["kind"];
   readonly reason: string;
@@ -119,14 +124,14 @@ type Explanation = {
 
 function explanationOf(
   { head, body }: Answer,
-  expect: Expectation,
+  { expect, values }: Expected,
   wallNowMs: number,
   matcher: Matcher | undefined,
 ): Explanation {
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
   const exchange = { kind: "answered", head, body } as const;
-  const { outcome, detail, words, advice } = judgeExchange(
+  const { outcome, detail, words, advice, json } = judgeExchange(
     exchange,
     expect,
     adviceIn(head, atMs, String),
@@ -134,6 +139,7 @@ function explanationOf(
     matcher,
   );
   return {
+    ...(values && readValues(values, outcome, head, json, String)),
     status: head.status,
     outcome: outcome.kind,
     reason: outcome.reason,
@@ -153,6 +159,7 @@ function describe(explanation: Explanation): string {
     ["outcome", reason === "" ? outcome : `${outcome}: ${reason}`],
     ["because", detail],
     ...(words === undefined ? [] : [["words", `"${words}"`] as const]),
+    ...valueLines(explanation).map((line) => ["value", line] as const),
     ["pause", pauseSentence(explanation)],
     ["limits", limitsSentence(explanation)],
     ...(malformed === 0

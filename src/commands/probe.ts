@@ -189,6 +189,7 @@ function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[])
     `  ${urlWithoutQuery(upstream.url)}`,
     ...(poll.outcome.kind === "ok" ? [] : [`  ${poll.detail}`]),
     ...phaseBars(poll.phasesMs).map((line) => `  ${line}`),
+    ...valueLines(poll).map((line) => `  value    ${line}`),
     ...limits.map(({ sentence, comparison }) => `  limit    ${sentence}: ${comparison}`),
     "",
     "",
@@ -209,8 +210,23 @@ function asJson({ upstream, poll, limits }: Result): object {
     phasesMs: poll.phasesMs,
     detail: poll.detail,
     certificateExpiresAtMs: poll.certificateExpiresAtMs,
+    ...(poll.values && { values: poll.values.map(({ name, value }) => ({ name, value })) }),
+    ...(poll.unreadable && { unreadable: poll.unreadable }),
     limits,
   };
+}
+
+/** Each value of the config, or what stands in its place. */
+export function valueLines({
+  values = [],
+  unreadable = [],
+}: Pick<Poll, "values" | "unreadable">): readonly string[] {
+  return [
+    ...values.map(({ name, value }) => `${name}: ${value}`),
+    ...unreadable.map(({ name, found }) =>
+      found === undefined ? `${name}: nothing stands there` : `${name}: ${found}, which is no number`,
+    ),
+  ];
 }
 
 const BAR_CELLS = 32;

@@ -236,7 +236,7 @@ function sampleValueSnapshot(changes: Partial<ValueSnapshot> = {}): ValueSnapsho
     perSecond: 0.001 / (index + 1),
     emptyAtMs: POLL_ENDED_AT_MS + (index + 1) * 36_000_000,
   }));
-  return { value: 36, seenAtMs: POLL_ENDED_AT_MS, burns, ...changes };
+  return { value: 36, seenAtMs: POLL_ENDED_AT_MS, isReadable: true, burns, ...changes };
 }
 
 export function sampleBudgetSnapshot(changes: Partial<BudgetSnapshot> = {}): BudgetSnapshot {

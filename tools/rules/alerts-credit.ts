@@ -30,21 +30,35 @@ function endingRules(
   ];
 }
 
+/** It is 0 only once the value was not seen for longer than it stands. */
+const UNREADABLE: Alert = {
+  alert: "PacewatchValueUnreadable",
+  severity: "ticket",
+  expr: "min by (job, upstream, name) (pacewatch_upstream_value_readable) == 0",
+  holdsFor: "5m",
+  summary: "The value {{ $labels.name }} of {{ $labels.upstream }} cannot be read",
+  description:
+    "The answers of {{ $labels.upstream }} have no number where the config names {{ $labels.name }}, so nothing warns before it is used up. Its page shows what stands there instead.",
+};
+
 export const CREDIT_ALERTS: RuleGroup = {
   name: "pacewatch-credit",
-  // Less than 0 once it is empty.
-  rules: endingRules(
-    "pacewatch:credit_empty_in:seconds",
-    "pacewatch_upstream_credit_empty_timestamp_seconds",
-    "upstream, name",
-    "",
-    {
-      alert: "PacewatchCreditEnding",
-      summary: "Credit of {{ $labels.upstream }} is running out: {{ $labels.name }}",
-      description:
-        "{{ if gt $value 0.0 }}At its present pace, the credit {{ $labels.name }} of {{ $labels.upstream }} lasts for {{ $value | humanizeDuration }}. After that,{{ else }}The credit {{ $labels.name }} of {{ $labels.upstream }} is empty:{{ end }} everything that uses this account is rejected, production included.",
-    },
-  ),
+  rules: [
+    UNREADABLE,
+    // Less than 0 once it is empty.
+    ...endingRules(
+      "pacewatch:credit_empty_in:seconds",
+      "pacewatch_upstream_credit_empty_timestamp_seconds",
+      "upstream, name",
+      "",
+      {
+        alert: "PacewatchCreditEnding",
+        summary: "Credit of {{ $labels.upstream }} is running out: {{ $labels.name }}",
+        description:
+          "{{ if gt $value 0.0 }}At its present pace, the credit {{ $labels.name }} of {{ $labels.upstream }} lasts for {{ $value | humanizeDuration }}. After that,{{ else }}The credit {{ $labels.name }} of {{ $labels.upstream }} is empty:{{ end }} everything that uses this account is rejected, production included.",
+      },
+    ),
+  ],
 };
 
 const USED = "pacewatch_budget_quota_used_requests";

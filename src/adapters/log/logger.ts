@@ -50,6 +50,8 @@ function lostNotice(lines: number): string {
   return `${JSON.stringify({ level: "warn", time, lines, msg: "log lines were lost" })}\n`;
 }
 
+const UNREADABLE_IS_TOLD_AFTER = 3;
+
 const POLL_LEVELS: ReadonlySet<string> = new Set<LogLevel>(["trace", "debug"]);
 
 /** The level may change while it runs, so it is read each time. */
@@ -65,6 +67,8 @@ export class LogRecorder implements Recorder {
   #startsInARow = 0;
   #lastPoll: Poll | undefined;
   #loggedEnd = "";
+  /** By name, in how many answers in a row. */
+  readonly #unreadable = new Map<string, number>();
   #minuteFromMs = Number.NEGATIVE_INFINITY;
   #minuteBytes = 0;
   #leftOut = 0;
@@ -128,6 +132,7 @@ export class LogRecorder implements Recorder {
   #polled(poll: Poll): void {
     this.#lastPoll = poll;
     this.#announced(poll);
+    this.#valuesRead(poll);
   }
 
   #judged(poll: Poll): void {
@@ -153,6 +158,20 @@ export class LogRecorder implements Recorder {
     if (end === this.#loggedEnd) return;
     this.#loggedEnd = end;
     this.#write("warn", fields, "upstream announces the end of its API");
+  }
+
+  /** One answer without it may be of a server that lags behind: three in a row are told. */
+  #valuesRead({ values = [], unreadable = [] }: Poll): void {
+    for (const { name, found = "nothing" } of unreadable) {
+      const inARow = (this.#unreadable.get(name) ?? 0) + 1;
+      this.#unreadable.set(name, inARow);
+      if (inARow === UNREADABLE_IS_TOLD_AFTER) this.#write("warn", { name, found }, "value cannot be read");
+    }
+    for (const { name, value } of values) {
+      const inARow = this.#unreadable.get(name) ?? 0;
+      this.#unreadable.delete(name);
+      if (inARow >= UNREADABLE_IS_TOLD_AFTER) this.#write("info", { name, value }, "value can be read again");
+    }
   }
 
   #pauseRequested({ budgets, pause, maxPauseMs }: Extract<PollEvent, { kind: "pause_requested" }>): void {

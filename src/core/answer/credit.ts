@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from "../time/duration.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../time/duration.ts";
 
 /** A credit runs out as fast as it went down over the last hour, day and week. */
 
@@ -41,31 +41,66 @@ export type QuotaName = (typeof QUOTAS)[number];
 /** Burns of a quota are parts of it: 0.5 is half. */
 export type QuotaForecast = { readonly quota: QuotaName; readonly burns: readonly Burn[] };
 
-/** `points` have the newest last. Without points nothing is known. */
-export function burnsOf(points: readonly ValuePoint[]): readonly Burn[] {
+/** `points` have the newest last, which held until `seenAtMs`. Without points nothing is known. */
+export function burnsOf(points: readonly ValuePoint[], seenAtMs?: number): readonly Burn[] {
   const newest = points.at(-1);
-  return newest === undefined ? [] : BURN_WINDOWS.map((window) => burnOver(window, points, newest));
+  if (newest === undefined) return [];
+  return BURN_WINDOWS.map((window) => burnOver(window, points, newest, seenAtMs ?? newest.atMs));
 }
 
-function burnOver(window: BurnWindow, points: readonly ValuePoint[], newest: ValuePoint): Burn {
+function burnOver(
+  window: BurnWindow,
+  points: readonly ValuePoint[],
+  newest: ValuePoint,
+  seenAtMs: number,
+): Burn {
   const windowMs = WINDOW_MS[window];
   const first = points.find(({ atMs }) => newest.atMs - atMs <= windowMs * MOST_OF_A_WINDOW) ?? newest;
   const lengthMs = newest.atMs - first.atMs;
   const perMs =
     lengthMs < windowMs * LEAST_OF_A_WINDOW
       ? undefined
-      : Math.max(0, first.value - newest.value + newest.refilled - first.refilled) / lengthMs;
+      : Math.max(0, middleSlope(points.slice(points.indexOf(first))));
   return {
     window,
     perSecond: perMs === undefined ? undefined : perMs * 1000,
-    emptyAtMs: emptyAtMs(newest, perMs ?? 0),
+    emptyAtMs: emptyAtMs(points.slice(-MOST_AT_THE_END), perMs ?? 0, seenAtMs),
   };
 }
 
-function emptyAtMs({ atMs, value }: ValuePoint, perMs: number): number | undefined {
-  if (value <= 0) return atMs;
-  const leftMs = value / perMs;
-  return leftMs <= HORIZON_MS ? atMs + leftMs : undefined;
+/** The first points may be of a start, when not all servers had answered: so more of them. */
+const MOST_AT_THE_START = 5;
+const MOST_AT_THE_END = 3;
+
+/**
+ * How fast was spent between the first and the last points of a window, in the middle of all pairs of them: the answers of
+ * several servers, of which some lag behind, differ by more than what was spent, and any one pair may be of two of them.
+ */
+function middleSlope(points: readonly ValuePoint[]): number {
+  const most = Math.ceil(points.length / 3);
+  const slopes = points
+    .slice(0, Math.min(MOST_AT_THE_START, most))
+    .flatMap((from) =>
+      points
+        .slice(-Math.min(MOST_AT_THE_END, most))
+        .map((to) => (from.value - to.value + to.refilled - from.refilled) / (to.atMs - from.atMs)),
+    )
+    .toSorted((a, b) => a - b);
+  return ((slopes[(slopes.length - 1) >> 1] ?? 0) + (slopes[slopes.length >> 1] ?? 0)) / 2;
+}
+
+const LAST_POINTS_MS = 15 * MINUTE_MS;
+
+/** The earliest that the last points tell: a server that lags behind would tell a later one. */
+function emptyAtMs(points: readonly ValuePoint[], perMs: number, seenAtMs: number): number | undefined {
+  const newest = points.at(-1);
+  if (newest === undefined) return undefined;
+  if (newest.value <= 0) return seenAtMs;
+  const ends = points
+    .filter(({ atMs, value }) => value > 0 && newest.atMs - atMs <= LAST_POINTS_MS)
+    .map(({ atMs, value, refilled }) => atMs + (value + newest.refilled - refilled) / perMs);
+  const endMs = Math.max(seenAtMs, Math.min(...ends));
+  return endMs - seenAtMs <= HORIZON_MS ? endMs : undefined;
 }
 
 /** The burn that empties it first is the worst. */

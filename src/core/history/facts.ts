@@ -76,8 +76,15 @@ function valuesOf(
 }
 
 function valueStatusOf({ name, unit }: Value, read: ValueSnapshot | undefined, nowMs: number): ValueStatus {
-  const { value, seenAtMs, burns = [] } = read ?? {};
+  const { value, seenAtMs, found, burns = [] } = read ?? {};
   const sentence = creditSentence(burns, nowMs);
   const credit = { sentence, emptyAtMs: worstBurn(burns)?.emptyAtMs, burns };
-  return { name, unit, value, seenAtMs, ...(burns.length > 0 && { credit }) };
+  return {
+    name,
+    unit,
+    value,
+    seenAtMs,
+    ...(found !== undefined && { found }),
+    ...(burns.length > 0 && { credit }),
+  };
 }

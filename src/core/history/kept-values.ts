@@ -14,6 +14,7 @@ import {
 import type { Value } from "../config/config.ts";
 import type { ValueSnapshot } from "../metrics/snapshot.ts";
 import type { Poll } from "../poll/poll.ts";
+import type { UnreadableValue } from "../poll/values.ts";
 import { HOUR_MS, hourOf, MINUTE_MS } from "../time/duration.ts";
 
 /** The state file keeps the newest value of each hour. */
@@ -51,14 +52,18 @@ export class KeptValues {
     }
   }
 
+  /** Of the last answer. */
+  #unreadable: readonly UnreadableValue[] = [];
+
   get isEmpty(): boolean {
     return this.#tracks === undefined;
   }
 
-  polled({ values = [], quotas = [], endedAtMs }: Poll): void {
-    for (const { name, value } of values) this.#add(name, endedAtMs, value);
+  polled({ values = [], unreadable = [], quotas = [], endedAtMs }: Poll): void {
+    this.#unreadable = unreadable;
+    for (const { name, value, isCredit } of values) this.#add(name, endedAtMs, { value, isCredit });
     for (const { quota, left, refillsInMs } of quotas)
-      this.#add(quotaTrack(quota), endedAtMs, left, endedAtMs + refillsInMs);
+      this.#add(quotaTrack(quota), endedAtMs, { value: left, refillsAtMs: endedAtMs + refillsInMs });
   }
 
   /** The answers tell these quotas. A quota that would end only after its refill does not end. */
@@ -88,22 +93,31 @@ export class KeptValues {
     return this.#tracks?.get(name)?.points ?? [];
   }
 
-  /** Each value that is wanted gets one; its numbers are unknown where it was not seen for long. */
+  /**
+   * Each value that is wanted gets one; its numbers are unknown where it was not seen for long. The end of a credit stays:
+   * that nobody tells it any more refills nothing.
+   */
   read(wanted: readonly Value[], periodMs: number, nowMs: number): readonly ValueSnapshot[] {
     return wanted.map(({ name, credit }) => {
-      const seen = this.#tracks?.get(name)?.seen;
-      if (seen === undefined || !isKnown(seen.atMs, periodMs, nowMs)) return UNKNOWN_VALUE;
+      const { seen, burns = [] } = this.#tracks?.get(name) ?? {};
+      const burnsOfCredit = credit ? burns : [];
+      if (seen !== undefined && isKnown(seen.atMs, periodMs, nowMs))
+        return { value: seen.value, seenAtMs: seen.atMs, isReadable: true, burns: burnsOfCredit };
+      const unreadable = this.#unreadable.find((each) => each.name === name);
+      const hasEnd = burnsOfCredit.some(({ emptyAtMs }) => emptyAtMs !== undefined);
       return {
-        value: seen.value,
-        seenAtMs: seen.atMs,
-        burns: credit ? (this.#tracks?.get(name)?.burns ?? []) : [],
+        value: undefined,
+        seenAtMs: undefined,
+        isReadable: unreadable === undefined ? undefined : false,
+        found: unreadable?.found,
+        burns: hasEnd ? burnsOfCredit.map((burn) => ({ ...burn, perSecond: undefined })) : [],
       };
     });
   }
 
-  #add(name: string, atMs: number, value: number, refillsAtMs?: number): void {
+  #add(name: string, atMs: number, answer: Answer): void {
     const track = this.#tracks?.get(name) ?? new ValueTrack();
-    track.add(atMs, value, refillsAtMs);
+    track.add(atMs, answer);
     this.#keep(name, track);
   }
 
@@ -119,8 +133,6 @@ export class KeptValues {
   }
 }
 
-const UNKNOWN_VALUE: ValueSnapshot = { value: undefined, seenAtMs: undefined, burns: [] };
-
 const NO_QUOTAS: readonly KeptQuota[] = [];
 
 /** No value has such a name: they have no spaces. */
@@ -135,13 +147,15 @@ function isKnown(seenAtMs: number, periodMs: number, nowMs: number): boolean {
 
 type Seen = { readonly atMs: number; readonly value: number; readonly refillsAtMs?: number | undefined };
 
+type Answer = Omit<Seen, "atMs"> & { readonly isCredit?: boolean | undefined };
+
 /** A change that is no noise. */
 type Jump = { readonly from: ValuePoint; readonly to: number };
 
 class ValueTrack {
   #points: ValuePoint[];
   #jumps: readonly Jump[] = [];
-  /** The last three values, as they came. */
+  /** The last values as they came: three, or those of a credit. */
   #recent: readonly Seen[];
   #seen: Seen | undefined;
   #burns: readonly Burn[] | undefined;
@@ -173,21 +187,24 @@ class ValueTrack {
 
   /** Computed once for all who ask before the next poll. */
   get burns(): readonly Burn[] {
-    return (this.#burns ??= burnsOf(this.#points));
+    return (this.#burns ??= burnsOf(this.#points, this.#seen?.atMs));
   }
 
-  add(atMs: number, value: number, refillsAtMs: number | undefined): void {
-    this.#seen = { atMs, value, refillsAtMs };
-    this.#burns = undefined;
-    this.#recent = [...this.#recent, this.#seen].slice(-3);
-    const steady = middleOf(this.#recent)?.value ?? value;
-    const point = { atMs, value: steady, refilled: this.#refilledAt(atMs, steady) };
+  add(atMs: number, { isCredit = false, ...answer }: Answer): void {
     // After the clock was set back, nobody knows when these were.
     while ((this.#points.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) >= atMs) this.#points.pop();
+    this.#seen = { atMs, ...answer };
+    this.#burns = undefined;
+    this.#recent = recentOf([...this.#recent.filter((seen) => seen.atMs < atMs), this.#seen], isCredit);
+    const steady = (isCredit ? lowOf(this.#recent) : middleOf(this.#recent)) ?? this.#seen;
+    const refilled = this.#refilledAt(atMs, steady.value);
     const newest = this.#points.at(-1);
-    if (newest !== undefined && stepOf(newest) === stepOf({ atMs })) this.#points.pop();
+    const isNews = newest === undefined || steady.atMs > newest.atMs;
+    // The lowest of several servers may have told it a while ago.
+    if (isCredit && !isNews && atMs - newest.atMs < 2 * STEP_MS) return;
+    if (newest !== undefined && newest.atMs - (this.#points.at(-2)?.atMs ?? 0) < STEP_MS) this.#points.pop();
     else this.#thin(atMs);
-    this.#points.push(point);
+    this.#points.push({ atMs: isCredit && isNews ? steady.atMs : atMs, value: steady.value, refilled });
   }
 
   /** Sums what was added until now. A value that only returns to where it was lately had nothing added, nor spent. */
@@ -236,6 +253,36 @@ function middleOf(recent: readonly Seen[]): Seen | undefined {
   return recent.length < 3 ? recent[0] : recent.toSorted((a, b) => a.value - b.value)[1];
 }
 
-function stepOf({ atMs }: { readonly atMs: number }): number {
-  return Math.floor(atMs / STEP_MS);
+function recentOf(seen: readonly Seen[], isCredit: boolean): readonly Seen[] {
+  if (!isCredit) return seen.slice(-3);
+  const fromMs = (seen.at(-1)?.atMs ?? 0) - LATELY_MS;
+  const lately = seen.slice(-SERVERS_SEEN_WITHIN);
+  return sinceRefill(lately.filter(({ atMs }, index) => atMs >= fromMs || index >= lately.length - 3));
+}
+
+/** Of five servers that answer by chance, each is among so many answers twice, but for one time in two million. */
+const SERVERS_SEEN_WITHIN = 80;
+const LATELY_MS = 45 * MINUTE_MS;
+
+/**
+ * Servers that lag behind tell more than is left, so the lowest tells it best; of a single answer that is lower than all
+ * others, nothing is believed.
+ */
+function lowOf(recent: readonly Seen[]): Seen | undefined {
+  if (recent.length < 3) return recent[0];
+  return recent.toSorted((a, b) => a.value - b.value || b.atMs - a.atMs)[1];
+}
+
+/**
+ * Lower values that the last three no longer tell, and that nothing higher came before, were refilled since; one stretch of
+ * much lower ones was never true. Servers that answer in turn tell the lower ones again and again.
+ */
+function sinceRefill(recent: readonly Seen[]): readonly Seen[] {
+  const least = Math.min(...recent.slice(-3).map(({ value }) => value));
+  const isLower = ({ value }: Seen): boolean => value < least - LEAST_JUMP * Math.abs(least);
+  const [first, last] = [recent.findIndex(isLower), recent.findLastIndex(isLower)];
+  const stretch = first < 0 ? [] : recent.slice(first, last + 1);
+  if (!stretch.every(isLower)) return recent;
+  const isOver = first === 0 || stretch.every(({ value }) => value < least / 2);
+  return isOver ? recent.toSpliced(first, stretch.length) : recent;
 }

@@ -189,13 +189,18 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = [
     eachValue(({ name }, { seenAtMs }, add) => add(seconds(seenAtMs), { name })),
   ),
   gauge(
+    "pacewatch_upstream_value_readable{upstream,name}",
+    "1 if the answers have a number where `values` in the config names one, 0 once they have had none for three periods (at least 10 minutes); absent while nothing is answered.",
+    eachValue(({ name }, { isReadable }, add) => add(flag(isReadable), { name })),
+  ),
+  gauge(
     "pacewatch_upstream_credit_burn_per_second{upstream,name,window}",
     "How fast a credit went down over the window, refills left out; absent until half of the window is known.",
     eachBurn(({ perSecond }) => perSecond),
   ),
   gauge(
     "pacewatch_upstream_credit_empty_timestamp_seconds{upstream,name,window}",
-    "When a credit runs out at the pace of the window; absent if not within a year.",
+    "When a credit runs out at the pace of the window; absent if not within a year. While the credit cannot be read, it stays as it was.",
     eachBurn(({ emptyAtMs }) => seconds(emptyAtMs)),
   ),
   gauge(

@@ -17,6 +17,10 @@ export type ValueSnapshot = {
   readonly value: number | undefined;
   /** Wall clock. */
   readonly seenAtMs: number | undefined;
+  /** Whether the answers have a number at its place; undefined while none has come for long. */
+  readonly isReadable: boolean | undefined;
+  /** What stands there instead, if anything. No metric has it. */
+  readonly found?: string | undefined;
   /** Of a credit; in the order of BURN_WINDOWS. */
   readonly burns: readonly Burn[];
 };

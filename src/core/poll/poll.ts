@@ -2,7 +2,7 @@ import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHead, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import type { SeenQuota } from "./quotas.ts";
-import type { SeenValue } from "./values.ts";
+import type { SeenValue, UnreadableValue } from "./values.ts";
 
 /** Why there is a slot. */
 export type SlotOrigin = "schedule" | "confirm" | "first";
@@ -31,6 +31,7 @@ export type Poll = {
   readonly announcement: Announcement | undefined;
   /** Absent where the upstream has none in the config. */
   readonly values?: readonly SeenValue[];
+  readonly unreadable?: readonly UnreadableValue[];
   /** Absent where the answer tells none. */
   readonly quotas?: readonly SeenQuota[];
   readonly certificateExpiresAtMs: number | undefined;

@@ -1,15 +1,28 @@
 /** Numbers that an answer tells beside its outcome, such as the credit that is left. */
 
 import type { Value } from "../config/config.ts";
-import type { AnswerHead } from "../exchange/exchange.ts";
+import type { AnswerHead, WithoutKeys } from "../exchange/exchange.ts";
 import type { JsonBody } from "../exchange/json-body.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import { valueIn } from "../exchange/place.ts";
+import { oneLine } from "../text/escape.ts";
 
-export type SeenValue = { readonly name: string; readonly value: number };
+/** A credit is only spent, and now and then refilled. */
+export type SeenValue = { readonly name: string; readonly value: number; readonly isCredit?: boolean };
+
+/** No number stands at its place. */
+export type UnreadableValue = {
+  readonly name: string;
+  /** What stands there instead, shortened and without keys; undefined for nothing. */
+  readonly found: string | undefined;
+};
+
+const LONGEST_FOUND = 40;
+/** A key that begins in what is shown ends in this. */
+const MOST_LOOKED_AT = 1_000;
 
 /**
- * Those that are there. A refusal for want of credit may tell the credit too, and so may an answer that lacks what was
+ * Those that are there, and what stands in place of the others. A refusal for want of credit may tell the credit too, and so may an answer that lacks what was
  * asserted; what any other failure tells is not believed. `json` is asked only if a value stands in the body.
  */
 export function readValues(
@@ -17,12 +30,26 @@ export function readValues(
   outcome: PollOutcome,
   head: AnswerHead,
   json: () => JsonBody,
-): readonly SeenValue[] {
-  if (outcome.kind === "failed" && outcome.reason !== "assertion") return [];
-  return wanted.flatMap(({ name, place }) => {
-    const value = numberIn(valueIn(place, head, () => contentOf(json())));
-    return value === undefined ? [] : [{ name, value }];
-  });
+  withoutKeys: WithoutKeys,
+): { readonly values: readonly SeenValue[]; readonly unreadable: readonly UnreadableValue[] } {
+  const values: SeenValue[] = [];
+  const unreadable: UnreadableValue[] = [];
+  if (outcome.kind === "failed" && outcome.reason !== "assertion") return { values, unreadable };
+  for (const { name, place, credit } of wanted) {
+    const found = valueIn(place, head, () => contentOf(json()));
+    const value = numberIn(found);
+    if (value !== undefined) values.push({ name, value, isCredit: credit });
+    // A refusal need not tell it.
+    else if (outcome.kind === "ok") unreadable.push({ name, found: shown(found, withoutKeys) });
+  }
+  return { values, unreadable };
+}
+
+function shown(found: unknown, withoutKeys: WithoutKeys): string | undefined {
+  if (found === undefined) return undefined;
+  if (typeof found === "object" && found !== null) return Array.isArray(found) ? "a list" : "an object";
+  const text = JSON.stringify(typeof found === "string" ? found.slice(0, MOST_LOOKED_AT) : found);
+  return oneLine(withoutKeys(text), LONGEST_FOUND);
 }
 
 function contentOf(body: JsonBody): unknown {

@@ -77,7 +77,9 @@ export type ValueStatus = {
   /** Undefined once it was not seen for long. */
   readonly value: number | undefined;
   readonly seenAtMs: number | undefined;
-  /** Only of a credit that is known. */
+  /** What stands in its place, which is no number. */
+  readonly found?: string | undefined;
+  /** Only of a credit that is known, or whose end was before it could no longer be read. */
   readonly credit?: ForecastStatus & { readonly burns: readonly Burn[] };
 };
 

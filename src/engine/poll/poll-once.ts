@@ -135,7 +135,8 @@ export function judge(
     excerpt: isOk ? undefined : excerptOf(exchange, EXCERPT_CHARACTERS, withoutKeys),
     announcement: head && readAnnouncement(head.headers, times.endedAtMs, withoutKeys),
     ...(upstream.values !== undefined &&
-      head !== undefined && { values: readValues(upstream.values, outcome, head, json) }),
+      head !== undefined &&
+      readValues(upstream.values, outcome, head, json, withoutKeys)),
     ...(quotas && { quotas }),
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
     malformedSignals: advice?.malformed ?? 0,

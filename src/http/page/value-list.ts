@@ -31,16 +31,21 @@ export function creditsThatEnd({ values = [] }: UpstreamFacts, nowMs: number): M
 const ENDS_SOON_MS = 3 * DAY_MS;
 
 function lastSeen(
-  { value, seenAtMs, unit, credit }: ValueStatus,
+  { value, seenAtMs, found, unit, credit }: ValueStatus,
   points: readonly ShownPoint[],
   nowMs: number,
 ): Markup {
   if (value === undefined || seenAtMs === undefined) {
     const before = points.at(-1);
-    return before === undefined
-      ? html`not seen in any answer yet`
-      : html`not in the answers now
-          <span class="of">last seen ${ago(before.atMs, nowMs)}: ${amount(before.value)} ${unit}</span>`;
+    const now =
+      found !== undefined
+        ? html`the answers have <code>${found}</code> there, which is no number`
+        : before === undefined
+          ? html`not seen in any answer yet`
+          : html`not in the answers now`;
+    return html`${now}
+    ${before === undefined ? "" : html`<span class="of">last seen ${ago(before.atMs, nowMs)}: ${amount(before.value)} ${unit}</span>`}
+    ${credit === undefined ? "" : html`<p>${credit.sentence}</p>`}`;
   }
   return html`<b>${amount(value)}</b> ${unit}
     <span class="of">${ago(seenAtMs, nowMs)}</span>

@@ -29,6 +29,7 @@ gauge     pacewatch_upstream_deprecation_timestamp_seconds upstream
 gauge     pacewatch_upstream_sunset_timestamp_seconds upstream
 gauge     pacewatch_upstream_value upstream,name,unit
 gauge     pacewatch_upstream_value_timestamp_seconds upstream,name
+gauge     pacewatch_upstream_value_readable upstream,name
 gauge     pacewatch_upstream_credit_burn_per_second upstream,name,window
 gauge     pacewatch_upstream_credit_empty_timestamp_seconds upstream,name,window
 gauge     pacewatch_objective_ratio upstream

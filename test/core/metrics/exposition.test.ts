@@ -108,6 +108,7 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_upstream_sunset_timestamp_seconds",
     "pacewatch_upstream_value",
     "pacewatch_upstream_value_timestamp_seconds",
+    "pacewatch_upstream_value_readable",
     "pacewatch_upstream_credit_burn_per_second",
     "pacewatch_upstream_credit_empty_timestamp_seconds",
     "pacewatch_signals_malformed_total",

@@ -25,6 +25,8 @@ type Known =
   | ".poll.announcement.links[].target"
   | ".poll.announcement.warning"
   | ".poll.values[].name"
+  | ".poll.unreadable[].name"
+  | ".poll.unreadable[].found"
   | ".advice.families[].key"
   | ".advice.families[].unit"
   | ".advice.families[].resource";

@@ -21,7 +21,8 @@ function read(
 ): readonly SeenValue[] {
   const exchange = answered(200, headers, body);
   if (exchange.kind === "broken") throw new Error("it is no answer");
-  return readValues(wanted, outcome, exchange.head, () => readJson(exchange.body));
+  const { values } = readValues(wanted, outcome, exchange.head, () => readJson(exchange.body), String);
+  return values.map(({ name, value }) => ({ name, value }));
 }
 
 describe("in the body", () => {
@@ -78,8 +79,8 @@ describe("in a header", () => {
   test("it is a plain decimal number, and the body is not parsed for it", () => {
     const { head } = answered(200, [["x-credits", "17.25"]]);
     if (head === undefined) throw new Error("it has no head");
-    const seen = readValues(wanted, OK, head, () => expect.unreachable());
-    expect(seen).toEqual([{ name: "credits", value: 17.25 }]);
+    const { values } = readValues(wanted, OK, head, () => expect.unreachable(), String);
+    expect(values).toMatchObject([{ name: "credits", value: 17.25 }]);
   });
 
   test("two of them are no number", () => {
@@ -148,7 +149,7 @@ test("ten paths into a large body are read in as many looks as they have steps, 
     [deep, [7]],
   ] as const) {
     const { value, looks } = counted(json);
-    const seen = readValues(
+    const { values } = readValues(
       paths.map((path) => at(path)),
       OK,
       { status: 200, reasonPhrase: "", headers: [] },
@@ -156,9 +157,34 @@ test("ten paths into a large body are read in as many looks as they have steps, 
         kind: "json",
         value,
       }),
+      String,
     );
-    expect(seen.map(({ value }) => value)).toEqual(found);
+    expect(values.map(({ value }) => value)).toEqual(found);
     // One whether it is there, one for what it is.
     expect(looks()).toBeLessThanOrEqual(2 * steps);
   }
+});
+
+test("what is no number is told as it stands there, shortened and without keys", () => {
+  const { head } = answered(200);
+  if (head === undefined) throw new Error("it has no head");
+  const body = { money: "$93.08", none: null, key: `test-key-of-a-customer`, long: "x".repeat(100) };
+  const wanted = ["/money", "/none", "/key", "/long", "/nowhere"].map((pointer) =>
+    at(pointer, pointer.slice(1)),
+  );
+  const read = readValues(
+    wanted,
+    OK,
+    head,
+    () => ({ kind: "json", value: body }),
+    (text) => text.replaceAll("test-key-of-a-customer", "<secret>"),
+  );
+  expect(read.values).toEqual([]);
+  expect(read.unreadable).toEqual([
+    { name: "money", found: '"$93.08"' },
+    { name: "none", found: "null" },
+    { name: "key", found: '"<secret>"' },
+    { name: "long", found: expect.stringMatching(/^"x{30,40}…?/) },
+    { name: "nowhere", found: undefined },
+  ]);
 });

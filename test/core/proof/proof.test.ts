@@ -426,7 +426,7 @@ describe("what is allowed and probably not meant", () => {
       );
     expect(ofEach("test-key-1", "test-key-1")).toEqual([
       {
-        subject: { kind: "upstream", upstream: "b" },
+        subject: { kind: "upstream", about: "budget", upstream: "b" },
         message:
           'upstreams "a" and "b" use the same key but draw on the budgets "api" and "other": what one key may send should be one budget',
       },
