@@ -51,7 +51,7 @@ export async function check(options: CheckOptions): Promise<number> {
   for (const [budget, sentences] of Object.entries(learned)) {
     for (const sentence of sentences) out(`\nbudget ${budget}: its upstream says ${sentence}\n`);
   }
-  for (const sentence of unsafe) out(`\n${sentence}\n`);
+  if (unsafe.length > 0) out(`\n${unsafe.join("\n")}\n`);
   for (const warning of warnings) out(`\nwarning: ${formatFault(warning)}\n`);
   if (faults.length > 0) err(refusal(file, faults));
   return isLoaded ? 0 : 1;

@@ -75,7 +75,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   const mustBeSet = options.resolve !== "structure";
   const asWritten = readYaml(bytes, file, { environment, mustBeSet, whenUnset });
   if (asWritten.tree === undefined) return refused(asWritten.faults, { digest, ...NO_FILES });
-  const { tree, complaints: ofExpanding, writtenAt } = expanded(asWritten.tree);
+  const { tree, complaints: ofExpanding, writtenAt } = expanded(asWritten.tree, environment);
   if (tree.kind === "scalar" && tree.value === null) {
     const fault = firstOf(file, "the config is empty: it needs at least budgets and upstreams");
     return refused([fault], { digest, ...NO_FILES });

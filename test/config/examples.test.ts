@@ -25,6 +25,21 @@ test.each(["ai-router-credit.yaml", "email-quota.yaml", "oauth2.yaml"])(
   },
 );
 
+test("the example of completions is accepted: five models beside the list, which cost money and so are polled rarely", async () => {
+  const loading = await load(`${EXAMPLES}ai-router-completions.yaml`, { environment: ENVIRONMENT });
+  if (loading.kind === "refused") throw new Error(JSON.stringify(loading.faults));
+  expect(loading.config.upstreams.map(({ name }) => name)).toEqual([
+    "models",
+    "completion-gpt-4o-mini",
+    "completion-claude-haiku",
+    "completion-gemini-flash",
+    "completion-mistral-small",
+    "completion-meta-llama-3.1-8b",
+  ]);
+  expect(loading.warnings).toHaveLength(5);
+  for (const { message } of loading.warnings) expect(message).toContain("is polled too rarely for its 1h");
+});
+
 test("the configs that the page about scale shows fit their limits", async () => {
   const page = await readFile(new URL("../../docs/scale.md", import.meta.url), "utf8");
   const shown = [...page.matchAll(/^```yaml\n(.+?)^```/gms)].map(([, yaml = ""]) => yaml);

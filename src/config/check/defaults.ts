@@ -1,5 +1,7 @@
 import { type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
 import { FURTHER_KEYS, SAME_FOR_FURTHER, SCHEDULE_KEYS, SHARED_KEYS } from "../schema/upstream.ts";
+import type { Environment } from "../read/interpolate.ts";
+import { leftOver, madeOf } from "./each.ts";
 import { type Complaint, complain } from "./faults.ts";
 
 const DEFAULTS: Path = ["defaults"];
@@ -32,10 +34,10 @@ export type Expanded = {
 };
 
 /**
- * The same config with `defaults` in each upstream, and each entry of `also` as an upstream after its own. What comes
- * from elsewhere keeps its place in the file.
+ * The same config with `defaults` in each upstream, and instead of one with `each` those that it makes, each with the
+ * entries of its `also` as upstreams after it. What comes from elsewhere keeps its place in the file.
  */
-export function expanded(tree: Tree): Expanded {
+export function expanded(tree: Tree, environment: Environment): Expanded {
   const [defaults, upstreams] = [childOf(tree, "defaults"), childOf(tree, "upstreams")];
   if (tree.kind !== "map" || upstreams?.kind !== "list") return { tree, complaints: [], writtenAt: [] };
   const complaints: Complaint[] = [];
@@ -47,38 +49,42 @@ export function expanded(tree: Tree): Expanded {
   const items: Tree[] = [];
   const writtenAt: Path[] = [];
   let valuesLeft = MAX_VALUES;
+  const add = (upstream: Tree, at: Path): void => {
+    items.push(upstream);
+    writtenAt.push(at);
+  };
   for (const [index, written] of upstreams.items.entries()) {
     const path = ["upstreams", index];
     const isKnown = defaults === undefined || (defaults.kind === "map" && !isTooLarge);
     // An upstream may have from defaults that cannot be read what it seems to lack, so nothing is said about it.
-    const upstream =
+    const template =
       written.kind !== "map" ? written : isKnown ? completed(written, defaults) : voidAt(written);
-    items.push(upstream);
-    writtenAt.push(path);
-    if (upstream.kind !== "map") continue;
-    const also = itemsOf(childOf(upstream, "also"));
-    if (also.length === 0) continue;
-    valuesLeft -= valuesIn(upstream) * also.length;
-    if (valuesLeft < 0) {
-      const at = ["upstreams", items.length - 1, "also"];
-      const must = `must be shorter: with all that its entries have from their upstreams, a config may have at most ${MAX_VALUES} values more`;
-      complaints.push(complain(at, (nameOf) => `"${nameOf(at)}" ${must}`));
-      continue;
-    }
-    for (const [at, entry] of also.entries()) {
-      // An entry that is no mapping is refused where it stands in `also`.
-      if (entry.kind !== "map") continue;
-      items.push(completed(furtherOf(entry, upstream), defaults));
-      writtenAt.push([...path, "also", at]);
+    const made = template.kind === "map" ? madeOf(template, environment) : [];
+    if (made.length === 0) add(template, path);
+    for (const upstream of made) {
+      add(upstream, path);
+      const also = itemsOf(childOf(upstream, "also"));
+      const further = also.length + (upstream === made[0] ? 0 : 1);
+      if (further === 0) continue;
+      valuesLeft -= valuesIn(upstream) * further;
+      if (valuesLeft < 0) {
+        const at = ["upstreams", items.length - 1, also.length > 0 ? "also" : "each"];
+        const must = `must be shorter: with all that its entries have from their upstreams, a config may have at most ${MAX_VALUES} values more`;
+        complaints.push(complain(at, (nameOf) => `"${nameOf(at)}" ${must}`));
+        break;
+      }
+      for (const [at, entry] of also.entries()) {
+        // An entry that is no mapping is refused where it stands in `also`.
+        if (entry.kind === "map") add(completed(furtherOf(entry, upstream), defaults), [...path, "also", at]);
+      }
     }
   }
-  return {
-    tree: { ...tree, entries: new Map([...tree.entries, ["upstreams", { ...upstreams, items }]]) },
-    complaints,
-    writtenAt,
+  const all: Tree = {
+    ...tree,
+    entries: new Map([...tree.entries, ["upstreams", { ...upstreams, items }]]),
   };
+  return { tree: all, complaints: [...complaints, ...leftOver(all)], writtenAt };
 }
-
 /** An entry of `also` with what it has from its upstream. */
 function furtherOf(entry: MapTree, upstream: MapTree): MapTree {
   // A key that is not known here is refused where it stands in `also`.

@@ -6,7 +6,10 @@ export type Interpolation =
   | { readonly kind: "unset"; readonly variables: readonly string[] }
   | { readonly kind: "malformed" };
 
-const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
+const NAME = /(?:each\.)?[A-Za-z_][A-Za-z0-9_]*/y;
+
+/** What differs between the upstreams of one template. It is no variable, and is filled in when these are made. */
+export const EACH: RegExp = /(?<!\$)\$\{each\.([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** `${VAR}`, and `${VAR:-default}` for one that is unset or empty; `$${` is a literal `${`. */
 export function interpolate(text: string, environment: Environment): Interpolation {
@@ -21,6 +24,12 @@ export function interpolate(text: string, environment: Environment): Interpolati
     const reference = referenceAt(text, at + 2);
     if (reference === undefined) return { kind: "malformed" };
     const { name, fallback, end } = reference;
+    if (name.startsWith("each.")) {
+      if (fallback !== undefined) return { kind: "malformed" };
+      result += text.slice(from, end);
+      from = end;
+      continue;
+    }
     const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
     const resolved = fallback === undefined ? value : value || fallback;
     if (resolved === undefined) unset.add(name);

@@ -106,10 +106,12 @@ const differentNames: Rule = {
       if (first === undefined) firstByName.set(name, index);
       else {
         const at = ["upstreams", index, "name"];
-        refuse(
-          at,
-          (received, nameOf) => `must be unique, received ${received} like ${nameOf(["upstreams", first])}`,
-        );
+        refuse(at, (received, nameOf) => {
+          const [one, other] = [nameOf(["upstreams", first]), nameOf(["upstreams", index])];
+          return one === other && one !== ""
+            ? `must differ between the upstreams that it makes, received ${received} twice: write \${each.NAME} of each list into it`
+            : `must be unique, received ${received} like ${one}`;
+        });
       }
     }
   },

@@ -10,6 +10,7 @@ import {
   cronOf,
 } from "../../core/schedule/schedule.ts";
 import type { Auth, BodyAssertion, Proxy, Tls, Upstream, Value } from "../../core/config/config.ts";
+import { isObject } from "../../core/exchange/json-value.ts";
 import { authSchema, headersOf } from "../auth/auth.ts";
 import { NEVER_LITERAL } from "../auth/source.ts";
 import { budgetName, namesOf, writtenNames } from "../keys/budget-name.ts";
@@ -47,11 +48,14 @@ import {
   TIME_ZONE_PATTERN,
   durationsPattern,
 } from "../keys/patterns.ts";
-import { atMostOne, exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
+import { atMostOne, exactlyOne, itemsOf, mappingOf, ruled } from "../keys/rules.ts";
 import { TLS_NAMES, certificateAndKey, tlsFiles } from "../keys/tls.ts";
 import { hasQueryParameter, joinTemplate, joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
 import { bodyNeedsMethod, bodyOf, noBodyOfHead, requestKeys } from "./request.ts";
 import { valuesSchema } from "./values.ts";
+
+/** What one template may make. */
+export const MOST_MADE = 500;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 60_000;
@@ -87,6 +91,16 @@ const freeLabels: Rule = {
       refuse([label], why, []);
     }
   },
+};
+
+const notTooMany: Rule = {
+  check: (each, refuse) => {
+    const lists = Object.values(mappingOf(each)).map((list) => itemsOf(list).length);
+    const made = lists.reduce((product, length) => product * length, 1);
+    if (made > MOST_MADE) refuse([], `must make at most ${MOST_MADE} upstreams, it makes ${made}`);
+    if (isObject(each) && lists.length === 0) refuse([], "must have at least one list, received none");
+  },
+  jsonSchema: { minProperties: 1 },
 };
 
 /** A model's, a project's and the account's: more have not been met. */
@@ -338,9 +352,33 @@ const further = section({
   .describe("A further path of the same service: an upstream of its own.");
 export const FURTHER_KEYS: readonly string[] = ["name", ...Object.keys(ofOnePath)];
 
+const EACH_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+const EACH_VALUE = "a text of at most 256 characters without ${, a number, true or false";
+
+const eachSchema = noted(
+  ruled(
+    z.record(
+      matching(EACH_NAME, "a name of letters, digits and underscores"),
+      filledList(
+        z.union([z.string().regex(/^(?!.*\$\{)\P{Cc}{1,256}$/u), z.number(), z.boolean()], {
+          error: EACH_VALUE,
+        }),
+        MOST_MADE,
+        "values",
+      ),
+      { error: "a mapping of names to lists" },
+    ),
+    notTooMany,
+  ),
+  { isNeeded: true },
+).describe(
+  "Makes one upstream of each combination of these lists, at most 500: ${each.NAME} is filled in wherever it stands in this upstream, as a slug in name and budget, and escaped in path.",
+);
+
 const upstreamKeys = section({
   name: ownName,
   ...shared,
+  each: eachSchema.optional(),
   also: filledList(further, MOST_FURTHER, "further paths")
     .optional()
     .describe(
@@ -365,6 +403,7 @@ export type UpstreamKeys = Omit<
   readonly time_zone: string | undefined;
   readonly timeoutMs: number | undefined;
   readonly also: unknown;
+  readonly each: unknown;
 };
 
 export const upstreamSchema: z.ZodType<UpstreamKeys> = named(
@@ -427,6 +466,7 @@ export function upstreamOf(
     cron,
     time_zone,
     also: _also,
+    each: _each,
     timeoutMs,
     expect,
     ...same

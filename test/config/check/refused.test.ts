@@ -217,7 +217,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? allowed are email, router',
     '11:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 30s and 1m), received "45s"',
     '14:21: "upstreams[1].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
-    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, also',
+    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, each, also',
     '18:11: "upstreams[2].name" must be unique, received "router" like upstreams[1]',
     '23:14: "upstreams[2].timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
   ],
@@ -290,10 +290,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "other-words": [
     '3:5: "upstreams[0]" must have every or cron, received neither',
     '3:5: "upstreams[0].base_url" is missing: it must be an http:// or https:// URL',
-    '3:16: unknown key "url" in "upstreams[0]": did you mean "base_url"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, also',
-    '3:84: unknown key "interval" in "upstreams[0]": did you mean "every"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, also',
+    '3:16: unknown key "url" in "upstreams[0]": did you mean "base_url"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, each, also',
+    '3:84: unknown key "interval" in "upstreams[0]": did you mean "every"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, each, also',
     '4:95: "upstreams[1].cron" must be a cron expression: it must have no time zone in it: set time_zone beside it, received "CRON_TZ=Europe/Berlin 0 9 * * *"',
-    '5:110: unknown key "timezone" in "upstreams[2]": did you mean "time_zone"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, also',
+    '5:110: unknown key "timezone" in "upstreams[2]": did you mean "time_zone"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, each, also',
     '6:121: "upstreams[3].time_zone" must be the name of a time zone, such as Europe/Berlin, received "Europe/Bonn"',
   ],
   "own-header": [
@@ -362,7 +362,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '6:13: "upstreams[0].budget" must name a budget, received "apii": did you mean "api"? allowed are api',
   ],
   "unknown-key": [
-    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, also',
+    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, each, also',
   ],
   "unknown-section": [
     '2:1: unknown key "metrics": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',

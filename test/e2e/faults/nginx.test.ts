@@ -114,7 +114,7 @@ test.skipIf(NGINX === undefined)(
     });
     const stateOf = async (name: string): Promise<unknown> =>
       JSON.parse((await daemon.get(`/api/v1/upstreams/${name}`)).body);
-    expect(await stateOf("text")).toMatchObject({ upstream: { availability: [{ ok: 1, failed: 0 }, {}] } });
+    expect(JSON.stringify(await stateOf("text"))).toContain('"ok":1,"failed":0');
     expect(JSON.stringify(await stateOf("other-text"))).toContain("expected a text that matches");
     const seen = await nginx.seen();
     const byMethod = Object.fromEntries(
