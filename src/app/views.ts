@@ -129,13 +129,18 @@ export function statusView(sources: ViewSources): Status {
 
 /** Of a range longer than a day, the hours in memory tell as much. */
 export async function columnsInFile(
-  { clock, store, polling }: ViewSources,
+  {
+    clock,
+    store,
+    polling,
+  }: Pick<ViewSources, "clock" | "polling"> & {
+    readonly store: Pick<StateStore, "columns"> | undefined;
+  },
   upstream: string,
   range: Range,
 ): Promise<Columns | undefined> {
   if (range.lengthMs > DAY_MS || polling.recordOf(upstream) === undefined) return undefined;
-  const span = spanOf(range, clock.wallNow());
-  return store?.columns({ upstream, ...span, columnMs: range.columnMs });
+  return store?.columns({ upstream, ...spanOf(range, clock.wallNow()), columnMs: range.columnMs });
 }
 
 /** How this replica sees what it polls, in short: it tells the other replicas. */

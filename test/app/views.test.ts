@@ -3,13 +3,15 @@ import { gunzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { GzipParts } from "../../src/adapters/compressors.ts";
 import { systemClock } from "../../src/adapters/clock.ts";
-import { metricsView, statusView, type ViewSources } from "../../src/app/views.ts";
+import { columnsInFile, metricsView, statusView, type ViewSources } from "../../src/app/views.ts";
 import { writtenConfig } from "../../src/config/schema/schema.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { worstBurn } from "../../src/core/answer/credit.ts";
 import type { Config, Upstream } from "../../src/core/config/config.ts";
 import { History } from "../../src/core/history/history.ts";
 import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
+import type { ColumnsQuestion } from "../../src/core/history/state.ts";
+import { LAST_HOUR, RANGES } from "../../src/core/status/timeline.ts";
 import { UNKNOWN_HEALTH } from "../../src/core/poll/health.ts";
 import { prove } from "../../src/core/proof/proof.ts";
 import { routesToAsk } from "../support/routes-to-ask.ts";
@@ -171,4 +173,30 @@ test.each([
   expect(before).toBeGreaterThan(24);
   clock.stepWall(stepMs);
   expect(hoursLeft()).toBeCloseTo(before, 6);
+});
+
+test("the state file is asked for a day at most, and only of what is polled here", async () => {
+  const asked: string[] = [];
+  const store = {
+    columns: ({ upstream, fromMs, toMs, columnMs }: ColumnsQuestion) => {
+      asked.push(`${upstream} ${(toMs - fromMs) / columnMs}`);
+      return Promise.resolve(undefined);
+    },
+  };
+  const view = { ...sources(), store };
+  for (const range of RANGES) await columnsInFile(view, "upstream-1", range);
+  await columnsInFile(view, "of another replica", LAST_HOUR);
+  expect(asked).toEqual(["upstream-1 60", "upstream-1 144"]);
+});
+
+test("what is in memory has the outcomes and latencies of every range", () => {
+  const status = statusView(sources());
+  for (const range of RANGES) {
+    const { columns, columnMs, areQuantiles } = status.columns("upstream-1", range);
+    const polls = columns.flatMap(({ counts }) => Object.values(counts)).reduce((sum, each) => sum + each, 0);
+    expect([polls, areQuantiles]).toEqual([POLLS, false]);
+    expect(columns.every(({ counts, latency }) => counts.ok > 0 === (latency !== undefined))).toBe(true);
+    expect(columnMs).toBeGreaterThanOrEqual(range.columnMs);
+  }
+  expect(status.columns("gone", LAST_HOUR).columns).toEqual([]);
 });

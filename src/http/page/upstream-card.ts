@@ -18,7 +18,8 @@ const STRIP_HEIGHT = 22;
 
 export function upstreamCard(upstream: UpstreamFacts, drawn: Drawn, axis: TimeAxis, status: Status): Markup {
   const { name, health } = upstream;
-  const latencyHeight = health.state === "up" ? LATENCY_HEIGHT : SICK_LATENCY_HEIGHT;
+  const isLarge = health.state !== "up" && drawn.seen.columns.length > 0;
+  const latencyHeight = isLarge ? SICK_LATENCY_HEIGHT : LATENCY_HEIGHT;
   return html`<li class="upstream ${health.state}">
     <header>
       ${icon(health.state)}
