@@ -24,7 +24,7 @@ or by no more than three standard errors of its own noise. The heap is measured 
 collection, triggered by a module that only the soak loads into the process.
 
 ${markdownTable(["What", "Mean", "Gained", "Standard error", "At most", "Flat"], flatnessOf(sights).map(flatnessRow))}
-One thing still grows, by design and with a bound: a count of ok and failed polls for each of the last 60 minutes and
+One thing still grows, by design and with a bound: a count of each outcome for each of the last 60 minutes and
 720 hours, a few dozen bytes per upstream and minute.
 
 ## Is anything lost?

@@ -1,5 +1,4 @@
-import { twoDigits } from "../../core/time/civil-day.ts";
-import { civilDayOf, weekdayOf } from "../../core/time/civil-day.ts";
+import { civilDayOf, twoDigits, weekdayOf } from "../../core/time/civil-day.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
 
 export type Tick = { readonly atMs: number; readonly words: string };
@@ -35,6 +34,7 @@ export type Scale = {
   /** The powers of ten within the scale. */
   readonly gridMs: readonly number[];
 };
+
 const STEPS = [1, 2, 5] as const;
 /** The scale spans at least one power of ten. */
 const LEAST_RATIO = 10;

@@ -154,54 +154,34 @@ function latencies(
 ): readonly string[] {
   const line = (className: string, ms: number): string =>
     `<line class="${className}" x1="0" x2="100%" y1="${y(ms)}" y2="${y(ms)}"/>`;
-  const runs = runsOf(seen, holes).map((run) =>
-    run.flatMap(({ index, latency }) =>
-      latency === undefined
-        ? []
-        : [
-            {
-              x: place.at((index + 0.5) * seen.columnMs),
-              middle: y(latency.middleMs),
-              high: y(latency.highMs),
-            },
-          ],
-    ),
-  );
-  const bands = runs.map((run) => {
-    const upper = run.map(({ x, high }, index) => `${index === 0 ? "M" : "L"}${x} ${high}`);
-    return `${upper.join("")}${run
-      .toReversed()
-      .map(({ x, middle }) => `L${x} ${middle}`)
-      .join("")}z`;
-  });
-  const curves = runs.map((run) =>
-    run.map(({ x, middle }, index) => `${index === 0 ? "M" : "L"}${x} ${middle}`).join(""),
-  );
-  // A line of one point is not seen: it is a dot, as is the newest.
-  const dots = runs.map((run, index) => {
-    const last = run.at(-1);
-    return last !== undefined && (run.length === 1 || index === runs.length - 1)
-      ? `M${last.x} ${last.middle}h0`
-      : "";
-  });
-  const path = (className: string, parts: readonly string[]): string =>
-    `<path class="${className}" d="${parts.join("")}"/>`;
+  let [band, curve, dots, end] = ["", "", "", ""];
+  for (const run of runsOf(seen, holes)) {
+    const at = (of: "middleMs" | "highMs"): readonly string[] =>
+      run.map(({ index, latency }) => `${place.at((index + 0.5) * seen.columnMs)} ${y(latency[of])}`);
+    const middle = at("middleMs");
+    curve += `M${middle.join("L")}`;
+    band += `M${[...at("highMs"), ...middle.toReversed()].join("L")}z`;
+    end = `M${middle.at(-1)}h0`;
+    // A line of one point is not seen.
+    if (run.length === 1) dots += end;
+  }
   return [
     ...gridMs.map((ms) => line("grid", ms)),
-    `<svg height="${height}" viewBox="0 0 ${place.columns} ${height}" preserveAspectRatio="none">${path("band", bands)}${path("curve", curves)}${path("dots", dots)}</svg>`,
+    `<svg height="${height}" viewBox="0 0 ${place.columns} ${height}" preserveAspectRatio="none"><path class="band" d="${band}"/><path class="curve" d="${curve}"/><path class="dots" d="${dots}${end}"/></svg>`,
     line("objective", objective.latencyMs),
   ];
 }
 
+type OkColumn = Column & { readonly latency: NonNullable<Column["latency"]> };
+
 /** Columns with an ok poll and nothing between them but time in which no poll was due. */
-function runsOf({ columns, columnMs }: Columns, holes: readonly Hole[]): readonly (readonly Column[])[] {
-  const runs: Column[][] = [];
-  let run: Column[] = [];
+function runsOf({ columns, columnMs }: Columns, holes: readonly Hole[]): readonly (readonly OkColumn[])[] {
+  const runs: OkColumn[][] = [];
+  let run: OkColumn[] = [];
   for (const column of columns) {
-    const isAfterHole = holes.some(([, toMs]) => toMs === column.index * columnMs);
-    if (isAfterHole || column.latency === undefined) run = [];
-    if (column.latency === undefined) continue;
-    if (run.push(column) === 1) runs.push(run);
+    const { latency } = column;
+    if (latency === undefined || holes.some(([, toMs]) => toMs === column.index * columnMs)) run = [];
+    if (latency !== undefined && run.push({ ...column, latency }) === 1) runs.push(run);
   }
   return runs;
 }
