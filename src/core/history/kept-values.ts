@@ -10,6 +10,7 @@ import {
   type QuotaName,
   QUOTAS,
   type ValuePoint,
+  worstBurn,
 } from "../answer/credit.ts";
 import type { Value } from "../config/config.ts";
 import type { ValueSnapshot } from "../metrics/snapshot.ts";
@@ -113,6 +114,15 @@ export class KeptValues {
         burns: hasEnd ? burnsOfCredit.map((burn) => ({ ...burn, perSecond: undefined })) : [],
       };
     });
+  }
+
+  /** When the first of these is empty that are credits; undefined while none ends. */
+  firstEndMs(wanted: readonly Value[]): number | undefined {
+    const ends = wanted.flatMap(({ name, credit }) => {
+      const worst = credit ? worstBurn(this.#tracks?.get(name)?.burns ?? []) : undefined;
+      return worst?.emptyAtMs ?? [];
+    });
+    return ends.length === 0 ? undefined : Math.min(...ends);
   }
 
   #add(name: string, atMs: number, answer: Answer): void {

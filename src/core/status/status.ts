@@ -100,6 +100,8 @@ export type UpstreamSummary = {
   readonly health: HealthStatus;
   readonly counts: SlotCounts;
   readonly lastPoll: PollStatus | undefined;
+  /** When the first of its credits is empty; absent while none ends. */
+  readonly creditEndsAtMs?: number;
 };
 
 export type UpstreamFacts = UpstreamSummary & {

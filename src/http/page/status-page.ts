@@ -5,6 +5,7 @@ import { eachInPieces, type Pieces } from "../../core/status/pieces.ts";
 import type { BudgetStatus, Status, UpstreamFacts, UpstreamSummary } from "../../core/status/status.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
+import { HOUR_MS } from "../../core/time/duration.ts";
 import { budgetCard } from "./budget-card.ts";
 import { fleetSection, remoteUpstreams } from "./fleet-section.ts";
 import { incidentList } from "./incident-list.ts";
@@ -32,8 +33,10 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
   const title = headline(upstreams, status, fleet);
   const byHealth = worstFirst(upstreams, ({ health }) => health);
   yield;
-  const sick = byHealth.filter(({ health }) => health.state !== "up");
-  const healthy = byHealth.filter(({ health }) => health.state === "up");
+  const isSick = (upstream: UpstreamSummary): boolean =>
+    upstream.health.state !== "up" || creditPages(upstream, status.nowMs);
+  const sick = byHealth.filter(isSick);
+  const healthy = byHealth.filter((upstream) => !isSick(upstream));
   const axis = { range: view.range, nowMs: status.nowMs };
   const body = html`<h1>${title}</h1>
     ${notices(status)}
@@ -75,6 +78,13 @@ function headline(
   const sick = worstFirst(all, (upstream) => upstream).filter(({ state }) => state !== "up");
   const [first, second, ...others] = all;
   if (first === undefined) return "No upstreams are configured";
+  const ending = upstreams.filter((upstream) => creditPages(upstream, status.nowMs));
+  if (sick.length === 0 && ending.length > 0) {
+    const whose =
+      ending.length <= NAMED ? ending.map(({ name }) => name).join(" and ") : `${ending.length} upstreams`;
+    const isEmpty = ending.every(({ creditEndsAtMs = 0 }) => creditEndsAtMs <= status.nowMs);
+    return `The credit of ${whose} is ${isEmpty ? "empty" : "empty, or is within hours"}`;
+  }
   if (sick.length === 0) {
     if (second === undefined) return `${first.name} is up`;
     return others.length === 0 ? "Both upstreams are up" : `All ${all.length} upstreams are up`;
@@ -91,6 +101,13 @@ function headline(
       [sick.filter((upstream) => upstream.state === state).length, STATE_WORDS[state].counted] as const,
   ).filter(([count]) => count > 0);
   return `Of ${all.length} upstreams: ${counts.map(([count, words]) => `${count} ${words}`).join(", ")}`;
+}
+
+/** As PacewatchCreditEnding pages. */
+const CREDIT_PAGES_MS = 6 * HOUR_MS;
+
+function creditPages({ creditEndsAtMs = Infinity }: UpstreamSummary, nowMs: number): boolean {
+  return creditEndsAtMs < nowMs + CREDIT_PAGES_MS;
 }
 
 /** The headline names this many upstreams. More are counted. */

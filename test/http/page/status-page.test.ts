@@ -210,6 +210,15 @@ describe("the status page", () => {
   test.each([
     [{}, "ai-router is up"],
     [{ upstreams: both }, "Both upstreams are up"],
+    [
+      {
+        upstreams: [
+          sampleUpstreamStatus({ name: "a", creditEndsAtMs: 0 }),
+          sampleUpstreamStatus({ name: "b" }),
+        ],
+      },
+      "The credit of a is empty",
+    ],
     [{ upstreams: [...both, sampleUpstreamStatus({ name: "c" })] }, "All 3 upstreams are up"],
     [{ upstreams: [both[0], { ...both[1], ...down }] }, "email is down"],
     [{ upstreams: both.map((each) => ({ ...each, ...down })) }, "ai-router is down, email is down"],
