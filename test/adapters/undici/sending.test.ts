@@ -3,6 +3,8 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { METHODS, type Auth, type Method } from "../../../src/core/config/config.ts";
 import { answer, type RawConnection, type RawUpstream } from "../../support/raw-upstream.ts";
+import { RequestBuilder } from "../../../src/adapters/undici/request.ts";
+import { sampleUpstream } from "../../support/samples.ts";
 import { VirtualClock } from "../../support/virtual/clock.ts";
 import { answeredOf, bodyText, brokenOf, pollOnce, startProbe, startUpstream } from "./polling.ts";
 
@@ -218,3 +220,14 @@ test.each<[string, Auth, () => string]>([
     for (const line of said.split("\n")) expect(kept).not.toContain(line.slice(0, 12));
   },
 );
+
+test("a plain request is built once for all polls, and anew only where each has something of its own", () => {
+  const builder = (changes: object): RequestBuilder =>
+    new RequestBuilder(sampleUpstream(changes), "pacewatch/test", undefined);
+  const clock = new VirtualClock();
+  const plain = builder({ method: "POST", auth: BASIC });
+  expect(plain.build(PASSWORD, "1", clock)).toBe(plain.build(PASSWORD, "2", clock));
+  expect(plain.build("test-key-other", "3", clock)).not.toBe(plain.build(PASSWORD, "4", clock));
+  const own = builder({ method: "POST", idempotencyKey: true });
+  expect(own.build(undefined, "1", clock)).not.toEqual(own.build(undefined, "2", clock));
+});

@@ -25,6 +25,7 @@ type Name =
   | "file"
   | "rotated"
   | "afterRotation"
+  | "basic"
   | "client"
   | "token"
   | "path"
@@ -37,6 +38,7 @@ export const CANARIES: Readonly<Record<Name, Canary>> = {
   file: canary("core-of-file-4c3a"),
   rotated: canary("core-of-rotated-5b4f"),
   afterRotation: canary("core-of-rotation-6a5e", "test/key+"),
+  basic: canary("core-of-login-c29e", "test/key+", "=="),
   client: canary("core-of-client-9f6b", `test-key${SIGNS}`, "/+=="),
   token: canary("core-of-token-a07c", "test/key+", "=="),
   path: canary("core-of-path-8e5c"),
@@ -73,6 +75,7 @@ function authOf(mode: string, echo: string, upstreamUrl: string): object {
       client_secret: { env: "CLIENT_SECRET" },
     },
   });
+  if (mode === "basic") return { basic: { user: "user", password: { env: "BASIC_KEY" } } };
   if (mode === "token") return oauth2("/token");
   if (mode === "client") return oauth2(`/echo/${echo}`);
   return AUTHS[mode] ?? { none: true };
@@ -80,6 +83,7 @@ function authOf(mode: string, echo: string, upstreamUrl: string): object {
 
 /** A token is sent as any bearer is; and of a token endpoint's answer, little is kept. */
 const SOME_ECHOES: Readonly<Record<string, readonly string[]>> = {
+  basic: ["in-every-place", "as-advice", "for-a-status-line", "compressed", "in-too-large-a-body"],
   token: ["in-every-place", "as-an-announcement", "as-advice", "for-a-length"],
   client: [
     "in-every-place",
@@ -163,6 +167,7 @@ export async function openCanaryWorld(): Promise<CanaryWorld> {
       HEADER_KEY: CANARIES.header.key,
       QUERY_KEY: CANARIES.query.key,
       PATH_KEY: CANARIES.path.key,
+      BASIC_KEY: CANARIES.basic.key,
       CLIENT_SECRET: CANARIES.client.key,
       NOT_A_KEY: "test-canary-of-the-environment",
       HTTP_PROXY: `http://user:${CANARIES.proxy.key}@127.0.0.1:${upstream.port}`,

@@ -120,6 +120,8 @@ function keyIn(head: string): string {
     const [, secret = ""] = Buffer.from(client, "base64").toString().split(":");
     return new URLSearchParams(`secret=${secret}`).get("secret") ?? "";
   }
+  const [, basic] = /^GET [^]*\r\nAuthorization: Basic ([^\r]+)/.exec(head) ?? [];
+  if (basic !== undefined) return Buffer.from(basic, "base64").toString().slice("user:".length);
   const [, query] = /^GET \S*[?&]api_key=([^& ]+)/.exec(head) ?? [];
   const [, header] =
     /\r\n(?:Authorization: Bearer|X-Api-Key:|Proxy-Authorization: Basic) ([^\r]+)/.exec(head) ?? [];
