@@ -7,18 +7,17 @@ import type { PollEvent, Recorder } from "../poll/ports.ts";
 import { RollingCounts } from "./rolling-counts.ts";
 import type { RestoredUpstream } from "./state.ts";
 import {
-  availabilityOf,
+  POLLS_KEPT,
   pollStatusOf,
-  type AvailabilityWindow,
   type Incident,
   type PollStatus,
   type SkipCount,
 } from "../status/status.ts";
+import { availabilityOf, type AvailabilityWindow } from "../status/availability.ts";
 import { type LatencyQuantiles, latencyQuantiles } from "../status/latency.ts";
 import { type Columns, mergedColumns, type Range } from "../status/timeline.ts";
 import { MINUTE_MS, HOUR_MS } from "../time/duration.ts";
 
-export const POLLS_KEPT = 60;
 export const FAILURES_KEPT = 20;
 /** Availability is counted in whole minutes and hours. */
 export const MINUTES_KEPT = 60;

@@ -48,7 +48,7 @@ export class RollingCounts {
 
   add(atMs: number, outcome: Outcome, durationMs: number): void {
     const place = this.#placeOf(Math.floor(atMs / this.#bucketMs));
-    this.#change(place, outcome, 1);
+    this.#numbers[place + 1 + OUTCOMES.indexOf(outcome)] = this.#count(place, outcome) + 1;
     if (outcome !== "ok") return;
     this.#latencies[place + OK_MS] = this.#latencyAt(place + OK_MS) + durationMs;
     this.#latencies[place + LONGEST_MS] = Math.max(this.#latencyAt(place + LONGEST_MS), durationMs);
@@ -100,10 +100,6 @@ export class RollingCounts {
 
   #count(place: number, outcome: Outcome): number {
     return this.#at(place + 1 + OUTCOMES.indexOf(outcome));
-  }
-
-  #change(place: number, outcome: Outcome, by: number): void {
-    this.#numbers[place + 1 + OUTCOMES.indexOf(outcome)] = this.#count(place, outcome) + by;
   }
 
   /** A new bucket with zeros. Returns its place. */

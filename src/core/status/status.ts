@@ -9,6 +9,7 @@ import type { Burn, QuotaForecast, ValuePoint } from "../answer/credit.ts";
 import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
 import { keptTexts } from "./kept-poll.ts";
+import type { AvailabilityWindow } from "./availability.ts";
 import type { HealthState } from "../poll/health.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome } from "../exchange/reasons.ts";
@@ -16,6 +17,9 @@ import type { Poll, SlotOrigin } from "../poll/poll.ts";
 import type { Schedule } from "../schedule/schedule.ts";
 import type { LatencyQuantiles } from "./latency.ts";
 import type { Columns, Range } from "./timeline.ts";
+
+/** Of each upstream, in memory. */
+export const POLLS_KEPT = 60;
 
 export type PollStatus = {
   readonly id: string;
@@ -52,14 +56,6 @@ export type SlotCounts = {
   readonly inFlight: number;
   readonly waiting: number;
   readonly skipped: number;
-};
-
-export type AvailabilityWindow = {
-  readonly windowMs: number;
-  readonly ok: number;
-  readonly failed: number;
-  /** ok / (ok + failed); undefined if both are 0. */
-  readonly ratio: number | undefined;
 };
 
 export type SkipCount = {
@@ -240,11 +236,6 @@ export function pollStatusOf(poll: Poll): PollStatus {
 function textsOf({ detail, excerpt, head }: Poll): Pick<PollStatus, "detail" | "excerpt" | "headers"> {
   const { headers, ...texts } = keptTexts({ detail, excerpt, ...(head && { headers: head.headers }) });
   return head === undefined ? texts : { ...texts, headers: headers ?? [] };
-}
-
-export function availabilityOf(windowMs: number, ok: number, failed: number): AvailabilityWindow {
-  const decided = ok + failed;
-  return { windowMs, ok, failed, ratio: decided === 0 ? undefined : ok / decided };
 }
 
 /** A query may hold a key, and a fragment is never sent: neither is shown. */

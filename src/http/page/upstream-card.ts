@@ -1,6 +1,7 @@
 import { html } from "hono/html";
+import { type AvailabilityWindow, judgeAvailability, LEFT_OUT } from "../../core/status/availability.ts";
 import { humanDuration, humanLatency } from "../../core/status/humanize.ts";
-import type { AvailabilityWindow, PollStatus, Status, UpstreamFacts } from "../../core/status/status.ts";
+import type { PollStatus, Status, UpstreamFacts } from "../../core/status/status.ts";
 import { budgetsOf, diagnosisOf } from "../../core/status/verdict.ts";
 import { SIDE_WORDS, STATE_WORDS } from "../../core/status/words.ts";
 import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
@@ -8,8 +9,7 @@ import { type Drawn, plot, type TimeAxis, times } from "./plot.ts";
 import { KIND_WORDS, kindOf } from "./plot-kinds.ts";
 import { phaseBar } from "./plot-phases.ts";
 import { creditsThatEnd } from "./value-list.ts";
-import { grouped, percent } from "./wording.ts";
-import { POLLS_KEPT } from "../../core/history/history.ts";
+import { percent } from "./wording.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 
 const LATENCY_HEIGHT = 64;
@@ -72,6 +72,7 @@ function availabilityTable(upstream: UpstreamFacts, nowMs: number): Markup {
     <caption>
       Availability
       <span class="of">objective ${percent(objective.availability)}</span>
+      <span class="of explained">${LEFT_OUT}</span>
     </caption>
     <thead class="unseen">
       <tr>
@@ -81,53 +82,19 @@ function availabilityTable(upstream: UpstreamFacts, nowMs: number): Markup {
       </tr>
     </thead>
     <tbody>
-      ${availability.map((window) => availabilityRow(window, objective.availability, watchedMs(window, upstream, nowMs)))}
+      ${availability.map((window) => availabilityRow(window, upstream, nowMs))}
     </tbody>
   </table>`;
 }
 
-/** Of less than this share of a window, its availability is not told: it would be that of another window. */
-const LEAST_WATCHED = 0.1;
-/** From this share on, a window counts as watched. Some slots are skipped or throttled. */
-const WHOLLY_WATCHED = 0.9;
-
-/** A mean gap for each poll that counts; no more than since the first, where all are still kept. */
-function watchedMs(
-  { ok, failed }: AvailabilityWindow,
-  { lastPolls, meanGapMs }: UpstreamFacts,
-  nowMs: number,
-): number {
-  const polls = ok + failed;
-  const areAllKept = polls <= lastPolls.length && lastPolls.length < POLLS_KEPT;
-  const oldest = areAllKept ? lastPolls.at(0) : undefined;
-  return Math.min(polls * meanGapMs, oldest === undefined ? Infinity : nowMs - oldest.atMs);
-}
-
-function availabilityRow(
-  { windowMs, ok, failed, ratio }: AvailabilityWindow,
-  objective: number,
-  watchedMs: number,
-): Markup {
-  const window = windowMs === DAY_MS ? "24 h" : humanDuration(windowMs);
-  if (ratio === undefined)
-    return html`<tr>
-      <th scope="row">${window}</th>
-      <td class="ratio">–</td>
-      <td class="of">no polls to judge by</td>
-    </tr>`;
-  const counts = `${failed === 0 ? "none" : grouped(failed)} of ${grouped(ok + failed)} failed`;
-  const watched = watchedMs < WHOLLY_WATCHED * windowMs ? `, in ${humanDuration(watchedMs)} watched` : "";
-  if (watchedMs < LEAST_WATCHED * windowMs)
-    return html`<tr>
-      <th scope="row">${window}</th>
-      <td class="ratio">–</td>
-      <td class="of">too early: ${counts}${watched}</td>
-    </tr>`;
-  const isMet = ratio >= objective;
-  return html`<tr class="${isMet ? "met" : "missed"}">
-    <th scope="row">${window}</th>
-    <td class="ratio">${percent(ratio)}</td>
-    <td class="of"><b>${isMet ? "met" : "missed"}</b>: ${counts}${watched}</td>
+function availabilityRow(window: AvailabilityWindow, upstream: UpstreamFacts, nowMs: number): Markup {
+  const { windowMs, ratio = 0 } = window;
+  const { verdict, counts } = judgeAvailability(window, upstream, nowMs);
+  const isKnown = verdict !== "unknown";
+  return html`<tr class="${verdict}">
+    <th scope="row">${windowMs === DAY_MS ? "24 h" : humanDuration(windowMs)}</th>
+    <td class="ratio">${isKnown ? percent(ratio) : "–"}</td>
+    <td class="of">${isKnown ? html`<b>${verdict}</b>: ` : ""}${counts}</td>
   </tr>`;
 }
 

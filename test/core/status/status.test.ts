@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { latencyQuantiles } from "../../../src/core/status/latency.ts";
-import { availabilityOf, pollStatusOf, urlWithoutQuery } from "../../../src/core/status/status.ts";
+import { availabilityOf } from "../../../src/core/status/availability.ts";
+import { pollStatusOf, urlWithoutQuery } from "../../../src/core/status/status.ts";
 
 describe("latency quantiles", () => {
   test("are durations that really happened, whatever order they came in", () => {

@@ -1,0 +1,62 @@
+/** Availability is ok / (ok + failed), as everywhere: in the metrics, the rules and the API. */
+
+import { inThousands } from "../text/thousands.ts";
+import { humanDuration } from "./humanize.ts";
+import { POLLS_KEPT, type UpstreamFacts } from "./status.ts";
+
+export type AvailabilityWindow = {
+  readonly windowMs: number;
+  readonly ok: number;
+  readonly failed: number;
+  /** ok / (ok + failed); undefined if both are 0. */
+  readonly ratio: number | undefined;
+};
+
+export const LEFT_OUT =
+  "Of the polls that were ok or failed: being throttled or rejected, and our own faults, say nothing about the upstream.";
+
+export function availabilityOf(windowMs: number, ok: number, failed: number): AvailabilityWindow {
+  const decided = ok + failed;
+  return { windowMs, ok, failed, ratio: decided === 0 ? undefined : ok / decided };
+}
+
+/** Of less than this share of a window, its availability is not told: it would be that of another window. */
+const LEAST_WATCHED = 0.1;
+/** From this share on, a window counts as watched. Some slots are skipped or throttled. */
+const WHOLLY_WATCHED = 0.9;
+
+const THIN_SPACE = "\u202f";
+
+export type JudgedAvailability = {
+  /** Against the objective. */
+  readonly verdict: "met" | "missed" | "unknown";
+  /** Follows the verdict: `2 of 4 failed, in 30 s watched`. */
+  readonly counts: string;
+};
+
+export function judgeAvailability(
+  window: AvailabilityWindow,
+  upstream: UpstreamFacts,
+  nowMs: number,
+): JudgedAvailability {
+  const { windowMs, ok, failed, ratio } = window;
+  if (ratio === undefined) return { verdict: "unknown", counts: "no polls to judge by" };
+  const watched = watchedMs(window, upstream, nowMs);
+  const number = (polls: number): string => inThousands(polls, THIN_SPACE);
+  const some = `${failed === 0 ? "none" : number(failed)} of ${number(ok + failed)} failed`;
+  const counts = watched < WHOLLY_WATCHED * windowMs ? `${some}, in ${humanDuration(watched)} watched` : some;
+  if (watched < LEAST_WATCHED * windowMs) return { verdict: "unknown", counts: `too early: ${counts}` };
+  return { verdict: ratio >= upstream.objective.availability ? "met" : "missed", counts };
+}
+
+/** A mean gap for each poll that counts; no more than since the first, where all are still kept. */
+function watchedMs(
+  { ok, failed }: AvailabilityWindow,
+  { lastPolls, meanGapMs }: UpstreamFacts,
+  nowMs: number,
+): number {
+  const polls = ok + failed;
+  const areAllKept = polls <= lastPolls.length && lastPolls.length < POLLS_KEPT;
+  const oldest = areAllKept ? lastPolls.at(0) : undefined;
+  return Math.min(polls * meanGapMs, oldest === undefined ? Infinity : nowMs - oldest.atMs);
+}
