@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "vitest";
 import { counted } from "../../../tools/rules/counted.ts";
 import { type Monitoring, startMonitoring } from "../../../tools/stack/monitoring.ts";
@@ -24,7 +25,7 @@ upstreams:
 `;
 
 const FAILED = "sum(pacewatch:polls_failed:increase1h)";
-const BLOCKED = `sum(${counted('pacewatch_poll_reasons_total{reason="blocked"}', "30s")})`;
+const BLOCKED = `sum(${counted('pacewatch_poll_reasons_total{reason="blocked"}', "1m")})`;
 
 async function listen(server: Server): Promise<string> {
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -135,6 +136,7 @@ test.skipIf(prometheus === undefined || alertmanager === undefined)(
     world.isScraped = true;
     await world.seen(FAILED, (value) => value === 1);
     await world.seen(BLOCKED, (value) => value !== undefined);
+    await sleep(60_000);
     await world.seen(BLOCKED, (value) => value === undefined);
 
     await world.restart();
