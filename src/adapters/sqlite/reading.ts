@@ -7,7 +7,7 @@ import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { POLL_IN_FILE_CHARS } from "../../core/exchange/bounds.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT } from "../../core/history/history.ts";
 import type { RestoredUpstream } from "../../core/history/state.ts";
-import { POLLS_KEPT } from "../../core/status/status.ts";
+import { POLLS_KEPT } from "../../core/status/availability.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
 import { readRows, type Row, text } from "./rows.ts";

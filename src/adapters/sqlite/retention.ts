@@ -3,7 +3,7 @@ import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { POLL_IN_FILE_CHARS, POLLS_IN_FILE } from "../../core/exchange/bounds.ts";
 import { QUOTA_HOURS_KEPT } from "../../core/budget/quota.ts";
 import { FAILURES_KEPT } from "../../core/history/history.ts";
-import { POLLS_KEPT } from "../../core/status/status.ts";
+import { POLLS_KEPT } from "../../core/status/availability.ts";
 import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
 import { DAY_MS, hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import { inTransaction } from "./database.ts";

@@ -6,14 +6,8 @@ import { PollRing } from "./poll-ring.ts";
 import type { PollEvent, Recorder } from "../poll/ports.ts";
 import { RollingCounts } from "./rolling-counts.ts";
 import type { RestoredUpstream } from "./state.ts";
-import {
-  POLLS_KEPT,
-  pollStatusOf,
-  type Incident,
-  type PollStatus,
-  type SkipCount,
-} from "../status/status.ts";
-import { availabilityOf, type AvailabilityWindow } from "../status/availability.ts";
+import { pollStatusOf, type Incident, type PollStatus, type SkipCount } from "../status/status.ts";
+import { availabilityOf, type AvailabilityWindow, POLLS_KEPT } from "../status/availability.ts";
 import { type LatencyQuantiles, latencyQuantiles } from "../status/latency.ts";
 import { type Columns, mergedColumns, type Range } from "../status/timeline.ts";
 import { MINUTE_MS, HOUR_MS } from "../time/duration.ts";

@@ -2,7 +2,7 @@
 
 import { inThousands } from "../text/thousands.ts";
 import { humanDuration } from "./humanize.ts";
-import { POLLS_KEPT, type UpstreamFacts } from "./status.ts";
+import type { Objective } from "../config/config.ts";
 
 export type AvailabilityWindow = {
   readonly windowMs: number;
@@ -10,6 +10,15 @@ export type AvailabilityWindow = {
   readonly failed: number;
   /** ok / (ok + failed); undefined if both are 0. */
   readonly ratio: number | undefined;
+};
+
+/** So many polls of an upstream are in memory: fewer are all that there were. */
+export const POLLS_KEPT = 60;
+
+type Watched = {
+  readonly objective: Pick<Objective, "availability">;
+  readonly meanGapMs: number;
+  readonly lastPolls: readonly { readonly atMs: number }[];
 };
 
 export const LEFT_OUT =
@@ -36,7 +45,7 @@ export type JudgedAvailability = {
 
 export function judgeAvailability(
   window: AvailabilityWindow,
-  upstream: UpstreamFacts,
+  upstream: Watched,
   nowMs: number,
 ): JudgedAvailability {
   const { windowMs, ok, failed, ratio } = window;
@@ -52,7 +61,7 @@ export function judgeAvailability(
 /** A mean gap for each poll that counts; no more than since the first, where all are still kept. */
 function watchedMs(
   { ok, failed }: AvailabilityWindow,
-  { lastPolls, meanGapMs }: UpstreamFacts,
+  { lastPolls, meanGapMs }: Watched,
   nowMs: number,
 ): number {
   const polls = ok + failed;

@@ -18,9 +18,6 @@ import type { Schedule } from "../schedule/schedule.ts";
 import type { LatencyQuantiles } from "./latency.ts";
 import type { Columns, Range } from "./timeline.ts";
 
-/** Of each upstream, in memory. */
-export const POLLS_KEPT = 60;
-
 export type PollStatus = {
   readonly id: string;
   readonly origin: SlotOrigin;
