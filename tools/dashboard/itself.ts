@@ -68,7 +68,7 @@ export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
     lines(
       {
         title: "Delay from slot to sending",
-        description: "On the mean: spreading, pacing, and waiting for a lease.",
+        description: "The longest of the last minute: spreading, pacing, and waiting for a lease.",
         unit: "s",
         thresholds: ["green", [30, "orange"]],
         runbook: "PacewatchSlotsSkipped",
@@ -76,8 +76,7 @@ export function itselfPanels(): readonly cog.Builder<grafana.Panel>[] {
       },
       [
         {
-          expr: `sum by (upstream) (rate(pacewatch_poll_delay_seconds_sum{${UPSTREAM}}[$__rate_interval]))
-/ (sum by (upstream) (rate(pacewatch_poll_delay_seconds_count{${UPSTREAM}}[$__rate_interval])) > 0)`,
+          expr: `max by (upstream) (pacewatch_poll_delay_max_seconds{${UPSTREAM}})`,
           legend: "{{upstream}}",
         },
       ],

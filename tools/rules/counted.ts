@@ -5,16 +5,21 @@ const STEPS = 60;
 
 /**
  * Whether anything was counted in this window by a counter that appears when it first counts: by reason, or by cause.
- * `increase` alone does not see what a series is born with.
+ * `increase` alone does not see what a series is born with. Where the upstream or the process is younger than the window,
+ * all that was counted is new.
  */
 export function counted(counter: string, window: string): string {
   const all = `sum without (outcome, reason, cause) (${counter})`;
-  const stepS = Math.max(LEAST_STEP_S, Math.round((parseDuration(window) ?? 0) / 1000 / STEPS));
+  const seconds = (parseDuration(window) ?? 0) / 1000;
+  const stepS = Math.max(LEAST_STEP_S, Math.round(seconds / STEPS));
   return `(
     sum without (outcome, reason, cause) (increase(${counter}[${window}])) > 0
     or increase((${all} or 0 * pacewatch_slots_total)[${window}:${stepS}s]) > 0
     or ${all} > 0
-      unless last_over_time(pacewatch_slots_total[1h] offset ${window})
+      unless (
+        last_over_time(pacewatch_slots_total[1h] offset ${window})
+        unless on (job, instance) process_start_time_seconds > time() - ${seconds}
+      )
   )`;
 }
 
