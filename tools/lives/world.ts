@@ -1,0 +1,234 @@
+import {
+  copyFile,
+  link,
+  open,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type ConfigFolder,
+  openConfigFolder,
+  type RawConfig,
+  rawUpstream,
+} from "../../test/support/config-folder.ts";
+import { type Daemon, launch, startDaemon } from "../../test/support/processes/daemon.ts";
+import { openWallClock, requireFakeTime, type WallClock } from "../../test/support/processes/wall-clock.ts";
+import { CountingUpstream, LIMIT } from "./upstream.ts";
+
+export const QUOTA = 60;
+const LIVES_A_WORLD = 12;
+const WRITTEN_WITHIN_MS = 1_000;
+const DAY_S = 86_400;
+const MOVED = "it was moved to";
+
+export type Tally = {
+  lives: number;
+  kills: number;
+  damages: number;
+  told: number;
+  steps: number;
+  reloads: number;
+};
+
+/** What one budget with a quota and one with pauses went through, until the quota is used or the lives are over. */
+export async function liveInAWorld(
+  seed: number,
+  tally: Tally,
+  isOver: () => boolean = () => false,
+): Promise<readonly string[]> {
+  const random = seeded(seed);
+  await using upstream = new CountingUpstream(random);
+  const url = await upstream.open();
+  await using folder = await openConfigFolder(configOf(url, random));
+  const library = requireFakeTime();
+  await using clock = library === undefined ? undefined : await openWallClock(library);
+  const world = new World({ seed, random, upstream, url, folder, clock, tally });
+  for (let life = 0; life < LIVES_A_WORLD && !isOver(); life += 1) {
+    await world.life();
+    const used = upstream.asked("counted");
+    if (used > QUOTA) upstream.broken.push(`${used} of ${QUOTA} of the quota were used`);
+    if (upstream.broken.length > 0) break;
+  }
+  return upstream.broken.map((sentence) => `seed ${seed}: ${sentence} (${world.story.join(", ")})`);
+}
+
+function configOf(url: string, random: () => number): RawConfig {
+  const rate = { requests: LIMIT.requests, per: "1s" };
+  const paused = random() < 0.5 ? "paused" : "renamed";
+  const of = (name: string, path: string, budget: string): ReturnType<typeof rawUpstream> =>
+    rawUpstream(name, `${url}/${path}`, { budget, timeout: "500ms" });
+  const counted = ["a", "b", "c"].slice(0, 1 + Math.floor(random() * 3));
+  return {
+    state: { path: "data/pacewatch.db" },
+    budgets: {
+      counted: {
+        rate,
+        share: "100%",
+        quota: { requests: QUOTA, per: random() < 0.8 ? "30d" : "1h", on_exhaust: "stop" },
+      },
+      [paused]: { rate, share: "100%", max_pause: "1m" },
+    },
+    upstreams: [
+      ...counted.map((name) => of(name, "counted", "counted")),
+      ...["d", "e"].map((name) => of(name, "paused", paused)),
+    ],
+  };
+}
+
+type WorldParts = {
+  readonly seed: number;
+  readonly random: () => number;
+  readonly upstream: CountingUpstream;
+  readonly url: string;
+  readonly folder: ConfigFolder;
+  readonly clock: WallClock | undefined;
+  readonly tally: Tally;
+};
+
+class World {
+  readonly story: string[] = [];
+  readonly #parts: WorldParts;
+  readonly #path: string;
+
+  constructor(parts: WorldParts) {
+    this.#parts = parts;
+    this.#path = parts.folder.path.replace(/[^/]*$/, "data/pacewatch.db");
+  }
+
+  async life(): Promise<void> {
+    const { random, folder, clock, tally } = this.#parts;
+    tally.lives += 1;
+    const environment = clock?.environment ?? {};
+    const kept = `${this.#path}.kept`;
+    const damage = await this.#damage(kept);
+    let daemon: Daemon;
+    try {
+      daemon = await startDaemon({ configPath: folder.path, environment });
+    } catch (error) {
+      // A few bytes of its header say whose file it is: such a start is refused, in a sentence.
+      if (damage === undefined || !String(error).includes("cannot keep state")) throw error;
+      this.story.push("refused");
+      tally.told += 1;
+      return void (await copyFile(kept, this.#path));
+    }
+    await using running = daemon;
+    const lost = running.logs.some(({ msg }) => msg.includes(MOVED));
+    if (lost) tally.told += 1;
+    if (damage === undefined && lost) this.#parts.upstream.broken.push("what nobody damaged was moved away");
+    for (let turns = 1 + Math.floor(random() * 4); turns > 0; turns -= 1) {
+      await sleep(300 + random() * 1_500);
+      await this.#event(running, environment);
+    }
+    await this.#end(running);
+    if (lost && random() < 0.7) await this.#sayWhatWasUsed();
+  }
+
+  async #event(daemon: Daemon, environment: Readonly<Record<string, string>>): Promise<void> {
+    const { random, folder, url, clock, tally, upstream } = this.#parts;
+    const kind = Math.floor(random() * 5);
+    if (kind === 0) {
+      this.story.push("reload");
+      tally.reloads += 1;
+      await folder.write(configOf(url, random));
+      for (let asked = 1 + Math.floor(random() * 3); asked > 0; asked -= 1) daemon.kill("SIGHUP");
+    } else if (kind === 1 && clock !== undefined) {
+      this.story.push("step");
+      tally.steps += 1;
+      await clock.setOffset([-3_600, 3_600, DAY_S, -400 * DAY_S, 400 * DAY_S][Math.floor(random() * 5)] ?? 0);
+      await sleep(200 + random() * 2_000);
+      // What is written meanwhile goes by the wrong time, and may be over when it is right.
+      upstream.forgetPauses();
+      if (random() < 0.8) await clock.setOffset(0);
+    } else if (kind === 2) {
+      this.story.push("journal removed");
+      await rm(`${this.#path}-journal`, { force: true });
+    } else if (kind === 3) {
+      await this.#second(environment);
+    }
+  }
+
+  /** Another daemon on the same file, by another name: it must not start. */
+  async #second(environment: Readonly<Record<string, string>>): Promise<void> {
+    const { random, url, upstream } = this.#parts;
+    this.story.push("second");
+    await using other = await openConfigFolder(configOf(url, random));
+    const alias = join(other.path, "..", "alias.db");
+    await (random() < 0.5 ? link(this.#path, alias) : symlink(this.#path, alias));
+    const text = await readFile(other.path, "utf8");
+    await other.write(text.replaceAll("data/pacewatch.db", "alias.db"));
+    await using daemon = launch(["run", "--config", other.path, "--listen", "127.0.0.1:0"], environment);
+    if ((await daemon.exited).code !== 1) upstream.broken.push("a second daemon started on the same file");
+  }
+
+  async #end(daemon: Daemon): Promise<void> {
+    const { random, upstream, clock, tally } = this.#parts;
+    const isKilled = random() < 0.6;
+    this.story.push(isKilled ? "kill" : "term");
+    if (isKilled) tally.kills += 1;
+    daemon.kill(isKilled ? "SIGKILL" : "SIGTERM");
+    await daemon.exited;
+    if (isKilled) upstream.forgetPausesSince(performance.now() - WRITTEN_WITHIN_MS);
+    await clock?.setOffset(0);
+  }
+
+  /** Between two lives. Undefined if nothing was done to the file. */
+  async #damage(kept: string): Promise<string | undefined> {
+    const { random, upstream, tally } = this.#parts;
+    const size = await stat(this.#path).then(
+      ({ size: bytes }) => bytes,
+      () => 0,
+    );
+    if (size === 0) return undefined;
+    await copyFile(this.#path, kept);
+    const kinds = ["none", "none", "none", "journal", "link", "flip", "zeros", "truncate", "empty"];
+    const kind = kinds[Math.floor(random() * kinds.length)] ?? "none";
+    if (kind === "none") return undefined;
+    this.story.push(kind);
+    if (kind === "journal") return void (await rm(`${this.#path}-journal`, { force: true }));
+    if (kind === "link") {
+      const elsewhere = `${this.#path}.elsewhere-${Math.floor(random() * 1e9)}`;
+      await rename(this.#path, elsewhere);
+      return void (await symlink(elsewhere, this.#path));
+    }
+    tally.damages += 1;
+    upstream.forgetPauses();
+    if (kind === "truncate") await truncate(this.#path, Math.floor(random() * size));
+    else if (kind === "empty") await writeFile(this.#path, "");
+    else {
+      await using file = await open(this.#path, "r+");
+      const at = Math.floor(random() * size);
+      const bytes = Buffer.alloc(kind === "flip" ? 1 : 4_096);
+      await file.read(bytes, 0, bytes.length, at);
+      if (kind === "flip") bytes[0] = (bytes[0] ?? 0) ^ (1 << Math.floor(random() * 8));
+      else bytes.fill(0);
+      await file.write(bytes, 0, Math.min(bytes.length, size - at), at);
+    }
+    return kind;
+  }
+
+  async #sayWhatWasUsed(): Promise<void> {
+    const { upstream, folder } = this.#parts;
+    this.story.push("said");
+    const used = String(Math.min(QUOTA, upstream.asked("counted")));
+    await using said = launch(["quota", "counted", "--used", used, "--config", folder.path]);
+    if ((await said.exited).code !== 0)
+      upstream.broken.push(`what was used could not be said: ${said.stderr}`);
+  }
+}
+
+function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
