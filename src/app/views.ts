@@ -44,12 +44,19 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
       .map(viewOf)
       .filter((view) => view !== undefined),
     stateStoreUp: store?.isUp,
+    stateLostAtMs: lostAtMs(sources),
     offlineUpstreams: polling.offlineUpstreams(sources.clock.wallNow()),
     fleet: fleet?.snapshot(),
     reload: reload.status,
     build: { version: VERSION, node: process.versions.node },
     startedAtMs: sources.startedAtMs,
   };
+}
+
+/** What a day ago was lost is no news. */
+function lostAtMs({ store, clock }: ViewSources): number | undefined {
+  const atMs = store?.lostAtMs;
+  return atMs !== undefined && Math.abs(clock.wallNow() - atMs) < DAY_MS ? atMs : undefined;
 }
 
 function* upstreamViews(config: Config, { polling, clock }: ViewSources): Generator<UpstreamSnapshot> {
@@ -94,6 +101,7 @@ export function statusView(sources: ViewSources): Status {
     ready: sources.isReady(),
     offline: polling.offlineUpstreams(nowMs) > 0,
     stateStoreUp: store?.isUp,
+    stateLostAtMs: lostAtMs(sources),
     lastReload: reload.status,
     upstreams: {
       *[Symbol.iterator]() {

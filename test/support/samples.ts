@@ -256,6 +256,7 @@ export function sampleMetricsSnapshot(changes: Partial<MetricsSnapshot> = {}): M
     upstreams: [sampleUpstreamSnapshot()],
     budgets: [sampleBudgetSnapshot()],
     stateStoreUp: undefined,
+    stateLostAtMs: undefined,
     offlineUpstreams: 0,
     fleet: undefined,
     reload: { successful: true, lastSuccessAtMs: POLL_ENDED_AT_MS },
@@ -308,6 +309,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
       }),
     ],
     stateStoreUp: true,
+    stateLostAtMs: 1_790_000_000_000,
     fleet: sampleFleetSnapshot(),
   });
 }
@@ -415,6 +417,7 @@ export function sampleStatusLists(changes: Partial<StatusLists> = {}): StatusLis
     ready: true,
     offline: false,
     stateStoreUp: undefined,
+    stateLostAtMs: undefined,
     lastReload: { successful: true, lastSuccessAtMs: 1000 },
     upstreams: [sampleUpstreamStatus()],
     budgets: [sampleBudgetStatus()],

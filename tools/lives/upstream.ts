@@ -1,5 +1,4 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 
 export const LIMIT = { requests: 5, perMs: 1_000 };
@@ -31,7 +30,9 @@ export class CountingUpstream implements AsyncDisposable {
   async open(): Promise<string> {
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const address = this.#server.address();
+    if (address === null || typeof address === "string") throw new Error("it must listen on a port");
+    return `http://127.0.0.1:${address.port}`;
   }
 
   asked(budget: string): number {
@@ -64,7 +65,9 @@ export class CountingUpstream implements AsyncDisposable {
     if (within > LIMIT.requests) this.broken.push(`${budget}: ${within} of ${LIMIT.requests} in a second`);
     const pause = this.#pauses.get(budget);
     if (pause !== undefined && nowMs > pause.fromMs + IN_FLIGHT_MS && nowMs < pause.untilMs - 50)
-      this.broken.push(`${budget}: asked ${Math.round(pause.untilMs - nowMs)} ms before a pause was over`);
+      this.broken.push(
+        `${budget}: asked ${Math.round(nowMs - pause.fromMs)} ms after it was told to pause for ${Math.round(pause.untilMs - pause.fromMs)} ms`,
+      );
     if (budget !== "paused" || this.#random() > 0.15) return undefined;
     const pauseS = 2 + Math.floor(this.#random() * 5);
     this.#pauses.set(budget, { fromMs: nowMs, untilMs: nowMs + pauseS * 1_000 });

@@ -22,7 +22,7 @@ import { type Daemon, launch, startDaemon } from "../../test/support/processes/d
 import { openWallClock, requireFakeTime, type WallClock } from "../../test/support/processes/wall-clock.ts";
 import { CountingUpstream, LIMIT } from "./upstream.ts";
 
-export const QUOTA = 60;
+const QUOTA = 60;
 const LIVES_A_WORLD = 12;
 const WRITTEN_WITHIN_MS = 1_000;
 const DAY_S = 86_400;
@@ -116,7 +116,8 @@ class World {
       if (damage === undefined || !String(error).includes("cannot keep state")) throw error;
       this.story.push("refused");
       tally.told += 1;
-      return void (await copyFile(kept, this.#path));
+      await copyFile(kept, this.#path);
+      return;
     }
     await using running = daemon;
     const lost = running.logs.some(({ msg }) => msg.includes(MOVED));
@@ -170,11 +171,13 @@ class World {
   async #end(daemon: Daemon): Promise<void> {
     const { random, upstream, clock, tally } = this.#parts;
     const isKilled = random() < 0.6;
-    this.story.push(isKilled ? "kill" : "term");
+    this.story.push(`${isKilled ? "kill" : "term"} at ${Math.round(performance.now())}`);
     if (isKilled) tally.kills += 1;
+    const endedMs = performance.now();
     daemon.kill(isKilled ? "SIGKILL" : "SIGTERM");
     await daemon.exited;
-    if (isKilled) upstream.forgetPausesSince(performance.now() - WRITTEN_WITHIN_MS);
+    if (isKilled) upstream.forgetPausesSince(endedMs - WRITTEN_WITHIN_MS);
+    for (const { msg } of daemon.logs) if (msg.includes("state file")) this.story.push(`(${msg})`);
     await clock?.setOffset(0);
   }
 
@@ -191,11 +194,15 @@ class World {
     const kind = kinds[Math.floor(random() * kinds.length)] ?? "none";
     if (kind === "none") return undefined;
     this.story.push(kind);
-    if (kind === "journal") return void (await rm(`${this.#path}-journal`, { force: true }));
+    if (kind === "journal") {
+      await rm(`${this.#path}-journal`, { force: true });
+      return undefined;
+    }
     if (kind === "link") {
       const elsewhere = `${this.#path}.elsewhere-${Math.floor(random() * 1e9)}`;
       await rename(this.#path, elsewhere);
-      return void (await symlink(elsewhere, this.#path));
+      await symlink(elsewhere, this.#path);
+      return undefined;
     }
     tally.damages += 1;
     upstream.forgetPauses();

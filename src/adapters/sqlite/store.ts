@@ -49,7 +49,7 @@ export class SqliteStateStore implements StateStore {
   readonly #parts: StoreParts;
   readonly #restored: Map<string, RestoredUpstream>;
   readonly standing: Standing;
-  readonly lostAtMs: number | undefined;
+  #lostAtMs: number | undefined;
   readonly #buffer = new StateBuffer(BOUNDS);
   #readStanding: () => Standing;
   /** What is forgotten goes by what was written since, until a wall clock that says otherwise has stood for a day. */
@@ -70,7 +70,7 @@ export class SqliteStateStore implements StateStore {
     this.#parts = parts;
     this.#restored = new Map(restored.upstreams);
     this.standing = restored.standing;
-    this.lostAtMs = lostAtMs;
+    this.#lostAtMs = lostAtMs;
     this.#readStanding = () => restored.standing;
     const { clock } = parts;
     const startMs = Math.min(clock.wallNow(), restored.writtenAtMs ?? Infinity);
@@ -78,6 +78,10 @@ export class SqliteStateStore implements StateStore {
     this.#tell(notes);
     if (trouble !== undefined) this.#goDown(trouble);
     this.#ended = this.#run();
+  }
+
+  get lostAtMs(): number | undefined {
+    return this.#lostAtMs;
   }
 
   get isUp(): boolean {
@@ -182,6 +186,8 @@ export class SqliteStateStore implements StateStore {
     const answer = thread.write(batch);
     if ((await within(STUCK_AFTER_MS, answer, clock)) === LATE) this.#goDown("does not answer");
     const reply = await answer;
+    // While it runs, a damaged file is all that it has a note about.
+    if (reply.kind !== "died" && reply.notes.length > 0) this.#lostAtMs = clock.wallNow();
     switch (reply.kind) {
       case "written":
         this.#tell(reply.notes);

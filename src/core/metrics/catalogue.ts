@@ -290,6 +290,11 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = [
     one(({ stateStoreUp }) => flag(stateStoreUp)),
   ),
   gauge(
+    "pacewatch_state_lost_timestamp_seconds",
+    "When a damaged state file was moved aside with what it knew; for a day, then absent.",
+    one(({ stateLostAtMs }) => seconds(stateLostAtMs)),
+  ),
+  gauge(
     "pacewatch_offline_upstreams",
     "Upstreams that cannot be reached because Pacewatch itself is offline; 0 while any upstream answers.",
     one(({ offlineUpstreams }) => offlineUpstreams),

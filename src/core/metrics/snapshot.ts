@@ -86,6 +86,7 @@ export type MetricsSnapshot = {
   readonly budgets: Iterable<BudgetSnapshot>;
   /** Undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
+  readonly stateLostAtMs: number | undefined;
   /** How many cannot be reached because we are offline. */
   readonly offlineUpstreams: number;
   /** Undefined without a fleet. */

@@ -8,8 +8,8 @@ import type { Status, UpstreamFacts } from "./status.ts";
 
 /** An upstream in the list has its last poll in place of its history. */
 export function* listAnswer(status: Status): Pieces {
-  const { version, startedAtMs, nowMs, ready, offline, stateStoreUp, lastReload } = status;
-  const own = { version, startedAtMs, nowMs, ready, offline, stateStoreUp, lastReload };
+  const { version, startedAtMs, nowMs, ready, offline, stateStoreUp, stateLostAtMs, lastReload } = status;
+  const own = { version, startedAtMs, nowMs, ready, offline, stateStoreUp, stateLostAtMs, lastReload };
   const incidents = yield* incidentsOfAll(status);
   const [upstreams, budgets] = [listedUpstreams(status), listedBudgets(status)];
   yield* jsonPieces({ ...own, upstreams, budgets, incidents });

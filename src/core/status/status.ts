@@ -197,6 +197,8 @@ export type Status = {
   readonly offline: boolean;
   /** Whether history survives a restart; undefined without a state file. */
   readonly stateStoreUp: boolean | undefined;
+  /** A damaged state file was moved aside within the last day. */
+  readonly stateLostAtMs: number | undefined;
   /** Not successful if the config file has changed and the new config is invalid. */
   readonly lastReload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
   /** In the order of the config. Thousands: each is made when it is reached. */

@@ -114,7 +114,7 @@ function creditPages({ creditEndsAtMs = Infinity }: UpstreamSummary, nowMs: numb
 const NAMED = 2;
 
 /** What is wrong with Pacewatch itself. */
-function notices({ stateStoreUp, lastReload, nowMs }: Status): readonly Markup[] {
+function notices({ stateStoreUp, stateLostAtMs, lastReload, nowMs }: Status): readonly Markup[] {
   const reloadFailed = html`<p class="notice">
     <strong>The new config is invalid.</strong> Pacewatch still uses the one from
     ${moment(lastReload.lastSuccessAtMs, nowMs)}; the log lists the faults.
@@ -123,7 +123,17 @@ function notices({ stateStoreUp, lastReload, nowMs }: Status): readonly Markup[]
     <strong>The state file cannot be written.</strong> Polls continue, but their history would be lost on a
     restart.
   </p>`;
-  return [...(lastReload.successful ? [] : [reloadFailed]), ...(stateStoreUp === false ? [notWritten] : [])];
+  const lost = (atMs: number): Markup =>
+    html`<p class="notice">
+      <strong>The state file was damaged</strong> at ${moment(atMs, nowMs)}: what came before is lost. Where a
+      quota&rsquo;s count is lost too, all of it counts as used, until
+      <code>pacewatch quota BUDGET --used N</code> says what was.
+    </p>`;
+  return [
+    ...(lastReload.successful ? [] : [reloadFailed]),
+    ...(stateStoreUp === false ? [notWritten] : []),
+    ...(stateLostAtMs === undefined ? [] : [lost(stateLostAtMs)]),
+  ];
 }
 
 const NO_UPSTREAMS: Markup = html`<p class="none">

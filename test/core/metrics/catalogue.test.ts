@@ -48,6 +48,7 @@ gauge     pacewatch_budget_quota_forecast_requests budget
 gauge     pacewatch_budget_quota_burn_per_second budget,quota,window
 gauge     pacewatch_budget_quota_empty_timestamp_seconds budget,quota,window
 gauge     pacewatch_state_store_up
+gauge     pacewatch_state_lost_timestamp_seconds
 gauge     pacewatch_offline_upstreams
 gauge     pacewatch_fleet_replicas
 gauge     pacewatch_fleet_upstreams

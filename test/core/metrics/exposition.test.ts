@@ -121,6 +121,7 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_budget_quota_burn_per_second",
     "pacewatch_budget_quota_empty_timestamp_seconds",
     "pacewatch_state_store_up",
+    "pacewatch_state_lost_timestamp_seconds",
     "pacewatch_fleet_replicas",
     "pacewatch_fleet_upstreams",
     "pacewatch_fleet_upstreams_held",

@@ -291,6 +291,10 @@ describe("the status page", () => {
     );
     expect(text).toContain("The state file cannot be written.");
     expect(await textOfPage({ stateStoreUp: true })).not.toContain("cannot");
+    const lost = await textOfPage({ stateLostAtMs: 1_790_000_000_000 });
+    expect(lost).toContain("The state file was damaged");
+    expect(lost).toContain("pacewatch quota BUDGET --used N");
+    expect(await textOfPage({})).not.toContain("damaged");
   });
 
   test("shows each rate of a budget, its pause, its quota and what the upstream says", async () => {

@@ -30,6 +30,7 @@ const VALUE: ValueStatus = {
 const INCIDENT = { state: "down" as const, reason: "dns", startedAtMs: 1, endedAtMs: 2, polls: 3 };
 const FULL = sampleStatus({
   stateStoreUp: true,
+  stateLostAtMs: undefined,
   upstreams: [
     sampleUpstreamStatus({
       certificateExpiresAtMs: 1,

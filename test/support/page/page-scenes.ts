@@ -172,6 +172,7 @@ export function snapshotOf(played: readonly Played[], changes: Partial<StatusLis
     startedAtMs: STARTED_AT_MS,
     nowMs: SCENE_NOW_MS,
     stateStoreUp: true,
+    stateLostAtMs: undefined,
     lastReload: { successful: true, lastSuccessAtMs: STARTED_AT_MS },
     upstreams: played.map(({ upstream }) => upstream),
     histories: Object.fromEntries(played.map(({ upstream, history }) => [upstream.name, history])),
@@ -347,6 +348,7 @@ export const SCENES: Readonly<Record<string, StatusLists>> = {
     {
       startedAtMs: SCENE_NOW_MS - 900,
       stateStoreUp: undefined,
+      stateLostAtMs: undefined,
       budgets: snapshotOf([]).budgets.map((budget) => ({
         ...budget,
         rates: budget.rates.map((rate) => ({ ...rate, leases: 0 })),
@@ -377,6 +379,7 @@ export const SCENES: Readonly<Record<string, StatusLists>> = {
   empty: snapshotOf([], { budgets: [] }),
   "own-troubles": snapshotOf([email(), aiRouter()], {
     stateStoreUp: false,
+    stateLostAtMs: undefined,
     lastReload: { successful: false, lastSuccessAtMs: SCENE_NOW_MS - 7_200_000 },
   }),
 };
