@@ -22,8 +22,8 @@ export class CountingUpstream implements AsyncDisposable {
     this.#server = createServer((request, response) => {
       const budget = request.url?.split("/")[1] ?? "";
       const pauseS = this.#count(budget);
-      if (pauseS === undefined) return void response.end("{}");
-      response.writeHead(429, { "retry-after": String(pauseS) }).end("{}");
+      if (pauseS !== undefined) response.writeHead(429, { "retry-after": String(pauseS) });
+      response.end("{}");
     });
   }
 
