@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import { type AvailabilityWindow, judgeAvailability, LEFT_OUT } from "../../core/status/availability.ts";
 import { humanDuration, humanLatency } from "../../core/status/humanize.ts";
 import type { PollStatus, Status, UpstreamFacts } from "../../core/status/status.ts";
+import { reasonWords } from "../../core/exchange/reasons.ts";
 import { budgetsOf, diagnosisOf } from "../../core/status/verdict.ts";
 import { SIDE_WORDS, STATE_WORDS } from "../../core/status/words.ts";
 import { ago, ahead, icon, type Markup, moment, untrusted } from "./markup.ts";
@@ -60,19 +61,19 @@ export function reasonLine(upstream: UpstreamFacts, status: Status): Markup {
 }
 
 /** What the plots draw, in numbers. */
-export function inNumbers(upstream: UpstreamFacts, status: Status): Markup {
+export function inNumbers(upstream: UpstreamFacts, status: Status, isExplained = false): Markup {
   return html`<div class="told">
-    ${availabilityTable(upstream, status.nowMs)} ${facts(upstream, status)}
+    ${availabilityTable(upstream, status.nowMs, isExplained)} ${facts(upstream, status)}
   </div>`;
 }
 
-function availabilityTable(upstream: UpstreamFacts, nowMs: number): Markup {
+function availabilityTable(upstream: UpstreamFacts, nowMs: number, isExplained: boolean): Markup {
   const { name, availability, objective } = upstream;
   return html`<table class="availability">
     <caption>
       Availability
       <span class="of">objective ${percent(objective.availability)}</span>
-      <span class="of explained">${LEFT_OUT}</span>
+      ${isExplained ? html`<span class="of explained">${LEFT_OUT}</span>` : ""}
     </caption>
     <thead class="unseen">
       <tr>
@@ -128,10 +129,11 @@ function latencyLine({ latency }: UpstreamFacts): Markup {
     <span class="of">of ${polls === 1 ? "1 ok poll" : `the last ${polls} ok polls`}</span>`;
 }
 
-/** `failed, 503, after 1.24 s, 4 s ago`, the detail, and the phases. */
+/** `failed: server error, 503, after 1.24 s, 4 s ago`, the detail, and the phases. */
 function pollLine(poll: PollStatus, nowMs: number): Markup {
-  const { status, detail } = poll;
-  return html`${KIND_WORDS[kindOf(poll)]}${status === undefined ? "" : `, ${status}`}, after
+  const { status, reason, detail } = poll;
+  return html`${KIND_WORDS[kindOf(poll)]}${reason === "" ? "" : `: ${reasonWords(reason)}`}${status === undefined ? "" : `, ${status}`},
+    after
     <b>${humanLatency(poll.durationMs)}</b>
     <span class="of">${ago(poll.atMs, nowMs)}</span>
     ${poll.outcome === "ok" || detail === "" ? "" : html`<p class="detail">${untrusted(detail)}</p>`}

@@ -50,7 +50,7 @@ export function* renderUpstreamPage(
       <p class="of"><code>${upstream.url}</code>${labels}</p>
       <div class="head plots">${rangeLinks(self, view)} ${latencyLegend(drawn)}</div>
       ${plot(drawn, axis, { latencyHeight: LATENCY_HEIGHT, stripHeight: STRIP_HEIGHT, isTold: true, incidentsAt: "" })}
-      ${times(axis, true)} ${plotLegend()} ${inNumbers(upstream, status)}
+      ${times(axis, true)} ${plotLegend()} ${inNumbers(upstream, status, true)}
       <p class="of">${slotsLine(upstream)}</p>
     </section>
     ${

@@ -83,7 +83,7 @@ describe("the status page", () => {
       detail: "busy",
     });
     const text = await textOfPage({ upstreams: [sampleUpstreamStatus({ lastPolls: [poll] })] });
-    expect(text).toContain("Last poll failed, 503, after 1.24 s 1 s ago busy");
+    expect(text).toContain("Last poll failed: server error, 503, after 1.24 s 1 s ago busy");
     expect(text).toContain("dns 2 ms connect 10 ms tls 20 ms wait 80 ms transfer 8 ms");
     expect(text).toContain("Next slot in 5 s every 15s");
   });

@@ -98,6 +98,15 @@ describe("the page of an upstream", () => {
     expect(text).toContain("Down: DNS lookup failed");
     expect(text).not.toContain("TLS failed");
     expect(text).toContain("4 of our 12 leases in use");
+    expect(text).toContain(
+      "being throttled or rejected, and our own faults, say nothing about the upstream.",
+    );
+  });
+
+  test("has a place for each poll, to which a dashboard can lead", async () => {
+    const lastPolls = ["life-a", "life-b"].map((id) => samplePollStatus({ id }));
+    const page = await pageOf(sampleStatus({ upstreams: [sampleUpstreamStatus({ lastPolls })] }), PATH);
+    for (const { id } of lastPolls) expect(page).toContain(`<tr id="${id}" `);
   });
 
   test("shows the request ids of a failure, and of other headers the size only", async () => {
