@@ -18,6 +18,7 @@ Exit codes:
   0                           done, or stopped by a signal
   1                           failed: the log or standard error says why
   2                           wrong usage
+  78                          run: the config itself is refused, and no restart mends it
   130, 143                    a later SIGINT or SIGTERM ended it at once
 `;
 

@@ -6,6 +6,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { configJsonSchemaText } from "../src/config/schema/json-schema.ts";
 import { dashboardText } from "./dashboard/dashboard.ts";
+import { configurationPage } from "./docs-configuration.ts";
 import { metricsPage } from "./docs-metrics.ts";
 import { rulesText } from "./rules/rules.ts";
 import { prometheusRule } from "./rules/prometheus-rule.ts";
@@ -19,6 +20,7 @@ const GENERATED: Readonly<Record<string, () => string>> = {
   "config/grafana/dashboards/pacewatch.json": dashboardText,
   "config/schema.json": configJsonSchemaText,
   "docs/metrics.md": metricsPage,
+  "docs/configuration.md": configurationPage,
   "deploy/kubernetes/single/prometheus-rule.yaml": () => prometheusRule("one"),
   "deploy/kubernetes/fleet/prometheus-rule.yaml": () => prometheusRule("shard"),
 };

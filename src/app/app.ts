@@ -10,7 +10,8 @@ import { secretVariables } from "../config/read/secrets.ts";
 export async function startApp(options: AppOptions): Promise<Opened<App>> {
   const { log } = options;
   const loaded = await load(options.configPath, { environment: options.environment });
-  if (loaded.kind === "refused") return { kind: "refused", faults: loaded.faults.map(formatFault) };
+  if (loaded.kind === "refused")
+    return { kind: "refused", faults: loaded.faults.map(formatFault), isForGood: loaded.isForGood };
   const { config } = loaded;
   options.withdraw(secretVariables(config, options.environment));
   log.level = config.log.level;

@@ -18,6 +18,7 @@ export function loadInThread(configPath: string, environment: Environment): Prom
         kind: "refused",
         faults,
         proof: undefined,
+        isForGood: false,
         digest: UNREADABLE,
         files: new Map(),
         parts: new Map(),

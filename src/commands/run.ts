@@ -30,6 +30,9 @@ const NODE_DEBUG_IS_SET = "NODE_DEBUG is set: Node.js itself may print keys and 
 const DEBUGGER_IS_OPEN =
   "a debugger is open (--inspect, perhaps in NODE_OPTIONS): whoever reaches its address can read every key and run anything";
 
+/** EX_CONFIG of sysexits: a supervisor that starts it again would be told the same. */
+const CONFIG_REFUSED = 78;
+
 /** As a shell reports a process that a signal ended. */
 const EXIT_CODES: Readonly<Record<Ending, number>> = { SIGTERM: 143, SIGINT: 130 };
 
@@ -61,7 +64,7 @@ export async function run(options: RunOptions): Promise<number> {
     const start = await startApp({ ...options, keys });
     if (start.kind === "refused") {
       for (const fault of start.faults) options.err(`${fault}\n`);
-      return 1;
+      return start.isForGood === true ? CONFIG_REFUSED : 1;
     }
     app = start.what;
     // What it has read may have changed since.

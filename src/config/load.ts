@@ -53,6 +53,8 @@ export type Loading =
       readonly faults: readonly Fault[];
       /** The numbers, if nothing else is wrong. */
       readonly proof: Proof | undefined;
+      /** What is wrong stands in the config: it is not a variable, a key or another file, which may come later. */
+      readonly isForGood: boolean;
     } & ReadFiles);
 
 const NO_FILES: Pick<ReadFiles, "files" | "parts"> = { files: new Map(), parts: new Map() };
@@ -64,7 +66,7 @@ export async function load(configPath: string, options: LoadOptions): Promise<Lo
     bytes = await readRegularFile(configPath);
   } catch (error) {
     const fault = firstOf(configPath, `cannot read config: ${fileProblem(error)}`);
-    return refused([fault], { digest: UNREADABLE, ...NO_FILES });
+    return { ...refused([fault], { digest: UNREADABLE, ...NO_FILES }), isForGood: false };
   }
   return await loadBytes(bytes, configPath, options);
 }
@@ -93,16 +95,16 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
     ...new Map(upstreams.toReversed().map((each) => [each.name, each])).values(),
   ].toReversed();
   const proof = prove({ budgets, upstreams: distinct, fleet: general?.fleet });
-  const found = [
-    ...asWritten.faults,
-    ...around.faults,
-    ...inFile([...ofExpanding, ...parts.complaints, ...around.complaints]),
-  ];
+  const ofConfig = inFile([...ofExpanding, ...parts.complaints]);
+  const found = [...asWritten.faults, ...around.faults, ...ofConfig, ...inFile(around.complaints)];
   // Nothing is wrong but that something is missing: what was left out.
   const wrong = general === undefined && found.length === 0 ? asWritten.omitted : found;
   const unfit = inFile(complaintsAbout(proof.faults, parts, tree));
   if (general === undefined || wrong.length > 0 || unfit.length > 0) {
-    return refused([...wrong, ...unfit], read, wrong.length === 0 ? proof : undefined);
+    const isForGood =
+      ofConfig.length + unfit.length > 0 ||
+      asWritten.faults.some((fault) => !asWritten.unset.includes(fault));
+    return { ...refused([...wrong, ...unfit], read, wrong.length === 0 ? proof : undefined), isForGood };
   }
   const warnings = [
     ...[...parts.upstreams].flatMap(([index, upstream]) => warningsOf(upstream, ["upstreams", index])),
@@ -186,8 +188,12 @@ function environmentFaults(environment: Environment, file: string): readonly Fau
   return [firstOf(file, `the variable NODE_TLS_REJECT_UNAUTHORIZED must not be 0, ${why}`)];
 }
 
-function refused(faults: readonly Fault[], read: ReadFiles, proof?: Proof): Loading {
-  return { kind: "refused", faults: listed(faults), proof, ...read };
+function refused(
+  faults: readonly Fault[],
+  read: ReadFiles,
+  proof?: Proof,
+): Extract<Loading, { kind: "refused" }> {
+  return { kind: "refused", faults: listed(faults), proof, isForGood: true, ...read };
 }
 
 function firstOf(file: string, message: string): Fault {

@@ -32,6 +32,8 @@ export type YamlReading = {
   /** Undefined where nothing of it can be understood. */
   readonly tree: Tree | undefined;
   readonly faults: readonly Fault[];
+  /** Those of the faults that are about variables: they lie in the environment. */
+  readonly unset: readonly Fault[];
   /** Values that were left out, as their variables are not set. No faults, unless it cannot be understood without them. */
   readonly omitted: readonly Fault[];
   readonly placeOf: PlaceOf;
@@ -46,24 +48,24 @@ export function readYaml(bytes: Uint8Array, file: string, variables?: Variables)
   };
   const decoded = decodeText(bytes, file);
   if (decoded.kind === "refused") {
-    return { file, tree: undefined, faults: [decoded.fault], omitted: [], placeOf };
+    return { file, tree: undefined, faults: [decoded.fault], unset: [], omitted: [], placeOf };
   }
   const { text } = decoded;
   const document = documentOf(text, lines);
   const walk = new Walk(file, placeOf, variables);
   if (document === undefined) {
     walk.refuse(0, `cannot read YAML: ${NESTED_TOO_DEEPLY}`);
-    return { file, tree: undefined, faults: walk.faults, omitted: [], placeOf };
+    return { file, tree: undefined, faults: walk.faults, unset: [], omitted: [], placeOf };
   }
   const syntax = syntaxFault(text, document, variables !== undefined);
   if (syntax !== undefined) {
     walk.refuse(syntax.offset, `cannot read YAML: ${syntax.message}`);
-    return { file, tree: undefined, faults: walk.faults, omitted: [], placeOf };
+    return { file, tree: undefined, faults: walk.faults, unset: [], omitted: [], placeOf };
   }
   const root = document.contents;
   const tree = walk.read(root, root?.range?.[0] ?? 0, []);
-  const { faults, omitted } = walk;
-  return { file, tree: tree?.kind === "void" ? undefined : tree, faults, omitted, placeOf };
+  const { faults, unset, omitted } = walk;
+  return { file, tree: tree?.kind === "void" ? undefined : tree, faults, unset, omitted, placeOf };
 }
 
 /** A text may be nested so deeply that the library runs out of its stack, as its own bound does not see all ways to nest: it is no document. */
@@ -132,6 +134,7 @@ const MAX_VALUES = 100_000;
 /** One pass over the parsed nodes: refuses what a config does not need, resolves aliases and variables. */
 class Walk {
   readonly faults: Fault[] = [];
+  readonly unset: Fault[] = [];
   readonly omitted: Fault[] = [];
   readonly #file: string;
   readonly #placeOf: PlaceOf;
@@ -204,6 +207,7 @@ class Walk {
           return undefined;
         }
         const refused = isFault ? this.refuse(offset, unsetSentence(result.variables)) : undefined;
+        if (isFault) this.unset.push(...this.faults.slice(-1));
         // With a placeholder, the rest of its upstream can be checked too.
         if (typeof unset === "object")
           return { ...plain, value: unset.placeholder, interpolated: true, isExample: true };

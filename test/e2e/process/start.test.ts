@@ -18,12 +18,12 @@ function configOf(changes: Partial<RawConfig> = {}): RawConfig {
   };
 }
 
-/** Exit code 1, nothing on standard output, and on standard error what is wrong: no stack trace. */
-async function refusalOf(configPath: string, listen = "127.0.0.1:0"): Promise<string> {
+/** Exit code 1 unless another is said, nothing on standard output, and on standard error what is wrong: no stack trace. */
+async function refusalOf(configPath: string, listen = "127.0.0.1:0", code = 1): Promise<string> {
   await using daemon = launch(["run", "--config", configPath, "--listen", listen]);
   await daemon.until(({ stderr }) => stderr !== "");
   // Whatever was built before the refusal must not hold the process.
-  expect(await daemon.exited).toEqual({ code: 1, signal: null });
+  expect(await daemon.exited).toEqual({ code, signal: null });
   expect(daemon.logs.filter(({ msg }) => msg === "listening")).toEqual([]);
   expect(daemon.stderr).not.toMatch(/^\s+at /m);
   return daemon.stderr;
@@ -43,7 +43,7 @@ describe.concurrent("the exit code", () => {
     await using help = launch(["--help"]);
     expect(await help.exited).toEqual({ code: 0, signal: null });
     const page = await readFile(join(import.meta.dirname, "../../../docs/command-line.md"), "utf8");
-    for (const code of ["0", "1", "2", "130", "143"]) {
+    for (const code of ["0", "1", "2", "78", "130", "143"]) {
       expect(help.stdout).toMatch(new RegExp(`^ .*\\b${code}\\b.*  `, "m"));
       expect(page).toMatch(new RegExp(`^\\| .*\\b${code}\\b.* \\|`, "m"));
     }
@@ -61,6 +61,19 @@ describe.concurrent("it does not start, and says why in one line,", () => {
     expect(refusal).toBe(`cannot listen on 127.0.0.1:${port}: the address is already in use\n`);
     other.close();
     await once(other, "close");
+  });
+
+  it("where the config itself is wrong, with a code of its own: a restart would not mend it", async () => {
+    await using folder = await openConfigFolder(configOf({ budgets: {} }));
+    expect(await refusalOf(folder.path, undefined, 78)).toContain('must name a budget, received "');
+  });
+
+  it("where a variable is not set, which may come", async () => {
+    const auth = { bearer: { env: "PACEWATCH_TEST_NEVER_SET" } };
+    await using folder = await openConfigFolder(
+      configOf({ upstreams: [rawUpstream("email", "${PACEWATCH_TEST_NEVER_SET}", { auth })] }),
+    );
+    expect(await refusalOf(folder.path)).toContain("PACEWATCH_TEST_NEVER_SET is not set");
   });
 
   it("where a key file cannot be read", async () => {

@@ -1,0 +1,109 @@
+/** The page of every config key, written from the JSON Schema that the config is read with. */
+
+import { configJsonSchemaText } from "../src/config/schema/json-schema.ts";
+import { markdownCode } from "./markdown-table.ts";
+
+type Schema = {
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+};
+
+/** A section is written once, where it is found first: `defaults` and `also` have the keys of an upstream. */
+const SAME_AS_UPSTREAM: ReadonlySet<string> = new Set(["defaults", "upstreams[].also[]"]);
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  "web.allowed_hosts": "[status.example.com]",
+  deny_addresses: "[10.0.0.0/8, 169.254.0.0/16]",
+  "budgets.NAME.rate": "{ requests: 60, per: 1m }",
+  "budgets.NAME.quota": "{ requests: 400000, per: 30d, on_exhaust: stop }",
+  "upstreams[].base_url": "https://api.example.com",
+  "upstreams[].auth": "{ bearer: { env: API_KEY } }",
+  "upstreams[].headers": "{ X-Team: growth }",
+  "upstreams[].budget": "ai-router",
+  "upstreams[].every": "15s",
+  "upstreams[].cron": '"0 9 * * MON-FRI"',
+  "upstreams[].time_zone": "Europe/Berlin",
+  "upstreams[].timeout": "10s",
+  "upstreams[].expect.status": "2xx",
+  "upstreams[].values": "[{ name: credits, path: /data/left, credit: true }]",
+  "upstreams[].labels": "{ team: growth }",
+  "state.path": "data/pacewatch.db",
+};
+
+/** Where more is said. */
+const EXPLAINED: Readonly<Record<string, string>> = {
+  "web.config_file": "[api.md](api.md)",
+  "budgets.NAME.linger": "[promise.md](promise.md)",
+  fleet: "[scale.md](scale.md)",
+  "upstreams[].auth.oauth2": "[oauth2.md](oauth2.md)",
+  "upstreams[].expect": "[signals.md](signals.md)",
+  "upstreams[].values": "[values.md](values.md)",
+};
+
+export function configurationPage(): string {
+  const schema: Schema = JSON.parse(configJsonSchemaText());
+  const sections = Object.entries(schema.properties ?? {}).map(([key, section]) => {
+    const lines = linesOf(key, section);
+    const said = [section.description, lines.join("").trimEnd()].filter(
+      (part) => part !== undefined && part !== "",
+    );
+    return `## ${key}\n\n${said.join("\n\n")}\n`;
+  });
+  return `# Configuration
+
+<!-- Written by \`npm run generate\` from src/config/schema: change it there. -->
+
+A config is YAML. Each key is below, with what it is if it is not written. What surprises most:
+
+- **\`path\` is \`/v1/resources\`** unless it is written: it is appended to \`base_url\`.
+- **History and quotas outlive a restart only with \`state.path\`.** Without it they are kept in memory.
+- **\`cron\` is in UTC** unless \`time_zone\` is written beside it. \`every\` needs none.
+- **\`budget\` is required**: it says what the upstream's owner allows to your key. Upstreams with the same key share one.
+- **Keys are never written in a config**: \`env\` names a variable, \`file\` a file.
+- **\`defaults\`** has what all upstreams share: each key of an upstream but its name. What an upstream says itself wins.
+- **\`also\`** under an upstream lists further paths of the same service, each an upstream of its own with the same key and budget.
+
+\`\${NAME}\` and \`\${NAME:-default}\` are replaced by variables of the environment in every value. Durations are written as
+\`250ms\`, \`15s\`, \`5m\`, \`1h\` or \`30d\`. \`pacewatch check\` says what is wrong, with line and column; an editor does with
+[config/schema.json](../config/schema.json).
+
+${sections.join("\n")}`;
+}
+
+function linesOf(path: string, written: Schema): readonly string[] {
+  if (SAME_AS_UPSTREAM.has(path)) return [];
+  const schema = sectionIn(written);
+  if (schema.items !== undefined) return linesOf(`${path}[]`, schema.items);
+  if (typeof schema.additionalProperties === "object" && sectionIn(schema.additionalProperties).properties)
+    return linesOf(`${path}.NAME`, schema.additionalProperties);
+  return Object.entries(schema.properties ?? {}).flatMap(([key, inner]) => {
+    const at = `${path}.${key}`;
+    return [lineOf(at, inner), ...linesOf(at, inner)];
+  });
+}
+
+/** Of alternatives, the one that has keys; a variable in its place has none. */
+function sectionIn(schema: Schema): Schema {
+  const sections = (schema.anyOf ?? []).map(sectionIn);
+  return sections.find(({ properties, items }) => properties ?? items) ?? schema;
+}
+
+function lineOf(path: string, schema: Schema): string {
+  const facts = [
+    defaultOf(schema),
+    EXAMPLES[path] === undefined ? "" : `Example: ${markdownCode(EXAMPLES[path])}.`,
+    EXPLAINED[path] === undefined ? "" : `More: ${EXPLAINED[path]}.`,
+  ];
+  const said = [schema.description ?? "", ...facts].filter((fact) => fact !== "");
+  return `- **\`${path}\`**: ${said.join(" ")}\n`;
+}
+
+function defaultOf({ default: value }: Schema): string {
+  if (value === undefined || (typeof value === "object" && Object.keys(value ?? {}).length === 0)) return "";
+  return `Default: ${markdownCode(typeof value === "string" ? value : JSON.stringify(value))}.`;
+}
