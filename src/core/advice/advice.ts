@@ -20,6 +20,7 @@ import {
   LIMIT_TEXT_CHARS,
   LIMIT_TEXTS_CHARS,
   LIMIT_VALUE_CHARS,
+  LIMIT_VALUES_CHARS,
   MOST_LIMITS,
 } from "../exchange/bounds.ts";
 import { type AnswerHead, type Headers, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
@@ -107,7 +108,10 @@ function adviceOf(
   const named = headers.filter(([name]) => mayBeLimit(name));
   // Most answers have no such header.
   if (named.length === 0) return { ...SILENT, throttled };
-  const read = named.slice(0, LIMIT_HEADERS).filter(([, value]) => value.length <= LIMIT_VALUE_CHARS);
+  let chars = 0;
+  const read = named
+    .slice(0, LIMIT_HEADERS)
+    .filter(([, { length }]) => length <= LIMIT_VALUE_CHARS && (chars += length) <= LIMIT_VALUES_CHARS);
   const about = read.flatMap(([name, value]): readonly LimitHeader[] => {
     const field = limitFieldOf(name);
     return field === undefined ? [] : [{ field, value: value.trim() }];

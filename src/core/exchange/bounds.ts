@@ -30,6 +30,7 @@ export const MOST_LIMITS = 32;
 /** Each limit may have four headers: itself, what is left, its reset, its window. Further ones are left out. */
 export const LIMIT_HEADERS: number = 4 * MOST_LIMITS;
 export const LIMIT_VALUE_CHARS = 4096;
+export const LIMIT_VALUES_CHARS = 16_384;
 /** Names of limits and of what they are about. */
 export const LIMIT_TEXT_CHARS = 100;
 

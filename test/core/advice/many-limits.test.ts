@@ -2,7 +2,12 @@ import { expect, test } from "vitest";
 
 import { adviceIn, parseStructuredList } from "../../../src/engine/poll/advice-in.ts";
 import { readAdvice } from "../../../src/core/advice/advice.ts";
-import { HEAD_BYTES, LIMIT_TEXTS_CHARS, MOST_LIMITS } from "../../../src/core/exchange/bounds.ts";
+import {
+  HEAD_BYTES,
+  LIMIT_TEXTS_CHARS,
+  LIMIT_VALUES_CHARS,
+  MOST_LIMITS,
+} from "../../../src/core/exchange/bounds.ts";
 import type { Headers } from "../../../src/core/exchange/exchange.ts";
 
 function headersOf(count: number, header: (index: number) => readonly [string, string]): Headers {
@@ -33,7 +38,7 @@ test.each<[string, Headers]>([
     expect(advice.families.length).toBeLessThanOrEqual(MOST_LIMITS);
     expect(advice.malformed).toBeGreaterThan(0);
     expect(advice.malformed).toBeLessThanOrEqual(headers.length);
-    expect(bytes).toBeLessThanOrEqual(HEAD_BYTES);
+    expect(bytes).toBeLessThanOrEqual(LIMIT_VALUES_CHARS);
   },
 );
 
