@@ -24,7 +24,8 @@ import { CountingUpstream, LIMIT } from "./upstream.ts";
 
 const QUOTA = 60;
 const LIVES_A_WORLD = 12;
-const WRITTEN_WITHIN_MS = 1_000;
+/** What an answer asks for is written at once; a machine that is busy takes a while. */
+const WRITTEN_WITHIN_MS = 2_000;
 const DAY_S = 86_400;
 const MOVED = "it was moved to";
 
