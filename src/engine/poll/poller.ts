@@ -239,8 +239,8 @@ export class Poller {
     this.#parts.recorder.record({ kind: "polled", poll });
     if (advice !== undefined) {
       const { ledger, resourceLimits } = this.#parts;
-      // The budget of a stopped upstream may have left the config.
-      const mostMs = this.#isStopped ? Infinity : ledger.restraint(upstream.budgets).blindAfterMs;
+      // A budget may have left the config since this poll began; that of a stopped upstream need not be there at all.
+      const mostMs = this.#isStopped ? Infinity : ledger.restraint(this.#upstream.budgets).blindAfterMs;
       const bounded = lookingAgain(advice, mostMs);
       this.#applyAdvice(upstream.budgets, resourceLimits?.share(upstream, bounded) ?? bounded);
     }
