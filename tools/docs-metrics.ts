@@ -90,9 +90,8 @@ function ownerLabel({ labels: [first] }: Metric): string | undefined {
   return first === "upstream" || first === "budget" ? first : undefined;
 }
 
-function metricRow({ name, type, labels, help, bounds }: Metric): readonly string[] {
-  const meaning = bounds === undefined ? help : `${help} Buckets: ${bounds.join(", ")}.`;
-  return [code(name), type, labels.map(code).join(", "), meaning];
+function metricRow({ name, type, labels, help }: Metric): readonly string[] {
+  return [code(name), type, labels.map(code).join(", "), help];
 }
 
 function labelRows(): readonly (readonly string[])[] {

@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { gzipSync } from "node:zlib";
 import { figureOf, type Figure } from "../report/figure.ts";
-import { Pacewatch, type Scrape } from "../programs/pacewatch.ts";
-import { rssBytes } from "../programs/process-usage.ts";
+import { type FormatName, Pacewatch } from "../programs/pacewatch.ts";
+import { cpuMs, rssBytes } from "../programs/process-usage.ts";
 import type { Stage } from "../stage.ts";
 import { startShipped } from "./shipped.ts";
 
@@ -12,14 +11,22 @@ const MB = 1_000_000;
 const KB = 1_000;
 const SETTLING_SCRAPES = 2;
 const SCRAPES = 5;
+const CPU_SCRAPES = 40;
+const FORMAT_NAMES: readonly FormatName[] = ["text 0.0.4", "OpenMetrics", "protobuf"];
 
 type Size = {
   readonly upstreams: number;
   /** Once it has settled; of each start one. */
   readonly rss: readonly number[];
   readonly scrapeMs: readonly number[];
-  readonly scrapeBytes: readonly number[];
+  readonly scrapes: Readonly<Record<FormatName, FormatScrapes>>;
+};
+
+/** What a scrape in one format costs: of each start one. */
+type FormatScrapes = {
+  readonly bytes: readonly number[];
   readonly gzipBytes: readonly number[];
+  readonly cpuMs: readonly number[];
 };
 
 /** How much memory it holds, and what a scrape costs, by the number of upstreams. */
@@ -58,13 +65,20 @@ function perUpstream(sizes: readonly Size[]): readonly Figure[] {
   ];
 }
 
-function scrapeFigures({ upstreams, scrapeMs, scrapeBytes, gzipBytes }: Size): readonly Figure[] {
+function scrapeFigures({ upstreams, scrapeMs, scrapes }: Size): readonly Figure[] {
   const of = `of ${many(upstreams)}`;
   const kb = (bytes: readonly number[]): readonly number[] => bytes.map((each) => each / KB);
   return [
     figureOf(`scrape-ms-${upstreams}`, `scrape time ${of}`, "ms", scrapeMs),
-    figureOf(`scrape-kb-${upstreams}`, `scrape size ${of}`, "kB", kb(scrapeBytes)),
-    figureOf(`scrape-gzip-kb-${upstreams}`, `scrape size ${of}, compressed`, "kB", kb(gzipBytes)),
+    ...FORMAT_NAMES.flatMap((format) => {
+      const { bytes, gzipBytes, cpuMs: cpu } = scrapes[format];
+      const name = `${format.replace(/[^a-zA-Z]/g, "").toLowerCase()}-${upstreams}`;
+      return [
+        figureOf(`scrape-kb-${name}`, `scrape size ${of}, ${format}`, "kB", kb(bytes)),
+        figureOf(`scrape-gzip-kb-${name}`, `scrape size ${of}, ${format}, compressed`, "kB", kb(gzipBytes)),
+        figureOf(`scrape-cpu-${name}`, `CPU of a scrape ${of}, ${format}, compressed`, "ms", cpu),
+      ];
+    }),
   ];
 }
 
@@ -99,19 +113,36 @@ function startSize(nginx: Stage["nginx"], upstreams: number): Promise<Pacewatch>
 }
 
 async function scraped(pacewatch: Pacewatch, before: Size): Promise<Size> {
-  const scrapes: Scrape[] = [];
-  for (let scrape = 0; scrape < SCRAPES; scrape++) scrapes.push(await pacewatch.scrape());
-  const text = Buffer.from(scrapes.at(-1)?.text ?? "");
-  return {
-    ...before,
-    scrapeMs: [...before.scrapeMs, ...scrapes.map(({ ms }) => ms)],
-    scrapeBytes: [...before.scrapeBytes, text.length],
-    gzipBytes: [...before.gzipBytes, gzipSync(text).length],
-  };
+  const scrapeMs = [...before.scrapeMs];
+  for (let scrape = 0; scrape < SCRAPES; scrape++) scrapeMs.push((await pacewatch.scrape()).ms);
+  const scrapes = { ...before.scrapes };
+  for (const format of FORMAT_NAMES) {
+    const { bytes, gzipBytes, cpuMs: cpu } = scrapes[format];
+    const [plain, gzip] = [await pacewatch.scrapeBytes(format), await pacewatch.scrapeAsPrometheus(format)];
+    scrapes[format] = {
+      bytes: [...bytes, plain],
+      gzipBytes: [...gzipBytes, gzip],
+      cpuMs: [...cpu, await scrapeCpuMs(pacewatch, format)],
+    };
+  }
+  return { ...before, scrapeMs, scrapes };
+}
+
+/** Of the whole process, less what it spends on polls in as long a time. CPU is counted in steps of 10 ms. */
+async function scrapeCpuMs(pacewatch: Pacewatch, format: FormatName): Promise<number> {
+  const startedMs = performance.now();
+  const before = await cpuMs(pacewatch.pid);
+  for (let scrape = 0; scrape < CPU_SCRAPES; scrape++) await pacewatch.scrapeAsPrometheus(format);
+  const between = await cpuMs(pacewatch.pid);
+  await sleep(performance.now() - startedMs);
+  const after = await cpuMs(pacewatch.pid);
+  return Math.max(0, between - before - (after - between)) / CPU_SCRAPES;
 }
 
 function emptySize(upstreams: number): Size {
-  return { upstreams, rss: [], scrapeMs: [], scrapeBytes: [], gzipBytes: [] };
+  const none: FormatScrapes = { bytes: [], gzipBytes: [], cpuMs: [] };
+  const scrapes = { "text 0.0.4": none, OpenMetrics: none, protobuf: none };
+  return { upstreams, rss: [], scrapeMs: [], scrapes };
 }
 
 /** What the bundle is made of, which is not shipped. */

@@ -11,6 +11,14 @@ import { imageCommand, type Form } from "../../tools/image-command.ts";
 import { CA_FILE, keysOf, pacewatchConfig, type Fleet } from "./pacewatch-config.ts";
 
 export type Scrape = { readonly ms: number; readonly text: string };
+
+/** What a scraper likes best. */
+const FORMATS = {
+  "text 0.0.4": "text/plain;version=0.0.4",
+  OpenMetrics: "application/openmetrics-text;version=1.0.0",
+  protobuf: "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited",
+} as const;
+export type FormatName = keyof typeof FORMATS;
 type Environment = Readonly<Record<string, string>>;
 
 /** Pacewatch as the image runs it, on a free port of its own choice. */
@@ -73,12 +81,24 @@ export class Pacewatch implements AsyncDisposable {
     return { ms: performance.now() - startedMs, text };
   }
 
-  /** Compressed, and not looked at. */
-  async scrapeAsPrometheus(): Promise<void> {
-    const asking = get(`${this.#url}/metrics`, { agent: false, headers: { "Accept-Encoding": "gzip" } });
-    const [answer]: IncomingMessage[] = await once(asking, "response");
+  /** Compressed, and not looked at. Tells how many bytes came. */
+  async scrapeAsPrometheus(format: FormatName = "text 0.0.4"): Promise<number> {
+    const headers = { Accept: FORMATS[format], "Accept-Encoding": "gzip" };
+    const [answer]: IncomingMessage[] = await once(
+      get(`${this.#url}/metrics`, { agent: false, headers }),
+      "response",
+    );
     if (answer?.headers["content-encoding"] !== "gzip") throw new Error("cannot scrape: it must be gzip");
     await finished(answer.resume());
+    return Number(answer.headers["content-length"]);
+  }
+
+  /** Of a format, as it is. */
+  async scrapeBytes(format: FormatName): Promise<number> {
+    const answer = await fetch(`${this.#url}/metrics`, {
+      headers: { Accept: FORMATS[format], "Accept-Encoding": "identity" },
+    });
+    return (await answer.arrayBuffer()).byteLength;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { GzipParts } from "../../src/adapters/compressors.ts";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { columnsInFile, metricsView, statusView, type ViewSources } from "../../src/app/views.ts";
+import { expose } from "../../src/core/metrics/exposition.ts";
 import { writtenConfig } from "../../src/config/schema/schema.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { worstBurn } from "../../src/core/answer/credit.ts";
@@ -105,7 +106,7 @@ class Work {
   }
 }
 
-test.each(["/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/config"])(
+test.each(["/metrics", "/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/config"])(
   "while %s is made of thousands of upstreams, polls and probes get their turns",
   async (path) => {
     timersAtOnce();
@@ -127,6 +128,8 @@ test.each(["/api/v1/upstreams", "/", "/api/v1/incidents", "/api/v1/config"])(
         const gzip = new GzipParts();
         return { next: (part, isLast) => (parts.push(part.length), gzip.next(part, isLast)) };
       },
+      metrics: (format) =>
+        expose(metricsView({ ...shown, polling, reload: { ...shown.reload, config } }), [], format),
       status: () => statusView({ ...shown, polling, reload: { ...shown.reload, config } }),
       config: () => writtenConfig(config),
     });

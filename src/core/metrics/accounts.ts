@@ -1,5 +1,6 @@
 import type { Announcement } from "../answer/announcement.ts";
 import { type Phase, PHASES } from "../exchange/exchange.ts";
+import type { ExpectedStatus } from "../config/config.ts";
 import type { SkipCause } from "../exchange/outcome.ts";
 import type { Outcome, Reason } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
@@ -20,7 +21,7 @@ const REGISTERED = [
 /** Every value of the label `code`. */
 export const CODE_LABELS: readonly string[] = [...REGISTERED.map(String), "other"];
 
-export function codeLabel(status: number): string {
+function codeLabel(status: number): string {
   return REGISTERED.includes(status) ? String(status) : "other";
 }
 
@@ -28,7 +29,7 @@ export function codeLabel(status: number): string {
 export const DURATION_BOUNDS: readonly number[] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** A word, how often it came, and a moment at which it had not come yet. */
-type Count<Word> = { readonly word: Word; count: number; readonly startedAtMs: number };
+export type Count<Word> = { readonly word: Word; count: number; readonly startedAtMs: number };
 
 /** A few of many words, in the order of their first time: most upstreams never see most of them. */
 class Tally<Word> {
@@ -136,6 +137,16 @@ export class UpstreamAccounts implements Recorder {
     return this.skips.of(cause);
   }
 
+  /** By status code. Those that are expected are there before they were seen. */
+  responsesWith(expected: readonly ExpectedStatus[]): readonly Count<string>[] {
+    const codes = new Set(expected.filter((status) => typeof status === "number").map(codeLabel));
+    const unseen = [...codes].filter((code) => this.responses.of(code) === 0);
+    return [
+      ...unseen.map((word) => ({ word, count: 0, startedAtMs: this.startedAtMs })),
+      ...this.responses.counts,
+    ];
+  }
+
   /** Undefined until a poll ended so; that of ok is there from the start. */
   duration(outcome: Outcome): Histogram | undefined {
     return this.#durations[outcome];
@@ -235,9 +246,11 @@ class PollExemplar implements Exemplar {
 
   /** With the provider's request id where it is known, unless it is too long. */
   get labels(): Labels {
-    const labels = { poll_id: this.#pollId, ...(this.#requestId && { request_id: this.#requestId }) };
-    const text = Object.entries(labels).flat().join("");
-    return text.length > LONGEST_EXEMPLAR ? { poll_id: this.#pollId } : labels;
+    const labels = { poll_id: this.#pollId };
+    if (this.#requestId === undefined) return labels;
+    const both = { ...labels, request_id: this.#requestId };
+    const length = Object.entries(both).flat().join("").length;
+    return length > LONGEST_EXEMPLAR ? labels : both;
   }
 }
 

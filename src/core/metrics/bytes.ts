@@ -22,6 +22,13 @@ export class Bytes {
     this.length += bytes.length;
   }
 
+  /** Once more what was written from there to there. */
+  repeat(from: number, to: number): void {
+    this.#makeRoom(to - from);
+    this.#bytes.copyWithin(this.length, from, to);
+    this.length += to - from;
+  }
+
   /** Most text is short and in ASCII: the encoder is slower then. */
   text(text: string): void {
     this.#makeRoom(text.length);
@@ -48,10 +55,8 @@ export class Bytes {
   /** Whole and not negative. */
   varint(value: number): void {
     let rest = value;
-    while (rest > 0x7f) {
-      this.byte((rest % 0x80) + 0x80);
-      rest = Math.floor(rest / 0x80);
-    }
+    for (; rest > 0x7fff_ffff; rest = Math.floor(rest / 0x80)) this.byte((rest % 0x80) + 0x80);
+    for (; rest > 0x7f; rest >>= 7) this.byte((rest & 0x7f) + 0x80);
     this.byte(rest);
   }
 
@@ -79,9 +84,9 @@ export class Bytes {
   #makeRoom(more: number): void {
     const needed = this.length + more;
     if (needed <= this.#bytes.length) return;
-    const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
-    larger.set(this.written);
-    this.#bytes = larger;
-    this.#view = new DataView(larger.buffer);
+    // The old bytes are free at once: nobody has seen them yet.
+    const larger = this.#bytes.buffer.transfer(Math.max(needed, this.#bytes.length * 2));
+    this.#bytes = new Uint8Array(larger);
+    this.#view = new DataView(larger);
   }
 }

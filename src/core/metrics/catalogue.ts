@@ -6,7 +6,7 @@ import { PHASES } from "../exchange/exchange.ts";
 import { SKIP_CAUSES } from "../exchange/outcome.ts";
 import { OUTCOMES, REASON_NAMES, REASONS } from "../exchange/reasons.ts";
 import { HEALTH_STATES } from "../poll/health.ts";
-import { CODE_LABELS, codeLabel, DURATION_BOUNDS, REDIS_BOUNDS, REDIS_FAILURES } from "./accounts.ts";
+import { CODE_LABELS, type Count, DURATION_BOUNDS, REDIS_BOUNDS, REDIS_FAILURES } from "./accounts.ts";
 import { type Description, type Labels, type MetricType, type Sample, type Value } from "./sample.ts";
 import type {
   BudgetSnapshot,
@@ -17,7 +17,7 @@ import type {
 } from "./snapshot.ts";
 
 /** Without a value there is no sample. Without a start, the sample is as old as what it belongs to. */
-type Add = (
+export type Add = (
   value: Value | undefined,
   labels?: Labels,
   more?: Pick<Sample, "startedAtMs" | "exemplar">,
@@ -27,7 +27,6 @@ type Read<Subject> = (subject: Subject, add: Add) => void;
 export type Metric<Subject = never> = Description & {
   /** The first label says what the metric belongs to: an upstream, a budget, or otherwise the process. */
   readonly labels: readonly string[];
-  readonly bounds: readonly number[] | undefined;
   readonly read: Read<Subject>;
 };
 
@@ -42,9 +41,8 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = [
   gauge(
     "pacewatch_upstream_info{upstream,budget}",
     "Always 1, for each budget of the upstream: its budget, and the labels that the config gives it.",
-    ({ upstream }, add) => {
-      for (const budget of upstream.budgets) add(1, { budget, ...ownLabels(upstream.labels) });
-    },
+    ({ upstream }, add) =>
+      upstream.budgets.forEach((budget) => add(1, { budget, ...ownLabels(upstream.labels) })),
   ),
   counter(
     "pacewatch_slots_total{upstream}",
@@ -59,30 +57,26 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = [
   counter(
     "pacewatch_polls_total{upstream,outcome}",
     "Polls that ended, by outcome. All outcomes exist from the start.",
-    ({ accounts }, add) => {
-      for (const outcome of OUTCOMES) {
-        const { exemplar } = accounts.duration(outcome) ?? {};
-        add(accounts.polls(outcome), { outcome }, { exemplar });
-      }
-    },
+    ({ accounts }, add) =>
+      OUTCOMES.forEach((outcome) =>
+        add(accounts.polls(outcome), { outcome }, { exemplar: accounts.duration(outcome)?.exemplar }),
+      ),
   ),
   counter(
     "pacewatch_poll_reasons_total{upstream,outcome,reason}",
     "Polls that were not ok, by outcome and reason. A reason exists once it has happened.",
-    ({ accounts }, add) => {
-      for (const { word, count, startedAtMs } of accounts.reasons.counts) {
-        const outcome = REASONS[word].outcome;
-        add(count, { outcome, reason: word }, { startedAtMs });
-      }
-    },
+    eachCount(
+      ({ accounts }) => accounts.reasons.counts,
+      (reason) => ({ outcome: REASONS[reason].outcome, reason }),
+    ),
   ),
   counter(
     "pacewatch_polls_skipped_total{upstream,cause}",
     "Slots that ended without a poll, by cause. A cause exists once it has happened.",
-    ({ accounts }, add) => {
-      for (const { word, count, startedAtMs } of accounts.skips.counts)
-        add(count, { cause: word }, { startedAtMs });
-    },
+    eachCount(
+      ({ accounts }) => accounts.skips.counts,
+      (cause) => ({ cause }),
+    ),
   ),
   counter(
     "pacewatch_polls_within_objective_total{upstream}",
@@ -92,31 +86,21 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = [
   counter(
     "pacewatch_responses_total{upstream,code}",
     "Answers whose head arrived, by status code. Expected codes exist from the start, others once seen.",
-    ({ accounts, upstream }, add) => {
-      const { counts } = accounts.responses;
-      for (const code of new Set(
-        upstream.expect.status.filter((status) => typeof status === "number").map(codeLabel),
-      )) {
-        if (accounts.responses.of(code) === 0) add(0, { code });
-      }
-      for (const { word, count, startedAtMs } of counts) add(count, { code: word }, { startedAtMs });
-    },
+    eachCount(
+      ({ accounts, upstream }) => accounts.responsesWith(upstream.expect.status),
+      (code) => ({ code }),
+    ),
   ),
   histogram(
     "pacewatch_poll_duration_seconds{upstream,outcome}",
-    "Duration of whole polls, by outcome. Those that were not ok exist once one ended so, and in text without buckets.",
-    ({ accounts }, add) => {
-      for (const outcome of OUTCOMES)
-        add(accounts.duration(outcome), { outcome }, accounts.duration(outcome));
-    },
-    DURATION_BOUNDS,
+    `Duration of whole polls, by outcome. Those that were not ok exist once one ended so, and in text without buckets. The others have buckets up to ${DURATION_BOUNDS.join(", ")}.`,
+    ({ accounts }, add) =>
+      OUTCOMES.forEach((outcome) => add(accounts.duration(outcome), { outcome }, accounts.duration(outcome))),
   ),
   summary(
     "pacewatch_poll_phase_duration_seconds{upstream,phase}",
     "Time spent in each phase of the polls that reached it. A phase exists once it has happened.",
-    ({ accounts }, add) => {
-      for (const phase of PHASES) add(accounts.phase(phase), { phase });
-    },
+    ({ accounts }, add) => PHASES.forEach((phase) => add(accounts.phase(phase), { phase })),
   ),
   summary(
     "pacewatch_poll_delay_seconds{upstream}",
@@ -317,9 +301,7 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = [
   counter(
     "pacewatch_fleet_moves_total{direction}",
     "Upstreams that came to this replica, and that it let go of.",
-    ({ fleet }, add) => {
-      for (const direction of DIRECTIONS) add(fleet?.moves[direction], { direction });
-    },
+    ({ fleet }, add) => DIRECTIONS.forEach((direction) => add(fleet?.moves[direction], { direction })),
   ),
   gauge(
     "pacewatch_fleet_session_valid",
@@ -338,18 +320,15 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = [
   ),
   histogram(
     "pacewatch_redis_request_duration_seconds{call}",
-    "Duration of the calls to Redis, by call. A call exists once it has been made.",
+    `Duration of the calls to Redis, by call. A call exists once it has been made. Buckets up to ${REDIS_BOUNDS.join(", ")}.`,
     ({ fleet }, add) => {
       for (const [call, duration] of fleet?.redis.durations ?? []) add(duration, { call }, duration);
     },
-    REDIS_BOUNDS,
   ),
   counter(
     "pacewatch_redis_errors_total{kind}",
     "Calls to Redis without a good answer: it was away, late, or refused.",
-    ({ fleet }, add) => {
-      for (const kind of REDIS_FAILURES) add(fleet?.redis.errors(kind), { kind });
-    },
+    ({ fleet }, add) => REDIS_FAILURES.forEach((kind) => add(fleet?.redis.errors(kind), { kind })),
   ),
   gauge(
     "pacewatch_config_last_reload_successful",
@@ -386,20 +365,22 @@ export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
 
 /** Its name and labels are written as in a query. */
 function metric(type: MetricType) {
-  return <Subject>(
-    signature: string,
-    help: string,
-    read: Read<Subject>,
-    bounds?: readonly number[],
-  ): Metric<Subject> => {
+  return <Subject>(signature: string, help: string, read: Read<Subject>): Metric<Subject> => {
     const [name = "", ...labels] = signature.split(/[{},]/).filter((word) => word !== "");
-    return { name, type, help, labels, bounds, read };
+    return { name, type, help, labels, read };
   };
 }
 
 /** One sample, without further labels. */
 function one<Subject>(read: (subject: Subject) => Value | undefined): Read<Subject> {
   return (subject, add) => add(read(subject));
+}
+
+function eachCount<Subject, Word>(
+  counts: (subject: Subject) => readonly Count<Word>[],
+  labelsOf: (word: Word) => Labels,
+): Read<Subject> {
+  return (subject, add) => counts(subject).forEach((each) => add(each.count, labelsOf(each.word), each));
 }
 
 function eachValue(

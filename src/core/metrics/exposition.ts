@@ -1,4 +1,4 @@
-import { type Metric, OF_BUDGET, OF_PROCESS, OF_UPSTREAM } from "./catalogue.ts";
+import { type Add, type Metric, OF_BUDGET, OF_PROCESS, OF_UPSTREAM } from "./catalogue.ts";
 import {
   type Description,
   type FamilyWriter,
@@ -59,11 +59,14 @@ function write<Subject>(
   common: Uint8Array,
   bornAtMs: number,
 ): void {
-  for (const { metric, writer } of families) {
-    metric.read(subject, (value, labels = NO_LABELS, { startedAtMs = bornAtMs, exemplar } = NOTHING_MORE) => {
-      if (value === undefined || Number.isNaN(value)) return;
-      writer.add(common, { labels, value, startedAtMs, exemplar });
-    });
+  let writer: FamilyWriter;
+  const add: Add = (value, labels = NO_LABELS, more = NOTHING_MORE) => {
+    if (value === undefined || Number.isNaN(value)) return;
+    writer.add(common, { labels, value, startedAtMs: more.startedAtMs ?? bornAtMs, exemplar: more.exemplar });
+  };
+  for (const family of families) {
+    ({ writer } = family);
+    family.metric.read(subject, add);
   }
 }
 

@@ -1,5 +1,6 @@
 import { Bytes } from "./bytes.ts";
 import {
+  bucketsOf,
   type Description,
   type Distribution,
   type Exemplar,
@@ -58,8 +59,9 @@ const DELIMITED = 2;
 
 /** A field that is 0 is left out: who reads it takes it for 0. */
 class Message extends Bytes {
+  /** No field has a number above 15, so a tag is one byte. */
   tag(field: number, wire: number): void {
-    this.varint(field * 8 + wire);
+    this.byte(field * 8 + wire);
   }
 
   whole(field: number, value: number): void {
@@ -87,12 +89,17 @@ class Message extends Bytes {
   }
 
   labels(field: number, labels: Labels): void {
-    for (const [name, value] of Object.entries(labels)) {
+    for (const name in labels) {
       const at = this.begin(field);
       this.string(LABEL.name, name);
-      this.string(LABEL.value, value);
+      this.string(LABEL.value, labels[name] ?? "");
       this.finish(at);
     }
+  }
+
+  /** In whole seconds: what is counted began then or later. */
+  startedAt(field: number, atMs: number | undefined): void {
+    if (atMs !== undefined) this.timestamp(field, Math.floor(atMs / 1000) * 1000);
   }
 
   timestamp(field: number, atMs: number): void {
@@ -151,7 +158,7 @@ class ProtobufFamily implements FamilyWriter {
     const at = out.begin(isCounter ? METRIC.counter : METRIC.gauge);
     out.number(NUMBER.value, value);
     if (isCounter && exemplar !== undefined) out.exemplar(NUMBER.exemplar, exemplar);
-    if (isCounter && startedAtMs !== undefined) out.timestamp(NUMBER.startedAt, startedAtMs);
+    if (isCounter) out.startedAt(NUMBER.startedAt, startedAtMs);
     out.finish(at);
   }
 
@@ -160,7 +167,7 @@ class ProtobufFamily implements FamilyWriter {
     const at = out.begin(METRIC.summary);
     out.whole(SUMMARY.count, count);
     out.number(SUMMARY.sum, sum);
-    if (startedAtMs !== undefined) out.timestamp(SUMMARY.startedAt, startedAtMs);
+    out.startedAt(SUMMARY.startedAt, startedAtMs);
     out.finish(at);
   }
 
@@ -169,27 +176,18 @@ class ProtobufFamily implements FamilyWriter {
     const at = out.begin(METRIC.histogram);
     out.whole(HISTOGRAM.count, value.count);
     out.number(HISTOGRAM.sum, value.sum);
-    this.#buckets(value, exemplar);
-    if (value.exponential !== undefined) this.#exponential(value.exponential);
-    if (startedAtMs !== undefined) out.timestamp(HISTOGRAM.startedAt, startedAtMs);
-    out.finish(at);
-  }
-
-  /** The exemplar stands in the first bucket that counts it: there, every version of Prometheus looks for it. */
-  #buckets(value: Distribution, exemplar: Exemplar | undefined): void {
-    const out = this.#metrics;
-    let pending = exemplar;
-    for (let index = 0; index <= value.bounds.length; index += 1) {
-      const bound = value.bounds[index] ?? Infinity;
-      const isHere = pending !== undefined && pending.value <= bound;
-      if (bound === Infinity && !isHere) break;
+    // In them, every version of Prometheus looks for exemplars.
+    for (const { bound, count, exemplar: one } of bucketsOf(value, exemplar)) {
+      if (bound === Infinity && one === undefined) break;
       const bucket = out.begin(HISTOGRAM.bucket);
-      out.whole(BUCKET.count, value.atOrUnder(index));
+      out.whole(BUCKET.count, count);
       out.number(BUCKET.upperBound, bound);
-      if (isHere && pending !== undefined) out.exemplar(BUCKET.exemplar, pending);
+      if (one !== undefined) out.exemplar(BUCKET.exemplar, one);
       out.finish(bucket);
-      if (isHere) pending = undefined;
     }
+    if (value.exponential !== undefined) this.#exponential(value.exponential);
+    out.startedAt(HISTOGRAM.startedAt, startedAtMs);
+    out.finish(at);
   }
 
   /** Only buckets that count something are written, each as the difference to the one before. */

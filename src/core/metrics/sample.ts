@@ -36,6 +36,20 @@ export type Exponential = {
 
 export type Value = number | Summary | Distribution;
 
+/** Each bucket, the one without a bound last. An exemplar stands in the first that counts it. */
+export function* bucketsOf(
+  value: Distribution,
+  exemplar: Exemplar | undefined,
+): Generator<{ readonly bound: number; readonly count: number; readonly exemplar: Exemplar | undefined }> {
+  let pending = exemplar;
+  for (let index = 0; index <= value.bounds.length; index += 1) {
+    const bound = value.bounds[index] ?? Infinity;
+    const isHere = pending !== undefined && pending.value <= bound;
+    yield { bound, count: value.atOrUnder(index), exemplar: isHere ? pending : undefined };
+    if (isHere) pending = undefined;
+  }
+}
+
 /** One event among those that were counted. */
 export type Exemplar = { readonly labels: Labels; readonly value: number; readonly atMs: number };
 

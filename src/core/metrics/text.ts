@@ -1,5 +1,14 @@
 import { Bytes } from "./bytes.ts";
-import type { Description, Distribution, Exemplar, FamilyWriter, Format, Labels, Sample } from "./sample.ts";
+import {
+  bucketsOf,
+  type Description,
+  type Distribution,
+  type Exemplar,
+  type FamilyWriter,
+  type Format,
+  type Labels,
+  type Sample,
+} from "./sample.ts";
 
 /** Prometheus's text (versions 0.0.4 and 1.0.0 are the same for names like ours), or OpenMetrics 1.0. */
 export class TextFormat implements Format {
@@ -31,16 +40,19 @@ class TextFamily implements FamilyWriter {
   }
 
   add(common: Uint8Array, { labels, value, exemplar }: Sample): void {
-    if (this.#out.length === 0) this.#out.text(this.#preamble());
-    const { name } = this.#description;
+    const out = this.#out;
+    if (out.length === 0) out.text(this.#preamble());
     const own = labelText(labels);
     if (typeof value === "number") {
-      this.#line(name, common, own, value, exemplar);
+      this.#head("", common, own);
+      this.#number(value, exemplar);
       return;
     }
-    if ("bounds" in value) this.#buckets(common, own === "" ? "" : `${own},`, value, exemplar);
-    this.#line(`${name}_sum`, common, own, value.sum);
-    this.#line(`${name}_count`, common, own, value.count);
+    if ("bounds" in value) this.#buckets(common, own, value, exemplar);
+    this.#head("_sum", common, own);
+    this.#number(value.sum);
+    this.#head("_count", common, own);
+    this.#number(value.count);
   }
 
   written(): Uint8Array {
@@ -57,27 +69,46 @@ class TextFamily implements FamilyWriter {
     return `# HELP ${family} ${escaped.replaceAll('"', '\\"')}\n# TYPE ${family} ${known}\n`;
   }
 
-  /** The exemplar stands beside the first bucket that counts it. */
+  /** Their lines differ in the bound and the number. */
   #buckets(common: Uint8Array, own: string, value: Distribution, exemplar: Exemplar | undefined): void {
-    const name = `${this.#description.name}_bucket`;
-    let pending = exemplar;
-    for (let index = 0; index <= value.bounds.length; index += 1) {
-      const bound = value.bounds[index] ?? Infinity;
-      const isHere = pending !== undefined && pending.value <= bound;
-      const le = `${own}le="${boundText(bound)}"`;
-      this.#line(name, common, le, value.atOrUnder(index), isHere ? pending : undefined);
-      if (isHere) pending = undefined;
+    const out = this.#out;
+    const from = out.length;
+    this.#open("_bucket", common, own);
+    out.text(common.length > 0 || own !== "" ? ',le="' : 'le="');
+    const to = out.length;
+    for (const bucket of bucketsOf(value, exemplar)) {
+      if (out.length > to) out.repeat(from, to);
+      out.text(boundText(bucket.bound));
+      out.text('"} ');
+      this.#number(bucket.count, bucket.exemplar);
     }
   }
 
-  #line(name: string, common: Uint8Array, own: string, value: number, exemplar?: Exemplar): void {
+  /** All of a line that stands before its number. */
+  #head(suffix: string, common: Uint8Array, own: string): void {
     const out = this.#out;
-    out.text(name);
-    if (common.length > 0 || own !== "") {
-      out.text("{");
-      out.copy(common);
-      out.text(common.length > 0 && own !== "" ? `,${own}} ` : `${own}} `);
-    } else out.text(" ");
+    if (common.length === 0 && own === "") {
+      out.text(this.#description.name);
+      out.text(suffix);
+    } else {
+      this.#open(suffix, common, own);
+      out.text("}");
+    }
+    out.text(" ");
+  }
+
+  #open(suffix: string, common: Uint8Array, own: string): void {
+    const out = this.#out;
+    out.text(this.#description.name);
+    out.text(suffix);
+    out.text("{");
+    out.copy(common);
+    if (common.length > 0 && own !== "") out.text(",");
+    out.text(own);
+  }
+
+  #number(value: number, exemplar?: Exemplar): void {
+    const out = this.#out;
     out.text(numberText(value));
     if (this.#isOpenMetrics && exemplar !== undefined) out.text(exemplarText(exemplar));
     out.text("\n");
@@ -90,8 +121,10 @@ function exemplarText({ labels, value, atMs }: Exemplar): string {
 
 function labelText(labels: Labels): string {
   let text = "";
-  for (const [name, value] of Object.entries(labels))
-    text += `${text === "" ? "" : ","}${name}="${escapeLabelValue(value)}"`;
+  for (const name in labels) {
+    if (text !== "") text += ",";
+    text += `${name}="${escapeLabelValue(labels[name] ?? "")}"`;
+  }
   return text;
 }
 
@@ -109,7 +142,7 @@ function numberText(value: number): string {
 
 /** A bound is a label: written in one way, whatever the format, a series is the same in all of them. */
 function boundText(bound: number): string {
-  return Number.isInteger(bound) ? bound.toFixed(1) : numberText(bound);
+  return Number.isInteger(bound) ? `${bound}.0` : numberText(bound);
 }
 
 function bytesOf(text: string): Uint8Array {

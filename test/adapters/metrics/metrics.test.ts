@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { scrape } from "../../../src/adapters/metrics/metrics.ts";
 import { METRICS } from "../../../src/core/metrics/catalogue.ts";
+import { eventually } from "../../support/eventually.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
 import { ProtobufFormat } from "../../../src/core/metrics/protobuf.ts";
 import type { Format } from "../../../src/core/metrics/sample.ts";
@@ -56,7 +57,7 @@ test("our metrics come first, then those of the process, and all of it can be re
 test("the metrics of the process are the same in protobuf, histograms included", async () => {
   // A collection of garbage, so that its histogram counts something.
   let kept: unknown[] = [];
-  await vi.waitUntil(async () => {
+  await eventually("garbage was collected", async () => {
     kept = Array.from({ length: 100_000 }, (_, index) => ({ index }));
     const shown = parseExposition(await textOf(sampleMetricsSnapshot));
     return sumOfSamples(shown, "nodejs_gc_duration_seconds_count") > 0;

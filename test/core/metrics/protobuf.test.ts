@@ -83,7 +83,7 @@ test("whatever the names, labels and numbers are, they arrive", () => {
     labels: fc.dictionary(fc.string({ minLength: 1 }), fc.string({ unit: "grapheme", maxLength: 200 })),
     value: fc.double({ noNaN: true }),
     startedAtMs: fc.option(
-      fc.nat(4e12).map((ms) => ms + 0.25),
+      fc.nat(4e9).map((seconds) => seconds * 1000),
       { nil: undefined },
     ),
   });
@@ -149,7 +149,8 @@ test("counters and histograms say since when they count; what appears late, sinc
   const accounts = accountsOf(samplePoll({ outcome: outcomeOf("server_error") }));
   const startOf = (name: string, outcome: string): number | undefined =>
     metricOf(accounts, `pacewatch_${name}`, outcome)?.startedAtMs;
-  const sentAtMs = POLL_ENDED_AT_MS - 200;
+  // In whole seconds.
+  const sentAtMs = Math.floor((POLL_ENDED_AT_MS - 200) / 1000) * 1000;
   expect(startOf("polls_total", "ok")).toBe(PROCESS_STARTED_AT_MS);
   expect(startOf("polls_total", "failed")).toBe(PROCESS_STARTED_AT_MS);
   expect(startOf("poll_duration_seconds", "ok")).toBe(PROCESS_STARTED_AT_MS);
