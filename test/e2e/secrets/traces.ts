@@ -20,7 +20,7 @@ export function tracesOf(cores: readonly string[], text: string): readonly strin
 /** Which of these keys show in the text as the echoes write them: the middle of what they wrote is there. */
 export function echoesIn(keys: readonly string[], text: string): readonly string[] {
   const readings = text.includes("&") ? [text, unescapeHtml(text)] : [text];
-  const shown = readings.map((reading) => squeezed(reading.replaceAll(/\\+(?:[rn]|u0000)/g, "")));
+  const shown = readings.map((reading) => squeezed(reading.replaceAll(/\\+(?:[rn]|u0000|u\{e0001\})/g, "")));
   return keys.flatMap((key) => {
     const middles = middlesOf.get(key) ?? Object.entries(WRITINGS).map(middleOf(key));
     middlesOf.set(key, middles);
