@@ -52,15 +52,14 @@ test("the README and the page about performance show the newest full run", async
     expect(await readFile(path, "utf8"), `${path} is stale: run npm run bench -- --write`).toBe(text);
 });
 
-test("the headline names every goal that is missed, with its figure, and counts the others", () => {
+test("the headline says what a poll and the process cost", () => {
   const figures = [
     ratioOf("cpu-http-fresh", "CPU by HTTP", "µs", { ours: [50, 50], theirs: [100, 100] }),
-    ratioOf("cpu-https-fresh", "CPU by HTTPS", "µs", { ours: [100, 110], theirs: [100, 100] }),
     figureOf("rss-2", "RSS", "MB", [60, 60]),
   ];
   const headline = headlineOf({ at: "2026-01-31T12:05:00.000Z", figures });
-  expect(headline).toContain("It meets 1 of 3 [goals](docs/performance.md), 1 are within noise");
-  expect(headline).toContain("misses 1: CPU over HTTP 0.50 (goal 0.45).");
+  expect(headline).toContain("(2026-01-31), a poll costs 0.50 of its CPU over HTTP and unknown over HTTPS.");
+  expect(headline).toContain("The process takes 60 MB with 2 upstreams");
 });
 
 test("the README says what matters in 1,000 words", async () => {
