@@ -46,6 +46,6 @@ export function headlineOf({ at, figures }: Pick<Result, "at" | "figures">): str
   return [
     `Next to blackbox_exporter (${at.slice(0, 10)}), a poll costs ${median("cpu-http-fresh")} of its CPU over HTTP and ${median("cpu-https-fresh")} over HTTPS. `,
     `The process takes ${median("rss-2")} with 2 upstreams and ${median("rss-per-upstream")} for each further one. `,
-    "[How this was measured, what else was, and what is aimed at](docs/performance.md).\n",
+    "[More, and how it was measured](docs/performance.md).\n",
   ].join("");
 }
