@@ -58,7 +58,7 @@ test("every file that the code names is in the bundle, or beside it in the packa
       join(dirname(path), name),
     ),
   );
-  expect(named).toEqual(expect.arrayContaining(["lib/page.css", "lib/board/", "lib/scrape-worker.js"]));
+  expect(named).toEqual(expect.arrayContaining(["lib/page.css", "lib/board/", "lib/judge-worker.js"]));
   const beside = new Set(["node_modules/.cache/pacewatch"]);
   const missing = named.filter(
     (name) => !beside.has(name) && ![...files.keys()].some((path) => path === name || path.startsWith(name)),
@@ -74,7 +74,7 @@ test("a command loads nothing that only another command, a fleet or a thread nee
   expect(running.filter((name) => others.has(name))).toEqual([]);
   expect([...loadedWith("lib/build.js")]).not.toContain("lib/demo.js");
   expect(packagesLoadedWith("lib/thread-start.js")).toEqual([]);
-  expect(packagesLoadedWith("lib/scrape-worker.js")).toEqual([]);
+  expect(packagesLoadedWith("lib/judge-worker.js")).not.toContain("re2js");
   expect(packagesLoadedWith("lib/worker.js")).toEqual([]);
   expect(packagesLoadedWith("lib/bcrypt-worker.js")).toEqual(["bcryptjs"]);
 });

@@ -31,7 +31,9 @@ export async function bundle(commit: string): Promise<Bundle> {
   const { output } = await build.generate({
     format: "esm",
     entryFileNames: ({ name }) => (name === COMMAND ? "[name].mjs" : "lib/[name].js"),
-    chunkFileNames: "lib/[name].js",
+    // A file of a package that is imported later may have the name of one of ours.
+    chunkFileNames: ({ facadeModuleId }) =>
+      facadeModuleId?.includes("node_modules") === true ? "lib/later-[hash].js" : "lib/[name].js",
     // A file for each package, which is loaded only by those who use it.
     codeSplitting: {
       groups: [{ name: packageFileName, debugName: "packages" }],
