@@ -127,8 +127,9 @@ test("an email service's quotas are read from its headers", { timeout: PATIENCE_
     daemon,
     'pacewatch_upstream_value{upstream="email",name="month",unit="messages"} 2871',
   );
-  expect(metrics).not.toContain('name="day"');
-  expect(await textAt(daemon, "/upstreams/email")).toContain("not seen in any answer yet");
+  expect(metrics).not.toContain('pacewatch_upstream_value{upstream="email",name="day"');
+  expect(metrics).toContain('pacewatch_upstream_value_readable{upstream="email",name="day"} 0');
+  expect(await textAt(daemon, "/upstreams/email")).toContain("the answers have <code>&quot;none&quot;</code> there, which is no number");
 });
 
 test(

@@ -10,7 +10,7 @@ import { startSimulatedUpstream, type SimulatedUpstream } from "../../../src/sim
 import type { Monitoring } from "../../../tools/stack/monitoring.ts";
 import { requireBinary } from "../../support/processes/binaries.ts";
 import { eventually } from "../../support/eventually.ts";
-import { samplePoll } from "../../support/samples.ts";
+import { recordPoll, samplePoll } from "../../support/samples.ts";
 import { rulesFor, startWatching, valueOf } from "./watching.ts";
 import { Webhook } from "./webhook.ts";
 
@@ -44,8 +44,8 @@ async function leaveHistory(path: string): Promise<void> {
   const record = new UpstreamRecord(history, [store.recorderOf("ai-router", history)]);
   for (let agoMs = LIVED_HOURS * HOUR_MS; agoMs > 0; agoMs -= HOUR_MS / 12) {
     const value = LEFT + (SPENT_AN_HOUR * agoMs) / HOUR_MS;
-    const values = [{ name: "credit", value }];
-    record.record({ kind: "polled", poll: samplePoll({ endedAtMs: nowMs - agoMs, values }) });
+    const values = [{ name: "credit", value, isCredit: true }];
+    recordPoll(record, samplePoll({ endedAtMs: nowMs - agoMs, values }));
   }
   await store.close();
 }

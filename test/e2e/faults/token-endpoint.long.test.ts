@@ -109,7 +109,7 @@ test.concurrent.each(FAULTS)(
     await using service = await openTokenService(give);
     const { code, text } = await probed(service);
     expect(code).toBe(1);
-    expect(text).toContain("api  failed: auth  no answer");
+    expect(text).toContain("api  rejected: auth  no answer");
     expect(text).toContain(says);
     expect(service.asked).toHaveLength(1);
     expect(service.shown).toEqual([]);
