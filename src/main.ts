@@ -151,7 +151,7 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
   command("rules", "print Prometheus rules for this config: recordings and alerts")
     .addOption(configOption())
     .addOption(runbooksOption())
-    .option("--status-page <url>", "where the alerts link to, besides their runbooks")
+    .option("--status-page <url>", "where the alerts link to; their runbooks are there too")
     .action(async (options: ConfigOption & LinkOptions) => {
       const { rules } = await import("./commands/rules.ts");
       exit(await rules({ ...options, ...ioOf(options) }));

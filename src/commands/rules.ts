@@ -10,7 +10,7 @@ const OF_FLEET: Readonly<Record<FleetMode, URL>> = {
 };
 
 /** Each alert ends with this line. */
-const RUNBOOK_URL = /^( *)runbook_url: "(.*\/)(\w+\.md)"$/m;
+const RUNBOOK_URL = /^( *)runbook_url: "(.*\/)(\w+)\.md"$/m;
 
 /** Prints the Prometheus rules that fit this config: they read metrics, so only the mode of the fleet matters. */
 export async function rules(options: CommandIo & LinkOptions): Promise<number> {
@@ -33,11 +33,13 @@ function withLinks(text: string, links: LinkOptions): string {
 function withLinksOf(alert: string, { runbooks, statusPage }: LinkOptions): string {
   const isAboutUpstream = /^ *summary: .*\$labels\.upstream/m.test(alert);
   const page = isAboutUpstream ? "upstreams/{{ $labels.upstream }}" : "";
+  const root = statusPage === undefined ? undefined : folderUrl(statusPage);
   return alert.replace(RUNBOOK_URL, (_, indent: string, folder: string, runbook: string) => {
-    const urls = [
-      `runbook_url: ${quoted((runbooks === undefined ? folder : folderUrl(runbooks)) + runbook)}`,
-    ];
-    if (statusPage !== undefined) urls.push(`status_page_url: ${quoted(folderUrl(statusPage) + page)}`);
+    // The daemon serves its runbooks beside its status page.
+    const isServed = runbooks === undefined && root !== undefined;
+    const kept = `${runbooks === undefined ? folder : folderUrl(runbooks)}${runbook}.md`;
+    const urls = [`runbook_url: ${quoted(isServed ? `${root}runbooks/${runbook}` : kept)}`];
+    if (root !== undefined) urls.push(`status_page_url: ${quoted(root + page)}`);
     return urls.map((url) => indent + url).join("\n");
   });
 }

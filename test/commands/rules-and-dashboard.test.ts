@@ -73,11 +73,12 @@ describe("rules", () => {
     expect(out).not.toContain("status_page_url");
   });
 
-  test("link to the status page where its address is known: an alert about an upstream to that upstream's page", async () => {
+  test("link to the status page where its address is known, and to the runbooks that it serves: an alert about an upstream to that upstream's page", async () => {
     const { out } = await told(rules, CONFIG, { statusPage: "https://pw.example.com" });
     expect(out).toContain('status_page_url: "https://pw.example.com/upstreams/{{ $labels.upstream }}"\n');
     expect(out).toContain('status_page_url: "https://pw.example.com/"\n');
-    expect(out).toContain('runbook_url: "{{ $externalURL }}/user/runbooks/PacewatchUpstreamDown.md"');
+    expect(out).toContain('runbook_url: "https://pw.example.com/runbooks/PacewatchUpstreamDown"\n');
+    expect(out).not.toContain("externalURL");
   });
 
   test("differ from what ships by their links alone", async () => {

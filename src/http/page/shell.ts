@@ -45,7 +45,8 @@ export type Shell = {
   readonly root: "./" | "../";
   /** From this page to itself. */
   readonly self: string;
-  readonly view: View;
+  /** Undefined for a page that stays as it is. */
+  readonly view?: View;
   readonly body: Markup;
 };
 
@@ -64,7 +65,9 @@ export function pageShell({ title, root, self, view, body }: Shell, status: Stat
         ${SHARED_SHAPES}
         <header class="top">
           <p class="brand"><a href="${root}">Pacewatch</a></p>
-          <p class="clock">${moment(status.nowMs, status.nowMs)} · ${refreshSwitch(self, view)}</p>
+          <p class="clock">
+            ${moment(status.nowMs, status.nowMs)}${view === undefined ? "" : html` · ${refreshSwitch(self, view)}`}
+          </p>
         </header>
         <main>${body}</main>
         <footer>

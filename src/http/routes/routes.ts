@@ -19,6 +19,7 @@ import {
 } from "../guards/guard.ts";
 import { percentDecoded } from "../../core/text/percent.ts";
 import { checkHost, refuseBodies, refuseExpectations } from "../guards/request-checks.ts";
+import { readRunbook, renderRunbookPage } from "../page/runbook-page.ts";
 import { REFRESH_SECONDS, type View, viewOf } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
@@ -243,8 +244,17 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
         return { status: 404, pieces: renderMissingUpstreamPage(name, status, view, fleet) };
       }),
     ),
+    get("/runbooks/:name", (request, name) =>
+      answers.serve(request, request.path, async () => {
+        const text = await readRunbook(name);
+        const pieces = renderRunbookPage(name, text, deps.status());
+        return { status: text === undefined ? 404 : 200, type: HTML, pieces };
+      }),
+    ),
   ];
 }
+
+const HTML = "text/html; charset=UTF-8";
 
 type Page = { readonly status: 200 | 404; readonly pieces: Pieces };
 
@@ -261,7 +271,7 @@ async function answerPage(
   const { refreshes, range } = view;
   const answer = await answers.serve(request, `${request.path} ${range.name} ${refreshes}`, async () => {
     const { status, pieces } = await render(view);
-    return { status, type: "text/html; charset=UTF-8", pieces };
+    return { status, type: HTML, pieces };
   });
   if (!refreshes || answer.status !== 200) return answer;
   return { ...answer, headers: { ...answer.headers, Refresh: String(REFRESH_SECONDS) } };

@@ -20,6 +20,7 @@ const PATHS = [
   "/api/v1/incidents",
   "/api/v1/config",
   "/upstreams/ai-router",
+  "/runbooks/PacewatchUpstreamDown",
 ];
 
 describe("the paths", () => {
@@ -65,7 +66,7 @@ describe("the paths", () => {
     const routes = routesToAsk(sampleRoutesDeps()).routes.filter(
       ({ method }) => method === "GET" || method === "POST",
     );
-    expect(routes.length).toBe(12);
+    expect(routes.length).toBe(13);
     for (const { method, path } of routes)
       expect(documentation).toContain(`\`${method} ${path.replace(":name", "NAME")}\``);
   });

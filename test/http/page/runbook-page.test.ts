@@ -1,0 +1,66 @@
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { routesToAsk } from "../../support/routes-to-ask.ts";
+import { sampleRoutesDeps } from "../../support/samples.ts";
+
+const FOLDER = new URL("../../../docs/runbooks/", import.meta.url);
+const NAMES = readdirSync(FOLDER)
+  .filter((file) => file !== "README.md")
+  .map((file) => file.replace(/\.md$/, ""));
+
+async function asked(name: string): Promise<{ status: number; headers: Headers; page: string }> {
+  const answer = await routesToAsk(sampleRoutesDeps()).request(`/runbooks/${name}`);
+  return { status: answer.status, headers: answer.headers, page: await answer.text() };
+}
+
+function articleIn(page: string): string {
+  return /<article[^>]*>([^]*)<\/article>/.exec(page)?.[1] ?? "";
+}
+
+describe("the page of a runbook", () => {
+  test.each(NAMES)(
+    "%s is rendered whole: nothing of Markdown is left, and its links lead on",
+    async (name) => {
+      const { status, page } = await asked(name);
+      expect(status).toBe(200);
+      const article = articleIn(page);
+      expect(article).toContain(`<h1>${name}</h1>`);
+      expect(article.match(/<h2>/g)).toHaveLength(4);
+      expect(article).toMatch(/<pre><code>amtool silence add/);
+      const prose = article.replaceAll(/<(pre|code)>.*?<\/\1>/gs, "").replaceAll(/<[^>]*>/g, "");
+      expect(prose).not.toMatch(/`|\]\(|\*\*|^\s*[-#|>]|\b_|_\b/m);
+      for (const [, target = ""] of article.matchAll(/href="([^"]*)"/g)) expect(NAMES).toContain(target);
+    },
+  );
+
+  test("has its lists, emphasis and code, escaped", async () => {
+    const article = articleIn((await asked("PacewatchCertificateExpiring")).page);
+    expect(article).toContain("&lt;/dev/null");
+    expect(article).toMatch(/<ul>\s*<li>/);
+    expect(articleIn((await asked("PacewatchDown")).page)).toContain("<em>Status &gt; Targets</em>");
+  });
+
+  test("does not reload by itself: whoever reads it keeps what they marked", async () => {
+    const { headers, page } = await asked("PacewatchDown");
+    expect(headers.has("refresh")).toBe(false);
+    expect(page).not.toMatch(/refreshes every|refresh paused/);
+  });
+
+  test.each([
+    "README",
+    "PacewatchNope",
+    "..%2F..%2Fpackage",
+    "PacewatchDown%2F..%2FREADME",
+    "PacewatchDown.md",
+  ])("%s is not found", async (name) => {
+    const { status, page } = await asked(name);
+    expect(status).toBe(404);
+    expect(page).toContain("No runbook has this name");
+  });
+});
+
+test("a request that the guards refuse does not read a runbook", async () => {
+  const refused = { status: 401, headers: {}, body: "" };
+  const routes = routesToAsk(sampleRoutesDeps(), { guards: [() => Promise.resolve(refused)] });
+  expect((await routes.request("/runbooks/PacewatchDown")).status).toBe(401);
+});
