@@ -66,7 +66,7 @@ const DOWN: Alert = {
 unless ignoring (state) pacewatch_upstream_state{state=~"${EXCUSED}"}
 unless pacewatch:upstream_blocked`,
   summary: "{{ $labels.upstream }} is down",
-  description: `No poll of {{ $labels.upstream }} has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${reasonsOver("5m", "failed")}. Availability over the last hour: ${availabilityNow("1h")}.`,
+  description: `No poll of {{ $labels.upstream }} has succeeded for ${SINCE_LAST_SUCCESS}. Failures in the last 5 minutes, by reason: ${reasonsOver("5m", "failed")}. Availability by the polls of the last hour: ${availabilityNow("1h")}.`,
 };
 
 const KEY_REJECTED: Alert = {
