@@ -7,7 +7,9 @@ const ROOT = join(import.meta.dirname, "../..");
 test("every threat names a test that shows how it is met", () => {
   const page = readFileSync(join(ROOT, "docs/threat-model.md"), "utf8");
   const threats = page.replace(/<!-- attacks -->[^]*<!-- \/attacks -->/, "");
-  const rows = threats.split("\n").filter((line) => line.startsWith("| ") && !/^\| (could|of one answer|-)/.test(line));
+  const rows = threats
+    .split("\n")
+    .filter((line) => line.startsWith("| ") && !/^\| (could|of one answer|-)/.test(line));
   expect(rows.length).toBeGreaterThan(20);
   const unshown = rows.filter(
     (row) => !/\]\((?:\.\.\/test\/\S+\.test\.ts|fault-matrix\.md)\) *(?:\||,)/.test(row),
