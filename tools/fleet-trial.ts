@@ -5,7 +5,6 @@
 
 import { REDIS_SERVER } from "../test/support/processes/redis-server.ts";
 import { tellAccidents } from "./fleet-trial/accidents.ts";
-import { tellLoads } from "./fleet-trial/ledger-load.ts";
 import { tellRebalance } from "./fleet-trial/rebalance.ts";
 import { say } from "./fleet-trial/say.ts";
 
@@ -13,7 +12,6 @@ const PARTS: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   shard: () => tellAccidents("shard"),
   everywhere: () => tellAccidents("everywhere"),
   rebalance: tellRebalance,
-  ledger: tellLoads,
 };
 
 process.exitCode = await fleetTrial(process.argv.slice(2));

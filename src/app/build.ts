@@ -5,7 +5,7 @@ import { GzipParts, ZstdParts } from "../adapters/compressors.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
 import { scrape } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
-import type { FleetParts, OpenedLedger } from "./fleet.ts";
+import type { AppFleet, FleetParts, OpenedLedger } from "./fleet.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
 import { quietMoment } from "./quiet-moment.ts";
 import { AppPolling } from "./polling.ts";
@@ -51,18 +51,23 @@ export async function build(
   const quotas = new Quotas(clock, store?.standing.quotas);
   // After the last poll, before the state file is closed.
   stack.defer(() => quotas.calendar.settle());
-  const pauses = new UpstreamPauses(clock, store?.standing.pauses, store?.keepPause);
+  let fleet: AppFleet | undefined;
+  const pauses = new UpstreamPauses(clock, store?.standing.pauses, (upstream, record) => {
+    fleet?.tellPause(upstream, record.pausedUntilMs - clock.wallNow());
+    store?.keepPause(upstream, record);
+  });
   const opened = await openLedger(config, { ...parts, quotas, records: store?.standing.budgets }, stack);
   if (opened.kind === "refused") return opened;
   const { ledger } = opened.what;
   const holdings = config.fleet?.mode === "shard" ? opened.what.fleet?.holdings : undefined;
   const pollLedger = store === undefined ? ledger : new JournaledLedger(ledger, store, clock);
   const polling = new AppPolling(config, { ...parts, ledger: pollLedger, pauses, store, holdings });
-  const fleet = opened.what.fleet?.join({
+  fleet = opened.what.fleet?.join({
     views: () => fleetViews(polling),
     onGained: (gained) => void polling.gain(gained).catch(onBug),
     onLost: (upstreams) => polling.lose(upstreams),
     drain: (upstreams) => polling.drain(upstreams),
+    onPaused: (upstream, forMs) => polling.pause(upstream, forMs),
   });
   const onChanged = (changed: Config): void => fleet?.changed(changed);
   const reload = new AppReload(loaded, { ...parts, ledger, polling, onChanged });

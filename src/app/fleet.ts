@@ -1,28 +1,35 @@
 import { randomBytes } from "node:crypto";
 import { RedisFleetBoard } from "../adapters/redis/board.ts";
 import { Redis } from "../adapters/redis/connection.ts";
-import { RedisLedger } from "../adapters/redis/ledger.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
 import type { Quotas } from "../core/budget/quotas.ts";
 import type { BudgetRecord } from "../core/budget/record.ts";
 import type { Config, Fleet } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
 import type { FleetBoard } from "../core/fleet/board.ts";
+import { budgetOnBoard, budgetsDrawnOn, groupsOf, upstreamOnBoard } from "../core/fleet/groups.ts";
 import { Holdings } from "../core/fleet/holdings.ts";
 import { nameOf } from "../core/fleet/member.ts";
 import { SessionValidity } from "../core/fleet/session-validity.ts";
-import { readView, viewKey, viewText, type FleetStatus, type FleetView } from "../core/fleet/fleet-status.ts";
+import {
+  isForgotten,
+  readView,
+  viewKey,
+  viewText,
+  type FleetStatus,
+  type FleetView,
+} from "../core/fleet/fleet-status.ts";
 import { RedisAccount } from "../core/metrics/accounts.ts";
 import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
-import type { Log } from "../core/text/log.ts";
+import { hash32 } from "../core/schedule/hash.ts";
 import type { Clock } from "../core/time/clock.ts";
+import { FleetLedger } from "../engine/fleet/fleet-ledger.ts";
 import { FleetMembership } from "../engine/fleet/membership.ts";
-import type { FleetEvents } from "../engine/fleet/parts.ts";
-import { SharedLedger } from "../engine/fleet/shared-ledger.ts";
+import type { FleetConfig, FleetEvents } from "../engine/fleet/parts.ts";
 import { openKey, type KeyParts } from "./probes.ts";
 
 /** The fleet asks this of a replica, and tells it this. */
-export type Replica = Omit<FleetEvents, "statuses"> & {
+export type Replica = Omit<FleetEvents, "records"> & {
   /** How it sees the upstreams that it polls. */
   views(): ReadonlyMap<string, Omit<FleetView, "vantage">>;
 };
@@ -46,7 +53,7 @@ export type OpenedFleet = {
   join(replica: Replica): AppFleet;
 };
 
-/** Nobody waits for Redis here: until it answers, a replica polls from its reserve, or not at all. */
+/** Nobody waits for Redis here: until it answers, nothing is polled. */
 export async function openFleet(
   config: Config,
   fleet: Fleet,
@@ -69,35 +76,13 @@ export async function openFleet(
       onCall: ({ call, durationMs, failure }) => account.observe(call, durationMs, failure),
     }),
   );
-  const store = new RedisLedger(redis, fleet.prefix);
-  const life = `${fleet.name}:${randomBytes(9).toString("base64url")}`;
-  const ledger = stack.use(
-    new SharedLedger(config, {
-      fleet,
-      store,
-      clock,
-      life,
-      quotas,
-      records,
-      onReserveMissing: (isMissing) => {
-        if (fleet.reserve > 0) tellReserve(isMissing, fleet, log);
-      },
-      onBug,
-    }),
-  );
+  const board = new RedisFleetBoard(redis, { prefix: fleet.prefix });
   const session = new SessionValidity(fleet.name, randomBytes(6).toString("hex"), fleet.ttlMs);
   const holdings = new Holdings(session, clock);
+  const ledger = new FleetLedger(config, { fleet, board, holdings, clock, quotas, records, onBug });
   const join = (replica: Replica): AppFleet =>
-    new AppFleet({ fleet, redis, ledger, account, holdings, replica }, parts);
+    new AppFleet({ fleet, redis, board, ledger, account, holdings, replica }, parts);
   return { kind: "opened", what: { ledger, fleet: { holdings, join } } };
-}
-
-function tellReserve(isMissing: boolean, { name, replicas }: Fleet, log: Log): void {
-  if (!isMissing) return log.info({ name }, "this replica has a reserve now");
-  log.warn(
-    { name, replicas },
-    "this replica has no reserve: other replicas hold all of them, so it cannot poll while Redis is away",
-  );
 }
 
 /** Redis is asked at most this often, however often a page is loaded. */
@@ -106,7 +91,8 @@ const FRESH_FOR_MS = 1_000;
 type Joined = {
   readonly fleet: Fleet;
   readonly redis: Redis;
-  readonly ledger: SharedLedger;
+  readonly board: FleetBoard;
+  readonly ledger: FleetLedger;
   readonly account: RedisAccount;
   readonly holdings: Holdings;
   readonly replica: Replica;
@@ -116,31 +102,36 @@ type Joined = {
 export class AppFleet {
   readonly #joined: Joined;
   readonly #clock: Clock;
-  readonly #board: FleetBoard;
   readonly #membership: FleetMembership;
   #url = "";
-  #upstreams: readonly string[] = [];
+  #config: FleetConfig = { groups: [], budgetsOf: new Map(), digest: "" };
+  #longestGapMs: ReadonlyMap<string, number> = new Map();
   #published: ReadonlyMap<string, string> = new Map();
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> = Promise.resolve();
 
   constructor(joined: Joined, { clock, log, onBug }: FleetParts) {
-    const { fleet, redis, holdings, replica } = joined;
+    const { fleet, redis, board, ledger, holdings, replica } = joined;
     this.#joined = joined;
     this.#clock = clock;
-    this.#board = new RedisFleetBoard(redis, { prefix: fleet.prefix });
     this.#membership = new FleetMembership({
       clock,
       log,
       onBug,
-      board: this.#board,
+      board,
       name: fleet.name,
       url: () => fleet.advertise ?? this.#url,
       ttlMs: fleet.ttlMs,
       holdings,
+      budgets: ledger,
       isSharded: fleet.mode === "shard",
-      events: { ...replica, statuses: () => this.#statuses() },
+      events: { ...replica, records: () => this.#records() },
+      random: Math.random,
     });
+    ledger.tellBy(
+      (name, forMs) => this.#membership.tellPause(name, forMs),
+      (name) => this.#membership.tellResumed(name),
+    );
     redis.onChange((isUp) => isUp && this.#membership.beatSoon());
   }
 
@@ -151,9 +142,14 @@ export class AppFleet {
     this.#membership.start();
   }
 
-  changed({ upstreams }: Config): void {
-    this.#upstreams = upstreams.map(({ name }) => name);
-    this.#membership.setUpstreams(this.#upstreams);
+  changed(config: Config): void {
+    this.#config = fleetConfigOf(config);
+    this.#longestGapMs = new Map(config.upstreams.map(({ name, schedule }) => [name, schedule.longestGapMs]));
+    this.#membership.setConfig(this.#config);
+  }
+
+  tellPause(upstream: string, forMs: number): void {
+    if (forMs > 0) this.#membership.tellPause(upstreamOnBoard(upstream), forMs);
   }
 
   leave(): void {
@@ -174,7 +170,9 @@ export class AppFleet {
       held: this.#membership.heldCount,
       moves: { ...this.#membership.moves },
       sessionValid: holdings.isSessionValid,
-      hasReserve: fleet.reserve > 0 ? ledger.hasReserve : undefined,
+      hasReserve: mode === "everywhere" && fleet.reserve > 0 ? ledger.hasSeat : undefined,
+      configs: this.#membership.configs,
+      clockAheadMs: this.#membership.clockAheadMs,
       redisUp: redis.isUp,
       redis: account,
     };
@@ -188,36 +186,47 @@ export class AppFleet {
       this.#asking = this.#askPublished();
     }
     await this.#asking;
-    const upstreams = this.#upstreams.map((name) => ({
+    const upstreams = [...this.#config.budgetsOf.keys()].map((name) => ({
       name,
-      holder: this.#holderOf(name),
+      holder: this.#holderOf(upstreamOnBoard(name)),
       views: this.#viewsOf(name),
     }));
     const heldBy = Map.groupBy(upstreams, ({ holder }) => holder);
+    const budgets = this.#config.groups.flatMap((group) => group.budgets);
+    const { members } = this.#membership;
+    const aheadMs = members.find(({ session }) => session === this.#membership.session)?.clockAheadMs ?? 0;
+    const usualMs = aheadMs - this.#membership.clockAheadMs;
     return {
       mode,
       name: ownName,
       redisUp: this.#joined.redis.isUp,
       sessionValid: this.#joined.holdings.isSessionValid,
-      replicas: this.#membership.members.map(({ session, name, url, held, isLeaving, trialEndsInMs }) => ({
+      replicas: members.map(({ session, name, url, held, isLeaving, provenMs, clockAheadMs }) => ({
         name,
         url,
         // Newer than what the replica itself last said.
         held: mode === "shard" ? (heldBy.get(name)?.length ?? 0) : held,
         isThisOne: session === this.#membership.session,
         isLeaving,
-        isOnTrial: mode === "shard" && trialEndsInMs > 0,
+        isNew: mode === "shard" && !((provenMs ?? 0) >= this.#joined.fleet.ttlMs),
+        clockAheadMs: clockAheadMs - usualMs,
       })),
       upstreams,
+      budgets:
+        mode === "shard"
+          ? budgets.map((budget) => ({ name: budget, holder: this.#holderOf(budgetOnBoard(budget)) }))
+          : [],
+      waitsFor: this.#membership.waitsFor,
+      configs: this.#membership.configs,
     };
   }
 
   async #askPublished(): Promise<void> {
-    this.#published = (await this.#board.published()) ?? this.#published;
+    this.#published = (await this.#joined.board.records()) ?? this.#published;
   }
 
-  #holderOf(upstream: string): string | undefined {
-    const session = this.#membership.holderOf(upstream);
+  #holderOf(name: string): string | undefined {
+    const session = this.#membership.holderOf(name);
     return session === undefined ? undefined : nameOf(session);
   }
 
@@ -227,11 +236,15 @@ export class AppFleet {
     return vantages.flatMap((vantage) => {
       const text = this.#published.get(viewKey(mode, upstream, vantage));
       const view = text === undefined ? undefined : readView(text);
-      return view === undefined ? [] : [view];
+      if (view === undefined) return [];
+      // Whoever last polled it may be gone.
+      const longestGapMs = this.#longestGapMs.get(upstream) ?? Infinity;
+      const isOld = isForgotten(view, longestGapMs, this.#clock.wallNow());
+      return [isOld ? { ...view, state: "unknown" as const } : view];
     });
   }
 
-  #statuses(): ReadonlyMap<string, string> {
+  #records(): ReadonlyMap<string, string> {
     const { fleet, replica } = this.#joined;
     const { mode, name } = fleet;
     return new Map(
@@ -240,4 +253,16 @@ export class AppFleet {
       ),
     );
   }
+}
+
+function fleetConfigOf({ budgets, upstreams }: Config): FleetConfig {
+  const agreed = [
+    budgets.map(({ name, rates, share, quota, lingerMs }) => [name, rates, share, quota, lingerMs]),
+    upstreams.map(({ name, schedule, timeoutMs, confirm }) => [name, schedule.source, timeoutMs, confirm]),
+  ];
+  return {
+    groups: groupsOf(upstreams),
+    budgetsOf: new Map(upstreams.map((upstream) => [upstream.name, budgetsDrawnOn(upstream)])),
+    digest: hash32(JSON.stringify(agreed)).toString(36),
+  };
 }

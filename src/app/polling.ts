@@ -18,7 +18,7 @@ import { bytesForBodies } from "../core/exchange/bounds.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
-import type { Claimed } from "../core/fleet/board.ts";
+import type { FleetView } from "../core/fleet/fleet-status.ts";
 import type { Holdings } from "../core/fleet/holdings.ts";
 import type { Recorder } from "../core/poll/ports.ts";
 import { cronOf } from "../core/schedule/schedule.ts";
@@ -31,6 +31,15 @@ import type { KeptValues } from "../core/history/kept-values.ts";
 import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
 import type { RestoredUpstream, StateStore } from "../core/history/state.ts";
+
+/** What the fleet gives this replica to poll. */
+export type Gained = {
+  readonly upstream: string;
+  /** How long nobody polled it; undefined if that is not known. */
+  readonly unheldMs: number | undefined;
+  /** How its last holder saw it. */
+  readonly view: FleetView | undefined;
+};
 
 export type PollingParts = TransportParts & {
   readonly log: Logger;
@@ -45,6 +54,8 @@ export type PollingParts = TransportParts & {
 };
 
 const TRY_AGAIN_MS = 5_000;
+/** Replicas read their clocks a little apart. */
+const SAME_PAUSE_MS = 1_000;
 /** A week of one value takes ten kilobytes, and fifty incidents as much. */
 const MOST_GONE = 1_000;
 
@@ -150,7 +161,7 @@ export class AppPolling implements AsyncDisposable {
   }
 
   /** Resolves when they are polled; some may be lost again meanwhile. */
-  gain(gained: readonly Claimed[]): Promise<void> {
+  gain(gained: readonly Gained[]): Promise<void> {
     for (const { upstream } of gained) this.#held.add(upstream);
     return this.exclusively(async () => {
       // Thousands come in batches: other work gets a turn between them.
@@ -162,6 +173,16 @@ export class AppPolling implements AsyncDisposable {
       this.#countMissed(gained);
       if (faults.length > 0) void this.#tryAgain(faults);
     });
+  }
+
+  /** Another replica heard that this upstream wants a pause. */
+  pause(upstream: string, forMs: number): void {
+    const { pauses, clock } = this.#parts;
+    // It may be our own: told again, it would go round for ever.
+    if (pauses === undefined || pauses.untilMs(upstream) >= clock.now() + forMs - SAME_PAUSE_MS) return;
+    if (this.#applied.upstreams.some(({ name }) => name === upstream))
+      this.#supervisor.pause(upstream, forMs);
+    else pauses.pause(upstream, forMs);
   }
 
   /** At once: polls in flight are cut off. */
@@ -247,7 +268,7 @@ export class AppPolling implements AsyncDisposable {
     return { ...config, upstreams: config.upstreams.filter(({ name }) => this.#held.has(name)) };
   }
 
-  #countMissed(gained: readonly Claimed[]): void {
+  #countMissed(gained: readonly Gained[]): void {
     const nowMs = this.#parts.clock.wallNow();
     const schedules = new Map(this.#applied.upstreams.map(({ name, schedule }) => [name, schedule]));
     for (const { upstream, unheldMs } of gained) {
@@ -268,7 +289,7 @@ export class AppPolling implements AsyncDisposable {
     await clock.sleep(TRY_AGAIN_MS, stopping);
     const still = faults.filter(({ upstream }) => this.#held.has(upstream));
     if (stopping.aborted || still.length === 0) return;
-    await this.gain(still.map(({ upstream }) => ({ upstream, unheldMs: undefined })));
+    await this.gain(still.map(({ upstream }) => ({ upstream, unheldMs: undefined, view: undefined })));
   }
 }
 

@@ -179,7 +179,7 @@ function budgetViews(
   const readAll = () => ({
     scheduled: scheduledByBudget(reload.proof),
     advertised: advertisedQuotas(config, polling, nowMs),
-    replicas: fleet?.snapshot().replicas ?? 1,
+    replicas: config.fleet?.mode === "everywhere" ? (fleet?.snapshot().replicas ?? 1) : 1,
   });
   return ({ name, quota }) => {
     const { scheduled, advertised, replicas } = (ofAll ??= readAll());
@@ -246,7 +246,7 @@ function budgetStatusOf(
     name: budget.name,
     share: budget.share,
     rates: view.rates,
-    ...((fleet?.reserve ?? 0) > 0 && { hasReserve: true }),
+    ...(fleet?.mode === "everywhere" && { isPart: true }),
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
     limits: (view.advertisedLimits ?? []).map(limitStatusOf),
     pausedUntilMs: view.pausedUntilWallMs,

@@ -129,7 +129,9 @@ async function pollWithLease(
   if (failure !== undefined) return withoutToken(slot, failure, parts);
   const lease = await awaitLease(upstream, ledger, command);
   const { signal } = new AbortController();
-  return pollOnce(upstream, probe, slot, lease, parts, signal);
+  const result = await pollOnce(upstream, probe, slot, lease, parts, signal);
+  if (result === undefined) throw new Error("cannot probe: the lease must be usable until it is settled");
+  return result;
 }
 
 type ShownLimit = { readonly sentence: string; readonly comparison: string };

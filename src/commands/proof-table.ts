@@ -1,5 +1,6 @@
 import { formatPercentage } from "../config/keys/leaves.ts";
-import type { BudgetProof, Demand, QuotaProof, RateProof, RestartProof } from "../core/proof/numbers.ts";
+import type { BudgetProof, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
+import type { ColdStart } from "../core/budget/leases.ts";
 import { inThousands } from "../core/text/thousands.ts";
 import { formatDuration } from "../core/time/duration.ts";
 
@@ -19,7 +20,7 @@ function block(proof: BudgetProof): string {
     `  pace      at least ${readable(proof.paceGapMs)} between two requests`,
     ...turnsLines(proof),
     `  restart   ${restart(proof.coldStart)}`,
-    ...reserveLines(proof.rates),
+    ...partLines(proof.rates),
     ...(proof.quota === undefined ? [] : [`  quota     ${quotaLine(proof.quota)}`]),
     `  forecast  ${forecast(proof)}`,
     "",
@@ -101,22 +102,22 @@ function turnsLines({ turns }: BudgetProof): readonly string[] {
   ];
 }
 
-function restart({ rule, waitMs }: RestartProof): string {
-  if (rule === "shared") {
-    return `waits for nothing that Redis remembers; where that was emptied, ${readable(waitMs)}`;
-  }
+function restart({ rule, waitMs }: ColdStart): string {
   return rule === "pace_gap"
     ? `waits one pace gap, ${readable(waitMs)}: a predecessor's requests and ours fit the limit together`
     : `waits ${readable(waitMs)}, until a predecessor's requests are no longer counted`;
 }
 
-function reserveLines(rates: readonly RateProof[]): readonly string[] {
-  const reserves = rates.flatMap(({ rate, reserve }) =>
-    reserve === undefined ? [] : [`${reserve} in any ${rate.label}`],
+/** Where each replica polls everything. */
+function partLines(rates: readonly RateProof[]): readonly string[] {
+  const parts = rates.flatMap(({ rate, cap, part }) =>
+    part === undefined
+      ? []
+      : [`${cap} of ${part.whole} in any ${rate.label}, ${part.withoutRedis} while Redis is away`],
   );
-  return reserves.length === 0
-    ? []
-    : [`  reserve   ${reserves.join(", ")} for each replica, while Redis is away`];
+  const [first] = rates;
+  if (parts.length === 0) return [];
+  return [`  part      for each of ${first?.part?.replicas ?? 1} replicas ${parts.join("; ")}`];
 }
 
 function quotaLine({ quota, scheduled, spentEarly }: QuotaProof): string {

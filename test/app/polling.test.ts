@@ -50,7 +50,7 @@ test("an upstream that a replica takes over a second and a third time goes on wi
     polling.recordOf("ai")?.record({ kind: "polled", poll });
   };
   for (const left of [400, 300, 200]) {
-    await polling.gain([{ upstream: "ai", unheldMs: undefined }]);
+    await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
     await clock.advance(1);
     for (let polls = 0; polls < 3; polls += 1) {
       clock.stepWall(HOUR_MS);
@@ -60,7 +60,7 @@ test("an upstream that a replica takes over a second and a third time goes on wi
     await clock.advance(1);
     expect(polling.recordOf("ai")).toBeUndefined();
   }
-  await polling.gain([{ upstream: "ai", unheldMs: undefined }]);
+  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
   await clock.advance(1);
   see(200);
   const points = polling.recordOf("ai")?.history.values.points("credits") ?? [];

@@ -816,18 +816,15 @@ test("the numbers are told where they are all that is wrong", async () => {
 
 test("a fleet that has no reserve is told how much would be one, and a proof of it says that there is none", async () => {
   const fleetOf = (mode: string, reserve: string, replicas = 3): string =>
-    `${withUpstream("every: 15s")}\nfleet: { redis: { url: "redis://127.0.0.1:6379" }, mode: ${mode}, replicas: ${replicas}, reserve: ${reserve} }`;
+    `${withUpstream("every: 1m")}\nfleet: { redis: { url: "redis://127.0.0.1:6379" }, mode: ${mode}, replicas: ${replicas}, reserve: ${reserve} }`;
   const warned = async (...given: Parameters<typeof fleetOf>): Promise<readonly string[]> =>
     (await loaded(fleetOf(...given))).warnings.map(({ message }) => message);
-  expect(await warned("shard", "20%")).toEqual([
+  expect(await warned("everywhere", "20%")).toEqual([
     'budget "api" has no reserve: 20% of its cap, divided among 3 replicas, is less than one request, so nothing of it is polled while Redis is away: raise fleet.reserve to at least 25%',
   ]);
-  expect(await warned("shard", "25%")).toEqual([]);
-  expect(await warned("shard", "20%", 12)).toEqual([
-    expect.stringMatching(/while Redis is away: raise the budget's share$/),
-  ]);
-  expect(await refusals(fleetOf("everywhere", "20%"))).toEqual([
-    expect.stringContaining("its cap is 12 (20% of 60; no reserve could be set aside for 3 replicas): poll"),
+  expect(await warned("everywhere", "25%")).toEqual([]);
+  expect(await refusals(fleetOf("everywhere", "20%", 13))).toEqual([
+    expect.stringContaining("the part of one of 13 replicas is less than one request"),
   ]);
 });
 
@@ -836,7 +833,7 @@ test("replicas that poll the same upstreams do so at different moments; those th
     (await loaded(`${withUpstream("every: 30s", "confirm: 0")}\n${fleet}`)).config.upstreams[0]?.schedule
       .expression;
   const fleetOf = (mode: string, name: string): string =>
-    `fleet: { redis: { url: "redis://127.0.0.1:6379" }, mode: ${mode}, replicas: 3, reserve: 0%, name: ${name} }`;
+    `fleet: { redis: { url: "redis://127.0.0.1:6379" }, mode: ${mode}, replicas: 3, name: ${name} }`;
   const alone = await expressionIn("");
   expect(await expressionIn(fleetOf("shard", "eu"))).toBe(alone);
   const vantages = ["eu", "us", "asia"].map((name) => expressionIn(fleetOf("everywhere", name)));
@@ -856,7 +853,9 @@ test("the configs that the README shows are accepted where only what it names is
   expect(shards.config).toMatchObject({ upstreams: [{ name: "ai-router" }], fleet: { mode: "shard" } });
   expect(warnings).toEqual([]);
   const everywhere = config.replace("mode: shard", "mode: everywhere").replace("every: 15s", "every: 1m");
-  expect(await loaded(everywhere, environment)).toMatchObject({ warnings: [] });
+  expect(await loaded(everywhere, environment)).toMatchObject({
+    warnings: [{ message: expect.stringContaining("raise fleet.reserve to at least 25%") }],
+  });
 });
 
 test("upstreams that are alike share their keys by merge keys, and each overrides what it says itself", async () => {

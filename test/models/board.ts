@@ -1,190 +1,320 @@
-/**
- * What the board does, in plain words and without a server: the model that its Lua is tested against, and the board
- * of simulated fleets.
- */
-
-import {
-  STEP_TOLERANCE,
-  TRIAL,
-  type BeatAnswer,
-  type BeatRequest,
-  type Caller,
-  type Claimed,
-  type ClaimAnswer,
-  type ClaimRequest,
-  type HolderChange,
-  type ReleaseAnswer,
-  type ReleaseRequest,
+import type {
+  BeatAnswer,
+  BeatRequest,
+  ClaimAnswer,
+  ClaimedBudget,
+  ClaimRequest,
+  DrawAnswer,
+  DrawRequest,
+  Granted,
+  News,
+  ReleaseAnswer,
+  ReleaseRequest,
 } from "../../src/core/fleet/board.ts";
 import { nameOf } from "../../src/core/fleet/member.ts";
+import { DAY_MS } from "../../src/core/time/duration.ts";
 
-/** The board's clock, and which server it is: one that was started anew or promoted has another id. */
 export type BoardTime = { readonly nowMs: number; readonly runId: string };
 
-/** That a session ended, or released something, is remembered for so long: since when what it held is unheld. */
-const REMEMBERED_MS = 86_400_000;
+type Start = { earliest: number; sent: number; readonly cold: number; readonly terms: string };
+type Part = {
+  readonly seat: number;
+  readonly rest: number;
+  seatUntil: number;
+  restUntil: number;
+  readonly process: string;
+  readonly grants: number;
+};
 
-type Session = { endsAtMs: number; info: string };
-type Trial = { readonly session: string; readonly joinedAtMs: number; readonly lastsMs: number };
-type Holder = { readonly session: string } | { readonly releasedAtMs: number };
-type Epoch = { readonly runId: string; readonly beganAtMs: number; readonly opensAtMs: number };
+const STEP = 0.19;
+const TRUSTED = 0.8;
 
+/** What the board's scripts do, on paper: tests compare the two, and worlds in virtual time run on this one. */
 export class BoardModel {
-  #epoch: Epoch | undefined;
-  #lastMs = 0;
+  #run: string | undefined;
+  #at = 0;
+  #seen = 0;
+  #opens = 0;
+  #memory = "";
   #version = 0;
-  readonly #sessions = new Map<string, Session>();
-  /** Of the last session of each name. */
-  readonly #trials = new Map<string, Trial>();
-  readonly #holders = new Map<string, Holder>();
-  /** By upstream, when it last changed hands; in the order of the versions. */
-  readonly #changes = new Map<string, number>();
+  #grants = 0;
+  #sessions = new Map<string, number>();
+  #members = new Map<string, { proven: number; info: string }>();
+  #holders = new Map<string, string>();
+  #starts = new Map<string, Start>();
+  readonly #pauses = new Map<string, number>();
+  readonly #records = new Map<string, { readonly at: number; readonly text: string }>();
+  readonly #parts = new Map<string, Part>();
+  readonly #counts = new Map<string, Map<string, number>>();
+  #olderUntilMs = Number.NEGATIVE_INFINITY;
+  #olderAt: number | undefined;
+  #isOlderAlive = false;
+  #opensIn = 0;
+
+  /** A session of the version before this one ends then, by the server's clock. */
+  olderLivesUntil(atMs: number): void {
+    this.#olderUntilMs = atMs;
+  }
+
+  /** A copy as a replica of the server has it. */
+  holdersNow(): ReadonlyMap<string, string> {
+    return this.#holders;
+  }
+
+  #enter({ nowMs, runId }: BoardTime, ttlMs: number): void {
+    if (this.#run === runId) {
+      this.#at += Math.max(0, Math.min(nowMs - this.#seen, ttlMs * STEP));
+    } else {
+      this.#at = Math.max(this.#run === undefined ? 0 : this.#at, nowMs);
+      this.#opens = this.#at + ttlMs;
+      this.#memory = `${runId}@${nowMs}`;
+      this.#sessions = new Map();
+      this.#members = new Map();
+      this.#holders = new Map();
+      this.#starts = new Map();
+    }
+    this.#run = runId;
+    this.#seen = nowMs;
+    this.#isOlderAlive = this.#olderUntilMs > nowMs;
+    if (this.#isOlderAlive) this.#olderAt = this.#at;
+    this.#opensIn = Math.max(0, this.#opens - this.#at);
+    if (this.#isOlderAlive) this.#opensIn = Math.max(this.#opensIn, ttlMs * STEP);
+  }
+
+  #isAlive(session: string): boolean {
+    return (this.#sessions.get(session) ?? 0) > this.#at;
+  }
+
+  #set(name: string, holder: string): void {
+    this.#holders.set(name, holder);
+    this.#version += 1;
+  }
 
   beat(time: BoardTime, request: BeatRequest): BeatAnswer {
-    const place = this.#enter(time, request);
-    if (place === undefined) return { kind: "stepped" };
-    const { nowMs } = time;
-    const known = this.#sessions.get(request.session);
-    const isAlive = known !== undefined && known.endsAtMs > nowMs;
-    if (!isAlive && !request.joins) return { kind: "lost", ...place };
-    this.#begin(nowMs, request);
-    this.#sessions.set(request.session, { endsAtMs: nowMs + request.ttlMs, info: request.info });
-    for (const [name, { endsAtMs }] of this.#sessions) {
-      if (endsAtMs <= nowMs - REMEMBERED_MS) this.#forget(name);
+    const { session, ttlMs, answeredAgoMs = -1, info, version } = request;
+    this.#enter(time, ttlMs);
+    let ends = this.#sessions.get(session);
+    if (answeredAgoMs > ttlMs * TRUSTED && ends !== undefined) {
+      this.#sessions.set(session, Math.min(ends, this.#at));
+      ends = this.#at;
     }
-    const isWhole = request.epoch !== place.epoch;
-    const since = isWhole ? 0 : request.version;
-    const later = [...this.#changes].filter(([, version]) => version > since);
-    const told = later.slice(0, request.mostChanges);
+    if (ends === undefined ? answeredAgoMs >= 0 : ends <= this.#at) return { kind: "lost" };
+    let proven = this.#members.get(session)?.proven ?? -1;
+    if (proven < 0 && answeredAgoMs >= 0) proven = this.#at;
+    this.#sessions.set(session, this.#at + ttlMs);
+    this.#members.set(session, { proven, info });
+    for (const [old, end] of this.#sessions) {
+      if (end > this.#at - DAY_MS) continue;
+      this.#sessions.delete(old);
+      this.#members.delete(old);
+    }
+    for (const [name, untilMs] of this.#pauses) if (untilMs <= this.#at) this.#pauses.delete(name);
+    const known = `${this.#memory} ${this.#version}`;
     return {
       kind: "beat",
-      ...place,
-      opensInMs: Math.max(0, (this.#epoch?.opensAtMs ?? 0) - nowMs),
+      wallMs: time.nowMs,
+      opensInMs: this.#opensIn,
+      isOlderAlive: this.#isOlderAlive,
+      version: known,
       sessions: [...this.#sessions]
-        .filter(([, { endsAtMs }]) => endsAtMs > nowMs)
-        .map(([session, { endsAtMs, info }]) => ({
-          session,
-          endsInMs: endsAtMs - nowMs,
-          info,
-          trialEndsInMs: this.#trialEndsInMs(session, nowMs),
-        }))
-        .sort((a, b) => a.endsInMs - b.endsInMs || (a.session < b.session ? -1 : 1)),
-      isWhole,
-      changes: told.map(([upstream]) => this.#holderOf(upstream)),
-      version: told.at(-1)?.[1] ?? since,
-      hasMore: later.length > told.length,
+        .filter(([, end]) => end > this.#at)
+        .map(([each, end]) => {
+          const member = this.#members.get(each);
+          const since = member?.proven ?? -1;
+          return {
+            session: each,
+            endsInMs: end - this.#at,
+            provenMs: since < 0 ? undefined : this.#at - since,
+            info: member?.info ?? "",
+          };
+        }),
+      holders:
+        version === known
+          ? undefined
+          : new Map([...this.#holders].filter(([, holder]) => !holder.startsWith("@"))),
+      pauses: new Map([...this.#pauses].map(([name, untilMs]) => [name, untilMs - this.#at])),
+      granted: this.#grant(request),
     };
   }
 
-  claim(time: BoardTime, request: ClaimRequest): ClaimAnswer {
-    const place = this.#enter(time, request);
-    if (place === undefined) return { kind: "stepped" };
-    const { nowMs } = time;
-    if (!this.#isAlive(request.session, nowMs)) return { kind: "lost", ...place };
-    const opensInMs = Math.max(0, (this.#epoch?.opensAtMs ?? 0) - nowMs);
-    if (opensInMs > 0 && !request.retakes) return { kind: "settling", ...place, opensInMs };
-    const claimed: Claimed[] = [];
-    for (const upstream of request.upstreams) {
-      const freedom = this.#freedomOf(upstream, nowMs, request);
-      if (freedom === undefined) continue;
-      if (!freedom.isOurs) this.#set(upstream, { session: request.session });
-      claimed.push({ upstream, unheldMs: freedom.unheldMs });
+  #grant({ session, ttlMs, wants }: BeatRequest): Granted | undefined {
+    if (wants === undefined) return undefined;
+    const name = nameOf(session);
+    const hasSize = (part: Part): boolean =>
+      Math.abs(part.seat - wants.seat) + Math.abs(part.rest - wants.rest) < 1e-9;
+    let isMixed = false;
+    let taken = 0;
+    let orphaned = 0;
+    let others = 0;
+    for (const [other, part] of this.#parts) {
+      const counts = Math.max(part.seatUntil, part.restUntil) + wants.forgottenMs > this.#at;
+      if (counts && !hasSize(part)) isMixed = true;
+      if (other === name) continue;
+      if (Math.max(part.seatUntil, part.restUntil) < this.#at - DAY_MS) this.#parts.delete(other);
+      if (part.seatUntil > this.#at) taken += part.seat;
+      if (part.restUntil > this.#at) {
+        taken += part.rest;
+        others += 1;
+      } else if (part.seatUntil > this.#at) orphaned += part.rest;
     }
-    return { kind: "claimed", ...place, claimed };
-  }
-
-  release(time: BoardTime, request: ReleaseRequest): ReleaseAnswer {
-    const place = this.#enter(time, request);
-    if (place === undefined) return { kind: "stepped" };
-    for (const upstream of request.upstreams) {
-      const holder = this.#holders.get(upstream);
-      if (holder === undefined || !("session" in holder) || holder.session !== request.session) continue;
-      this.#set(upstream, { releasedAtMs: time.nowMs });
+    const process = processOf(session);
+    const found = this.#parts.get(name);
+    const isOthers = found !== undefined && found.process !== process && found.restUntil > this.#at;
+    const own = found ?? { ...wants, seatUntil: 0, restUntil: 0, process: "", grants: -1 };
+    const isMine = hasSize(own) && own.process === process;
+    const isUntouched = own.grants === this.#grants;
+    const has = (untilMs: number): boolean => isMine && untilMs > 0 && (untilMs > this.#at || isUntouched);
+    const hadSeat = has(own.seatUntil) || wants.has.seat > 0;
+    const hadRest = has(own.restUntil) || wants.has.rest > 0;
+    const room = 1.000000001 - taken;
+    const isOpen = this.#opensIn <= 0 && !isOthers;
+    const kept = hadSeat ? wants.seat : 0;
+    const rest = hadRest || (isOpen && room - kept >= wants.rest) ? wants.rest : 0;
+    const replicas = Math.floor(1 / (wants.seat + wants.rest) + 0.5);
+    const missing = Math.max(0, replicas - others - 1) * wants.rest;
+    const seat = hadSeat || (isOpen && rest > 0 && room - rest - missing >= wants.seat) ? wants.seat : 0;
+    const isAnew = (seat > 0 && !hadSeat) || (rest > 0 && !hadRest);
+    if (isAnew && room - seat - rest < orphaned) isMixed = true;
+    if (isAnew) this.#grants += 1;
+    if (!isOthers) {
+      this.#parts.set(name, {
+        seat: wants.seat,
+        rest: wants.rest,
+        process,
+        grants: this.#grants,
+        seatUntil: seat > 0 ? this.#at + DAY_MS : Math.min(own.seatUntil, this.#at),
+        restUntil: rest > 0 ? this.#at + ttlMs : Math.min(own.restUntil, this.#at),
+      });
     }
-    if (request.endsSession) this.#forget(request.session);
-    return { kind: "released", ...place };
+    return { seat, rest, isAnew, isMixed };
   }
 
-  /** Undefined where the clock seems stepped, and the caller is to ask again before all begins anew. */
-  #enter({ nowMs, runId }: BoardTime, caller: Caller): { serverMs: number; epoch: string } | undefined {
-    const toleranceMs = caller.ttlMs * STEP_TOLERANCE;
-    const isAhead = caller.expectedMs !== undefined && nowMs > caller.expectedMs + toleranceMs;
-    const isKnown = this.#epoch?.runId === runId && nowMs >= this.#lastMs - toleranceMs;
-    if (isKnown && isAhead && !caller.isStepSure) return undefined;
-    if (this.#epoch === undefined || !isKnown || isAhead) {
-      this.#sessions.clear();
-      this.#trials.clear();
-      this.#holders.clear();
-      this.#changes.clear();
-      this.#version = 0;
-      this.#epoch = { runId, beganAtMs: nowMs, opensAtMs: nowMs + caller.ttlMs };
+  claim(time: BoardTime, { session, ttlMs, groups, retakes }: ClaimRequest): ClaimAnswer {
+    this.#enter(time, ttlMs);
+    if (!this.#isAlive(session)) return { kind: "lost" };
+    if (this.#opensIn > 0 && !retakes) return { kind: "settling", opensInMs: this.#opensIn };
+    const isFree = (name: string): boolean => {
+      const holder = this.#holders.get(name);
+      const isNobodys = holder === undefined || holder === session || holder.startsWith("@");
+      return isNobodys || processOf(holder) === processOf(session) || !this.#isAlive(holder);
+    };
+    const claimed = groups
+      .filter(({ names }) => names.every(isFree))
+      .flatMap(({ names, budgets }) => {
+        const waits = new Map(
+          budgets.map((each) => [`b:${each.budget}`, this.#begin(each, session, retakes)]),
+        );
+        return names.map((name) => {
+          const unheldMs = this.#unheld(name, session, ttlMs);
+          if (this.#holders.get(name) !== session) this.#set(name, session);
+          const left = this.#records.get(name);
+          const record = left && { text: left.text, agoMs: Math.max(0, this.#at - left.at) };
+          return { name, unheldMs, waitMs: waits.get(name) ?? 0, record };
+        });
+      });
+    return { kind: "claimed", claimed };
+  }
+
+  #begin(
+    { budget, coldMs, forgottenMs, terms, waitMs }: ClaimedBudget,
+    session: string,
+    retakes: boolean,
+  ): number {
+    const name = `b:${budget}`;
+    const holder = this.#holders.get(name);
+    const was = this.#starts.get(name);
+    let earliest: number;
+    let sent = this.#at;
+    if (was === undefined) {
+      const older = this.#olderAt === undefined ? 0 : this.#olderAt + forgottenMs;
+      earliest = Math.max(older, this.#at + coldMs);
+    } else {
+      ({ earliest, sent } = was);
+      if (holder !== undefined && holder !== session && !holder.startsWith("@")) {
+        const last = Math.min(this.#sessions.get(holder) ?? this.#at, this.#at);
+        if (last > earliest) [earliest, sent] = [last + was.cold, last];
+      }
+      if (was.terms !== terms) earliest = Math.max(earliest, sent + coldMs);
     }
-    this.#lastMs = nowMs;
-    return { serverMs: nowMs, epoch: `${this.#epoch?.runId}@${this.#epoch?.beganAtMs.toFixed(3)}` };
+    if (retakes) [earliest, sent] = [this.#at + waitMs, this.#at];
+    this.#starts.set(name, { earliest, sent, cold: coldMs, terms });
+    return Math.max(0, earliest - this.#at);
   }
 
-  #begin(nowMs: number, { session, ttlMs }: BeatRequest): void {
-    const last = this.#trials.get(nameOf(session));
-    if (last?.session === session) return;
-    const opensInMs = Math.max(0, (this.#epoch?.opensAtMs ?? 0) - nowMs);
-    let lastsMs = opensInMs > 0 ? opensInMs : ttlMs * TRIAL.first;
-    const ended = last && this.#sessions.get(last.session);
-    if (last !== undefined && ended !== undefined) {
-      const servedMs = ended.endsAtMs - ttlMs - (last.joinedAtMs + last.lastsMs);
-      const twiceMs = Math.max(ttlMs * TRIAL.first, 2 * last.lastsMs);
-      if (servedMs < ttlMs * TRIAL.toServe) lastsMs = Math.min(ttlMs * TRIAL.most, twiceMs);
+  #unheld(name: string, session: string, ttlMs: number): number | undefined {
+    const holder = this.#holders.get(name);
+    if (holder === undefined) return undefined;
+    if (holder === session) return 0;
+    if (holder.startsWith("@")) {
+      const unheldMs = this.#at - Number(holder.slice(1));
+      return unheldMs > DAY_MS ? undefined : unheldMs;
     }
-    this.#trials.set(nameOf(session), { session, joinedAtMs: nowMs, lastsMs });
+    const ends = this.#sessions.get(holder);
+    return ends === undefined ? undefined : Math.max(0, this.#at - (ends - ttlMs));
   }
 
-  #trialEndsInMs(session: string, nowMs: number): number {
-    const trial = this.#trials.get(nameOf(session));
-    return trial === undefined ? 0 : Math.max(0, trial.joinedAtMs + trial.lastsMs - nowMs);
-  }
-
-  #forget(session: string): void {
-    this.#sessions.delete(session);
-    if (this.#trials.get(nameOf(session))?.session === session) this.#trials.delete(nameOf(session));
-  }
-
-  #isAlive(session: string, nowMs: number): boolean {
-    return (this.#sessions.get(session)?.endsAtMs ?? 0) > nowMs;
-  }
-
-  #freedomOf(
-    upstream: string,
-    nowMs: number,
-    { session, ttlMs, inherits }: ClaimRequest,
-  ): { readonly unheldMs: number | undefined; readonly isOurs: boolean } | undefined {
-    const holder = this.#holders.get(upstream);
-    if (holder === undefined) return { unheldMs: undefined, isOurs: false };
-    if ("releasedAtMs" in holder) {
-      const unheldMs = Math.max(0, nowMs - holder.releasedAtMs);
-      return { unheldMs: unheldMs < REMEMBERED_MS ? unheldMs : undefined, isOurs: false };
+  release(
+    time: BoardTime,
+    { session, ttlMs, names, leasesEndInMs, endsSession }: ReleaseRequest,
+  ): ReleaseAnswer {
+    this.#enter(time, ttlMs);
+    for (const name of names) {
+      if (this.#holders.get(name) !== session) continue;
+      const was = this.#starts.get(name);
+      if (was !== undefined && was.earliest <= this.#at) {
+        was.earliest = this.#at + Math.min(leasesEndInMs[name] ?? was.cold, was.cold);
+        was.sent = this.#at;
+      }
+      this.#set(name, `@${this.#at}`);
     }
-    if (holder.session === session) return { unheldMs: 0, isOurs: true };
-    // A former session of the same process: it knows by itself that it polls nothing by that any more.
-    const isFormer = holder.session.startsWith(session.slice(0, session.lastIndexOf(".") + 1));
-    const isOver = inherits && !this.#isAlive(holder.session, nowMs);
-    if (!isFormer && !isOver) return undefined;
-    const ended = this.#sessions.get(holder.session);
-    // Its last beat: until then it may have polled.
-    const unheldMs = ended === undefined ? undefined : Math.max(0, nowMs - (ended.endsAtMs - ttlMs));
-    return { unheldMs, isOurs: false };
+    if (endsSession) {
+      this.#sessions.delete(session);
+      this.#members.delete(session);
+      const part = this.#parts.get(nameOf(session));
+      if (part?.process === processOf(session)) [part.seatUntil, part.restUntil] = [this.#at, this.#at];
+    }
+    return { kind: "released" };
   }
 
-  #holderOf(upstream: string): HolderChange {
-    const holder = this.#holders.get(upstream);
+  tell(time: BoardTime, { ttlMs, pauses, resumed, records }: News): void {
+    this.#enter(time, ttlMs);
+    for (const [name, forMs] of pauses)
+      this.#pauses.set(name, Math.max(this.#pauses.get(name) ?? 0, this.#at + forMs));
+    for (const name of resumed) this.#pauses.delete(name);
+    for (const [name, text] of records) this.#records.set(name, { at: this.#at, text });
+  }
+
+  records(time: BoardTime): ReadonlyMap<string, string> {
+    this.#enter(time, 0);
+    return new Map(
+      [...this.#records].filter(([name]) => name.startsWith("u:")).map(([name, { text }]) => [name, text]),
+    );
+  }
+
+  draw({ budget, name, limit, oldestHour, used, upTo }: DrawRequest): DrawAnswer {
+    const counts = this.#counts.get(budget) ?? new Map<string, number>();
+    this.#counts.set(budget, counts);
+    const field = (hour: number): string => `${hour} ${name}`;
+    for (const { hour, count, drawn } of used) {
+      const before = counts.get(field(hour)) ?? 0;
+      counts.set(field(hour), drawn === before ? count : Math.max(before, count));
+    }
+    for (const key of counts.keys()) if (Number.parseInt(key, 10) < oldestHour) counts.delete(key);
+    const total = (): number => [...counts.values()].reduce((sum, count) => sum + count, 0);
+    for (const [hour, most] of upTo) {
+      const before = counts.get(field(hour)) ?? 0;
+      const more = Math.min(most - before, limit - total());
+      if (more > 0) counts.set(field(hour), before + more);
+    }
+    const own = [...counts].filter(([key]) => key.slice(key.indexOf(" ") + 1) === name);
     return {
-      upstream,
-      holder: holder !== undefined && "session" in holder ? holder.session : undefined,
+      kind: "drawn",
+      own: new Map(own.map(([key, count]) => [Number.parseInt(key, 10), count])),
+      total: total(),
     };
   }
+}
 
-  #set(upstream: string, holder: Holder): void {
-    this.#holders.set(upstream, holder);
-    this.#version += 1;
-    this.#changes.delete(upstream);
-    this.#changes.set(upstream, this.#version);
-  }
+function processOf(session: string): string {
+  return session.slice(0, session.lastIndexOf("."));
 }

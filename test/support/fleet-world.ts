@@ -1,18 +1,24 @@
+import type { FleetBoard } from "../../src/core/fleet/board.ts";
+import { groupsOf } from "../../src/core/fleet/groups.ts";
 import { Holdings } from "../../src/core/fleet/holdings.ts";
 import { SessionValidity } from "../../src/core/fleet/session-validity.ts";
-import type { Claimed, FleetBoard } from "../../src/core/fleet/board.ts";
-import { BoardModel } from "../models/board.ts";
+import type { Clock } from "../../src/core/time/clock.ts";
 import { FleetMembership } from "../../src/engine/fleet/membership.ts";
-import type { MembershipParts } from "../../src/engine/fleet/parts.ts";
+import type { FleetBudgets, FleetConfig, Gained } from "../../src/engine/fleet/parts.ts";
+import { BoardModel, type BoardTime } from "../models/board.ts";
+import { sampleSchedule, sampleUpstream } from "./samples.ts";
 import type { VirtualClock } from "./virtual/clock.ts";
 
 const CALL_TAKES_MS = 1;
 const DEADLINE_MS = 500;
 
+/** How a replica's messages fare. */
+export type Line = "well" | "cut" | "answers lost";
+
 /** A board that several replicas share in virtual time; it can go away, be emptied, and have its clock stepped. */
-export class TableServer {
+export class VirtualBoards {
   readonly #clock: VirtualClock;
-  #table = new BoardModel();
+  #board = new BoardModel();
   #runs = 1;
   #offsetMs = 1_700_000_000_000;
   isAway = false;
@@ -22,12 +28,16 @@ export class TableServer {
     this.#clock = clock;
   }
 
-  get table(): BoardModel {
-    return this.#table;
+  get board(): BoardModel {
+    return this.#board;
+  }
+
+  get serverMs(): number {
+    return this.#offsetMs + this.#clock.now();
   }
 
   empty(): void {
-    this.#table = new BoardModel();
+    this.#board = new BoardModel();
   }
 
   restart(): void {
@@ -38,68 +48,88 @@ export class TableServer {
     this.#offsetMs += byMs;
   }
 
-  boardFor(isCutOff: () => boolean): FleetBoard {
-    const published = new Map<string, string>();
+  boardFor(isCutOff: () => boolean, line: () => Line = () => "well"): FleetBoard {
     const ask = async <Answer>(
-      call: (time: { nowMs: number; runId: string }) => Answer,
+      call: (board: BoardModel, time: BoardTime) => Answer,
     ): Promise<Answer | { kind: "away" }> => {
       const never = new AbortController().signal;
       this.calls += 1;
-      if (this.isAway || isCutOff()) {
-        await this.#clock.sleep(DEADLINE_MS, never);
-        return { kind: "away" };
+      if (!this.isAway && !isCutOff() && line() !== "cut") {
+        await this.#clock.sleep(CALL_TAKES_MS / 2, never);
+        const answer = call(this.#board, { nowMs: this.serverMs, runId: `run${this.#runs}` });
+        await this.#clock.sleep(CALL_TAKES_MS / 2, never);
+        if (line() === "well") return answer;
       }
-      await this.#clock.sleep(CALL_TAKES_MS / 2, never);
-      const answer = call({ nowMs: this.#offsetMs + this.#clock.now(), runId: `run${this.#runs}` });
-      await this.#clock.sleep(CALL_TAKES_MS / 2, never);
-      return answer;
+      await this.#clock.sleep(DEADLINE_MS, never);
+      return { kind: "away" };
     };
     return {
-      beat: (request) => ask((time) => this.#table.beat(time, request)),
-      claim: (request) => ask((time) => this.#table.claim(time, request)),
-      release: (request) => ask((time) => this.#table.release(time, request)),
-      publish: async (entries) => {
-        if (this.isAway || isCutOff()) return false;
-        for (const [key, text] of entries) published.set(key, text);
-        return true;
+      beat: (request) => ask((board, time) => board.beat(time, request)),
+      claim: (request) => ask((board, time) => board.claim(time, request)),
+      release: (request) => ask((board, time) => board.release(time, request)),
+      draw: (request) => ask((board) => board.draw(request)),
+      tell: async (news) => (await ask((board, time) => board.tell(time, news))) === undefined,
+      records: async () => {
+        const answer = await ask((board, time) => board.records(time));
+        return answer instanceof Map ? answer : undefined;
       },
-      published: async () => (this.isAway || isCutOff() ? undefined : published),
     };
   }
 }
 
-/** One replica that only remembers what it was told to poll. */
+export type SmallOptions = {
+  readonly name: string;
+  readonly boot?: string;
+  readonly ttlMs?: number;
+  readonly upstreams: number;
+  /** By upstream; without it each has a budget of its own. */
+  readonly budgetOf?: (upstream: string) => string;
+  /** Told with each claim. */
+  readonly coldMs?: number;
+  readonly digest?: string;
+  readonly wallAheadMs?: number;
+};
+
+/** One replica that only remembers what it was told to poll, and from when on. */
 export class SmallReplica {
   readonly name: string;
   readonly holdings: Holdings;
   readonly membership: FleetMembership;
   readonly polled: Set<string> = new Set();
-  readonly gains: Claimed[] = [];
-  /** At the level of info. */
+  readonly gains: Gained[] = [];
+  /** By budget: how long it had to wait when it was gained last. */
+  readonly waitsMs: Map<string, number> = new Map();
+  readonly records: Map<string, string> = new Map();
+  readonly pausesHeard: Map<string, number> = new Map();
   readonly logged: string[] = [];
-  isCutOff = false;
+  leasesEndInMs = 0;
+  line: Line = "well";
   drainTakesMs = 0;
 
-  constructor(
-    clock: MembershipParts["clock"],
-    board: (isCutOff: () => boolean) => FleetBoard,
-    options: Partial<MembershipParts> & {
-      readonly name: string;
-      readonly boot?: string;
-      readonly statuses?: MembershipParts["events"]["statuses"];
-    },
-  ) {
-    const { name, boot = "b", ttlMs = 10_000 } = options;
+  constructor(clock: VirtualClock, boards: VirtualBoards, options: SmallOptions) {
+    const { name, boot = "b", ttlMs = 10_000, coldMs = 0, wallAheadMs = 0 } = options;
     this.name = name;
-    this.holdings = new Holdings(new SessionValidity(name, boot, ttlMs), clock);
+    const own: Clock = {
+      now: () => clock.now(),
+      wallNow: () => clock.wallNow() + wallAheadMs,
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+    };
+    this.holdings = new Holdings(new SessionValidity(name, boot, ttlMs), own);
+    const log = (_fields: object, text: string): void => void this.logged.push(text);
     this.membership = new FleetMembership({
-      clock,
-      board: board(() => this.isCutOff),
-      log: { debug() {}, info: (_fields, text) => void this.logged.push(text), warn() {}, error() {} },
-      url: () => `http://${options.name}:10429`,
+      clock: own,
+      board: boards.boardFor(
+        () => false,
+        () => this.line,
+      ),
+      log: { debug() {}, info: log, warn: log, error: log },
+      name,
+      url: () => `http://${name}:10429`,
       ttlMs,
       holdings: this.holdings,
+      budgets: this.#budgets(coldMs),
       isSharded: true,
+      random: () => 0.5,
       onBug: (error) => {
         throw error;
       },
@@ -115,13 +145,40 @@ export class SmallReplica {
           if (this.drainTakesMs > 0) await clock.sleep(this.drainTakesMs, new AbortController().signal);
           for (const upstream of upstreams) this.polled.delete(upstream);
         },
-        statuses: options.statuses ?? (() => new Map()),
+        onPaused: (upstream, forMs) => void this.pausesHeard.set(upstream, forMs),
+        records: () => this.records,
       },
-      ...options,
     });
+    this.membership.setConfig(smallConfig(options));
+    this.membership.start();
+  }
+
+  #budgets(coldMs: number): FleetBudgets {
+    return {
+      claimOf: (budget) => ({ budget, coldMs, forgottenMs: 60_000, terms: "same", waitMs: 0 }),
+      begin: (budget, waitMs) => void this.waitsMs.set(budget, waitMs),
+      end: () => Promise.resolve(),
+      leasesEndInMs: () => this.leasesEndInMs,
+      pause: () => {},
+      wants: () => undefined,
+      granted: () => {},
+      drawAhead: () => Promise.resolve(),
+      records: () => new Map(),
+    };
   }
 }
 
-export function upstreamNames(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `upstream-${index}`);
+export function smallConfig({
+  upstreams,
+  budgetOf = (name) => name,
+  digest = "same",
+}: SmallOptions): FleetConfig {
+  const all = Array.from({ length: upstreams }, (_, index) => `upstream-${index}`).map((name) =>
+    sampleUpstream({ name, budgets: [budgetOf(name)], schedule: sampleSchedule(60_000, name) }),
+  );
+  return {
+    groups: groupsOf(all),
+    budgetsOf: new Map(all.map(({ name, budgets }) => [name, budgets])),
+    digest,
+  };
 }

@@ -277,6 +277,8 @@ export function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): Fleet
     moves: { gained: 2, lost: 1 },
     sessionValid: true,
     hasReserve: true,
+    configs: 1,
+    clockAheadMs: 20,
     redisUp: true,
     redis,
     ...changes,
@@ -438,7 +440,8 @@ export function sampleFleetStatus(changes: Partial<FleetStatus> = {}): FleetStat
     held: 1,
     isThisOne: false,
     isLeaving: false,
-    isOnTrial: false,
+    isNew: false,
+    clockAheadMs: 0,
   };
   return {
     mode: "shard",
@@ -453,6 +456,12 @@ export function sampleFleetStatus(changes: Partial<FleetStatus> = {}): FleetStat
       { name: "ai-router", holder: "a", views: [sampleFleetView()] },
       { name: "email", holder: "b", views: [sampleFleetView({ vantage: "b" })] },
     ],
+    budgets: [
+      { name: "ai-router", holder: "a" },
+      { name: "email", holder: "b" },
+    ],
+    waitsFor: undefined,
+    configs: 1,
     ...changes,
   };
 }

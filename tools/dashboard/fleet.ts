@@ -67,7 +67,7 @@ export function fleetPanels(): readonly cog.Builder<grafana.Panel>[] {
     lines(
       {
         title: "How long Redis takes",
-        description: "95th percentile by call. A poll waits for its lease as long.",
+        description: "95th percentile by call. No poll waits for it.",
         unit: "s",
         runbook: "PacewatchRedisAway",
         span: 8,

@@ -71,6 +71,19 @@ const UNHELD: Alert = {
   description: `The replicas of {{ $labels.job }} hold {{ $value | printf "%.0f" }} of ${queryValue(`max(pacewatch_fleet_upstreams{${OF_JOB}})`, `printf "%.0f"`, "all")} upstreams. The state of the others is unknown. Replicas that reach Redis: ${queryValue(`sum(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} of ${queryValue(`count(pacewatch_redis_up{${OF_JOB}})`, `printf "%.0f"`, "none")} that are scraped. Started in the last 10 minutes: ${queryLabels(`time() - process_start_time_seconds{${OF_JOB}} < 600`, "instance", "none")}.`,
 };
 
+/** Each holder keeps to the limits that it knows. */
+const CONFIGS_DIFFER: Alert = {
+  alert: "PacewatchFleetConfigsDiffer",
+  severity: "ticket",
+  expr: "max by (job) (pacewatch_fleet_configs) > 1",
+  holdsFor: "30m",
+  summary: "The replicas of {{ $labels.job }} run different configs",
+  description: `The replicas of {{ $labels.job }} run {{ $value | printf "%.0f" }} different configs. Each keeps to the limits of its own, and upstreams that only some of them have are moved among those alone. Last reloads that failed: ${queryLabels(`pacewatch_config_last_reload_successful{${OF_JOB}} == 0`, "instance", "none")}.`,
+};
+
 export function fleetAlerts(mode: FleetMode): RuleGroup {
-  return { name: "pacewatch-fleet", rules: mode === "shard" ? [REDIS_AWAY, UNHELD] : [REDIS_AWAY] };
+  return {
+    name: "pacewatch-fleet",
+    rules: mode === "shard" ? [REDIS_AWAY, UNHELD, CONFIGS_DIFFER] : [REDIS_AWAY, CONFIGS_DIFFER],
+  };
 }

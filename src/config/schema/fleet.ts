@@ -135,6 +135,17 @@ function nodesOf({ url, sentinel, cluster }: z.output<typeof redis>): FleetRedis
   return { kind: "single", host: url.host, port: url.port, database: url.database };
 }
 
+const reserveNeedsEverywhere: Rule = {
+  check: (fleet, refuse) => {
+    const { mode, reserve } = mappingOf(fleet);
+    if (mode !== "shard" || reserve === undefined) return;
+    const why = "without Redis nobody knows who polls an upstream, so nothing can be set aside: remove it";
+    refuse(["reserve"], `must be set only where mode is everywhere: ${why}`, []);
+  },
+};
+
+const DEFAULT_RESERVE = 0.2;
+
 const keys = named(
   section({
     redis: redisSchema,
@@ -144,9 +155,11 @@ const keys = named(
     replicas: noted(wholeNumber(1, MOST_REPLICAS), { isNeeded: true }).describe(
       "The largest number of replicas.",
     ),
-    reserve: noted(percentage({ zero: true, hundred: false }, "20%"), { isNeeded: true })
-      .prefault("20%")
-      .describe("The part of each budget's cap that is set aside for polls while Redis is unreachable."),
+    reserve: percentage({ zero: true, hundred: false }, "20%")
+      .optional()
+      .describe(
+        "Only in everywhere: the part of each budget's cap that replicas may use while Redis is unreachable. Default: 20%.",
+      ),
     ttl: duration(1_000, 600_000, "10s").prefault("10s").describe("How soon a dead replica is replaced."),
     name: name().optional().describe("This replica's name. Default: the machine's host name."),
     advertise: httpUrl()
@@ -159,9 +172,13 @@ const keys = named(
   { ttl: "ttlMs" },
 );
 
-export const fleetSchema: z.ZodType<Fleet> = codec(keys, {
-  decode: (written) => ({ ...written, name: written.name ?? ownName() }),
-  encode: (fleet) => fleet,
+export const fleetSchema: z.ZodType<Fleet> = codec(ruled(keys, reserveNeedsEverywhere), {
+  decode: (written) => ({
+    ...written,
+    name: written.name ?? ownName(),
+    reserve: written.mode === "shard" ? 0 : (written.reserve ?? DEFAULT_RESERVE),
+  }),
+  encode: (fleet) => ({ ...fleet, reserve: fleet.mode === "shard" ? undefined : fleet.reserve }),
 });
 
 /** The machine's host name, without the characters that a name may not have. */

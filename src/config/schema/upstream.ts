@@ -106,23 +106,14 @@ const notTooMany: Rule = {
 /** A model's, a project's and the account's: more have not been met. */
 const MOST_BUDGETS = 4;
 
-/**
- * A list names each budget once. Over a Redis Cluster it names only one, as budgets lie on different nodes there, where no
- * script takes a lease of two in one step.
- */
+/** A list names each budget once. */
 const differentBudgets: Rule = {
-  check: (budgets, refuse, { fleet }) => {
+  check: (budgets, refuse) => {
     if (!Array.isArray(budgets)) return;
     for (const [index, budget] of budgets.entries()) {
       if (typeof budget !== "string" || !budgets.slice(0, index).includes(budget)) continue;
       refuse([index], `must differ from the other budgets of its upstream, received "${budget}" again`);
     }
-    const several = budgets.filter((budget) => typeof budget === "string").length;
-    if (several < 2 || mappingOf(mappingOf(fleet)["redis"])["cluster"] === undefined) return;
-    const why =
-      "the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel";
-    const must = "must be a single budget where fleet.redis is a cluster";
-    refuse([], `${must}, received a list of ${several}: ${why}`);
   },
 };
 

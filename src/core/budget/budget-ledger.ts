@@ -1,16 +1,25 @@
 import type { Advice } from "../advice/advice.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
-import { coldStartMs, forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
+import { forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
 import type { QuotaCount } from "./quota.ts";
+import { ofPart, ratesOfPart, startOf } from "./part.ts";
 import type { Held } from "./record.ts";
 import { Restraint } from "./restraint.ts";
 import { longestRateOf, type Needs } from "./signals.ts";
 import { tellsLimit, UntoldLimit } from "./untold-limit.ts";
 
-/** A budget starts with the process (`first`), or is `added` by a reload. */
+/** In a fleet that polls from everywhere, a replica has this part of each budget for itself. */
+export type BudgetPart = {
+  readonly most: number;
+  /** Less of it while some of it has to be left alone. */
+  now(): number;
+};
+
+/** A budget starts with the process (`first`), is `added` by a reload, or is kept for when it is `claimed`. */
 export type BudgetStart = {
-  readonly kind: "first" | "added";
+  readonly kind: "first" | "added" | "claimed";
+  readonly part: BudgetPart | undefined;
   /** An unknown earlier request may still be counted for so long after it was sent. */
   readonly uncountedMs: number;
   readonly quota: QuotaCount;
@@ -20,11 +29,18 @@ export type BudgetStart = {
   readonly retiredBudgets: readonly BudgetLedger[];
 };
 
-function termsOf(budget: Budget): LeaseTerms {
-  return {
-    rates: budget.rates.map((rate) => ({ perMs: rate.perMs, cap: capOf(rate, budget.share) })),
-    lingerMs: budget.lingerMs,
-  };
+function termsOf(budget: Budget, part: BudgetPart | undefined): LeaseTerms {
+  return { rates: ratesOfPart(budget, part?.most ?? 1), lingerMs: budget.lingerMs };
+}
+
+/** Then the part may be larger again. */
+const NOTHING_ALLOWED_MS = 1_000;
+
+function coldMsOf(budget: Budget, terms: LeaseTerms, { kind, part, uncountedMs }: BudgetStart): number {
+  // The claim says from when on.
+  if (kind === "claimed") return 0;
+  if (kind === "added") return forgottenAfterMs(terms, uncountedMs);
+  return startOf(budget, uncountedMs, part?.most).coldMs;
 }
 
 /** One budget has its leases, what holds it back, and its quota. */
@@ -38,21 +54,32 @@ export class BudgetLedger {
   readonly #untold: UntoldLimit = new UntoldLimit();
   readonly #quota: QuotaCount;
   #retiredBudgets: readonly BudgetLedger[];
+  readonly #part: BudgetPart | undefined;
 
   constructor(budget: Budget, start: BudgetStart, nowMs: number) {
     this.#budget = budget;
     this.#needs = start.needs;
-    this.#terms = termsOf(budget);
+    this.#part = start.part;
+    this.#terms = termsOf(budget, start.part);
     this.#paceGapMs = paceGapMs(this.#terms.rates);
-    const limits = budget.rates.map((rate) => rate.requests);
-    const coldMs =
-      start.kind === "first"
-        ? coldStartMs(this.#terms, limits, start.uncountedMs)
-        : forgottenAfterMs(this.#terms, start.uncountedMs);
-    this.#leases = new Leases(this.#terms, nowMs, coldMs);
+    this.#leases = new Leases(this.#terms, nowMs, coldMsOf(budget, this.#terms, start));
     this.#restraint = new Restraint(budget, start.needs);
     this.#quota = start.quota;
     this.#retiredBudgets = start.retiredBudgets;
+  }
+
+  /** Another may have sent on it until now. */
+  begin(atMs: number): void {
+    this.#leases.notBefore(atMs);
+  }
+
+  get startsAtMs(): number {
+    return this.#leases.startsAtMs;
+  }
+
+  /** When nothing of it counts any more; infinite while a request is in flight. */
+  get leasesEndAtMs(): number {
+    return this.#leases.endAtMs;
   }
 
   /** The latest moment at which its last request was counted; infinite while one is in flight. */
@@ -61,7 +88,7 @@ export class BudgetLedger {
   }
 
   change(budget: Budget, needs: Needs, uncountedMs: number, nowMs: number): void {
-    const terms = termsOf(budget);
+    const terms = termsOf(budget, this.#part);
     this.#leases.change(terms, nowMs, forgottenAfterMs(terms, uncountedMs));
     this.#restraint.change(budget, needs);
     this.#budget = budget;
@@ -80,8 +107,11 @@ export class BudgetLedger {
     }
     const usedUpUntilMs = this.usedUpUntilMs(nowMs);
     if (usedUpUntilMs > nowMs) return { kind: "wait", untilMs: usedUpUntilMs, cause: "budget", budget };
+    const caps = this.#caps(nowMs);
+    if (caps.some((cap) => cap < 1))
+      return { kind: "wait", untilMs: nowMs + NOTHING_ALLOWED_MS, cause: "ledger", budget };
     const forgottenAtMs = this.#retiredForgottenAtMs(nowMs);
-    const untilMs = forgottenAtMs > nowMs ? forgottenAtMs : this.#leases.freeAtMs(nowMs, this.#caps(nowMs));
+    const untilMs = forgottenAtMs > nowMs ? forgottenAtMs : this.#leases.freeAtMs(nowMs, caps);
     return untilMs > nowMs ? { kind: "wait", untilMs, cause: "budget", budget } : undefined;
   }
 
@@ -164,8 +194,16 @@ export class BudgetLedger {
   }
 
   #capOf(rate: Rate, nowMs: number): number {
-    const cap = this.#restraint.capOf(rate, capOf(rate, this.#budget.share), nowMs);
-    return this.#untold.capOf(rate, cap, this.#budget, nowMs);
+    const whole = capOf(rate, this.#budget.share);
+    const lowered = this.#restraint.capOf(rate, whole, nowMs);
+    return this.#untold.capOf(rate, this.#ownOf(lowered, whole), this.#budget, nowMs);
+  }
+
+  #ownOf(cap: number, whole: number): number {
+    if (this.#part === undefined) return cap;
+    const part = this.#part.now();
+    // By the upstream's word it goes to no less than one, or nobody would see the limit rise again.
+    return Math.min(ofPart(whole, part), Math.max(1, ofPart(cap, part)));
   }
 
   /**

@@ -94,6 +94,21 @@ export class Leases {
     this.#notBeforeMs = nowMs + coldMs;
   }
 
+  /** Nothing is granted before. */
+  get startsAtMs(): number {
+    return this.#notBeforeMs;
+  }
+
+  notBefore(atMs: number): void {
+    this.#notBeforeMs = Math.max(this.#notBeforeMs, atMs);
+  }
+
+  /** When none is held any more; infinite while a request is in flight. */
+  get endAtMs(): number {
+    if (this.#outstanding > 0) return Infinity;
+    return Math.max(Number.NEGATIVE_INFINITY, ...[...this.#expiries.values()].map(({ last }) => last));
+  }
+
   /** Call it only where `freeAtMs` is not later than now. */
   grant(nowMs: number): void {
     this.#outstanding += 1;
@@ -170,6 +185,10 @@ class Expiries {
 
   get size(): number {
     return this.#times.length - this.#start;
+  }
+
+  get last(): number {
+    return this.#times.at(-1) ?? Number.NEGATIVE_INFINITY;
   }
 
   /** Nearly always the latest so far. Only one that lingers is overtaken by later, shorter ones. */

@@ -1,6 +1,6 @@
 import type { Advice } from "../advice/advice.ts";
 import { adviceFor } from "./concerned.ts";
-import { BudgetLedger } from "./budget-ledger.ts";
+import { BudgetLedger, type BudgetPart, type BudgetStart } from "./budget-ledger.ts";
 import {
   type BudgetRestraint,
   type BudgetState,
@@ -19,14 +19,21 @@ import { tokenRequests } from "../config/oauth2.ts";
 import { needsOf, sendersByBudget } from "./needs.ts";
 import { Quotas } from "./quotas.ts";
 import { type BudgetRecord, heldOf, recordOf } from "./record.ts";
+import type { Needs } from "./signals.ts";
 
 /** A request can still be counted for this long after it was sent: timeout and linger. */
-function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
+export function uncountedMsOf(upstreams: readonly Upstream[], budgets: readonly Budget[]): number {
   const timeoutMs = Math.max(0, ...upstreams.map((upstream) => upstream.timeoutMs));
   return timeoutMs + Math.max(0, ...budgets.map((budget) => budget.lingerMs));
 }
 
-/** A single process keeps every budget in memory. */
+/** Where replicas share a config: whether a budget is used only once it was claimed, and the part of it that is ours. */
+export type LocalLedgerOptions = {
+  readonly isClaimed?: boolean;
+  readonly part?: BudgetPart | undefined;
+};
+
+/** A process keeps every budget that it may use in memory. */
 export class LocalLedger implements RunningLedger {
   readonly #clock: Clock;
   readonly quotas: Quotas;
@@ -38,6 +45,7 @@ export class LocalLedger implements RunningLedger {
   /** An upstream that changes its budget takes along what holds it back. */
   #budgetsOf: ReadonlyMap<string, readonly string[]> = new Map();
   readonly #listeners: ((budget: string) => void)[] = [];
+  readonly #part: BudgetPart | undefined;
   /** The longest time in this process after which a sent request may still be counted. It never shrinks. */
   #longestUncountedMs = 0;
 
@@ -46,11 +54,13 @@ export class LocalLedger implements RunningLedger {
     clock: Clock,
     quotas: Quotas = new Quotas(clock),
     records: ReadonlyMap<string, BudgetRecord> = new Map(),
+    { isClaimed = false, part }: LocalLedgerOptions = {},
   ) {
     this.#clock = clock;
+    this.#part = part;
     this.quotas = quotas;
     this.#absent = new Map(records);
-    this.#adopt(config, "first");
+    this.#adopt(config, isClaimed ? "claimed" : "first");
   }
 
   take(budgets: readonly string[]): LeaseDecision {
@@ -113,10 +123,33 @@ export class LocalLedger implements RunningLedger {
     for (const budget of config.budgets) this.#notify(budget.name);
   }
 
-  #adopt(config: Config, kind: "first" | "added"): void {
+  /** Nothing of this budget is granted before that. */
+  begin(budget: string, atMs: number): void {
+    this.#budgets.get(budget)?.begin(atMs);
+    this.#notify(budget);
+  }
+
+  /** Nothing of it is granted before. */
+  startsAtMs(budget: string): number {
+    return this.#budgets.get(budget)?.startsAtMs ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** When nothing of it counts any more; infinite while a request is in flight. */
+  leasesEndAtMs(budget: string): number {
+    return this.#budgets.get(budget)?.leasesEndAtMs ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** What another replica knows of it, by a wall clock that shows `wallMs` now. What is stricter counts. */
+  adoptRecord(budget: string, record: BudgetRecord, wallMs: number): void {
+    const ledger = this.#budgets.get(budget);
+    const moment = { nowMs: this.#clock.now(), wallMs };
+    ledger?.adopt(heldOf(record, moment, ledger.budget.maxPauseMs));
+  }
+
+  #adopt(config: Config, kind: BudgetStart["kind"]): void {
     const nowMs = this.#clock.now();
     this.quotas.change(config);
-    const senders = [...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)];
+    const senders = [...config.upstreams, ...tokenRequests(config.upstreams)];
     const byBudget = sendersByBudget(senders);
     this.#longestUncountedMs = Math.max(this.#longestUncountedMs, uncountedMsOf(senders, config.budgets));
     const former = new Map([...this.#budgets.keys()].map((name) => [name, this.record(name)]));
@@ -124,15 +157,17 @@ export class LocalLedger implements RunningLedger {
     for (const budget of config.budgets) {
       const kept = this.#budgets.get(budget.name);
       const users = byBudget.get(budget.name) ?? [];
-      const needs = needsOf(users);
+      const ownNeeds = needsOf(users);
+      const part = this.#part;
+      const needs: Needs = part === undefined ? ownNeeds : (rate) => ownNeeds(rate) / part.most;
       if (kept !== undefined) {
         kept.change(budget, needs, this.#longestUncountedMs, nowMs);
         this.#inherit(kept, users, former);
         continue;
       }
-      const uncountedMs = kind === "first" ? uncountedMsOf(users, [budget]) : this.#longestUncountedMs;
+      const uncountedMs = kind === "added" ? this.#longestUncountedMs : uncountedMsOf(users, [budget]);
       const quota = this.quotas.of(budget.name);
-      const start = { kind, uncountedMs, quota, needs, retiredBudgets: this.#retired };
+      const start = { kind, part, uncountedMs, quota, needs, retiredBudgets: this.#retired };
       const added = new BudgetLedger(budget, start, nowMs);
       this.#budgets.set(budget.name, added);
       this.#adoptRecord(added, this.#absent.get(budget.name));

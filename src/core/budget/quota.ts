@@ -122,6 +122,13 @@ export class QuotaCount {
     return this.#begin({ isClaim: false, hour });
   }
 
+  /** Another process counted at least so many in this hour, those of this one included. */
+  raise(hour: number, atLeast: number): void {
+    if ((this.#byHour.get(hour) ?? 0) >= atLeast) return;
+    this.#byHour.set(hour, atLeast);
+    this.#changed(hour);
+  }
+
   /** Each is ended once. Nothing remains of a claim: its request, if it got a lease, is counted by itself. */
   end(request: OpenRequest, wasSent: boolean): void {
     this.#open.delete(request);
@@ -186,7 +193,7 @@ export class QuotaCount {
 }
 
 /** After the calendar was set, an hour becomes this one: it is not earlier, and not in the future. */
-export function hourAfter(hour: number, byMs: number, nowMs: number): number {
+function hourAfter(hour: number, byMs: number, nowMs: number): number {
   return Math.max(hour, Math.min(hourOf(nowMs), hour + Math.ceil(byMs / HOUR_MS)));
 }
 

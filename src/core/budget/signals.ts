@@ -56,13 +56,6 @@ export function signalsOf(advice: Advice, budget: Budget, needs: Needs = () => 0
   };
 }
 
-/** So does a good answer of an upstream that advertises nothing. */
-export function saysNothing(signals: UpstreamSignals): boolean {
-  const { isThrottled, pauseMs, lowered, advertised, yieldMs } = signals;
-  const asksForLess = isThrottled || pauseMs > 0 || lowered.length > 0;
-  return !asksForLess && advertised === undefined && yieldMs === undefined;
-}
-
 /** The rate with the longest window. */
 export function longestRateOf(budget: Budget): Rate {
   return budget.rates.reduce((a, b) => (b.perMs > a.perMs ? b : a));

@@ -1,7 +1,7 @@
 /** The token requests of OAuth 2.0 cost a known number of requests, before any is sent. */
 
 import { LEGAL_PERIODS_MS, scheduleEvery, cronOf } from "../schedule/schedule.ts";
-import type { Fleet, Upstream } from "./config.ts";
+import type { Upstream } from "./config.ts";
 
 /** Two token requests with the same settings are at least this far apart. */
 export const TOKEN_GAP_MS = 60_000;
@@ -14,13 +14,9 @@ export function tokenIdentity({ auth, denyAddresses }: Upstream): string | undef
 
 /**
  * The ledger and the proof see the token requests as upstreams of their own. One is sent at most once a
- * minute, and only where a slot asks for it. In a fleet each replica has a token of its own, if it holds an upstream
- * that needs one.
+ * minute, and only where a slot asks for it. In a fleet that polls from everywhere, each replica has a token of its own.
  */
-export function tokenRequests(
-  upstreams: readonly Upstream[],
-  fleet: Pick<Fleet, "mode" | "replicas"> | undefined,
-): readonly Upstream[] {
+export function tokenRequests(upstreams: readonly Upstream[]): readonly Upstream[] {
   return [...Map.groupBy(upstreams, tokenIdentity).values()].flatMap((users) => {
     const [first] = users;
     if (first?.auth.kind !== "oauth2") return [];
@@ -32,14 +28,15 @@ export function tokenRequests(
     const reading = scheduleEvery(LEGAL_PERIODS_MS.findLast((legalMs) => legalMs <= gapMs) ?? 0, first.name);
     if (reading.kind === "refused") return [];
     const others = users.length === 1 ? "" : ` and ${users.length - 1} more`;
-    const holders = fleet?.mode === "shard" ? Math.min(fleet.replicas, users.length) : 1;
-    return Array.from({ length: holders }, (_, index) => ({
-      ...first,
-      name: `token of ${first.name}${others}${index === 0 ? "" : `, replica ${index + 1}`}`,
-      budgets,
-      schedule: { ...reading.schedule, source: `at most ${reading.schedule.source}` },
-      timeoutMs: TOKEN_TIMEOUT_MS,
-      confirm: 0,
-    }));
+    return [
+      {
+        ...first,
+        name: `token of ${first.name}${others}`,
+        budgets,
+        schedule: { ...reading.schedule, source: `at most ${reading.schedule.source}` },
+        timeoutMs: TOKEN_TIMEOUT_MS,
+        confirm: 0,
+      },
+    ];
   });
 }

@@ -1,106 +1,167 @@
 import { DAY_MS } from "../time/duration.ts";
 
-/** The board of a fleet (in Redis): live sessions, and who holds what. Each call is one atomic step. */
+/**
+ * The board of a fleet (in Redis): live sessions, and who holds which budgets and upstreams. Each call is one atomic
+ * step. All times are durations: the board's clock is compared with no other, stands still while nobody asks, and
+ * never jumps.
+ */
+export interface FleetBoard {
+  beat(request: BeatRequest): Promise<BeatAnswer>;
+  claim(request: ClaimRequest): Promise<ClaimAnswer>;
+  release(request: ReleaseRequest): Promise<ReleaseAnswer>;
+  /** Leaves for others what they must know. Returns whether it succeeded. */
+  tell(news: News): Promise<boolean>;
+  /** What was told of upstreams; undefined without an answer. */
+  records(): Promise<ReadonlyMap<string, string> | undefined>;
+  draw(request: DrawRequest): Promise<DrawAnswer>;
+}
 
 /** Part of every call. */
-export type Caller = {
-  readonly session: string;
-  readonly ttlMs: number;
-  /** The latest time that the board's clock can show now, by the caller; undefined before the first answer. */
-  readonly expectedMs: number | undefined;
-  /** The caller asks again after `stepped`, so it was not a late message. */
-  readonly isStepSure: boolean;
-};
+export type Caller = { readonly session: string; readonly ttlMs: number };
+
+/** A part of every cap, in the mode `everywhere`: `seat` is kept for a day, `rest` as long as the session. */
+export type Shares = { readonly seat: number; readonly rest: number };
 
 export type BeatRequest = Caller & {
-  /** Begins a new session. Otherwise a session that has ended is `lost`. */
-  readonly joins: boolean;
+  /**
+   * How long ago the last beat was sent that was answered; undefined begins the session. A session whose holder has
+   * stopped trusting it is not renewed, so that others take over where answers do not arrive.
+   */
+  readonly answeredAgoMs: number | undefined;
   /** What other replicas see of this one. */
   readonly info: string;
-  /** The answer brings the changes after this version; all holders if the epoch differs. */
-  readonly epoch: string;
-  readonly version: number;
-  readonly mostChanges: number;
+  /** The answer names all holders, unless nothing has changed since this version. */
+  readonly version: string;
+  readonly wants:
+    | (Shares & {
+        /** What it may use by its own clock: kept, also by a board that has lost its data. */
+        readonly has: Shares;
+        /** After this time nothing that was sent before counts any more. */
+        readonly forgottenMs: number;
+      })
+    | undefined;
+};
+
+export type ClaimedBudget = {
+  readonly budget: string;
+  /** The holder waits so long before its first request, counted from the last one that another may have sent. */
+  readonly coldMs: number;
+  /** After this time nothing that was sent before counts any more. */
+  readonly forgottenMs: number;
+  /** Equal for equal limits: then what was handed over in order can be used at once. */
+  readonly terms: string;
+  /** Of a budget that is retaken: the holder itself still waits for so long. */
+  readonly waitMs: number;
 };
 
 export type ClaimRequest = Caller & {
-  readonly upstreams: readonly string[];
-  /** The board lost its data, but the caller's session is valid by its own clock: allowed while others must wait. */
+  /** Each at once, or not at all. */
+  readonly groups: readonly {
+    /** As on the board. */
+    readonly names: readonly string[];
+    readonly budgets: readonly ClaimedBudget[];
+  }[];
+  /** The board lost its data, but the caller holds these by its own clock: allowed while others must wait. */
   readonly retakes: boolean;
-  /** May take over from sessions that expired. A new session may not: it cannot know of a stepped clock. */
-  readonly inherits: boolean;
 };
 
 export type ReleaseRequest = Caller & {
-  readonly upstreams: readonly string[];
+  readonly names: readonly string[];
+  /** When the last lease of each budget ends, so that nothing counts any more. */
+  readonly leasesEndInMs: Readonly<Record<string, number>>;
   readonly endsSession: boolean;
+};
+
+export type News = {
+  readonly ttlMs: number;
+  /** By name on the board. */
+  readonly pauses: ReadonlyMap<string, number>;
+  readonly resumed: readonly string[];
+  /** By name: what its next holder must know, and what pages show. */
+  readonly records: ReadonlyMap<string, string>;
+};
+
+/** Counts of requests by hour. A count on the board is never lowered, but by what was drawn and not sent. */
+export type DrawRequest = {
+  readonly budget: string;
+  /** Whose count it is. */
+  readonly name: string;
+  readonly limit: number;
+  readonly oldestHour: number;
+  readonly used: readonly {
+    readonly hour: number;
+    readonly count: number;
+    /** Of a holder that leaves in order: it had drawn so much, and has sent no more than `count`. */
+    readonly drawn: number | undefined;
+  }[];
+  /** It may be used up to these, as far as the limit allows. */
+  readonly upTo: ReadonlyMap<number, number>;
 };
 
 export type LiveSession = {
   readonly session: string;
   readonly endsInMs: number;
   readonly info: string;
-  /** How long its replica is on trial: while others are past theirs, it is given no upstreams. */
-  readonly trialEndsInMs: number;
+  /** How long ago its first answer arrived; undefined while that is not known. */
+  readonly provenMs: number | undefined;
 };
-
-/** Undefined: released. */
-export type HolderChange = { readonly upstream: string; readonly holder: string | undefined };
 
 export type Claimed = {
-  readonly upstream: string;
+  /** On the board. */
+  readonly name: string;
   /** How long nobody held it; undefined if that is not known, or more than a day. */
   readonly unheldMs: number | undefined;
+  /** Of a budget: no request before that. */
+  readonly waitMs: number;
+  /** What its last holder left. */
+  readonly record: { readonly text: string; readonly agoMs: number } | undefined;
 };
 
-/** The board's clock, and its epoch, which changes when the board lost its data or was replaced. */
-type BoardMoment = { readonly serverMs: number; readonly epoch: string };
+export type Granted = Shares & {
+  /** Another may have used some of it before. */
+  readonly isAnew: boolean;
+  /** Parts of another size may still count. */
+  readonly isMixed: boolean;
+};
 
-/** `away`: no answer. `stepped`: the board's clock is ahead of what the caller expected. */
-type NoAnswer = { readonly kind: "away" } | { readonly kind: "stepped" };
+type Away = { readonly kind: "away" };
 
 export type BeatAnswer =
-  | (BoardMoment & {
+  | {
       readonly kind: "beat";
+      /** The server's wall clock, only to be shown. */
+      readonly wallMs: number;
       /** How long a new board only lets replicas retake what they held. */
       readonly opensInMs: number;
+      /** Replicas of an older version live: the board is closed. */
+      readonly isOlderAlive: boolean;
+      readonly version: string;
       readonly sessions: readonly LiveSession[];
-      /** `changes` replace everything known so far, rather than add to it. */
-      readonly isWhole: boolean;
-      readonly changes: readonly HolderChange[];
-      /** Version of the last change. */
-      readonly version: number;
-      readonly hasMore: boolean;
-    })
-  | (BoardMoment & { readonly kind: "lost" })
-  | NoAnswer;
+      /** By name; undefined if nothing has changed since the known version. */
+      readonly holders: ReadonlyMap<string, string> | undefined;
+      readonly pauses: ReadonlyMap<string, number>;
+      readonly granted: Granted | undefined;
+    }
+  | { readonly kind: "lost" }
+  | Away;
 
 export type ClaimAnswer =
-  | (BoardMoment & { readonly kind: "claimed"; readonly claimed: readonly Claimed[] })
-  | (BoardMoment & { readonly kind: "settling"; readonly opensInMs: number })
-  | (BoardMoment & { readonly kind: "lost" })
-  | NoAnswer;
+  | { readonly kind: "claimed"; readonly claimed: readonly Claimed[] }
+  | { readonly kind: "settling"; readonly opensInMs: number }
+  | { readonly kind: "lost" }
+  | Away;
 
-export type ReleaseAnswer = (BoardMoment & { readonly kind: "released" }) | NoAnswer;
+export type ReleaseAnswer = { readonly kind: "released" } | Away;
 
-export interface FleetBoard {
-  beat(request: BeatRequest): Promise<BeatAnswer>;
-  claim(request: ClaimRequest): Promise<ClaimAnswer>;
-  release(request: ReleaseRequest): Promise<ReleaseAnswer>;
-  /** Publishes the state of upstreams, as text. Returns whether it succeeded. */
-  publish(entries: ReadonlyMap<string, string>): Promise<boolean>;
-  /** Undefined without an answer. */
-  published(): Promise<ReadonlyMap<string, string> | undefined>;
-}
+export type DrawAnswer =
+  | {
+      readonly kind: "drawn";
+      /** This name's counts on the board, by hour: it may use so much. */
+      readonly own: ReadonlyMap<number, number>;
+      /** Of all names. */
+      readonly total: number;
+    }
+  | Away;
 
-/**
- * How long a replica is on trial, in TTLs. Its death would leave what it holds unpolled for one TTL. Whoever dies
- * before it has served for ten times that is on trial for twice as long next time.
- */
-export const TRIAL = { first: 1, most: 32, toServe: 10 } as const;
-
-/** What is published is kept for so long: the state of an upstream or of a vantage that is gone must not stay. */
-export const PUBLISHED_KEPT_MS: number = DAY_MS;
-
-/** A clock that is ahead by more than this part of the TTL was stepped. */
-export const STEP_TOLERANCE = 0.1;
+/** What was told of an upstream is kept for so long: it, or its vantage, may be gone. */
+export const RECORDS_KEPT_MS: number = DAY_MS;

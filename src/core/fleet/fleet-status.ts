@@ -1,8 +1,9 @@
 /** The whole fleet, as any replica knows it. Wall-clock milliseconds, by the clock of the replica that polled. */
 
 import type { FleetMode } from "../config/config.ts";
-import { readObject } from "./member.ts";
-import { HEALTH_STATES, type HealthState } from "../poll/health.ts";
+import { numberIn, readObject } from "./member.ts";
+import { HEALTH_STATES, type HealthState, SLOTS_UNTIL_UNKNOWN } from "../poll/health.ts";
+import { upstreamOnBoard } from "./groups.ts";
 
 /** How one replica sees one upstream. */
 export type FleetView = {
@@ -20,9 +21,14 @@ export type FleetReplica = {
   readonly held: number;
   readonly isThisOne: boolean;
   readonly isLeaving: boolean;
-  /** In `shard`: started not long ago, so others hold the upstreams for now. */
-  readonly isOnTrial: boolean;
+  /** In `shard`: started not long ago, or does not hear Redis, so others hold the upstreams for now. */
+  readonly isNew: boolean;
+  /** How far its wall clock is ahead of most others'. */
+  readonly clockAheadMs: number;
 };
+
+/** Why this replica polls nothing that it could: see the log. */
+export type FleetWait = "older_version" | "new_board" | "part";
 
 export type FleetUpstream = {
   readonly name: string;
@@ -43,6 +49,11 @@ export type FleetStatus = {
   readonly replicas: readonly FleetReplica[];
   /** All upstreams of this replica's config. */
   readonly upstreams: readonly FleetUpstream[];
+  /** In `shard`: which replica holds each budget, if any. */
+  readonly budgets: readonly { readonly name: string; readonly holder: string | undefined }[];
+  readonly waitsFor: FleetWait | undefined;
+  /** So many different configs run. */
+  readonly configs: number;
 };
 
 /** Short, as there are thousands. */
@@ -59,11 +70,13 @@ export function readView(text: string): FleetView | undefined {
   return { vantage: v, state, sinceMs: numberIn(t), lastPollAtMs: numberIn(p), lastDurationMs: numberIn(d) };
 }
 
-function numberIn(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
+/** Its name on the board. A name has no `@`. */
+export function viewKey(mode: FleetMode, upstream: string, vantage: string): string {
+  const name = upstreamOnBoard(upstream);
+  return mode === "shard" ? name : `${name}@${vantage}`;
 }
 
-/** A name has no `@`. */
-export function viewKey(mode: FleetMode, upstream: string, vantage: string): string {
-  return mode === "shard" ? upstream : `${upstream}@${vantage}`;
+/** By its view, so many slots were missed that its state is not known any more. */
+export function isForgotten(view: FleetView, longestGapMs: number, nowMs: number): boolean {
+  return nowMs - (view.lastPollAtMs ?? nowMs) > SLOTS_UNTIL_UNKNOWN * longestGapMs;
 }

@@ -1,12 +1,15 @@
 import type { Clock } from "../time/clock.ts";
 import { momentOf } from "../time/moment.ts";
+import { budgetOnBoard, upstreamOnBoard } from "./groups.ts";
 import type { SessionValidity } from "./session-validity.ts";
 
-/** The upstreams that this replica has claimed. Whoever claims and releases changes it, and whoever polls asks it. */
+/** What this replica has claimed, in the mode `shard`. Whoever claims and releases changes it, and whoever polls asks it. */
 export class Holdings {
+  /** Names on the board. */
   readonly claimed: Set<string> = new Set();
   readonly session: SessionValidity;
   readonly #clock: Clock;
+  #budgetsOf: ReadonlyMap<string, readonly string[]> = new Map();
 
   constructor(session: SessionValidity, clock: Clock) {
     this.session = session;
@@ -17,8 +20,29 @@ export class Holdings {
     return this.session.isValidAt(momentOf(this.#clock));
   }
 
-  /** Also asked just before a request is written: a process that was stopped must not send when it continues. */
+  /** The budgets that each upstream draws on. */
+  know(budgetsOf: ReadonlyMap<string, readonly string[]>): void {
+    this.#budgetsOf = budgetsOf;
+  }
+
+  /**
+   * An upstream is polled by who holds it and all of its budgets. Also asked just before a request is written: a
+   * process that was stopped must not send when it continues.
+   */
   has(upstream: string): boolean {
-    return this.claimed.has(upstream) && this.isSessionValid;
+    return this.isClaimed(upstream) && this.isSessionValid;
+  }
+
+  isClaimed(upstream: string): boolean {
+    const budgets = this.#budgetsOf.get(upstream);
+    return (
+      budgets !== undefined &&
+      this.claimed.has(upstreamOnBoard(upstream)) &&
+      budgets.every((budget) => this.claimed.has(budgetOnBoard(budget)))
+    );
+  }
+
+  mayDrawOn(budgets: readonly string[]): boolean {
+    return budgets.every((budget) => this.claimed.has(budgetOnBoard(budget))) && this.isSessionValid;
   }
 }

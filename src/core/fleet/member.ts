@@ -1,22 +1,32 @@
 import type { LiveSession } from "./board.ts";
 
 /** A live replica, as it describes itself. */
-export type FleetMember = {
+export type FleetMember = MemberInfo & {
   readonly session: string;
   /** `fleet.name` of its config. */
   readonly name: string;
-  readonly url: string;
-  readonly held: number;
-  /** Hash of its upstreams' names: upstreams are only assigned among replicas with the same ones. */
-  readonly config: string;
-  /** It is shutting down and takes no more upstreams. */
-  readonly isLeaving: boolean;
   readonly endsInMs: number;
-  /** It has not lived long enough to be given upstreams, unless all others are new too. */
-  readonly trialEndsInMs: number;
+  /** How long it is known to hear the board's answers; undefined: it does not, and so cannot claim anything. */
+  readonly provenMs: number | undefined;
 };
 
-export type MemberInfo = Pick<FleetMember, "url" | "held" | "config" | "isLeaving">;
+export type MemberInfo = {
+  readonly url: string;
+  /** So many upstreams. */
+  readonly held: number;
+  /** Hash of who draws on what: groups are only assigned among replicas that have the same ones. */
+  readonly groups: string;
+  /** Hash of all that replicas must agree on, limits included. */
+  readonly config: string;
+  /** When this config began to run, by the replica's wall clock. The newer one may ask for what an older one holds. */
+  readonly configSinceMs: number;
+  /** It is shutting down and takes no more upstreams. */
+  readonly isLeaving: boolean;
+  /** Names that block groups of its config. */
+  readonly asks: readonly string[];
+  /** How far its wall clock is ahead of Redis's. */
+  readonly clockAheadMs: number;
+};
 
 /** A name has no `#`. The part after it tells the sessions of one replica apart. */
 export function sessionOf(name: string, boot: string, count: number): string {
@@ -33,19 +43,26 @@ export function infoText(info: MemberInfo): string {
 }
 
 /** Another version may have written it: unreadable fields are left out, but the replica still counts. */
-export function memberOf({ session, endsInMs, info, trialEndsInMs }: LiveSession): FleetMember {
-  const fields = readObject(info);
-  const { url, held, config, isLeaving } = fields;
+export function memberOf({ session, endsInMs, info, provenMs }: LiveSession): FleetMember {
+  const { url, held, groups, config, configSinceMs, isLeaving, asks, clockAheadMs } = readObject(info);
   return {
     session,
     name: nameOf(session),
-    url: typeof url === "string" && /^https?:\/\//.test(url) ? url : "",
-    held: typeof held === "number" ? held : 0,
-    config: typeof config === "string" ? config : "",
-    isLeaving: isLeaving === true,
     endsInMs,
-    trialEndsInMs,
+    provenMs,
+    url: typeof url === "string" && /^https?:\/\//.test(url) ? url : "",
+    held: numberIn(held) ?? 0,
+    groups: typeof groups === "string" ? groups : "",
+    config: typeof config === "string" ? config : "",
+    configSinceMs: numberIn(configSinceMs) ?? 0,
+    isLeaving: isLeaving === true,
+    asks: Array.isArray(asks) ? asks.filter((name) => typeof name === "string") : [],
+    clockAheadMs: numberIn(clockAheadMs) ?? 0,
   };
+}
+
+export function numberIn(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
 export function readObject(text: string): Readonly<Record<string, unknown>> {

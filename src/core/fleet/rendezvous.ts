@@ -1,113 +1,96 @@
 /**
- * Who should hold what. Every replica computes it from the same facts and gets the same answer: an upstream goes to
- * the replica with the highest hash for it, and moves only when it must.
+ * Who should hold what. Every replica computes it from the same facts and gets the same answer: a group stays where it
+ * is, and moves only when that evens out the load.
  */
 
 import { hash32 } from "../schedule/hash.ts";
+import type { Group } from "./groups.ts";
 
-/** How far from an even part a replica may be before upstreams move to balance it. */
+/** How far from an even part a replica's load may be before groups move. */
 const TOLERANCE = 0.09;
-
-export type Part = { readonly least: number; readonly most: number };
-
-/** The size of a replica's part: within 9 % of even, or the whole numbers around it if 9 % is less than one. */
-export function partOf(upstreams: number, replicas: number): Part {
-  const even = upstreams / replicas;
-  return {
-    least: Math.min(Math.floor(even), Math.ceil(even * (1 - TOLERANCE))),
-    most: Math.max(Math.ceil(even), Math.floor(even * (1 + TOLERANCE))),
-  };
-}
+const ROUNDING = 1e-9;
 
 export type Assignment = ReadonlyMap<string, string>;
 
+type Load = Pick<Group, "id" | "pollsPerSecond">;
+type Replica = { readonly name: string; readonly hash: number; readonly held: Set<Load>; load: number };
+
 /**
- * Every upstream stays where it is, unless its holder is over `most`. Free upstreams go first to replicas that have
- * too few. What these still lack is taken from those that can spare it. In whatever order and pieces the moves are
- * made, they come to an end: nothing that was handed over is assigned back.
+ * By group. Free ones go, the largest first, to the replica with the highest hash among those that they do not take
+ * beyond its part, first to those that have too little. Then the fullest replica hands groups to the emptiest, as long as one of them is more than 9 % away
+ * from even and the move brings the two nearer to each other: so the moves come to an end, in whatever order they are
+ * made, and nothing is handed back.
  */
 export function assign(
-  upstreams: readonly string[],
+  groups: readonly Load[],
   names: readonly string[],
-  holderOf: (upstream: string) => string | undefined,
+  holderOf: (group: string) => string | undefined,
 ): Assignment {
-  const replicas = names.toSorted().map(newReplica);
+  const replicas = names
+    .toSorted()
+    .map((name): Replica => ({ name, hash: hash32(name), held: new Set(), load: 0 }));
   if (replicas.length === 0) return new Map();
-  const part = partOf(upstreams.length, replicas.length);
   const byName = new Map(replicas.map((replica) => [replica.name, replica]));
-  const free: Item[] = [];
-  for (const upstream of upstreams.toSorted()) {
-    const item = { upstream, hash: hash32(upstream) };
-    const holder = byName.get(holderOf(upstream) ?? "");
-    if (holder === undefined) free.push(item);
-    else holder.held.push(item);
+  const free: Load[] = [];
+  for (const group of groups) {
+    const holder = byName.get(holderOf(group.id) ?? "");
+    if (holder === undefined) free.push(group);
+    else give(holder, group);
   }
-  for (const replica of replicas) free.push(...shedBeyond(replica, part.most));
-  free.sort((a, b) => (a.upstream < b.upstream ? -1 : 1));
-  for (const item of free) highestFor(item, replicas, part).held.push(item);
-  for (const replica of replicas) if (replica.held.length < part.least) fillUp(replica, replicas, part.least);
-  return new Map(replicas.flatMap(({ name, held }) => held.map(({ upstream }) => [upstream, name] as const)));
+  const even = groups.reduce((sum, { pollsPerSecond }) => sum + pollsPerSecond, 0) / replicas.length;
+  free.sort((a, b) => b.pollsPerSecond - a.pollsPerSecond || (a.id < b.id ? -1 : 1));
+  for (const group of free) give(bestFor(group, replicas, even), group);
+  balance(replicas, even);
+  return new Map(replicas.flatMap(({ name, held }) => [...held].map(({ id }) => [id, name] as const)));
 }
 
-type Item = { readonly upstream: string; readonly hash: number };
-
-type Replica = { readonly name: string; readonly hash: number; held: Item[] };
-
-function newReplica(name: string): Replica {
-  return { name, hash: hash32(name), held: [] };
+function give(replica: Replica, group: Load): void {
+  replica.held.add(group);
+  replica.load += group.pollsPerSecond;
 }
 
-function mixedHash(replica: Replica, item: Item): number {
-  let mixed = Math.imul(item.hash ^ Math.imul(replica.hash, 0x9e3779b1), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 15), 0xc2b2ae35);
-  return (mixed ^ (mixed >>> 16)) >>> 0;
+function bestFor(group: Load, replicas: readonly Replica[], even: number): Replica {
+  const hash = hash32(group.id);
+  const withRoom = replicas.filter(({ load }) => load + group.pollsPerSecond <= even * (1 + TOLERANCE));
+  const needy = withRoom.filter(({ load }) => load < even * (1 - TOLERANCE));
+  const first = needy.length > 0 ? needy : withRoom;
+  return first.length > 0
+    ? first.reduce((a, b) => (mixed(b.hash, hash) > mixed(a.hash, hash) ? b : a))
+    : emptiestOf(replicas);
 }
 
-/** Highest first. Names decide between equal hashes, so that all replicas agree. */
-function byHash(replica: Replica): (a: Item, b: Item) => number {
-  return (a, b) => mixedHash(replica, b) - mixedHash(replica, a) || (a.upstream < b.upstream ? -1 : 1);
+function mixed(replica: number, group: number): number {
+  let hash = Math.imul(group ^ Math.imul(replica, 0x9e3779b1), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-function shedBeyond(replica: Replica, most: number): readonly Item[] {
-  if (replica.held.length <= most) return [];
-  replica.held.sort(byHash(replica));
-  return replica.held.splice(most);
+function emptiestOf(replicas: readonly Replica[]): Replica {
+  return replicas.reduce((a, b) => (b.load < a.load - ROUNDING ? b : a));
 }
 
-function highestFor(item: Item, replicas: readonly Replica[], { least, most }: Part): Replica {
-  let best: Replica | undefined;
-  let bestRank = -1;
-  for (const replica of replicas) {
-    const count = replica.held.length;
-    if (count >= most) continue;
-    // Replicas that have too few come first.
-    const rank = mixedHash(replica, item) + (count < least ? 2 ** 32 : 0);
-    if (rank <= bestRank) continue;
-    best = replica;
-    bestRank = rank;
+function balance(replicas: readonly Replica[], even: number): void {
+  for (;;) {
+    const rich = replicas.reduce((a, b) => (b.load > a.load + ROUNDING ? b : a));
+    const poor = emptiestOf(replicas);
+    if (poor.load >= even * (1 - TOLERANCE) && rich.load <= even * (1 + TOLERANCE)) return;
+    const group = evenestMove([...rich.held], rich.load - poor.load);
+    if (group === undefined) return;
+    rich.held.delete(group);
+    rich.load -= group.pollsPerSecond;
+    give(poor, group);
   }
-  if (best === undefined) throw new Error("cannot assign an upstream: all replicas have their most");
+}
+
+/** What is more than the whole difference would only swap who has too much. */
+function evenestMove(held: readonly Load[], difference: number): Load | undefined {
+  const distance = ({ pollsPerSecond }: Load): number => Math.abs(difference - 2 * pollsPerSecond);
+  let best: Load | undefined;
+  for (const group of held) {
+    const isBetter = group.pollsPerSecond > 0 && group.pollsPerSecond < difference * (1 - 1e-6);
+    if (!isBetter) continue;
+    const closer = best === undefined ? -1 : distance(group) - distance(best);
+    if (closer < -ROUNDING || (closer <= ROUNDING && best !== undefined && group.id < best.id)) best = group;
+  }
   return best;
-}
-
-/** Takes the upstreams with its highest hashes from what others can spare. */
-function fillUp(poor: Replica, replicas: readonly Replica[], least: number): void {
-  const spare = new Map(replicas.map((replica) => [replica, Math.max(0, replica.held.length - least)]));
-  const offered = replicas.flatMap((replica) =>
-    (spare.get(replica) ?? 0) > 0 ? replica.held.map((item) => ({ item, replica })) : [],
-  );
-  const order = byHash(poor);
-  offered.sort((a, b) => order(a.item, b.item));
-  const taken = new Set<Item>();
-  for (const { item, replica } of offered) {
-    if (poor.held.length >= least) break;
-    const left = spare.get(replica) ?? 0;
-    if (left === 0) continue;
-    spare.set(replica, left - 1);
-    taken.add(item);
-    poor.held.push(item);
-  }
-  for (const replica of replicas) {
-    if (replica !== poor) replica.held = replica.held.filter((item) => !taken.has(item));
-  }
 }

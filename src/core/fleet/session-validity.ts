@@ -1,22 +1,19 @@
-import type { Caller } from "./board.ts";
-import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
 import { type Moment, mostSince } from "../time/moment.ts";
 import { sessionOf } from "./member.ts";
 
-/** A replica trusts its session for this part of the TTL. The rest is for ending polls in flight. */
+/** A replica trusts its session for this part of the TTL. The rest is for ending polls, and for a step of the board's clock. */
 const TRUSTED_PART = 0.8;
-/** A replica that joined this long ago would know if the board's clock was stepped before. */
-const SETTLED_IN = 0.4;
 
-/** One replica's session, by its own clocks: until when it may poll, and what the board's clock showed last. */
+/** One replica's session, by its own clocks: until when it may poll. */
 export class SessionValidity {
   readonly #name: string;
   readonly #boot: string;
   readonly #ttlMs: number;
   #count = 1;
-  #joinedAtMs: number | undefined;
+  /** The latest beat of this session that was answered was sent then. */
+  #answered: Moment | undefined;
+  /** What is held was confirmed by a beat that was sent then. */
   #renewed: Moment | undefined;
-  #server: { readonly atMs: number; readonly sentAtMs: number } | undefined;
 
   /** `boot` differs from process to process. */
   constructor(name: string, boot: string, ttlMs: number) {
@@ -30,47 +27,30 @@ export class SessionValidity {
   }
 
   get hasJoined(): boolean {
-    return this.#joinedAtMs !== undefined;
+    return this.#answered !== undefined;
+  }
+
+  /** Undefined until a beat of this session was answered. */
+  answeredAgoMs(now: Moment): number | undefined {
+    return this.#answered && Math.max(0, mostSince(this.#answered, now));
   }
 
   /** If the machine is not suspended meanwhile. */
   get validUntilMs(): number {
-    return this.#renewed === undefined ? Number.NEGATIVE_INFINITY : this.#renewed.nowMs + this.#trustedMs;
+    return this.#renewed === undefined
+      ? Number.NEGATIVE_INFINITY
+      : this.#renewed.nowMs + this.#ttlMs * TRUSTED_PART;
   }
 
   isValidAt(now: Moment): boolean {
-    return this.#renewed !== undefined && mostSince(this.#renewed, now) < this.#trustedMs;
+    return this.#renewed !== undefined && mostSince(this.#renewed, now) < this.#ttlMs * TRUSTED_PART;
   }
 
-  get #trustedMs(): number {
-    return this.#ttlMs * TRUSTED_PART;
+  answered(sentAt: Moment): void {
+    if (this.#answered === undefined || sentAt.nowMs > this.#answered.nowMs) this.#answered = sentAt;
   }
 
-  inheritsAt(nowMs: number): boolean {
-    return this.#joinedAtMs !== undefined && nowMs >= this.#joinedAtMs + this.#ttlMs * SETTLED_IN;
-  }
-
-  callerAt(nowMs: number, isStepSure: boolean): Caller {
-    const server = this.#server;
-    return {
-      session: this.session,
-      ttlMs: this.#ttlMs,
-      // The board read its clock after that call was sent, so it has advanced by no more than the time since.
-      expectedMs:
-        server === undefined ? undefined : server.atMs + (nowMs - server.sentAtMs) * CLOCK_RATE_MARGIN,
-      isStepSure,
-    };
-  }
-
-  noteClock(serverMs: number, sentAtMs: number): void {
-    this.#server = { atMs: serverMs, sentAtMs };
-  }
-
-  joined(nowMs: number): void {
-    this.#joinedAtMs ??= nowMs;
-  }
-
-  /** The board counts the TTL from when it answered, which is later than when the call was sent. */
+  /** The board counts the TTL from when the beat arrived, which is later than when it was sent. */
   renew(sentAt: Moment): void {
     if (this.#renewed === undefined || sentAt.nowMs > this.#renewed.nowMs) this.#renewed = sentAt;
   }
@@ -78,6 +58,6 @@ export class SessionValidity {
   /** Starts another session, which the board does not know yet. The old one stays valid as long as it was. */
   begin(): void {
     this.#count += 1;
-    this.#joinedAtMs = undefined;
+    this.#answered = undefined;
   }
 }

@@ -102,7 +102,8 @@ export class UpstreamAccounts implements Recorder {
         return;
       case "slots_skipped":
         if (event.hadWaited) this.waiting -= 1;
-        this.slots += event.count;
+        if (event.wasStarted) this.inFlight -= 1;
+        else this.slots += event.count;
         this.skips.add(event.cause, event.count, this.lastPollAtMs ?? this.startedAtMs);
         return;
       case "polled":

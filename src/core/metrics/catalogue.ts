@@ -310,8 +310,18 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = [
   ),
   gauge(
     "pacewatch_fleet_reserve_available",
-    "1 while this replica may poll from its reserve when Redis is away, 0 while other replicas have all reserves; absent where none is set aside.",
+    "In the mode everywhere: 1 while this replica may poll from its reserve when Redis is away, 0 while other replicas have all reserves; absent where none is set aside.",
     one(({ fleet }) => flag(fleet?.hasReserve)),
+  ),
+  gauge(
+    "pacewatch_fleet_configs",
+    "Different configs that replicas of the fleet run: 1 where they agree.",
+    one(({ fleet }) => fleet?.configs),
+  ),
+  gauge(
+    "pacewatch_fleet_clock_ahead_seconds",
+    "How far the wall clock of this replica is ahead of most others'; below 0 where it is behind.",
+    one(({ fleet }) => fleet && fleet.clockAheadMs / 1_000),
   ),
   gauge(
     "pacewatch_redis_up",

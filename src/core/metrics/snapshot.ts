@@ -76,6 +76,10 @@ export type FleetSnapshot = {
   readonly sessionValid: boolean;
   /** Undefined where no reserve is set aside. */
   readonly hasReserve: boolean | undefined;
+  /** So many different configs run in the fleet. */
+  readonly configs: number;
+  /** How far this replica's wall clock is ahead of most others'. */
+  readonly clockAheadMs: number;
   readonly redisUp: boolean;
   readonly redis: RedisAccount;
 };

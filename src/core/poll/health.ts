@@ -43,7 +43,7 @@ export type HealthFold = {
   readonly wantsConfirmation: false | "soon" | "slowly";
 };
 
-const SLOTS_UNTIL_UNKNOWN = 3;
+export const SLOTS_UNTIL_UNKNOWN = 3;
 
 export const UNKNOWN_HEALTH: Health = { state: "unknown", isUp: undefined, streak: [], slotsWithoutPoll: 0 };
 

@@ -64,6 +64,8 @@ export type PollEvent =
       readonly count: number;
       /** One slot that waited and got no lease. */
       readonly hadWaited: boolean;
+      /** One slot that got its lease, and whose right to send ended before anything was written. */
+      readonly wasStarted?: true;
       /** The one that held it back, where the upstream draws on several. */
       readonly budget?: string | undefined;
     }

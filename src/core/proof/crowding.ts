@@ -10,9 +10,8 @@
 
 import { sendersByBudget } from "../budget/needs.ts";
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
-import { vantagesOf } from "../fleet/shares.ts";
 import { leaseRatesOf } from "./numbers.ts";
-import { type Ask, allServedInTime, asksOf, orderOf, paceOf } from "./pace.ts";
+import { type Ask, allServedInTime, asksOf, paceOf } from "./pace.ts";
 
 type Watched = {
   readonly budgets: readonly Budget[];
@@ -33,12 +32,8 @@ function isCrowded(budget: Budget, config: Watched, byBudget: Senders): boolean 
   const senders = byBudget.get(budget.name) ?? [];
   const idle = senders.flatMap((upstream) => idleAsksOf(upstream, budget, config, byBudget));
   if (idle.length === 0) return false;
-  const asks = [...asksOf(senders, vantagesOf(config.fleet)), ...idle];
-  return !allServedInTime(
-    asks,
-    paceOf(leaseRatesOf(budget.rates, budget.share, config.fleet)),
-    orderOf(config.fleet),
-  );
+  const asks = [...asksOf(senders), ...idle];
+  return !allServedInTime(asks, paceOf(leaseRatesOf(budget.rates, budget.share, config.fleet)));
 }
 
 /** A turn that stands idle counts as a part of one: the other budget's pace gap may be the shorter one. */
@@ -50,7 +45,7 @@ function idleAsksOf(upstream: Upstream, budget: Budget, config: Watched, byBudge
   );
   if (others.length === 0) return [];
   const part = Math.min(1, Math.max(...others.map((other) => gapOf(other, config.fleet))) / gapMs);
-  return asksOf([upstream], vantagesOf(config.fleet)).map((ask) => ({ ...ask, count: ask.count * part }));
+  return asksOf([upstream]).map((ask) => ({ ...ask, count: ask.count * part }));
 }
 
 function gapOf({ rates, share }: Budget, fleet: Fleet | undefined): number {

@@ -1,10 +1,10 @@
 import { leasesOfSlowPolls } from "../budget/needs.ts";
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { formatDuration } from "../time/duration.ts";
-import { vantagesOf } from "../fleet/shares.ts";
+import { vantagesOf } from "../fleet/parts.ts";
 import { adviceForQuota, adviceForRates } from "./suggestions.ts";
 import { type BudgetProof, leaseRatesOf, type QuotaProof, type RateProof } from "./numbers.ts";
-import { allServedInTime, asksOf, orderOf, paceOf } from "./pace.ts";
+import { allServedInTime, asksOf, paceOf } from "./pace.ts";
 
 export type Subject =
   | { readonly kind: "rate"; readonly budget: string; readonly index: number }
@@ -29,7 +29,7 @@ export function faultsOf(
   for (const [index, rate] of broken) {
     const subject: Subject = { kind: "rate", budget: budget.name, index };
     const sentence = rate.cap < 1 ? nothingAllowed : tooMuch;
-    faults.push({ subject, message: sentence(rate, budget, advice, fleet) });
+    faults.push({ subject, message: sentence(rate, budget, advice) });
   }
   if (proof.quota?.spentEarly === true && proof.quota.quota.onExhaust !== "stop") {
     const subject: Subject = { kind: "quota", budget: budget.name };
@@ -38,27 +38,19 @@ export function faultsOf(
   return faults;
 }
 
-function nothingAllowed({ rate }: RateProof, budget: Budget, advice: string): string {
+function nothingAllowed({ rate, part }: RateProof, budget: Budget, advice: string): string {
+  if (part !== undefined && part.whole >= 1)
+    return `budget "${budget.name}" allows its replicas nothing: its cap is ${part.whole} (${percent(budget.share)} of ${rate.requests} in ${rate.label}), and the part of one of ${part.replicas} replicas is less than one request: ${advice}, or lower fleet.replicas to ${part.whole}, or set fleet.mode: shard`;
   return `budget "${budget.name}" allows nothing: ${percent(budget.share)} of ${rate.requests} in ${rate.label} is less than one request: ${advice}`;
 }
 
-function tooMuch(
-  { rate, cap, reserve = 0, demand, upstreams }: RateProof,
-  budget: Budget,
-  advice: string,
-  fleet: Fleet | undefined,
-): string {
+function tooMuch({ rate, cap, part, demand, upstreams }: RateProof, budget: Budget, advice: string): string {
   const parts = upstreams.map(
     ({ upstream, slots, confirm }) => `${upstream}: ${slots} × (1 + ${confirm} to confirm)`,
   );
-  const aside = fleet === undefined || fleet.reserve === 0 ? "" : setAside(reserve, fleet.replicas);
-  return `budget "${budget.name}" does not fit: its upstreams may ask for ${demand} requests in ${rate.label} (${parts.join(", ")}), its cap is ${cap} (${percent(budget.share)} of ${rate.requests}${aside}): ${advice}`;
-}
-
-function setAside(reserve: number, replicas: number): string {
-  return reserve === 0
-    ? `; no reserve could be set aside for ${replicas} replicas`
-    : `, without ${reserve} in reserve for each of ${replicas} replicas`;
+  const divided = part === undefined ? "" : `, divided among ${part.replicas} replicas`;
+  const whose = part === undefined ? "its upstreams" : "each replica";
+  return `budget "${budget.name}" does not fit: ${whose} may ask for ${demand} requests in ${rate.label} (${parts.join(", ")}), its cap is ${cap} (${percent(budget.share)} of ${rate.requests}${divided}): ${advice}`;
 }
 
 function spentEarly(
@@ -85,9 +77,9 @@ export function warningsOf(
     warnings.push({ subject: { kind: "quota", budget: budget.name }, message });
   }
   warnings.push(...tightness(proof, budget, upstreams, fleet));
-  const reserveless = proof.rates.filter(({ reserve }) => reserve === 0).map(({ cap }) => cap);
-  if (fleet !== undefined && reserveless.length > 0) {
-    const message = `budget "${budget.name}" has no reserve: ${percent(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away${reserveThatDoes(Math.min(...reserveless), fleet)}`;
+  const wholes = proof.rates.flatMap(({ part }) => (part?.withoutRedis === 0 ? [part.whole] : []));
+  if (fleet !== undefined && wholes.length > 0) {
+    const message = `budget "${budget.name}" has no reserve: ${percent(fleet.reserve)} of its cap, divided among ${fleet.replicas} replicas, is less than one request, so nothing of it is polled while Redis is away${reserveThatDoes(Math.min(...wholes), fleet)}`;
     warnings.push({ subject, message });
   }
   return warnings;
@@ -107,13 +99,13 @@ function tightness(
   fleet: Fleet | undefined,
 ): readonly Finding[] {
   if (!proof.fits) return [];
-  const asks = asksOf(upstreams, vantagesOf(fleet));
+  const asks = asksOf(upstreams);
   const pollMs = Math.max(...upstreams.map(({ timeoutMs }) => timeoutMs)) + budget.lingerMs;
   const slowPace = paceOf(leaseRatesOf(budget.rates, budget.share, fleet), pollMs);
-  const isSlowInTime = allServedInTime(asks, slowPace, orderOf(fleet));
+  const isSlowInTime = allServedInTime(asks, slowPace);
   const warnings: Finding[] = [];
   for (const [index, { rate, cap, headroom }] of proof.rates.entries()) {
-    const held = vantagesOf(fleet) * leasesOfSlowPolls(upstreams, rate.perMs, budget.lingerMs);
+    const held = leasesOfSlowPolls(upstreams, rate.perMs, budget.lingerMs);
     if (held <= cap || (headroom < 0 && isSlowInTime)) continue;
     const message = `budget "${budget.name}" is tight: slow polls may hold ${held} leases for ${rate.label} at once, its cap is ${cap}, so some slots will be late or skipped`;
     warnings.push({ subject: { kind: "rate", budget: budget.name, index }, message });

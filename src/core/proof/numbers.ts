@@ -1,8 +1,9 @@
 import { type Budget, type Fleet, type Quota, type Rate, type Upstream, capOf } from "../config/config.ts";
-import { reservedOf, sharedOf, sharedTermsOf, vantagesOf } from "../fleet/shares.ts";
-import { type ColdStart, coldStartOf, type LeaseRate, paceGapMs } from "../budget/leases.ts";
+import { sharesOf, vantagesOf } from "../fleet/parts.ts";
+import { type ColdStart, type LeaseRate, paceGapMs } from "../budget/leases.ts";
+import { ofPart, ratesOfPart, startOf } from "../budget/part.ts";
 import { cronOf } from "../schedule/schedule.ts";
-import { type Ask, allServedInTime, asksOf, longestBusyMs, orderOf, paceOf, requestsWithin } from "./pace.ts";
+import { type Ask, allServedInTime, asksOf, longestBusyMs, paceOf, requestsWithin } from "./pace.ts";
 
 /** One upstream may send so much under one rate: its slots, each with all of its confirmations. */
 export type Demand = {
@@ -15,19 +16,15 @@ export type Demand = {
 
 export type RateProof = {
   readonly rate: Rate;
-  /** ⌊limit · share⌋, the most that may be used; in a fleet, minus the replicas' reserves. */
+  /** ⌊limit · share⌋, the most that may be used; where each replica polls all, the part of one of them. */
   readonly cap: number;
-  /** Each replica's own part in a fleet, used while Redis is unreachable. */
-  readonly reserve?: number;
+  readonly part?: { readonly replicas: number; readonly whole: number; readonly withoutRedis: number };
   /** The most that may be asked for in one window. */
   readonly demand: number;
   /** Below 0 where only slots that come at once ask for more: then they take turns. */
   readonly headroom: number;
   readonly upstreams: readonly Demand[];
 };
-
-/** How long a new process waits before its first request. */
-export type RestartProof = ColdStart | { readonly rule: "shared"; readonly waitMs: number };
 
 export type QuotaProof = {
   readonly quota: Quota;
@@ -56,7 +53,8 @@ export type BudgetProof = {
   readonly turns: TurnsProof | undefined;
   /** The least distance between two requests. */
   readonly paceGapMs: number;
-  readonly coldStart: RestartProof;
+  /** How long a new process, or the next holder, waits before its first request. */
+  readonly coldStart: ColdStart;
   readonly quota: QuotaProof | undefined;
   /** The schedules alone send so many in 30 days, on average. */
   readonly requestsPer30d: number;
@@ -81,6 +79,8 @@ export function proveBudget(
   );
   const price = budget.quota?.pricePerRequest;
   const rates = budget.rates.map((rate) => proveRate(rate, budget, upstreams, fleet));
+  const uncountedMs = longestTimeoutOf(upstreams) + budget.lingerMs;
+  const { rule, waitMs } = startOf(budget, uncountedMs, 1 / vantages);
   const turns = proveTurns(budget, upstreams, fleet);
   return {
     budget: budget.name,
@@ -89,23 +89,20 @@ export function proveBudget(
     rates,
     turns,
     paceGapMs: paceGapMs(pacedRatesOf(budget, fleet)),
-    coldStart: proveRestart(budget, longestTimeoutOf(upstreams), fleet),
+    coldStart: { rule, waitMs },
     quota: budget.quota === undefined ? undefined : proveQuota(budget.quota, upstreams, vantages),
     requestsPer30d,
     costPer30d: price === undefined ? undefined : requestsPer30d * price,
   };
 }
 
-/** The leases of a budget allow so much; in a fleet, those that all share. */
+/** The leases of a budget allow so much; where each replica polls all, those of one of them. */
 export function leaseRatesOf(
   rates: readonly Rate[],
   share: number,
   fleet: Fleet | undefined,
 ): readonly LeaseRate[] {
-  return rates.map((rate) => {
-    const cap = capOf(rate, share);
-    return { perMs: rate.perMs, cap: fleet === undefined ? cap : sharedOf(cap, fleet) };
-  });
+  return ratesOfPart({ rates, share }, 1 / vantagesOf(fleet));
 }
 
 /** Room in every window for all that may be asked for in it, or a pace that serves it in time. */
@@ -117,7 +114,7 @@ export function fitsRates(
 ): boolean {
   const leaseRates = leaseRatesOf(rates, share, fleet);
   if (leaseRates.some(({ cap }) => cap < 1)) return false;
-  return haveRoom(leaseRates, asks) || allServedInTime(asks, paceOf(leaseRates), orderOf(fleet));
+  return haveRoom(leaseRates, asks) || allServedInTime(asks, paceOf(leaseRates));
 }
 
 function haveRoom(rates: readonly LeaseRate[], asks: readonly Ask[]): boolean {
@@ -130,26 +127,15 @@ function proveTurns(
   fleet: Fleet | undefined,
 ): TurnsProof | undefined {
   const rates = leaseRatesOf(budget.rates, budget.share, fleet);
-  const asks = asksOf(upstreams, vantagesOf(fleet));
+  const asks = asksOf(upstreams);
   if (rates.some(({ cap }) => cap < 1) || haveRoom(rates, asks)) return undefined;
   const pace = paceOf(rates);
   const busyMs = longestBusyMs(asks, pace);
   return {
-    inTime: allServedInTime(asks, pace, orderOf(fleet)),
+    inTime: allServedInTime(asks, pace),
     longestWaitMs: busyMs === Infinity ? undefined : busyMs - pace.gapMs,
     shortestGapMs: Math.min(...asks.map(({ gapMs }) => gapMs)),
   };
-}
-
-function proveRestart(budget: Budget, longestTimeoutMs: number, fleet: Fleet | undefined): RestartProof {
-  if (fleet === undefined) {
-    const terms = { rates: pacedRatesOf(budget, fleet), lingerMs: budget.lingerMs };
-    const limits = budget.rates.map((rate) => rate.requests);
-    return coldStartOf(terms, limits, longestTimeoutMs + budget.lingerMs);
-  }
-  // Only after Redis lost its data.
-  const { rates, holdMs } = sharedTermsOf(budget, fleet, longestTimeoutMs, false);
-  return { rule: "shared", waitMs: Math.max(...rates.map((rate) => rate.perMs)) + holdMs };
 }
 
 function proveRate(
@@ -160,12 +146,15 @@ function proveRate(
 ): RateProof {
   const cap = leaseRatesOf([rate], budget.share, fleet)[0]?.cap ?? 0;
   const demands = upstreams.map(({ name, schedule, confirm }) => {
-    const slots = cronOf(schedule).mostWithin(rate.perMs) * vantagesOf(fleet);
+    const slots = cronOf(schedule).mostWithin(rate.perMs);
     return { upstream: name, schedule: schedule.source, confirm, slots, requests: slots * (1 + confirm) };
   });
   const demand = demands.reduce((sum, { requests }) => sum + requests, 0);
-  const reserve = fleet === undefined ? {} : { reserve: reservedOf(capOf(rate, budget.share), fleet) };
-  return { rate, cap, ...reserve, demand, headroom: cap - demand, upstreams: demands };
+  const whole = capOf(rate, budget.share);
+  const part = fleet?.mode === "everywhere" && {
+    part: { replicas: fleet.replicas, whole, withoutRedis: ofPart(whole, sharesOf(fleet).seat) },
+  };
+  return { rate, cap, ...part, demand, headroom: cap - demand, upstreams: demands };
 }
 
 function proveQuota(quota: Quota, upstreams: readonly Upstream[], vantages: number): QuotaProof {

@@ -10,7 +10,7 @@
  * window, so the gap is taken as that much longer. Answers are taken as instant: `warningsOf` looks at slow ones.
  */
 
-import type { Fleet, Upstream } from "../config/config.ts";
+import type { Upstream } from "../config/config.ts";
 import { type LeaseRate, paceGapMs } from "../budget/leases.ts";
 import { cronOf } from "../schedule/schedule.ts";
 import { CLOCK_RATE_MARGIN } from "../time/clock.ts";
@@ -31,13 +31,6 @@ export type Pace = {
   readonly lateMs: number;
 };
 
-/** A shared ledger serves in any order, one process the most urgent first. */
-type Order = "any" | "most_urgent_first";
-
-export function orderOf(fleet: Fleet | undefined): Order {
-  return fleet === undefined ? "most_urgent_first" : "any";
-}
-
 /** A timer wakes so late, and what was due meanwhile catches up. */
 const TIMER_MS = 1;
 /** A load that is not settled after these rounds fills the pace almost wholly. */
@@ -45,7 +38,6 @@ const MOST_ROUNDS = 500;
 
 export function asksOf(
   upstreams: readonly Upstream[],
-  vantages: number,
   leastPeriodMs: number = 0,
   mostConfirm: number = Infinity,
 ): readonly Ask[] {
@@ -60,7 +52,7 @@ export function asksOf(
     if (first === undefined) return [];
     const { schedule } = first;
     const confirm = Math.min(first.confirm, mostConfirm);
-    const count = group.length * vantages;
+    const count = group.length;
     if (!cronOf(schedule).isEven) {
       const slotsWithin = bySecond((windowMs) => cronOf(schedule).mostWithin(windowMs));
       return [{ count, confirm, gapMs: cronOf(schedule).shortestGapMs, slotsWithin }];
@@ -116,12 +108,11 @@ export function longestBusyMs(asks: readonly Ask[], pace: Pace): number {
   return Infinity;
 }
 
-export function allServedInTime(asks: readonly Ask[], pace: Pace, order: Order): boolean {
+export function allServedInTime(asks: readonly Ask[], pace: Pace): boolean {
   const shortestMs = Math.min(...asks.map(({ gapMs }) => gapMs));
   const busyMs = longestBusyMs(asks, pace);
   if (busyMs === Infinity) return false;
   if (busyMs <= shortestMs) return true;
-  if (order === "any") return false;
   // Stretches are tried from the longest down: what is needed within one bounds what every shorter one needs.
   for (let stretchMs = Math.floor(busyMs); stretchMs >= shortestMs;) {
     const neededMs = neededWithin(asks, pace, stretchMs);

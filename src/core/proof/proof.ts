@@ -23,7 +23,7 @@ export function prove(config: {
   const budgets: BudgetProof[] = [];
   const faults: Finding[] = [];
   const warnings: Finding[] = [...densityWarnings(config.upstreams)];
-  const byBudget = sendersByBudget([...config.upstreams, ...tokenRequests(config.upstreams, config.fleet)]);
+  const byBudget = sendersByBudget([...config.upstreams, ...tokenRequests(config.upstreams)]);
   const crowded = crowdedBudgets(config);
   for (const budget of config.budgets) {
     const upstreams = byBudget.get(budget.name) ?? [];

@@ -1,5 +1,5 @@
 import { type Config, SAFE_METHODS } from "../config/config.ts";
-import { vantagesOf } from "../fleet/shares.ts";
+import { vantagesOf } from "../fleet/parts.ts";
 import { cronOf } from "../schedule/schedule.ts";
 import { DAY_MS } from "../time/duration.ts";
 

@@ -1,6 +1,5 @@
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { formatDuration } from "../time/duration.ts";
-import { vantagesOf } from "../fleet/shares.ts";
 import { LEGAL_PERIODS_MS } from "../schedule/schedule.ts";
 import { fitsRates } from "./numbers.ts";
 import { asksOf, requestsWithin } from "./pace.ts";
@@ -31,7 +30,7 @@ export function adviceForQuota(budget: Budget, upstreams: readonly Upstream[], v
   const quota = (budget.quota?.requests ?? Infinity) / vantages;
   const perMs = budget.quota?.perMs ?? 0;
   const periodMs = LEGAL_PERIODS_MS.find(
-    (leastMs) => requestsWithin(asksOf(upstreams, 1, leastMs, 0), perMs) <= quota,
+    (leastMs) => requestsWithin(asksOf(upstreams, leastMs, 0), perMs) <= quota,
   );
   const stop = "set on_exhaust: stop";
   return periodMs === undefined ? stop : `poll every ${formatDuration(periodMs)}, or ${stop}`;
@@ -84,7 +83,7 @@ class Trial {
 
   #fits(change: Partial<Plan>): boolean {
     const { share, leastPeriodMs, mostConfirm } = { ...this.#current, ...change };
-    const asks = asksOf(this.#upstreams, vantagesOf(this.#fleet), leastPeriodMs, mostConfirm);
+    const asks = asksOf(this.#upstreams, leastPeriodMs, mostConfirm);
     return fitsRates(this.#budget.rates, share, asks, this.#fleet);
   }
 }

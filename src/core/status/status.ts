@@ -136,7 +136,7 @@ export type BudgetStatus = {
     readonly leases: number;
   }[];
   /** A part of each cap is set aside for replicas that do not reach Redis. Absent where none is. */
-  readonly hasReserve?: true;
+  readonly isPart?: true;
   /** What the upstream advertised last. */
   readonly advertised:
     | { readonly limit: number | undefined; readonly remaining: number | undefined }

@@ -1,38 +1,45 @@
-import { PUBLISHED_KEPT_MS, type BeatAnswer } from "../../core/fleet/board.ts";
-import { infoText, type FleetMember } from "../../core/fleet/member.ts";
+import type { BeatAnswer } from "../../core/fleet/board.ts";
 import { BoardView } from "../../core/fleet/board-view.ts";
-import { hash32 } from "../../core/schedule/hash.ts";
-import type { Moment } from "../../core/time/moment.ts";
+import type { FleetWait } from "../../core/fleet/fleet-status.ts";
+import { budgetNamed, upstreamNamed } from "../../core/fleet/groups.ts";
+import { infoText, type FleetMember, type MemberInfo, memberOf } from "../../core/fleet/member.ts";
 import type { SessionValidity } from "../../core/fleet/session-validity.ts";
-import { BoardCalls } from "./board-calls.ts";
+import { hash32 } from "../../core/schedule/hash.ts";
+import { type Moment, momentOf } from "../../core/time/moment.ts";
 import { Ownership } from "./ownership.ts";
-import type { MembershipParts } from "./parts.ts";
+import type { FleetConfig, MembershipParts } from "./parts.ts";
+import { Tellings } from "./tellings.ts";
 
-const MOST_CHANGES = 2_000;
-/** Read one after the other, which are far more changes than upstreams. Then the rest waits for the usual beat. */
-const MOST_PAGES = 20;
-const MOST_PUBLISHED = 1_000;
-/** Long before the board forgets it. */
-const PUBLISH_AGAIN_MS = PUBLISHED_KEPT_MS / 4;
 const BEATS_PER_TTL = 5;
+/** Of the time between two beats: or a fault that comes as regularly would hit each of them. */
+const JITTER = 0.2;
+/** A beat that failed is sent again so soon, so many times. */
+const AGAIN_AFTER_MS = 50;
+const MOST_AGAIN = 5;
 /** The beat comes this long after a session has ended, or the board has opened. */
 const AFTER_MS = 20;
+/** A wall clock that is further from the others' misleads whoever reads its times. */
+const TOLD_CLOCK_MS = 5_000;
+
+type Beat = Extract<BeatAnswer, { readonly kind: "beat" }>;
 
 /** This replica in its fleet: sends heartbeats, knows the other members, and checks its session by its own clock. */
 export class FleetMembership {
   readonly #parts: MembershipParts;
   readonly #validity: SessionValidity;
-  readonly #calls: BoardCalls;
   readonly #view = new BoardView();
   readonly #ownership: Ownership;
-  readonly #published = new Map<string, { readonly text: string; readonly atMs: number }>();
+  readonly #tellings: Tellings;
   readonly #ended = new AbortController();
-  #upstreams: readonly string[] = [];
-  #config = "";
+  #config: FleetConfig = { groups: [], budgetsOf: new Map(), digest: "" };
+  #groupsHash = "";
+  #configSinceMs = 0;
+  #clockAheadMs = 0;
+  #waitsFor: FleetWait | undefined;
+  #differs = { config: false, clock: false };
   #mustRetake = false;
   #isLeaving = false;
-  /** Of changes, read since all of them were known. */
-  #pages = 0;
+  #failures = 0;
   #nextBeatInMs = 0;
   #wake = new AbortController();
   #guardWake = new AbortController();
@@ -41,8 +48,8 @@ export class FleetMembership {
   constructor(parts: MembershipParts) {
     this.#parts = parts;
     this.#validity = parts.holdings.session;
-    this.#calls = new BoardCalls(parts.board, this.#validity, parts.clock);
-    this.#ownership = new Ownership(parts, this.#calls, this.#view);
+    this.#ownership = new Ownership(parts, this.#view);
+    this.#tellings = new Tellings(parts);
   }
 
   get session(): string {
@@ -53,29 +60,44 @@ export class FleetMembership {
     return this.#view.members;
   }
 
+  /** The session, and what of the fleet keeps this replica from polling; undefined where nothing does. */
+  get waitsFor(): FleetWait | undefined {
+    return this.#waitsFor;
+  }
+
   get heldCount(): number {
-    return this.#parts.isSharded ? this.#parts.holdings.claimed.size : this.#upstreams.length;
+    return this.#parts.isSharded ? this.#ownership.heldUpstreams.length : this.upstreamCount;
   }
 
   get moves(): { readonly gained: number; readonly lost: number } {
     return this.#ownership.moves;
   }
 
-  holderOf(upstream: string): string | undefined {
-    return this.#view.holderOf(upstream);
+  /** How far this replica's wall clock is ahead of most others'. */
+  get clockAheadMs(): number {
+    return this.#clockAheadMs - medianOf(this.#view.members.map(({ clockAheadMs }) => clockAheadMs));
+  }
+
+  /** So many different configs run in the fleet. */
+  get configs(): number {
+    return Math.max(1, new Set(this.#view.members.map(({ config }) => config)).size);
+  }
+
+  /** By its name on the board. */
+  holderOf(name: string): string | undefined {
+    return this.#view.holderOf(name);
   }
 
   /** Of the config, whoever polls them. */
   get upstreamCount(): number {
-    return this.#upstreams.length;
+    return this.#config.budgetsOf.size;
   }
 
-  /** All upstreams of the current config. */
-  setUpstreams(upstreams: readonly string[]): void {
-    this.#upstreams = upstreams;
-    this.#ownership.know(upstreams);
-    this.#config = hash32(upstreams.toSorted().join("\n")).toString(36);
-    this.#ownership.reassign();
+  setConfig(config: FleetConfig): void {
+    if (config.digest !== this.#config.digest) this.#configSinceMs = this.#parts.clock.wallNow();
+    this.#config = config;
+    this.#groupsHash = hashOf(config.groups.map(({ names }) => names.join("\n")).join("\n\n"));
+    this.#ownership.know(config);
     this.beatSoon();
   }
 
@@ -85,6 +107,15 @@ export class FleetMembership {
 
   beatSoon(): void {
     this.#wake.abort();
+  }
+
+  /** At once: a takeover in the next second must know of it. */
+  tellPause(name: string, forMs: number): void {
+    this.#tellings.pause(name, forMs);
+  }
+
+  tellResumed(name: string): void {
+    this.#tellings.resumed(name);
   }
 
   /** Claims nothing more. Keeps what it holds until `close`. */
@@ -99,129 +130,188 @@ export class FleetMembership {
     this.#wake.abort();
     this.#guardWake.abort();
     await this.#running;
-    if (this.#validity.hasJoined) await this.#ownership.end();
+    if (!this.#validity.hasJoined) return;
+    await this.#tellings.tellChanges();
+    await this.#ownership.end(this.session);
   }
 
   async #keepBeating(): Promise<void> {
     const { signal } = this.#ended;
+    const { clock, ttlMs, random, onBug } = this.#parts;
     while (!signal.aborted) {
       this.#wake = new AbortController();
-      this.#nextBeatInMs = this.#parts.ttlMs / BEATS_PER_TTL;
+      this.#nextBeatInMs = (ttlMs / BEATS_PER_TTL) * (1 - JITTER * random());
       try {
         await this.#round();
       } catch (error) {
-        this.#parts.onBug(error);
+        onBug(error);
       }
-      if (!signal.aborted) await this.#parts.clock.sleep(this.#nextBeatInMs, this.#wake.signal);
+      if (!signal.aborted) await clock.sleep(this.#nextBeatInMs, this.#wake.signal);
     }
   }
 
   /** Ends the polls of an expired session by our own clock, so that it works without Redis. */
   async #keepGuard(): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock, holdings, onBug } = this.#parts;
     while (!this.#ended.signal.aborted) {
       try {
         this.#loseIfExpired();
       } catch (error) {
-        this.#parts.onBug(error);
+        onBug(error);
       }
       this.#guardWake = new AbortController();
-      const leftMs = this.#parts.holdings.isSessionValid
-        ? this.#validity.validUntilMs - clock.now()
-        : Infinity;
+      const leftMs = holdings.isSessionValid ? this.#validity.validUntilMs - clock.now() : Infinity;
       await clock.sleep(leftMs, this.#guardWake.signal);
     }
   }
 
   #loseIfExpired(): void {
-    const { claimed, isSessionValid } = this.#parts.holdings;
-    const { size } = claimed;
-    if (size === 0 || isSessionValid) return;
-    this.#parts.log.warn({ upstreams: size }, `fleet session lost, released ${size} upstreams`);
+    const { holdings, log } = this.#parts;
+    if (holdings.claimed.size === 0 || holdings.isSessionValid) return;
+    const upstreams = this.#ownership.heldUpstreams.length;
+    log.warn({ upstreams }, `fleet session lost, released ${upstreams} upstreams`);
     this.#mustRetake = false;
-    this.#ownership.lose([...claimed]);
+    this.#ownership.loseAll();
   }
 
   async #round(): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       this.#loseIfExpired();
-      const { answer, sentAt } = await this.#beat();
+      const sentAt = momentOf(this.#parts.clock);
+      const answer = await this.#beat(sentAt);
+      if (answer.kind === "away") {
+        this.#failures += 1;
+        if (this.#failures <= MOST_AGAIN) this.#nextBeatInMs = AGAIN_AFTER_MS;
+        return;
+      }
+      this.#failures = 0;
       if (answer.kind === "beat") return await this.#continueSession(answer, sentAt);
-      if (answer.kind !== "lost") return;
-      this.#parts.log.warn({ session: this.session }, "fleet session unknown to Redis, joining again");
-      this.#validity.begin();
-      this.#mustRetake = this.#parts.holdings.claimed.size > 0;
+      this.#beginAnew();
     }
   }
 
-  #beat(): Promise<{ readonly answer: BeatAnswer; readonly sentAt: Moment }> {
-    return this.#calls.beat({
-      joins: !this.#validity.hasJoined,
-      info: infoText({
-        url: this.#parts.url(),
-        held: this.heldCount,
-        config: this.#config,
-        isLeaving: this.#isLeaving,
-      }),
-      epoch: this.#view.epoch,
+  #beginAnew(): void {
+    this.#parts.log.info({ session: this.session }, "fleet session ended, joining again");
+    this.#validity.begin();
+    this.#mustRetake = this.#parts.holdings.claimed.size > 0;
+  }
+
+  #beat(sentAt: Moment): Promise<BeatAnswer> {
+    const { board, ttlMs, budgets } = this.#parts;
+    return board.beat({
+      session: this.session,
+      ttlMs,
+      answeredAgoMs: this.#validity.answeredAgoMs(sentAt),
+      info: infoText(this.#info),
       version: this.#view.version,
-      mostChanges: MOST_CHANGES,
+      wants: budgets.wants(),
     });
   }
 
-  async #continueSession(answer: Extract<BeatAnswer, { kind: "beat" }>, sentAt: Moment): Promise<void> {
+  get #info(): MemberInfo {
+    return {
+      url: this.#parts.url(),
+      held: this.heldCount,
+      groups: this.#groupsHash,
+      config: this.#config.digest,
+      configSinceMs: this.#configSinceMs,
+      isLeaving: this.#isLeaving,
+      asks: this.#ownership.asks,
+      clockAheadMs: Math.round(this.#clockAheadMs),
+    };
+  }
+
+  async #continueSession(answer: Beat, sentAt: Moment): Promise<void> {
+    const { clock, isSharded, budgets } = this.#parts;
     const isNew = !this.#validity.hasJoined;
-    this.#validity.joined(this.#parts.clock.now());
-    if (this.#view.update(answer)) this.#ownership.reassign();
-    if (isNew) this.#tellTrial();
+    const now = momentOf(clock);
+    this.#validity.answered(sentAt);
+    this.#clockAheadMs = (sentAt.wallMs + now.wallMs) / 2 - answer.wallMs;
+    this.#view.update(answer);
     if (this.#mustRetake) {
-      if (!(await this.#ownership.retake())) return;
+      if (!(await this.#ownership.retake(this.session))) return;
       this.#mustRetake = false;
     }
     this.#validity.renew(sentAt);
     this.#guardWake.abort();
-    // Nothing can be assigned until all changes are known.
-    this.#pages = answer.hasMore ? this.#pages + 1 : 0;
-    if (answer.hasMore) return this.#readOn();
-    const { isSharded } = this.#parts;
-    if (isSharded && !this.#isLeaving) await this.#ownership.act(this.#upstreams, this.#config);
-    this.#planNextBeat(answer.opensInMs);
-    await this.#publish();
+    if (answer.granted !== undefined) budgets.granted(answer.granted, sentAt);
+    this.#hear(answer, sentAt);
+    // The board learns from the next beat that its answers arrive here.
+    if (isNew) this.beatSoon();
+    else if (isSharded && !this.#isLeaving) await this.#act();
+    this.#planNextBeat(answer);
+    this.#tellDifferences(answer);
+    await Promise.all([budgets.drawAhead(), this.#tellings.tellChanges()]);
   }
 
-  /** Redis decides how long this goes on: it must not keep this replica busy. */
-  #readOn(): void {
-    if (this.#pages % MOST_PAGES !== 0) this.beatSoon();
+  async #act(): Promise<void> {
+    const own = memberOf({
+      session: this.session,
+      info: infoText(this.#info),
+      endsInMs: 0,
+      provenMs: undefined,
+    });
+    await this.#ownership.act(this.session, own);
+    if (this.#ownership.isDoubtful) {
+      this.#beginAnew();
+      this.beatSoon();
+    }
   }
 
-  #tellTrial(): void {
-    const trialEndsInMs = this.#view.trialOf(this.session);
-    if (!this.#parts.isSharded || trialEndsInMs === 0) return;
-    this.#parts.log.info(
-      { trialEndsInMs },
-      "joined the fleet on trial: takes no upstreams until the trial ends",
-    );
+  #hear({ version, pauses }: Beat, sentAt: Moment): void {
+    const { budgets, events } = this.#parts;
+    this.#tellings.heard(version, pauses);
+    for (const [name, forMs] of pauses) {
+      if (this.#tellings.wasResumedSince(name, sentAt)) continue;
+      const budget = budgetNamed(name);
+      const upstream = upstreamNamed(name);
+      if (budget !== undefined) budgets.pause(budget, forMs);
+      else if (upstream !== undefined) events.onPaused(upstream, forMs);
+    }
   }
 
   /** Sooner than usual if there may be something to claim. */
-  #planNextBeat(opensInMs: number): void {
+  #planNextBeat({ opensInMs, isOlderAlive }: Beat): void {
+    const { ttlMs } = this.#parts;
     const others = this.#view.members.filter(({ session }) => session !== this.session);
     const moments = others.map(({ endsInMs }) => endsInMs);
-    if (this.#ownership.isPending && opensInMs > 0) moments.push(opensInMs);
-    for (const { trialEndsInMs } of this.#view.members) if (trialEndsInMs > 0) moments.push(trialEndsInMs);
+    for (const { provenMs } of this.#view.members)
+      if (provenMs !== undefined && provenMs < ttlMs) moments.push(ttlMs - provenMs);
+    if (opensInMs > 0 && !isOlderAlive) moments.push(opensInMs);
     this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));
   }
 
-  async #publish(): Promise<void> {
-    const statuses = this.#parts.events.statuses();
-    for (const key of this.#published.keys()) if (!statuses.has(key)) this.#published.delete(key);
-    const atMs = this.#parts.clock.now();
-    const isPublished = (key: string, text: string): boolean => {
-      const last = this.#published.get(key);
-      return last !== undefined && last.text === text && atMs < last.atMs + PUBLISH_AGAIN_MS;
-    };
-    const changed = [...statuses].filter(([key, text]) => !isPublished(key, text)).slice(0, MOST_PUBLISHED);
-    if (changed.length === 0 || !(await this.#parts.board.publish(new Map(changed)))) return;
-    for (const [key, text] of changed) this.#published.set(key, { text, atMs });
+  #tellDifferences({ isOlderAlive, opensInMs, granted }: Beat): void {
+    const { log, isSharded } = this.#parts;
+    const waitsFor = ((): FleetWait | undefined => {
+      if (isOlderAlive) return "older_version";
+      if (opensInMs > 0) return "new_board";
+      return !isSharded && granted?.rest === 0 && granted.seat === 0 ? "part" : undefined;
+    })();
+    if (waitsFor !== this.#waitsFor && waitsFor !== undefined) log.warn({ waitsFor }, WAITS[waitsFor]);
+    this.#waitsFor = waitsFor;
+    const differs = { config: this.configs > 1, clock: Math.abs(this.clockAheadMs) > TOLD_CLOCK_MS };
+    if (differs.config && !this.#differs.config)
+      log.warn({ configs: this.configs }, "replicas of this fleet run different configs");
+    if (differs.clock && !this.#differs.clock)
+      log.warn(
+        { aheadMs: Math.round(this.clockAheadMs) },
+        "this replica's wall clock differs from that of most replicas",
+      );
+    this.#differs = differs;
   }
+}
+
+const WAITS: Readonly<Record<FleetWait, string>> = {
+  older_version: "waiting: replicas of an older version still run in this fleet",
+  new_board: "waiting: Redis has lost its data, so replicas may first go on with what they held",
+  part: "waiting: other replicas have all parts of the budgets",
+};
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
+}
+
+function hashOf(text: string): string {
+  return hash32(text).toString(36) + hash32(`${text}#`).toString(36);
 }

@@ -1,32 +1,30 @@
 import type { Claimed } from "../../core/fleet/board.ts";
 import type { BoardView } from "../../core/fleet/board-view.ts";
-import type { Assignment } from "../../core/fleet/rendezvous.ts";
-import type { SessionValidity } from "../../core/fleet/session-validity.ts";
-import type { BoardCalls } from "./board-calls.ts";
-import type { MembershipParts } from "./parts.ts";
+import { readView } from "../../core/fleet/fleet-status.ts";
+import { budgetNamed, type Group, upstreamNamed } from "../../core/fleet/groups.ts";
+import type { FleetMember } from "../../core/fleet/member.ts";
+import type { FleetConfig, MembershipParts } from "./parts.ts";
 
-/** The upstreams this replica holds. It claims those assigned to it, and hands over those assigned to others. */
+/** What this replica holds. It claims the groups assigned to it, and hands over those assigned to others. */
 export class Ownership {
   readonly #parts: MembershipParts;
-  readonly #validity: SessionValidity;
-  readonly #calls: BoardCalls;
   readonly #view: BoardView;
   readonly #held: Set<string>;
-  /** By hand-over: an upstream that is lost meanwhile is not part of it any more. */
+  /** By hand-over: a name that is lost meanwhile is not part of it any more. */
   readonly #handedOver = new Map<string, object>();
   readonly #moves = { gained: 0, lost: 0 };
-  /** Since when the config has each; from the start on: always, as far as is known. Monotonic. */
+  /** Since when the config has each upstream; from the start on: always, as far as is known. Monotonic. */
   #knownSinceMs: ReadonlyMap<string, number> | undefined;
-  #assignment: Assignment = new Map();
-  #mustAssign = true;
-  #mustAct = true;
+  #config: FleetConfig = { groups: [], budgetsOf: new Map(), digest: "" };
+  #mustTellTerms = false;
+  #asks: readonly string[] = [];
+  #isPending = true;
+  #isDoubtful = false;
 
-  constructor(parts: MembershipParts, calls: BoardCalls, view: BoardView) {
+  constructor(parts: MembershipParts, view: BoardView) {
     this.#parts = parts;
-    this.#held = parts.holdings.claimed;
-    this.#validity = parts.holdings.session;
-    this.#calls = calls;
     this.#view = view;
+    this.#held = parts.holdings.claimed;
   }
 
   get moves(): { readonly gained: number; readonly lost: number } {
@@ -35,137 +33,264 @@ export class Ownership {
 
   /** Some claim or release has not succeeded yet. */
   get isPending(): boolean {
-    return this.#mustAct;
+    return this.#isPending;
   }
 
-  /** All upstreams of the current config. */
-  know(upstreams: readonly string[]): void {
+  /** A release was not answered: it may still arrive, when what it names is held again. A new session is safe from it. */
+  get isDoubtful(): boolean {
+    return this.#isDoubtful;
+  }
+
+  /** Names of groups that replicas of an older config hold a part of: nobody can poll the rest. */
+  get asks(): readonly string[] {
+    return this.#asks;
+  }
+
+  get heldUpstreams(): readonly string[] {
+    return upstreamsIn(this.#held);
+  }
+
+  know(config: FleetConfig): void {
     const before = this.#knownSinceMs;
     const addedMs = before === undefined ? Number.NEGATIVE_INFINITY : this.#parts.clock.now();
-    this.#knownSinceMs = new Map(upstreams.map((name) => [name, before?.get(name) ?? addedMs]));
+    this.#knownSinceMs = new Map(
+      [...config.budgetsOf.keys()].map((name) => [name, before?.get(name) ?? addedMs]),
+    );
+    // Whoever draws on another budget now is not polled until that is held too.
+    const wasClaimed = this.heldUpstreams.filter((upstream) => this.#parts.holdings.isClaimed(upstream));
+    this.#config = config;
+    this.#parts.holdings.know(config.budgetsOf);
+    const { holdings, events } = this.#parts;
+    const blocked = wasClaimed.filter(
+      (upstream) => config.budgetsOf.has(upstream) && !holdings.isClaimed(upstream),
+    );
+    if (blocked.length > 0) events.onLost(blocked);
+    this.#mustTellTerms = true;
+    this.#isPending = true;
   }
 
-  /** The next `act` works out anew who should hold what. */
-  reassign(): void {
-    this.#mustAssign = true;
+  /** At once, by this replica's own clock. */
+  loseAll(): void {
+    const upstreams = this.heldUpstreams;
+    this.#handedOver.clear();
+    this.#forget([...this.#held]);
+    if (upstreams.length > 0) this.#parts.events.onLost(upstreams);
   }
 
-  lose(upstreams: readonly string[]): void {
-    if (upstreams.length === 0) return;
-    this.#forget(upstreams);
-    this.#parts.events.onLost(upstreams);
-  }
-
-  /** The board lost its data. This replica's session is still valid, and no other may claim its upstreams yet. */
-  async retake(): Promise<boolean> {
+  /**
+   * What is held by this replica's own clock, under its present session: after the board lost its data, or where a
+   * message of the session before may still arrive. Nobody else can have claimed it meanwhile.
+   */
+  async retake(session: string): Promise<boolean> {
     const kept = new Set<string>();
-    for (const upstreams of batchesOf([...this.#held])) {
-      const answer = await this.#calls.claim({ upstreams, retakes: true, inherits: false });
-      if (answer.kind !== "claimed") return false;
-      for (const { upstream } of answer.claimed) kept.add(upstream);
+    for (const batch of batchesOf(this.#groupsHeld())) {
+      const claimed = await this.#ask(session, batch, true);
+      if (claimed === undefined) return false;
+      for (const { name } of claimed) kept.add(name);
     }
-    for (const upstream of kept) this.#view.note(upstream, this.#validity.session);
-    this.lose([...this.#held].filter((upstream) => !kept.has(upstream)));
+    for (const name of kept) this.#view.note(name, session);
+    const lost = [...this.#held].filter((name) => !kept.has(name) && !this.#handedOver.has(name));
+    this.#forget(lost);
+    if (lost.length > 0) this.#parts.events.onLost(upstreamsIn(lost));
+    this.#mustTellTerms = false;
+    this.#isDoubtful = false;
     return true;
   }
 
-  async act(upstreams: readonly string[], config: string): Promise<void> {
-    if (!this.#mustAssign && !this.#mustAct) return;
-    if (this.#mustAssign) this.#assignment = this.#view.assignmentOf(upstreams, config);
-    this.#mustAssign = false;
-    this.#mustAct = false;
-    const isMine = (upstream: string): boolean => this.#assignment.get(upstream) === this.#parts.name;
-    const toHandOver = [...this.#held].filter(
-      (upstream) => !isMine(upstream) && !this.#handedOver.has(upstream),
+  async act(session: string, own: FleetMember): Promise<void> {
+    const { ttlMs, name, holdings, onBug } = this.#parts;
+    const { groups } = this.#config;
+    this.#isPending = false;
+    const assignment = this.#view.assignmentOf(groups, own, ttlMs);
+    const asked = this.#askedOf(own);
+    const mine = groups.filter(
+      ({ id, names }) => assignment.get(id) === name && !names.some((each) => asked.has(each)),
     );
-    if (toHandOver.length > 0) void this.#handOver(toHandOver).catch(this.#parts.onBug);
-    const { session } = this.#validity;
-    const unheld = upstreams.filter((upstream) => !this.#held.has(upstream));
+    const wanted = new Set(mine.flatMap(({ names }) => names));
+    const toHandOver = [...this.#held].filter((each) => !wanted.has(each) && !this.#handedOver.has(each));
+    if (toHandOver.length > 0) void this.#handOver(session, toHandOver).catch(onBug);
     // Ours on the board but not held here: the answer to a claim was lost, or a release did not arrive.
-    const isOwn = (upstream: string): boolean => this.#view.holderOf(upstream) === session;
-    const left = unheld.filter((upstream) => !isMine(upstream) && isOwn(upstream));
-    if (left.length > 0) await this.#release(left);
-    const isFree = (upstream: string): boolean => this.#view.holderOf(upstream) === undefined;
-    await this.#claim(unheld.filter((upstream) => isMine(upstream) && (isFree(upstream) || isOwn(upstream))));
+    const left = groups
+      .flatMap(({ names }) => names)
+      .filter((each) => !wanted.has(each) && this.#isLeft(each, session));
+    if (left.length > 0) await this.#release(session, left);
+    const isFree = (each: string): boolean =>
+      this.#held.has(each) || this.#view.holderOf(each) === undefined || this.#isLeft(each, session);
+    const missing = mine.filter(
+      ({ names }) => !names.every((each) => this.#held.has(each)) && names.every(isFree),
+    );
+    if (holdings.isSessionValid) await this.#claim(session, missing);
+    if (this.#mustTellTerms) await this.retake(session);
+    this.#asks = this.#blocked(own).slice(0, MOST_ASKS);
   }
 
   /** Releases everything and ends the session. */
-  async end(): Promise<void> {
-    const batches = batchesOf([...this.#held]);
-    const last = batches.at(-1) ?? [];
-    this.#held.clear();
-    for (const upstreams of batches.slice(0, -1)) {
-      const answer = await this.#calls.release({ upstreams, endsSession: false });
-      if (answer.kind !== "released") return;
-    }
-    await this.#calls.release({ upstreams: last, endsSession: true });
+  async end(session: string): Promise<void> {
+    const { board, ttlMs } = this.#parts;
+    const names = [...this.#held];
+    await this.#release(session, names);
+    await board.release({ session, ttlMs, names: [], leasesEndInMs: {}, endsSession: true });
   }
 
-  async #claim(wanted: readonly string[]): Promise<void> {
-    for (const upstreams of batchesOf(wanted)) {
-      const inherits = this.#validity.inheritsAt(this.#parts.clock.now());
-      const answer = await this.#calls.claim({ upstreams, retakes: false, inherits });
-      if (answer.kind !== "claimed" || !this.#parts.holdings.isSessionValid) {
-        this.#mustAct = true;
+  #isLeft(name: string, session: string): boolean {
+    return !this.#held.has(name) && !this.#handedOver.has(name) && this.#view.holderOf(name) === session;
+  }
+
+  async #claim(session: string, groups: readonly Group[]): Promise<void> {
+    for (const batch of batchesOf(groups)) {
+      const claimed = await this.#ask(session, batch, false);
+      if (claimed === undefined || !this.#parts.holdings.isSessionValid) {
+        this.#isPending = true;
         return;
       }
-      if (answer.claimed.length < upstreams.length) this.#mustAct = true;
-      this.#gain(answer.claimed);
+      this.#gain(session, claimed);
     }
   }
 
-  #gain(claimed: readonly Claimed[]): void {
-    if (claimed.length === 0) return;
-    for (const { upstream } of claimed) {
-      this.#held.add(upstream);
-      this.#view.note(upstream, this.#validity.session);
+  async #ask(
+    session: string,
+    groups: readonly Group[],
+    retakes: boolean,
+  ): Promise<readonly Claimed[] | undefined> {
+    const { board, ttlMs, budgets } = this.#parts;
+    const asked = groups.map(({ names, budgets: drawnOn }) => ({
+      names,
+      budgets: drawnOn.map((budget) => budgets.claimOf(budget)),
+    }));
+    const answer = await board.claim({ session, ttlMs, groups: asked, retakes });
+    if (answer.kind !== "claimed") return undefined;
+    if (answer.claimed.length < groups.reduce((sum, { names }) => sum + names.length, 0))
+      this.#isPending = true;
+    return answer.claimed;
+  }
+
+  #gain(session: string, claimed: readonly Claimed[]): void {
+    const { budgets, holdings, events, log } = this.#parts;
+    const gained = claimed.filter(({ name }) => !this.#held.has(name));
+    for (const { name, waitMs, record } of gained) {
+      this.#view.note(name, session);
+      const budget = budgetNamed(name);
+      if (budget !== undefined) budgets.begin(budget, waitMs, record);
+      if (waitMs > TOLD_WAIT_MS)
+        log.info({ budget, waitMs }, "another replica may have used this budget: waiting");
     }
-    this.#moves.gained += claimed.length;
-    this.#parts.events.onGained(claimed.map((each) => this.#withinConfig(each)));
+    for (const { name } of gained) this.#held.add(name);
+    const upstreams = gained.flatMap(({ name, unheldMs, record }) => {
+      const upstream = upstreamNamed(name);
+      if (upstream === undefined || !holdings.isClaimed(upstream)) return [];
+      return [
+        { upstream, unheldMs: this.#withinConfig(upstream, unheldMs), view: record && readView(record.text) },
+      ];
+    });
+    this.#moves.gained += upstreams.length;
+    if (upstreams.length > 0) events.onGained(upstreams);
   }
 
   /** While an upstream was not in the config, nobody missed its slots. */
-  #withinConfig({ upstream, unheldMs }: Claimed): Claimed {
-    if (unheldMs === undefined) return { upstream, unheldMs };
-    const knownMs = this.#parts.clock.now() - (this.#knownSinceMs?.get(upstream) ?? Number.NEGATIVE_INFINITY);
-    return { upstream, unheldMs: Math.min(unheldMs, knownMs) };
+  #withinConfig(upstream: string, unheldMs: number | undefined): number | undefined {
+    if (unheldMs === undefined) return undefined;
+    const sinceMs = this.#knownSinceMs?.get(upstream) ?? Number.NEGATIVE_INFINITY;
+    return Math.min(unheldMs, this.#parts.clock.now() - sinceMs);
   }
 
-  async #handOver(upstreams: readonly string[]): Promise<void> {
+  async #handOver(session: string, names: readonly string[]): Promise<void> {
     const handOver = {};
-    for (const upstream of upstreams) this.#handedOver.set(upstream, handOver);
-    await this.#parts.events.drain(upstreams);
-    const drained = upstreams.filter((upstream) => this.#handedOver.get(upstream) === handOver);
-    this.#forget(drained);
-    await this.#release(drained);
+    for (const name of names) this.#handedOver.set(name, handOver);
+    await this.#parts.events.drain(upstreamsIn(names));
+    await this.#release(
+      session,
+      names.filter((name) => this.#handedOver.get(name) === handOver),
+    );
+    for (const name of names) if (this.#handedOver.get(name) === handOver) this.#handedOver.delete(name);
   }
 
-  async #release(released: readonly string[]): Promise<void> {
-    for (const upstreams of batchesOf(released)) {
-      const answer = await this.#calls.release({ upstreams, endsSession: false });
+  /** First it is not held here any more: no request leaves after its leases were looked at. */
+  async #release(session: string, names: readonly string[]): Promise<void> {
+    const { board, ttlMs, budgets } = this.#parts;
+    this.#forget(names);
+    const drawnOn = names.map(budgetNamed).filter((budget) => budget !== undefined);
+    const ends = new Map(drawnOn.map((budget) => [budget, budgets.leasesEndInMs(budget)]));
+    await Promise.all(drawnOn.map((budget) => budgets.end(budget)));
+    for (const slice of slicesOf(names)) {
+      const leasesEndInMs = Object.fromEntries(
+        slice.flatMap((name) => {
+          const endInMs = ends.get(budgetNamed(name) ?? "");
+          return endInMs === undefined ? [] : [[name, endInMs] as const];
+        }),
+      );
+      const answer = await board.release({ session, ttlMs, names: slice, leasesEndInMs, endsSession: false });
       if (answer.kind !== "released") {
-        this.#mustAct = true;
+        this.#isDoubtful = true;
         return;
       }
-      for (const upstream of upstreams) this.#view.note(upstream, undefined);
+      for (const name of slice) this.#view.note(name, undefined);
     }
-    this.#mustAssign = true;
   }
 
-  #forget(upstreams: readonly string[]): void {
-    for (const upstream of upstreams) {
-      this.#held.delete(upstream);
-      this.#handedOver.delete(upstream);
-    }
-    this.#moves.lost += upstreams.length;
-    this.#mustAct = true;
+  #forget(names: readonly string[]): void {
+    this.#moves.lost += upstreamsIn(names.filter((name) => this.#held.has(name))).length;
+    for (const name of names) this.#held.delete(name);
+    this.#isPending = true;
+  }
+
+  #groupsHeld(): readonly Group[] {
+    return this.#config.groups
+      .map((group) => ({
+        ...group,
+        names: group.names.filter((name) => this.#held.has(name)),
+        budgets: group.budgets.filter((budget) => this.#held.has(`b:${budget}`)),
+      }))
+      .filter(({ names }) => names.length > 0);
+  }
+
+  /** Replicas of a newer config need these names: whoever has the older one gives way. */
+  #askedOf({ groups, configSinceMs }: FleetMember): ReadonlySet<string> {
+    const newer = this.#view.members.filter(
+      (member) => member.groups !== groups && member.configSinceMs > configSinceMs,
+    );
+    return new Set(newer.flatMap(({ asks }) => asks));
+  }
+
+  /** Partly held by others under another config, and partly free. */
+  #blocked({ groups }: FleetMember): readonly string[] {
+    const foreign = new Set(
+      this.#view.members.filter((member) => member.groups !== groups).map(({ session }) => session),
+    );
+    return this.#config.groups.flatMap(({ names }) => {
+      const isForeign = (name: string): boolean => foreign.has(this.#view.holderOf(name) ?? "");
+      const blocking = names.filter(isForeign);
+      // All of it, or the older config would take back one part while the other is handed over.
+      return blocking.length > 0 && blocking.length < names.length ? names : [];
+    });
   }
 }
 
-/** Upstreams per call, so that no call keeps Redis busy for long. */
+/** A shorter one is not worth a line. */
+const TOLD_WAIT_MS = 5_000;
+const MOST_ASKS = 500;
+/** Names per call, so that no call keeps Redis busy for long. */
 const BATCH = 256;
 
-function batchesOf(upstreams: readonly string[]): readonly (readonly string[])[] {
-  const count = Math.ceil(upstreams.length / BATCH);
-  return Array.from({ length: count }, (_, index) => upstreams.slice(index * BATCH, (index + 1) * BATCH));
+function upstreamsIn(names: Iterable<string>): readonly string[] {
+  return [...names].map(upstreamNamed).filter((upstream) => upstream !== undefined);
+}
+
+function slicesOf(names: readonly string[]): readonly (readonly string[])[] {
+  const count = Math.ceil(names.length / BATCH);
+  return Array.from({ length: count }, (_, index) => names.slice(index * BATCH, (index + 1) * BATCH));
+}
+
+/** A group is never divided. */
+function batchesOf(groups: readonly Group[]): readonly (readonly Group[])[] {
+  const batches: Group[][] = [];
+  let names = Infinity;
+  for (const group of groups) {
+    if (names + group.names.length > BATCH) {
+      batches.push([]);
+      names = 0;
+    }
+    batches.at(-1)?.push(group);
+    names += group.names.length;
+  }
+  return batches;
 }

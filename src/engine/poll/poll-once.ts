@@ -40,7 +40,10 @@ export type PollOnceParts = {
 
 export type PollResult = { readonly poll: Poll; readonly advice: Advice | undefined };
 
-/** Sends the one request of a lease, and settles the lease whatever happens. */
+/**
+ * Sends the one request of a lease, and settles the lease whatever happens. Undefined where the right to send ended
+ * before anything was written: that says nothing about the upstream.
+ */
 export async function pollOnce(
   upstream: Upstream,
   probe: Probe,
@@ -48,7 +51,7 @@ export async function pollOnce(
   lease: Lease,
   parts: PollOnceParts,
   cutOff: AbortSignal,
-): Promise<PollResult> {
+): Promise<PollResult | undefined> {
   const { clock } = parts;
   const id = parts.nextPollId();
   const sentMs = clock.now();
@@ -65,15 +68,17 @@ export async function pollOnce(
     advice: undefined,
   });
 
+  const mayWrite = (): boolean => lease.isUsable() && parts.holds?.(upstream.name) !== false;
   let observation: Observation | undefined;
   try {
-    const mayWrite = (): boolean => lease.isUsable() && parts.holds?.(upstream.name) !== false;
     observation = await probe.poll(cutOff, mayWrite, id);
   } catch (error) {
     parts.onBug(error);
   }
   lease.settle(observation === undefined ? "unanswered" : settlementOf(observation.exchange));
   if (observation === undefined) return unobserved("pacewatch failed at this poll: see its log");
+  const isUnsent = settlementOf(observation.exchange) === "unsent";
+  if (isUnsent && (cutOff.aborted || !mayWrite())) return undefined;
   if (cutOff.aborted && observation.exchange.kind === "broken") {
     return unobserved("pacewatch stopped watching this upstream and could not wait for the answer");
   }

@@ -224,6 +224,7 @@ export class Poller {
     try {
       const probe = this.#probe;
       const result = await pollOnce(upstream, probe, slot, lease, this.#parts, this.#cutOff.signal);
+      if (result === undefined) return this.#endUnsent();
       const { poll, advice } = result;
       const { reason } = poll.outcome;
       probe.token?.judged(poll.head === undefined ? undefined : reason !== "unauthorized");
@@ -232,6 +233,20 @@ export class Poller {
     } catch (error) {
       this.#parts.onBug(error);
     }
+  }
+
+  /** As if nobody had held it at that moment. */
+  #endUnsent(): void {
+    this.#state = IDLE;
+    const cause = "missed";
+    this.#parts.recorder.record({
+      kind: "slots_skipped",
+      cause,
+      count: 1,
+      hadWaited: false,
+      wasStarted: true,
+    });
+    this.#fold({ kind: "skipped", cause, count: 1 });
   }
 
   #finish(upstream: Upstream, { poll, advice }: PollResult, isConfirmed: boolean): void {

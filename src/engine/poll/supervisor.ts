@@ -58,7 +58,7 @@ export class Supervisor {
   /** `probes` has one for each new or changed upstream; the others keep theirs. */
   apply(config: Config, probes: ReadonlyMap<string, Probe>): void {
     const names = new Set(config.upstreams.map((upstream) => upstream.name));
-    this.#resourceLimits.isShared = config.fleet !== undefined;
+    this.#resourceLimits.isShared = config.fleet?.mode === "everywhere";
     for (const [name, poller] of this.#pollers) {
       if (names.has(name)) continue;
       this.#pollers.delete(name);
@@ -75,6 +75,11 @@ export class Supervisor {
     this.#timetable.set(config.upstreams.map(({ name, schedule }) => ({ name, schedule })));
     // A new upstream gets one slot at once; the pace of its budget spreads them.
     for (const poller of added) poller.slot("first", this.#parts.clock.now());
+  }
+
+  /** Another replica heard that this upstream wants a pause. */
+  pause(name: string, forMs: number): void {
+    this.#pollers.get(name)?.pause(forMs);
   }
 
   /** Slots that came due while no replica polled it. */

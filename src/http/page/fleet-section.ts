@@ -1,5 +1,11 @@
 import { html } from "hono/html";
-import type { FleetReplica, FleetStatus, FleetUpstream, FleetView } from "../../core/fleet/fleet-status.ts";
+import type {
+  FleetReplica,
+  FleetStatus,
+  FleetUpstream,
+  FleetView,
+  FleetWait,
+} from "../../core/fleet/fleet-status.ts";
 import type { HealthState } from "../../core/poll/health.ts";
 import { humanLatency } from "../../core/status/humanize.ts";
 import type { Status } from "../../core/status/status.ts";
@@ -7,6 +13,8 @@ import { STATE_WORDS } from "../../core/status/words.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
 import { ago, icon, type Markup, scrollTable } from "./markup.ts";
 
+/** What its page calls "1 h ago" misleads. */
+const TOLD_CLOCK_MS = 5_000;
 /** The JSON has all of them. */
 const ROWS_SHOWN = 200;
 
@@ -21,22 +29,40 @@ export function fleetSection(fleet: FleetStatus, status: Status): Markup {
   </section>`;
 }
 
-function summaryLine({ mode, name, redisUp, sessionValid, replicas }: FleetStatus): Markup {
+function summaryLine(fleet: FleetStatus): Markup {
+  const { mode, name, redisUp, sessionValid, replicas, configs, waitsFor } = fleet;
   const others = replicas.filter(({ isThisOne }) => !isThisOne).length;
   const division =
     mode === "shard" ? "Each upstream is polled by one replica." : "All replicas poll all upstreams.";
   const stale = html` <strong>Redis does not answer: what this page shows of other replicas is old.</strong>`;
   const lost = html` <strong>This replica has no valid session in the fleet.</strong>`;
+  const differ = html` <strong>Replicas run ${configs} different configs.</strong>`;
+  const waits = waitsFor === undefined ? "" : html` <strong>${WAITS[waitsFor]}</strong>`;
   return html`This is <b>${name}</b>, with ${others} other ${others === 1 ? "replica" : "replicas"}.
-    ${division}${redisUp ? "" : stale}${sessionValid ? "" : lost}`;
+    ${division}${redisUp ? "" : stale}${sessionValid ? "" : lost}${configs > 1 ? differ : ""}${waits}`;
 }
 
-function replicaRow({ name, url, held, isThisOne, isLeaving, isOnTrial }: FleetReplica): Markup {
+const WAITS: Readonly<Record<FleetWait, string>> = {
+  older_version: "It waits: replicas of an older version still run.",
+  new_board: "Redis has lost its data: replicas first go on with what they held.",
+  part: "It waits: other replicas have all parts of the budgets.",
+};
+
+function replicaRow({ name, url, held, isThisOne, isLeaving, isNew, clockAheadMs }: FleetReplica): Markup {
   return html`<tr>
     <th scope="row">${isThisOne || url === "" ? name : html`<a href="${pageAt(url, "")}">${name}</a>`}</th>
     <td class="number">${held}</td>
-    <td>${isThisOne ? "this one" : url}${isLeaving ? ", leaving" : ""}${isOnTrial ? ", on trial" : ""}</td>
+    <td>
+      ${isThisOne ? "this one" : url}${isLeaving ? ", leaving" : ""}${isNew ? ", new: takes nothing yet" : ""}${clockNote(clockAheadMs)}
+    </td>
   </tr>`;
+}
+
+/** Its times are by its own clock. */
+function clockNote(aheadMs: number): string {
+  if (Math.abs(aheadMs) < TOLD_CLOCK_MS) return "";
+  const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+  return `, its clock is ${seconds} s ${aheadMs > 0 ? "ahead" : "behind"}`;
 }
 
 /** An upstream that another replica polls, in the state that its holder reported. */

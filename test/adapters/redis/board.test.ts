@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RedisFleetBoard } from "../../../src/adapters/redis/board.ts";
-import type { Caller, FleetBoard } from "../../../src/core/fleet/board.ts";
-import { BoardModel } from "../../models/board.ts";
+import type { BeatRequest, FleetBoard } from "../../../src/core/fleet/board.ts";
+import { BoardModel, type BoardTime } from "../../models/board.ts";
 import { TestFleet } from "../../support/fleet-redis.ts";
 import { REDIS_SERVER } from "../../support/processes/redis-server.ts";
 
@@ -12,239 +12,171 @@ local now = tonumber(redis.call('HGET', 'test:clock', 'now'))
 local run = redis.call('HGET', 'test:clock', 'run')
 `;
 
+const TTL_MS = 10_000;
+
 let redis: TestFleet | undefined;
 beforeAll(async () => {
   if (REDIS_SERVER !== undefined) redis = await TestFleet.start();
 });
 afterAll(() => redis?.[Symbol.asyncDispose]());
 
-type Step =
-  | { readonly kind: "pass"; readonly ms: number }
-  | { readonly kind: "restart" }
-  | { readonly kind: "empty" }
-  | { readonly kind: "beat"; readonly who: number; readonly joins: boolean; readonly most: number }
-  | {
-      readonly kind: "claim";
-      readonly who: number;
-      readonly upstreams: readonly string[];
-      readonly retakes: boolean;
-      readonly inherits: boolean;
-    }
-  | {
-      readonly kind: "release";
-      readonly who: number;
-      readonly upstreams: readonly string[];
-      readonly endsSession: boolean;
-    };
-
-const who = fc.integer({ min: 0, max: 3 });
-const upstreams = fc.subarray(["u1", "u2", "u3", "u4", "u5"]);
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.integer({ min: -3_000, max: 6_000 }) }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("restart" as const) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("empty" as const) }) },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant("beat" as const),
-      who,
-      joins: fc.boolean(),
-      most: fc.integer({ min: 1, max: 6 }),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant("claim" as const),
-      who,
-      upstreams,
-      retakes: fc.boolean(),
-      inherits: fc.boolean(),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant("release" as const),
-      who,
-      upstreams,
-      endsSession: fc.boolean(),
-    }),
-  },
-);
-
-/** Two processes; the first has two sessions. */
-const SESSIONS = ["a#x.1", "a#x.2", "b#y.1", "c#z.1"];
-const TTL_MS = 10_000;
-
-test.skipIf(REDIS_SERVER === undefined)(
-  "the scripts answer what the model answers, whatever happens in whatever order",
-  async () => {
-    if (redis === undefined) throw new Error("no redis");
-    const command = await redis.commands();
-    const board = new RedisFleetBoard(await redis.connect(), { prefix: "test", clock: TEST_CLOCK });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-        await command("FLUSHALL");
-        let table = new BoardModel();
-        let nowMs = 1_790_000_000_000;
-        let runs = 1;
-        /** What each caller knows: as a replica would, it asks for what is new. */
-        const known = SESSIONS.map(() => ({ epoch: "", version: 0, atMs: undefined as number | undefined }));
-        const setClock = (): Promise<unknown> =>
-          command("HSET", "test:clock", "now", String(nowMs), "run", `run${runs}`);
-        await setClock();
-        for (const taken of steps) {
-          if (taken.kind === "pass") nowMs += taken.ms;
-          if (taken.kind === "restart") runs += 1;
-          if (taken.kind === "empty") {
-            await command("FLUSHALL");
-            table = new BoardModel();
-          }
-          await setClock();
-          if (!("who" in taken)) continue;
-          const mine = known[taken.who];
-          if (mine === undefined) throw new Error("nobody");
-          const caller: Caller = {
-            session: SESSIONS[taken.who] ?? "",
-            ttlMs: TTL_MS,
-            expectedMs: mine.atMs === undefined ? undefined : mine.atMs + 4_000,
-            isStepSure: nowMs % 2 === 0,
-          };
-          const answers = await both(board, table, { nowMs, runId: `run${runs}` }, caller, taken, mine);
-          expect(answers.theirs).toEqual(answers.ours);
-          if (answers.ours.kind === "beat") {
-            mine.epoch = answers.ours.epoch;
-            mine.version = answers.ours.version;
-          }
-          if ("serverMs" in answers.ours) mine.atMs = answers.ours.serverMs;
-        }
-      }),
-      { numRuns: 150 },
-    );
-  },
-);
-
-type Pair = {
-  readonly theirs: object;
-  readonly ours:
-    | ReturnType<BoardModel["beat"]>
-    | ReturnType<BoardModel["claim"]>
-    | ReturnType<BoardModel["release"]>;
+type Step = (world: {
+  readonly board: FleetBoard;
+  readonly model: BoardModel;
+  readonly time: BoardTime;
+}) => Promise<readonly [script: unknown, model: unknown]>;
+type Happening = {
+  readonly passMs: number;
+  readonly accident: "none" | "restart" | "empty" | "older";
+  readonly step: Step;
 };
 
-async function both(
-  board: FleetBoard,
-  table: BoardModel,
-  time: { nowMs: number; runId: string },
-  caller: Caller,
-  taken: Extract<Step, { who: number }>,
-  { epoch, version }: { readonly epoch: string; readonly version: number },
-): Promise<Pair> {
-  switch (taken.kind) {
-    case "beat": {
-      const info = `info of ${caller.session}`;
-      const request = { ...caller, joins: taken.joins, info, epoch, version, mostChanges: taken.most };
-      return { theirs: await board.beat(request), ours: table.beat(time, request) };
-    }
-    case "claim": {
-      const request = { ...caller, ...taken };
-      return { theirs: await board.claim(request), ours: table.claim(time, request) };
-    }
-    case "release": {
-      const request = { ...caller, ...taken };
-      return { theirs: await board.release(request), ours: table.release(time, request) };
-    }
-    default:
-      return taken satisfies never;
-  }
+const session = fc
+  .tuple(fc.nat(2), fc.nat(1), fc.nat(1))
+  .map(([who, boot, count]) => `r${who}#b${boot}.${count}`);
+const names = fc.subarray(["b:api", "b:mail", "u:users", "u:orders", "u:letters"], { minLength: 1 });
+const durations = fc.constantFrom(0, 500, 3_000, 12_000);
+const shares = fc.constantFrom(
+  { seat: 0.1, rest: 0.4 },
+  { seat: 0, rest: 1 / 3 },
+  { seat: 0.2 / 3, rest: 0.8 / 3 },
+);
+
+function inOrder(answer: unknown): unknown {
+  if (answer instanceof Map) return [...answer].map(inOrder).sort(byText);
+  if (Array.isArray(answer)) return answer.map(inOrder).sort(byText);
+  if (typeof answer !== "object" || answer === null) return answer;
+  return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, inOrder(value)]));
 }
 
-test.skipIf(REDIS_SERVER === undefined)(
-  "what was released more than a day ago may have left the config: how long nobody held it is not told",
-  async () => {
-    if (redis === undefined) throw new Error("no redis");
-    const command = await redis.commands();
-    const board = new RedisFleetBoard(await redis.connect(), { prefix: "absent", clock: TEST_CLOCK });
-    const table = new BoardModel();
-    let nowMs = 1_790_000_000_000;
-    const does = async (who: number, taken: object): Promise<Pair> => {
-      await command("HSET", "test:clock", "now", String(nowMs), "run", "run1");
-      const session = SESSIONS[who] ?? "";
-      const caller = { session, ttlMs: TTL_MS, expectedMs: undefined, isStepSure: false };
-      const step = { who, ...taken } as Extract<Step, { who: number }>;
-      const pair = await both(board, table, { nowMs, runId: "run1" }, caller, step, {
-        epoch: "",
-        version: 0,
-      });
-      expect(pair.theirs).toEqual(pair.ours);
-      return pair;
+function byText(a: unknown, b: unknown): number {
+  return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
+}
+
+const beat: fc.Arbitrary<Step> = fc
+  .record({
+    session,
+    answeredAgoMs: fc.constantFrom(undefined, 0, 2_000, 7_900, 8_100),
+    wants: fc.option(fc.tuple(shares, fc.boolean()), { nil: undefined }),
+  })
+  .map(({ session: who, answeredAgoMs, wants }) => async ({ board, model, time }) => {
+    const request: BeatRequest = {
+      session: who,
+      ttlMs: TTL_MS,
+      answeredAgoMs,
+      info: `I am "${who}"`,
+      version: "",
+      wants: wants && {
+        ...wants[0],
+        has: wants[1] ? wants[0] : { seat: 0, rest: 0 },
+        forgottenMs: 5_000,
+      },
     };
-    const claim = { kind: "claim", upstreams: ["u1"], retakes: true, inherits: true };
-    const release = { kind: "release", upstreams: ["u1"], endsSession: true };
-    for (const [who, awayMs, unheldMs] of [
-      [0, 0, undefined],
-      [2, 86_399_999, 86_399_999],
-      [3, 86_400_000, undefined],
-    ] as const) {
-      nowMs += awayMs;
-      await does(who, { kind: "beat", joins: true, most: 9 });
-      expect((await does(who, claim)).ours).toMatchObject({ claimed: [{ upstream: "u1", unheldMs }] });
-      await does(who, release);
-    }
-  },
-);
+    return [await board.beat(request), model.beat(time, request)];
+  });
 
-test.skipIf(REDIS_SERVER === undefined)("what is published by one is read by all", async () => {
-  if (redis === undefined) throw new Error("no redis");
-  const board = new RedisFleetBoard(await redis.connect(), { prefix: "published" });
-  const entries = new Map(
-    Array.from({ length: 1_000 }, (_, index) => [`upstream-${index}`, `{"n":${index}}`]),
-  );
-  expect(await board.publish(entries)).toBe(true);
-  expect(await board.published()).toEqual(entries);
-});
+const claim: fc.Arbitrary<Step> = fc
+  .record({
+    session,
+    names,
+    coldMs: durations,
+    forgottenMs: durations,
+    waitMs: durations,
+    terms: fc.constantFrom("a", "b"),
+    retakes: fc.boolean(),
+  })
+  .map(({ session: who, names: wanted, retakes, ...terms }) => async ({ board, model, time }) => {
+    const budgets = wanted
+      .filter((name) => name.startsWith("b:"))
+      .map((name) => ({ budget: name.slice(2), ...terms }));
+    const request = { session: who, ttlMs: TTL_MS, groups: [{ names: wanted, budgets }], retakes };
+    return [await board.claim(request), model.claim(time, request)];
+  });
+
+const release: fc.Arbitrary<Step> = fc
+  .record({ session, names, endsIn: fc.option(durations, { nil: undefined }), endsSession: fc.boolean() })
+  .map(({ session: who, names: given, endsIn, endsSession }) => async ({ board, model, time }) => {
+    const leasesEndInMs = endsIn === undefined ? {} : Object.fromEntries(given.map((name) => [name, endsIn]));
+    const request = { session: who, ttlMs: TTL_MS, names: given, leasesEndInMs, endsSession };
+    return [await board.release(request), model.release(time, request)];
+  });
+
+const tell: fc.Arbitrary<Step> = fc
+  .record({ names, forMs: durations, resumed: fc.subarray(["b:api", "u:users"]) })
+  .map(({ names: paused, forMs, resumed }) => async ({ board, model, time }) => {
+    const pauses = new Map(paused.map((name) => [name, forMs]));
+    const records = new Map(paused.map((name) => [name, `{"of":"${name} ${forMs}"}`]));
+    const news = { ttlMs: TTL_MS, pauses, resumed, records };
+    model.tell(time, news);
+    return [await board.tell(news), true];
+  });
+
+const records: fc.Arbitrary<Step> = fc.constant(async ({ board, model, time }) => [
+  await board.records(),
+  model.records(time),
+]);
+
+const draw: fc.Arbitrary<Step> = fc
+  .record({
+    name: fc.constantFrom("", "r1"),
+    oldestHour: fc.nat(3),
+    used: fc.array(
+      fc.record({ hour: fc.nat(4), count: fc.nat(9), drawn: fc.option(fc.nat(9), { nil: undefined }) }),
+      { maxLength: 2 },
+    ),
+    upTo: fc.array(fc.tuple(fc.integer({ min: 3, max: 5 }), fc.nat(12)), { maxLength: 2 }),
+  })
+  .map((asked) => async ({ board, model }) => {
+    const request = { ...asked, budget: "api", limit: 20, upTo: new Map(asked.upTo) };
+    return [await board.draw(request), model.draw(request)];
+  });
+
+const happenings: fc.Arbitrary<readonly Happening[]> = fc.array(
+  fc.record({
+    passMs: fc.integer({ min: -3_000, max: 6_000 }),
+    accident: fc.constantFrom("none", "none", "none", "none", "none", "restart", "empty", "older"),
+    step: fc.oneof(
+      { weight: 6, arbitrary: beat },
+      { weight: 6, arbitrary: claim },
+      { weight: 3, arbitrary: release },
+      { weight: 2, arbitrary: tell },
+      { weight: 1, arbitrary: records },
+      { weight: 2, arbitrary: draw },
+    ),
+  }),
+  { minLength: 5, maxLength: 40 },
+);
 
 test.skipIf(REDIS_SERVER === undefined)(
-  "what nobody has published for a day is gone, and nothing of it stays in Redis",
+  "in any life of a board, the scripts in Redis answer as their model does",
   async () => {
-    if (redis === undefined) throw new Error("no redis");
-    const command = await redis.commands();
-    const board = new RedisFleetBoard(await redis.connect(), { prefix: "aging", clock: TEST_CLOCK });
-    const at = (nowMs: number): Promise<unknown> =>
-      command("HSET", "test:clock", "now", String(nowMs), "run", "run1");
-    const [startMs, dayMs] = [1_790_000_000_000, 86_400_000];
-    await at(startMs);
-    await board.publish(new Map(Array.from({ length: 1_500 }, (_, index) => [`gone-${index}@eu-1`, "{}"])));
-    await board.publish(new Map([["email@eu-2", "{}"]]));
-    await at(startMs + dayMs / 2);
-    await board.publish(new Map([["email@eu-2", '{"s":"up"}']]));
-    expect((await board.published())?.size).toBe(1_501);
-    // Each call removes some, so that none keeps Redis busy for long.
-    await at(startMs + dayMs + 1);
-    await board.publish(new Map([["router@eu-2", "{}"]]));
-    await board.publish(new Map([["router@eu-2", "{}"]]));
-    expect(await board.published()).toEqual(
-      new Map([
-        ["email@eu-2", '{"s":"up"}'],
-        ["router@eu-2", "{}"],
-      ]),
+    const connection = await redis?.connect();
+    const command = await redis?.commands();
+    if (connection === undefined || command === undefined) throw new Error("Redis did not start");
+    const board = new RedisFleetBoard(connection, { prefix: "test", clock: TEST_CLOCK });
+    await fc.assert(
+      fc.asyncProperty(happenings, async (life) => {
+        await command("FLUSHALL");
+        let model = new BoardModel();
+        let time: BoardTime = { nowMs: 1_000_000, runId: "run1" };
+        for (const [index, { passMs, accident, step }] of life.entries()) {
+          const runId = accident === "restart" ? `run${index + 2}` : time.runId;
+          time = { nowMs: time.nowMs + passMs, runId };
+          if (accident === "empty") {
+            await command("FLUSHALL");
+            model = new BoardModel();
+          }
+          if (accident === "older") {
+            model.olderLivesUntil(time.nowMs + 4_000);
+            await command("ZADD", "test:{fleet}:sessions", String(time.nowMs + 4_000), "old#b.1");
+          }
+          await command("HSET", "test:clock", "now", String(time.nowMs), "run", time.runId);
+          const [script, paper] = await step({ board, model, time });
+          expect(inOrder(script)).toEqual(inOrder(paper));
+        }
+      }),
+      { seed: 20261123, numRuns: 150 },
     );
-    const keys = await command("KEYS", "aging:*");
-    for (const key of Array.isArray(keys) ? keys.map(String) : []) {
-      expect(Number(await command("PTTL", key))).toBeGreaterThan(0);
-    }
   },
+  60_000,
 );
-
-test("where Redis is away, so is the board", async () => {
-  const failed = { run: () => Promise.resolve({ kind: "failed", failure: "away" } as const) };
-  const board = new RedisFleetBoard(failed, { prefix: "away" });
-  const caller = { session: "a#b.1", ttlMs: 10_000, expectedMs: undefined, isStepSure: false };
-  expect(await board.release({ ...caller, upstreams: [], endsSession: true })).toEqual({ kind: "away" });
-  expect(await board.published()).toBeUndefined();
-  expect(await board.publish(new Map([["a", "b"]]))).toBe(false);
-});

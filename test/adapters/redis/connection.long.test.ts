@@ -6,30 +6,17 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { RedisFleetBoard } from "../../../src/adapters/redis/board.ts";
-import { ledgerScripts, RedisLedger } from "../../../src/adapters/redis/ledger.ts";
 import { Redis, type RedisCall } from "../../../src/adapters/redis/connection.ts";
 import { redisScript } from "../../../src/adapters/redis/script.ts";
 import type { FleetRedis } from "../../../src/core/config/config.ts";
-import type { SharedTerms } from "../../../src/core/fleet/ledger-store.ts";
 import { certificates } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
-import { sampleFleet } from "../../support/ledger-worlds.ts";
+import { sampleFleet } from "../../support/samples.ts";
 import { REDIS_SERVER, RedisServer } from "../../support/processes/redis-server.ts";
 
 const PASSWORD = "test-key-of-redis";
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const COUNT = redisScript("count", "return redis.call('INCR', KEYS[1])");
-
-const TERMS: SharedTerms = {
-  replica: "one",
-  budget: "api",
-  rates: [{ perMs: 20, cap: 5, aside: 0, own: 0 }],
-  share: 1,
-  maxPauseMs: 1_000,
-  lingerMs: 0,
-  holdMs: 30,
-  quota: { requests: 1_000, perMs: 7_200_000 },
-};
 
 type Opened = { readonly redis: Redis; readonly calls: RedisCall[]; readonly told: string[] };
 
@@ -51,26 +38,26 @@ async function isUp(redis: Redis): Promise<void> {
   await eventually("Redis is connected", () => redis.isUp);
 }
 
-/** The whole way: cold, then granted, settled, looked at, and a seat taken and given back. */
-async function usesLedger(redis: Redis, prefix = "test"): Promise<void> {
+/** All that a fleet asks of Redis. */
+async function usesBoard(redis: Redis, prefix = "test"): Promise<void> {
   await isUp(redis);
-  const ledger = new RedisLedger(redis, prefix, ledgerScripts());
-  const taken = await eventually("a lease is granted", async () => {
-    const stored = await ledger.take([TERMS], "lease");
-    const isGranted = stored.kind === "answered" && stored.answer.waits.length === 0;
-    return isGranted ? stored.answer.states[0] : undefined;
+  const board = new RedisFleetBoard(redis, { prefix });
+  const caller = { session: "one#b.1", ttlMs: 10_000 };
+  const beat = { ...caller, answeredAgoMs: undefined, info: "{}", version: "", wants: undefined };
+  expect(await board.beat(beat)).toMatchObject({ kind: "beat", opensInMs: 10_000 });
+  const terms = { coldMs: 1_000, forgottenMs: 2_000, terms: "t", waitMs: 300 };
+  const groups = [{ names: ["b:api", "u:users"], budgets: [{ budget: "api", ...terms }] }];
+  expect(await board.claim({ ...caller, groups, retakes: true })).toMatchObject({
+    kind: "claimed",
+    claimed: [{ name: "b:api", waitMs: 300 }, { name: "u:users" }],
   });
-  expect(taken.leases).toEqual([1]);
-  const settled = { kind: "settled", lease: "lease", settlement: "unsent", heldMs: 1, agoMs: 0 } as const;
-  expect(await ledger.report(TERMS, [settled])).toMatchObject({ kind: "answered", answer: { leases: [0] } });
-  const contribution = { batch: "one", byHour: new Map([[Math.floor(taken.nowMs / 3_600_000), 3]]) };
-  expect(await ledger.reportUsage(TERMS, contribution)).toMatchObject({
-    answer: { quotaUsed: 3, hasReported: true },
-  });
-  expect(await ledger.takeSeat(1, "one", 10_000)).toEqual({ kind: "answered", answer: 1 });
-  expect(await ledger.takeSeat(1, "two", 10_000)).toEqual({ kind: "answered", answer: undefined });
-  await ledger.leaveSeat("one");
-  expect(await ledger.takeSeat(1, "two", 10_000)).toEqual({ kind: "answered", answer: 1 });
+  const records = new Map([["u:users", "{}"]]);
+  expect(await board.tell({ ttlMs: 10_000, pauses: new Map(), resumed: [], records })).toBe(true);
+  expect((await board.records())?.size).toBe(1);
+  const draw = { budget: "api", name: "", limit: 5, oldestHour: 0, used: [], upTo: new Map([[7, 3]]) };
+  expect(await board.draw(draw)).toEqual({ kind: "drawn", own: new Map([[7, 3]]), total: 3 });
+  const release = { ...caller, names: ["b:api", "u:users"], leasesEndInMs: {}, endsSession: true };
+  expect(await board.release(release)).toEqual({ kind: "released" });
 }
 
 test.skipIf(REDIS_SERVER === undefined)(
@@ -139,13 +126,13 @@ test.skipIf(REDIS_SERVER === undefined)(
 );
 
 test.skipIf(REDIS_SERVER === undefined)(
-  "a user who may do what the ledger does, and nothing else, is enough; and a wrong password is told",
+  "a user who may do what the board does, and nothing else, is enough; and a wrong password is told",
   async () => {
-    const user = `user pacewatch on >${PASSWORD} ~test:* resetchannels -@all +eval +evalsha +ping +select +time +info +hset +hget +hgetall +hdel +hexists +del +zadd +zrem +zcount +zrevrange +zremrangebyscore +pexpire`;
+    const user = `user pacewatch on >${PASSWORD} ~test:* resetchannels -@all +eval +evalsha +ping +select +time +info +hset +hget +hmget +hgetall +hdel +hincrby +del +zadd +zrem +zscore +zcount +zrangebyscore +pexpire`;
     await using server = await RedisServer.start(...`--${user}`.split(" "), "--user", "default", "off");
     const address = { ...server.address, username: "pacewatch" };
     const right = open(address, PASSWORD);
-    await usesLedger(right.redis);
+    await usesBoard(right.redis);
     await right.redis.close();
     const wrong = open(address, "test-key-that-is-wrong");
     await eventually("the wrong password is told", () => wrong.told.length);
@@ -162,18 +149,7 @@ test.skipIf(REDIS_SERVER === undefined)(
     const user = /ACL SETUSER (pacewatch .+)/.exec(page)?.[1]?.replace("PASSWORD", PASSWORD) ?? "";
     await using server = await RedisServer.start("--user", ...user.split(" "), "--user", "default", "off");
     const { redis, told } = open({ ...server.address, username: "pacewatch" }, PASSWORD, "pacewatch");
-    await usesLedger(redis, "pacewatch");
-    const board = new RedisFleetBoard(redis, { prefix: "pacewatch" });
-    const caller = { session: "one:1", ttlMs: 10_000, expectedMs: undefined, isStepSure: true };
-    const beat = { ...caller, joins: true, info: "{}", epoch: "", version: 0, mostChanges: 10 };
-    expect(await board.beat(beat)).toMatchObject({ kind: "beat" });
-    const claim = { ...caller, upstreams: ["email"], retakes: true, inherits: true };
-    expect(await board.claim(claim)).toMatchObject({ kind: "claimed" });
-    expect(await board.publish(new Map([["email@one", "{}"]]))).toBe(true);
-    expect((await board.published())?.size).toBe(1);
-    expect(await board.release({ ...caller, upstreams: ["email"], endsSession: true })).toMatchObject({
-      kind: "released",
-    });
+    await usesBoard(redis, "pacewatch");
     await redis.close();
     expect(told).toEqual(["Redis connected {}"]);
   },
@@ -201,7 +177,7 @@ test.skipIf(REDIS_SERVER === undefined)("over TLS, with a certificate on each si
   };
   const { redis } = open({ ...server.address, tls });
   await using _ = redis;
-  await usesLedger(redis);
+  await usesBoard(redis);
   const distrusting = open({ ...server.address, tls: { ...tls, caFile: undefined } });
   await eventually("the unknown certificate is told", () => distrusting.told.length);
   expect(distrusting.told[0]).toContain("certificate");
@@ -216,7 +192,7 @@ test.skipIf(REDIS_SERVER === undefined)("in a cluster, all keys of a budget are 
   const nodes = [{ host: "127.0.0.1", port: server.port }];
   const { redis } = open({ ...server.address, nodes: { kind: "cluster", nodes } });
   await using _ = redis;
-  await usesLedger(redis);
+  await usesBoard(redis);
   expect(redis.isUp).toBe(true);
 });
 
@@ -228,7 +204,7 @@ test.skipIf(REDIS_SERVER === undefined)("by the word of the first sentinel that 
     { host: "127.0.0.1", port: sentinel.port },
   ];
   const known = open({ ...master.address, nodes: { kind: "sentinel", master: "mymaster", nodes } });
-  await usesLedger(known.redis);
+  await usesBoard(known.redis);
   await known.redis.close();
   const unknown = open({ ...master.address, nodes: { kind: "sentinel", master: "other", nodes } });
   await eventually("the unknown master is told", () => unknown.told.length);

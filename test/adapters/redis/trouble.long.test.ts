@@ -6,7 +6,7 @@ import { Redis, type RedisCall } from "../../../src/adapters/redis/connection.ts
 import { redisScript } from "../../../src/adapters/redis/script.ts";
 import type { FleetRedis } from "../../../src/core/config/config.ts";
 import { eventually } from "../../support/eventually.ts";
-import { sampleFleet } from "../../support/ledger-worlds.ts";
+import { sampleFleet } from "../../support/samples.ts";
 import { REDIS_SERVER, RedisServer } from "../../support/processes/redis-server.ts";
 
 const WRITE = redisScript("write", "return redis.call('HSET', KEYS[1], 'at', now)");

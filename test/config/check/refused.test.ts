@@ -83,13 +83,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '6:60: "upstreams[2].expect.body[1]" must have a path, unless it is about the whole text: contains, lacks, matches',
   ],
   "budget-list": [
-    '4:93: "upstreams[0].budget" must be a single budget where fleet.redis is a cluster, received a list of 2: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel',
     '4:101: "upstreams[0].budget[1]" must name a budget, received "acount": did you mean "account"? allowed are model, account, b, c, d',
-    '5:93: "upstreams[1].budget" must be a single budget where fleet.redis is a cluster, received a list of 2: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel',
     '5:101: "upstreams[1].budget[1]" must differ from the other budgets of its upstream, received "model" again',
     '6:93: "upstreams[2].budget" must be a list of at least one budget, received an empty list',
     '7:93: "upstreams[3].budget" must be a list of at most 4 budgets, received a list',
-    '7:93: "upstreams[3].budget" must be a single budget where fleet.redis is a cluster, received a list of 5: the nodes of a cluster cannot lease from several budgets in one step, so use url or sentinel',
     '8:94: "upstreams[4].budget[0]" must be the name of a budget, received 5',
   ],
   "budget-name": [
@@ -170,7 +167,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '15:14: "fleet.advertise" must be an http:// or https:// URL with a host, received "10.0.0.7"',
   ],
   "fleet-does-not-fit": [
-    '1:25: budget "api" does not fit: its upstreams may ask for 20 requests in 1m (a: 10 × (1 + 1 to confirm)), its cap is 10 (20% of 60, without 1 in reserve for each of 2 replicas): poll every 30s, or raise share to 40%, or lower confirm to 0',
+    '1:25: budget "api" does not fit: each replica may ask for 10 requests in 1m (a: 5 × (1 + 1 to confirm)), its cap is 6 (20% of 60, divided among 2 replicas): poll every 20s, or raise share to 34%, or lower confirm to 0',
+  ],
+  "fleet-with-a-reserve-in-shard": [
+    '3:73: "fleet.reserve" must be set only where mode is everywhere: without Redis nobody knows who polls an upstream, so nothing can be set aside: remove it',
   ],
   "fleet-without-redis": [
     '3:10: "fleet.redis" must have exactly one of url, sentinel, cluster, received none of them',

@@ -21,9 +21,9 @@ const VALID: Readonly<Record<Place, readonly string[]>> = {
     "every: 30s",
   ],
   budget: [],
-  rate: ["requests: 6000", "per: 1m"],
+  rate: ["requests: 600000", "per: 1m"],
   quota: ["requests: 1000000", "per: 30d", "on_exhaust: stop"],
-  fleet: ["mode: shard", "replicas: 2", "reserve: 0%"],
+  fleet: ["mode: everywhere", "replicas: 2"],
   redis: ["url: redis://127.0.0.1:6379"],
   web: ["listen: 127.0.0.1:0"],
 };

@@ -102,7 +102,6 @@ fleet:
   redis: { url: "rediss://redis.example.test/2", username: pacewatch, password: { env: TEST_PASSWORD } }
   mode: shard
   replicas: 3
-  reserve: 0%
   name: one
 `,
     { TEST_PASSWORD: "test-key-of-redis" },
@@ -117,7 +116,6 @@ fleet:
     },
     mode: "shard",
     replicas: 3,
-    reserve: "0%",
     ttl: "10s",
     name: "one",
     prefix: "pacewatch",

@@ -1,9 +1,31 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { assign, partOf, type Assignment } from "../../../src/core/fleet/rendezvous.ts";
+import { assign as assignLoads, type Assignment } from "../../../src/core/fleet/rendezvous.ts";
 
 const names = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+
+/** All as large as each other. */
+function assign(
+  groups: readonly string[],
+  replicas: readonly string[],
+  holderOf: (group: string) => string | undefined,
+): Assignment {
+  return assignLoads(
+    groups.map((id) => ({ id, pollsPerSecond: 0.1 })),
+    replicas,
+    holderOf,
+  );
+}
+
+/** Within 9 % of even, or the whole numbers around it if 9 % is less than one. */
+function partOf(groups: number, replicas: number): { readonly least: number; readonly most: number } {
+  const even = groups / replicas;
+  return {
+    least: Math.min(Math.floor(even), Math.ceil(even * 0.91)),
+    most: Math.max(Math.ceil(even), Math.floor(even * 1.09)),
+  };
+}
 
 function countsOf(assignment: Assignment, replicas: readonly string[]): number[] {
   const counts = new Map(replicas.map((name) => [name, 0]));
@@ -82,7 +104,8 @@ test("what is due stays due while it is carried out in any order and in any piec
       }
       const rest = assign(world.upstreams, world.replicas, (name) => holders.get(name));
       for (const [upstream, target] of rest) expect(holders.get(upstream)).toBe(target);
-      expect([...moved.values()].filter((times) => times > 1)).toEqual([]);
+      // What is free for a moment may be given to another one than was meant first.
+      expect([...moved.values()].filter((times) => times > 2)).toEqual([]);
     }),
     { numRuns: 300 },
   );
@@ -109,6 +132,39 @@ test("a newcomer is given its part, and among the others nothing moves", () => {
   const moved = movesBetween(before, after);
   expect(moved.every((upstream) => after.get(upstream) === "replica-3")).toBe(true);
   expect(moved.length).toBe(partOf(5_000, 4).least);
+});
+
+test("what is asked for is divided evenly, not the number of groups", () => {
+  const load = fc.constantFrom(0.001, 0.1, 0.25, 1, 4);
+  fc.assert(
+    fc.property(fc.array(load, { maxLength: 60 }), fc.integer({ min: 1, max: 7 }), (loads, count) => {
+      const groups = loads.map((pollsPerSecond, index) => ({ id: `group-${index}`, pollsPerSecond }));
+      const replicas = names("replica", count);
+      const assignment = assignLoads(groups, replicas, nobody);
+      const loadOf = (name: string): number =>
+        groups.reduce(
+          (sum, { id, pollsPerSecond }) => sum + (assignment.get(id) === name ? pollsPerSecond : 0),
+          0,
+        );
+      const all = replicas.map(loadOf);
+      const [most, least] = [Math.max(...all), Math.min(...all)];
+      const largest = Math.max(0, ...loads);
+      expect(most - least).toBeLessThanOrEqual(
+        Math.max(largest, (0.2 * all.reduce((a, b) => a + b, 0)) / count) + 1e-6,
+      );
+    }),
+  );
+});
+
+test("a group that asks for more than all others together stays where it is", () => {
+  const groups = [10, 1, 1, 1].map((pollsPerSecond, index) => ({ id: `g${index}`, pollsPerSecond }));
+  const held = new Map([
+    ["g0", "a"],
+    ["g1", "b"],
+    ["g2", "b"],
+    ["g3", "b"],
+  ]);
+  expect(new Map(assignLoads(groups, ["a", "b"], (id) => held.get(id)))).toEqual(held);
 });
 
 test("with fewer upstreams than replicas nobody has two", () => {

@@ -10,7 +10,7 @@ function at(nowMs: number, wallAheadMs: number = 0): Moment {
 
 function renewed(sentAtMs: number): SessionValidity {
   const tenure = new SessionValidity("a", "boot", TTL_MS);
-  tenure.joined(sentAtMs);
+  tenure.answered(at(sentAtMs));
   tenure.renew(at(sentAtMs));
   return tenure;
 }
@@ -36,17 +36,14 @@ test("a new session leaves what is believed as it is, and is another one", () =>
   expect(tenure.isValidAt(at(8_999))).toBe(true);
 });
 
-test("the board's clock cannot be further on than the time since it was asked", () => {
-  const tenure = renewed(0);
-  expect(tenure.callerAt(0, false).expectedMs).toBeUndefined();
-  tenure.noteClock(50_000, 1_000);
-  expect(tenure.callerAt(3_000, false).expectedMs).toBeCloseTo(52_002);
-});
-
-test("whoever has just come takes nothing from the dead yet: others would know of a stepped clock", () => {
-  const tenure = renewed(1_000);
-  expect(tenure.inheritsAt(4_999)).toBe(false);
-  expect(tenure.inheritsAt(5_000)).toBe(true);
+test("it is known how long ago a beat was sent that was answered, by whichever clock says longer", () => {
+  const tenure = new SessionValidity("a", "boot", TTL_MS);
+  expect(tenure.answeredAgoMs(at(1_000))).toBeUndefined();
+  tenure.answered(at(1_000));
+  expect(tenure.answeredAgoMs(at(4_000))).toBe(3_000);
+  expect(tenure.answeredAgoMs(at(4_000, 2_000))).toBe(5_000);
+  tenure.begin();
+  expect(tenure.answeredAgoMs(at(4_000))).toBeUndefined();
 });
 
 test("a machine that was suspended does not believe its session, and a clock that was set back gains it nothing", () => {

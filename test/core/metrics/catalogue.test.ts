@@ -57,6 +57,8 @@ gauge     pacewatch_fleet_upstreams_held
 counter   pacewatch_fleet_moves_total direction
 gauge     pacewatch_fleet_session_valid
 gauge     pacewatch_fleet_reserve_available
+gauge     pacewatch_fleet_configs
+gauge     pacewatch_fleet_clock_ahead_seconds
 gauge     pacewatch_redis_up
 histogram pacewatch_redis_request_duration_seconds call
 counter   pacewatch_redis_errors_total kind

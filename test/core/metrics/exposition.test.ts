@@ -128,6 +128,8 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_fleet_moves_total",
     "pacewatch_fleet_session_valid",
     "pacewatch_fleet_reserve_available",
+    "pacewatch_fleet_configs",
+    "pacewatch_fleet_clock_ahead_seconds",
     "pacewatch_redis_up",
     "pacewatch_redis_request_duration_seconds",
     "pacewatch_redis_errors_total",

@@ -73,7 +73,6 @@ describe.each([1, 3])("of all small cases, with a cap of %i", (cap) => {
     allServedInTime(
       plan.map((kind) => askOf(kind)),
       paceOf([{ perMs: cap * GAP_MS, cap }]),
-      "most_urgent_first",
     );
 
   test("those that are accepted never starve, in no alignment, when every poll fails", () => {
@@ -134,8 +133,8 @@ test("a bunched cron waits for its own bunch", () => {
   const bunch: Ask = { count: 1, confirm: 0, gapMs: 1_000, slotsWithin };
   const fine = paceOf([{ perMs: 900, cap: 1 }]);
   const coarse = paceOf([{ perMs: 1_500, cap: 1 }]);
-  expect(allServedInTime([bunch], fine, "most_urgent_first")).toBe(true);
-  expect(allServedInTime([bunch], coarse, "most_urgent_first")).toBe(false);
+  expect(allServedInTime([bunch], fine)).toBe(true);
+  expect(allServedInTime([bunch], coarse)).toBe(false);
 });
 
 test("a pace that is too slow for what is asked is never done", () => {

@@ -67,11 +67,11 @@ describe.skipIf(REDIS_SERVER === undefined)("three replicas that all poll all up
           const skippedBefore = skippedForWantOfRedis(fleet);
           if (isKilled) await fleet.redis.stop();
           else fleet.redis.halt();
-          await sleep(AWAY_MS);
+          await sleep(AWAY_MS + TTL_MS);
           const email = await livesBetween(fleet, "email", goneAtMs + ARRIVAL_MS, monotonicMs());
           expect(email.size).toBe(SCENE.replicas.length);
-          // Nothing of this one was set aside: so nobody may poll, and each says so.
-          const router = await livesBetween(fleet, "router", goneAtMs + ARRIVAL_MS, monotonicMs());
+          // Nothing of this one was set aside: when its session has ended nobody may poll, and each says so.
+          const router = await livesBetween(fleet, "router", goneAtMs + TTL_MS + ARRIVAL_MS, monotonicMs());
           expect([...router]).toEqual([]);
           skippedForWantOfRedis(fleet).forEach((skipped, index) => {
             expect(skipped).toBeGreaterThan(skippedBefore[index] ?? 0);

@@ -20,8 +20,10 @@ test("the page tells of the whole fleet: who is there, and what others poll, wit
 
 test("the page tells which replica was started lately and holds nothing yet", async () => {
   const { replicas } = sampleFleetStatus();
-  const told = replicas.map((replica) => ({ ...replica, isOnTrial: replica.name === "b" }));
-  expect(await page(sampleFleetStatus({ replicas: told }))).toContain("http://10.0.0.8:10429/, on trial");
+  const told = replicas.map((replica) => ({ ...replica, isNew: replica.name === "b" }));
+  expect(await page(sampleFleetStatus({ replicas: told }))).toContain(
+    "http://10.0.0.8:10429/, new: takes nothing yet",
+  );
 });
 
 test("the headline knows what others see, too", async () => {

@@ -331,8 +331,8 @@ describe("the status page", () => {
       pausedUntilMs: 0,
       quota: undefined,
     };
-    const text = await textOfPage({ budgets: [{ ...budget, hasReserve: true }] });
-    expect(text).toContain("our share 20 %, lowered from 12: the rest is set aside for the fleet");
+    const text = await textOfPage({ budgets: [{ ...budget, isPart: true }] });
+    expect(text).toContain("our share 20 %, lowered from 12: the rest belongs to other replicas");
     const alone = await textOfPage({ budgets: [budget] });
     expect(alone).toContain("our share 20 %, lowered from 12 by what the upstream told or refused");
     expect(text).toContain("The upstream has not advertised a limit.");

@@ -1,5 +1,4 @@
 import type { Upstream } from "../../../src/core/config/config.ts";
-import type { LedgerStore } from "../../../src/core/fleet/ledger-store.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../support/samples.ts";
 import { FleetWorld } from "./world.ts";
 import type { FleetMutation } from "./mutation.ts";
@@ -16,7 +15,7 @@ const [DEATH_MS, BACK_AFTER_MS, END_MS] = [180_000, 120_000, 480_000];
 
 /** One large fleet, a death in it, and a return, in numbers: for what is said of the scale of one. */
 export async function runLargeFleet(replicas: number, upstreams: number): Promise<readonly string[]> {
-  const counts = { takes: 0, board: 0 };
+  const counts = { board: 0 };
   const world = new FleetWorld(largeScenario(replicas, upstreams), counting(counts), undefined);
   const lines: string[] = [`${replicas} replicas, ${upstreams} upstreams every ${PERIOD_MS / SECOND_MS} s`];
   const seconds = (ms: number): string => `${(ms / SECOND_MS).toFixed(1)} s`;
@@ -44,7 +43,7 @@ export async function runLargeFleet(replicas: number, upstreams: number): Promis
       const each = (now: number, then: number): string =>
         ((now - then) / (COUNT_FOR_MS / SECOND_MS)).toFixed(1);
       lines.push(
-        `a second: ${each(world.traffic.requests, before.polls)} polls, ${each(skipped(), before.skipped)} slots skipped, ${each(world.server.steps, before.steps)} calls of the store, of them ${each(counts.takes, before.takes)} takes and ${each(counts.board, before.board)} beats, claims and releases`,
+        `a second: ${each(world.traffic.requests, before.polls)} polls, ${each(skipped(), before.skipped)} slots skipped, ${each(world.server.steps, before.steps)} calls of the store, of them ${each(counts.board, before.board)} beats, claims and releases`,
       );
     });
   });
@@ -133,16 +132,9 @@ function upstream(name: string, budget: string): Upstream {
   });
 }
 
-function counting(counts: { takes: number; board: number }): FleetMutation {
+function counting(counts: { board: number }): FleetMutation {
   return {
     name: "counting",
-    wrapStore: (store): LedgerStore => ({
-      ...store,
-      take: (terms, lease) => {
-        counts.takes += 1;
-        return store.take(terms, lease);
-      },
-    }),
     wrapBoard: (board) => ({
       ...board,
       beat: (request) => ((counts.board += 1), board.beat(request)),

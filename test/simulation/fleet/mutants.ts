@@ -1,82 +1,53 @@
 import type { Config } from "../../../src/core/config/config.ts";
-import type { LedgerStore } from "../../../src/core/fleet/ledger-store.ts";
+import type { ClaimAnswer, FleetBoard } from "../../../src/core/fleet/board.ts";
 import type { ViolationKind } from "../judge/violation.ts";
 import type { FleetBias } from "./generate/generate.ts";
 import type { FleetMutation } from "./mutation.ts";
-import { warmBoard, warmBudget } from "./store/mutant-memories.ts";
-import { openMemory } from "./store/memory.ts";
+import { warmBoard } from "./store/mutant-memories.ts";
 
 export type FleetMutant = FleetMutation & {
   readonly caughtAs: readonly ViolationKind[];
   readonly bias: FleetBias;
 };
 
-/** The cap is shared by all as if nothing had been set aside, and everybody has a reserve beside it. */
-function withoutSettingAside(store: LedgerStore): LedgerStore {
+/** Whoever takes over sends at once, as if nothing of the one before could count any more. */
+function withoutColdStart(board: FleetBoard): FleetBoard {
   return {
-    ...store,
-    take: (terms, lease) => {
-      const whole = terms.map((each) => ({
-        ...each,
-        rates: each.rates.map((rate) => ({ ...rate, cap: rate.cap + rate.aside })),
-      }));
-      return store.take(whole, lease);
+    ...board,
+    claim: async (request): Promise<ClaimAnswer> => {
+      const answer = await board.claim(request);
+      if (answer.kind !== "claimed") return answer;
+      return { ...answer, claimed: answer.claimed.map((each) => ({ ...each, waitMs: 0 })) };
     },
   };
 }
 
 export const FLEET_MUTANTS: readonly FleetMutant[] = [
   {
-    name: "a lease is settled at the sending",
-    bias: { tempers: ["everything"] },
+    name: "a takeover does not wait for what the one before has sent",
+    bias: { tempers: ["crashing"], mode: "shard", style: "greedy", shares: [1], isStrict: true },
     caughtAs: ["limit"],
-    wrapStore: (store) => ({
-      ...store,
-      take: async (terms, lease) => {
-        const stored = await store.take(terms, lease);
-        if (stored.kind === "answered" && stored.answer.waits.length === 0) {
-          const settled = { kind: "settled", lease, settlement: "answered", heldMs: 0, agoMs: 0 } as const;
-          for (const each of terms) await store.report(each, [settled]);
-        }
-        return stored;
+    wrapBoard: withoutColdStart,
+  },
+  {
+    name: "every replica takes all of a budget that is polled from everywhere",
+    bias: { tempers: ["everything"], mode: "everywhere", reserves: [0.2, 0.5], style: "greedy" },
+    caughtAs: ["limit"],
+    tellLedger: (config) => withFleet(config, { replicas: 1 }),
+    wrapBoard: (board) => ({
+      ...board,
+      beat: async (request) => {
+        const answer = await board.beat(request);
+        if (answer.kind !== "beat" || request.wants === undefined) return answer;
+        const { seat, rest } = request.wants;
+        return { ...answer, granted: { seat, rest, isAnew: false, isMixed: false } };
       },
-      report: (terms, messages) =>
-        store.report(
-          terms,
-          messages.filter(({ kind }) => kind !== "settled"),
-        ),
     }),
   },
   {
-    name: "a store that was emptied grants at once",
-    bias: { tempers: ["emptied"] },
-    caughtAs: ["limit"],
-    openMemory: () => ({ ...openMemory(), newBudget: warmBudget }),
-  },
-  {
-    name: "the reserve is not set aside",
-    bias: { tempers: ["store-away", "cut-off"], reserves: [0.2, 0.5], style: "greedy" },
-    caughtAs: ["limit"],
-    wrapStore: withoutSettingAside,
-  },
-  {
-    name: "everybody has the same reserve, seat or not",
-    bias: { tempers: ["store-away", "ambushed"], mode: "everywhere", reserves: [0.2, 0.5], style: "greedy" },
-    caughtAs: ["limit"],
-    tellLedger: (config) => withFleet(config, { replicas: 1 }),
-    wrapStore: (store) => ({ ...store, takeSeat: () => Promise.resolve({ kind: "answered", answer: 1 }) }),
-  },
-  {
-    name: "a lease can be used for ever",
-    bias: {
-      tempers: ["frozen"],
-      mode: "everywhere",
-      reserves: [0],
-      style: "greedy",
-      shares: [1],
-      isStrict: true,
-    },
-    caughtAs: ["limit"],
+    name: "a right to send is not looked at before the first byte",
+    bias: { tempers: ["frozen"], mode: "shard", style: "greedy", shares: [1], isStrict: true },
+    caughtAs: ["limit", "twice"],
     wrapProbe: (probe) => ({ poll: (signal) => probe.poll(signal), close: () => probe.close() }),
   },
   {
@@ -86,7 +57,15 @@ export const FLEET_MUTANTS: readonly FleetMutant[] = [
     believesInTtls: 3,
     wrapBoard: (board, ttlMs) => ({
       ...board,
-      beat: (request) => board.beat({ ...request, ttlMs }),
+      // It would tell by itself that it has believed in its session for too long.
+      beat: (request) => {
+        const { answeredAgoMs } = request;
+        return board.beat({
+          ...request,
+          ttlMs,
+          answeredAgoMs: answeredAgoMs && Math.min(answeredAgoMs, ttlMs / 2),
+        });
+      },
       claim: (request) => board.claim({ ...request, ttlMs }),
       release: (request) => board.release({ ...request, ttlMs }),
     }),
@@ -95,7 +74,7 @@ export const FLEET_MUTANTS: readonly FleetMutant[] = [
     name: "claims are accepted at once by a board that was emptied",
     bias: { tempers: ["emptied"] },
     caughtAs: ["twice"],
-    openMemory: () => ({ ...openMemory(), board: warmBoard() }),
+    openMemory: () => ({ board: warmBoard() }),
   },
 ];
 

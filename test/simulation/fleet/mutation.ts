@@ -1,6 +1,5 @@
 import type { Config } from "../../../src/core/config/config.ts";
 import type { FleetBoard } from "../../../src/core/fleet/board.ts";
-import type { LedgerStore } from "../../../src/core/fleet/ledger-store.ts";
 import type { Probe } from "../../../src/core/poll/ports.ts";
 import type { StoreMemory } from "./store/memory.ts";
 
@@ -9,7 +8,6 @@ export type FleetMutation = {
   readonly name: string;
   /** What its ledger is told that the config says. */
   readonly tellLedger?: (config: Config) => Config;
-  readonly wrapStore?: (store: LedgerStore) => LedgerStore;
   readonly wrapProbe?: (probe: Probe) => Probe;
   readonly wrapBoard?: (board: FleetBoard, ttlMs: number) => FleetBoard;
   /** For how many times its time a replica believes in its session. */

@@ -18,11 +18,9 @@ import { openMemory, type StoreMemory } from "./store/memory.ts";
 import { StoreServer } from "./store/server.ts";
 import { StoreRoute } from "./store/route.ts";
 import { StoreWeather } from "./store/weather.ts";
-import { UnseenSteps } from "./judge/unseen-steps.ts";
 import { describeFleetHappening } from "./wording.ts";
 
 const SAMPLE_EVERY_MS = 20_000;
-const TRY_AGAIN_MS = 500;
 
 /** Several replicas and the one store that they share, in the world that a scenario decides. */
 export class FleetWorld {
@@ -36,7 +34,6 @@ export class FleetWorld {
   readonly #story: Story;
   readonly #dice: Dice;
   readonly #weather: StoreWeather;
-  readonly #unseenSteps: UnseenSteps;
   readonly #fleetTraffic: FleetTraffic;
   readonly #network: Network;
   /** By place; nobody where one crashed and is not back. */
@@ -55,7 +52,6 @@ export class FleetWorld {
     const open = mutation.openMemory ?? openMemory;
     this.server = new StoreServer(this.clock, scenario.storeRate, isReplicated, open);
     this.#weather = new StoreWeather(this.clock);
-    this.#unseenSteps = new UnseenSteps(this.#recovery.forgottenMs);
     this.traffic = new Traffic({
       clock: this.clock,
       scenario,
@@ -112,10 +108,6 @@ export class FleetWorld {
 
   #begin(place: number): void {
     if (this.#living.has(place)) return;
-    if (this.#unseenSteps.isUnseen(this.clock.now())) {
-      this.clock.after(TRY_AGAIN_MS, () => this.#begin(place));
-      return;
-    }
     const life = this.#lives.length + 1;
     const renamings = this.#renamings.get(place) ?? 0;
     const name = `r${place}${"x".repeat(renamings)}`;
@@ -149,8 +141,11 @@ export class FleetWorld {
       network: this.#network,
       dice,
       mutation: this.#mutation,
-      onClaimed: (upstreams) => this.holdings.claimed(life, upstreams),
-      onEpoch: (budget, epoch) => this.#unseenSteps.answered(budget, epoch),
+      onClaimed: (names) =>
+        this.holdings.claimed(
+          life,
+          names.filter((each) => each.startsWith("u:")).map((each) => each.slice(2)),
+        ),
       onBug: (text) => this.#violate("bug", `${name}: ${text}`),
     });
     this.#lives.push(replica);
@@ -195,7 +190,6 @@ export class FleetWorld {
       case "promote":
         return this.server.promote(happening.lostMs);
       case "step":
-        if (happening.byMs > 0) this.#unseenSteps.stepped(this.clock.now());
         return this.server.stepClock(happening.byMs);
       default:
         return happening satisfies never;

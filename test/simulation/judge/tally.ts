@@ -21,6 +21,8 @@ export class Tally implements Recorder {
   sent = 0;
   /** Of those, the ones that came to an end. */
   ended = 0;
+  /** Began, and ended before anything was written. */
+  unsent = 0;
   lastOkAtMs: number = Number.NEGATIVE_INFINITY;
 
   constructor(onTurn: (turn: Turn) => void, nowMs: () => number) {
@@ -43,7 +45,10 @@ export class Tally implements Recorder {
         return;
       case "slots_skipped":
         if (event.hadWaited) this.waiting -= 1;
-        this.slots += event.count;
+        if (event.wasStarted) {
+          this.inFlight -= 1;
+          this.unsent += 1;
+        } else this.slots += event.count;
         this.skipped += event.count;
         // For want of a lease only the slot changes: its upstream waits on.
         if (!event.hadWaited || event.cause !== "budget") this.#onTurn("left");
@@ -77,7 +82,8 @@ export class Tally implements Recorder {
     if (this.slots !== this.polls + this.inFlight + this.skipped) {
       return `${this.slots} slots are not ${this.polls} polls + ${this.inFlight} in flight + ${this.skipped} skipped`;
     }
-    if (this.sent !== this.polls + this.inFlight || this.ended !== this.polls) {
+    const ended = this.polls + this.unsent;
+    if (this.sent !== ended + this.inFlight || this.ended !== ended) {
       const told = `${this.polls} polls and ${this.inFlight} in flight were told of`;
       return `${this.sent} requests left and ${this.ended} of them ended, but ${told}`;
     }

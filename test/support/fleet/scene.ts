@@ -28,7 +28,11 @@ export async function openScene(scene: Scene): Promise<Fleet> {
   const budgets = Object.entries(scene.budgets);
   return startFleet({
     replicas: scene.replicas,
-    fleet: { mode: scene.mode, ttl: `${scene.ttlMs}ms`, reserve: "20%" },
+    fleet: {
+      mode: scene.mode,
+      ttl: `${scene.ttlMs}ms`,
+      ...(scene.mode === "everywhere" && { reserve: "20%" }),
+    },
     budgets: Object.fromEntries(
       budgets.map(([name, { requests }]) => [
         name,

@@ -1,41 +1,92 @@
--- ARGV: joins, info, epoch, version, the most changes.
-local joins, info, version, most = ARGV[5] == '1', ARGV[6], tonumber(ARGV[8]), tonumber(ARGV[9])
-if not isAlive(session) and not joins then return {'lost', ms(now), place} end
-local last, lastJoined, lastLasts = trialOf(nameOf(session))
-if last ~= session then
-  -- All who wait for a new board are past their trial when it opens.
-  local lasts = opensIn > 0 and opensIn or ttl
-  local ends = last and endOf(last)
-  -- It did not leave in order. Until its last beat it lived.
-  if ends and ends - ttl < lastJoined + lastLasts + 10 * ttl then
-    lasts = math.min(32 * ttl, math.max(ttl, 2 * lastLasts))
-  end
-  redis.call('HSET', trials, nameOf(session), session .. ' ' .. ms(now) .. ' ' .. ms(lasts))
+local ends = endOf(session)
+local answered = ask.answeredAgo
+-- A session whose holder has stopped by its own clock is over now: whoever waits for its end need not wait longer.
+if answered > ttl * TRUSTED and ends then
+  redis.call('ZADD', sessions, num(math.min(ends, at)), session)
+  ends = at
 end
-redis.call('ZADD', sessions, ms(now + ttl), session)
-redis.call('HSET', members, session, info)
-for _, old in ipairs(redis.call('ZRANGEBYSCORE', sessions, '-inf', ms(now - 86400000))) do
-  forget(old)
+if ends and ends <= at or not ends and answered >= 0 then return cjson.encode({kind = 'lost'}) end
+local member = redis.call('HGET', members, session)
+local proven = member and tonumber(string.match(member, '^(%S+)')) or -1
+if proven < 0 and answered >= 0 then proven = at end
+redis.call('ZADD', sessions, num(at + ttl), session)
+redis.call('HSET', members, session, num(proven) .. ' ' .. ask.info)
+for _, old in ipairs(redis.call('ZRANGEBYSCORE', sessions, '-inf', num(at - DAY))) do
+  redis.call('ZREM', sessions, old)
+  redis.call('HDEL', members, old)
 end
 local live = {}
-local found = redis.call('ZRANGEBYSCORE', sessions, '(' .. ms(now), '+inf', 'WITHSCORES')
+local found = redis.call('ZRANGEBYSCORE', sessions, '(' .. num(at), '+inf', 'WITHSCORES')
 for index = 1, #found, 2 do
-  local number = #live
-  live[number + 1] = found[index]
-  live[number + 2] = ms(tonumber(found[index + 1]) - now)
-  live[number + 3] = redis.call('HGET', members, found[index])
-  local _, joined, lasts = trialOf(nameOf(found[index]))
-  live[number + 4] = ms(joined and math.max(0, joined + lasts - now) or 0)
+  local since, info = string.match(redis.call('HGET', members, found[index]), '^(%S+) (.*)$')
+  since = tonumber(since)
+  live[#live + 1] = {found[index], tonumber(found[index + 1]) - at, since < 0 and -1 or at - since, info}
 end
-local isWhole = ARGV[7] ~= place
-local since = isWhole and 0 or version
-local sent = {}
-local later = redis.call('ZRANGEBYSCORE', changes, '(' .. since, '+inf', 'WITHSCORES', 'LIMIT', 0, most + 1)
-for index = 1, math.min(#later, most * 2), 2 do
-  local holder = redis.call('HGET', holders, later[index])
-  sent[index] = later[index]
-  sent[index + 1] = string.sub(holder, 1, 1) == '@' and '' or holder
-  since = later[index + 1]
+local paused = {}
+for name, ends in pairs(fields(pauses)) do
+  local left = tonumber(ends) - at
+  if left > 0 then paused[#paused + 1] = {name, left} else redis.call('HDEL', pauses, name) end
 end
-return {'beat', ms(now), place, ms(opensIn), live, isWhole and '1' or '0', sent, tostring(since),
-  #later > most * 2 and '1' or '0'}
+local version = memory .. ' ' .. (redis.call('HGET', clock, 'version') or '0')
+local held
+if version ~= ask.version then
+  held = {}
+  for name, holder in pairs(fields(holders)) do
+    if string.sub(holder, 1, 1) ~= '@' then held[#held + 1] = {name, holder} end
+  end
+end
+
+-- The parts of `everywhere`. By name: sizes, until when each is its own, and the process that has the second.
+local granted
+local wants = ask.wants
+if wants then
+  local own, taken, orphaned, others, isMixed, name = nil, 0, 0, 0, false, nameOf(session)
+  local function hasSize(part)
+    return math.abs(part.seat - wants.seat) + math.abs(part.rest - wants.rest) < 0.000000001
+  end
+  for other, text in pairs(fields(parts)) do
+    local part = cjson.decode(text)
+    local counts = math.max(part.seatUntil, part.restUntil) + wants.forgotten > at
+    if counts and not hasSize(part) then isMixed = true end
+    if other == name then own = part
+    elseif math.max(part.seatUntil, part.restUntil) < at - DAY then redis.call('HDEL', parts, other)
+    else
+      if part.seatUntil > at then taken = taken + part.seat end
+      if part.restUntil > at then taken, others = taken + part.rest, others + 1
+      elseif part.seatUntil > at then orphaned = orphaned + part.rest end
+    end
+  end
+  local process = processOf(session)
+  local isOthers = own and own.process ~= process and own.restUntil > at
+  own = own or {seat = wants.seat, rest = wants.rest, seatUntil = 0, restUntil = 0, process = '', grants = -1}
+  local isMine = hasSize(own) and own.process == process
+  -- Nobody was given anything since: then nobody else can have used it, however long ago it was.
+  local grants = tonumber(redis.call('HGET', clock, 'grants') or '0')
+  local isUntouched = own.grants == grants
+  local hadSeat = isMine and own.seatUntil > 0 and (own.seatUntil > at or isUntouched) or wants.hasSeat > 0
+  local hadRest = isMine and own.restUntil > 0 and (own.restUntil > at or isUntouched) or wants.hasRest > 0
+  local room = 1.000000001 - taken
+  local isOpen = opensIn <= 0 and not isOthers
+  local kept = hadSeat and wants.seat or 0
+  local rest = (hadRest or isOpen and room - kept >= wants.rest) and wants.rest or 0
+  -- Seats of those that are gone are kept for a day. Before anybody has another one, everybody has the larger part.
+  local missing = math.max(0, math.floor(1 / (wants.seat + wants.rest) + 0.5) - others - 1) * wants.rest
+  local seat = (hadSeat or isOpen and rest > 0 and room - rest - missing >= wants.seat) and wants.seat or 0
+  local isAnew = (seat > 0 and not hadSeat) or (rest > 0 and not hadRest)
+  -- Of one that goes on from its seat alone, another has the rest: the two begin where one ended.
+  if isAnew and room - seat - rest < orphaned then isMixed = true end
+  if isAnew then grants = redis.call('HINCRBY', clock, 'grants', 1) end
+  if not isOthers then
+    redis.call('HSET', parts, name, cjson.encode({
+      seat = wants.seat, rest = wants.rest, process = process, grants = grants,
+      -- What it loses may still count.
+      seatUntil = seat > 0 and at + DAY or math.min(own.seatUntil, at),
+      restUntil = rest > 0 and at + ttl or math.min(own.restUntil, at),
+    }))
+  end
+  granted = {seat > 0, rest > 0, isAnew, isMixed}
+end
+return cjson.encode({
+  kind = 'beat', wall = now, opensIn = opensIn, isOlderAlive = isOlderAlive, version = version, sessions = live,
+  holders = held, pauses = paused, granted = granted,
+})

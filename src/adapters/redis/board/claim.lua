@@ -1,36 +1,65 @@
--- ARGV: retakes, inherits, then upstreams.
-local retakes, inherits = ARGV[5] == '1', ARGV[6] == '1'
-if not isAlive(session) then return {'lost', ms(now), place} end
-if opensIn > 0 and not retakes then return {'settling', ms(now), place, ms(opensIn)} end
+if not isAlive(session) then return cjson.encode({kind = 'lost'}) end
+if opensIn > 0 and not ask.retakes then return cjson.encode({kind = 'settling', opensIn = opensIn}) end
+local process = processOf(session)
 -- A former session of the same process no longer polls: the process knows that itself.
-local process = string.match(session, '^(.*%.)')
-local claimed = {}
-local function take(upstream, unheld)
-  local number = #claimed
-  claimed[number + 1] = upstream
-  claimed[number + 2] = unheld and ms(math.max(0, unheld)) or ''
+local function isFree(name)
+  local holder = redis.call('HGET', holders, name)
+  return not holder or holder == session or string.sub(holder, 1, 1) == '@' or processOf(holder) == process
+    or not isAlive(holder)
 end
-for index = 7, #ARGV do
-  local upstream = ARGV[index]
-  local holder = redis.call('HGET', holders, upstream)
-  if holder == session then
-    take(upstream, 0)
-  elseif not holder then
-    set(upstream, session)
-    take(upstream, nil)
-  elseif string.sub(holder, 1, 1) == '@' then
-    local unheld = now - tonumber(string.sub(holder, 2))
-    set(upstream, session)
-    -- As of sessions that ended. Longer ago, it had more likely left the config than been missed by anybody.
-    take(upstream, unheld < 86400000 and unheld or nil)
-  else
-    local ends = endOf(holder)
-    local isFormer = string.sub(holder, 1, #process) == process
-    if isFormer or (inherits and (not ends or ends <= now)) then
-      -- It may have polled until its last beat.
-      set(upstream, session)
-      take(upstream, ends and now - (ends - ttl) or nil)
+-- A request of a former holder may still count. It sent nothing before `earliest`, and nothing after its session;
+-- where it was handed over in order, `earliest` is when nothing of it counts any more.
+local function startOf(budget, holder)
+  local written = redis.call('HGET', starts, 'b:' .. budget.budget)
+  local was = written and cjson.decode(written)
+  local cold = budget.cold
+  if not was then
+    local earliest = olderAt and olderAt + budget.forgotten or 0
+    return math.max(earliest, at + cold), at
+  end
+  local earliest, sent = was.earliest, was.sent
+  if holder and holder ~= session and string.sub(holder, 1, 1) ~= '@' then
+    local last = math.min(endOf(holder) or at, at)
+    if last > earliest then earliest, sent = last + was.cold, last end
+  end
+  if was.terms ~= budget.terms then earliest = math.max(earliest, sent + cold) end
+  return earliest, sent
+end
+local claimed = {}
+for _, group in ipairs(ask.groups) do
+  local isWhole = true
+  for _, name in ipairs(group.names) do isWhole = isWhole and isFree(name) end
+  if isWhole then
+    local waits = {}
+    for _, budget in ipairs(group.budgets) do
+      local name = 'b:' .. budget.budget
+      local earliest, sent = startOf(budget, redis.call('HGET', holders, name))
+      if ask.retakes then earliest, sent = at + budget.wait, at end
+      waits[name] = math.max(0, earliest - at)
+      redis.call('HSET', starts, name, cjson.encode({
+        earliest = earliest, sent = sent, cold = budget.cold, terms = budget.terms,
+      }))
+    end
+    for _, name in ipairs(group.names) do
+      local holder = redis.call('HGET', holders, name)
+      local unheld = -1
+      if holder and string.sub(holder, 1, 1) == '@' then
+        unheld = at - tonumber(string.sub(holder, 2))
+        -- Longer ago, it had more likely left the config than been missed by anybody.
+        if unheld > DAY then unheld = -1 end
+      elseif holder and holder ~= session then
+        -- It may have polled until its last beat.
+        local ends = endOf(holder)
+        if ends then unheld = math.max(0, at - (ends - ttl)) end
+      elseif holder then
+        unheld = 0
+      end
+      if holder ~= session then set(name, session) end
+      local stamp, text = string.match(redis.call('HGET', records, name) or '', '^(%S+) (.*)$')
+      claimed[#claimed + 1] = {
+        name, unheld, waits[name] or 0, stamp and math.max(0, at - tonumber(stamp)) or -1, text or '',
+      }
     end
   end
 end
-return {'claimed', ms(now), place, claimed}
+return cjson.encode({kind = 'claimed', claimed = claimed})

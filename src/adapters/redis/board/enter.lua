@@ -1,45 +1,47 @@
--- Runs before every call to the board: is this the known board, and is its clock right?
--- `now` and `run` are set by the code in front of this.
-local epoch, sessions, members, holders, changes, trials = unpack(KEYS)
-local session, ttl, expected, sure = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
--- Lua by itself drops the last digits of milliseconds.
-local function ms(number) return string.format('%.3f', number) end
-local known = redis.call('HMGET', epoch, 'run', 'began', 'opens', 'last')
--- Further ahead than this: the clock was stepped, or the message is late.
-local tolerance = ttl * 0.1
-local isAhead = expected >= 0 and now > expected + tolerance
-local isKnown = known[1] == run and now >= tonumber(known[4]) - tolerance
-if isKnown and isAhead and not sure then return {'stepped'} end
-local began, opens = known[2], tonumber(known[3] or '0')
-if not isKnown or isAhead then
-  redis.call('DEL', epoch, sessions, members, holders, changes, trials)
-  began, opens = ms(now), now + ttl
-  redis.call('HSET', epoch, 'run', run, 'began', began, 'opens', ms(opens), 'version', 0)
+-- Runs before every call to the board. `now`, in ms, and `run` are set by the code in front of this.
+-- The board has a clock of its own: it advances by as much as the server's, but between two calls by less than the
+-- part of a session that its holder does not trust. So a server's clock that is stepped ends no session too early.
+local clock, sessions, members, holders, starts, pauses, records, parts, older = unpack(KEYS)
+local ask = cjson.decode(ARGV[1])
+local DAY, STEP, TRUSTED = 86400000, 0.19, 0.8
+local ttl, session = ask.ttl, ask.session
+local known = redis.call('HMGET', clock, 'run', 'at', 'seen', 'opens', 'memory', 'older')
+local at, opens, memory = tonumber(known[2]), tonumber(known[4]), known[5]
+local olderAt = tonumber(known[6] or '')
+if known[1] == run then
+  at = at + math.max(0, math.min(now - tonumber(known[3]), ttl * STEP))
+else
+  -- Another server, one that was restarted, or an emptied one: what it knows may be old.
+  at = math.max(at or 0, now)
+  opens, memory = at + ttl, run .. '@' .. num(now)
+  redis.call('DEL', sessions, members, holders, starts)
+  redis.call('HSET', clock, 'run', run, 'opens', num(opens), 'memory', memory)
 end
-redis.call('HSET', epoch, 'last', ms(now))
--- Identifies this board: another epoch has lost its data.
-local place = run .. '@' .. began
-local opensIn = math.max(0, opens - now)
+-- Replicas of the version before this one hold upstreams that this board knows nothing of.
+local isOlderAlive = redis.call('ZCOUNT', older, '(' .. num(now), '+inf') > 0
+if isOlderAlive then
+  olderAt = at
+  redis.call('HSET', clock, 'older', num(at))
+end
+redis.call('HSET', clock, 'at', num(at), 'seen', num(now))
+local opensIn = math.max(0, opens - at)
+if isOlderAlive then opensIn = math.max(opensIn, ttl * STEP) end
 local function endOf(name)
   local score = redis.call('ZSCORE', sessions, name)
   return score and tonumber(score)
 end
 local function isAlive(name)
   local ends = endOf(name)
-  return ends and ends > now
+  return ends and ends > at
 end
-local function nameOf(of) return string.match(of, '^[^#]*') end
--- By name: its last session, when that joined, and how long it is on trial.
-local function trialOf(name)
-  local last, joined, lasts = string.match(redis.call('HGET', trials, name) or '', '^(%S+) (%S+) (%S+)$')
-  return last, tonumber(joined), tonumber(lasts)
+local function processOf(name) return string.match(name, '^(.*)%.') end
+local function nameOf(name) return string.match(name, '^[^#]*') end
+local function fields(key)
+  local found, all = redis.call('HGETALL', key), {}
+  for index = 1, #found, 2 do all[found[index]] = found[index + 1] end
+  return all
 end
-local function forget(of)
-  redis.call('ZREM', sessions, of)
-  redis.call('HDEL', members, of)
-  if trialOf(nameOf(of)) == of then redis.call('HDEL', trials, nameOf(of)) end
-end
-local function set(upstream, holder)
-  redis.call('HSET', holders, upstream, holder)
-  redis.call('ZADD', changes, redis.call('HINCRBY', epoch, 'version', 1), upstream)
+local function set(name, holder)
+  redis.call('HSET', holders, name, holder)
+  redis.call('HINCRBY', clock, 'version', 1)
 end

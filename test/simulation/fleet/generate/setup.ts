@@ -1,5 +1,6 @@
 import { capOf, type Upstream } from "../../../../src/core/config/config.ts";
-import { sharedOf } from "../../../../src/core/fleet/shares.ts";
+import { ofPart } from "../../../../src/core/budget/part.ts";
+import { vantagesOf } from "../../../../src/core/fleet/parts.ts";
 import { cronOf } from "../../../../src/core/schedule/schedule.ts";
 import { ALGORITHMS } from "../../../../src/simulator/meters.ts";
 import { sampleBudget, sampleSchedule, sampleUpstream } from "../../../support/samples.ts";
@@ -75,7 +76,7 @@ function drawAccount(
   const part = style === "greedy" ? dice.between(...scarcity) : 1;
   const allowing = (drawers: readonly Upstream[]): Account => {
     const demands = [...new Set(windows)].map((perMs) => {
-      const demand = demandOf(drawers, perMs, fleet);
+      const demand = demandOf(drawers, perMs);
       return {
         perMs,
         demand: style === "roomy" ? roomyDemand(demand, perMs, wayMs) : Math.ceil(part * demand),
@@ -88,8 +89,8 @@ function drawAccount(
         label: `${perMs}ms`,
       }));
       const isEnough = rates.every((rate, index) => {
-        const shared = sharedOf(capOf(rate, budget.share), fleet);
-        return style === "greedy" ? shared >= 1 : shared >= (demands[index]?.demand ?? 0);
+        const part = ofPart(capOf(rate, budget.share), 1 / vantagesOf(fleet));
+        return style === "greedy" ? part >= 1 : part >= (demands[index]?.demand ?? 0);
       });
       if (isEnough) return { credential: id, budget: { ...budget, rates } };
     }
@@ -114,11 +115,9 @@ function drawUpstream(name: string, budget: string, dice: Dice): Upstream {
   });
 }
 
-function demandOf(upstreams: readonly Upstream[], perMs: number, fleet: FleetTerms): number {
-  const pollers = fleet.mode === "everywhere" ? fleet.replicas : 1;
-  const once = upstreams.reduce(
+function demandOf(upstreams: readonly Upstream[], perMs: number): number {
+  return upstreams.reduce(
     (sum, { schedule, confirm }) => sum + cronOf(schedule).mostWithin(perMs) * (1 + confirm),
     0,
   );
-  return once * pollers;
 }

@@ -17,6 +17,13 @@ export function accountsFault(replicas: Iterable<Replica>): string | undefined {
   return undefined;
 }
 
+/** Where all poll all, the seat of one that was killed is kept for a day, and who comes in its place has less. */
+function inFull({ fleet }: FleetScenario, living: readonly Replica[]): readonly Replica[] {
+  return fleet.mode === "shard" || fleet.reserve === 0
+    ? living
+    : living.filter(({ ledger }) => ledger.hasSeat);
+}
+
 /** In a shard somebody has to poll each upstream, else everybody who has a part in the fleet. */
 export function lostUpstream(
   scenario: FleetScenario,
@@ -25,7 +32,9 @@ export function lostUpstream(
 ): string | undefined {
   const withinMs = Math.round(recoveredAtMs - calmFromMs);
   for (const { name } of scenario.setup.upstreams) {
-    const late = living.filter((replica) => (replica.tallies.get(name)?.lastOkAtMs ?? 0) < calmFromMs);
+    const late = inFull(scenario, living).filter(
+      (replica) => (replica.tallies.get(name)?.lastOkAtMs ?? 0) < calmFromMs,
+    );
     const isLost = scenario.fleet.mode === "shard" ? late.length === living.length : late.length > 0;
     if (!isLost) continue;
     const who = scenario.fleet.mode === "shard" ? "anybody" : (late[0]?.name ?? "anybody");
@@ -49,14 +58,18 @@ export function pollsSoFar({ fleet }: FleetScenario, replicas: Iterable<Replica>
 }
 
 export function idleUpstream(
-  { setup, fleet }: FleetScenario,
+  scenario: FleetScenario,
   living: readonly Replica[],
   before: Polls,
   after: Polls,
   withinMs: number,
 ): string | undefined {
+  const { setup, fleet } = scenario;
   for (const { name, schedule } of servedInTime(setup)) {
-    const keys = fleet.mode === "shard" ? [name] : living.map((replica) => `${name} at ${replica.name}`);
+    const keys =
+      fleet.mode === "shard"
+        ? [name]
+        : inFull(scenario, living).map((replica) => `${name} at ${replica.name}`);
     for (const key of keys) {
       const polls = (after.get(key) ?? 0) - (before.get(key) ?? 0);
       const slots = Math.floor(withinMs / schedule.longestGapMs);

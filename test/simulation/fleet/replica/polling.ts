@@ -1,5 +1,5 @@
 import type { Config } from "../../../../src/core/config/config.ts";
-import type { Claimed } from "../../../../src/core/fleet/board.ts";
+import type { Gained } from "../../../../src/engine/fleet/parts.ts";
 import type { Probe } from "../../../../src/core/poll/ports.ts";
 import type { Clock } from "../../../../src/core/time/clock.ts";
 import { cronOf } from "../../../../src/core/schedule/schedule.ts";
@@ -29,7 +29,7 @@ export class ReplicaPolling {
     this.#begin(this.#parts.config.upstreams.map(({ name }) => name));
   }
 
-  gain(gained: readonly Claimed[]): void {
+  gain(gained: readonly Gained[]): void {
     this.#begin(gained.map(({ upstream }) => upstream));
     const { config, clock, supervisor } = this.#parts;
     const nowMs = clock.wallNow();

@@ -1,8 +1,12 @@
 import { Holdings } from "../../../../src/core/fleet/holdings.ts";
 import { SessionValidity } from "../../../../src/core/fleet/session-validity.ts";
+import type { FleetBoard } from "../../../../src/core/fleet/board.ts";
 import type { Config, Upstream } from "../../../../src/core/config/config.ts";
 import type { Probe } from "../../../../src/core/poll/ports.ts";
-import { SharedLedger } from "../../../../src/engine/fleet/shared-ledger.ts";
+import { UpstreamPauses } from "../../../../src/core/budget/pauses.ts";
+import { Quotas } from "../../../../src/core/budget/quotas.ts";
+import { budgetsDrawnOn, groupsOf } from "../../../../src/core/fleet/groups.ts";
+import { FleetLedger } from "../../../../src/engine/fleet/fleet-ledger.ts";
 import { FleetMembership } from "../../../../src/engine/fleet/membership.ts";
 import { Supervisor } from "../../../../src/engine/poll/supervisor.ts";
 import { virtualTriggers } from "../../../support/virtual/triggers.ts";
@@ -17,7 +21,6 @@ import type { Inhabitant } from "../../world/traffic.ts";
 import { FleetProbe } from "./probe.ts";
 import type { FleetMutation } from "../mutation.ts";
 import { ReplicaPolling } from "./polling.ts";
-import { ledgerOver } from "../store/ledger.ts";
 import { boardOver } from "../store/ports.ts";
 import type { StoreMemory } from "../store/memory.ts";
 import type { StoreRoute } from "../store/route.ts";
@@ -37,7 +40,6 @@ export type ReplicaParts = {
   readonly dice: Dice;
   readonly mutation: FleetMutation;
   readonly onClaimed: (upstreams: readonly string[]) => void;
-  readonly onEpoch: (budget: string, epoch: string) => void;
   readonly onBug: (text: string) => void;
 };
 
@@ -53,7 +55,7 @@ export class Replica implements Inhabitant {
   readonly heard: Inhabitant["heard"];
   readonly tallies: Map<string, Tally> = new Map();
   readonly membership: FleetMembership;
-  readonly ledger: SharedLedger;
+  readonly ledger: FleetLedger;
   readonly polling: ReplicaPolling;
   readonly #parts: ReplicaParts;
   readonly #supervisor: Supervisor;
@@ -76,13 +78,19 @@ export class Replica implements Inhabitant {
       if (!(error instanceof WeatherBug))
         parts.onBug(error instanceof Error ? (error.stack ?? "") : String(error));
     };
-    this.ledger = openLedger(parts, onBug);
     const ttlMs = config.fleet?.ttlMs ?? 0;
     const believedTtlMs = ttlMs * (mutation.believesInTtls ?? 1);
+    const ofWay = boardOver(way, parts.onClaimed);
+    const board = mutation.wrapBoard?.(ofWay, ttlMs) ?? ofWay;
     const holdings = new Holdings(new SessionValidity(parts.name, `b${parts.life}`, believedTtlMs), clock);
+    this.ledger = openLedger(parts, board, holdings, onBug);
+    const pauses = new UpstreamPauses(clock, new Map(), (upstream, { pausedUntilMs }) =>
+      this.membership.tellPause(`u:${upstream}`, pausedUntilMs - clock.wallNow()),
+    );
     this.#supervisor = new Supervisor({
       clock,
       ledger: this.ledger,
+      pauses,
       triggers: virtualTriggers(clock),
       holds: config.fleet?.mode === "shard" ? (upstream) => holdings.has(upstream) : undefined,
       recorderOf: ({ name }) => this.#tallyFor(name),
@@ -96,10 +104,11 @@ export class Replica implements Inhabitant {
       probeFor: (upstream) => this.#probeFor(upstream),
     });
     const { polling } = this;
-    const board = boardOver(way, parts.onClaimed);
     this.membership = new FleetMembership({
       clock,
-      board: mutation.wrapBoard?.(board, ttlMs) ?? board,
+      board,
+      budgets: this.ledger,
+      random: () => parts.dice.between(0, 1),
       log: SILENT,
       name: parts.name,
       url: () => `http://${parts.name}:10429`,
@@ -111,10 +120,22 @@ export class Replica implements Inhabitant {
         onGained: (gained) => polling.gain(gained),
         onLost: (upstreams) => void this.#drop(upstreams, "cut off"),
         drain: (upstreams) => this.#drop(upstreams, "drain"),
-        statuses: () => new Map(),
+        onPaused: (upstream, forMs) => {
+          if (pauses.untilMs(upstream) < clock.now() + forMs - 1_000) pauses.pause(upstream, forMs);
+        },
+        records: () => new Map(),
       },
     });
-    this.membership.setUpstreams(config.upstreams.map(({ name }) => name));
+    this.ledger.tellBy(
+      (name, forMs) => this.membership.tellPause(name, forMs),
+      (name) => this.membership.tellResumed(name),
+    );
+    way.onBack(() => this.membership.beatSoon());
+    this.membership.setConfig({
+      groups: groupsOf(config.upstreams),
+      budgetsOf: new Map(config.upstreams.map((upstream) => [upstream.name, budgetsDrawnOn(upstream)])),
+      digest: "one",
+    });
     this.membership.start();
     if (config.fleet?.mode === "everywhere") polling.everything();
   }
@@ -134,7 +155,6 @@ export class Replica implements Inhabitant {
     this.membership.leave();
     await this.#supervisor.drain();
     await this.membership.close();
-    await this.ledger.close();
   }
 
   /** What the world counts of it: its own tallies know what its probes were asked for. */
@@ -194,18 +214,13 @@ function patient(heard: Heard, { upstreams }: Config): Inhabitant["heard"] {
 
 /** The ledger of one life of one replica. */
 function openLedger(
-  { config, clock, way, name, life, mutation, onEpoch }: ReplicaParts,
+  { config, clock, mutation }: ReplicaParts,
+  board: FleetBoard,
+  holdings: Holdings,
   onBug: (error: unknown) => void,
-): SharedLedger {
-  const { fleet } = config;
-  if (fleet === undefined) throw new Error("cannot open a ledger: the config must have a fleet");
-  const store = ledgerOver(way, onEpoch);
+): FleetLedger {
   const told = mutation.tellLedger?.(config) ?? config;
-  return new SharedLedger(told, {
-    fleet: told.fleet ?? fleet,
-    store: mutation.wrapStore?.(store) ?? store,
-    clock,
-    life: `${name}.${life}`,
-    onBug,
-  });
+  if (told.fleet === undefined) throw new Error("cannot open a ledger: the config must have a fleet");
+  const quotas = new Quotas(clock);
+  return new FleetLedger(told, { fleet: told.fleet, board, holdings, clock, quotas, onBug });
 }

@@ -1,0 +1,33 @@
+-- One budget's requests, by hour and name. A count is never lowered, but by a holder that leaves.
+local key = KEYS[1]
+local ask = cjson.decode(ARGV[1])
+local function field(hour) return string.format('%.0f', hour) .. ' ' .. ask.name end
+for _, used in ipairs(ask.used) do
+  local before = tonumber(redis.call('HGET', key, field(used[1])) or '0')
+  -- What came meanwhile is another's, and stays.
+  local count = used[3] == before and used[2] or math.max(before, used[2])
+  redis.call('HSET', key, field(used[1]), num(count))
+end
+local total, own = 0, {}
+local all = redis.call('HGETALL', key)
+for index = 1, #all, 2 do
+  local hour, name = string.match(all[index], '^(%d+) (.*)$')
+  local count = tonumber(all[index + 1])
+  if tonumber(hour) < ask.oldest then redis.call('HDEL', key, all[index])
+  else
+    total = total + count
+    if name == ask.name then own[tonumber(hour)] = count end
+  end
+end
+for _, wanted in ipairs(ask.upTo) do
+  local before = own[wanted[1]] or 0
+  local more = math.min(wanted[2] - before, ask.limit - total)
+  if more > 0 then
+    total = total + more
+    own[wanted[1]] = before + more
+    redis.call('HSET', key, field(wanted[1]), num(before + more))
+  end
+end
+local counts = {}
+for hour, count in pairs(own) do counts[#counts + 1] = {hour, count} end
+return cjson.encode({kind = 'drawn', own = counts, total = total})

@@ -1,0 +1,302 @@
+import type { Advice } from "../../core/advice/advice.ts";
+import type { BudgetPart } from "../../core/budget/budget-ledger.ts";
+import {
+  type BudgetRestraint,
+  type BudgetState,
+  type LeaseDecision,
+  leaseOf,
+  type RunningLedger,
+  type Wait,
+} from "../../core/budget/ledger.ts";
+import { LocalLedger, uncountedMsOf } from "../../core/budget/local-ledger.ts";
+import { sendersByBudget } from "../../core/budget/needs.ts";
+import { startOf } from "../../core/budget/part.ts";
+import type { Quotas } from "../../core/budget/quotas.ts";
+import { type BudgetRecord, NOTHING_HELD } from "../../core/budget/record.ts";
+import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
+import { tokenRequests } from "../../core/config/oauth2.ts";
+import type {
+  BeatRequest,
+  ClaimedBudget,
+  Claimed,
+  FleetBoard,
+  Granted,
+  Shares,
+} from "../../core/fleet/board.ts";
+import { noteText, readNote } from "../../core/fleet/budget-note.ts";
+import { budgetOnBoard } from "../../core/fleet/groups.ts";
+import type { Holdings } from "../../core/fleet/holdings.ts";
+import { sharesOf } from "../../core/fleet/parts.ts";
+import { cronOf } from "../../core/schedule/schedule.ts";
+import { type Clock, CLOCK_RATE_MARGIN } from "../../core/time/clock.ts";
+import { DAY_MS, SECOND_MS } from "../../core/time/duration.ts";
+import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
+import type { FleetBudgets } from "./parts.ts";
+import { QuotaDraws } from "./quota-draws.ts";
+
+export type FleetLedgerParts = {
+  readonly fleet: Pick<Fleet, "mode" | "name" | "replicas" | "reserve" | "ttlMs">;
+  readonly board: FleetBoard;
+  readonly holdings: Holdings;
+  readonly clock: Clock;
+  readonly quotas: Quotas;
+  readonly records?: ReadonlyMap<string, BudgetRecord> | undefined;
+  readonly onBug: (error: unknown) => void;
+};
+
+const SEAT_USABLE_MS = DAY_MS / CLOCK_RATE_MARGIN;
+const LOOK_AGAIN_MS = 250;
+/** Told to the others only where it is longer: the clocks of all read a little apart. */
+const SAME_PAUSE_MS = SECOND_MS;
+
+/**
+ * The ledger of one replica: a process's own, of the budgets that it holds, or of its part of all budgets. Nothing is
+ * asked of Redis for a poll; only whether the right to it is still valid is looked at, also just before the first byte.
+ */
+export class FleetLedger implements RunningLedger, FleetBudgets {
+  readonly quotas: Quotas;
+  readonly #parts: FleetLedgerParts;
+  readonly #local: LocalLedger;
+  readonly #draws: QuotaDraws;
+  readonly #isSharded: boolean;
+  readonly #shares: Shares;
+  /** Of `everywhere`: what the board has granted, and when it was asked. */
+  #granted: Shares = { seat: 0, rest: 0 };
+  #grantedAt: Moment | undefined;
+  #budgets: ReadonlyMap<string, Budget> = new Map();
+  #senders: ReadonlyMap<string, readonly Upstream[]> = new Map();
+  #onPaused: (nameOnBoard: string, forMs: number) => void = () => {};
+  #onResumed: (nameOnBoard: string) => void = () => {};
+
+  constructor(config: Config, parts: FleetLedgerParts) {
+    const { fleet, board, clock, quotas, records, onBug } = parts;
+    this.#parts = parts;
+    this.quotas = quotas;
+    this.#isSharded = fleet.mode === "shard";
+    this.#shares = sharesOf(fleet);
+    const part: BudgetPart | undefined = this.#isSharded
+      ? undefined
+      : { most: 1 / fleet.replicas, now: () => this.#partNow };
+    this.#local = new LocalLedger(config, clock, quotas, records, { isClaimed: true, part });
+    this.#draws = new QuotaDraws({
+      board,
+      quotas,
+      ttlMs: fleet.ttlMs,
+      name: this.#isSharded ? "" : fleet.name,
+      pollsPerSecond: (budget) => this.#pollsPerSecond(budget),
+      onBug,
+    });
+    this.#know(config);
+    if (!this.#isSharded) for (const budget of this.#budgets.keys()) this.#draws.begin(budget);
+  }
+
+  /** Whoever tells other replicas hears of each pause at once. */
+  tellBy(
+    onPaused: (nameOnBoard: string, forMs: number) => void,
+    onResumed: (nameOnBoard: string) => void,
+  ): void {
+    this.#onPaused = onPaused;
+    this.#onResumed = onResumed;
+  }
+
+  /** In `everywhere`, whether a part of each budget may be used also while Redis is away. */
+  get hasSeat(): boolean {
+    return (
+      this.#granted.seat > 0 &&
+      this.#grantedAt !== undefined &&
+      mostSince(this.#grantedAt, momentOf(this.#parts.clock)) < SEAT_USABLE_MS
+    );
+  }
+
+  get hasRest(): boolean {
+    return this.#granted.rest > 0 && this.#parts.holdings.isSessionValid;
+  }
+
+  take(budgets: readonly string[]): LeaseDecision {
+    const wait = this.#noRight(budgets);
+    if (wait !== undefined) return wait;
+    const decision = this.#local.take(budgets);
+    if (decision.kind === "wait") return decision;
+    const { lease } = decision;
+    const needsRest = this.hasRest;
+    const isUsable = this.#isSharded
+      ? () => this.#parts.holdings.mayDrawOn(budgets)
+      : () => (needsRest ? this.hasRest : this.hasSeat);
+    return { kind: "granted", lease: leaseOf(isUsable, (settlement) => lease.settle(settlement)) };
+  }
+
+  restraint(budgets: readonly string[]): BudgetRestraint {
+    const restraint = this.#local.restraint(budgets);
+    const isQuotaSpent = restraint.isQuotaSpent || budgets.some((budget) => this.#draws.isSpent(budget));
+    return isQuotaSpent ? { ...restraint, isQuotaSpent } : restraint;
+  }
+
+  applyAdvice(budgets: readonly string[], advice: Advice): void {
+    if (!advice.throttled && advice.pause === undefined) return this.#local.applyAdvice(budgets, advice);
+    const known = budgets.filter((budget) => this.#budgets.has(budget));
+    const before = known.map((budget) => this.#local.restraint([budget]).pausedUntilMs);
+    this.#local.applyAdvice(budgets, advice);
+    const nowMs = this.#parts.clock.now();
+    for (const [index, budget] of known.entries()) {
+      const { pausedUntilMs } = this.#local.restraint([budget]);
+      if (pausedUntilMs > Math.max(nowMs, before[index] ?? 0))
+        this.#onPaused(budgetOnBoard(budget), pausedUntilMs - nowMs);
+    }
+  }
+
+  onChange(listener: (budget: string) => void): void {
+    this.#local.onChange(listener);
+  }
+
+  /** Undefined for a budget that another replica holds. */
+  state(budget: string): BudgetState | undefined {
+    if (!this.#isHeld(budget)) return undefined;
+    const state = this.#local.state(budget);
+    return state && { ...state, quotaUsed: this.#draws.usedOf(budget) };
+  }
+
+  record(budget: string): BudgetRecord | undefined {
+    return this.#local.record(budget);
+  }
+
+  resume(budget: string): boolean {
+    const isKnown = this.#local.resume(budget);
+    if (isKnown) this.#onResumed(budgetOnBoard(budget));
+    return isKnown;
+  }
+
+  change(config: Config): void {
+    this.#know(config);
+    this.#local.change(config);
+  }
+
+  claimOf(name: string): ClaimedBudget {
+    const budget = this.#get(name);
+    const senders = this.#senders.get(name) ?? [];
+    const uncountedMs = uncountedMsOf(senders, [budget]);
+    const { coldMs, forgottenMs } = startOf(
+      budget,
+      uncountedMs,
+      this.#isSharded ? 1 : 1 / this.#parts.fleet.replicas,
+    );
+    const rates = budget.rates.map(({ requests, perMs }) => [requests, perMs]);
+    return {
+      budget: name,
+      coldMs,
+      forgottenMs,
+      terms: JSON.stringify([rates, budget.share, uncountedMs]),
+      waitMs: Math.max(0, this.#local.startsAtMs(name) - this.#parts.clock.now()),
+    };
+  }
+
+  begin(budget: string, waitMs: number, left: Claimed["record"]): void {
+    const note = left && readNote(left.text);
+    if (note !== undefined && left !== undefined)
+      this.#local.adoptRecord(budget, note.record, note.wallMs + left.agoMs);
+    this.#draws.begin(budget);
+    this.#local.begin(budget, this.#parts.clock.now() + waitMs * CLOCK_RATE_MARGIN);
+  }
+
+  end(budget: string): Promise<void> {
+    return this.#draws.end(budget);
+  }
+
+  leasesEndInMs(budget: string): number | undefined {
+    const endAtMs = this.#local.leasesEndAtMs(budget);
+    if (endAtMs === Infinity) return undefined;
+    return Math.max(0, endAtMs - this.#parts.clock.now()) * CLOCK_RATE_MARGIN;
+  }
+
+  pause(name: string, forMs: number): void {
+    const { clock } = this.#parts;
+    const budget = this.#budgets.get(name);
+    if (budget === undefined) return;
+    const untilMs = clock.now() + forMs;
+    if (this.#local.restraint([name]).pausedUntilMs >= untilMs - SAME_PAUSE_MS) return;
+    const wallMs = clock.wallNow();
+    this.#local.adoptRecord(name, { ...NOTHING_HELD, pausedUntilMs: wallMs + forMs }, wallMs);
+  }
+
+  wants(): BeatRequest["wants"] {
+    if (this.#isSharded) return undefined;
+    const { seat, rest } = this.#granted;
+    const has = { seat: this.hasSeat ? seat : 0, rest: this.hasRest ? rest : 0 };
+    const forgottenMs = Math.max(
+      0,
+      ...[...this.#budgets.keys()].map((name) => this.claimOf(name).forgottenMs),
+    );
+    return { ...this.#shares, has, forgottenMs };
+  }
+
+  /** What another may have used before is used only when that no longer counts, or by the rule of a restart. */
+  granted({ seat, rest, isAnew, isMixed }: Granted, sentAt: Moment): void {
+    this.#granted = { seat, rest };
+    this.#grantedAt = sentAt;
+    if (!isAnew) return;
+    const nowMs = this.#parts.clock.now();
+    for (const name of this.#budgets.keys()) {
+      const { coldMs, forgottenMs } = this.claimOf(name);
+      this.#local.begin(name, nowMs + (isMixed ? forgottenMs : coldMs) * CLOCK_RATE_MARGIN);
+    }
+  }
+
+  async drawAhead(): Promise<void> {
+    const held = [...this.#budgets.values()].filter(({ name, quota }) => quota && this.#isHeld(name));
+    await Promise.all(held.map(({ name }) => this.#draws.draw(name)));
+  }
+
+  records(): ReadonlyMap<string, string> {
+    const wallMs = this.quotas.calendar.now();
+    const nothing = JSON.stringify(NOTHING_HELD);
+    const notes = new Map<string, string>();
+    for (const name of this.#isSharded ? this.#budgets.keys() : []) {
+      const record = this.#isHeld(name) ? this.#local.record(name) : undefined;
+      if (record !== undefined && JSON.stringify(record) !== nothing)
+        notes.set(budgetOnBoard(name), noteText({ record, wallMs }));
+    }
+    return notes;
+  }
+
+  #isHeld(budget: string): boolean {
+    return !this.#isSharded || this.#parts.holdings.claimed.has(budgetOnBoard(budget));
+  }
+
+  #noRight(budgets: readonly string[]): Wait | undefined {
+    const [budget = ""] = budgets;
+    const untilMs = this.#parts.clock.now() + LOOK_AGAIN_MS;
+    if (this.#isSharded && !this.#parts.holdings.mayDrawOn(budgets))
+      return { kind: "wait", untilMs, cause: "ledger", budget };
+    const undrawn = budgets.find((each) => !this.#draws.isDrawn(each));
+    if (undrawn === undefined) return undefined;
+    return {
+      kind: "wait",
+      untilMs,
+      cause: this.#draws.isSpent(undrawn) ? "quota" : "ledger",
+      budget: undrawn,
+    };
+  }
+
+  get #partNow(): number {
+    return (this.hasSeat ? this.#granted.seat : 0) + (this.hasRest ? this.#granted.rest : 0);
+  }
+
+  #know({ budgets, upstreams }: Config): void {
+    this.#budgets = new Map(budgets.map((budget) => [budget.name, budget]));
+    this.#senders = sendersByBudget([...upstreams, ...tokenRequests(upstreams)]);
+  }
+
+  #pollsPerSecond(budget: string): number {
+    const senders = this.#senders.get(budget) ?? [];
+    const perDay = senders.reduce(
+      (sum, { schedule, confirm }) => sum + cronOf(schedule).slotsPerDay * (1 + confirm),
+      0,
+    );
+    return (perDay * SECOND_MS) / DAY_MS;
+  }
+
+  #get(name: string): Budget {
+    const budget = this.#budgets.get(name);
+    if (budget === undefined) throw new Error(`cannot claim: budget "${name}" must be in the config`);
+    return budget;
+  }
+}

@@ -1,0 +1,81 @@
+import { RECORDS_KEPT_MS } from "../../core/fleet/board.ts";
+import type { Moment } from "../../core/time/moment.ts";
+import type { MembershipParts } from "./parts.ts";
+
+const MOST_AT_ONCE = 1_000;
+/** Long before the board forgets it. */
+const TELL_AGAIN_MS = RECORDS_KEPT_MS / 4;
+
+/** What this replica leaves on the board for others: pauses at once, the rest with its beats, where it has changed. */
+export class Tellings {
+  readonly #parts: MembershipParts;
+  readonly #told = new Map<string, { readonly text: string; readonly atMs: number }>();
+  /** By name, until when: known here, so that a board that was emptied learns it again. Monotonic. */
+  readonly #pauses = new Map<string, number>();
+  #unknown: ReadonlyMap<string, number> = new Map();
+  readonly #resumed = new Map<string, number>();
+  #memory = "";
+
+  constructor(parts: MembershipParts) {
+    this.#parts = parts;
+  }
+
+  pause(name: string, forMs: number): void {
+    this.#pauses.set(name, this.#parts.clock.now() + forMs);
+    this.#resumed.delete(name);
+    void this.#tell(new Map([[name, forMs]]), [], new Map()).catch(this.#parts.onBug);
+  }
+
+  resumed(name: string): void {
+    this.#pauses.delete(name);
+    this.#resumed.set(name, Infinity);
+    const told = async (): Promise<void> => {
+      const isTold = await this.#tell(new Map(), [name], new Map());
+      if (isTold && this.#resumed.has(name)) this.#resumed.set(name, this.#parts.clock.now());
+    };
+    void told().catch(this.#parts.onBug);
+  }
+
+  /** Whether a beat that was sent then does not know yet that the operator ended this pause. */
+  wasResumedSince(name: string, sentAt: Moment): boolean {
+    return (this.#resumed.get(name) ?? Number.NEGATIVE_INFINITY) >= sentAt.nowMs;
+  }
+
+  /** What a beat's answer shows that the board does not know is told again with the changes. */
+  heard(version: string, pauses: ReadonlyMap<string, number>): void {
+    const [memory = ""] = version.split(" ");
+    if (memory !== this.#memory) this.#told.clear();
+    this.#memory = memory;
+    const nowMs = this.#parts.clock.now();
+    for (const [name, untilMs] of this.#pauses) if (untilMs <= nowMs) this.#pauses.delete(name);
+    this.#unknown = new Map([...this.#pauses].filter(([name]) => !pauses.has(name)));
+  }
+
+  async tellChanges(): Promise<void> {
+    const { clock, events, budgets } = this.#parts;
+    const nowMs = clock.now();
+    const records = new Map([...events.records(), ...budgets.records()]);
+    for (const name of this.#told.keys()) if (!records.has(name)) this.#told.delete(name);
+    const changed = [...records].filter(([name, text]) => {
+      const last = this.#told.get(name);
+      return last === undefined || last.text !== text || nowMs >= last.atMs + TELL_AGAIN_MS;
+    });
+    const some = new Map(changed.slice(0, MOST_AT_ONCE));
+    const pauses = new Map([...this.#unknown].map(([name, untilMs]) => [name, untilMs - nowMs]));
+    const resumed = [...this.#resumed].filter(([, atMs]) => atMs === Infinity).map(([name]) => name);
+    if (some.size + pauses.size + resumed.length === 0) return;
+    if (!(await this.#tell(pauses, resumed, some))) return;
+    for (const [name, text] of some) this.#told.set(name, { text, atMs: nowMs });
+    for (const name of resumed) this.#resumed.set(name, clock.now());
+  }
+
+  #tell(
+    pauses: ReadonlyMap<string, number>,
+    resumed: readonly string[],
+    records: ReadonlyMap<string, string>,
+  ): Promise<boolean> {
+    const { board, ttlMs } = this.#parts;
+    const positive = new Map([...pauses].filter(([, forMs]) => forMs > 0));
+    return board.tell({ ttlMs, pauses: positive, resumed, records });
+  }
+}
