@@ -11,7 +11,10 @@ const NAMES = Array.from({ length: 12 }, (_, index) => `upstream-${index}`);
 
 function configOf(upstreamUrl: string, port: number, name: string, changes: object = {}): RawConfig {
   return {
-    budgets: { api: { rate: { requests: 200, per: "1s" }, share: "50%" } },
+    // One for each: upstreams of one budget are held together, by one replica.
+    budgets: Object.fromEntries(
+      NAMES.map((budget) => [budget, { rate: { requests: 200, per: "1s" }, share: "50%" }]),
+    ),
     fleet: {
       redis: { url: `redis://127.0.0.1:${port}` },
       name,
@@ -20,7 +23,7 @@ function configOf(upstreamUrl: string, port: number, name: string, changes: obje
       ttl: "5s",
       ...changes,
     },
-    upstreams: NAMES.map((upstream) => rawUpstream(upstream, upstreamUrl)),
+    upstreams: NAMES.map((upstream) => ({ ...rawUpstream(upstream, upstreamUrl), budget: upstream })),
   };
 }
 

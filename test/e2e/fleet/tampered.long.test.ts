@@ -29,8 +29,9 @@ const SLOTS = UPSTREAMS * (SCENE.windowMs / SCENE.periodMs + 1);
 /** Nothing was ever sent, nothing is paused, and nobody waits his turn. */
 const FORGET = `
 for _, key in ipairs(redis.call('KEYS', '*')) do
-  if string.find(key, ':leases$') or string.find(key, ':quota$') then redis.call('DEL', key) end
-  if string.find(key, ':state$') then redis.call('HSET', key, 'taken', '', 'paused', 0, 'summed', '') end
+  for _, kind in ipairs({'starts', 'pauses', 'records'}) do
+    if string.find(key, ':' .. kind .. '$') then redis.call('DEL', key) end
+  end
 end`;
 const FORGET_EVERY_MS = 20;
 

@@ -132,7 +132,7 @@ describe.concurrent("a reload", () => {
       wanted: { replicas: 2, reserve: 0.3 },
     });
 
-    await folder.write(configOf(upstream, ["email"], { budgets, fleet: { ...scaled, mode: "shard" } }));
+    await folder.write(configOf(upstream, ["email"], { budgets, fleet: { ...fleet, mode: "shard" } }));
     const refused = await daemon.post("/-/reload");
     expect(refused.body).toBe(
       "cannot reload: fleet must stay as it is until a restart, but for replicas and reserve\n",
