@@ -117,17 +117,17 @@ it("as many requests arrive as polls are counted, whatever the upstream does and
   await daemon.logged("config reloaded");
   const families = await eventually("no slot is decided any more", async () => {
     const before = await daemon.metrics();
-    // A confirmation may be about to come; and a hidden request is given the time to arrive.
-    await sleep(500);
+    // A confirmation may be about to come; a hidden request is given the time to arrive; and each poll ends in 400 ms.
+    await sleep(1_000);
     const after = await daemon.metrics();
-    const isQuiet = accountsOf(after).every(({ inFlight }) => inFlight === 0);
-    const isSame = sumOfSamples(before, SLOTS) === sumOfSamples(after, SLOTS);
-    return isQuiet && isSame ? after : undefined;
+    return sumOfSamples(before, SLOTS) === sumOfSamples(after, SLOTS) ? after : undefined;
   });
 
   expect(openAccounts(families)).toEqual([]);
   const counted = watched.map(({ name, isAtTheDoor, raw }) => {
-    const { polls } = accountOf(families, name);
+    const account = accountOf(families, name);
+    // Where nobody else answers any more, whose fault the last one was stays open.
+    const polls = account.polls + account.inFlight;
     return { name, arrived: isAtTheDoor ? raw.connections : raw.requests.length, polls };
   });
   expect(counted.filter(({ polls }) => polls < 3)).toEqual([]);
