@@ -5,26 +5,28 @@ import { ConfigDirectory, loaded, withUpstream } from "../config/config-file.ts"
 import { eventually } from "../support/eventually.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
-test("a reload that fails by a bug is told as not successful, until one succeeds", async () => {
-  await using directory = await ConfigDirectory.create();
-  const text = withUpstream("auth: { none: true }");
-  let hasBug = true;
-  const parts = {
-    configPath: await directory.write(text),
+function partsOf(configPath: string, exclusively: () => Promise<readonly []>): ReloadParts {
+  return {
+    configPath,
     environment: {},
     withdraw: () => {},
     clock: new VirtualClock(),
     stopping: new AbortController().signal,
     onChanged: () => {},
     log: createLogger({ level: "info", out: { write: () => {} } }),
-    polling: {
-      exclusively: async () => {
-        if (hasBug) throw new Error("a bug");
-        return [];
-      },
-    },
-  };
-  await using reload = new AppReload(await loaded(text), parts as unknown as ReloadParts);
+    polling: { exclusively },
+  } as unknown as ReloadParts;
+}
+
+test("a reload that fails by a bug is told as not successful, until one succeeds", async () => {
+  await using directory = await ConfigDirectory.create();
+  const text = withUpstream("auth: { none: true }");
+  let hasBug = true;
+  const parts = partsOf(await directory.write(text), async () => {
+    if (hasBug) throw new Error("a bug");
+    return [];
+  });
+  await using reload = new AppReload(await loaded(text), parts);
   const { lastSuccessAtMs } = reload.status;
   await expect(reload.run("asked")).rejects.toThrow("a bug");
   expect(reload.status).toEqual({ successful: false, lastSuccessAtMs });
@@ -38,23 +40,12 @@ test("however many ask at once, one reload runs and one waits, and all are told 
   const text = withUpstream("auth: { none: true }");
   let reloads = 0;
   const { promise: first, resolve: goOn } = Promise.withResolvers<void>();
-  const parts = {
-    configPath: await directory.write(text),
-    environment: {},
-    withdraw: () => {},
-    clock: new VirtualClock(),
-    stopping: new AbortController().signal,
-    onChanged: () => {},
-    log: createLogger({ level: "info", out: { write: () => {} } }),
-    polling: {
-      exclusively: async () => {
-        reloads += 1;
-        if (reloads === 1) await first;
-        return [];
-      },
-    },
-  };
-  await using reload = new AppReload(await loaded(text), parts as unknown as ReloadParts);
+  const parts = partsOf(await directory.write(text), async () => {
+    reloads += 1;
+    if (reloads === 1) await first;
+    return [];
+  });
+  await using reload = new AppReload(await loaded(text), parts);
   const running = reload.run("asked");
   await eventually("the first reload has read the file", () => reloads === 1);
   const waiting = Array.from({ length: 300 }, () => reload.run("asked"));

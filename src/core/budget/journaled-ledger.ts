@@ -9,7 +9,7 @@ import {
   type Wait,
 } from "./ledger.ts";
 import { CLAIM_MS, type QuotaRow } from "./quota.ts";
-import { type BudgetRecord, NOTHING_HELD } from "./record.ts";
+import { type BudgetRecord, NOTHING_HELD_TEXT } from "./record.ts";
 
 /** The port of the file that budgets are kept in. */
 export interface BudgetFile {
@@ -19,8 +19,6 @@ export interface BudgetFile {
   /** Resolves when all that was kept by now is in the file, or the file is down. */
   written(): Promise<void>;
 }
-
-const NOTHING_KEPT = JSON.stringify(NOTHING_HELD);
 
 /**
  * Every request of a budget with a quota is in the state file before it may leave. So however this process is killed,
@@ -68,7 +66,7 @@ export class JournaledLedger implements Ledger {
   #keepRecord(budget: string): void {
     const record = this.#ledger.record(budget);
     const text = JSON.stringify(record);
-    if (record === undefined || text === (this.#kept.get(budget) ?? NOTHING_KEPT)) return;
+    if (record === undefined || text === (this.#kept.get(budget) ?? NOTHING_HELD_TEXT)) return;
     this.#kept.set(budget, text);
     this.#file.keepRecord(budget, record);
     const written = this.#file.written().finally(() => {

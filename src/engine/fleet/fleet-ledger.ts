@@ -12,7 +12,7 @@ import { LocalLedger, uncountedMsOf } from "../../core/budget/local-ledger.ts";
 import { sendersByBudget } from "../../core/budget/needs.ts";
 import { startOf } from "../../core/budget/part.ts";
 import type { Quotas } from "../../core/budget/quotas.ts";
-import { type BudgetRecord, NOTHING_HELD } from "../../core/budget/record.ts";
+import { type BudgetRecord, NOTHING_HELD, NOTHING_HELD_TEXT } from "../../core/budget/record.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
 import { tokenRequests } from "../../core/config/oauth2.ts";
 import type {
@@ -172,13 +172,8 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
 
   claimOf(name: string): ClaimedBudget {
     const budget = this.#get(name);
-    const senders = this.#senders.get(name) ?? [];
-    const uncountedMs = uncountedMsOf(senders, [budget]);
-    const { coldMs, forgottenMs } = startOf(
-      budget,
-      uncountedMs,
-      this.#isSharded ? 1 : 1 / this.#parts.fleet.replicas,
-    );
+    const uncountedMs = this.#uncountedMs(budget);
+    const { coldMs, forgottenMs } = this.#startOf(budget);
     const rates = budget.rates.map(({ requests, perMs }) => [requests, perMs]);
     return {
       budget: name,
@@ -223,7 +218,7 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     const has = { seat: this.hasSeat ? seat : 0, rest: this.hasRest ? rest : 0 };
     const forgottenMs = Math.max(
       0,
-      ...[...this.#budgets.keys()].map((name) => this.claimOf(name).forgottenMs),
+      ...[...this.#budgets.values()].map((budget) => this.#startOf(budget).forgottenMs),
     );
     return { ...this.#shares, has, forgottenMs };
   }
@@ -234,8 +229,8 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     this.#grantedAt = sentAt;
     if (!isAnew) return;
     const nowMs = this.#parts.clock.now();
-    for (const name of this.#budgets.keys()) {
-      const { coldMs, forgottenMs } = this.claimOf(name);
+    for (const [name, budget] of this.#budgets) {
+      const { coldMs, forgottenMs } = this.#startOf(budget);
       this.#local.begin(name, nowMs + (isMixed ? forgottenMs : coldMs) * CLOCK_RATE_MARGIN);
     }
   }
@@ -247,11 +242,10 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
 
   records(): ReadonlyMap<string, string> {
     const wallMs = this.quotas.calendar.now();
-    const nothing = JSON.stringify(NOTHING_HELD);
     const notes = new Map<string, string>();
     for (const name of this.#isSharded ? this.#budgets.keys() : []) {
       const record = this.#isHeld(name) ? this.#local.record(name) : undefined;
-      if (record !== undefined && JSON.stringify(record) !== nothing)
+      if (record !== undefined && JSON.stringify(record) !== NOTHING_HELD_TEXT)
         notes.set(budgetOnBoard(name), noteText({ record, wallMs }));
     }
     return notes;
@@ -283,6 +277,15 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
   #know({ budgets, upstreams }: Config): void {
     this.#budgets = new Map(budgets.map((budget) => [budget.name, budget]));
     this.#senders = sendersByBudget([...upstreams, ...tokenRequests(upstreams)]);
+  }
+
+  #uncountedMs(budget: Budget): number {
+    return uncountedMsOf(this.#senders.get(budget.name) ?? [], [budget]);
+  }
+
+  #startOf(budget: Budget): ReturnType<typeof startOf> {
+    const part = this.#isSharded ? 1 : 1 / this.#parts.fleet.replicas;
+    return startOf(budget, this.#uncountedMs(budget), part);
   }
 
   #pollsPerSecond(budget: string): number {
