@@ -15,7 +15,7 @@ function opened(): { readonly polling: AppPolling; readonly clock: VirtualClock 
   const config = sampleConfig({ upstreams: [sampleUpstream({ name: "ai" })] });
   const point = { atMs: clock.wallNow(), value: 500, refilled: 0, name: "credits" };
   const restored = new Map<string, RestoredUpstream>([
-    ["ai", { polls: [], failures: [], incidents: [], minutes: [], hours: [], values: [point] }],
+    ["ai", { polls: [], failures: [], incidents: [], evidence: [], minutes: [], hours: [], values: [point] }],
   ]);
   const store: Pick<StateStore, "restored" | "recorderOf"> = {
     restored: (name) => {

@@ -6,21 +6,26 @@ import type { QuotaRow } from "../../core/budget/quota.ts";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { POLL_IN_FILE_CHARS } from "../../core/exchange/bounds.ts";
 import { FAILURES_KEPT, HOURS_KEPT, MINUTES_KEPT } from "../../core/history/history.ts";
+import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
 import type { RestoredUpstream } from "../../core/history/state.ts";
 import { POLLS_KEPT } from "../../core/status/availability.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
+import { EVIDENCE_SINCE, versionOf } from "./schema.ts";
 import { readRows, type Row, text } from "./rows.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
-import { bucketOf, budgetOf, incidentOf, pauseOf, pollOf, quotaOf, valueOf } from "./tables.ts";
+import { bucketOf, budgetOf, evidenceOf, incidentOf, pauseOf, pollOf, quotaOf, valueOf } from "./tables.ts";
 
 type Building = { -readonly [Key in keyof RestoredUpstream]: RestoredUpstream[Key][number][] };
 
-/** An older incident that was never closed (its upstream left the config) ended when it was last heard of. */
-const INCIDENTS = `SELECT upstream, state, reason, started_at_ms, unwatched, polls,
-  CASE place WHEN 1 THEN ended_at_ms ELSE coalesce(ended_at_ms, updated_at_ms) END AS ended_at_ms
+/** Those that are shown, with the evidence of one that is still open. An older incident that was never closed (its upstream left the config) ended when it was last heard of. */
+const incidents = (
+  evidence: string,
+): string => `SELECT upstream, state, reason, started_at_ms, unwatched, polls,
+  CASE place WHEN 1 THEN ended_at_ms ELSE coalesce(ended_at_ms, updated_at_ms) END AS ended_at_ms,
+  CASE WHEN place = 1 AND ended_at_ms IS NULL THEN ${evidence} END AS evidence
   FROM (SELECT *, row_number() OVER (PARTITION BY upstream ORDER BY started_at_ms DESC) AS place FROM incidents)
-  ORDER BY upstream, place`;
+  WHERE place <= ${INCIDENTS_KEPT} ORDER BY upstream, place`;
 
 /** Of a poll that is longer than any that is written now, what others wrote is left out before it is in memory. */
 export function shortFacts(): string {
@@ -42,7 +47,15 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
   const of = (upstream: string): Building => {
     const known = upstreams.get(upstream);
     if (known !== undefined) return known;
-    const building: Building = { polls: [], failures: [], incidents: [], minutes: [], hours: [], values: [] };
+    const building: Building = {
+      polls: [],
+      failures: [],
+      incidents: [],
+      evidence: [],
+      minutes: [],
+      hours: [],
+      values: [],
+    };
     upstreams.set(upstream, building);
     return building;
   };
@@ -63,7 +76,14 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
     add(polls, pollOf, (building) => building.polls);
     add(failures, pollOf, (building) => building.failures);
   }
-  add(all(INCIDENTS), incidentOf, ({ incidents }) => incidents);
+  // A file of an earlier version has no evidence, and is read before it takes its steps.
+  const shown = all(incidents(versionOf(database) < EVIDENCE_SINCE ? "NULL" : "evidence"));
+  add(shown, incidentOf, ({ incidents }) => incidents);
+  for (const [upstream, polls] of readRows(
+    shown,
+    (row) => [row.get("upstream", text), evidenceOf(row)] as const,
+  ))
+    of(upstream).evidence.push(...polls);
   const minutesFrom = Math.floor(nowMs / MINUTE_MS) - MINUTES_KEPT;
   add(all(bucketsOf("minutes"), minutesFrom), bucketOf, ({ minutes }) => minutes);
   const hoursFrom = hourOf(nowMs) - HOURS_KEPT;

@@ -1,10 +1,9 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
-import { POLL_IN_FILE_CHARS, POLLS_IN_FILE } from "../../core/exchange/bounds.ts";
+import { INCIDENTS_IN_FILE, POLL_IN_FILE_CHARS, POLLS_IN_FILE } from "../../core/exchange/bounds.ts";
 import { QUOTA_HOURS_KEPT } from "../../core/budget/quota.ts";
 import { FAILURES_KEPT } from "../../core/history/history.ts";
 import { POLLS_KEPT } from "../../core/status/availability.ts";
-import { INCIDENTS_KEPT } from "../../core/history/incidents.ts";
 import { DAY_MS, hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import { inTransaction } from "./database.ts";
 import { shortFacts } from "./reading.ts";
@@ -17,9 +16,9 @@ const FREED_PAGES = 2_000;
 /** Deletes polls older than a day, except the newest polls and failures of each upstream. */
 const OLD_POLLS = `DELETE FROM polls WHERE id IN (
   SELECT id FROM polls AS old WHERE ended_at_ms < :day
-  AND (ended_at_ms < :year OR id NOT IN (
+  AND (ended_at_ms < :old OR id NOT IN (
     SELECT id FROM polls WHERE upstream = old.upstream ORDER BY id DESC LIMIT ${POLLS_KEPT}))
-  AND (ended_at_ms < :year OR outcome = 'ok' OR id NOT IN (
+  AND (ended_at_ms < :old OR outcome = 'ok' OR id NOT IN (
     SELECT id FROM polls WHERE upstream = old.upstream AND outcome <> 'ok' ORDER BY id DESC LIMIT ${FAILURES_KEPT}))
   LIMIT ${BITE_ROWS})`;
 
@@ -37,7 +36,7 @@ const LONG_POLLS = `UPDATE polls SET facts = ${shortFacts()} WHERE id IN (
 
 const OLD_INCIDENTS = `DELETE FROM incidents AS old WHERE started_at_ms < ? OR started_at_ms < (
   SELECT started_at_ms FROM incidents WHERE upstream = old.upstream
-  ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_KEPT - 1})`;
+  ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_IN_FILE - 1})`;
 
 /** Cuts polls that are longer than any that is written now, in bites. Returns how many there were. */
 export function cutLongPolls(database: DatabaseSync): number {
@@ -77,7 +76,7 @@ export class Upkeep {
 
   #round(nowMs: number): void {
     const kept = retentionAt(nowMs);
-    const times = { day: kept.pollsFromMs, year: kept.newestFromMs };
+    const times = { day: kept.pollsFromMs, old: kept.newestFromMs };
     for (const [index, bite] of this.#bites.entries()) {
       // The next batch is followed by the next bite.
       if (take(bite, this.#database, index === 0 ? times : {}) === BITE_ROWS) return;
@@ -94,7 +93,10 @@ export class Upkeep {
   }
 }
 
-const YEAR_MS = 366 * DAY_MS;
+/** A year, and some weeks in which last year is still asked for. */
+const KEPT_MS: number = 400 * DAY_MS;
+/** The plots of a day are drawn of them. */
+const MINUTES_MS = 2 * DAY_MS;
 
 /** The state file forgets what is older: polls and incidents by time, roll-ups and quotas by bucket. */
 type Retention = {
@@ -111,10 +113,10 @@ type Retention = {
 export function retentionAt(nowMs: number): Retention {
   return {
     pollsFromMs: nowMs - DAY_MS,
-    newestFromMs: nowMs - YEAR_MS,
-    minutesFrom: Math.floor((nowMs - 14 * DAY_MS) / MINUTE_MS),
-    hoursFrom: hourOf(nowMs - YEAR_MS),
-    incidentsFromMs: nowMs - YEAR_MS,
+    newestFromMs: nowMs - KEPT_MS,
+    minutesFrom: Math.floor((nowMs - MINUTES_MS) / MINUTE_MS),
+    hoursFrom: hourOf(nowMs - KEPT_MS),
+    incidentsFromMs: nowMs - KEPT_MS,
     quotaHoursFrom: hourOf(nowMs) - QUOTA_HOURS_KEPT,
     valueHoursFrom: hourOf(nowMs - LONGEST_WINDOW_MS) - 1,
   };

@@ -11,7 +11,20 @@ const FIRST_VERSION = 9;
  * what it does is in `SCHEMA` too, for new files. A file is read before its first write, and so before its steps:
  * whoever reads must also understand the shape before them.
  */
-const STEPS: readonly string[] = [];
+const STEPS: readonly string[] = [
+  `ALTER TABLE hours ADD COLUMN offline INTEGER;
+   ALTER TABLE hours ADD COLUMN watched_minutes INTEGER;
+   ALTER TABLE hours ADD COLUMN all_failed_minutes INTEGER;
+   ALTER TABLE hours ADD COLUMN failed_minutes_1 INTEGER;
+   ALTER TABLE hours ADD COLUMN failed_minutes_2 INTEGER;
+   ALTER TABLE hours ADD COLUMN failed_minutes_3 INTEGER;
+   ALTER TABLE hours ADD COLUMN failed_minutes_4 INTEGER;
+   ALTER TABLE hours ADD COLUMN failed_minutes_5 INTEGER;
+   ALTER TABLE incidents ADD COLUMN evidence TEXT`,
+];
+
+/** The version whose incidents have evidence. */
+export const EVIDENCE_SINCE: number = FIRST_VERSION + 1;
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -23,8 +36,21 @@ const ROLL_UP_COLUMNS = `
   rejected INTEGER NOT NULL,
   within_objective INTEGER NOT NULL,
   ok_duration_ms REAL NOT NULL,
-  slowest_ok_ms REAL NOT NULL,
-  PRIMARY KEY (bucket, upstream)`;
+  slowest_ok_ms REAL NOT NULL`;
+
+/**
+ * Of the minutes of an hour, those with a poll that was ok or failed, those in which all of these failed, and those with
+ * at least so many that failed. Null in hours that an earlier version has written.
+ */
+const MINUTES_OF_AN_HOUR = `
+  offline INTEGER,
+  watched_minutes INTEGER,
+  all_failed_minutes INTEGER,
+  failed_minutes_1 INTEGER,
+  failed_minutes_2 INTEGER,
+  failed_minutes_3 INTEGER,
+  failed_minutes_4 INTEGER,
+  failed_minutes_5 INTEGER`;
 
 /**
  * A poll has columns for what it is selected by, and a budget for its name. All else of them is JSON, so that a further
@@ -42,8 +68,8 @@ CREATE TABLE polls (
 CREATE INDEX polls_by_upstream ON polls (upstream, id);
 CREATE INDEX failures_by_upstream ON polls (upstream, id) WHERE outcome <> 'ok';
 CREATE INDEX polls_by_end ON polls (ended_at_ms);
-CREATE TABLE minutes (${ROLL_UP_COLUMNS}) STRICT, WITHOUT ROWID;
-CREATE TABLE hours (${ROLL_UP_COLUMNS}) STRICT, WITHOUT ROWID;
+CREATE TABLE minutes (${ROLL_UP_COLUMNS}, PRIMARY KEY (bucket, upstream)) STRICT, WITHOUT ROWID;
+CREATE TABLE hours (${ROLL_UP_COLUMNS}, ${MINUTES_OF_AN_HOUR}, PRIMARY KEY (bucket, upstream)) STRICT, WITHOUT ROWID;
 CREATE TABLE incidents (
   upstream TEXT NOT NULL,
   started_at_ms INTEGER NOT NULL,
@@ -53,6 +79,7 @@ CREATE TABLE incidents (
   state TEXT NOT NULL,
   reason TEXT NOT NULL,
   polls INTEGER NOT NULL,
+  evidence TEXT,
   PRIMARY KEY (upstream, started_at_ms)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE quota_hours (

@@ -7,6 +7,7 @@ import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
 import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
 import type { BudgetRecord, Lowered, PauseRecord } from "../../core/budget/record.ts";
+import type { FAILURES_COUNTED } from "../../core/config/config.ts";
 import type { SavedValue } from "../../core/history/kept-values.ts";
 import type { CountedBucket } from "../../core/history/rolling-counts.ts";
 import type { SavedPoll } from "../../core/history/state.ts";
@@ -80,7 +81,16 @@ function headerOf(header: Row): KeptHeader {
   return value === undefined ? kept : { ...kept, value };
 }
 
-export function incidentRow(incident: Incident, updatedAtMs: number): KeyedRow {
+/** The column of the minutes of an hour with at least so many failures. */
+export function failedMinutes(failures: (typeof FAILURES_COUNTED)[number]): string {
+  return `failed_minutes_${failures}`;
+}
+
+export function incidentRow(
+  incident: Incident,
+  evidence: readonly PollStatus[],
+  updatedAtMs: number,
+): KeyedRow {
   const { upstream, startedAtMs, endedAtMs, isUnwatched = false, state, reason, polls } = incident;
   return {
     table: "incidents",
@@ -94,8 +104,19 @@ export function incidentRow(incident: Incident, updatedAtMs: number): KeyedRow {
       state,
       reason,
       polls,
+      evidence: JSON.stringify({ polls: evidence }),
     },
   };
+}
+
+/** A row of an earlier version has none, and neither has one of an incident that is over, where it is not asked for. */
+export function evidenceOf(row: Row): readonly PollStatus[] {
+  const pollIn = (poll: Row): PollStatus => ({
+    id: poll.get("id", text),
+    outcome: poll.get("outcome", oneOf(OUTCOMES)),
+    ...factsOf(poll),
+  });
+  return row.get("evidence", optional(json((each) => each.get("polls", listOf(pollIn))))) ?? [];
 }
 
 export function incidentOf(row: Row): Incident {

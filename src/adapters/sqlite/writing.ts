@@ -1,23 +1,31 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { SavedPoll } from "../../core/history/state.ts";
-import { HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
+import { FAILURES_COUNTED } from "../../core/config/config.ts";
+import type { Outcome } from "../../core/exchange/reasons.ts";
+import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { StateBatch } from "./messages.ts";
 import { inTransaction } from "./database.ts";
-import { type Columns, pollColumns } from "./tables.ts";
+import { type Columns, failedMinutes, pollColumns } from "./tables.ts";
 
-const ROLL_UPS = [
-  { table: "minutes", bucketMs: MINUTE_MS },
-  { table: "hours", bucketMs: HOUR_MS },
-] as const;
+const ROLL_UP = ["polls", "ok", "failed", "throttled", "rejected", "within_objective", "ok_duration_ms"];
+const SLOWEST = "slowest_ok_ms";
+const OF_MINUTES = [
+  "offline",
+  "watched_minutes",
+  "all_failed_minutes",
+  ...FAILURES_COUNTED.map(failedMinutes),
+];
 
-const addPollTo = (
-  table: string,
-): string => `INSERT INTO ${table} VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
-  ON CONFLICT DO UPDATE SET polls = polls + 1, ok = ok + excluded.ok, failed = failed + excluded.failed,
-  throttled = throttled + excluded.throttled, rejected = rejected + excluded.rejected,
-  within_objective = within_objective + excluded.within_objective,
-  ok_duration_ms = ok_duration_ms + excluded.ok_duration_ms,
-  slowest_ok_ms = max(slowest_ok_ms, excluded.slowest_ok_ms)`;
+/** What an earlier version has not counted stays unknown: null and a number is null. */
+function addTo(table: string, sums: readonly string[]): string {
+  const columns = ["bucket", "upstream", ...sums, SLOWEST];
+  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})
+    ON CONFLICT DO UPDATE SET ${sums.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")},
+    ${SLOWEST} = max(${SLOWEST}, excluded.${SLOWEST}) RETURNING ok, failed`;
+}
+
+const ADD_TO_MINUTE = addTo("minutes", ROLL_UP);
+const ADD_TO_HOUR = addTo("hours", [...ROLL_UP, ...OF_MINUTES]);
 
 /** Writes each batch completely or not at all, so roll-ups always match the polls that they count. */
 export class StateWriter {
@@ -38,20 +46,17 @@ export class StateWriter {
   #poll(poll: SavedPoll): void {
     this.#put("polls", pollColumns(poll));
     const { upstream, endedAtMs, withinObjective, status } = poll;
-    const isOk = status.outcome === "ok";
-    for (const { table, bucketMs } of ROLL_UPS) {
-      this.#run(
-        addPollTo(table),
-        Math.floor(endedAtMs / bucketMs),
-        upstream,
-        Number(isOk),
-        Number(status.outcome === "failed"),
-        Number(status.outcome === "throttled"),
-        Number(status.outcome === "rejected"),
-        Number(withinObjective),
-        isOk ? status.durationMs : 0,
-      );
-    }
+    const { outcome, reason } = status;
+    const okMs = outcome === "ok" ? status.durationMs : 0;
+    const outcomes = (["ok", "failed", "throttled", "rejected"] as const).map((each) =>
+      Number(each === outcome),
+    );
+    const counts = [1, ...outcomes, Number(withinObjective), okMs];
+    const minute = Math.floor(endedAtMs / MINUTE_MS);
+    const seen = this.#statement(ADD_TO_MINUTE).get(minute, upstream, ...counts, okMs);
+    const changes = minuteChanges(outcome, Number(seen?.["ok"]), Number(seen?.["failed"]));
+    const ofMinutes = [Number(reason === "offline"), ...changes];
+    this.#run(ADD_TO_HOUR, hourOf(endedAtMs), upstream, ...counts, ...ofMinutes, okMs);
   }
 
   #put(table: string, columns: Columns): void {
@@ -64,8 +69,21 @@ export class StateWriter {
   }
 
   #run(sql: string, ...values: readonly SQLInputValue[]): void {
+    this.#statement(sql).run(...values);
+  }
+
+  #statement(sql: string): StatementSync {
     const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
     this.#statements.set(sql, statement);
-    statement.run(...values);
+    return statement;
   }
+}
+
+/** What a poll changes in the numbers of minutes of its hour. `ok` and `failed` are those of its minute, with itself. */
+function minuteChanges(outcome: Outcome, ok: number, failed: number): readonly number[] {
+  const isFailure = outcome === "failed";
+  const isFirst = (outcome === "ok" || isFailure) && ok + failed === 1;
+  const endsAllFailed = outcome === "ok" && ok === 1 && failed > 0;
+  const reached = FAILURES_COUNTED.map((failures) => Number(isFailure && failed === failures));
+  return [Number(isFirst), Number(isFirst && isFailure) - Number(endsAllFailed), ...reached];
 }

@@ -160,6 +160,9 @@ export type Objective = {
   readonly latencyMs: number;
 };
 
+/** Minutes with at least so many failed polls are counted. */
+export const FAILURES_COUNTED = [1, 2, 3, 4, 5] as const;
+
 /** A number that the answers tell, such as the credit that is left. */
 export type Value = {
   readonly name: string;

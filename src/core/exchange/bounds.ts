@@ -60,6 +60,8 @@ export const KEPT_DETAIL_BYTES = 280;
 /** A poll in the state file, and how many of an upstream are there at most. */
 export const POLL_IN_FILE_CHARS = 1_200;
 export const POLLS_IN_FILE = 1_000;
+/** Each may have three such polls as its evidence. */
+export const INCIDENTS_IN_FILE = 350;
 /** All rows of one upstream, with a year of history. */
 export const FILE_BYTES_AN_UPSTREAM = 5_000_000;
 

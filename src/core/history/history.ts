@@ -1,4 +1,5 @@
 import type { Announcement } from "../answer/announcement.ts";
+import { Evidence } from "./evidence.ts";
 import { Incidents } from "./incidents.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Poll } from "../poll/poll.ts";
@@ -24,6 +25,8 @@ export class History implements Recorder {
   readonly #polls: PollRing;
   #failures: PollStatus[];
   readonly #incidents: Incidents;
+  /** Of the newest incident, or of one that may come. */
+  readonly evidence: Evidence;
   readonly #byMinute: RollingCounts;
   readonly #byHour: RollingCounts;
   /** By cause and budget; undefined where none were, as mostly: an empty map takes 200 bytes. */
@@ -43,6 +46,7 @@ export class History implements Recorder {
     this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
     this.#failures = (restored?.failures ?? []).slice(-FAILURES_KEPT);
     this.#incidents = new Incidents(upstream, restored?.incidents);
+    this.evidence = new Evidence(restored?.evidence);
     this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
     this.#byHour = new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
     this.startedAtMs = startedAtMs;
@@ -150,6 +154,7 @@ export class History implements Recorder {
     if (poll.announcement !== undefined || poll.outcome.kind === "ok") this.#announcement = poll.announcement;
     if (poll.values !== undefined || poll.quotas !== undefined) this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
+    this.evidence.polled(status);
     this.#incidents.polled(poll.outcome);
   }
 
@@ -160,6 +165,7 @@ export class History implements Recorder {
     this.#byHour.add(endedAtMs, kind, durationMs);
     if (reason === "offline") {
       this.#polls.markOffline(id);
+      this.evidence.wasOurs(id);
       this.#failures = this.#failures.map((poll) =>
         poll.id === id ? { ...poll, outcome: kind, reason } : poll,
       );

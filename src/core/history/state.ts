@@ -25,6 +25,8 @@ export type RestoredUpstream = {
   readonly failures: readonly PollStatus[];
   /** The newest first; at most the first one is still open. */
   readonly incidents: readonly Incident[];
+  /** Of the incident that is still open. */
+  readonly evidence: readonly PollStatus[];
   readonly minutes: readonly CountedBucket[];
   readonly hours: readonly CountedBucket[];
   readonly values: readonly SavedValue[];
@@ -33,6 +35,7 @@ export type RestoredUpstream = {
 /** What the recorder of the state file reads after each event. */
 export type SavedHistory = {
   readonly newestIncident: Incident | undefined;
+  readonly evidence: { readonly polls: readonly PollStatus[] };
   readonly values: { newest(name: string): ValuePoint | undefined };
 };
 

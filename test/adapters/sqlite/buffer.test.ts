@@ -20,7 +20,7 @@ function poll(turn: number): SavedPoll {
 
 function incident(startedAtMs: number, polls: number): KeyedRow {
   const incident = { upstream: "email", state: "down", reason: "dns", startedAtMs, polls } as const;
-  return incidentRow({ ...incident, endedAtMs: undefined }, 0);
+  return incidentRow({ ...incident, endedAtMs: undefined }, [], 0);
 }
 
 function buffered(count: number): StateBuffer {

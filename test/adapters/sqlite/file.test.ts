@@ -139,6 +139,37 @@ describe("after a restart", () => {
     ]);
   });
 
+  test("an incident keeps its first two polls and its newest, over a restart and after its end, and none of ours", async () => {
+    await using bench = await StateBench.make();
+    const evidence = (): readonly unknown[] =>
+      bench
+        .query("SELECT json(evidence) AS kept FROM incidents")
+        .map(({ kept }) => JSON.parse(String(kept)).polls.map(({ id }: { id: string }) => id));
+    const first = await bench.open();
+    const record = bench.recordOf(first);
+    bench.poll(record, TIMEOUT, "before-1");
+    bench.poll(record, { kind: "ok", reason: "" }, "ok-1");
+    bench.poll(record, { kind: "ours", reason: "offline" }, "ours-1");
+    bench.poll(record, TIMEOUT, "fail-1");
+    bench.poll(record, TIMEOUT, "fail-2");
+    record.record({ kind: "health_changed", from: "up", to: "down", atMs: NOW_MS });
+    bench.poll(record, TIMEOUT, "fail-3");
+    bench.poll(record, TIMEOUT, "fail-4");
+    await first.close();
+    expect(evidence()).toEqual([["fail-1", "fail-2", "fail-4"]]);
+
+    const second = await bench.open();
+    const next = bench.recordOf(second);
+    bench.poll(next, TIMEOUT, "fail-5");
+    bench.poll(next, { kind: "ok", reason: "" }, "ok-2");
+    next.record({ kind: "health_changed", from: "unknown", to: "up", atMs: NOW_MS + 9_000 });
+    // What fails after it is the evidence of something else.
+    bench.poll(next, TIMEOUT, "later-1");
+    await second.close();
+    expect(evidence()).toEqual([["fail-1", "fail-2", "fail-5"]]);
+    expect((await restoredOf(bench))?.evidence).toEqual([]);
+  });
+
   test("an older incident that nobody closed ended when it was last heard of", async () => {
     await using bench = await StateBench.make();
     const store = await bench.open();

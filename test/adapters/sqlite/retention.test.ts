@@ -5,30 +5,32 @@ import { retentionAt } from "../../../src/adapters/sqlite/retention.ts";
 import { incidentRow, quotaRow } from "../../../src/adapters/sqlite/tables.ts";
 import {
   FILE_BYTES_AN_UPSTREAM,
+  INCIDENTS_IN_FILE,
   POLL_IN_FILE_CHARS,
   POLLS_IN_FILE,
 } from "../../../src/core/exchange/bounds.ts";
+import { EVIDENCE_POLLS } from "../../../src/core/history/evidence.ts";
 import { FAILURES_KEPT } from "../../../src/core/history/history.ts";
 import { pollStatusOf } from "../../../src/core/status/status.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/core/time/duration.ts";
 import { samplePoll, sampleQuotaRow } from "../../support/samples.ts";
 import { batchAt, NOW_MS, recordDays, savedAt, StateBench, TIMEOUT } from "./bench.ts";
 
-test("polls are kept for a day, minutes for 14 days, hours for a year; availability of 30 days survives", async () => {
+test("polls are kept for a day, minutes for two days, hours for 400; availability of 30 days survives", async () => {
   await using bench = await StateBench.make();
   const file = new StateFile(bench.path);
   file.open(NOW_MS);
   const endMs = recordDays(file, NOW_MS, 40, 10 * MINUTE_MS);
   expect(bench.query("SELECT min(ended_at_ms) AS at FROM polls")).toEqual([{ at: endMs - DAY_MS }]);
-  expect(bench.count("minutes")).toBeLessThanOrEqual((14 * DAY_MS) / (10 * MINUTE_MS) + 2);
+  expect(bench.count("minutes")).toBeLessThanOrEqual((2 * DAY_MS) / (10 * MINUTE_MS) + 2);
   expect(bench.count("hours")).toBe(40 * 24 + 1);
   expect(bench.query("SELECT sum(polls) AS n FROM hours")).toEqual([{ n: (40 * DAY_MS) / (10 * MINUTE_MS) }]);
-  file.write(batchAt(endMs + 367 * DAY_MS));
+  file.write(batchAt(endMs + 401 * DAY_MS));
   expect(["minutes", "hours", "polls"].map((table) => bench.count(table))).toEqual([0, 0, 0]);
   file.close();
 });
 
-test("an upstream's newest polls and failures outlive the day, until the year is over", async () => {
+test("an upstream's newest polls and failures outlive the day, until 400 days are over", async () => {
   await using bench = await StateBench.make();
   const file = new StateFile(bench.path);
   file.open(NOW_MS);
@@ -43,17 +45,17 @@ test("an upstream's newest polls and failures outlive the day, until the year is
     { outcome: "ok", n: 60 },
   ]);
   expect(bench.query("SELECT poll FROM polls WHERE upstream = 'removed'")).toHaveLength(1);
-  file.write(batchAt(NOW_MS + 367 * DAY_MS));
+  file.write(batchAt(NOW_MS + 401 * DAY_MS));
   expect(bench.count("polls")).toBe(0);
   file.close();
 });
 
-test("of incidents the newest fifty of each upstream are kept; of quotas what their longest period needs", async () => {
+test("of incidents the newest 350 of each upstream are kept; of quotas what their longest period needs", async () => {
   await using bench = await StateBench.make();
   const file = new StateFile(bench.path);
   file.open(NOW_MS);
-  const incidents = Array.from({ length: 80 }, (_, turn) => ({
-    upstream: turn % 8 === 0 ? "ai-router" : "email",
+  const incidents = Array.from({ length: 600 }, (_, turn) => ({
+    upstream: turn % 12 === 0 ? "ai-router" : "email",
     state: "down" as const,
     reason: "timeout",
     startedAtMs: NOW_MS + turn,
@@ -62,13 +64,17 @@ test("of incidents the newest fifty of each upstream are kept; of quotas what th
   }));
   const hour = Math.floor(NOW_MS / HOUR_MS);
   const quotas = [hour - 400 * 24, hour - 401 * 24].map((each) => sampleQuotaRow({ hour: each }));
-  const rows = [...incidents.map((each) => incidentRow(each, NOW_MS)), ...quotas.map(quotaRow)];
+  const rows = [...incidents.map((each) => incidentRow(each, [], NOW_MS)), ...quotas.map(quotaRow)];
   file.write(batchAt(NOW_MS, { rows }));
   expect(
     bench.query("SELECT upstream, count(*) AS n, min(started_at_ms) AS at FROM incidents GROUP BY upstream"),
   ).toEqual([
-    { upstream: "ai-router", n: 10, at: NOW_MS },
-    { upstream: "email", n: 50, at: incidents.filter((each) => each.upstream === "email")[20]?.startedAtMs },
+    { upstream: "ai-router", n: 50, at: NOW_MS },
+    {
+      upstream: "email",
+      n: INCIDENTS_IN_FILE,
+      at: incidents.filter((each) => each.upstream === "email")[200]?.startedAtMs,
+    },
   ]);
   expect(bench.query("SELECT hour FROM quota_hours")).toEqual([{ hour: hour - 400 * 24 }]);
   file.close();
@@ -85,12 +91,12 @@ test("a wall clock that was set back does not put the upkeep off for as long", a
   file.close();
 });
 
-test("a round keeps minutes for 14 days, hours for a year, quotas for their longest period", () => {
+test("a round keeps minutes for two days, hours for 400, quotas for their longest period", () => {
   const nowMs = 1_790_000_000_000;
   const kept = retentionAt(nowMs);
   expect(nowMs - kept.pollsFromMs).toBe(DAY_MS);
-  expect(nowMs - kept.minutesFrom * MINUTE_MS).toBeGreaterThanOrEqual(14 * DAY_MS);
-  expect(nowMs - kept.hoursFrom * HOUR_MS).toBeGreaterThanOrEqual(365 * DAY_MS);
+  expect(nowMs - kept.minutesFrom * MINUTE_MS).toBeGreaterThanOrEqual(2 * DAY_MS);
+  expect(nowMs - kept.hoursFrom * HOUR_MS).toBeGreaterThanOrEqual(400 * DAY_MS);
   expect(nowMs - kept.quotaHoursFrom * HOUR_MS).toBeGreaterThan(366 * DAY_MS);
 });
 
@@ -131,17 +137,24 @@ test("with a year of history, the rows of one upstream are bounded", async () =>
     withinObjective: false,
     status,
   }));
-  file.write(batchAt(NOW_MS, { polls }));
+  const rows = Array.from({ length: INCIDENTS_IN_FILE }, (_, turn) =>
+    incidentRow(
+      { upstream, state: "down", reason: "timeout", startedAtMs: NOW_MS + turn, endedAtMs: NOW_MS, polls: 3 },
+      Array.from({ length: EVIDENCE_POLLS }, () => status),
+      NOW_MS,
+    ),
+  );
+  file.write(batchAt(NOW_MS, { polls, rows }));
   const [facts] = bench.query("SELECT max(length(CAST(facts AS BLOB))) AS bytes FROM polls");
   expect(facts?.["bytes"]).toBeLessThanOrEqual(POLL_IN_FILE_CHARS);
   file.close();
-  for (const [table, buckets] of [
-    ["minutes", 14 * 24 * 60],
-    ["hours", 366 * 24],
+  for (const [table, buckets, more] of [
+    ["minutes", 2 * 24 * 60, ""],
+    ["hours", 400 * 24, ", 40, 60, 40, 60, 50, 40, 30, 20"],
   ]) {
     bench.change(
       `WITH RECURSIVE n(i) AS (SELECT 29000000 UNION ALL SELECT i + 1 FROM n LIMIT ${buckets})
-       INSERT INTO ${table} SELECT i, '${upstream}', 240, 200, 40, 40, 40, 200, 12345.678, 1234.5678 FROM n`,
+       INSERT INTO ${table} SELECT i, '${upstream}', 240, 200, 40, 40, 40, 200, 12345.678, 1234.5678${more} FROM n`,
     );
   }
   expect(statSync(bench.path).size).toBeLessThanOrEqual(FILE_BYTES_AN_UPSTREAM);

@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createTables } from "../../../src/adapters/sqlite/schema.ts";
 import { quotaRow } from "../../../src/adapters/sqlite/tables.ts";
@@ -25,6 +26,67 @@ function saved(endedAtMs: number, outcome: PollOutcome, durationMs = 100, upstre
 
 const OK: PollOutcome = { kind: "ok", reason: "" };
 const TIMEOUT: PollOutcome = { kind: "failed", reason: "timeout" };
+
+const THROTTLED: PollOutcome = { kind: "throttled", reason: "rate" };
+const OFFLINE: PollOutcome = { kind: "ours", reason: "offline" };
+
+describe("the minutes of an hour", () => {
+  test("are watched with a poll that was ok or failed, and are counted by how many failed", () => {
+    const { writer, query } = scene();
+    const minutes = [
+      [OK, OK, TIMEOUT],
+      [TIMEOUT, TIMEOUT, TIMEOUT, TIMEOUT, TIMEOUT, TIMEOUT],
+      [TIMEOUT, OK, TIMEOUT],
+      [THROTTLED, TIMEOUT, OFFLINE],
+      [THROTTLED, OFFLINE],
+      [OK],
+    ];
+    const polls = minutes.flatMap((outcomes, minute) =>
+      outcomes.map((outcome, turn) => saved(minute * 60_000 + turn, outcome)),
+    );
+    // However the polls come together in batches.
+    for (const poll of polls) writer.write({ polls: [poll], rows: [] });
+    expect(query(`SELECT ${COUNTED} FROM hours`)).toEqual([
+      { offline: 2, watched: 5, allFailed: 2, f1: 4, f2: 2, f3: 1, f4: 1, f5: 1 },
+    ]);
+  });
+
+  test("are as anybody would count them, however polls end", () => {
+    const outcomes = constantFrom(OK, TIMEOUT, THROTTLED, OFFLINE);
+    const polls = array(record({ minute: integer({ min: 0, max: 5 }), outcome: outcomes }));
+    assert(
+      property(polls, (given) => {
+        using database = new DatabaseSync(":memory:");
+        createTables(database);
+        const all = given.map(({ minute, outcome }, turn) => saved(minute * 60_000 + turn, outcome));
+        new StateWriter(database).write({ polls: all, rows: [] });
+        const minutes = [...Map.groupBy(given, ({ minute }) => minute).values()].map((those) => ({
+          ok: those.filter(({ outcome }) => outcome === OK).length,
+          failed: those.filter(({ outcome }) => outcome === TIMEOUT).length,
+        }));
+        const count = (is: (of: { ok: number; failed: number }) => boolean): number =>
+          minutes.filter(is).length;
+        expect(database.prepare(`SELECT ${COUNTED} FROM hours`).get()).toEqual(
+          given.length === 0
+            ? undefined
+            : {
+                offline: given.filter(({ outcome }) => outcome === OFFLINE).length,
+                watched: count(({ ok, failed }) => ok + failed > 0),
+                allFailed: count(({ ok, failed }) => ok === 0 && failed > 0),
+                f1: count(({ failed }) => failed >= 1),
+                f2: count(({ failed }) => failed >= 2),
+                f3: count(({ failed }) => failed >= 3),
+                f4: count(({ failed }) => failed >= 4),
+                f5: count(({ failed }) => failed >= 5),
+              },
+        );
+      }),
+    );
+  });
+});
+
+const COUNTED = `offline, watched_minutes AS watched, all_failed_minutes AS allFailed, failed_minutes_1 AS f1,
+  failed_minutes_2 AS f2, failed_minutes_3 AS f3, failed_minutes_4 AS f4, failed_minutes_5 AS f5`;
 
 describe("roll-ups", () => {
   test("count polls by upstream, and by the minute and the hour that they ended in", () => {
@@ -66,6 +128,14 @@ describe("roll-ups", () => {
         failed: 1,
         throttled: 1,
         within_objective: 1,
+        offline: 0,
+        watched_minutes: 1,
+        all_failed_minutes: 0,
+        failed_minutes_1: 1,
+        failed_minutes_2: 0,
+        failed_minutes_3: 0,
+        failed_minutes_4: 0,
+        failed_minutes_5: 0,
         ok_duration_ms: 400,
         slowest_ok_ms: 300,
         rejected: 1,

@@ -90,6 +90,7 @@ test("each window of availability forgets by itself", () => {
 describe("after a restart", () => {
   const restored: RestoredUpstream = {
     values: [],
+    evidence: [],
     polls: Array.from({ length: 60 }, (_, turn) => pollStatusOf(pollAt(START_MS + turn * 1_000))),
     failures: [pollStatusOf(pollAt(START_MS - HOUR_MS, TIMEOUT, "the failure"))],
     incidents: [
