@@ -63,7 +63,7 @@ export async function build(
   const pollLedger = store === undefined ? ledger : new JournaledLedger(ledger, store, clock);
   const polling = new AppPolling(config, { ...parts, ledger: pollLedger, pauses, store, holdings });
   fleet = opened.what.fleet?.join({
-    views: () => fleetViews(polling),
+    views: () => fleetViews(polling, ledger, clock),
     onGained: (gained) => void polling.gain(gained).catch(onBug),
     onLost: (upstreams) => polling.lose(upstreams),
     drain: (upstreams) => polling.drain(upstreams),

@@ -11,14 +11,7 @@ import { budgetOnBoard, budgetsDrawnOn, groupsOf, upstreamOnBoard } from "../cor
 import { Holdings } from "../core/fleet/holdings.ts";
 import { nameOf } from "../core/fleet/member.ts";
 import { SessionValidity } from "../core/fleet/session-validity.ts";
-import {
-  isForgotten,
-  readView,
-  viewKey,
-  viewText,
-  type FleetStatus,
-  type FleetView,
-} from "../core/fleet/fleet-status.ts";
+import { readView, viewKey, viewText, type FleetStatus, type FleetView } from "../core/fleet/fleet-status.ts";
 import { RedisAccount } from "../core/metrics/accounts.ts";
 import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
 import { hash32 } from "../core/schedule/hash.ts";
@@ -105,7 +98,6 @@ export class AppFleet {
   readonly #membership: FleetMembership;
   #url = "";
   #config: FleetConfig = { groups: [], budgetsOf: new Map(), digest: "" };
-  #longestGapMs: ReadonlyMap<string, number> = new Map();
   #published: ReadonlyMap<string, string> = new Map();
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> = Promise.resolve();
@@ -144,7 +136,6 @@ export class AppFleet {
 
   changed(config: Config): void {
     this.#config = fleetConfigOf(config);
-    this.#longestGapMs = new Map(config.upstreams.map(({ name, schedule }) => [name, schedule.longestGapMs]));
     this.#membership.setConfig(this.#config);
   }
 
@@ -238,9 +229,8 @@ export class AppFleet {
       const view = text === undefined ? undefined : readView(text);
       if (view === undefined) return [];
       // Whoever last polled it may be gone.
-      const longestGapMs = this.#longestGapMs.get(upstream) ?? Infinity;
-      const isOld = isForgotten(view, longestGapMs, this.#clock.wallNow());
-      return [isOld ? { ...view, state: "unknown" as const } : view];
+      const isKnown = this.#clock.wallNow() <= view.knownUntilMs;
+      return [isKnown ? view : { ...view, state: "unknown" as const, isUp: undefined }];
     });
   }
 

@@ -18,15 +18,16 @@ import { bytesForBodies } from "../core/exchange/bounds.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
 import type { Config, Upstream } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
-import type { FleetView } from "../core/fleet/fleet-status.ts";
+import { type FleetView, healthIn } from "../core/fleet/fleet-status.ts";
 import type { Holdings } from "../core/fleet/holdings.ts";
+import type { Health } from "../core/poll/health.ts";
 import type { Recorder } from "../core/poll/ports.ts";
 import { cronOf } from "../core/schedule/schedule.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
 import { History } from "../core/history/history.ts";
-import { seenUntil } from "../core/history/incidents.ts";
+import { seenElsewhere, seenUntil } from "../core/history/incidents.ts";
 import type { KeptValues } from "../core/history/kept-values.ts";
 import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
@@ -75,6 +76,8 @@ export class AppPolling implements AsyncDisposable {
   readonly #memory = new BodyMemory(bytesForBodies(memoryOfProcess()));
   readonly #largeAnswers: LargeAnswers;
   readonly #held = new Set<string>();
+  /** How another replica saw upstreams that have not been polled here since they were gained. */
+  readonly #seenBefore = new Map<string, FleetView>();
   #config: Config;
   /** The supervisor was given this one. */
   #applied: Config;
@@ -97,6 +100,7 @@ export class AppPolling implements AsyncDisposable {
       triggers: cronTriggers(log),
       holds: holdings && ((upstream) => holdings.has(upstream)),
       recorderOf: (upstream) => this.#keptRecordOf(upstream),
+      healthOf: (upstream) => this.#healthBefore(upstream),
       judgeLarge: this.#largeAnswers.judge,
       nextPollId: () => `${life}-${(polls += 1).toString(36)}`,
       onBug,
@@ -116,6 +120,11 @@ export class AppPolling implements AsyncDisposable {
   /** Undefined for an upstream that another replica holds, even before its polls here are cut off. */
   recordOf(upstream: string): UpstreamRecord | undefined {
     return this.#parts.holdings?.has(upstream) === false ? undefined : this.#records.get(upstream);
+  }
+
+  /** Of the last poll, here or where it was polled before. */
+  lastPollAtMs(upstream: string): number | undefined {
+    return this.recordOf(upstream)?.history.lastPoll?.atMs ?? this.#seenBefore.get(upstream)?.lastPollAtMs;
   }
 
   get inFlight(): number {
@@ -162,7 +171,10 @@ export class AppPolling implements AsyncDisposable {
 
   /** Resolves when they are polled; some may be lost again meanwhile. */
   gain(gained: readonly Gained[]): Promise<void> {
-    for (const { upstream } of gained) this.#held.add(upstream);
+    for (const { upstream, view } of gained) {
+      this.#held.add(upstream);
+      if (view !== undefined) this.#seenBefore.set(upstream, view);
+    }
     return this.exclusively(async () => {
       // Thousands come in batches: other work gets a turn between them.
       await nextTurn();
@@ -225,14 +237,28 @@ export class AppPolling implements AsyncDisposable {
     this.#gone.delete(name);
     const restored = gone ?? store?.restored(name);
     const nowMs = clock.wallNow();
-    const seen = restored && seenUntil(restored, nowMs, schedule.longestGapMs);
-    const history = new History(name, nowMs, seen, gone?.kept);
+    const before = this.#seenBefore.get(name);
+    const own = restored?.incidents ?? [];
+    const incidents = seenUntil(
+      before === undefined ? own : seenElsewhere(name, own, before),
+      before?.lastPollAtMs ?? restored?.polls.at(-1)?.atMs,
+      nowMs,
+      schedule.longestGapMs,
+    );
+    const sinceMs = this.#healthBefore(name) && before?.sinceMs;
+    const history = new History(name, nowMs, { ...restored, incidents }, gone?.kept, sinceMs);
     const record = new UpstreamRecord(history, this.#receiversOf(name, history), (poll, judged) =>
       this.#network.judge(name, poll, judged),
     );
     this.#network.watch(upstream, nowMs);
     this.#records.set(name, record);
     return record;
+  }
+
+  /** What nobody has looked at for long begins as unknown. */
+  #healthBefore(upstream: string): Health | undefined {
+    const before = this.#seenBefore.get(upstream);
+    return before && this.#parts.clock.wallNow() <= before.knownUntilMs ? healthIn(before) : undefined;
   }
 
   /** All that hear of every event of an upstream, after its metrics and its history. A new receiver is one line here. */
@@ -246,6 +272,7 @@ export class AppPolling implements AsyncDisposable {
 
   #dropRecords(): void {
     const names = new Set(this.#applied.upstreams.map(({ name }) => name));
+    for (const name of this.#seenBefore.keys()) if (!this.#held.has(name)) this.#seenBefore.delete(name);
     const configured = new Set(this.#config.upstreams.map(({ name }) => name));
     for (const [name, record] of this.#records) {
       if (names.has(name)) continue;

@@ -3,6 +3,8 @@ import type { AppPolling } from "./polling.ts";
 import type { AppReload } from "./reload.ts";
 import { type QuotaForecast, type QuotaName, worstBurn } from "../core/answer/credit.ts";
 import type { RunningLedger } from "../core/budget/ledger.ts";
+import { YIELD_KEEPS_ONE_IN } from "../core/budget/restraint.ts";
+import { SLOTS_UNTIL_UNKNOWN } from "../core/poll/health.ts";
 import { quotaBurns } from "../core/budget/quota-forecast.ts";
 import type { Budget, Config, Fleet } from "../core/config/config.ts";
 import type { FleetView } from "../core/fleet/fleet-status.ts";
@@ -16,7 +18,7 @@ import { limitStatusOf } from "../core/status/limit-sentence.ts";
 import type { BudgetStatus, Status } from "../core/status/status.ts";
 import { type Columns, type Range, spanOf } from "../core/status/timeline.ts";
 import type { Clock } from "../core/time/clock.ts";
-import { DAY_MS } from "../core/time/duration.ts";
+import { DAY_MS, SECOND_MS } from "../core/time/duration.ts";
 import { VERSION } from "../version.ts";
 
 /** What the views are made of: all of it for each scrape, and for a page what it shows. */
@@ -152,19 +154,36 @@ export async function columnsInFile(
 }
 
 /** How this replica sees what it polls, in short: it tells the other replicas. */
-export function fleetViews(polling: AppPolling): ReadonlyMap<string, Omit<FleetView, "vantage">> {
+export function fleetViews(
+  polling: AppPolling,
+  ledger: RunningLedger,
+  clock: Clock,
+): ReadonlyMap<string, Omit<FleetView, "vantage">> {
+  const aheadMs = clock.wallNow() - clock.now();
   return new Map(
     polling.applied.upstreams.flatMap((upstream) => {
-      const history = polling.recordOf(upstream.name)?.history;
+      const { name, budgets, schedule } = upstream;
+      const history = polling.recordOf(name)?.history;
       if (history === undefined) return [];
-      const { lastPoll } = history;
+      const { health, pausedUntilMs } = polling.conditionOf(upstream);
+      const restraint = ledger.restraint(budgets);
+      const lastPollAtMs = polling.lastPollAtMs(name);
+      // Who is asked for silence, or for few polls, does not know less by that.
+      const slots = SLOTS_UNTIL_UNKNOWN * (restraint.isYielding ? YIELD_KEEPS_ONE_IN : 1);
+      const askedUntilMs = Math.max(lastPollAtMs ?? 0, pausedUntilMs, restraint.pausedUntilMs + aheadMs);
+      // Rounded: the two clocks are read a little apart, and what has not changed is not told again.
+      const knownUntilMs = Math.ceil((askedUntilMs + slots * schedule.longestGapMs) / SECOND_MS) * SECOND_MS;
+      const newest = history.newestIncident;
       const view = {
-        state: polling.conditionOf(upstream).health.state,
+        state: health.state,
+        isUp: health.isUp,
         sinceMs: history.sinceMs,
-        lastPollAtMs: lastPoll?.atMs,
-        lastDurationMs: lastPoll?.durationMs,
+        lastPollAtMs,
+        lastDurationMs: history.lastPoll?.durationMs,
+        knownUntilMs,
+        incident: newest?.endedAtMs === undefined ? newest : undefined,
       };
-      return [[upstream.name, view] as const];
+      return [[name, view] as const];
     }),
   );
 }

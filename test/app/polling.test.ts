@@ -2,15 +2,24 @@ import { expect, test } from "vitest";
 import { NameResolver } from "../../src/adapters/dns/name-resolver.ts";
 import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
 import { AppPolling } from "../../src/app/polling.ts";
+import { fleetViews } from "../../src/app/views.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import type { RestoredUpstream, StateStore } from "../../src/core/history/state.ts";
-import { sampleConfig, samplePoll, sampleUpstream } from "../support/samples.ts";
+import {
+  sampleAdvice,
+  sampleConfig,
+  sampleFleetView,
+  samplePoll,
+  sampleUpstream,
+} from "../support/samples.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
 const HOUR_MS = 3_600_000;
 const mute = (): void => {};
 
-function opened(): { readonly polling: AppPolling; readonly clock: VirtualClock } {
+type Opened = { readonly polling: AppPolling; readonly clock: VirtualClock; readonly ledger: LocalLedger };
+
+function opened(): Opened {
   const clock = new VirtualClock();
   const config = sampleConfig({ upstreams: [sampleUpstream({ name: "ai" })] });
   const point = { atMs: clock.wallNow(), value: 500, refilled: 0, name: "credits" };
@@ -25,13 +34,14 @@ function opened(): { readonly polling: AppPolling; readonly clock: VirtualClock 
     },
     recorderOf: () => ({ record: mute }),
   };
+  const ledger = new LocalLedger(config, clock);
   const polling = new AppPolling(config, {
     environment: {},
     keys: new KnownKeys([]),
     clock,
     names: new NameResolver({ clock }),
     log: { level: "info", debug: mute, info: mute, warn: mute, error: mute },
-    ledger: new LocalLedger(config, clock),
+    ledger,
     store,
     holdings: { has: () => true },
     stopping: new AbortController().signal,
@@ -39,7 +49,7 @@ function opened(): { readonly polling: AppPolling; readonly clock: VirtualClock 
       throw bug;
     },
   });
-  return { polling, clock };
+  return { polling, clock, ledger };
 }
 
 test("an upstream that a replica takes over a second and a third time goes on with its values", async () => {
@@ -66,5 +76,70 @@ test("an upstream that a replica takes over a second and a third time goes on wi
   const points = polling.recordOf("ai")?.history.values.points("credits") ?? [];
   expect(points[0]).toMatchObject({ value: 500 });
   expect(points.length).toBeGreaterThanOrEqual(9);
+  polling.lose(["ai"]);
+});
+
+const UPSTREAM = sampleUpstream({ name: "ai" });
+
+test("a takeover in an outage says since when it is down, and goes on with its incident", async () => {
+  const { polling, clock, ledger } = opened();
+  await using _ = polling;
+  const beganMs = clock.wallNow() - HOUR_MS;
+  const incident = { state: "down", reason: "timeout", startedAtMs: beganMs, polls: 240 } as const;
+  const seen = {
+    state: "down",
+    isUp: false,
+    sinceMs: beganMs,
+    lastPollAtMs: clock.wallNow() - 12_000,
+    incident,
+  } as const;
+  const view = sampleFleetView({ ...seen, knownUntilMs: clock.wallNow() + 30_000 });
+  await polling.gain([{ upstream: "ai", unheldMs: 12_000, view }]);
+  await clock.advance(1);
+  expect(polling.conditionOf(UPSTREAM).health).toMatchObject({ state: "down", isUp: false });
+  const history = polling.recordOf("ai")?.history;
+  expect(history?.sinceMs).toBe(beganMs);
+  expect(history?.incidents).toEqual([{ upstream: "ai", ...incident, endedAtMs: undefined }]);
+  // Whoever takes over next, before anything was polled here, is told the same.
+  const told = fleetViews(polling, ledger, clock).get("ai");
+  expect(told).toMatchObject({ ...seen, incident });
+  expect(told?.knownUntilMs).toBeGreaterThan(clock.wallNow());
+  expect(told?.knownUntilMs).toBeLessThan(clock.wallNow() + 45_000);
+  polling.lose(["ai"]);
+});
+
+test("an upstream that nobody has polled for three slots is taken over as unknown, in an incident that goes on", async () => {
+  const { polling, clock } = opened();
+  await using _ = polling;
+  const beganMs = clock.wallNow() - HOUR_MS;
+  const incident = { state: "down", reason: "timeout", startedAtMs: beganMs, polls: 240 } as const;
+  const lastPollAtMs = clock.wallNow() - 50_000;
+  const view = sampleFleetView({ state: "down", isUp: false, lastPollAtMs, incident, sinceMs: beganMs });
+  await polling.gain([
+    { upstream: "ai", unheldMs: 50_000, view: { ...view, knownUntilMs: lastPollAtMs + 45_000 } },
+  ]);
+  await clock.advance(1);
+  expect(polling.conditionOf(UPSTREAM).health).toMatchObject({ state: "unknown", isUp: undefined });
+  expect(polling.recordOf("ai")?.history.sinceMs).toBeGreaterThan(beganMs);
+  expect(polling.recordOf("ai")?.history.incidents).toMatchObject([{ ...incident, endedAtMs: undefined }]);
+  // A slot every 15 s was missed while nobody held it.
+  expect(polling.recordOf("ai")?.accounts.skipped("missed")).toBeGreaterThanOrEqual(3);
+  polling.lose(["ai"]);
+});
+
+test("an upstream whose budget is paused is known for as long as that lasts, to other replicas too", async () => {
+  const { polling, clock, ledger } = opened();
+  await using _ = polling;
+  await polling.gain([{ upstream: "ai", unheldMs: undefined, view: undefined }]);
+  await clock.advance(1);
+  polling.recordOf("ai")?.record({ kind: "polled", poll: samplePoll({ sentAtMs: clock.wallNow() }) });
+  const untilOf = (): number => fleetViews(polling, ledger, clock).get("ai")?.knownUntilMs ?? 0;
+  expect(untilOf()).toBeLessThanOrEqual(clock.wallNow() + 46_000);
+  polling.pause("ai", 600_000);
+  ledger.applyAdvice(
+    UPSTREAM.budgets,
+    sampleAdvice({ throttled: true, pause: { scope: "budget", forMs: 900_000, source: "retry_after" } }),
+  );
+  expect(untilOf()).toBeGreaterThan(clock.wallNow() + 900_000);
   polling.lose(["ai"]);
 });

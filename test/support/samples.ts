@@ -467,7 +467,17 @@ export function sampleFleetStatus(changes: Partial<FleetStatus> = {}): FleetStat
 }
 
 export function sampleFleetView(changes: Partial<FleetView> = {}): FleetView {
-  return { vantage: "a", state: "up", sinceMs: 1_000, lastPollAtMs: 2_000, lastDurationMs: 112, ...changes };
+  return {
+    vantage: "a",
+    state: "up",
+    isUp: true,
+    sinceMs: 1_000,
+    lastPollAtMs: 2_000,
+    lastDurationMs: 112,
+    knownUntilMs: 47_000,
+    incident: undefined,
+    ...changes,
+  };
 }
 
 export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps {

@@ -2,16 +2,28 @@
 
 import type { FleetMode } from "../config/config.ts";
 import { numberIn, readObject } from "./member.ts";
-import { HEALTH_STATES, type HealthState, SLOTS_UNTIL_UNKNOWN } from "../poll/health.ts";
+import { HEALTH_STATES, type Health, type HealthState, UNKNOWN_HEALTH } from "../poll/health.ts";
 import { upstreamOnBoard } from "./groups.ts";
 
-/** How one replica sees one upstream. */
+/** How one replica sees one upstream: others show it, and whoever polls it next goes on with it. */
 export type FleetView = {
   readonly vantage: string;
   readonly state: HealthState;
+  readonly isUp: boolean | undefined;
   readonly sinceMs: number | undefined;
   readonly lastPollAtMs: number | undefined;
   readonly lastDurationMs: number | undefined;
+  /** If nobody has polled it by then, its state is not known any more. */
+  readonly knownUntilMs: number;
+  /** The one that is open. */
+  readonly incident: OpenIncident | undefined;
+};
+
+export type OpenIncident = {
+  readonly state: HealthState;
+  readonly reason: string;
+  readonly startedAtMs: number;
+  readonly polls: number;
 };
 
 export type FleetReplica = {
@@ -58,25 +70,60 @@ export type FleetStatus = {
 
 /** Short, as there are thousands. */
 export function viewText(view: FleetView): string {
-  const { vantage: v, state: s, sinceMs: t, lastPollAtMs: p, lastDurationMs: d } = view;
-  return JSON.stringify({ v, s, t, p, d: d === undefined ? undefined : Math.round(d) });
+  const {
+    vantage: v,
+    state: s,
+    isUp: u,
+    sinceMs: t,
+    lastPollAtMs: p,
+    lastDurationMs: d,
+    knownUntilMs: k,
+  } = view;
+  const { state, reason, startedAtMs, polls } = view.incident ?? {};
+  const i = view.incident && [state, reason, startedAtMs, polls];
+  return JSON.stringify({ v, s, u, t, p, d: d === undefined ? undefined : Math.round(d), k, i });
 }
 
 /** Undefined if another version wrote something unreadable. */
 export function readView(text: string): FleetView | undefined {
-  const { v, s, t, p, d } = readObject(text);
-  const state = HEALTH_STATES.find((known) => known === s);
+  const { v, s, u, t, p, d, k, i } = readObject(text);
+  const state = stateIn(s);
   if (typeof v !== "string" || state === undefined) return undefined;
-  return { vantage: v, state, sinceMs: numberIn(t), lastPollAtMs: numberIn(p), lastDurationMs: numberIn(d) };
+  return {
+    vantage: v,
+    state,
+    isUp: typeof u === "boolean" ? u : undefined,
+    sinceMs: numberIn(t),
+    lastPollAtMs: numberIn(p),
+    lastDurationMs: numberIn(d),
+    knownUntilMs: numberIn(k) ?? 0,
+    incident: incidentIn(i),
+  };
+}
+
+/** Reasons are words of ours. */
+const REASON = /^[a-z_]{0,40}$/;
+
+function incidentIn(value: unknown): OpenIncident | undefined {
+  const [s, reason, t, n]: readonly unknown[] = Array.isArray(value) ? value : [];
+  const [state, startedAtMs, polls] = [stateIn(s), numberIn(t), numberIn(n)];
+  if (state === undefined || startedAtMs === undefined || polls === undefined) return undefined;
+  return typeof reason === "string" && REASON.test(reason)
+    ? { state, reason, startedAtMs, polls }
+    : undefined;
+}
+
+function stateIn(value: unknown): HealthState | undefined {
+  return HEALTH_STATES.find((known) => known === value);
+}
+
+/** Whoever polls it next begins with it, as if it had been the one that polled. */
+export function healthIn({ state, isUp }: FleetView): Health {
+  return { ...UNKNOWN_HEALTH, state, isUp };
 }
 
 /** Its name on the board. A name has no `@`. */
 export function viewKey(mode: FleetMode, upstream: string, vantage: string): string {
   const name = upstreamOnBoard(upstream);
   return mode === "shard" ? name : `${name}@${vantage}`;
-}
-
-/** By its view, so many slots were missed that its state is not known any more. */
-export function isForgotten(view: FleetView, longestGapMs: number, nowMs: number): boolean {
-  return nowMs - (view.lastPollAtMs ?? nowMs) > SLOTS_UNTIL_UNKNOWN * longestGapMs;
 }

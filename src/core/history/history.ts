@@ -36,12 +36,13 @@ export class History implements Recorder {
   #announcement: Announcement | undefined;
   readonly values: KeptValues;
 
-  /** `values` are newer than what was restored. */
+  /** `values` are newer than what was restored; `sinceMs` is when the health with which it begins was reached. */
   constructor(
     upstream: string,
     startedAtMs: number,
     restored?: Partial<RestoredUpstream>,
     values?: KeptValues,
+    sinceMs: number = startedAtMs,
   ) {
     this.#polls = new PollRing(POLLS_KEPT, restored?.polls);
     this.#failures = (restored?.failures ?? []).slice(-FAILURES_KEPT);
@@ -50,7 +51,7 @@ export class History implements Recorder {
     this.#byMinute = new RollingCounts(MINUTE_MS, MINUTES_KEPT, restored?.minutes);
     this.#byHour = new RollingCounts(HOUR_MS, HOURS_KEPT, restored?.hours);
     this.startedAtMs = startedAtMs;
-    this.#sinceMs = startedAtMs;
+    this.#sinceMs = sinceMs;
     this.values = values ?? new KeptValues(restored?.values);
   }
 

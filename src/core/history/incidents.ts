@@ -1,7 +1,7 @@
+import type { FleetView } from "../fleet/fleet-status.ts";
 import type { HealthChange, HealthState } from "../poll/health.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import type { Incident } from "../status/status.ts";
-import type { RestoredUpstream } from "./state.ts";
 import { HOUR_MS } from "../time/duration.ts";
 
 export const INCIDENTS_KEPT = 50;
@@ -13,17 +13,29 @@ const SEVERITY: readonly HealthState[] = ["throttled", "unauthorized", "down"];
 const PAUSED_MS = HOUR_MS;
 
 /** Where nobody has looked for long since, an open incident lasted until it was seen last: what came then is unknown. */
-export function seenUntil<Kept extends Pick<RestoredUpstream, "polls" | "incidents">>(
-  restored: Kept,
+export function seenUntil(
+  incidents: readonly Incident[],
+  lastPollAtMs: number | undefined,
   nowMs: number,
   longestGapMs: number,
-): Kept {
-  const { incidents } = restored;
+): readonly Incident[] {
   const [newest, ...older] = incidents;
-  if (newest === undefined || newest.endedAtMs !== undefined) return restored;
-  const seenAtMs = Math.max(newest.startedAtMs, restored.polls.at(-1)?.atMs ?? 0);
-  if (nowMs - seenAtMs <= 3 * longestGapMs + PAUSED_MS) return restored;
-  return { ...restored, incidents: [{ ...newest, endedAtMs: seenAtMs, isUnwatched: true }, ...older] };
+  if (newest === undefined || newest.endedAtMs !== undefined) return incidents;
+  const seenAtMs = Math.max(newest.startedAtMs, lastPollAtMs ?? 0);
+  if (nowMs - seenAtMs <= 3 * longestGapMs + PAUSED_MS) return incidents;
+  return [{ ...newest, endedAtMs: seenAtMs, isUnwatched: true }, ...older];
+}
+
+/** Goes on with what another replica saw since: the incident that is open there, or that none is. */
+export function seenElsewhere(
+  upstream: string,
+  own: readonly Incident[],
+  { incident, sinceMs = 0 }: Pick<FleetView, "incident" | "sinceMs">,
+): readonly Incident[] {
+  const past = own
+    .filter(({ startedAtMs }) => startedAtMs !== incident?.startedAtMs)
+    .map((each) => ({ ...each, endedAtMs: each.endedAtMs ?? Math.max(each.startedAtMs, sinceMs) }));
+  return incident === undefined ? past : [{ upstream, ...incident, endedAtMs: undefined }, ...past];
 }
 
 type Open = { state: HealthState; reason: string; readonly startedAtMs: number; polls: number };

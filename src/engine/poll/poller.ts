@@ -31,6 +31,8 @@ export type PollerParts = PollOnceParts & {
   readonly ledger: Ledger;
   readonly queue: LeaseQueue;
   readonly recorder: Recorder;
+  /** With which it begins: another replica has polled it before. */
+  readonly health?: Health | undefined;
   readonly pauses?: UpstreamPauses | undefined;
   /** Without it, what an answer says of limits holds for the whole budget. */
   readonly resourceLimits?: ResourceLimits;
@@ -69,7 +71,7 @@ export class Poller {
   #periodMs: number;
   #probe: Probe;
   #state: State = IDLE;
-  #health: Health = UNKNOWN_HEALTH;
+  #health: Health;
   #yielded = 0;
   readonly #pauses: UpstreamPauses;
   /** The first unused slot since the last poll. Monotonic. */
@@ -84,6 +86,7 @@ export class Poller {
     this.#periodMs = cronOf(upstream.schedule).shortestGapMs;
     this.#probe = probe;
     this.#parts = parts;
+    this.#health = parts.health ?? UNKNOWN_HEALTH;
     this.#pauses = parts.pauses ?? new UpstreamPauses(parts.clock);
     this.#pauses.capAt(upstream.name, parts.ledger.restraint(upstream.budgets).maxPauseMs);
     parts.resourceLimits?.join(this);

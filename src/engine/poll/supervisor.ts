@@ -23,6 +23,8 @@ export type SupervisorParts = {
   readonly holds?: ((upstream: string) => boolean) | undefined;
   /** The same recorder for the same upstream, across reloads. */
   readonly recorderOf: (upstream: Upstream) => Recorder;
+  /** With which an upstream begins that another replica has polled. */
+  readonly healthOf?: ((upstream: string) => Health | undefined) | undefined;
   readonly nextPollId: () => string;
   readonly judgeLarge?: PollOnceParts["judgeLarge"];
   readonly onBug: (error: unknown) => void;
@@ -121,7 +123,7 @@ export class Supervisor {
   }
 
   #add(upstream: Upstream, probe: Probe): Poller {
-    const { clock, ledger, pauses, holds, nextPollId, judgeLarge, onBug } = this.#parts;
+    const { clock, ledger, pauses, holds, healthOf, nextPollId, judgeLarge, onBug } = this.#parts;
     const recorder = this.#parts.recorderOf(upstream);
     const poller = new Poller(upstream, probe, {
       clock,
@@ -131,6 +133,7 @@ export class Supervisor {
       queue: this.queue,
       holds,
       recorder,
+      health: healthOf?.(upstream.name),
       nextPollId,
       ...(judgeLarge && { judgeLarge }),
       onBug,

@@ -5,14 +5,24 @@ import { readView, viewKey, viewText, type FleetView } from "../../../src/core/f
 const VIEW: FleetView = {
   vantage: "eu-1",
   state: "down",
+  isUp: false,
   sinceMs: 1_790_000_000_000,
   lastPollAtMs: 1_790_000_010_000,
   lastDurationMs: 112,
+  knownUntilMs: 1_790_000_055_000,
+  incident: { state: "down", reason: "timeout", startedAtMs: 1_789_999_990_000, polls: 3 },
 };
 
 test("what one replica tells of an upstream, another one reads", () => {
   expect(readView(viewText(VIEW))).toEqual(VIEW);
-  const unseen = { ...VIEW, state: "unknown", lastPollAtMs: undefined, lastDurationMs: undefined } as const;
+  const unseen = {
+    ...VIEW,
+    state: "unknown",
+    isUp: undefined,
+    lastPollAtMs: undefined,
+    lastDurationMs: undefined,
+    incident: undefined,
+  } as const;
   expect(readView(viewText(unseen))).toEqual(unseen);
 });
 
@@ -20,6 +30,16 @@ test("what another version wrote and this one cannot read is left out", () => {
   for (const text of ["", "{", "null", "[]", "7", '{"v":"a","s":"asleep"}', '{"s":"up"}']) {
     expect(readView(text)).toBeUndefined();
   }
+});
+
+test("of an incident nothing is taken that is no word or number of ours", () => {
+  for (const i of [7, [], ["down", "<b>", 1, 1], ["asleep", "reset", 1, 1], ["down", "reset", "1", 1]]) {
+    expect(readView(JSON.stringify({ v: "a", s: "down", i }))?.incident).toBeUndefined();
+  }
+});
+
+test("a view that does not say how long it holds is known no more", () => {
+  expect(readView('{"v":"a","s":"up"}')?.knownUntilMs).toBe(0);
 });
 
 test("from everywhere, each vantage has a word of its own on an upstream; else whoever holds it has the only one", () => {

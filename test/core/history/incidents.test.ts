@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { HealthState } from "../../../src/core/poll/health.ts";
-import { Incidents, seenUntil } from "../../../src/core/history/incidents.ts";
+import { Incidents, seenElsewhere, seenUntil } from "../../../src/core/history/incidents.ts";
 import { OK, outcomeOf as failed } from "../../../src/core/exchange/outcome.ts";
 import type { Incident } from "../../../src/core/status/status.ts";
-import { samplePollStatus } from "../../support/samples.ts";
 
 const to = (state: HealthState, atMs: number) => ({ from: "up", to: state, atMs }) as const;
 
@@ -140,23 +139,38 @@ describe("while we are offline", () => {
 
 describe("an incident that was open when the process ended", () => {
   const MINUTE_MS = 60_000;
-  const polls = [samplePollStatus({ atMs: 90_000 })];
-  const restored = { polls, incidents: [incident(), incident({ startedAtMs: 0, endedAtMs: 500 })] };
+  const LAST_POLL_MS = 90_000;
+  const kept = [incident(), incident({ startedAtMs: 0, endedAtMs: 500 })];
 
   test("goes on after a restart, and after a pause", () => {
-    expect(seenUntil(restored, 50 * MINUTE_MS, MINUTE_MS)).toEqual(restored);
+    expect(seenUntil(kept, LAST_POLL_MS, 50 * MINUTE_MS, MINUTE_MS)).toEqual(kept);
   });
 
   test("has ended where it was seen last, if nobody looked for long", () => {
-    const [newest, older] = seenUntil(restored, 3 * 24 * 60 * MINUTE_MS, MINUTE_MS).incidents;
-    expect([newest, older]).toEqual([
-      incident({ endedAtMs: 90_000, isUnwatched: true }),
-      restored.incidents[1],
-    ]);
+    const [newest, older] = seenUntil(kept, LAST_POLL_MS, 3 * 24 * 60 * MINUTE_MS, MINUTE_MS);
+    expect([newest, older]).toEqual([incident({ endedAtMs: 90_000, isUnwatched: true }), kept[1]]);
   });
 
   test("goes on where the schedule is as slow as that", () => {
-    expect(seenUntil(restored, 24 * 60 * MINUTE_MS, 12 * 60 * MINUTE_MS)).toEqual(restored);
+    expect(seenUntil(kept, LAST_POLL_MS, 24 * 60 * MINUTE_MS, 12 * 60 * MINUTE_MS)).toEqual(kept);
+  });
+});
+
+describe("an incident that another replica saw", () => {
+  const theirs = { state: "down", reason: "timeout", startedAtMs: 1_000, polls: 7 } as const;
+
+  test("goes on, as one with what was seen of it here", () => {
+    expect(seenElsewhere("email", [], { incident: theirs, sinceMs: 1_000 })).toEqual([incident(theirs)]);
+    const own = [incident(), incident({ startedAtMs: 0, endedAtMs: 500 })];
+    const all = seenElsewhere("email", own, { incident: theirs, sinceMs: 1_000 });
+    expect(all).toEqual([incident(theirs), own[1]]);
+  });
+
+  test("has ended here when it had ended there", () => {
+    const [ended] = seenElsewhere("email", [incident()], { incident: undefined, sinceMs: 5_000 });
+    expect(ended).toEqual(incident({ endedAtMs: 5_000 }));
+    const [before] = seenElsewhere("email", [incident()], { incident: undefined, sinceMs: 500 });
+    expect(before).toEqual(incident({ endedAtMs: 1_000 }));
   });
 });
 
