@@ -6,6 +6,7 @@ import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
 import { unsafeSendings } from "../core/proof/sendings.ts";
 import type { BudgetProof } from "../core/proof/numbers.ts";
+import type { ProofGroup } from "../core/proof/proof.ts";
 import type { CommandIo } from "./loading.ts";
 import { proofTable } from "./proof-table.ts";
 
@@ -23,6 +24,8 @@ export type CheckReport = {
   readonly warnings: readonly Fault[];
   /** Empty where too much is wrong to have any numbers. */
   readonly budgets: readonly BudgetProof[];
+  /** In `shard`: each is polled by one replica. */
+  readonly groups: readonly ProofGroup[];
   /** A daemon with this state file has learned these windows of limits that do not tell them, by budget. */
   readonly learned: Readonly<Record<string, readonly string[]>>;
   /** How often each request is sent at most that may do or cost something. */
@@ -37,17 +40,17 @@ export async function check(options: CheckOptions): Promise<number> {
     loading.kind === "refused" ? loading.faults : secrets ? stateFaults(loading.config, file) : [];
   const isLoaded = loading.kind === "loaded" && faults.length === 0;
   const warnings = isLoaded ? loading.warnings : [];
-  const budgets = loading.proof?.budgets ?? [];
+  const { budgets, groups } = loading.proof ?? { budgets: [], groups: [] };
   const learned = isLoaded ? learnedIn(loading.config) : {};
   const unsafe = isLoaded ? unsafeSendings(loading.config) : [];
   if (json) {
-    const report: CheckReport = { file, ok: isLoaded, faults, warnings, budgets, learned, unsafe };
+    const report: CheckReport = { file, ok: isLoaded, faults, warnings, budgets, groups, learned, unsafe };
     out(`${JSON.stringify(report, undefined, 2)}\n`);
     return isLoaded ? 0 : 1;
   }
   const but = secrets ? "" : " (keys, files and unset variables were not looked at)";
   if (isLoaded) out(`${file} fits: ${summary(loading.config)}${but}\n`);
-  if (loading.proof !== undefined) out(`\n${proofTable(loading.proof.budgets)}`);
+  if (loading.proof !== undefined) out(`\n${proofTable(loading.proof)}`);
   for (const [budget, sentences] of Object.entries(learned)) {
     for (const sentence of sentences) out(`\nbudget ${budget}: its upstream says ${sentence}\n`);
   }

@@ -1,12 +1,26 @@
 import { formatPercentage } from "../config/keys/leaves.ts";
 import type { BudgetProof, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
+import type { Proof, ProofGroup } from "../core/proof/proof.ts";
 import type { ColdStart } from "../core/budget/leases.ts";
 import { inThousands } from "../core/text/thousands.ts";
 import { formatDuration } from "../core/time/duration.ts";
 
 /** The proof, one block a budget, for a person to read. */
-export function proofTable(budgets: readonly BudgetProof[]): string {
-  return budgets.map((budget) => block(budget)).join("\n");
+export function proofTable({ budgets, groups }: Pick<Proof, "budgets" | "groups">): string {
+  return [...budgets.map(block), ...(groups.length > 0 ? [groupsBlock(groups)] : [])].join("\n");
+}
+
+/** Of a fleet that divides them. */
+function groupsBlock(groups: readonly ProofGroup[]): string {
+  const rows = groups.map(({ budgets, upstreams, pollsPerSecond }) => {
+    const demand = `${Number(pollsPerSecond.toPrecision(3))} polls a second`;
+    return `  ${demand.padEnd(24)}  ${upstreams.length === 1 ? "1 upstream" : `${upstreams.length} upstreams`} on ${budgets.join(", ")}`;
+  });
+  return [title("groups, each polled by one replica"), ...rows, ""].join("\n");
+}
+
+function title(text: string): string {
+  return `── ${text} ${"─".repeat(Math.max(0, 75 - text.length))}`;
 }
 
 const BAR_WIDTH = 20;
@@ -14,7 +28,7 @@ const BAR_WIDTH = 20;
 function block(proof: BudgetProof): string {
   const rows = proof.rates.flatMap((rate) => [rateRow(rate, proof), ...rate.upstreams.map(demandRow)]);
   return [
-    `── budget ${proof.budget} ${"─".repeat(Math.max(0, 68 - proof.budget.length))}`,
+    title(`budget ${proof.budget}`),
     ...aligned([HEAD, ...rows]),
     "",
     `  pace      at least ${readable(proof.paceGapMs)} between two requests`,

@@ -1,6 +1,7 @@
 import { leasesOfSlowPolls } from "../budget/needs.ts";
 import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { formatDuration } from "../time/duration.ts";
+import type { Group } from "../fleet/groups.ts";
 import { vantagesOf } from "../fleet/parts.ts";
 import { adviceForQuota, adviceForRates } from "./suggestions.ts";
 import { type BudgetProof, leaseRatesOf, type QuotaProof, type RateProof } from "./numbers.ts";
@@ -116,6 +117,18 @@ function tightness(
 export function crowdedWarning({ budget, paceGapMs }: BudgetProof): Finding {
   const message = `budget "${budget}" is tight: some of its upstreams also draw on other budgets, and before each of their requests it may be idle for up to ${formatDuration(Math.ceil(paceGapMs))}, so some slots may be late or skipped`;
   return { subject: { kind: "budget", budget }, message };
+}
+
+/** Over HTTPS on a fresh connection each, more would take more than 60 % of a core: see docs/scale.md. */
+const POLLS_PER_SECOND_OF_A_PROCESS = 500;
+
+export function largeGroups(groups: readonly Group[]): readonly Finding[] {
+  return groups.flatMap(({ budgets, pollsPerSecond }) => {
+    const [budget = ""] = budgets;
+    if (pollsPerSecond <= POLLS_PER_SECOND_OF_A_PROCESS) return [];
+    const message = `the upstreams of ${budgets.map((name) => `"${name}"`).join(", ")} ask for ${Math.round(pollsPerSecond)} polls a second, which may be too much for one process (plan with ${POLLS_PER_SECOND_OF_A_PROCESS}), and in shard one replica polls all that draw on common budgets`;
+    return [{ subject: { kind: "budget", budget }, message }];
+  });
 }
 
 /** `keys`: by the names of the upstreams. It is equal for two that use the same key. */

@@ -4,12 +4,18 @@ import type { Budget, Fleet, Upstream } from "../config/config.ts";
 import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets } from "./crowding.ts";
-import { type Finding, crowdedWarning, faultsOf, warningsOf } from "./findings.ts";
+import { type Group, groupsOf } from "../fleet/groups.ts";
+import { type Finding, crowdedWarning, faultsOf, largeGroups, warningsOf } from "./findings.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
 
+/** Upstreams that draw on common budgets. */
+export type ProofGroup = Pick<Group, "budgets" | "upstreams" | "pollsPerSecond">;
+
 export type Proof = {
   readonly budgets: readonly BudgetProof[];
+  /** In `shard`: each is polled by one replica. The one that asks for the most polls is first. */
+  readonly groups: readonly ProofGroup[];
   /** Why the config must be refused. */
   readonly faults: readonly Finding[];
   readonly warnings: readonly Finding[];
@@ -22,7 +28,8 @@ export function prove(config: {
 }): Proof {
   const budgets: BudgetProof[] = [];
   const faults: Finding[] = [];
-  const warnings: Finding[] = [...densityWarnings(config.upstreams)];
+  const groups = config.fleet?.mode === "shard" ? groupsOf(config.upstreams) : [];
+  const warnings: Finding[] = [...densityWarnings(config.upstreams), ...largeGroups(groups)];
   const byBudget = sendersByBudget([...config.upstreams, ...tokenRequests(config.upstreams)]);
   const crowded = crowdedBudgets(config);
   for (const budget of config.budgets) {
@@ -33,5 +40,12 @@ export function prove(config: {
     warnings.push(...warningsOf(proof, budget, upstreams, config.fleet));
     if (proof.fits && crowded.has(budget.name)) warnings.push(crowdedWarning(proof));
   }
-  return { budgets, faults, warnings };
+  return {
+    budgets,
+    groups: groups
+      .toSorted((a, b) => b.pollsPerSecond - a.pollsPerSecond)
+      .map(({ budgets: of, upstreams, pollsPerSecond }) => ({ budgets: of, upstreams, pollsPerSecond })),
+    faults,
+    warnings,
+  };
 }

@@ -172,6 +172,28 @@ test("with fewer upstreams than replicas nobody has two", () => {
   expect(counts.toSorted((a, b) => a - b)).toEqual([0, 0, 0, 0, 1, 1, 1]);
 });
 
+test("a death, and a newcomer, among 5,000 groups look at each a few times, not at all for each", () => {
+  const groups = names("group", 5_000);
+  let looks = 0;
+  const loads = groups.map((id) => ({
+    id,
+    get pollsPerSecond() {
+      looks += 1;
+      return 0.1;
+    },
+  }));
+  const replicas = names("replica", 10);
+  const before = assignLoads(loads, replicas, nobody);
+  const steps = [replicas.slice(1), [...replicas, "replica-new"]];
+  for (const living of steps) {
+    looks = 0;
+    const after = assignLoads(loads, living, (group) => before.get(group));
+    expect(Math.min(...countsOf(after, living))).toBeGreaterThan(400);
+    // Each move looks once at all that the fullest one holds: some 450 moves of some 500.
+    expect(looks).toBeLessThan(3_000_000);
+  }
+});
+
 test("nothing is due to anybody where nobody lives", () => {
   expect(assign(names("upstream", 3), [], nobody).size).toBe(0);
 });

@@ -85,6 +85,7 @@ describe("a plan that fits", () => {
     expect(proof).toEqual({
       faults: [],
       warnings: [],
+      groups: [],
       budgets: [
         {
           budget: "api",
@@ -487,4 +488,31 @@ describe("an upstream that draws on several budgets", () => {
     const upstreams = [each("a", 30_000, "model", "account")];
     expect(prove({ budgets: [account, model], upstreams }).warnings).toEqual([]);
   });
+});
+
+test("in shard the groups that replicas divide are shown with their demand, and one that is too much for a process is named", () => {
+  const upstreams = [
+    ...Array.from({ length: 600 }, (_, index) =>
+      upstream({ name: `fast-${index}`, schedule: every(1_000, "") }),
+    ),
+    upstream({ name: "both", budgets: ["api", "account"], schedule: every(60_000, "") }),
+    upstream({ name: "slow", budgets: ["other"], schedule: every(60_000, "") }),
+  ];
+  const budgets = ["api", "account", "other"].map((name) =>
+    budget({ name, rates: [{ requests: 100_000, perMs: 60_000, label: "1m" }] }),
+  );
+  const proof = prove({ budgets, upstreams, fleet: sampleFleet({ mode: "shard" }) });
+  expect(proof.groups.map(({ budgets: of, upstreams: drawing }) => [of, drawing.length])).toEqual([
+    [["account", "api"], 601],
+    [["other"], 1],
+  ]);
+  expect(proof.groups.map(({ pollsPerSecond }) => Number(pollsPerSecond.toFixed(3)))).toEqual([
+    600.017, 0.017,
+  ]);
+  const large = proof.warnings.filter(({ message }) => message.includes("polls a second"));
+  expect(large.map(({ message }) => message)).toEqual([
+    'the upstreams of "account", "api" ask for 600 polls a second, which may be too much for one process (plan with 500), and in shard one replica polls all that draw on common budgets',
+  ]);
+  expect(prove({ budgets, upstreams, fleet: sampleFleet({ mode: "everywhere" }) }).groups).toEqual([]);
+  expect(prove({ budgets, upstreams }).groups).toEqual([]);
 });
