@@ -5,7 +5,11 @@ import { ConfigDirectory, loaded, withUpstream } from "../config/config-file.ts"
 import { eventually } from "../support/eventually.ts";
 import { VirtualClock } from "../support/virtual/clock.ts";
 
-function partsOf(configPath: string, exclusively: () => Promise<readonly []>): ReloadParts {
+function partsOf(
+  configPath: string,
+  exclusively: () => Promise<readonly []>,
+  write: (line: string) => void = () => {},
+): ReloadParts {
   return {
     configPath,
     environment: {},
@@ -13,7 +17,7 @@ function partsOf(configPath: string, exclusively: () => Promise<readonly []>): R
     clock: new VirtualClock(),
     stopping: new AbortController().signal,
     onChanged: () => {},
-    log: createLogger({ level: "info", out: { write: () => {} } }),
+    log: createLogger({ level: "info", out: { write } }),
     polling: { exclusively },
   } as unknown as ReloadParts;
 }
@@ -56,4 +60,21 @@ test("however many ask at once, one reload runs and one waits, and all are told 
   expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(["refused"]));
   expect(new Set(results).size).toBe(1);
   expect(reloads).toBe(1);
+});
+
+test("what is wrong with a config is told once where nobody asks, and again to whoever asks", async () => {
+  await using directory = await ConfigDirectory.create();
+  const text = withUpstream("auth: { none: true }");
+  const lines: string[] = [];
+  const nothing = (): Promise<readonly []> => Promise.resolve([]);
+  const path = await directory.write("upstreams: nothing");
+  await using reload = new AppReload(
+    await loaded(text),
+    partsOf(path, nothing, (line) => lines.push(line)),
+  );
+  const refusals = (): number => lines.filter((line) => line.includes("config reload refused")).length;
+  for (const _ of [1, 2]) expect(await reload.run("again")).toMatchObject({ kind: "refused" });
+  expect(refusals()).toBe(1);
+  expect(await reload.run("asked")).toMatchObject({ kind: "refused" });
+  expect(refusals()).toBe(2);
 });

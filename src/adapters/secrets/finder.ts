@@ -169,7 +169,7 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 /** Their last sign may be missing. Of the many names of signs those five are known, the others are left out. */
 function unescapeEntities(text: string): readonly string[] {
   const pattern =
-    /&(?:(amp|lt|gt|quot|apos);?|#0*(\d{2,3});|#x0*([0-9a-f]{2});|#?\w{2,24};|#0*(1[0-2]\d|[3-9]\d)|#x0*([2-7][0-9a-f]))/gi;
+    /&(?:(amp|lt|gt|quot|apos);?|#0*(\d{1,3});|#x0*([0-9a-f]{1,2});|#?\w{2,24};|#0*(1[0-2]\d|[3-9]\d)|#x0*([2-7][0-9a-f]))/gi;
   const character = (_: string, name = "", code = "", hex = "", openCode = "", openHex = ""): string => {
     if (name !== "") return ENTITIES[name.toLowerCase()] ?? "";
     const digits = code || openCode;

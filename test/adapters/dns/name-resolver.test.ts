@@ -70,6 +70,13 @@ test("names whose server is silent do not hold up the one that is answered", asy
   expect(answered).toBe(0);
 });
 
+test("a name below localhost is this machine, and one that only looks like it is asked for", async () => {
+  await using world = await World.start(() => LIVE);
+  expect(await world.lookup("api.localhost")).toEqual(["127.0.0.1", "::1"]);
+  expect(world.server.asked).toEqual([]);
+  expect(await world.lookup("notlocalhost.test")).toEqual(["127.0.0.7"]);
+});
+
 test("one question is in flight for each name, whoever asks", async () => {
   await using world = await World.start(() => LIVE);
   const answers = await Promise.all([1, 2, 3].map(() => world.lookup("api.test")));

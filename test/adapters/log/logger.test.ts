@@ -128,6 +128,20 @@ test("a state that is unknown for want of polls is not blamed on the last one", 
   expect(told()[0]).not.toHaveProperty("poll");
 });
 
+test("a value that cannot be read three times in a row is told once, and once that it can be read again", () => {
+  const { log, told } = listen("info");
+  const recorder = new LogRecorder(log, "email", new VirtualClock());
+  const seen = samplePoll({ values: [{ name: "credit", value: 7 }] });
+  const unseen = samplePoll({ unreadable: [{ name: "credit", found: undefined }] });
+  for (const poll of [unseen, unseen, seen, unseen, unseen, seen]) recordPoll(recorder, poll);
+  expect(told()).toEqual([]);
+  for (const poll of [unseen, unseen, unseen, seen, seen]) recordPoll(recorder, poll);
+  expect(told()).toMatchObject([
+    { level: "warn", msg: "value cannot be read", upstream: "email", name: "credit", found: "nothing" },
+    { level: "info", msg: "value can be read again", upstream: "email", name: "credit", value: 7 },
+  ]);
+});
+
 test("single polls are told only to who asks for details", () => {
   const atInfo = listen("info");
   recordPoll(new LogRecorder(atInfo.log, "email", new VirtualClock()), samplePoll());

@@ -75,7 +75,8 @@ test("a disk that has room again is written to again, and told what was lost", a
       `import { ftruncateSync } from "node:fs";
        for (let i = 0; i < 6; i += 1) log.info({ filler }, "line");
        ftruncateSync(1, 3600);
-       log.info({}, "awake");`,
+       log.info({}, "awake");
+       log.info({}, "and goes on");`,
       ["sh", "-c", 'ulimit -f 8 && exec "$@"', "sh"],
     );
     await once(child, "close");
@@ -88,6 +89,7 @@ test("a disk that has room again is written to again, and told what was lost", a
       { msg: "line" },
       { msg: "log lines were lost", lines: 3, level: "warn" },
       { msg: "awake" },
+      { msg: "and goes on" },
     ]);
   } finally {
     rmSync(folder, { recursive: true });

@@ -85,13 +85,18 @@ class StandingClock implements Clock {
   }
 }
 
-function open(nodes: FleetRedis["nodes"], clock: Clock = new StandingClock()): Redis {
-  const redis = { nodes, username: undefined, password: undefined, tls: undefined };
+function open(
+  nodes: FleetRedis["nodes"],
+  clock: Clock = new StandingClock(),
+  password?: () => string,
+  username?: string,
+): Redis {
+  const redis = { nodes, username, password: undefined, tls: undefined };
   const opened = new Redis(sampleFleet({ redis }), {
     clock,
     log: { debug: () => {}, error: () => {}, info: () => {}, warn: () => {} },
     withoutKeys: String,
-    password: undefined,
+    password,
     onCall: () => {},
   });
   onTestFinished(() => opened.close());
@@ -122,6 +127,20 @@ test("a script that the server does not know is sent in full, one that it refuse
   ]);
   expect(await redis.run(COUNT, ["refused"], [])).toEqual({ kind: "failed", failure: "refused" });
   expect(server.commands.filter((command) => command.includes("refused"))).toHaveLength(1);
+});
+
+test("who has a name and a password tells them, and who has none tells none", async () => {
+  const server = await serve((command) => {
+    if (command[0] === "AUTH") return "+OK\r\n";
+    return isScript(command) ? ":1\r\n" : UNKNOWN;
+  });
+  const auth = (): readonly Command[] => server.commands.filter(([name]) => name === "AUTH");
+  const bare = open(single(server.port));
+  await eventually("Redis is connected", () => bare.isUp);
+  expect(auth()).toEqual([]);
+  const secured = open(single(server.port), new StandingClock(), () => "test-password-1", "watcher");
+  await eventually("Redis is connected", () => secured.isUp);
+  expect(auth()).toEqual([["AUTH", "watcher", "test-password-1"]]);
 });
 
 test("a connection that comes after hours is given its time to answer", async () => {

@@ -59,6 +59,11 @@ test("of a report nothing is kept where a key is spread over lines, none of whic
   expect(keys.hide(`Error: ${key}\n    at poll`)).toBe("Error: <secret>\n    at poll");
 });
 
+test.each(["&#7;", "&#10;", "&#157;", "&#x7;", "&#x9d;"])("a key is found between signs like %s", (sign) => {
+  const key = "test-key-4c1f0c9a7e2b5d83";
+  expect(hide(key.split("").join(sign), key)).not.toMatch(/4.*c.*1.*f/);
+});
+
 test("a secret that contains another goes as a whole", () => {
   expect(hide("test-key-12", "test-key-1", "test-key-12")).toBe("<secret>");
 });
