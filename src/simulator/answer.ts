@@ -1,3 +1,11 @@
+import {
+  completed,
+  type Completion,
+  COMPLETIONS_PATH,
+  eventsOf,
+  type Model,
+  type SimulatedEvent,
+} from "./completions.ts";
 import type { Fields, Refusal } from "./dialects.ts";
 import type { Fault } from "./faults.ts";
 import { type Span, within } from "./randomness.ts";
@@ -6,6 +14,10 @@ export type Answer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** In place of the body where the answer is a stream. */
+  readonly events?: readonly SimulatedEvent[];
+  /** These are charged before the answer: the tokens of a stream are charged as it sends them. */
+  readonly charged?: { readonly model: Model; readonly tokens: number };
 };
 
 export type Question = {
@@ -20,27 +32,49 @@ export type Question = {
   readonly fault: Fault;
   /** A healthy upstream answers this. */
   readonly resources: string;
+  /** What is to be completed, if that is asked: the model's name where there is none of this name. */
+  readonly completion?: Completion | string | undefined;
 };
 
 /** Faults below HTTP come first, then the limits, the key, the path, and the other faults. */
 export function answerTo(question: Question): Answer {
   const { fault, limitHeaders, method, path, refusal } = question;
-  const told = ({ status, headers, body }: Answer): Answer => ({
-    status,
-    headers: { ...limitHeaders, ...headers },
-    body,
+  const told = (answer: Answer): Answer => ({
+    ...answer,
+    headers: { ...limitHeaders, ...answer.headers },
   });
-  const listing = told(json(200, question.resources));
-  if (isBelowHttp(fault)) return listing;
+  const good = told(goodAnswer(question));
+  if (isBelowHttp(fault)) return good;
   if (!question.allowed) return told(refusal);
   // A gateway in front of the upstream answers, and does not know its limits.
   if (fault.kind === "throttle") return problem(429, "Too Many Requests", hintOf(fault.retryAfter));
   if (!question.keyAccepted || fault.kind === "unauthorized") {
     return told(problem(401, "Unauthorized", { "WWW-Authenticate": "Bearer" }));
   }
-  if (path !== "/v1/resources") return told(problem(404, "Not Found"));
-  if (method !== "GET") return told(problem(405, "Method Not Allowed", { Allow: "GET" }));
-  return fault.kind === "status" ? told(withStatus(fault, question.resources)) : listing;
+  const isCompletion = question.completion !== undefined && path === COMPLETIONS_PATH;
+  if (!isCompletion && path !== "/v1/resources") return told(problem(404, "Not Found"));
+  const allowed = isCompletion ? "POST" : "GET";
+  if (method !== allowed) return told(problem(405, "Method Not Allowed", { Allow: allowed }));
+  return fault.kind === "status" ? told(withStatus(fault, question.resources)) : good;
+}
+
+function goodAnswer({ completion, resources }: Question): Answer {
+  if (completion === undefined) return json(200, resources);
+  if (typeof completion === "string") {
+    const error = { code: "model_not_found", message: `The model "${completion}" does not exist.` };
+    return json(404, JSON.stringify({ error }));
+  }
+  const { model, promptTokens, maxTokens, isStream } = completion;
+  if (!isStream) {
+    return { ...json(200, completed(completion)), charged: { model, tokens: promptTokens + maxTokens } };
+  }
+  return {
+    status: 200,
+    headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-cache" },
+    body: "",
+    events: eventsOf(completion),
+    charged: { model, tokens: promptTokens },
+  };
 }
 
 function isBelowHttp({ kind }: Fault): boolean {

@@ -16,6 +16,8 @@ export type Fault =
   | { readonly kind: "unauthorized" }
   /** The connection is reset, or closed cleanly, or stays open and nothing more comes. */
   | { readonly kind: "reset" | "close" | "hang"; readonly at: "before_head" | "mid_body" }
+  /** An error in the middle of a stream, which then ends; other answers are healthy. */
+  | { readonly kind: "error_event"; readonly data: string }
   /** Raw text instead of an answer, then the connection is closed. */
   | { readonly kind: "garbage"; readonly text: string };
 
@@ -24,6 +26,8 @@ export const HEALTHY: Fault = { kind: "none" };
 export type ScriptEntry = {
   readonly fromMs: number;
   readonly untilMs: number;
+  /** The fault is that of this model's completions alone. */
+  readonly model?: string;
   readonly fault: Fault;
   /** Printed after the upstream's name: `answers 500`. */
   readonly words: string;
@@ -37,8 +41,11 @@ export type FaultScript = { readonly periodMs: number; readonly entries: readonl
 
 export const ALWAYS_HEALTHY: FaultScript = { periodMs: Number.POSITIVE_INFINITY, entries: [] };
 
-export function faultAt({ periodMs, entries }: FaultScript, elapsedMs: number): Fault {
+/** `model`: the one that is asked for a completion, if any is. */
+export function faultAt({ periodMs, entries }: FaultScript, elapsedMs: number, model?: string): Fault {
   const momentMs = elapsedMs % periodMs;
-  const entry = entries.find(({ fromMs, untilMs }) => fromMs <= momentMs && momentMs < untilMs);
+  const entry = entries.find(
+    ({ fromMs, untilMs, model: only = model }) => only === model && fromMs <= momentMs && momentMs < untilMs,
+  );
   return entry?.fault ?? HEALTHY;
 }

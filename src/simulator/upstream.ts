@@ -8,11 +8,12 @@ import {
 } from "node:http";
 import { performance } from "node:perf_hooks";
 import { answerTo, latencyMs } from "./answer.ts";
+import { type Bill, Billing, COMPLETIONS_PATH, type Model, readCompletion } from "./completions.ts";
 import { type DialectName, speak } from "./dialects.ts";
 import { deliver, isStillThere } from "./delivery.ts";
 import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "./faults.ts";
 import { seededRandom, type Span, within } from "./randomness.ts";
-import { type BusiestWindow, RequestLedger } from "./request-ledger.ts";
+import { type BusiestWindow, RequestLedger, type Verdict } from "./request-ledger.ts";
 import { resourceList, type Resources } from "./resources.ts";
 import type { Algorithm, Limit } from "./meters.ts";
 
@@ -31,6 +32,8 @@ export type UpstreamOptions = {
   readonly script?: FaultScript;
   readonly seed?: number;
   readonly resources?: Resources;
+  /** Those that complete at `/v1/chat/completions`; without any, there is nothing at that path. */
+  readonly models?: readonly Model[];
   /** How many of the last requests `seen` keeps; all of them by default. */
   readonly keepSeen?: number;
 };
@@ -60,22 +63,24 @@ export class SimulatedUpstream implements AsyncDisposable {
   readonly #options: UpstreamOptions;
   readonly #server: Server;
   readonly #ledger: RequestLedger;
+  readonly #ledgersOfModels: ReadonlyMap<string, RequestLedger>;
+  readonly #billing = new Billing();
   readonly #random: () => number;
   readonly #seen: SeenRequest[] = [];
   readonly #startedAtMs = performance.now();
   readonly #closing = new AbortController();
   #url = "";
-  #fault: Fault | undefined;
+  /** For all requests, and for completions of one model. */
+  readonly #faults = new Map<string | undefined, Fault>();
 
   constructor(options: UpstreamOptions) {
     this.name = options.name;
     this.#options = options;
     this.#random = seededRandom(options.seed ?? 1);
-    this.#ledger = new RequestLedger(
-      options.limits ?? [],
-      options.algorithm ?? "sliding_log",
-      performance.now() - Date.now(),
-    );
+    const ledger = (limits: readonly Limit[] = []): RequestLedger =>
+      new RequestLedger(limits, options.algorithm ?? "sliding_log", performance.now() - Date.now());
+    this.#ledger = ledger(options.limits);
+    this.#ledgersOfModels = new Map(options.models?.map(({ id, limits }) => [id, ledger(limits)]));
     // By default Node.js refuses a request without a Host before we can count it.
     this.#server = createServer(
       { requireHostHeader: false },
@@ -108,16 +113,29 @@ export class SimulatedUpstream implements AsyncDisposable {
   }
 
   get fault(): Fault {
-    return this.#fault ?? faultAt(this.#options.script ?? ALWAYS_HEALTHY, this.elapsedMs);
+    return this.#faultOf(undefined);
   }
 
-  worstWindow(): readonly BusiestWindow[] {
-    return this.#ledger.worstWindow();
+  /** By the account's limits, or by the model's own. */
+  worstWindow(model?: string): readonly BusiestWindow[] {
+    const ledger = model === undefined ? this.#ledger : this.#ledgersOfModels.get(model);
+    return ledger?.worstWindow() ?? [];
   }
 
-  /** Applies to every request from now on; undefined returns to the script. */
-  setFault(fault: Fault | undefined): void {
-    this.#fault = fault;
+  /** What the completions of one model have cost. */
+  billOf(model: string): Bill {
+    return this.#billing.of(model);
+  }
+
+  /** What all completions have cost. */
+  get cost(): number {
+    return this.#billing.cost;
+  }
+
+  /** Applies to every request from now on, or to every completion of one model; undefined returns to the script. */
+  setFault(fault: Fault | undefined, model?: string): void {
+    if (fault === undefined) this.#faults.delete(model);
+    else this.#faults.set(model, fault);
   }
 
   async listen(): Promise<void> {
@@ -144,23 +162,47 @@ export class SimulatedUpstream implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    request.resume();
+    const sent = bodyOf(request);
     const seen = this.#remember(request);
     const queuedMs = within(this.#options.countingDelay ?? AT_ONCE, this.#random);
-    const answerMs = latencyMs(seen.fault, this.#options.latency ?? AT_ONCE, this.#random);
     if (!(await isStillThere(queuedMs, this.#closing.signal))) return;
-    const verdict = this.#ledger.count(performance.now());
-    if (!(await isStillThere(answerMs, gone.signal))) return;
+    const counted = this.#ledger.count(performance.now());
+    const path = seen.target.replace(/\?.*$/, "");
+    const { models } = this.#options;
+    const isCompletion = models !== undefined && path === COMPLETIONS_PATH;
+    const completion = isCompletion ? readCompletion(await sent, models) : undefined;
+    const model = typeof completion === "object" ? completion.model.id : undefined;
+    const fault = model === undefined ? seen.fault : this.#faultOf(model);
+    const verdict = counted.allowed ? (this.#countFor(model) ?? counted) : counted;
+    await isStillThere(latencyMs(fault, this.#options.latency ?? AT_ONCE, this.#random), gone.signal);
     const { headers, refusal } = speak(this.#options.dialect ?? "ratelimit", verdict, Date.now());
     const answer = answerTo({
       ...seen,
-      path: seen.target.replace(/\?.*$/, ""),
+      fault,
+      path,
       allowed: verdict.allowed,
       limitHeaders: headers,
       refusal,
       resources: resourceList(this.#options.resources ?? []),
+      completion,
     });
-    await deliver(response, answer, seen.fault, gone.signal);
+    const { charged } = answer;
+    if (charged !== undefined) this.#billing.charge(charged.model, 1, charged.tokens);
+    if (gone.signal.aborted) return;
+    await deliver(response, answer, fault, gone.signal, (tokens) => {
+      if (charged !== undefined) this.#billing.charge(charged.model, 0, tokens);
+    });
+  }
+
+  #faultOf(model: string | undefined): Fault {
+    const set = this.#faults.get(model) ?? this.#faults.get(undefined);
+    return set ?? faultAt(this.#options.script ?? ALWAYS_HEALTHY, this.elapsedMs, model);
+  }
+
+  #countFor(model: string | undefined): Verdict | undefined {
+    const limits = this.#options.models?.find(({ id }) => id === model)?.limits;
+    if (model === undefined || limits === undefined) return undefined;
+    return this.#ledgersOfModels.get(model)?.count(performance.now());
   }
 
   #isKey(authorization = ""): boolean {
@@ -182,4 +224,13 @@ export class SimulatedUpstream implements AsyncDisposable {
     if (this.#seen.length > (this.#options.keepSeen ?? Number.POSITIVE_INFINITY)) this.#seen.shift();
     return seen;
   }
+}
+
+/** Of a caller that leaves, what it has sent. */
+function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  request.on("data", (piece: Buffer) => pieces.push(piece));
+  return new Promise((resolve) => {
+    for (const event of ["end", "close"]) request.once(event, () => resolve(Buffer.concat(pieces)));
+  });
 }

@@ -11,11 +11,12 @@ export type Reply = {
 export type Call = {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
   readonly signal?: AbortSignal;
 };
 
 /** One request over a connection of its own. Rejects when no answer's head comes. */
-export function call(url: string, { method = "GET", headers = {}, signal }: Call = {}): Promise<Reply> {
+export function call(url: string, { method = "GET", headers = {}, body, signal }: Call = {}): Promise<Reply> {
   return new Promise((resolve, reject) => {
     let answered = false;
     const sent = request(
@@ -40,6 +41,6 @@ export function call(url: string, { method = "GET", headers = {}, signal }: Call
       // After the head, the end of the answer tells the rest.
       if (!answered) reject(error);
     });
-    sent.end();
+    sent.end(body);
   });
 }
