@@ -192,7 +192,7 @@ function configOption(): Option {
 }
 
 function runbooksOption(): Option {
-  return new Option("--runbooks <url>", "where the runbooks are, instead of Prometheus's own user assets");
+  return new Option("--runbooks <url>", "where the runbooks are, if not at Pacewatch itself");
 }
 
 function jsonOption(): Option {

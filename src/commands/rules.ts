@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { FleetMode } from "../core/config/config.ts";
+import { type FleetMode, LINK_LABEL, type Upstream, type Web } from "../core/config/config.ts";
 import { folderUrl, type LinkOptions } from "./links.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 
@@ -9,38 +9,76 @@ const OF_FLEET: Readonly<Record<FleetMode, URL>> = {
   everywhere: new URL("../../config/prometheus/rules-everywhere.yml", import.meta.url),
 };
 
-/** Each alert ends with this line. */
-const RUNBOOK_URL = /^( *)runbook_url: "(.*\/)(\w+)\.md"$/m;
+/** Each alert has these lines, and ends with the second. */
+const SEVERITY = /^( *)severity: \w+$/m;
+const RUNBOOK_URL = /^( *)runbook_url: .*(?:\n\1 +.*)*$/m;
+/** What an alert is about. */
+const SUBJECT = /^ *summary: (?:>-\n)?.*\$labels\.(upstream|budget)\b/m;
 
-/** Prints the Prometheus rules that fit this config: they read metrics, so only the mode of the fleet matters. */
+/**
+ * Prints the Prometheus rules that fit this config: they read metrics, so of the config only the mode of the fleet and the
+ * names of labels and links matter.
+ */
 export async function rules(options: CommandIo & LinkOptions): Promise<number> {
   const loaded = await loadOrRefuse(options, "structure");
   if (loaded === undefined) return 1;
-  const { fleet } = loaded.config;
+  const { fleet, upstreams, web } = loaded.config;
   const text = await readFile(fleet === undefined ? ONE_PROCESS : OF_FLEET[fleet.mode], "utf8");
-  options.out(withLinks(text, options));
+  const scheme = (await hasTls(web)) ? "https" : "http";
+  const named = (of: (upstream: Upstream) => object | undefined): readonly string[] =>
+    [...new Set(upstreams.flatMap((upstream) => Object.keys(of(upstream) ?? {})))].toSorted();
+  const labels = named((upstream) => upstream.labels);
+  const links = named((upstream) => upstream.links).map((link) => LINK_LABEL + link);
+  const alerts = text
+    .split(/^(?= +- alert: )/m)
+    .map((alert) => withLinks(withLabels(alert, labels, links), options, scheme));
+  options.out(alerts.join(""));
   return 0;
 }
 
-/** Changes the links as text, so that every other byte stays as it was reviewed. */
-function withLinks(text: string, links: LinkOptions): string {
-  return text
-    .split(/^(?= +- alert: )/m)
-    .map((alert) => withLinksOf(alert, links))
-    .join("");
+/** The rules need no file: one that is not there yet changes nothing. */
+async function hasTls({ configFile }: Web): Promise<boolean> {
+  const text = configFile === undefined ? "" : await readFile(configFile, "utf8").catch(() => "");
+  return /^tls_server_config:/m.test(text);
 }
 
-function withLinksOf(alert: string, { runbooks, statusPage }: LinkOptions): string {
-  const isAboutUpstream = /^ *summary: .*\$labels\.upstream/m.test(alert);
-  const page = isAboutUpstream ? "upstreams/{{ $labels.upstream }}" : "";
+/** Changes the rules as text, so that every other byte stays as it was reviewed. */
+function withLabels(alert: string, labels: readonly string[], links: readonly string[]): string {
+  const subject = SUBJECT.exec(alert)?.[1];
+  if (subject === undefined) return alert;
+  const lines = (names: readonly string[], indent: string, otherwise: string): string =>
+    names.map((name) => `\n${indent}${name}: ${quoted(labelOf(subject, name, otherwise))}`).join("");
+  return alert
+    .replace(SEVERITY, (line, indent: string) => line + lines(labels, indent, NONE))
+    .replace(RUNBOOK_URL, (line, indent: string) => line + lines(links, indent, ""));
+}
+
+/** Where a label is left empty, Prometheus shows its template in the series `ALERTS`. */
+const NONE = "none";
+
+/**
+ * Looks it up while the alert is active, which costs nothing before. Where the upstreams of a budget differ in it, there is
+ * none. Between two holders, what the last one said stands.
+ */
+function labelOf(subject: string, name: string, otherwise: string): string {
+  const info = `pacewatch_upstream_info{job=%q,${subject}=%q,${name}!=""}`;
+  const query = `group by (${name}) (${info} or on () last_over_time(${info}[5m]))`;
+  const values = `$labels.job $labels.${subject}`;
+  const one = `{{ if eq (len .) 1 }}{{ . | first | label "${name}" }}{{ else }}${otherwise}{{ end }}`;
+  return `{{ with printf \`${query}\` ${values} ${values} | query }}${one}{{ else }}${otherwise}{{ end }}`;
+}
+
+function withLinks(alert: string, { runbooks, statusPage }: LinkOptions, scheme: string): string {
+  const page = SUBJECT.exec(alert)?.[1] === "upstream" ? "upstreams/{{ $labels.upstream }}" : "";
   const root = statusPage === undefined ? undefined : folderUrl(statusPage);
-  return alert.replace(RUNBOOK_URL, (_, indent: string, folder: string, runbook: string) => {
-    // The daemon serves its runbooks beside its status page.
-    const isServed = runbooks === undefined && root !== undefined;
-    const kept = `${runbooks === undefined ? folder : folderUrl(runbooks)}${runbook}.md`;
-    const urls = [`runbook_url: ${quoted(isServed ? `${root}runbooks/${runbook}` : kept)}`];
-    if (root !== undefined) urls.push(`status_page_url: ${quoted(root + page)}`);
-    return urls.map((url) => indent + url).join("\n");
+  const name = /- alert: (\w+)/.exec(alert)?.[1] ?? "";
+  return alert.replace(RUNBOOK_URL, (line, indent: string) => {
+    const runbook =
+      runbooks === undefined ? root && `${root}runbooks/${name}` : `${folderUrl(runbooks)}${name}.md`;
+    const kept = line.replace("http://", () => `${scheme}://`);
+    const lines = [runbook === undefined ? kept : `${indent}runbook_url: ${quoted(runbook)}`];
+    if (root !== undefined) lines.push(`${indent}status_page_url: ${quoted(root + page)}`);
+    return lines.join("\n");
   });
 }
 

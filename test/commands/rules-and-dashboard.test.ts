@@ -6,7 +6,10 @@ import { parse } from "yaml";
 import { dashboard } from "../../src/commands/dashboard.ts";
 import type { LinkOptions } from "../../src/commands/links.ts";
 import { rules } from "../../src/commands/rules.ts";
+import { requireBinary } from "../support/processes/binaries.ts";
+import { runWith } from "../tools/promtool.ts";
 
+const promtool = requireBinary("promtool");
 const ROOT = join(import.meta.dirname, "../..");
 const CONFIG = `
 web: { listen: "127.0.0.1:12345" }
@@ -22,6 +25,17 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "pacewatch-commands-"));
 });
 afterEach(() => rm(folder, { recursive: true }));
+
+type PrintedAlert = {
+  readonly alert: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+};
+
+function alertsIn(text: string): readonly PrintedAlert[] {
+  const { groups } = parse(text) as { groups: { rules: (PrintedAlert | { record: string })[] }[] };
+  return groups.flatMap(({ rules }) => rules.filter((rule) => "alert" in rule));
+}
 
 type Told = { readonly code: number; readonly out: string; readonly err: string };
 
@@ -69,7 +83,7 @@ describe("rules", () => {
   test("link to runbooks wherever they are kept", async () => {
     const { out } = await told(rules, CONFIG, { runbooks: "https://wiki.example.com/pw" });
     expect(out).toContain('runbook_url: "https://wiki.example.com/pw/PacewatchUpstreamDown.md"');
-    expect(out).not.toContain("externalURL");
+    expect(out).not.toContain("/runbooks/");
     expect(out).not.toContain("status_page_url");
   });
 
@@ -78,21 +92,109 @@ describe("rules", () => {
     expect(out).toContain('status_page_url: "https://pw.example.com/upstreams/{{ $labels.upstream }}"\n');
     expect(out).toContain('status_page_url: "https://pw.example.com/"\n');
     expect(out).toContain('runbook_url: "https://pw.example.com/runbooks/PacewatchUpstreamDown"\n');
-    expect(out).not.toContain("externalURL");
+    expect(out).not.toContain("http://");
+  });
+
+  test("link to the runbooks with https where Pacewatch serves https", async () => {
+    expect((await told(rules, CONFIG)).out).toContain("}}http://{{");
+    const config = CONFIG.replace("web: {", "web: { config_file: web.yaml,");
+    expect((await told(rules, config)).out).toContain("}}http://{{");
+    await writeFile(join(folder, "web.yaml"), "tls_server_config: { cert_file: a.pem, key_file: b.pem }\n");
+    const { out } = await told(rules, config);
+    expect(out).toContain("}}https://{{");
+    expect(out).not.toContain("http://");
   });
 
   test("differ from what ships by their links alone", async () => {
     const links = { runbooks: "https://wiki.example.com", statusPage: 'https://pw.example.com/"team"/' };
-    const [plain, linked] = [await told(rules, CONFIG), await told(rules, CONFIG, links)];
-    const isLink = (line: string): boolean => /^ +(?:runbook|status_page)_url: /.test(line);
-    const rest = linked.out.split("\n").filter((line) => !isLink(line));
-    expect(rest).toEqual(plain.out.split("\n").filter((line) => !isLink(line)));
-    const alerts = linked.out.match(/- alert: /g)?.length;
-    expect(linked.out.match(/runbook_url: "https:/g)).toHaveLength(alerts ?? 0);
-    const pages = JSON.stringify(parse(linked.out)).match(
-      /"status_page_url":"https:\/\/pw\.example\.com\/\\"team/g,
+    const alertsOf = async (options: LinkOptions): Promise<readonly PrintedAlert[]> =>
+      alertsIn((await told(rules, CONFIG, options)).out);
+    const [plain, linked] = [await alertsOf({}), await alertsOf(links)];
+    expect(plain.length).toBeGreaterThan(25);
+    const root = 'https://pw.example.com/"team"/';
+    expect(linked).toEqual(
+      plain.map(({ annotations, ...alert }) => {
+        const isOfUpstream = /^[^:]*\$labels\.upstream/.test(annotations["summary"] ?? "");
+        return {
+          ...alert,
+          annotations: {
+            ...annotations,
+            runbook_url: `https://wiki.example.com/${alert.alert}.md`,
+            status_page_url: isOfUpstream ? `${root}upstreams/{{ $labels.upstream }}` : root,
+          },
+        };
+      }),
     );
-    expect(pages).toHaveLength(alerts ?? 0);
+  });
+
+  describe("give labels and links of the config to the alerts", () => {
+    const upstream = (name: string, rest: string): string =>
+      `  - { name: ${name}, base_url: "http://127.0.0.1:9", auth: { none: true }, every: 15s, ${rest} }\n`;
+    const labelled =
+      "budgets: { api: { rate: { requests: 600, per: 1m } } }\nupstreams:\n" +
+      upstream("a", 'budget: api, labels: { team: x }, links: { support: "https://s.example.com/#now" }') +
+      upstream("b", "budget: api, labels: { team: y }");
+
+    test("about an upstream or a budget, and to no other", async () => {
+      for (const config of [labelled, labelled + fleet("shard").slice(CONFIG.length)]) {
+        for (const { alert, labels, annotations } of alertsIn((await told(rules, config)).out)) {
+          const isAbout = /\$labels\.(?:upstream|budget)/.test(annotations["summary"] ?? "");
+          const has = { alert, team: "team" in labels, link: "link_support" in annotations };
+          expect(has).toEqual({ alert, team: isAbout, link: isAbout });
+        }
+      }
+    });
+
+    test.skipIf(promtool === undefined)(
+      "as Prometheus reads them: of the upstream, or of a budget whose upstreams agree",
+      async () => {
+        const info = (name: string, more: string): string =>
+          `      - { series: 'pacewatch_upstream_info{job="pw",instance="pw:1",upstream="${name}",budget="api"${more}}', values: "1x8" }\n`;
+        const ofUpstream = (name: string): string => `job="pw",instance="pw:1",upstream="${name}"`;
+        const down = (name: string): string =>
+          `      - { series: 'pacewatch_upstream_up{${ofUpstream(name)}}', values: "0x8" }\n`;
+        const spent = ["used", "limit"].map(
+          (what) =>
+            `      - { series: 'pacewatch_budget_quota_${what}_requests{job="pw",instance="pw:1",budget="api"}', values: "9x8" }\n`,
+        );
+        const test = (infos: string, team: string): string => `
+  - interval: 1m
+    input_series:
+      - { series: 'up{job="pw",instance="pw:1"}', values: "1x8" }
+${infos}${down("a")}${down("b")}${spent.join("")}
+    promql_expr_test:
+      - expr: sum by (alertname, upstream, team) (ALERTS{alertname=~"PacewatchUpstreamDown|PacewatchQuotaSpent"})
+        eval_time: 4m
+        exp_samples:
+          - { labels: '{alertname="PacewatchUpstreamDown",upstream="a",team="x"}', value: 1 }
+          - { labels: '{alertname="PacewatchUpstreamDown",upstream="b"${team}}', value: 1 }
+          - { labels: '{alertname="PacewatchQuotaSpent"${team === ',team="y"' ? ',team="none"' : ',team="x"'}}', value: 1 }
+`;
+        const hostile = 'link_support="https://s.example.com/{{ .Value }}"';
+        const tests = `rule_files: [rules.yml]
+tests:${test(info("a", `,team="x",${hostile}`) + info("b", ',team="y"'), ',team="y"')}
+    alert_rule_test:
+      - eval_time: 4m
+        alertname: PacewatchUpstreamDown
+        exp_alerts:
+          - exp_labels: { job: pw, instance: "pw:1", upstream: a, severity: page, team: x }
+            exp_annotations: &told
+              summary: a is down
+              description: "No poll of a has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: none. Availability by the polls of the last hour: unknown."
+              runbook_url: "http://pw:1/runbooks/PacewatchUpstreamDown"
+              link_support: "https://s.example.com/{{ .Value }}"
+          - exp_labels: { job: pw, instance: "pw:1", upstream: b, severity: page, team: y }
+            exp_annotations:
+              summary: b is down
+              description: "No poll of b has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: none. Availability by the polls of the last hour: unknown."
+              runbook_url: "http://pw:1/runbooks/PacewatchUpstreamDown"
+              link_support: ""
+${test(info("a", ',team="x"') + info("b", ',team="x"'), ',team="x"')}${test(info("a", ',team="x"') + info("b", ""), ',team="none"')}`;
+        const files = { "rules.yml": (await told(rules, labelled)).out, "test.yml": tests };
+        const ran = runWith(files, promtool ?? "", (at) => ["test", "rules", `${at}/test.yml`]);
+        expect(ran.output).toContain("SUCCESS");
+      },
+    );
   });
 });
 

@@ -282,6 +282,21 @@ describe("variables", () => {
     expect(config.upstreams[0]).toMatchObject({ confirm: 0, timeoutMs: 7000, expect: { json: false } });
   });
 
+  test.each([
+    ["javascript:alert(1)", "an http:// or https:// URL"],
+    ["data:text/html,x", "an http:// or https:// URL"],
+    ["//evil.example", "an http:// or https:// URL"],
+    ['https://a.example/"onclick="x', "an http:// or https:// URL"],
+    ["https://a.example/\u202e", "an http:// or https:// URL"],
+    ["https://user:test-key-1@a.example", "a URL without a user name or password"],
+    ["https://a.example/?api_key=test-key-1", "a URL without a key in its query"],
+  ])("as a link that leads astray are refused: %s", async (link, sentence) => {
+    const [fault, ...others] = await refusals(withUpstream("links: { support: '${LINK}' }"), { LINK: link });
+    expect(fault).toContain(`"upstreams[0].links.support" must be ${sentence}`);
+    expect(fault).not.toContain("test-key");
+    expect(others).toEqual([]);
+  });
+
   test("cannot bring structure with them", async () => {
     const evil = 'x"\n    auth: { none: true }\n# ';
     expect(await refusals(withUpstream("labels: { team: '${TEAM}' }"), { TEAM: evil })).toEqual([
@@ -419,6 +434,7 @@ describe("a config that is read for its names and schedules alone", () => {
         connection: "reuse",
         tls: { ca_file: "ca.pem", cert_file: "a.pem", key_file: "a.key", server_name: "a.example" },
         labels: { team: "a" },
+        links: { support: "https://support.example" },
         also: [{ name: "balance", path: "/balance", every: "1h" }],
       },
       {

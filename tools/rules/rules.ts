@@ -1,5 +1,6 @@
 import { Document, isScalar, visit } from "yaml";
 import type { FleetMode } from "../../src/core/config/config.ts";
+import { OF_JOB } from "./alert-text.ts";
 import { CREDIT_ALERTS, QUOTA_ALERTS } from "./alerts-credit.ts";
 import { DOWN_BY_QUORUM, fleetAlerts, QUORUM_RECORDINGS, UP_BY_QUORUM } from "./alerts-fleet.ts";
 import { objectiveAlerts } from "./alerts-objective.ts";
@@ -20,8 +21,10 @@ const WATCHED_BY: Readonly<Record<Watchers, string>> = {
   everywhere: "a fleet in the mode everywhere",
 };
 
-/** A Prometheus that was started with `--web.user-assets=docs` serves the runbooks of this project there. */
-const RUNBOOKS = "{{ $externalURL }}/user/runbooks/";
+/** A Pacewatch serves them where Prometheus scrapes it. While none can be scraped, there is no link. */
+function runbookUrl(alert: string): string {
+  return `{{ with printf \`up{${OF_JOB}} == 1\` $labels.job | query }}http://{{ . | first | label "instance" }}/runbooks/${alert}{{ end }}`;
+}
 
 const LINE_CHARACTERS = 110;
 /** What is longer, with its key before it, takes lines of its own. */
@@ -97,6 +100,6 @@ function alertOf(rule: Alert): Readonly<Record<string, unknown>> {
     ...(holdsFor === undefined ? {} : { for: holdsFor }),
     ...(lastsFor === undefined ? {} : { keep_firing_for: lastsFor }),
     labels: { severity, ...labels },
-    annotations: { summary, description, runbook_url: `${RUNBOOKS}${alert}.md` },
+    annotations: { summary, description, runbook_url: runbookUrl(alert) },
   };
 }

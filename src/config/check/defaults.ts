@@ -7,7 +7,7 @@ import { type Complaint, complain } from "./faults.ts";
 const DEFAULTS: Path = ["defaults"];
 
 /** Their keys are independent, so an upstream adds its own. The keys of auth and tls belong together. */
-const MERGED_BY_KEY: ReadonlySet<string> = new Set(["headers", "expect", "objective", "labels"]);
+const MERGED_BY_KEY: ReadonlySet<string> = new Set(["headers", "expect", "objective", "labels", "links"]);
 
 /** More would take seconds to check. */
 const MAX_VALUES = 500_000;

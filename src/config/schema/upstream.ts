@@ -9,7 +9,15 @@ import {
   scheduleEvery,
   cronOf,
 } from "../../core/schedule/schedule.ts";
-import type { Auth, BodyAssertion, Proxy, Tls, Upstream, Value } from "../../core/config/config.ts";
+import {
+  type Auth,
+  type BodyAssertion,
+  LINK_LABEL,
+  type Proxy,
+  type Tls,
+  type Upstream,
+  type Value,
+} from "../../core/config/config.ts";
 import { isObject } from "../../core/exchange/json-value.ts";
 import { authSchema, headersOf } from "../auth/auth.ts";
 import { NEVER_LITERAL } from "../auth/source.ts";
@@ -71,22 +79,30 @@ const RESERVED_LABELS: readonly string[] = [
   "instance",
   "job",
   "le",
+  "name",
   "node",
   "outcome",
   "per",
   "phase",
   "quantile",
+  "quota",
   "reason",
   "severity",
   "state",
   "upstream",
   "vantage",
   "version",
+  "window",
 ];
+
+/** Links are labels too. */
+function isReserved(label: string): boolean {
+  return RESERVED_LABELS.includes(label) || label.startsWith(LINK_LABEL);
+}
 
 const freeLabels: Rule = {
   check: (labels, refuse) => {
-    for (const label of Object.keys(mappingOf(labels)).filter((each) => RESERVED_LABELS.includes(each))) {
+    for (const label of Object.keys(mappingOf(labels)).filter(isReserved)) {
       const why = "is a label that metrics, scrapes or alerts set themselves: choose another name";
       refuse([label], why, []);
     }
@@ -102,6 +118,9 @@ const notTooMany: Rule = {
   },
   jsonSchema: { minProperties: 1 },
 };
+
+/** More would push the numbers of its alerts out of sight. */
+const MOST_LINKS = 10;
 
 /** A model's, a project's and the account's: more have not been met. */
 const MOST_BUDGETS = 4;
@@ -204,6 +223,18 @@ const proxy: z.ZodType<Proxy> = codec(
 );
 
 const LABEL_NAME_PATTERN = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+
+const LINK_PATTERN = /^https?:\/\/(?!.*["'<>\\^`{|}])[!-~]{1,500}$/i;
+const LINK_PHRASE = "an http:// or https:// URL";
+
+/** It may have a fragment: nobody requests it but a browser. */
+const link = noted(
+  checked(
+    (url) => (LINK_PATTERN.test(url) ? urlFault(url.replace(/#.*$/, "")) : LINK_PHRASE),
+    LINK_PHRASE,
+  ).meta({ pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" }),
+  { example: "https://unset.invalid" },
+);
 
 const requestPath = noted(checked(pathFault, "a path that begins with /").meta({ pattern: PATH_PATTERN }), {
   example: "/unset",
@@ -312,13 +343,31 @@ const shared = {
           text("a text of at most 128 characters (quote numbers)", 128),
           { error: "a mapping of label names to texts" },
         )
-        .meta({ propertyNames: { pattern: LABEL_NAME_PATTERN.source, not: { enum: RESERVED_LABELS } } }),
+        .meta({
+          propertyNames: {
+            pattern: LABEL_NAME_PATTERN.source,
+            not: { anyOf: [{ enum: RESERVED_LABELS }, { pattern: `^${LINK_LABEL}` }] },
+          },
+        }),
       freeLabels,
     ),
     { isNeeded: true },
   )
     .prefault({})
-    .describe("Labels of your own on pacewatch_upstream_info: the same keys on every upstream."),
+    .describe(
+      "Labels of your own, on pacewatch_upstream_info and on the alerts that pacewatch rules prints: the same keys on every upstream.",
+    ),
+  links: z
+    .record(matching(/^[a-z][a-z0-9_]{0,31}$/, "a name of small letters, digits and underscores"), link, {
+      error: "a mapping of names to URLs",
+    })
+    .refine((links) => Object.keys(links).length <= MOST_LINKS, {
+      error: `a mapping of at most ${MOST_LINKS} names to URLs`,
+    })
+    .optional()
+    .describe(
+      "Where people look in an outage, such as status_page, support and runbook: on its page, and as annotations link_NAME of its alerts.",
+    ),
 };
 
 export const SHARED_KEYS: readonly string[] = Object.keys(shared);
@@ -416,7 +465,7 @@ export const defaultsSchema: z.ZodType = ruled(
   atMostOne(...SCHEDULE_KEYS),
   ...SHARED_RULES,
 ).describe(
-  "What all upstreams have unless they say otherwise: each key of an upstream but its name. headers, expect, objective and labels are merged key by key; everything else, auth and tls included, is taken whole. every and cron replace each other. A key cannot be unset: leave out here what some upstreams must not have.",
+  "What all upstreams have unless they say otherwise: each key of an upstream but its name. headers, expect, objective, labels and links are merged key by key; everything else, auth and tls included, is taken whole. every and cron replace each other. A key cannot be unset: leave out here what some upstreams must not have.",
 );
 
 const REQUIRED: readonly (readonly string[])[] = [["base_url"], ["auth"], ["budget"], SCHEDULE_KEYS];

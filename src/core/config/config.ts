@@ -236,9 +236,14 @@ export type Upstream = {
   readonly proxy: Proxy;
   readonly tls: Tls;
   readonly labels: Readonly<Record<string, string>>;
+  /** Where people look in an outage: URLs by name. */
+  readonly links?: Readonly<Record<string, string>> | undefined;
   /** The same for all of a config. */
   readonly denyAddresses?: readonly string[] | undefined;
 };
+
+/** Stands before the name of a link, in the label that has its URL. */
+export const LINK_LABEL = "link_";
 
 export type Web = {
   readonly host: string;

@@ -42,11 +42,12 @@ export function summaryOf({ upstream, record, condition }: Polled): UpstreamSumm
 export function factsOf(polled: Polled, nowMs: number): UpstreamFacts {
   const { upstream, record, condition } = polled;
   const { accounts, history } = record;
-  const { schedule, values } = upstream;
+  const { schedule, values, links } = upstream;
   return {
     ...summaryOf(polled),
     budgets: upstream.budgets,
     labels: upstream.labels,
+    ...(links && { links }),
     schedule: { source: schedule.source, longestGapMs: schedule.longestGapMs },
     meanGapMs: DAY_MS / cronOf(schedule).slotsPerDay,
     objective: upstream.objective,

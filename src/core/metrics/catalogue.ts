@@ -1,7 +1,7 @@
 /** Every metric of Pacewatch, with where its numbers come from: the public contract, in this one place. */
 
 import { type Burn, BURN_WINDOWS, QUOTAS } from "../answer/credit.ts";
-import type { Value as ConfigValue } from "../config/config.ts";
+import { LINK_LABEL, type Value as ConfigValue } from "../config/config.ts";
 import { PHASES } from "../exchange/exchange.ts";
 import { SKIP_CAUSES } from "../exchange/outcome.ts";
 import { OUTCOMES, REASON_NAMES, REASONS } from "../exchange/reasons.ts";
@@ -9,6 +9,7 @@ import { HEALTH_STATES } from "../poll/health.ts";
 import { CODE_LABELS, type Count, DURATION_BOUNDS, REDIS_BOUNDS, REDIS_FAILURES } from "./accounts.ts";
 import { type Description, type Labels, type MetricType, type Sample, type Value } from "./sample.ts";
 import type {
+  ScrapedUpstream,
   BudgetSnapshot,
   MetricsSnapshot,
   RateSnapshot,
@@ -40,9 +41,8 @@ const DIRECTIONS = ["gained", "lost"] as const;
 export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = [
   gauge(
     "pacewatch_upstream_info{upstream,budget}",
-    "Always 1, for each budget of the upstream: its budget, and the labels that the config gives it.",
-    ({ upstream }, add) =>
-      upstream.budgets.forEach((budget) => add(1, { budget, ...ownLabels(upstream.labels) })),
+    "Always 1, for each budget of the upstream: its budget, and the labels and links that the config gives it.",
+    ({ upstream }, add) => upstream.budgets.forEach((budget) => add(1, { budget, ...ownLabels(upstream) })),
   ),
   counter(
     "pacewatch_slots_total{upstream}",
@@ -425,9 +425,10 @@ function eachRate(read: (rate: RateSnapshot) => number): Read<BudgetSnapshot> {
 }
 
 /** One label that Prometheus cannot read would make it drop the whole scrape. */
-function ownLabels(labels: Readonly<Record<string, string>>): Labels {
+function ownLabels({ labels, links = {} }: ScrapedUpstream): Labels {
+  const linked = Object.entries(links).map(([name, url]) => [LINK_LABEL + name, url] as const);
   return Object.fromEntries(
-    Object.entries(labels).filter(
+    [...Object.entries(labels), ...linked].filter(
       ([name]) => /^(?!__)[A-Za-z_][A-Za-z0-9_]*$/.test(name) && name !== "upstream" && name !== "budget",
     ),
   );

@@ -9,7 +9,7 @@ import type { HealthState } from "../poll/health.ts";
 /** What a scrape shows of the config of an upstream. */
 export type ScrapedUpstream = Pick<
   Upstream,
-  "name" | "budgets" | "labels" | "schedule" | "confirm" | "objective" | "expect" | "values"
+  "name" | "budgets" | "labels" | "links" | "schedule" | "confirm" | "objective" | "expect" | "values"
 >;
 
 /** One value that the answers tell. All unknown once it was not seen for long. */

@@ -100,6 +100,8 @@ export type UpstreamSummary = {
 export type UpstreamFacts = UpstreamSummary & {
   readonly budgets: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
+  /** Of the config; absent where it has none. */
+  readonly links?: Readonly<Record<string, string>> | undefined;
   readonly schedule: Pick<Schedule, "source" | "longestGapMs">;
   /** Between two slots, on the average. */
   readonly meanGapMs: number;

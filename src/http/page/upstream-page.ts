@@ -39,6 +39,9 @@ export function* renderUpstreamPage(
   const drawn: Drawn = { ...upstream, seen, incidents };
   const axis = { range: view.range, nowMs };
   const labels = Object.entries(upstream.labels).map(([key, value]) => html` · ${key} <b>${value}</b>`);
+  const links = Object.entries(upstream.links ?? {}).map(
+    ([key, url]) => html` · <a href="${url}" rel="noopener noreferrer">${key.replaceAll("_", " ")}</a>`,
+  );
   const body = html`<p class="way"><a href="../">All upstreams</a></p>
     <section class="upstream ${upstream.health.state}">
       <header>
@@ -47,7 +50,7 @@ export function* renderUpstreamPage(
         ${stateLine(upstream, status)}
       </header>
       ${reasonLine(upstream, status)} ${announcedEnd(upstream, nowMs)}
-      <p class="of"><code>${upstream.url}</code>${labels}</p>
+      <p class="of"><code>${upstream.url}</code>${labels}${links}</p>
       <div class="head plots">${rangeLinks(self, view)} ${latencyLegend(drawn)}</div>
       ${plot(drawn, axis, { latencyHeight: LATENCY_HEIGHT, stripHeight: STRIP_HEIGHT, isTold: true, incidentsAt: "" })}
       ${times(axis, true)} ${plotLegend()} ${inNumbers(upstream, status, true)}

@@ -161,7 +161,7 @@ describe.skipIf(prometheus === undefined || alertmanager === undefined)(
       expect(library.filter((metric) => !names.includes(metric))).toEqual([]);
     });
 
-    test("the runbooks are where the alerts link to", { timeout: PATIENCE_MS }, async () => {
+    test("the runbooks are where the dashboard links to", { timeout: PATIENCE_MS }, async () => {
       const response = await fetch(`${url}/user/runbooks/PacewatchUpstreamDown.md`);
       expect(response.status).toBe(200);
       expect(await response.text()).toContain("# PacewatchUpstreamDown");

@@ -81,6 +81,14 @@ describe("the page of an upstream", () => {
     for (const text of foreign) expect(text).toMatch(/\\u0000\\u001b\[31m\\u202e$/);
   });
 
+  test("links to where people look, and tells these places nothing", async () => {
+    const links = { status_page: "https://status.example.test/?a=1&b=2#now" };
+    const page = await pageOf(sampleStatus({ upstreams: [sampleUpstreamStatus({ links })] }), PATH);
+    expect(page).toContain(
+      '<a href="https://status.example.test/?a=1&amp;b=2#now" rel="noopener noreferrer">status page</a>',
+    );
+  });
+
   test("tells slots that close, its own incidents and its budget", async () => {
     const incident = {
       state: "down" as const,

@@ -33,6 +33,7 @@ const FULL = sampleStatus({
   stateLostAtMs: undefined,
   upstreams: [
     sampleUpstreamStatus({
+      links: { support: "https://support.example" },
       certificateExpiresAtMs: 1,
       announcement: sampleAnnouncement({
         deprecatedAtMs: 1,

@@ -56,7 +56,7 @@ ${seriesOf("polls_total", { eu: "0 4 4 4 4", us: "0 4 4 4 4", asia: "0 4 4 4 4" 
             exp_annotations:
               summary: "email is down"
               description: "email is down from 2 of 3 vantages: eu, us. Failures in the last 5 minutes, by reason: timeout (6). Availability from all vantages in that time: 66.67%."
-              runbook_url: "/user/runbooks/PacewatchUpstreamDown.md"
+              runbook_url: ""
       - { eval_time: 4m, alertname: PacewatchUpstreamDown }
   # Whoever is throttled reaches it: no vote for down.
   - interval: 1m
@@ -99,7 +99,7 @@ ${["eu", "us"].map(offlineFrom10m).join("\n")}
             exp_annotations:
               summary: "Pacewatch at a:1 cannot reach Redis"
               description: "a:1 has had no answer from Redis for 5m 0s of the last hour. In mode everywhere it polls slowly from its reserve. In mode shard it polls only the upstreams that it still holds: 7."
-              runbook_url: "/user/runbooks/PacewatchRedisAway.md"
+              runbook_url: ""
       - { eval_time: 8m, alertname: PacewatchRedisAway }
 `;
 
@@ -126,7 +126,7 @@ tests:
             exp_annotations:
               summary: "Some upstreams are not polled by any replica"
               description: "The replicas of pw hold 0 of 1 upstreams. The state of the others is unknown. Replicas that reach Redis: 1 of 2 that are scraped. Started in the last 10 minutes: b:1."
-              runbook_url: "/user/runbooks/PacewatchUpstreamsUnheld.md"
+              runbook_url: ""
       - { eval_time: 6m, alertname: PacewatchUpstreamsUnheld }
 `;
 
@@ -164,7 +164,7 @@ ${[3, 4]
             exp_annotations:
               summary: "email is down"
               description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: ${minute === 3 ? "timeout (8)" : "reset (2)"}. Availability by the polls of the last hour: 33.33%."
-              runbook_url: "/user/runbooks/PacewatchUpstreamDown.md"`,
+              runbook_url: ""`,
   )
   .join("\n")}
       - eval_time: 6m
@@ -174,7 +174,7 @@ ${[3, 4]
             exp_annotations:
               summary: "email is down"
               description: "No poll of email has succeeded for as long as this process has been running. Failures in the last 5 minutes, by reason: reset (10). Availability by the polls of the last hour: 19.44%."
-              runbook_url: "/user/runbooks/PacewatchUpstreamDown.md"
+              runbook_url: ""
       - { eval_time: 8m, alertname: PacewatchUpstreamDown }
   # A replica without a network holds it meanwhile, and knows nothing.
   - interval: 1m
