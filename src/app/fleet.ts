@@ -143,6 +143,11 @@ export class AppFleet {
     if (forMs > 0) this.#membership.tellPause(upstreamOnBoard(upstream), forMs);
   }
 
+  /** For what one replica of the fleet alone should do. */
+  get isEldest(): boolean {
+    return this.#membership.isEldest;
+  }
+
   leave(): void {
     this.#membership.leave();
   }

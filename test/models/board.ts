@@ -28,6 +28,7 @@ type Part = {
 
 const STEP = 0.19;
 const TRUSTED = 0.8;
+const LIVES = 30;
 
 /** What the board's scripts do, on paper: tests compare the two, and worlds in virtual time run on this one. */
 export class BoardModel {
@@ -100,7 +101,16 @@ export class BoardModel {
     }
     if (ends === undefined ? answeredAgoMs >= 0 : ends <= this.#at) return { kind: "lost" };
     let proven = this.#members.get(session)?.proven ?? -1;
-    if (proven < 0 && answeredAgoMs >= 0) proven = this.#at;
+    if (proven < 0 && answeredAgoMs >= 0) {
+      const died = [...this.#sessions].filter(
+        ([other, end]) =>
+          end >= this.#at - LIVES * ttlMs &&
+          end <= this.#at &&
+          nameOf(other) === nameOf(session) &&
+          processOf(other) !== processOf(session),
+      );
+      proven = this.#at + died.length * ttlMs;
+    }
     this.#sessions.set(session, this.#at + ttlMs);
     this.#members.set(session, { proven, info });
     for (const [old, end] of this.#sessions) {
@@ -124,7 +134,7 @@ export class BoardModel {
           return {
             session: each,
             endsInMs: end - this.#at,
-            provenMs: since < 0 ? undefined : this.#at - since,
+            provenMs: since < 0 ? undefined : Math.max(0, this.#at - since),
             info: member?.info ?? "",
           };
         }),

@@ -34,6 +34,13 @@ export class BoardView {
     this.#live = new Set(beat.sessions.map(({ session }) => session));
   }
 
+  /** The session of the replica that has lived longest and stays. */
+  get eldest(): string | undefined {
+    return this.#members
+      .filter((member) => !member.isLeaving && isAble(member))
+      .toSorted((a, b) => (b.provenMs ?? 0) - (a.provenMs ?? 0))[0]?.session;
+  }
+
   /** A change that is known before the next beat. */
   note(name: string, holder: string | undefined): void {
     if (holder === undefined) this.#holders.delete(name);
@@ -51,10 +58,20 @@ export class BoardView {
    * new keeps what it holds, and is given no more while others have lived longer.
    */
   assignmentOf(groups: readonly Group[], own: FleetMember, ttlMs: number): Assignment {
-    const candidates = this.#members.filter((member) => member.groups === own.groups && isAble(member));
-    const proven = provenOf(candidates, ttlMs);
-    const names = new Set(proven.map(({ name }) => name));
-    const others = new Set(candidates.map(({ name }) => name).filter((name) => !names.has(name)));
+    const lives = Map.groupBy(
+      this.#members.filter((member) => member.groups === own.groups),
+      ({ name }) => name,
+    );
+    const able = new Map(
+      [...lives].flatMap(([name, sessions]) =>
+        // Of one that was just started again, the session before may live still: that one proves nothing.
+        sessions.every(isAble)
+          ? [[name, Math.min(...sessions.map(({ provenMs = 0 }) => provenMs))] as const]
+          : [],
+      ),
+    );
+    const names = provenOf(able, ttlMs);
+    const others = new Set([...able.keys()].filter((name) => !names.has(name)));
     const holderOf = ({ names: needed }: Group): string | undefined => {
       const holder = needed.map((name) => this.holderOf(name)).find((each) => each !== undefined);
       return holder === undefined ? undefined : nameOf(holder);
@@ -82,11 +99,7 @@ function isAble({ isLeaving, provenMs }: FleetMember): boolean {
  * sessions. So nobody who is younger than one TTL is given any, unless nobody is older: then those have proven
  * themselves that lived longest.
  */
-function provenOf<Member extends Pick<FleetMember, "provenMs">>(
-  members: readonly Member[],
-  ttlMs: number,
-): readonly Member[] {
-  const oldestMs = Math.max(0, ...members.map(({ provenMs = 0 }) => provenMs));
-  const leastMs = Math.min(ttlMs, oldestMs / 2);
-  return members.filter(({ provenMs = 0 }) => provenMs >= leastMs);
+function provenOf(livedMs: ReadonlyMap<string, number>, ttlMs: number): ReadonlySet<string> {
+  const leastMs = Math.min(ttlMs, Math.max(0, ...livedMs.values()) / 2);
+  return new Set([...livedMs].flatMap(([name, ms]) => (ms >= leastMs ? [name] : [])));
 }

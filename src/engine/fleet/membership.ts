@@ -73,6 +73,14 @@ export class FleetMembership {
     return this.#ownership.moves;
   }
 
+  /**
+   * For what one replica alone should do. Each answers by what it knows already: after a death nobody does it for one
+   * TTL, and while the eldest leaves, two may do it for the time between two beats.
+   */
+  get isEldest(): boolean {
+    return this.#parts.holdings.isSessionValid && this.#view.eldest === this.session;
+  }
+
   /** How far this replica's wall clock is ahead of most others'. */
   get clockAheadMs(): number {
     return this.#clockAheadMs - medianOf(this.#view.members.map(({ clockAheadMs }) => clockAheadMs));

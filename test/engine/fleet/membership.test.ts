@@ -140,6 +140,23 @@ describe("nobody is dark for longer than needed", () => {
     expect(total(...others, looping)).toBe(UPSTREAMS);
   });
 
+  test("a replica whose lives are a little longer than a TTL is given nothing, once it has died a few times", async () => {
+    const world = worldOf();
+    const others = await settled(world, "a", "b", "c");
+    let looping = world.begin("d", { boot: "life-0" });
+    const silencesMs: number[] = [];
+    for (let life = 1; life < 40; life += 1) {
+      silencesMs.push(await world.longestSilence(1.3 * TTL_MS, ...others, looping));
+      kill(looping);
+      looping = world.begin("d", { boot: `life-${life}` });
+    }
+    expect(Math.max(...silencesMs.slice(0, 3))).toBeGreaterThan(TTL_MS / 2);
+    expect(Math.max(...silencesMs.slice(3))).toBeLessThanOrEqual(BEAT_MS);
+    // The last one lives on, and is given its part in the end.
+    expect(await world.longestSilence(40 * TTL_MS, ...others, looping)).toBeLessThanOrEqual(BEAT_MS);
+    expect(looping.polled.size).toBe(UPSTREAMS / 4);
+  });
+
   test("all replicas crash-loop: what lives is polled by whoever lives", async () => {
     const world = worldOf();
     const polledFor = new Set<string>();
@@ -208,6 +225,26 @@ describe("a takeover is a restart", () => {
     expect(waitMs).toBeLessThan(45_000);
     expect(waitMs).toBeGreaterThan(15_000);
   });
+});
+
+test("what one replica alone should do is done by the eldest; after its death, by the next one", async () => {
+  const world = worldOf();
+  const eldest = (...replicas: readonly SmallReplica[]): readonly string[] =>
+    replicas.filter(({ membership }) => membership.isEldest).map(({ name }) => name);
+  const [b, a] = [world.begin("b"), world.begin("a")];
+  expect(eldest(a, b)).toEqual([]);
+  await world.clock.advance(TTL_MS);
+  const c = world.begin("c");
+  await world.clock.advance(TTL_MS);
+  const [first] = eldest(a, b, c);
+  expect(eldest(a, b, c)).toEqual([first]);
+  const [dead, other] = first === "a" ? [a, b] : [b, a];
+  kill(dead);
+  await world.clock.advance(2 * TTL_MS);
+  expect(eldest(dead, other, c)).toEqual([other.name]);
+  other.membership.leave();
+  await world.clock.advance(BEAT_MS);
+  expect(eldest(dead, other, c)).toEqual(["c"]);
 });
 
 test("what was missed while nobody held an upstream is known to whoever takes over", async () => {

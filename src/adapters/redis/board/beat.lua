@@ -8,7 +8,14 @@ end
 if ends and ends <= at or not ends and answered >= 0 then return cjson.encode({kind = 'lost'}) end
 local member = redis.call('HGET', members, session)
 local proven = member and tonumber(string.match(member, '^(%S+)')) or -1
-if proven < 0 and answered >= 0 then proven = at end
+-- Each of its last lives that ended without a word makes it wait longer for its part: by its next death it would take
+-- all of that with it.
+if proven < 0 and answered >= 0 then
+  proven = at
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', sessions, num(at - LIVES * ttl), num(at))) do
+    if nameOf(other) == nameOf(session) and processOf(other) ~= processOf(session) then proven = proven + ttl end
+  end
+end
 redis.call('ZADD', sessions, num(at + ttl), session)
 redis.call('HSET', members, session, num(proven) .. ' ' .. ask.info)
 for _, old in ipairs(redis.call('ZRANGEBYSCORE', sessions, '-inf', num(at - DAY))) do
@@ -20,7 +27,7 @@ local found = redis.call('ZRANGEBYSCORE', sessions, '(' .. num(at), '+inf', 'WIT
 for index = 1, #found, 2 do
   local since, info = string.match(redis.call('HGET', members, found[index]), '^(%S+) (.*)$')
   since = tonumber(since)
-  live[#live + 1] = {found[index], tonumber(found[index + 1]) - at, since < 0 and -1 or at - since, info}
+  live[#live + 1] = {found[index], tonumber(found[index + 1]) - at, since < 0 and -1 or math.max(0, at - since), info}
 end
 local paused = {}
 for name, ends in pairs(fields(pauses)) do
