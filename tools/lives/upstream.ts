@@ -66,7 +66,7 @@ export class CountingUpstream implements AsyncDisposable {
     const pause = this.#pauses.get(budget);
     if (pause !== undefined && nowMs > pause.fromMs + IN_FLIGHT_MS && nowMs < pause.untilMs - 50)
       this.broken.push(
-        `${budget}: asked ${Math.round(nowMs - pause.fromMs)} ms after it was told to pause for ${Math.round(pause.untilMs - pause.fromMs)} ms`,
+        `${budget}: asked at ${Math.round(nowMs)}, ${Math.round(nowMs - pause.fromMs)} ms after it was told to pause for ${Math.round(pause.untilMs - pause.fromMs)} ms`,
       );
     if (budget !== "paused" || this.#random() > 0.15) return undefined;
     const pauseS = 2 + Math.floor(this.#random() * 5);

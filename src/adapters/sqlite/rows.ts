@@ -62,8 +62,8 @@ export function objectOf<Read>(read: (row: Row) => Read): Check<Read> {
   return (stored) => read(new Row(stored));
 }
 
-export function listOf<Read>(read: (row: Row) => Read): Check<readonly Read[]> {
-  return (stored) => (isList(stored) ? stored.map((each) => read(new Row(each))) : misfit());
+export function listOf<Read>(check: Check<Read>): Check<readonly Read[]> {
+  return (stored) => (isList(stored) ? stored.map((each) => check(each)) : misfit());
 }
 
 /** Numbers by name; only these names are allowed. */

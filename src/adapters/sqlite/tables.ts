@@ -60,7 +60,7 @@ export function pollOf(row: Row): PollStatus {
 }
 
 function factsOf(facts: Row): Omit<PollStatus, "id" | "outcome"> {
-  const headers = facts.get("headers", optional(listOf(headerOf)));
+  const headers = facts.get("headers", optional(listOf(objectOf(headerOf))));
   return {
     origin: facts.get("origin", oneOf(ORIGINS)),
     atMs: facts.get("atMs", number),
@@ -116,7 +116,7 @@ export function evidenceOf(row: Row): readonly PollStatus[] {
     outcome: poll.get("outcome", oneOf(OUTCOMES)),
     ...factsOf(poll),
   });
-  return row.get("evidence", optional(json((each) => each.get("polls", listOf(pollIn))))) ?? [];
+  return row.get("evidence", optional(json((each) => each.get("polls", listOf(objectOf(pollIn)))))) ?? [];
 }
 
 export function incidentOf(row: Row): Incident {
@@ -197,9 +197,10 @@ function recordIn(record: Row): BudgetRecord {
     yieldUntilMs: record.get("yieldUntilMs", number),
     refusals: record.get("refusals", count),
     refusedUntilMs: record.get("refusedUntilMs", number),
-    lowered: record.get("lowered", listOf(loweredOf)),
+    lowered: record.get("lowered", listOf(objectOf(loweredOf))),
     untold: record.get("untold", optional(objectOf(loweredOf))),
-    windows: record.get("windows", listOf(windowOf)),
+    windows: record.get("windows", listOf(objectOf(windowOf))),
+    upstreams: record.get("upstreams", optional(listOf(text))) ?? [],
   };
 }
 

@@ -9,7 +9,7 @@ import {
   type Wait,
 } from "./ledger.ts";
 import { CLAIM_MS, type QuotaRow } from "./quota.ts";
-import { type BudgetRecord, NOTHING_HELD_TEXT } from "./record.ts";
+import { type BudgetRecord, NOTHING_HELD } from "./record.ts";
 
 /** The port of the file that budgets are kept in. */
 export interface BudgetFile {
@@ -65,8 +65,10 @@ export class JournaledLedger implements Ledger {
 
   #keepRecord(budget: string): void {
     const record = this.#ledger.record(budget);
+    const kept = this.#kept.get(budget);
+    if (record === undefined || (record === NOTHING_HELD && kept === undefined)) return;
     const text = JSON.stringify(record);
-    if (record === undefined || text === (this.#kept.get(budget) ?? NOTHING_HELD_TEXT)) return;
+    if (text === kept) return;
     this.#kept.set(budget, text);
     this.#file.keepRecord(budget, record);
     const written = this.#file.written().finally(() => {

@@ -43,7 +43,10 @@ export class LocalLedger implements RunningLedger {
   /** Budgets that are not in the config now may come back. */
   readonly #absent: Map<string, BudgetRecord>;
   /** An upstream that changes its budget takes along what holds it back. */
-  #budgetsOf: ReadonlyMap<string, readonly string[]> = new Map();
+  #budgetsOf: ReadonlyMap<string, readonly string[]>;
+  #upstreamsOf: ReadonlyMap<string, readonly string[]>;
+  /** Of a budget that is gone: those that took over its upstreams. Answers on their way still speak of it. */
+  readonly #heirs = new Map<string, Set<string>>();
   readonly #listeners: ((budget: string) => void)[] = [];
   readonly #part: BudgetPart | undefined;
   /** The longest time in this process after which a sent request may still be counted. It never shrinks. */
@@ -60,6 +63,8 @@ export class LocalLedger implements RunningLedger {
     this.#part = part;
     this.quotas = quotas;
     this.#absent = new Map(records);
+    this.#upstreamsOf = new Map([...records].map(([budget, { upstreams }]) => [budget, upstreams]));
+    this.#budgetsOf = invert(this.#upstreamsOf);
     this.#adopt(config, isClaimed ? "claimed" : "first");
   }
 
@@ -83,14 +88,20 @@ export class LocalLedger implements RunningLedger {
 
   applyAdvice(budgets: readonly string[], advice: Advice): void {
     const nowMs = this.#clock.now();
-    // One of them may have left the config.
-    const ledgers = budgets.map((budget) => this.#budgets.get(budget)).filter((each) => each !== undefined);
+    const known = new Set(budgets.flatMap((budget) => this.#standingFor(budget)));
+    const ledgers = [...known].map((budget) => this.#get(budget, "hear of a budget"));
     const all = ledgers.map((ledger) => ledger.budget);
     for (const ledger of ledgers) {
       const wasUsedUp = ledger.usedUpUntilMs(nowMs) > nowMs;
       ledger.applyAdvice(adviceFor(ledger.budget, all, advice), all.length === 1, nowMs);
-      if (wasUsedUp) this.#notify(ledger.budget.name);
+      if (wasUsedUp || !budgets.includes(ledger.budget.name)) this.#notify(ledger.budget.name);
     }
+  }
+
+  /** One that left the config has none, or those to which its upstreams went. */
+  #standingFor(budget: string): readonly string[] {
+    if (this.#budgets.has(budget)) return [budget];
+    return [...(this.#heirs.get(budget) ?? [])].flatMap((heir) => this.#standingFor(heir));
   }
 
   resume(budget: string): boolean {
@@ -115,7 +126,7 @@ export class LocalLedger implements RunningLedger {
 
   record(budget: string): BudgetRecord | undefined {
     const ledger = this.#budgets.get(budget);
-    return ledger && recordOf(ledger.held, this.#moment);
+    return ledger && this.#recordOf(ledger);
   }
 
   change(config: Config): void {
@@ -152,7 +163,8 @@ export class LocalLedger implements RunningLedger {
     const senders = [...config.upstreams, ...tokenRequests(config.upstreams)];
     const byBudget = sendersByBudget(senders);
     this.#longestUncountedMs = Math.max(this.#longestUncountedMs, uncountedMsOf(senders, config.budgets));
-    const former = new Map([...this.#budgets.keys()].map((name) => [name, this.record(name)]));
+    const former = new Map(this.#absent);
+    for (const [name, ledger] of this.#budgets) former.set(name, this.#recordOf(ledger));
     this.#retire(new Set(config.budgets.map((budget) => budget.name)));
     for (const budget of config.budgets) {
       const kept = this.#budgets.get(budget.name);
@@ -170,28 +182,38 @@ export class LocalLedger implements RunningLedger {
       const start = { kind, part, uncountedMs, quota, needs, retiredBudgets: this.#retired };
       const added = new BudgetLedger(budget, start, nowMs);
       this.#budgets.set(budget.name, added);
+      this.#heirs.delete(budget.name);
       this.#adoptRecord(added, this.#absent.get(budget.name));
       this.#absent.delete(budget.name);
       this.#inherit(added, users, former);
     }
     this.#budgetsOf = new Map(senders.map(({ name, budgets }) => [name, budgets]));
+    this.#upstreamsOf = invert(this.#budgetsOf);
   }
 
   /** What holds back the budgets that its upstreams drew on before, and do no longer, as where it is renamed. */
   #inherit(
     ledger: BudgetLedger,
     users: readonly Pick<Upstream, "name" | "budgets">[],
-    former: ReadonlyMap<string, BudgetRecord | undefined>,
+    former: ReadonlyMap<string, BudgetRecord>,
   ): void {
     const left = users.flatMap(({ name, budgets }) => {
       const before = this.#budgetsOf.get(name) ?? [];
       return before.includes(ledger.budget.name) ? [] : before.filter((each) => !budgets.includes(each));
     });
-    for (const name of new Set(left)) this.#adoptRecord(ledger, former.get(name));
+    for (const name of new Set(left)) {
+      this.#adoptRecord(ledger, former.get(name));
+      const heirs = this.#heirs.get(name) ?? new Set();
+      this.#heirs.set(name, heirs.add(ledger.budget.name));
+    }
   }
 
   #adoptRecord(ledger: BudgetLedger, record: BudgetRecord | undefined): void {
     if (record !== undefined) ledger.adopt(heldOf(record, this.#moment, ledger.budget.maxPauseMs));
+  }
+
+  #recordOf(ledger: BudgetLedger): BudgetRecord {
+    return recordOf(ledger.held, this.#moment, this.#upstreamsOf.get(ledger.budget.name));
   }
 
   /** The calendar of quotas does not follow a wall clock that steps for a moment. */
@@ -209,7 +231,7 @@ export class LocalLedger implements RunningLedger {
     const leaving = [...this.#budgets].filter(([name]) => !staying.has(name));
     for (const [name, ledger] of leaving) {
       this.#budgets.delete(name);
-      this.#absent.set(name, recordOf(ledger.held, this.#moment));
+      this.#absent.set(name, this.#recordOf(ledger));
     }
     const retired = [...this.#retired, ...leaving.map(([, ledger]) => ledger)];
     this.#retired = retired.filter((ledger) => ledger.countedByMs === Infinity);
@@ -218,6 +240,18 @@ export class LocalLedger implements RunningLedger {
   #notify(budget: string): void {
     for (const listener of this.#listeners) listener(budget);
   }
+}
+
+function invert(namesOf: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, readonly string[]> {
+  const inverted = new Map<string, string[]>();
+  for (const [name, others] of namesOf) {
+    for (const other of others) {
+      const names = inverted.get(other);
+      if (names === undefined) inverted.set(other, [name]);
+      else names.push(name);
+    }
+  }
+  return inverted;
 }
 
 function always(): boolean {

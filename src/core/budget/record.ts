@@ -25,9 +25,10 @@ export type Held = {
 
 /**
  * The same by the wall clock, as JSON of a kilobyte or so: it survives this process in the state file, and another
- * process can go on from it. What is over by now is 0 or left out.
+ * process can go on from it. What is over by now is 0 or left out. The upstreams that draw on the budget are named, as
+ * it may have another name in the next config.
  */
-export type BudgetRecord = Held;
+export type BudgetRecord = Held & { readonly upstreams: readonly string[] };
 
 /** One upstream alone may be paused, whatever its budgets do. Wall clock. */
 export type PauseRecord = { readonly pausedUntilMs: number };
@@ -43,6 +44,7 @@ export const NOTHING_HELD: BudgetRecord = {
   lowered: [],
   untold: undefined,
   windows: [],
+  upstreams: [],
 };
 
 /** Records are compared as text. */
@@ -54,13 +56,13 @@ export const NOTHING_HELD_TEXT: string = JSON.stringify(NOTHING_HELD);
  */
 const GRAIN_MS = 10 * SECOND_MS;
 
-export function recordOf(held: Held, now: Moment): BudgetRecord {
+export function recordOf(held: Held, now: Moment, upstreams: readonly string[] = []): BudgetRecord {
   const at = (untilMs: number): number =>
     untilMs <= now.nowMs ? 0 : Math.ceil(untilMs - now.nowMs + now.wallMs);
   const roundedAt = (untilMs: number): number => Math.ceil(at(untilMs) / GRAIN_MS) * GRAIN_MS;
   const { untold } = held;
   const lowered = held.lowered.map((limit) => ({ ...limit, untilMs: roundedAt(limit.untilMs) }));
-  return {
+  const record = {
     pausedUntilMs: at(held.pausedUntilMs),
     yieldUntilMs: roundedAt(held.yieldUntilMs),
     refusals: held.refusals,
@@ -69,6 +71,8 @@ export function recordOf(held: Held, now: Moment): BudgetRecord {
     untold: untold && { ...untold, untilMs: roundedAt(untold.untilMs) },
     windows: held.windows.filter(({ key }) => key.length <= LONGEST_KEY).slice(-MOST_WINDOWS),
   };
+  const holds = Object.values(record).some((each) => (Array.isArray(each) ? each.length > 0 : Boolean(each)));
+  return holds ? { ...record, upstreams } : NOTHING_HELD;
 }
 
 /** Nothing lasts longer than it could have been asked for, however wrong a wall clock was. */

@@ -209,6 +209,7 @@ describe("after a restart", () => {
       lowered: [lowered],
       untold: { ...lowered, requests: 2.5 },
       windows: [{ key: "ratelimit", limit: 5, perMs: 1000, from: "resets" as const }],
+      upstreams: ["email"],
     };
     const first = await bench.open();
     first.keepRecord("api", NOTHING_HELD);

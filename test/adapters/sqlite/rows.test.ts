@@ -4,6 +4,7 @@ import {
   count,
   json,
   listOf,
+  objectOf,
   numbersOf,
   oneOf,
   optional,
@@ -64,7 +65,7 @@ test("texts, choices, and in JSON numbers by name and lists, are read only as we
   const headerOf = (header: Row) => ({ name: header.get("name", text), bytes: header.get("bytes", whole) });
   const factsOf = (facts: Row) => ({
     phases: facts.get("phases", numbersOf(PHASES)),
-    headers: facts.get("headers", listOf(headerOf)),
+    headers: facts.get("headers", listOf(objectOf(headerOf))),
   });
   const told = readRows(rows, (row) => ({
     text: row.get("text", text),

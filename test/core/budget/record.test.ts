@@ -86,6 +86,16 @@ describe("after a restart", () => {
     expect(next.capOf(rate, 20, 30_000)).toBe(20);
   });
 
+  test("a pause goes along with the upstreams to a budget that was renamed meanwhile", () => {
+    const file = new File();
+    const clock = new VirtualClock();
+    life(file, clock, "api").applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+    const next = life(file, clock, "renamed");
+    expect(next.restraint(["renamed"]).pausedUntilMs - clock.now()).toBeCloseTo(3 * MINUTE_MS, -1);
+    const third = life(file, clock, "renamed", "api");
+    expect(third.restraint(["api"]).pausedUntilMs - clock.now()).toBeCloseTo(MINUTE_MS, -1);
+  });
+
   test("the pause of one upstream goes on", () => {
     const clock = new VirtualClock();
     const kept = new Map<string, { readonly pausedUntilMs: number }>();
@@ -135,6 +145,19 @@ test("by a reload, a pause goes along with the upstreams: to a budget of another
   ledger.change(configOf("other"));
   ledger.change(configOf("api"));
   expect(ledger.restraint(["api"]).pausedUntilMs).toBeCloseTo(untilMs, -1);
+});
+
+test("a pause that is heard of only after a reload holds for the budget's new name, and is in the file", () => {
+  const clock = new VirtualClock();
+  const file = new File();
+  const inner = new LocalLedger(configOf("api"), clock);
+  const ledger = new JournaledLedger(inner, file, clock);
+  inner.change(configOf("renamed"));
+  inner.change(configOf("again"));
+  ledger.applyAdvice(["api"], pauseFor(5 * MINUTE_MS));
+  const untilMs = clock.now() + 5 * MINUTE_MS;
+  expect(ledger.restraint(["again"]).pausedUntilMs).toBeCloseTo(untilMs, -1);
+  expect(file.records.get("again")?.pausedUntilMs).toBeGreaterThan(0);
 });
 
 test("a budget that other upstreams draw on inherits nothing", () => {
