@@ -77,8 +77,7 @@ export class History implements Recorder {
         this.#judged(event.poll);
         return;
       case "health_changed":
-        this.#sinceMs = event.atMs;
-        this.#incidents.healthChanged(event);
+        this.#sinceMs = this.#incidents.healthChanged(event);
         return;
       case "unwatched":
         this.#incidents.unwatched(this.lastPoll?.atMs);
@@ -88,7 +87,7 @@ export class History implements Recorder {
     }
   }
 
-  /** When the health last changed. */
+  /** When the health last changed; of a bad one, with its first failure. */
   get sinceMs(): number {
     return this.#sinceMs;
   }
@@ -156,7 +155,7 @@ export class History implements Recorder {
     if (poll.values !== undefined || poll.quotas !== undefined) this.values.polled(poll);
     if (poll.outcome.kind !== "ok") keep(this.#failures, status, FAILURES_KEPT);
     this.evidence.polled(status);
-    this.#incidents.polled(poll.outcome);
+    this.#incidents.polled(poll.outcome, poll.endedAtMs);
   }
 
   #judged({ id, outcome, endedAtMs, durationMs }: Poll): void {

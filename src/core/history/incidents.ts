@@ -38,9 +38,16 @@ export function seenElsewhere(
   return incident === undefined ? past : [{ upstream, ...incident, endedAtMs: undefined }, ...past];
 }
 
-type Open = { state: HealthState; reason: string; readonly startedAtMs: number; polls: number };
+type Open = {
+  state: HealthState;
+  reason: string;
+  readonly startedAtMs: number;
+  /** When the bad state was confirmed. */
+  readonly confirmedAtMs: number;
+  polls: number;
+};
 
-/** The incidents of one upstream: each begins with a bad state and ends with the first ok. */
+/** The incidents of one upstream: each is known by a bad state, begins with its first failure and ends with the first ok. */
 export class Incidents {
   readonly #upstream: string;
   /** The newest last. */
@@ -48,23 +55,32 @@ export class Incidents {
   #open: Open | undefined;
   /** Of the last failed poll: the change of health that it causes comes after it. */
   #lastReason = "";
+  /** The failed polls since the last ok, while no incident is open. */
+  #failing: { readonly sinceMs: number; polls: number } | undefined;
   #isUnwatched = false;
 
   /** Continues `restored`, the newest first: an open one stays open until the first ok. */
   constructor(upstream: string, restored: readonly Incident[] = []) {
     this.#upstream = upstream;
     const [newest] = restored;
-    this.#open = newest === undefined || newest.endedAtMs !== undefined ? undefined : { ...newest };
+    this.#open =
+      newest === undefined || newest.endedAtMs !== undefined
+        ? undefined
+        : { ...newest, confirmedAtMs: newest.startedAtMs };
     this.#ended = restored
       .filter((incident) => incident.endedAtMs !== undefined)
       .slice(0, INCIDENTS_KEPT)
       .reverse();
   }
 
-  polled(outcome: PollOutcome): void {
-    if (outcome.kind === "ok") return;
+  polled({ kind, reason }: PollOutcome, endedAtMs: number): void {
+    if (kind === "ok") {
+      this.#failing = undefined;
+      return;
+    }
+    this.#lastReason = reason;
     if (this.#open !== undefined) this.#open.polls += 1;
-    this.#lastReason = outcome.reason;
+    else if (kind !== "ours") (this.#failing ??= { sinceMs: endedAtMs, polls: 0 }).polls += 1;
   }
 
   /** What was ours makes an incident that it led to ours; one that began before is theirs. */
@@ -72,27 +88,42 @@ export class Incidents {
     const open = this.#open;
     if (reason === "offline") {
       this.#lastReason = reason;
-      if (open !== undefined && open.startedAtMs >= endedAtMs) open.reason = reason;
+      this.#failing = undefined;
+      if (open !== undefined && open.confirmedAtMs >= endedAtMs) open.reason = reason;
     } else if (open?.reason === "offline" && kind !== "ok" && kind !== "ours") {
       // We are online again, and it still fails.
       this.#end({ ...open, polls: open.polls - 1 }, endedAtMs);
-      this.#open = { state: open.state, reason, startedAtMs: endedAtMs, polls: 1 };
+      this.#open = { state: open.state, reason, startedAtMs: endedAtMs, confirmedAtMs: endedAtMs, polls: 1 };
     }
   }
 
-  healthChanged(change: HealthChange): void {
-    if (this.#isUnwatched) return;
-    const severity = SEVERITY.indexOf(change.to);
+  /** Returns since when it has been so: after a restart, or where nobody looked, as long as the incident goes on. */
+  healthChanged({ from, to, atMs }: HealthChange): number {
+    if (this.#isUnwatched) return atMs;
+    const severity = SEVERITY.indexOf(to);
+    // What failed before nobody looked may have been over meanwhile.
+    if (to === "unknown") this.#failing = undefined;
     if (severity >= 0) {
-      this.#open ??= { state: change.to, reason: this.#lastReason, startedAtMs: change.atMs, polls: 1 };
+      const { sinceMs = atMs, polls = 1 } = this.#failing ?? {};
+      this.#failing = undefined;
+      const isNew = this.#open === undefined;
+      this.#open ??= {
+        state: to,
+        reason: this.#lastReason,
+        startedAtMs: sinceMs,
+        confirmedAtMs: atMs,
+        polls,
+      };
+      if (this.#open.state === to && (isNew || from === "unknown")) return this.#open.startedAtMs;
       if (severity > SEVERITY.indexOf(this.#open.state) && this.#lastReason !== "offline") {
-        this.#open.state = change.to;
+        this.#open.state = to;
         this.#open.reason = this.#lastReason;
       }
-    } else if (change.to !== "unknown" && this.#open !== undefined) {
-      this.#end(this.#open, change.atMs);
+    } else if (to !== "unknown" && this.#open !== undefined) {
+      this.#end(this.#open, atMs);
       this.#open = undefined;
     }
+    return atMs;
   }
 
   /** Nobody looks any more: what is open ends where it was seen last, and nothing begins. */

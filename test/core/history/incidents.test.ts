@@ -20,26 +20,48 @@ function incident(changes: Partial<Incident> = {}): Incident {
   };
 }
 
-test("an incident begins with the change of health and ends with the first ok", () => {
+test("an incident begins with its first failure, once that is confirmed, and ends with the first ok", () => {
   const incidents = new Incidents("email");
-  incidents.polled(failed("timeout"));
+  incidents.polled(failed("server_error"), 200);
+  incidents.polled(OK, 400);
+  incidents.polled(failed("timeout"), 1_000);
   expect(incidents.all).toEqual([]);
-  incidents.polled(failed("timeout"));
-  incidents.healthChanged(to("down", 1_000));
-  incidents.polled(failed("connect"));
-  expect(incidents.all).toEqual([incident()]);
-  incidents.polled(OK);
-  incidents.healthChanged(to("up", 5_000));
-  expect(incidents.all).toEqual([incident({ endedAtMs: 5_000 })]);
+  incidents.polled(failed("timeout"), 61_000);
+  expect(incidents.healthChanged(to("down", 61_001))).toBe(1_000);
+  incidents.polled(failed("connect"), 62_000);
+  expect(incidents.all).toEqual([incident({ polls: 3 })]);
+  incidents.polled(OK, 65_000);
+  expect(incidents.healthChanged(to("up", 65_000))).toBe(65_000);
+  expect(incidents.all).toEqual([incident({ polls: 3, endedAtMs: 65_000 })]);
+});
+
+test("a failure before nobody looked, or of ours, is not its beginning", () => {
+  for (const between of [
+    (incidents: Incidents) => incidents.healthChanged(to("unknown", 500)),
+    (incidents: Incidents) => incidents.judged(OURS, 100),
+  ]) {
+    const incidents = new Incidents("email");
+    incidents.polled(failed("dns"), 100);
+    between(incidents);
+    incidents.polled(failed("timeout"), 1_000);
+    incidents.polled(failed("timeout"), 1_500);
+    incidents.healthChanged(to("down", 1_500));
+    expect(incidents.all).toEqual([incident()]);
+  }
+});
+
+test("a state that is worse than before lasts since then", () => {
+  const incidents = new Incidents("email", [incident({ state: "throttled" })]);
+  expect(incidents.healthChanged({ from: "unknown", to: "down", atMs: 7_000 })).toBe(7_000);
 });
 
 test("it is known by the worst that it reached", () => {
   const incidents = new Incidents("email");
-  incidents.polled({ kind: "throttled", reason: "rate" });
+  incidents.polled({ kind: "throttled", reason: "rate" }, 1_000);
   incidents.healthChanged(to("throttled", 1_000));
-  incidents.polled(failed("dns"));
+  incidents.polled(failed("dns"), 2_000);
   incidents.healthChanged(to("down", 2_000));
-  incidents.polled({ kind: "throttled", reason: "rate" });
+  incidents.polled({ kind: "throttled", reason: "rate" }, 3_000);
   incidents.healthChanged(to("throttled", 3_000));
   expect(incidents.all).toEqual([incident({ reason: "dns", polls: 3 })]);
 });
@@ -69,8 +91,8 @@ describe("after a restart", () => {
 
   test("one that was open stays open, goes on counting, and ends with the first ok", () => {
     const incidents = new Incidents("email", [incident(), past]);
-    incidents.polled(failed("connect"));
-    incidents.healthChanged({ from: "unknown", to: "down", atMs: 7_000 });
+    incidents.polled(failed("connect"), 7_000);
+    expect(incidents.healthChanged({ from: "unknown", to: "down", atMs: 7_000 })).toBe(1_000);
     expect(incidents.all).toEqual([incident({ polls: 3 }), past]);
     incidents.healthChanged({ from: "down", to: "up", atMs: 9_000 });
     expect(incidents.all).toEqual([incident({ polls: 3, endedAtMs: 9_000 }), past]);
@@ -78,7 +100,7 @@ describe("after a restart", () => {
 
   test("those that ended stay, and the next one is new", () => {
     const incidents = new Incidents("email", [past]);
-    incidents.polled(failed("timeout"));
+    incidents.polled(failed("timeout"), 1_000);
     incidents.healthChanged({ from: "unknown", to: "down", atMs: 1_000 });
     expect(incidents.all).toEqual([incident({ polls: 1 }), past]);
   });
@@ -87,35 +109,37 @@ describe("after a restart", () => {
 describe("while we are offline", () => {
   test("an incident is ours, also where that is known only after it began", () => {
     const incidents = new Incidents("email");
-    incidents.polled(failed("timeout"));
-    incidents.polled(failed("timeout"));
+    incidents.polled(failed("timeout"), 800);
+    incidents.polled(failed("timeout"), 1_000);
     incidents.healthChanged(to("down", 1_000));
     incidents.judged(OURS, 800);
     incidents.judged(OURS, 1_000);
-    incidents.polled(failed("timeout"));
+    incidents.polled(failed("timeout"), 2_000);
     incidents.judged(OURS, 2_000);
-    incidents.polled(OK);
+    incidents.polled(OK, 3_000);
     incidents.judged(OK, 3_000);
     incidents.healthChanged(to("up", 3_000));
-    expect(incidents.all).toEqual([incident({ reason: "offline", endedAtMs: 3_000 })]);
+    expect(incidents.all).toEqual([
+      incident({ reason: "offline", startedAtMs: 800, endedAtMs: 3_000, polls: 3 }),
+    ]);
   });
 
   test("one that had begun before stays theirs", () => {
     const incidents = new Incidents("email");
-    incidents.polled(failed("timeout"));
+    incidents.polled(failed("timeout"), 1_000);
     incidents.judged(failed("timeout"), 1_000);
     incidents.healthChanged(to("down", 1_000));
-    incidents.polled(failed("timeout"));
+    incidents.polled(failed("timeout"), 2_000);
     incidents.judged(OURS, 2_000);
     expect(incidents.all).toEqual([incident()]);
   });
 
   test("throttling of before is no outage", () => {
     const incidents = new Incidents("email");
-    incidents.polled({ kind: "throttled", reason: "rate" });
+    incidents.polled({ kind: "throttled", reason: "rate" }, 1_000);
     incidents.judged({ kind: "throttled", reason: "rate" }, 1_000);
     incidents.healthChanged(to("throttled", 1_000));
-    incidents.polled(failed("timeout"));
+    incidents.polled(failed("timeout"), 2_000);
     incidents.judged(OURS, 2_000);
     incidents.healthChanged(to("down", 2_000));
     expect(incidents.all).toEqual([incident({ state: "throttled", reason: "rate" })]);
@@ -123,12 +147,12 @@ describe("while we are offline", () => {
 
   test("what still fails when we are online again is an incident of theirs, from then on", () => {
     const incidents = new Incidents("email");
-    incidents.polled(failed("timeout"));
+    incidents.polled(failed("timeout"), 1_000);
     incidents.judged(OURS, 1_000);
     incidents.healthChanged(to("down", 1_000));
-    incidents.polled(failed("server_error"));
+    incidents.polled(failed("server_error"), 5_000);
     incidents.judged(failed("server_error"), 5_000);
-    incidents.polled(failed("server_error"));
+    incidents.polled(failed("server_error"), 6_000);
     incidents.judged(failed("server_error"), 6_000);
     expect(incidents.all).toEqual([
       incident({ reason: "server_error", startedAtMs: 5_000 }),
@@ -177,7 +201,7 @@ describe("an incident that another replica saw", () => {
 describe("an incident of an upstream that is no longer watched", () => {
   test("ended where it was seen last, and says so", () => {
     const incidents = new Incidents("email");
-    incidents.polled({ kind: "failed", reason: "timeout" });
+    incidents.polled({ kind: "failed", reason: "timeout" }, 1_000);
     incidents.healthChanged({ from: "up", to: "down", atMs: 1_000 });
     incidents.unwatched(45_000);
     expect(incidents.all).toMatchObject([{ startedAtMs: 1_000, endedAtMs: 45_000, isUnwatched: true }]);

@@ -48,7 +48,8 @@ test("the others hear of it after the history knows: what came of it can be aske
   const history = new History("email", 0);
   const asking = new Asking();
   const record = new UpstreamRecord(history, [asking]);
-  record.record({ kind: "polled", poll: samplePoll({ outcome: { kind: "failed", reason: "dns" } }) });
-  record.record({ kind: "health_changed", from: "up", to: "down", atMs: 7_000 });
-  expect(asking.known).toEqual([1, 7_000]);
+  const poll = samplePoll({ outcome: { kind: "failed", reason: "dns" } });
+  record.record({ kind: "polled", poll });
+  record.record({ kind: "health_changed", from: "up", to: "down", atMs: poll.endedAtMs + 7_000 });
+  expect(asking.known).toEqual([1, poll.endedAtMs]);
 });
