@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 
 import type { LinkOptions } from "./commands/links.ts";
 import type { CommandIo } from "./commands/loading.ts";
+import type { Used } from "./commands/quota.ts";
 import { messageOf } from "./core/text/escape.ts";
 import { parseListen, type ListenAddress } from "./config/keys/listen.ts";
 import { VERSION_LINE } from "./version.ts";
@@ -140,11 +141,11 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
   command("quota <budget>", "say how much of a budget's quota was used; the daemon must not run")
     .addOption(configOption())
     .addOption(
-      new Option("--used <number>", "so many requests, as of now")
-        .argParser(parseCount)
+      new Option("--used <amount>", "so many requests, or money such as 3.20EUR, as of now")
+        .argParser(parseUsed)
         .makeOptionMandatory(),
     )
-    .action(async (budget: string, options: ConfigOption & { readonly used: number }) => {
+    .action(async (budget: string, options: ConfigOption & { readonly used: Used }) => {
       const { quota } = await import("./commands/quota.ts");
       exit(await quota({ ...ioOf(options), budget, used: options.used, wallNowMs: Date.now() }));
     });
@@ -208,11 +209,11 @@ function listenOption(): Option {
   });
 }
 
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(count))
-    throw new InvalidArgumentError("It must be a whole number from 0 on.");
-  return count;
+function parseUsed(text: string): Used {
+  const [, amount, currency] = /^(\d{1,13}(?:\.\d{1,9})?) ?([A-Z]{3})?$/.exec(text) ?? [];
+  if (amount === undefined)
+    throw new InvalidArgumentError("It must be a number from 0 on, or money such as 3.20EUR.");
+  return { amount: Number(amount), currency };
 }
 
 function parseSeed(text: string): number {

@@ -6,12 +6,14 @@ import type { RunningLedger } from "../core/budget/ledger.ts";
 import { YIELD_KEEPS_ONE_IN } from "../core/budget/restraint.ts";
 import { SLOTS_UNTIL_UNKNOWN } from "../core/poll/health.ts";
 import { quotaBurns } from "../core/budget/quota-forecast.ts";
+import { spendOf } from "../core/budget/quotas.ts";
 import type { Budget, Config, Fleet } from "../core/config/config.ts";
+import { UNITS_OF_MONEY } from "../core/config/price.ts";
 import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { factsOf, type Polled, summaryOf } from "../core/history/facts.ts";
 import type { StateStore } from "../core/history/state.ts";
 import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../core/metrics/snapshot.ts";
-import type { Proof } from "../core/proof/proof.ts";
+import type { QuotaProof } from "../core/proof/numbers.ts";
 import { stallTimes } from "../core/proof/stall.ts";
 import { quotaSentence } from "../core/status/credit-sentence.ts";
 import { limitStatusOf } from "../core/status/limit-sentence.ts";
@@ -196,25 +198,41 @@ function budgetViews(
   const nowMs = clock.wallNow();
   let ofAll: ReturnType<typeof readAll> | undefined;
   const readAll = () => ({
-    scheduled: scheduledByBudget(reload.proof),
+    proofs: new Map(reload.proof.budgets.map((proof) => [proof.budget, proof])),
     advertised: advertisedQuotas(config, polling, nowMs),
     replicas: config.fleet?.mode === "everywhere" ? (fleet?.snapshot().replicas ?? 1) : 1,
   });
-  return ({ name, quota }) => {
-    const { scheduled, advertised, replicas } = (ofAll ??= readAll());
+  return ({ name }) => {
+    const { proofs, advertised, replicas } = (ofAll ??= readAll());
     const standing = ledger.state(name);
     if (standing === undefined) return undefined;
     const pauseMs = standing.pausedUntilMs - clock.now();
-    const used = standing.quotaUsed ?? 0;
-    const quotas = [...(advertised.get(name)?.values() ?? [])];
-    if (quota !== undefined) {
-      const use = { used, buckets: ledger.quotas.of(name).buckets, replicas };
+    const quotas: QuotaForecast[] = [];
+    const standingOf = (quota: QuotaName, counted: string, proof: QuotaProof, unit: number) => {
+      const { used = 0, buckets, unconfirmed = 0 } = ledger.quotas.of(counted);
+      const ofAll = ledger.usedOf(counted) ?? used;
       const calendarMs = ledger.quotas.calendar.now();
-      const burns = quotaBurns(quota, use, calendarMs).map((burn) =>
+      // It ends where one more request of the dearest has no room.
+      const most = Math.max(1, proof.quota.most - Math.max(0, proof.dearest - 1));
+      const use = { used: ofAll, buckets, replicas };
+      const burns = quotaBurns({ ...proof.quota, most }, use, calendarMs).map((burn) =>
         burn.emptyAtMs === undefined ? burn : { ...burn, emptyAtMs: burn.emptyAtMs - calendarMs + nowMs },
       );
-      quotas.unshift({ quota: "own", burns });
-    }
+      quotas.push({ quota, burns });
+      return {
+        limit: proof.quota.most / unit,
+        used: ofAll / unit,
+        unconfirmed: unconfirmed / unit,
+        forecast: proof.scheduled / unit,
+      };
+    };
+    const { quota, spend } = proofs.get(name) ?? {};
+    const ownQuota = quota && standingOf("own", name, quota, 1);
+    const ownSpend = spend && {
+      ...standingOf("spend", spendOf(name), spend, UNITS_OF_MONEY),
+      currency: spend.currency,
+    };
+    quotas.push(...(advertised.get(name)?.values() ?? []));
     return {
       name,
       rates: standing.rates,
@@ -222,12 +240,8 @@ function budgetViews(
       advertisedRemaining: standing.advertisedRemaining,
       advertisedLimits: standing.advertisedLimits,
       pausedUntilWallMs: pauseMs > 0 ? nowMs + pauseMs : 0,
-      quota: quota && {
-        limit: quota.requests,
-        used,
-        unconfirmed: standing.quotaUnconfirmed ?? 0,
-        forecast: scheduled.get(name),
-      },
+      quota: ownQuota,
+      ...(ownSpend && { spend: ownSpend }),
       ...(quotas.length > 0 && { quotas }),
     };
   };
@@ -260,7 +274,7 @@ function budgetStatusOf(
   fleet: Fleet | undefined,
   nowMs: number,
 ): BudgetStatus {
-  const { advertisedLimit: limit, advertisedRemaining: remaining, quota } = view;
+  const { advertisedLimit: limit, advertisedRemaining: remaining, quota, spend } = view;
   return {
     name: budget.name,
     share: budget.share,
@@ -269,10 +283,8 @@ function budgetStatusOf(
     advertised: limit === undefined && remaining === undefined ? undefined : { limit, remaining },
     limits: (view.advertisedLimits ?? []).map(limitStatusOf),
     pausedUntilMs: view.pausedUntilWallMs,
-    quota:
-      quota === undefined || budget.quota === undefined
-        ? undefined
-        : { ...quota, perMs: budget.quota.perMs, forecast: quota.forecast ?? quota.used },
+    quota: quota && budget.quota && { ...quota, perMs: budget.quota.perMs },
+    ...(spend && budget.spend && { spend: { ...spend, perMs: budget.spend.perMs } }),
     ...(view.quotas && {
       quotas: view.quotas.map(({ quota: name, burns }) => ({
         quota: name,
@@ -282,11 +294,4 @@ function budgetStatusOf(
       })),
     }),
   };
-}
-
-/** The most that the schedules ask for in one quota period. */
-function scheduledByBudget({ budgets }: Proof): ReadonlyMap<string, number> {
-  return new Map(
-    budgets.flatMap(({ budget, quota }) => (quota === undefined ? [] : [[budget, quota.scheduled] as const])),
-  );
 }

@@ -4,7 +4,7 @@ import type { Config } from "../core/config/config.ts";
 import { learnedSentence } from "../core/status/limit-sentence.ts";
 import { type Fault, formatFault } from "../config/read/fault.ts";
 import { load } from "../config/load.ts";
-import { unsafeSendings } from "../core/proof/sendings.ts";
+import { costsOf, unsafeSendings } from "../core/proof/sendings.ts";
 import type { BudgetProof } from "../core/proof/numbers.ts";
 import type { ProofGroup } from "../core/proof/proof.ts";
 import type { CommandIo } from "./loading.ts";
@@ -30,6 +30,8 @@ export type CheckReport = {
   readonly learned: Readonly<Record<string, readonly string[]>>;
   /** How often each request is sent at most that may do or cost something. */
   readonly unsafe: readonly string[];
+  /** What all polls cost at most, a sentence for each currency. */
+  readonly costs: readonly string[];
 };
 
 /** Validates the config, and shows that it fits. Returns the exit code. */
@@ -43,8 +45,19 @@ export async function check(options: CheckOptions): Promise<number> {
   const { budgets, groups } = loading.proof ?? { budgets: [], groups: [] };
   const learned = isLoaded ? learnedIn(loading.config) : {};
   const unsafe = isLoaded ? unsafeSendings(loading.config) : [];
+  const costs = isLoaded ? costsOf(loading.config) : [];
   if (json) {
-    const report: CheckReport = { file, ok: isLoaded, faults, warnings, budgets, groups, learned, unsafe };
+    const report: CheckReport = {
+      file,
+      ok: isLoaded,
+      faults,
+      warnings,
+      budgets,
+      groups,
+      learned,
+      unsafe,
+      costs,
+    };
     out(`${JSON.stringify(report, undefined, 2)}\n`);
     return isLoaded ? 0 : 1;
   }
@@ -54,7 +67,7 @@ export async function check(options: CheckOptions): Promise<number> {
   for (const [budget, sentences] of Object.entries(learned)) {
     for (const sentence of sentences) out(`\nbudget ${budget}: its upstream says ${sentence}\n`);
   }
-  if (unsafe.length > 0) out(`\n${unsafe.join("\n")}\n`);
+  for (const sentences of [unsafe, costs]) if (sentences.length > 0) out(`\n${sentences.join("\n")}\n`);
   for (const warning of warnings) out(`\nwarning: ${formatFault(warning)}\n`);
   if (faults.length > 0) err(refusal(file, faults));
   return isLoaded ? 0 : 1;

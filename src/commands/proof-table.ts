@@ -1,5 +1,6 @@
 import { formatPercentage } from "../config/keys/leaves.ts";
-import type { BudgetProof, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
+import { formatMoney } from "../core/config/price.ts";
+import type { BudgetProof, Demand, QuotaProof, RateProof, SpendProof } from "../core/proof/numbers.ts";
 import type { Proof, ProofGroup } from "../core/proof/proof.ts";
 import type { ColdStart } from "../core/budget/leases.ts";
 import { inThousands } from "../core/text/thousands.ts";
@@ -36,7 +37,8 @@ function block(proof: BudgetProof): string {
     `  restart   ${restart(proof.coldStart)}`,
     ...partLines(proof.rates),
     ...(proof.quota === undefined ? [] : [`  quota     ${quotaLine(proof.quota)}`]),
-    `  forecast  ${forecast(proof)}`,
+    ...(proof.spend === undefined ? [] : [`  spend     ${spendLine(proof.spend)}`]),
+    `  forecast  ${inThousands(Math.ceil(proof.requestsPer30d))} requests in 30d`,
     "",
   ].join("\n");
 }
@@ -134,17 +136,19 @@ function partLines(rates: readonly RateProof[]): readonly string[] {
   return [`  part      for each of ${first?.part?.replicas ?? 1} replicas ${parts.join("; ")}`];
 }
 
-function quotaLine({ quota, scheduled, spentEarly }: QuotaProof): string {
-  const numbers = `${inThousands(scheduled)} of ${inThousands(quota.requests)} requests in ${formatDuration(quota.perMs)}`;
-  if (!spentEarly) return `schedules ask for ${numbers}`;
-  return `schedules ask for ${numbers}: ${quota.onExhaust === "stop" ? "polls will stop early" : "does not fit"}`;
+function quotaLine(proof: QuotaProof): string {
+  const { scheduled, quota } = proof;
+  return `schedules ask for ${inThousands(scheduled)} of ${inThousands(quota.most)} requests${inTime(proof)}`;
 }
 
-function forecast({ requestsPer30d, costPer30d }: BudgetProof): string {
-  const requests = `${inThousands(Math.ceil(requestsPer30d))} requests in 30d`;
-  return costPer30d === undefined
-    ? requests
-    : `${requests}, at a cost of ${inThousands(Number(costPer30d.toFixed(2)))}`;
+function spendLine({ currency, ...proof }: SpendProof): string {
+  const { scheduled, quota } = proof;
+  return `schedules may cost ${formatMoney(scheduled)} of ${formatMoney(quota.most)} ${currency}${inTime(proof)}`;
+}
+
+function inTime({ quota, spentEarly }: QuotaProof): string {
+  const early = quota.onExhaust === "stop" ? ": polls will stop early" : ": does not fit";
+  return ` in ${formatDuration(quota.perMs)}${spentEarly ? early : ""}`;
 }
 
 /** 90s as 1m30s, 1500ms as 1.5s: to read, not to be parsed again. */

@@ -211,13 +211,14 @@ function pathOf(subject: Subject, { upstreams }: Parts, tree: Tree): Path {
       return treeAt(tree, path)?.kind === "list" ? [...path, subject.index] : path;
     }
     case "quota":
-      return ["budgets", subject.budget, "quota"];
+    case "spend":
+      return ["budgets", subject.budget, subject.kind];
     case "budget":
       return ["budgets", subject.budget];
     case "upstream": {
       const index = [...upstreams].find(([, { name }]) => name === subject.upstream)?.[0] ?? 0;
       const at = ["upstreams", index];
-      if (subject.about === "budget") return [...at, "budget"];
+      if (subject.about !== "schedule") return [...at, subject.about];
       return [...at, SCHEDULE_KEYS.find((key) => treeAt(tree, [...at, key]) !== undefined) ?? "every"];
     }
     default:

@@ -154,10 +154,9 @@ test.each([
 ])("a wall clock that is set %s does not change when our own quota is used up", async (_, stepMs) => {
   const clock = new VirtualClock();
   const quota = {
-    requests: 100,
+    most: 100,
     perMs: 30 * 24 * HOUR_MS,
     onExhaust: "stop" as const,
-    pricePerRequest: undefined,
   };
   const config = sampleConfig({ budgets: [sampleBudget({ name: "api", quota })], upstreams: [] });
   const ledger = new LocalLedger(config, clock);

@@ -103,7 +103,7 @@ describe("a config that fits", () => {
       "tls: { insecure_skip_verify: true }",
     ).replace(
       "per: 1m }",
-      "per: 1m }\n    share: 100%\n    quota: { requests: 400, per: 30d, on_exhaust: stop, price_per_request: 0.05 }",
+      "per: 1m }\n    share: 100%\n    quota: { requests: 400, per: 30d, on_exhaust: stop }\n    price: { per_request: 0.05, currency: EUR }\n    spend: { at_most: 100, per: 30d }",
     );
     const path = await directory.write(text);
     const { code, out } = await checked(path, false);
@@ -111,8 +111,12 @@ describe("a config that fits", () => {
     expect(out).toContain("cron */30 8-17 * * 1-5: 1 slot, none confirmed");
     expect(out).toContain("restart   waits 1m10s, until a predecessor's requests are no longer counted");
     expect(out).toContain("quota     schedules ask for 440 of 400 requests in 30d: polls will stop early");
-    expect(out).toContain("forecast  429 requests in 30d, at a cost of 21.43");
-    expect(out).toContain(`warning: ${path}:14:34: upstream "api" trusts any certificate`);
+    expect(out).toContain("spend     schedules may cost 22.00 of 100.00 EUR in 30d");
+    expect(out).toContain("forecast  429 requests in 30d");
+    expect(out).toContain(
+      "all polls cost at most 1.00 EUR a day and 22.00 EUR in 30d, confirmations included\n",
+    );
+    expect(out).toContain(`warning: ${path}:16:34: upstream "api" trusts any certificate`);
     expect(out).toContain(`warning: ${path}:5:12: budget "api" will stop before its period ends`);
   });
 });

@@ -24,7 +24,7 @@ async function typed(
   let [out, err] = ["", ""];
   const code = await quota({
     budget,
-    used: 12,
+    used: { amount: 12, currency: undefined },
     configPath: folder.path,
     environment: {},
     wallNowMs: Date.now(),

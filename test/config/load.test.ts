@@ -119,7 +119,7 @@ budgets:
     linger: 5s
     max_pause: 30m
     yield_below: 0%
-    quota: { requests: 400000, per: 30d, on_exhaust: stop, price_per_request: 0.0001 }
+    quota: { requests: 400000, per: 30d, on_exhaust: stop }
 upstreams:
   - name: api
     base_url: https://api.example.test/email/
@@ -163,7 +163,7 @@ upstreams:
     maxPauseMs: 1_800_000,
     blindAfterMs: 300_000,
     yieldBelow: 0,
-    quota: { requests: 400_000, perMs: 2_592_000_000, onExhaust: "stop", pricePerRequest: 0.0001 },
+    quota: { most: 400_000, perMs: 2_592_000_000, onExhaust: "stop" },
   });
   expect(loading.config.upstreams[0]).toMatchObject({
     url: "https://api.example.test/email/v2/things?page=1",

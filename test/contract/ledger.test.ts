@@ -188,14 +188,14 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     expect(world.ledger.restraint(["api"]).isYielding).toBe(false);
   });
 
-  const quota = { requests: 2, perMs: 7_200_000, onExhaust: "stop", pricePerRequest: undefined } as const;
+  const quota = { most: 2, perMs: 7_200_000, onExhaust: "stop" } as const;
   test("stops at its own quota, and does not count what was not sent", async () => {
     await using world = await warmWorld(openWorld, [{ quota }]);
     (await takeInTurn(world)).settle("answered");
     (await takeInTurn(world)).settle("unsent");
     (await takeInTurn(world)).settle("answered");
     await world.advance(5_000);
-    expect(world.ledger.state("api")?.quotaUsed).toBe(2);
+    expect(world.ledger.usedOf("api")).toBe(2);
     expect(world.ledger.restraint(["api"]).isQuotaSpent).toBe(true);
     expect(await world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
     await world.advance(3 * 3_600_000);
@@ -222,14 +222,15 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
 
   test("gives all of them back where one request of several budgets was not sent", async () => {
     const rates = [{ requests: 1, perMs: 10_000, label: "10s" }];
-    const quota = { requests: 1, perMs: 86_400_000, onExhaust: "stop", pricePerRequest: undefined } as const;
+    const quota = { most: 1, perMs: 86_400_000, onExhaust: "stop" } as const;
     await using world = await warmWorld(openWorld, [{}, { name: "model", rates, quota }]);
     const told = new Set<string>();
     world.ledger.onChange((budget) => told.add(budget));
     (await takeInTurn(world, "api", "model")).settle("unsent");
     await world.advance(10);
     expect([...told].sort()).toEqual(["api", "model"]);
-    expect(world.ledger.state("model")).toMatchObject({ quotaUsed: 0, rates: [{ leases: 0 }] });
+    expect(world.ledger.usedOf("model")).toBe(0);
+    expect(world.ledger.state("model")).toMatchObject({ rates: [{ leases: 0 }] });
     await world.advance(10_000);
     (await takeInTurn(world, "model", "api")).settle("answered");
     await world.advance(20_000);

@@ -30,7 +30,9 @@ budgets:
     linger: 1s
     max_pause: 10m
     yield_below: 10%
-    quota: { requests: 400000, per: 30d, on_exhaust: stop, price_per_request: 0.0001 }
+    quota: { requests: 400000, per: 30d, on_exhaust: stop }
+    spend: { at_most: 5, per: 30d, on_exhaust: stop }
+    price: [{ per_request: 0.0001, currency: EUR }, { of: /usage, per: 1000, is: 0.6, at_most: 0.002, currency: EUR }]
   other: *api
 upstreams:
   - name: one

@@ -3,6 +3,7 @@ import { BURN_WINDOWS } from "../../src/core/answer/credit.ts";
 import { GzipParts, ZstdParts } from "../../src/adapters/compressors.ts";
 import { type Recorder, SLOT_STARTED, SLOT_WAITING } from "../../src/core/poll/ports.ts";
 import type { Advice } from "../../src/core/advice/advice.ts";
+import type { Price } from "../../src/core/config/price.ts";
 import type { QuotaRow } from "../../src/core/budget/quota.ts";
 import type { Budget, Config, Fleet, Upstream, Value } from "../../src/core/config/config.ts";
 import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
@@ -285,6 +286,8 @@ export function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): Fleet
   };
 }
 
+const SAMPLE_PRICE: Price = { currency: "EUR", parts: [{ kind: "request", units: 100_000 }] };
+
 /** Every fact that can be known is known. */
 export function fullMetricsSnapshot(): MetricsSnapshot {
   const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 10]));
@@ -296,7 +299,11 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
   return sampleMetricsSnapshot({
     upstreams: [
       sampleUpstreamSnapshot({
-        upstream: sampleUpstream({ labels: { team: "growth" }, values: [sampleValue()] }),
+        upstream: sampleUpstream({
+          labels: { team: "growth" },
+          values: [sampleValue()],
+          price: SAMPLE_PRICE,
+        }),
         accounts,
         health: { state: "up", up: true },
         values: [sampleValueSnapshot()],
@@ -307,6 +314,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
         advertisedLimit: 60,
         advertisedRemaining: 48,
         quota: { limit: 400_000, used: 120, unconfirmed: 2, forecast: 172_800 },
+        spend: { limit: 5, used: 1.25, unconfirmed: 0, forecast: 4.32, currency: "EUR" },
         quotas: [{ quota: "own", burns: sampleValueSnapshot().burns }],
       }),
     ],

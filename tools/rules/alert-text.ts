@@ -10,6 +10,7 @@ export const OF_UPSTREAM = "job=%q,instance=%q,upstream=%q";
 /** As seen from all vantages. */
 export const OF_UPSTREAM_EVERYWHERE = "job=%q,upstream=%q";
 export const OF_BUDGET = "job=%q,instance=%q,budget=%q";
+export const OF_BUDGET_ANYWHERE = "job=%q,budget=%q";
 export const OF_JOB = "job=%q";
 export const OF_INSTANCE = "job=%q,instance=%q";
 

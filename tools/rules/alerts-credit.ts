@@ -1,4 +1,4 @@
-import { OF_BUDGET, queryLabels, queryValue } from "./alert-text.ts";
+import { OF_BUDGET, OF_BUDGET_ANYWHERE, queryLabels, queryValue } from "./alert-text.ts";
 import type { Alert, Recording, RuleGroup } from "./rule.ts";
 
 const HOUR_S = 3_600;
@@ -72,6 +72,14 @@ const SPENT: Alert = {
   description: `{{ $value | printf "%.0f" }} requests were sent, and the quota in our config allows ${queryValue(`${LIMIT}{${OF_BUDGET}}`, `printf "%.0f"`, "no more")}. Not polled until the oldest requests leave the quota period: ${queryLabels(`sum by (upstream) (pacewatch_upstream_info{${OF_BUDGET}})`, "upstream", "its upstreams")}.`,
 };
 
+const OUT_OF_MONEY: Alert = {
+  alert: SPENT.alert,
+  severity: "ticket",
+  expr: 'pacewatch:quota_empty_in:seconds{quota="spend"} <= 0',
+  summary: "The spend of budget {{ $labels.budget }} is used up: polls that cost money have stopped",
+  description: `What is left of the spend in our config does not pay for one more poll. Not polled until the oldest polls leave its period: ${queryLabels(`sum by (upstream) (pacewatch_upstream_info{${OF_BUDGET_ANYWHERE}})`, "upstream", "its upstreams")}.`,
+};
+
 export const QUOTA_ALERTS: RuleGroup = {
   name: "pacewatch-quotas",
   rules: [
@@ -85,9 +93,10 @@ export const QUOTA_ALERTS: RuleGroup = {
         alert: "PacewatchQuotaNearlySpent",
         summary: "The quota of budget {{ $labels.budget }} is nearly used up: {{ $labels.quota }}",
         description:
-          'At its present pace, the quota {{ $labels.quota }} of budget {{ $labels.budget }} is used up in {{ $value | humanizeDuration }}, before it refills. {{ if eq $labels.quota "own" }}It is the one in our config: then polls stop.{{ else }}The upstream advertises it: then everything that uses this account is rejected, production included.{{ end }}',
+          'At its present pace, the quota {{ $labels.quota }} of budget {{ $labels.budget }} is used up in {{ $value | humanizeDuration }}, before it refills. {{ if eq $labels.quota "own" "spend" }}It is the one in our config: then polls stop.{{ else }}The upstream advertises it: then everything that uses this account is rejected, production included.{{ end }}',
       },
     ),
     SPENT,
+    OUT_OF_MONEY,
   ],
 };

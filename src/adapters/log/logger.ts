@@ -3,6 +3,7 @@ import type { Announcement } from "../../core/answer/announcement.ts";
 import { LOG_BYTES_A_MINUTE } from "../../core/exchange/bounds.ts";
 import { requestIdsIn } from "../../core/answer/kept-headers.ts";
 import type { LogLevel } from "../../core/config/config.ts";
+import { formatMoney } from "../../core/config/price.ts";
 import type { HealthChange } from "../../core/poll/health.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { SkipCause } from "../../core/exchange/outcome.ts";
@@ -133,6 +134,15 @@ export class LogRecorder implements Recorder {
     this.#lastPoll = poll;
     this.#announced(poll);
     this.#valuesRead(poll);
+    this.#charged(poll);
+  }
+
+  /** The promise of a spend is as good as `at_most` of its prices. */
+  #charged({ id, cost }: Poll): void {
+    if (cost === undefined || cost.units <= cost.reserved) return;
+    const [charged, atMost] = [cost.units, cost.reserved].map(formatMoney);
+    const fields = { poll: id, charged, atMost, currency: cost.currency };
+    this.#write("warn", fields, "the answer cost more than at_most of its price");
   }
 
   #judged(poll: Poll): void {

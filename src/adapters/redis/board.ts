@@ -170,11 +170,11 @@ export class RedisFleetBoard implements FleetBoard {
     const asked = { name, limit, oldest: oldestHour, used: counts, upTo: [...upTo] };
     const reply = await this.#redis.run(this.#draw, [this.#quota(budget)], [JSON.stringify(asked)]);
     const answer = reply.kind === "failed" ? {} : readObject(textOf(reply.value));
-    const total = known(answer["total"]);
+    const total = known(numberIn(answer["total"]));
     if (answer["kind"] !== "drawn" || total === undefined) return AWAY;
     const own = listOf(answer["own"])
       .map(listOf)
-      .map(([hour, count]) => [amountOf(hour), amountOf(count)] as const);
+      .map(([hour, count]) => [amountOf(hour), amountOf(numberIn(count))] as const);
     return { kind: "drawn", own: new Map(own), total };
   }
 
@@ -193,6 +193,10 @@ function amountOf(value: unknown): number {
 
 function known(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+function numberIn(text: unknown): number {
+  return Number.parseFloat(textOf(text));
 }
 
 function textOf(value: unknown): string {

@@ -20,6 +20,7 @@ const OF_ONE_PATH: ReadonlySet<string> = new Set([
   "idempotency_key",
   "expect",
   "values",
+  "price",
   "degraded_above",
   "objective",
 ]);

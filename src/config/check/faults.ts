@@ -130,8 +130,13 @@ function isSecretAt(schema: Schema, path: Path): boolean {
   return notesAt(schema, path).isSecret === true;
 }
 
+/** By its name, where what a key did stands now. */
+const MOVED: Readonly<Record<string, string>> = {
+  price_per_request: "it is now price: { per_request, currency } of the budget, or of an upstream: ",
+};
+
 function unknownKey(key: string, path: Path, allowed: string, isSecret: boolean): Complaint {
-  const hint = didYouMean(key, allowed.split(", "));
+  const hint = MOVED[key] ?? didYouMean(key, allowed.split(", "));
   return complainOfKey([...path, key], (nameOf) => {
     const where = path.length === 0 ? "" : ` in "${nameOf(path)}"`;
     return `unknown key ${shownKey(key, isSecret)}${where}: ${hint}allowed are ${allowed}`;

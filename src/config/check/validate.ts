@@ -30,6 +30,11 @@ export function validate(tree: Tree, directory: string): Parts {
   const around = {
     vantage: general?.fleet?.mode === "everywhere" ? general.fleet.name : undefined,
     denyAddresses: general?.denyAddresses,
+    prices: new Map(
+      Object.entries(keys.budgets).flatMap(([name, { price }]) =>
+        price === undefined ? [] : [[name, price]],
+      ),
+    ),
   };
   const bodies = [...keys.upstreams.keys()].flatMap((index) => {
     const path = ["upstreams", index, "body"];

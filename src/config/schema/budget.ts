@@ -1,18 +1,10 @@
 import { z } from "zod";
-import type { Budget, Quota, Rate } from "../../core/config/config.ts";
+import type { Budget, Rate } from "../../core/config/config.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, formatDuration, parseDuration } from "../../core/time/duration.ts";
-import {
-  codec,
-  duration,
-  filledList,
-  named,
-  oneOf,
-  percentage,
-  section,
-  wholeNumber,
-} from "../keys/leaves.ts";
+import { codec, duration, filledList, named, percentage, section, wholeNumber } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
+import { priceSchema, quotaSchema, spendSchema } from "./price.ts";
 
 /** A budget without its name, which is its key. */
 export type BudgetTerms = Omit<Budget, "name">;
@@ -55,27 +47,6 @@ const rates: z.ZodType<readonly Rate[]> = codec(
   { decode: (written) => ("perMs" in written ? [written] : written), encode: (rates) => rates },
 );
 
-const price: z.ZodType<number> = z
-  .number({ error: "a number from 0" })
-  .min(0, { error: "a number from 0" })
-  .max(1_000_000, { error: "a number up to 1000000" });
-
-const quota: z.ZodType<Quota> = named(
-  section({
-    requests: wholeNumber(1, 1_000_000_000_000).describe(
-      "How many requests Pacewatch itself may send in the period.",
-    ),
-    per: duration(HOUR_MS, 366 * DAY_MS, "30d").describe("The period, rolling in hour buckets."),
-    on_exhaust: oneOf(["stop", "refuse"])
-      .prefault("refuse")
-      .describe(
-        "refuse: a schedule that would spend the quota early is refused. stop: polls stop once it is spent.",
-      ),
-    price_per_request: price.optional().describe("For the cost forecast, in any currency."),
-  }),
-  { per: "perMs", on_exhaust: "onExhaust", price_per_request: "pricePerRequest" },
-);
-
 export const budgetSchema: z.ZodType<BudgetTerms> = noted(
   named(
     section({
@@ -101,9 +72,23 @@ export const budgetSchema: z.ZodType<BudgetTerms> = noted(
         .describe(
           "When the upstream says that less than this of its limit is left, only one slot in four is used.",
         ),
-      quota: quota
+      quota: quotaSchema(
+        wholeNumber(1, 1_000_000_000_000).describe(
+          "How many requests Pacewatch itself may send in the period.",
+        ),
+      )
         .optional()
-        .describe("For usage-based pricing: Pacewatch's own long limit, not scaled by share."),
+        .describe("Pacewatch's own long limit of requests, not scaled by share."),
+      price: priceSchema
+        .optional()
+        .describe(
+          "What each request costs of those upstreams that have no price of their own: one price, or a list of prices that are added.",
+        ),
+      spend: spendSchema
+        .optional()
+        .describe(
+          "Pacewatch's own long limit of money. Each of its upstreams needs a price: reserved is the most that a poll may cost, counted what it did cost.",
+        ),
     }).describe(
       "What the upstream's owner allows to one credential, and the share of it that Pacewatch may use.",
     ),

@@ -18,6 +18,7 @@ import {
   type Upstream,
   type Value,
 } from "../../core/config/config.ts";
+import type { Price } from "../../core/config/price.ts";
 import { isObject } from "../../core/exchange/json-value.ts";
 import { authSchema, headersOf } from "../auth/auth.ts";
 import { NEVER_LITERAL } from "../auth/source.ts";
@@ -60,6 +61,7 @@ import { atMostOne, exactlyOne, itemsOf, mappingOf, ruled } from "../keys/rules.
 import { TLS_NAMES, certificateAndKey, tlsFiles } from "../keys/tls.ts";
 import { hasQueryParameter, joinTemplate, joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
 import { bodyNeedsMethod, bodyOf, noBodyOfHead, requestKeys } from "./request.ts";
+import { priceSchema } from "./price.ts";
 import { valuesSchema } from "./values.ts";
 
 /** What one template may make. */
@@ -310,6 +312,11 @@ const shared = {
       "Headers whose values are kept with a failed poll, for the provider's support, besides x-request-id, cf-ray and the like.",
     ),
   values: valuesSchema.optional(),
+  price: priceSchema
+    .optional()
+    .describe(
+      "What each of its polls costs, confirmations too: one price, or a list of prices that are added. Default: that of its budget.",
+    ),
   objective: noted(
     named(
       section({
@@ -422,7 +429,7 @@ const upstreamKeys = section({
   also: filledList(further, MOST_FURTHER, "further paths")
     .optional()
     .describe(
-      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, method, body, idempotency_key, expect, values, degraded_above and objective.",
+      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, method, body, idempotency_key, expect, values, price, degraded_above and objective.",
     ),
 });
 
@@ -486,6 +493,8 @@ export type Around = {
   /** Replicas that poll the same upstream do so at different moments. */
   readonly vantage: string | undefined;
   readonly denyAddresses: Upstream["denyAddresses"];
+  /** By budget. */
+  readonly prices: ReadonlyMap<string, Price>;
   /** Its path as it is written, where it has variables. */
   readonly template: string | undefined;
   /** Its body as it is written: the variables in it are not filled in. */
@@ -495,7 +504,7 @@ export type Around = {
 /** An upstream without a schedule, or with two, is refused by its rule, and is none. */
 export function upstreamOf(
   keys: UpstreamKeys,
-  { vantage, denyAddresses, template, writtenBody }: Around,
+  { vantage, denyAddresses, prices, template, writtenBody }: Around,
 ): Upstream | undefined {
   const {
     base_url: base,
@@ -514,6 +523,9 @@ export function upstreamOf(
   const schedule = scheduleOf(same.name, { every, cron, time_zone }, vantage);
   if (schedule === undefined) return undefined;
   const budgets = namesOf(budget);
+  const ofBudgets = budgets.map((each) => prices.get(each)).filter((each) => each !== undefined);
+  // Where two have one, it is to say which counts: see `unpricedFault`.
+  const price = same.price ?? (ofBudgets.length === 1 ? ofBudgets[0] : undefined);
   return {
     ...same,
     url: joinUrl(base, path),
@@ -531,6 +543,7 @@ export function upstreamOf(
       json: expect.json ?? same.method !== "HEAD",
       body: expect.body && withCredits(expect.body, same.values ?? []),
     },
+    ...(price && { price }),
     requestIdHeaders: same.requestIdHeaders.map((header) => header.toLowerCase()),
     denyAddresses,
   };

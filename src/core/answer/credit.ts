@@ -34,8 +34,8 @@ export type Burn = {
   readonly emptyAtMs: number | undefined;
 };
 
-/** We have a quota of our own; answers tell others, named by how long their window is at least. */
-export const QUOTAS = ["own", "1d", "7d", "30d"] as const;
+/** We have a quota and a spend of our own; answers tell others, named by how long their window is at least. */
+export const QUOTAS = ["own", "spend", "1d", "7d", "30d"] as const;
 export type QuotaName = (typeof QUOTAS)[number];
 
 /** Burns of a quota are parts of it: 0.5 is half. */

@@ -2,8 +2,8 @@ import type { Advice } from "../advice/advice.ts";
 import { type Budget, capOf, type Rate } from "../config/config.ts";
 import { forgottenAfterMs, Leases, type LeaseTerms, paceGapMs } from "./leases.ts";
 import type { BudgetRestraint, BudgetState, Settlement, Wait } from "./ledger.ts";
-import type { QuotaCount } from "./quota.ts";
 import { ofPart, ratesOfPart, startOf } from "./part.ts";
+import { type Quotas, spendOf } from "./quotas.ts";
 import type { Held } from "./record.ts";
 import { Restraint } from "./restraint.ts";
 import { longestRateOf, type Needs } from "./signals.ts";
@@ -22,7 +22,7 @@ export type BudgetStart = {
   readonly part: BudgetPart | undefined;
   /** An unknown earlier request may still be counted for so long after it was sent. */
   readonly uncountedMs: number;
-  readonly quota: QuotaCount;
+  readonly quotas: Quotas;
   /** The schedules need so much of each rate. */
   readonly needs: Needs;
   /** These were removed, and still have requests in flight, perhaps with the same key. */
@@ -52,7 +52,7 @@ export class BudgetLedger {
   readonly #leases: Leases;
   readonly #restraint: Restraint;
   readonly #untold: UntoldLimit = new UntoldLimit();
-  readonly #quota: QuotaCount;
+  readonly #quotas: Quotas;
   #retiredBudgets: readonly BudgetLedger[];
   readonly #part: BudgetPart | undefined;
 
@@ -64,7 +64,7 @@ export class BudgetLedger {
     this.#paceGapMs = paceGapMs(this.#terms.rates);
     this.#leases = new Leases(this.#terms, nowMs, coldMsOf(budget, this.#terms, start));
     this.#restraint = new Restraint(budget, start.needs);
-    this.#quota = start.quota;
+    this.#quotas = start.quotas;
     this.#retiredBudgets = start.retiredBudgets;
   }
 
@@ -98,11 +98,11 @@ export class BudgetLedger {
   }
 
   /** Tells what stands against a lease now; undefined if `grant` may follow at once. */
-  waitFor(nowMs: number): Wait | undefined {
+  waitFor(nowMs: number, mostCost: number): Wait | undefined {
     const budget = this.#budget.name;
     const pausedUntilMs = this.#restraint.active.pausedUntilMs;
     if (pausedUntilMs > nowMs) return { kind: "wait", untilMs: pausedUntilMs, cause: "backoff", budget };
-    if (this.#quota.isSpent) {
+    if (this.#isSpent(mostCost)) {
       return { kind: "wait", untilMs: nowMs + this.#shortestWindowMs(), cause: "quota", budget };
     }
     const usedUpUntilMs = this.usedUpUntilMs(nowMs);
@@ -120,15 +120,29 @@ export class BudgetLedger {
     return this.#restraint.active.usedUpUntilMs(nowMs);
   }
 
-  /** Returns what settles it, once. */
-  grant(nowMs: number): (settlement: Settlement, nowMs: number) => void {
+  /** Returns what settles it and what charges it, each once. */
+  grant(
+    nowMs: number,
+    mostCost: number,
+  ): {
+    readonly settle: (settlement: Settlement, nowMs: number) => void;
+    readonly charge: (cost: number) => void;
+  } {
     this.#leases.grant(nowMs);
     this.#restraint.active.sent(1);
-    const request = this.#quota.send();
-    return (settlement, settledMs) => {
-      this.#quota.end(request, settlement !== "unsent");
-      this.#leases.settle(settlement, settledMs);
-      if (settlement === "unsent") this.#restraint.active.sent(-1);
+    const quota = this.#quotas.of(this.#budget.name);
+    const request = quota.send(1);
+    const spend = mostCost === 0 ? undefined : this.#quotas.of(spendOf(this.#budget.name));
+    const spent = spend?.send(mostCost);
+    return {
+      settle: (settlement, settledMs) => {
+        quota.end(request, settlement === "unsent" ? 0 : 1);
+        this.#leases.settle(settlement, settledMs);
+        if (settlement === "unsent") this.#restraint.active.sent(-1);
+      },
+      charge: (cost) => {
+        if (spent !== undefined) spend?.end(spent, cost);
+      },
     };
   }
 
@@ -173,20 +187,24 @@ export class BudgetLedger {
       advertisedRemaining: remaining,
       advertisedLimits: [...this.#restraint.limits, ...this.#untold.known],
       pausedUntilMs: this.#restraint.active.pausedUntilMs,
-      quotaUsed: this.#quota.used,
-      quotaUnconfirmed: this.#quota.unconfirmed,
     };
   }
 
-  restraint(nowMs: number): BudgetRestraint {
+  restraint(nowMs: number, mostCost: number): BudgetRestraint {
     return {
       pausedUntilMs: this.#restraint.active.pausedUntilMs,
       isYielding: this.#restraint.isYielding(nowMs),
-      isQuotaSpent: this.#quota.isSpent,
+      isQuotaSpent: this.#isSpent(mostCost),
       paceGapMs: this.#paceGapMs,
       maxPauseMs: this.#budget.maxPauseMs,
       blindAfterMs: this.#budget.blindAfterMs,
     };
+  }
+
+  #isSpent(mostCost: number): boolean {
+    const { name } = this.#budget;
+    if (!this.#quotas.of(name).hasRoomFor(1)) return true;
+    return mostCost > 0 && !this.#quotas.of(spendOf(name)).hasRoomFor(mostCost);
   }
 
   #caps(nowMs: number): number[] {

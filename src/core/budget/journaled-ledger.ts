@@ -4,11 +4,12 @@ import {
   type BudgetRestraint,
   type Ledger,
   type LeaseDecision,
-  leaseOf,
   type RunningLedger,
+  type Settlement,
   type Wait,
 } from "./ledger.ts";
 import { CLAIM_MS, type QuotaRow } from "./quota.ts";
+import { type Draw, drawsOf } from "./quotas.ts";
 import { type BudgetRecord, NOTHING_HELD } from "./record.ts";
 
 /** The port of the file that budgets are kept in. */
@@ -21,9 +22,9 @@ export interface BudgetFile {
 }
 
 /**
- * Every request of a budget with a quota is in the state file before it may leave. So however this process is killed,
- * none is missing after it, and too many are counted only by those that were in flight. What an answer asks for is in
- * the file before the next request of its budget.
+ * Every request of a budget with a quota is in the state file before it may leave, and so is the most that it may cost.
+ * So however this process is killed, none is missing after it, and too many are counted only by those that were in
+ * flight. What an answer asks for is in the file before the next request of its budget.
  */
 export class JournaledLedger implements Ledger {
   readonly #ledger: RunningLedger;
@@ -41,17 +42,21 @@ export class JournaledLedger implements Ledger {
     ledger.onChange((budget) => this.#keepRecord(budget));
   }
 
-  take(budgets: readonly string[]): LeaseDecision | Promise<LeaseDecision> {
+  take(budgets: readonly string[], mostCost: number = 0): LeaseDecision | Promise<LeaseDecision> {
     const unwritten = budgets
       .map((budget) => this.#unwritten.get(budget))
       .filter((each) => each !== undefined);
-    if (unwritten.length > 0) return Promise.all(unwritten).then(() => this.take(budgets));
-    const counted = budgets.filter((budget) => this.#ledger.quotas.of(budget).limit !== undefined);
-    return counted.length === 0 ? this.#ledger.take(budgets) : this.#takeCounted(budgets, counted);
+    if (unwritten.length > 0) return Promise.all(unwritten).then(() => this.take(budgets, mostCost));
+    const counted = budgets
+      .flatMap((budget) => drawsOf(budget, mostCost))
+      .filter(({ quota }) => this.#ledger.quotas.of(quota).limit !== undefined);
+    return counted.length === 0
+      ? this.#ledger.take(budgets, mostCost)
+      : this.#takeCounted(budgets, mostCost, counted);
   }
 
-  restraint(budgets: readonly string[]): BudgetRestraint {
-    return this.#ledger.restraint(budgets);
+  restraint(budgets: readonly string[], mostCost?: number): BudgetRestraint {
+    return this.#ledger.restraint(budgets, mostCost);
   }
 
   applyAdvice(budgets: readonly string[], advice: Advice): void {
@@ -77,13 +82,17 @@ export class JournaledLedger implements Ledger {
     this.#unwritten.set(budget, written);
   }
 
-  async #takeCounted(budgets: readonly string[], counted: readonly string[]): Promise<LeaseDecision> {
-    const spent = counted.map((budget) => this.#spentWait(budget)).find((wait) => wait !== undefined);
+  async #takeCounted(
+    budgets: readonly string[],
+    mostCost: number,
+    counted: readonly Draw[],
+  ): Promise<LeaseDecision> {
+    const spent = counted.map((draw) => this.#spentWait(draw)).find((wait) => wait !== undefined);
     if (spent !== undefined) return spent;
     const withdraw = await this.#claim(counted);
     let decision: LeaseDecision;
     try {
-      const taken = this.#absentWait(budgets) ?? this.#ledger.take(budgets);
+      const taken = this.#absentWait(budgets) ?? this.#ledger.take(budgets, mostCost);
       // Without a pause in between, a request is never both claimed and counted.
       decision = taken instanceof Promise ? await taken : taken;
     } finally {
@@ -94,25 +103,29 @@ export class JournaledLedger implements Ledger {
       return decision;
     }
     const { lease } = decision;
-    const journaled = leaseOf(
-      () => lease.isUsable(),
-      (settlement) => {
+    const journaled = {
+      ...lease,
+      settle: (settlement: Settlement): void => {
         lease.settle(settlement);
         void this.#file.written();
       },
-    );
+      charge: (cost: number): void => {
+        lease.charge(cost);
+        void this.#file.written();
+      },
+    };
     return { kind: "granted", lease: journaled };
   }
 
   /** Claimed again after a stop: a claim must not leave the quota before its request does. */
-  async #claim(counted: readonly string[]): Promise<() => void> {
+  async #claim(counted: readonly Draw[]): Promise<() => void> {
     for (;;) {
-      const claims = counted.map((budget) => {
-        const count = this.#ledger.quotas.of(budget);
-        return { count, claim: count.claim() };
+      const claims = counted.map(({ quota, units }) => {
+        const count = this.#ledger.quotas.of(quota);
+        return { count, claim: count.claim(units) };
       });
       const withdraw = (): void => {
-        for (const { count, claim } of claims) count.end(claim, false);
+        for (const { count, claim } of claims) count.withdraw(claim);
       };
       const claimedMs = this.#clock.now();
       await this.#file.written();
@@ -124,10 +137,10 @@ export class JournaledLedger implements Ledger {
   /**
    * Nothing is claimed of a quota beyond what is left of it: however often it is killed, that is all that it counts.
    */
-  #spentWait(budget: string): Wait | undefined {
-    const { limit, claims } = this.#ledger.quotas.of(budget);
-    const used = this.#ledger.state(budget)?.quotaUsed ?? 0;
-    if (used + claims < (limit?.requests ?? Infinity)) return undefined;
+  #spentWait({ quota, budget, units }: Draw): Wait | undefined {
+    const { limit, claimed } = this.#ledger.quotas.of(quota);
+    const used = this.#ledger.usedOf(quota) ?? 0;
+    if (used + claimed + units <= (limit?.most ?? Infinity)) return undefined;
     const { paceGapMs } = this.#ledger.restraint([budget]);
     return { kind: "wait", untilMs: this.#clock.now() + paceGapMs, cause: "quota", budget };
   }

@@ -10,9 +10,9 @@ import type { BudgetRecord } from "./record.ts";
 
 export interface Ledger {
   /** What holds one of these budgets back holds back whoever draws on it. */
-  restraint(budgets: readonly string[]): BudgetRestraint;
-  /** Grants a lease of each in one step, or of none. */
-  take(budgets: readonly string[]): LeaseDecision | Promise<LeaseDecision>;
+  restraint(budgets: readonly string[], mostCost?: number): BudgetRestraint;
+  /** Grants a lease of each in one step, or of none. `mostCost`: in billionths, what the request may cost at most. */
+  take(budgets: readonly string[], mostCost?: number): LeaseDecision | Promise<LeaseDecision>;
   /** An upstream that draws on these says something about its limits. It can only tighten them. */
   applyAdvice(budgets: readonly string[], advice: Advice): void;
   /** Calls back when a wait may have become shorter than announced. */
@@ -24,6 +24,8 @@ export interface RunningLedger extends Ledger {
   state(budget: string): BudgetState | undefined;
   /** This process counts there what it sends. */
   readonly quotas: Quotas;
+  /** All who share it have used so much of the quota of this name; undefined where there is none. */
+  usedOf(quota: string): number | undefined;
   /** What must outlive this process; undefined for an unknown budget. */
   record(budget: string): BudgetRecord | undefined;
   /** Ends a pause and yielding, by the operator's word. Leases stay held. False for an unknown budget. */
@@ -56,18 +58,31 @@ export interface Lease {
    */
   isUsable(): boolean;
   settle(settlement: Settlement): void;
+  /** What the request did cost takes the place of the most that it might, once its answer is read. */
+  charge(cost: number): void;
 }
 
 /** Settling twice would free someone else's lease, so the second time does nothing. */
-export function leaseOf(isUsable: () => boolean, onSettled: (settlement: Settlement) => void): Lease {
-  let isOpen = true;
+export function leaseOf(
+  isUsable: () => boolean,
+  onSettled: (settlement: Settlement) => void,
+  onCharged: (cost: number) => void,
+): Lease {
+  let [isOpen, isCharged] = [true, false];
+  const charge = (cost: number): void => {
+    if (isCharged) return;
+    isCharged = true;
+    onCharged(cost);
+  };
   return {
     isUsable,
     settle: (settlement) => {
       if (!isOpen) return;
       isOpen = false;
       onSettled(settlement);
+      if (settlement === "unsent") charge(0);
     },
+    charge,
   };
 }
 
@@ -93,6 +108,9 @@ export function leaseOfAll(leases: readonly Lease[]): Lease {
     isUsable: () => leases.every((lease) => lease.isUsable()),
     settle: (settlement) => {
       for (const lease of leases) lease.settle(settlement);
+    },
+    charge: (cost) => {
+      for (const lease of leases) lease.charge(cost);
     },
   };
 }
@@ -144,9 +162,6 @@ export type BudgetState = {
   readonly advertisedLimits: readonly KnownLimit[];
   /** It lies in the past if nothing pauses the budget. */
   readonly pausedUntilMs: number;
-  readonly quotaUsed: number | undefined;
-  /** So many of them were in flight when an earlier process was killed: they may have been sent, or not. */
-  readonly quotaUnconfirmed: number | undefined;
 };
 
 export type RateStatus = {

@@ -10,6 +10,7 @@ import {
   type LeaseDecision,
   longestWait,
   type RunningLedger,
+  type Settlement,
   strictest,
 } from "./ledger.ts";
 import type { Clock } from "../time/clock.ts";
@@ -68,22 +69,23 @@ export class LocalLedger implements RunningLedger {
     this.#adopt(config, isClaimed ? "claimed" : "first");
   }
 
-  take(budgets: readonly string[]): LeaseDecision {
+  take(budgets: readonly string[], mostCost: number = 0): LeaseDecision {
     const nowMs = this.#clock.now();
     const ledgers = budgets.map((budget) => this.#get(budget, "take a lease"));
-    const wait = longestWait(ledgers.map((ledger) => ledger.waitFor(nowMs)));
+    const wait = longestWait(ledgers.map((ledger) => ledger.waitFor(nowMs, mostCost)));
     if (wait !== undefined) return wait;
-    const leases = ledgers.map((ledger) => this.#grant(ledger, nowMs));
+    const leases = ledgers.map((ledger) => this.#grant(ledger, nowMs, mostCost));
     return { kind: "granted", lease: leaseOfAll(leases) };
   }
 
-  #grant(ledger: BudgetLedger, nowMs: number): Lease {
-    const settle = ledger.grant(nowMs);
-    // A lease in memory is held until it is settled, however long this process is stopped.
-    return leaseOf(always, (settlement) => {
+  #grant(ledger: BudgetLedger, nowMs: number, mostCost: number): Lease {
+    const { settle, charge } = ledger.grant(nowMs, mostCost);
+    const onSettled = (settlement: Settlement): void => {
       settle(settlement, this.#clock.now());
       if (settlement === "unsent") this.#notify(ledger.budget.name);
-    });
+    };
+    // A lease in memory is held until it is settled, however long this process is stopped.
+    return leaseOf(always, onSettled, charge);
   }
 
   applyAdvice(budgets: readonly string[], advice: Advice): void {
@@ -111,9 +113,13 @@ export class LocalLedger implements RunningLedger {
     return ledger !== undefined;
   }
 
-  restraint(budgets: readonly string[]): BudgetRestraint {
+  restraint(budgets: readonly string[], mostCost: number = 0): BudgetRestraint {
     const nowMs = this.#clock.now();
-    return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs)));
+    return strictest(budgets.map((budget) => this.#get(budget, "ask a budget").restraint(nowMs, mostCost)));
+  }
+
+  usedOf(quota: string): number | undefined {
+    return this.quotas.of(quota).used;
   }
 
   onChange(listener: (budget: string) => void): void {
@@ -178,8 +184,8 @@ export class LocalLedger implements RunningLedger {
         continue;
       }
       const uncountedMs = kind === "added" ? this.#longestUncountedMs : uncountedMsOf(users, [budget]);
-      const quota = this.quotas.of(budget.name);
-      const start = { kind, part, uncountedMs, quota, needs, retiredBudgets: this.#retired };
+      const { quotas } = this;
+      const start = { kind, part, uncountedMs, quotas, needs, retiredBudgets: this.#retired };
       const added = new BudgetLedger(budget, start, nowMs);
       this.#budgets.set(budget.name, added);
       this.#heirs.delete(budget.name);

@@ -19,7 +19,7 @@ export type QuotaUse = {
 
 /** `nowMs` is of the calendar that names the hours. What is spent is told as a part of the quota. */
 export function quotaBurns(
-  { requests, perMs }: Pick<Quota, "requests" | "perMs">,
+  { most, perMs }: Pick<Quota, "most" | "perMs">,
   use: QuotaUse,
   nowMs: number,
 ): readonly Burn[] {
@@ -29,14 +29,14 @@ export function quotaBurns(
     const perMsNow = paceOver(window, firstHour, use, nowMs);
     return {
       window,
-      perSecond: perMsNow === undefined ? undefined : (perMsNow * 1000) / requests,
-      emptyAtMs: usedUpAtMs(requests, perMs, perMsNow ?? 0, use, nowMs),
+      perSecond: perMsNow === undefined ? undefined : (perMsNow * 1000) / most,
+      emptyAtMs: usedUpAtMs(most, perMs, perMsNow ?? 0, use, nowMs),
     };
   });
 }
 
 /**
- * In requests for each millisecond, over whole hours and the present one. Of the first hour of all, nobody knows how
+ * In units for each millisecond, over whole hours and the present one. Of the first hour of all, nobody knows how
  * much of it was watched.
  */
 function paceOver(

@@ -1,5 +1,7 @@
 /**
- * The long quota of one budget counts what was sent, by hour, so that it fits into the state file.
+ * The long quota of one budget counts what was sent, by hour, so that it fits into the state file. Its unit is a
+ * request, or for what a budget may spend, a billionth of the currency: then a request is claimed and sent for the most
+ * that it may cost, and ends with what it did cost.
  *
  *      claim        lease             request ends
  *        |------------|---------------------|--------------- time
@@ -22,14 +24,15 @@ export const QUOTA_HOURS_KEPT: number = 400 * 24;
 /** So many were sent in an hour whose count was lost: as many as the quota allows. */
 export const NOBODY_KNOWS: number = Infinity;
 
-/** Requests by hour since the epoch. */
+/** Units by hour since the epoch. */
 export type QuotaBuckets = ReadonlyMap<number, number>;
 
 /** Thousands of budgets share it: an empty map takes 200 bytes. */
 const NONE: QuotaBuckets = new Map();
 
-/** `requests` includes those that are unconfirmed: they may have been sent, or not. */
+/** In units. `requests` includes those that are unconfirmed: they may have been sent, or not. */
 export type QuotaRow = {
+  /** Or what it may spend: see `spendOf`. */
   readonly budget: string;
   readonly hour: number;
   readonly requests: number;
@@ -39,7 +42,7 @@ export type QuotaRow = {
 export type HourCount = Omit<QuotaRow, "budget">;
 
 /** A request that may be sent, or is in flight. Its hour changes when the calendar is set. */
-export type OpenRequest = { readonly isClaim: boolean; hour: number };
+export type OpenRequest = { readonly isClaim: boolean; readonly units: number; hour: number };
 
 export class QuotaCount {
   readonly #nowMs: () => number;
@@ -77,8 +80,9 @@ export class QuotaCount {
     if (wasWithout && limit !== undefined) for (const count of this.counts) this.#onChanged(count);
   }
 
-  get isSpent(): boolean {
-    return this.#limit !== undefined && this.#usedOf(this.#limit) >= this.#limit.requests;
+  /** What costs nothing is always allowed. */
+  hasRoomFor(units: number): boolean {
+    return this.#limit === undefined || units === 0 || this.#usedOf(this.#limit) + units <= this.#limit.most;
   }
 
   get used(): number | undefined {
@@ -92,8 +96,8 @@ export class QuotaCount {
     return countable(sumSince(this.#unconfirmed, oldestHour), this.#limit);
   }
 
-  get claims(): number {
-    return [...this.#open].filter(({ isClaim }) => isClaim).length;
+  get claimed(): number {
+    return sumOf([...this.#open].filter(({ isClaim }) => isClaim));
   }
 
   get buckets(): QuotaBuckets {
@@ -110,16 +114,16 @@ export class QuotaCount {
   }
 
   /** A request that asks for its lease is claimed before: the file must hold it when the lease comes. */
-  claim(): OpenRequest {
-    return this.#begin({ isClaim: true, hour: hourOf(this.#nowMs() + CLAIM_MS) });
+  claim(units: number): OpenRequest {
+    return this.#begin({ isClaim: true, units, hour: hourOf(this.#nowMs() + CLAIM_MS) });
   }
 
   /** A request that has its lease is used, and in flight until it ends. */
-  send(): OpenRequest {
+  send(units: number): OpenRequest {
     const hour = hourOf(this.#nowMs());
     if (!this.#byHour.has(hour)) this.#dropOlderThan(hour - QUOTA_HOURS_KEPT);
-    this.#add(hour, 1);
-    return this.#begin({ isClaim: false, hour });
+    this.#add(hour, units);
+    return this.#begin({ isClaim: false, units, hour });
   }
 
   /** Another process counted at least so many in this hour, those of this one included. */
@@ -129,10 +133,16 @@ export class QuotaCount {
     this.#changed(hour);
   }
 
-  /** Each is ended once. Nothing remains of a claim: its request, if it got a lease, is counted by itself. */
-  end(request: OpenRequest, wasSent: boolean): void {
+  /** Nothing remains of a claim: its request, if it got a lease, is counted by itself. */
+  withdraw(claim: OpenRequest): void {
+    this.#open.delete(claim);
+    this.#changed(claim.hour);
+  }
+
+  /** What was sent is ended once, with the units that it took: none where nothing was sent. */
+  end(request: OpenRequest, units: number): void {
     this.#open.delete(request);
-    if (!request.isClaim && !wasSent) this.#add(request.hour, -1);
+    this.#add(request.hour, units - request.units);
     this.#changed(request.hour);
   }
 
@@ -172,9 +182,9 @@ export class QuotaCount {
 
   #countOf(hour: number): HourCount {
     const open = [...this.#open].filter((request) => request.hour === hour);
-    const claims = open.filter(({ isClaim }) => isClaim).length;
-    const requests = (this.#byHour.get(hour) ?? 0) + claims;
-    const unconfirmed = (this.#unconfirmed.get(hour) ?? 0) + open.length;
+    const claimed = sumOf(open.filter(({ isClaim }) => isClaim));
+    const requests = (this.#byHour.get(hour) ?? 0) + claimed;
+    const unconfirmed = (this.#unconfirmed.get(hour) ?? 0) + sumOf(open);
     return { hour, requests, unconfirmed: Math.min(requests, unconfirmed) };
   }
 
@@ -201,6 +211,10 @@ function addTo(byHour: Map<number, number>, hour: number, amount: number): void 
   byHour.set(hour, Math.max(0, (byHour.get(hour) ?? 0) + amount));
 }
 
+function sumOf(requests: readonly OpenRequest[]): number {
+  return requests.reduce((sum, { units }) => sum + units, 0);
+}
+
 function sumSince(byHour: QuotaBuckets, oldestHour: number): number {
   let sum = 0;
   for (const [hour, requests] of byHour) if (hour >= oldestHour) sum += requests;
@@ -208,6 +222,6 @@ function sumSince(byHour: QuotaBuckets, oldestHour: number): number {
 }
 
 /** Of what nobody knows, the whole quota counts as used. */
-function countable(requests: number, { requests: limit }: Quota): number {
-  return requests === NOBODY_KNOWS ? limit : requests;
+function countable(units: number, { most }: Quota): number {
+  return units === NOBODY_KNOWS ? most : units;
 }

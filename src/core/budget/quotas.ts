@@ -7,7 +7,29 @@ import { SteadyCalendar } from "../time/steady-calendar.ts";
 /** The name of no budget. */
 export const ANY_BUDGET = "";
 
-/** One count for each budget that ever was in the config: one that leaves and comes back continues its count. */
+const SPEND = " spend";
+
+/** What a budget may spend is counted as if it were a budget, by a name that none can have. */
+export function spendOf(budget: string): string {
+  return `${budget}${SPEND}`;
+}
+
+export function budgetOf(quota: string): string {
+  return quota.endsWith(SPEND) ? quota.slice(0, -SPEND.length) : quota;
+}
+
+/** A request takes so many units of a quota, that of its budget or what that may spend. */
+export type Draw = { readonly quota: string; readonly budget: string; readonly units: number };
+
+export function drawsOf(budget: string, mostCost: number): readonly Draw[] {
+  const request = { quota: budget, budget, units: 1 };
+  return mostCost === 0 ? [request] : [request, { quota: spendOf(budget), budget, units: mostCost }];
+}
+
+/**
+ * One count for each budget that ever was in the config, and one for what it spends: one that leaves and comes back
+ * continues its count.
+ */
 export class Quotas {
   readonly calendar: SteadyCalendar;
   readonly #counts = new Map<string, QuotaCount>();
@@ -25,8 +47,8 @@ export class Quotas {
     for (const [budget, rows] of Map.groupBy(ofOne, (row) => row.budget)) this.#add(budget, rows);
   }
 
-  of(budget: string): QuotaCount {
-    return this.#counts.get(budget) ?? this.#add(budget, []);
+  of(name: string): QuotaCount {
+    return this.#counts.get(name) ?? this.#add(name, []);
   }
 
   /** The file must hold all of these. Only budgets that have a quota are in it. */
@@ -44,6 +66,7 @@ export class Quotas {
 
   change({ budgets }: Config): void {
     const limits = new Map(budgets.map(({ name, quota }) => [name, quota]));
+    for (const { name, spend } of budgets) if (spend !== undefined) limits.set(spendOf(name), spend);
     for (const budget of new Set([...this.#counts.keys(), ...limits.keys()]))
       this.of(budget).change(limits.get(budget));
   }

@@ -4,6 +4,7 @@ import type { Contract } from "../contract/contract.ts";
 import type { Bounds, JsonType } from "../exchange/json-value.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import type { Place } from "../exchange/place.ts";
+import type { Price } from "./price.ts";
 import type { Schedule } from "../schedule/schedule.ts";
 
 export type Rate = {
@@ -13,11 +14,11 @@ export type Rate = {
   readonly label: string;
 };
 
+/** In whole units, so that sums are exact: requests, or billionths of a currency. */
 export type Quota = {
-  readonly requests: number;
+  readonly most: number;
   readonly perMs: number;
   readonly onExhaust: "stop" | "refuse";
-  readonly pricePerRequest: number | undefined;
 };
 
 export type Budget = {
@@ -32,6 +33,10 @@ export type Budget = {
   /** 0 ≤ yieldBelow < 1, of the upstream's own limit. */
   readonly yieldBelow: number;
   readonly quota: Quota | undefined;
+  /** Of money, in the currency of the prices of its upstreams. */
+  readonly spend?: Quota | undefined;
+  /** Of each request of its upstreams that have none of their own. */
+  readonly price?: Price | undefined;
 };
 
 export type SecretSource =
@@ -238,6 +243,8 @@ export type Upstream = {
   readonly labels: Readonly<Record<string, string>>;
   /** Where people look in an outage: URLs by name. */
   readonly links?: Readonly<Record<string, string>> | undefined;
+  /** Its own or its budget's; absent where nobody says. */
+  readonly price?: Price | undefined;
   /** The same for all of a config. */
   readonly denyAddresses?: readonly string[] | undefined;
 };

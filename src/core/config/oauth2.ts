@@ -36,6 +36,7 @@ export function tokenRequests(upstreams: readonly Upstream[]): readonly Upstream
         schedule: { ...reading.schedule, source: `at most ${reading.schedule.source}` },
         timeoutMs: TOKEN_TIMEOUT_MS,
         confirm: 0,
+        price: undefined,
       },
     ];
   });

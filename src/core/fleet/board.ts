@@ -83,6 +83,7 @@ export type News = {
 
 /** Counts of requests by hour. A count on the board is never lowered, but by what was drawn and not sent. */
 export type DrawRequest = {
+  /** The name of the quota. */
   readonly budget: string;
   /** Whose count it is. */
   readonly name: string;
@@ -91,7 +92,7 @@ export type DrawRequest = {
   readonly used: readonly {
     readonly hour: number;
     readonly count: number;
-    /** Of a holder that leaves in order: it had drawn so much, and has sent no more than `count`. */
+    /** Of a holder that needs no more of it: it had drawn so much, and has sent no more than `count`. */
     readonly drawn: number | undefined;
   }[];
   /** It may be used up to these, as far as the limit allows. */

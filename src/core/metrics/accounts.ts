@@ -78,6 +78,8 @@ export class UpstreamAccounts implements Recorder {
   readonly reasons: Tally<Reason> = new Tally();
   readonly skips: Tally<SkipCause> = new Tally();
   readonly responses: Tally<string> = new Tally();
+  /** Billionths, by currency. */
+  readonly spent: Tally<string> = new Tally();
   readonly #durations: Partial<Record<Outcome, Histogram>>;
   readonly #phaseCounts = PHASES.map(() => 0);
   readonly #phaseSeconds = PHASES.map(() => 0);
@@ -141,11 +143,17 @@ export class UpstreamAccounts implements Recorder {
   /** By status code. Those that are expected are there before they were seen. */
   responsesWith(expected: readonly ExpectedStatus[]): readonly Count<string>[] {
     const codes = new Set(expected.filter((status) => typeof status === "number").map(codeLabel));
-    const unseen = [...codes].filter((code) => this.responses.of(code) === 0);
-    return [
-      ...unseen.map((word) => ({ word, count: 0, startedAtMs: this.startedAtMs })),
-      ...this.responses.counts,
-    ];
+    return this.#with([...codes], this.responses);
+  }
+
+  /** By currency. That of the config is there before anything was spent. */
+  spentIn(currency: string | undefined): readonly Count<string>[] {
+    return this.#with(currency === undefined ? [] : [currency], this.spent);
+  }
+
+  #with(words: readonly string[], seen: Tally<string>): readonly Count<string>[] {
+    const unseen = words.filter((word) => seen.of(word) === 0);
+    return [...unseen.map((word) => ({ word, count: 0, startedAtMs: this.startedAtMs })), ...seen.counts];
   }
 
   /** Undefined until a poll ended so; that of ok is there from the start. */
@@ -179,6 +187,8 @@ export class UpstreamAccounts implements Recorder {
     duration.observe(seconds, new PollExemplar(poll, seconds));
     if (outcome.kind !== "ok") this.reasons.add(outcome.reason, 1, sentAtMs);
     if (head !== undefined) this.responses.add(codeLabel(head.status), 1, sentAtMs);
+    if (poll.cost !== undefined && poll.cost.units > 0)
+      this.spent.add(poll.cost.currency, poll.cost.units, sentAtMs);
     this.#addDelay({ endedAtMs, seconds: elapsedSeconds(poll.delayMs), next: undefined });
     this.#addPhases(poll);
     if (poll.withinObjective) this.withinObjective += 1;

@@ -2,6 +2,7 @@
 
 import { type Burn, BURN_WINDOWS, QUOTAS } from "../answer/credit.ts";
 import { LINK_LABEL, type Value as ConfigValue } from "../config/config.ts";
+import { UNITS_OF_MONEY } from "../config/price.ts";
 import { PHASES } from "../exchange/exchange.ts";
 import { SKIP_CAUSES } from "../exchange/outcome.ts";
 import { OUTCOMES, REASON_NAMES, REASONS } from "../exchange/reasons.ts";
@@ -198,6 +199,14 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = [
     one(({ upstream }) => seconds(upstream.objective.latencyMs)),
   ),
   counter(
+    "pacewatch_spend_total{upstream,currency}",
+    "What its polls cost, by its price; of a poll whose answer does not tell, the most that it may cost. Absent without a price.",
+    ({ accounts, upstream: { price } }, add) =>
+      accounts
+        .spentIn(price?.currency)
+        .forEach((spent) => add(spent.count / UNITS_OF_MONEY, { currency: spent.word }, spent)),
+  ),
+  counter(
     "pacewatch_signals_malformed_total{upstream}",
     "Rate-limit signals in answers that could not be read, and were ignored; absent before the first.",
     one(({ accounts }) => accounts.malformedSignals || undefined),
@@ -256,8 +265,23 @@ export const OF_BUDGET: readonly Metric<BudgetSnapshot>[] = [
     one(({ quota }) => quota?.forecast),
   ),
   gauge(
+    "pacewatch_budget_spend_limit{budget,currency}",
+    "Money that Pacewatch may spend in the period of the budget's spend; absent without one, as are the others of it.",
+    ofSpend(({ limit }) => limit),
+  ),
+  gauge(
+    "pacewatch_budget_spend_used{budget,currency}",
+    "Money that counts as spent, and the most that polls in flight may cost.",
+    ofSpend(({ used }) => used),
+  ),
+  gauge(
+    "pacewatch_budget_spend_forecast{budget,currency}",
+    "Money that the schedule would spend at most within the period.",
+    ofSpend(({ forecast }) => forecast),
+  ),
+  gauge(
     "pacewatch_budget_quota_burn_per_second{budget,quota,window}",
-    "The part of a quota that was spent per second over the window: our own, or one of a day, a week or a month and more that answers tell; absent until half of the window is known.",
+    "The part of a quota that was spent per second over the window: our own of requests or of money, or one of a day, a week or a month and more that answers tell; absent until half of the window is known.",
     eachQuota(({ perSecond }) => perSecond),
   ),
   gauge(
@@ -408,6 +432,14 @@ function eachBurn(read: (burn: Burn) => number | undefined): Read<UpstreamSnapsh
   return eachValue(({ name, credit }, { burns }, add) => {
     if (credit) for (const burn of burns) add(read(burn), { name, window: burn.window });
   });
+}
+
+function ofSpend(
+  read: (spend: NonNullable<BudgetSnapshot["spend"]>) => number | undefined,
+): Read<BudgetSnapshot> {
+  return ({ spend }, add) => {
+    if (spend !== undefined) add(read(spend), { currency: spend.currency });
+  };
 }
 
 function eachQuota(read: (burn: Burn) => number | undefined): Read<BudgetSnapshot> {

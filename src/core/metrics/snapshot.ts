@@ -9,7 +9,16 @@ import type { HealthState } from "../poll/health.ts";
 /** What a scrape shows of the config of an upstream. */
 export type ScrapedUpstream = Pick<
   Upstream,
-  "name" | "budgets" | "labels" | "links" | "schedule" | "confirm" | "objective" | "expect" | "values"
+  | "name"
+  | "budgets"
+  | "labels"
+  | "links"
+  | "schedule"
+  | "confirm"
+  | "objective"
+  | "expect"
+  | "values"
+  | "price"
 >;
 
 /** One value that the answers tell. All unknown once it was not seen for long. */
@@ -48,8 +57,11 @@ type QuotaSnapshot = {
   readonly limit: number;
   readonly used: number;
   readonly unconfirmed: number;
-  readonly forecast: number | undefined;
+  readonly forecast: number;
 };
+
+/** In whole currencies. */
+type SpendSnapshot = QuotaSnapshot & { readonly currency: string };
 
 export type BudgetSnapshot = {
   readonly name: string;
@@ -61,6 +73,8 @@ export type BudgetSnapshot = {
   /** 0 when it is not paused. */
   readonly pausedUntilWallMs: number;
   readonly quota: QuotaSnapshot | undefined;
+  /** Absent where there is none. */
+  readonly spend?: SpendSnapshot | undefined;
   /** When they are used up: our own, and those that answers tell. Absent where there is none. */
   readonly quotas?: readonly QuotaForecast[];
 };

@@ -1,4 +1,5 @@
 import type { Announcement } from "../answer/announcement.ts";
+import type { Cost } from "../config/price.ts";
 import type { KeptHead, PhaseTimesMs } from "../exchange/exchange.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import type { SeenQuota } from "./quotas.ts";
@@ -34,6 +35,8 @@ export type Poll = {
   readonly unreadable?: readonly UnreadableValue[];
   /** Absent where the answer tells none. */
   readonly quotas?: readonly SeenQuota[];
+  /** Absent where it has no price. */
+  readonly cost?: Cost | undefined;
   readonly certificateExpiresAtMs: number | undefined;
   /** Rate-limit signals in the answer that could not be read. */
   readonly malformedSignals: number;

@@ -62,7 +62,7 @@ const PLAIN_DECIMAL = /^-?\d{1,16}(?:\.\d{1,32})?$/;
 /** Beyond that, a number in JSON is no longer exact. */
 const MOST = Number.MAX_SAFE_INTEGER;
 
-function numberIn(found: unknown): number | undefined {
+export function numberIn(found: unknown): number | undefined {
   const value = typeof found === "string" && PLAIN_DECIMAL.test(found) ? Number(found) : found;
   return typeof value === "number" && Math.abs(value) <= MOST ? value : undefined;
 }

@@ -1,5 +1,6 @@
 import { leasesOfSlowPolls } from "../budget/needs.ts";
-import type { Budget, Fleet, Upstream } from "../config/config.ts";
+import type { Budget, Fleet, Quota, Upstream } from "../config/config.ts";
+import { formatMoney, mostOf } from "../config/price.ts";
 import { formatDuration } from "../time/duration.ts";
 import type { Group } from "../fleet/groups.ts";
 import { vantagesOf } from "../fleet/parts.ts";
@@ -9,10 +10,10 @@ import { allServedInTime, asksOf, paceOf } from "./pace.ts";
 
 export type Subject =
   | { readonly kind: "rate"; readonly budget: string; readonly index: number }
-  | { readonly kind: "quota"; readonly budget: string }
+  | { readonly kind: "quota" | "spend"; readonly budget: string }
   | { readonly kind: "budget"; readonly budget: string }
-  /** Of what it draws on, or of how often it is polled. */
-  | { readonly kind: "upstream"; readonly upstream: string; readonly about: "budget" | "schedule" };
+  /** Of what it draws on, how often it is polled, or what that costs. */
+  | { readonly kind: "upstream"; readonly upstream: string; readonly about: "budget" | "schedule" | "price" };
 
 export type Finding = { readonly subject: Subject; readonly message: string };
 
@@ -32,9 +33,13 @@ export function faultsOf(
     const sentence = rate.cap < 1 ? nothingAllowed : tooMuch;
     faults.push({ subject, message: sentence(rate, budget, advice) });
   }
-  if (proof.quota?.spentEarly === true && proof.quota.quota.onExhaust !== "stop") {
-    const subject: Subject = { kind: "quota", budget: budget.name };
-    faults.push({ subject, message: spentEarly(proof.quota, budget, upstreams, vantagesOf(fleet)) });
+  for (const [kind, { quota, scheduled }] of spentEarly(proof)) {
+    if (quota.onExhaust === "stop") continue;
+    const unitsOf = (upstream: Upstream): number => (kind === "spend" ? mostOf(upstream.price) : 1);
+    const advice = adviceForQuota(quota, upstreams, vantagesOf(fleet), unitsOf);
+    const says = kind === "spend" ? "money early" : "quota early";
+    const message = `budget "${budget.name}" would spend its ${says}: ${askedOf(proof, kind, scheduled, quota)}: ${advice}`;
+    faults.push({ subject: { kind, budget: budget.name }, message });
   }
   return faults;
 }
@@ -54,13 +59,62 @@ function tooMuch({ rate, cap, part, demand, upstreams }: RateProof, budget: Budg
   return `budget "${budget.name}" does not fit: ${whose} may ask for ${demand} requests in ${rate.label} (${parts.join(", ")}), its cap is ${cap} (${percent(budget.share)} of ${rate.requests}${divided}): ${advice}`;
 }
 
-function spentEarly(
-  { quota, scheduled }: QuotaProof,
-  budget: Budget,
-  upstreams: readonly Upstream[],
-  vantages: number,
-): string {
-  return `budget "${budget.name}" would spend its quota early: its schedules ask for ${scheduled} requests in ${formatDuration(quota.perMs)}, the quota is ${quota.requests}: ${adviceForQuota(budget, upstreams, vantages)}`;
+type QuotaKind = "quota" | "spend";
+
+function spentEarly({ quota, spend }: BudgetProof): readonly (readonly [QuotaKind, QuotaProof])[] {
+  return (
+    [
+      ["quota", quota],
+      ["spend", spend],
+    ] as const
+  ).flatMap(([kind, proof]) => (proof?.spentEarly === true ? [[kind, proof] as const] : []));
+}
+
+function askedOf({ spend }: BudgetProof, kind: QuotaKind, scheduled: number, { most, perMs }: Quota): string {
+  const per = formatDuration(perMs);
+  if (kind === "quota" || spend === undefined)
+    return `its schedules ask for ${scheduled} requests in ${per}, the quota is ${most}`;
+  return `its schedules may cost ${formatMoney(scheduled)} ${spend.currency} in ${per}, its spend is ${formatMoney(most)}`;
+}
+
+/** What is drawn on by an upstream whose polls cost nobody knows what cannot be kept within a spend. */
+export function priceFaults({
+  budgets,
+  upstreams,
+}: {
+  readonly budgets: readonly Budget[];
+  readonly upstreams: readonly Upstream[];
+}): readonly Finding[] {
+  const byName = new Map(budgets.map((budget) => [budget.name, budget]));
+  const first = new Map<string, Upstream>();
+  const faults: Finding[] = [];
+  for (const upstream of upstreams) {
+    const { name, price } = upstream;
+    const refuse = (why: string): void => {
+      const subject: Subject = { kind: "upstream", upstream: name, about: "price" };
+      faults.push({ subject, message: `upstream "${name}" ${why}` });
+    };
+    const drawnOn = upstream.budgets.map((each) => byName.get(each)).filter((each) => each !== undefined);
+    const spending = drawnOn.filter(({ spend }) => spend !== undefined);
+    const priced = drawnOn.filter((each) => each.price !== undefined).map((each) => `"${each.name}"`);
+    if (price === undefined && priced.length > 1)
+      refuse(
+        `draws on budgets that each have a price, ${priced.join(" and ")}: give it the price that counts`,
+      );
+    else if (price === undefined && spending[0] !== undefined)
+      refuse(
+        `has no price, and draws on the spend of budget "${spending[0].name}": give it or the budget a price, such as { per_request: 0.001, currency: EUR }, or per_request: 0 if it is free`,
+      );
+    for (const budget of price === undefined ? [] : spending) {
+      const other = first.get(budget.name);
+      if (other === undefined) first.set(budget.name, upstream);
+      else if (other.price?.currency !== price?.currency)
+        refuse(
+          `has a price in ${price?.currency}, and "${other.name}" one in ${other.price?.currency}: the spend of budget "${budget.name}" is in one currency`,
+        );
+    }
+  }
+  return faults;
 }
 
 export function warningsOf(
@@ -72,10 +126,10 @@ export function warningsOf(
   const subject: Subject = { kind: "budget", budget: budget.name };
   if (upstreams.length === 0) return [{ subject, message: `budget "${budget.name}" has no upstream` }];
   const warnings: Finding[] = [];
-  if (proof.quota?.spentEarly === true && proof.quota.quota.onExhaust === "stop") {
-    const { quota, scheduled } = proof.quota;
-    const message = `budget "${budget.name}" will stop before its period ends: its schedules ask for ${scheduled} requests in ${formatDuration(quota.perMs)}, the quota is ${quota.requests}`;
-    warnings.push({ subject: { kind: "quota", budget: budget.name }, message });
+  for (const [kind, { quota, scheduled }] of spentEarly(proof)) {
+    if (quota.onExhaust !== "stop") continue;
+    const message = `budget "${budget.name}" will stop before its period ends: ${askedOf(proof, kind, scheduled, quota)}`;
+    warnings.push({ subject: { kind, budget: budget.name }, message });
   }
   warnings.push(...tightness(proof, budget, upstreams, fleet));
   const wholes = proof.rates.flatMap(({ part }) => (part?.withoutRedis === 0 ? [part.whole] : []));

@@ -1,4 +1,5 @@
 import { type Budget, type Fleet, type Quota, type Rate, type Upstream, capOf } from "../config/config.ts";
+import { mostOf } from "../config/price.ts";
 import { sharesOf, vantagesOf } from "../fleet/parts.ts";
 import { type ColdStart, type LeaseRate, paceGapMs } from "../budget/leases.ts";
 import { ofPart, ratesOfPart, startOf } from "../budget/part.ts";
@@ -26,12 +27,17 @@ export type RateProof = {
   readonly upstreams: readonly Demand[];
 };
 
+/** In units of the quota. */
 export type QuotaProof = {
   readonly quota: Quota;
-  /** The most that the schedules send in one period, without confirmations. */
+  /** The most that the schedules take in one period, without confirmations. */
   readonly scheduled: number;
+  /** The most that one request takes. */
+  readonly dearest: number;
   readonly spentEarly: boolean;
 };
+
+export type SpendProof = QuotaProof & { readonly currency: string };
 
 /** How slots that come at once take turns, one pace gap apart. */
 export type TurnsProof = {
@@ -56,9 +62,10 @@ export type BudgetProof = {
   /** How long a new process, or the next holder, waits before its first request. */
   readonly coldStart: ColdStart;
   readonly quota: QuotaProof | undefined;
+  /** Undefined also where no upstream has a price. */
+  readonly spend: SpendProof | undefined;
   /** The schedules alone send so many in 30 days, on average. */
   readonly requestsPer30d: number;
-  readonly costPer30d: number | undefined;
 };
 
 /** As if each allowed a request, so that what is printed of a budget that does not fit has numbers. */
@@ -77,7 +84,6 @@ export function proveBudget(
     (sum, { schedule }) => sum + cronOf(schedule).slotsPerDay * 30 * vantages,
     0,
   );
-  const price = budget.quota?.pricePerRequest;
   const rates = budget.rates.map((rate) => proveRate(rate, budget, upstreams, fleet));
   const uncountedMs = longestTimeoutOf(upstreams) + budget.lingerMs;
   const { rule, waitMs } = startOf(budget, uncountedMs, 1 / vantages);
@@ -90,9 +96,9 @@ export function proveBudget(
     turns,
     paceGapMs: paceGapMs(pacedRatesOf(budget, fleet)),
     coldStart: { rule, waitMs },
-    quota: budget.quota === undefined ? undefined : proveQuota(budget.quota, upstreams, vantages),
+    quota: budget.quota && proveQuota(budget.quota, upstreams, vantages, () => 1),
+    spend: proveSpend(budget, upstreams, vantages),
     requestsPer30d,
-    costPer30d: price === undefined ? undefined : requestsPer30d * price,
   };
 }
 
@@ -157,12 +163,28 @@ function proveRate(
   return { rate, cap, ...part, demand, headroom: cap - demand, upstreams: demands };
 }
 
-function proveQuota(quota: Quota, upstreams: readonly Upstream[], vantages: number): QuotaProof {
+function proveQuota(
+  quota: Quota,
+  upstreams: readonly Upstream[],
+  vantages: number,
+  unitsOf: (upstream: Upstream) => number,
+): QuotaProof {
   const scheduled = upstreams.reduce(
-    (sum, { schedule }) => sum + cronOf(schedule).mostWithin(quota.perMs) * vantages,
+    (sum, upstream) => sum + cronOf(upstream.schedule).mostWithin(quota.perMs) * vantages * unitsOf(upstream),
     0,
   );
-  return { quota, scheduled, spentEarly: scheduled > quota.requests };
+  const dearest = Math.max(0, ...upstreams.map(unitsOf));
+  return { quota, scheduled, dearest, spentEarly: scheduled > quota.most };
+}
+
+function proveSpend(
+  { spend }: Budget,
+  upstreams: readonly Upstream[],
+  vantages: number,
+): SpendProof | undefined {
+  const currency = upstreams.find(({ price }) => price !== undefined)?.price?.currency;
+  if (spend === undefined || currency === undefined) return undefined;
+  return { ...proveQuota(spend, upstreams, vantages, ({ price }) => mostOf(price)), currency };
 }
 
 function longestTimeoutOf(upstreams: readonly Upstream[]): number {

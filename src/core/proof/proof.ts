@@ -5,7 +5,7 @@ import { sendersByBudget } from "../budget/needs.ts";
 import { densityWarnings } from "./objective-density.ts";
 import { crowdedBudgets } from "./crowding.ts";
 import { type Group, groupsOf } from "../fleet/groups.ts";
-import { type Finding, crowdedWarning, faultsOf, largeGroups, warningsOf } from "./findings.ts";
+import { type Finding, crowdedWarning, faultsOf, largeGroups, priceFaults, warningsOf } from "./findings.ts";
 import { tokenRequests } from "../config/oauth2.ts";
 import { type BudgetProof, proveBudget } from "./numbers.ts";
 
@@ -27,7 +27,7 @@ export function prove(config: {
   readonly fleet?: Fleet | undefined;
 }): Proof {
   const budgets: BudgetProof[] = [];
-  const faults: Finding[] = [];
+  const faults: Finding[] = [...priceFaults(config)];
   const groups = config.fleet?.mode === "shard" ? groupsOf(config.upstreams) : [];
   const warnings: Finding[] = [...densityWarnings(config.upstreams), ...largeGroups(groups)];
   const byBudget = sendersByBudget([...config.upstreams, ...tokenRequests(config.upstreams)]);

@@ -1,4 +1,4 @@
-import type { Budget, Fleet, Upstream } from "../config/config.ts";
+import type { Budget, Fleet, Quota, Upstream } from "../config/config.ts";
 import { formatDuration } from "../time/duration.ts";
 import { LEGAL_PERIODS_MS } from "../schedule/schedule.ts";
 import { fitsRates } from "./numbers.ts";
@@ -25,13 +25,17 @@ export function adviceForRates(
   return ways.length === 0 ? trial.bothChanges() : ways.join(", or ");
 }
 
-/** Names a change with which the quota would last. */
-export function adviceForQuota(budget: Budget, upstreams: readonly Upstream[], vantages: number): string {
-  const quota = (budget.quota?.requests ?? Infinity) / vantages;
-  const perMs = budget.quota?.perMs ?? 0;
-  const periodMs = LEGAL_PERIODS_MS.find(
-    (leastMs) => requestsWithin(asksOf(upstreams, leastMs, 0), perMs) <= quota,
-  );
+/** Names a change with which the quota would last, of which each request of an upstream takes so many units. */
+export function adviceForQuota(
+  { most, perMs }: Quota,
+  upstreams: readonly Upstream[],
+  vantages: number,
+  unitsOf: (upstream: Upstream) => number,
+): string {
+  const alike = [...Map.groupBy(upstreams, unitsOf)];
+  const taken = (leastMs: number): number =>
+    alike.reduce((sum, [units, group]) => sum + units * requestsWithin(asksOf(group, leastMs, 0), perMs), 0);
+  const periodMs = LEGAL_PERIODS_MS.find((leastMs) => taken(leastMs) * vantages <= most);
   const stop = "set on_exhaust: stop";
   return periodMs === undefined ? stop : `poll every ${formatDuration(periodMs)}, or ${stop}`;
 }

@@ -148,6 +148,8 @@ export type BudgetStatus = {
   /** 0 when not paused. */
   readonly pausedUntilMs: number;
   readonly quota: QuotaStatus | undefined;
+  /** Absent where there is none. */
+  readonly spend?: SpendStatus;
   /** When they are used up: our own, and those of a day and more that answers tell. Absent where there is none. */
   readonly quotas?: readonly (ForecastStatus & QuotaForecast)[];
 };
@@ -175,6 +177,9 @@ export type QuotaStatus = {
   /** What the schedules need in one period. */
   readonly forecast: number;
 };
+
+/** In whole currencies. */
+export type SpendStatus = QuotaStatus & { readonly currency: string };
 
 export type Incident = {
   readonly upstream: string;

@@ -4,16 +4,16 @@ import {
   type BudgetRestraint,
   type BudgetState,
   type LeaseDecision,
-  leaseOf,
   type RunningLedger,
   type Wait,
 } from "../../core/budget/ledger.ts";
 import { LocalLedger, uncountedMsOf } from "../../core/budget/local-ledger.ts";
 import { sendersByBudget } from "../../core/budget/needs.ts";
 import { startOf } from "../../core/budget/part.ts";
-import type { Quotas } from "../../core/budget/quotas.ts";
+import { budgetOf, drawsOf, type Quotas, spendOf } from "../../core/budget/quotas.ts";
 import { type BudgetRecord, NOTHING_HELD, NOTHING_HELD_TEXT } from "../../core/budget/record.ts";
 import type { Budget, Config, Fleet, Upstream } from "../../core/config/config.ts";
+import { mostOf } from "../../core/config/price.ts";
 import { tokenRequests } from "../../core/config/oauth2.ts";
 import type {
   BeatRequest,
@@ -32,7 +32,7 @@ import { type Clock, CLOCK_RATE_MARGIN } from "../../core/time/clock.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time/duration.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
 import type { FleetBudgets } from "./parts.ts";
-import { QuotaDraws } from "./quota-draws.ts";
+import { QuotaDraws, type QuotaDrawsParts } from "./quota-draws.ts";
 
 export type FleetLedgerParts = {
   readonly fleet: Pick<Fleet, "mode" | "name" | "replicas" | "reserve" | "ttlMs">;
@@ -83,11 +83,11 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
       quotas,
       ttlMs: fleet.ttlMs,
       name: this.#isSharded ? "" : fleet.name,
-      pollsPerSecond: (budget) => this.#pollsPerSecond(budget),
+      demandOf: (quota) => this.#demandOf(quota),
       onBug,
     });
     this.#know(config);
-    if (!this.#isSharded) for (const budget of this.#budgets.keys()) this.#draws.begin(budget);
+    if (!this.#isSharded) for (const budget of this.#budgets.keys()) this.#beginDraws(budget);
   }
 
   /** Whoever tells other replicas hears of each pause at once. */
@@ -112,22 +112,23 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     return this.#granted.rest > 0 && this.#parts.holdings.isSessionValid;
   }
 
-  take(budgets: readonly string[]): LeaseDecision {
-    const wait = this.#noRight(budgets);
+  take(budgets: readonly string[], mostCost: number = 0): LeaseDecision {
+    const wait = this.#noRight(budgets, mostCost);
     if (wait !== undefined) return wait;
-    const decision = this.#local.take(budgets);
+    const decision = this.#local.take(budgets, mostCost);
     if (decision.kind === "wait") return decision;
-    const { lease } = decision;
     const needsRest = this.hasRest;
     const isUsable = this.#isSharded
       ? () => this.#parts.holdings.mayDrawOn(budgets)
       : () => (needsRest ? this.hasRest : this.hasSeat);
-    return { kind: "granted", lease: leaseOf(isUsable, (settlement) => lease.settle(settlement)) };
+    return { kind: "granted", lease: { ...decision.lease, isUsable } };
   }
 
-  restraint(budgets: readonly string[]): BudgetRestraint {
-    const restraint = this.#local.restraint(budgets);
-    const isQuotaSpent = restraint.isQuotaSpent || budgets.some((budget) => this.#draws.isSpent(budget));
+  restraint(budgets: readonly string[], mostCost: number = 0): BudgetRestraint {
+    const restraint = this.#local.restraint(budgets, mostCost);
+    const isQuotaSpent =
+      restraint.isQuotaSpent ||
+      budgets.some((budget) => drawsOf(budget, mostCost).some((draw) => this.#draws.isSpent(draw)));
     return isQuotaSpent ? { ...restraint, isQuotaSpent } : restraint;
   }
 
@@ -151,8 +152,11 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
   /** Undefined for a budget that another replica holds. */
   state(budget: string): BudgetState | undefined {
     if (!this.#isHeld(budget)) return undefined;
-    const state = this.#local.state(budget);
-    return state && { ...state, quotaUsed: this.#draws.usedOf(budget) };
+    return this.#local.state(budget);
+  }
+
+  usedOf(quota: string): number | undefined {
+    return this.#draws.usedOf(quota);
   }
 
   record(budget: string): BudgetRecord | undefined {
@@ -188,12 +192,12 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     const note = left && readNote(left.text);
     if (note !== undefined && left !== undefined)
       this.#local.adoptRecord(budget, note.record, note.wallMs + left.agoMs);
-    this.#draws.begin(budget);
+    this.#beginDraws(budget);
     this.#local.begin(budget, this.#parts.clock.now() + waitMs * CLOCK_RATE_MARGIN);
   }
 
-  end(budget: string): Promise<void> {
-    return this.#draws.end(budget);
+  async end(budget: string): Promise<void> {
+    await Promise.all(this.#quotasOf(budget).map((quota) => this.#draws.end(quota)));
   }
 
   leasesEndInMs(budget: string): number | undefined {
@@ -236,8 +240,8 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
   }
 
   async drawAhead(): Promise<void> {
-    const held = [...this.#budgets.values()].filter(({ name, quota }) => quota && this.#isHeld(name));
-    await Promise.all(held.map(({ name }) => this.#draws.draw(name)));
+    const held = [...this.#budgets.keys()].filter((name) => this.#isHeld(name));
+    await Promise.all(held.flatMap((name) => this.#quotasOf(name)).map((quota) => this.#draws.draw(quota)));
   }
 
   records(): ReadonlyMap<string, string> {
@@ -255,19 +259,30 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     return !this.#isSharded || this.#parts.holdings.claimed.has(budgetOnBoard(budget));
   }
 
-  #noRight(budgets: readonly string[]): Wait | undefined {
+  #quotasOf(budget: string): readonly string[] {
+    return this.#budgets.get(budget)?.spend === undefined ? [budget] : [budget, spendOf(budget)];
+  }
+
+  #beginDraws(budget: string): void {
+    for (const quota of this.#quotasOf(budget)) this.#draws.begin(quota);
+  }
+
+  #noRight(budgets: readonly string[], mostCost: number): Wait | undefined {
     const [budget = ""] = budgets;
     const untilMs = this.#parts.clock.now() + LOOK_AGAIN_MS;
     if (this.#isSharded && !this.#parts.holdings.mayDrawOn(budgets))
       return { kind: "wait", untilMs, cause: "ledger", budget };
-    const undrawn = budgets.find((each) => !this.#draws.isDrawn(each));
-    if (undrawn === undefined) return undefined;
-    return {
-      kind: "wait",
-      untilMs,
-      cause: this.#draws.isSpent(undrawn) ? "quota" : "ledger",
-      budget: undrawn,
-    };
+    for (const each of budgets) {
+      const undrawn = drawsOf(each, mostCost).find((draw) => !this.#draws.isDrawn(draw));
+      if (undrawn === undefined) continue;
+      return {
+        kind: "wait",
+        untilMs,
+        cause: this.#draws.isSpent(undrawn) ? "quota" : "ledger",
+        budget: each,
+      };
+    }
+    return undefined;
   }
 
   get #partNow(): number {
@@ -288,13 +303,14 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     return startOf(budget, this.#uncountedMs(budget), part);
   }
 
-  #pollsPerSecond(budget: string): number {
-    const senders = this.#senders.get(budget) ?? [];
-    const perDay = senders.reduce(
-      (sum, { schedule, confirm }) => sum + cronOf(schedule).slotsPerDay * (1 + confirm),
-      0,
-    );
-    return (perDay * SECOND_MS) / DAY_MS;
+  #demandOf(quota: string): ReturnType<QuotaDrawsParts["demandOf"]> {
+    let [perDay, most] = [0, 0];
+    for (const { schedule, confirm, price, budgets } of this.#senders.get(budgetOf(quota)) ?? []) {
+      const units = budgets.includes(quota) ? 1 : mostOf(price);
+      perDay += cronOf(schedule).slotsPerDay * (1 + confirm) * units;
+      most = Math.max(most, units);
+    }
+    return { perSecond: (perDay * SECOND_MS) / DAY_MS, most };
   }
 
   #get(name: string): Budget {

@@ -1,5 +1,6 @@
-import type { Quotas } from "../../core/budget/quotas.ts";
-import type { FleetBoard } from "../../core/fleet/board.ts";
+import type { QuotaBuckets } from "../../core/budget/quota.ts";
+import type { Draw, Quotas } from "../../core/budget/quotas.ts";
+import type { DrawRequest, FleetBoard } from "../../core/fleet/board.ts";
 import { hourOf } from "../../core/time/duration.ts";
 
 export type QuotaDrawsParts = {
@@ -8,7 +9,8 @@ export type QuotaDrawsParts = {
   readonly ttlMs: number;
   /** Whose counts these are: those of a budget that has one holder at a time are continued by the next one. */
   readonly name: string;
-  readonly pollsPerSecond: (budget: string) => number;
+  /** In units of the quota, what all polls ask for, and the most that one of them does. */
+  readonly demandOf: (quota: string) => { readonly perSecond: number; readonly most: number };
   readonly onBug: (error: unknown) => void;
 };
 
@@ -34,55 +36,54 @@ export class QuotaDraws {
     this.#parts = parts;
   }
 
-  /** Undefined for a budget without a quota. */
-  usedOf(budget: string): number | undefined {
-    const { used } = this.#parts.quotas.of(budget);
+  /** Undefined where there is none of this name. */
+  usedOf(quota: string): number | undefined {
+    const { used } = this.#parts.quotas.of(quota);
     return used === undefined || this.#parts.name === ""
       ? used
-      : Math.max(used, this.#drawn.get(budget)?.total ?? 0);
+      : Math.max(used, this.#drawn.get(quota)?.total ?? 0);
   }
 
   /** Whether one more request is on the board already. */
-  isDrawn(budget: string): boolean {
-    const { limit, buckets } = this.#parts.quotas.of(budget);
+  isDrawn({ quota, units }: Draw): boolean {
+    const { limit, buckets } = this.#parts.quotas.of(quota);
     if (limit === undefined) return true;
     const hour = this.#hour;
-    return (buckets.get(hour) ?? 0) < (this.#drawn.get(budget)?.upTo.get(hour) ?? 0);
+    return (buckets.get(hour) ?? 0) + units <= (this.#drawn.get(quota)?.upTo.get(hour) ?? 0);
   }
 
-  isSpent(budget: string): boolean {
-    const { limit } = this.#parts.quotas.of(budget);
-    const drawn = this.#drawn.get(budget);
-    return (
-      limit !== undefined && drawn !== undefined && drawn.total >= limit.requests && !this.isDrawn(budget)
-    );
+  /** What is left for all is less than one more request takes, and so is what was drawn for this hour. */
+  isSpent(draw: Draw): boolean {
+    const { limit } = this.#parts.quotas.of(draw.quota);
+    const drawn = this.#drawn.get(draw.quota);
+    if (limit === undefined || drawn === undefined || this.isDrawn(draw)) return false;
+    return limit.most - drawn.total < draw.units;
   }
 
   /** Its earlier holders' counts are on the board: until they are known, nothing is sent. */
-  begin(budget: string): void {
-    this.#drawn.delete(budget);
-    void this.draw(budget).catch(this.#parts.onBug);
+  begin(quota: string): void {
+    this.#drawn.delete(quota);
+    void this.draw(quota).catch(this.#parts.onBug);
   }
 
-  /** One call at a time for each budget. */
-  async draw(budget: string): Promise<void> {
-    const asking = this.#asking.get(budget) ?? this.#draw(budget).finally(() => this.#asking.delete(budget));
-    this.#asking.set(budget, asking);
+  /** One call at a time for each quota. */
+  async draw(quota: string): Promise<void> {
+    const asking = this.#asking.get(quota) ?? this.#draw(quota).finally(() => this.#asking.delete(quota));
+    this.#asking.set(quota, asking);
     await asking;
   }
 
   /** What was drawn and not sent goes back. */
-  async end(budget: string): Promise<void> {
-    const { limit, buckets } = this.#parts.quotas.of(budget);
-    const drawn = this.#drawn.get(budget);
-    this.#drawn.delete(budget);
+  async end(quota: string): Promise<void> {
+    const { limit, buckets } = this.#parts.quotas.of(quota);
+    const drawn = this.#drawn.get(quota);
+    this.#drawn.delete(quota);
     if (limit === undefined || drawn === undefined) return;
-    await this.#asking.get(budget);
+    await this.#asking.get(quota);
     const { board, name } = this.#parts;
-    const unsent = [...drawn.upTo].filter(([hour, upTo]) => upTo > (buckets.get(hour) ?? 0));
-    const used = unsent.map(([hour, upTo]) => ({ hour, count: buckets.get(hour) ?? 0, drawn: upTo }));
+    const used = unused(drawn, buckets);
     const oldestHour = this.#oldestHour(limit.perMs);
-    await board.draw({ budget, name, limit: limit.requests, oldestHour, used, upTo: new Map() });
+    await board.draw({ budget: quota, name, limit: limit.most, oldestHour, used, upTo: new Map() });
   }
 
   get #hour(): number {
@@ -93,44 +94,56 @@ export class QuotaDraws {
     return hourOf(this.#parts.quotas.calendar.now() - perMs);
   }
 
-  async #draw(budget: string): Promise<void> {
+  async #draw(quota: string): Promise<void> {
     const { board, quotas, name } = this.#parts;
-    const count = quotas.of(budget);
+    const count = quotas.of(quota);
     const { limit } = count;
     if (limit === undefined) return;
-    const before = this.#drawn.get(budget);
-    if (before !== undefined && !this.#isDue(budget, before)) return;
+    const before = this.#drawn.get(quota);
+    if (before !== undefined && !this.#isDue(quota, before)) return;
     // Whoever knows of requests that the board has lost tells it.
-    const used = [...count.buckets]
-      .filter(([hour, requests]) => requests > (before?.upTo.get(hour) ?? 0))
-      .map(([hour, requests]) => ({ hour, count: requests, drawn: undefined }));
-    const upTo = before === undefined ? new Map<number, number>() : this.#wanted(budget);
+    const lost = [...count.buckets]
+      .filter(([hour, units]) => units > (before?.upTo.get(hour) ?? 0))
+      .map(([hour, units]) => ({ hour, count: units, drawn: undefined }));
+    // What was drawn for an hour that is over is of no more use to this replica.
+    const over = before === undefined ? [] : unused(before, count.buckets);
+    const used = [...lost, ...over.filter(({ hour }) => hour < this.#hour)];
+    const upTo = before === undefined ? new Map<number, number>() : this.#wanted(quota);
     const oldestHour = this.#oldestHour(limit.perMs);
-    const answer = await board.draw({ budget, name, limit: limit.requests, oldestHour, used, upTo });
+    const answer = await board.draw({ budget: quota, name, limit: limit.most, oldestHour, used, upTo });
     if (answer.kind === "away") return;
     if (before === undefined) {
       for (const [hour, requests] of answer.own) count.raise(hour, requests);
-    } else if (this.#drawn.get(budget) === undefined) return;
-    this.#drawn.set(budget, { upTo: answer.own, total: answer.total });
-    if (before === undefined) await this.#draw(budget);
+    } else if (this.#drawn.get(quota) === undefined) return;
+    this.#drawn.set(quota, { upTo: answer.own, total: answer.total });
+    if (before === undefined) await this.#draw(quota);
   }
 
-  /** Half of what is drawn ahead is left, or the next hour is near. */
-  #isDue(budget: string, { upTo }: Drawn): boolean {
-    for (const [hour, most] of this.#wanted(budget))
-      if ((upTo.get(hour) ?? 0) < most - this.#ahead(budget) / 2) return true;
+  /** Half of what is drawn ahead is left, or too little for some poll, or the next hour is near. */
+  #isDue(quota: string, { upTo }: Drawn): boolean {
+    const ahead = this.#ahead(quota);
+    const spare = Math.min(ahead / 2, ahead - this.#parts.demandOf(quota).most);
+    for (const [hour, wanted] of this.#wanted(quota)) if ((upTo.get(hour) ?? 0) < wanted - spare) return true;
     return false;
   }
 
-  #wanted(budget: string): ReadonlyMap<number, number> {
-    const { buckets } = this.#parts.quotas.of(budget);
-    const ahead = this.#ahead(budget);
+  #wanted(quota: string): ReadonlyMap<number, number> {
+    const { buckets } = this.#parts.quotas.of(quota);
+    const ahead = this.#ahead(quota);
     const soon = hourOf(this.#parts.quotas.calendar.now() + TTLS_AHEAD * this.#parts.ttlMs);
     return new Map([...new Set([this.#hour, soon])].map((hour) => [hour, (buckets.get(hour) ?? 0) + ahead]));
   }
 
-  #ahead(budget: string): number {
-    const { ttlMs, pollsPerSecond } = this.#parts;
-    return Math.ceil((pollsPerSecond(budget) * TTLS_AHEAD * ttlMs) / 1_000) + 1;
+  #ahead(quota: string): number {
+    const { ttlMs, demandOf } = this.#parts;
+    const { perSecond, most } = demandOf(quota);
+    return Math.ceil((perSecond * TTLS_AHEAD * ttlMs) / 1_000) + most;
   }
+}
+
+/** What was drawn and not sent. */
+function unused({ upTo }: Drawn, buckets: QuotaBuckets): DrawRequest["used"] {
+  return [...upTo]
+    .map(([hour, drawn]) => ({ hour, count: buckets.get(hour) ?? 0, drawn }))
+    .filter(({ count, drawn }) => drawn > count);
 }

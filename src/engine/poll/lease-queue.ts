@@ -5,6 +5,8 @@ import type { Clock } from "../../core/time/clock.ts";
 export type Waiter = {
   /** Each is needed. */
   readonly budgets: readonly string[];
+  /** In billionths, what its request may cost at most. */
+  readonly mostCost: number;
   /**
    * The deadline of its upstream: the earliest is served first. It must not move while the upstream waits, or one with
    * frequent slots would starve the others.
@@ -17,10 +19,11 @@ export type Waiter = {
   refused(reason: WaitReason): void;
 };
 
-/** Those who wait for leases of the same budgets. */
+/** Those who wait for leases of the same budgets, at the same cost. */
 type Queue = {
   readonly key: string;
   readonly budgets: readonly string[];
+  readonly mostCost: number;
   readonly waiters: Waiter[];
   /** Why its most urgent slot has no lease yet. */
   reason: WaitReason;
@@ -36,7 +39,8 @@ type Queue = {
  * Slots that wait for a lease, the earliest due first: then everything that the proof accepts fits between the pace
  * gaps. In order of age, frequent slots would wait until their next one replaces them.
  *
- * Each budget has one queue, and each combination of budgets that some upstream draws on has another one. Whoever
+ * Each budget has one queue, and each combination of budgets that some upstream draws on has another one, as has each
+ * price: where there is no money for the dear ones, the others go on. Whoever
  * needs two budgets at once must find both of them free, so nobody who is due later may take one of them at a time
  * that would delay him:
  *
@@ -64,13 +68,13 @@ export class LeaseQueue {
   enter(waiter: Waiter): Ticket | undefined {
     let asked: LeaseDecision | Promise<LeaseDecision> | undefined;
     if (this.#nobodyWaitsFor(waiter.budgets)) {
-      asked = this.#ask(waiter.budgets);
+      asked = this.#ask(waiter);
       if ("kind" in asked && asked.kind === "granted") {
         this.#grant(waiter, asked.lease);
         return undefined;
       }
     }
-    const queue = this.#queueOf(waiter.budgets);
+    const queue = this.#queueOf(waiter);
     queue.waiters.push(waiter);
     if (queue.wake === undefined) void this.#serve(queue, asked);
     return { withdraw: () => this.#withdraw(queue, waiter) };
@@ -82,21 +86,22 @@ export class LeaseQueue {
   }
 
   /** Never throws, so that there is one place where a ledger that breaks is heard of. */
-  #ask(budgets: readonly string[]): LeaseDecision | Promise<LeaseDecision> {
+  #ask({ budgets, mostCost }: Waiter): LeaseDecision | Promise<LeaseDecision> {
     try {
-      return this.#ledger.take(budgets);
+      return this.#ledger.take(budgets, mostCost);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  #queueOf(budgets: readonly string[]): Queue {
-    const key = budgets.join(" ");
+  #queueOf({ budgets, mostCost }: Waiter): Queue {
+    const key = `${budgets.join(" ")} ${mostCost}`;
     const known = this.#queues.get(key);
     if (known !== undefined) return known;
     const queue: Queue = {
       key,
       budgets,
+      mostCost,
       waiters: [],
       reason: { cause: "budget", budget: budgets[0] ?? "" },
       notBeforeMs: undefined,
@@ -157,7 +162,7 @@ export class LeaseQueue {
       return await this.#sleepUntil(first.untilMs, wake);
     }
     queue.notBeforeMs = undefined;
-    const decision = await (asked ?? this.#ledger.take(queue.budgets));
+    const decision = await (asked ?? this.#ledger.take(queue.budgets, queue.mostCost));
     if (decision.kind === "granted") {
       queue.notBeforeMs = this.#clock.now();
       this.#grantFirst(queue, decision.lease);

@@ -10,8 +10,10 @@ import { readAnnouncement } from "../../core/answer/announcement.ts";
 import { keptHeadOf } from "../../core/answer/kept-headers.ts";
 import { clockSkewIn } from "../../core/poll/clock-skew.ts";
 import { judgeExchange } from "../../core/poll/classify.ts";
+import { costOf } from "../../core/poll/cost.ts";
 import { readQuotas } from "../../core/poll/quotas.ts";
 import { readValues } from "../../core/poll/values.ts";
+import type { JsonBody } from "../../core/exchange/json-body.ts";
 import { excerptOf } from "../../core/exchange/excerpt.ts";
 import { outcomeOf } from "../../core/exchange/outcome.ts";
 import { adviceIn } from "./advice-in.ts";
@@ -63,10 +65,15 @@ export async function pollOnce(
     endedAtMs: clock.wallNow(),
     delayMs: Math.max(0, sentMs - slot.atMs),
   });
-  const unobserved = (detail: string): PollResult => ({
-    poll: unobservedPoll(times(), clock.now() - sentMs, "bug", detail),
-    advice: undefined,
-  });
+  const charged = (result: PollResult): PollResult => {
+    lease.charge(result.poll.cost?.units ?? 0);
+    return result;
+  };
+  const unobserved = (detail: string): PollResult => {
+    const poll = unobservedPoll(times(), clock.now() - sentMs, "bug", detail);
+    const cost = upstream.price && costOf(upstream.price, NOTHING_SAID);
+    return charged({ poll: { ...poll, cost }, advice: undefined });
+  };
 
   const mayWrite = (): boolean => lease.isUsable() && parts.holds?.(upstream.name) !== false;
   let observation: Observation | undefined;
@@ -86,7 +93,7 @@ export async function pollOnce(
     const judging = observation.large === undefined ? judge : (parts.judgeLarge ?? judge);
     const stoodStill = parts.stoodStill?.(sentMs) === true;
     const result = await judging(upstream, observation, times());
-    return stoodStill ? asSuspended(result) : result;
+    return charged(stoodStill ? asSuspended(result) : result);
   } catch (error) {
     parts.onBug(error);
     return unobserved("pacewatch failed to judge this answer: see its log");
@@ -94,6 +101,7 @@ export async function pollOnce(
 }
 
 const EXCERPT_CHARACTERS = 300;
+const NOTHING_SAID = (): JsonBody => ({ kind: "empty" });
 
 /** Wall clock. */
 export type PollTimes = {
@@ -143,6 +151,7 @@ export function judge(
       head !== undefined &&
       readValues(upstream.values, outcome, head, json, withoutKeys)),
     ...(quotas && { quotas }),
+    ...(upstream.price && settlementOf(exchange) !== "unsent" && { cost: costOf(upstream.price, json) }),
     certificateExpiresAtMs: observation.certificateExpiresAtMs,
     malformedSignals: advice?.malformed ?? 0,
   };

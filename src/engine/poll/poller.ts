@@ -1,5 +1,6 @@
 import type { Advice } from "../../core/advice/advice.ts";
 import type { Upstream } from "../../core/config/config.ts";
+import { mostOf } from "../../core/config/price.ts";
 import {
   foldHealth,
   UNKNOWN_HEALTH,
@@ -112,7 +113,7 @@ export class Poller {
     if (this.#state.kind === "waiting") this.#skipWaiting(this.#state.ticket.withdraw());
     this.#state = IDLE;
     const screening = screenSlot(
-      this.#parts.ledger.restraint(this.#upstream.budgets),
+      this.#parts.ledger.restraint(this.#upstream.budgets, mostOf(this.#upstream.price)),
       this.pausedUntilMs,
       this.#yielded,
       this.#parts.clock.now(),
@@ -189,6 +190,7 @@ export class Poller {
   #waitForLease(slot: WaitingSlot): void {
     const ticket = this.#parts.queue.enter({
       budgets: this.#upstream.budgets,
+      mostCost: mostOf(this.#upstream.price),
       dueAtMs: slot.dueAtMs,
       endsAtPause: slot.origin === "confirm",
       granted: (lease) => this.#useLease(slot, lease),
@@ -325,13 +327,13 @@ export class Poller {
 
   /** Finds which of several budgets holds a slot back; undefined if there is one only, or none of them does. */
   #holderOf(cause: SkipCause): string | undefined {
-    const { budgets } = this.#upstream;
+    const { budgets, price } = this.#upstream;
     if (budgets.length === 1) return undefined;
     const nowMs = this.#parts.clock.now();
-    return budgets.find(
-      (budget) =>
-        screenSlot(this.#parts.ledger.restraint([budget]), Number.NEGATIVE_INFINITY, 0, nowMs).skip === cause,
-    );
+    return budgets.find((budget) => {
+      const restraint = this.#parts.ledger.restraint([budget], mostOf(price));
+      return screenSlot(restraint, Number.NEGATIVE_INFINITY, 0, nowMs).skip === cause;
+    });
   }
 
   #skip(cause: SkipCause, count: number, hadWaited: boolean, budget?: string): void {

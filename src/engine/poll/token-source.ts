@@ -218,6 +218,7 @@ export class TokenSource {
     this.#leaveQueue();
     const { queue, budgets, clock } = this.#parts;
     const ticket = queue.enter({
+      mostCost: 0,
       budgets,
       dueAtMs,
       endsAtPause: false,

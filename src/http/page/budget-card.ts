@@ -2,12 +2,12 @@ import { html, raw } from "hono/html";
 import type { QuotaName } from "../../core/answer/credit.ts";
 import { capOf } from "../../core/config/config.ts";
 import { humanDuration } from "../../core/status/humanize.ts";
-import type { BudgetStatus, QuotaStatus } from "../../core/status/status.ts";
+import type { BudgetStatus, QuotaStatus, SpendStatus } from "../../core/status/status.ts";
 import { ahead, moment, type Markup } from "./markup.ts";
 import { grouped, percent, percentOf } from "./wording.ts";
 
 export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
-  const { name, rates, pausedUntilMs, quota } = budget;
+  const { name, rates, pausedUntilMs, quota, spend } = budget;
   const isPaused = pausedUntilMs > nowMs;
   return html`<li class="budget${isPaused ? " paused" : ""}">
     <h3>${name}</h3>
@@ -20,6 +20,7 @@ export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
         : ""
     }
     ${rates.map((rate) => rateGauge(rate, budget))} ${quota === undefined ? "" : quotaGauge(quota)}
+    ${spend === undefined ? "" : spendGauge(spend)}
     ${(budget.quotas ?? []).map(({ quota: each, sentence }) => html`<p class="said"><b>${QUOTA_WORDS[each]}</b>: ${sentence}</p>`)}
     <p class="said">${advertisedLine(budget)}</p>
     ${(budget.limits ?? []).map(({ sentence }) => html`<p class="said">It says ${sentence}.</p>`)}
@@ -28,6 +29,7 @@ export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
 
 const QUOTA_WORDS: Readonly<Record<QuotaName, string>> = {
   own: "Our own quota",
+  spend: "Our own spend",
   "1d": "Its daily quota",
   "7d": "Its weekly quota",
   "30d": "Its monthly quota",
@@ -63,6 +65,24 @@ function quotaGauge({ limit, used, unconfirmed, forecast, perMs }: QuotaStatus):
     ${unconfirmed === 0 ? "" : html`<p class="said">${unconfirmedSentence(used, unconfirmed)}</p>`}
     ${gauge({ label: `${used} used of a quota of ${limit}, forecast ${Math.round(forecast)}`, full: limit, used, mark: forecast })}
   </div>`;
+}
+
+function spendGauge({ limit, used, unconfirmed, forecast, perMs, currency }: SpendStatus): Markup {
+  const [spent, most, needed, doubtful] = [used, limit, forecast, unconfirmed].map(moneyWords);
+  const tooMuch = forecast > limit ? ": it may not last" : "";
+  return html`<div class="rate quota">
+    <p>
+      <b>${spent}</b> of our <b>${most}</b> ${currency} spent in ${humanDuration(perMs)}
+      <span class="of">the schedule may cost ${needed}${tooMuch}</span>
+    </p>
+    ${unconfirmed === 0 ? "" : html`<p class="said">Up to ${doubtful} of it may not have been spent: Pacewatch was killed while polls were in flight.</p>`}
+    ${gauge({ label: `${spent} of ${most} ${currency} spent, forecast ${needed}`, full: limit, used, mark: forecast })}
+  </div>`;
+}
+
+/** Cents, and of less than one what matters of it. */
+function moneyWords(amount: number): string {
+  return amount === 0 || amount >= 1 ? amount.toFixed(2) : String(Number(amount.toPrecision(2)));
 }
 
 function unconfirmedSentence(used: number, unconfirmed: number): string {

@@ -160,15 +160,14 @@ describe("quota counts are money:", () => {
     const quotas = new Quotas(bench.clock, (await bench.open()).standing.quotas);
     bench.clock.stall(3_600_000);
     const limit = {
-      requests: 50,
+      most: 50,
       perMs: 30 * 86_400_000,
       onExhaust: "stop",
-      pricePerRequest: undefined,
     } as const;
     for (const budget of ["api", "ai"]) quotas.of(budget).change(limit);
     const seen = ["api", "ai"].map((budget) => {
-      const { used: sent, unconfirmed, isSpent } = quotas.of(budget);
-      return { sent, unconfirmed, isSpent };
+      const count = quotas.of(budget);
+      return { sent: count.used, unconfirmed: count.unconfirmed, isSpent: !count.hasRoomFor(1) };
     });
     expect(seen).toEqual([
       { sent: 7, unconfirmed: 0, isSpent: false },

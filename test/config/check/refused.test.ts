@@ -42,10 +42,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '10:17: "upstreams[0].also[1].name" must be unique, received "api" like upstreams[0]',
     '10:48: "upstreams[0].also[1].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
     '11:30: "upstreams[0].also[2].path" must be a path that begins with /, received a string of 2 characters',
-    '11:34: unknown key "auth" in "upstreams[0].also[2]": did you mean "path"? allowed are name, path, method, body, idempotency_key, headers, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, links',
-    '11:56: unknown key "budget" in "upstreams[0].also[2]": allowed are name, path, method, body, idempotency_key, headers, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, links',
+    '11:34: unknown key "auth" in "upstreams[0].also[2]": did you mean "path"? allowed are name, path, method, body, idempotency_key, headers, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, connection, proxy, tls, labels, links',
+    '11:56: unknown key "budget" in "upstreams[0].also[2]": allowed are name, path, method, body, idempotency_key, headers, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, connection, proxy, tls, labels, links',
     '12:48: "upstreams[0].also[3]" must have every or cron, received both',
-    '13:40: unknown key "also" in "upstreams[0].also[4]": did you mean "tls"? allowed are name, path, method, body, idempotency_key, headers, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, links',
+    '13:40: unknown key "also" in "upstreams[0].also[4]": did you mean "tls"? allowed are name, path, method, body, idempotency_key, headers, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, connection, proxy, tls, labels, links',
     '14:45: "upstreams[0].also[5].headers" must not contain a key: a key is never written in the config, use auth: { header: { name: HEADER, env: NAME } } or auth: { bearer: { env: NAME } }',
     '15:9: "upstreams[0].also[6]" must be a mapping, received "balance"',
     '21:11: "upstreams[1].also" must be a list of at least one further path, received an empty list',
@@ -100,7 +100,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '7:11: "upstreams[0].cron" must be a cron expression: no date ever matches its day-of-month and month, received "0 0 30 2 *"',
   ],
   defaults: [
-    '3:3: unknown key "name" in "defaults": allowed are base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, links',
+    '3:3: unknown key "name" in "defaults": allowed are base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, connection, proxy, tls, labels, links',
     '4:11: "defaults.method" must be one of GET, HEAD, POST, PUT, PATCH, OPTIONS, DELETE, received "post"',
     '5:11: "defaults.budget" must name a budget, received "apii": did you mean "api"? allowed are api',
     '6:10: "defaults.every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 6s and 10s), received "7s"',
@@ -121,7 +121,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "defaults-of-one": [
     '5:3: "upstreams[1].tls" must not be set where base_url is http://',
     '6:12: "defaults.confirm" must be a whole number from 0 to 10, received "many"',
-    '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, links',
+    '7:3: unknown key "auth_file" in "defaults": did you mean "auth"? allowed are base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, connection, proxy, tls, labels, links',
     '11:5: "upstreams[2]" must have every or cron, received neither',
     '12:5: "upstreams[3].base_url" is missing: it must be an http:// or https:// URL',
     '12:46: "upstreams[3].budget" must be the name of a budget, or a list of names, received nothing',
@@ -217,7 +217,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '10:13: "upstreams[0].budget" must name a budget, received "emial": did you mean "email"? allowed are email, router',
     '11:12: "upstreams[0].every" must be a period that divides a minute, an hour or a day evenly (the nearest that fit are 30s and 1m), received "45s"',
     '14:21: "upstreams[1].auth.bearer" must be { env: NAME } or { file: PATH }: a key is never written in the config, received a string of 31 characters',
-    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, links, each, also',
+    '16:5: unknown key "evry" in "upstreams[1]": did you mean "every"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, connection, proxy, tls, labels, links, each, also',
     '18:11: "upstreams[2].name" must be unique, received "router" like upstreams[1]',
     '23:14: "upstreams[2].timeout" must be a duration from 10ms to 1m, such as 10s, received "2m"',
   ],
@@ -290,10 +290,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "other-words": [
     '3:5: "upstreams[0]" must have every or cron, received neither',
     '3:5: "upstreams[0].base_url" is missing: it must be an http:// or https:// URL',
-    '3:16: unknown key "url" in "upstreams[0]": did you mean "base_url"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, links, each, also',
-    '3:84: unknown key "interval" in "upstreams[0]": did you mean "every"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, links, each, also',
+    '3:16: unknown key "url" in "upstreams[0]": did you mean "base_url"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, connection, proxy, tls, labels, links, each, also',
+    '3:84: unknown key "interval" in "upstreams[0]": did you mean "every"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, connection, proxy, tls, labels, links, each, also',
     '4:95: "upstreams[1].cron" must be a cron expression: it must have no time zone in it: set time_zone beside it, received "CRON_TZ=Europe/Berlin 0 9 * * *"',
-    '5:110: unknown key "timezone" in "upstreams[2]": did you mean "time_zone"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, links, each, also',
+    '5:110: unknown key "timezone" in "upstreams[2]": did you mean "time_zone"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, connection, proxy, tls, labels, links, each, also',
     '6:121: "upstreams[3].time_zone" must be the name of a time zone, such as Europe/Berlin, received "Europe/Bonn"',
   ],
   "own-header": [
@@ -303,6 +303,28 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   "port-from-a-variable": [
     '1:16: "web.listen" must be an address and port, such as 127.0.0.1:10429 or [::1]:10429, received a string of 15 characters',
+  ],
+  prices: [
+    '4:42: unknown key "price_per_request" in "budgets.api.quota": it is now price: { per_request, currency } of the budget, or of an upstream: allowed are requests, per, on_exhaust',
+    `5:5: "budgets.api.price.currency" is missing: it must be a currency's three letters, such as EUR`,
+    '8:23: "budgets.wrong.spend.at_most" must be a number from 0.000000001 to 1000000, received 0',
+    '16:11: "upstreams[0].price[0]" must have at_most beside of: what a poll may cost at most is reserved before it is sent, and charged if it gets no answer',
+    '17:31: "upstreams[0].price[1].at_most" must come with of, not with per_request',
+    '17:57: "upstreams[0].price[1].currency" must be the currency of the other parts of its price',
+    '18:9: "upstreams[0].price[2]" must have per_request or of, received neither',
+    `18:21: "upstreams[0].price[2].currency" must be a currency's three letters, such as EUR, received "eur"`,
+    '18:21: "upstreams[0].price[2].currency" must be the currency of the other parts of its price',
+    '19:15: "upstreams[0].price[3].of" must be a JSON pointer, such as /usage/total_tokens, received "usage"',
+    '19:26: "upstreams[0].price[3].is" must be a number from 0 to 1000000, received -1',
+    '20:31: "upstreams[0].price[4]" must have per_request or of, received both',
+  ],
+  "spend-without-a-price": [
+    '13:5: upstream "free" has no price, and draws on the spend of budget "account": give it or the budget a price, such as { per_request: 0.001, currency: EUR }, or per_request: 0 if it is free',
+    '15:5: upstream "both" draws on budgets that each have a price, "model" and "other": give it the price that counts',
+    '16:46: upstream "foreign" has a price in USD, and "small" one in EUR: the spend of budget "account" is in one currency',
+  ],
+  "spend-spent-early": [
+    '4:12: budget "api" would spend its money early: its schedules may cost 345.60 USD in 30d, its spend is 5.00: poll every 20m, or set on_exhaust: stop',
   ],
   "quota-spent-early": [
     '4:12: budget "api" would spend its quota early: its schedules ask for 172800 requests in 30d, the quota is 100000: poll every 30s, or set on_exhaust: stop',
@@ -362,7 +384,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '6:13: "upstreams[0].budget" must name a budget, received "apii": did you mean "api"? allowed are api',
   ],
   "unknown-key": [
-    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, objective, connection, proxy, tls, labels, links, each, also',
+    '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, method, body, idempotency_key, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, connection, proxy, tls, labels, links, each, also',
   ],
   "unknown-section": [
     '2:1: unknown key "metrics": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',

@@ -114,7 +114,7 @@ const ACCEPTED: Readonly<Record<Place, readonly string[]>> = {
     "yield_below: 99%",
   ],
   rate: ["per: 1h", "per: 60m", "per: 3600s", "requests: 1000000"],
-  quota: ["per: 1h", "per: 366d", "per: 8784h", "price_per_request: 0"],
+  quota: ["per: 1h", "per: 366d", "per: 8784h", "on_exhaust: stop"],
   fleet: [
     "ttl: 1s",
     "ttl: 10m",
@@ -241,7 +241,7 @@ const REFUSED: Readonly<Record<Place, readonly string[]>> = {
     "requests: 0",
     "requests: 1.5",
   ],
-  quota: ["per: 59m", "per: 367d", "per: 8785h", "price_per_request: -1", "on_exhaust: go"],
+  quota: ["per: 59m", "per: 367d", "per: 8785h", "on_exhaust: go"],
   fleet: [
     "ttl: 999ms",
     "ttl: 11m",

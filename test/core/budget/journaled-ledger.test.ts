@@ -80,10 +80,9 @@ class Process {
 
   constructor(disk: Disk, clock: VirtualClock, quotaRequests: number) {
     const quota = {
-      requests: quotaRequests,
+      most: quotaRequests,
       perMs: 100 * HOUR_MS,
       onExhaust: "stop",
-      pricePerRequest: undefined,
     } as const;
     const rates = [{ requests: 60, perMs: 60_000, label: "1m" }];
     const budgets = [
@@ -124,7 +123,7 @@ describe("a request of a budget with a quota", () => {
     let isGranted = false;
     const asked = Promise.resolve(ledger.take(["api"])).then(() => (isGranted = true));
     await settle();
-    expect([isGranted, inner.state("api")?.quotaUsed]).toEqual([false, 0]);
+    expect([isGranted, inner.usedOf("api")]).toEqual([false, 0]);
     file.finish();
     await asked;
     expect([isGranted, disk.total("api"), disk.total("api", "unconfirmed")]).toEqual([true, 1, 1]);
@@ -163,13 +162,13 @@ describe("a request of a budget with a quota", () => {
     await first.granted();
     for (let life = 0; life < 5; life += 1) {
       const { inner, file } = start();
-      expect(inner.state("api")).toMatchObject({ quotaUsed: 2, quotaUnconfirmed: 1 });
+      expect(inner.quotas.of("api")).toMatchObject({ used: 2, unconfirmed: 1 });
       void file.written();
       file.finish();
     }
     const next = start();
     clock.stall(101 * HOUR_MS);
-    expect(next.inner.state("api")).toMatchObject({ quotaUsed: 0, quotaUnconfirmed: 0 });
+    expect(next.inner.quotas.of("api")).toMatchObject({ used: 0, unconfirmed: 0 });
     expect(disk.total("api")).toBe(2);
   });
 
@@ -195,7 +194,7 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
   function passHours(process: Process, clock: VirtualClock, hours: number): void {
     for (let passed = 0; passed < hours * 12; passed += 1) {
       clock.stall(HOUR_MS / 12);
-      process.inner.state("api");
+      process.inner.usedOf("api");
     }
   }
 
@@ -215,9 +214,9 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
     write(process);
     expect(disk.total("api")).toBe(1);
     clock.stall(20 * HOUR_MS);
-    expect(start().inner.state("api")?.quotaUsed).toBe(1);
+    expect(start().inner.usedOf("api")).toBe(1);
     clock.stall(100 * HOUR_MS);
-    expect(start().inner.state("api")?.quotaUsed).toBe(0);
+    expect(start().inner.usedOf("api")).toBe(0);
   });
 
   test("counts what was sent before the time was known, and forgets what an earlier process sent", async () => {
@@ -231,12 +230,12 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
     (await process.granted()).settle("answered");
     clock.stepWall(realMs);
     passHours(process, clock, 1);
-    expect(process.inner.state("api")?.quotaUsed).toBe(51);
+    expect(process.inner.usedOf("api")).toBe(51);
     write(process);
     expect(disk.total("api", "requests", hour)).toBe(51);
     expect(disk.total("api")).toBe(51);
     clock.stall(110 * HOUR_MS);
-    expect(process.inner.state("api")?.quotaUsed).toBe(0);
+    expect(process.inner.usedOf("api")).toBe(0);
   });
 });
 

@@ -58,22 +58,22 @@ test("a budget that comes back by a later reload waits for what it left open", (
 
 test("a budget that leaves the config and comes back goes on counting its quota", () => {
   const clock = new VirtualClock({ wallMs: 0 });
-  const quota = { requests: 2, perMs: 2_592_000_000, onExhaust: "stop", pricePerRequest: undefined } as const;
+  const quota = { most: 2, perMs: 2_592_000_000, onExhaust: "stop" } as const;
   const withQuota = sampleConfig({ budgets: [sampleBudget({ share: 0.1, quota })] });
   const ledger = new LocalLedger(
     withQuota,
     clock,
     new Quotas(clock, [sampleQuotaRow({ hour: 0, requests: 1 })]),
   );
-  expect(ledger.state("api")?.quotaUsed).toBe(1);
+  expect(ledger.usedOf("api")).toBe(1);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ name: "other" })], upstreams: [] }));
   ledger.change(withQuota);
-  expect(ledger.state("api")?.quotaUsed).toBe(1);
+  expect(ledger.usedOf("api")).toBe(1);
 });
 
 test("a budget that a reload adds takes up what the state file knows of it", () => {
   const clock = new VirtualClock({ wallMs: 0 });
-  const quota = { requests: 2, perMs: 2_592_000_000, onExhaust: "stop", pricePerRequest: undefined } as const;
+  const quota = { most: 2, perMs: 2_592_000_000, onExhaust: "stop" } as const;
   const known = new Quotas(clock, [sampleQuotaRow({ hour: 0, requests: 2 })]);
   const ledger = new LocalLedger(sampleConfig({ budgets: [], upstreams: [] }), clock, known);
   ledger.change(sampleConfig({ budgets: [sampleBudget({ quota })] }));

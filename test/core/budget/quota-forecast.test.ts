@@ -23,13 +23,13 @@ function usedAt(atMs: number, buckets: QuotaBuckets, periodMs: number): number {
   return [...buckets].reduce((sum, [hour, requests]) => (hour < oldestHour ? sum : sum + requests), 0);
 }
 
-function hoursLeft(requests: number, perMs: number, use: QuotaUse): number | undefined {
-  const emptyAtMs = worstBurn(quotaBurns({ requests, perMs }, use, NOW_MS))?.emptyAtMs;
+function hoursLeft(most: number, perMs: number, use: QuotaUse): number | undefined {
+  const emptyAtMs = worstBurn(quotaBurns({ most, perMs }, use, NOW_MS))?.emptyAtMs;
   return emptyAtMs === undefined ? undefined : (emptyAtMs - NOW_MS) / HOUR_MS;
 }
 
 function known(use: QuotaUse, perMs = 30 * DAY_MS): readonly BurnWindow[] {
-  return quotaBurns({ requests: 1_000_000, perMs }, use, NOW_MS).flatMap(({ window, perSecond }) =>
+  return quotaBurns({ most: 1_000_000, perMs }, use, NOW_MS).flatMap(({ window, perSecond }) =>
     perSecond === undefined ? [] : [window],
   );
 }
@@ -71,7 +71,7 @@ test("a pace is known once half of its window is, without the first hour of all"
 });
 
 test("the pace is a part of the quota", () => {
-  const burns = quotaBurns({ requests: 600, perMs: 30 * DAY_MS }, sent(steady(13), 30 * DAY_MS), NOW_MS);
+  const burns = quotaBurns({ most: 600, perMs: 30 * DAY_MS }, sent(steady(13), 30 * DAY_MS), NOW_MS);
   expect(burns[0]?.perSecond).toBeCloseTo(0.1 / 3600, 9);
 });
 
@@ -102,7 +102,7 @@ test("what is told agrees with sending on at that pace, request by request", () 
       (hours, periodHours, allowed) => {
         const perMs = periodHours * HOUR_MS;
         const use = sent(hours, perMs);
-        const [hour] = quotaBurns({ requests: allowed, perMs }, use, NOW_MS);
+        const [hour] = quotaBurns({ most: allowed, perMs }, use, NOW_MS);
         const paceMs = ((hour?.perSecond ?? 0) * allowed) / 1000;
         // Steps are coarse: whoever is between these two may say either.
         const margin = 2 * paceMs * STEP_MS + 1e-6;

@@ -3,7 +3,7 @@ import { CLAIM_MS, type HourCount, QuotaCount } from "../../../src/core/budget/q
 import { HOUR_MS } from "../../../src/core/time/duration.ts";
 
 const DAY_MS = 24 * HOUR_MS;
-const LIMIT = { requests: 1_000, perMs: DAY_MS, onExhaust: "stop", pricePerRequest: undefined } as const;
+const LIMIT = { most: 1_000, perMs: DAY_MS, onExhaust: "stop" } as const;
 
 /** A quota of a day at seven o'clock, and what the file was told of it. */
 class Scene {
@@ -22,7 +22,7 @@ class Scene {
   }
 
   send(): void {
-    this.count.end(this.count.send(), true);
+    this.count.end(this.count.send(1), 1);
   }
 }
 
@@ -45,17 +45,17 @@ test("requests count for the whole window, rounded up to whole hours", () => {
 
 test("a request that was never sent is taken back", () => {
   const { count } = new Scene();
-  count.end(count.send(), false);
+  count.end(count.send(1), 0);
   expect(count.used).toBe(0);
 });
 
 test("it is spent at its last request, and without a limit never", () => {
   const scene = new Scene([row(7, 999)]);
-  expect([scene.count.isSpent, scene.count.used]).toEqual([false, 999]);
+  expect([scene.count.hasRoomFor(1), scene.count.used]).toEqual([true, 999]);
   scene.send();
-  expect(scene.count.isSpent).toBe(true);
+  expect(scene.count.hasRoomFor(1)).toBe(false);
   scene.count.change(undefined);
-  expect([scene.count.isSpent, scene.count.used]).toEqual([false, undefined]);
+  expect([scene.count.hasRoomFor(1), scene.count.used]).toEqual([true, undefined]);
 });
 
 test("a shorter period, for a while, forgets nothing of a longer one", () => {
@@ -82,33 +82,33 @@ test("its memory is 400 days, which is longer than any quota", () => {
 
 test("the file is told of a claim before it has a lease, and that it is taken back where it gets none", () => {
   const { count, told } = new Scene();
-  const first = count.claim();
+  const first = count.claim(1);
   expect(told.at(-1)).toEqual(row(7, 1, 1));
-  expect([count.used, count.claims]).toEqual([0, 1]);
-  const request = count.send();
-  count.end(first, false);
+  expect([count.used, count.claimed]).toEqual([0, 1]);
+  const request = count.send(1);
+  count.withdraw(first);
   expect(told.at(-1)).toEqual(row(7, 1, 1));
-  const second = count.claim();
+  const second = count.claim(1);
   expect(told.at(-1)).toEqual(row(7, 2, 2));
-  count.end(second, false);
+  count.withdraw(second);
   expect(told.at(-1)).toEqual(row(7, 1, 1));
-  count.end(request, true);
+  count.end(request, 1);
   expect(told.at(-1)).toEqual(row(7, 1));
-  expect([count.used, count.claims]).toEqual([1, 0]);
+  expect([count.used, count.claimed]).toEqual([1, 0]);
 });
 
 test("a claim stands in the latest hour in which it may be granted; where it is not, in no hour", () => {
   const scene = new Scene();
   scene.nowMs = 8 * HOUR_MS - CLAIM_MS - 1;
-  scene.count.end(scene.count.claim(), false);
+  scene.count.withdraw(scene.count.claim(1));
   scene.nowMs += 1;
-  scene.count.end(scene.count.claim(), false);
+  scene.count.withdraw(scene.count.claim(1));
   expect(scene.told).toEqual([row(7, 1, 1), row(7, 0), row(8, 1, 1), row(8, 0)]);
 });
 
 test("those that an earlier process may have sent stay apart from those that are in flight", () => {
   const scene = new Scene([row(5, 3, 1), row(6, 2, 2)]);
-  scene.count.send();
+  scene.count.send(1);
   expect(scene.count.counts).toEqual([row(5, 3, 1), row(6, 2, 2), row(7, 1, 1)]);
   expect([scene.count.used, scene.count.unconfirmed]).toEqual([6, 3]);
   scene.nowMs = 6 * HOUR_MS + DAY_MS;
@@ -135,11 +135,11 @@ test("a budget that gets a quota tells the file all that was counted without one
 test("where the calendar is set, what this process sent is counted later, and what is in flight moves with it", () => {
   const scene = new Scene([row(7, 10)]);
   scene.send();
-  const request = scene.count.send();
+  const request = scene.count.send(1);
   scene.nowMs += 3 * HOUR_MS;
   scene.count.calendarSet(3 * HOUR_MS, scene.nowMs);
   expect(scene.count.counts).toEqual([row(7, 10), row(10, 2, 1)]);
-  scene.count.end(request, false);
+  scene.count.end(request, 0);
   expect(scene.told.at(-1)).toEqual(row(10, 1));
   expect(scene.told).toContainEqual(row(7, 10));
 });

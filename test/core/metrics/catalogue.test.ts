@@ -35,6 +35,7 @@ gauge     pacewatch_upstream_credit_burn_per_second upstream,name,window
 gauge     pacewatch_upstream_credit_empty_timestamp_seconds upstream,name,window
 gauge     pacewatch_objective_ratio upstream
 gauge     pacewatch_objective_latency_seconds upstream
+counter   pacewatch_spend_total upstream,currency
 counter   pacewatch_signals_malformed_total upstream
 gauge     pacewatch_budget_limit_requests budget,per
 gauge     pacewatch_budget_cap_requests budget,per
@@ -46,6 +47,9 @@ gauge     pacewatch_budget_quota_limit_requests budget
 gauge     pacewatch_budget_quota_used_requests budget
 gauge     pacewatch_budget_quota_unconfirmed_requests budget
 gauge     pacewatch_budget_quota_forecast_requests budget
+gauge     pacewatch_budget_spend_limit budget,currency
+gauge     pacewatch_budget_spend_used budget,currency
+gauge     pacewatch_budget_spend_forecast budget,currency
 gauge     pacewatch_budget_quota_burn_per_second budget,quota,window
 gauge     pacewatch_budget_quota_empty_timestamp_seconds budget,quota,window
 gauge     pacewatch_state_store_up

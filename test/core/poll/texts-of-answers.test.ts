@@ -22,6 +22,8 @@ type Known =
   | ".poll.excerpt"
   | ".poll.head.headers[].name"
   | ".poll.head.headers[].value"
+  // Of the config.
+  | ".poll.cost.currency"
   | ".poll.announcement.links[].target"
   | ".poll.announcement.warning"
   | ".poll.values[].name"

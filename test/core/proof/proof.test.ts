@@ -382,10 +382,9 @@ describe("after a restart", () => {
 
 describe("a quota", () => {
   const quota = {
-    requests: 100_000,
+    most: 100_000,
     perMs: 30 * 86_400_000,
     onExhaust: "refuse",
-    pricePerRequest: 0.0001,
   } as const;
 
   test("that the schedule would spend early is refused with the period that would last", () => {
@@ -403,12 +402,11 @@ describe("a quota", () => {
     ]);
   });
 
-  test("is not scaled by the share, and its price is forecast", () => {
-    const given = budget({ quota: { ...quota, requests: 172_800 } });
+  test("is not scaled by the share", () => {
+    const given = budget({ quota: { ...quota, most: 172_800 } });
     const proof = prove({ budgets: [given], upstreams: [upstream()] });
     expect(proof.faults).toEqual([]);
     expect(proof.budgets[0]?.quota).toMatchObject({ scheduled: 172_800, spentEarly: false });
-    expect(proof.budgets[0]?.costPer30d).toBeCloseTo(17.28, 6);
   });
 });
 

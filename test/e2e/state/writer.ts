@@ -19,10 +19,9 @@ const opened = await openStateStore({ path, log, clock: systemClock });
 if (opened.kind === "refused") throw new Error(opened.message);
 const { store } = opened;
 const quota = {
-  requests: 1_000_000,
+  most: 1_000_000,
   perMs: 2_592_000_000,
   onExhaust: "stop",
-  pricePerRequest: undefined,
 } as const;
 const rates = [{ requests: 1_000, perMs: 1_000, label: "1s" }];
 const config = sampleConfig({
@@ -35,8 +34,8 @@ const ledger = new JournaledLedger(inner, store, systemClock);
 store.readAfterTrouble(() => ({ ...store.standing, quotas: quotas.rows }));
 const history = new History("email", Date.now(), store.restored("email"));
 const record = new UpstreamRecord(history, [store.recorderOf("email", history)]);
-const { quotaUsed, quotaUnconfirmed } = inner.state("api") ?? {};
-process.stdout.write(`restored ${history.lastPolls.length} ${quotaUsed} ${quotaUnconfirmed}\n`);
+const { used, unconfirmed } = quotas.of("api");
+process.stdout.write(`restored ${history.lastPolls.length} ${used} ${unconfirmed}\n`);
 
 let polls = 0;
 let asking = Promise.resolve();

@@ -29,7 +29,7 @@ class SecondLedger implements Ledger {
     }
     this.#freeAtMs = this.#clock.now() + 1_000;
     const record = (settlement: Settlement): void => void this.settled.push(settlement);
-    return { kind: "granted", lease: { isUsable: () => true, settle: record } };
+    return { kind: "granted", lease: { isUsable: () => true, settle: record, charge: () => {} } };
   }
 
   applyAdvice(): void {}
@@ -64,6 +64,7 @@ function line(): {
     queue: new LeaseQueue(ledger, clock, (error) => void bugs.push(error)),
     waiter: (name, dueAtMs = 0, endsAtPause = false) => ({
       budgets: ["api"],
+      mostCost: 0,
       dueAtMs,
       endsAtPause,
       granted: (_lease: Lease) => void story.push(`${name} at ${clock.now()}`),
@@ -184,7 +185,7 @@ test("a lease that is free is granted at once, unless somebody waits already", a
       const untilMs = freeAtMs[0] ?? Infinity;
       if (clock.now() < untilMs) return { kind: "wait", untilMs, cause: "budget", budget: "api" };
       freeAtMs.shift();
-      return { kind: "granted", lease: { isUsable: () => true, settle: () => {} } };
+      return { kind: "granted", lease: { isUsable: () => true, settle: () => {}, charge: () => {} } };
     },
     applyAdvice: () => {},
     onChange: () => {},
@@ -194,6 +195,7 @@ test("a lease that is free is granted at once, unless somebody waits already", a
   const enter = (name: string, dueAtMs: number): unknown =>
     queue.enter({
       budgets: ["api"],
+      mostCost: 0,
       dueAtMs,
       endsAtPause: false,
       granted: () => void story.push(`${name} at ${clock.now()}`),

@@ -39,6 +39,7 @@ async function line(askMs = 0): Promise<{
     const due = dueAtMs ?? clock.now() + periodMs;
     queue.enter({
       budgets: names,
+      mostCost: 0,
       dueAtMs: due,
       endsAtPause: false,
       granted: (lease) => {

@@ -62,6 +62,7 @@ const FULL = sampleStatus({
         },
       ],
       quota: { limit: 1, perMs: 1, used: 1, unconfirmed: 1, forecast: 1 },
+      spend: { limit: 1, perMs: 1, used: 1, unconfirmed: 1, forecast: 1, currency: "EUR" },
       quotas: [
         {
           quota: "1d",

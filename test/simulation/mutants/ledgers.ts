@@ -25,7 +25,7 @@ export function withLeases(mutate: (lease: Lease) => Lease): Opening {
 
 export function settlingAs(replace: (settlement: Settlement) => Settlement): (lease: Lease) => Lease {
   return (lease) => ({
-    isUsable: () => lease.isUsable(),
+    ...lease,
     settle: (settlement) => lease.settle(replace(settlement)),
   });
 }
@@ -113,7 +113,7 @@ export function perCalendarWindow(config: Config, clock: Clock): ReloadableLedge
     windows.set(name, window);
     window.used += 1;
     if (window.used <= rate.requests)
-      return { kind: "granted", lease: { isUsable: () => true, settle: () => {} } };
+      return { kind: "granted", lease: { isUsable: () => true, settle: () => {}, charge: () => {} } };
     return { kind: "wait", untilMs: (number + 1) * rate.perMs, cause: "budget", budget: name };
   };
   const change = (next: Config): void => {

@@ -51,7 +51,7 @@ export const MUTANTS: readonly Mutant[] = [
     caughtAs: ["limit"],
     openLedger: withLeases((lease) => {
       lease.settle("answered");
-      return { isUsable: () => true, settle: () => {} };
+      return { isUsable: () => true, settle: () => {}, charge: () => {} };
     }),
   },
   { name: "a pause is ignored", tempers: ["stormy"], caughtAs: ["pause"], openLedger: deaf },

@@ -1,4 +1,4 @@
--- One budget's requests, by hour and name. A count is never lowered, but by a holder that leaves.
+-- One quota in its units, by hour and name. A count is never lowered, but by its holder, who knows what it did not send.
 local key = KEYS[1]
 local ask = cjson.decode(ARGV[1])
 local function field(hour) return string.format('%.0f', hour) .. ' ' .. ask.name end
@@ -28,6 +28,7 @@ for _, wanted in ipairs(ask.upTo) do
     redis.call('HSET', key, field(wanted[1]), num(before + more))
   end
 end
+-- As text: cjson keeps 14 digits of a number, and money has more.
 local counts = {}
-for hour, count in pairs(own) do counts[#counts + 1] = {hour, count} end
-return cjson.encode({kind = 'drawn', own = counts, total = total})
+for hour, count in pairs(own) do counts[#counts + 1] = {hour, num(count)} end
+return cjson.encode({kind = 'drawn', own = counts, total = num(total)})

@@ -1,0 +1,20 @@
+import { type Cost, mostOf, type Price, type PricePart } from "../config/price.ts";
+import type { JsonBody } from "../exchange/json-body.ts";
+import { valueAt } from "../exchange/json-pointer.ts";
+import { numberIn } from "./values.ts";
+
+/** One answer charges no more than this, or a sum would no longer be exact. */
+const MOST_UNITS = 1e15;
+
+/** Of a request that was sent. `json` is asked only where the answer tells the price. */
+export function costOf(price: Price, json: () => JsonBody): Cost {
+  const units = price.parts.reduce((sum, part) => sum + chargeOf(part, json), 0);
+  return { currency: price.currency, units: Math.min(units, MOST_UNITS), reserved: mostOf(price) };
+}
+
+function chargeOf(part: PricePart, json: () => JsonBody): number {
+  if (part.kind === "request") return part.units;
+  const body = json();
+  const used = body.kind === "json" ? numberIn(valueAt(body.value, part.of)) : undefined;
+  return used === undefined || used < 0 ? part.mostUnits : Math.ceil((used * part.units) / part.per);
+}

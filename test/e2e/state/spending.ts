@@ -1,0 +1,109 @@
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { type SimulatedUpstream, startSimulatedUpstream } from "../../../src/simulator/upstream.ts";
+import {
+  type ConfigFolder,
+  openConfigFolder,
+  type RawConfig,
+  rawUpstream,
+} from "../../support/config-folder.ts";
+import { eventually } from "../../support/eventually.ts";
+import { startDaemon } from "../../support/processes/daemon.ts";
+import { stateFileOf } from "./daemon.ts";
+
+const MODEL = { id: "small-chat-1", millionTokensCost: 10 };
+const UPSTREAMS = ["first", "second"];
+
+/** Answers may come after a kill, or before it. */
+export function startRouter(): Promise<SimulatedUpstream> {
+  return startSimulatedUpstream({
+    name: "ai-router",
+    limits: [{ requests: 1_000, perMs: 1_000 }],
+    dialect: "none",
+    latency: { minMs: 0, maxMs: 300 },
+    models: [MODEL],
+  });
+}
+
+export const AT_MOST = 0.001;
+
+export function configOf(url: string, spend: number, changes: Partial<RawConfig> = {}): RawConfig {
+  const completion = {
+    path: "/v1/chat/completions",
+    method: "POST",
+    body: { json: { model: MODEL.id, messages: [{ role: "user", content: "Say ok." }], max_tokens: 1 } },
+  };
+  return {
+    state: { path: "data/pacewatch.db" },
+    budgets: {
+      api: {
+        rate: { requests: 100, per: "1s" },
+        share: "10%",
+        price: { of: "/usage/total_tokens", per: 1_000_000, is: 10, at_most: AT_MOST, currency: "EUR" },
+        spend: { at_most: spend, per: "30d", on_exhaust: "stop" },
+      },
+    },
+    upstreams: UPSTREAMS.map((name) => rawUpstream(name, url, completion)),
+    ...changes,
+  };
+}
+
+export type Spent = { readonly counted: number; readonly unconfirmed: number };
+
+/** In whole currencies. */
+export function spentIn(folder: ConfigFolder): Spent {
+  const database = new DatabaseSync(stateFileOf(folder));
+  try {
+    const row = database
+      .prepare(
+        "SELECT sum(requests) AS counted, sum(unconfirmed) AS unconfirmed FROM quota_hours WHERE budget = 'api spend'",
+      )
+      .get();
+    return {
+      counted: Number(row?.["counted"] ?? 0) / 1e9,
+      unconfirmed: Number(row?.["unconfirmed"] ?? 0) / 1e9,
+    };
+  } finally {
+    database.close();
+  }
+}
+
+export type Lives = {
+  readonly router: SimulatedUpstream;
+  readonly folder: ConfigFolder;
+  readonly spent: Spent;
+};
+
+/**
+ * Kills the real program so often, while its first, second or third poll is under way, and judges each time by the
+ * router's own bill.
+ */
+export async function killedSoOften(
+  kills: number,
+  spend: number,
+  afterwards: (lives: Lives) => Promise<void>,
+): Promise<void> {
+  await using router = await startRouter();
+  await using folder = await openConfigFolder(configOf(router.url, spend));
+  let mostTooMuch = 0;
+  let spent: Spent = { counted: 0, unconfirmed: 0 };
+  for (let life = 0; life < kills; life += 1) {
+    const asked = router.requests + (life % 3);
+    await using daemon = await startDaemon({ configPath: folder.path });
+    if (spent.counted + AT_MOST <= spend) await eventually("it asks", () => router.requests > asked);
+    // From the request to its answer and beyond.
+    await sleep((life * 137) % 400);
+    daemon.kill("SIGKILL");
+    await daemon.exited;
+    spent = spentIn(folder);
+    expect(router.cost).toBeLessThanOrEqual(spend);
+    expect(spent.counted).toBeGreaterThanOrEqual(router.cost - 1e-9);
+    expect(spent.counted).toBeLessThanOrEqual(spend);
+    // A kill wastes no more than what was in flight.
+    const tooMuch = spent.counted - router.cost;
+    expect(tooMuch - mostTooMuch).toBeLessThanOrEqual(UPSTREAMS.length * AT_MOST + 1e-9);
+    mostTooMuch = Math.max(mostTooMuch, tooMuch);
+  }
+  await afterwards({ router, folder, spent });
+}
