@@ -113,6 +113,10 @@ export class AppPolling implements AsyncDisposable {
     return this.#applied;
   }
 
+  healthOf(upstream: string): Condition["health"] {
+    return this.#supervisor.healthOf(upstream);
+  }
+
   conditionOf(upstream: Upstream): Condition {
     return this.#supervisor.conditionOf(upstream);
   }

@@ -35,7 +35,7 @@ export type ViewSources = {
   isReady(): boolean;
 };
 
-type ShownPolling = Pick<AppPolling, "recordOf" | "conditionOf" | "offlineUpstreams">;
+type ShownPolling = Pick<AppPolling, "recordOf" | "healthOf" | "conditionOf" | "offlineUpstreams">;
 
 /** Each upstream and each budget is read when its turn comes: what left the config by then is left out. */
 export function metricsView(sources: ViewSources): MetricsSnapshot {
@@ -69,7 +69,7 @@ function* upstreamViews(config: Config, { polling, clock }: ViewSources): Genera
     const record = polling.recordOf(upstream.name);
     if (record === undefined) continue;
     const { values, schedule } = upstream;
-    const { health } = polling.conditionOf(upstream);
+    const health = polling.healthOf(upstream.name);
     const nowMs = clock.wallNow();
     yield {
       upstream,

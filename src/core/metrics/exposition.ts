@@ -1,12 +1,6 @@
+import { Bytes } from "./bytes.ts";
 import { type Add, type Metric, OF_BUDGET, OF_PROCESS, OF_UPSTREAM } from "./catalogue.ts";
-import {
-  type Description,
-  type FamilyWriter,
-  type Format,
-  type Labels,
-  NO_LABELS,
-  type Sample,
-} from "./sample.ts";
+import { type Description, type Format, type Labels, NO_LABELS, type Sample } from "./sample.ts";
 import type { MetricsSnapshot } from "./snapshot.ts";
 
 /** Samples that others have read. */
@@ -14,7 +8,8 @@ export type Family = Description & { readonly samples: readonly Sample[] };
 
 /**
  * One scrape in one format. Each upstream is read and written in one go, so its numbers are of one moment; other work can
- * run after each. The bytes come at the end, a family at a time: a family has samples of all upstreams.
+ * run after each. The bytes come at the end, a family at a time: a family has samples of all upstreams. Each piece is to be
+ * copied before the next one is asked for, as its memory is free then.
  */
 export function* expose(
   snapshot: MetricsSnapshot,
@@ -23,51 +18,65 @@ export function* expose(
 ): Generator<Uint8Array | undefined> {
   const vantage = snapshot.fleet?.vantage;
   const everywhere: Labels = vantage === undefined ? NO_LABELS : { vantage };
-  const ofUpstream = writers(OF_UPSTREAM, format);
+  const ofUpstream = OF_UPSTREAM.map(unwritten);
   for (const subject of snapshot.upstreams) {
-    const labels = format.labels({ upstream: subject.upstream.name, ...everywhere });
-    write(ofUpstream, subject, labels, subject.accounts.startedAtMs);
+    const labels = { upstream: subject.upstream.name, ...everywhere };
+    write(ofUpstream, subject, labels, subject.accounts.startedAtMs, format);
     yield undefined;
   }
-  const ofBudget = writers(OF_BUDGET, format);
+  const ofBudget = OF_BUDGET.map(unwritten);
   for (const subject of snapshot.budgets) {
-    const labels = format.labels({ budget: subject.name, ...everywhere });
-    write(ofBudget, subject, labels, snapshot.startedAtMs);
+    write(ofBudget, subject, { budget: subject.name, ...everywhere }, snapshot.startedAtMs, format);
     yield undefined;
   }
-  const ofProcess = writers(OF_PROCESS, format);
-  write(ofProcess, snapshot, format.labels(everywhere), snapshot.startedAtMs);
-  for (const { writer } of [...ofUpstream, ...ofBudget, ...ofProcess]) yield writer.written();
-  const none = format.labels(NO_LABELS);
-  for (const { samples, ...description } of others) {
-    const writer = format.family(description);
-    for (const sample of samples) writer.add(none, sample);
-    yield writer.written();
+  const ofProcess = OF_PROCESS.map(unwritten);
+  write(ofProcess, snapshot, everywhere, snapshot.startedAtMs, format);
+  for (const written of [...ofUpstream, ...ofBudget, ...ofProcess]) yield* piecesOf(written, format);
+  for (const family of others) {
+    const written = unwritten(family);
+    for (const sample of family.samples) format.sample(written.samples, family, NOTHING, sample);
+    yield* piecesOf(written, format);
   }
   yield format.end;
 }
 
-type Written<Subject> = { readonly metric: Metric<Subject>; readonly writer: FamilyWriter };
+type Written<Of extends Description> = { readonly metric: Of; readonly samples: Bytes };
 
-function writers<Subject>(metrics: readonly Metric<Subject>[], format: Format): readonly Written<Subject>[] {
-  return metrics.map((metric) => ({ metric, writer: format.family(metric) }));
+function unwritten<Of extends Description>(metric: Of): Written<Of> {
+  return { metric, samples: new Bytes() };
 }
 
 function write<Subject>(
-  families: readonly Written<Subject>[],
+  families: readonly Written<Metric<Subject>>[],
   subject: Subject,
-  common: Uint8Array,
+  labelsOfSubject: Labels,
   bornAtMs: number,
+  format: Format,
 ): void {
-  let writer: FamilyWriter;
-  const add: Add = (value, labels = NO_LABELS, more = NOTHING_MORE) => {
+  COMMON.length = 0;
+  format.labels(COMMON, labelsOfSubject);
+  const common = COMMON.written;
+  let metric: Metric<Subject>;
+  let samples: Bytes;
+  const add: Add = (value, labels = NO_LABELS, { startedAtMs = bornAtMs, exemplar } = NOTHING_MORE) => {
     if (value === undefined || Number.isNaN(value)) return;
-    writer.add(common, { labels, value, startedAtMs: more.startedAtMs ?? bornAtMs, exemplar: more.exemplar });
+    format.sample(samples, metric, common, { labels, value, startedAtMs, exemplar });
   };
   for (const family of families) {
-    ({ writer } = family);
-    family.metric.read(subject, add);
+    ({ metric, samples } = family);
+    metric.read(subject, add);
   }
 }
 
+function* piecesOf({ metric, samples }: Written<Description>, format: Format): Generator<Uint8Array> {
+  if (samples.length > 0) {
+    yield format.head(metric, samples.length);
+    yield samples.written;
+  }
+  samples.free();
+}
+
+/** The labels of what is read now. */
+const COMMON = new Bytes();
+const NOTHING = new Uint8Array(0);
 const NOTHING_MORE: Pick<Sample, "startedAtMs" | "exemplar"> = {};

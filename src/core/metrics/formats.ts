@@ -7,14 +7,14 @@ export type OfferedFormat = {
   /** Those that tell one format from another. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly isText: boolean;
-  readonly create: () => Format;
+  readonly format: Format;
 };
 
 const text = (mediaType: string, version: string): OfferedFormat => ({
   mediaType,
   parameters: { version },
   isText: true,
-  create: () => new TextFormat(mediaType === "application/openmetrics-text"),
+  format: new TextFormat(mediaType === "application/openmetrics-text"),
 });
 
 /** The first is for those who do not care. */
@@ -26,6 +26,6 @@ export const FORMATS: readonly [OfferedFormat, ...OfferedFormat[]] = [
     mediaType: "application/vnd.google.protobuf",
     parameters: { proto: "io.prometheus.client.MetricFamily", encoding: "delimited" },
     isText: false,
-    create: () => new ProtobufFormat(),
+    format: new ProtobufFormat(),
   },
 ];

@@ -1,32 +1,111 @@
 import { Bytes } from "./bytes.ts";
 import {
-  bucketsOf,
   type Description,
   type Distribution,
+  eachBucket,
   type Exemplar,
   type Exponential,
-  type FamilyWriter,
   type Format,
   type Labels,
   type MetricType,
-  NO_LABELS,
   type Sample,
-  type Summary,
 } from "./sample.ts";
 
 /** `io.prometheus.client.MetricFamily` messages, each with its length before it. */
 export class ProtobufFormat implements Format {
   readonly end: Uint8Array = new Uint8Array(0);
 
-  labels(labels: Labels): Uint8Array {
-    const out = new Message();
-    out.labels(METRIC.label, labels);
-    return out.written;
+  labels(out: Bytes, labels: Labels): void {
+    writeLabels(out, METRIC.label, labels);
   }
 
-  family(description: Description): FamilyWriter {
-    return new ProtobufFamily(description);
+  sample(out: Bytes, { type }: Description, common: Uint8Array, sample: Sample): void {
+    const metric = begin(out, FAMILY.metric);
+    out.copy(common);
+    writeLabels(out, METRIC.label, sample.labels);
+    const { value, startedAtMs, exemplar } = sample;
+    if (typeof value === "number" && type === "counter") {
+      const at = begin(out, METRIC.counter);
+      number(out, NUMBER.value, value);
+      if (exemplar !== undefined) writeExemplar(out, NUMBER.exemplar, exemplar);
+      startedAt(out, NUMBER.startedAt, startedAtMs);
+      out.finish(at);
+    } else if (typeof value === "number") {
+      const at = begin(out, METRIC.gauge);
+      number(out, NUMBER.value, value);
+      out.finish(at);
+    } else if ("bounds" in value) {
+      writeHistogram(out, value, sample);
+    } else {
+      const at = begin(out, METRIC.summary);
+      whole(out, SUMMARY.count, value.count);
+      number(out, SUMMARY.sum, value.sum);
+      startedAt(out, SUMMARY.startedAt, startedAtMs);
+      out.finish(at);
+    }
+    out.finish(metric);
   }
+
+  head({ name, help, type }: Description, samplesBytes: number): Uint8Array {
+    const fields = new Bytes();
+    string(fields, FAMILY.name, name);
+    string(fields, FAMILY.help, help);
+    whole(fields, FAMILY.type, TYPES[type]);
+    const out = new Bytes();
+    out.varint(fields.length + samplesBytes);
+    out.copy(fields.written);
+    return out.written;
+  }
+}
+
+function writeHistogram(out: Bytes, value: Distribution, { startedAtMs, exemplar }: Sample): void {
+  const at = begin(out, METRIC.histogram);
+  whole(out, HISTOGRAM.count, value.count);
+  number(out, HISTOGRAM.sum, value.sum);
+  // In them, every version of Prometheus looks for exemplars.
+  eachBucket(value, exemplar, (bound, count, one) => {
+    if (bound === Infinity && one === undefined) return;
+    const bucket = begin(out, HISTOGRAM.bucket);
+    whole(out, BUCKET.count, count);
+    number(out, BUCKET.upperBound, bound);
+    if (one !== undefined) writeExemplar(out, BUCKET.exemplar, one);
+    out.finish(bucket);
+  });
+  if (value.exponential !== undefined) writeExponential(out, value.exponential);
+  startedAt(out, HISTOGRAM.startedAt, startedAtMs);
+  out.finish(at);
+}
+
+/** Only buckets that count something are written, each as the difference to the one before. */
+function writeExponential(
+  out: Bytes,
+  { schema, zeroThreshold, zeroCount, first, counts }: Exponential,
+): void {
+  whole(out, HISTOGRAM.schema, zigzag(schema));
+  number(out, HISTOGRAM.zeroThreshold, zeroThreshold);
+  whole(out, HISTOGRAM.zeroCount, zeroCount);
+  let endOfLast = 0;
+  for (let place = 0; place < counts.length;) {
+    const from = place;
+    while ((counts[place] ?? 0) > 0) place += 1;
+    if (place > from) {
+      const span = begin(out, HISTOGRAM.span);
+      whole(out, SPAN.offset, zigzag(first + from - endOfLast));
+      whole(out, SPAN.length, place - from);
+      out.finish(span);
+      endOfLast = first + place;
+    }
+    place += 1;
+  }
+  if (counts.length === 0) return;
+  const deltas = begin(out, HISTOGRAM.delta);
+  let before = 0;
+  for (const count of counts) {
+    if (count === 0) continue;
+    out.varint(zigzag(count - before));
+    before = count;
+  }
+  out.finish(deltas);
 }
 
 /** The numbers of the fields, as metrics.proto of Prometheus's client_model has them. */
@@ -57,168 +136,63 @@ const VARINT = 0;
 const DOUBLE = 1;
 const DELIMITED = 2;
 
+/** No field has a number above 15, so a tag is one byte. */
+function tag(out: Bytes, field: number, wire: number): void {
+  out.byte(field * 8 + wire);
+}
+
 /** A field that is 0 is left out: who reads it takes it for 0. */
-class Message extends Bytes {
-  /** No field has a number above 15, so a tag is one byte. */
-  tag(field: number, wire: number): void {
-    this.byte(field * 8 + wire);
-  }
+function whole(out: Bytes, field: number, value: number): void {
+  if (value === 0) return;
+  tag(out, field, VARINT);
+  out.varint(value);
+}
 
-  whole(field: number, value: number): void {
-    if (value === 0) return;
-    this.tag(field, VARINT);
-    this.varint(value);
-  }
+function number(out: Bytes, field: number, value: number): void {
+  if (value === 0) return;
+  tag(out, field, DOUBLE);
+  out.double(value);
+}
 
-  number(field: number, value: number): void {
-    if (value === 0) return;
-    this.tag(field, DOUBLE);
-    this.double(value);
-  }
+function string(out: Bytes, field: number, text: string): void {
+  const at = begin(out, field);
+  out.text(text);
+  out.finish(at);
+}
 
-  string(field: number, text: string): void {
-    const at = this.begin(field);
-    this.text(text);
-    this.finish(at);
-  }
+/** Until `finish`, all that is written is in this field. */
+function begin(out: Bytes, field: number): number {
+  tag(out, field, DELIMITED);
+  return out.reserve();
+}
 
-  /** Until `finish`, all that is written is in this field. */
-  begin(field: number): number {
-    this.tag(field, DELIMITED);
-    return this.reserve();
-  }
-
-  labels(field: number, labels: Labels): void {
-    for (const name in labels) {
-      const at = this.begin(field);
-      this.string(LABEL.name, name);
-      this.string(LABEL.value, labels[name] ?? "");
-      this.finish(at);
-    }
-  }
-
-  /** In whole seconds: what is counted began then or later. */
-  startedAt(field: number, atMs: number | undefined): void {
-    if (atMs !== undefined) this.timestamp(field, Math.floor(atMs / 1000) * 1000);
-  }
-
-  timestamp(field: number, atMs: number): void {
-    const at = this.begin(field);
-    this.whole(TIMESTAMP.seconds, Math.floor(atMs / 1000));
-    this.whole(TIMESTAMP.nanos, Math.floor((atMs % 1000) * 1e6));
-    this.finish(at);
-  }
-
-  exemplar(field: number, { labels, value, atMs }: Exemplar): void {
-    const at = this.begin(field);
-    this.labels(EXEMPLAR.label, labels);
-    this.number(EXEMPLAR.value, value);
-    this.timestamp(EXEMPLAR.at, atMs);
-    this.finish(at);
+function writeLabels(out: Bytes, field: number, labels: Labels): void {
+  for (const name in labels) {
+    const at = begin(out, field);
+    string(out, LABEL.name, name);
+    string(out, LABEL.value, labels[name] ?? "");
+    out.finish(at);
   }
 }
 
-class ProtobufFamily implements FamilyWriter {
-  readonly #description: Description;
-  readonly #metrics = new Message();
+/** In whole seconds: what is counted began then or later. */
+function startedAt(out: Bytes, field: number, atMs: number | undefined): void {
+  if (atMs !== undefined) timestamp(out, field, Math.floor(atMs / 1000) * 1000);
+}
 
-  constructor(description: Description) {
-    this.#description = description;
-  }
+function timestamp(out: Bytes, field: number, atMs: number): void {
+  const at = begin(out, field);
+  whole(out, TIMESTAMP.seconds, Math.floor(atMs / 1000));
+  whole(out, TIMESTAMP.nanos, Math.floor((atMs % 1000) * 1e6));
+  out.finish(at);
+}
 
-  add(common: Uint8Array, sample: Sample): void {
-    const out = this.#metrics;
-    const metric = out.begin(FAMILY.metric);
-    out.copy(common);
-    if (sample.labels !== NO_LABELS) out.labels(METRIC.label, sample.labels);
-    const { value } = sample;
-    if (typeof value === "number") this.#number(value, sample);
-    else if ("bounds" in value) this.#histogram(value, sample);
-    else this.#summary(value, sample);
-    out.finish(metric);
-  }
-
-  written(): Uint8Array {
-    const metrics = this.#metrics.written;
-    if (metrics.length === 0) return metrics;
-    const { name, help, type } = this.#description;
-    const out = new Message();
-    const at = out.reserve();
-    out.string(FAMILY.name, name);
-    out.string(FAMILY.help, help);
-    out.whole(FAMILY.type, TYPES[type]);
-    out.copy(metrics);
-    out.finish(at);
-    return out.written;
-  }
-
-  #number(value: number, { exemplar, startedAtMs }: Sample): void {
-    const out = this.#metrics;
-    const isCounter = this.#description.type === "counter";
-    const at = out.begin(isCounter ? METRIC.counter : METRIC.gauge);
-    out.number(NUMBER.value, value);
-    if (isCounter && exemplar !== undefined) out.exemplar(NUMBER.exemplar, exemplar);
-    if (isCounter) out.startedAt(NUMBER.startedAt, startedAtMs);
-    out.finish(at);
-  }
-
-  #summary({ count, sum }: Summary, { startedAtMs }: Sample): void {
-    const out = this.#metrics;
-    const at = out.begin(METRIC.summary);
-    out.whole(SUMMARY.count, count);
-    out.number(SUMMARY.sum, sum);
-    out.startedAt(SUMMARY.startedAt, startedAtMs);
-    out.finish(at);
-  }
-
-  #histogram(value: Distribution, { startedAtMs, exemplar }: Sample): void {
-    const out = this.#metrics;
-    const at = out.begin(METRIC.histogram);
-    out.whole(HISTOGRAM.count, value.count);
-    out.number(HISTOGRAM.sum, value.sum);
-    // In them, every version of Prometheus looks for exemplars.
-    for (const { bound, count, exemplar: one } of bucketsOf(value, exemplar)) {
-      if (bound === Infinity && one === undefined) break;
-      const bucket = out.begin(HISTOGRAM.bucket);
-      out.whole(BUCKET.count, count);
-      out.number(BUCKET.upperBound, bound);
-      if (one !== undefined) out.exemplar(BUCKET.exemplar, one);
-      out.finish(bucket);
-    }
-    if (value.exponential !== undefined) this.#exponential(value.exponential);
-    out.startedAt(HISTOGRAM.startedAt, startedAtMs);
-    out.finish(at);
-  }
-
-  /** Only buckets that count something are written, each as the difference to the one before. */
-  #exponential({ schema, zeroThreshold, zeroCount, first, counts }: Exponential): void {
-    const out = this.#metrics;
-    out.whole(HISTOGRAM.schema, zigzag(schema));
-    out.number(HISTOGRAM.zeroThreshold, zeroThreshold);
-    out.whole(HISTOGRAM.zeroCount, zeroCount);
-    let endOfLast = 0;
-    for (let place = 0; place < counts.length;) {
-      const from = place;
-      while ((counts[place] ?? 0) > 0) place += 1;
-      if (place > from) {
-        const span = out.begin(HISTOGRAM.span);
-        out.whole(SPAN.offset, zigzag(first + from - endOfLast));
-        out.whole(SPAN.length, place - from);
-        out.finish(span);
-        endOfLast = first + place;
-      }
-      place += 1;
-    }
-    if (counts.length === 0) return;
-    const deltas = out.begin(HISTOGRAM.delta);
-    let before = 0;
-    for (const count of counts) {
-      if (count === 0) continue;
-      out.varint(zigzag(count - before));
-      before = count;
-    }
-    out.finish(deltas);
-  }
+function writeExemplar(out: Bytes, field: number, { labels, value, atMs }: Exemplar): void {
+  const at = begin(out, field);
+  writeLabels(out, EXEMPLAR.label, labels);
+  number(out, EXEMPLAR.value, value);
+  timestamp(out, EXEMPLAR.at, atMs);
+  out.finish(at);
 }
 
 /** Small numbers of either sign become small ones without a sign. */

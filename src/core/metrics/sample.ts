@@ -1,5 +1,7 @@
 /** The samples of a scrape: what every format is written from. */
 
+import type { Bytes } from "./bytes.ts";
+
 export type MetricType = "counter" | "gauge" | "histogram" | "summary";
 
 export type Description = {
@@ -36,16 +38,17 @@ export type Exponential = {
 
 export type Value = number | Summary | Distribution;
 
-/** Each bucket, the one without a bound last. An exemplar stands in the first that counts it. */
-export function* bucketsOf(
+/** Visits each bucket, the one without a bound last. An exemplar stands in the first that counts it. */
+export function eachBucket(
   value: Distribution,
   exemplar: Exemplar | undefined,
-): Generator<{ readonly bound: number; readonly count: number; readonly exemplar: Exemplar | undefined }> {
+  visit: (bound: number, count: number, exemplar: Exemplar | undefined) => void,
+): void {
   let pending = exemplar;
   for (let index = 0; index <= value.bounds.length; index += 1) {
     const bound = value.bounds[index] ?? Infinity;
     const isHere = pending !== undefined && pending.value <= bound;
-    yield { bound, count: value.atOrUnder(index), exemplar: isHere ? pending : undefined };
+    visit(bound, value.atOrUnder(index), isHere ? pending : undefined);
     if (isHere) pending = undefined;
   }
 }
@@ -62,17 +65,12 @@ export type Sample = {
   readonly exemplar?: Exemplar | undefined;
 };
 
-/** Takes the samples of one metric, in the format that was asked for. */
-export interface FamilyWriter {
-  /** `common` are the labels of what the sample belongs to, as `Format` has written them. */
-  add(common: Uint8Array, sample: Sample): void;
-  /** All of them, with what stands before them; nothing where there is no sample. */
-  written(): Uint8Array;
-}
-
 export interface Format {
   /** Written once for many samples. */
-  labels(labels: Labels): Uint8Array;
-  family(description: Description): FamilyWriter;
+  labels(out: Bytes, labels: Labels): void;
+  /** `common` are the labels of what the sample belongs to, as `labels` has written them. */
+  sample(out: Bytes, metric: Description, common: Uint8Array, sample: Sample): void;
+  /** What stands before so many bytes of samples of a metric. */
+  head(metric: Description, samplesBytes: number): Uint8Array;
   readonly end: Uint8Array;
 }

@@ -1,10 +1,9 @@
 import { Bytes } from "./bytes.ts";
 import {
-  bucketsOf,
   type Description,
   type Distribution,
+  eachBucket,
   type Exemplar,
-  type FamilyWriter,
   type Format,
   type Labels,
   type Sample,
@@ -20,112 +19,88 @@ export class TextFormat implements Format {
     this.end = bytesOf(isOpenMetrics ? "# EOF\n" : "");
   }
 
-  labels(labels: Labels): Uint8Array {
-    return bytesOf(labelText(labels));
+  labels(out: Bytes, labels: Labels): void {
+    writeLabels(out, labels, false);
   }
 
-  family(description: Description): FamilyWriter {
-    return new TextFamily(description, this.#isOpenMetrics);
-  }
-}
-
-class TextFamily implements FamilyWriter {
-  readonly #description: Description;
-  readonly #isOpenMetrics: boolean;
-  readonly #out = new Bytes();
-
-  constructor(description: Description, isOpenMetrics: boolean) {
-    this.#description = description;
-    this.#isOpenMetrics = isOpenMetrics;
-  }
-
-  add(common: Uint8Array, { labels, value, exemplar }: Sample): void {
-    const out = this.#out;
-    if (out.length === 0) out.text(this.#preamble());
-    const own = labelText(labels);
+  sample(out: Bytes, { name }: Description, common: Uint8Array, { labels, value, exemplar }: Sample): void {
     if (typeof value === "number") {
-      this.#head("", common, own);
-      this.#number(value, exemplar);
+      writeSeries(out, name, "", common, labels);
+      this.#number(out, value, exemplar);
       return;
     }
-    if ("bounds" in value) this.#buckets(common, own, value, exemplar);
-    this.#head("_sum", common, own);
-    this.#number(value.sum);
-    this.#head("_count", common, own);
-    this.#number(value.count);
-  }
-
-  written(): Uint8Array {
-    return this.#out.written;
+    if ("bounds" in value) this.#buckets(out, name, common, labels, value, exemplar);
+    writeSeries(out, name, "_sum", common, labels);
+    this.#number(out, value.sum);
+    writeSeries(out, name, "_count", common, labels);
+    this.#number(out, value.count);
   }
 
   /** OpenMetrics names a counter without the ending that its samples have. */
-  #preamble(): string {
-    const { name, type, help } = this.#description;
+  head({ name, type, help }: Description): Uint8Array {
     const escaped = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
-    if (!this.#isOpenMetrics) return `# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`;
+    if (!this.#isOpenMetrics) return bytesOf(`# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`);
     const family = type === "counter" ? name.replace(/_total$/, "") : name;
     const known = type === "counter" && family === name ? "unknown" : type;
-    return `# HELP ${family} ${escaped.replaceAll('"', '\\"')}\n# TYPE ${family} ${known}\n`;
+    return bytesOf(`# HELP ${family} ${escaped.replaceAll('"', '\\"')}\n# TYPE ${family} ${known}\n`);
   }
 
   /** Their lines differ in the bound and the number. */
-  #buckets(common: Uint8Array, own: string, value: Distribution, exemplar: Exemplar | undefined): void {
-    const out = this.#out;
+  #buckets(
+    out: Bytes,
+    name: string,
+    common: Uint8Array,
+    labels: Labels,
+    value: Distribution,
+    exemplar: Exemplar | undefined,
+  ): void {
     const from = out.length;
-    this.#open("_bucket", common, own);
-    out.text(common.length > 0 || own !== "" ? ',le="' : 'le="');
-    const to = out.length;
-    for (const bucket of bucketsOf(value, exemplar)) {
-      if (out.length > to) out.repeat(from, to);
-      out.text(boundText(bucket.bound));
+    writeSeries(out, name, "_bucket", common, { ...labels, le: "" });
+    // What stands before the bound: after it come a quote, a brace and a space.
+    const to = out.length - 3;
+    out.length = from;
+    eachBucket(value, exemplar, (bound, count, one) => {
+      out.repeat(from, to);
+      out.text(boundText(bound));
       out.text('"} ');
-      this.#number(bucket.count, bucket.exemplar);
-    }
+      this.#number(out, count, one);
+    });
   }
 
-  /** All of a line that stands before its number. */
-  #head(suffix: string, common: Uint8Array, own: string): void {
-    const out = this.#out;
-    if (common.length === 0 && own === "") {
-      out.text(this.#description.name);
-      out.text(suffix);
-    } else {
-      this.#open(suffix, common, own);
-      out.text("}");
-    }
-    out.text(" ");
-  }
-
-  #open(suffix: string, common: Uint8Array, own: string): void {
-    const out = this.#out;
-    out.text(this.#description.name);
-    out.text(suffix);
-    out.text("{");
-    out.copy(common);
-    if (common.length > 0 && own !== "") out.text(",");
-    out.text(own);
-  }
-
-  #number(value: number, exemplar?: Exemplar): void {
-    const out = this.#out;
+  #number(out: Bytes, value: number, exemplar?: Exemplar): void {
     out.text(numberText(value));
-    if (this.#isOpenMetrics && exemplar !== undefined) out.text(exemplarText(exemplar));
+    if (this.#isOpenMetrics && exemplar !== undefined) {
+      out.text(" # {");
+      writeLabels(out, exemplar.labels, false);
+      out.text(`} ${numberText(exemplar.value)} ${numberText(exemplar.atMs / 1000)}`);
+    }
     out.text("\n");
   }
 }
 
-function exemplarText({ labels, value, atMs }: Exemplar): string {
-  return ` # {${labelText(labels)}} ${numberText(value)} ${numberText(atMs / 1000)}`;
+/** All of a line that stands before its number. */
+function writeSeries(out: Bytes, name: string, suffix: string, common: Uint8Array, labels: Labels): void {
+  out.text(name);
+  out.text(suffix);
+  const from = out.length;
+  out.text("{");
+  out.copy(common);
+  writeLabels(out, labels, common.length > 0);
+  if (out.length === from + 1) out.length = from;
+  else out.text("}");
+  out.text(" ");
 }
 
-function labelText(labels: Labels): string {
-  let text = "";
+function writeLabels(out: Bytes, labels: Labels, areThereOthers: boolean): void {
+  let separator = areThereOthers ? "," : "";
   for (const name in labels) {
-    if (text !== "") text += ",";
-    text += `${name}="${escapeLabelValue(labels[name] ?? "")}"`;
+    out.text(separator);
+    out.text(name);
+    out.text('="');
+    out.text(escapeLabelValue(labels[name] ?? ""));
+    out.text('"');
+    separator = ",";
   }
-  return text;
 }
 
 const NEEDS_ESCAPING = /[\\\n"]/;

@@ -105,11 +105,15 @@ export class Supervisor {
     await Promise.all(endings);
   }
 
+  healthOf(upstream: string): Health {
+    return this.#pollers.get(upstream)?.health ?? UNKNOWN_HEALTH;
+  }
+
   conditionOf(upstream: Upstream): Condition {
     const poller = this.#pollers.get(upstream.name);
     const pauseMs = (poller?.pausedUntilMs ?? 0) - this.#parts.clock.now();
     return {
-      health: poller?.health ?? UNKNOWN_HEALTH,
+      health: this.healthOf(upstream.name),
       pausedUntilMs: pauseMs > 0 ? this.#parts.clock.wallNow() + pauseMs : 0,
       nextSlotAtMs: this.#timetable.nextSlotAtMs(upstream.name, upstream.schedule),
     };

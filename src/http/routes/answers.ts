@@ -6,8 +6,8 @@ import { Turns, Unwanted } from "./turns.ts";
 
 type Part = Uint8Array<ArrayBuffer>;
 
-/** Made in turns, before the first byte is sent: so a fault is still told as one. */
-export type Pieces = Iterable<Piece> | AsyncIterable<Piece>;
+/** Made in turns, before the first byte is sent: so a fault is still told as one. Each is used up before the next. */
+export type Pieces = Iterable<Piece>;
 /** Nothing of the answer yet, but a moment at which other work can run. */
 type Piece = string | Uint8Array | undefined;
 
@@ -234,8 +234,10 @@ async function* partsOf(
     filled = 0;
     return made;
   };
-  for await (const piece of pieces) {
-    await turns.pauseIfLong();
+  for (const piece of pieces) {
+    // Thousands of pieces are nothing yet: each wait would cost as much as a short one.
+    const pause = turns.pauseIfLong();
+    if (pause !== undefined) await pause;
     let rest = piece ?? "";
     while (rest.length > 0) {
       const { read, written } = fill(rest, room.subarray(filled));

@@ -185,7 +185,7 @@ function metricsRoute(deps: RoutesDeps, answers: Answers, maxScrapes: number): R
     whenResponseEnds(request, () => (scrapes -= 1));
     const { format, type } = formatFor(request.header("accept"));
     const answer = await answers.serve(request, type, async () => {
-      return { status: 200, type, pieces: await deps.metrics(format.create()) };
+      return { status: 200, type, pieces: await deps.metrics(format.format) };
     });
     return { ...answer, headers: { ...answer.headers, Vary: "Accept, Accept-Encoding" } };
   };

@@ -25,7 +25,7 @@ function runApart(program: string): { status: number | null; stdout: string } {
     const reload = { successful: true, lastSuccessAtMs: 0 };
     const build = { version: "0.1.0", node: "24" };
     const snapshot = () => ({ upstreams: [], budgets: [], stateStoreUp: undefined, stateLostAtMs: undefined, reload, build, startedAtMs: 0 });
-    const text = async () => Buffer.concat([...(await scrape(snapshot, new TextFormat(false)))].filter(Boolean)).toString();
+    const text = async () => Array.from(await scrape(snapshot, new TextFormat(false)), (piece) => Buffer.from(piece ?? "").toString()).join("");
     ${program}`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", module], {
     cwd: fileURLToPath(new URL("../../..", import.meta.url)),
@@ -37,8 +37,7 @@ function runApart(program: string): { status: number | null; stdout: string } {
 }
 
 async function bytesOf(snapshot: () => MetricsSnapshot, format: Format): Promise<Buffer> {
-  const pieces = [...(await scrape(snapshot, format))];
-  return Buffer.concat(pieces.filter((piece) => piece !== undefined));
+  return Buffer.concat(Array.from(await scrape(snapshot, format), (piece) => Buffer.from(piece ?? "")));
 }
 
 async function textOf(snapshot: () => MetricsSnapshot): Promise<string> {

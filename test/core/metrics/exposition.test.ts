@@ -443,7 +443,7 @@ test("other work can run after each upstream, and what happens then shows in tho
   for (const piece of expose(sampleMetricsSnapshot({ upstreams: counted }), [], new TextFormat(false))) {
     expect(read - before).toBeLessThanOrEqual(1);
     before = read;
-    if (piece !== undefined) pieces.push(piece);
+    if (piece !== undefined) pieces.push(piece.slice());
     for (const { accounts } of upstreams) {
       accounts.record(SLOT_WAITING);
       accounts.record(SLOT_STARTED);

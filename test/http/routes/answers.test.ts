@@ -26,10 +26,10 @@ function answersOf(): Answers {
 test("an answer that two share is whole for the second one, though the first leaves while it is made", async () => {
   const answers = answersOf();
   const bothWait = Promise.withResolvers<void>();
-  const left = Promise.withResolvers<void>();
+  const leaves = new AbortController();
   let readers = 0;
   const url = await serve(async (request) => {
-    request.outgoing.once("close", () => left.resolve());
+    request.outgoing.once("close", () => leaves.abort());
     const answer = answers.serve(request, "shared", async () => {
       await bothWait.promise;
       return { status: 200, type: "text/plain", pieces: parts() };
@@ -37,9 +37,9 @@ test("an answer that two share is whole for the second one, though the first lea
     if ((readers += 1) === 2) bothWait.resolve();
     return answer;
   });
-  async function* parts(): AsyncGenerator<string> {
+  function* parts(): Generator<string | undefined> {
     yield "a".repeat(200_000);
-    await left.promise;
+    while (!leaves.signal.aborted) yield undefined;
     yield "the end";
   }
   const first = await connectRaw(url);
@@ -69,17 +69,18 @@ test.each([1, 2])(
 test("an answer whose only reader leaves while it is made is given up, and others are served", async () => {
   const answers = answersOf();
   const begun = Promise.withResolvers<void>();
-  const left = Promise.withResolvers<void>();
+  const leaves = new AbortController();
+  const left = once(leaves.signal, "abort");
   let wasAskedForMore = false;
-  async function* slow(): AsyncGenerator<Uint8Array> {
+  function* slow(): Generator<Uint8Array | undefined> {
     yield new Uint8Array(200_000);
     begun.resolve();
-    await left.promise;
+    while (!leaves.signal.aborted) yield undefined;
     yield new Uint8Array(400_000);
     wasAskedForMore = true;
   }
   const url = await serve((request) => {
-    request.outgoing.once("close", () => left.resolve());
+    request.outgoing.once("close", () => leaves.abort());
     const { path } = request;
     const pieces = path === "/slow" ? slow() : ["short"];
     return answers.serve(request, path, () => ({ status: 200, type: "text/plain", pieces }));
@@ -89,7 +90,7 @@ test("an answer whose only reader leaves while it is made is given up, and other
   client.send(aRequest("/slow"));
   await begun.promise;
   client.socket.resetAndDestroy();
-  await left.promise;
+  await left;
   await using other = await connectRaw(url);
   other.send(aRequest("/short", ["Connection: close"]));
   expect(statusOf(await other.ended)).toBe(200);

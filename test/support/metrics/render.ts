@@ -6,7 +6,12 @@ import { TextFormat } from "../../../src/core/metrics/text.ts";
 import { type DecodedFamily, decodeFamilies } from "./protobuf-decoder.ts";
 
 function bytesOf(snapshot: MetricsSnapshot, format: Format, others: readonly Family[] = []): Buffer {
-  return Buffer.concat([...expose(snapshot, others, format)].filter((piece) => piece !== undefined));
+  // A piece is only good until the next one is asked for.
+  return Buffer.concat(
+    expose(snapshot, others, format)
+      .map((piece) => Buffer.from(piece ?? ""))
+      .toArray(),
+  );
 }
 
 export function renderText(snapshot: MetricsSnapshot, others?: readonly Family[]): string {
