@@ -68,7 +68,7 @@ export class StateFile {
       const connection = (this.#connection ??= this.#connect(notes, batch.nowMs, KNOWN));
       if (inodeOf(this.#path) !== connection.inode)
         throw new StateFileError("moved", "was moved, replaced or removed");
-      writingOf(connection).writer.write(batch);
+      writingOf(connection, notes).writer.write(batch);
     } catch (error) {
       return { kind: "failed", trouble: this.#fail(error), notes };
     }
@@ -135,14 +135,14 @@ export class StateFile {
 
   #beginAnew(quotas: readonly QuotaRow[], nowMs: number): Connection {
     const connection = this.#read(makePrivate(this.#path), nowMs);
-    writingOf(connection).writer.write({ polls: [], rows: quotas.map(quotaRow) });
+    writingOf(connection, []).writer.write({ polls: [], rows: quotas.map(quotaRow) });
     return { ...connection, restored: { ...NOTHING, standing: { ...NOTHING.standing, quotas } } };
   }
 
   /** Returns why it cannot be written now. */
   #begin(connection: Connection, notes: string[]): string | undefined {
     try {
-      writingOf(connection);
+      writingOf(connection, notes);
       const cut = cutLongPolls(connection.database);
       if (cut > 0) notes.push(`the state file kept too much of answers: ${cut} polls of it were cut`);
       return undefined;
@@ -198,9 +198,10 @@ function allUsedAt(nowMs: number): QuotaRow {
   return { budget: ANY_BUDGET, hour: hourOf(nowMs), requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS };
 }
 
-function writingOf(connection: Connection): NonNullable<Connection["writing"]> {
+function writingOf(connection: Connection, notes: string[]): NonNullable<Connection["writing"]> {
   if (connection.writing !== undefined) return connection.writing;
   const { database } = connection;
-  makeWritable(database);
+  const note = makeWritable(database);
+  if (note !== undefined) notes.push(note);
   return (connection.writing = { writer: new StateWriter(database), upkeep: new Upkeep(database) });
 }
