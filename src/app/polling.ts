@@ -21,6 +21,7 @@ import type { Opened } from "../core/config/opened.ts";
 import { type FleetView, healthIn } from "../core/fleet/fleet-status.ts";
 import type { Holdings } from "../core/fleet/holdings.ts";
 import type { Health } from "../core/poll/health.ts";
+import type { Poll } from "../core/poll/poll.ts";
 import type { Recorder } from "../core/poll/ports.ts";
 import { cronOf } from "../core/schedule/schedule.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
@@ -55,6 +56,7 @@ export type PollingParts = TransportParts & {
 };
 
 const TRY_AGAIN_MS = 5_000;
+const SETTLE_EVERY_MS = 5_000;
 /** Replicas read their clocks a little apart. */
 const SAME_PAUSE_MS = 1_000;
 /** A week of one value takes ten kilobytes, and fifty incidents as much. */
@@ -73,6 +75,7 @@ export class AppPolling implements AsyncDisposable {
   /** An upstream that left may come back, and then goes on as its rows in the state file do. The latest is last. */
   readonly #gone = new Map<string, Gone>();
   readonly #network = new OwnNetwork();
+  #isSettling = false;
   readonly #memory = new BodyMemory(bytesForBodies(memoryOfProcess()));
   readonly #largeAnswers: LargeAnswers;
   readonly #held = new Set<string>();
@@ -252,7 +255,7 @@ export class AppPolling implements AsyncDisposable {
     const sinceMs = this.#healthBefore(name) && before?.sinceMs;
     const history = new History(name, nowMs, { ...restored, incidents }, gone?.kept, sinceMs);
     const record = new UpstreamRecord(history, this.#receiversOf(name, history), (poll, judged) =>
-      this.#network.judge(name, poll, judged),
+      this.#judge(name, poll, judged),
     );
     this.#network.watch(upstream, nowMs);
     this.#records.set(name, record);
@@ -263,6 +266,22 @@ export class AppPolling implements AsyncDisposable {
   #healthBefore(upstream: string): Health | undefined {
     const before = this.#seenBefore.get(upstream);
     return before && this.#parts.clock.wallNow() <= before.knownUntilMs ? healthIn(before) : undefined;
+  }
+
+  #judge(upstream: string, poll: Poll, judged: (poll: Poll) => void): void {
+    this.#network.judge(upstream, poll, judged);
+    if (this.#network.isWaiting && !this.#isSettling) void this.#settle();
+  }
+
+  /** A failure that only another upstream could explain is counted though none is polled. */
+  async #settle(): Promise<void> {
+    const { clock, stopping } = this.#parts;
+    this.#isSettling = true;
+    while (this.#network.isWaiting && !stopping.aborted) {
+      await clock.sleep(SETTLE_EVERY_MS, stopping);
+      this.#network.settle(clock.wallNow());
+    }
+    this.#isSettling = false;
   }
 
   /** All that hear of every event of an upstream, after its metrics and its history. A new receiver is one line here. */

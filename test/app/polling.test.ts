@@ -3,7 +3,9 @@ import { NameResolver } from "../../src/adapters/dns/name-resolver.ts";
 import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
 import { AppPolling } from "../../src/app/polling.ts";
 import { fleetViews } from "../../src/app/views.ts";
+import type { Upstream } from "../../src/core/config/config.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import { outcomeOf } from "../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream, StateStore } from "../../src/core/history/state.ts";
 import {
   sampleAdvice,
@@ -19,9 +21,9 @@ const mute = (): void => {};
 
 type Opened = { readonly polling: AppPolling; readonly clock: VirtualClock; readonly ledger: LocalLedger };
 
-function opened(): Opened {
+function opened(upstreams: readonly Upstream[] = [sampleUpstream({ name: "ai" })]): Opened {
   const clock = new VirtualClock();
-  const config = sampleConfig({ upstreams: [sampleUpstream({ name: "ai" })] });
+  const config = sampleConfig({ upstreams });
   const point = { atMs: clock.wallNow(), value: 500, refilled: 0, name: "credits" };
   const restored = new Map<string, RestoredUpstream>([
     ["ai", { polls: [], failures: [], incidents: [], evidence: [], minutes: [], hours: [], values: [point] }],
@@ -80,6 +82,24 @@ test("an upstream that a replica takes over a second and a third time goes on wi
 });
 
 const UPSTREAM = sampleUpstream({ name: "ai" });
+
+test("a failure in the network is counted within a minute where no other upstream is polled for hours", async () => {
+  const schedule = { ...sampleUpstream().schedule, longestGapMs: 12 * HOUR_MS };
+  const upstreams = ["ai", "email"].map((name) =>
+    sampleUpstream({ name, schedule, url: `https://${name}.example/v1` }),
+  );
+  const { polling, clock } = opened(upstreams);
+  await using _ = polling;
+  await polling.gain(upstreams.map(({ name }) => ({ upstream: name, unheldMs: undefined, view: undefined })));
+  const record = polling.recordOf("ai");
+  const poll = samplePoll({ endedAtMs: clock.wallNow(), outcome: outcomeOf("timeout") });
+  record?.record({ kind: "polled", poll });
+  await clock.advance(20_000);
+  expect(record?.accounts.polls("failed")).toBe(0);
+  await clock.advance(40_000);
+  expect(record?.accounts.polls("failed")).toBe(1);
+  polling.lose(["ai", "email"]);
+});
 
 test("a takeover in an outage says since when it is down, and goes on with its incident", async () => {
   const { polling, clock, ledger } = opened();

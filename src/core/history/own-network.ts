@@ -80,6 +80,34 @@ export class OwnNetwork {
     judged(poll);
   }
 
+  /** Whether a failure has no outcome yet: then `settle` is to be called every few seconds. */
+  get isWaiting(): boolean {
+    return this.#suspects.size > 0;
+  }
+
+  /**
+   * A failure counts as it looks once nobody can tell otherwise soon: no poll of another host is due within five minutes,
+   * or none has told for as long. A poll that is in flight is waited for.
+   */
+  settle(nowMs: number): void {
+    const hosts = new Set<string>();
+    for (const { host, newest, sinceMs, periodMs } of this.#watched.values()) {
+      const endsInMs = (newest?.atMs ?? sinceMs) + periodMs + POLL_WITHIN_MS - nowMs;
+      if (endsInMs >= 0 && endsInMs < RECENT_MS) hosts.add(host);
+    }
+    for (const [watched, suspects] of this.#suspects) {
+      const isAnotherDue = hosts.size > (hosts.has(watched.host) ? 1 : 0);
+      const waitMs = isAnotherDue ? RECENT_MS : POLL_WITHIN_MS;
+      const first = suspects.findIndex(({ poll }) => {
+        const ageMs = nowMs - poll.endedAtMs;
+        return ageMs >= 0 && ageMs < waitMs;
+      });
+      const over = suspects.splice(0, first === -1 ? suspects.length : first);
+      if (suspects.length === 0) this.#suspects.delete(watched);
+      for (const { poll, judged } of over) judged(poll);
+    }
+  }
+
   /**
    * How many upstreams cannot be reached because we are offline; 0 while any answers. One that was not polled lately does
    * not count: nobody knows whether it would answer now.
@@ -115,10 +143,6 @@ export class OwnNetwork {
       for (const suspected of this.#suspects.keys()) this.#tell(suspected, endedAtMs);
     } else if (!this.#hasSeveralHosts) {
       this.#tell(watched);
-    } else {
-      const recent = own.filter(({ poll }) => isRecent(watched, poll.endedAtMs, endedAtMs));
-      const old = own.splice(0, own.length - recent.length);
-      for (const { poll, judged } of old) judged(poll);
     }
   }
 

@@ -212,16 +212,44 @@ describe("a failure in the network counts as theirs", () => {
     expect(theirs).toEqual(["a 20", "a 22", "b 23"]);
   });
 
+  test("where no other host is polled soon, after as long as a poll takes", () => {
+    watch("b", "https://b.example/", 12 * HOUR_MS);
+    watch("a", "https://a.example/", 12 * HOUR_MS);
+    polled("a", 20, TIMEOUT);
+    polled("a", 40, NO_NAME);
+    network.settle(49_999);
+    expect([theirs, network.isWaiting]).toEqual([[], true]);
+    network.settle(50_000);
+    expect([theirs, network.isWaiting]).toEqual([["a 20"], true]);
+    network.settle(70_000);
+    expect([theirs, ours, network.isWaiting]).toEqual([["a 20", "a 40"], [], false]);
+  });
+
+  test("not before the poll of another host that is due, if it tells within five minutes", () => {
+    polled("a", 20, TIMEOUT);
+    network.settle(49_000);
+    expect(theirs).toEqual([]);
+    // That of b is long overdue, and so are all others.
+    network.settle(51_000);
+    expect(theirs).toEqual(["a 20"]);
+  });
+
+  test("where the wall clock was set back", () => {
+    polled("a", 20, TIMEOUT);
+    network.settle(-3_600_000);
+    expect(theirs).toEqual(["a 20"]);
+  });
+
   test("where nobody has told otherwise for five minutes", () => {
-    watch("hourly", "https://hourly.example/", HOUR_MS);
-    polled("hourly", 11, OK);
+    watch("slow", "https://slow.example/", 295_000);
+    polled("slow", 12, OK);
+    polled("a", 20, TIMEOUT);
     theirs.length = 0;
-    network.keep([
-      { name: "a", url: "https://a.example/", schedule: { longestGapMs: 10_000 } },
-      { name: "hourly", url: "https://hourly.example/", schedule: { longestGapMs: HOUR_MS } },
-    ]);
-    for (let at = 20; at <= 330; at += 10) polled("a", at, TIMEOUT);
-    expect([theirs, ours]).toEqual([["a 20", "a 30"], []]);
+    // The next poll of the slow one may end until 337 s.
+    network.settle(319_999);
+    expect(theirs).toEqual([]);
+    network.settle(320_000);
+    expect([theirs, ours]).toEqual([["a 20"], []]);
   });
 
   test("where it leaves the config, or the process ends", () => {
