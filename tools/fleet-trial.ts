@@ -1,17 +1,24 @@
 /**
  * The fleet at full length, which no test has the time for: `npm run fleet-trial`, or with the names of some parts.
+ * With PACEWATCH_OLDER, the `bin/pacewatch.mjs` of a checkout of a former version, it also upgrades a fleet of that.
  * It prints what was seen, and ends with 1 where a promise was broken.
  */
 
 import { REDIS_SERVER } from "../test/support/processes/redis-server.ts";
 import { tellAccidents } from "./fleet-trial/accidents.ts";
+import { tellFailover } from "./fleet-trial/failover.ts";
 import { tellRebalance } from "./fleet-trial/rebalance.ts";
 import { say } from "./fleet-trial/say.ts";
+import { tellUpgrade } from "./fleet-trial/upgrade.ts";
+
+const OLDER = process.env["PACEWATCH_OLDER"];
 
 const PARTS: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   shard: () => tellAccidents("shard"),
   everywhere: () => tellAccidents("everywhere"),
+  failover: tellFailover,
   rebalance: tellRebalance,
+  ...(OLDER !== undefined && { upgrade: () => tellUpgrade(OLDER) }),
 };
 
 process.exitCode = await fleetTrial(process.argv.slice(2));

@@ -5,9 +5,10 @@ import { type Server, type Socket, connect, createServer } from "node:net";
  * A way to a server that can be cut.
  * `drop`: silence in both directions, as of a cable that is out. What was sent meanwhile is not lost: it arrives
  * when the way is mended, however late, as a kernel sends again what nobody acknowledged.
+ * `mute`: only the server's answers are silent.
  * `reset`: whatever connects is thrown out at once.
  */
-export type Cut = "drop" | "reset";
+export type Cut = "drop" | "mute" | "reset";
 
 type Pair = { readonly near: Socket; far: Socket | undefined };
 
@@ -38,12 +39,9 @@ export class CuttableProxy implements AsyncDisposable {
   cut(how: Cut): void {
     this.#cut = how;
     for (const { near, far } of this.#pairs) {
-      if (how === "drop") {
-        near.pause();
-        far?.pause();
-      } else {
-        near.resetAndDestroy();
-      }
+      if (how === "reset") near.resetAndDestroy();
+      else far?.pause();
+      if (how === "drop") near.pause();
     }
   }
 
@@ -72,10 +70,10 @@ export class CuttableProxy implements AsyncDisposable {
       this.#pairs.delete(pair);
       pair.far?.destroy();
     });
-    if (this.#cut === undefined) {
-      this.#reach(pair);
-      near.resume();
-    }
+    if (this.#cut === "drop") return;
+    this.#reach(pair);
+    near.resume();
+    if (this.#cut === "mute") pair.far?.pause();
   }
 
   #reach(pair: Pair): void {

@@ -12,6 +12,7 @@ export type ReplicaOptions = {
   readonly configPath: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly isScraped: boolean;
+  readonly program?: string | undefined;
 };
 
 type SkippedSlots = { readonly atWallMs: number; readonly cause: string; readonly count: number };
@@ -128,7 +129,7 @@ export class Replica implements AsyncDisposable {
 
 /** Resolves once it listens. */
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
-  const { life, configPath, environment, isScraped } = options;
-  const daemon = await startDaemon({ configPath, environment: { ...environment, LIFE: life } });
+  const { life, configPath, environment, isScraped, program } = options;
+  const daemon = await startDaemon({ configPath, environment: { ...environment, LIFE: life }, program });
   return new Replica(life, daemon, isScraped);
 }

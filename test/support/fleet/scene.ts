@@ -1,4 +1,4 @@
-import { type Fleet, startFleet } from "./fleet.ts";
+import { type Fleet, type FleetOptions, startFleet } from "./fleet.ts";
 
 /** A fleet, and what its upstreams' owners allow. */
 export type Scene = {
@@ -19,12 +19,17 @@ export type Scene = {
   readonly isSplit?: boolean;
 };
 
-export type SceneBudget = { readonly requests: number; readonly upstreams: readonly string[] };
+export type SceneBudget = {
+  readonly requests: number;
+  /** Where it is less than all, the next holder may wait for a pace gap alone. */
+  readonly share?: string;
+  readonly upstreams: readonly string[];
+};
 
 /** The witness answers within it: so that some requests are always on their way. */
 const SLOWEST_MS = 150;
 
-export async function openScene(scene: Scene): Promise<Fleet> {
+export async function openScene(scene: Scene, others: Partial<FleetOptions> = {}): Promise<Fleet> {
   const budgets = Object.entries(scene.budgets);
   return startFleet({
     replicas: scene.replicas,
@@ -34,11 +39,11 @@ export async function openScene(scene: Scene): Promise<Fleet> {
       ...(scene.mode === "everywhere" && { reserve: "20%" }),
     },
     budgets: Object.fromEntries(
-      budgets.map(([name, { requests }]) => [
+      budgets.map(([name, { requests, share = "100%" }]) => [
         name,
         {
           rate: { requests, per: `${scene.windowMs}ms` },
-          share: "100%",
+          share,
           linger: `${scene.lingerMs}ms`,
         },
       ]),
@@ -48,5 +53,6 @@ export async function openScene(scene: Scene): Promise<Fleet> {
     slowestMs: SLOWEST_MS,
     isScraped: scene.isScraped,
     isSplit: scene.isSplit ?? false,
+    ...others,
   });
 }

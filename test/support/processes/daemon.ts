@@ -63,8 +63,9 @@ export class Daemon implements AsyncDisposable {
   /** How much of what it wrote was read into log lines. */
   #read = 0;
 
-  constructor(parameters: readonly string[], environment: Environment) {
-    const { args, env } = commandLine(parameters, environment);
+  constructor(parameters: readonly string[], environment: Environment, program?: string) {
+    const { args: usual, env } = commandLine(parameters, environment);
+    const args = program === undefined ? usual : [program, ...parameters];
     this.#child = spawn(process.execPath, args, {
       env,
       stdio: ["ignore", "pipe", "pipe"],
@@ -173,11 +174,15 @@ export type DaemonOptions = {
   readonly configPath: string;
   readonly listen?: string;
   readonly environment?: Environment;
+  /** Another version's. */
+  readonly program?: string | undefined;
 };
 
 /** Resolves once it listens; any free port is its own. */
-export async function startDaemon({ configPath, listen, environment }: DaemonOptions): Promise<Daemon> {
-  const daemon = launch(["run", "--config", configPath, "--listen", listen ?? "127.0.0.1:0"], environment);
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { configPath, listen, environment, program } = options;
+  const parameters = ["run", "--config", configPath, "--listen", listen ?? "127.0.0.1:0"];
+  const daemon = new Daemon(parameters, environment ?? {}, program);
   try {
     await daemon.logged("listening");
     return daemon;
