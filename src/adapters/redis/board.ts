@@ -21,8 +21,7 @@ export type RedisFleetOptions = { readonly prefix: string; readonly clock?: stri
 const BOARD_VERSION = 2;
 
 const LUA = new URL("board/", import.meta.url);
-const CALLS = ["beat", "claim", "release", "tell", "records"] as const;
-type Call = (typeof CALLS)[number];
+type Call = "beat" | "claim" | "release" | "tell" | "records" | "draw";
 
 /** In the order in which the scripts expect them. */
 const KEYS = ["clock", "sessions", "members", "holders", "starts", "pauses", "records", "parts"] as const;
@@ -34,8 +33,7 @@ export class RedisFleetBoard implements FleetBoard {
   readonly #redis: Pick<Redis, "run">;
   readonly #keys: readonly string[];
   readonly #quota: (budget: string) => string;
-  readonly #scripts: ReadonlyMap<Call, RedisScript>;
-  readonly #draw: RedisScript;
+  readonly #scripts: Readonly<Record<Call, RedisScript>>;
 
   constructor(redis: Pick<Redis, "run">, { prefix, clock }: RedisFleetOptions) {
     this.#redis = redis;
@@ -44,27 +42,21 @@ export class RedisFleetBoard implements FleetBoard {
     // The last one is that of the version before this one, which had only one.
     this.#keys = [...KEYS.map((key) => `${place}:${BOARD_VERSION}:${key}`), `${place}:sessions`];
     this.#quota = (budget) => `${place}:${BOARD_VERSION}:quota:${budget}`;
-    this.#scripts = new Map(
-      CALLS.map((call) => [call, redisScript(call, readLua(LUA, "enter", call), clock)]),
-    );
-    this.#draw = redisScript("draw", readLua(LUA, "draw"), clock);
+    const script = (call: Call, ...before: readonly string[]): RedisScript =>
+      redisScript(call, readLua(LUA, ...before, call), clock);
+    this.#scripts = {
+      beat: script("beat", "enter"),
+      claim: script("claim", "enter"),
+      release: script("release", "enter"),
+      tell: script("tell", "enter"),
+      records: script("records", "enter"),
+      draw: script("draw"),
+    };
   }
 
-  async beat({ session, ttlMs, answeredAgoMs, info, version, wants }: BeatRequest): Promise<BeatAnswer> {
-    const answer = await this.#ask("beat", {
-      session,
-      ttl: ttlMs,
-      answeredAgo: answeredAgoMs ?? -1,
-      info,
-      version,
-      wants: wants && {
-        seat: wants.seat,
-        rest: wants.rest,
-        hasSeat: wants.has.seat,
-        hasRest: wants.has.rest,
-        forgotten: wants.forgottenMs,
-      },
-    });
+  async beat(request: BeatRequest): Promise<BeatAnswer> {
+    const { wants } = request;
+    const answer = await this.#ask("beat", request);
     if (answer["kind"] === "lost") return { kind: "lost" };
     if (answer["kind"] !== "beat") return AWAY;
     const { holders, granted } = answer;
@@ -97,23 +89,9 @@ export class RedisFleetBoard implements FleetBoard {
     };
   }
 
-  async claim({ session, ttlMs, groups, retakes }: ClaimRequest): Promise<ClaimAnswer> {
-    const asked = new Set(groups.flatMap(({ names }) => names));
-    const answer = await this.#ask("claim", {
-      session,
-      ttl: ttlMs,
-      retakes,
-      groups: groups.map(({ names, budgets }) => ({
-        names,
-        budgets: budgets.map(({ budget, coldMs, forgottenMs, terms, waitMs }) => ({
-          budget,
-          cold: coldMs,
-          forgotten: forgottenMs,
-          terms,
-          wait: waitMs,
-        })),
-      })),
-    });
+  async claim(request: ClaimRequest): Promise<ClaimAnswer> {
+    const asked = new Set(request.groups.flatMap(({ names }) => names));
+    const answer = await this.#ask("claim", request);
     switch (answer["kind"]) {
       case "claimed":
         return {
@@ -138,38 +116,23 @@ export class RedisFleetBoard implements FleetBoard {
     }
   }
 
-  async release({
-    session,
-    ttlMs,
-    names,
-    leasesEndInMs,
-    endsSession,
-  }: ReleaseRequest): Promise<ReleaseAnswer> {
-    const asked = { session, ttl: ttlMs, names, leasesEndIn: leasesEndInMs, endsSession };
-    const answer = await this.#ask("release", asked);
+  async release(request: ReleaseRequest): Promise<ReleaseAnswer> {
+    const answer = await this.#ask("release", request);
     return answer["kind"] === "released" ? { kind: "released" } : AWAY;
   }
 
-  async tell({ ttlMs, pauses, resumed, records }: News): Promise<boolean> {
-    const answer = await this.#ask("tell", {
-      ttl: ttlMs,
-      pauses: [...pauses],
-      resumed,
-      records: [...records],
-    });
+  async tell(news: News): Promise<boolean> {
+    const answer = await this.#ask("tell", news);
     return answer["kind"] === "told";
   }
 
   async records(): Promise<ReadonlyMap<string, string> | undefined> {
-    const answer = await this.#ask("records", { ttl: 0 });
+    const answer = await this.#ask("records", { ttlMs: 0 });
     return answer["kind"] === "records" ? new Map(pairsIn(answer["records"], textOf)) : undefined;
   }
 
-  async draw({ budget, name, limit, oldestHour, used, upTo }: DrawRequest): Promise<DrawAnswer> {
-    const counts = used.map(({ hour, count, drawn }) => [hour, count, drawn ?? -1]);
-    const asked = { name, limit, oldest: oldestHour, used: counts, upTo: [...upTo] };
-    const reply = await this.#redis.run(this.#draw, [this.#quota(budget)], [JSON.stringify(asked)]);
-    const answer = reply.kind === "failed" ? {} : readObject(textOf(reply.value));
+  async draw(request: DrawRequest): Promise<DrawAnswer> {
+    const answer = await this.#ask("draw", request, [this.#quota(request.budget)]);
     const total = known(numberIn(answer["total"]));
     if (answer["kind"] !== "drawn" || total === undefined) return AWAY;
     const own = listOf(answer["own"])
@@ -178,10 +141,10 @@ export class RedisFleetBoard implements FleetBoard {
     return { kind: "drawn", own: new Map(own), total };
   }
 
-  async #ask(call: Call, asked: object): Promise<Readonly<Record<string, unknown>>> {
-    const script = this.#scripts.get(call);
-    if (script === undefined) throw new Error(`cannot ask the board: "${call}" must be one of its calls`);
-    const reply = await this.#redis.run(script, this.#keys, [JSON.stringify(asked)]);
+  /** The scripts read the request as it is, a map as the list of its pairs. */
+  async #ask(call: Call, request: object, keys = this.#keys): Promise<Readonly<Record<string, unknown>>> {
+    const text = JSON.stringify(request, (_, value: unknown) => (value instanceof Map ? [...value] : value));
+    const reply = await this.#redis.run(this.#scripts[call], keys, [text]);
     return reply.kind === "failed" ? {} : readObject(textOf(reply.value));
   }
 }

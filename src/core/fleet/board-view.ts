@@ -1,7 +1,7 @@
 import type { BeatAnswer } from "./board.ts";
 import type { Group } from "./groups.ts";
 import { memberOf, nameOf, type FleetMember } from "./member.ts";
-import { assign, type Assignment } from "./rendezvous.ts";
+import { assign, type Assignment } from "./assignment.ts";
 
 type Beat = Extract<BeatAnswer, { readonly kind: "beat" }>;
 

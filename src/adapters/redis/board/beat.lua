@@ -1,5 +1,5 @@
 local ends = endOf(session)
-local answered = ask.answeredAgo
+local answered = ask.answeredAgoMs or -1
 -- A session whose holder has stopped by its own clock is over now: whoever waits for its end need not wait longer.
 if answered > ttl * TRUSTED and ends then
   redis.call('ZADD', sessions, num(math.min(ends, at)), session)
@@ -53,7 +53,7 @@ if wants then
   end
   for other, text in pairs(fields(parts)) do
     local part = cjson.decode(text)
-    local counts = math.max(part.seatUntil, part.restUntil) + wants.forgotten > at
+    local counts = math.max(part.seatUntil, part.restUntil) + wants.forgottenMs > at
     if counts and not hasSize(part) then isMixed = true end
     if other == name then own = part
     elseif math.max(part.seatUntil, part.restUntil) < at - DAY then redis.call('HDEL', parts, other)
@@ -70,8 +70,8 @@ if wants then
   -- Nobody was given anything since: then nobody else can have used it, however long ago it was.
   local grants = tonumber(redis.call('HGET', clock, 'grants') or '0')
   local isUntouched = own.grants == grants
-  local hadSeat = isMine and own.seatUntil > 0 and (own.seatUntil > at or isUntouched) or wants.hasSeat > 0
-  local hadRest = isMine and own.restUntil > 0 and (own.restUntil > at or isUntouched) or wants.hasRest > 0
+  local hadSeat = isMine and own.seatUntil > 0 and (own.seatUntil > at or isUntouched) or wants.has.seat > 0
+  local hadRest = isMine and own.restUntil > 0 and (own.restUntil > at or isUntouched) or wants.has.rest > 0
   local room = 1.000000001 - taken
   local isOpen = opensIn <= 0 and not isOthers
   local kept = hadSeat and wants.seat or 0

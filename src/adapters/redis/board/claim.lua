@@ -12,9 +12,9 @@ end
 local function startOf(budget, holder)
   local written = redis.call('HGET', starts, 'b:' .. budget.budget)
   local was = written and cjson.decode(written)
-  local cold = budget.cold
+  local cold = budget.coldMs
   if not was then
-    local earliest = olderAt and olderAt + budget.forgotten or 0
+    local earliest = olderAt and olderAt + budget.forgottenMs or 0
     return math.max(earliest, at + cold), at
   end
   local earliest, sent = was.earliest, was.sent
@@ -34,10 +34,10 @@ for _, group in ipairs(ask.groups) do
     for _, budget in ipairs(group.budgets) do
       local name = 'b:' .. budget.budget
       local earliest, sent = startOf(budget, redis.call('HGET', holders, name))
-      if ask.retakes then earliest, sent = at + budget.wait, at end
+      if ask.retakes then earliest, sent = at + budget.waitMs, at end
       waits[name] = math.max(0, earliest - at)
       redis.call('HSET', starts, name, cjson.encode({
-        earliest = earliest, sent = sent, cold = budget.cold, terms = budget.terms,
+        earliest = earliest, sent = sent, cold = budget.coldMs, terms = budget.terms,
       }))
     end
     for _, name in ipairs(group.names) do

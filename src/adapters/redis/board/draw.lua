@@ -3,17 +3,17 @@ local key = KEYS[1]
 local ask = cjson.decode(ARGV[1])
 local function field(hour) return string.format('%.0f', hour) .. ' ' .. ask.name end
 for _, used in ipairs(ask.used) do
-  local before = tonumber(redis.call('HGET', key, field(used[1])) or '0')
+  local before = tonumber(redis.call('HGET', key, field(used.hour)) or '0')
   -- What came meanwhile is another's, and stays.
-  local count = used[3] == before and used[2] or math.max(before, used[2])
-  redis.call('HSET', key, field(used[1]), num(count))
+  local count = used.drawn == before and used.count or math.max(before, used.count)
+  redis.call('HSET', key, field(used.hour), num(count))
 end
 local total, own = 0, {}
 local all = redis.call('HGETALL', key)
 for index = 1, #all, 2 do
   local hour, name = string.match(all[index], '^(%d+) (.*)$')
   local count = tonumber(all[index + 1])
-  if tonumber(hour) < ask.oldest then redis.call('HDEL', key, all[index])
+  if tonumber(hour) < ask.oldestHour then redis.call('HDEL', key, all[index])
   else
     total = total + count
     if name == ask.name then own[tonumber(hour)] = count end

@@ -4,7 +4,7 @@
 local clock, sessions, members, holders, starts, pauses, records, parts, older = unpack(KEYS)
 local ask = cjson.decode(ARGV[1])
 local DAY, STEP, TRUSTED, LIVES = 86400000, 0.19, 0.8, 30
-local ttl, session = ask.ttl, ask.session
+local ttl, session = ask.ttlMs, ask.session
 local known = redis.call('HMGET', clock, 'run', 'at', 'seen', 'opens', 'memory', 'older')
 local at, opens, memory = tonumber(known[2]), tonumber(known[4]), known[5]
 local olderAt = tonumber(known[6] or '')

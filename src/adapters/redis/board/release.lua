@@ -4,7 +4,7 @@ for _, name in ipairs(ask.names) do
     local was = written and cjson.decode(written)
     -- Whoever still waited has sent nothing, and passes its wait on.
     if was and was.earliest <= at then
-      was.earliest = at + math.min(ask.leasesEndIn[name] or was.cold, was.cold)
+      was.earliest = at + math.min(ask.leasesEndInMs[name] or was.cold, was.cold)
       was.sent = at
       redis.call('HSET', starts, name, cjson.encode(was))
     end

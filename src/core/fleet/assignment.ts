@@ -3,7 +3,6 @@
  * is, and moves only when that evens out the load.
  */
 
-import { hash32 } from "../schedule/hash.ts";
 import type { Group } from "./groups.ts";
 
 /** How far from an even part a replica's load may be before groups move. */
@@ -13,22 +12,19 @@ const ROUNDING = 1e-9;
 export type Assignment = ReadonlyMap<string, string>;
 
 type Load = Pick<Group, "id" | "pollsPerSecond">;
-type Replica = { readonly name: string; readonly hash: number; readonly held: Set<Load>; load: number };
+type Replica = { readonly name: string; readonly held: Set<Load>; load: number };
 
 /**
- * By group. Free ones go, the largest first, to the replica with the highest hash among those that they do not take
- * beyond its part, first to those that have too little. Then the fullest replica hands groups to the emptiest, as long as one of them is more than 9 % away
- * from even and the move brings the two nearer to each other: so the moves come to an end, in whatever order they are
- * made, and nothing is handed back.
+ * By group. Free ones go, the largest first, to the replica that has the least. Then the fullest replica hands groups
+ * to the emptiest, as long as one of them is more than 9 % away from even and the move brings the two nearer to each
+ * other: so the moves come to an end, in whatever order they are made, and nothing is handed back.
  */
 export function assign(
   groups: readonly Load[],
   names: readonly string[],
   holderOf: (group: string) => string | undefined,
 ): Assignment {
-  const replicas = names
-    .toSorted()
-    .map((name): Replica => ({ name, hash: hash32(name), held: new Set(), load: 0 }));
+  const replicas = names.toSorted().map((name): Replica => ({ name, held: new Set(), load: 0 }));
   if (replicas.length === 0) return new Map();
   const byName = new Map(replicas.map((replica) => [replica.name, replica]));
   const free: Load[] = [];
@@ -37,10 +33,9 @@ export function assign(
     if (holder === undefined) free.push(group);
     else give(holder, group);
   }
-  const even = groups.reduce((sum, { pollsPerSecond }) => sum + pollsPerSecond, 0) / replicas.length;
   free.sort((a, b) => b.pollsPerSecond - a.pollsPerSecond || (a.id < b.id ? -1 : 1));
-  for (const group of free) give(bestFor(group, replicas, even), group);
-  balance(replicas, even);
+  for (const group of free) give(emptiestOf(replicas), group);
+  balance(replicas);
   return new Map(replicas.flatMap(({ name, held }) => [...held].map(({ id }) => [id, name] as const)));
 }
 
@@ -49,32 +44,17 @@ function give(replica: Replica, group: Load): void {
   replica.load += group.pollsPerSecond;
 }
 
-function bestFor(group: Load, replicas: readonly Replica[], even: number): Replica {
-  const hash = hash32(group.id);
-  const withRoom = replicas.filter(({ load }) => load + group.pollsPerSecond <= even * (1 + TOLERANCE));
-  const needy = withRoom.filter(({ load }) => load < even * (1 - TOLERANCE));
-  const first = needy.length > 0 ? needy : withRoom;
-  return first.length > 0
-    ? first.reduce((a, b) => (mixed(b.hash, hash) > mixed(a.hash, hash) ? b : a))
-    : emptiestOf(replicas);
-}
-
-function mixed(replica: number, group: number): number {
-  let hash = Math.imul(group ^ Math.imul(replica, 0x9e3779b1), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
-}
-
 function emptiestOf(replicas: readonly Replica[]): Replica {
   return replicas.reduce((a, b) => (b.load < a.load - ROUNDING ? b : a));
 }
 
-function balance(replicas: readonly Replica[], even: number): void {
+function balance(replicas: readonly Replica[]): void {
+  const even = replicas.reduce((sum, { load }) => sum + load, 0) / replicas.length;
   for (;;) {
     const rich = replicas.reduce((a, b) => (b.load > a.load + ROUNDING ? b : a));
     const poor = emptiestOf(replicas);
     if (poor.load >= even * (1 - TOLERANCE) && rich.load <= even * (1 + TOLERANCE)) return;
-    const group = evenestMove([...rich.held], rich.load - poor.load);
+    const group = evenestMove(rich.held, rich.load - poor.load);
     if (group === undefined) return;
     rich.held.delete(group);
     rich.load -= group.pollsPerSecond;
@@ -83,7 +63,7 @@ function balance(replicas: readonly Replica[], even: number): void {
 }
 
 /** What is more than the whole difference would only swap who has too much. */
-function evenestMove(held: readonly Load[], difference: number): Load | undefined {
+function evenestMove(held: Iterable<Load>, difference: number): Load | undefined {
   const distance = ({ pollsPerSecond }: Load): number => Math.abs(difference - 2 * pollsPerSecond);
   let best: Load | undefined;
   for (const group of held) {

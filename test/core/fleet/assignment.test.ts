@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { assign as assignLoads, type Assignment } from "../../../src/core/fleet/rendezvous.ts";
+import { assign as assignLoads, type Assignment } from "../../../src/core/fleet/assignment.ts";
 
 const names = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
