@@ -24,6 +24,7 @@ import type { Health } from "../core/poll/health.ts";
 import type { Poll } from "../core/poll/poll.ts";
 import type { Recorder } from "../core/poll/ports.ts";
 import { cronOf } from "../core/schedule/schedule.ts";
+import type { Gained } from "../engine/fleet/parts.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
@@ -33,15 +34,6 @@ import type { KeptValues } from "../core/history/kept-values.ts";
 import { OwnNetwork } from "../core/history/own-network.ts";
 import { UpstreamRecord } from "../core/history/upstream-record.ts";
 import type { RestoredUpstream, StateStore } from "../core/history/state.ts";
-
-/** What the fleet gives this replica to poll. */
-export type Gained = {
-  readonly upstream: string;
-  /** How long nobody polled it; undefined if that is not known. */
-  readonly unheldMs: number | undefined;
-  /** How its last holder saw it. */
-  readonly view: FleetView | undefined;
-};
 
 export type PollingParts = TransportParts & {
   readonly log: Logger;

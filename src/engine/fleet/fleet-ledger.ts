@@ -31,7 +31,6 @@ import { cronOf } from "../../core/schedule/schedule.ts";
 import { type Clock, CLOCK_RATE_MARGIN } from "../../core/time/clock.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time/duration.ts";
 import { type Moment, momentOf, mostSince } from "../../core/time/moment.ts";
-import type { FleetBudgets } from "./parts.ts";
 import { QuotaDraws, type QuotaDrawsParts } from "./quota-draws.ts";
 
 export type FleetLedgerParts = {
@@ -53,7 +52,7 @@ const SAME_PAUSE_MS = SECOND_MS;
  * The ledger of one replica: a process's own, of the budgets that it holds, or of its part of all budgets. Nothing is
  * asked of Redis for a poll; only whether the right to it is still valid is looked at, also just before the first byte.
  */
-export class FleetLedger implements RunningLedger, FleetBudgets {
+export class FleetLedger implements RunningLedger {
   readonly quotas: Quotas;
   readonly #parts: FleetLedgerParts;
   readonly #local: LocalLedger;
@@ -174,6 +173,7 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     this.#local.change(config);
   }
 
+  /** What a claim says of it. */
   claimOf(name: string): ClaimedBudget {
     const budget = this.#get(name);
     const uncountedMs = this.#uncountedMs(budget);
@@ -188,6 +188,7 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     };
   }
 
+  /** Others may have sent on it, so nothing is sent before `waitMs`, nor before its quota is known. */
   begin(budget: string, waitMs: number, left: Claimed["record"]): void {
     const note = left && readNote(left.text);
     if (note !== undefined && left !== undefined)
@@ -196,10 +197,12 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     this.#local.begin(budget, this.#parts.clock.now() + waitMs * CLOCK_RATE_MARGIN);
   }
 
+  /** Resolves when its quotas are told. */
   async end(budget: string): Promise<void> {
     await Promise.all(this.#quotasOf(budget).map((quota) => this.#draws.end(quota)));
   }
 
+  /** Undefined while a request is in flight. */
   leasesEndInMs(budget: string): number | undefined {
     const endAtMs = this.#local.leasesEndAtMs(budget);
     if (endAtMs === Infinity) return undefined;
@@ -216,6 +219,7 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     this.#local.adoptRecord(name, { ...NOTHING_HELD, pausedUntilMs: wallMs + forMs }, wallMs);
   }
 
+  /** In `everywhere`, what is wanted of all budgets. */
   wants(): BeatRequest["wants"] {
     if (this.#isSharded) return undefined;
     const { seat, rest } = this.#granted;
@@ -239,11 +243,13 @@ export class FleetLedger implements RunningLedger, FleetBudgets {
     }
   }
 
+  /** Draws on the quotas ahead of what is sent. */
   async drawAhead(): Promise<void> {
     const held = [...this.#budgets.keys()].filter((name) => this.#isHeld(name));
     await Promise.all(held.flatMap((name) => this.#quotasOf(name)).map((quota) => this.#draws.draw(quota)));
   }
 
+  /** Of the budgets held here, by name on the board. */
   records(): ReadonlyMap<string, string> {
     const wallMs = this.quotas.calendar.now();
     const notes = new Map<string, string>();

@@ -18,7 +18,6 @@ export class Ownership {
   #config: FleetConfig = { groups: [], budgetsOf: new Map(), digest: "" };
   #mustTellTerms = false;
   #asks: readonly string[] = [];
-  #isPending = true;
   #isDoubtful = false;
 
   constructor(parts: MembershipParts, view: BoardView) {
@@ -29,11 +28,6 @@ export class Ownership {
 
   get moves(): { readonly gained: number; readonly lost: number } {
     return this.#moves;
-  }
-
-  /** Some claim or release has not succeeded yet. */
-  get isPending(): boolean {
-    return this.#isPending;
   }
 
   /** A release was not answered: it may still arrive, when what it names is held again. A new session is safe from it. */
@@ -66,7 +60,6 @@ export class Ownership {
     );
     if (blocked.length > 0) events.onLost(blocked);
     this.#mustTellTerms = true;
-    this.#isPending = true;
   }
 
   /** At once, by this replica's own clock. */
@@ -100,7 +93,6 @@ export class Ownership {
   async act(session: string, own: FleetMember): Promise<void> {
     const { ttlMs, name, holdings, onBug } = this.#parts;
     const { groups } = this.#config;
-    this.#isPending = false;
     const assignment = this.#view.assignmentOf(groups, own, ttlMs);
     const asked = this.#askedOf(own);
     const mine = groups.filter(
@@ -139,10 +131,7 @@ export class Ownership {
   async #claim(session: string, groups: readonly Group[]): Promise<void> {
     for (const batch of batchesOf(groups)) {
       const claimed = await this.#ask(session, batch, false);
-      if (claimed === undefined || !this.#parts.holdings.isSessionValid) {
-        this.#isPending = true;
-        return;
-      }
+      if (claimed === undefined || !this.#parts.holdings.isSessionValid) return;
       this.#gain(session, claimed);
     }
   }
@@ -158,10 +147,7 @@ export class Ownership {
       budgets: drawnOn.map((budget) => budgets.claimOf(budget)),
     }));
     const answer = await board.claim({ session, ttlMs, groups: asked, retakes });
-    if (answer.kind !== "claimed") return undefined;
-    if (answer.claimed.length < groups.reduce((sum, { names }) => sum + names.length, 0))
-      this.#isPending = true;
-    return answer.claimed;
+    return answer.kind === "claimed" ? answer.claimed : undefined;
   }
 
   #gain(session: string, claimed: readonly Claimed[]): void {
@@ -230,7 +216,6 @@ export class Ownership {
   #forget(names: readonly string[]): void {
     this.#moves.lost += upstreamsIn(names.filter((name) => this.#held.has(name))).length;
     for (const name of names) this.#held.delete(name);
-    this.#isPending = true;
   }
 
   #groupsHeld(): readonly Group[] {

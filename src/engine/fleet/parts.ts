@@ -1,10 +1,10 @@
-import type { ClaimedBudget, FleetBoard, Granted, Shares } from "../../core/fleet/board.ts";
+import type { FleetBoard } from "../../core/fleet/board.ts";
 import type { FleetView } from "../../core/fleet/fleet-status.ts";
 import type { Group } from "../../core/fleet/groups.ts";
 import type { Holdings } from "../../core/fleet/holdings.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { Moment } from "../../core/time/moment.ts";
+import type { FleetLedger } from "./fleet-ledger.ts";
 
 /** An upstream that this replica may poll from now on. */
 export type Gained = {
@@ -27,29 +27,11 @@ export type FleetEvents = {
   records(): ReadonlyMap<string, string>;
 };
 
-/** The budgets of this replica, as those who claim them need them. */
-export interface FleetBudgets {
-  /** What a claim says of it. */
-  claimOf(budget: string): ClaimedBudget;
-  /** Others may have sent on it, so nothing is sent before `waitMs`. Resolves when its quota is known. */
-  begin(
-    budget: string,
-    waitMs: number,
-    record: { readonly text: string; readonly agoMs: number } | undefined,
-  ): void;
-  /** Resolves when its quota is told. */
-  end(budget: string): Promise<void>;
-  /** Undefined while a request is in flight. */
-  leasesEndInMs(budget: string): number | undefined;
-  pause(budget: string, forMs: number): void;
-  /** In `everywhere`, what is wanted of all budgets; undefined in `shard`. */
-  wants(): (Shares & { readonly has: Shares; readonly forgottenMs: number }) | undefined;
-  granted(granted: Granted, sentAt: Moment): void;
-  /** Draws on the quotas ahead of what is sent. */
-  drawAhead(): Promise<void>;
-  /** By name on the board. */
-  records(): ReadonlyMap<string, string>;
-}
+/** The budgets of this replica, as whoever claims them needs them. */
+export type FleetBudgets = Pick<
+  FleetLedger,
+  "claimOf" | "begin" | "end" | "leasesEndInMs" | "pause" | "wants" | "granted" | "drawAhead" | "records"
+>;
 
 /** What replicas must agree on, and what of it they do. */
 export type FleetConfig = {
