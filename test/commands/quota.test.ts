@@ -2,19 +2,29 @@ import { expect, test } from "vitest";
 
 import { systemClock } from "../../src/adapters/clock.ts";
 import { openStateStore } from "../../src/adapters/sqlite/store.ts";
-import { quota } from "../../src/commands/quota.ts";
+import { quota, type Used } from "../../src/commands/quota.ts";
 import { openConfigFolder, rawUpstream } from "../support/config-folder.ts";
 
+const SPEND = { at_most: 5, per: "30d", on_exhaust: "stop" };
+const PRICE = { per_request: 0.001, currency: "EUR" };
 const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 async function typed(
   changes: object,
   budget = "api",
+  used: Used = { amount: 12, currency: undefined },
 ): Promise<{ code: number; out: string; err: string; counted: readonly unknown[] }> {
   const rate = { requests: 600, per: "1m" };
   await using folder = await openConfigFolder({
-    budgets: { api: { rate, quota: { requests: 50, per: "30d", on_exhaust: "stop" } }, free: { rate } },
-    upstreams: [rawUpstream("email", "http://127.0.0.1:1")],
+    budgets: {
+      api: { rate, quota: { requests: 50, per: "30d", on_exhaust: "stop" } },
+      free: { rate },
+      paid: { rate, spend: SPEND, price: PRICE },
+      both: { rate, spend: SPEND, price: PRICE, quota: { requests: 50, per: "30d", on_exhaust: "stop" } },
+    },
+    upstreams: ["api", "paid", "both"].map((each) =>
+      rawUpstream(each, "http://127.0.0.1:1", { budget: each }),
+    ),
     ...changes,
   });
   const path = folder.path.replace(/[^/]*$/, "data/pacewatch.db");
@@ -24,7 +34,7 @@ async function typed(
   let [out, err] = ["", ""];
   const code = await quota({
     budget,
-    used: { amount: 12, currency: undefined },
+    used,
     configPath: folder.path,
     environment: {},
     wallNowMs: Date.now(),
@@ -38,6 +48,31 @@ async function typed(
 }
 
 const STATE = { state: { path: "data/pacewatch.db" } };
+const IN_EUR: Used = { amount: 3.2, currency: "EUR" };
+
+test.each([
+  ["paid", IN_EUR, "3.20 of 5.00 EUR in 30d", "paid spend", 3_200_000_000],
+  ["paid", { amount: 3.2, currency: undefined }, "3.20 of 5.00 EUR in 30d", "paid spend", 3_200_000_000],
+  ["both", IN_EUR, "3.20 of 5.00 EUR in 30d", "both spend", 3_200_000_000],
+  ["both", { amount: 12, currency: undefined }, "12 of 50 in 30d", "both", 12],
+] as const)(
+  "of budget %s, quota --used %j says what counts as used",
+  async (budget, used, shown, counts, requests) => {
+    const { code, out, counted } = await typed(STATE, budget, used);
+    expect([code, out]).toEqual([0, `budget ${budget}: ${shown} count as used, as of now\n`]);
+    expect(counted).toEqual([expect.objectContaining({ budget: counts, requests, unconfirmed: 0 })]);
+  },
+);
+
+test.each([
+  ["paid", { amount: 3, currency: "USD" }, 'the spend of budget "paid" is in EUR, received USD'],
+  ["api", IN_EUR, 'budget "api" must be in the config and have a spend'],
+  ["both", { amount: 1.5, currency: undefined }, "requests must be a whole number, received 1.5"],
+] as const)("of budget %s, %j is refused", async (budget, used, why) => {
+  const { code, err, counted } = await typed(STATE, budget, used);
+  expect([code, err]).toEqual([1, `cannot set what was used: ${why}\n`]);
+  expect(counted).toEqual([]);
+});
 
 test("quota --used says what counts as used", async () => {
   const { code, out, err, counted } = await typed(STATE);

@@ -16,7 +16,9 @@ const RATES = [{ requests: 4, perMs: 10_000, label: "10s" }];
 function configOf(...budgets: readonly Partial<Budget>[]): Config {
   return sampleConfig({
     budgets: budgets.map((changes) => sampleBudget({ rates: RATES, lingerMs: 1_000, ...changes })),
-    upstreams: budgets.map(({ name = "api" }) => sampleUpstream({ name, budgets: [name], timeoutMs: 2_000 })),
+    upstreams: budgets.map(({ name = "api", price }) =>
+      sampleUpstream({ name, budgets: [name], timeoutMs: 2_000, price }),
+    ),
   });
 }
 
@@ -29,9 +31,17 @@ async function warmWorld(openWorld: OpenWorld, budgets: readonly Partial<Budget>
 }
 
 /** When told to wait, waits until then, and asks again. */
-async function takeInTurn(world: LedgerWorld, ...budgets: readonly string[]): Promise<Lease> {
+function takeInTurn(world: LedgerWorld, ...budgets: readonly string[]): Promise<Lease> {
+  return takeFor(world, 0, budgets.length === 0 ? ["api"] : budgets);
+}
+
+async function takeFor(
+  world: LedgerWorld,
+  mostCost: number,
+  budgets = ["api"] as readonly string[],
+): Promise<Lease> {
   for (let asked = 0; asked < 5; asked += 1) {
-    const decision = await world.ledger.take(budgets.length === 0 ? ["api"] : budgets);
+    const decision = await world.ledger.take(budgets, mostCost);
     if (decision.kind === "granted") return decision.lease;
     await world.advance(decision.untilMs - world.clock.now());
   }
@@ -200,6 +210,51 @@ describe.each(LEDGERS)("the ledger of %s", (_name, openWorld) => {
     expect(await world.ledger.take(["api"])).toMatchObject({ kind: "wait", cause: "quota" });
     await world.advance(3 * 3_600_000);
     (await takeInTurn(world)).settle("answered");
+  });
+
+  const price = { currency: "EUR", parts: [{ kind: "request", units: 100 }] } as const;
+  const spend = { most: 400, perMs: 7_200_000, onExhaust: "stop" } as const;
+  test("reserves the most that a request may cost, and charges what it did; nothing for one that was not sent", async () => {
+    await using world = await warmWorld(openWorld, [{ price, spend }]);
+    const used = (): number | undefined => world.ledger.usedOf("api spend");
+    const cheap = await takeFor(world, 100);
+    expect(used()).toBe(100);
+    cheap.settle("answered");
+    expect(used()).toBe(100);
+    cheap.charge(30);
+    cheap.charge(0);
+    expect(used()).toBe(30);
+    (await takeFor(world, 100)).settle("unsent");
+    expect(used()).toBe(30);
+    const unanswered = await takeFor(world, 100);
+    unanswered.settle("unanswered");
+    unanswered.charge(100);
+    expect(used()).toBe(130);
+  });
+
+  test("sends nothing that what is left may not pay, though something cheaper, and what is free in any case", async () => {
+    await using world = await warmWorld(openWorld, [{ price, spend }]);
+    for (const cost of [100, 100, 100, 40]) {
+      const lease = await takeFor(world, 100);
+      lease.settle("answered");
+      lease.charge(cost);
+    }
+    expect(await world.ledger.take(["api"], 100)).toMatchObject({
+      kind: "wait",
+      cause: "quota",
+      budget: "api",
+    });
+    expect(world.ledger.restraint(["api"], 100).isQuotaSpent).toBe(true);
+    expect(world.ledger.restraint(["api"], 60).isQuotaSpent).toBe(false);
+    const dear = await takeFor(world, 60);
+    dear.settle("answered");
+    dear.charge(500);
+    expect(world.ledger.usedOf("api spend")).toBe(840);
+    await world.advance(5_000);
+    expect(await world.ledger.take(["api"], 1)).toMatchObject({ kind: "wait", cause: "quota" });
+    (await takeFor(world, 0)).settle("answered");
+    await world.advance(3 * 3_600_000);
+    (await takeFor(world, 100)).settle("answered");
   });
 
   test("gives a lease of each of several budgets, or of none", async () => {

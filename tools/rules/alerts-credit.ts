@@ -64,20 +64,19 @@ export const CREDIT_ALERTS: RuleGroup = {
 const USED = "pacewatch_budget_quota_used_requests";
 const LIMIT = "pacewatch_budget_quota_limit_requests";
 
+const UPSTREAMS = queryLabels(
+  `sum by (upstream) (pacewatch_upstream_info{${OF_BUDGET_ANYWHERE}})`,
+  "upstream",
+  "its upstreams",
+);
+
+/** A spend is used up where what is left does not pay for one more poll. */
 const SPENT: Alert = {
   alert: "PacewatchQuotaSpent",
   severity: "ticket",
-  expr: `${USED} >= ${LIMIT}`,
-  summary: "The quota of budget {{ $labels.budget }} is used up: polls have stopped",
-  description: `{{ $value | printf "%.0f" }} requests were sent, and the quota in our config allows ${queryValue(`${LIMIT}{${OF_BUDGET}}`, `printf "%.0f"`, "no more")}. Not polled until the oldest requests leave the quota period: ${queryLabels(`sum by (upstream) (pacewatch_upstream_info{${OF_BUDGET}})`, "upstream", "its upstreams")}.`,
-};
-
-const OUT_OF_MONEY: Alert = {
-  alert: SPENT.alert,
-  severity: "ticket",
-  expr: 'pacewatch:quota_empty_in:seconds{quota="spend"} <= 0',
-  summary: "The spend of budget {{ $labels.budget }} is used up: polls that cost money have stopped",
-  description: `What is left of the spend in our config does not pay for one more poll. Not polled until the oldest polls leave its period: ${queryLabels(`sum by (upstream) (pacewatch_upstream_info{${OF_BUDGET_ANYWHERE}})`, "upstream", "its upstreams")}.`,
+  expr: `${USED} >= ${LIMIT} or pacewatch:quota_empty_in:seconds{quota="spend"} <= 0`,
+  summary: 'The {{ or $labels.quota "quota" }} of budget {{ $labels.budget }} is used up: polls have stopped',
+  description: `{{ if $labels.quota }}What is left of the spend in our config does not pay for one more poll.{{ else }}{{ $value | printf "%.0f" }} requests were sent, and the quota in our config allows ${queryValue(`${LIMIT}{${OF_BUDGET}}`, `printf "%.0f"`, "no more")}.{{ end }} Not polled until the oldest requests leave its period: ${UPSTREAMS}.`,
 };
 
 export const QUOTA_ALERTS: RuleGroup = {
@@ -97,6 +96,5 @@ export const QUOTA_ALERTS: RuleGroup = {
       },
     ),
     SPENT,
-    OUT_OF_MONEY,
   ],
 };

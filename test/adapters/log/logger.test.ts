@@ -142,6 +142,26 @@ test("a value that cannot be read three times in a row is told once, and once th
   ]);
 });
 
+test("an answer that cost more than at_most is told, as no spend can keep that", () => {
+  const { log, told } = listen("info");
+  const recorder = new LogRecorder(log, "email", new VirtualClock());
+  const cost = { currency: "EUR", units: 2_000_000, reserved: 2_000_000 };
+  recordPoll(recorder, samplePoll({ cost }));
+  expect(told()).toEqual([]);
+  recordPoll(recorder, samplePoll({ id: "poll-7", cost: { ...cost, units: 2_000_001 } }));
+  expect(told()).toMatchObject([
+    {
+      level: "warn",
+      msg: "the answer cost more than at_most of its price",
+      upstream: "email",
+      poll: "poll-7",
+      charged: "0.002000001",
+      atMost: "0.002",
+      currency: "EUR",
+    },
+  ]);
+});
+
 test("single polls are told only to who asks for details", () => {
   const atInfo = listen("info");
   recordPoll(new LogRecorder(atInfo.log, "email", new VirtualClock()), samplePoll());

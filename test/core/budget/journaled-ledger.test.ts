@@ -88,6 +88,7 @@ class Process {
     const budgets = [
       sampleBudget({ name: "api", share: 1, rates, quota }),
       sampleBudget({ name: "free", share: 1, rates }),
+      sampleBudget({ name: "paid", share: 1, rates, spend: { ...quota, most: 1_000 } }),
     ];
     const config = sampleConfig({ budgets, upstreams: [] });
     this.file = new SlowFile(disk);
@@ -95,8 +96,8 @@ class Process {
     this.ledger = new JournaledLedger(this.inner, this.file, clock);
   }
 
-  async granted(budget = "api"): Promise<Lease> {
-    const asked = this.ledger.take([budget]);
+  async granted(budget = "api", mostCost = 0): Promise<Lease> {
+    const asked = this.ledger.take([budget], mostCost);
     await settle();
     this.file.finish();
     const decision = await asked;
@@ -115,6 +116,42 @@ function scene(quotaRequests = 100): { disk: Disk; clock: VirtualClock; start: (
   };
   return { disk, clock, start };
 }
+
+describe("a request that costs money", () => {
+  test("has all that it may cost in the file before its lease, and once it is charged what it did cost", async () => {
+    const { disk, clock, start } = scene();
+    const process = start();
+    const lease = await process.granted("paid", 300);
+    const spent = (what: "requests" | "unconfirmed"): number => disk.total("paid spend", what);
+    expect([spent("requests"), spent("unconfirmed")]).toEqual([300, 300]);
+    lease.settle("answered");
+    process.file.finish();
+    expect([spent("requests"), spent("unconfirmed")]).toEqual([300, 300]);
+    lease.charge(40);
+    process.file.finish();
+    process.file.finish();
+    expect([spent("requests"), spent("unconfirmed")]).toEqual([40, 0]);
+    clock.stall(2_000);
+    (await process.granted("paid", 300)).settle("unsent");
+    process.file.finish();
+    process.file.finish();
+    expect(spent("requests")).toBe(40);
+  });
+
+  test("keeps all that it might have cost where its process is killed, and is not sent where that is too much", async () => {
+    const { clock, start } = scene();
+    await start().granted("paid", 300);
+    clock.stall(2_000);
+    const next = start();
+    expect(next.inner.quotas.of("paid spend")).toMatchObject({ used: 300, unconfirmed: 300 });
+    await next.granted("paid", 600);
+    expect(await next.ledger.take(["paid"], 101)).toMatchObject({
+      kind: "wait",
+      cause: "quota",
+      budget: "paid",
+    });
+  });
+});
 
 describe("a request of a budget with a quota", () => {
   test("has no lease before it is in the file", async () => {

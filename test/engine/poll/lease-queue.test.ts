@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
 
+import { LocalLedger } from "../../../src/core/budget/local-ledger.ts";
+import type { WaitReason } from "../../../src/core/poll/ports.ts";
+import { sampleBudget, sampleConfig } from "../../support/samples.ts";
 import type { Lease, LeaseDecision, Ledger, Settlement } from "../../../src/core/budget/ledger.ts";
 import { LeaseQueue, type Waiter } from "../../../src/engine/poll/lease-queue.ts";
 import { settle, VirtualClock } from "../../support/virtual/clock.ts";
@@ -208,4 +211,43 @@ test("a lease that is free is granted at once, unless somebody waits already", a
   expect(enter("soon", 3_000)).toBeDefined();
   await clock.advance(1_000);
   expect(story).toEqual(["first at 0", "in an hour at 1000", "soon at 2000"]);
+});
+
+test("one that is too dear for what is left holds up neither the cheaper ones nor those that are free", async () => {
+  const clock = new VirtualClock();
+  const spend = { most: 100, perMs: 86_400_000, onExhaust: "stop" } as const;
+  const rates = [{ requests: 60, perMs: 60_000, label: "1m" }];
+  const ledger = new LocalLedger(
+    sampleConfig({ budgets: [sampleBudget({ rates, share: 1, spend })] }),
+    clock,
+  );
+  await clock.advance(120_000);
+  const served: string[] = [];
+  const reasons = new Map<number, WaitReason>();
+  const queue = new LeaseQueue(ledger, clock, (error) => {
+    throw error;
+  });
+  const tickets = [200, 60, 60, 0].map((mostCost, index) =>
+    queue.enter({
+      budgets: ["api"],
+      mostCost,
+      dueAtMs: index,
+      endsAtPause: false,
+      granted: (lease) => {
+        served.push(`${mostCost}`);
+        lease.settle("answered");
+        lease.charge(mostCost);
+      },
+      refused: () => {},
+    }),
+  );
+  await clock.advance(10_000);
+  expect(served.toSorted()).toEqual(["0", "60"]);
+  for (const [index, ticket] of tickets.entries()) {
+    if (index === 0 || index === 2) reasons.set(index, ticket?.withdraw() ?? { cause: "missed", budget: "" });
+  }
+  expect([...reasons.values()]).toMatchObject([
+    { cause: "quota", budget: "api" },
+    { cause: "quota", budget: "api" },
+  ]);
 });

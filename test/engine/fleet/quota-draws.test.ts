@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { Quotas } from "../../../src/core/budget/quotas.ts";
+import { QuotaDraws } from "../../../src/engine/fleet/quota-draws.ts";
+import { VirtualBoards } from "../../support/fleet-world.ts";
+import { sampleBudget, sampleConfig } from "../../support/samples.ts";
+import { VirtualClock } from "../../support/virtual/clock.ts";
+
+const HOUR_MS = 3_600_000;
+/** A poll in each half hour may cost 100, and does cost 10. */
+const [MOST, COST] = [100, 10];
+const POLL = { quota: "api spend", budget: "api", units: MOST };
+
+type Replica = { readonly draws: QuotaDraws; readonly quotas: Quotas };
+
+function openReplica(clock: VirtualClock, boards: VirtualBoards, most: number): Replica {
+  const spend = { most, perMs: 30 * 24 * HOUR_MS, onExhaust: "stop" } as const;
+  const quotas = new Quotas(clock);
+  quotas.change(sampleConfig({ budgets: [sampleBudget({ spend })] }));
+  const draws = new QuotaDraws({
+    board: boards.boardFor(() => false),
+    quotas,
+    ttlMs: 10_000,
+    name: "",
+    demandOf: () => ({ perSecond: MOST / 1_800, most: MOST }),
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  return { draws, quotas };
+}
+
+/** As a replica does it: draws ahead with its beats, and sends where that is drawn. */
+async function pollEachHalfHour(
+  { draws, quotas }: Replica,
+  clock: VirtualClock,
+  polls: number,
+): Promise<number> {
+  let sent = 0;
+  for (let poll = 0; poll < polls; poll += 1) {
+    await Promise.all([draws.draw(POLL.quota), clock.advance(10)]);
+    if (draws.isDrawn(POLL)) {
+      sent += 1;
+      const count = quotas.of(POLL.quota);
+      count.end(count.send(MOST), COST);
+    }
+    await clock.advance(HOUR_MS / 2);
+  }
+  return sent;
+}
+
+test("one who polls seldom draws ahead for the dearest poll each time, however little the last one did cost", async () => {
+  const clock = new VirtualClock();
+  const replica = openReplica(clock, new VirtualBoards(clock), 100_000);
+  expect(await pollEachHalfHour(replica, clock, 48)).toBe(48);
+});
+
+test("what was drawn for an hour and not used goes back, so that the quota lasts for what polls do cost", async () => {
+  const clock = new VirtualClock();
+  const boards = new VirtualBoards(clock);
+  const most = 1_000;
+  const sent = await pollEachHalfHour(openReplica(clock, boards, most), clock, 200);
+  // The last ones find less left than what one may cost, or what is drawn for this hour and the next.
+  expect(sent * COST).toBeGreaterThan(most - 4 * MOST);
+  expect(sent * COST).toBeLessThanOrEqual(most);
+  const next = openReplica(clock, boards, most);
+  await Promise.all([next.draws.draw(POLL.quota), clock.advance(10)]);
+  expect(next.quotas.of(POLL.quota).used).toBeGreaterThanOrEqual(sent * COST);
+});
