@@ -1,8 +1,8 @@
 /**
  * Random lives of the real program: killed, stopped and reloaded at every moment, with its state file damaged, linked
  * and fought for, and its wall clock stepped: `npm run lives -- --minutes 10`. An upstream that counts for itself, by a
- * clock that nobody steps, judges: no rate and no quota is exceeded, and no pause is knocked into. What nobody can know
- * is not tried: a state file that is deleted as a whole, and a process that is killed while its disk is full.
+ * clock that nobody steps, judges: no rate and no quota is exceeded, and no pause is knocked into. Half of the worlds
+ * have a disk that is full now and then, which needs the right to mount one.
  */
 
 import { parseArgs } from "node:util";
@@ -21,7 +21,7 @@ async function main(): Promise<number> {
   const [minutes, firstSeed, worlds] = [values.minutes, values.seed, values.worlds].map(Number);
   if (minutes === undefined || firstSeed === undefined || worlds === undefined || !(minutes > 0)) return 2;
   const untilMs = performance.now() + minutes * 60_000;
-  const tally: Tally = { lives: 0, kills: 0, damages: 0, told: 0, steps: 0, reloads: 0 };
+  const tally: Tally = { lives: 0, kills: 0, damages: 0, told: 0, steps: 0, full: 0, reloads: 0 };
   const broken: string[] = [];
   let seed = firstSeed;
   const isOver = (): boolean => performance.now() >= untilMs || broken.length > 0;

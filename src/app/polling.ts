@@ -39,7 +39,7 @@ export type PollingParts = TransportParts & {
   readonly log: Logger;
   readonly ledger: Ledger;
   readonly pauses?: UpstreamPauses;
-  readonly store: Pick<StateStore, "restored" | "recorderOf"> | undefined;
+  readonly store: Pick<StateStore, "restored" | "inAnIncident" | "recorderOf"> | undefined;
   /** Tells what this replica may poll now; undefined where it polls all. */
   readonly holdings: Pick<Holdings, "has"> | undefined;
   /** Aborts when the app stops. */
@@ -84,7 +84,14 @@ export class AppPolling implements AsyncDisposable {
     this.#config = config;
     this.#applied = { ...config, upstreams: [] };
     this.#parts = parts;
-    const { clock, ledger, pauses, log, holdings, onBug } = parts;
+    const { clock, ledger, pauses, log, store, holdings, onBug } = parts;
+    const configured = new Set(config.upstreams.map(({ name }) => name));
+    // What left the config while nothing ran goes as by a reload, with the first `apply`.
+    for (const name of store?.inAnIncident ?? []) {
+      if (configured.has(name)) continue;
+      const history = new History(name, clock.wallNow(), store?.restored(name));
+      this.#records.set(name, new UpstreamRecord(history, this.#receiversOf(name, history)));
+    }
     this.#largeAnswers = new LargeAnswers(clock);
     const life = clock.wallNow().toString(36);
     let polls = 0;

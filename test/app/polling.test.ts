@@ -7,6 +7,7 @@ import type { Upstream } from "../../src/core/config/config.ts";
 import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
 import { outcomeOf } from "../../src/core/exchange/outcome.ts";
 import type { RestoredUpstream, StateStore } from "../../src/core/history/state.ts";
+import { pollStatusOf } from "../../src/core/status/status.ts";
 import {
   sampleAdvice,
   sampleConfig,
@@ -19,22 +20,33 @@ import { VirtualClock } from "../support/virtual/clock.ts";
 const HOUR_MS = 3_600_000;
 const mute = (): void => {};
 
-type Opened = { readonly polling: AppPolling; readonly clock: VirtualClock; readonly ledger: LocalLedger };
+type Opened = {
+  readonly polling: AppPolling;
+  readonly clock: VirtualClock;
+  readonly ledger: LocalLedger;
+  readonly told: readonly (readonly [upstream: string, kind: string])[];
+};
 
-function opened(upstreams: readonly Upstream[] = [sampleUpstream({ name: "ai" })]): Opened {
+function opened(
+  upstreams: readonly Upstream[] = [sampleUpstream({ name: "ai" })],
+  left?: (nowMs: number) => RestoredUpstream,
+): Opened {
   const clock = new VirtualClock();
+  const told: [string, string][] = [];
   const config = sampleConfig({ upstreams });
   const point = { atMs: clock.wallNow(), value: 500, refilled: 0, name: "credits" };
   const restored = new Map<string, RestoredUpstream>([
     ["ai", { polls: [], failures: [], incidents: [], evidence: [], minutes: [], hours: [], values: [point] }],
   ]);
-  const store: Pick<StateStore, "restored" | "recorderOf"> = {
+  if (left !== undefined) restored.set("email", left(clock.wallNow()));
+  const store: Pick<StateStore, "restored" | "inAnIncident" | "recorderOf"> = {
+    inAnIncident: left === undefined ? [] : ["email"],
     restored: (name) => {
       const once = restored.get(name);
       restored.delete(name);
       return once;
     },
-    recorderOf: () => ({ record: mute }),
+    recorderOf: (name) => ({ record: ({ kind }) => void told.push([name, kind]) }),
   };
   const ledger = new LocalLedger(config, clock);
   const polling = new AppPolling(config, {
@@ -51,7 +63,7 @@ function opened(upstreams: readonly Upstream[] = [sampleUpstream({ name: "ai" })
       throw bug;
     },
   });
-  return { polling, clock, ledger };
+  return { polling, clock, ledger, told };
 }
 
 test("an upstream that a replica takes over a second and a third time goes on with its values", async () => {
@@ -79,6 +91,39 @@ test("an upstream that a replica takes over a second and a third time goes on wi
   expect(points[0]).toMatchObject({ value: 500 });
   expect(points.length).toBeGreaterThanOrEqual(9);
   polling.lose(["ai"]);
+});
+
+test("an upstream that left the config while nothing ran: its incident ended when it was seen last, also where it comes back at once", async () => {
+  const incident = {
+    upstream: "email",
+    state: "down",
+    reason: "timeout",
+    polls: 4,
+    endedAtMs: undefined,
+  } as const;
+  const lastPoll = (atMs: number) => pollStatusOf(samplePoll({ sentAtMs: atMs, endedAtMs: atMs }));
+  const { polling, clock, told } = opened(undefined, (nowMs) => ({
+    polls: [lastPoll(nowMs - 60_000)],
+    failures: [],
+    incidents: [{ ...incident, startedAtMs: nowMs - 120_000 }],
+    evidence: [],
+    minutes: [],
+    hours: [],
+    values: [],
+  }));
+  const startedMs = clock.wallNow();
+  await using _ = polling;
+  const config = sampleConfig({ upstreams: [sampleUpstream({ name: "ai" })] });
+  polling.apply(config, new Map());
+  expect(told).toEqual([["email", "unwatched"]]);
+  const both = sampleConfig({ upstreams: ["ai", "email"].map((name) => sampleUpstream({ name })) });
+  polling.apply(both, new Map());
+  await polling.gain([{ upstream: "email", unheldMs: undefined, view: undefined }]);
+  await clock.advance(1);
+  expect(polling.recordOf("email")?.history.incidents).toEqual([
+    { ...incident, startedAtMs: startedMs - 120_000, endedAtMs: startedMs - 60_000, isUnwatched: true },
+  ]);
+  polling.lose(["email"]);
 });
 
 const UPSTREAM = sampleUpstream({ name: "ai" });

@@ -10,7 +10,7 @@ import {
   truncate,
   writeFile,
 } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type ConfigFolder,
@@ -18,6 +18,7 @@ import {
   type RawConfig,
   rawUpstream,
 } from "../../test/support/config-folder.ts";
+import { SmallDisk } from "../../test/adapters/sqlite/disks.ts";
 import { type Daemon, launch, startDaemon } from "../../test/support/processes/daemon.ts";
 import { openWallClock, requireFakeTime, type WallClock } from "../../test/support/processes/wall-clock.ts";
 import { CountingUpstream, LIMIT } from "./upstream.ts";
@@ -28,6 +29,7 @@ const LIVES_A_WORLD = 12;
 const WRITTEN_WITHIN_MS = 1_000;
 const DAY_S = 86_400;
 const MOVED = "it was moved to";
+const COUNTS_AS_USED = "counts as used";
 
 export type Tally = {
   lives: number;
@@ -35,6 +37,7 @@ export type Tally = {
   damages: number;
   told: number;
   steps: number;
+  full: number;
   reloads: number;
 };
 
@@ -48,9 +51,10 @@ export async function liveInAWorld(
   await using upstream = new CountingUpstream(random);
   const url = await upstream.open();
   await using folder = await openConfigFolder(configOf(url, random));
+  using disk = random() < 0.5 ? SmallDisk.mount(join(dirname(folder.path), "data"), "2m") : undefined;
   const library = requireFakeTime();
   await using clock = library === undefined ? undefined : await openWallClock(library);
-  const world = new World({ seed, random, upstream, url, folder, clock, tally });
+  const world = new World({ seed, random, upstream, url, folder, disk, clock, tally });
   for (let life = 0; life < LIVES_A_WORLD && !isOver(); life += 1) {
     await world.life();
     const used = upstream.asked("counted");
@@ -89,6 +93,8 @@ type WorldParts = {
   readonly upstream: CountingUpstream;
   readonly url: string;
   readonly folder: ConfigFolder;
+  /** Some worlds have a disk that may be full. */
+  readonly disk: SmallDisk | undefined;
   readonly clock: WallClock | undefined;
   readonly tally: Tally;
 };
@@ -97,6 +103,8 @@ class World {
   readonly story: string[] = [];
   readonly #parts: WorldParts;
   readonly #path: string;
+  /** The next start may find that some of it is gone, and must say so. */
+  #mayHaveLost = false;
 
   constructor(parts: WorldParts) {
     this.#parts = parts;
@@ -108,7 +116,10 @@ class World {
     tally.lives += 1;
     const environment = clock?.environment ?? {};
     const kept = `${this.#path}.kept`;
+    if (random() < 0.8) this.#parts.disk?.empty();
     const damage = await this.#damage(kept);
+    const mayHaveLost = this.#mayHaveLost || damage !== undefined;
+    this.#mayHaveLost = false;
     let daemon: Daemon;
     try {
       daemon = await startDaemon({ configPath: folder.path, environment });
@@ -121,9 +132,10 @@ class World {
       return;
     }
     await using running = daemon;
-    const lost = running.logs.some(({ msg }) => msg.includes(MOVED));
+    const lost = running.logs.some(({ msg }) => msg.includes(MOVED) || msg.includes(COUNTS_AS_USED));
     if (lost) tally.told += 1;
-    if (damage === undefined && lost) this.#parts.upstream.broken.push("what nobody damaged was moved away");
+    if (!mayHaveLost && lost) this.#parts.upstream.broken.push("what nobody touched was called lost");
+    if (damage === "gone" && !lost) this.#parts.upstream.broken.push("nobody told that the file was gone");
     for (let turns = 1 + Math.floor(random() * 4); turns > 0; turns -= 1) {
       await sleep(300 + random() * 1_500);
       await this.#event(running, environment);
@@ -133,8 +145,8 @@ class World {
   }
 
   async #event(daemon: Daemon, environment: Readonly<Record<string, string>>): Promise<void> {
-    const { random, folder, url, clock, tally } = this.#parts;
-    const kind = Math.floor(random() * 5);
+    const { random, folder, disk, url, clock, tally, upstream } = this.#parts;
+    const kind = Math.floor(random() * 7);
     if (kind === 0) {
       this.story.push(`reload at ${Math.round(performance.now())}`);
       tally.reloads += 1;
@@ -151,16 +163,31 @@ class World {
       await rm(`${this.#path}-journal`, { force: true });
     } else if (kind === 3) {
       await this.#second(environment);
+    } else if (kind === 4 && disk !== undefined) {
+      this.story.push("full");
+      tally.full += 1;
+      disk.fill();
+      await sleep(random() * 3_000);
+      if (random() < 0.5) disk.empty();
+      this.#mayHaveLost = true;
+      upstream.forgetPauses();
+    } else if (kind === 5 && random() < 0.3) {
+      this.story.push("deleted");
+      tally.damages += 1;
+      await rm(this.#path, { force: true });
+      this.#mayHaveLost = true;
+      upstream.forgetPauses();
     }
   }
 
   /** Another daemon on the same file, by another name: it must not start. */
   async #second(environment: Readonly<Record<string, string>>): Promise<void> {
-    const { random, url, upstream } = this.#parts;
+    const { random, disk, url, upstream } = this.#parts;
     this.story.push("second");
     await using other = await openConfigFolder(configOf(url, random));
     const alias = join(other.path, "..", "alias.db");
-    await (random() < 0.5 ? link(this.#path, alias) : symlink(this.#path, alias));
+    // No link leads to another disk.
+    await (disk === undefined && random() < 0.5 ? link(this.#path, alias) : symlink(this.#path, alias));
     const text = await readFile(other.path, "utf8");
     await other.write(text.replaceAll("data/pacewatch.db", "alias.db"));
     await using daemon = launch(["run", "--config", other.path, "--listen", "127.0.0.1:0"], environment);
@@ -177,6 +204,7 @@ class World {
     await daemon.exited;
     if (isKilled) upstream.forgetPausesSince(endedMs - WRITTEN_WITHIN_MS);
     for (const { msg } of daemon.logs) if (msg.includes("state file")) this.story.push(`(${msg})`);
+    if (this.#mayHaveLost) upstream.forgetPauses();
     await clock?.setOffset(0);
   }
 
@@ -188,8 +216,9 @@ class World {
       () => 0,
     );
     if (size === 0) return undefined;
+    this.#parts.disk?.empty();
     await copyFile(this.#path, kept);
-    const kinds = ["none", "none", "none", "journal", "link", "flip", "zeros", "truncate", "empty"];
+    const kinds = ["none", "none", "none", "journal", "link", "flip", "zeros", "truncate", "empty", "gone"];
     const kind = kinds[Math.floor(random() * kinds.length)] ?? "none";
     if (kind === "none") return undefined;
     this.story.push(kind);
@@ -205,7 +234,8 @@ class World {
     }
     tally.damages += 1;
     upstream.forgetPauses();
-    if (kind === "truncate") await truncate(this.#path, Math.floor(random() * size));
+    if (kind === "gone") await rm(this.#path);
+    else if (kind === "truncate") await truncate(this.#path, Math.floor(random() * size));
     else if (kind === "empty") await writeFile(this.#path, "");
     else {
       await using file = await open(this.#path, "r+");

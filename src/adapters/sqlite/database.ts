@@ -1,6 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
 import { APPLICATION_ID, createTables, migrate, newestVersion, versionOf } from "./schema.ts";
-import { emptyCopy } from "./place.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 
 /** The process before may still be closing. */
@@ -38,9 +37,9 @@ export function requireSound(database: DatabaseSync): void {
 
 /**
  * Prepares it for writing, and proves that by a write. What is committed is in the file itself and on the disk: nothing
- * that could vanish from beside it holds any of it. Where it was written by an earlier version, returns what to say of that.
+ * that could vanish from beside it holds any of it.
  */
-export function makeWritable(database: DatabaseSync): string | undefined {
+export function makeWritable(database: DatabaseSync): void {
   database.exec("PRAGMA journal_mode = DELETE");
   database.exec("PRAGMA synchronous = FULL");
   database.exec("PRAGMA journal_size_limit = 8388608");
@@ -49,19 +48,7 @@ export function makeWritable(database: DatabaseSync): string | undefined {
     database.exec("PRAGMA auto_vacuum = INCREMENTAL");
     inTransaction(database, () => createTables(database));
   }
-  const note = versionOf(database) < newestVersion() ? keepCopy(database) : undefined;
   inTransaction(database, () => migrate(database));
-  return note;
-}
-
-/** An earlier version refuses the file from now on: whoever goes back to it needs the one of before. */
-function keepCopy(database: DatabaseSync): string {
-  const version = versionOf(database);
-  const path = database.location() ?? "";
-  const copy = emptyCopy(path, version);
-  // Opened by any other means, the file would lose its lock when that is closed.
-  database.prepare("VACUUM INTO ?").run(copy);
-  return `the state file is of an earlier version (${version}): it becomes version ${newestVersion()}, and "${copy}" is a copy of it as it was`;
 }
 
 function requireOurs(database: DatabaseSync): void {

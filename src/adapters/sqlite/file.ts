@@ -1,9 +1,8 @@
 import type { ColumnsQuestion } from "../../core/history/state.ts";
 import type { Columns } from "../../core/status/timeline.ts";
 import { DatabaseSync } from "node:sqlite";
-import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
-import { ANY_BUDGET } from "../../core/budget/quotas.ts";
-import { hourOf } from "../../core/time/duration.ts";
+import type { QuotaRow } from "../../core/budget/quota.ts";
+import { allUsed, Completeness } from "./completeness.ts";
 import { isEmpty, makeWritable, openDatabase, requireSound } from "./database.ts";
 import type { OpenReply, Restored, StateBatch, WriteReply } from "./messages.ts";
 import {
@@ -26,6 +25,7 @@ import { StateWriter } from "./writing.ts";
 type Connection = {
   readonly database: DatabaseSync;
   readonly inode: number | undefined;
+  readonly found: "new" | "kept" | "damaged";
   readonly restored: Restored;
   /** Undefined until the first write: on a full disk, the file can be read and is locked, and no more. */
   writing: { readonly writer: StateWriter; readonly upkeep: Upkeep } | undefined;
@@ -40,10 +40,14 @@ const NOTHING: Restored = {
 /** One state file, from the first opening to the last closing. It recovers from whatever happens to the file. */
 export class StateFile {
   readonly #path: string;
+  readonly #completeness: Completeness;
   #connection: Connection | undefined;
+  /** So many batches must be written until the file has all again. */
+  #incompleteFor = 0;
 
   constructor(path: string) {
     this.#path = path;
+    this.#completeness = new Completeness(path);
   }
 
   /** Refused unless it can be read and written. If only writing fails for now, it opens and says why. */
@@ -51,10 +55,15 @@ export class StateFile {
     const notes: string[] = [];
     try {
       requirePlace(this.#path);
-      const connection = (this.#connection = this.#connect(notes, nowMs, LOST));
+      const found = this.#connect(notes, nowMs, LOST);
+      const isLost = this.#isLost(found);
+      const connection = (this.#connection = isLost ? this.#withAllUsed(found, notes, nowMs) : found);
       const { restored } = connection;
-      const lostAtMs = lastMovedAsideMs(this.#path);
+      const lostAtMs = isLost ? nowMs : lastMovedAsideMs(this.#path);
       const trouble = this.#begin(connection, notes);
+      if (trouble === undefined && isLost) writeQuotas(connection, restored.standing.quotas);
+      if (trouble === undefined) this.#completeness.tell(true);
+      else this.#lack();
       return { kind: "opened", restored, lostAtMs, trouble, notes };
     } catch (error) {
       this.close();
@@ -68,9 +77,13 @@ export class StateFile {
       const connection = (this.#connection ??= this.#connect(notes, batch.nowMs, KNOWN));
       if (inodeOf(this.#path) !== connection.inode)
         throw new StateFileError("moved", "was moved, replaced or removed");
-      writingOf(connection, notes).writer.write(batch);
+      writingOf(connection).writer.write(batch);
     } catch (error) {
       return { kind: "failed", trouble: this.#fail(error), notes };
+    }
+    if (this.#incompleteFor > 0) {
+      this.#incompleteFor -= 1;
+      if (this.#incompleteFor === 0) this.#completeness.tell(true);
     }
     this.#tidy(batch.nowMs);
     return { kind: "written", notes };
@@ -108,12 +121,12 @@ export class StateFile {
         throw new StateFileError("foreign", `${says}, and its header does not say that pacewatch wrote it`);
       }
       const { rows, isComplete } = salvageQuotas(this.#path);
-      const isKnown = isComplete || unreadable === KNOWN;
+      const isKnown = (isComplete && this.#completeness.isComplete !== false) || unreadable === KNOWN;
       const aside = asideOf(this.#path, says);
       notes.push(
         `the state file ${says}: it was moved to "${aside}", ${isKnown ? ONLY_HISTORY : QUOTAS_TOO}`,
       );
-      return this.#beginAnew(isKnown ? rows : [...rows, allUsedAt(nowMs)], nowMs);
+      return this.#beginAnew(isKnown ? rows : allUsed(rows, nowMs), nowMs);
     }
   }
 
@@ -126,7 +139,8 @@ export class StateFile {
       if (!hasRows && !isNew) throw new StateFileError("damaged", "is empty");
       if (hasRows) requireSound(database);
       const restored = hasRows ? readState(database, nowMs) : NOTHING;
-      return { database, inode: inodeOf(this.#path), restored, writing: undefined };
+      const found = isNew ? "new" : "kept";
+      return { database, inode: inodeOf(this.#path), found, restored, writing: undefined };
     } catch (error) {
       database.close();
       throw error;
@@ -135,14 +149,35 @@ export class StateFile {
 
   #beginAnew(quotas: readonly QuotaRow[], nowMs: number): Connection {
     const connection = this.#read(makePrivate(this.#path), nowMs);
-    writingOf(connection, []).writer.write({ polls: [], rows: quotas.map(quotaRow) });
-    return { ...connection, restored: { ...NOTHING, standing: { ...NOTHING.standing, quotas } } };
+    writeQuotas(connection, quotas);
+    const restored = { ...NOTHING, standing: { ...NOTHING.standing, quotas } };
+    return { ...connection, found: "damaged", restored };
+  }
+
+  /** Whether requests were counted that are not in it. What was damaged is known to be so already. */
+  #isLost({ found }: Connection): boolean {
+    const { isComplete } = this.#completeness;
+    return isComplete !== undefined && (found === "new" || (found === "kept" && !isComplete));
+  }
+
+  #withAllUsed(connection: Connection, notes: string[], nowMs: number): Connection {
+    const { found, restored } = connection;
+    const what = found === "new" ? "was removed" : "lacks what was counted while it could not be written";
+    notes.push(`the state file ${what}: ${COUNTS_AS_USED}`);
+    const quotas = allUsed(restored.standing.quotas, nowMs);
+    return { ...connection, restored: { ...restored, standing: { ...restored.standing, quotas } } };
+  }
+
+  /** The first batch after it brings all that was kept meanwhile, the second what came during the first. */
+  #lack(): void {
+    this.#incompleteFor = 2;
+    this.#completeness.tell(false);
   }
 
   /** Returns why it cannot be written now. */
   #begin(connection: Connection, notes: string[]): string | undefined {
     try {
-      writingOf(connection, notes);
+      writingOf(connection);
       const cut = cutLongPolls(connection.database);
       if (cut > 0) notes.push(`the state file kept too much of answers: ${cut} polls of it were cut`);
       return undefined;
@@ -164,6 +199,7 @@ export class StateFile {
 
   /** On a full disk the file stays open: nobody else may take it meanwhile. */
   #fail(error: unknown): string {
+    this.#lack();
     const { kind, says } = troubleOf(error);
     if (kind !== "full") this.close();
     return says;
@@ -190,18 +226,17 @@ function asideOf(path: string, says: string): string {
 const [LOST, KNOWN] = ["lost", "known"] as const;
 
 const ONLY_HISTORY = "starting with empty history";
-const QUOTAS_TOO =
-  "starting with empty history, and what is not known of quotas counts as used; to say what was used, stop pacewatch and run: pacewatch quota BUDGET --used N";
+const COUNTS_AS_USED =
+  "what is not known of quotas counts as used; to say what was used, stop pacewatch and run: pacewatch quota BUDGET --used N";
+const QUOTAS_TOO = `${ONLY_HISTORY}, and ${COUNTS_AS_USED}`;
 
-/** Of every budget. */
-function allUsedAt(nowMs: number): QuotaRow {
-  return { budget: ANY_BUDGET, hour: hourOf(nowMs), requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS };
+function writeQuotas(connection: Connection, quotas: readonly QuotaRow[]): void {
+  writingOf(connection).writer.write({ polls: [], rows: quotas.map(quotaRow) });
 }
 
-function writingOf(connection: Connection, notes: string[]): NonNullable<Connection["writing"]> {
+function writingOf(connection: Connection): NonNullable<Connection["writing"]> {
   if (connection.writing !== undefined) return connection.writing;
   const { database } = connection;
-  const note = makeWritable(database);
-  if (note !== undefined) notes.push(note);
+  makeWritable(database);
   return (connection.writing = { writer: new StateWriter(database), upkeep: new Upkeep(database) });
 }

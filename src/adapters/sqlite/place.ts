@@ -11,7 +11,7 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 
 /** Does not open the file: while it is in use, closing any handle but SQLite's own would drop this process's locks. */
 function lookAt(path: string): Stats | undefined {
@@ -45,16 +45,6 @@ export function makePrivate(path: string): boolean {
     // It is there already, or SQLite tells what is wrong, in its own words.
     return false;
   }
-}
-
-/** Makes an empty file for a copy, for its owner alone. One copy is kept. */
-export function emptyCopy(path: string, version: number): string {
-  const prefix = `${basename(path)}.version-`;
-  for (const old of readdirSync(dirname(path)).filter((name) => name.startsWith(prefix)))
-    rmSync(join(dirname(path), old));
-  const copy = `${path}.version-${version}`;
-  makePrivate(copy);
-  return copy;
 }
 
 /** "SQLite format 3" and what a database is of, at their places in its header. */

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { NOBODY_KNOWS } from "../../core/budget/quota.ts";
 import { ANY_BUDGET } from "../../core/budget/quotas.ts";
 import { hourOf } from "../../core/time/duration.ts";
+import { allUsed, Completeness } from "./completeness.ts";
 import { isEmpty, makeWritable, openDatabase } from "./database.ts";
 import { readQuotas } from "./reading.ts";
 import { quotaRow } from "./tables.ts";
@@ -17,7 +18,9 @@ export function setUsed(path: string, { budget, used, nowMs }: Used): string | u
     using database = openDatabase(path);
     if (isEmpty(database)) return `the state file "${path}" is empty`;
     makeWritable(database);
-    const counted = readQuotas(database);
+    const completeness = new Completeness(path);
+    const read = readQuotas(database);
+    const counted = completeness.isComplete === false ? allUsed(read, nowMs) : read;
     // What was lost of all budgets counts for each that has no count of its own in that hour.
     const lost = counted.filter((row) => row.budget === ANY_BUDGET && row.requests === NOBODY_KNOWS);
     const gone = [...counted.filter((row) => row.budget === budget), ...lost];
@@ -25,8 +28,9 @@ export function setUsed(path: string, { budget, used, nowMs }: Used): string | u
     const now = { budget, hour: hourOf(nowMs), requests: used, unconfirmed: 0 };
     new StateWriter(database).write({
       polls: [],
-      rows: [...none, now].map(quotaRow),
+      rows: [...counted, ...none, now].map(quotaRow),
     });
+    completeness.tell(true);
     return undefined;
   } catch (error) {
     return `the state file "${path}" ${troubleOf(error).says}: stop pacewatch first`;

@@ -14,6 +14,7 @@ import type {
 } from "../../core/history/state.ts";
 import type { Columns } from "../../core/status/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
+import { Completeness } from "./completeness.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
 import { budgetRow, pauseRow, quotaRow } from "./tables.ts";
@@ -86,6 +87,17 @@ export class SqliteStateStore implements StateStore {
 
   get isUp(): boolean {
     return this.#isUp;
+  }
+
+  get inAnIncident(): readonly string[] {
+    return [...this.#restored].flatMap(
+      ([
+        upstream,
+        {
+          incidents: [newest],
+        },
+      ]) => (newest !== undefined && newest.endedAtMs === undefined ? [upstream] : []),
+    );
   }
 
   restored(upstream: string): RestoredUpstream | undefined {
@@ -199,6 +211,7 @@ export class SqliteStateStore implements StateStore {
         return false;
       case "died":
         this.#buffer.giveUp(batch);
+        new Completeness(this.#parts.path).tell(false);
         this.#goDown(`cannot be kept: ${reply.message}`);
         return false;
       default:

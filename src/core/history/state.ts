@@ -62,6 +62,8 @@ export interface StateStore extends BudgetFile {
   readonly isUp: boolean;
   /** Returned once: an upstream that is removed and comes back later begins with its values and incidents, from memory. */
   restored(upstream: string): RestoredUpstream | undefined;
+  /** Those that are not restored yet, and had an incident when they were seen last. */
+  readonly inAnIncident: readonly string[];
   /** What earlier processes sent, or may have sent, and what they were asked for. */
   readonly standing: Standing;
   readonly keepPause: KeepPause;

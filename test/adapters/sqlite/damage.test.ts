@@ -6,15 +6,19 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+import { StateFile } from "../../../src/adapters/sqlite/file.ts";
+import { quotaRow } from "../../../src/adapters/sqlite/tables.ts";
 import { setUsed } from "../../../src/adapters/sqlite/set-used.ts";
 import { Quotas } from "../../../src/core/budget/quotas.ts";
-import { NOW_MS, StateBench, stateErrors } from "./bench.ts";
+import { batchAt, NOW_MS, StateBench, stateErrors } from "./bench.ts";
 import { aLife, COUNTED, overwrite } from "./damage.ts";
 
 function truncate(path: string, length: number): void {
@@ -173,6 +177,84 @@ describe("quota counts are money:", () => {
       { sent: 7, unconfirmed: 0, isSpent: false },
       { sent: 50, unconfirmed: 50, isSpent: true },
     ]);
+  });
+});
+
+describe("what is not in the file is not forgotten:", () => {
+  const HOUR = { hour: COUNTED.hour, requests: Infinity, unconfirmed: Infinity };
+  const rows = [quotaRow(COUNTED)];
+
+  /** A process that could not write the last of these batches; `ends` is how it went on. */
+  async function aLifeThatFails(bench: StateBench, ends: (file: StateFile, away: string) => void) {
+    const file = new StateFile(bench.path);
+    file.open(NOW_MS);
+    file.write(batchAt(NOW_MS, { rows }));
+    const away = `${bench.path}.away`;
+    renameSync(bench.path, away);
+    expect(file.write(batchAt(NOW_MS, { rows })).kind).toBe("failed");
+    ends(file, away);
+    file.close();
+    return bench.open();
+  }
+
+  test("where it could not be written until the process ended, all of each quota counts as used", async () => {
+    await using bench = await StateBench.make();
+    const store = await aLifeThatFails(bench, (_, away) => renameSync(away, bench.path));
+    expect(stateErrors(bench)).toEqual([
+      expect.stringMatching(/^the state file lacks what was counted while it could not be written: .*quota/),
+    ]);
+    expect(store.lostAtMs).toBe(NOW_MS);
+    const told = [
+      { budget: COUNTED.budget, ...HOUR },
+      { budget: "", ...HOUR },
+    ];
+    expect(store.standing.quotas).toEqual(expect.arrayContaining(told));
+    await store.close();
+    bench.logged.length = 0;
+    expect((await bench.open()).standing.quotas).toEqual(expect.arrayContaining(told));
+    expect(stateErrors(bench)).toEqual([]);
+  });
+
+  test("where it could be written again before the end, nothing is lost", async () => {
+    await using bench = await StateBench.make();
+    const store = await aLifeThatFails(bench, (file) => {
+      for (let batch = 0; batch < 2; batch += 1) file.write(batchAt(NOW_MS, { rows }));
+    });
+    expect(stateErrors(bench)).toEqual([]);
+    expect(store.standing.quotas).toEqual([COUNTED]);
+  });
+
+  test("a file that was deleted as a whole is told, and counts as used", async () => {
+    await using bench = await StateBench.make();
+    await aLife(bench, 1);
+    rmSync(bench.path);
+    const store = await bench.open();
+    expect(stateErrors(bench)).toEqual([expect.stringMatching(/^the state file was removed: .*quota/)]);
+    expect(store.standing.quotas).toEqual([{ budget: "", ...HOUR }]);
+  });
+
+  test("who deletes both files begins anew", async () => {
+    await using bench = await StateBench.make();
+    await aLife(bench, 1);
+    for (const name of readdirSync(bench.directory)) rmSync(join(bench.directory, name));
+    expect((await bench.open()).standing.quotas).toEqual([]);
+    expect(stateErrors(bench)).toEqual([]);
+  });
+
+  test("who knows what was used says so before the next start", async () => {
+    await using bench = await StateBench.make();
+    const store = await aLifeThatFails(bench, (file, away) => {
+      renameSync(away, bench.path);
+      file.close();
+      const used = { budget: COUNTED.budget, used: 7, nowMs: NOW_MS };
+      expect(setUsed(bench.path, used)).toBeUndefined();
+    });
+    expect(store.standing.quotas).toEqual(
+      expect.arrayContaining([
+        { budget: COUNTED.budget, hour: COUNTED.hour, requests: 7, unconfirmed: 0 },
+        { budget: "", ...HOUR },
+      ]),
+    );
   });
 });
 

@@ -337,6 +337,7 @@ test("only its owner can read what it writes, whatever the umask", async () => {
   expect(Object.fromEntries(modes)).toEqual({
     "pacewatch.db": 0o600,
     "pacewatch.db-journal": 0o600,
+    "pacewatch.db.complete": 0o600,
   });
   expect(statSync(folder).mode & 0o777).toBe(0o700);
 });
@@ -371,46 +372,10 @@ test.each([
   expect(bench.query("SELECT requests FROM quota_hours")).toEqual([{ requests: 40 }]);
 });
 
-test("no file but its own is left behind by an orderly end", async () => {
+test("no file but its own two are left behind by an orderly end", async () => {
   await using bench = await StateBench.make();
   const store = await bench.open();
   bench.poll(bench.recordOf(store));
   await store.close();
-  expect(readdirSync(bench.directory)).toEqual(["pacewatch.db"]);
+  expect(readdirSync(bench.directory)).toEqual(["pacewatch.db", "pacewatch.db.complete"]);
 });
-
-test("a file of an earlier version is copied before it is changed, for its owner alone, and the log says so", async () => {
-  await using bench = await StateBench.make();
-  const first = await bench.open();
-  bench.poll(bench.recordOf(first));
-  await first.close();
-  const earlier = newestVersion() - 1;
-  using before = new DatabaseSync(bench.path);
-  for (const column of columnsOfHours(before).filter((name) => /minutes|offline/.test(name)))
-    before.exec(`ALTER TABLE hours DROP COLUMN ${column}`);
-  before.exec(`ALTER TABLE incidents DROP COLUMN evidence; PRAGMA user_version = ${earlier}`);
-  before.close();
-  writeFileSync(`${bench.path}.version-3`, "an older copy");
-
-  const second = await bench.open();
-  const copy = `${bench.path}.version-${earlier}`;
-  expect(bench.logged.map(({ msg }) => msg)).toContainEqual(
-    `the state file is of an earlier version (${earlier}): it becomes version ${newestVersion()}, and "${copy}" is a copy of it as it was`,
-  );
-  expect(bench.recordOf(second).history.lastPolls).toHaveLength(1);
-  await second.close();
-  const names = readdirSync(bench.directory).filter((name) => name.includes(".version-"));
-  expect(names).toEqual([`pacewatch.db.version-${earlier}`]);
-  for (const file of [bench.path, copy]) expect(statSync(file).mode & 0o777).toBe(0o600);
-  using kept = new DatabaseSync(copy);
-  expect(kept.prepare("PRAGMA user_version").get()).toEqual({ user_version: earlier });
-  expect(columnsOfHours(kept)).not.toContain("watched_minutes");
-  expect(kept.prepare("SELECT count(*) AS polls FROM polls").get()).toEqual({ polls: 1 });
-});
-
-function columnsOfHours(database: DatabaseSync): readonly string[] {
-  return database
-    .prepare("PRAGMA table_info(hours)")
-    .all()
-    .map(({ name }) => String(name));
-}

@@ -1,0 +1,57 @@
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
+import { ANY_BUDGET } from "../../core/budget/quotas.ts";
+import { hourOf } from "../../core/time/duration.ts";
+
+/** They have the same length: on a full disk bytes can be replaced, and none added. */
+const [COMPLETE, INCOMPLETE] = ["complete  \n", "incomplete\n"] as const;
+
+/**
+ * A small file beside the state file says whether all that was counted is in the state file. So a start notices that
+ * the state file was deleted, or that a process ended while it could not be written.
+ */
+export class Completeness {
+  readonly #path: string;
+  #told: boolean | undefined;
+
+  constructor(statePath: string) {
+    this.#path = `${statePath}.complete`;
+  }
+
+  /** Undefined where nothing was ever written. */
+  get isComplete(): boolean | undefined {
+    try {
+      return readFileSync(this.#path, "latin1") === COMPLETE;
+    } catch {
+      return undefined;
+    }
+  }
+
+  tell(isComplete: boolean): void {
+    if (this.#told === isComplete) return;
+    try {
+      const file = open(this.#path);
+      writeSync(file, isComplete ? COMPLETE : INCOMPLETE, 0);
+      fsyncSync(file);
+      closeSync(file);
+      this.#told = isComplete;
+    } catch {
+      // A disk that refuses even this is in trouble that was told already.
+    }
+  }
+}
+
+function open(path: string): number {
+  try {
+    return openSync(path, "r+");
+  } catch {
+    return openSync(path, "w", 0o600);
+  }
+}
+
+/** These rows are not all that there were. So as of now, all of every quota counts as used. */
+export function allUsed(rows: readonly QuotaRow[], nowMs: number): readonly QuotaRow[] {
+  const unknown = { hour: hourOf(nowMs), requests: NOBODY_KNOWS, unconfirmed: NOBODY_KNOWS };
+  const known = rows.map((row) => (row.hour === unknown.hour ? { ...row, ...unknown } : row));
+  return [...known, { budget: ANY_BUDGET, ...unknown }];
+}
