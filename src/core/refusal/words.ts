@@ -82,7 +82,7 @@ export const EXCEEDED: number = setOf(`
   überschritten erschöpft aufgebraucht épuisé* agotad* esgotad* esaurit* dépassé*`);
 export const LITTLE: number = setOf(`
   insuf* enough sufficient no have_any low too_few lack empty negative 0 zero need_more requires_more
-  add_more expired 不足 不够 不夠 失败 부족 충분하지 недостаточно хватает reicht leer onvoldoende niewystarczające
+  add_more purchase buy recharge expired 不足 不够 不夠 失败 부족 충분하지 недостаточно хватает reicht leer onvoldoende niewystarczające
   yetersiz* cukup`);
 export const CALLS: number = setOf(`
   request query queries call calls search searches lookup visit attempt api hit 请求 请求量 调用 调用量 访问 操作 次数 リクエスト
@@ -94,7 +94,7 @@ export const MANY: number = setOf(`
   many much too_fast too_high too_frequent too_frequently too_often too_quickly too_rapidly excessive over 频繁 頻繁 过快 过高
   が多すぎ 많 demasiad* trop viele muitas troppe слишком veel wiele fazla nhiều banyak`);
 export const THROTTLED: number = setOf(`
-  ratelimited rate_limited rate_limiting throttled throttling throttle slow_down slowdown enhance_your_calm
+  ratelimited rate_limited rate_limiting throttl* slow_down slowdown enhance_your_calm
   abuse_detection spike_arrest toomanyrequests too_many_requests rate_exceeded throughput_exceeded 429 限流 속도
   frequency_limit ${pairs("banned blocked", "until till")}`);
 export const LONG: number = setOf(`
@@ -123,8 +123,7 @@ export const BAD: number = setOf(`
   falsche* abgelaufen* nieprawidłowy invalid* manquant* expiré* incorrect* inválid* non_valido non_valida no_es_válida no_es_válido
   no_válida no_válido não_válida não_válido expirad*`);
 export const CLOSED: number = setOf(`
-  deleted suspended deactivated closed terminated disabled inactive restricted banned expired ended is_over
-  cancelled canceled`);
+  deleted suspend* deactivat* closed terminat* disabled inactive restricted banned expired ended is_over cancel*`);
 export const AUTH: number = setOf(`
   authentication authorization authorisation auth login 身份验证 认证 鉴权 認証 ${IS_NOBODY}`);
 export const BAD_REQUEST: number = setOf(`
@@ -142,7 +141,7 @@ export const UNSERVED: number = setOf(`
   unsupported restricted not_supported not_available not_allowed not_permitted not_offered blocked
   unavailable`);
 export const BLOCKED: number = setOf(`
-  block blocked banned blacklisted denylisted rejected rejection intercepted detected activity waf 拦截 阻断 封禁
+  block blocked banned blacklist* denylist* reject* intercept* detected activity waf 拦截 阻断 封禁
   заблокирован* gesperrt`);
 export const WALL: number = setOf(`
   waf firewall captcha bot robot automated suspicious malicious unusual security ip traffic owner browser
