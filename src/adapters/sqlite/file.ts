@@ -37,6 +37,9 @@ const NOTHING: Restored = {
   writtenAtMs: undefined,
 };
 
+/** After trouble, the first batch brings all that was kept meanwhile, the second what came during the first. */
+const WHOLE_AFTER_BATCHES = 2;
+
 /** One state file, from the first opening to the last closing. It recovers from whatever happens to the file. */
 export class StateFile {
   readonly #path: string;
@@ -74,6 +77,8 @@ export class StateFile {
   write(batch: StateBatch): WriteReply {
     const notes: string[] = [];
     try {
+      // Also after the thread of before died: requests went on meanwhile.
+      if (this.#connection === undefined) this.#incompleteFor = WHOLE_AFTER_BATCHES;
       const connection = (this.#connection ??= this.#connect(notes, batch.nowMs, KNOWN));
       if (inodeOf(this.#path) !== connection.inode)
         throw new StateFileError("moved", "was moved, replaced or removed");
@@ -168,9 +173,8 @@ export class StateFile {
     return { ...connection, restored: { ...restored, standing: { ...restored.standing, quotas } } };
   }
 
-  /** The first batch after it brings all that was kept meanwhile, the second what came during the first. */
   #lack(): void {
-    this.#incompleteFor = 2;
+    this.#incompleteFor = WHOLE_AFTER_BATCHES;
     this.#completeness.tell(false);
   }
 

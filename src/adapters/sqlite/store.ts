@@ -14,7 +14,6 @@ import type {
 } from "../../core/history/state.ts";
 import type { Columns } from "../../core/status/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
-import { Completeness } from "./completeness.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
 import { budgetRow, pauseRow, quotaRow } from "./tables.ts";
@@ -211,7 +210,6 @@ export class SqliteStateStore implements StateStore {
         return false;
       case "died":
         this.#buffer.giveUp(batch);
-        new Completeness(this.#parts.path).tell(false);
         this.#goDown(`cannot be kept: ${reply.message}`);
         return false;
       default:

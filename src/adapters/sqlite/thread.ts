@@ -1,5 +1,6 @@
 import { stackOf } from "../../core/text/escape.ts";
 import { type Died as ThreadDied, Thread } from "../thread.ts";
+import { Completeness } from "./completeness.ts";
 import type { ColumnsQuestion } from "../../core/history/state.ts";
 import type { Columns } from "../../core/status/timeline.ts";
 import type { OpenReply, StateBatch, StateRequest, WriteReply } from "./messages.ts";
@@ -23,11 +24,13 @@ export interface StateThread {
 /** A worker thread. After a crash, the next request starts another. */
 export class SqliteThread implements StateThread {
   readonly #thread: Thread;
+  readonly #path: string;
   /** When the last question is answered. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(path: string) {
     this.#thread = new Thread({ name: "state", module: SQLITE_WORKER, canWait: false, data: { path } });
+    this.#path = path;
   }
 
   async open(nowMs: number): Promise<OpenReply | Died> {
@@ -37,7 +40,9 @@ export class SqliteThread implements StateThread {
 
   async write(batch: StateBatch): Promise<WriteReply | Died> {
     const reply = await this.#ask<WriteReply>({ kind: "write", batch });
-    return reply.kind === "died" ? diedOf(reply) : reply;
+    if (reply.kind !== "died") return reply;
+    new Completeness(this.#path).tell(false);
+    return diedOf(reply);
   }
 
   async columns(question: ColumnsQuestion): Promise<Columns | undefined> {

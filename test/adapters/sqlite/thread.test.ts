@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { Completeness } from "../../../src/adapters/sqlite/completeness.ts";
 import { SqliteThread } from "../../../src/adapters/sqlite/thread.ts";
 import { batchAt, NOW_MS, savedAt, StateBench } from "./bench.ts";
 
@@ -15,6 +16,10 @@ test("the thread opens, writes and closes the file; after a crash, the next batc
   expect(await thread.write(batchAt(NOW_MS, { polls: [savedAt(NOW_MS + 1)] }))).toMatchObject({
     kind: "written",
   });
+  // What was counted meanwhile comes with this batch and the next one.
+  expect(new Completeness(bench.path).isComplete).toBe(false);
+  await thread.write(batchAt(NOW_MS));
+  expect(new Completeness(bench.path).isComplete).toBe(true);
   await thread.close();
   expect(bench.query("SELECT ended_at_ms FROM polls")).toEqual([
     { ended_at_ms: NOW_MS },
