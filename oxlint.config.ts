@@ -16,6 +16,7 @@ const CORE: readonly (readonly string[])[] = [
   ["fleet", "metrics"],
   ["proof", "status"],
   ["history"],
+  ["report"],
 ];
 
 /** These know `core`, `files` and packages, and not each other: they meet in `app`. */

@@ -4,6 +4,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import type { LinkOptions } from "./commands/links.ts";
 import type { CommandIo } from "./commands/loading.ts";
 import type { Used } from "./commands/quota.ts";
+import type { ReportOptions } from "./commands/report.ts";
 import { messageOf } from "./core/text/escape.ts";
 import { parseListen, type ListenAddress } from "./config/keys/listen.ts";
 import { VERSION_LINE } from "./version.ts";
@@ -148,6 +149,22 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
     .action(async (budget: string, options: ConfigOption & { readonly used: Used }) => {
       const { quota } = await import("./commands/quota.ts");
       exit(await quota({ ...ioOf(options), budget, used: options.used, wallNowMs: Date.now() }));
+    });
+  command("report", "write what was seen of each upstream in a month, as evidence for its provider")
+    .addOption(configOption())
+    .option("--upstream <name...>", "only these", [])
+    .option("--month <month>", "such as 2026-10; the last one that is over unless said otherwise")
+    .option("--from <day>", "the first day, such as 2026-10-01, in place of a month")
+    .option("--to <day>", "the last day; today unless said otherwise")
+    .option("--format <format>", "html, markdown, json or csv", "markdown")
+    .option(
+      "--state <file...>",
+      "state files in place of the config's own: of a fleet, that of each replica",
+      [],
+    )
+    .action(async (options: ConfigOption & Omit<ReportOptions, keyof CommandIo | "wallNowMs">) => {
+      const { report } = await import("./commands/report.ts");
+      exit(await report({ ...options, ...ioOf(options), wallNowMs: Date.now() }));
     });
   command("rules", "print Prometheus rules for this config: recordings and alerts")
     .addOption(configOption())

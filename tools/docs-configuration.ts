@@ -31,6 +31,9 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   "upstreams[].timeout": "10s",
   "upstreams[].expect.status": "2xx",
   "upstreams[].values": "[{ name: credits, path: /data/left, credit: true }]",
+  "upstreams[].sla.bad_unit": "{ failures: 3 }",
+  "upstreams[].sla.credits": "[{ below: 99.9%, credit: 10% }, { below: 99%, credit: 25% }]",
+  "upstreams[].sla.time_zone": "Europe/Berlin",
   "upstreams[].labels": "{ team: growth }",
   "state.path": "data/pacewatch.db",
 };
@@ -42,7 +45,9 @@ const EXPLAINED: Readonly<Record<string, string>> = {
   fleet: "[scale.md](scale.md)",
   "upstreams[].auth.oauth2": "[oauth2.md](oauth2.md)",
   "upstreams[].expect": "[signals.md](signals.md)",
+  "upstreams[].sla": "[report.md](report.md)",
   "upstreams[].values": "[values.md](values.md)",
+  "web.badges": "[report.md](report.md)",
 };
 
 export function configurationPage(): string {

@@ -9,6 +9,7 @@ import type { AppFleet, FleetParts, OpenedLedger } from "./fleet.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
 import { quietMoment } from "./quiet-moment.ts";
 import { AppPolling } from "./polling.ts";
+import { reportInThread } from "./reports.ts";
 import { AppReload, type LoadedConfig } from "./reload.ts";
 import { columnsInFile, fleetViews, metricsView, statusView, type ViewSources } from "./views.ts";
 import { writtenConfig } from "../config/schema/schema.ts";
@@ -23,9 +24,10 @@ import { Quotas } from "../core/budget/quotas.ts";
 import type { Config } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
 import type { StateStore } from "../core/history/state.ts";
+import { reportedOf } from "../core/report/report.ts";
 import { stackOf } from "../core/text/escape.ts";
 import { hostsToAllow } from "../http/guards/request-checks.ts";
-import type { ReloadResult } from "../http/routes/routes.ts";
+import type { ReloadResult, RoutesDeps } from "../http/routes/routes.ts";
 import { DEFAULT_SERVER_LIMITS } from "../http/server/limits.ts";
 import { type RunningServer, startServer } from "../http/server/server.ts";
 
@@ -162,6 +164,7 @@ async function startHttp(
     webConfig: web.configFile === undefined ? undefined : new WebConfigFile(web.configFile),
     status: () => statusView(sources),
     columns: (upstream, range) => columnsInFile(sources, upstream, range),
+    report: reportFrom(sources),
     metrics: (format) => scrape(() => metricsView(sources), format),
     compressor: (coding) => (coding === "zstd" ? new ZstdParts() : new GzipParts()),
     config: () => writtenConfig(reload.config),
@@ -182,6 +185,18 @@ async function startHttp(
   });
   if (server.kind === "opened") stack.use(server.what);
   return server;
+}
+
+/** Of upstreams that are in the running config. */
+function reportFrom({ clock, reload, store }: ViewSources): RoutesDeps["report"] {
+  if (store === undefined) return undefined;
+  return ({ upstreams, asked, format }) => {
+    const { state, upstreams: all } = reload.config;
+    const wanted = new Set(upstreams);
+    const reported = all.filter(({ name }) => wanted.has(name)).map(reportedOf);
+    const paths = state === undefined ? [] : [state.path];
+    return reportInThread({ paths, upstreams: reported, asked, format, nowMs: clock.wallNow() });
+  };
 }
 
 function warnOfOpenFiles(files: OpenFiles | undefined, upstreams: number, log: Logger): void {

@@ -101,6 +101,7 @@ export function sampleConfig(changes: Partial<Config> = {}): Config {
       configFile: undefined,
       enableLifecycle: false,
       allowedHosts: undefined,
+      badges: false,
     },
     log: { level: "info" },
     state: undefined,
@@ -492,6 +493,7 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
   return {
     status: () => sampleStatus(),
     columns: () => Promise.resolve(undefined),
+    report: undefined,
     fleet: () => Promise.resolve(undefined),
     metrics: () => ["pacewatch_slots_total 1\n"],
     compressor: (coding) => (coding === "zstd" ? new ZstdParts() : new GzipParts()),

@@ -1,5 +1,4 @@
 import { DatabaseSync } from "node:sqlite";
-import { pathToFileURL } from "node:url";
 import type { LearnedWindow } from "../../core/budget/learned-windows.ts";
 import type { BudgetRecord } from "../../core/budget/record.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
@@ -11,6 +10,7 @@ import type { RestoredUpstream } from "../../core/history/state.ts";
 import { POLLS_KEPT } from "../../core/status/availability.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
+import { openUnlocked } from "./quiet-file.ts";
 import { EVIDENCE_SINCE, versionOf } from "./schema.ts";
 import { readRows, type Row, text } from "./rows.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
@@ -139,10 +139,7 @@ function namesIn(database: DatabaseSync): readonly string[] {
 /** Reads beside a daemon what it has learned: nothing where there is no such file, or none that can be read. */
 export function windowsInFile(path: string): ReadonlyMap<string, readonly LearnedWindow[]> {
   try {
-    // The daemon has it locked for itself: so it is read without regard to locks.
-    const url = pathToFileURL(path);
-    url.searchParams.set("immutable", "1");
-    using database = new DatabaseSync(url, { readOnly: true });
+    using database = openUnlocked(path);
     return new Map([...readBudgets(database)].map(([budget, { windows }]) => [budget, windows]));
   } catch {
     return new Map();

@@ -7,7 +7,6 @@ import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
 import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
 import type { BudgetRecord, Lowered, PauseRecord } from "../../core/budget/record.ts";
-import type { FAILURES_COUNTED } from "../../core/config/config.ts";
 import type { SavedValue } from "../../core/history/kept-values.ts";
 import type { CountedBucket } from "../../core/history/rolling-counts.ts";
 import type { SavedPoll } from "../../core/history/state.ts";
@@ -82,7 +81,7 @@ function headerOf(header: Row): KeptHeader {
 }
 
 /** The column of the minutes of an hour with at least so many failures. */
-export function failedMinutes(failures: (typeof FAILURES_COUNTED)[number]): string {
+export function failedMinutes(failures: number): string {
   return `failed_minutes_${failures}`;
 }
 

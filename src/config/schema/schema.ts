@@ -77,21 +77,26 @@ const web: z.ZodType<Web> = codec(
       .describe(
         'The names that a request may have in Host, besides localhost, 127.0.0.1, [::1] and the listen address; "*" allows any. Default: none where listen is a loopback address, any otherwise.',
       ),
+    badges: flag()
+      .prefault(false)
+      .describe("Whether /badge/NAME.svg tells an upstream's state, availability and latency as a picture."),
   }),
   {
-    decode: ({ listen, probe_listen, config_file, enable_lifecycle, allowed_hosts }) => ({
+    decode: ({ listen, probe_listen, config_file, enable_lifecycle, allowed_hosts, badges }) => ({
       ...listen,
       probeListen: probe_listen,
       configFile: config_file,
       enableLifecycle: enable_lifecycle,
       allowedHosts: allowed_hosts,
+      badges,
     }),
-    encode: ({ host, port, probeListen, configFile, enableLifecycle, allowedHosts }) => ({
+    encode: ({ host, port, probeListen, configFile, enableLifecycle, allowedHosts, badges }) => ({
       listen: { host, port },
       probe_listen: probeListen,
       config_file: configFile,
       enable_lifecycle: enableLifecycle,
       allowed_hosts: allowedHosts,
+      badges,
     }),
   },
 );

@@ -62,6 +62,7 @@ import { TLS_NAMES, certificateAndKey, tlsFiles } from "../keys/tls.ts";
 import { hasQueryParameter, joinTemplate, joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
 import { bodyNeedsMethod, bodyOf, noBodyOfHead, requestKeys } from "./request.ts";
 import { priceSchema } from "./price.ts";
+import { slaSchema } from "./sla.ts";
 import { valuesSchema } from "./values.ts";
 
 /** What one template may make. */
@@ -333,6 +334,7 @@ const shared = {
   )
     .prefault({})
     .describe("The service level that alerts and dashboards are measured against."),
+  sla: noted(slaSchema, { isNeeded: true }).optional(),
   connection: oneOf(["fresh", "reuse"])
     .prefault("fresh")
     .describe("fresh: a new connection for each poll, as a new caller has. reuse: keep one open."),

@@ -168,6 +168,22 @@ export type Objective = {
 /** Minutes with at least so many failed polls are counted. */
 export const FAILURES_COUNTED = [1, 2, 3, 4, 5] as const;
 
+/** A minute is bad in which every poll that was ok or failed has failed, any has, or so many have. */
+export type BadUnit = "all_failed" | "any_failed" | { readonly failures: number };
+
+/** What the provider promises, counted in its own way. */
+export type Sla = {
+  /** 0 < atLeast < 1. */
+  readonly atLeast: number;
+  readonly unit: "minute";
+  readonly badUnit: BadUnit;
+  /** Parts of the bill that are paid back for a month with less availability than `below`. */
+  readonly credits: readonly { readonly below: number; readonly credit: number }[] | undefined;
+  readonly claimWithinMs: number | undefined;
+  /** In which its months begin, whole hours from UTC; undefined for UTC. */
+  readonly timeZone: string | undefined;
+};
+
 /** A number that the answers tell, such as the credit that is left. */
 export type Value = {
   readonly name: string;
@@ -237,6 +253,8 @@ export type Upstream = {
   /** Absent where there are none. */
   readonly values?: readonly Value[] | undefined;
   readonly objective: Objective;
+  /** Absent where none is told. */
+  readonly sla?: Sla | undefined;
   readonly connection: "fresh" | "reuse";
   readonly proxy: Proxy;
   readonly tls: Tls;
@@ -261,6 +279,8 @@ export type Web = {
   readonly enableLifecycle: boolean;
   /** As written, if at all. */
   readonly allowedHosts: readonly string[] | undefined;
+  /** Whether `/badge/NAME.svg` is served. */
+  readonly badges: boolean;
 };
 
 export type RedisAddress = { readonly host: string; readonly port: number };

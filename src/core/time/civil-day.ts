@@ -1,5 +1,7 @@
 /** Days since 1970-01-01 and the Gregorian calendar. By arithmetic, as `Date.UTC` only goes the other way. */
 
+import { DAY_MS, SECOND_MS } from "./duration.ts";
+
 export type CivilDay = { readonly year: number; readonly month: number; readonly day: number };
 
 /** The calendar, weekdays included, repeats after 400 years. */
@@ -25,6 +27,31 @@ export function civilDayOf(dayNumber: number): CivilDay {
   const day = dayOfYear - Math.floor((153 * monthFromMarch + 2) / 5) + 1;
   const month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9;
   return { year: yearOfCycle + cycle * 400 + (month <= 2 ? 1 : 0), month, day };
+}
+
+/** Of `2026-10-25`; undefined for a text that is no day. */
+export function dayNumberOf(text: string): number | undefined {
+  const atMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // Some versions read the 31st of a shorter month as a day of the next.
+  const isDay = !Number.isNaN(atMs) && civilDayOf(atMs / DAY_MS).day === Number(text.slice(8));
+  return isDay ? atMs / DAY_MS : undefined;
+}
+
+/** `2026-10-25`. */
+export function dayText(dayNumber: number): string {
+  const { year, month, day } = civilDayOf(dayNumber);
+  return `${year}-${twoDigits(month)}-${twoDigits(day)}`;
+}
+
+/** `12:04:30 UTC`. */
+export function timeText(atMs: number): string {
+  const seconds = Math.floor((atMs % DAY_MS) / SECOND_MS);
+  return `${twoDigits(seconds / 3600)}:${twoDigits((seconds / 60) % 60)}:${twoDigits(seconds % 60)} UTC`;
+}
+
+/** `2026-10-25 12:04:30 UTC`. */
+export function dateTime(atMs: number): string {
+  return `${dayText(Math.floor(atMs / DAY_MS))} ${timeText(atMs)}`;
 }
 
 /** 0 is Sunday. */

@@ -1,10 +1,24 @@
 import { html, raw } from "hono/html";
 import { escapeText } from "../../core/text/escape.ts";
 import { humanDuration } from "../../core/status/humanize.ts";
-import { clockTime, dateTime, isoOf } from "./wording.ts";
+import { dateTime } from "../../core/time/civil-day.ts";
+import { clockTime, isoOf } from "./wording.ts";
 import { HEALTH_STATES, type HealthState } from "../../core/poll/health.ts";
 
 export type Markup = ReturnType<typeof html>;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** For markup that is written as text. Controls and marks that turn the direction of text are escaped too. */
+export function escaped(text: string): string {
+  return escapeText(text).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
+}
 
 /** Text from an upstream: markup and control characters are escaped, and it cannot change the text direction. */
 export function untrusted(text: string): Markup {

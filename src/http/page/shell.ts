@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { html, raw } from "hono/html";
 import type { Status } from "../../core/status/status.ts";
 import { LAST_HOUR, type Range, RANGES } from "../../core/status/timeline.ts";
-import { type Markup, moment, SHARED_SHAPES } from "./markup.ts";
-import { dateTime } from "./wording.ts";
+import { escaped, type Markup, moment, SHARED_SHAPES } from "./markup.ts";
+import { dateTime } from "../../core/time/civil-day.ts";
 
 export const REFRESH_SECONDS = 10;
 
@@ -52,15 +52,7 @@ export type Shell = {
 
 /** What all pages share. The refresh is a response header, not markup: only so can the reader stop it. */
 export function pageShell({ title, root, self, view, body }: Shell, status: Status): string {
-  const page = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${title} · Pacewatch</title>
-        ${raw(`<style>${STYLE}</style>`)}
-      </head>
+  const page = html`${raw(htmlStart(title))}
       <body>
         ${SHARED_SHAPES}
         <header class="top">
@@ -81,6 +73,20 @@ export function pageShell({ title, root, self, view, body }: Shell, status: Stat
     </html>`;
   if (page instanceof Promise) throw new Error("cannot write a page: a part of it is still awaited");
   return page.toString();
+}
+
+/** What stands before the body. It is a page of its own: nothing else has to be loaded. */
+export function htmlStart(title: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8" />
+<meta name="viewport" content="width=device-width, initial-scale=1" />
+<meta name="color-scheme" content="light dark" />
+<title>${escaped(title)} · Pacewatch</title>
+<style>${STYLE}</style>
+</head>
+`;
 }
 
 function refreshSwitch(self: string, view: View): Markup {

@@ -14,7 +14,7 @@ import { type Drawn, plot, type TimeAxis, times } from "./plot.ts";
 import { plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
 import { upstreamCard } from "./upstream-card.ts";
-import { dateTime } from "./wording.ts";
+import { dateTime } from "../../core/time/civil-day.ts";
 
 /** So many cards are too many to look through for a name. */
 const LISTED_ABOVE = 30;

@@ -19,7 +19,7 @@ import { KIND_WORDS, kindOf, plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
 import { valueList } from "./value-list.ts";
 import { inNumbers, reasonLine, stateLine } from "./upstream-card.ts";
-import { dateTime } from "./wording.ts";
+import { dateTime } from "../../core/time/civil-day.ts";
 
 const LATENCY_HEIGHT = 200;
 const STRIP_HEIGHT = 30;

@@ -1,5 +1,5 @@
 import { inThousands } from "../../core/text/thousands.ts";
-import { twoDigits } from "../../core/time/civil-day.ts";
+import { dateTime, timeText } from "../../core/time/civil-day.ts";
 import { DAY_MS } from "../../core/time/duration.ts";
 
 export function percent(ratio: number): string {
@@ -24,16 +24,9 @@ export function amount(value: number): string {
   return inThousands(Number(value.toFixed(6)), THIN_SPACE);
 }
 
-export function dateTime(atMs: number): string {
-  return `${isoOf(atMs).slice(0, 19).replace("T", " ")} UTC`;
-}
-
 /** `12:04:30 UTC`, after the date if that is not today. A page has thousands of them, so no Date is created here. */
 export function clockTime(atMs: number, nowMs: number): string {
-  const day = Math.floor(atMs / DAY_MS);
-  const seconds = Math.floor((atMs - day * DAY_MS) / 1000);
-  const time = `${twoDigits(seconds / 3600)}:${twoDigits((seconds / 60) % 60)}:${twoDigits(seconds % 60)} UTC`;
-  return day === Math.floor(nowMs / DAY_MS) ? time : `${isoOf(atMs).slice(0, 10)} ${time}`;
+  return Math.floor(atMs / DAY_MS) === Math.floor(nowMs / DAY_MS) ? timeText(atMs) : dateTime(atMs);
 }
 
 /** A time outside the calendar must not break the page. */

@@ -9,6 +9,13 @@ import { jsonPieces, type Pieces } from "../../core/status/pieces.ts";
 import type { Status } from "../../core/status/status.ts";
 import type { Columns, Range } from "../../core/status/timeline.ts";
 import type { Format } from "../../core/metrics/sample.ts";
+import {
+  isReportFormat,
+  REPORT_FORMATS,
+  REPORT_TYPES,
+  type ReportFormat,
+} from "../../core/report/formats.ts";
+import { type Asked, askedFor } from "../../core/report/period.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import {
   type Guard,
@@ -38,6 +45,8 @@ export type RoutesDeps = {
   status(): Status;
   /** Of the single polls that the state file has; undefined where it has none, or of a range that needs more. */
   columns(upstream: string, range: Range): Promise<Columns | undefined>;
+  /** Undefined where there is no state file. */
+  readonly report: ((asked: ReportRequest) => Promise<AnswerPieces>) | undefined;
   /** Undefined without a fleet. */
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
@@ -103,6 +112,8 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
     post("/-/reload", (request) => reload(request, deps)),
     post("/-/resume", (request) => resume(request, deps)),
     ...pages(deps, answers),
+    // Each takes a second or more of a thread: pages do not wait for it.
+    get("/report", reportRoute(deps, new Answers({ ...common, rests: true }))),
     ...jsonRoutes(deps, answers),
   ];
   const answer = async (request: HttpRequest): Promise<HttpAnswer> => {
@@ -254,7 +265,48 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
   ];
 }
 
-const HTML = "text/html; charset=UTF-8";
+export type ReportRequest = {
+  readonly upstreams: readonly string[];
+  readonly asked: Asked;
+  readonly format: ReportFormat;
+};
+
+/** In the memory of the daemon: a month of a hundred upstreams. The command has no such bound. */
+const MOST_REPORTED_DAYS = 3_200;
+
+function reportRoute(deps: RoutesDeps, answers: Answers): Route["answer"] {
+  return (request) => {
+    const { report } = deps;
+    if (report === undefined) return textAnswer('cannot report: "state.path" must be set\n', 404);
+    const { searchParams: search } = request.url;
+    const [month, from, to] = ["month", "from", "to"].map((name) => search.get(name) ?? undefined);
+    const { upstreams: known, nowMs } = deps.status();
+    const all = Array.from(known, ({ name }) => name);
+    const wanted = search.has("upstream") ? search.getAll("upstream") : all;
+    const asked = askedFor({ month, from, to }, nowMs);
+    const format = search.get("format") ?? "html";
+    if (typeof asked === "string") return textAnswer(`${asked}\n`, 400);
+    if (!isReportFormat(format))
+      return textAnswer(`cannot report: format must be one of ${REPORT_FORMATS.join(", ")}\n`, 400);
+    const names = new Set(all);
+    const upstreams = [...new Set(wanted)].filter((name) => names.has(name));
+    if (upstreams.length === 0)
+      return textAnswer('cannot report: "upstream" must be the name of an upstream\n', 404);
+    if (upstreams.length * (asked.lastDay - asked.firstDay + 1) > MOST_REPORTED_DAYS)
+      return textAnswer(
+        "cannot report: ask for fewer days or upstreams (?upstream=NAME), or run pacewatch report\n",
+        400,
+      );
+    const question = { upstreams, asked, format };
+    return answers.serve(request, JSON.stringify(question), async () => ({
+      status: 200,
+      type: REPORT_TYPES[format],
+      pieces: await report(question),
+    }));
+  };
+}
+
+const HTML = REPORT_TYPES.html;
 
 type Page = { readonly status: 200 | 404; readonly pieces: Pieces };
 

@@ -95,6 +95,8 @@ const ACCEPTED: Readonly<Record<Place, readonly string[]>> = {
     "method: OPTIONS",
     "labels: { team: growth }",
     "links: { status_page: 'https://status.example.test/#api', support: 'HTTP://a.example.test' }",
+    "sla: { at_least: 99.9% }",
+    "sla: { at_least: 99.95%, bad_unit: { failures: 5 }, credits: [{ below: 100%, credit: 0.5% }], claim_within: 1d, time_zone: Europe/Berlin }",
     "tls: { server_name: other.example.test }",
     "also: [{ name: b, path: /b }, { name: c, path: /c, every: 1m, expect: { json: false } }]",
     "also: [{ name: b, path: /b, cron: '0 * * * *', timeout: 5s, objective: { latency: 2s } }]",
@@ -130,12 +132,22 @@ const ACCEPTED: Readonly<Record<Place, readonly string[]>> = {
     "cluster: ['10.0.0.1:65535', '[::1]:1']",
     "sentinel: { master: main, nodes: ['10.0.0.1:26379'] }",
   ],
-  web: ["listen: ':10429'", "listen: '[::]:0'", "listen: localhost:65535", "allowed_hosts: ['*']"],
+  web: [
+    "listen: ':10429'",
+    "listen: '[::]:0'",
+    "listen: localhost:65535",
+    "allowed_hosts: ['*']",
+    "badges: true",
+  ],
 };
 
 const REFUSED: Readonly<Record<Place, readonly string[]>> = {
   upstream: [
     "every: 90s",
+    "sla: {}",
+    "sla: { at_least: 100% }",
+    "sla: { at_least: 99%, bad_unit: { failures: 6 } }",
+    "sla: { at_least: 99%, bad_unit: failures }",
     "every: 7s",
     "every: 25h",
     "every: 2d",

@@ -13,7 +13,7 @@ test("the running config is told in its own words, with the place of each key an
   const { config } = await loaded(text, { TEST_KEY: "test-key-1" });
   const described = JSON.parse(JSON.stringify(writtenConfig(config)));
   expect(described).toEqual({
-    web: { listen: "127.0.0.1:10429", enable_lifecycle: false },
+    web: { listen: "127.0.0.1:10429", enable_lifecycle: false, badges: false },
     log: { level: "info" },
     budgets: {
       api: {

@@ -1,0 +1,56 @@
+import { writeReport } from "../app/report.ts";
+import { isReportFormat, REPORT_FORMATS } from "../core/report/formats.ts";
+import { askedFor } from "../core/report/period.ts";
+import { reportedOf } from "../core/report/report.ts";
+import { messageOf } from "../core/text/escape.ts";
+import { type CommandIo, loadOrRefuse } from "./loading.ts";
+
+export type ReportOptions = CommandIo & {
+  /** Empty for all. */
+  readonly upstream: readonly string[];
+  readonly month?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly format: string;
+  /** In place of the config's own. */
+  readonly state: readonly string[];
+  readonly wallNowMs: number;
+};
+
+/** Writes the report from the state file, also while the daemon runs: it only reads. */
+export async function report({
+  upstream,
+  format,
+  state,
+  wallNowMs,
+  ...options
+}: ReportOptions): Promise<number> {
+  const { out, err } = options;
+  const refuse = (why: string): number => {
+    err(`cannot report: ${why}\n`);
+    return 1;
+  };
+  const loaded = await loadOrRefuse(options, "structure");
+  if (loaded === undefined) return 1;
+  const { config } = loaded;
+  const paths = state.length > 0 ? state : config.state === undefined ? [] : [config.state.path];
+  if (paths.length === 0) return refuse('the config has no "state.path", and --state names no file');
+  const asked = askedFor(options, wallNowMs);
+  if (typeof asked === "string") {
+    err(`${asked}\n`);
+    return 1;
+  }
+  if (!isReportFormat(format)) return refuse(`--format must be one of ${REPORT_FORMATS.join(", ")}`);
+  const unknown = upstream.find((name) => config.upstreams.every((each) => each.name !== name));
+  if (unknown !== undefined) return refuse(`no upstream of the config is called ${JSON.stringify(unknown)}`);
+  const reported = config.upstreams
+    .filter(({ name }) => upstream.length === 0 || upstream.includes(name))
+    .map(reportedOf);
+  try {
+    for (const piece of writeReport({ paths, upstreams: reported, asked, format, nowMs: wallNowMs }))
+      out(piece);
+    return 0;
+  } catch (error) {
+    return refuse(messageOf(error));
+  }
+}

@@ -1,0 +1,35 @@
+/** How each figure of a report was computed. The keys are those of its JSON. */
+export const HOW = {
+  report:
+    "Times are UTC. Each poll is one request from where Pacewatch runs, within the provider's rate limit. Its outcome is decided by its answer alone, and kept by the hour.",
+  short: "Each figure is told again below, with how it was computed.",
+  lengthMs: "From the beginning of the period to its end, or to when the report was written.",
+  watchedMs:
+    "The minutes with at least one poll that was ok or failed. Where polls are more than a minute apart, each such minute stands for one gap of the present schedule.",
+  watched: "Watched / length of the period.",
+  ok: "Polls whose answer was what the config expects.",
+  failed:
+    "Polls without a valid answer, or with an error that is the upstream's: no connection, timeout, 5xx, not what the config expects. A failure while no upstream at all could be reached is ours, and not in here.",
+  availability: "ok / (ok + failed).",
+  throttled:
+    "Polls that were refused for a rate limit or a quota (429, 402). They say nothing of whether it works.",
+  rejected:
+    "Polls whose key, token or permission was refused (401, 403). They say nothing of whether it works.",
+  offline: "Polls that failed while no upstream could be reached: our own network was down.",
+  otherOurs: "Polls that ended while Pacewatch was suspended, had no memory for the answer, or had a bug.",
+  unwatched:
+    "Length of the period - watched: Pacewatch did not run, or had no right to poll. It counts neither for nor against the provider.",
+  meanMs:
+    "Of the ok polls: the sum of their durations / their number, from before the connection to the last byte.",
+  slowestMs: "The longest of the ok polls.",
+  withinObjective: "Ok polls that took no longer than the objective / ok polls.",
+  hoursWithoutMinutes:
+    "Hours that an earlier version has kept without their minutes: they count as not watched, and none of their minutes as bad.",
+  months:
+    "Availability = 1 - bad minutes / minutes of the month that are over, so each minute that nobody watched counts as good. Of those watched = 1 - bad minutes / watched minutes. A credit is worked out for a whole month that is over, by the first of the two.",
+  incidents:
+    "From: when the first poll that shows it was sent. To: the end of the first poll that was ok. Lasted = to - from. In this period: the part of it that lies in the period. Left out: throttled, our key, or our own network.",
+  evidence:
+    "Of each incident the first two polls that were not ok, and the last one. Request ids are the provider's own. What came back is quoted: keys are removed, and long texts are cut.",
+  days: "As above, for each day.",
+} as const;

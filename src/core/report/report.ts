@@ -1,0 +1,238 @@
+/** From what is kept and the config to what a report says: numbers and times, in no words yet. */
+
+import type { BadUnit, Sla, Upstream } from "../config/config.ts";
+import { rowOf } from "../exchange/reasons.ts";
+import { cronOf } from "../schedule/schedule.ts";
+import type { PollStatus } from "../status/status.ts";
+import { DAY_MS, MINUTE_MS } from "../time/duration.ts";
+import type { DaySums, Kept, KeptIncident } from "./kept.ts";
+import type { Month, Period, Span } from "./period.ts";
+
+/** What of an upstream's config a report needs. */
+export type Reported = {
+  readonly name: string;
+  readonly schedule: string;
+  readonly meanGapMs: number;
+  readonly latencyObjectiveMs: number;
+  readonly sla: Sla | undefined;
+};
+
+export type Sums = {
+  readonly watchedMs: number;
+  readonly ok: number;
+  readonly failed: number;
+  /** ok / (ok + failed); undefined if both are 0. */
+  readonly availability: number | undefined;
+  readonly throttled: number;
+  readonly rejected: number;
+  readonly offline: number;
+  /** Suspended, no memory, a bug of ours. */
+  readonly otherOurs: number;
+  /** Of ok polls: their mean, the slowest, and how many took no longer than the objective. */
+  readonly meanMs: number | undefined;
+  readonly slowestMs: number | undefined;
+  readonly withinObjective: number;
+  readonly watchedMinutes: number;
+  /** By the provider's own way to count; undefined where the config tells none. */
+  readonly badMinutes: number | undefined;
+  readonly hoursWithoutMinutes: number;
+};
+
+export type ReportedDay = Sums & { readonly day: string; readonly fromMs: number; readonly toMs: number };
+
+export type ReportedMonth = Pick<Month, "isWhole"> & {
+  readonly month: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly isOver: boolean;
+  /** All that are over: what nobody watched counts as good. */
+  readonly minutes: number;
+  readonly watchedMinutes: number;
+  readonly badMinutes: number;
+  readonly availability: number;
+  /** Undefined where no minute was watched. */
+  readonly availabilityOfWatched: number | undefined;
+  readonly isKept: boolean;
+  /** Undefined for none, and for a month that is not over or not wholly in the report. */
+  readonly credit: number | undefined;
+  readonly claimUntilMs: number | undefined;
+};
+
+export type ReportedIncident = Pick<KeptIncident, "state" | "reason" | "polls" | "evidence"> & {
+  /** When the first poll was sent that shows it; when that ended where it is not kept. */
+  readonly fromMs: number;
+  /** The end of the first ok poll. Undefined if it was not over when it was seen last. */
+  readonly toMs: number | undefined;
+  readonly seenAtMs: number;
+  /** Nobody watched any more. */
+  readonly isUnwatched: boolean;
+  readonly durationMs: number;
+  /** The part of it that lies in the period. */
+  readonly inPeriodMs: number;
+  /** Whether its polls count as failed. */
+  readonly isOutage: boolean;
+};
+
+export type UpstreamReport = Sums & {
+  readonly upstream: string;
+  readonly schedule: string;
+  readonly latencyObjectiveMs: number;
+  readonly timeZone: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** How much of it is over. */
+  readonly lengthMs: number;
+  readonly watched: number;
+  readonly sla: Sla | undefined;
+  readonly months: readonly ReportedMonth[];
+  /** The oldest first. */
+  readonly incidents: readonly ReportedIncident[];
+  readonly days: readonly ReportedDay[];
+};
+
+export type Report = {
+  readonly version: 1;
+  readonly atMs: number;
+  readonly upstreams: readonly UpstreamReport[];
+};
+
+export function reportedOf({ name, schedule, objective, sla }: Upstream): Reported {
+  const meanGapMs = DAY_MS / cronOf(schedule).slotsPerDay;
+  return { name, schedule: schedule.source, meanGapMs, latencyObjectiveMs: objective.latencyMs, sla };
+}
+
+export function upstreamReport(
+  upstream: Reported,
+  { days, incidents }: Kept,
+  period: Period,
+  nowMs: number,
+): UpstreamReport {
+  const { name, schedule, latencyObjectiveMs, sla } = upstream;
+  const byDay = Map.groupBy(days, ({ day }) => day);
+  const sumsIn = (spans: readonly Span[], { fromMs, toMs }: Pick<Span, "fromMs" | "toMs">): Sums => {
+    const those = spans.flatMap((day) => byDay.get(day.name) ?? []);
+    return sumsOf(those, Math.max(0, Math.min(toMs, nowMs) - fromMs), upstream);
+  };
+  const sumsOfMonth = (month: Month): Sums =>
+    sumsIn(
+      period.days.filter(({ fromMs, toMs }) => fromMs >= month.fromMs && toMs <= month.toMs),
+      month,
+    );
+  const all = sumsIn(period.days, period);
+  const lengthMs = Math.max(0, Math.min(period.toMs, nowMs) - period.fromMs);
+  return {
+    upstream: name,
+    schedule,
+    latencyObjectiveMs,
+    timeZone: period.timeZone,
+    fromMs: period.fromMs,
+    toMs: period.toMs,
+    lengthMs,
+    ...all,
+    watched: lengthMs === 0 ? 0 : all.watchedMs / lengthMs,
+    sla,
+    months:
+      sla === undefined ? [] : period.months.map((month) => monthOf(month, sumsOfMonth(month), sla, nowMs)),
+    incidents: incidents
+      .map((incident) => incidentOf(incident, period, nowMs))
+      .filter(({ fromMs, durationMs }) => fromMs < period.toMs && fromMs + durationMs >= period.fromMs),
+    days: period.days.map((day) => ({
+      day: day.name,
+      fromMs: day.fromMs,
+      toMs: day.toMs,
+      ...sumsIn([day], day),
+    })),
+  };
+}
+
+/** A minute with a poll that was ok or failed is watched; polled less often than that, it stands for a whole gap. */
+function sumsOf(days: readonly DaySums[], lengthMs: number, { meanGapMs, sla }: Reported): Sums {
+  const sum = (of: (day: DaySums) => number): number => days.reduce((total, day) => total + of(day), 0);
+  const [ok, failed, throttled] = [
+    sum((day) => day.ok),
+    sum((day) => day.failed),
+    sum((day) => day.throttled),
+  ];
+  const [rejected, offline] = [sum((day) => day.rejected), sum((day) => day.offline)];
+  const watchedMinutes = sum((day) => day.watchedMinutes);
+  return {
+    watchedMs: Math.min(lengthMs, watchedMinutes * Math.max(MINUTE_MS, meanGapMs)),
+    ok,
+    failed,
+    availability: ok + failed === 0 ? undefined : ok / (ok + failed),
+    throttled,
+    rejected,
+    offline,
+    otherOurs: sum((day) => day.polls) - ok - failed - throttled - rejected - offline,
+    meanMs: ok === 0 ? undefined : sum((day) => day.okMs) / ok,
+    slowestMs: ok === 0 ? undefined : days.reduce((slowest, day) => Math.max(slowest, day.slowestMs), 0),
+    withinObjective: sum((day) => day.withinObjective),
+    watchedMinutes,
+    badMinutes: sla && sum((day) => badMinutesOf(day, sla.badUnit)),
+    hoursWithoutMinutes: sum((day) => day.hoursWithoutMinutes),
+  };
+}
+
+function badMinutesOf({ allFailedMinutes, failedMinutes }: DaySums, badUnit: BadUnit): number {
+  if (badUnit === "all_failed") return allFailedMinutes;
+  const failures = badUnit === "any_failed" ? 1 : badUnit.failures;
+  return failedMinutes[failures - 1] ?? 0;
+}
+
+function monthOf(
+  month: Month,
+  { badMinutes = 0, watchedMinutes }: Sums,
+  sla: Sla,
+  nowMs: number,
+): ReportedMonth {
+  const { name, fromMs, toMs, isWhole } = month;
+  const isOver = toMs <= nowMs;
+  const minutes = Math.floor((Math.min(toMs, nowMs) - fromMs) / MINUTE_MS);
+  const availability = minutes === 0 ? 1 : 1 - badMinutes / minutes;
+  const due = sla.credits
+    ?.filter(({ below }) => availability < below)
+    .sort((one, other) => one.below - other.below);
+  const credit = isWhole && isOver ? due?.[0]?.credit : undefined;
+  return {
+    month: name,
+    fromMs,
+    toMs,
+    isWhole,
+    isOver,
+    minutes,
+    watchedMinutes,
+    badMinutes,
+    availability,
+    availabilityOfWatched: watchedMinutes === 0 ? undefined : 1 - badMinutes / watchedMinutes,
+    isKept: availability >= sla.atLeast,
+    credit,
+    claimUntilMs:
+      credit === undefined || sla.claimWithinMs === undefined ? undefined : toMs + sla.claimWithinMs,
+  };
+}
+
+const OUTCOME_OF: Readonly<Record<string, PollStatus["outcome"]>> = {
+  down: "failed",
+  throttled: "throttled",
+  unauthorized: "rejected",
+};
+
+function incidentOf(incident: KeptIncident, { fromMs, toMs }: Period, nowMs: number): ReportedIncident {
+  const { state, reason, polls, evidence, startedAtMs, endedAtMs, seenAtMs, isUnwatched = false } = incident;
+  const first = evidence.find(({ outcome, atMs }) => outcome === OUTCOME_OF[state] && atMs <= startedAtMs);
+  const begunMs = first?.atMs ?? startedAtMs;
+  const untilMs = Math.max(begunMs, endedAtMs ?? Math.min(seenAtMs, nowMs));
+  return {
+    state,
+    reason,
+    polls,
+    evidence,
+    fromMs: begunMs,
+    toMs: endedAtMs,
+    seenAtMs,
+    isUnwatched,
+    durationMs: untilMs - begunMs,
+    inPeriodMs: Math.max(0, Math.min(untilMs, toMs) - Math.max(begunMs, fromMs)),
+    isOutage: state === "down" && rowOf(reason)?.outcome !== "ours",
+  };
+}

@@ -1,0 +1,80 @@
+/** A report as Markdown, CSV and JSON, in pieces. What an upstream said is hostile: it stays a text in each of them. */
+
+import { escapeText } from "../text/escape.ts";
+import { type Cell, documentOf, type Part, type Table } from "./document.ts";
+import { HOW } from "./how.ts";
+import type { Report } from "./report.ts";
+
+export function* markdownOf(report: Report): Generator<string> {
+  let level = "#";
+  for (const { title, blocks } of documentOf(report)) {
+    yield `${level} ${plain(title)}\n\n`;
+    level = "##";
+    for (const block of blocks)
+      yield block.kind === "paragraph" ? `${plain(block.text)}\n\n` : markdownTable(block);
+  }
+}
+
+function markdownTable({ title, how, columns, rows }: Table): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
+  const head = line(columns.map(plain)) + line(columns.map(() => "---"));
+  const body = rows.map((row) => line(row.map((cell) => markdownCell(cell)))).join("");
+  return `### ${plain(title)}\n\n${how === undefined ? "" : `${plain(how)}\n\n`}${head}${body}\n`;
+}
+
+function markdownCell(cell: Cell): string {
+  if (typeof cell === "string") return plain(cell);
+  return "said" in cell ? cell.said.map(code).join(" ") : plain(cell.text);
+}
+
+function plain(text: string): string {
+  return escapeText(text).replaceAll(/[\\`*_[\]<>|~&#@]/g, String.raw`\$&`);
+}
+
+/** Nothing is markup, a link or a mention inside of code; only a table still ends its cells there. */
+function code(text: string): string {
+  const longest = [...text.matchAll(/`+/g)].reduce((most, [ticks]) => Math.max(most, ticks.length), 0);
+  const fence = "`".repeat(longest + 1);
+  return `${fence} ${escapeText(text).replaceAll("|", String.raw`\|`)} ${fence}`;
+}
+
+/** One line for each figure, so that all tables fit into one. */
+export function* csvOf(report: Report): Generator<string> {
+  yield csvLine(["about", "table", "row", "figure", "value", "unit", "how"]);
+  for (const part of documentOf(report)) yield* csvLines(part);
+}
+
+function* csvLines({ title, blocks }: Part): Generator<string> {
+  for (const block of blocks) {
+    if (block.kind === "paragraph") continue;
+    const { columns, rows, how } = block;
+    const last = how === undefined ? columns.length - 1 : columns.length;
+    for (const row of rows) {
+      for (const [place, column] of columns.slice(1, last).entries()) {
+        const cell = row[place + 1] ?? "";
+        const unit = typeof cell === "object" && "unit" in cell ? cell.unit : "";
+        yield csvLine([title, block.title, row[0] ?? "", column, cell, unit, how ?? row[last] ?? ""]);
+      }
+    }
+  }
+}
+
+function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(csvCell).join(",")}\r\n`;
+}
+
+/** A spreadsheet takes what begins with these for a formula: behind an apostrophe it is a text. */
+const FORMULA = /^[\s]*[=+\-@\t\r|%]/;
+
+function csvCell(cell: Cell): string {
+  if (typeof cell === "object" && "value" in cell) return String(cell.value);
+  const text = escapeText(typeof cell === "string" ? cell : cell.said.join(" / "));
+  return `"${FORMULA.test(text) ? "'" : ""}${text.replaceAll('"', '""')}"`;
+}
+
+export function* jsonOf({ upstreams, ...report }: Report): Generator<string> {
+  yield `${JSON.stringify({ ...report, how: HOW }).slice(0, -1)},"upstreams":[`;
+  for (const [place, upstream] of upstreams.entries())
+    yield `${place === 0 ? "" : ","}${JSON.stringify(upstream)}`;
+  yield "]}\n";
+}

@@ -1,0 +1,107 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { readBeside } from "../../../src/adapters/sqlite/quiet-file.ts";
+import { keptIn } from "../../../src/adapters/sqlite/report-rows.ts";
+import { SqliteThread } from "../../../src/adapters/sqlite/thread.ts";
+import { periodOf } from "../../../src/core/report/period.ts";
+import { hourOf, DAY_MS } from "../../../src/core/time/duration.ts";
+import { batchAt, NOW_MS, savedAt, StateBench } from "./bench.ts";
+
+const SUMS = `SELECT (SELECT total(polls) FROM minutes) AS minutes, (SELECT total(polls) FROM hours) AS hours,
+  (SELECT count(*) FROM polls) AS polls`;
+
+function openFilesOf(path: string): number {
+  return readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === path;
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+test("what is read beside a daemon that writes all the time is of one moment, and costs it neither lock nor files", async () => {
+  await using bench = await StateBench.make();
+  const thread = new SqliteThread(bench.path);
+  await thread.open(NOW_MS);
+  const over = new AbortController();
+  let batches = 0;
+  // As many as fit: each adds to three tables in one transaction.
+  const writing = (async () => {
+    while (!over.signal.aborted) {
+      const polls = Array.from({ length: 40 }, (_, turn) =>
+        savedAt(NOW_MS + 60_000 * ((batches * 7 + turn) % 300)),
+      );
+      const reply = await thread.write(batchAt(NOW_MS, { polls }));
+      if (reply.kind !== "written") throw new Error(JSON.stringify(reply));
+      batches += 1;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  })();
+  const seen = new Set<number>();
+  while (seen.size < 8) {
+    const sums = readBeside(bench.path, (database) => database.prepare(SUMS).get());
+    expect(sums?.["minutes"]).toBe(sums?.["polls"]);
+    expect(sums?.["hours"]).toBe(sums?.["polls"]);
+    seen.add(Number(sums?.["polls"]));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  over.abort();
+  await writing;
+  expect(openFilesOf(bench.path)).toBeLessThanOrEqual(2);
+  const other = spawnSync(
+    process.execPath,
+    [
+      "-e",
+      `new (require("node:sqlite").DatabaseSync)(${JSON.stringify(bench.path)}).exec("BEGIN EXCLUSIVE")`,
+    ],
+    { encoding: "utf8" },
+  );
+  expect(other.stderr).toContain("database is locked");
+  await thread.close();
+});
+
+test("a file of an earlier or a newer version is told, and so is one whose last write was not completed", async () => {
+  await using bench = await StateBench.make();
+  const store = await bench.open();
+  await store.close();
+  const period = periodOf(
+    { firstDay: Math.floor(NOW_MS / DAY_MS), lastDay: Math.floor(NOW_MS / DAY_MS) },
+    "UTC",
+    NOW_MS + DAY_MS,
+  );
+  const read = (): unknown => keptIn(bench.path, ["email"], period);
+  expect(read()).toEqual(new Map([["email", { days: [], incidents: [] }]]));
+  bench.change("PRAGMA user_version = 9");
+  expect(read).toThrow("was written by an earlier pacewatch: start this one once, which takes its steps");
+  bench.change("PRAGMA user_version = 99");
+  expect(read).toThrow("was written by a newer pacewatch");
+});
+
+test("the hours of a day are those from its midnight to the next, and no other upstream's", async () => {
+  await using bench = await StateBench.make();
+  const thread = new SqliteThread(bench.path);
+  await thread.open(NOW_MS);
+  const firstDay = Math.floor(NOW_MS / DAY_MS);
+  const fromMs = firstDay * DAY_MS;
+  const polls = [-1, 0, 1, DAY_MS - 1, DAY_MS].map((afterMs) => savedAt(fromMs + afterMs));
+  await thread.write(batchAt(NOW_MS, { polls: [...polls, savedAt(fromMs, undefined, "other")] }));
+  await thread.close();
+  const [day] =
+    keptIn(bench.path, ["email"], periodOf({ firstDay, lastDay: firstDay }, "UTC", NOW_MS + DAY_MS)).get(
+      "email",
+    )?.days ?? [];
+  expect(day).toMatchObject({ polls: 3, ok: 3, watchedMinutes: 2 });
+  expect(hourOf(fromMs) % 24).toBe(0);
+});
+
+test("a journal that was left in the middle of a write is not read over", async () => {
+  await using bench = await StateBench.make();
+  await (await bench.open()).close();
+  writeFileSync(
+    `${bench.path}-journal`,
+    Buffer.concat([Buffer.from("d9d505f920a163d7", "hex"), Buffer.alloc(504)]),
+  );
+  expect(() => readBeside(bench.path, () => "read", 3)).toThrow("start pacewatch, which completes it");
+});

@@ -1,0 +1,327 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeReport } from "../../src/app/report.ts";
+import type { BadUnit, Sla } from "../../src/core/config/config.ts";
+import { askedFor } from "../../src/core/report/period.ts";
+import { type Report, reportedOf, type UpstreamReport } from "../../src/core/report/report.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/time/duration.ts";
+import { sampleSchedule, sampleUpstream } from "../support/samples.ts";
+import { type Deed, type LedgerEntry, live } from "./report-world.ts";
+
+const at = (text: string): number => Date.parse(text);
+
+const sla = (badUnit: BadUnit, atLeast = 0.9995): Sla => ({
+  atLeast,
+  unit: "minute",
+  badUnit,
+  credits: [
+    { below: 0.9999, credit: 0.1 },
+    { below: 0.9993, credit: 0.25 },
+  ],
+  claimWithinMs: 30 * DAY_MS,
+  timeZone: "Europe/Berlin",
+});
+
+const EVERY_MS = 10 * MINUTE_MS;
+const UPSTREAMS = [
+  sampleUpstream({
+    name: "email",
+    url: "https://email.example.test/v1/resources",
+    schedule: sampleSchedule(EVERY_MS),
+    sla: sla("all_failed"),
+  }),
+  sampleUpstream({
+    name: "ai-router",
+    url: "https://ai-router.example.test/v1/resources",
+    schedule: sampleSchedule(EVERY_MS),
+    sla: sla({ failures: 2 }),
+  }),
+];
+
+type Window = readonly [upstream: string | undefined, from: string, to: string, did: Deed];
+
+/** Of both, where it names none. The last one is over midnight and the end of October, in Berlin as in UTC. */
+const WINDOWS: readonly Window[] = [
+  ["email", "2026-10-03T10:00:00Z", "2026-10-03T11:12:00Z", "error"],
+  ["email", "2026-10-05T09:00:00Z", "2026-10-05T10:00:00Z", "throttled"],
+  ["ai-router", "2026-10-06T00:00:00Z", "2026-10-06T02:00:00Z", "refused_key"],
+  [undefined, "2026-10-08T12:00:00Z", "2026-10-08T13:00:00Z", "unreachable"],
+  // The hour that comes twice in Berlin.
+  ["ai-router", "2026-10-25T00:30:00Z", "2026-10-25T01:45:00Z", "hung"],
+  ["email", "2026-10-31T22:10:00Z", "2026-11-01T01:20:00Z", "hung"],
+];
+
+function script(upstream: string, atMs: number): Deed {
+  const window = WINDOWS.find(
+    ([of, from, to]) => (of === undefined || of === upstream) && at(from) <= atMs && atMs < at(to),
+  );
+  // Now and then a single request fails, and the next one does not.
+  if (window === undefined)
+    return Math.floor(atMs / EVERY_MS) % 997 === 5 && atMs % EVERY_MS < 10_000 ? "error" : "answered";
+  return window[3];
+}
+
+const NOW_MS = at("2026-11-20T12:00:00Z");
+const [BEGIN, HANDOVER, STOPPED, STARTED, END] = [
+  at("2026-09-28T00:00:00Z"),
+  at("2026-10-12T10:07:00Z"),
+  at("2026-10-20T00:00:00Z"),
+  at("2026-10-21T06:00:00Z"),
+  at("2026-11-02T00:00:00Z"),
+] as const;
+
+let directory: string;
+let paths: readonly string[];
+let ledger: readonly LedgerEntry[];
+
+/** Two replicas: the second takes over, and does not run for a day and some hours. */
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "pacewatch-report-"));
+  const [first, second] = ["first.db", "second.db"].map((name) => join(directory, name));
+  if (first === undefined || second === undefined) throw new Error("two files are needed");
+  paths = [first, second];
+  ledger = [
+    ...live(first, UPSTREAMS, script, { fromMs: BEGIN, toMs: HANDOVER }),
+    ...live(second, UPSTREAMS, script, { fromMs: HANDOVER + 2 * MINUTE_MS, toMs: STOPPED }),
+    ...live(second, UPSTREAMS, script, { fromMs: STARTED, toMs: END }),
+  ];
+}, 120_000);
+
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+function reportOf(written: { month?: string; from?: string; to?: string }, format = "json" as const): Report {
+  const asked = askedFor(written, NOW_MS);
+  if (typeof asked === "string") throw new Error(asked);
+  const upstreams = UPSTREAMS.map(reportedOf);
+  return JSON.parse([...writeReport({ paths, upstreams, asked, format, nowMs: NOW_MS })].join(""));
+}
+
+function upstreamIn(report: Report, name: string): UpstreamReport {
+  const found = report.upstreams.find(({ upstream }) => upstream === name);
+  if (found === undefined) throw new Error(`${name} is not in the report`);
+  return found;
+}
+
+const BERLIN_DAY = new Intl.DateTimeFormat("sv-SE", {
+  timeZone: "Europe/Berlin",
+  year: "numeric",
+  month: "2-digit",
+  day: "2-digit",
+});
+
+/** Formatting is slow, and asked for each day again. */
+const dayOf = remembered((hour: number) => BERLIN_DAY.format(hour * HOUR_MS));
+
+function remembered(of: (hour: number) => string): (atMs: number) => string {
+  const known = new Map<number, string>();
+  return (atMs) => {
+    const hour = Math.floor(atMs / HOUR_MS);
+    const day = known.get(hour) ?? of(hour);
+    known.set(hour, day);
+    return day;
+  };
+}
+
+/** The second computation: from the ledger alone, by the calendar of the runtime, and in no way that the report uses. */
+function counted(name: string, isIn: (day: string) => boolean) {
+  const entries = ledger.filter(({ upstream, endedAtMs }) => upstream === name && isIn(dayOf(endedAtMs)));
+  const those = (...deeds: readonly Deed[]): readonly LedgerEntry[] =>
+    entries.filter(({ did }) => deeds.includes(did));
+  const minutes = new Map<number, { ok: number; failed: number }>();
+  for (const { endedAtMs, did } of those("answered", "error", "hung")) {
+    const minute = minutes.get(Math.floor(endedAtMs / MINUTE_MS)) ?? { ok: 0, failed: 0 };
+    minute[did === "answered" ? "ok" : "failed"] += 1;
+    minutes.set(Math.floor(endedAtMs / MINUTE_MS), minute);
+  }
+  const bad = (is: (minute: { ok: number; failed: number }) => boolean): number =>
+    [...minutes.values()].filter(is).length;
+  const ok = those("answered");
+  return {
+    ok: ok.length,
+    failed: those("error", "hung").length,
+    throttled: those("throttled").length,
+    rejected: those("refused_key").length,
+    offline: those("unreachable").length,
+    watchedMinutes: minutes.size,
+    allFailed: bad(({ ok, failed }) => ok === 0 && failed > 0),
+    twoFailed: bad(({ failed }) => failed >= 2),
+    meanMs:
+      ok.length === 0
+        ? undefined
+        : ok.reduce((sum, { endedAtMs, sentAtMs }) => sum + endedAtMs - sentAtMs, 0) / ok.length,
+  };
+}
+
+/** Runs of failures that were confirmed, from the first request of one to the first that was answered again. */
+function outages(name: string): readonly { from: number; to: number; ids: readonly string[] }[] {
+  const found: { from: number; to: number; ids: string[] }[] = [];
+  let run: LedgerEntry[] = [];
+  for (const entry of ledger.filter(({ upstream }) => upstream === name)) {
+    if (entry.did === "error" || entry.did === "hung") run.push(entry);
+    if (entry.did !== "answered") continue;
+    const [first, second] = run;
+    const last = run.at(-1);
+    if (first !== undefined && second !== undefined && last !== undefined)
+      found.push({
+        from: first.sentAtMs,
+        to: entry.endedAtMs,
+        ids: [...new Set([first, second, last])].map(({ requestId }) => requestId),
+      });
+    run = [];
+  }
+  return found;
+}
+
+describe("a report of October in Berlin, with a change of the clock, a handover and a day without watching", () => {
+  test.each(["email", "ai-router"])(
+    "says of %s what the upstream's own ledger says, in every figure",
+    (name) => {
+      const report = upstreamIn(reportOf({ month: "2026-10" }), name);
+      const expected = counted(name, (day) => day.startsWith("2026-10"));
+      expect(report).toMatchObject({
+        fromMs: at("2026-09-30T22:00:00Z"),
+        toMs: at("2026-10-31T23:00:00Z"),
+        lengthMs: (31 * 24 + 1) * HOUR_MS,
+        timeZone: "Europe/Berlin",
+        ok: expected.ok,
+        failed: expected.failed,
+        availability: expected.ok / (expected.ok + expected.failed),
+        throttled: expected.throttled,
+        rejected: expected.rejected,
+        offline: expected.offline,
+        otherOurs: 0,
+        watchedMinutes: expected.watchedMinutes,
+        withinObjective: expected.ok,
+        slowestMs: 120,
+        hoursWithoutMinutes: 0,
+      });
+      expect(report.meanMs).toBeCloseTo(expected.meanMs ?? 0, 6);
+      // Each poll stands for its gap, and those that confirm a failure may fall into a minute of their own.
+      expect(report.watchedMs).toBe(Math.min(report.lengthMs, expected.watchedMinutes * EVERY_MS));
+      expect(expected.throttled + expected.rejected).toBeGreaterThan(5);
+      expect(expected.offline).toBeGreaterThan(5);
+    },
+  );
+
+  test.each(["email", "ai-router"])(
+    "of %s each day is what the ledger says of it: of 25 hours, unwatched, or as any other",
+    (name) => {
+      const { days } = upstreamIn(reportOf({ month: "2026-10" }), name);
+      expect(days.map(({ day }) => day)).toEqual(
+        Array.from({ length: 31 }, (_, day) => `2026-10-${String(day + 1).padStart(2, "0")}`),
+      );
+      for (const day of days) {
+        const expected = counted(name, (other) => other === day.day);
+        const { ok, failed, throttled, rejected, offline, watchedMinutes } = expected;
+        expect(day).toMatchObject({ ok, failed, throttled, rejected, offline, watchedMinutes });
+        expect(day.badMinutes).toBe(name === "email" ? expected.allFailed : expected.twoFailed);
+        expect(day.availability).toBe(ok + failed === 0 ? undefined : ok / (ok + failed));
+      }
+      const lengths = Object.fromEntries(
+        days.map(({ day, fromMs, toMs }) => [day, (toMs - fromMs) / HOUR_MS]),
+      );
+      expect(lengths).toMatchObject({ "2026-10-24": 24, "2026-10-25": 25, "2026-10-26": 24 });
+      const unwatched = days.find(({ day }) => day === "2026-10-20");
+      // Berlin's day begins two hours before the process ended.
+      expect(unwatched?.watchedMs).toBe(2 * HOUR_MS);
+    },
+  );
+
+  test("counts bad minutes as the provider does, and what nobody watched as good", () => {
+    const report = reportOf({ month: "2026-10" });
+    const minutes = (31 * 24 + 1) * 60;
+    for (const name of ["email", "ai-router"]) {
+      const { months, sla: terms } = upstreamIn(report, name);
+      const { allFailed, twoFailed, watchedMinutes } = counted(name, (day) => day.startsWith("2026-10"));
+      const badMinutes = name === "email" ? allFailed : twoFailed;
+      const availability = 1 - badMinutes / minutes;
+      expect(months).toEqual([
+        {
+          month: "2026-10",
+          fromMs: at("2026-09-30T22:00:00Z"),
+          toMs: at("2026-10-31T23:00:00Z"),
+          isWhole: true,
+          isOver: true,
+          minutes,
+          watchedMinutes,
+          badMinutes,
+          availability,
+          availabilityOfWatched: 1 - badMinutes / watchedMinutes,
+          isKept: availability >= (terms?.atLeast ?? 0),
+          ...(availability < 0.9999 && {
+            credit: availability < 0.9993 ? 0.25 : 0.1,
+            claimUntilMs: at("2026-10-31T23:00:00Z") + 30 * DAY_MS,
+          }),
+        },
+      ]);
+      expect(badMinutes).toBeGreaterThan(0);
+    }
+  });
+
+  test("has each outage from its first failed request to the first answer, with the provider's own request ids", () => {
+    for (const name of ["email", "ai-router"]) {
+      const [from, to] = [at("2026-09-30T22:00:00Z"), at("2026-10-31T23:00:00Z")];
+      const expected = outages(name).filter((outage) => outage.to >= from && outage.from < to);
+      const { incidents } = upstreamIn(reportOf({ month: "2026-10" }), name);
+      const told = incidents.filter(({ isOutage }) => isOutage);
+      expect(told.map(({ fromMs, toMs }) => ({ from: fromMs, to: toMs }))).toEqual(
+        expected.map(({ from, to }) => ({ from, to })),
+      );
+      expect(told.length).toBeGreaterThan(0);
+      for (const [place, { durationMs, inPeriodMs, evidence }] of told.entries()) {
+        const outage = expected[place];
+        if (outage === undefined) throw new Error("an outage too many");
+        expect(durationMs).toBe(outage.to - outage.from);
+        expect(inPeriodMs).toBe(Math.min(outage.to, to) - Math.max(outage.from, from));
+        const withStatus = outage.ids.filter((id) =>
+          ledger.some(({ requestId, did }) => requestId === id && did === "error"),
+        );
+        const ids = evidence.flatMap(({ headers = [] }) => headers.flatMap(({ value }) => value ?? []));
+        expect(ids).toEqual(withStatus);
+      }
+    }
+  });
+
+  test("leaves out what says nothing of the upstream: throttled, our key, our own network", () => {
+    const report = reportOf({ month: "2026-10" });
+    const left = (name: string): readonly string[] =>
+      upstreamIn(report, name).incidents.flatMap(({ isOutage, state, reason }) =>
+        isOutage ? [] : [`${state} ${reason}`],
+      );
+    expect(left("email")).toEqual(["throttled rate", "down offline"]);
+    expect(left("ai-router")).toEqual(["unauthorized unauthorized", "down offline"]);
+  });
+});
+
+test("an outage over the end of a month is in both months, whole, each with its own part", () => {
+  const [october, november] = [reportOf({ month: "2026-10" }), reportOf({ month: "2026-11" })].map((report) =>
+    upstreamIn(report, "email").incidents.at(
+      0 + (report.upstreams[0]?.days[0]?.day === "2026-11-01" ? 0 : -1),
+    ),
+  );
+  if (october === undefined || november === undefined) throw new Error("it is missing");
+  expect(october.fromMs).toBe(at("2026-10-31T22:10:00Z"));
+  expect({ from: november.fromMs, to: november.toMs }).toEqual({ from: october.fromMs, to: october.toMs });
+  expect(october.inPeriodMs).toBe(50 * MINUTE_MS);
+  expect(october.inPeriodMs + november.inPeriodMs).toBe(october.durationMs);
+});
+
+test("a month that is not over, or of which days are left out, has no credit", () => {
+  const { months } = upstreamIn(reportOf({ from: "2026-10-01", to: "2026-11-20" }), "email");
+  expect(
+    months.map(({ month, isWhole, isOver, credit }) => ({
+      month,
+      isWhole,
+      isOver,
+      hasCredit: credit !== undefined,
+    })),
+  ).toEqual([
+    { month: "2026-10", isWhole: true, isOver: true, hasCredit: true },
+    { month: "2026-11", isWhole: false, isOver: false, hasCredit: false },
+  ]);
+  const [some] = upstreamIn(reportOf({ from: "2026-10-02", to: "2026-10-31" }), "email").months;
+  expect(some).toMatchObject({ isWhole: false, isOver: true });
+  expect(some?.credit).toBeUndefined();
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import { periodOf } from "../../../src/core/report/period.ts";
+import { type Report, upstreamReport } from "../../../src/core/report/report.ts";
+import { csvOf, jsonOf, markdownOf } from "../../../src/core/report/text-formats.ts";
+import { DAY_MS } from "../../../src/core/time/duration.ts";
+import { reportPage } from "../../../src/http/page/report-page.ts";
+import { samplePollStatus } from "../../support/samples.ts";
+
+const NOW_MS = Date.parse("2026-11-01T00:00:00Z");
+
+/** What an upstream may write into its answers. */
+const HOSTILE = [
+  `=HYPERLINK("http://evil.example/","x")`,
+  "+1+cmd|' /C calc'!A0",
+  "-2+3",
+  "@SUM(A1)",
+  "\t=1+1",
+  "<script>alert(1)</script>",
+  "</td></tr></table><h1>All fine</h1>",
+  "| 100 % | ok |",
+  "``` `` [click](http://evil.example) ![x](http://evil.example/x.png) @channel #1 **bold**",
+  "\u202Egnp.exe\n\n# A heading\r\n\u001b[31m",
+  '"quoted", and, commas',
+];
+
+function reportOf(said: string): Report {
+  const period = periodOf({ firstDay: 20_727, lastDay: 20_727 + 30 }, "UTC", NOW_MS);
+  const evidence = [
+    samplePollStatus({
+      outcome: "failed",
+      reason: "server_error",
+      atMs: NOW_MS - DAY_MS,
+      detail: said,
+      excerpt: said,
+      headers: [{ name: "x-request-id", bytes: said.length, value: said }],
+    }),
+  ];
+  const incident = {
+    upstream: "email",
+    state: "down" as const,
+    reason: "server_error",
+    startedAtMs: NOW_MS - DAY_MS,
+    endedAtMs: NOW_MS - DAY_MS + 1,
+    polls: 2,
+    evidence,
+    seenAtMs: NOW_MS,
+  };
+  const upstream = {
+    name: "email",
+    schedule: "every 15s",
+    meanGapMs: 15_000,
+    latencyObjectiveMs: 1_000,
+    sla: undefined,
+  };
+  const kept = { days: [], incidents: [incident] };
+  return { version: 1, atMs: NOW_MS, upstreams: [upstreamReport(upstream, kept, period, NOW_MS)] };
+}
+
+const text = (pieces: Iterable<string>): string => [...pieces].join("");
+
+/** As a spreadsheet reads it: RFC 4180. */
+function cellsOf(csv: string): readonly (readonly string[])[] {
+  return csv
+    .split("\r\n")
+    .filter((line) => line !== "")
+    .map((line) =>
+      [...line.matchAll(/("(?:[^"]|"")*"|[^",]*)(?:,|$)/g)]
+        .slice(0, 7)
+        .map(([, cell = ""]) => cell.replace(/^"(.*)"$/s, "$1").replaceAll('""', '"')),
+    );
+}
+
+describe.each(HOSTILE)("what an upstream says, %j,", (said) => {
+  test("is no formula in a spreadsheet, and no further cell or line", () => {
+    const csv = text(csvOf(reportOf(said)));
+    const lines = cellsOf(csv);
+    for (const line of lines) {
+      expect(line).toHaveLength(7);
+      for (const cell of line) expect(cell).not.toMatch(/^\s*[=+\-@|%]/);
+    }
+    expect(csv.replaceAll("\r\n", "")).not.toMatch(/\p{Cc}|\p{Cf}/u);
+  });
+
+  test("is a text in HTML: no tag and no attribute of it", () => {
+    const html = text(reportPage(reportOf(said)));
+    const harmless = text(reportPage(reportOf("harmless")));
+    const tags = (page: string): readonly string[] => [...page.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
+    expect(tags(html)).toEqual(tags(harmless));
+    expect(html).not.toMatch(/\p{Cf}/u);
+  });
+
+  test("is code in Markdown, within its cell: no link, no mention, no heading", () => {
+    const markdown = text(markdownOf(reportOf(said)));
+    const lines = markdown.split("\n");
+    expect(lines.length).toBe(text(markdownOf(reportOf("harmless"))).split("\n").length);
+    const evidence = lines.findIndex((line) => line.startsWith("### Evidence"));
+    const row = lines[evidence + 6] ?? "";
+    // Outside of code, only our own words are left, and eight cells.
+    const [own] = [row.replaceAll(/(`+) .*? \1(?!`)/g, "CODE")];
+    expect(own).toMatch(/^\| 1 \| [^|]+ \| server error \| [^|]* \| [^|]+ \| [^|]+ \| CODE \| CODE CODE \|$/);
+  });
+
+  test("is what it was in JSON", () => {
+    const { upstreams } = JSON.parse(text(jsonOf(reportOf(said))));
+    expect(upstreams[0].incidents[0].evidence[0].detail).toBe(said);
+  });
+});
+
+test("every number of the JSON has a sentence about how it was computed", () => {
+  const { how, upstreams } = JSON.parse(text(jsonOf(reportOf("x"))));
+  const told: Readonly<Record<string, string>> = {
+    watchedMinutes: "watchedMs",
+    fromMs: "report",
+    toMs: "report",
+  };
+  const figures = Object.entries(upstreams[0]).filter(([, value]) => typeof value === "number");
+  expect(figures.length).toBeGreaterThan(8);
+  for (const [name] of figures) {
+    if (name === "latencyObjectiveMs") continue;
+    expect(how).toHaveProperty(told[name] ?? name);
+  }
+});
