@@ -44,12 +44,11 @@ export class LargeAnswers implements AsyncDisposable {
   }
 
   async #judge(upstream: Upstream, observation: Observation, times: PollTimes): Promise<PollResult> {
-    const { large, exchange, durationMs, phasesMs, certificateExpiresAtMs } = observation;
+    const { large, withoutKeys: _here, ...sent } = observation;
     if (large === undefined) return judge(upstream, observation, times);
     const { release, ...needed } = large;
     this.#idle.abort();
     try {
-      const sent = { exchange, durationMs, phasesMs, certificateExpiresAtMs };
       // What it sends is of no use there, and may be large.
       const asked = { ...upstream, body: undefined };
       const question: LargeAnswer = { upstream: asked, observation: sent, large: needed, times };

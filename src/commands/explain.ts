@@ -3,8 +3,9 @@ import { decodeBody } from "../adapters/undici/decode.ts";
 import { openExpressions } from "../config/read/expressions.ts";
 import type { Advice } from "../core/advice/advice.ts";
 import type { Expectation, Upstream } from "../core/config/config.ts";
-import { type AnswerHead, headerValue } from "../core/exchange/exchange.ts";
+import { type AnswerHead, type Exchange, headerValue } from "../core/exchange/exchange.ts";
 import type { PollOutcome } from "../core/exchange/outcome.ts";
+import { type Stream, StreamFold } from "../core/exchange/stream.ts";
 import { hasExpressions } from "../core/poll/assertions.ts";
 import { judgeExchange } from "../core/poll/classify.ts";
 import type { Poll } from "../core/poll/poll.ts";
@@ -51,7 +52,7 @@ export async function explain(command: ExplainCommand): Promise<number> {
   return 0;
 }
 
-type Expected = Pick<Upstream, "expect" | "values">;
+type Expected = Pick<Upstream, "expect" | "values" | "stream">;
 
 async function expectationOf({ upstream, ...io }: ExplainCommand): Promise<Expected | undefined> {
   if (upstream === undefined) return { expect: USUAL };
@@ -74,6 +75,7 @@ async function read(file: string, err: (text: string) => void): Promise<Uint8Arr
   }
 }
 
+type Answered = Extract<Exchange, { readonly kind: "answered" }>;
 type Answer = { readonly head: AnswerHead; readonly body: Uint8Array };
 
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? (\d{3})(?: (.*))?$/;
@@ -109,6 +111,15 @@ function decoded({ head, body }: Answer): Uint8Array {
   return result.kind === "decoded" ? result.body : body;
 }
 
+/** As if all of it had come at once. */
+function readAs(stream: Stream | undefined, body: Uint8Array): Pick<Answered, "body" | "stream"> {
+  if (stream === undefined) return { body };
+  const fold = new StreamFold(stream, 0);
+  fold.add(body, 0);
+  fold.finish(0);
+  return { body: fold.events === 0 ? body : fold.last, stream: fold.read };
+}
+
 type Explanation = Pick<Poll, "values" | "unreadable"> & {
   readonly status: number;
   readonly outcome: PollOutcome["kind"];
@@ -124,13 +135,13 @@ type Explanation = Pick<Poll, "values" | "unreadable"> & {
 
 function explanationOf(
   { head, body }: Answer,
-  { expect, values }: Expected,
+  { expect, values, stream }: Expected,
   wallNowMs: number,
   matcher: Matcher | undefined,
 ): Explanation {
   // A saved answer is judged as of the moment at which it was sent, if it says when.
   const atMs = parseHttpDate(headerValue(head.headers, "date") ?? "", wallNowMs) ?? wallNowMs;
-  const exchange = { kind: "answered", head, body } as const;
+  const exchange = { kind: "answered", head, ...readAs(stream, body) } as const;
   const { outcome, detail, words, advice, json } = judgeExchange(
     exchange,
     expect,

@@ -22,6 +22,8 @@ import { LeaseQueue } from "../engine/poll/lease-queue.ts";
 import { pollOnce, type PollResult, withoutToken } from "../engine/poll/poll-once.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 import { happenedPhases, type PhaseTimesMs } from "../core/exchange/exchange.ts";
+import { counted } from "../core/exchange/json-value.ts";
+import type { StreamMeasures } from "../core/exchange/stream.ts";
 
 export type ProbeCommand = CommandIo & {
   /** All of the config's upstreams where empty. */
@@ -191,6 +193,7 @@ function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[])
     `  ${urlWithoutQuery(upstream.url)}`,
     ...(poll.outcome.kind === "ok" ? [] : [`  ${poll.detail}`]),
     ...phaseBars(poll.phasesMs).map((line) => `  ${line}`),
+    ...streamLines(poll.stream).map((line) => `  stream   ${line}`),
     ...valueLines(poll).map((line) => `  value    ${line}`),
     ...limits.map(({ sentence, comparison }) => `  limit    ${sentence}: ${comparison}`),
     "",
@@ -210,12 +213,22 @@ function asJson({ upstream, poll, limits }: Result): object {
     status: poll.head?.status,
     durationMs: poll.durationMs,
     phasesMs: poll.phasesMs,
+    ...(poll.stream && { stream: poll.stream }),
     detail: poll.detail,
     certificateExpiresAtMs: poll.certificateExpiresAtMs,
     ...(poll.values && { values: poll.values.map(({ name, value }) => ({ name, value })) }),
     ...(poll.unreadable && { unreadable: poll.unreadable }),
     limits,
   };
+}
+
+/** `12 events in 3456 B, the first after 0.42 s, the longest gap 20 ms`. */
+function streamLines(stream: StreamMeasures | undefined): readonly string[] {
+  if (stream === undefined) return [];
+  const { events, bytes, firstEventMs, longestGapMs } = stream;
+  const first = firstEventMs === undefined ? [] : [`the first that counts after ${formatMs(firstEventMs)}`];
+  const gap = longestGapMs === undefined ? [] : [`the longest gap ${formatMs(longestGapMs)}`];
+  return [[`${counted(events, "event")} in ${bytes} B`, ...first, ...gap].join(", ")];
 }
 
 /** Each value of the config, or what stands in its place. */
@@ -238,10 +251,11 @@ const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 export function phaseBars(phasesMs: PhaseTimesMs): readonly string[] {
   const happened = happenedPhases(phasesMs);
   const totalMs = happened.reduce((sum, { ms }) => sum + ms, 0);
-  return happened.map(({ phase, beforeMs, ms }) => {
+  const columns = Math.max(8, ...happened.map(({ words }) => words.length));
+  return happened.map(({ words, beforeMs, ms }) => {
     const offset = totalMs === 0 ? 0 : Math.floor((beforeMs / totalMs) * BAR_CELLS);
     const bar = totalMs === 0 ? "" : barOf((ms / totalMs) * BAR_CELLS);
-    return `${phase.padEnd(8)} ${formatMs(ms).padStart(9)}  ${" ".repeat(offset)}${bar}`;
+    return `${words.padEnd(columns)} ${formatMs(ms).padStart(9)}  ${" ".repeat(offset)}${bar}`;
   });
 }
 

@@ -122,3 +122,20 @@ test("an answer is held to the JSON Schema that the config names", async () => {
   await directory.write('{ "items": { "type": "integer" } }', "contract.json");
   expect((await ask()).out).toContain('answered 200, but `/data/1` is "a", expected a whole number');
 });
+
+test("a saved stream is judged as if all of it had come at once", async () => {
+  await using directory = await ConfigDirectory.create();
+  const configPath = await directory.write(
+    withUpstream('stream: { format: sse, ends: { data: "[DONE]" }, counts: { path: /delta } }'),
+  );
+  const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+  const ask = async (body: string): Promise<string> => {
+    const { out } = await explained(head + body, { configPath, upstream: "api" });
+    return out.split("\n").slice(0, 2).join("; ");
+  };
+  const token = 'data: {"delta":"ok"}\n\n';
+  expect(await ask(`${token}${token}data: [DONE]\n\n`)).toBe(
+    "outcome    ok; because    answered 200 with 2 events in 58 B",
+  );
+  expect(await ask(token)).toContain("outcome    failed: stream");
+});

@@ -31,3 +31,11 @@ test("durations are told as a person would", () => {
     "1.50 s",
   ]);
 });
+
+test("a phase with a long name moves the times of all to the right", () => {
+  expect(phaseBars({ wait: 50, first_event: 25, stream: 25 })).toEqual([
+    "wait            50 ms  ████████████████",
+    "first event     25 ms                  ████████",
+    "stream          25 ms                          ████████",
+  ]);
+});

@@ -7,6 +7,7 @@ import type { Price } from "../../src/core/config/price.ts";
 import type { QuotaRow } from "../../src/core/budget/quota.ts";
 import type { Budget, Config, Fleet, Upstream, Value } from "../../src/core/config/config.ts";
 import { type Exchange, type Observation, PHASES } from "../../src/core/exchange/exchange.ts";
+import type { Stream } from "../../src/core/exchange/stream.ts";
 import type { FleetStatus, FleetView } from "../../src/core/fleet/fleet-status.ts";
 import { RedisAccount, UpstreamAccounts } from "../../src/core/metrics/accounts.ts";
 import type {
@@ -290,10 +291,24 @@ export function sampleFleetSnapshot(changes: Partial<FleetSnapshot> = {}): Fleet
 const SAMPLE_PRICE: Price = { currency: "EUR", parts: [{ kind: "request", units: 100_000 }] };
 
 /** Every fact that can be known is known. */
+/** As OpenAI's chat completions are. */
+export const SAMPLE_STREAM: Stream = {
+  format: "sse",
+  ends: { kind: "data", data: "[DONE]" },
+  atMost: 64,
+  gapTimeoutMs: undefined,
+  counts: "/choices/0/delta/content",
+};
+
 export function fullMetricsSnapshot(): MetricsSnapshot {
   const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 10]));
   const announcement = sampleAnnouncement({ sunsetAtMs: POLL_ENDED_AT_MS + 86_400_000 });
-  const poll = samplePoll({ phasesMs, announcement, certificateExpiresAtMs: POLL_ENDED_AT_MS + 86_400_000 });
+  const poll = samplePoll({
+    phasesMs,
+    announcement,
+    certificateExpiresAtMs: POLL_ENDED_AT_MS + 86_400_000,
+    stream: { events: 12, bytes: 3_456, firstEventMs: 80, longestGapMs: 20 },
+  });
   const failed = samplePoll({ outcome: outcomeOf("timeout"), delayMs: 0, malformedSignals: 1 });
   const accounts = accountsOf(failed, poll);
   accounts.record({ kind: "slots_skipped", cause: "missed", count: 3, hadWaited: false });
@@ -304,6 +319,7 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
           labels: { team: "growth" },
           values: [sampleValue()],
           price: SAMPLE_PRICE,
+          stream: SAMPLE_STREAM,
         }),
         accounts,
         health: { state: "up", up: true },

@@ -59,6 +59,8 @@ export function explain(error: unknown, context: FaultContext): Break {
       return broken("tls", `TLS handshake with ${context.upstream} failed: ${codes}`);
     case "wait":
     case "transfer":
+    case "first_event":
+    case "stream":
       return explainAnswer(error, codes, context);
     case undefined:
       return broken("bug", `the poll could not be made: ${codes}`);

@@ -85,6 +85,8 @@ class UndiciProbe implements Probe {
       maxBodyBytes: expect.maxBodyBytes,
       keepsConnection: connection === "reuse",
       memory: options.memory,
+      stream: options.upstream.stream,
+      expectedStatus: expect.status ?? [],
     };
   }
 
@@ -137,7 +139,7 @@ class UndiciProbe implements Probe {
       const answer = await request.ended;
       const decoded = this.#decode(request, answer);
       const exchange = decoded ?? answer;
-      if (exchange.kind === "broken") await slot?.destroy();
+      if (exchange.kind === "broken" || request.wasLeft) await slot?.destroy();
       else if (slot !== undefined) this.#keep(slot);
       const large = decoded === undefined ? this.#handOver(request) : undefined;
       if (large === undefined) request.releaseMemory();
@@ -172,7 +174,7 @@ class UndiciProbe implements Probe {
     const mostBytes = memory === undefined ? maxBodyBytes : Math.min(maxBodyBytes, SMALL_BODY_BYTES);
     if (body.byteLength > mostBytes) return undefined;
     const decoded = decodeBody(body, headerValue(head.headers, "content-encoding"), mostBytes);
-    if (decoded.kind === "decoded") return { kind: "answered", head, body: decoded.body };
+    if (decoded.kind === "decoded") return { ...exchange, body: decoded.body };
     if (decoded.fault === "body_too_large" && mostBytes < maxBodyBytes) return undefined;
     return request.broken(decoded.fault, decoded.detail);
   }

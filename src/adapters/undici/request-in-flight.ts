@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
-import { SMALL_BODY_BYTES } from "../../core/exchange/bounds.ts";
+import { type ExpectedStatus, isExpected } from "../../core/config/config.ts";
+import { EVENT_CHARS, SMALL_BODY_BYTES, STREAM_TURN_BYTES } from "../../core/exchange/bounds.ts";
 import {
   type AnswerHead,
   type Exchange,
@@ -10,6 +11,8 @@ import {
   type WireFault,
   type WithoutKeys,
 } from "../../core/exchange/exchange.ts";
+import { counted } from "../../core/exchange/json-value.ts";
+import { type Stream, StreamFold } from "../../core/exchange/stream.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { BodyMemory } from "./body-memory.ts";
 import type { ConnectionAttempt } from "./connection-attempt.ts";
@@ -23,6 +26,8 @@ const ACTIVITIES: Readonly<Record<Phase, string>> = {
   tls: "in the TLS handshake",
   wait: "waiting for an answer",
   transfer: "reading the answer",
+  first_event: "waiting for the first event",
+  stream: "reading the stream",
 };
 
 const INFORMATIONAL_MAX = 100;
@@ -31,6 +36,9 @@ const REASON_PHRASE_MAX_CHARS = 1_024;
 /** A chunk of one byte takes six on the wire, and the headers come before the body. */
 const WIRE_BYTES_A_BODY_BYTE = 8;
 const WIRE_EXTRA_BYTES = 1_048_576;
+
+/** A timer may fire by so much too early. */
+const TIMER_EARLY_MS = 1;
 
 type Broken = Extract<Exchange, { kind: "broken" }>;
 
@@ -41,6 +49,9 @@ export type Target = Pick<FaultContext, "peer" | "upstream" | "encrypted"> & {
   readonly keepsConnection: boolean;
   /** Undefined where nobody else needs memory. */
   readonly memory: BodyMemory | undefined;
+  /** An answer with one of these statuses is read as a stream; undefined where none is. */
+  readonly stream: Stream | undefined;
+  readonly expectedStatus: readonly ExpectedStatus[];
 };
 
 /** One request and its answer, as undici reports them. It ends once; what comes later is ignored. */
@@ -62,6 +73,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
   #sent = false;
   #informational = 0;
   #head: AnswerHead | undefined;
+  #stream: StreamFold | undefined;
+  #turnBytes = 0;
+  #wasLeft = false;
   #giveMemoryBack: (() => void) | undefined;
   #waitsSinceMs: number | undefined;
   /** This time is ours, and none of the upstream's. */
@@ -80,6 +94,11 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
     return this.#endedAtMs !== undefined;
   }
 
+  /** Whether its stream had said enough before the answer was over: its connection is of no use any more. */
+  get wasLeft(): boolean {
+    return this.#wasLeft;
+  }
+
   /** Whether a connection was opened for this request. */
   get openedConnection(): boolean {
     return this.#openedConnection;
@@ -89,13 +108,17 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
   observation(exchange: Exchange, withoutKeys: WithoutKeys, large: LargeBody | undefined): Observation {
     const { timesMs } = this.timer;
     const waitedMs = this.#waitedMs;
+    const endedAtMs = this.#endedAtMs ?? this.#clock.now();
+    const hasStalled = exchange.kind === "broken" && exchange.fault === "timeout";
+    const stream = this.#stream?.measures(this.#startedAtMs, hasStalled ? endedAtMs : undefined);
     return {
       exchange,
-      durationMs: (this.#endedAtMs ?? this.#clock.now()) - this.#startedAtMs - waitedMs,
+      durationMs: endedAtMs - this.#startedAtMs - waitedMs,
       phasesMs: waitedMs === 0 ? timesMs : { ...timesMs, transfer: (timesMs.transfer ?? 0) - waitedMs },
       certificateExpiresAtMs: this.#connection?.certificateExpiresAtMs,
       withoutKeys,
       ...(large && { large }),
+      ...(stream && { stream }),
     };
   }
 
@@ -130,12 +153,27 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
   }
 
   get leftMs(): number {
+    return Math.min(this.#wholeLeftMs, this.#gapLeftMs);
+  }
+
+  get #wholeLeftMs(): number {
     return this.#startedAtMs + this.#target.timeoutMs - this.#clock.now();
   }
 
+  get #gapLeftMs(): number {
+    const gapMs = this.#target.stream?.gapTimeoutMs;
+    const stream = this.#stream;
+    if (gapMs === undefined || stream === undefined) return Number.POSITIVE_INFINITY;
+    return stream.lastEventAtMs + gapMs - this.#clock.now();
+  }
+
   timeOut(): void {
-    const { timeoutMs: afterMs } = this.#target;
-    if (this.#waitsSinceMs !== undefined) {
+    const { timeoutMs: afterMs, stream } = this.#target;
+    if (this.#wholeLeftMs > TIMER_EARLY_MS && stream?.gapTimeoutMs !== undefined) {
+      // An event may have come since this was planned.
+      if (this.#gapLeftMs > TIMER_EARLY_MS) return;
+      this.fail("timeout", `no event came for ${stream.gapTimeoutMs} ms`);
+    } else if (this.#waitsSinceMs !== undefined) {
       this.fail("memory", `for the rest of the body there was no memory within ${afterMs} ms`);
     } else if (this.#connection === undefined) this.fail("bug", `the key was not read within ${afterMs} ms`);
     else this.cancel(`timed out after ${afterMs} ms`);
@@ -147,7 +185,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
   }
 
   broken(fault: WireFault, detail: string): Broken {
-    return { kind: "broken", fault, detail, sent: this.#sent, head: this.#head };
+    const stream = this.#stream;
+    const told = stream === undefined ? "" : ` (${counted(stream.events, "event")} had come)`;
+    return { kind: "broken", fault, detail: `${detail}${told}`, sent: this.#sent, head: this.#head };
   }
 
   /** Blank lines, a reason phrase and chunk extensions are neither header nor body, and can be endless too. */
@@ -184,15 +224,67 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
       }
       return;
     }
-    this.timer.enter("transfer");
     const headers = readHeaders(controller.rawHeaders);
     this.#head = { status, reasonPhrase: reasonPhrase.slice(0, REASON_PHRASE_MAX_CHARS), headers };
+    const { stream, expectedStatus } = this.#target;
+    const isStream = stream !== undefined && isExpected({ status: expectedStatus }, status);
+    this.timer.enter(isStream ? "first_event" : "transfer");
+    if (!isStream) return;
+    this.#stream = new StreamFold(stream, this.#clock.now());
+    const encoding = headerValue(headers, "content-encoding") ?? "";
+    if (!/^(identity)?$/i.test(encoding))
+      this.fail("protocol", "the stream is encoded, though it must not be");
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.hasEnded) return;
+    if (this.#stream !== undefined) return this.#readStream(this.#stream, controller, chunk);
     if (this.#body.add(chunk)) return this.#askForMemory(controller);
     this.fail("body_too_large", `the body exceeds ${this.#target.maxBodyBytes} bytes`);
+  }
+
+  #readStream(stream: StreamFold, controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { maxBodyBytes } = this.#target;
+    const hadCounted = stream.hasCounted;
+    stream.add(chunk, this.#clock.now());
+    if (stream.hasCounted && !hadCounted) this.timer.enter("stream");
+    if (stream.bytes > maxBodyBytes)
+      return this.fail("body_too_large", `the stream exceeds ${maxBodyBytes} bytes`);
+    if (stream.events === 0 && stream.bytes <= SMALL_BODY_BYTES) this.#body.add(chunk);
+    // The end of the answer may come with that of the stream: then its connection can be used again.
+    if (stream.end === "complete") setImmediate(() => this.#leave(stream));
+    else if (stream.end !== undefined) this.#leave(stream);
+    else this.#giveTurn(controller, chunk.byteLength);
+  }
+
+  /** The system hands over megabytes at once, and nothing else would run meanwhile. */
+  #giveTurn(controller: Dispatcher.DispatchController, bytes: number): void {
+    this.#turnBytes += bytes;
+    if (this.#turnBytes < STREAM_TURN_BYTES) return;
+    this.#turnBytes = 0;
+    controller.pause();
+    setImmediate(() => {
+      if (!this.hasEnded) controller.resume();
+    });
+  }
+
+  #leave(stream: StreamFold): void {
+    if (this.hasEnded) return;
+    this.#wasLeft = true;
+    this.#endStream(stream);
+  }
+
+  #endStream(stream: StreamFold): void {
+    if (this.#head === undefined) return;
+    if (stream.end === "too_long") {
+      return this.fail(
+        "body_too_large",
+        `an event, or all that events say, exceeds ${EVENT_CHARS} characters`,
+      );
+    }
+    const raw = this.#body.take();
+    const body = stream.events === 0 ? raw : stream.last;
+    this.#end({ kind: "answered", head: this.#head, body, stream: stream.read });
   }
 
   /** Once, for the whole of a body that turns out to be large. What comes meanwhile stays in the socket. */
@@ -222,6 +314,9 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
     if (tlsError !== undefined) return this.failWith(tlsError);
     if (isReset) return this.fail("reset", "the connection was reset before the answer was complete");
     if (!this.#target.keepsConnection) this.#connection?.closeAfterAnswer();
+    const stream = this.#stream;
+    stream?.finish(this.#clock.now());
+    if (stream !== undefined) return this.#endStream(stream);
     this.#end({ kind: "answered", head: this.#head, body: this.#body.take() });
   }
 

@@ -1,6 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import type { Clock } from "../../core/time/clock.ts";
 import type { Auth, Aws, Method, TokenRequest, Upstream } from "../../core/config/config.ts";
+import type { Stream } from "../../core/exchange/stream.ts";
 import { type Signature, signatureOf } from "./aws-signature.ts";
 import { ACCEPTED_ENCODINGS } from "./decode.ts";
 import { WireError } from "./faults.ts";
@@ -32,10 +33,11 @@ export type Endpoint = Pick<
   | "proxy"
   | "tls"
   | "denyAddresses"
+  | "stream"
 > & {
   readonly auth: Auth | { readonly kind: "client_credentials"; readonly token: TokenRequest };
   readonly payload?: Payload | undefined;
-  readonly expect: Pick<Upstream["expect"], "maxBodyBytes">;
+  readonly expect: Pick<Upstream["expect"], "maxBodyBytes"> & Partial<Pick<Upstream["expect"], "status">>;
 };
 
 /** Headers that frame a request or name its target: only undici writes them. */
@@ -123,15 +125,23 @@ export class RequestBuilder {
 
 const NO_BODY = new Uint8Array();
 
+/** Errors are JSON. */
+const ACCEPTED_STREAMS: Readonly<Record<Stream["format"], string>> = {
+  sse: "text/event-stream, application/json",
+  ndjson: "application/x-ndjson, application/json",
+};
+
 function staticHeaders(
   upstream: Endpoint,
   userAgent: string,
   forwardProxy: ProxyServer | undefined,
 ): Map<string, readonly [string, string]> {
+  const { stream } = upstream;
   const headers = new Map<string, readonly [string, string]>([
     ["user-agent", ["User-Agent", userAgent]],
-    ["accept", ["Accept", "application/json"]],
-    ["accept-encoding", ["Accept-Encoding", ACCEPTED_ENCODINGS]],
+    ["accept", ["Accept", stream === undefined ? "application/json" : ACCEPTED_STREAMS[stream.format]]],
+    // What is encoded comes in blocks, so that the times of its events are lost.
+    ["accept-encoding", ["Accept-Encoding", stream === undefined ? ACCEPTED_ENCODINGS : "identity"]],
     ["content-type", ["Content-Type", upstream.payload?.type ?? "application/json"]],
   ]);
   for (const [name, value] of Object.entries(upstream.headers)) {

@@ -18,6 +18,7 @@ const OF_ONE_PATH: ReadonlySet<string> = new Set([
   "method",
   "body",
   "idempotency_key",
+  "stream",
   "expect",
   "values",
   "price",

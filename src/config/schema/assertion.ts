@@ -1,6 +1,7 @@
 import { z } from "zod";
-import type { BodyAssertion, Check, HeaderAssertion, JsonScalar } from "../../core/config/config.ts";
-import { JSON_TYPES } from "../../core/exchange/json-value.ts";
+import type { BodyAssertion, Check, HeaderAssertion } from "../../core/config/config.ts";
+import { JSON_TYPES, type JsonScalar } from "../../core/exchange/json-value.ts";
+import { PARTS, type Part } from "../../core/exchange/stream.ts";
 import {
   codec,
   filePath,
@@ -20,9 +21,12 @@ const MOST_ITEMS = 100;
 const EXISTS = "Whether there must be something at all. This is the check where there is no other.";
 
 const SCALAR_PHRASE = "a text of at most 256 characters, a number, true or false";
-const scalar: z.ZodType<JsonScalar, JsonScalar> = z.union([z.string().max(256), z.number(), z.boolean()], {
-  error: SCALAR_PHRASE,
-});
+export const scalar: z.ZodType<JsonScalar, JsonScalar> = z.union(
+  [z.string().max(256), z.number(), z.boolean()],
+  {
+    error: SCALAR_PHRASE,
+  },
+);
 
 const bound = z.number({ error: "a number" });
 const length = wholeNumber(0, 1_000_000);
@@ -48,12 +52,19 @@ function textCheck({ contains, lacks, matches }: Texts): TextCheck | undefined {
 }
 type TextCheck = Extract<Check, { readonly kind: (typeof TEXTS)[number] }>;
 
+export const part: z.ZodType<Part | undefined> = oneOf(PARTS)
+  .optional()
+  .describe(
+    "Of a stream: in its last event (the default), in the first that counts, or in the texts that count, joined.",
+  );
+
 const body = section({
   path: pointer('a JSON pointer, such as /data/0/id, or "" for the whole body', { least: 0 })
     .optional()
     .describe(
       "Where: a JSON pointer (RFC 6901). An empty one is the whole JSON. Without it, contains, lacks and matches look at the text of the body, whatever its type.",
     ),
+  of: part,
   exists: flag().optional().describe(EXISTS),
   equals: scalar.optional().describe("Exactly this: a text, a number, true or false."),
   one_of: filledList(scalar, MOST_ITEMS, "values").optional().describe("Exactly one of these."),
@@ -93,12 +104,12 @@ const pathOrText: Rule = {
 export const bodyAssertion: z.ZodType<BodyAssertion> = codec(
   ruled(body, pathOrText, ONE_BODY_CHECK, inOrder("min", "max"), inOrder("min_items", "max_items")),
   {
-    decode: ({ path, ...keys }) => ({ path, check: bodyCheck(keys) }),
-    encode: ({ path, check }) => ({ path, ...writtenCheck(check) }),
+    decode: ({ path, of, ...keys }) => ({ path, ...(of && { of }), check: bodyCheck(keys) }),
+    encode: ({ path, of, check }) => ({ path, of, ...writtenCheck(check) }),
   },
 );
 
-function bodyCheck(keys: Omit<z.output<typeof body>, "path">): Check {
+function bodyCheck(keys: Omit<z.output<typeof body>, "path" | "of">): Check {
   const { exists, equals, one_of, type, min, max, min_items, max_items, json_schema } = keys;
   const values = equals === undefined ? one_of : [equals];
   if (values !== undefined) return { kind: "one_of", values };

@@ -63,6 +63,7 @@ import { hasQueryParameter, joinTemplate, joinUrl, pathFault, urlFault } from ".
 import { bodyNeedsMethod, bodyOf, noBodyOfHead, requestKeys } from "./request.ts";
 import { priceSchema } from "./price.ts";
 import { slaSchema } from "./sla.ts";
+import { streamIsRead, streamSchema } from "./stream.ts";
 import { valuesSchema } from "./values.ts";
 
 /** What one template may make. */
@@ -253,6 +254,7 @@ const shared = {
       "The path to request, appended to the path of base_url. What a variable puts into it is treated as a secret; what is in base_url is shown.",
     ),
   ...requestKeys,
+  stream: streamSchema.optional(),
   auth: authSchema,
   headers: noted(
     z.record(
@@ -431,7 +433,7 @@ const upstreamKeys = section({
   also: filledList(further, MOST_FURTHER, "further paths")
     .optional()
     .describe(
-      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, method, body, idempotency_key, expect, values, price, degraded_above and objective.",
+      "Further paths of the same service, such as its balance, each an upstream of its own on the same budget and key. Each has what this upstream has unless it says otherwise, but not what belongs to the answer of one path: path, method, body, idempotency_key, stream, expect, values, price, degraded_above and objective.",
     ),
 });
 
@@ -456,7 +458,7 @@ export type UpstreamKeys = Omit<
 };
 
 export const upstreamSchema: z.ZodType<UpstreamKeys> = named(
-  ruled(upstreamKeys, aSchedule, bodyNeedsMethod, ...SHARED_RULES)
+  ruled(upstreamKeys, aSchedule, bodyNeedsMethod, streamIsRead, ...SHARED_RULES)
     // What else must be there may be in `defaults`: see REQUIRED_SOMEWHERE.
     .meta({ required: ["name"] })
     .describe("A service that is watched."),

@@ -3,6 +3,7 @@ import type { Value } from "../../core/config/config.ts";
 import { codec, filledList, flag, headerName, matching, name, pointer, section } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { exactlyOne, itemsOf, mappingOf, ruled } from "../keys/rules.ts";
+import { part } from "./assertion.ts";
 
 /** Each value makes some series, for each upstream. */
 const MOST_VALUES = 10;
@@ -13,6 +14,7 @@ const value = section({
   path: pointer("a JSON pointer, such as /data/credits", { least: 1 })
     .optional()
     .describe("Where it stands in the body, as a JSON pointer (RFC 6901)."),
+  of: part,
   header: headerName().optional().describe("Or the header that tells it."),
   unit: matching(UNIT_PATTERN, "a word such as usd or requests")
     .optional()
@@ -23,16 +25,19 @@ const value = section({
 });
 
 const valueCodec: z.ZodType<Value> = codec(ruled(value, exactlyOne("path", "header")), {
-  decode: ({ name, path = "", header, unit = "", credit }) => ({
+  decode: ({ name, path = "", of, header, unit = "", credit }) => ({
     name,
     place:
-      header === undefined ? { kind: "json", pointer: path } : { kind: "header", name: header.toLowerCase() },
+      header === undefined
+        ? { kind: "json", pointer: path, ...(of && { of }) }
+        : { kind: "header", name: header.toLowerCase() },
     unit,
     credit,
   }),
   encode: ({ name, place, unit, credit }) => ({
     name,
     path: place.kind === "json" ? place.pointer : undefined,
+    of: place.kind === "json" ? place.of : undefined,
     header: place.kind === "header" ? place.name : undefined,
     unit: unit === "" ? undefined : unit,
     credit,

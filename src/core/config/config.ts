@@ -1,10 +1,11 @@
 /** The running configuration: typed, resolved, proven. It holds no secrets, only where to find them. */
 
 import type { Contract } from "../contract/contract.ts";
-import type { Bounds, JsonType } from "../exchange/json-value.ts";
+import type { Bounds, JsonScalar, JsonType } from "../exchange/json-value.ts";
 import type { RefusalMeaning } from "../exchange/outcome.ts";
 import type { Place } from "../exchange/place.ts";
 import type { Price } from "./price.ts";
+import type { Part, Stream } from "../exchange/stream.ts";
 import type { Schedule } from "../schedule/schedule.ts";
 
 export type Rate = {
@@ -109,8 +110,6 @@ export type RefusalRule = {
   readonly means: RefusalMeaning | "status";
 };
 
-export type JsonScalar = string | number | boolean;
-
 /** What must be true of what stands in one place. */
 export type Check =
   | { readonly kind: "exists"; readonly exists: boolean }
@@ -134,6 +133,8 @@ export type Check =
 export type BodyAssertion = {
   /** A JSON pointer, empty for the whole; undefined for the text of the body, JSON or not. */
   readonly path: string | undefined;
+  /** Of a stream; absent for the last event. */
+  readonly of?: Part | undefined;
   /** A credit stands there: what is found is not told, as it would be in the log. */
   readonly isCredit?: true;
   readonly check: Check;
@@ -239,6 +240,8 @@ export type Upstream = {
   readonly body?: RequestBody | undefined;
   /** Whether each poll sends its own id as `Idempotency-Key`. */
   readonly idempotencyKey?: boolean | undefined;
+  /** Absent where the answer is read as a whole. */
+  readonly stream?: Stream | undefined;
   readonly auth: Auth;
   readonly headers: Readonly<Record<string, string>>;
   /** At least one. Each of its requests takes a lease of every one of them. */

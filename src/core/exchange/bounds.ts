@@ -8,6 +8,13 @@ const KIB = 1024;
 /** Reading: a head; and of a body what each upstream may always send, which is decoded and judged on the polling thread. */
 export const HEAD_BYTES: number = 64 * KIB;
 export const SMALL_BODY_BYTES: number = 64 * KIB;
+/**
+ * One event of a stream, and all that its events say together: what is kept of a stream is its first event, its last, and
+ * that. Events are read on the polling thread: after so many bytes others get their turn, and there are at most so many.
+ */
+export const EVENT_CHARS: number = 64 * KIB;
+export const STREAM_TURN_BYTES: number = 32 * KIB;
+export const MOST_EVENTS = 1_000;
 /** What a config may allow. Larger bodies than this could not be judged in the memory that is shipped. */
 export const LARGEST_BODY_BYTES: number = 8 * 1024 * KIB;
 /**

@@ -1,20 +1,26 @@
 /** One request and its answer on the wire, not yet judged. */
 
-export const PHASES = ["dns", "connect", "tls", "wait", "transfer"] as const;
+import type { StreamMeasures, StreamRead } from "./stream.ts";
+
+/** An answer is one transfer, or a stream: until its first event that counts, and after it. */
+export const PHASES = ["dns", "connect", "tls", "wait", "transfer", "first_event", "stream"] as const;
 export type Phase = (typeof PHASES)[number];
 
 /** A phase that did not happen (an address that needs no name, a reused socket) is absent, not 0. */
 export type PhaseTimesMs = Readonly<Partial<Record<Phase, number>>>;
 
 /** Those that happened, one after the other, each with the time that the ones before it took. */
-export function happenedPhases(
-  phasesMs: PhaseTimesMs,
-): readonly { readonly phase: Phase; readonly beforeMs: number; readonly ms: number }[] {
+export function happenedPhases(phasesMs: PhaseTimesMs): readonly {
+  readonly phase: Phase;
+  readonly words: string;
+  readonly beforeMs: number;
+  readonly ms: number;
+}[] {
   let beforeMs = 0;
   return PHASES.flatMap((phase) => {
     const ms = phasesMs[phase];
     if (ms === undefined) return [];
-    const happened = { phase, beforeMs, ms };
+    const happened = { phase, words: phase.replace("_", " "), beforeMs, ms };
     beforeMs += ms;
     return [happened];
   });
@@ -49,7 +55,13 @@ export type WireFault =
 
 /** An answer as it came: it may hold our key. */
 export type Exchange =
-  | { readonly kind: "answered"; readonly head: AnswerHead; readonly body: Uint8Array }
+  | {
+      readonly kind: "answered";
+      readonly head: AnswerHead;
+      /** Of a stream the last event, or what came in place of events. */
+      readonly body: Uint8Array;
+      readonly stream?: StreamRead;
+    }
   | {
       readonly kind: "broken";
       readonly fault: WireFault;
@@ -70,6 +82,8 @@ export type Observation = {
   /** To be asked for each text of the answer that is kept or shown: a key is not in what it returns. */
   readonly withoutKeys: WithoutKeys;
   readonly large?: LargeBody;
+  /** Absent where no stream began. */
+  readonly stream?: StreamMeasures | undefined;
 };
 
 /** A body that is too large for the polling thread: it is still encoded, and another thread judges it. */

@@ -1,6 +1,7 @@
 /** The kinds of JSON values, and words for what is expected of one. */
 
 export const JSON_TYPES = ["string", "number", "integer", "boolean", "array", "object", "null"] as const;
+export type JsonScalar = string | number | boolean;
 export type JsonType = (typeof JSON_TYPES)[number];
 
 const TYPE_WORDS: Readonly<Record<JsonType, string>> = {

@@ -121,6 +121,12 @@ const ROWS = {
     words: "not valid JSON",
     phrase: "got an answer that is not valid JSON",
   },
+  stream: {
+    outcome: "failed",
+    verdict: "broken",
+    words: "stream failed",
+    phrase: "got a stream that failed before it was complete",
+  },
   assertion: {
     outcome: "failed",
     verdict: "not_as_expected",

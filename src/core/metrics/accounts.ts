@@ -80,6 +80,8 @@ export class UpstreamAccounts implements Recorder {
   readonly responses: Tally<string> = new Tally();
   /** Billionths, by currency. */
   readonly spent: Tally<string> = new Tally();
+  #firstEvent: Histogram | undefined;
+  #longestGap: Histogram | undefined;
   readonly #durations: Partial<Record<Outcome, Histogram>>;
   readonly #phaseCounts = PHASES.map(() => 0);
   readonly #phaseSeconds = PHASES.map(() => 0);
@@ -168,6 +170,15 @@ export class UpstreamAccounts implements Recorder {
     return count === 0 ? undefined : { count, sum: this.#phaseSeconds[index] ?? 0 };
   }
 
+  /** There once it is asked for: most upstreams send no streams. */
+  get firstEvent(): Histogram {
+    return (this.#firstEvent ??= new Histogram(DURATION_BOUNDS, this.startedAtMs));
+  }
+
+  get longestGap(): Histogram {
+    return (this.#longestGap ??= new Histogram(DURATION_BOUNDS, this.startedAtMs));
+  }
+
   get delay(): Summary {
     return { count: this.totalPolls, sum: this.#delaySeconds };
   }
@@ -191,6 +202,11 @@ export class UpstreamAccounts implements Recorder {
       this.spent.add(poll.cost.currency, poll.cost.units, sentAtMs);
     this.#addDelay({ endedAtMs, seconds: elapsedSeconds(poll.delayMs), next: undefined });
     this.#addPhases(poll);
+    const { firstEventMs, longestGapMs } = poll.stream ?? {};
+    if (outcome.kind !== "ours" && firstEventMs !== undefined) {
+      this.firstEvent.observe(elapsedSeconds(firstEventMs));
+      if (longestGapMs !== undefined) this.longestGap.observe(elapsedSeconds(longestGapMs));
+    }
     if (poll.withinObjective) this.withinObjective += 1;
     if (outcome.kind === "ok") this.lastSuccessAtMs = endedAtMs;
     this.malformedSignals += poll.malformedSignals;

@@ -103,6 +103,16 @@ export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = [
     "Time spent in each phase of the polls that reached it. A phase exists once it has happened.",
     ({ accounts }, add) => PHASES.forEach((phase) => add(accounts.phase(phase), { phase })),
   ),
+  histogram(
+    "pacewatch_stream_first_event_seconds{upstream}",
+    "From the start of a poll to the first event of its stream that counts; only of upstreams with `stream`, and of polls in which one came.",
+    ({ upstream, accounts }, add) => upstream.stream && add(accounts.firstEvent, {}, accounts.firstEvent),
+  ),
+  histogram(
+    "pacewatch_stream_longest_gap_seconds{upstream}",
+    "The longest time in a poll between two events that count, or from the last until the poll timed out; only of upstreams with `stream`.",
+    ({ upstream, accounts }, add) => upstream.stream && add(accounts.longestGap, {}, accounts.longestGap),
+  ),
   summary(
     "pacewatch_poll_delay_seconds{upstream}",
     "From the slot to the sending: spreading, pacing, and waiting for the right to send.",

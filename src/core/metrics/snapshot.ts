@@ -19,6 +19,7 @@ export type ScrapedUpstream = Pick<
   | "expect"
   | "values"
   | "price"
+  | "stream"
 >;
 
 /** One value that the answers tell. All unknown once it was not seen for long. */

@@ -23,6 +23,7 @@ import {
   valuesInWords,
 } from "../exchange/json-value.ts";
 import { pointerTo, valueAt } from "../exchange/json-pointer.ts";
+import type { Part } from "../exchange/stream.ts";
 import { oneLine } from "../text/escape.ts";
 import type { Matcher } from "../text/matcher.ts";
 
@@ -43,39 +44,47 @@ function isExpression(rule: Rule): boolean {
 
 const TOO_MANY_STEPS = "matching its expression takes too many steps";
 
-/** What is not UTF-8 is replaced. */
-function textOf(body: Uint8Array): string {
-  return new TextDecoder().decode(body);
-}
+/** What is looked at: all of an answer, or a part of a stream. */
+export type Looks = {
+  readonly json: (of?: Part) => unknown;
+  /** What is not UTF-8 is replaced. */
+  readonly text: (of?: Part) => string;
+};
 
 /** Undefined where all of it holds. Without JSON, only assertions of the whole text make sense. */
 export function unmetInBody(
   assertions: readonly BodyAssertion[],
-  json: unknown,
-  body: Uint8Array,
+  { json, text }: Looks,
   withoutKeys: WithoutKeys,
   matcher: Matcher,
 ): string | undefined {
   const steps: Steps = { left: MOST_STEPS };
-  let text: string | undefined;
-  for (const { path, check, isCredit } of assertions) {
+  for (const { path, of, check, isCredit } of assertions) {
     const found = (what: unknown): string =>
       isCredit === true || path === undefined ? kindOf(what) : shown(what, withoutKeys);
-    const value = path === undefined ? (text ??= textOf(body)) : valueAt(json, path);
+    const value = path === undefined ? text(of) : valueAt(json(of), path);
     if (check.kind === "json_schema") {
       const unmet = unmetBySchema(check, path ?? "", value, steps, { found, withoutKeys, matcher });
       if (unmet !== undefined) return unmet;
       continue;
     }
     const expected = unmetBy(value, check, matcher);
-    if (expected === TOO_MANY_STEPS) return `${placeOf(path)} could not be checked: ${expected}`;
-    if (expected !== undefined) return `${placeOf(path)} is ${found(value)}, expected ${expected}`;
+    if (expected === TOO_MANY_STEPS) return `${placeOf(path, of)} could not be checked: ${expected}`;
+    if (expected !== undefined) return `${placeOf(path, of)} is ${found(value)}, expected ${expected}`;
   }
   return undefined;
 }
 
-function placeOf(pointer: string | undefined): string {
-  return pointer === undefined || pointer === "" ? "the body" : `\`${pointer}\``;
+const PARTS_IN_WORDS: Readonly<Record<Part, string>> = {
+  first: "the first event",
+  last: "the last event",
+  joined: "the joined text",
+};
+
+function placeOf(pointer: string | undefined, of?: Part): string {
+  const part = of === undefined ? "the body" : PARTS_IN_WORDS[of];
+  if (pointer === undefined || pointer === "") return part;
+  return of === undefined ? `\`${pointer}\`` : `\`${pointer}\` of ${part}`;
 }
 
 type Showing = {

@@ -7,16 +7,20 @@ import type { AnswerHead, Exchange, WithoutKeys } from "../exchange/exchange.ts"
 import { type JsonBody, MOST_LEVELS, readJson } from "../exchange/json-body.ts";
 import { OK, outcomeOf, type PollOutcome } from "../exchange/outcome.ts";
 import type { Reason } from "../exchange/reasons.ts";
+import type { Part, StreamRead } from "../exchange/stream.ts";
 import { type Facts, NO_FACTS } from "../refusal/facts.ts";
 import { recogniseInJson } from "../refusal/envelope.ts";
 import { factsOfAnswer, recognise, recogniseInText, ruleFor } from "../refusal/recognise.ts";
 import { wallHeader } from "../refusal/walls.ts";
-import { unmetInBody, unmetInHeaders } from "./assertions.ts";
+import { type Looks, unmetInBody, unmetInHeaders } from "./assertions.ts";
 import { withRequestedPause } from "./requested-pause.ts";
 import { type Recognition, SAYS } from "../refusal/rules.ts";
 import { type Matcher, NO_MATCHER } from "../text/matcher.ts";
+import { counted } from "../exchange/json-value.ts";
 import { oneLine } from "../text/escape.ts";
 import { HOUR_MS, DAY_MS } from "../time/duration.ts";
+
+type Answered = Extract<Exchange, { readonly kind: "answered" }>;
 
 type Classification = {
   readonly outcome: PollOutcome;
@@ -29,8 +33,8 @@ type Classification = {
 export type Judgement = Classification & {
   /** What it asks of us. Undefined where no head came. */
   readonly advice: Advice | undefined;
-  /** Its body, parsed once however many ask, and only if anybody does. */
-  readonly json: () => JsonBody;
+  /** Its body, or a part of a stream, parsed once however many ask, and only if anybody does. */
+  readonly json: (of?: Part) => JsonBody;
 };
 
 /** `told`: what the head tells of limits, if one came. */
@@ -41,9 +45,12 @@ export function judgeExchange(
   withoutKeys: WithoutKeys,
   matcher: Matcher = NO_MATCHER,
 ): Judgement {
-  const json = once((): JsonBody =>
-    exchange.kind === "broken" ? { kind: "empty" } : readJson(exchange.body),
-  );
+  const read = new Map<Part, JsonBody>();
+  const json = (of: Part = "last"): JsonBody => {
+    const known = read.get(of) ?? readJson(partOf(exchange, of));
+    read.set(of, known);
+    return known;
+  };
   const facts = once((): Facts =>
     exchange.kind === "broken" ? NO_FACTS : factsOfAnswer(exchange.head, exchange.body, json),
   );
@@ -55,6 +62,15 @@ export function judgeExchange(
 function once<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
+}
+
+const NOTHING = new Uint8Array();
+
+/** An answer that is no stream has no parts. */
+function partOf(exchange: Exchange, of: Part): Uint8Array {
+  if (exchange.kind === "broken") return NOTHING;
+  const { stream, body } = exchange;
+  return stream === undefined || of === "last" ? body : (stream[of] ?? NOTHING);
 }
 
 const BEGINNING_CHARACTERS = 40;
@@ -105,42 +121,62 @@ function classifyByClass(status: number, expect: Expectation): Classification {
   return because("unexpected_status", `answered ${status}, expected ${expect.status.join(" or ")}`);
 }
 
+/** What is wrong with a stream, whatever its events say; undefined for nothing. */
+function flawOf({ end, events, bytes, first }: StreamRead): string | undefined {
+  if (events === 0) return `no event came in its ${bytes} B`;
+  const after = counted(end === "error" ? events - 1 : events, "event");
+  if (end === "error") return `an error came after ${after} of its stream`;
+  if (end === "broke_off") return `its stream ended after ${after}, without the one that ends it`;
+  return first === undefined ? `its stream had ${after}, none of which counts` : undefined;
+}
+
+/** The events of a stream may speak of limits and keys. */
+function isNoContent(stream: StreamRead | undefined): boolean {
+  return stream === undefined || stream.events === 0 || stream.end === "error";
+}
+
 function classifyExpected(
-  head: AnswerHead,
-  body: Uint8Array,
+  exchange: Answered,
   expect: Expectation,
   withoutKeys: WithoutKeys,
+  json: (of?: Part) => JsonBody,
   facts: () => Facts,
-  json: () => JsonBody,
   matcher: Matcher,
 ): Classification {
+  const { head, body, stream } = exchange;
   const { status } = head;
   const wall = wallHeader(head);
   if (wall !== undefined) return refused(status, wall);
   const ok: Classification = {
     outcome: OK,
-    detail: `answered ${status} with ${body.length} B`,
+    detail: `answered ${status} with ${stream ? `${counted(stream.events, "event")} in ${stream.bytes} B` : `${body.length} B`}`,
   };
   const asserted = (unmet: string | undefined): Classification =>
     unmet === undefined ? ok : because("assertion", oneLine(`answered ${status}, but ${unmet}`));
+  const looks: Looks = {
+    json: (of) => {
+      const part = json(of);
+      return part.kind === "json" ? part.value : undefined;
+    },
+    text: (of = "last") => new TextDecoder().decode(partOf(exchange, of)),
+  };
   const ofHeaders = expect.headers && unmetInHeaders(expect.headers, head.headers, matcher);
   if (NO_CONTENT_STATUSES.has(status)) return asserted(ofHeaders);
-  if (!expect.json)
-    return asserted(
-      ofHeaders ?? (expect.body && unmetInBody(expect.body, undefined, body, withoutKeys, matcher)),
-    );
+  const ofBody = (): string | undefined =>
+    ofHeaders ?? (expect.body && unmetInBody(expect.body, looks, withoutKeys, matcher));
+  const flaw = stream && flawOf(stream);
+  if (!expect.json && flaw === undefined) return asserted(ofBody());
   const read = json();
   const { kind } = read;
-  if (kind === "json") {
-    const recognition = recogniseInJson(head, body, read.value, facts);
-    if (recognition !== undefined) return refused(status, recognition);
-    return asserted(
-      ofHeaders ?? (expect.body && unmetInBody(expect.body, read.value, body, withoutKeys, matcher)),
-    );
-  }
   const recognition =
-    kind === "not_json" || kind === "empty" ? recogniseInText(head, body, facts()) : undefined;
+    kind === "json"
+      ? recogniseInJson(head, body, read.value, facts)
+      : (kind === "not_json" || kind === "empty") && isNoContent(stream)
+        ? recogniseInText(head, body, facts())
+        : undefined;
   if (recognition !== undefined) return refused(status, recognition);
+  if (flaw !== undefined) return because("stream", `answered ${status}, but ${flaw}`);
+  if (kind === "json") return asserted(ofBody());
   switch (kind) {
     case "empty":
       return because("invalid_body", `answered ${status} with an empty body where JSON was expected`);
@@ -174,7 +210,7 @@ function classify(
   expect: Expectation,
   advice: Advice | undefined,
   withoutKeys: WithoutKeys,
-  json: () => JsonBody,
+  json: (of?: Part) => JsonBody,
   facts: () => Facts,
   matcher: Matcher,
 ): Classification {
@@ -190,7 +226,7 @@ function classify(
   }
   const isOk = isExpected(expect, status) && !ALWAYS_REFUSED.has(status);
   if (isOk && rule === undefined && exchange.kind === "answered") {
-    return classifyExpected(head, exchange.body, expect, withoutKeys, facts, json, matcher);
+    return classifyExpected(exchange, expect, withoutKeys, json, facts, matcher);
   }
   const recognition = recognise(head, rule === undefined ? facts() : NO_FACTS);
   if (recognition === undefined) return classifyByClass(status, expect);

@@ -1,6 +1,7 @@
 import type { Announcement } from "../answer/announcement.ts";
 import type { Cost } from "../config/price.ts";
 import type { KeptHead, PhaseTimesMs } from "../exchange/exchange.ts";
+import type { StreamMeasures } from "../exchange/stream.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import type { SeenQuota } from "./quotas.ts";
 import type { SeenValue, UnreadableValue } from "./values.ts";
@@ -18,6 +19,8 @@ export type Poll = {
   readonly delayMs: number;
   readonly durationMs: number;
   readonly phasesMs: PhaseTimesMs;
+  /** Absent where no stream began. */
+  readonly stream?: StreamMeasures | undefined;
   readonly outcome: PollOutcome;
   /** ok, but slower than `degraded_above`. */
   readonly degraded: boolean;

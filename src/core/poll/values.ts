@@ -2,6 +2,7 @@
 
 import type { Value } from "../config/config.ts";
 import type { AnswerHead, WithoutKeys } from "../exchange/exchange.ts";
+import type { Part } from "../exchange/stream.ts";
 import type { JsonBody } from "../exchange/json-body.ts";
 import type { PollOutcome } from "../exchange/outcome.ts";
 import { valueIn } from "../exchange/place.ts";
@@ -29,14 +30,14 @@ export function readValues(
   wanted: readonly Value[],
   outcome: PollOutcome,
   head: AnswerHead,
-  json: () => JsonBody,
+  json: (of?: Part) => JsonBody,
   withoutKeys: WithoutKeys,
 ): { readonly values: readonly SeenValue[]; readonly unreadable: readonly UnreadableValue[] } {
   const values: SeenValue[] = [];
   const unreadable: UnreadableValue[] = [];
   if (outcome.kind === "failed" && outcome.reason !== "assertion") return { values, unreadable };
   for (const { name, place, credit } of wanted) {
-    const found = valueIn(place, head, () => contentOf(json()));
+    const found = valueIn(place, head, (of) => contentOf(json(of)));
     const value = numberIn(found);
     if (value !== undefined) values.push({ name, value, isCredit: credit });
     // A refusal need not tell it.

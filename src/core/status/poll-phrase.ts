@@ -19,6 +19,8 @@ const ACTIVITIES: Readonly<Record<Phase, string>> = {
   tls: "in the TLS handshake",
   wait: "waiting for the answer",
   transfer: "reading the answer",
+  first_event: "waiting for the first event",
+  stream: "reading the stream",
 };
 
 function activity(phasesMs: PhaseTimesMs): string {

@@ -74,7 +74,7 @@ function verdictOnSlow(upstream: UpstreamFacts, status: Status): Verdict {
   if (areAllOthersSlow(status, upstream.url))
     return { side: "us", because: "Every upstream is slow: our own network or machine is the likely cause." };
   const phase = longestPhase(upstream.lastPolls.findLast((poll) => poll.degraded)?.phasesMs ?? {});
-  return phase === "wait" || phase === "transfer"
+  return phase !== undefined && PHASES.indexOf(phase) >= PHASES.indexOf("wait")
     ? { side: "them", because: "Most of the time passes after our request is sent." }
     : {
         side: "open",

@@ -136,6 +136,7 @@ export function judge(
     ...times,
     durationMs,
     phasesMs: observation.phasesMs,
+    ...(observation.stream && { stream: observation.stream }),
     outcome,
     degraded: isOk && slowMs !== undefined && durationMs > slowMs,
     withinObjective: isOk && durationMs <= upstream.objective.latencyMs,

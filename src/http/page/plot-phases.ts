@@ -17,10 +17,10 @@ export function phaseBar(phasesMs: PhaseTimesMs): Markup {
     ${raw(`<svg class="bar" height="8" aria-hidden="true">${parts.join("")}</svg>`)}
     <ul>
       ${happened.map(
-        ({ phase, ms }) =>
+        ({ phase, words, ms }) =>
           html`<li>
             ${raw(`<svg width="8" height="8" aria-hidden="true"><rect class="${phase}" width="8" height="8"/></svg>`)}
-            ${phase} <b>${humanLatency(ms)}</b>
+            ${words} <b>${humanLatency(ms)}</b>
           </li>`,
       )}
     </ul>

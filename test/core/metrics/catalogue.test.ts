@@ -16,6 +16,8 @@ counter   pacewatch_polls_within_objective_total upstream
 counter   pacewatch_responses_total upstream,code
 histogram pacewatch_poll_duration_seconds upstream,outcome
 summary   pacewatch_poll_phase_duration_seconds upstream,phase
+histogram pacewatch_stream_first_event_seconds upstream
+histogram pacewatch_stream_longest_gap_seconds upstream
 summary   pacewatch_poll_delay_seconds upstream
 gauge     pacewatch_poll_delay_max_seconds upstream
 gauge     pacewatch_upstream_up upstream

@@ -28,6 +28,7 @@ import {
   sampleFleetSnapshot,
   sampleMetricsSnapshot,
   recordPoll,
+  SAMPLE_STREAM,
   samplePoll,
   sampleUpstream,
   sampleUpstreamSnapshot,
@@ -99,6 +100,8 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_poll_reasons_total",
     "pacewatch_polls_skipped_total",
     "pacewatch_poll_phase_duration_seconds",
+    "pacewatch_stream_first_event_seconds",
+    "pacewatch_stream_longest_gap_seconds",
     "pacewatch_poll_delay_max_seconds",
     "pacewatch_upstream_up",
     "pacewatch_last_poll_timestamp_seconds",
@@ -162,6 +165,30 @@ test("what Redis was asked is told by call, and how it failed by kind", () => {
   expect(sumOfSamples(shown, "pacewatch_redis_request_duration_seconds_count")).toBe(2);
   expect(sampleValue(shown, "pacewatch_redis_errors_total", { kind: "away" })).toBe(1);
   expect(sampleValue(shown, "pacewatch_redis_errors_total", { kind: "refused" })).toBe(0);
+});
+
+test("an upstream that streams has its histograms from the start, and only what its polls measured is in them", () => {
+  const upstream = sampleUpstream({ stream: SAMPLE_STREAM });
+  const counts = (accounts: UpstreamAccounts): readonly unknown[] => {
+    const families = renderUpstream({ upstream, accounts });
+    return ["first_event", "longest_gap"].map((what) =>
+      sampleValue(families, `pacewatch_stream_${what}_seconds_count`),
+    );
+  };
+  expect(counts(new UpstreamAccounts(0))).toEqual([0, 0]);
+  const stream = { events: 3, bytes: 9, firstEventMs: 400, longestGapMs: 100 };
+  const none = { ...stream, firstEventMs: undefined, longestGapMs: undefined };
+  const accounts = accountsOf(
+    samplePoll({ stream }),
+    samplePoll({ stream: { ...stream, longestGapMs: undefined } }),
+    samplePoll({ outcome: outcomeOf("timeout"), stream }),
+    samplePoll({ outcome: outcomeOf("stream"), stream: none }),
+    samplePoll({ outcome: outcomeOf("suspended"), stream }),
+  );
+  expect(counts(accounts)).toEqual([3, 2]);
+  const shown = renderUpstream({ upstream, accounts });
+  expect(sampleValue(shown, "pacewatch_stream_first_event_seconds_sum")).toBeCloseTo(1.2);
+  expect(sampleValue(shown, "pacewatch_stream_first_event_seconds_bucket", { le: "0.5" })).toBe(3);
 });
 
 test("an upstream that is down is 0, not absent", () => {
@@ -229,7 +256,9 @@ test("an upstream has as many series as the page of metrics says", () => {
   const poll = (changes: Partial<Poll>): void => {
     accounts.record(SLOT_WAITING);
     accounts.record(SLOT_STARTED);
-    const phasesMs = Object.fromEntries(PHASES.map((phase) => [phase, 1]));
+    const phasesMs = Object.fromEntries(
+      PHASES.filter((phase) => phase !== "first_event" && phase !== "stream").map((phase) => [phase, 1]),
+    );
     recordPoll(
       accounts,
       samplePoll({ phasesMs, certificateExpiresAtMs: 1, malformedSignals: 1, ...changes }),

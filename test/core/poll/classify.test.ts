@@ -7,6 +7,7 @@ import { settlementOf } from "../../../src/core/budget/ledger.ts";
 import type { Expectation, RefusalRule } from "../../../src/core/config/config.ts";
 import type { AnswerHead, Exchange, Headers, WireFault } from "../../../src/core/exchange/exchange.ts";
 import { REASON_NAMES } from "../../../src/core/exchange/reasons.ts";
+import type { StreamRead } from "../../../src/core/exchange/stream.ts";
 
 const SEED = 20_261_120;
 const JSON_200: Expectation = { status: [200], json: true, maxBodyBytes: 1_048_576 };
@@ -19,6 +20,12 @@ function headOf(status: number, headers: Headers = []): AnswerHead {
 function answered(status: number, body: string | Uint8Array = "{}", headers: Headers = []): Exchange {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   return { kind: "answered", head: headOf(status, headers), body: bytes };
+}
+
+function streamed(changes: Partial<StreamRead>, last = "{}"): Exchange {
+  const body = new TextEncoder().encode(last);
+  const stream = { end: "complete", events: 2, bytes: 90, first: body, joined: body, ...changes } as const;
+  return { kind: "answered", head: headOf(200), body, stream };
 }
 
 function broken(fault: WireFault, status?: number, sent = true): Exchange {
@@ -389,6 +396,7 @@ test("every reason of the contract is reached by some exchange", () => {
     ...[301, 401, 402, 403, 404, 429, 500, 206].map((status) => answered(status)),
     answered(200, ""),
     answered(403, "", [["cf-mitigated", "challenge"]]),
+    streamed({ end: "broke_off" }),
   ];
   const asserting: Expectation = {
     ...JSON_200,
@@ -406,6 +414,20 @@ test("a lease is released only where no byte was written, and an answer that beg
   expect(settlementOf(broken("protocol", 200, false))).toBe("answered");
   expect(settlementOf(broken("timeout"))).toBe("unanswered");
   expect(settlementOf(broken("connect", undefined, false))).toBe("unsent");
+});
+
+test("the words of a stream are content, and only its error is a refusal", () => {
+  const text: Expectation = { ...JSON_200, json: false };
+  const words = "too many requests: rate limit exceeded";
+  expect(reason(streamed({}, words), text)).toBe("ok");
+  expect(reason(streamed({ end: "left" }, words), text)).toBe("ok");
+  expect(reason(streamed({ end: "broke_off" }, words), text)).toBe("failed stream");
+  expect(reason(streamed({ first: undefined }, words), text)).toBe("failed stream");
+  expect(reason(streamed({ end: "error" }, '{"error":{"message":"x"}}'), text)).toMatch(/^failed/);
+  expect(reason(streamed({ end: "error" }, '{"error":{"code":"rate_limit_exceeded"}}'), text)).toBe(
+    "throttled rate",
+  );
+  expect(reason(streamed({}, "no JSON"))).toBe("failed invalid_body");
 });
 
 describe("a body is parsed once, however many ask for it", () => {
