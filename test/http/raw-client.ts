@@ -11,9 +11,12 @@ export type RawClient = AsyncDisposable & {
 };
 
 /** Speaks exactly what it is told, as no well-behaved client would. */
-export async function connectRaw(url: string): Promise<RawClient> {
+export async function connectRaw(
+  url: string,
+  from: { readonly localAddress?: string } = {},
+): Promise<RawClient> {
   const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port) });
+  const socket = connect({ host: hostname, port: Number(port), ...from });
   let text = "";
   const { promise: ended, resolve: end } = Promise.withResolvers<string>();
   socket.setEncoding("latin1");

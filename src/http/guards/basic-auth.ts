@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { isIPv6, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { type Guard, PROBE_PATHS, textAnswer } from "./guard.ts";
+import { networkOf } from "./network.ts";
 
 /** bcrypt hashes by user name. While it is empty, no password is needed. */
 export type Users = ReadonlyMap<string, string>;
@@ -81,18 +82,6 @@ async function verify(
   if (hash === undefined) return "mismatch";
   verified.add(credentials, hash);
   return "match";
-}
-
-/** An IPv6 network of 64 bits is one client's: it can choose any address in it. */
-export function networkOf(address: string): string {
-  const ipv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (ipv4 !== undefined || !isIPv6(address)) return ipv4 ?? address;
-  const [head = [], tail = []] = address
-    .replace(/%.*$/, "")
-    .split("::")
-    .map((part) => part.split(":").filter((group) => group !== ""));
-  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => "0");
-  return [...head, ...zeros, ...tail].slice(0, 4).join(":").toLowerCase();
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 
 /** One request at our own port. */
 export type HttpRequest = {
@@ -43,4 +45,10 @@ export function whenResponseEnds(
 ): void {
   if (outgoing.closed || incoming.socket.destroyed) callback();
   else outgoing.once("close", callback);
+}
+
+/** By a reset: after a normal close, the kernel keeps what the client has not read for minutes. */
+export function cutOff(socket: Socket): void {
+  if (socket instanceof TLSSocket) socket.destroy();
+  else socket.resetAndDestroy();
 }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { constants, inflateRawSync } from "node:zlib";
 import { type HttpAnswer, type HttpRequest, textAnswer, whenResponseEnds } from "../guards/guard.ts";
 import { type Coding, codingFor } from "./accept.ts";
+import type { Readers } from "./readers.ts";
 import { Turns, Unwanted } from "./turns.ts";
 
 type Part = Uint8Array<ArrayBuffer>;
@@ -25,6 +26,7 @@ export type AnswerRoom = { readonly limitBytes: number; takenBytes: number };
 
 export type AnswersOptions = {
   readonly room: AnswerRoom;
+  readonly readers: Readers;
   readonly compressor: (coding: Exclude<Coding, "identity">) => Compressor;
   /** How many different answers may wait to be made. */
   readonly maxWaiting: number;
@@ -57,13 +59,14 @@ export class Answers {
 
   /** `key` says what is asked for: the same key, the same answer. */
   async serve(request: HttpRequest, key: string, draft: () => Draft | Promise<Draft>): Promise<HttpAnswer> {
-    const { room, maxWaiting, compressor } = this.#options;
+    const { room, readers, maxWaiting, compressor } = this.#options;
     const coding = codingFor(request.header("accept-encoding"));
     // Plain is made from gzip, so these share one answer.
     const kept = coding === "zstd" ? "zstd" : "gzip";
     const keptKey = `${kept} ${key}`;
     const known = this.#waiting.get(keptKey);
-    if (room.takenBytes >= room.limitBytes) return refusal("too many answers are still being read");
+    if (room.takenBytes >= room.limitBytes && !readers.makeRoomFor(request))
+      return refusal("too many answers are still being read");
     if (known === undefined && this.#waiting.size >= maxWaiting)
       return refusal(`${maxWaiting} requests are already waiting`);
     const answer = known ?? new Answer(draft, () => compressor(kept), this.#options);
@@ -131,8 +134,9 @@ class Answer {
 
   /** Counts this reader, and what the kernel may hold for it, until the last byte is sent or the client has gone. */
   join(request: HttpRequest, needsBytes: number): void {
-    const { room } = this.#options;
+    const { room, readers } = this.#options;
     this.#readers += 1;
+    readers.add(request);
     room.takenBytes += needsBytes;
     whenResponseEnds(request, () => {
       room.takenBytes -= needsBytes;

@@ -31,6 +31,7 @@ import { REFRESH_SECONDS, type View, viewOf } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
 import { formatFor } from "./accept.ts";
+import { Readers } from "./readers.ts";
 import { Answers, type AnswersOptions, type Pieces as AnswerPieces, refusal } from "./answers.ts";
 import { withResponseHeaders } from "./response-headers.ts";
 
@@ -102,12 +103,13 @@ export function createRoutes(deps: RoutesDeps, options: RoutesOptions = {}): Rou
     ...(options.guards ?? []),
   ];
   const room = { limitBytes: limits.maxAnswerBytes, takenBytes: 0 };
-  const common = { room, compressor: deps.compressor, maxWaiting: MAX_WAITING };
+  const readers = new Readers();
+  const common = { room, readers, compressor: deps.compressor, maxWaiting: MAX_WAITING };
   // Metrics are written in short turns: nobody waits for them, and they wait for no page.
   const scrapes = new Answers({ ...common, rests: false });
   const answers = new Answers({ ...common, rests: true });
   const routes: readonly Route[] = [
-    get("/metrics", metricsRoute(deps, scrapes, limits.maxScrapes)),
+    get("/metrics", metricsRoute(deps, scrapes, readers, limits.maxScrapes)),
     ...probeRoutes(() => deps.ready()),
     post("/-/reload", (request) => reload(request, deps)),
     post("/-/resume", (request) => resume(request, deps)),
@@ -188,10 +190,16 @@ function nameIn(path: string, route: string): string | undefined {
 }
 
 /** A scrape counts until its last byte is sent, so slow readers count too. */
-function metricsRoute(deps: RoutesDeps, answers: Answers, maxScrapes: number): Route["answer"] {
+function metricsRoute(
+  deps: RoutesDeps,
+  answers: Answers,
+  readers: Readers,
+  maxScrapes: number,
+): Route["answer"] {
   let scrapes = 0;
   return async (request) => {
-    if (scrapes >= maxScrapes) return refusal(`${maxScrapes} scrapes are already running`);
+    if (scrapes >= maxScrapes && !readers.makeRoomFor(request))
+      return refusal(`${maxScrapes} scrapes are already running`);
     scrapes += 1;
     whenResponseEnds(request, () => (scrapes -= 1));
     const { format, type } = formatFor(request.header("accept"));

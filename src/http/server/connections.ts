@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../core/time/clock.ts";
-import { whenResponseEnds } from "../guards/guard.ts";
-import { cutOff, type ServerLimits } from "./limits.ts";
+import { cutOff, whenResponseEnds } from "../guards/guard.ts";
+import type { ServerLimits } from "./limits.ts";
 
 type Connection = {
   readonly socket: Socket;

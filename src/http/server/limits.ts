@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
 import type { Clock } from "../../core/time/clock.ts";
-import { whenResponseEnds } from "../guards/guard.ts";
+import { cutOff, whenResponseEnds } from "../guards/guard.ts";
 import { DEFAULT_ROUTE_LIMITS, type RouteLimits } from "../routes/routes.ts";
 
 /** What one client, or many together, may use. */
@@ -56,10 +54,4 @@ export function limitResponse(
   void clock.sleep(responseTimeoutMs, ended.signal).then(() => {
     if (!ended.signal.aborted) cutOff(incoming.socket);
   });
-}
-
-/** By a reset: after a normal close, the kernel keeps what the client has not read for minutes. */
-export function cutOff(socket: Socket): void {
-  if (socket instanceof TLSSocket) socket.destroy();
-  else socket.resetAndDestroy();
 }

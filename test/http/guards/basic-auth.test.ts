@@ -4,12 +4,12 @@ import { hashSync } from "bcryptjs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   basicAuth,
-  networkOf,
   type PasswordChecker,
   type PasswordQuestion,
   type PasswordVerdict,
   type Users,
 } from "../../../src/http/guards/basic-auth.ts";
+import { networkOf } from "../../../src/http/guards/network.ts";
 import { type Guard, textAnswer } from "../../../src/http/guards/guard.ts";
 import { requestTo } from "../../support/routes-to-ask.ts";
 import { PasswordChecks } from "../../../src/http/guards/password-checks.ts";

@@ -5,6 +5,7 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { GzipParts, ZstdParts } from "../../../src/adapters/compressors.ts";
 import { Answers, type AnswersOptions } from "../../../src/http/routes/answers.ts";
+import { Readers } from "../../../src/http/routes/readers.ts";
 import type { Routes } from "../../../src/http/routes/routes.ts";
 import { answerRequests } from "../../../src/http/server/answer-requests.ts";
 import { aRequest, connectRaw, statusOf } from "../raw-client.ts";
@@ -20,7 +21,7 @@ function answersOf(): Answers {
   const room = { limitBytes: 1_000_000, takenBytes: 0 };
   const compressor: AnswersOptions["compressor"] = (coding) =>
     coding === "zstd" ? new ZstdParts() : new GzipParts();
-  return new Answers({ room, compressor, maxWaiting: 10, rests: false });
+  return new Answers({ room, readers: new Readers(), compressor, maxWaiting: 10, rests: false });
 }
 
 test("an answer that two share is whole for the second one, though the first leaves while it is made", async () => {

@@ -305,6 +305,29 @@ describe("scrapes at once", () => {
     );
   });
 
+  test("are shared by address: whoever takes nothing of forty keeps nobody else out", async () => {
+    const server = await start({ metrics: () => [LARGE], limits: { maxScrapes: 3 } });
+    const greedy = await Promise.all(
+      Array.from({ length: 3 }, () => connectRaw(server.url, { localAddress: "127.0.0.2" })),
+    );
+    for (const client of greedy) {
+      client.socket.pause();
+      client.send(aRequest("/metrics"));
+    }
+    const again = async (): Promise<number> => {
+      await using client = await connectRaw(server.url, { localAddress: "127.0.0.2" });
+      client.send(aRequest("/metrics", ["Connection: close"]));
+      return statusOf(await client.until(/^HTTP/));
+    };
+    await eventually("they have all places", async () => (await again()) === 503);
+    for (let scrape = 0; scrape < 10; scrape += 1) {
+      const answer = await fetch(`${server.url}/metrics`);
+      expect(answer.status).toBe(200);
+      expect((await answer.text()).length).toBe(LARGE.length);
+    }
+    await Promise.all(greedy.map((client) => client[Symbol.asyncDispose]()));
+  });
+
   test("give their places back when clients hang up early, pipelined or not, or collecting fails", async () => {
     let fails = false;
     let isLarge = true;
