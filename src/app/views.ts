@@ -12,7 +12,12 @@ import { UNITS_OF_MONEY } from "../core/config/price.ts";
 import type { FleetView } from "../core/fleet/fleet-status.ts";
 import { factsOf, type Polled, summaryOf } from "../core/history/facts.ts";
 import type { StateStore } from "../core/history/state.ts";
-import type { BudgetSnapshot, MetricsSnapshot, UpstreamSnapshot } from "../core/metrics/snapshot.ts";
+import type {
+  BudgetSnapshot,
+  MetricsSnapshot,
+  QuotaSnapshot,
+  UpstreamSnapshot,
+} from "../core/metrics/snapshot.ts";
 import type { QuotaProof } from "../core/proof/numbers.ts";
 import { stallTimes } from "../core/proof/stall.ts";
 import { quotaSentence } from "../core/status/credit-sentence.ts";
@@ -208,7 +213,12 @@ function budgetViews(
     if (standing === undefined) return undefined;
     const pauseMs = standing.pausedUntilMs - clock.now();
     const quotas: QuotaForecast[] = [];
-    const standingOf = (quota: QuotaName, counted: string, proof: QuotaProof, unit: number) => {
+    const standingOf = (
+      quota: QuotaName,
+      counted: string,
+      { currency, ...proof }: QuotaProof,
+    ): QuotaSnapshot => {
+      const unit = currency === undefined ? 1 : UNITS_OF_MONEY;
       const { used = 0, buckets, unconfirmed = 0 } = ledger.quotas.of(counted);
       const ofAll = ledger.usedOf(counted) ?? used;
       const calendarMs = ledger.quotas.calendar.now();
@@ -224,14 +234,12 @@ function budgetViews(
         used: ofAll / unit,
         unconfirmed: unconfirmed / unit,
         forecast: proof.scheduled / unit,
+        ...(currency !== undefined && { currency }),
       };
     };
     const { quota, spend } = proofs.get(name) ?? {};
-    const ownQuota = quota && standingOf("own", name, quota, 1);
-    const ownSpend = spend && {
-      ...standingOf("spend", spendOf(name), spend, UNITS_OF_MONEY),
-      currency: spend.currency,
-    };
+    const ownQuota = quota && standingOf("own", name, quota);
+    const ownSpend = spend && standingOf("spend", spendOf(name), spend);
     quotas.push(...(advertised.get(name)?.values() ?? []));
     return {
       name,

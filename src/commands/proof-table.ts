@@ -1,6 +1,6 @@
 import { formatPercentage } from "../config/keys/leaves.ts";
-import { formatMoney } from "../core/config/price.ts";
-import type { BudgetProof, Demand, QuotaProof, RateProof, SpendProof } from "../core/proof/numbers.ts";
+import { formatUnits } from "../core/config/price.ts";
+import type { BudgetProof, Demand, QuotaProof, RateProof } from "../core/proof/numbers.ts";
 import type { Proof, ProofGroup } from "../core/proof/proof.ts";
 import type { ColdStart } from "../core/budget/leases.ts";
 import { inThousands } from "../core/text/thousands.ts";
@@ -37,7 +37,7 @@ function block(proof: BudgetProof): string {
     `  restart   ${restart(proof.coldStart)}`,
     ...partLines(proof.rates),
     ...(proof.quota === undefined ? [] : [`  quota     ${quotaLine(proof.quota)}`]),
-    ...(proof.spend === undefined ? [] : [`  spend     ${spendLine(proof.spend)}`]),
+    ...(proof.spend === undefined ? [] : [`  spend     ${quotaLine(proof.spend)}`]),
     `  forecast  ${inThousands(Math.ceil(proof.requestsPer30d))} requests in 30d`,
     "",
   ].join("\n");
@@ -136,19 +136,10 @@ function partLines(rates: readonly RateProof[]): readonly string[] {
   return [`  part      for each of ${first?.part?.replicas ?? 1} replicas ${parts.join("; ")}`];
 }
 
-function quotaLine(proof: QuotaProof): string {
-  const { scheduled, quota } = proof;
-  return `schedules ask for ${inThousands(scheduled)} of ${inThousands(quota.most)} requests${inTime(proof)}`;
-}
-
-function spendLine({ currency, ...proof }: SpendProof): string {
-  const { scheduled, quota } = proof;
-  return `schedules may cost ${formatMoney(scheduled)} of ${formatMoney(quota.most)} ${currency}${inTime(proof)}`;
-}
-
-function inTime({ quota, spentEarly }: QuotaProof): string {
+function quotaLine({ quota, scheduled, spentEarly, currency }: QuotaProof): string {
+  const [asked, most] = [scheduled, quota.most].map((units) => inThousands(formatUnits(units, currency)));
   const early = quota.onExhaust === "stop" ? ": polls will stop early" : ": does not fit";
-  return ` in ${formatDuration(quota.perMs)}${spentEarly ? early : ""}`;
+  return `schedules ask for ${asked} of ${most} ${currency ?? "requests"} in ${formatDuration(quota.perMs)}${spentEarly ? early : ""}`;
 }
 
 /** 90s as 1m30s, 1500ms as 1.5s: to read, not to be parsed again. */

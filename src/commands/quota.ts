@@ -1,7 +1,7 @@
 import { setUsed } from "../adapters/sqlite/set-used.ts";
 import { spendOf } from "../core/budget/quotas.ts";
-import { formatMoney, unitsOf } from "../core/config/price.ts";
-import type { BudgetProof } from "../core/proof/numbers.ts";
+import { formatUnits, unitsOf } from "../core/config/price.ts";
+import type { QuotaProof } from "../core/proof/numbers.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { type CommandIo, loadOrRefuse } from "./loading.ts";
 
@@ -20,46 +20,34 @@ export async function quota(options: QuotaOptions): Promise<number> {
   const loaded = await loadOrRefuse(options, "structure");
   if (loaded === undefined) return 1;
   const { state } = loaded.config;
-  const meant = meantIn(
-    loaded.proof.budgets.find(({ budget }) => budget === name),
-    name,
-    used,
-  );
+  const proof = loaded.proof.budgets.find(({ budget }) => budget === name);
+  const meant = used.currency === undefined ? (proof?.quota ?? proof?.spend) : proof?.spend;
+  const units = meant?.currency === undefined ? used.amount : unitsOf(used.amount);
+  const counted = meant?.currency === undefined ? name : spendOf(name);
   const fault =
-    typeof meant === "string"
-      ? meant
-      : state === undefined
-        ? "state.path must be set: without it nothing is kept of a quota"
-        : setUsed(state.path, { budget: meant.quota, used: meant.units, nowMs: wallNowMs });
-  if (fault !== undefined || typeof meant === "string") {
+    meant === undefined
+      ? `budget "${name}" must be in the config and have a ${used.currency === undefined ? "quota" : "spend"}`
+      : (faultOf(used, meant) ??
+        (state === undefined
+          ? "state.path must be set: without it nothing is kept of a quota"
+          : setUsed(state.path, { budget: counted, used: units, nowMs: wallNowMs })));
+  if (fault !== undefined || meant === undefined) {
     err(`cannot set what was used: ${fault ?? ""}\n`);
     return 1;
   }
-  out(`budget ${name}: ${meant.shown} count as used, as of now\n`);
+  const { currency, quota: limit } = meant;
+  const [shown, most] = [units, limit.most].map((each) => formatUnits(each, currency));
+  const money = currency === undefined ? "" : ` ${currency}`;
+  out(
+    `budget ${name}: ${shown} of ${most}${money} in ${formatDuration(limit.perMs)} count as used, as of now\n`,
+  );
   return 0;
 }
 
-type Meant = { readonly quota: string; readonly units: number; readonly shown: string };
-
-/** Why it can be none of the budget's quotas, in words. */
-function meantIn(
-  { quota, spend }: Partial<Pick<BudgetProof, "quota" | "spend">> = {},
-  name: string,
-  { amount, currency }: Used,
-): Meant | string {
-  if (spend !== undefined && (quota === undefined || currency !== undefined)) {
-    if (currency !== undefined && currency !== spend.currency)
-      return `the spend of budget "${name}" is in ${spend.currency}, received ${currency}`;
-    const { most, perMs } = spend.quota;
-    const units = unitsOf(amount);
-    const shown = `${formatMoney(units)} of ${formatMoney(most)} ${spend.currency} in ${formatDuration(perMs)}`;
-    return { quota: spendOf(name), units, shown };
-  }
-  if (quota === undefined || currency !== undefined) {
-    const what = currency === undefined ? "a quota" : "a spend";
-    return `budget "${name}" must be in the config and have ${what}`;
-  }
-  if (!Number.isSafeInteger(amount)) return `requests must be a whole number, received ${amount}`;
-  const { most, perMs } = quota.quota;
-  return { quota: name, units: amount, shown: `${amount} of ${most} in ${formatDuration(perMs)}` };
+function faultOf({ amount, currency }: Used, meant: QuotaProof): string | undefined {
+  if (currency !== undefined && currency !== meant.currency)
+    return `its spend is in ${meant.currency}, received ${currency}`;
+  if (meant.currency === undefined && !Number.isSafeInteger(amount))
+    return `requests must be a whole number, received ${amount}`;
+  return undefined;
 }

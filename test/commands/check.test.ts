@@ -111,7 +111,7 @@ describe("a config that fits", () => {
     expect(out).toContain("cron */30 8-17 * * 1-5: 1 slot, none confirmed");
     expect(out).toContain("restart   waits 1m10s, until a predecessor's requests are no longer counted");
     expect(out).toContain("quota     schedules ask for 440 of 400 requests in 30d: polls will stop early");
-    expect(out).toContain("spend     schedules may cost 22.00 of 100.00 EUR in 30d");
+    expect(out).toContain("spend     schedules ask for 22.00 of 100.00 EUR in 30d");
     expect(out).toContain("forecast  429 requests in 30d");
     expect(out).toContain(
       "all polls cost at most 1.00 EUR a day and 22.00 EUR in 30d, confirmations included\n",

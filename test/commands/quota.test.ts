@@ -65,7 +65,7 @@ test.each([
 );
 
 test.each([
-  ["paid", { amount: 3, currency: "USD" }, 'the spend of budget "paid" is in EUR, received USD'],
+  ["paid", { amount: 3, currency: "USD" }, "its spend is in EUR, received USD"],
   ["api", IN_EUR, 'budget "api" must be in the config and have a spend'],
   ["both", { amount: 1.5, currency: undefined }, "requests must be a whole number, received 1.5"],
 ] as const)("of budget %s, %j is refused", async (budget, used, why) => {

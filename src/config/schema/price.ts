@@ -6,7 +6,7 @@ import { type Price, type PricePart, UNITS_OF_MONEY, unitsOf } from "../../core/
 import { DAY_MS, HOUR_MS } from "../../core/time/duration.ts";
 import { codec, duration, filledList, matching, named, oneOf, pointer, section } from "../keys/leaves.ts";
 import { type Rule } from "../keys/notes.ts";
-import { exactlyOne, itemsOf, mappingOf, ruled } from "../keys/rules.ts";
+import { exactlyOne, itemsOf, mappingOf, ruled, together } from "../keys/rules.ts";
 
 const MOST_PARTS = 10;
 const CURRENCY = matching(/^[A-Z]{3}$/, "a currency's three letters, such as EUR");
@@ -24,25 +24,6 @@ function money(least: 0 | 1e-9): z.ZodType<number> {
   });
 }
 
-const KEYS_OF_ANSWER = ["per", "is", "at_most"];
-
-const whatAnswerNeeds: Rule = {
-  check: (part, refuse) => {
-    const written = mappingOf(part);
-    if ("per_request" in written && !("of" in written)) {
-      for (const key of KEYS_OF_ANSWER.filter((each) => each in written))
-        refuse([key], "must come with of, not with per_request", []);
-    }
-    if (!("of" in written)) return;
-    const missing = ["is", "at_most"].filter((key) => !(key in written));
-    if (missing.length === 0) return;
-    const why =
-      "what a poll may cost at most is reserved before it is sent, and charged if it gets no answer";
-    refuse([], `must have ${missing.join(" and ")} beside of: ${why}`, ["of"]);
-  },
-  jsonSchema: { dependentRequired: { of: ["is", "at_most"], per: ["of"], is: ["of"], at_most: ["of"] } },
-};
-
 const part = ruled(
   section(
     {
@@ -50,9 +31,7 @@ const part = ruled(
       of: pointer("a JSON pointer, such as /usage/total_tokens", { least: 1 })
         .optional()
         .describe("Or where the answer tells how much was used, as a JSON pointer (RFC 6901)."),
-      per: amount(1e-9, 1e12)
-        .optional()
-        .describe("So much of what stands there costs what `is` says. Default: 1."),
+      per: amount(1e-9, 1e12).optional().describe("So much of what stands there costs what `is` says."),
       is: money(0).optional().describe("What that much costs."),
       at_most: money(0)
         .optional()
@@ -66,7 +45,7 @@ const part = ruled(
     "a mapping such as { per_request: 0.0001, currency: EUR }",
   ),
   exactlyOne("per_request", "of"),
-  whatAnswerNeeds,
+  ...["per", "is", "at_most"].map((key) => together("of", key)),
 );
 
 const oneCurrency: Rule = {

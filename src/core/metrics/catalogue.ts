@@ -13,6 +13,7 @@ import type {
   ScrapedUpstream,
   BudgetSnapshot,
   MetricsSnapshot,
+  QuotaSnapshot,
   RateSnapshot,
   UpstreamSnapshot,
   ValueSnapshot,
@@ -444,11 +445,9 @@ function eachBurn(read: (burn: Burn) => number | undefined): Read<UpstreamSnapsh
   });
 }
 
-function ofSpend(
-  read: (spend: NonNullable<BudgetSnapshot["spend"]>) => number | undefined,
-): Read<BudgetSnapshot> {
+function ofSpend(read: (spend: QuotaSnapshot) => number): Read<BudgetSnapshot> {
   return ({ spend }, add) => {
-    if (spend !== undefined) add(read(spend), { currency: spend.currency });
+    if (spend?.currency !== undefined) add(read(spend), { currency: spend.currency });
   };
 }
 

@@ -54,15 +54,16 @@ export type RateSnapshot = {
   readonly leases: number;
 };
 
-type QuotaSnapshot = {
+/** In whole currencies where it has one, else in requests. */
+export type QuotaSnapshot = {
   readonly limit: number;
   readonly used: number;
+  /** Those of them that were in flight when Pacewatch was killed: they may have been sent, or not. */
   readonly unconfirmed: number;
+  /** What the schedules need in one period. */
   readonly forecast: number;
+  readonly currency?: string;
 };
-
-/** In whole currencies. */
-type SpendSnapshot = QuotaSnapshot & { readonly currency: string };
 
 export type BudgetSnapshot = {
   readonly name: string;
@@ -75,7 +76,7 @@ export type BudgetSnapshot = {
   readonly pausedUntilWallMs: number;
   readonly quota: QuotaSnapshot | undefined;
   /** Absent where there is none. */
-  readonly spend?: SpendSnapshot | undefined;
+  readonly spend?: QuotaSnapshot;
   /** When they are used up: our own, and those that answers tell. Absent where there is none. */
   readonly quotas?: readonly QuotaForecast[];
 };

@@ -1,6 +1,6 @@
 import { leasesOfSlowPolls } from "../budget/needs.ts";
-import type { Budget, Fleet, Quota, Upstream } from "../config/config.ts";
-import { formatMoney, mostOf } from "../config/price.ts";
+import type { Budget, Fleet, Upstream } from "../config/config.ts";
+import { formatUnits } from "../config/price.ts";
 import { formatDuration } from "../time/duration.ts";
 import type { Group } from "../fleet/groups.ts";
 import { vantagesOf } from "../fleet/parts.ts";
@@ -33,12 +33,11 @@ export function faultsOf(
     const sentence = rate.cap < 1 ? nothingAllowed : tooMuch;
     faults.push({ subject, message: sentence(rate, budget, advice) });
   }
-  for (const [kind, { quota, scheduled }] of spentEarly(proof)) {
-    if (quota.onExhaust === "stop") continue;
-    const unitsOf = (upstream: Upstream): number => (kind === "spend" ? mostOf(upstream.price) : 1);
-    const advice = adviceForQuota(quota, upstreams, vantagesOf(fleet), unitsOf);
-    const says = kind === "spend" ? "money early" : "quota early";
-    const message = `budget "${budget.name}" would spend its ${says}: ${askedOf(proof, kind, scheduled, quota)}: ${advice}`;
+  for (const early of spentEarly(proof)) {
+    if (early.quota.onExhaust === "stop") continue;
+    const kind = kindOf(early);
+    const way = adviceForQuota(early, upstreams, vantagesOf(fleet));
+    const message = `budget "${budget.name}" would use up its ${kind} early: ${askedOf(early)}: ${way}`;
     faults.push({ subject: { kind, budget: budget.name }, message });
   }
   return faults;
@@ -59,62 +58,54 @@ function tooMuch({ rate, cap, part, demand, upstreams }: RateProof, budget: Budg
   return `budget "${budget.name}" does not fit: ${whose} may ask for ${demand} requests in ${rate.label} (${parts.join(", ")}), its cap is ${cap} (${percent(budget.share)} of ${rate.requests}${divided}): ${advice}`;
 }
 
-type QuotaKind = "quota" | "spend";
-
-function spentEarly({ quota, spend }: BudgetProof): readonly (readonly [QuotaKind, QuotaProof])[] {
-  return (
-    [
-      ["quota", quota],
-      ["spend", spend],
-    ] as const
-  ).flatMap(([kind, proof]) => (proof?.spentEarly === true ? [[kind, proof] as const] : []));
+function spentEarly({ quota, spend }: BudgetProof): readonly QuotaProof[] {
+  return [quota, spend].filter((proof) => proof !== undefined).filter((proof) => proof.spentEarly);
 }
 
-function askedOf({ spend }: BudgetProof, kind: QuotaKind, scheduled: number, { most, perMs }: Quota): string {
-  const per = formatDuration(perMs);
-  if (kind === "quota" || spend === undefined)
-    return `its schedules ask for ${scheduled} requests in ${per}, the quota is ${most}`;
-  return `its schedules may cost ${formatMoney(scheduled)} ${spend.currency} in ${per}, its spend is ${formatMoney(most)}`;
+function kindOf({ currency }: QuotaProof): "quota" | "spend" {
+  return currency === undefined ? "quota" : "spend";
 }
 
-/** What is drawn on by an upstream whose polls cost nobody knows what cannot be kept within a spend. */
-export function priceFaults({
-  budgets,
-  upstreams,
-}: {
-  readonly budgets: readonly Budget[];
-  readonly upstreams: readonly Upstream[];
-}): readonly Finding[] {
-  const byName = new Map(budgets.map((budget) => [budget.name, budget]));
-  const first = new Map<string, Upstream>();
-  const faults: Finding[] = [];
-  for (const upstream of upstreams) {
-    const { name, price } = upstream;
-    const refuse = (why: string): void => {
-      const subject: Subject = { kind: "upstream", upstream: name, about: "price" };
-      faults.push({ subject, message: `upstream "${name}" ${why}` });
-    };
-    const drawnOn = upstream.budgets.map((each) => byName.get(each)).filter((each) => each !== undefined);
-    const spending = drawnOn.filter(({ spend }) => spend !== undefined);
-    const priced = drawnOn.filter((each) => each.price !== undefined).map((each) => `"${each.name}"`);
-    if (price === undefined && priced.length > 1)
-      refuse(
-        `draws on budgets that each have a price, ${priced.join(" and ")}: give it the price that counts`,
-      );
-    else if (price === undefined && spending[0] !== undefined)
-      refuse(
-        `has no price, and draws on the spend of budget "${spending[0].name}": give it or the budget a price, such as { per_request: 0.001, currency: EUR }, or per_request: 0 if it is free`,
-      );
-    for (const budget of price === undefined ? [] : spending) {
-      const other = first.get(budget.name);
-      if (other === undefined) first.set(budget.name, upstream);
-      else if (other.price?.currency !== price?.currency)
-        refuse(
-          `has a price in ${price?.currency}, and "${other.name}" one in ${other.price?.currency}: the spend of budget "${budget.name}" is in one currency`,
+function askedOf(proof: QuotaProof): string {
+  const { quota, scheduled, currency } = proof;
+  const [asked, most] = [scheduled, quota.most].map((units) => formatUnits(units, currency));
+  return `its schedules ask for ${asked} ${currency ?? "requests"} in ${formatDuration(quota.perMs)}, the ${kindOf(proof)} is ${most}`;
+}
+
+/** A spend keeps only what is known to cost something, in its one currency. */
+export function priceFaults(
+  budgets: readonly Budget[],
+  byBudget: ReadonlyMap<string, readonly Upstream[]>,
+): readonly Finding[] {
+  const priced = new Set(budgets.flatMap(({ name, price }) => (price === undefined ? [] : [name])));
+  const faults = new Map<Upstream, string>();
+  for (const { name, spend } of budgets) {
+    const drawing = byBudget.get(name) ?? [];
+    const first = drawing.find(({ price }) => price !== undefined);
+    for (const upstream of drawing) {
+      const { price } = upstream;
+      const prices = upstream.budgets.filter((each) => priced.has(each));
+      if (price === undefined && prices.length > 1)
+        faults.set(
+          upstream,
+          `draws on budgets that each have a price, "${prices.join('" and "')}": give it the price that counts`,
+        );
+      else if (spend !== undefined && price === undefined)
+        faults.set(
+          upstream,
+          `has no price, and draws on the spend of budget "${name}": give it or the budget a price, such as { per_request: 0.001, currency: EUR }, or per_request: 0 if it is free`,
+        );
+      else if (spend !== undefined && price?.currency !== first?.price?.currency)
+        faults.set(
+          upstream,
+          `has a price in ${price?.currency}, and "${first?.name}" one in ${first?.price?.currency}: the spend of budget "${name}" is in one currency`,
         );
     }
   }
-  return faults;
+  return [...faults].map(([{ name }, why]) => ({
+    subject: { kind: "upstream", upstream: name, about: "price" },
+    message: `upstream "${name}" ${why}`,
+  }));
 }
 
 export function warningsOf(
@@ -126,10 +117,10 @@ export function warningsOf(
   const subject: Subject = { kind: "budget", budget: budget.name };
   if (upstreams.length === 0) return [{ subject, message: `budget "${budget.name}" has no upstream` }];
   const warnings: Finding[] = [];
-  for (const [kind, { quota, scheduled }] of spentEarly(proof)) {
-    if (quota.onExhaust !== "stop") continue;
-    const message = `budget "${budget.name}" will stop before its period ends: ${askedOf(proof, kind, scheduled, quota)}`;
-    warnings.push({ subject: { kind, budget: budget.name }, message });
+  for (const early of spentEarly(proof)) {
+    if (early.quota.onExhaust !== "stop") continue;
+    const message = `budget "${budget.name}" will stop before its period ends: ${askedOf(early)}`;
+    warnings.push({ subject: { kind: kindOf(early), budget: budget.name }, message });
   }
   warnings.push(...tightness(proof, budget, upstreams, fleet));
   const wholes = proof.rates.flatMap(({ part }) => (part?.withoutRedis === 0 ? [part.whole] : []));

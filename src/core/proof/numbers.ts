@@ -35,9 +35,9 @@ export type QuotaProof = {
   /** The most that one request takes. */
   readonly dearest: number;
   readonly spentEarly: boolean;
+  /** Absent where it counts requests. */
+  readonly currency?: string;
 };
-
-export type SpendProof = QuotaProof & { readonly currency: string };
 
 /** How slots that come at once take turns, one pace gap apart. */
 export type TurnsProof = {
@@ -63,7 +63,7 @@ export type BudgetProof = {
   readonly coldStart: ColdStart;
   readonly quota: QuotaProof | undefined;
   /** Undefined also where no upstream has a price. */
-  readonly spend: SpendProof | undefined;
+  readonly spend: QuotaProof | undefined;
   /** The schedules alone send so many in 30 days, on average. */
   readonly requestsPer30d: number;
 };
@@ -181,7 +181,7 @@ function proveSpend(
   { spend }: Budget,
   upstreams: readonly Upstream[],
   vantages: number,
-): SpendProof | undefined {
+): QuotaProof | undefined {
   const currency = upstreams.find(({ price }) => price !== undefined)?.price?.currency;
   if (spend === undefined || currency === undefined) return undefined;
   return { ...proveQuota(spend, upstreams, vantages, ({ price }) => mostOf(price)), currency };

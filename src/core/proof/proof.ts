@@ -27,7 +27,7 @@ export function prove(config: {
   readonly fleet?: Fleet | undefined;
 }): Proof {
   const budgets: BudgetProof[] = [];
-  const faults: Finding[] = [...priceFaults(config)];
+  const faults: Finding[] = [...priceFaults(config.budgets, sendersByBudget(config.upstreams))];
   const groups = config.fleet?.mode === "shard" ? groupsOf(config.upstreams) : [];
   const warnings: Finding[] = [...densityWarnings(config.upstreams), ...largeGroups(groups)];
   const byBudget = sendersByBudget([...config.upstreams, ...tokenRequests(config.upstreams)]);

@@ -1,7 +1,8 @@
-import type { Budget, Fleet, Quota, Upstream } from "../config/config.ts";
+import type { Budget, Fleet, Upstream } from "../config/config.ts";
+import { mostOf } from "../config/price.ts";
 import { formatDuration } from "../time/duration.ts";
 import { LEGAL_PERIODS_MS } from "../schedule/schedule.ts";
-import { fitsRates } from "./numbers.ts";
+import { fitsRates, type QuotaProof } from "./numbers.ts";
 import { asksOf, requestsWithin } from "./pace.ts";
 
 /** A possible change, as numbers. Many are tried. */
@@ -25,14 +26,13 @@ export function adviceForRates(
   return ways.length === 0 ? trial.bothChanges() : ways.join(", or ");
 }
 
-/** Names a change with which the quota would last, of which each request of an upstream takes so many units. */
+/** Names a change with which the quota would last. */
 export function adviceForQuota(
-  { most, perMs }: Quota,
+  { quota: { most, perMs }, currency }: QuotaProof,
   upstreams: readonly Upstream[],
   vantages: number,
-  unitsOf: (upstream: Upstream) => number,
 ): string {
-  const alike = [...Map.groupBy(upstreams, unitsOf)];
+  const alike = [...Map.groupBy(upstreams, ({ price }) => (currency === undefined ? 1 : mostOf(price)))];
   const taken = (leastMs: number): number =>
     alike.reduce((sum, [units, group]) => sum + units * requestsWithin(asksOf(group, leastMs, 0), perMs), 0);
   const periodMs = LEGAL_PERIODS_MS.find((leastMs) => taken(leastMs) * vantages <= most);

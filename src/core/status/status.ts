@@ -8,6 +8,7 @@ import type { Objective } from "../config/config.ts";
 import type { Burn, QuotaForecast, ValuePoint } from "../answer/credit.ts";
 import type { Announcement } from "../answer/announcement.ts";
 import type { KeptHeader, PhaseTimesMs } from "../exchange/exchange.ts";
+import type { QuotaSnapshot } from "../metrics/snapshot.ts";
 import { keptTexts } from "./kept-poll.ts";
 import type { AvailabilityWindow } from "./availability.ts";
 import type { HealthState } from "../poll/health.ts";
@@ -149,7 +150,7 @@ export type BudgetStatus = {
   readonly pausedUntilMs: number;
   readonly quota: QuotaStatus | undefined;
   /** Absent where there is none. */
-  readonly spend?: SpendStatus;
+  readonly spend?: QuotaStatus;
   /** When they are used up: our own, and those of a day and more that answers tell. Absent where there is none. */
   readonly quotas?: readonly (ForecastStatus & QuotaForecast)[];
 };
@@ -168,18 +169,7 @@ export type LimitStatus = {
   readonly resource: string | undefined;
 };
 
-export type QuotaStatus = {
-  readonly limit: number;
-  readonly perMs: number;
-  readonly used: number;
-  /** Those of them that were in flight when Pacewatch was killed: they may have been sent, or not. */
-  readonly unconfirmed: number;
-  /** What the schedules need in one period. */
-  readonly forecast: number;
-};
-
-/** In whole currencies. */
-export type SpendStatus = QuotaStatus & { readonly currency: string };
+export type QuotaStatus = QuotaSnapshot & { readonly perMs: number };
 
 export type Incident = {
   readonly upstream: string;

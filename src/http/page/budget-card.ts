@@ -2,7 +2,7 @@ import { html, raw } from "hono/html";
 import type { QuotaName } from "../../core/answer/credit.ts";
 import { capOf } from "../../core/config/config.ts";
 import { humanDuration } from "../../core/status/humanize.ts";
-import type { BudgetStatus, QuotaStatus, SpendStatus } from "../../core/status/status.ts";
+import type { BudgetStatus, QuotaStatus } from "../../core/status/status.ts";
 import { ahead, moment, type Markup } from "./markup.ts";
 import { grouped, percent, percentOf } from "./wording.ts";
 
@@ -20,7 +20,7 @@ export function budgetCard(budget: BudgetStatus, nowMs: number): Markup {
         : ""
     }
     ${rates.map((rate) => rateGauge(rate, budget))} ${quota === undefined ? "" : quotaGauge(quota)}
-    ${spend === undefined ? "" : spendGauge(spend)}
+    ${spend === undefined ? "" : quotaGauge(spend)}
     ${(budget.quotas ?? []).map(({ quota: each, sentence }) => html`<p class="said"><b>${QUOTA_WORDS[each]}</b>: ${sentence}</p>`)}
     <p class="said">${advertisedLine(budget)}</p>
     ${(budget.limits ?? []).map(({ sentence }) => html`<p class="said">It says ${sentence}.</p>`)}
@@ -55,39 +55,25 @@ function rateGauge(
   </div>`;
 }
 
-function quotaGauge({ limit, used, unconfirmed, forecast, perMs }: QuotaStatus): Markup {
-  const tooMuch = forecast > limit ? ": the quota will not last" : "";
+function quotaGauge({ limit, used, unconfirmed, forecast, perMs, currency }: QuotaStatus): Markup {
+  const amount = currency === undefined ? grouped : money;
+  const [taken, most, needed] = [used, limit, forecast].map(amount);
+  const tooMuch = forecast > limit ? ": it will not last" : "";
+  const doubtful = `${amount(used - unconfirmed)} were ${currency === undefined ? "sent" : "spent"}. Up to ${amount(unconfirmed)} more may have been: Pacewatch was killed while they were in flight.`;
   return html`<div class="rate quota">
     <p>
-      <b>${grouped(used)}</b> of our quota of <b>${grouped(limit)}</b> used in ${humanDuration(perMs)}
-      <span class="of">the schedule needs ${grouped(forecast)}${tooMuch}</span>
+      <b>${taken}</b> of our ${currency === undefined ? "quota" : "spend"} of <b>${most}</b> ${currency ?? ""}
+      used in ${humanDuration(perMs)}
+      <span class="of">the schedule needs ${needed}${tooMuch}</span>
     </p>
-    ${unconfirmed === 0 ? "" : html`<p class="said">${unconfirmedSentence(used, unconfirmed)}</p>`}
-    ${gauge({ label: `${used} used of a quota of ${limit}, forecast ${Math.round(forecast)}`, full: limit, used, mark: forecast })}
-  </div>`;
-}
-
-function spendGauge({ limit, used, unconfirmed, forecast, perMs, currency }: SpendStatus): Markup {
-  const [spent, most, needed, doubtful] = [used, limit, forecast, unconfirmed].map(moneyWords);
-  const tooMuch = forecast > limit ? ": it may not last" : "";
-  return html`<div class="rate quota">
-    <p>
-      <b>${spent}</b> of our <b>${most}</b> ${currency} spent in ${humanDuration(perMs)}
-      <span class="of">the schedule may cost ${needed}${tooMuch}</span>
-    </p>
-    ${unconfirmed === 0 ? "" : html`<p class="said">Up to ${doubtful} of it may not have been spent: Pacewatch was killed while polls were in flight.</p>`}
-    ${gauge({ label: `${spent} of ${most} ${currency} spent, forecast ${needed}`, full: limit, used, mark: forecast })}
+    ${unconfirmed === 0 ? "" : html`<p class="said">${doubtful}</p>`}
+    ${gauge({ label: `${taken} used of ${most}, forecast ${needed}`, full: limit, used, mark: forecast })}
   </div>`;
 }
 
 /** Cents, and of less than one what matters of it. */
-function moneyWords(amount: number): string {
+function money(amount: number): string {
   return amount === 0 || amount >= 1 ? amount.toFixed(2) : String(Number(amount.toPrecision(2)));
-}
-
-function unconfirmedSentence(used: number, unconfirmed: number): string {
-  const [sent, more] = [grouped(used - unconfirmed), grouped(unconfirmed)];
-  return `${sent} were sent. Up to ${more} more may have been: Pacewatch was killed while they were in flight.`;
 }
 
 function advertisedLine({ advertised }: BudgetStatus): string {

@@ -322,15 +322,17 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '4:42: unknown key "price_per_request" in "budgets.api.quota": it is now price: { per_request, currency } of the budget, or of an upstream: allowed are requests, per, on_exhaust',
     `5:5: "budgets.api.price.currency" is missing: it must be a currency's three letters, such as EUR`,
     '8:23: "budgets.wrong.spend.at_most" must be a number from 0.000000001 to 1000000, received 0',
-    '16:11: "upstreams[0].price[0]" must have at_most beside of: what a poll may cost at most is reserved before it is sent, and charged if it gets no answer',
-    '17:31: "upstreams[0].price[1].at_most" must come with of, not with per_request',
+    '16:11: "upstreams[0].price[0].of" must come with at_most',
+    '17:31: "upstreams[0].price[1].at_most" must come with of',
     '17:57: "upstreams[0].price[1].currency" must be the currency of the other parts of its price',
     '18:9: "upstreams[0].price[2]" must have per_request or of, received neither',
     `18:21: "upstreams[0].price[2].currency" must be a currency's three letters, such as EUR, received "eur"`,
     '18:21: "upstreams[0].price[2].currency" must be the currency of the other parts of its price',
+    '19:11: "upstreams[0].price[3].of" must come with per',
     '19:15: "upstreams[0].price[3].of" must be a JSON pointer, such as /usage/total_tokens, received "usage"',
     '19:26: "upstreams[0].price[3].is" must be a number from 0 to 1000000, received -1',
     '20:31: "upstreams[0].price[4]" must have per_request or of, received both',
+    '20:31: "upstreams[0].price[4].of" must come with per',
   ],
   "spend-without-a-price": [
     '13:5: upstream "free" has no price, and draws on the spend of budget "account": give it or the budget a price, such as { per_request: 0.001, currency: EUR }, or per_request: 0 if it is free',
@@ -338,10 +340,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '16:46: upstream "foreign" has a price in USD, and "small" one in EUR: the spend of budget "account" is in one currency',
   ],
   "spend-spent-early": [
-    '4:12: budget "api" would spend its money early: its schedules may cost 345.60 USD in 30d, its spend is 5.00: poll every 20m, or set on_exhaust: stop',
+    '4:12: budget "api" would use up its spend early: its schedules ask for 345.60 USD in 30d, the spend is 5.00: poll every 20m, or set on_exhaust: stop',
   ],
   "quota-spent-early": [
-    '4:12: budget "api" would spend its quota early: its schedules ask for 172800 requests in 30d, the quota is 100000: poll every 30s, or set on_exhaust: stop',
+    '4:12: budget "api" would use up its quota early: its schedules ask for 172800 requests in 30d, the quota is 100000: poll every 30s, or set on_exhaust: stop',
   ],
   "quota-unknown-way": ['4:55: "budgets.api.quota.on_exhaust" must be one of stop, refuse, received "warn"'],
   "rate-over-an-hour": [

@@ -389,7 +389,7 @@ describe("a quota", () => {
 
   test("that the schedule would spend early is refused with the period that would last", () => {
     expect(faults(budget({ quota }), [upstream()])).toEqual([
-      'budget "api" would spend its quota early: its schedules ask for 172800 requests in 30d, the quota is 100000: poll every 30s, or set on_exhaust: stop',
+      'budget "api" would use up its quota early: its schedules ask for 172800 requests in 30d, the quota is 100000: poll every 30s, or set on_exhaust: stop',
     ]);
     expect(faults(budget({ quota }), [upstream({ schedule: every(30_000, "a") })])).toEqual([]);
   });

@@ -40,7 +40,7 @@ test("what the answers cost is what the router bills, until one more poll would 
   ).toBeLessThanOrEqual(Date.now() / 1_000);
   const { body } = await daemon.get("/api/v1/upstreams/first");
   expect(JSON.parse(body).budgets[0].spend).toMatchObject({ limit: spend, currency: "EUR", unconfirmed: 0 });
-  expect((await daemon.get("/")).body).toContain("EUR spent in");
+  expect((await daemon.get("/")).body).toMatch(/of our spend of <b>[\d.]+<.b>\s+EUR\s+used in/);
   daemon.kill("SIGTERM");
   await daemon.exited;
   expect(spentIn(folder).counted).toBeCloseTo(router.cost, 9);
