@@ -1,16 +1,30 @@
+import { isObject } from "../../core/exchange/json-value.ts";
+import {
+  type Check,
+  flag,
+  listOf,
+  number,
+  objectOf,
+  oneOf,
+  optional,
+  readText,
+  type Row,
+  text,
+} from "../../core/exchange/rows.ts";
 import type {
   BeatAnswer,
   BeatRequest,
   ClaimAnswer,
+  Claimed,
   ClaimRequest,
   DrawAnswer,
   DrawRequest,
   FleetBoard,
+  LiveSession,
   News,
   ReleaseAnswer,
   ReleaseRequest,
 } from "../../core/fleet/board.ts";
-import { readObject } from "../../core/fleet/member.ts";
 import type { Redis } from "./connection.ts";
 import { readLua, redisScript, type RedisScript } from "./script.ts";
 
@@ -26,7 +40,8 @@ type Call = "beat" | "claim" | "release" | "tell" | "records" | "draw";
 /** In the order in which the scripts expect them. */
 const KEYS = ["clock", "sessions", "members", "holders", "starts", "pauses", "records", "parts"] as const;
 
-const AWAY = { kind: "away" } as const;
+type Away = { readonly kind: "away" };
+const AWAY: Away = { kind: "away" };
 
 /** The board of a fleet in Redis. Each call is one script, so it is atomic. */
 export class RedisFleetBoard implements FleetBoard {
@@ -54,125 +69,125 @@ export class RedisFleetBoard implements FleetBoard {
     };
   }
 
-  async beat(request: BeatRequest): Promise<BeatAnswer> {
-    const { wants } = request;
-    const answer = await this.#ask("beat", request);
-    if (answer["kind"] === "lost") return { kind: "lost" };
-    if (answer["kind"] !== "beat") return AWAY;
-    const { holders, granted } = answer;
-    const [hasSeat, hasRest, isAnew, isMixed] = listOf(granted);
-    return {
-      kind: "beat",
-      wallMs: amountOf(answer["wall"]),
-      opensInMs: amountOf(answer["opensIn"]),
-      isOlderAlive: answer["isOlderAlive"] === true,
-      version: textOf(answer["version"]),
-      sessions: listOf(answer["sessions"])
-        .map(listOf)
-        .map(([session, endsIn, proven, info]) => ({
-          session: textOf(session),
-          endsInMs: amountOf(endsIn),
-          provenMs: known(proven),
-          info: textOf(info),
-        })),
-      holders: holders === undefined ? undefined : new Map(pairsIn(holders, textOf)),
-      pauses: new Map(pairsIn(answer["pauses"], amountOf)),
-      granted:
-        granted === undefined || wants === undefined
-          ? undefined
-          : {
-              seat: hasSeat === true ? wants.seat : 0,
-              rest: hasRest === true ? wants.rest : 0,
-              isAnew: isAnew === true,
-              isMixed: isMixed === true,
-            },
-    };
+  beat(request: BeatRequest): Promise<BeatAnswer> {
+    return this.#ask("beat", request, (answer) => {
+      if (answer.get("kind", oneOf(["beat", "lost"])) === "lost") return { kind: "lost" };
+      const granted = answer.get("granted", optional(objectOf(grantIn)));
+      const { seat = 0, rest = 0 } = request.wants ?? {};
+      return {
+        kind: "beat",
+        wallMs: answer.get("wallMs", duration),
+        opensInMs: answer.get("opensInMs", duration),
+        isOlderAlive: answer.get("isOlderAlive", flag),
+        version: answer.get("version", text),
+        sessions: answer.get("sessions", list(objectOf(sessionIn))),
+        holders: answer.get("holders", optional(pairs(text))),
+        pauses: answer.get("pauses", pairs(duration)),
+        granted: granted && { ...granted, seat: granted.seat ? seat : 0, rest: granted.rest ? rest : 0 },
+      };
+    });
   }
 
-  async claim(request: ClaimRequest): Promise<ClaimAnswer> {
+  claim(request: ClaimRequest): Promise<ClaimAnswer> {
     const asked = new Set(request.groups.flatMap(({ names }) => names));
-    const answer = await this.#ask("claim", request);
-    switch (answer["kind"]) {
-      case "claimed":
-        return {
-          kind: "claimed",
-          claimed: listOf(answer["claimed"])
-            .map(listOf)
-            .map(([name, unheld, wait, agoMs, text]) => ({
-              name: textOf(name),
-              unheldMs: known(unheld),
-              // No number at all must not be taken for no wait.
-              waitMs: known(wait) ?? Infinity,
-              record: known(agoMs) === undefined ? undefined : { text: textOf(text), agoMs: amountOf(agoMs) },
-            }))
-            .filter(({ name }) => asked.has(name)),
-        };
-      case "settling":
-        return { kind: "settling", opensInMs: amountOf(answer["opensIn"]) };
-      case "lost":
-        return { kind: "lost" };
-      default:
-        return AWAY;
-    }
+    return this.#ask("claim", request, (answer): ClaimAnswer => {
+      const kind = answer.get("kind", oneOf(["claimed", "settling", "lost"]));
+      if (kind === "lost") return { kind };
+      if (kind === "settling") return { kind, opensInMs: answer.get("opensInMs", duration) };
+      const claimed = answer.get("claimed", list(objectOf(claimedIn)));
+      return { kind: "claimed", claimed: claimed.filter(({ name }) => asked.has(name)) };
+    });
   }
 
-  async release(request: ReleaseRequest): Promise<ReleaseAnswer> {
-    const answer = await this.#ask("release", request);
-    return answer["kind"] === "released" ? { kind: "released" } : AWAY;
+  release(request: ReleaseRequest): Promise<ReleaseAnswer> {
+    return this.#ask("release", request, (answer) => ({ kind: answer.get("kind", oneOf(["released"])) }));
   }
 
   async tell(news: News): Promise<boolean> {
-    const answer = await this.#ask("tell", news);
-    return answer["kind"] === "told";
+    const answer = await this.#ask("tell", news, (told) => ({ kind: told.get("kind", oneOf(["told"])) }));
+    return answer.kind === "told";
   }
 
   async records(): Promise<ReadonlyMap<string, string> | undefined> {
-    const answer = await this.#ask("records", { ttlMs: 0 });
-    return answer["kind"] === "records" ? new Map(pairsIn(answer["records"], textOf)) : undefined;
+    const answer = await this.#ask("records", { ttlMs: 0 }, (read) => ({
+      kind: read.get("kind", oneOf(["records"])),
+      records: read.get("records", pairs(text)),
+    }));
+    return answer.kind === "records" ? answer.records : undefined;
   }
 
-  async draw(request: DrawRequest): Promise<DrawAnswer> {
-    const answer = await this.#ask("draw", request, [this.#quota(request.budget)]);
-    const total = known(numberIn(answer["total"]));
-    if (answer["kind"] !== "drawn" || total === undefined) return AWAY;
-    const own = listOf(answer["own"])
-      .map(listOf)
-      .map(([hour, count]) => [amountOf(hour), amountOf(numberIn(count))] as const);
-    return { kind: "drawn", own: new Map(own), total };
+  draw(request: DrawRequest): Promise<DrawAnswer> {
+    return this.#ask(
+      "draw",
+      request,
+      (answer) => ({
+        kind: answer.get("kind", oneOf(["drawn"])),
+        own: new Map([...answer.get("own", pairs(digits))].map(([hour, units]) => [Number(hour), units])),
+        total: answer.get("total", digits),
+      }),
+      [this.#quota(request.budget)],
+    );
   }
 
-  /** The scripts read the request as it is, a map as the list of its pairs. */
-  async #ask(call: Call, request: object, keys = this.#keys): Promise<Readonly<Record<string, unknown>>> {
-    const text = JSON.stringify(request, (_, value: unknown) => (value instanceof Map ? [...value] : value));
-    const reply = await this.#redis.run(this.#scripts[call], keys, [text]);
-    return reply.kind === "failed" ? {} : readObject(textOf(reply.value));
+  /** The scripts read the request as it is, a map as the list of its pairs. An answer that is none of ours is none. */
+  async #ask<Answer>(
+    call: Call,
+    request: object,
+    read: (answer: Row) => Answer,
+    keys = this.#keys,
+  ): Promise<Answer | Away> {
+    const asked = JSON.stringify(request, (_, value: unknown) => (value instanceof Map ? [...value] : value));
+    const reply = await this.#redis.run(this.#scripts[call], keys, [asked]);
+    if (reply.kind === "failed" || typeof reply.value !== "string") return AWAY;
+    return readText(reply.value, read) ?? AWAY;
   }
 }
 
-/** Nothing that a board invents may reach a timer, which would never rest: what is no duration counts as 0. */
-function amountOf(value: unknown): number {
-  return known(value) ?? 0;
+function sessionIn(session: Row): LiveSession {
+  return {
+    session: session.get("session", text),
+    endsInMs: session.get("endsInMs", duration),
+    info: session.get("info", text),
+    provenMs: session.get("provenMs", optional(duration)),
+  };
 }
 
-function known(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+function claimedIn(claimed: Row): Claimed {
+  return {
+    name: claimed.get("name", text),
+    unheldMs: claimed.get("unheldMs", optional(duration)),
+    waitMs: claimed.get("waitMs", duration),
+    record: claimed.get(
+      "record",
+      optional(
+        objectOf((record) => ({ text: record.get("text", text), agoMs: record.get("agoMs", duration) })),
+      ),
+    ),
+  };
 }
 
-function numberIn(text: unknown): number {
-  return Number.parseFloat(textOf(text));
+function grantIn(granted: Row): Record<"seat" | "rest" | "isAnew" | "isMixed", boolean> {
+  return {
+    seat: granted.get("seat", flag),
+    rest: granted.get("rest", flag),
+    isAnew: granted.get("isAnew", flag),
+    isMixed: granted.get("isMixed", flag),
+  };
 }
 
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
+/** Nothing that a board invents may reach a timer, which would never rest. */
+const duration: Check<number> = (written) => Math.max(0, number(written));
+
+const digits: Check<number> = (written) => duration(Number.parseFloat(text(written)));
 
 /** Redis writes an empty list as an empty object. */
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+function list<Read>(check: Check<Read>): Check<readonly Read[]> {
+  return (written) => (isObject(written) && Object.keys(written).length === 0 ? [] : listOf(check)(written));
 }
 
-function pairsIn<Value>(value: unknown, read: (value: unknown) => Value): [string, Value][] {
-  return listOf(value)
-    .map(listOf)
-    .map(([name, each]): [string, Value] => [textOf(name), read(each)]);
+function pairs<Value>(check: Check<Value>): Check<ReadonlyMap<string, Value>> {
+  return (written) =>
+    new Map(
+      list(listOf((each: unknown) => each))(written).map(([name, value]) => [text(name), check(value)]),
+    );
 }

@@ -10,7 +10,7 @@ import {
   type PollOfColumn,
 } from "../../core/status/timeline.ts";
 import { MINUTE_MS } from "../../core/time/duration.ts";
-import { number, oneOf, readRows, type Row, whole } from "./rows.ts";
+import { number, oneOf, readRows, type Row, whole } from "../../core/exchange/rows.ts";
 import { bucketOf } from "./tables.ts";
 
 /** What a plot needs of a poll, and no more. */

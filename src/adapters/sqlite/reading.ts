@@ -12,7 +12,7 @@ import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
 import { openUnlocked } from "./quiet-file.ts";
 import { EVIDENCE_SINCE, versionOf } from "./schema.ts";
-import { readRows, type Row, text } from "./rows.ts";
+import { readRows, type Row, text } from "../../core/exchange/rows.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
 import { bucketOf, budgetOf, evidenceOf, incidentOf, pauseOf, pollOf, quotaOf, valueOf } from "./tables.ts";
 

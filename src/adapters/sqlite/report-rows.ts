@@ -4,7 +4,7 @@ import type { DaySums, Kept, KeptIncident } from "../../core/report/kept.ts";
 import type { Period } from "../../core/report/period.ts";
 import { hourOf } from "../../core/time/duration.ts";
 import { readBeside } from "./quiet-file.ts";
-import { count, number, readRows, type Row, text, whole } from "./rows.ts";
+import { count, number, readRows, type Row, text, whole } from "../../core/exchange/rows.ts";
 import { newestVersion, versionOf } from "./schema.ts";
 import { evidenceOf, failedMinutes, incidentOf } from "./tables.ts";
 import { StateFileError } from "./trouble.ts";

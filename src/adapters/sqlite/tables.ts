@@ -4,9 +4,8 @@ import { crc32 } from "node:zlib";
 import { type KeptHeader, PHASES } from "../../core/exchange/exchange.ts";
 import { OUTCOMES } from "../../core/exchange/reasons.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
-import { type LearnedWindow, LESSONS } from "../../core/budget/learned-windows.ts";
 import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
-import type { BudgetRecord, Lowered, PauseRecord } from "../../core/budget/record.ts";
+import { type BudgetRecord, type PauseRecord, recordIn } from "../../core/budget/record.ts";
 import type { SavedValue } from "../../core/history/kept-values.ts";
 import type { CountedBucket } from "../../core/history/rolling-counts.ts";
 import type { SavedPoll } from "../../core/history/state.ts";
@@ -26,7 +25,7 @@ import {
   type Row,
   text,
   whole,
-} from "./rows.ts";
+} from "../../core/exchange/rows.ts";
 
 const ORIGINS = ["schedule", "confirm", "first"] as const;
 
@@ -190,27 +189,6 @@ export function budgetOf(row: Row): readonly [budget: string, record: BudgetReco
   return [row.get("budget", text), row.get("record", json(recordIn))];
 }
 
-function recordIn(record: Row): BudgetRecord {
-  return {
-    pausedUntilMs: record.get("pausedUntilMs", number),
-    yieldUntilMs: record.get("yieldUntilMs", number),
-    refusals: record.get("refusals", count),
-    refusedUntilMs: record.get("refusedUntilMs", number),
-    lowered: record.get("lowered", listOf(objectOf(loweredOf))),
-    untold: record.get("untold", optional(objectOf(loweredOf))),
-    windows: record.get("windows", listOf(objectOf(windowOf))),
-    upstreams: record.get("upstreams", optional(listOf(text))) ?? [],
-  };
-}
-
-function loweredOf(limit: Row): Lowered {
-  return {
-    perMs: Math.max(1, limit.get("perMs", number)),
-    requests: Math.max(1, limit.get("requests", number)),
-    untilMs: limit.get("untilMs", number),
-  };
-}
-
 export function pauseRow(upstream: string, record: PauseRecord): KeyedRow {
   return { table: "upstream_records", key: upstream, columns: { upstream, record: JSON.stringify(record) } };
 }
@@ -218,15 +196,6 @@ export function pauseRow(upstream: string, record: PauseRecord): KeyedRow {
 export function pauseOf(row: Row): readonly [upstream: string, record: PauseRecord] {
   const pauseIn = (record: Row): PauseRecord => ({ pausedUntilMs: record.get("pausedUntilMs", number) });
   return [row.get("upstream", text), row.get("record", json(pauseIn))];
-}
-
-function windowOf(window: Row): LearnedWindow {
-  return {
-    key: window.get("key", text),
-    limit: window.get("limit", optional(number)),
-    perMs: Math.max(1, window.get("perMs", number)),
-    from: window.get("from", oneOf(LESSONS)),
-  };
 }
 
 /** The rest of its polls is ours. */

@@ -1,6 +1,7 @@
 import type { Moment } from "../time/moment.ts";
 import { DAY_MS, SECOND_MS } from "../time/duration.ts";
-import type { LearnedWindow } from "./learned-windows.ts";
+import { count, listOf, number, objectOf, oneOf, optional, type Row, text } from "../exchange/rows.ts";
+import { type LearnedWindow, LESSONS } from "./learned-windows.ts";
 
 /** At most so many requests in a window of that length, until then. */
 export type Lowered = { readonly perMs: number; readonly requests: number; readonly untilMs: number };
@@ -91,5 +92,36 @@ export function heldOf(record: BudgetRecord, now: Moment, maxPauseMs: number): H
     })),
     untold: untold && { ...untold, untilMs: at(untold.untilMs, maxPauseMs) },
     windows: record.windows,
+  };
+}
+
+/** As another process wrote it. */
+export function recordIn(record: Row): BudgetRecord {
+  return {
+    pausedUntilMs: record.get("pausedUntilMs", number),
+    yieldUntilMs: record.get("yieldUntilMs", number),
+    refusals: record.get("refusals", count),
+    refusedUntilMs: record.get("refusedUntilMs", number),
+    lowered: record.get("lowered", listOf(objectOf(loweredOf))),
+    untold: record.get("untold", optional(objectOf(loweredOf))),
+    windows: record.get("windows", listOf(objectOf(windowOf))),
+    upstreams: record.get("upstreams", optional(listOf(text))) ?? [],
+  };
+}
+
+function loweredOf(limit: Row): Lowered {
+  return {
+    perMs: Math.max(1, limit.get("perMs", number)),
+    requests: Math.max(1, limit.get("requests", number)),
+    untilMs: limit.get("untilMs", number),
+  };
+}
+
+function windowOf(window: Row): LearnedWindow {
+  return {
+    key: window.get("key", text),
+    limit: window.get("limit", optional(number)),
+    perMs: Math.max(1, window.get("perMs", number)),
+    from: window.get("from", oneOf(LESSONS)),
   };
 }

@@ -1,7 +1,8 @@
 /** The whole fleet, as any replica knows it. Wall-clock milliseconds, by the clock of the replica that polled. */
 
 import type { FleetMode } from "../config/config.ts";
-import { numberIn, readObject } from "./member.ts";
+import { REASON_NAMES } from "../exchange/reasons.ts";
+import { flag, number, objectOf, oneOf, optional, readText, type Row, text } from "../exchange/rows.ts";
 import { HEALTH_STATES, type Health, type HealthState, UNKNOWN_HEALTH } from "../poll/health.ts";
 import { upstreamOnBoard } from "./groups.ts";
 
@@ -76,45 +77,39 @@ export function viewText(view: FleetView): string {
     isUp: u,
     sinceMs: t,
     lastPollAtMs: p,
-    lastDurationMs: d,
+    lastDurationMs,
     knownUntilMs: k,
   } = view;
-  const { state, reason, startedAtMs, polls } = view.incident ?? {};
-  const i = view.incident && [state, reason, startedAtMs, polls];
-  return JSON.stringify({ v, s, u, t, p, d: d === undefined ? undefined : Math.round(d), k, i });
+  const { incident } = view;
+  const d = lastDurationMs === undefined ? undefined : Math.round(lastDurationMs);
+  const i = incident && { s: incident.state, r: incident.reason, t: incident.startedAtMs, n: incident.polls };
+  return JSON.stringify({ v, s, u, t, p, d, k, i });
 }
+
+const state = oneOf(HEALTH_STATES);
+const reason = oneOf(["", ...REASON_NAMES]);
 
 /** Undefined if another version wrote something unreadable. */
-export function readView(text: string): FleetView | undefined {
-  const { v, s, u, t, p, d, k, i } = readObject(text);
-  const state = stateIn(s);
-  if (typeof v !== "string" || state === undefined) return undefined;
+export function readView(written: string): FleetView | undefined {
+  return readText(written, (view) => ({
+    vantage: view.get("v", text),
+    state: view.get("s", state),
+    isUp: view.get("u", optional(flag)),
+    sinceMs: view.get("t", optional(number)),
+    lastPollAtMs: view.get("p", optional(number)),
+    lastDurationMs: view.get("d", optional(number)),
+    knownUntilMs: view.get("k", number),
+    incident: view.get("i", optional(objectOf(incidentIn))),
+  }));
+}
+
+function incidentIn(incident: Row): OpenIncident {
   return {
-    vantage: v,
-    state,
-    isUp: typeof u === "boolean" ? u : undefined,
-    sinceMs: numberIn(t),
-    lastPollAtMs: numberIn(p),
-    lastDurationMs: numberIn(d),
-    knownUntilMs: numberIn(k) ?? 0,
-    incident: incidentIn(i),
+    state: incident.get("s", state),
+    reason: incident.get("r", reason),
+    startedAtMs: incident.get("t", number),
+    polls: incident.get("n", number),
   };
-}
-
-/** Reasons are words of ours. */
-const REASON = /^[a-z_]{0,40}$/;
-
-function incidentIn(value: unknown): OpenIncident | undefined {
-  const [s, reason, t, n]: readonly unknown[] = Array.isArray(value) ? value : [];
-  const [state, startedAtMs, polls] = [stateIn(s), numberIn(t), numberIn(n)];
-  if (state === undefined || startedAtMs === undefined || polls === undefined) return undefined;
-  return typeof reason === "string" && REASON.test(reason)
-    ? { state, reason, startedAtMs, polls }
-    : undefined;
-}
-
-function stateIn(value: unknown): HealthState | undefined {
-  return HEALTH_STATES.find((known) => known === value);
 }
 
 /** Whoever polls it next begins with it, as if it had been the one that polled. */

@@ -1,3 +1,4 @@
+import { flag, listOf, number, readText, type Row, text } from "../exchange/rows.ts";
 import type { LiveSession } from "./board.ts";
 
 /** A live replica, as it describes itself. */
@@ -42,34 +43,32 @@ export function infoText(info: MemberInfo): string {
   return JSON.stringify(info);
 }
 
-/** Another version may have written it: unreadable fields are left out, but the replica still counts. */
+const UNREADABLE: MemberInfo = {
+  url: "",
+  held: 0,
+  groups: "",
+  config: "",
+  configSinceMs: 0,
+  isLeaving: false,
+  asks: [],
+  clockAheadMs: 0,
+};
+
+/** The replica counts also where nothing that it says of itself can be read. */
 export function memberOf({ session, endsInMs, info, provenMs }: LiveSession): FleetMember {
-  const { url, held, groups, config, configSinceMs, isLeaving, asks, clockAheadMs } = readObject(info);
+  return { session, name: nameOf(session), endsInMs, provenMs, ...(readText(info, infoIn) ?? UNREADABLE) };
+}
+
+function infoIn(info: Row): MemberInfo {
+  const url = info.get("url", text);
   return {
-    session,
-    name: nameOf(session),
-    endsInMs,
-    provenMs,
-    url: typeof url === "string" && /^https?:\/\//.test(url) ? url : "",
-    held: numberIn(held) ?? 0,
-    groups: typeof groups === "string" ? groups : "",
-    config: typeof config === "string" ? config : "",
-    configSinceMs: numberIn(configSinceMs) ?? 0,
-    isLeaving: isLeaving === true,
-    asks: Array.isArray(asks) ? asks.filter((name) => typeof name === "string") : [],
-    clockAheadMs: numberIn(clockAheadMs) ?? 0,
+    url: /^https?:\/\//.test(url) ? url : "",
+    held: info.get("held", number),
+    groups: info.get("groups", text),
+    config: info.get("config", text),
+    configSinceMs: info.get("configSinceMs", number),
+    isLeaving: info.get("isLeaving", flag),
+    asks: info.get("asks", listOf(text)),
+    clockAheadMs: info.get("clockAheadMs", number),
   };
-}
-
-export function numberIn(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
-}
-
-export function readObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const read: unknown = JSON.parse(text);
-    return typeof read === "object" && read !== null ? { ...read } : {};
-  } catch {
-    return {};
-  }
 }

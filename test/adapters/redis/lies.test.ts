@@ -23,31 +23,49 @@ function isDuration(value: number): boolean {
   return value >= 0 && value < Infinity;
 }
 
+/** An answer of ours, in which some field is something else. */
+const lie = fc.record({ field: fc.nat(11), value: anything });
+
+function changed(
+  fields: Readonly<Record<string, unknown>>,
+  { field, value }: { field: number; value: unknown },
+): string {
+  const name = Object.keys(fields)[field % Object.keys(fields).length] ?? "";
+  return JSON.stringify({ ...fields, [name]: value });
+}
+
 test("no number gets through that a timer could not wait for, and no name that was not claimed", async () => {
-  const keys = ["wall", "opensIn", "isOlderAlive", "version", "sessions", "holders", "pauses", "granted"];
+  const session = { session: "r1#a.1", endsInMs: 9_000, provenMs: 5, info: "{}" };
+  const claimed = { name: "b:api", unheldMs: 7, waitMs: 5, record: { text: "{}", agoMs: 3 } };
+  let answers = 0;
   await fc.assert(
-    fc.asyncProperty(fc.array(anything, { minLength: 8, maxLength: 8 }), async (values) => {
-      const fields = Object.fromEntries(keys.map((key, index) => [key, values[index]]));
-      const beat = await boardThatSays(JSON.stringify({ ...fields, kind: "beat" })).beat({
-        ...CALLER,
-        ...BEAT,
-      });
-      if (beat.kind !== "beat") throw new Error("it is a beat's answer");
-      const sessions = [...beat.sessions, { endsInMs: 0, provenMs: 0 }];
+    fc.asyncProperty(lie, lie, lie, async (inSession, inBeat, inClaimed) => {
+      const fields = {
+        kind: "beat",
+        wallMs: 1,
+        opensInMs: 2,
+        isOlderAlive: false,
+        version: "v",
+        sessions: [JSON.parse(changed(session, inSession))],
+        holders: {},
+        pauses: [["b:api", 7]],
+      };
+      const beat = await boardThatSays(changed(fields, inBeat)).beat({ ...CALLER, ...BEAT });
+      const sessions = beat.kind === "beat" ? beat.sessions : [];
       const times = sessions.flatMap(({ endsInMs, provenMs }) => [endsInMs, provenMs ?? 0]);
-      expect([beat.opensInMs, beat.wallMs, ...times, ...beat.pauses.values()].every(isDuration)).toBe(true);
-      const claimed = [
-        ["elsewhere", 0, 0, 0, ""],
-        ["b:api", ...values],
-      ];
-      const claim = await boardThatSays(JSON.stringify({ kind: "claimed", claimed })).claim({
-        ...CALLER,
-        ...CLAIM,
-      });
-      expect(claim).toMatchObject({ claimed: [{ name: "b:api" }] });
+      if (beat.kind === "beat") times.push(beat.opensInMs, beat.wallMs, ...beat.pauses.values());
+      expect(times.every(isDuration)).toBe(true);
+      const elsewhere = { ...claimed, name: "elsewhere" };
+      const told = [elsewhere, JSON.parse(changed(claimed, inClaimed))];
+      const board = boardThatSays(JSON.stringify({ kind: "claimed", claimed: told }));
+      const claim = await board.claim({ ...CALLER, ...CLAIM });
+      const given = claim.kind === "claimed" ? claim.claimed : [];
+      expect(given.every(({ name, waitMs }) => name === "b:api" && isDuration(waitMs))).toBe(true);
+      answers += times.length + given.length;
     }),
-    { seed: 20261122, numRuns: 300 },
+    { seed: 20261122, numRuns: 500 },
   );
+  expect(answers).toBeGreaterThan(100);
 });
 
 test.each([undefined, "", "{", "[]", "7", JSON.stringify({ kind: "elsewhere" }), 7, ["beat"]])(
@@ -62,9 +80,9 @@ test.each([undefined, "", "{", "[]", "7", JSON.stringify({ kind: "elsewhere" }),
   },
 );
 
-test("a budget that is claimed without a time to begin is never begun", async () => {
-  const board = boardThatSays(JSON.stringify({ kind: "claimed", claimed: [["b:api"]] }));
-  expect(await board.claim({ ...CALLER, ...CLAIM })).toMatchObject({ claimed: [{ waitMs: Infinity }] });
+test("a budget that is claimed without a time to begin is not claimed", async () => {
+  const board = boardThatSays(JSON.stringify({ kind: "claimed", claimed: [{ name: "b:api" }] }));
+  expect(await board.claim({ ...CALLER, ...CLAIM })).toEqual({ kind: "away" });
 });
 
 test("what another left of a budget is read as far as it has sense", () => {

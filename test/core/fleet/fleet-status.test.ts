@@ -33,13 +33,22 @@ test("what another version wrote and this one cannot read is left out", () => {
 });
 
 test("of an incident nothing is taken that is no word or number of ours", () => {
-  for (const i of [7, [], ["down", "<b>", 1, 1], ["asleep", "reset", 1, 1], ["down", "reset", "1", 1]]) {
-    expect(readView(JSON.stringify({ v: "a", s: "down", i }))?.incident).toBeUndefined();
-  }
+  const told = { s: "down", r: "reset", t: 1, n: 1 };
+  const read = (i: unknown): unknown => readView(JSON.stringify({ v: "a", s: "down", k: 1, i }))?.incident;
+  expect(read(told)).toEqual({ state: "down", reason: "reset", startedAtMs: 1, polls: 1 });
+  for (const i of [
+    7,
+    [],
+    { ...told, r: "<b>" },
+    { ...told, s: "asleep" },
+    { ...told, t: "1" },
+    { s: "down" },
+  ])
+    expect(read(i)).toBeUndefined();
 });
 
-test("a view that does not say how long it holds is known no more", () => {
-  expect(readView('{"v":"a","s":"up"}')?.knownUntilMs).toBe(0);
+test("a view that does not say how long it holds is none", () => {
+  expect(readView('{"v":"a","s":"up"}')).toBeUndefined();
 });
 
 test("from everywhere, each vantage has a word of its own on an upstream; else whoever holds it has the only one", () => {

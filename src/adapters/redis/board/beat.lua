@@ -27,7 +27,10 @@ local found = redis.call('ZRANGEBYSCORE', sessions, '(' .. num(at), '+inf', 'WIT
 for index = 1, #found, 2 do
   local since, info = string.match(redis.call('HGET', members, found[index]), '^(%S+) (.*)$')
   since = tonumber(since)
-  live[#live + 1] = {found[index], tonumber(found[index + 1]) - at, since < 0 and -1 or math.max(0, at - since), info}
+  live[#live + 1] = {
+    session = found[index], endsInMs = tonumber(found[index + 1]) - at, info = info,
+    provenMs = since >= 0 and math.max(0, at - since) or nil,
+  }
 end
 local paused = {}
 for name, ends in pairs(fields(pauses)) do
@@ -91,9 +94,9 @@ if wants then
       restUntil = rest > 0 and at + ttl or math.min(own.restUntil, at),
     }))
   end
-  granted = {seat > 0, rest > 0, isAnew, isMixed}
+  granted = {seat = seat > 0, rest = rest > 0, isAnew = isAnew, isMixed = isMixed}
 end
 return cjson.encode({
-  kind = 'beat', wall = now, opensIn = opensIn, isOlderAlive = isOlderAlive, version = version, sessions = live,
+  kind = 'beat', wallMs = now, opensInMs = opensIn, isOlderAlive = isOlderAlive, version = version, sessions = live,
   holders = held, pauses = paused, granted = granted,
 })

@@ -1,5 +1,5 @@
 if not isAlive(session) then return cjson.encode({kind = 'lost'}) end
-if opensIn > 0 and not ask.retakes then return cjson.encode({kind = 'settling', opensIn = opensIn}) end
+if opensIn > 0 and not ask.retakes then return cjson.encode({kind = 'settling', opensInMs = opensIn}) end
 local process = processOf(session)
 -- A former session of the same process no longer polls: the process knows that itself.
 local function isFree(name)
@@ -42,11 +42,11 @@ for _, group in ipairs(ask.groups) do
     end
     for _, name in ipairs(group.names) do
       local holder = redis.call('HGET', holders, name)
-      local unheld = -1
+      local unheld
       if holder and string.sub(holder, 1, 1) == '@' then
         unheld = at - tonumber(string.sub(holder, 2))
         -- Longer ago, it had more likely left the config than been missed by anybody.
-        if unheld > DAY then unheld = -1 end
+        if unheld > DAY then unheld = nil end
       elseif holder and holder ~= session then
         -- It may have polled until its last beat.
         local ends = endOf(holder)
@@ -57,7 +57,8 @@ for _, group in ipairs(ask.groups) do
       if holder ~= session then set(name, session) end
       local stamp, text = string.match(redis.call('HGET', records, name) or '', '^(%S+) (.*)$')
       claimed[#claimed + 1] = {
-        name, unheld, waits[name] or 0, stamp and math.max(0, at - tonumber(stamp)) or -1, text or '',
+        name = name, unheldMs = unheld, waitMs = waits[name] or 0,
+        record = stamp and {text = text, agoMs = math.max(0, at - tonumber(stamp))} or nil,
       }
     end
   end

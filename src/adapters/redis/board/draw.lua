@@ -30,5 +30,5 @@ for _, wanted in ipairs(ask.upTo) do
 end
 -- As text: cjson keeps 14 digits of a number, and money has more.
 local counts = {}
-for hour, count in pairs(own) do counts[#counts + 1] = {hour, num(count)} end
+for hour, count in pairs(own) do counts[#counts + 1] = {num(hour), num(count)} end
 return cjson.encode({kind = 'drawn', own = counts, total = num(total)})

@@ -12,7 +12,7 @@ import {
   type Row,
   text,
   whole,
-} from "../../../src/adapters/sqlite/rows.ts";
+} from "../../../src/core/exchange/rows.ts";
 
 const PHASES = ["dns", "connect"] as const;
 const EMPTY = '{"phases":{},"headers":[]}';

@@ -1,10 +1,15 @@
-import { isList, isObject } from "../../core/exchange/json-value.ts";
+import { isList, isObject } from "./json-value.ts";
 
 /** A value that we would never write. */
 class Misfit extends Error {}
 
 /** Reads one stored value, and throws a misfit for one that we would never write. */
 export type Check<Read> = (stored: unknown) => Read;
+
+/** What is in a text; undefined where it is not what we would write. */
+export function readText<Read>(written: string, read: (row: Row) => Read): Read | undefined {
+  return readRows([{ written }], (row) => row.get("written", json(read)))[0];
+}
 
 /**
  * Rows are checked like any input: a damaged byte that SQLite did not notice costs its row, not the start. Checked by
@@ -21,7 +26,7 @@ export function readRows<Read>(rows: readonly unknown[], read: (row: Row) => Rea
   });
 }
 
-/** A row of a table, or an object in the JSON of one. */
+/** A row of a table, or an object in JSON. */
 export class Row {
   readonly #fields: Readonly<Record<string, unknown>>;
 
