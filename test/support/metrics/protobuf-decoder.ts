@@ -2,6 +2,7 @@
 
 import protobuf from "protobufjs";
 import { z } from "zod";
+import type { Families } from "./exposition-parser.ts";
 
 /** The fields of client_model's metrics.proto that a histogram of whole numbers can have, with their numbers. */
 const SCHEMA = `
@@ -178,6 +179,18 @@ export function decodeFamilies(bytes: Uint8Array): ReadonlyMap<string, DecodedFa
     families.set(name, { name, help, type: type.toLowerCase(), metrics });
   }
   return families;
+}
+
+/** Those that are one number each, as if they were read from text. */
+export function numbersIn(families: ReadonlyMap<string, DecodedFamily>): Families {
+  return new Map(
+    [...families].map(([name, { type, help, metrics }]) => {
+      const samples = metrics.flatMap(({ labels: of, value }) =>
+        typeof value === "number" ? [{ name, labels: of, value }] : [],
+      );
+      return [name, { name, type, help, samples }] as const;
+    }),
+  );
 }
 
 type Span = { readonly offset: number; readonly length: number };

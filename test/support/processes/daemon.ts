@@ -5,9 +5,14 @@ import { fileURLToPath } from "node:url";
 import { imageCommand } from "../../../tools/image-command.ts";
 import { endWithUs } from "./ends-with-us.ts";
 import { type Families, parseExposition } from "../metrics/exposition-parser.ts";
-import { type Answer, ask } from "../http-ask.ts";
+import { decodeFamilies, numbersIn } from "../metrics/protobuf-decoder.ts";
+import { openAccounts } from "../metrics/slot-accounts.ts";
+import { type Answer, ask, askBytes } from "../http-ask.ts";
 
 /** The real program, as a process of its own. */
+
+const PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
+const FEW_UPSTREAMS = 50;
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -130,8 +135,15 @@ export class Daemon implements AsyncDisposable {
     return ask(this.url + path, "POST");
   }
 
+  /** In text. What it says in protobuf at about that time is read as well, by a decoder of others. */
   async metrics(): Promise<Families> {
-    return parseExposition((await this.get("/metrics")).body);
+    const text = parseExposition((await this.get("/metrics")).body);
+    const inProtobuf = numbersIn(decodeFamilies(await askBytes(`${this.url}/metrics`, PROTOBUF)));
+    // Each account is searched for among all series.
+    const areFew = (inProtobuf.get("pacewatch_slots_total")?.samples.length ?? 0) <= FEW_UPSTREAMS;
+    const open = areFew ? openAccounts(inProtobuf) : [];
+    if (open.length > 0) throw new Error(`accounts do not close in protobuf: ${JSON.stringify(open)}`);
+    return text;
   }
 
   kill(signal: NodeJS.Signals): void {
