@@ -16,8 +16,8 @@ export type DemoCommand = {
   readonly err: (text: string) => void;
 };
 
-/** The demo runs the shipped config; only the upstreams are simulated. */
-const SHIPPED_CONFIG = fileURLToPath(new URL("../../config/pacewatch.yaml", import.meta.url));
+/** The upstreams of the shipped config, and completions of two models. */
+const DEMO_CONFIG = fileURLToPath(new URL("../../config/demo.yaml", import.meta.url));
 
 /** Both upstreams simulated with their limits enforced, and the daemon watching them. */
 export async function demo(command: DemoCommand): Promise<number> {
@@ -34,7 +34,7 @@ export async function demo(command: DemoCommand): Promise<number> {
   const limits = [upstreams.email, upstreams.aiRouter];
   const code = await run({
     ...command,
-    configPath: SHIPPED_CONFIG,
+    configPath: DEMO_CONFIG,
     // Nothing else of this machine's environment: its proxy must not come between two local programs.
     environment: upstreams.environment,
     withdraw: () => {},
@@ -49,13 +49,14 @@ export async function demo(command: DemoCommand): Promise<number> {
       );
     }
   }
+  out(`ai-router: its completions cost ${upstreams.aiRouter.cost.toFixed(4)} USD, by its own count\n`);
   return code;
 }
 
 function welcome({ url }: App, dialect: DialectName): string {
   return [
     "",
-    "pacewatch is watching two simulated upstreams. Look at:",
+    "pacewatch is watching two simulated services, one of them also by the completions of two models. Look at:",
     "",
     `  ${url}/           the status page`,
     `  ${url}/metrics    what Prometheus scrapes`,

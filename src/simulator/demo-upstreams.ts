@@ -78,6 +78,7 @@ function aiRouterOptions(seed: number, script: FaultScript): UpstreamOptions {
     dialect: "ratelimit",
     latency: { minMs: 120, maxMs: 450 },
     resources: AI_ROUTER_RESOURCES,
+    models: ["small-chat-1", "large-chat-2"].map((id) => ({ id, millionTokensCost: 0.6, tokenMs: 40 })),
     keepSeen: KEEP_SEEN,
     seed: seed + 1,
     script,
@@ -115,9 +116,17 @@ export const EMAIL_DEMO_SCRIPT: FaultScript = {
 export const AI_ROUTER_DEMO_SCRIPT: FaultScript = {
   periodMs: PERIOD_MS,
   entries: [
-    entry(40, 70, "answers after 0.2 s to 3.5 s", { kind: "jitter", minMs: 200, maxMs: 3_500 }),
-    entry(70, 100, "answers 429 with Retry-After: 20", { kind: "throttle", retryAfter: "20" }),
-    // The pause after the last 429 may end at 120 s. The hang is long enough for a poll and its confirmation to time out.
+    entry(40, 60, "answers after 0.2 s to 3.5 s", { kind: "jitter", minMs: 200, maxMs: 3_500 }),
+    entry(60, 80, "answers 429 with Retry-After: 10", { kind: "throttle", retryAfter: "10" }),
+    // The pause after the last 429 may end at 90 s.
+    {
+      ...entry(90, 130, "lists its models, and breaks off each completion of large-chat-2", {
+        kind: "error_event",
+        data: '{"error":{"code":"model_overloaded","message":"The model is overloaded."}}',
+      }),
+      model: "large-chat-2",
+    },
+    // The hang is long enough for a poll and its confirmation to time out.
     entry(135, 180, "accepts requests and never answers", { kind: "hang", at: "before_head" }),
   ],
 };

@@ -33,7 +33,7 @@ it("both upstreams are healthy for the first 40 seconds, and break within three 
     expect(faultAt(script, 40_000).kind).not.toBe("none");
   }
   expect(kindsOf(EMAIL_DEMO_SCRIPT)).toEqual(new Set(["slow", "status", "reset", "unauthorized"]));
-  expect(kindsOf(AI_ROUTER_DEMO_SCRIPT)).toEqual(new Set(["jitter", "throttle", "hang"]));
+  expect(kindsOf(AI_ROUTER_DEMO_SCRIPT)).toEqual(new Set(["jitter", "throttle", "error_event", "hang"]));
 });
 
 it("the timeline of the demo reads like a story", () => {
@@ -50,9 +50,11 @@ it("the timeline of the demo reads like a story", () => {
   ]);
   expect(describeScript(AI_ROUTER_DEMO_SCRIPT)).toEqual([
     "0:00 to 0:40  is healthy",
-    "0:40 to 1:10  answers after 0.2 s to 3.5 s",
-    "1:10 to 1:40  answers 429 with Retry-After: 20",
-    "1:40 to 2:15  is healthy",
+    "0:40 to 1:00  answers after 0.2 s to 3.5 s",
+    "1:00 to 1:20  answers 429 with Retry-After: 10",
+    "1:20 to 1:30  is healthy",
+    "1:30 to 2:10  lists its models, and breaks off each completion of large-chat-2",
+    "2:10 to 2:15  is healthy",
     "2:15 to 3:00  accepts requests and never answers",
     "then again from 0:00",
   ]);
