@@ -9,7 +9,7 @@ export type ThreadOptions = {
 };
 
 /** Runs one module in a thread, with the compile cache and an empty environment: keys may be in ours. */
-export function startThread({ name, module, canWait, data }: ThreadOptions): Worker {
+function startThread({ name, module, canWait, data }: ThreadOptions): Worker {
   return new Worker(new URL("./thread-start.mjs", import.meta.url), {
     name,
     workerData: { ...data, canWait, module: module.href },

@@ -1,7 +1,11 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import type { Environment } from "../config/read/interpolate.ts";
 import { load } from "../config/load.ts";
 
-const { configPath, environment }: { readonly configPath: string; readonly environment: Environment } =
-  workerData;
-parentPort?.postMessage(await load(configPath, { environment }), []);
+type Question = { readonly configPath: string; readonly environment: Environment };
+
+parentPort?.once("message", (question: Question) => void answer(question));
+
+async function answer({ configPath, environment }: Question): Promise<void> {
+  parentPort?.postMessage(await load(configPath, { environment }), []);
+}

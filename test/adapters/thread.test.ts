@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { getPriority } from "node:os";
 import { describe, expect, it } from "vitest";
-import { startThread } from "../../src/adapters/thread.ts";
+import { Thread } from "../../src/adapters/thread.ts";
 
 /** Tells how it runs. */
 const TELLER = `
@@ -15,10 +14,10 @@ const TELLER = `
 
 async function told(canWait: boolean): Promise<unknown> {
   const module = new URL(`data:text/javascript,${encodeURIComponent(TELLER)}`);
-  const thread = startThread({ name: "teller", module, canWait });
-  const [message] = await once(thread, "message");
-  await thread.terminate();
-  return message;
+  const thread = new Thread({ name: "teller", module, canWait });
+  const answer = await thread.ask<unknown>("how do you run?");
+  await thread.end();
+  return answer;
 }
 
 describe.skipIf(process.platform !== "linux")("a thread", () => {
