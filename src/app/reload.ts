@@ -174,22 +174,17 @@ function withFleetSizesOf({ fleet: running }: Config, wanted: Config): Config {
   return { ...wanted, fleet: { ...wanted.fleet, replicas, reserve } };
 }
 
+/** The keys that stay as they are until a restart, and what of a config they are. */
+const FIXED: readonly (readonly [key: string, valueIn: (config: Config) => unknown, but?: string])[] = [
+  ["web.listen", ({ web }) => [web.host, web.port]],
+  ["web.probe_listen", ({ web }) => web.probeListen],
+  ["web.config_file", ({ web }) => web.configFile],
+  ["fleet", ({ fleet }) => fleet, ", but for replicas and reserve"],
+  ["state.path", ({ state }) => state?.path],
+];
+
 function whatCannotChange(running: Config, wanted: Config): readonly string[] {
-  const faults: string[] = [];
-  if (running.web.host !== wanted.web.host || running.web.port !== wanted.web.port) {
-    faults.push("cannot reload: web.listen must stay as it is until a restart");
-  }
-  if (JSON.stringify(running.web.probeListen) !== JSON.stringify(wanted.web.probeListen)) {
-    faults.push("cannot reload: web.probe_listen must stay as it is until a restart");
-  }
-  if (running.web.configFile !== wanted.web.configFile) {
-    faults.push("cannot reload: web.config_file must stay as it is until a restart");
-  }
-  if (JSON.stringify(running.fleet) !== JSON.stringify(wanted.fleet)) {
-    faults.push("cannot reload: fleet must stay as it is until a restart, but for replicas and reserve");
-  }
-  if (running.state?.path !== wanted.state?.path) {
-    faults.push("cannot reload: state.path must stay as it is until a restart");
-  }
-  return faults;
+  return FIXED.filter(
+    ([, valueIn]) => JSON.stringify(valueIn(running)) !== JSON.stringify(valueIn(wanted)),
+  ).map(([key, , but = ""]) => `cannot reload: ${key} must stay as it is until a restart${but}`);
 }
