@@ -2,10 +2,9 @@
 
 import type { RequestBody, Upstream } from "../../core/config/config.ts";
 import { digestOf } from "../../files/mark.ts";
-import { readRegularFile } from "../../files/regular-file.ts";
 import { MOST_BODY_BYTES } from "../schema/request.ts";
 import type { Complaint } from "./faults.ts";
-import { type Named, readNamedFile } from "./files-and-keys.ts";
+import { filesOfKind, type Named } from "./files-and-keys.ts";
 
 type Read = NonNullable<Extract<RequestBody, { kind: "file" }>["read"]>;
 
@@ -14,17 +13,12 @@ export type Bodies = {
   readonly complaints: readonly Complaint[];
 };
 
-/** Each file is read once, however many upstreams name it. */
-export async function openBodies({ files }: Named, mustBeThere: boolean): Promise<Bodies> {
+export async function openBodies(named: Named, mustBeThere: boolean): Promise<Bodies> {
   const byFile = new Map<string, Read>();
   const complaints: Complaint[] = [];
-  const seen = new Set<string>();
-  for (const { file, path, kind } of files) {
-    if (kind !== "body" || seen.has(file)) continue;
-    seen.add(file);
-    const named = await readNamedFile(file, path, (name) => readRegularFile(name, MOST_BODY_BYTES));
-    if (named.bytes !== undefined) byFile.set(file, { bytes: named.bytes, digest: digestOf(named.bytes) });
-    else if (mustBeThere) complaints.push(...named.complaints);
+  for await (const { file, bytes, complaints: faults } of filesOfKind(named, "body", MOST_BODY_BYTES)) {
+    if (bytes !== undefined) byFile.set(file, { bytes, digest: digestOf(bytes) });
+    else if (mustBeThere) complaints.push(...faults);
   }
   return { byFile, complaints };
 }

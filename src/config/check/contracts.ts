@@ -2,11 +2,10 @@ import type { BodyAssertion, Upstream } from "../../core/config/config.ts";
 import { readContract } from "../../core/contract/read.ts";
 import type { Fault } from "../read/fault.ts";
 import { digestOf } from "../../files/mark.ts";
-import { readRegularFile } from "../../files/regular-file.ts";
 import { type Expressions, openExpressions } from "../read/expressions.ts";
 import { readYaml } from "../read/yaml.ts";
 import { type Complaint, complain, complainOfKey, faultsOf } from "./faults.ts";
-import { type Named, readNamedFile } from "./files-and-keys.ts";
+import { filesOfKind, type Named } from "./files-and-keys.ts";
 import { plainOf } from "./plain.ts";
 import { nameOfPath } from "../read/wording.ts";
 
@@ -25,31 +24,26 @@ export type Contracts = {
   readonly warnings: readonly Fault[];
 };
 
-/** Each file is read once, however many upstreams name it: it is told of where it is named first. */
-export async function openContracts({ files, expressions }: Named, mustBeThere: boolean): Promise<Contracts> {
+export async function openContracts(named: Named, mustBeThere: boolean): Promise<Contracts> {
   const byFile = new Map<string, Read>();
   const complaints: Complaint[] = [];
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
-  const seen = new Set<string>();
   let engine: Expressions | undefined;
-  for (const { path, pattern } of expressions) {
+  for (const { path, pattern } of named.expressions) {
     engine ??= await openExpressions();
     const fault = engine.faultOf(pattern);
     if (fault === undefined) continue;
     const must = `must be an expression that RE2 knows: ${fault}`;
     complaints.push(complain(path, (nameOf) => `"${nameOf(path)}" ${must}`));
   }
-  for (const { file, path, kind } of files) {
-    if (kind !== "contract" || seen.has(file)) continue;
-    seen.add(file);
-    const named = await readNamedFile(file, path, (name) => readRegularFile(name, MAX_SCHEMA_BYTES));
-    if (named.bytes === undefined) {
-      if (mustBeThere) complaints.push(...named.complaints);
+  for await (const { file, bytes, complaints: why } of filesOfKind(named, "contract", MAX_SCHEMA_BYTES)) {
+    if (bytes === undefined) {
+      if (mustBeThere) complaints.push(...why);
       continue;
     }
-    if (named.bytes.includes("pattern")) engine ??= await openExpressions();
-    const opened = contractIn(named.bytes, file, engine?.faultOf);
+    if (bytes.includes("pattern")) engine ??= await openExpressions();
+    const opened = contractIn(bytes, file, engine?.faultOf);
     faults.push(...opened.faults);
     warnings.push(...opened.warnings);
     if (opened.read !== undefined) byFile.set(file, opened.read);
