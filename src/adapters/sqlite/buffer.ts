@@ -31,6 +31,10 @@ export class StateBuffer {
     return this.#polls.length;
   }
 
+  get isEmpty(): boolean {
+    return this.#polls.length === 0 && Object.values(this.#rows).every((rows) => rows.size === 0);
+  }
+
   addPoll(poll: SavedPoll): void {
     this.#polls.push(poll);
     this.#dropOldestPolls();

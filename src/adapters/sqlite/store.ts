@@ -174,7 +174,10 @@ export class SqliteStateStore implements StateStore {
       isWritten = batch === undefined || (await this.#write(batch));
       this.#release(waiting);
       if (isWritten) this.#goUp();
-    } while (isWritten && this.#buffer.waitingPolls >= (this.#isClosing ? 1 : MOST_POLLS_A_BATCH));
+    } while (
+      isWritten &&
+      (this.#isClosing ? !this.#buffer.isEmpty : this.#buffer.waitingPolls >= MOST_POLLS_A_BATCH)
+    );
   }
 
   #nextBatch(): StateBatch | undefined {

@@ -306,3 +306,21 @@ test("what is too old is told by what was written since: a clock that steps is b
   expect(nowMs()).toBeGreaterThan(startMs + 400 * DAY_MS);
   await scene.store.close();
 });
+
+test("what comes while a batch is written is in the file too where that is the last one before the end", async () => {
+  const scene = new Scene();
+  const { promise, resolve } = Promise.withResolvers<WriteReply>();
+  scene.thread.reply = () => promise;
+  scene.store.keepQuota(sampleQuotaRow({ requests: 5, unconfirmed: 1 }));
+  void scene.store.written();
+  await settle();
+  scene.store.keepQuota(sampleQuotaRow({ requests: 5, unconfirmed: 0 }));
+  const closed = scene.store.close();
+  scene.thread.reply = undefined;
+  resolve(WRITTEN);
+  await closed;
+  expect(scene.thread.batches.map(({ rows }) => rows.map(({ columns }) => columns["unconfirmed"]))).toEqual([
+    [1],
+    [0],
+  ]);
+});
