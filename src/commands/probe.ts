@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { systemClock } from "../adapters/clock.ts";
+import { openStateStore } from "../adapters/sqlite/store.ts";
 import { windowsInFile } from "../adapters/sqlite/reading.ts";
 import { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import { NameResolver } from "../adapters/dns/name-resolver.ts";
@@ -14,7 +16,11 @@ import { needsOf } from "../core/budget/needs.ts";
 import { type LearnedWindow, LearnedWindows } from "../core/budget/learned-windows.ts";
 import type { Log } from "../core/text/log.ts";
 import type { Poll } from "../core/poll/poll.ts";
-import type { Lease } from "../core/budget/ledger.ts";
+import type { Lease, Ledger } from "../core/budget/ledger.ts";
+import { JournaledLedger } from "../core/budget/journaled-ledger.ts";
+import { Quotas } from "../core/budget/quotas.ts";
+import { formatMoney, mostOf } from "../core/config/price.ts";
+import type { StateStore } from "../core/history/state.ts";
 import type { Probe, Token, TokenFailure } from "../core/poll/ports.ts";
 import { urlWithoutQuery } from "../core/status/status.ts";
 import { limitComparison, limitSentence } from "../core/status/limit-sentence.ts";
@@ -37,7 +43,10 @@ const LARGEST_SHARE = 0.5;
 /** A longer wait is announced, so that it does not look like a hang. */
 const ANNOUNCE_WAITS_OVER_MS = 500;
 
-/** Polls once, now, as the daemon would; its ledger is its own and starts cold. */
+/**
+ * Polls once, now, as the daemon would; its ledger is its own and starts cold. It counts against quotas and spends in
+ * the state file, unless a daemon has that open.
+ */
 export async function probe(command: ProbeCommand): Promise<number> {
   const { environment, err } = command;
   const loaded = await loadOrRefuse(command, "everything");
@@ -50,7 +59,11 @@ export async function probe(command: ProbeCommand): Promise<number> {
   const warn = (_: object, message: string): void => discreetErr(`${message}\n`);
   const log: Log = { debug: () => {}, info: () => {}, warn, error: warn };
   const names = new NameResolver({ clock: systemClock });
-  const ledger = new LocalLedger(loaded.config, systemClock);
+  await using stack = new AsyncDisposableStack();
+  const store = await openCounts(loaded.config, log);
+  stack.defer(() => store?.close());
+  const own = new LocalLedger(loaded.config, systemClock, new Quotas(systemClock, store?.standing.quotas));
+  const ledger = store === undefined ? own : new JournaledLedger(own, store, systemClock);
   const onBug = (error: unknown): void => discreetErr(`a bug in pacewatch: ${String(error)}\n`);
   const queue = new LeaseQueue(ledger, systemClock, onBug);
   const parts = { environment, keys, clock: systemClock, log, names };
@@ -69,7 +82,7 @@ export async function probe(command: ProbeCommand): Promise<number> {
     upstreams.map(async (upstream) => {
       const found = probes.get(upstream.name);
       if (found === undefined) throw new Error(`cannot probe: upstream "${upstream.name}" must be open`);
-      const { poll, advice } = await pollWithLease(
+      const result = await pollWithLease(
         upstream,
         found,
         ledger,
@@ -77,13 +90,25 @@ export async function probe(command: ProbeCommand): Promise<number> {
         largeAnswers.judge,
       );
       await found.close();
+      if (result === undefined) return undefined;
+      const { poll, advice } = result;
       const limits = advice === undefined ? [] : limitsIn(advice, upstream, loaded.config, windows);
       if (!command.json) command.out(describe(upstream, poll, limits));
       return { upstream, poll, limits };
     }),
   );
-  if (command.json) command.out(`${JSON.stringify(results.map(asJson), undefined, 2)}\n`);
-  return results.every(({ poll }) => poll.outcome.kind === "ok") ? 0 : 1;
+  const polled = results.filter((result) => result !== undefined);
+  if (command.json) command.out(`${JSON.stringify(polled.map(asJson), undefined, 2)}\n`);
+  return results.every((result) => result?.poll.outcome.kind === "ok") ? 0 : 1;
+}
+
+async function openCounts({ state, budgets }: Config, log: Log): Promise<StateStore | undefined> {
+  const areCounted = budgets.some(({ quota, spend }) => quota !== undefined || spend !== undefined);
+  if (state === undefined || !areCounted || !existsSync(state.path)) return undefined;
+  const opened = await openStateStore({ path: state.path, clock: systemClock, log });
+  if (opened.kind === "opened") return opened.store;
+  log.warn({}, `${opened.message}: quotas and spends do not count this`);
+  return undefined;
 }
 
 function refuse({ err }: ProbeCommand, faults: readonly string[]): number {
@@ -115,10 +140,10 @@ function faultsOf(config: Config, { names, force }: ProbeCommand): readonly stri
 async function pollWithLease(
   upstream: Upstream,
   probe: Probe,
-  ledger: LocalLedger,
+  ledger: Ledger,
   command: ProbeCommand,
   judgeLarge: LargeAnswers["judge"],
-): Promise<PollResult> {
+): Promise<PollResult | undefined> {
   const askedMs = systemClock.now();
   const slot = { origin: "first" as const, atMs: askedMs };
   const parts = {
@@ -130,6 +155,7 @@ async function pollWithLease(
   const failure = probe.token === undefined ? undefined : await awaitToken(probe.token);
   if (failure !== undefined) return withoutToken(slot, failure, parts);
   const lease = await awaitLease(upstream, ledger, command);
+  if (lease === undefined) return undefined;
   const { signal } = new AbortController();
   const result = await pollOnce(upstream, probe, slot, lease, parts, signal);
   if (result === undefined) throw new Error("cannot probe: the lease must be usable until it is settled");
@@ -169,11 +195,22 @@ async function awaitToken(token: Token): Promise<TokenFailure | undefined> {
   }
 }
 
-async function awaitLease(upstream: Upstream, ledger: LocalLedger, command: ProbeCommand): Promise<Lease> {
+/** Undefined where a quota or a spend does not allow it. */
+async function awaitLease(
+  upstream: Upstream,
+  ledger: Ledger,
+  command: ProbeCommand,
+): Promise<Lease | undefined> {
   const { signal } = new AbortController();
   for (let isFirst = true; ; isFirst = false) {
-    const decision = ledger.take(upstream.budgets);
+    const decision = await ledger.take(upstream.budgets, mostOf(upstream.price));
     if (decision.kind === "granted") return decision.lease;
+    if (decision.cause === "quota") {
+      command.err(
+        `${upstream.name}: not polled, as budget "${decision.budget}" has too little left to use\n`,
+      );
+      return undefined;
+    }
     const waitMs = decision.untilMs - systemClock.now();
     if (isFirst && waitMs > ANNOUNCE_WAITS_OVER_MS) {
       const why = "this process does not know what was sent just before it started";
@@ -195,6 +232,7 @@ function describe(upstream: Upstream, poll: Poll, limits: readonly ShownLimit[])
     ...phaseBars(poll.phasesMs).map((line) => `  ${line}`),
     ...streamLines(poll.stream).map((line) => `  stream   ${line}`),
     ...valueLines(poll).map((line) => `  value    ${line}`),
+    ...(poll.cost === undefined ? [] : [`  cost     ${formatMoney(poll.cost.units)} ${poll.cost.currency}`]),
     ...limits.map(({ sentence, comparison }) => `  limit    ${sentence}: ${comparison}`),
     "",
     "",
@@ -218,6 +256,7 @@ function asJson({ upstream, poll, limits }: Result): object {
     certificateExpiresAtMs: poll.certificateExpiresAtMs,
     ...(poll.values && { values: poll.values.map(({ name, value }) => ({ name, value })) }),
     ...(poll.unreadable && { unreadable: poll.unreadable }),
+    ...(poll.cost && { cost: Number(formatMoney(poll.cost.units)), currency: poll.cost.currency }),
     limits,
   };
 }

@@ -5,6 +5,9 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { systemClock } from "../../src/adapters/clock.ts";
+import { openStateStore } from "../../src/adapters/sqlite/store.ts";
+import type { StateStore } from "../../src/core/history/state.ts";
 import { probe, type ProbeCommand } from "../../src/commands/probe.ts";
 import { startSimulatedUpstream, type SimulatedUpstream } from "../../src/simulator/upstream.ts";
 
@@ -138,3 +141,37 @@ async function answering(
     [Symbol.asyncDispose]: () => new Promise((resolve) => void server.close(() => resolve())),
   };
 }
+
+const QUIET = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** The state file that a daemon leaves behind: it has never polled. */
+async function openState(): Promise<StateStore> {
+  const opened = await openStateStore({ path: join(folder, "state.db"), log: QUIET, clock: systemClock });
+  if (opened.kind === "refused") throw new Error(opened.message);
+  return opened.store;
+}
+
+test("counts against a quota and a spend in the state file, and sends nothing that they do not allow", async () => {
+  const paid = {
+    share:
+      "50%\n    price: { per_request: 0.002, currency: EUR }\n    spend: { at_most: 0.003, per: 30d, on_exhaust: stop }\n    quota: { requests: 5, per: 30d, on_exhaust: stop }\nstate: { path: state.db }",
+  };
+  await (await openState()).close();
+  const before = upstream.requests;
+  const first = await probing(paid);
+  expect([first.code, first.err]).toEqual([0, ""]);
+  expect(first.out).toContain("cost     0.002 EUR");
+  const second = await probing(paid);
+  expect([second.code, second.out]).toEqual([1, ""]);
+  expect(second.err).toContain('email: not polled, as budget "email" has too little left to use');
+  expect(upstream.requests).toBe(before + 1);
+  const store = await openState();
+  expect(store.standing.quotas).toMatchObject([
+    { budget: "email", requests: 1, unconfirmed: 0 },
+    { budget: "email spend", requests: 2_000_000, unconfirmed: 0 },
+  ]);
+  const beside = await probing(paid);
+  await store.close();
+  expect(beside.code).toBe(0);
+  expect(beside.err).toContain("locked by another program: quotas and spends do not count this");
+});
