@@ -15,28 +15,29 @@ const GENTLE = "email";
 
 type Accident = {
   readonly what: string;
-  readonly happen: (fleet: Fleet) => Promise<void>;
+  /** To the one that holds the gentle budget, where it is about one. */
+  readonly happen: (fleet: Fleet, victim: string) => Promise<void>;
   /** In `shard`, so long an upstream of the gentle budget may be silent, beside the time between two polls. */
   readonly mostMs: number;
 };
 
 const ACCIDENTS: readonly Accident[] = [
   {
-    what: "r1 is killed, and started again after 30 s",
+    what: "one is killed, and started again after 30 s",
     mostMs: TTL_MS,
-    happen: async (fleet) => {
-      await fleet.replica("r1").kill();
+    happen: async (fleet, victim) => {
+      await fleet.replica(victim).kill();
       await sleep(AWAY_MS);
-      await fleet.start("r1");
+      await fleet.start(victim);
     },
   },
   {
-    what: "r2 is stopped for 30 s, and goes on",
+    what: "one is stopped for 30 s, and goes on",
     mostMs: TTL_MS,
-    happen: async (fleet) => {
-      fleet.replica("r2").freeze();
+    happen: async (fleet, victim) => {
+      fleet.replica(victim).freeze();
       await sleep(AWAY_MS);
-      fleet.replica("r2").thaw();
+      fleet.replica(victim).thaw();
     },
   },
   {
@@ -64,21 +65,21 @@ const ACCIDENTS: readonly Accident[] = [
     },
   },
   {
-    what: "r3 alone is cut off from Redis for 30 s: nothing arrives, until all does",
+    what: "one alone is cut off from Redis for 30 s: nothing arrives, until all does",
     mostMs: TTL_MS,
-    happen: async (fleet) => {
-      fleet.wayOf("r3").cut("drop");
+    happen: async (fleet, victim) => {
+      fleet.wayOf(victim).cut("drop");
       await sleep(AWAY_MS);
-      fleet.wayOf("r3").mend();
+      fleet.wayOf(victim).mend();
     },
   },
   {
-    what: "r2's commands reach Redis for 60 s, and no answer comes back",
+    what: "one's commands reach Redis for 60 s, and no answer comes back",
     mostMs: 2 * TTL_MS,
-    happen: async (fleet) => {
-      fleet.wayOf("r2").cut("mute");
+    happen: async (fleet, victim) => {
+      fleet.wayOf(victim).cut("mute");
       await sleep(2 * AWAY_MS);
-      fleet.wayOf("r2").mend();
+      fleet.wayOf(victim).mend();
     },
   },
   {
@@ -105,26 +106,26 @@ const ACCIDENTS: readonly Accident[] = [
     },
   },
   {
-    what: "r1 alone is cut off from Redis for 30 s: whatever connects is reset",
+    what: "one alone is cut off from Redis for 30 s: whatever connects is reset",
     mostMs: TTL_MS,
-    happen: async (fleet) => {
-      fleet.wayOf("r1").cut("reset");
+    happen: async (fleet, victim) => {
+      fleet.wayOf(victim).cut("reset");
       await sleep(AWAY_MS);
-      fleet.wayOf("r1").mend();
+      fleet.wayOf(victim).mend();
     },
   },
   {
-    what: "all are killed and started again, and then r3 crashes again and again: ten lives of 4 s, and no other",
+    what: "all are killed and started again, and then one crashes again and again: ten lives of 4 s, and no other",
     mostMs: 2 * TTL_MS,
-    happen: async (fleet) => {
+    happen: async (fleet, victim) => {
       await Promise.all(REPLICAS.map((name) => fleet.replica(name).kill()));
       await Promise.all(REPLICAS.map((name) => fleet.start(name)));
       for (let life = 0; life < 10; life += 1) {
-        await fleet.replica("r3").kill();
-        await fleet.start("r3");
+        await fleet.replica(victim).kill();
+        await fleet.start(victim);
         await sleep(4_000);
       }
-      await fleet.replica("r3").kill();
+      await fleet.replica(victim).kill();
     },
   },
 ];
@@ -162,7 +163,7 @@ export async function tellAccidents(mode: Scene["mode"]): Promise<readonly strin
   for (const { what, happen, mostMs } of ACCIDENTS) {
     const fromMs = monotonicMs();
     say(what);
-    await happen(fleet);
+    await happen(fleet, holderOf(fleet, GENTLE));
     const overMs = monotonicMs();
     await recovered(fleet, mode);
     const silentMs = await tellWhatWasSeen(fleet, scene, fromMs, overMs);
@@ -174,6 +175,12 @@ export async function tellAccidents(mode: Scene["mode"]): Promise<readonly strin
   say(`${mode}: ${summary}`);
   for (const fault of [...faults, ...late]) say(`VIOLATION: ${fault}`);
   return [...faults, ...late];
+}
+
+/** By their own word; in `everywhere` it is any. */
+function holderOf(fleet: Fleet, budget: string): string {
+  const replica = fleet.current.find(({ holds }) => holds.some((upstream) => upstream.startsWith(budget)));
+  return replica?.life.split(".", 1).join() ?? REPLICAS[0];
 }
 
 /** The pace gap, the way of a request, and this machine's other work. */

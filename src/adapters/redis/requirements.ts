@@ -32,12 +32,12 @@ export async function missingIn(
   const policy = told.get("maxmemory_policy") ?? "noeviction";
   if (policy !== "noeviction" && told.get("maxmemory") !== "0") {
     warnings.push(
-      `Redis may evict leases: its maxmemory-policy is ${policy}, and must be noeviction, or the limit may be exceeded`,
+      `Redis may evict who holds what: its maxmemory-policy is ${policy}, and must be noeviction, or the limit may be exceeded`,
     );
   }
   if (Array.isArray(coverage) && coverage[1] === "yes") {
     warnings.push(
-      "Redis has cluster-require-full-coverage yes: while one master is away, the cluster refuses all budgets, not only those on that master",
+      "Redis has cluster-require-full-coverage yes: while any master is away, the cluster refuses the fleet too, which needs only one of them",
     );
   }
   return warnings;

@@ -21,7 +21,7 @@ function driverOf({ replication, memory, coverage }: Told): RedisDriver {
 }
 
 const FAR = "Redis has replicas, but min-replicas-to-write is 0";
-const EVICTS = "Redis may evict leases";
+const EVICTS = "Redis may evict who holds what";
 const WHOLE = "Redis has cluster-require-full-coverage yes";
 
 test.each<[string, Told, boolean, readonly string[]]>([
