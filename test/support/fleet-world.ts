@@ -11,6 +11,7 @@ import type { VirtualClock } from "./virtual/clock.ts";
 
 const CALL_TAKES_MS = 1;
 const DEADLINE_MS = 500;
+const RECONNECTED_AFTER_MS = 60;
 
 /** How a replica's messages fare. */
 export type Line = "well" | "cut" | "answers lost";
@@ -23,6 +24,8 @@ export class VirtualBoards {
   #offsetMs = 1_700_000_000_000;
   isAway = false;
   calls = 0;
+  #lastCallMs = 0;
+  #resets = { everyMs: Infinity, phaseMs: 0 };
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
@@ -48,12 +51,23 @@ export class VirtualBoards {
     this.#offsetMs += byMs;
   }
 
+  /** From now on all connections are reset so often, in step with the last call: what is asked before there is another one fails at once. */
+  resetEvery(everyMs: number): void {
+    this.#resets = { everyMs, phaseMs: this.#lastCallMs % everyMs };
+  }
+
   boardFor(isCutOff: () => boolean, line: () => Line = () => "well"): FleetBoard {
     const ask = async <Answer>(
       call: (board: BoardModel, time: BoardTime) => Answer,
     ): Promise<Answer | { kind: "away" }> => {
       const never = new AbortController().signal;
       this.calls += 1;
+      this.#lastCallMs = this.#clock.now();
+      const { everyMs, phaseMs } = this.#resets;
+      if ((this.#lastCallMs - phaseMs) % everyMs < RECONNECTED_AFTER_MS && everyMs < Infinity) {
+        await this.#clock.sleep(CALL_TAKES_MS, never);
+        return { kind: "away" };
+      }
       if (!this.isAway && !isCutOff() && line() !== "cut") {
         await this.#clock.sleep(CALL_TAKES_MS / 2, never);
         const answer = call(this.#board, { nowMs: this.serverMs, runId: `run${this.#runs}` });

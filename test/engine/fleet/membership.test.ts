@@ -112,6 +112,15 @@ describe("nobody is dark for longer than needed", () => {
     expect(await world.longestSilence(2 * TTL_MS, ...replicas)).toBeLessThanOrEqual(TTL_MS / 2);
   });
 
+  test("Redis's connections are reset every second, or as often as a beat comes: nobody notices", async () => {
+    const world = worldOf();
+    const replicas = await settled(world, "a", "b", "c");
+    for (const everyMs of [1_000, 900, BEAT_MS, 0.9 * BEAT_MS]) {
+      world.boards.resetEvery(everyMs);
+      expect(await world.longestSilence(60_000, ...replicas)).toBe(0);
+    }
+  });
+
   test("one replica's commands arrive, and their answers do not: others take over", async () => {
     const world = worldOf();
     const [a, b] = await settled(world, "a", "b");
