@@ -65,15 +65,17 @@ export function atLeastOne(...keys: readonly string[]): Rule {
   };
 }
 
-/** Each needs the other. */
-export function together(first: string, second: string): Rule {
+/** Each needs the others. */
+export function together(...keys: readonly string[]): Rule {
+  const others = (key: string): readonly string[] => keys.filter((each) => each !== key);
   return {
     check: (written, refuse) => {
-      const [present, ...more] = found(written, [first, second]);
-      if (present === undefined || more.length > 0) return;
-      refuse([present], `must come with ${present === first ? second : first}`, []);
+      const present = found(written, keys);
+      const missing = keys.filter((key) => !present.includes(key));
+      if (present[0] === undefined || missing.length === 0) return;
+      refuse([present[0]], `must come with ${missing.join(" and ")}`, []);
     },
-    jsonSchema: { dependentRequired: { [first]: [second], [second]: [first] } },
+    jsonSchema: { dependentRequired: Object.fromEntries(keys.map((key) => [key, others(key)])) },
   };
 }
 

@@ -45,7 +45,7 @@ const part = ruled(
     "a mapping such as { per_request: 0.0001, currency: EUR }",
   ),
   exactlyOne("per_request", "of"),
-  ...["per", "is", "at_most"].map((key) => together("of", key)),
+  together("of", "per", "is", "at_most"),
 );
 
 const oneCurrency: Rule = {

@@ -134,9 +134,17 @@ const draw: fc.Arbitrary<Step> = fc
       { maxLength: 2 },
     ),
     upTo: fc.array(fc.tuple(fc.integer({ min: 3, max: 5 }), fc.nat(12)), { maxLength: 2 }),
+    // Requests, or billionths of a currency: more digits than a double is usually written with.
+    quota: fc.constantFrom({ budget: "api", unit: 1 }, { budget: "api spend", unit: 100_000_000_000_003 }),
   })
-  .map((asked) => async ({ board, model }) => {
-    const request = { ...asked, budget: "api", limit: 20, upTo: new Map(asked.upTo) };
+  .map(({ quota: { budget, unit }, ...asked }) => async ({ board, model }) => {
+    const used = asked.used.map(({ hour, count, drawn }) => ({
+      hour,
+      count: count * unit,
+      drawn: drawn && drawn * unit,
+    }));
+    const upTo = new Map(asked.upTo.map(([hour, most]) => [hour, most * unit]));
+    const request = { ...asked, budget, limit: 20 * unit, used, upTo };
     return [await board.draw(request), model.draw(request)];
   });
 

@@ -323,7 +323,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     `5:5: "budgets.api.price.currency" is missing: it must be a currency's three letters, such as EUR`,
     '8:23: "budgets.wrong.spend.at_most" must be a number from 0.000000001 to 1000000, received 0',
     '16:11: "upstreams[0].price[0].of" must come with at_most',
-    '17:31: "upstreams[0].price[1].at_most" must come with of',
+    '17:31: "upstreams[0].price[1].at_most" must come with of and per and is',
     '17:57: "upstreams[0].price[1].currency" must be the currency of the other parts of its price',
     '18:9: "upstreams[0].price[2]" must have per_request or of, received neither',
     `18:21: "upstreams[0].price[2].currency" must be a currency's three letters, such as EUR, received "eur"`,
