@@ -77,6 +77,36 @@ test.each(METHODS)("%s is sent once, byte for byte as curl sends it", async (met
   expect(ours).toEqual(curls);
 });
 
+test("a stream is asked for byte for byte as curl asks for one", async () => {
+  const { upstream, received } = await counting();
+  const stream = {
+    format: "sse",
+    ends: undefined,
+    atMost: 64,
+    gapTimeoutMs: undefined,
+    counts: undefined,
+  } as const;
+  const changes = { method: "POST", payload: JSON_PAYLOAD, stream, url: `${upstream.url}/v1/chat` } as const;
+  await (await startProbe(changes)).poll(signal);
+  const headers = ["User-Agent: pacewatch/test", "Accept: text/event-stream, application/json"];
+  const more = ["Connection: close", "Accept-Encoding: identity", "Content-Type: application/json"];
+  const flags = [...headers, ...more].flatMap((header) => ["-H", header]);
+  const body = JSON_PAYLOAD.bytes.toString();
+  await promisify(execFile)("curl", [
+    "-sSN",
+    "--max-time",
+    "20",
+    ...flags,
+    "--data-binary",
+    body,
+    changes.url,
+  ]);
+  await upstream.idle();
+  const [ours, curls] = received.map(partsOf);
+  expect(ours?.line).toBe("POST /v1/chat HTTP/1.1");
+  expect(ours).toEqual(curls);
+});
+
 test("what has a body and sends none says so, and what may have none says nothing", async () => {
   for (const [method, length] of [
     ["POST", ["content-length: 0"]],

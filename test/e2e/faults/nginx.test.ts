@@ -26,6 +26,10 @@ type Seen = {
 
 const LOG = `escape=json '{"method":"$request_method","uri":"$request_uri","type":"$http_content_type","length":"$http_content_length","body":"$request_body","id":"$http_idempotency_key","user":"$remote_user"}'`;
 
+/** In the words of nginx: a line end is written as one. */
+const EVENTS =
+  ': hello\n\ndata: {"role":"assistant"}\n\ndata: {"text":"o"}\n\ndata: {"text":"k"}\n\ndata: [DONE]\n\n';
+
 const TEXT = [{ contains: "OK" }, { lacks: "error" }, { matches: '^\\{"ok":(true|false)\\}$' }];
 
 async function openNginx(binary: string): Promise<{ url: string; seen: () => Promise<readonly Seen[]> }> {
@@ -43,7 +47,14 @@ http {
   log_format requests ${LOG};
   access_log off;
   ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join("\n  ")}
-  server { listen 127.0.0.1:${inner}; location / { default_type application/json; return 200 '{"ok":true}'; } }
+  gzip on;
+  gzip_min_length 0;
+  gzip_types text/event-stream;
+  server {
+    listen 127.0.0.1:${inner};
+    location = /stream { default_type text/event-stream; return 200 '${EVENTS}'; }
+    location / { default_type application/json; return 200 '{"ok":true}'; }
+  }
   server {
     listen 127.0.0.1:${port};
     location = /ready { return 200; }
@@ -103,6 +114,12 @@ test.skipIf(NGINX === undefined)(
         ...upstreams,
         { name: "moved", method: "POST", path: "/moved" },
         { name: "text", path: "/text", expect: { json: false, body: TEXT } },
+        {
+          name: "stream",
+          path: "/stream",
+          stream: { format: "sse", ends: { data: "[DONE]" }, counts: { path: "/text" } },
+          expect: { body: [{ of: "joined", matches: "^ok$" }] },
+        },
         { name: "other-text", path: "/text", expect: { json: false, body: [{ matches: "^<html>" }] } },
       ],
     });
@@ -110,11 +127,12 @@ test.skipIf(NGINX === undefined)(
     await using daemon = await startDaemon({ configPath: folder.path, environment });
     await eventually("each is polled", async () => {
       const accounts = accountsOf(await daemon.metrics());
-      return accounts.length === METHODS.length + 3 && accounts.every(({ polls }) => polls > 0);
+      return accounts.length === METHODS.length + 4 && accounts.every(({ polls }) => polls > 0);
     });
     const stateOf = async (name: string): Promise<unknown> =>
       JSON.parse((await daemon.get(`/api/v1/upstreams/${name}`)).body);
     expect(JSON.stringify(await stateOf("text"))).toContain('"ok":1,"failed":0');
+    expect(JSON.stringify(await stateOf("stream"))).toMatch(/"ok":1,"failed":0.*"first_event":/);
     expect(JSON.stringify(await stateOf("other-text"))).toContain("expected a text that matches");
     const seen = await nginx.seen();
     const byMethod = Object.fromEntries(
