@@ -174,7 +174,10 @@ function classifyExpected(
       : (kind === "not_json" || kind === "empty") && isNoContent(stream)
         ? recogniseInText(head, body, facts())
         : undefined;
-  if (recognition !== undefined) return refused(status, recognition);
+  if (recognition !== undefined) {
+    const refusal = refused(status, recognition);
+    return flaw === undefined ? refusal : { ...refusal, detail: `${refusal.detail}; ${flaw}` };
+  }
   if (flaw !== undefined) return because("stream", `answered ${status}, but ${flaw}`);
   if (kind === "json") return asserted(ofBody());
   switch (kind) {

@@ -207,6 +207,7 @@ test.each([
   const upstream = await streaming([token("a"), event, token("b")], () => {});
   const polled = await poll(upstream);
   expect(told(polled)[0]).toBe(outcome);
+  expect(polled.detail).toContain("an error came after 1 event of its stream");
   expect(polled.excerpt).toBeDefined();
   expect(polled.stream?.events).toBe(2);
 });

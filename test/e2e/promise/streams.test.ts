@@ -127,10 +127,11 @@ test.concurrent("a lease is held until the stream is closed, and for a window fr
       },
     ],
   });
-  await using _daemon = await startDaemon({ configPath: folder.path });
+  await using daemon = await startDaemon({ configPath: folder.path });
   await eventually("it is polled three times", () => router.requests >= 3);
   const gapsMs = router.seen.map(({ atMs }, index) => atMs - (router.seen[index - 1]?.atMs ?? 0)).slice(1);
   expect(router.violations).toBe(0);
+  expect(sumOfSamples(await daemon.metrics(), "pacewatch_polls_total", { outcome: "failed" })).toBe(0);
   // A timer may fire a millisecond early.
   for (const gapMs of gapsMs) expect(gapMs).toBeGreaterThanOrEqual(WINDOW_MS + tokens * (tokenMs - 1));
 });
