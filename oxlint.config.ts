@@ -15,6 +15,7 @@ const CORE: readonly (readonly string[])[] = [
   ["budget"],
   ["fleet", "metrics"],
   ["proof", "status"],
+  ["notify"],
   ["history"],
   ["report"],
 ];
@@ -24,7 +25,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   files: [["."]],
   adapters: [["."], ["dns", "secrets", "log", "metrics", "redis", "sqlite"], ["undici"]],
   config: [["read"], ["keys"], ["auth"], ["schema"], ["check"], ["web"], ["."]],
-  engine: [["poll", "fleet"]],
+  engine: [["poll", "fleet", "receivers"], ["notify"]],
   http: [["guards", "page"], ["routes"], ["server"]],
 };
 

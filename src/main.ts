@@ -28,6 +28,7 @@ type ConfigOption = { readonly config: string };
 type JsonOption = { readonly json: boolean };
 type UpstreamOption = { readonly upstream?: string };
 type DemoOption = { readonly seed: number; readonly dialect: string };
+type NotifyOption = { readonly test?: string | true; readonly dryRun?: string | true };
 type ListenOption = { readonly listen: ListenAddress | undefined };
 
 let outputFault: string | undefined;
@@ -138,6 +139,19 @@ function programWith(exit: (code: number, isDaemon?: boolean) => void): Command 
           wallNowMs: Date.now(),
         }),
       );
+    });
+  command("notify", "send a sample to the receivers of the config, and say what came back")
+    .addOption(configOption())
+    .addOption(new Option("--test [name]", "send to all of them, or to this one").conflicts("dryRun"))
+    .addOption(new Option("--dry-run [name]", "print the requests without their secrets, and send nothing"))
+    .action(async (options: ConfigOption & NotifyOption) => {
+      const { test, dryRun } = options;
+      if (test === undefined && dryRun === undefined)
+        program.error("error: notify needs --test or --dry-run", { exitCode: WRONG_USAGE });
+      const { notify } = await import("./commands/notify.ts");
+      const which = dryRun ?? test;
+      const name = typeof which === "string" ? which : undefined;
+      exit(await notify({ ...ioOf(options), name, isDry: dryRun !== undefined, wallNowMs: Date.now() }));
     });
   command("quota <budget>", "say how much of a budget's quota was used; the daemon must not run")
     .addOption(configOption())

@@ -7,6 +7,7 @@ import { scrape } from "../adapters/metrics/metrics.ts";
 import type { KnownKeys } from "../adapters/secrets/known-keys.ts";
 import type { AppFleet, FleetParts, OpenedLedger } from "./fleet.ts";
 import { connectionsLeft, limitNeeded, type OpenFiles, readOpenFiles } from "./open-files.ts";
+import { AppNotify } from "./notify.ts";
 import { quietMoment } from "./quiet-moment.ts";
 import { AppPolling } from "./polling.ts";
 import { reportInThread } from "./reports.ts";
@@ -63,7 +64,9 @@ export async function build(
   const { ledger } = opened.what;
   const holdings = config.fleet?.mode === "shard" ? opened.what.fleet?.holdings : undefined;
   const pollLedger = store === undefined ? ledger : new JournaledLedger(ledger, store, clock);
-  const polling = new AppPolling(config, { ...parts, ledger: pollLedger, pauses, store, holdings });
+  const notify = new AppNotify(config, { ...parts, store });
+  const { notifier } = notify;
+  const polling = new AppPolling(config, { ...parts, ledger: pollLedger, pauses, store, notifier, holdings });
   fleet = opened.what.fleet?.join({
     views: () => fleetViews(polling, ledger, clock),
     onGained: (gained) => void polling.gain(gained).catch(onBug),
@@ -71,18 +74,33 @@ export async function build(
     drain: (upstreams) => polling.drain(upstreams),
     onPaused: (upstream, forMs) => polling.pause(upstream, forMs),
   });
-  const onChanged = (changed: Config): void => fleet?.changed(changed);
+  const onChanged = (changed: Config): void => {
+    fleet?.changed(changed);
+    notify.changed(changed);
+  };
   const reload = new AppReload(loaded, { ...parts, ledger, polling, onChanged });
 
   let isStarted = false;
   const isReady = (): boolean => isStarted && !stopping.signal.aborted;
   const startedAtMs = clock.wallNow();
-  const sources: ViewSources = { clock, startedAtMs, ledger, store, fleet, polling, reload, isReady };
+  const sources: ViewSources = {
+    clock,
+    startedAtMs,
+    ledger,
+    store,
+    fleet,
+    polling,
+    notifier,
+    reload,
+    isReady,
+  };
   const serving = await startHttp(options, sources, reload, stack);
   if (serving.kind === "refused") return serving;
   const server = serving.what;
   // After the last poll: then other replicas may take over what this one held.
   stack.defer(() => fleet?.close());
+  // What the last poll led to may still be told.
+  stack.defer(() => notifier.close());
   stack.use(polling);
   stack.use(reload);
 
@@ -92,8 +110,10 @@ export async function build(
     quotas: quotas.rows,
     budgets: recordsOf(reload.config, ledger),
     pauses: pauses.records,
+    told: notifier.told,
   }));
   polling.apply(config, probing.what);
+  notify.start(sources, (upstream) => polling.isUnsure(upstream));
   fleet?.start(reload.config, server.url);
   const watching = {
     clock,

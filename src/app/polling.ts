@@ -25,6 +25,7 @@ import type { Poll } from "../core/poll/poll.ts";
 import type { Recorder } from "../core/poll/ports.ts";
 import { cronOf } from "../core/schedule/schedule.ts";
 import type { Gained } from "../engine/fleet/parts.ts";
+import type { Notifier } from "../engine/notify/notifier.ts";
 import { type Condition, Supervisor } from "../engine/poll/supervisor.ts";
 import { type Logger, LogRecorder } from "../adapters/log/logger.ts";
 import { cronTriggers } from "../adapters/node-cron.ts";
@@ -40,6 +41,7 @@ export type PollingParts = TransportParts & {
   readonly ledger: Ledger;
   readonly pauses?: UpstreamPauses;
   readonly store: Pick<StateStore, "restored" | "inAnIncident" | "recorderOf"> | undefined;
+  readonly notifier?: Pick<Notifier, "recorderOf"> | undefined;
   /** Tells what this replica may poll now; undefined where it polls all. */
   readonly holdings: Pick<Holdings, "has"> | undefined;
   /** Aborts when the app stops. */
@@ -140,6 +142,11 @@ export class AppPolling implements AsyncDisposable {
   /** How many cannot be reached because we are offline; 0 while any answers. */
   offlineUpstreams(nowMs: number): number {
     return this.#network.unreachable(nowMs);
+  }
+
+  /** It failed, and the failure may be our own network's. */
+  isUnsure(upstream: string): boolean {
+    return this.#network.isSuspected(upstream);
   }
 
   exclusively<Result>(act: () => Promise<Result>): Promise<Result> {
@@ -285,9 +292,10 @@ export class AppPolling implements AsyncDisposable {
 
   /** All that hear of every event of an upstream, after its metrics and its history. A new receiver is one line here. */
   #receiversOf(name: string, history: History): readonly Recorder[] {
-    const { clock, log, store } = this.#parts;
+    const { clock, log, store, notifier } = this.#parts;
     return [
       new LogRecorder(log, name, clock),
+      ...(notifier === undefined ? [] : [notifier.recorderOf(name)]),
       ...(store === undefined ? [] : [store.recorderOf(name, history)]),
     ];
   }

@@ -25,6 +25,7 @@ import { limitStatusOf } from "../core/status/limit-sentence.ts";
 import type { BudgetStatus, Status } from "../core/status/status.ts";
 import { type Columns, type Range, spanOf } from "../core/status/timeline.ts";
 import type { Clock } from "../core/time/clock.ts";
+import type { Notifier } from "../engine/notify/notifier.ts";
 import { DAY_MS, SECOND_MS } from "../core/time/duration.ts";
 import { VERSION } from "../version.ts";
 
@@ -36,6 +37,7 @@ export type ViewSources = {
   readonly store: StateStore | undefined;
   readonly fleet: AppFleet | undefined;
   readonly polling: ShownPolling;
+  readonly notifier: Pick<Notifier, "snapshots">;
   readonly reload: Pick<AppReload, "config" | "proof" | "status">;
   isReady(): boolean;
 };
@@ -56,6 +58,7 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
     stateLostAtMs: lostAtMs(sources),
     offlineUpstreams: polling.offlineUpstreams(sources.clock.wallNow()),
     fleet: fleet?.snapshot(),
+    receivers: sources.notifier.snapshots,
     reload: reload.status,
     build: { version: VERSION, node: process.versions.node },
     startedAtMs: sources.startedAtMs,
@@ -63,7 +66,7 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
 }
 
 /** What a day ago was lost is no news. */
-function lostAtMs({ store, clock }: ViewSources): number | undefined {
+export function lostAtMs({ store, clock }: ViewSources): number | undefined {
   const atMs = store?.lostAtMs;
   return atMs !== undefined && Math.abs(clock.wallNow() - atMs) < DAY_MS ? atMs : undefined;
 }

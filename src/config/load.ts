@@ -9,7 +9,7 @@ import { type Contracts, openContracts, withContracts } from "./check/contracts.
 import { expanded } from "./check/defaults.ts";
 import { type Named, namedIn, openFilesAndKeys, readNamedFile } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
-import { warningsOf } from "./check/warnings.ts";
+import { warningsOf, warningsOfReceivers } from "./check/warnings.ts";
 import { type Fault, listed } from "./read/fault.ts";
 import type { Environment } from "./read/interpolate.ts";
 import { fileProblem, readRegularFile } from "../files/regular-file.ts";
@@ -108,6 +108,7 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
   }
   const warnings = [
     ...[...parts.upstreams].flatMap(([index, upstream]) => warningsOf(upstream, ["upstreams", index])),
+    ...warningsOfReceivers(general, upstreams),
     ...complaintsAbout([...sharedKeys(upstreams, around.keys), ...proof.warnings], parts, tree),
   ];
   return {

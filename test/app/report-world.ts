@@ -51,6 +51,7 @@ const UNBOUNDED = {
   quota_hours: Infinity,
   budget_records: Infinity,
   upstream_records: Infinity,
+  notices: Infinity,
 };
 
 type Watched = { readonly upstream: Upstream; readonly record: UpstreamRecord; health: Health };

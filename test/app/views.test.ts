@@ -46,6 +46,7 @@ function sources(): ViewSources & { readonly config: Config } {
     ledger: new LocalLedger(config, systemClock),
     store: undefined,
     fleet: undefined,
+    notifier: { snapshots: [] },
     polling: {
       recordOf: (name) => records.get(name),
       healthOf: () => UNKNOWN_HEALTH,

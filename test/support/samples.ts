@@ -262,6 +262,7 @@ export function sampleMetricsSnapshot(changes: Partial<MetricsSnapshot> = {}): M
     stateLostAtMs: undefined,
     offlineUpstreams: 0,
     fleet: undefined,
+    receivers: [],
     reload: { successful: true, lastSuccessAtMs: POLL_ENDED_AT_MS },
     build: { version: "0.1.0", node: "24.0.0" },
     startedAtMs: PROCESS_STARTED_AT_MS,
@@ -338,6 +339,14 @@ export function fullMetricsSnapshot(): MetricsSnapshot {
     stateStoreUp: true,
     stateLostAtMs: 1_790_000_000_000,
     fleet: sampleFleetSnapshot(),
+    receivers: [
+      {
+        name: "ops",
+        counts: { delivered: 3, failed: 1, refused: 0 },
+        oldestDueMs: POLL_ENDED_AT_MS - 20_000,
+        nowMs: POLL_ENDED_AT_MS,
+      },
+    ],
   });
 }
 

@@ -41,7 +41,18 @@ const STATE_STORE_DOWN: Alert = {
   description: `The state file at {{ $labels.instance }} was not writable for ${queryValue(`count_over_time((pacewatch_state_store_up{${OF_INSTANCE}} == 0)[1h:1m]) * 60`, "humanizeDuration", "some time")} of the last hour. Polls continue, but a restart would lose the newest history and quota usage.`,
 };
 
+/** What falls together waits for a minute at most, and a receiver may ask for a short pause. */
+const NOTIFICATIONS_STUCK: Alert = {
+  alert: "PacewatchNotificationsStuck",
+  severity: "ticket",
+  expr: "max by (job, instance, receiver) (pacewatch_notifications_oldest_pending_seconds) > 300",
+  holdsFor: "5m",
+  summary: "Pacewatch at {{ $labels.instance }} cannot notify {{ $labels.receiver }}",
+  description:
+    "The receiver {{ $labels.receiver }} should know something for {{ $value | humanizeDuration }} that Pacewatch at {{ $labels.instance }} could not tell it. It is told when it takes messages again.",
+};
+
 export const PACEWATCH_ALERTS: RuleGroup = {
   name: "pacewatch-itself",
-  rules: [DOWN, ABSENT, RELOAD_FAILED, STATE_STORE_DOWN],
+  rules: [DOWN, ABSENT, RELOAD_FAILED, STATE_STORE_DOWN, NOTIFICATIONS_STUCK],
 };

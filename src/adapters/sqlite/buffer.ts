@@ -20,6 +20,7 @@ export class StateBuffer {
     quota_hours: new Map(),
     budget_records: new Map(),
     upstream_records: new Map(),
+    notices: new Map(),
   };
   #lostPolls = 0;
 

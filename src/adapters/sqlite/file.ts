@@ -1,4 +1,4 @@
-import type { ColumnsQuestion } from "../../core/history/state.ts";
+import { type ColumnsQuestion, NOTHING_STANDING } from "../../core/history/state.ts";
 import type { Columns } from "../../core/status/timeline.ts";
 import { DatabaseSync } from "node:sqlite";
 import type { QuotaRow } from "../../core/budget/quota.ts";
@@ -33,7 +33,7 @@ type Connection = {
 
 const NOTHING: Restored = {
   upstreams: new Map(),
-  standing: { quotas: [], budgets: new Map(), pauses: new Map() },
+  standing: NOTHING_STANDING,
   writtenAtMs: undefined,
 };
 

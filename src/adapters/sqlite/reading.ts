@@ -11,10 +11,21 @@ import { POLLS_KEPT } from "../../core/status/availability.ts";
 import { hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import type { Restored } from "./messages.ts";
 import { openUnlocked } from "./quiet-file.ts";
-import { EVIDENCE_SINCE, versionOf } from "./schema.ts";
+import { EVIDENCE_SINCE, NOTICES_SINCE, versionOf } from "./schema.ts";
 import { readRows, type Row, text } from "../../core/exchange/rows.ts";
 import { StateFileError, troubleOf } from "./trouble.ts";
-import { bucketOf, budgetOf, evidenceOf, incidentOf, pauseOf, pollOf, quotaOf, valueOf } from "./tables.ts";
+import {
+  bucketOf,
+  budgetOf,
+  evidenceOf,
+  incidentOf,
+  noticeOf,
+  pauseOf,
+  pollOf,
+  quotaOf,
+  receiverOf,
+  valueOf,
+} from "./tables.ts";
 
 type Building = { -readonly [Key in keyof RestoredUpstream]: RestoredUpstream[Key][number][] };
 
@@ -91,7 +102,9 @@ export function readState(database: DatabaseSync, wallNowMs: number): Restored {
   const values = all("SELECT * FROM value_hours WHERE at_ms >= ? ORDER BY at_ms", nowMs - LONGEST_WINDOW_MS);
   add(values, valueOf, (building) => building.values);
   const pauses = new Map(readRows(all("SELECT * FROM upstream_records"), pauseOf));
-  const standing = { quotas: readQuotas(database), budgets: readBudgets(database), pauses };
+  const notices = versionOf(database) < NOTICES_SINCE ? [] : all("SELECT * FROM notices");
+  const told = { since: new Map(readRows(notices, receiverOf)), notices: readRows(notices, noticeOf) };
+  const standing = { quotas: readQuotas(database), budgets: readBudgets(database), pauses, told };
   return { upstreams, standing, writtenAtMs };
 }
 

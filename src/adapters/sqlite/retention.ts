@@ -3,6 +3,7 @@ import { LONGEST_WINDOW_MS } from "../../core/answer/credit.ts";
 import { INCIDENTS_IN_FILE, POLL_IN_FILE_CHARS, POLLS_IN_FILE } from "../../core/exchange/bounds.ts";
 import { QUOTA_HOURS_KEPT } from "../../core/budget/quota.ts";
 import { FAILURES_KEPT } from "../../core/history/history.ts";
+import { FORGOTTEN_MS } from "../../core/notify/plan.ts";
 import { POLLS_KEPT } from "../../core/status/availability.ts";
 import { DAY_MS, hourOf, MINUTE_MS } from "../../core/time/duration.ts";
 import { inTransaction } from "./database.ts";
@@ -37,6 +38,9 @@ const LONG_POLLS = `UPDATE polls SET facts = ${shortFacts()} WHERE id IN (
 const OLD_INCIDENTS = `DELETE FROM incidents AS old WHERE started_at_ms < ? OR started_at_ms < (
   SELECT started_at_ms FROM incidents WHERE upstream = old.upstream
   ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_IN_FILE - 1})`;
+
+/** What is over and was told is no news two days later. */
+const OLD_NOTICES = `DELETE FROM notices WHERE incident <> '' AND at_ms < iif(is_open, :old, :over)`;
 
 /** Cuts polls that are longer than any that is written now, in bites. Returns how many there were. */
 export function cutLongPolls(database: DatabaseSync): number {
@@ -86,6 +90,7 @@ export class Upkeep {
       this.#database.prepare("DELETE FROM hours WHERE bucket < ?").run(kept.hoursFrom);
       this.#database.prepare(OLD_INCIDENTS).run(kept.incidentsFromMs);
       this.#database.prepare("DELETE FROM value_hours WHERE hour < ?").run(kept.valueHoursFrom);
+      this.#database.prepare(OLD_NOTICES).run({ over: kept.noticesFromMs, old: kept.incidentsFromMs });
       this.#database.prepare("DELETE FROM quota_hours WHERE hour < ?").run(kept.quotaHoursFrom);
     });
     this.#database.exec(`PRAGMA incremental_vacuum(${FREED_PAGES})`);
@@ -106,6 +111,7 @@ type Retention = {
   readonly minutesFrom: number;
   readonly hoursFrom: number;
   readonly incidentsFromMs: number;
+  readonly noticesFromMs: number;
   readonly quotaHoursFrom: number;
   readonly valueHoursFrom: number;
 };
@@ -117,6 +123,7 @@ export function retentionAt(nowMs: number): Retention {
     minutesFrom: Math.floor((nowMs - MINUTES_MS) / MINUTE_MS),
     hoursFrom: hourOf(nowMs - KEPT_MS),
     incidentsFromMs: nowMs - KEPT_MS,
+    noticesFromMs: nowMs - FORGOTTEN_MS,
     quotaHoursFrom: hourOf(nowMs) - QUOTA_HOURS_KEPT,
     valueHoursFrom: hourOf(nowMs - LONGEST_WINDOW_MS) - 1,
   };

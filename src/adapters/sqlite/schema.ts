@@ -6,6 +6,15 @@ export const APPLICATION_ID = 0x50775374;
 /** Files of an earlier version were never released. One that is found counts as damaged. */
 const FIRST_VERSION = 9;
 
+const NOTICES = `CREATE TABLE notices (
+  receiver TEXT NOT NULL,
+  incident TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  is_open INTEGER NOT NULL,
+  record TEXT NOT NULL,
+  PRIMARY KEY (receiver, incident)
+) STRICT, WITHOUT ROWID;`;
+
 /**
  * Each leads from its version to the next one, the first from 9 to 10. A step that was released is never edited, and
  * what it does is in `SCHEMA` too, for new files. A file is read before its first write, and so before its steps:
@@ -21,10 +30,13 @@ const STEPS: readonly string[] = [
    ALTER TABLE hours ADD COLUMN failed_minutes_4 INTEGER;
    ALTER TABLE hours ADD COLUMN failed_minutes_5 INTEGER;
    ALTER TABLE incidents ADD COLUMN evidence TEXT`,
+  NOTICES,
 ];
 
 /** The version whose incidents have evidence. */
 export const EVIDENCE_SINCE: number = FIRST_VERSION + 1;
+/** The version that knows who was told what. */
+export const NOTICES_SINCE: number = FIRST_VERSION + 2;
 
 const ROLL_UP_COLUMNS = `
   bucket INTEGER NOT NULL,
@@ -98,6 +110,7 @@ CREATE TABLE upstream_records (
   upstream TEXT NOT NULL PRIMARY KEY,
   record TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+${NOTICES}
 CREATE TABLE value_hours (
   upstream TEXT NOT NULL,
   name TEXT NOT NULL,

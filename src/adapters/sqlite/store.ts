@@ -5,6 +5,7 @@ import { SteadyCalendar } from "../../core/time/steady-calendar.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { QuotaRow } from "../../core/budget/quota.ts";
 import type { BudgetRecord, PauseRecord } from "../../core/budget/record.ts";
+import type { Notice } from "../../core/notify/plan.ts";
 import type {
   ColumnsQuestion,
   RestoredUpstream,
@@ -16,7 +17,7 @@ import type { Columns } from "../../core/status/timeline.ts";
 import { StateBuffer } from "./buffer.ts";
 import type { OpenReply, StateBatch } from "./messages.ts";
 import { StateRecorder } from "./recorder.ts";
-import { budgetRow, pauseRow, quotaRow } from "./tables.ts";
+import { budgetRow, noticeRowOf, pauseRow, quotaRow, receiverRow } from "./tables.ts";
 import { type Died, SqliteThread, type StateThread } from "./thread.ts";
 
 /** A killed process loses this much; half of what is promised. */
@@ -31,6 +32,8 @@ const BOUNDS = {
   polls: 10_000,
   incidents: 1_000,
   value_hours: 10_000,
+  // Some may be told twice then.
+  notices: 20_000,
   // Nothing of these is ever dropped: they are promises, and there are as many as budgets, upstreams, hours of a quota.
   quota_hours: Infinity,
   budget_records: Infinity,
@@ -130,6 +133,14 @@ export class SqliteStateStore implements StateStore {
     void this.written();
   };
 
+  keepNotice(notice: Notice): void {
+    this.#buffer.put(noticeRowOf(notice));
+  }
+
+  keepReceiver(receiver: string, sinceMs: number): void {
+    this.#buffer.put(receiverRow(receiver, sinceMs));
+  }
+
   readAfterTrouble(read: () => Standing): void {
     this.#readStanding = read;
   }
@@ -189,10 +200,12 @@ export class SqliteStateStore implements StateStore {
     return isEmpty && this.#isUp ? undefined : { ...waiting, nowMs: this.#calendar.now() };
   }
 
-  #putAll({ quotas, budgets, pauses }: Standing): void {
+  #putAll({ quotas, budgets, pauses, told }: Standing): void {
     for (const row of quotas) this.keepQuota(row);
     for (const [budget, record] of budgets) this.keepRecord(budget, record);
     for (const [upstream, record] of pauses) this.#buffer.put(pauseRow(upstream, record));
+    for (const [receiver, sinceMs] of told.since) this.keepReceiver(receiver, sinceMs);
+    for (const notice of told.notices) this.keepNotice(notice);
   }
 
   async #write(batch: StateBatch): Promise<boolean> {

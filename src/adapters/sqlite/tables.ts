@@ -2,7 +2,8 @@
 
 import { crc32 } from "node:zlib";
 import { type KeptHeader, PHASES } from "../../core/exchange/exchange.ts";
-import { OUTCOMES } from "../../core/exchange/reasons.ts";
+import { OUTCOMES, SIDES } from "../../core/exchange/reasons.ts";
+import { type Notice, TOLD_EVENTS } from "../../core/notify/plan.ts";
 import { HEALTH_STATES } from "../../core/poll/health.ts";
 import { NOBODY_KNOWS, type QuotaRow } from "../../core/budget/quota.ts";
 import { type BudgetRecord, type PauseRecord, recordIn } from "../../core/budget/record.ts";
@@ -33,7 +34,13 @@ export type Columns = Readonly<Record<string, string | number | null>>;
 
 /** A row that replaces the one with its key, so that only the last one has to be written. */
 export type KeyedRow = {
-  readonly table: "incidents" | "value_hours" | "quota_hours" | "budget_records" | "upstream_records";
+  readonly table:
+    | "incidents"
+    | "value_hours"
+    | "quota_hours"
+    | "budget_records"
+    | "upstream_records"
+    | "notices";
   readonly key: string;
   readonly columns: Columns;
 };
@@ -196,6 +203,43 @@ export function pauseRow(upstream: string, record: PauseRecord): KeyedRow {
 export function pauseOf(row: Row): readonly [upstream: string, record: PauseRecord] {
   const pauseIn = (record: Row): PauseRecord => ({ pausedUntilMs: record.get("pausedUntilMs", number) });
   return [row.get("upstream", text), row.get("record", json(pauseIn))];
+}
+
+/** A receiver itself is the row of no incident: since then it is known. */
+export function receiverRow(receiver: string, sinceMs: number): KeyedRow {
+  return noticeRow(receiver, "", { at_ms: Math.round(sinceMs), is_open: 1, record: "{}" });
+}
+
+export function noticeRowOf({ receiver, incident, atMs, isOpen, ...record }: Notice): KeyedRow {
+  const columns = { at_ms: Math.round(atMs), is_open: Number(isOpen), record: JSON.stringify(record) };
+  return noticeRow(receiver, incident, columns);
+}
+
+function noticeRow(receiver: string, incident: string, columns: Columns): KeyedRow {
+  return { table: "notices", key: `${receiver} ${incident}`, columns: { receiver, incident, ...columns } };
+}
+
+export function receiverOf(row: Row): readonly [receiver: string, sinceMs: number] {
+  row.get("incident", exactly(""));
+  return [row.get("receiver", text), row.get("at_ms", whole)];
+}
+
+export function noticeOf(row: Row): Notice {
+  const recordIn = (record: Row): Omit<Notice, "receiver" | "incident" | "atMs" | "isOpen"> => ({
+    subject: record.get("subject", text),
+    upstream: record.get("upstream", optional(text)),
+    startedAtMs: record.get("startedAtMs", number),
+    event: record.get("event", oneOf(TOLD_EVENTS)),
+    thread: record.get("thread", text),
+    side: record.get("side", oneOf(SIDES)),
+  });
+  return {
+    receiver: row.get("receiver", text),
+    incident: row.get("incident", text),
+    atMs: row.get("at_ms", whole),
+    isOpen: row.get("is_open", whole) === 1,
+    ...row.get("record", json(recordIn)),
+  };
 }
 
 /** The rest of its polls is ours. */

@@ -69,6 +69,9 @@ export async function openFilesAndKeys(
     }
     const secret = await opening.what.read();
     secrets.add(secret);
+    if (path[0] === "notify" && path.at(-1) === "url" && !isHttpUrl(secret)) {
+      return [complain(path, (nameOf) => `"${nameOf(path)}" must hold an http:// or https:// URL`)];
+    }
     const upstream = path[0] === "upstreams" ? upstreams.get(Number(path[1])) : undefined;
     if (upstream === undefined) return [];
     const { name, auth } = upstream;
@@ -87,6 +90,10 @@ export async function openFilesAndKeys(
     general?.state === undefined ? [] : complaintsOfPlace(general.state.path, ["state", "path"]),
   ]);
   return { complaints: complaints.flat(), keys, secrets };
+}
+
+function isHttpUrl(text: string): boolean {
+  return /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 }
 
 /** The files of one section belong together: a certificate and its key. */

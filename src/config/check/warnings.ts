@@ -1,4 +1,4 @@
-import type { Upstream } from "../../core/config/config.ts";
+import { type Config, isOneOf, type Receiver, type Upstream } from "../../core/config/config.ts";
 import { cronOf } from "../../core/schedule/schedule.ts";
 import { formatDuration } from "../../core/time/duration.ts";
 import { isCleartext } from "../keys/upstream-url.ts";
@@ -46,4 +46,28 @@ export function warningsOf(upstream: Upstream, path: Path): readonly Complaint[]
     warnings.push(complain([...path, "degraded_above"], message));
   }
   return warnings;
+}
+
+/** Of who is told: those who never can be, and what it costs that nobody remembers who was. */
+export function warningsOfReceivers(
+  { notify = [], state }: Pick<Config, "notify" | "state">,
+  upstreams: readonly Upstream[],
+): readonly Complaint[] {
+  const warnings = notify.flatMap((receiver, index) => {
+    if (canMatch(receiver, upstreams)) return [];
+    const message = `receiver "${receiver.name}" can never be told of anything: no upstream matches its only, and its on`;
+    return [complain(["notify", index], message)];
+  });
+  if (notify.length === 0 || state !== undefined) return warnings;
+  const cost =
+    "without state.path nobody remembers over a restart who was told what: what is down then is told again, and what came up meanwhile never";
+  return [...warnings, complain(["notify"], cost)];
+}
+
+const OWN_EVENTS: ReadonlySet<string> = new Set(["offline", "config_refused", "state_lost"]);
+
+function canMatch({ only, on }: Receiver, upstreams: readonly Upstream[]): boolean {
+  if (only === undefined) return true;
+  const isOfUpstreams = on.some((event) => event !== "up" && !OWN_EVENTS.has(event));
+  return isOfUpstreams && upstreams.some((upstream) => isOneOf(only, upstream));
 }

@@ -84,7 +84,7 @@ export function proxyPasswords(environment: Environment): ReadonlyMap<string, st
 
 /** Which variables hold a secret: the keys that the config names, what is in paths and bodies, and the passwords of proxies. */
 export function secretVariables(
-  { upstreams, fleet }: Pick<Config, "upstreams" | "fleet">,
+  { upstreams, fleet, notify = [] }: Pick<Config, "upstreams" | "fleet" | "notify">,
   environment: Environment,
 ): readonly string[] {
   const sources = upstreams.flatMap(({ auth }) => sourcesOf(auth));
@@ -92,7 +92,8 @@ export function secretVariables(
     ...variablesIn(pathTemplate?.path ?? ""),
     ...variablesInBody(body),
   ]);
-  const keys = [...sources, fleet?.redis.password].flatMap((source) =>
+  const ofReceivers = notify.flatMap(({ url, key }) => [url, key]);
+  const keys = [...sources, fleet?.redis.password, ...ofReceivers].flatMap((source) =>
     source?.from === "env" ? [source.variable] : [],
   );
   return [...new Set([...keys, ...inRequests, ...proxyPasswords(environment).keys()])];

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Config, LOG_LEVELS, type Web } from "../../core/config/config.ts";
 import { type BudgetTerms, budgetSchema } from "./budget.ts";
 import { fleetSchema } from "./fleet.ts";
+import { notifySchema } from "./notify.ts";
 import {
   NAME_PATTERN,
   NAME_PHRASE,
@@ -11,6 +12,7 @@ import {
   filePath,
   filledList,
   flag,
+  httpUrl,
   list,
   matching,
   named,
@@ -72,6 +74,11 @@ const web: z.ZodType<Web> = codec(
     enable_lifecycle: flag()
       .prefault(false)
       .describe("Whether POST /-/reload and POST /-/resume are allowed."),
+    page_url: httpUrl()
+      .optional()
+      .describe(
+        "The URL of the status page for people: notifications link to it. Default: fleet.advertise, or no link.",
+      ),
     allowed_hosts: list(hostName, 100, "host names")
       .optional()
       .describe(
@@ -82,19 +89,21 @@ const web: z.ZodType<Web> = codec(
       .describe("Whether /badge/NAME.svg tells an upstream's state, availability and latency as a picture."),
   }),
   {
-    decode: ({ listen, probe_listen, config_file, enable_lifecycle, allowed_hosts, badges }) => ({
+    decode: ({ listen, probe_listen, config_file, enable_lifecycle, page_url, allowed_hosts, badges }) => ({
       ...listen,
       probeListen: probe_listen,
       configFile: config_file,
       enableLifecycle: enable_lifecycle,
+      pageUrl: page_url,
       allowedHosts: allowed_hosts,
       badges,
     }),
-    encode: ({ host, port, probeListen, configFile, enableLifecycle, allowedHosts, badges }) => ({
+    encode: ({ host, port, probeListen, configFile, enableLifecycle, pageUrl, allowedHosts, badges }) => ({
       listen: { host, port },
       probe_listen: probeListen,
       config_file: configFile,
       enable_lifecycle: enableLifecycle,
+      page_url: pageUrl,
       allowed_hosts: allowedHosts,
       badges,
     }),
@@ -155,6 +164,7 @@ const keys = section({
     .optional()
     .describe("Keeps history and quotas over restarts. Without it they are kept in memory only."),
   fleet: fleetSchema.optional(),
+  notify: notifySchema.optional(),
   deny_addresses: list(network, 1_000, "addresses and networks")
     .optional()
     .describe(

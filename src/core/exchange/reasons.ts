@@ -8,7 +8,8 @@ export const OUTCOMES = ["ok", "failed", "throttled", "rejected", "ours"] as con
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** Who has to act. `open`: we cannot tell. `nobody`: nothing is wrong. */
-export type Side = "nobody" | "them" | "us" | "our_key" | "limit" | "open";
+export const SIDES = ["nobody", "them", "us", "our_key", "limit", "open"] as const;
+export type Side = (typeof SIDES)[number];
 
 /** Whose fault it is, and the evidence for it in a sentence, or empty. */
 export type Verdict = { readonly side: Side; readonly because: string };

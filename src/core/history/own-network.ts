@@ -120,6 +120,12 @@ export class OwnNetwork {
     }, 0);
   }
 
+  /** Nobody knows yet whether its last failures are ours. */
+  isSuspected(upstream: string): boolean {
+    const watched = this.#watched.get(upstream);
+    return watched !== undefined && this.#suspects.has(watched);
+  }
+
   /** An error status is an answer too, and so is anything else that came over the network. */
   #answered(watched: Watched, atMs: number): void {
     watched.newest = { isAnswer: true, atMs };

@@ -6,6 +6,7 @@ import type { KeepPause } from "../budget/pauses.ts";
 import type { BudgetRecord, PauseRecord } from "../budget/record.ts";
 import type { QuotaRow } from "../budget/quota.ts";
 import type { CountedBucket } from "./rolling-counts.ts";
+import type { Notice, ToldBefore } from "../notify/plan.ts";
 import type { Incident, PollStatus } from "../status/status.ts";
 import type { Columns } from "../status/timeline.ts";
 import type { ValuePoint } from "../answer/credit.ts";
@@ -44,6 +45,14 @@ export type Standing = {
   readonly quotas: readonly QuotaRow[];
   readonly budgets: ReadonlyMap<string, BudgetRecord>;
   readonly pauses: ReadonlyMap<string, PauseRecord>;
+  readonly told: ToldBefore;
+};
+
+export const NOTHING_STANDING: Standing = {
+  quotas: [],
+  budgets: new Map(),
+  pauses: new Map(),
+  told: { since: new Map(), notices: [] },
 };
 
 /** Of one upstream, and at most of a day. */
@@ -67,6 +76,9 @@ export interface StateStore extends BudgetFile {
   /** What earlier processes sent, or may have sent, and what they were asked for. */
   readonly standing: Standing;
   readonly keepPause: KeepPause;
+  keepNotice(notice: Notice): void;
+  /** When a receiver was first known. Wall clock. */
+  keepReceiver(receiver: string, sinceMs: number): void;
   /** Undefined where it cannot tell. */
   columns(question: ColumnsQuestion): Promise<Columns | undefined>;
   /** Must get each event after `history`: it saves the incident and the values that came of it. */

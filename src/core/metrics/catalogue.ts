@@ -18,6 +18,7 @@ import type {
   UpstreamSnapshot,
   ValueSnapshot,
 } from "./snapshot.ts";
+import { NOTIFY_OUTCOMES } from "./snapshot.ts";
 
 /** Without a value there is no sample. Without a start, the sample is as old as what it belongs to. */
 export type Add = (
@@ -375,6 +376,22 @@ export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = [
     "Calls to Redis without a good answer: it was away, late, or refused.",
     ({ fleet }, add) => REDIS_FAILURES.forEach((kind) => add(fleet?.redis.errors(kind), { kind })),
   ),
+  counter(
+    "pacewatch_notifications_total{receiver,outcome}",
+    "Messages to a receiver: delivered, failed and to be sent again, or refused for good; absent without notify.",
+    ({ receivers }, add) => {
+      for (const { name: receiver, counts } of receivers)
+        for (const outcome of NOTIFY_OUTCOMES) add(counts[outcome], { receiver, outcome });
+    },
+  ),
+  gauge(
+    "pacewatch_notifications_oldest_pending_seconds{receiver}",
+    "For how long a receiver should know something that it could not be told, group_wait included; 0 while there is nothing.",
+    ({ receivers }, add) => {
+      for (const { name: receiver, oldestDueMs, nowMs } of receivers)
+        add(oldestDueMs === undefined ? 0 : Math.max(0, (nowMs - oldestDueMs) / 1000), { receiver });
+    },
+  ),
   gauge(
     "pacewatch_config_last_reload_successful",
     "1 when the last load of the config succeeded, 0 when the old one runs on.",
@@ -396,7 +413,7 @@ export const METRICS: readonly Metric[] = [...OF_UPSTREAM, ...OF_BUDGET, ...OF_P
 
 /** Labels whose values are a closed set, whichever metric carries them. */
 export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
-  outcome: OUTCOMES,
+  outcome: [...new Set([...OUTCOMES, ...NOTIFY_OUTCOMES])],
   reason: REASON_NAMES,
   cause: SKIP_CAUSES,
   code: CODE_LABELS,

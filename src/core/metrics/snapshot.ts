@@ -100,6 +100,16 @@ export type FleetSnapshot = {
   readonly redis: RedisAccount;
 };
 
+export const NOTIFY_OUTCOMES = ["delivered", "failed", "refused"] as const;
+
+export type ReceiverSnapshot = {
+  readonly name: string;
+  readonly counts: Readonly<Record<(typeof NOTIFY_OUTCOMES)[number], number>>;
+  /** What it is to be told is due since then. Wall clock; undefined while nothing is. */
+  readonly oldestDueMs: number | undefined;
+  readonly nowMs: number;
+};
+
 export type MetricsSnapshot = {
   /** Each is read when it is asked for. */
   readonly upstreams: Iterable<UpstreamSnapshot>;
@@ -111,6 +121,7 @@ export type MetricsSnapshot = {
   readonly offlineUpstreams: number;
   /** Undefined without a fleet. */
   readonly fleet: FleetSnapshot | undefined;
+  readonly receivers: readonly ReceiverSnapshot[];
   readonly reload: { readonly successful: boolean; readonly lastSuccessAtMs: number };
   readonly build: { readonly version: string; readonly node: string };
   /** Of the process. Wall clock. */

@@ -12,6 +12,7 @@ const BOUNDS = {
   quota_hours: Infinity,
   budget_records: Infinity,
   upstream_records: Infinity,
+  notices: 2,
 };
 
 function poll(turn: number): SavedPoll {

@@ -59,7 +59,7 @@ test("hours of an earlier version stay, their minutes unknown; what follows is c
     database.exec(`ALTER TABLE hours DROP COLUMN ${column}`);
   for (const failures of [1, 2, 3, 4, 5])
     database.exec(`ALTER TABLE hours DROP COLUMN failed_minutes_${failures}`);
-  database.exec("ALTER TABLE incidents DROP COLUMN evidence; PRAGMA user_version = 9");
+  database.exec("ALTER TABLE incidents DROP COLUMN evidence; DROP TABLE notices; PRAGMA user_version = 9");
   inTransaction(database, () => migrate(database));
   poll(60_000);
   poll(3_600_000);

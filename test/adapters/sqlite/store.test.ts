@@ -4,6 +4,7 @@ import { SqliteStateStore } from "../../../src/adapters/sqlite/store.ts";
 import type { Died, StateThread } from "../../../src/adapters/sqlite/thread.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/core/time/duration.ts";
 import { NOTHING_HELD } from "../../../src/core/budget/record.ts";
+import { NOTHING_STANDING } from "../../../src/core/history/state.ts";
 import { History } from "../../../src/core/history/history.ts";
 import type { Recorder } from "../../../src/core/poll/ports.ts";
 import { samplePoll, sampleQuotaRow, recordPoll } from "../../support/samples.ts";
@@ -53,8 +54,6 @@ class FakeThread implements StateThread {
   }
 }
 
-const NOTHING = { quotas: [], budgets: new Map(), pauses: new Map() };
-
 class Scene {
   readonly clock = new VirtualClock();
   readonly thread = new FakeThread();
@@ -65,7 +64,7 @@ class Scene {
   constructor(trouble?: string) {
     const say = (fields: object, msg: string) => void this.logged.push(`${msg} ${JSON.stringify(fields)}`);
     const log = { debug: say, info: say, warn: say, error: say };
-    const restored = { upstreams: new Map(), standing: NOTHING, writtenAtMs: undefined };
+    const restored = { upstreams: new Map(), standing: NOTHING_STANDING, writtenAtMs: undefined };
     const parts = { path: "state.db", thread: this.thread, clock: this.clock, log };
     this.store = new SqliteStateStore(parts, {
       kind: "opened",
@@ -201,7 +200,7 @@ test("nobody waits for a store that is stuck or down", async () => {
   const { promise, resolve } = Promise.withResolvers<WriteReply>();
   scene.thread.reply = () => promise;
   const quotas = [sampleQuotaRow({ hour: 0, requests: 40 }), sampleQuotaRow({ requests: 7 })];
-  scene.store.readAfterTrouble(() => ({ ...NOTHING, quotas }));
+  scene.store.readAfterTrouble(() => ({ ...NOTHING_STANDING, quotas }));
   let goesOn = 0;
   const waiting = [5, 6].map((requests) => {
     scene.store.keepQuota(sampleQuotaRow({ requests }));
@@ -228,7 +227,7 @@ test("after trouble all that the file must hold is written, as it is now", async
   const api = { ...NOTHING_HELD, refusals: 1 };
   const budgets = new Map([["api", { ...NOTHING_HELD, refusals: 2 }]]);
   const pauses = new Map([["email", { pausedUntilMs: 9 }]]);
-  scene.store.readAfterTrouble(() => ({ quotas: [], budgets, pauses }));
+  scene.store.readAfterTrouble(() => ({ ...NOTHING_STANDING, budgets, pauses }));
   scene.store.keepRecord("api", api);
   await scene.clock.advance(2_000);
   const written = (): readonly unknown[] =>

@@ -16,12 +16,12 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "alias-bomb": [
     '1:1: "budgets" is missing: it must be a mapping of names to budgets',
     '1:1: "upstreams" is missing: it must be a list of upstreams',
-    '1:1: unknown key "a": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
+    '1:1: unknown key "a": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
     "1:32: the file must have at most 100000 values, aliases (*) counted in full",
-    '2:1: unknown key "b": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
-    '3:1: unknown key "c": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
-    '4:1: unknown key "d": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
-    '5:1: unknown key "e": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
+    '2:1: unknown key "b": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
+    '3:1: unknown key "c": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
+    '4:1: unknown key "d": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
+    '5:1: unknown key "e": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
   ],
   "alias-inside-itself": ["4:5: an alias (*) must not be inside its own anchor"],
   "allowed-host": ['1:23: "web.allowed_hosts" must be a list of host names, received "status.example.test"'],
@@ -280,6 +280,17 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "not-http": [
     '4:15: "upstreams[0].base_url" must be an http:// or https:// URL with a host, received a string of 22 characters',
   ],
+  notify: [
+    '3:24: "notify[0].kind" must be one of webhook, slack, discord, teams, ntfy, telegram, pagerduty, alertmanager, received "mail"',
+    '4:37: "notify[1].url" must be { env: NAME } or { file: PATH }: the URL is never written in the config, received a string of 44 characters',
+    '5:13: "notify[2].name" must be a name of its own, received "chat" again',
+    '5:57: "notify[2].key" must not be set where the kind is discord',
+    '6:5: "notify[3]" must have chat, as its kind is telegram',
+    '6:5: "notify[3]" must have key, as its kind is telegram',
+    '6:41: "notify[3].after" must be a duration from 0s to 1d, such as 2m, received "soon"',
+    '7:59: "notify[4].on[0]" must be one of down, up, unauthorized, blocked, throttled, credit_ending, api_ending, offline, config_refused, state_lost, received "fire"',
+    '7:74: unknown key "team" in "notify[4].only": allowed are upstreams, labels',
+  ],
   "nul-byte": ["2:4: the file must be text, received a control character (binary data?)"],
   "number-from-a-variable": [
     '1:37: "budgets.api.rate.requests" must be a whole number from 1 to 1000000000, received a string of 31 characters',
@@ -420,7 +431,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     '8:5: unknown key "timeuot" in "upstreams[0]": did you mean "timeout"? allowed are name, base_url, path, method, body, idempotency_key, stream, auth, headers, budget, every, cron, time_zone, timeout, confirm, expect, degraded_above, request_id_headers, values, price, objective, sla, connection, proxy, tls, labels, links, each, also',
   ],
   "unknown-section": [
-    '2:1: unknown key "metrics": allowed are web, log, state, fleet, deny_addresses, budgets, defaults, upstreams',
+    '2:1: unknown key "metrics": allowed are web, log, state, fleet, notify, deny_addresses, budgets, defaults, upstreams',
   ],
   "unquoted-variable": [
     '1:38: cannot read YAML: a variable inside { } or [ ] must be quoted, as in { key: "${NAME}" }',

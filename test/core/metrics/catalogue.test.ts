@@ -68,6 +68,8 @@ gauge     pacewatch_fleet_clock_ahead_seconds
 gauge     pacewatch_redis_up
 histogram pacewatch_redis_request_duration_seconds call
 counter   pacewatch_redis_errors_total kind
+counter   pacewatch_notifications_total receiver,outcome
+gauge     pacewatch_notifications_oldest_pending_seconds receiver
 gauge     pacewatch_config_last_reload_successful
 gauge     pacewatch_config_last_reload_success_timestamp_seconds
 gauge     pacewatch_build_info version,node
@@ -88,7 +90,8 @@ test("a label with a closed set of values names each once", () => {
   for (const [label, values] of Object.entries(CLOSED_LABELS)) {
     expect(new Set(values).size, `label ${label}`).toBe(values.length);
   }
-  expect(CLOSED_LABELS["outcome"]).toEqual(["ok", "failed", "throttled", "rejected", "ours"]);
+  const ofMessages = ["delivered", "refused"];
+  expect(CLOSED_LABELS["outcome"]).toEqual(["ok", "failed", "throttled", "rejected", "ours", ...ofMessages]);
 });
 
 test("the page about the metrics tells what the catalogue tells", () => {

@@ -140,6 +140,8 @@ test("what is not known yet is absent, not 0", () => {
     "pacewatch_redis_up",
     "pacewatch_redis_request_duration_seconds",
     "pacewatch_redis_errors_total",
+    "pacewatch_notifications_total",
+    "pacewatch_notifications_oldest_pending_seconds",
   ]);
 });
 

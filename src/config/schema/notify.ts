@@ -1,0 +1,121 @@
+import { z } from "zod";
+import {
+  RECEIVER_EVENTS,
+  RECEIVER_KINDS,
+  type Receiver,
+  type ReceiverKind,
+} from "../../core/config/config.ts";
+import { DAY_MS, HOUR_MS } from "../../core/time/duration.ts";
+import { sourceOf, sourceSection, writtenSource } from "../auth/source.ts";
+import { codec, duration, filledList, list, name, oneOf, section, text } from "../keys/leaves.ts";
+import { type Rule, noted } from "../keys/notes.ts";
+import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
+
+type Needs = "must be set" | "may be set" | "is not known";
+
+/** What each kind needs beside its name. */
+const NEEDS: Readonly<Record<ReceiverKind, Readonly<Record<"url" | "key" | "chat", Needs>>>> = {
+  webhook: { url: "must be set", key: "may be set", chat: "is not known" },
+  slack: { url: "must be set", key: "is not known", chat: "is not known" },
+  discord: { url: "must be set", key: "is not known", chat: "is not known" },
+  teams: { url: "must be set", key: "is not known", chat: "is not known" },
+  ntfy: { url: "must be set", key: "may be set", chat: "is not known" },
+  telegram: { url: "may be set", key: "must be set", chat: "must be set" },
+  pagerduty: { url: "may be set", key: "must be set", chat: "is not known" },
+  alertmanager: { url: "must be set", key: "is not known", chat: "is not known" },
+};
+
+function source(what: string, description: string): z.ZodType {
+  const phrase = `{ env: NAME } or { file: PATH }: ${what} is never written in the config`;
+  const found = sourceSection({}, phrase, what, ". It is read for each message.");
+  return noted(found, { isSecret: true }).describe(description);
+}
+
+const receiver = section({
+  name: noted(name(), { isNeeded: true }).describe("Its name in metrics and in the log."),
+  kind: noted(oneOf(RECEIVER_KINDS), { isNeeded: true }).describe("How it is spoken to."),
+  url: source("the URL", "Where its URL is found: whoever has it can write there.").optional(),
+  key: source(
+    "the key",
+    "Where its key is found: a webhook's messages are signed with it; it is the routing key of PagerDuty, the bot's token of Telegram, an access token of ntfy.",
+  ).optional(),
+  chat: noted(text("the id of a chat, or @ and its name", 128), { example: "unset" })
+    .optional()
+    .describe("Of Telegram: the chat that is written to."),
+  on: filledList(oneOf(RECEIVER_EVENTS), RECEIVER_EVENTS.length, "events")
+    .prefault([...RECEIVER_EVENTS])
+    .describe("What it is told of. Default: all of it."),
+  only: section({
+    upstreams: list(name(), 10_000, "names").prefault([]).describe("One of these; empty for any."),
+    labels: z
+      .record(z.string(), text("a label's value", 256), { error: "a mapping of labels to values" })
+      .prefault({})
+      .describe("With all of these labels."),
+  })
+    .optional()
+    .describe("Only these upstreams, and nothing of Pacewatch itself. Default: all, and Pacewatch."),
+  after: duration(0, DAY_MS, "2m")
+    .prefault("0s")
+    .describe("What is over sooner is not told. Throttling is told after five minutes at the earliest."),
+  group_wait: duration(0, HOUR_MS, "10s")
+    .prefault("10s")
+    .describe("What falls within this time is told in one message. It waits at most four times as long."),
+  remind: duration(60_000, 30 * DAY_MS, "4h")
+    .optional()
+    .describe("How often it is told again what still is so. Default: never."),
+});
+
+const fitsItsKind: Rule = {
+  check: (written, refuse) => {
+    const keys = mappingOf(written);
+    const kind = RECEIVER_KINDS.find((each) => each === keys["kind"]);
+    if (kind === undefined) return;
+    for (const [key, needs] of Object.entries(NEEDS[kind])) {
+      const isSet = Object.hasOwn(keys, key);
+      if (needs === "must be set" && !isSet) refuse([], `must have ${key}, as its kind is ${kind}`);
+      if (needs === "is not known" && isSet) refuse([key], `must not be set where the kind is ${kind}`, []);
+    }
+  },
+};
+
+const receiverCodec: z.ZodType<Receiver> = codec(ruled(receiver, fitsItsKind), {
+  decode: ({ url, key, only, after, group_wait, remind, ...own }) => ({
+    ...own,
+    chat: own.chat,
+    url: url === undefined ? undefined : sourceOf(mappingOf(url)),
+    key: key === undefined ? undefined : sourceOf(mappingOf(key)),
+    only,
+    afterMs: after,
+    groupWaitMs: group_wait,
+    remindMs: remind,
+  }),
+  encode: ({ url, key, afterMs, groupWaitMs, remindMs, ...own }) => ({
+    ...own,
+    on: [...own.on],
+    only: own.only && { upstreams: own.only.upstreams, labels: { ...own.only.labels } },
+    url: url && writtenSource(url),
+    key: key && writtenSource(key),
+    after: afterMs,
+    group_wait: groupWaitMs,
+    remind: remindMs,
+  }),
+});
+
+const namesOfTheirOwn: Rule = {
+  check: (receivers, refuse) => {
+    const seen = new Set<unknown>();
+    for (const [index, receiver] of itemsOf(receivers).entries()) {
+      const { name } = mappingOf(receiver);
+      if (typeof name !== "string") continue;
+      if (seen.has(name)) refuse([index, "name"], `must be a name of its own, received "${name}" again`);
+      seen.add(name);
+    }
+  },
+};
+
+const MOST_RECEIVERS = 50;
+
+export const notifySchema: z.ZodType<readonly Receiver[]> = ruled(
+  filledList(receiverCodec, MOST_RECEIVERS, "receivers"),
+  namesOfTheirOwn,
+).describe("Who is told when an upstream goes down, comes up again, and what else goes wrong.");

@@ -1,0 +1,316 @@
+/**
+ * Who is to be told what, and when. Nothing is queued: what is due is what is known of the troubles, less what was told.
+ * So nothing is lost by a restart or a receiver that is away, and what is over by then is told as it is by then.
+ */
+
+import { isOneOf, type Receiver, RECEIVER_EVENTS, type ReceiverEvent } from "../config/config.ts";
+import type { Side } from "../exchange/reasons.ts";
+import type { HealthState } from "../poll/health.ts";
+import { DAY_MS, MINUTE_MS } from "../time/duration.ts";
+import { isForGood, isState, isWorse, type Trouble, type TroubleKind } from "./trouble.ts";
+
+export type ToldEvent = ReceiverEvent | "flapping";
+export const TOLD_EVENTS: readonly ToldEvent[] = [...RECEIVER_EVENTS, "flapping"];
+
+/** What a receiver was told last of one trouble. */
+export type Notice = {
+  readonly receiver: string;
+  /** The id of the trouble. */
+  readonly incident: string;
+  readonly subject: string;
+  readonly upstream: string | undefined;
+  readonly startedAtMs: number;
+  readonly event: ToldEvent;
+  readonly atMs: number;
+  /** All that was told in one message shares it, for receivers that close what was opened. */
+  readonly thread: string;
+  /** Whose fault it was, as far as that was known. */
+  readonly side: Side;
+  /** Its end is to be told yet. */
+  readonly isOpen: boolean;
+};
+
+/** Of one receiver. */
+export type Told = {
+  /** What was over before is no news to it. */
+  readonly sinceMs: number;
+  /** By the ids of their troubles. */
+  readonly notices: ReadonlyMap<string, Notice>;
+};
+
+/** What earlier processes told. */
+export type ToldBefore = {
+  /** When each receiver was first known. Wall clock. */
+  readonly since: ReadonlyMap<string, number>;
+  readonly notices: readonly Notice[];
+};
+
+export type SceneUpstream = {
+  readonly state: HealthState;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Another replica polls it, and tells of it. */
+  readonly isElsewhere: boolean;
+  /** It failed, and the failure may be our own network's. */
+  readonly isUnsure: boolean;
+};
+
+export type Scene = {
+  readonly troubles: readonly Trouble[];
+  /** Undefined where it is not in the config. */
+  upstream(name: string): SceneUpstream | undefined;
+};
+
+export type Due = {
+  readonly trouble: Trouble;
+  readonly event: ToldEvent;
+  readonly dueAtMs: number;
+  /** It was told, and still is so. */
+  readonly isReminder: boolean;
+  /** All of these are told with it. */
+  readonly closes: readonly string[];
+};
+
+export type Plan = {
+  readonly dues: readonly Due[];
+  /** What needs no telling. */
+  readonly quiet: readonly Notice[];
+  /** When more will be due, if nothing happens until then. */
+  readonly nextAtMs: number;
+};
+
+/** So often within this time is flapping. */
+const FLAPS = 3;
+export const FLAP_WINDOW_MS: number = 30 * MINUTE_MS;
+/** It flaps no more when it stays as it is for so long. */
+const STEADY_MS: number = 10 * MINUTE_MS;
+/** Until then it usually is known whether we were offline. */
+const UNSURE_MS: number = 2 * MINUTE_MS;
+/** A single refusal for sending too fast is no news. */
+const THROTTLED_AFTER_MS: number = 5 * MINUTE_MS;
+/** What was over for so long is no news any more. */
+export const NEWS_MS: number = DAY_MS;
+/** What is over and was told is needed only to know that: by then its incident is no news. */
+export const FORGOTTEN_MS: number = 2 * DAY_MS;
+
+function isMatched({ only }: Receiver, upstream: string | undefined, scene: Scene): boolean {
+  if (only === undefined) return true;
+  if (upstream === undefined) return false;
+  const labels = scene.upstream(upstream)?.labels;
+  // One that has left the config was matched when it was told of.
+  if (labels === undefined) return true;
+  return isOneOf(only, { name: upstream, labels });
+}
+
+export function planFor(receiver: Receiver, told: Told, scene: Scene, nowMs: number): Plan {
+  const planning = new Planning(receiver, told, scene, nowMs);
+  const open = Map.groupBy(
+    told.notices.values().filter(({ isOpen }) => isOpen),
+    ({ subject }) => subject,
+  );
+  const bySubject = Map.groupBy(
+    scene.troubles.filter(({ id, kind, upstream }) => {
+      const isWanted = receiver.on.includes(kind) || told.notices.has(id);
+      return isWanted && isMatched(receiver, upstream, scene);
+    }),
+    ({ subject }) => subject,
+  );
+  for (const [subject, troubles] of bySubject)
+    planning.subject(
+      troubles.toSorted((one, other) => one.startedAtMs - other.startedAtMs),
+      open.get(subject) ?? [],
+    );
+  for (const [subject, notices] of open) if (!bySubject.has(subject)) planning.orphans(notices);
+  const { dues, quiet, nextAtMs } = planning;
+  return { dues: dues.toSorted((one, other) => one.dueAtMs - other.dueAtMs), quiet, nextAtMs };
+}
+
+/** What falls within the wait goes together, and whoever goes on falling is waited for: but not for ever. */
+export function sendAtMs(dues: readonly Due[], groupWaitMs: number): number {
+  const [first, last] = [dues.at(0), dues.at(-1)];
+  if (first === undefined || last === undefined) return Infinity;
+  return Math.min(last.dueAtMs + groupWaitMs, first.dueAtMs + 4 * groupWaitMs);
+}
+
+class Planning {
+  readonly dues: Due[] = [];
+  readonly quiet: Notice[] = [];
+  nextAtMs = Infinity;
+  readonly #receiver: Receiver;
+  readonly #told: Told;
+  readonly #scene: Scene;
+  readonly #nowMs: number;
+
+  constructor(receiver: Receiver, told: Told, scene: Scene, nowMs: number) {
+    this.#receiver = receiver;
+    this.#told = told;
+    this.#scene = scene;
+    this.#nowMs = nowMs;
+  }
+
+  /** The oldest trouble first. */
+  subject(troubles: readonly Trouble[], open: readonly Notice[]): void {
+    const flapping = open.find(({ event }) => event === "flapping");
+    if (flapping !== undefined) return this.#flapping(flapping, troubles);
+    const often = troubles.filter((each) => this.#isOftenOne(each));
+    const newest = often.at(-1);
+    if (newest !== undefined && often.length >= FLAPS && !this.#told.notices.has(newest.id)) {
+      const closes = [...often.slice(0, -1), ...open].map((each) => ("id" in each ? each.id : each.incident));
+      return this.#due(newest, "flapping", newest.startedAtMs + this.#afterMs(newest.kind), closes);
+    }
+    this.#each(troubles);
+  }
+
+  #each(troubles: readonly Trouble[]): void {
+    for (const trouble of troubles) {
+      const notice = this.#told.notices.get(trouble.id);
+      if (notice?.isOpen === false) continue;
+      if (trouble.endedAtMs !== undefined) this.#ended(trouble, trouble.endedAtMs, notice, troubles);
+      else if (notice !== undefined) this.#ongoing(trouble, notice);
+      else this.#begun(trouble, troubles);
+    }
+  }
+
+  /** Told, and no trouble that we know of any more. */
+  orphans(notices: readonly Notice[]): void {
+    for (const notice of notices) {
+      const { upstream, event, incident, subject, startedAtMs } = notice;
+      if (upstream === undefined) continue;
+      const now = this.#scene.upstream(upstream);
+      const isUp = now?.state === "up" || now?.state === "degraded";
+      if (now !== undefined && (now.isElsewhere || !isUp || isForGood(event))) continue;
+      if (isForGood(event)) this.#settle(notice);
+      else {
+        const kind: TroubleKind = event === "up" || event === "flapping" ? "down" : event;
+        const gone = {
+          endedAtMs: this.#nowMs,
+          knownAtMs: notice.atMs,
+          isUnwatched: true,
+          reason: "",
+          polls: 0,
+          says: "",
+        } as const;
+        const trouble = { id: incident, subject, kind, upstream, startedAtMs, ...gone };
+        this.#due(trouble, "up", notice.atMs);
+      }
+    }
+  }
+
+  #begun(trouble: Trouble, troubles: readonly Trouble[]): void {
+    const { kind, upstream, startedAtMs, subject } = trouble;
+    // Whether we are offline is told when we are back.
+    if (kind === "offline") return;
+    const before = troubles.find(({ id, isUnwatched }) => {
+      return isUnwatched && this.#told.notices.get(id)?.isOpen === true;
+    });
+    const told = before && this.#told.notices.get(before.id);
+    if (told !== undefined && before?.kind === kind && before.subject === subject) {
+      // As it was before we were away.
+      this.quiet.push({ ...told, isOpen: false }, { ...told, incident: trouble.id, startedAtMs });
+      return;
+    }
+    const isUnsure = upstream !== undefined && this.#scene.upstream(upstream)?.isUnsure === true;
+    const sureAtMs = isState(kind) && isUnsure ? startedAtMs + UNSURE_MS : 0;
+    this.#due(trouble, kind, Math.max(startedAtMs + this.#afterMs(kind), sureAtMs));
+  }
+
+  #ongoing(trouble: Trouble, notice: Notice): void {
+    const { on, remindMs } = this.#receiver;
+    if (isWorse(trouble.kind, notice.event) && on.includes(trouble.kind))
+      this.#due(trouble, trouble.kind, notice.atMs);
+    else if (remindMs !== undefined && !isForGood(trouble.kind))
+      this.#due(trouble, notice.event, notice.atMs + remindMs, [], true);
+  }
+
+  #ended(trouble: Trouble, endedAtMs: number, notice: Notice | undefined, all: readonly Trouble[]): void {
+    const { kind, upstream, startedAtMs, isUnwatched } = trouble;
+    const hasUp = this.#receiver.on.includes("up");
+    if (notice !== undefined) {
+      if (!hasUp || isForGood(kind)) return this.#settle(notice);
+      const state = upstream === undefined ? "up" : this.#scene.upstream(upstream)?.state;
+      const isKnown = state === undefined || state === "up" || state === "degraded";
+      const newest = all.at(-1);
+      // Nobody saw its end: it may be down still. If it is seen to be, the new incident goes on with what was told.
+      const goesOn = newest?.endedAtMs === undefined && newest?.kind === kind;
+      if (isUnwatched && (newest === trouble ? !isKnown : goesOn)) return;
+      return this.#due(trouble, "up", endedAtMs);
+    }
+    if (!this.#isNews(trouble) || !this.#isLong(trouble)) return;
+    if (kind === "offline" || !hasUp) this.#due(trouble, kind, endedAtMs);
+    else this.#due(trouble, "up", Math.max(endedAtMs, startedAtMs));
+  }
+
+  #flapping(flapping: Notice, all: readonly Trouble[]): void {
+    const fromMs = flapping.startedAtMs - FLAP_WINDOW_MS;
+    this.#each(all.filter(({ startedAtMs }) => startedAtMs <= fromMs));
+    const troubles = all.filter(({ startedAtMs }) => startedAtMs > fromMs);
+    const newest = troubles.at(-1);
+    if (newest === undefined) return;
+    const others = troubles.filter(({ id, endedAtMs }) => {
+      return (
+        id !== flapping.incident && endedAtMs !== undefined && this.#told.notices.get(id)?.isOpen !== false
+      );
+    });
+    const closes = others.map(({ id }) => id);
+    if (newest.endedAtMs === undefined) {
+      this.#due(newest, newest.kind, newest.startedAtMs + STEADY_MS, [...closes, flapping.incident]);
+      return;
+    }
+    const { incident: id, startedAtMs } = flapping;
+    const whole = { ...newest, id, startedAtMs, says: `It failed ${troubles.length} times.` };
+    this.#due(whole, "up", newest.endedAtMs + STEADY_MS, closes);
+  }
+
+  /** Those in the window count, those that are to be told at all. */
+  #isOftenOne(trouble: Trouble): boolean {
+    const isRecent = trouble.startedAtMs > this.#nowMs - FLAP_WINDOW_MS;
+    return isState(trouble.kind) && isRecent && this.#isNews(trouble) && this.#isLong(trouble);
+  }
+
+  #isNews({ endedAtMs = Infinity }: Trouble): boolean {
+    return endedAtMs >= this.#told.sinceMs && endedAtMs > this.#nowMs - NEWS_MS;
+  }
+
+  #isLong({ kind, startedAtMs, endedAtMs }: Trouble): boolean {
+    return endedAtMs === undefined || endedAtMs - startedAtMs >= this.#afterMs(kind);
+  }
+
+  #afterMs(kind: TroubleKind): number {
+    const { afterMs } = this.#receiver;
+    return kind === "throttled" ? Math.max(afterMs, THROTTLED_AFTER_MS) : afterMs;
+  }
+
+  #settle(notice: Notice): void {
+    this.quiet.push({ ...notice, isOpen: false });
+  }
+
+  #due(
+    trouble: Trouble,
+    event: ToldEvent,
+    dueAtMs: number,
+    closes: readonly string[] = [],
+    isReminder = false,
+  ): void {
+    // Where it is of the future, the clock was set back.
+    const { startedAtMs, endedAtMs = startedAtMs, knownAtMs } = trouble;
+    const isAhead = Math.max(startedAtMs, endedAtMs, knownAtMs) > this.#nowMs;
+    const atMs = isAhead ? this.#nowMs - MINUTE_MS : Math.max(dueAtMs, knownAtMs);
+    if (atMs <= this.#nowMs) this.dues.push({ trouble, event, dueAtMs: atMs, isReminder, closes });
+    else this.nextAtMs = Math.min(this.nextAtMs, dueAtMs);
+  }
+}
+
+/** What is known to a receiver once it was told, or once another replica has told it. */
+export function noticesOf(
+  receiver: string,
+  due: Due,
+  told: ReadonlyMap<string, Notice>,
+  how: { readonly atMs: number; readonly thread: string; readonly side: Side },
+): readonly Notice[] {
+  const { trouble, event, closes } = due;
+  const { id, subject, upstream, startedAtMs, endedAtMs } = trouble;
+  const isOpen = event === "flapping" || endedAtMs === undefined;
+  const own = { receiver, incident: id, subject, upstream, startedAtMs, event, ...how, isOpen };
+  // They need not have been told themselves.
+  const others = closes.map((incident) => ({ ...(told.get(incident) ?? own), incident, isOpen: false }));
+  return [...others, own];
+}

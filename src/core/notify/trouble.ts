@@ -1,0 +1,117 @@
+/** What somebody is to know of: an incident of an upstream, an end that is coming, and what is wrong with Pacewatch itself. */
+
+import type { ReceiverEvent } from "../config/config.ts";
+import type { Incident } from "../status/status.ts";
+
+export type TroubleKind = Exclude<ReceiverEvent, "up">;
+
+export type Trouble = {
+  /** The same in all that is said of it, by whichever process. */
+  readonly id: string;
+  /** What it is of, the same each time that it happens. */
+  readonly subject: string;
+  readonly kind: TroubleKind;
+  /** Undefined where it is Pacewatch's own. */
+  readonly upstream: string | undefined;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number | undefined;
+  /** When it became known, or its end did: an incident begins with a failure that was not confirmed yet. */
+  readonly knownAtMs: number;
+  /** It was seen last when it ended. */
+  readonly isUnwatched?: true;
+  /** Of an incident: why, and how many polls belong to it. */
+  readonly reason: string;
+  readonly polls: number;
+  /** Of all others: one sentence, or empty. */
+  readonly says: string;
+};
+
+/** The worst is last. The others are no state of an upstream. */
+const STATES: readonly TroubleKind[] = ["throttled", "unauthorized", "blocked", "down"];
+
+export function isState(kind: TroubleKind): boolean {
+  return STATES.includes(kind);
+}
+
+/** Whether it has become worse than what was told. What an upstream flaps between is told as one. */
+export function isWorse(kind: TroubleKind, told: ReceiverEvent | "flapping"): boolean {
+  const before = STATES.findIndex((state) => state === told);
+  return before >= 0 && STATES.indexOf(kind) > before;
+}
+
+/** These are facts of one moment: nobody waits for their end. */
+export function isForGood(kind: ReceiverEvent | "flapping"): boolean {
+  return kind === "api_ending" || kind === "state_lost";
+}
+
+/** Undefined where it says nothing of the upstream: then we were offline. */
+export function troubleOf(incident: Incident, knownAtMs: number): Trouble | undefined {
+  const { upstream, state, reason, startedAtMs, endedAtMs, isUnwatched, polls } = incident;
+  if (reason === "offline") return undefined;
+  const kind = state === "down" && reason === "blocked" ? "blocked" : STATES.find((each) => each === state);
+  if (kind === undefined) return undefined;
+  return {
+    id: idOf(upstream, startedAtMs),
+    subject: upstream,
+    kind,
+    upstream,
+    startedAtMs,
+    endedAtMs,
+    knownAtMs,
+    ...(isUnwatched && { isUnwatched }),
+    reason,
+    polls,
+    says: "",
+  };
+}
+
+/** A name has no slash. */
+function idOf(subject: string, startedAtMs: number): string {
+  return `${subject}/${Math.round(startedAtMs).toString(36)}`;
+}
+
+/** What holds now, beside the incidents. */
+export type Condition = {
+  readonly kind: TroubleKind;
+  readonly upstream?: string | undefined;
+  /** Of which of several: a value, a quota, a date. */
+  readonly of?: string;
+  readonly says: string;
+  /** It is near enough to go on, and not to begin: so what hovers around a bound is told once. */
+  readonly isNear?: true;
+  /** Where that is known by itself. */
+  readonly sinceMs?: number;
+};
+
+/** Conditions become troubles while they hold. Those that are `open` go on, those that hold no more end. */
+export function foldConditions(
+  open: ReadonlyMap<string, Trouble>,
+  conditions: readonly Condition[],
+  nowMs: number,
+): { readonly open: ReadonlyMap<string, Trouble>; readonly ended: readonly Trouble[] } {
+  const next = new Map<string, Trouble>();
+  for (const { kind, upstream, of, says, isNear, sinceMs } of conditions) {
+    const subject = [upstream ?? "pacewatch", kind, ...(of === undefined ? [] : [of])].join("/");
+    const known = open.get(subject);
+    if (known === undefined && isNear) continue;
+    const startedAtMs = known?.startedAtMs ?? sinceMs ?? nowMs;
+    // What is for good is known by what it says, not by when we saw it.
+    const id = kind === "api_ending" ? subject : idOf(subject, startedAtMs);
+    next.set(subject, {
+      id,
+      subject,
+      kind,
+      upstream,
+      startedAtMs,
+      endedAtMs: undefined,
+      knownAtMs: known?.knownAtMs ?? nowMs,
+      reason: "",
+      polls: 0,
+      says,
+    });
+  }
+  const ended = [...open.values()]
+    .filter(({ subject, kind }) => !next.has(subject) && !isForGood(kind))
+    .map((trouble) => ({ ...trouble, endedAtMs: nowMs, knownAtMs: nowMs }));
+  return { open: next, ended };
+}

@@ -1,0 +1,41 @@
+import { readRetryAfter } from "../../core/advice/retry-after.ts";
+import { type Exchange, headerValue } from "../../core/exchange/exchange.ts";
+import { parseHttpDate } from "../../core/time/http-date.ts";
+import { HOUR_MS } from "../../core/time/duration.ts";
+import type { Kind } from "./kind.ts";
+
+/** What came of one message. */
+export type Delivery =
+  | { readonly kind: "delivered"; readonly detail: string }
+  /** The same would be refused again. */
+  | { readonly kind: "refused"; readonly detail: string }
+  | {
+      readonly kind: "failed";
+      readonly detail: string;
+      /** It asked for this. */
+      readonly waitMs: number | undefined;
+    };
+
+const LONGEST_WAIT_MS = HOUR_MS;
+/** They say that they cannot take this message: of all others, a key or a receiver may be mended. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
+
+export function deliveryOf(exchange: Exchange, kind: Kind, wallMs: number): Delivery {
+  if (exchange.kind === "broken") return { kind: "failed", detail: exchange.detail, waitMs: undefined };
+  const { head, body } = exchange;
+  const detail = `it answered ${head.status}`;
+  if (head.status >= 200 && head.status < 300) return { kind: "delivered", detail };
+  if (REFUSALS.has(head.status)) return { kind: "refused", detail };
+  const date = headerValue(head.headers, "date");
+  const ofHeader = readRetryAfter(head.headers, () => (date && parseHttpDate(date, wallMs)) || wallMs).waitMs;
+  const asked = Math.max(ofHeader ?? 0, kind.waitMs?.(jsonOf(body)) ?? 0);
+  return { kind: "failed", detail, waitMs: asked > 0 ? Math.min(asked, LONGEST_WAIT_MS) : undefined };
+}
+
+function jsonOf(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
+}

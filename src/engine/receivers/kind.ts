@@ -1,0 +1,47 @@
+import type { Receiver } from "../../core/config/config.ts";
+import type { Message } from "../../core/notify/message.ts";
+
+/** Where a message goes. Both texts are secret. */
+export type Target = {
+  readonly receiver: Receiver;
+  readonly url: string;
+  /** Undefined where the config has none. */
+  readonly key: string | undefined;
+};
+
+/** A POST of JSON. */
+export type ReceiverRequest = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/** How one kind of receiver is spoken to. A new one is a file in `kinds`, and a line in `kinds.ts`. */
+export type Kind = {
+  /** Where the config names none. */
+  readonly url?: string;
+  /** Undefined where it need not be told. The words of others in `lines` must not become markup, mentions or links there. */
+  request(message: Message, target: Target): ReceiverRequest | undefined;
+  /** How long its answer asks us to wait, where that stands in the body. */
+  waitMs?(body: unknown): number | undefined;
+  /** It forgets what is not told again within some of these. */
+  readonly repeatMs?: number;
+};
+
+export function post(url: string, body: unknown, headers: ReceiverRequest["headers"] = {}): ReceiverRequest {
+  return { url, headers, body: JSON.stringify(body) };
+}
+
+/** All but the link, as plain text. */
+export function textOf({ lines }: Pick<Message, "lines">): string {
+  return lines.join("\n");
+}
+
+/** Who shows it makes links of what looks like one: a space that nobody sees keeps these from it. */
+export function withoutLinks(text: string): string {
+  return text.replaceAll(/:\/\/|@|www\.|(?<=\w)\.(?=[a-z])/gi, "$&\u200b");
+}
+
+export function isoOf(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/adapters/clock.ts";
+import { NameResolver } from "../../src/adapters/dns/name-resolver.ts";
+import { KnownKeys } from "../../src/adapters/secrets/known-keys.ts";
+import { dryRequest, send, type SendingParts } from "../../src/app/notify.ts";
+import { RECEIVER_KINDS, type ReceiverKind } from "../../src/core/config/config.ts";
+import type { Delivery } from "../../src/engine/receivers/answer.ts";
+import { sampleMessage } from "../support/notify/messages.ts";
+import { Receiving } from "../support/notify/receiving.ts";
+import { sampleReceiver } from "../support/notify/world.ts";
+
+const SECRET = "core-of-receiver-5d2c91";
+const KEY = `test-key-${SECRET}`;
+
+function partsWith(environment: Record<string, string>, changes: Partial<SendingParts> = {}): SendingParts {
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const names = new NameResolver({ clock: systemClock });
+  const denyAddresses = undefined;
+  return { clock: systemClock, environment, keys: new KnownKeys([]), names, log, denyAddresses, ...changes };
+}
+
+const NEEDS_KEY: ReadonlySet<ReceiverKind> = new Set(["telegram", "pagerduty"]);
+
+async function sent(
+  kind: ReceiverKind,
+  receiving: Pick<Receiving, "url">,
+  changes: Partial<SendingParts> = {},
+): Promise<Delivery> {
+  const receiver = sampleReceiver({
+    kind,
+    chat: "@ops",
+    key: NEEDS_KEY.has(kind) ? { from: "env", variable: "OPS_KEY" } : undefined,
+  });
+  const environment = { OPS_URL: `${receiving.url}/${SECRET}`, OPS_KEY: KEY };
+  return send(receiver, sampleMessage(), partsWith(environment, changes));
+}
+
+describe.each(RECEIVER_KINDS)("a receiver of kind %s", (kind) => {
+  test("that takes the message is told, by one POST of JSON", async () => {
+    await using receiving = await Receiving.open();
+    expect(await sent(kind, receiving)).toEqual({ kind: "delivered", detail: "it answered 200" });
+    expect(receiving.received).toHaveLength(1);
+    expect(receiving.received[0]).toMatchObject({ method: "POST" });
+    expect(receiving.received[0]?.headers["content-type"]).toBe("application/json");
+    expect(() => JSON.parse(receiving.received[0]?.body ?? "")).not.toThrow();
+  });
+
+  test("that is asked too often says when to come again", async () => {
+    await using receiving = await Receiving.open();
+    receiving.answer = (response) => response.writeHead(429, { "Retry-After": "90" }).end("{}");
+    expect(await sent(kind, receiving)).toEqual({
+      kind: "failed",
+      detail: "it answered 429",
+      waitMs: 90_000,
+    });
+  });
+
+  test.each([
+    [400, { kind: "refused", detail: "it answered 400" }],
+    [401, { kind: "failed", detail: "it answered 401", waitMs: undefined }],
+    [500, { kind: "failed", detail: "it answered 500", waitMs: undefined }],
+    [302, { kind: "failed", detail: "it answered 302", waitMs: undefined }],
+  ])("that answers %i", async (status, delivery) => {
+    await using receiving = await Receiving.open();
+    receiving.answer = (response) => response.writeHead(status, { Location: receiving.url }).end("no");
+    expect(await sent(kind, receiving)).toEqual(delivery);
+    expect(receiving.received).toHaveLength(1);
+  });
+
+  test("that hangs, closes or answers without an end is given up, and no secret is in the reason", async () => {
+    await using receiving = await Receiving.open();
+    receiving.answer = () => {};
+    const hung = await sent(kind, receiving, { answersWithinMs: 100 });
+    receiving.answer = (response) => response.destroy();
+    const closed = await sent(kind, receiving);
+    receiving.answer = (response) => void response.writeHead(200).write("x".repeat(2_000_000));
+    const endless = await sent(kind, receiving);
+    expect([hung.kind, closed.kind, endless.kind]).toEqual(["failed", "failed", "failed"]);
+    expect(hung.detail).toContain("timed out after 100 ms");
+    expect(JSON.stringify([hung, closed, endless])).not.toContain(SECRET);
+  });
+
+  test("is shown without its secrets", () => {
+    const receiver = sampleReceiver({ kind, chat: "@ops", key: { from: "env", variable: "OPS_KEY" } });
+    const shown = dryRequest(receiver, sampleMessage());
+    expect(shown).toContain("email is down");
+    expect(shown).not.toContain(SECRET);
+  });
+});
+
+test("Discord and Telegram may say in the body when to come again", async () => {
+  await using receiving = await Receiving.open();
+  receiving.answer = (response) => response.writeHead(429).end('{"retry_after":1.5,"global":false}');
+  expect(await sent("discord", receiving)).toMatchObject({ kind: "failed", waitMs: 1_500 });
+  receiving.answer = (response) => response.writeHead(429).end('{"ok":false,"parameters":{"retry_after":7}}');
+  expect(await sent("telegram", receiving)).toMatchObject({ kind: "failed", waitMs: 7_000 });
+});
+
+test("a receiver at an address that is denied is not reached", async () => {
+  await using receiving = await Receiving.open();
+  const delivery = await sent("webhook", receiving, { denyAddresses: ["127.0.0.0/8"] });
+  expect(delivery).toMatchObject({ kind: "failed" });
+  expect(delivery.detail).toContain("see deny_addresses");
+  expect(receiving.received).toEqual([]);
+});
+
+test("a receiver whose URL cannot be read is tried again, and nobody is asked", async () => {
+  const receiver = sampleReceiver({ url: { from: "file", path: "/nowhere/url" } });
+  const delivery = await send(receiver, sampleMessage(), partsWith({}));
+  expect(delivery).toMatchObject({ kind: "failed", waitMs: undefined });
+  expect(delivery.detail).toContain("its file cannot be read");
+});

@@ -1,0 +1,208 @@
+import { createHmac } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Ajv } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { RECEIVER_KINDS, type ReceiverKind } from "../../../src/core/config/config.ts";
+import type { Message } from "../../../src/core/notify/message.ts";
+import { withoutLinks } from "../../../src/engine/receivers/kind.ts";
+import { KINDS } from "../../../src/engine/receivers/kinds.ts";
+import { sampleMessage, sampleUp } from "../../support/notify/messages.ts";
+import { sampleReceiver } from "../../support/notify/world.ts";
+import { DOCUMENTED } from "./documented.ts";
+
+const TARGET_URL = "https://receiver.example/topic-1";
+const KEY = "test-key-of-receiver";
+
+function requestOf(kind: ReceiverKind, message: Message): ReturnType<(typeof KINDS)["slack"]["request"]> {
+  const receiver = sampleReceiver({ kind, chat: "@ops" });
+  return KINDS[kind].request(message, { receiver, url: TARGET_URL, key: KEY });
+}
+
+function bodyOf(kind: ReceiverKind, message: Message): unknown {
+  return JSON.parse(requestOf(kind, message)?.body ?? "null");
+}
+
+/** All texts in a value, with what they are called. */
+function textsIn(value: unknown, key = ""): readonly (readonly [key: string, text: string])[] {
+  if (typeof value === "string") return [[key, value]];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => textsIn(each, Array.isArray(value) ? key : name));
+}
+
+const HOSTILE = [
+  "@channel @here @everyone <!here> <!channel> <@U123> <#C123> <!subteam^S1>",
+  "[click](https://evil.example) <https://evil.example|login> https://evil.example www.evil.example",
+  "``` *bold* _it_ ~gone~ ||spoiler|| > quote # title - item `code` \\",
+  "<at>everyone</at> <b>bold</b> <a href='tg://user?id=1'>x</a> &lt;!here&gt;",
+  '"}],"attachments":[{"contentType":"x"}],"blocks":[{"type":"section"}',
+  "{{ .ExternalURL }} ${env.KEY} %s \u200b",
+];
+
+const hostile = fc.array(
+  fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ unit: "grapheme", minLength: 1, maxLength: 300 })),
+  { minLength: 1, maxLength: 6 },
+);
+
+describe.each(RECEIVER_KINDS.filter((kind) => kind !== "webhook"))("%s", (kind) => {
+  const isValid = new Ajv({ strict: false }).compile(DOCUMENTED[kind]);
+  /** What the provider would not know of it. */
+  const faultsOf = (message: Message): unknown => (isValid(bodyOf(kind, message)) ? [] : isValid.errors);
+
+  test("sends what the provider documents", () => {
+    expect(faultsOf(sampleMessage())).toEqual([]);
+    expect(faultsOf(sampleUp())).toEqual([]);
+    expect(
+      faultsOf(sampleMessage({ link: undefined, event: "offline", isReminder: true, lines: ["x"] })),
+    ).toEqual([]);
+  });
+
+  test("sends what the provider documents whatever the upstream says", () => {
+    fc.assert(
+      fc.property(hostile, (lines) => {
+        expect(faultsOf(sampleMessage({ lines }))).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+test("in Slack the words of others are plain elements of text, and nowhere else", () => {
+  fc.assert(
+    fc.property(hostile, (lines) => {
+      const body = bodyOf("slack", sampleMessage({ lines }));
+      const words = lines.join("\n");
+      expect(textsIn(body).filter(([, text]) => text === words)).toEqual([["text", words]]);
+      const others = textsIn(body).filter(([, text]) => text !== words);
+      expect(others.map(([, text]) => text)).toEqual([
+        "email is down",
+        "rich_text",
+        "rich_text_section",
+        "text",
+        "email is down",
+        "rich_text_preformatted",
+        "text",
+        "rich_text_section",
+        "link",
+        "https://pacewatch.example/upstreams/email",
+      ]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("in Discord the words of others stay in one block of code, mention nobody and show no preview", () => {
+  fc.assert(
+    fc.property(hostile, (lines) => {
+      const body = bodyOf("discord", sampleMessage({ lines }));
+      expect(body).toMatchObject({ allowed_mentions: { parse: [] }, flags: 4 });
+      const { content } = body as { content: string };
+      const [before, block, after, ...more] = content.split("```");
+      expect([before, more]).toEqual(["**email is down**\n", []]);
+      expect(block).not.toContain("`");
+      expect(after).toBe("\n<https://pacewatch.example/upstreams/email>");
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("in Teams the words of others are runs of text, and the only action is our page", () => {
+  fc.assert(
+    fc.property(hostile, (lines) => {
+      const body = bodyOf("teams", sampleMessage({ lines })) as {
+        attachments: { content: { body: { inlines: { type: string; text: string }[] }[] } }[];
+      };
+      const runs = body.attachments.flatMap(({ content }) => content.body.flatMap(({ inlines }) => inlines));
+      expect(runs.map(({ text }) => text)).toEqual(["email is down", ...lines]);
+      const urls = textsIn(body).filter(([key]) => key === "url");
+      expect(urls).toEqual([["url", "https://pacewatch.example/upstreams/email"]]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("in Telegram the words of others are one piece of code, to the last unit", () => {
+  fc.assert(
+    fc.property(hostile, (lines) => {
+      const body = bodyOf("telegram", sampleMessage({ lines })) as {
+        text: string;
+        entities: { type: string; offset: number; length: number }[];
+      };
+      expect(body).not.toHaveProperty("parse_mode");
+      const pre = body.entities.find(({ type }) => type === "pre");
+      const [from, to] = [pre?.offset ?? 0, (pre?.offset ?? 0) + (pre?.length ?? 0)];
+      expect(body.text.slice(from, to)).toBe(lines.join("\n"));
+      expect(body.text.slice(0, from)).toBe("email is down\n");
+      expect(body.text.slice(to)).toBe("\nhttps://pacewatch.example/upstreams/email");
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test.each(["ntfy", "pagerduty", "alertmanager"] as const)(
+  "in %s the words of others become no links",
+  (kind) => {
+    fc.assert(
+      fc.property(hostile, (lines) => {
+        const body = bodyOf(kind, sampleMessage({ lines }));
+        const words = withoutLinks(lines.join("\n"));
+        expect(textsIn(body).filter(([, text]) => text === words)).toHaveLength(1);
+        const others = textsIn(body).filter(([, text]) => text !== words);
+        for (const [, text] of others) expect(text).not.toContain("evil");
+      }),
+      { numRuns: 60 },
+    );
+  },
+);
+
+test("what looks like a link or a mention is none any more, and reads the same", () => {
+  fc.assert(
+    fc.property(hostile, (lines) => {
+      const text = lines.join("\n");
+      const shown = withoutLinks(text);
+      expect(shown).not.toMatch(/:\/\/[^\u200b]|@[^\u200b]|www\.[^\u200b]|\w\.[a-z]/i);
+      expect(shown.replaceAll("\u200b", "")).toBe(text.replaceAll("\u200b", ""));
+    }),
+  );
+});
+
+test("a webhook is sent what its schema says, signed with its key", async () => {
+  const file = await readFile(join(import.meta.dirname, "../../../config/notification.schema.json"), "utf8");
+  const ajv = new Ajv2020({ strict: false, formats: { "date-time": true, uri: true } });
+  const isValid = ajv.compile({ ...(JSON.parse(file) as object), additionalProperties: false });
+  for (const message of [sampleMessage(), sampleUp(), sampleMessage({ link: undefined, members: [] })]) {
+    const request = requestOf("webhook", message);
+    const body: unknown = JSON.parse(request?.body ?? "");
+    const isCounted = message.members.length > 0;
+    expect(isValid(body)).toBe(isCounted);
+    const signature = createHmac("sha256", KEY)
+      .update(request?.body ?? "")
+      .digest("hex");
+    expect(request?.headers).toEqual({ "X-Pacewatch-Signature": `sha256=${signature}` });
+  }
+});
+
+test("PagerDuty resolves by the key that it was opened with, once all of it is over", () => {
+  const down = bodyOf("pagerduty", sampleMessage());
+  const up = bodyOf("pagerduty", sampleUp());
+  expect(down).toMatchObject({ event_action: "trigger", dedup_key: "pacewatch/email", routing_key: KEY });
+  expect(up).toEqual({ event_action: "resolve", dedup_key: "pacewatch/email", routing_key: KEY });
+  expect(requestOf("pagerduty", { ...sampleUp(), isOver: false })).toBeUndefined();
+});
+
+test("an alert ends by itself four minutes after it was sent last, and at once when it is over", () => {
+  const [firing] = bodyOf("alertmanager", sampleMessage()) as Record<string, unknown>[];
+  const [resolved] = bodyOf("alertmanager", sampleUp()) as Record<string, unknown>[];
+  expect(firing).toMatchObject({ startsAt: "2026-09-21T14:13:20.000Z", endsAt: "2026-09-21T14:17:30.000Z" });
+  expect(resolved).toMatchObject({ endsAt: "2026-09-21T14:14:20.000Z" });
+  expect(resolved?.["labels"]).toEqual(firing?.["labels"]);
+});
+
+test("ntfy is sent to its topic by name, with a token where there is one", () => {
+  const request = requestOf("ntfy", sampleMessage());
+  expect(request?.url).toBe("https://receiver.example/");
+  expect(request?.headers).toEqual({ Authorization: `Bearer ${KEY}` });
+  expect(JSON.parse(request?.body ?? "")).toMatchObject({ topic: "topic-1" });
+});
