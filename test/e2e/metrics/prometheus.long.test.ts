@@ -217,7 +217,7 @@ describe.skipIf(prometheus === undefined)("a real Prometheus that scrapes each f
     },
   );
 
-  test("keeps as exemplars the newest polls, with the provider's request id of failures", async () => {
+  test("keeps as exemplars the newest polls, with the provider's request id of failures, and the page has each", async () => {
     const Exemplars = z.object({
       data: z.array(
         z.object({
@@ -228,6 +228,7 @@ describe.skipIf(prometheus === undefined)("a real Prometheus that scrapes each f
         }),
       ),
     });
+    const { body: page } = await daemon.get("/upstreams/failing");
     for (const metric of ["pacewatch_polls_total", "pacewatch_poll_duration_seconds"]) {
       for (const job of ["openmetrics", "protobuf"]) {
         const isText = job === "openmetrics" && metric.endsWith("seconds");
@@ -244,6 +245,10 @@ describe.skipIf(prometheus === undefined)("a real Prometheus that scrapes each f
           });
           expect(value).toBeLessThan(1);
         }
+        // The link of the dashboard leads there.
+        const { poll_id: pollId = "", request_id: requestId = "" } = found.at(-1)?.labels ?? {};
+        expect(page).toContain(`id="${pollId}"`);
+        expect(page).toContain(requestId);
       }
     }
   });
