@@ -11,10 +11,7 @@ export class Bytes {
     return this.#bytes.subarray(0, this.length);
   }
 
-  /**
-   * Its memory is free at once. Left to be collected, that of a few scrapes is so much that V8 marks the whole heap, which
-   * costs more than the scrapes.
-   */
+  /** Its memory is free at once: where much of it is left to be collected, V8 marks the whole heap, in each scrape. */
   free(): void {
     this.#bytes.buffer.transfer(0);
     this.length = 0;

@@ -245,7 +245,8 @@ async function* partsOf(
     let rest = piece ?? "";
     while (rest.length > 0) {
       const { read, written } = fill(rest, room.subarray(filled));
-      rest = rest.slice(read);
+      // A slice of bytes is a copy of all that is left.
+      rest = typeof rest === "string" ? rest.slice(read) : rest.subarray(read);
       filled += written;
       if (rest.length === 0) break;
       yield compress(false);

@@ -98,6 +98,16 @@ test("an answer whose only reader leaves while it is made is given up, and other
   expect(wasAskedForMore).toBe(false);
 });
 
+test("of a large piece, what is left is not copied for each part that is taken", async () => {
+  let copies = 0;
+  const bytes = Object.assign(new Uint8Array(1_000_000), { slice: () => (copies += 1) });
+  const url = await serve((request) =>
+    answersOf().serve(request, "large", () => ({ status: 200, type: "application/x", pieces: [bytes] })),
+  );
+  expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(1_000_000);
+  expect(copies).toBe(0);
+});
+
 test.each([1, 131_071, 131_072, 131_073, 400_000])(
   "%i bytes are the same in every coding, with their length told",
   async (length) => {
