@@ -105,7 +105,7 @@ describe("a plan that fits", () => {
           coldStart: { rule: "pace_gap", waitMs: 5000 },
           quota: undefined,
           requestsPer30d: 172_800,
-          costPer30d: undefined,
+          spend: undefined,
         },
       ],
     });
