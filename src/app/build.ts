@@ -195,6 +195,7 @@ async function startHttp(
       return isKnown;
     },
     lifecycleEnabled: () => reload.config.web.enableLifecycle,
+    badgesEnabled: () => reload.config.web.badges,
     fleet: async () => fleet?.status(),
     ready: () => sources.isReady(),
     connectionsLeft: () => connectionsLeft(files, reload.config.upstreams.length),

@@ -147,7 +147,7 @@ export function statusView(sources: ViewSources): Status {
   };
 }
 
-/** Of a range longer than a day, the hours in memory tell as much. */
+/** Of a range longer than a day, the hours in memory tell as much, unless it is longer than they are kept. */
 export async function columnsInFile(
   {
     clock,
@@ -159,7 +159,8 @@ export async function columnsInFile(
   upstream: string,
   range: Range,
 ): Promise<Columns | undefined> {
-  if (range.lengthMs > DAY_MS || polling.recordOf(upstream) === undefined) return undefined;
+  if ((range.lengthMs > DAY_MS && range.columnMs < DAY_MS) || polling.recordOf(upstream) === undefined)
+    return undefined;
   return store?.columns({ upstream, ...spanOf(range, clock.wallNow()), columnMs: range.columnMs });
 }
 

@@ -526,6 +526,7 @@ export function sampleRoutesDeps(changes: Partial<RoutesDeps> = {}): RoutesDeps 
     resume: () => true,
     config: () => ({ upstreams: [] }),
     lifecycleEnabled: () => false,
+    badgesEnabled: () => false,
     ready: () => true,
     ...changes,
   };

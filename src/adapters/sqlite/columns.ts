@@ -9,7 +9,7 @@ import {
   mergedColumns,
   type PollOfColumn,
 } from "../../core/status/timeline.ts";
-import { MINUTE_MS } from "../../core/time/duration.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../core/time/duration.ts";
 import { number, oneOf, readRows, type Row, whole } from "../../core/exchange/rows.ts";
 import { bucketOf } from "./tables.ts";
 
@@ -18,25 +18,32 @@ const NEWEST_POLLS = `SELECT ended_at_ms, outcome, iif(json_valid(facts), facts 
   FROM polls WHERE upstream = ? ORDER BY id DESC LIMIT ${POLLS_IN_FILE}`;
 
 /** Each bucket is looked up by its key. */
-const MINUTES = `WITH RECURSIVE wanted(minute) AS (
-  VALUES (:from) UNION ALL SELECT minute + 1 FROM wanted WHERE minute < :to)
-  SELECT minutes.* FROM wanted CROSS JOIN minutes ON bucket = minute AND upstream = :upstream`;
+const bucketsOf = (table: "minutes" | "hours"): string => `WITH RECURSIVE wanted(index_) AS (
+  VALUES (:from) UNION ALL SELECT index_ + 1 FROM wanted WHERE index_ < :to)
+  SELECT ${table}.* FROM wanted CROSS JOIN ${table} ON bucket = index_ AND upstream = :upstream`;
 
-/** From its single polls, if as many are kept as the range has; else from its minutes. In a few milliseconds. */
+/** From its single polls, if as many are kept as the range has; else from its minutes; days from their hours. In a few milliseconds. */
 export function readColumns(database: DatabaseSync, question: ColumnsQuestion): Columns {
-  const { upstream, fromMs, toMs, columnMs } = question;
+  const { upstream, fromMs, columnMs } = question;
+  if (columnMs >= DAY_MS) return readBuckets(database, question, "hours", HOUR_MS);
   const rows = database.prepare(NEWEST_POLLS).all(upstream);
   if (rows.length < POLLS_IN_FILE || Number(rows.at(-1)?.["ended_at_ms"]) < fromMs) {
     const polls = readRows(rows, pollOf).filter(({ endedAtMs }) => endedAtMs >= fromMs);
     return { columnMs, columns: columnsOfPolls(polls, columnMs), areQuantiles: true };
   }
-  const [from, to] = [Math.floor(fromMs / MINUTE_MS), Math.floor(toMs / MINUTE_MS)];
-  const minutes = readRows(database.prepare(MINUTES).all({ from, to, upstream }), bucketOf);
-  return {
-    columnMs,
-    columns: mergedColumns(minutes.map(columnOf), columnMs / MINUTE_MS),
-    areQuantiles: false,
-  };
+  return readBuckets(database, question, "minutes", MINUTE_MS);
+}
+
+function readBuckets(
+  database: DatabaseSync,
+  { upstream, fromMs, toMs, columnMs }: ColumnsQuestion,
+  table: "minutes" | "hours",
+  bucketMs: number,
+): Columns {
+  const [from, to] = [Math.floor(fromMs / bucketMs), Math.floor(toMs / bucketMs)];
+  const buckets = readRows(database.prepare(bucketsOf(table)).all({ from, to, upstream }), bucketOf);
+  const columns = mergedColumns(buckets.map(columnOf), columnMs / bucketMs);
+  return { columnMs, columns, areQuantiles: false };
 }
 
 function pollOf(row: Row): PollOfColumn {

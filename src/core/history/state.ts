@@ -55,7 +55,7 @@ export const NOTHING_STANDING: Standing = {
   told: { since: new Map(), notices: [] },
 };
 
-/** Of one upstream, and at most of a day. */
+/** Of one upstream, at most of a day, or of 90 in columns of a day. */
 export type ColumnsQuestion = {
   readonly upstream: string;
   readonly fromMs: number;

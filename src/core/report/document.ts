@@ -16,7 +16,7 @@ import type { Report, ReportedIncident, ReportedMonth, UpstreamReport } from "./
 export type Cell =
   | string
   | { readonly said: readonly string[] }
-  | { readonly text: string; readonly value: number; readonly unit: "" | "ms" | "ratio" };
+  | { readonly text: string; readonly value: number | undefined; readonly unit: "" | "ms" | "ratio" };
 
 export type Table = {
   readonly kind: "table";
@@ -55,7 +55,7 @@ function summary({ atMs, upstreams }: Report): readonly Block[] {
     upstream.upstream,
     ratio(upstream.watched),
     ratio(upstream.availability),
-    upstream.months.length === 1 ? ratio(upstream.months[0]?.availability) : "see below",
+    upstream.months.length === 1 ? providerRatio(upstream.months[0]) : "see below",
     count(upstream.incidents.filter(({ isOutage }) => isOutage).length),
     creditsIn(upstream),
   ]);
@@ -69,6 +69,11 @@ function summary({ atMs, upstreams }: Report): readonly Block[] {
       rows: rows.map((row, place) => (upstreams[place]?.sla === undefined ? row.with(3, NOT_SAID) : row)),
     },
   ];
+}
+
+/** What nobody watched counts as good, but of nothing there is nothing to say. */
+function providerRatio(month: ReportedMonth | undefined): Cell {
+  return ratio(month?.watchedMinutes === 0 ? undefined : month?.availability);
 }
 
 const NOT_SAID = "not configured";
@@ -164,7 +169,9 @@ function providerTable(
       count(month.badMinutes),
       ratio(month.availability),
       ratio(month.availabilityOfWatched),
-      `${month.isKept ? "kept" : "missed"}${month.isOver ? "" : " so far"}${month.isWhole ? "" : " in these days"}`,
+      month.watchedMinutes === 0
+        ? "not watched"
+        : `${month.isKept ? "kept" : "missed"}${month.isOver ? "" : " so far"}${month.isWhole ? "" : " in these days"}`,
       month.isWhole && month.isOver
         ? month.credit === undefined
           ? "none"
@@ -279,11 +286,11 @@ function percent(part: number): string {
 }
 
 function ratio(part: number | undefined): Cell {
-  return part === undefined ? UNKNOWN : { text: percent(part), value: part, unit: "ratio" };
+  return { text: part === undefined ? UNKNOWN : percent(part), value: part, unit: "ratio" };
 }
 
 function latency(ms: number | undefined): Cell {
-  return ms === undefined ? UNKNOWN : { text: humanLatency(ms), value: ms, unit: "ms" };
+  return { text: ms === undefined ? UNKNOWN : humanLatency(ms), value: ms, unit: "ms" };
 }
 
 /** To the second, as a provider counts it: `1 h 3 min 20 s`. */

@@ -67,7 +67,7 @@ function csvLine(cells: readonly Cell[]): string {
 const FORMULA = /^[\s]*[=+\-@\t\r|%]/;
 
 function csvCell(cell: Cell): string {
-  if (typeof cell === "object" && "value" in cell) return String(cell.value);
+  if (typeof cell === "object" && "value" in cell) return String(cell.value ?? "");
   const text = escapeText(typeof cell === "string" ? cell : cell.said.join(" / "));
   return `"${FORMULA.test(text) ? "'" : ""}${text.replaceAll('"', '""')}"`;
 }

@@ -20,6 +20,9 @@ export const RANGES: readonly Range[] = [
   { name: "30d", words: "30 d", lengthMs: 30 * DAY_MS, columnMs: 4 * HOUR_MS },
 ];
 
+/** A day each: longer than what is in memory. */
+export const CALENDAR: Range = { name: "90d", words: "90 d", lengthMs: 90 * DAY_MS, columnMs: DAY_MS };
+
 /** Its last column is the present one, and may have just begun. All upstreams have the same at the same moment. */
 export function spanOf({ lengthMs, columnMs }: Range, nowMs: number): { fromMs: number; toMs: number } {
   const toMs = (Math.floor(nowMs / columnMs) + 1) * columnMs;

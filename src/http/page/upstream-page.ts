@@ -10,6 +10,7 @@ import type { Pieces } from "../../core/status/pieces.ts";
 import { budgetsOf } from "../../core/status/verdict.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { capText } from "../../core/text/escape.ts";
+import { calendar } from "./calendar.ts";
 import { budgetCard } from "./budget-card.ts";
 import { failureList } from "./failure-list.ts";
 import { incidentList } from "./incident-list.ts";
@@ -24,10 +25,10 @@ import { dateTime } from "../../core/time/civil-day.ts";
 const LATENCY_HEIGHT = 200;
 const STRIP_HEIGHT = 30;
 
-/** `seen` is what its plot shows. */
+/** `seen` is what its plot shows, `days` what its calendar does. */
 export function* renderUpstreamPage(
   upstream: UpstreamFacts,
-  seen: Columns,
+  { seen, days }: { readonly seen: Columns; readonly days: Columns },
   status: Status,
   view: View,
 ): Pieces {
@@ -38,6 +39,7 @@ export function* renderUpstreamPage(
   const { nowMs } = status;
   const drawn: Drawn = { ...upstream, seen, incidents };
   const axis = { range: view.range, nowMs };
+  const hasReports = status.stateStoreUp !== undefined;
   const labels = Object.entries(upstream.labels).map(([key, value]) => html` · ${key} <b>${value}</b>`);
   const links = Object.entries(upstream.links ?? {}).map(
     ([key, url]) => html` · <a href="${url}" rel="noopener noreferrer">${key.replaceAll("_", " ")}</a>`,
@@ -64,6 +66,11 @@ export function* renderUpstreamPage(
             ${valueList(upstream, status)}
           </section>`
     }
+    <section>
+      <h2>The last 90 days</h2>
+      ${calendar({ upstream, seen: days, incidents, nowMs, hasReports })}
+      ${hasReports ? html`<p class="of"><a href="../report?upstream=${self}">Report of the last month</a>, as evidence for the provider</p>` : ""}
+    </section>
     <section>
       <h2>Last failures</h2>
       ${failureList(upstream.lastFailures, nowMs)}

@@ -6,16 +6,8 @@ import {
   upstreamAnswer,
 } from "../../core/status/json-answers.ts";
 import { jsonPieces, type Pieces } from "../../core/status/pieces.ts";
-import type { Status } from "../../core/status/status.ts";
-import type { Columns, Range } from "../../core/status/timeline.ts";
+import { CALENDAR, type Columns, type Range } from "../../core/status/timeline.ts";
 import type { Format } from "../../core/metrics/sample.ts";
-import {
-  isReportFormat,
-  REPORT_FORMATS,
-  REPORT_TYPES,
-  type ReportFormat,
-} from "../../core/report/formats.ts";
-import { type Asked, askedFor } from "../../core/report/period.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import {
   type Guard,
@@ -26,12 +18,14 @@ import {
 } from "../guards/guard.ts";
 import { percentDecoded } from "../../core/text/percent.ts";
 import { checkHost, refuseBodies, refuseExpectations } from "../guards/request-checks.ts";
+import { badgeOf, BADGES } from "../page/badge.ts";
 import { readRunbook, renderRunbookPage } from "../page/runbook-page.ts";
 import { REFRESH_SECONDS, type View, viewOf } from "../page/shell.ts";
 import { renderStatusPage } from "../page/status-page.ts";
 import { renderMissingUpstreamPage, renderUpstreamPage } from "../page/upstream-page.ts";
 import { formatFor } from "./accept.ts";
 import { Readers } from "./readers.ts";
+import { type ReportDeps, reportRoute } from "./report-route.ts";
 import { Answers, type AnswersOptions, type Pieces as AnswerPieces, refusal } from "./answers.ts";
 import { withResponseHeaders } from "./response-headers.ts";
 
@@ -42,12 +36,9 @@ export type ReloadResult =
 export type MetricsSource = (format: Format) => AnswerPieces | Promise<AnswerPieces>;
 
 /** Asked anew for each request: a reload may have changed them. */
-export type RoutesDeps = {
-  status(): Status;
+export type RoutesDeps = ReportDeps & {
   /** Of the single polls that the state file has; undefined where it has none, or of a range that needs more. */
   columns(upstream: string, range: Range): Promise<Columns | undefined>;
-  /** Undefined where there is no state file. */
-  readonly report: ((asked: ReportRequest) => Promise<AnswerPieces>) | undefined;
   /** Undefined without a fleet. */
   fleet(): Promise<FleetStatus | undefined>;
   readonly metrics: MetricsSource;
@@ -58,6 +49,7 @@ export type RoutesDeps = {
   /** The running config, with its secrets masked. */
   config(): unknown;
   lifecycleEnabled(): boolean;
+  badgesEnabled(): boolean;
   ready(): boolean;
   /** The names that `Host` may have; undefined for any. */
   allowedHosts?(): readonly string[] | undefined;
@@ -185,7 +177,8 @@ async function routed(request: HttpRequest, routes: readonly Route[]): Promise<H
 function nameIn(path: string, route: string): string | undefined {
   const [before = "", after] = route.split(":name");
   if (after === undefined) return path === route ? "" : undefined;
-  const name = path.startsWith(before) ? path.slice(before.length) : "";
+  const isOne = path.startsWith(before) && path.endsWith(after);
+  const name = isOne ? path.slice(before.length, path.length - after.length) : "";
   return name === "" || name.includes("/") ? undefined : percentDecoded(name);
 }
 
@@ -253,16 +246,19 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
     get("/upstreams/:name", (request, name) =>
       answerPage(request, answers, async (view) => {
         const inFile = await deps.columns(name, view.range);
+        const daysInFile = await deps.columns(name, CALENDAR);
         const status = deps.status();
         const facts = status.facts(name);
         if (facts !== undefined) {
           const seen = inFile ?? status.columns(name, view.range);
-          return { status: 200, pieces: renderUpstreamPage(facts, seen, status, view) };
+          const days = daysInFile ?? status.columns(name, CALENDAR);
+          return { status: 200, pieces: renderUpstreamPage(facts, { seen, days }, status, view) };
         }
         const fleet = await deps.fleet();
         return { status: 404, pieces: renderMissingUpstreamPage(name, status, view, fleet) };
       }),
     ),
+    get("/badge/:name.svg", (request, name) => badge(request, name, deps, answers)),
     get("/runbooks/:name", (request, name) =>
       answers.serve(request, request.path, async () => {
         const text = await readRunbook(name);
@@ -273,48 +269,34 @@ function pages(deps: RoutesDeps, answers: Answers): readonly Route[] {
   ];
 }
 
-export type ReportRequest = {
-  readonly upstreams: readonly string[];
-  readonly asked: Asked;
-  readonly format: ReportFormat;
-};
+const HTML = "text/html; charset=UTF-8";
 
-/** In the memory of the daemon: a month of a hundred upstreams. The command has no such bound. */
-const MOST_REPORTED_DAYS = 3_200;
-
-function reportRoute(deps: RoutesDeps, answers: Answers): Route["answer"] {
-  return (request) => {
-    const { report } = deps;
-    if (report === undefined) return textAnswer('cannot report: "state.path" must be set\n', 404);
-    const { searchParams: search } = request.url;
-    const [month, from, to] = ["month", "from", "to"].map((name) => search.get(name) ?? undefined);
-    const { upstreams: known, nowMs } = deps.status();
-    const all = Array.from(known, ({ name }) => name);
-    const wanted = search.has("upstream") ? search.getAll("upstream") : all;
-    const asked = askedFor({ month, from, to }, nowMs);
-    const format = search.get("format") ?? "html";
-    if (typeof asked === "string") return textAnswer(`${asked}\n`, 400);
-    if (!isReportFormat(format))
-      return textAnswer(`cannot report: format must be one of ${REPORT_FORMATS.join(", ")}\n`, 400);
-    const names = new Set(all);
-    const upstreams = [...new Set(wanted)].filter((name) => names.has(name));
-    if (upstreams.length === 0)
-      return textAnswer('cannot report: "upstream" must be the name of an upstream\n', 404);
-    if (upstreams.length * (asked.lastDay - asked.firstDay + 1) > MOST_REPORTED_DAYS)
-      return textAnswer(
-        "cannot report: ask for fewer days or upstreams (?upstream=NAME), or run pacewatch report\n",
-        400,
-      );
-    const question = { upstreams, asked, format };
-    return answers.serve(request, JSON.stringify(question), async () => ({
+/** Other pages show it. They may keep it for a minute. */
+async function badge(
+  request: HttpRequest,
+  name: string,
+  deps: RoutesDeps,
+  answers: Answers,
+): Promise<HttpAnswer> {
+  if (!deps.badgesEnabled()) return textAnswer('cannot show a badge: "web.badges" must be true\n', 404);
+  const shown = BADGES.find((each) => each === (request.url.searchParams.get("show") ?? "state"));
+  if (shown === undefined)
+    return textAnswer(`cannot show a badge: show must be one of ${BADGES.join(", ")}\n`, 400);
+  if (deps.status().facts(name) === undefined)
+    return textAnswer("cannot show a badge: no upstream has this name\n", 404);
+  const answer = await answers.serve(request, `${request.path} ${shown}`, () => {
+    const status = deps.status();
+    const facts = status.facts(name);
+    return {
       status: 200,
-      type: REPORT_TYPES[format],
-      pieces: await report(question),
-    }));
-  };
+      type: "image/svg+xml",
+      pieces: facts === undefined ? [] : [badgeOf(shown, facts, status)],
+    };
+  });
+  return answer.status === 200
+    ? { ...answer, headers: { ...answer.headers, "Cache-Control": "private, max-age=60" } }
+    : answer;
 }
-
-const HTML = REPORT_TYPES.html;
 
 type Page = { readonly status: 200 | 404; readonly pieces: Pieces };
 

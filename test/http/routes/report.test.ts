@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ReportRequest } from "../../../src/http/routes/routes.ts";
+import type { ReportRequest } from "../../../src/http/routes/report-route.ts";
 import { routesToAsk } from "../../support/routes-to-ask.ts";
 import { sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
 

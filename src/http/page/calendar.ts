@@ -1,0 +1,88 @@
+import { html, raw } from "hono/html";
+import { availabilityOf } from "../../core/status/availability.ts";
+import type { Incident, UpstreamFacts } from "../../core/status/status.ts";
+import { CALENDAR, type Column, type Columns, spanOf } from "../../core/status/timeline.ts";
+import { dayText, weekdayOf } from "../../core/time/civil-day.ts";
+import { DAY_MS } from "../../core/time/duration.ts";
+import type { Markup } from "./markup.ts";
+import { incidentId } from "./plot.ts";
+import { grouped, percent } from "./wording.ts";
+
+const KINDS = ["fine", "some", "bad", "unwatched"] as const;
+type Kind = (typeof KINDS)[number];
+
+const WORDS: Readonly<Record<Kind, string>> = {
+  fine: "all ok",
+  some: "some failed, objective met",
+  bad: "objective missed",
+  unwatched: "not watched",
+};
+
+/** Told apart by shape and shade too. */
+const SHAPES: Readonly<Record<Kind, string>> = {
+  fine: '<circle cx="8" cy="8" r="2.5"/>',
+  some: '<path d="M1 15V1L15 15z"/>',
+  bad: '<rect x="1" y="1" width="14" height="14"/><path class="cut" d="M4.5 4.5l7 7M11.5 4.5l-7 7"/>',
+  unwatched: '<rect class="hatched" x="1" y="1" width="14" height="14"/>',
+};
+
+type Calendar = {
+  readonly upstream: Pick<UpstreamFacts, "name" | "objective">;
+  /** In days. */
+  readonly seen: Columns;
+  readonly incidents: readonly Incident[];
+  readonly nowMs: number;
+  readonly hasReports: boolean;
+};
+
+/** The last 90 days in UTC, a column for each week. */
+export function calendar(given: Calendar): Markup {
+  const { fromMs, toMs } = spanOf(CALENDAR, given.nowMs);
+  const columns = new Map(given.seen.columns.map((column) => [column.index, column]));
+  const days = Array.from({ length: (toMs - fromMs) / DAY_MS }, (_, place) => fromMs / DAY_MS + place);
+  return html`<ol class="calendar" aria-label="The last 90 days">
+      ${days.map((day) => dayCell(day, columns.get(day), given))}
+    </ol>
+    <p class="legend">${KINDS.map((kind) => html`<span>${sign(kind)} ${WORDS[kind]}</span>`)}</p>`;
+}
+
+function dayCell(day: number, column: Column | undefined, given: Calendar): Markup {
+  const { ok = 0, failed = 0 } = column?.counts ?? {};
+  const { ratio } = availabilityOf(DAY_MS, ok, failed);
+  const kind = kindOf(failed, ratio, given.upstream.objective.availability);
+  const said =
+    ratio === undefined
+      ? WORDS.unwatched
+      : `${percent(ratio)}, ${grouped(failed)} of ${grouped(ok + failed)} failed`;
+  const words = `${dayText(day)}: ${said}`;
+  const target = targetOf(day, failed, given);
+  return html`<li class="day-${weekdayOf(day)}" title="${words}">
+    ${target === undefined ? html`<span role="img" aria-label="${words}">${sign(kind)}</span>` : html`<a href="${target}" aria-label="${words}">${sign(kind)}</a>`}
+  </li> `;
+}
+
+function kindOf(failed: number, ratio: number | undefined, objective: number): Kind {
+  if (ratio === undefined) return "unwatched";
+  return failed === 0 ? "fine" : ratio >= objective ? "some" : "bad";
+}
+
+/** Its newest incident on this page; what is older, or was never one, is in the day's report. */
+function targetOf(
+  day: number,
+  failed: number,
+  { upstream, incidents, nowMs, hasReports }: Calendar,
+): string | undefined {
+  const [fromMs, toMs] = [day * DAY_MS, (day + 1) * DAY_MS];
+  const incident = incidents.find(
+    ({ startedAtMs, endedAtMs = nowMs }) => startedAtMs < toMs && endedAtMs >= fromMs,
+  );
+  if (incident !== undefined) return `#${incidentId(incident)}`;
+  const name = encodeURIComponent(upstream.name);
+  return failed > 0 && hasReports
+    ? `../report?upstream=${name}&from=${dayText(day)}&to=${dayText(day)}`
+    : undefined;
+}
+
+function sign(kind: Kind): Markup {
+  return raw(`<svg class="day ${kind}" viewBox="0 0 16 16" aria-hidden="true">${SHAPES[kind]}</svg>`);
+}

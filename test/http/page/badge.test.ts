@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { routesToAsk } from "../../support/routes-to-ask.ts";
+import { sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+
+function app(badges = true) {
+  const columns = () => ({
+    columnMs: 3_600_000,
+    areQuantiles: false,
+    columns: [
+      { index: 1, counts: { ok: 995, failed: 5, throttled: 0, rejected: 0, ours: 0 }, latency: undefined },
+    ],
+  });
+  const upstream = sampleUpstreamStatus({
+    name: "ai-router",
+    objective: { availability: 0.999, latencyMs: 1_000 },
+    latency: { p50Ms: 100, p95Ms: 234, p99Ms: 300, polls: 60 },
+  });
+  const status = { ...sampleStatus({ upstreams: [upstream] }), columns };
+  return routesToAsk(sampleRoutesDeps({ status: () => status, badgesEnabled: () => badges }));
+}
+
+describe("a badge", () => {
+  test.each([
+    ["", "ai-router: up"],
+    ["?show=24h", "ai-router 24h: 99.5 %"],
+    ["?show=7d", "ai-router 7d: 99.5 %"],
+    ["?show=30d", "ai-router 30d: 99.5 %"],
+    ["?show=p95", "ai-router p95: 234 ms"],
+  ])("/badge/ai-router.svg%s says %j in words too, and may be kept for a minute", async (search, words) => {
+    const answer = await app().request(`/badge/ai-router.svg${search}`);
+    expect([answer.status, answer.headers.get("content-type"), answer.headers.get("cache-control")]).toEqual([
+      200,
+      "image/svg+xml",
+      "private, max-age=60",
+    ]);
+    const svg = await answer.text();
+    expect(svg).toContain(`<title>${words}</title>`);
+    expect(svg).not.toMatch(/<script|style=|href/);
+  });
+
+  test("is not there unless the config says so, nor of a name that is not in it, nor of anything else", async () => {
+    const status = async (path: string, badges = true): Promise<number> =>
+      (await app(badges).request(path)).status;
+    expect(await status("/badge/ai-router.svg", false)).toBe(404);
+    expect(await status("/badge/email.svg")).toBe(404);
+    expect(await status("/badge/ai-router")).toBe(404);
+    expect(await status("/badge/ai-router.svg?show=all")).toBe(400);
+  });
+});

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import type { Columns, Range } from "../../../src/core/status/timeline.ts";
+import { DAY_MS } from "../../../src/core/time/duration.ts";
+import { routesToAsk } from "../../support/routes-to-ask.ts";
+import { sampleRoutesDeps, sampleStatus, sampleUpstreamStatus } from "../../support/samples.ts";
+
+const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
+const day = (text: string): number => Date.parse(`${text}T00:00:00Z`) / DAY_MS;
+
+const counts = (ok: number, failed: number) => ({ ok, failed, throttled: 5, rejected: 0, ours: 0 });
+const DAYS: Columns = {
+  columnMs: DAY_MS,
+  areQuantiles: false,
+  columns: [
+    { index: day("2026-08-27"), counts: counts(100, 0), latency: undefined },
+    { index: day("2026-11-01"), counts: counts(999, 1), latency: undefined },
+    { index: day("2026-11-02"), counts: counts(90, 10), latency: undefined },
+    { index: day("2026-11-03"), counts: counts(80, 20), latency: undefined },
+    { index: day("2026-11-04"), counts: counts(0, 0), latency: undefined },
+    { index: day("2026-11-24"), counts: counts(50, 0), latency: undefined },
+  ],
+};
+
+async function cells(
+  stateStoreUp: boolean | undefined,
+): Promise<readonly { title: string; kind: string; href: string | undefined }[]> {
+  const incident = {
+    upstream: "email",
+    state: "down" as const,
+    reason: "timeout",
+    startedAtMs: Date.parse("2026-11-02T23:00:00Z"),
+    endedAtMs: Date.parse("2026-11-03T01:00:00Z"),
+    polls: 9,
+  };
+  const status = () =>
+    sampleStatus({
+      nowMs: NOW_MS,
+      stateStoreUp,
+      upstreams: [
+        sampleUpstreamStatus({ name: "email", objective: { availability: 0.99, latencyMs: 1_000 } }),
+      ],
+      incidents: [incident],
+    });
+  const asked: Range[] = [];
+  const columns = (_: string, range: Range): Promise<Columns | undefined> => {
+    asked.push(range);
+    return Promise.resolve(range.name === "90d" ? DAYS : undefined);
+  };
+  const answer = await routesToAsk(sampleRoutesDeps({ status, columns })).request("/upstreams/email");
+  const page = await answer.text();
+  const list = /<ol class="calendar"[^>]*>(.*?)<\/ol>/s.exec(page)?.[1] ?? "";
+  return [...list.matchAll(/<li class="day-(\d)" title="([^"]*)">(.*?)<\/li>/gs)].map(
+    ([, weekday, title = "", inside = ""]) => {
+      expect(new Date(title.slice(0, 10)).getUTCDay()).toBe(Number(weekday));
+      // What a screen reader says is what hovering shows.
+      expect(inside).toContain(`aria-label="${title}"`);
+      return {
+        title,
+        kind: /class="day (\w+)"/.exec(inside)?.[1] ?? "",
+        href: /href="([^"]*)"/.exec(inside)?.[1],
+      };
+    },
+  );
+}
+
+test("ninety days are a cell each, told by words, shape and colour, and lead to what happened on them", async () => {
+  const all = await cells(true);
+  expect(all).toHaveLength(90);
+  expect(all.at(-1)?.title).toBe("2026-11-24: 100 %, 0 of 50 failed");
+  const of = (name: string) => all.find(({ title }) => title.startsWith(name));
+  expect(of("2026-08-27")).toEqual({
+    title: "2026-08-27: 100 %, 0 of 100 failed",
+    kind: "fine",
+    href: undefined,
+  });
+  expect(of("2026-11-01")).toEqual({
+    title: "2026-11-01: 99.9 %, 1 of 1\u202f000 failed",
+    kind: "some",
+    href: "../report?upstream=email&amp;from=2026-11-01&amp;to=2026-11-01",
+  });
+  const incident = `#incident-${Date.parse("2026-11-02T23:00:00Z")}`;
+  expect(of("2026-11-02")).toEqual({
+    title: "2026-11-02: 90 %, 10 of 100 failed",
+    kind: "bad",
+    href: incident,
+  });
+  expect(of("2026-11-03")?.href).toBe(incident);
+  expect(of("2026-11-04")).toEqual({ title: "2026-11-04: not watched", kind: "unwatched", href: undefined });
+  expect(of("2026-11-05")?.kind).toBe("unwatched");
+});
+
+test("without a state file there is no report to lead to", async () => {
+  const all = await cells(undefined);
+  expect(all.filter(({ href }) => href?.includes("report"))).toEqual([]);
+});
