@@ -117,12 +117,16 @@ export class SmallReplica {
   readonly pausesHeard: Map<string, number> = new Map();
   readonly logged: string[] = [];
   leasesEndInMs = 0;
+  /** Told with each claim, as its config says. */
+  terms = "same";
+  coldMs: number;
   line: Line = "well";
   drainTakesMs = 0;
 
   constructor(clock: VirtualClock, boards: VirtualBoards, options: SmallOptions) {
     const { name, boot = "b", ttlMs = 10_000, coldMs = 0, wallAheadMs = 0 } = options;
     this.name = name;
+    this.coldMs = coldMs;
     const own: Clock = {
       now: () => clock.now(),
       wallNow: () => clock.wallNow() + wallAheadMs,
@@ -141,7 +145,7 @@ export class SmallReplica {
       url: () => `http://${name}:10429`,
       ttlMs,
       holdings: this.holdings,
-      budgets: this.#budgets(coldMs),
+      budgets: this.#budgets(),
       isSharded: true,
       random: () => 0.5,
       onBug: (error) => {
@@ -167,9 +171,15 @@ export class SmallReplica {
     this.membership.start();
   }
 
-  #budgets(coldMs: number): FleetBudgets {
+  #budgets(): FleetBudgets {
     return {
-      claimOf: (budget) => ({ budget, coldMs, forgottenMs: 60_000, terms: "same", waitMs: 0 }),
+      claimOf: (budget) => ({
+        budget,
+        coldMs: this.coldMs,
+        forgottenMs: 60_000,
+        terms: this.terms,
+        waitMs: 0,
+      }),
       begin: (budget, waitMs) => void this.waitsMs.set(budget, waitMs),
       end: () => Promise.resolve(),
       leasesEndInMs: () => this.leasesEndInMs,

@@ -16,7 +16,7 @@ const JITTER = 0.2;
 /** A beat that failed is sent again so soon, so many times. */
 const AGAIN_AFTER_MS = 50;
 const MOST_AGAIN = 5;
-/** The beat comes this long after a session has ended, or the board has opened. */
+/** The beat comes this long after a session has ended, or a replica has lived long enough. */
 const AFTER_MS = 20;
 /** A wall clock that is further from the others' misleads whoever reads its times. */
 const TOLD_CLOCK_MS = 5_000;
@@ -247,7 +247,7 @@ export class FleetMembership {
     // The board learns from the next beat that its answers arrive here.
     if (isNew) this.beatSoon();
     else if (isSharded && !this.#isLeaving) await this.#act();
-    this.#planNextBeat(answer);
+    this.#planNextBeat();
     this.#tellDifferences(answer);
     await Promise.all([budgets.drawAhead(), this.#tellings.tellChanges()]);
   }
@@ -278,14 +278,13 @@ export class FleetMembership {
     }
   }
 
-  /** Sooner than usual if there may be something to claim. */
-  #planNextBeat({ opensInMs, isOlderAlive }: Beat): void {
+  /** Sooner than usual if there may be something to claim. A new board has opened by the time that anybody is proven. */
+  #planNextBeat(): void {
     const { ttlMs } = this.#parts;
     const others = this.#view.members.filter(({ session }) => session !== this.session);
     const moments = others.map(({ endsInMs }) => endsInMs);
     for (const { provenMs } of this.#view.members)
       if (provenMs !== undefined && provenMs < ttlMs) moments.push(ttlMs - provenMs);
-    if (opensInMs > 0 && !isOlderAlive) moments.push(opensInMs);
     this.#nextBeatInMs = Math.min(this.#nextBeatInMs, ...moments.map((moment) => moment + AFTER_MS));
   }
 

@@ -180,6 +180,17 @@ describe("nobody is dark for longer than needed", () => {
     expect(polledFor.size).toBe(UPSTREAMS);
   });
 
+  test("a newcomer is given its part, and nothing else moves", async () => {
+    const world = worldOf();
+    const others = await settled(world, "a", "b");
+    const newcomer = world.begin("c");
+    const lost = (): number[] => others.map(({ membership }) => membership.moves.lost);
+    const before = lost();
+    expect(await world.longestSilence(4 * TTL_MS, ...others, newcomer)).toBeLessThanOrEqual(BEAT_MS);
+    expect(newcomer.membership.moves).toEqual({ gained: UPSTREAMS / 3, lost: 0 });
+    expect(lost().map((count, index) => count - (before[index] ?? 0))).toEqual([2, 2]);
+  });
+
   test("an orderly stop hands over within a beat", async () => {
     const world = worldOf();
     const [a, b] = await settled(world, "a", "b");
@@ -217,6 +228,20 @@ describe("a takeover is a restart", () => {
     await world.clock.advance(TTL_MS);
     await closed;
     expect(given.map((name) => b.waitsMs.get(name))).toEqual(given.map(() => 0));
+  });
+
+  test("what its holder's config says now counts, also where the next one has the config of before", async () => {
+    const world = worldOf({ coldMs: 1_000 });
+    const [a] = await settled(world, "a");
+    if (a === undefined) throw new Error("it began");
+    Object.assign(a, { coldMs: 30_000, terms: "longer" });
+    a.membership.setConfig(smallConfig({ name: "a", upstreams: UPSTREAMS, digest: "longer" }));
+    await world.clock.advance(2 * BEAT_MS);
+    kill(a);
+    const b = world.begin("b");
+    await world.clock.advance(3 * TTL_MS);
+    expect(b.waitsMs.size).toBe(UPSTREAMS);
+    for (const waitMs of b.waitsMs.values()) expect(waitMs).toBeGreaterThan(20_000);
   });
 
   test("a replica that dies while it waits does not begin the wait anew", async () => {
@@ -312,6 +337,22 @@ test("a group of a newer config that an older one blocks is handed over, and not
   const before = [...renewed.polled];
   await world.clock.advance(6 * TTL_MS);
   expect([...renewed.polled]).toEqual(before);
+});
+
+test("an upstream that the newer config moves to another budget is asked for, and nothing else moves", async () => {
+  const old = (name: string): string => (name === "upstream-1" ? "account-1" : "account-2");
+  const renamed = (name: string): string => (name === "upstream-1" ? "account-3" : "account-2");
+  const world = worldOf({ upstreams: 3 });
+  const staying = world.begin("a", { budgetOf: old, digest: "old" });
+  await world.clock.advance(3 * TTL_MS);
+  expect(staying.polled.size).toBe(3);
+  const newer = world.begin("b", { budgetOf: renamed, digest: "new", wallAheadMs: 1 });
+  await world.clock.advance(4 * TTL_MS);
+  expect([...newer.polled]).toEqual(["upstream-1"]);
+  expect([...staying.polled].toSorted()).toEqual(["upstream-0", "upstream-2"]);
+  // The older one is told nothing by whom its own config is newer than.
+  await world.clock.advance(4 * TTL_MS);
+  expect([...newer.polled]).toEqual(["upstream-1"]);
 });
 
 test("while replicas of the version before this one live, nothing is claimed, and it is said why", async () => {
