@@ -2,8 +2,8 @@ import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 
 export const LIMIT = { requests: 5, perMs: 1_000 };
-/** An answer takes a while, and what was in flight cannot know of it. */
-const IN_FLIGHT_MS = 150;
+/** What was in flight, for at most its timeout, cannot know of it. */
+export const TIMEOUT_MS = 500;
 
 type Pause = { readonly fromMs: number; readonly untilMs: number };
 
@@ -64,7 +64,7 @@ export class CountingUpstream implements AsyncDisposable {
     const within = asked.filter((atMs) => atMs > nowMs - LIMIT.perMs).length;
     if (within > LIMIT.requests) this.broken.push(`${budget}: ${within} of ${LIMIT.requests} in a second`);
     const pause = this.#pauses.get(budget);
-    if (pause !== undefined && nowMs > pause.fromMs + IN_FLIGHT_MS && nowMs < pause.untilMs - 50)
+    if (pause !== undefined && nowMs > pause.fromMs + TIMEOUT_MS && nowMs < pause.untilMs - 50)
       this.broken.push(
         `${budget}: asked at ${Math.round(nowMs)}, ${Math.round(nowMs - pause.fromMs)} ms after it was told to pause for ${Math.round(pause.untilMs - pause.fromMs)} ms`,
       );

@@ -21,13 +21,15 @@ import {
 import { SmallDisk } from "../../test/adapters/sqlite/disks.ts";
 import { type Daemon, launch, startDaemon } from "../../test/support/processes/daemon.ts";
 import { openWallClock, requireFakeTime, type WallClock } from "../../test/support/processes/wall-clock.ts";
-import { CountingUpstream, LIMIT } from "./upstream.ts";
+import { CountingUpstream, LIMIT, TIMEOUT_MS } from "./upstream.ts";
 
 const QUOTA = 60;
 const LIVES_A_WORLD = 12;
 /** What an answer asks for is written at once, and promised within a second. */
 const WRITTEN_WITHIN_MS = 1_000;
 const DAY_S = 86_400;
+const DISK_BYTES = 2 * 1024 * 1024;
+const FILLER = "filler";
 const MOVED = "it was moved to";
 const COUNTS_AS_USED = "counts as used";
 
@@ -51,7 +53,8 @@ export async function liveInAWorld(
   await using upstream = new CountingUpstream(random);
   const url = await upstream.open();
   await using folder = await openConfigFolder(configOf(url, random));
-  using disk = random() < 0.5 ? SmallDisk.mount(join(dirname(folder.path), "data"), "2m") : undefined;
+  using disk =
+    random() < 0.5 ? SmallDisk.mount(join(dirname(folder.path), "data"), String(DISK_BYTES)) : undefined;
   const library = requireFakeTime();
   await using clock = library === undefined ? undefined : await openWallClock(library);
   const world = new World({ seed, random, upstream, url, folder, disk, clock, tally });
@@ -68,7 +71,7 @@ function configOf(url: string, random: () => number): RawConfig {
   const rate = { requests: LIMIT.requests, per: "1s" };
   const paused = random() < 0.5 ? "paused" : "renamed";
   const of = (name: string, path: string, budget: string): ReturnType<typeof rawUpstream> =>
-    rawUpstream(name, `${url}/${path}`, { budget, timeout: "500ms" });
+    rawUpstream(name, `${url}/${path}`, { budget, timeout: `${TIMEOUT_MS}ms` });
   const counted = ["a", "b", "c"].slice(0, 1 + Math.floor(random() * 3));
   return {
     state: { path: "data/pacewatch.db" },
@@ -116,7 +119,7 @@ class World {
     tally.lives += 1;
     const environment = clock?.environment ?? {};
     const kept = `${this.#path}.kept`;
-    if (random() < 0.8) this.#parts.disk?.empty();
+    if (random() < 0.8) await this.#emptyDisk();
     const damage = await this.#damage(kept);
     const mayHaveLost = this.#mayHaveLost || damage !== undefined;
     this.#mayHaveLost = false;
@@ -166,9 +169,9 @@ class World {
     } else if (kind === 4 && disk !== undefined) {
       this.story.push("full");
       tally.full += 1;
-      disk.fill();
+      await writeFile(join(disk.path, FILLER), Buffer.alloc(DISK_BYTES)).catch(() => {});
       await sleep(random() * 3_000);
-      if (random() < 0.5) disk.empty();
+      if (random() < 0.5) await this.#emptyDisk();
       this.#mayHaveLost = true;
       upstream.forgetPauses();
     } else if (kind === 5 && random() < 0.3) {
@@ -208,6 +211,11 @@ class World {
     await clock?.setOffset(0);
   }
 
+  async #emptyDisk(): Promise<void> {
+    const { disk } = this.#parts;
+    if (disk !== undefined) await rm(join(disk.path, FILLER), { force: true });
+  }
+
   /** Between two lives. Undefined if nothing was done to the file. */
   async #damage(kept: string): Promise<string | undefined> {
     const { random, upstream, tally } = this.#parts;
@@ -216,7 +224,7 @@ class World {
       () => 0,
     );
     if (size === 0) return undefined;
-    this.#parts.disk?.empty();
+    await this.#emptyDisk();
     await copyFile(this.#path, kept);
     const kinds = ["none", "none", "none", "journal", "link", "flip", "zeros", "truncate", "empty", "gone"];
     const kind = kinds[Math.floor(random() * kinds.length)] ?? "none";

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { pino } from "pino";
 import type { Announcement } from "../../core/answer/announcement.ts";
 import { LOG_BYTES_A_MINUTE } from "../../core/exchange/bounds.ts";
@@ -164,7 +165,8 @@ export class LogRecorder implements Recorder {
       return;
     }
     const fields = endFields(announcement);
-    const end = JSON.stringify(fields);
+    // It may be long, and each upstream has one.
+    const end = hash("sha256", JSON.stringify(fields));
     if (end === this.#loggedEnd) return;
     this.#loggedEnd = end;
     this.#write("warn", fields, "upstream announces the end of its API");

@@ -24,6 +24,7 @@ import {
   MOST_LIMITS,
 } from "../exchange/bounds.ts";
 import { type AnswerHead, type Headers, headerValue, type WithoutKeys } from "../exchange/exchange.ts";
+import { cleanTexts } from "../exchange/clean-texts.ts";
 import { oneLine } from "../text/escape.ts";
 import { parseHttpDate } from "../time/http-date.ts";
 import type { Anchor } from "../time/time-in.ts";
@@ -143,8 +144,7 @@ function adviceOf(
 
 /**
  * Each text of an answer that an advice holds passes here, and nowhere else leaves this room: cut, and without keys, as
- * a provider may name a limit by the key that it is for. All at once, which is cheaper, and mostly the same as the last
- * time.
+ * a provider may name a limit by the key that it is for. Mostly it is the same as the last time.
  */
 function withSafeTexts(families: readonly LimitFamily[], withoutKeys: WithoutKeys): readonly LimitFamily[] {
   const safe: (readonly [LimitFamily, readonly string[]])[] = [];
@@ -155,7 +155,10 @@ function withSafeTexts(families: readonly LimitFamily[], withoutKeys: WithoutKey
     if (left < 0) break;
     safe.push([family, texts]);
   }
-  const clean = withoutKeys(safe.map(([, texts]) => texts.join("\n")).join("\n")).split("\n");
+  const clean = cleanTexts(
+    safe.flatMap(([, texts]) => texts),
+    withoutKeys,
+  );
   return safe.map(([family], index) => {
     const [key = "", unit = "", resource] = clean.slice(3 * index);
     return { ...family, key, unit, resource: family.resource && resource };

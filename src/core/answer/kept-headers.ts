@@ -4,6 +4,7 @@
 
 import { MOST_HEADERS_KEPT, REQUEST_ID_CHARS, REQUEST_IDS_CHARS } from "../exchange/bounds.ts";
 import type { AnswerHead, Headers, KeptHead, KeptHeader, WithoutKeys } from "../exchange/exchange.ts";
+import { cleanTexts } from "../exchange/clean-texts.ts";
 import { oneLine } from "../text/escape.ts";
 
 const LONGEST_NAME = 80;
@@ -75,8 +76,10 @@ export function keptHeadOf(
     .map(([name, value]) => ({ name: oneLine(name, LONGEST_NAME), bytes: value.length, value: "" }));
   // Ids first, so that no number of other headers can push them out.
   const kept = [...keptIds, ...others];
-  // All at once, which is cheaper; none of them has a line feed.
-  const clean = withoutKeys(kept.flatMap(({ name, value }) => [name, value]).join("\n")).split("\n");
+  const clean = cleanTexts(
+    kept.flatMap(({ name, value }) => [name, value]),
+    withoutKeys,
+  );
   return {
     status,
     headers: kept.map(({ bytes }, index) => {

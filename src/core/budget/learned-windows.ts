@@ -28,7 +28,7 @@ const TOLERANCE_MS = 1500;
 const SAME_RESETS = 4;
 const SAME_BUCKETS = 3;
 const REFILLS = 3;
-const MOST_KEYS = 32;
+const MOST_KEYS = 16;
 
 type Sighting = {
   readonly atMs: number;

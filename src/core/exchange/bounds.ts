@@ -62,10 +62,12 @@ export const REQUEST_ID_CHARS = 128;
 export const REQUEST_IDS_CHARS = 400;
 export const MOST_HEADERS_KEPT = 12;
 /** What others wrote in one failed poll that is kept: in memory, on the page, and in the state file. */
-export const KEPT_POLL_BYTES = 700;
+export const KEPT_POLL_BYTES = 400;
 export const KEPT_DETAIL_BYTES = 280;
+/** All texts of its answers that are in memory: failures, their evidence, limits, an announcement. */
+export const KEPT_BYTES_AN_UPSTREAM = 25_000;
 /** A poll in the state file, and how many of an upstream are there at most. */
-export const POLL_IN_FILE_CHARS = 1_200;
+export const POLL_IN_FILE_CHARS = 1_000;
 export const POLLS_IN_FILE = 1_000;
 /** Each may have three such polls as its evidence. */
 export const INCIDENTS_IN_FILE = 350;

@@ -2,6 +2,7 @@
 
 import { KEPT_DETAIL_BYTES, KEPT_POLL_BYTES } from "../exchange/bounds.ts";
 import type { KeptHeader } from "../exchange/exchange.ts";
+import { ownCopy } from "../text/own-copy.ts";
 import { capText } from "../text/escape.ts";
 
 type Texts = {
@@ -30,7 +31,8 @@ export function keptTexts({ detail, excerpt, headers = [] }: Texts): Texts {
   const keptExcerpt = excerpt && cutTo(left, excerpt);
   left -= bytesOf(keptExcerpt ?? "");
   keep(names, 0);
-  return { detail: keptDetail, excerpt: keptExcerpt, headers: kept };
+  const texts: Texts = { detail: keptDetail, excerpt: keptExcerpt, headers: kept };
+  return { excerpt: undefined, ...ownCopy<Omit<Texts, "excerpt">>(texts) };
 }
 
 /** Ids leave so much for the body. */

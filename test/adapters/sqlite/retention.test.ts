@@ -160,6 +160,40 @@ test("with a year of history, the rows of one upstream are bounded", async () =>
   expect(statSync(bench.path).size).toBeLessThanOrEqual(FILE_BYTES_AN_UPSTREAM);
 });
 
+test("a failed poll takes at most a kilobyte of disk, with its places in the indexes", async () => {
+  await using bench = await StateBench.make();
+  const file = new StateFile(bench.path);
+  file.open(NOW_MS);
+  const phasesMs = {
+    dns: 1.123_456,
+    connect: 1.123_456,
+    tls: 1.123_456,
+    wait: 1.123_456,
+    transfer: 1.123_456,
+  };
+  const ids = Array.from({ length: 3 }, () => ({ name: "x-request-id", bytes: 99, value: "7".repeat(99) }));
+  const wide = "\u4e00".repeat(300);
+  const polls = ["a".repeat(300), '"'.repeat(300), wide].flatMap((text) =>
+    Array.from({ length: 400 }, (_, turn) => {
+      const head = { status: 500, headers: ids };
+      const said = {
+        outcome: TIMEOUT,
+        phasesMs,
+        durationMs: 1_234.123_456,
+        detail: text,
+        excerpt: text,
+        head,
+      };
+      const status = pollStatusOf(samplePoll({ ...said, id: `mbq1z2x3-${turn}` }));
+      return { upstream: "email-delivery", endedAtMs: NOW_MS + turn, withinObjective: false, status };
+    }),
+  );
+  const before = statSync(bench.path).size;
+  file.write(batchAt(NOW_MS, { polls }));
+  expect((statSync(bench.path).size - before) / polls.length).toBeLessThanOrEqual(1_000);
+  file.close();
+});
+
 test("a file that kept too much of answers is read without it, and cut", async () => {
   await using bench = await StateBench.make();
   const file = new StateFile(bench.path);

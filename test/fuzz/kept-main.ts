@@ -1,0 +1,139 @@
+/**
+ * Says how many bytes of what hostile answers said are still in memory after hundreds of them, as JSON: every text that
+ * V8's heap snapshot has, with whatever a part of it keeps alive. A process of its own: the heap of a test has more.
+ */
+
+import { setFlagsFromString, getHeapSnapshot } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { LogRecorder } from "../../src/adapters/log/logger.ts";
+import { StateBuffer } from "../../src/adapters/sqlite/buffer.ts";
+import { StateRecorder } from "../../src/adapters/sqlite/recorder.ts";
+import { JournaledLedger } from "../../src/core/budget/journaled-ledger.ts";
+import { LocalLedger } from "../../src/core/budget/local-ledger.ts";
+import { SMALL_BODY_BYTES } from "../../src/core/exchange/bounds.ts";
+import { History } from "../../src/core/history/history.ts";
+import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
+import { sampleConfig, sampleUpstream } from "../support/samples.ts";
+import { VirtualClock } from "../support/virtual/clock.ts";
+import { type Answer, meet } from "./worst-answers.ts";
+
+const TURNS = 300;
+const UPSTREAMS = 4;
+/** All that an answer says is made of it. */
+const MARK = "zq7";
+const mute = (): void => {};
+
+function hostile(turn: number): Answer {
+  const text = (chars: number): string => `${turn}${MARK.repeat(chars / MARK.length)}`;
+  const isWell = turn % 5 === 0;
+  const windows = ["second", "minute", "hour", "day", "month"];
+  return {
+    status: isWell ? 200 : ([403, 429, 500][turn % 3] ?? 500),
+    headers: [
+      ["deprecation", `@${1_700_000_000 + turn}`],
+      ["warning", `299 - "${text(3_000)}"`],
+      [
+        "link",
+        Array.from({ length: 6 }, (_, at) => `<https://${MARK}.${at}/${text(400)}>; rel=sunset`).join(),
+      ],
+      ...Array.from({ length: 8 }, () => ["x-request-id", text(120)] as const),
+      ...Array.from({ length: 30 }, (_, at) => [`x-${at}-${text(90)}`, "1"] as const),
+      ["x-ratelimit-resource", text(90)],
+      ...windows.flatMap((window, at) => [
+        [`x-ratelimit-limit-${text(60)}-${window}`, String(1_000 + at)] as const,
+        [`x-ratelimit-remaining-${text(60)}-${window}`, String(900 - turn)] as const,
+      ]),
+      [
+        "ratelimit-policy",
+        Array.from({ length: 20 }, (_, at) => `"${text(80)}${at}";q=${900 + at};w=86400`).join(),
+      ],
+      [
+        "ratelimit",
+        Array.from({ length: 20 }, (_, at) => `"${text(80)}${at}";r=${800 - turn};t=9000`).join(),
+      ],
+    ],
+    body: Buffer.from(
+      isWell ? "{}" : JSON.stringify({ error: { message: `\u4e00${text(2_000)}`, code: text(60) } }),
+    ).subarray(0, SMALL_BODY_BYTES),
+  };
+}
+
+function life(): unknown {
+  const clock = new VirtualClock({ wallMs: 1_790_000_000_000 });
+  const upstream = sampleUpstream({ name: "hostile" });
+  const config = sampleConfig({ upstreams: [upstream] });
+  const file = { keepQuota: mute, keepRecord: mute, written: () => Promise.resolve() };
+  const ledger = new JournaledLedger(new LocalLedger(config, clock), file, clock);
+  const buffer = new StateBuffer({
+    polls: 1,
+    incidents: 1,
+    value_hours: 1,
+    quota_hours: 1,
+    budget_records: 1,
+    upstream_records: 1,
+    notices: 1,
+  });
+  const history = new History(upstream.name, clock.wallNow());
+  const log = { level: "info", debug: mute, info: mute, warn: mute, error: mute } as const;
+  const record = new UpstreamRecord(history, [
+    new LogRecorder(log, upstream.name, clock),
+    new StateRecorder(upstream.name, history, buffer, clock),
+  ]);
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    clock.stepWall(60_000);
+    const { poll, advice } = meet(hostile(turn)).result;
+    record.record({ kind: "polled", poll: { ...poll, id: String(turn), endedAtMs: clock.wallNow() } });
+    record.record({
+      kind: "health_changed",
+      from: "up",
+      to: poll.outcome.kind === "ok" ? "up" : "down",
+      atMs: clock.wallNow(),
+    });
+    if (advice !== undefined) ledger.applyAdvice(upstream.budgets, advice);
+    buffer.take(1);
+  }
+  return { ledger, record, buffer };
+}
+
+type Snapshot = {
+  readonly snapshot: { readonly meta: { readonly node_fields: string[]; readonly node_types: [string[]] } };
+  readonly nodes: readonly number[];
+  readonly strings: readonly string[];
+};
+
+/** Of a text that is a part of another one, the other one counts. */
+async function textsInMemory(): Promise<readonly { readonly text: string; readonly bytes: number }[]> {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  const chunks: string[] = [];
+  for await (const chunk of getHeapSnapshot().setEncoding("utf8")) chunks.push(String(chunk));
+  const { snapshot, nodes, strings }: Snapshot = JSON.parse(chunks.join(""));
+  const { node_fields: fields, node_types: types } = snapshot.meta;
+  const at = (field: string): number => fields.indexOf(field);
+  const found: { text: string; bytes: number }[] = [];
+  for (let node = 0; node < nodes.length; node += fields.length) {
+    const text = strings[nodes[node + at("name")] ?? 0] ?? "";
+    const type = types[0][nodes[node + at("type")] ?? 0] ?? "";
+    if (/string/.test(type) && text.includes(MARK + MARK))
+      found.push({ text: `${type} ${text.slice(0, 60)}`, bytes: nodes[node + at("self_size")] ?? 0 });
+  }
+  return found;
+}
+
+// What all upstreams share is bounded by itself, and full after these.
+const lives = Array.from({ length: UPSTREAMS }, life);
+const before = await textsInMemory();
+for (let more = 0; more < UPSTREAMS; more += 1) lives.push(life());
+const after = await textsInMemory();
+const byKind = new Map<string, number>();
+for (const [sign, texts] of [
+  [-1, before],
+  [1, after],
+] as const) {
+  for (const { text, bytes } of texts) {
+    const kind = text.replaceAll(/\d+/g, "N").split(MARK)[0] ?? "";
+    byKind.set(kind, (byKind.get(kind) ?? 0) + (sign * bytes) / UPSTREAMS);
+  }
+}
+const bytes = [...byKind.values()].reduce((sum, each) => sum + each, 0);
+console.log(JSON.stringify({ bytes, byKind: Object.fromEntries(byKind), lives: lives.length }));

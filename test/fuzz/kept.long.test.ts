@@ -1,0 +1,14 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { KEPT_BYTES_AN_UPSTREAM } from "../../src/core/exchange/bounds.ts";
+
+/** Without the copies in `cleanTexts` and `keptTexts` it was 72 kB: a part of a text keeps the whole of it. */
+test("of all that the answers of one upstream said, a bounded number of bytes stays in memory", async () => {
+  const main = new URL("./kept-main.ts", import.meta.url).pathname;
+  const { stdout } = await promisify(execFile)(process.execPath, [main]);
+  const { bytes }: { readonly bytes: number } = JSON.parse(stdout);
+  expect(bytes).toBeLessThanOrEqual(KEPT_BYTES_AN_UPSTREAM);
+  // Failures, limits and an announcement are kept: it sees them.
+  expect(bytes).toBeGreaterThan(5_000);
+});
