@@ -33,6 +33,18 @@ test("the more often it flaps, the longer it must be well before that is believe
   expect(changes).toBeLessThan(60);
 });
 
+test("each flap doubles the time for which it must be well, up to half a minute", () => {
+  const health = upSince(0);
+  let nowMs = 0;
+  for (const quietMs of [1_500, 3_000, 6_000, 12_000, 24_000, 30_000, 30_000]) {
+    nowMs += 100;
+    expect(health.failed(true, nowMs)).toBe(true);
+    expect(health.wrote(nowMs + quietMs - 1)).toBe(false);
+    nowMs += quietMs;
+    expect(health.wrote(nowMs)).toBe(true);
+  }
+});
+
 test("each kind of problem is news once in a fault, and again in the next", () => {
   const health = upSince(0);
   health.failed(false, 20_000);

@@ -261,6 +261,25 @@ describe("a takeover is a restart", () => {
   });
 });
 
+test("a replica whose release was not answered begins a new session, and keeps all the rest", async () => {
+  const world = worldOf();
+  const [a, b] = await settled(world, "a", "b");
+  if (a === undefined || b === undefined) throw new Error("two began");
+  const former = a.membership.session;
+  const newcomer = world.begin("c");
+  const before = a.polled.size;
+  for (let ms = 0; ms < 3 * TTL_MS && a.polled.size === before; ms += 0.25) await world.clock.advance(0.25);
+  a.line = "answers lost";
+  await world.clock.advance(600);
+  a.line = "well";
+  const kept = [...a.polled];
+  expect(kept.length).toBe(before - 2);
+  expect(await world.longestSilence(3 * TTL_MS, a, b, newcomer)).toBeLessThanOrEqual(2 * BEAT_MS);
+  expect(a.membership.session).not.toBe(former);
+  expect([...a.polled]).toEqual(kept);
+  expect(total(a, b, newcomer)).toBe(UPSTREAMS);
+});
+
 test("what one replica alone should do is done by the eldest; after its death, by the next one", async () => {
   const world = worldOf();
   const eldest = (...replicas: readonly SmallReplica[]): readonly string[] =>
