@@ -69,7 +69,7 @@ function burnOver(
 }
 
 /** The first points may be of a start, when not all servers had answered: so more of them. */
-const MOST_AT_THE_START = 5;
+const MOST_AT_THE_START = 7;
 const MOST_AT_THE_END = 3;
 
 /**
@@ -77,16 +77,15 @@ const MOST_AT_THE_END = 3;
  * several servers, of which some lag behind, differ by more than what was spent, and any one pair may be of two of them.
  */
 function middleSlope(points: readonly ValuePoint[]): number {
-  const most = Math.ceil(points.length / 3);
   const slopes = points
-    .slice(0, Math.min(MOST_AT_THE_START, most))
+    .slice(0, Math.min(MOST_AT_THE_START, Math.max(1, points.length >> 1)))
     .flatMap((from) =>
       points
-        .slice(-Math.min(MOST_AT_THE_END, most))
+        .slice(-Math.min(MOST_AT_THE_END, Math.ceil(points.length / 3)))
         .map((to) => (from.value - to.value + to.refilled - from.refilled) / (to.atMs - from.atMs)),
     )
     .toSorted((a, b) => a - b);
-  return ((slopes[(slopes.length - 1) >> 1] ?? 0) + (slopes[slopes.length >> 1] ?? 0)) / 2;
+  return slopes[(slopes.length - 1) >> 1] ?? 0;
 }
 
 const LAST_POINTS_MS = 15 * MINUTE_MS;

@@ -203,12 +203,14 @@ class ValueTrack {
   add(atMs: number, { isCredit = false, ...answer }: Answer): void {
     // After the clock was set back, nobody knows when these were.
     while ((this.#points.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) >= atMs) this.#points.pop();
+    const [pace] = isCredit ? this.burns : [];
     this.#seen = { atMs, ...answer };
     this.#burns = undefined;
     this.#recent = recentOf([...this.#recent.filter((seen) => seen.atMs < atMs), this.#seen], isCredit);
-    const steady = (isCredit ? lowOf(this.#recent) : middleOf(this.#recent)) ?? this.#seen;
-    const refilled = this.#refilledAt(atMs, steady.value);
     const newest = this.#points.at(-1);
+    const steady =
+      (isCredit ? lowOf(this.#recent, newest, pace?.perSecond) : middleOf(this.#recent)) ?? this.#seen;
+    const refilled = this.#refilledAt(atMs, steady.value);
     const isNews = newest === undefined || steady.atMs > newest.atMs;
     // The lowest of several servers may have told it a while ago.
     if (isCredit && !isNews && atMs - newest.atMs < 2 * STEP_MS) return;
@@ -278,10 +280,26 @@ const LATELY_MS = 45 * MINUTE_MS;
  * Servers that lag behind tell more than is left, so the lowest tells it best; of a single answer that is lower than all
  * others, nothing is believed.
  */
-function lowOf(recent: readonly Seen[]): Seen | undefined {
+function lowOf(
+  recent: readonly Seen[],
+  newest: ValuePoint | undefined,
+  perSecond: number = 0,
+): Seen | undefined {
   if (recent.length < 3) return recent[0];
-  return recent.toSorted((a, b) => a.value - b.value || b.atMs - a.atMs)[1];
+  const lowest = (perMs: number): Seen | undefined => {
+    const left = ({ value, atMs }: Seen): number => value + perMs * (atMs - (recent[0]?.atMs ?? 0));
+    return recent.toSorted((a, b) => left(a) - left(b) || b.atMs - a.atMs)[1];
+  };
+  const low = lowest(0);
+  const isFalling = low !== undefined && newest !== undefined && low.value <= newest.value;
+  return isFalling ? lowest((perSecond * SURELY_GOES_ON) / 1_000) : low;
 }
+
+/**
+ * Of what was spent in the last hour, so much surely goes on: a server that has not answered for a while still knows
+ * better than one that lags by more than that. If less is spent now, what is told is up to 45 minutes old.
+ */
+const SURELY_GOES_ON = 0.75;
 
 /**
  * Lower values that the last three no longer tell, and that nothing higher came before, were refilled since; one stretch of
