@@ -1,9 +1,9 @@
-#!/usr/bin/env -S node --disable-sigusr1
+#!/usr/bin/env -S sh -c 'f=--disable-sigusr1; node $f -v >&- 2>&- || f=; exec node $f "$0" "$@"'
 // By default Node.js answers SIGUSR1 with a debugger that every user of this machine can connect to. Only this flag
 // prevents that from the first moment on. Started without it, the first statement below does, once Node.js comes to it.
+// Before 22.14 Node.js does not know the flag: the line above leaves it out then, for the sentence below.
 //
-// Plain JavaScript, so that an old Node.js prints the one line below instead of a loader's stack trace. Before 22.14 it
-// does not know the flag, and ends with "bad option": then "node bin/pacewatch.mjs" prints that line.
+// Plain JavaScript, so that an old Node.js prints that sentence instead of a loader's stack trace.
 import { fileURLToPath } from "node:url";
 
 process.on("SIGUSR1", () => {});

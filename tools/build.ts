@@ -5,7 +5,8 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmod, cp, mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../package.json" with { type: "json" };
@@ -21,11 +22,8 @@ const COPIED = [
   "SECURITY.md",
   "config",
   "deploy/systemd",
-  // The runbooks, to which the alerts link, and the pages to which the runbooks link.
-  "docs/runbooks",
-  "docs/command-line.md",
-  "docs/oauth2.md",
-  "docs/signals.md",
+  "deploy/kubernetes",
+  "docs",
 ];
 
 export type BuildOptions = {
@@ -38,14 +36,35 @@ export type BuildOptions = {
 export async function build({ folder, commit, epochS }: BuildOptions): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  for (const path of COPIED) await cp(join(ROOT, path), join(folder, path), { recursive: true });
+  const isWanted = (path: string): boolean => !path.endsWith(".png");
+  for (const path of COPIED)
+    await cp(join(ROOT, path), join(folder, path), { recursive: true, filter: isWanted });
   const { files, packages } = await bundle(commit);
   for (const [path, content] of files) await put(folder, path, content);
+  await unlinkMissing(folder);
   await put(folder, "package.json", json(publishedManifest(commit)));
   await put(folder, "THIRD-PARTY-NOTICES.txt", await notices(packages));
   await put(folder, "sbom.json", json(reproducible(billOfMaterials(), commit, epochS)));
   await setModesAndTimes(folder, epochS);
 }
+
+/** What a page links to in the repository alone is only named in the package, and photographs are left out: they are large. */
+async function unlinkMissing(folder: string): Promise<void> {
+  for (const page of await readdir(folder, { recursive: true })) {
+    if (!page.endsWith(".md")) continue;
+    const path = join(folder, page);
+    const text = await readFile(path, "utf8");
+    const linked = text
+      .replace(/<picture>[^]*?<\/picture>\n+/g, "")
+      .replace(MARKDOWN_LINK, (link: string, words: string, target: string) =>
+        existsSync(join(dirname(path), target)) ? link : words,
+      );
+    await writeFile(path, linked);
+  }
+}
+
+/** To a file beside it, with or without a place in it. */
+const MARKDOWN_LINK = /\[([^\]]*)\]\((?![a-z]+:|#)([^)#\s]+)(?:#[^)]*)?\)/g;
 
 /** What npm is told: no dependencies, no scripts, nothing to import. */
 function publishedManifest(commit: string): object {

@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -77,17 +77,29 @@ test("the package is small, needs no other and runs nothing when it is installed
   }
 });
 
-test("the runbooks, to which its alerts link, are in the package, and all that they link to", async () => {
+test("no page of the package links to what is not in it", async () => {
   const shipped = (await run("tar", ["-tzf", packed], folder)).out.split("\n");
-  const runbooks = shipped.filter((path) => path.startsWith("package/docs/runbooks/"));
-  expect(runbooks.length).toBeGreaterThan(20);
-  for (const path of runbooks) {
-    const text = await readFile(join(folder, path.replace("package", "dist")), "utf8");
-    const links = [...text.matchAll(/\]\(([\w./-]+)/g)].map(([, target = ""]) =>
-      posix.join(path, "..", target),
-    );
-    expect(links.filter((target) => !shipped.includes(target))).toEqual([]);
+  const pages = shipped.filter((path) => path.endsWith(".md"));
+  expect(pages).toEqual(expect.arrayContaining(["package/README.md", "package/docs/configuration.md"]));
+  expect(pages.filter((path) => path.startsWith("package/docs/runbooks/")).length).toBeGreaterThan(20);
+  const dead: string[] = [];
+  let links = 0;
+  for (const page of pages) {
+    const text = await readFile(join(folder, page.replace("package", "dist")), "utf8");
+    const code = /```[^]*?```|`[^`\n]*`/g;
+    for (const [, inText, inTag] of text
+      .replaceAll(code, "")
+      .matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)) {
+      const [target = ""] = (inText ?? inTag ?? "").split("#");
+      if (target === "" || /^[a-z]+:/.test(target)) continue;
+      links += 1;
+      const path = posix.join(page, "..", target);
+      if (!shipped.some((each) => each === path || each.startsWith(path.replace(/\/?$/, "/"))))
+        dead.push(`${page}: ${target}`);
+    }
   }
+  expect(dead).toEqual([]);
+  expect(links).toBeGreaterThan(100);
 });
 
 test("the bill of materials says nothing of the npm that wrote it, which another machine may not have", async () => {
@@ -172,6 +184,24 @@ test("as a dependency of a project, its scripts can run it", async () => {
   expect(checked.out).toContain("fits: 2 upstreams on 2 budgets");
   // What the lock file says is enough for the next machine.
   expect(await run("npm", ["ci"], home)).toMatchObject({ code: 0 });
+});
+
+test("an older Node.js says in a sentence what is needed", async () => {
+  const home = await mkdtemp(join(folder, "older-"));
+  await install([packed], home);
+  // It knows no flag of its own, as the one of a machine that is years old.
+  const older = join(home, "older/node");
+  await mkdir(join(home, "older"));
+  const pretended = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })";
+  const script = `#!/bin/sh
+case "$1" in --disable*) echo "$0: bad option: $1" >&2; exit 9;; esac
+exec "${process.execPath}" --import "data:text/javascript,${encodeURIComponent(pretended)}" "$@"
+`;
+  await writeFile(older, script, { mode: 0o755 });
+  const PATH = `${join(home, "older")}:${process.env["PATH"]}`;
+  const ran = await run(join(home, "node_modules/.bin/pacewatch"), ["--version"], home, { PATH });
+  expect(ran).toMatchObject({ code: 1, out: "" });
+  expect(ran.err).toMatch(/^pacewatch needs Node\.js 24 or newer, this is 20\.20\.2\. .*\n$/);
 });
 
 async function install(args: readonly string[], cwd: string): Promise<void> {
