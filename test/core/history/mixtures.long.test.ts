@@ -7,8 +7,8 @@ test.each([20_261_122, 7, 99])(
   (seed) => {
     const { worsts, judged } = worstForecasts(seed, 1_000);
     expect(judged).toBeGreaterThan(50_000);
-    // In one of some thousand, the newest server hardly answers in the first quarter of an hour.
+    // In about one of a thousand, the newest server hardly answers in the first quarter of an hour.
     expect(worsts.filter((worst) => worst > 0.1).length).toBeLessThanOrEqual(1);
-    expect(Math.max(...worsts)).toBeLessThan(0.15);
+    expect(Math.max(...worsts)).toBeLessThan(0.2);
   },
 );
