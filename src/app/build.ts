@@ -68,8 +68,11 @@ export async function build(
   const { notifier } = notify;
   const polling = new AppPolling(config, { ...parts, ledger: pollLedger, pauses, store, notifier, holdings });
   fleet = opened.what.fleet?.join({
-    views: () => fleetViews(polling, ledger, clock),
-    onGained: (gained) => void polling.gain(gained).catch(onBug),
+    views: () => fleetViews(polling, ledger, clock, notifier),
+    onGained: (gained) => {
+      for (const { upstream, view } of gained) if (view !== undefined) notifier.goOn(upstream, view.told);
+      void polling.gain(gained).catch(onBug);
+    },
     onLost: (upstreams) => polling.lose(upstreams),
     drain: (upstreams) => polling.drain(upstreams),
     onPaused: (upstream, forMs) => polling.pause(upstream, forMs),

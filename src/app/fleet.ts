@@ -16,6 +16,7 @@ import { RedisAccount } from "../core/metrics/accounts.ts";
 import type { FleetSnapshot } from "../core/metrics/snapshot.ts";
 import { hash32 } from "../core/schedule/hash.ts";
 import type { Clock } from "../core/time/clock.ts";
+import { MINUTE_MS } from "../core/time/duration.ts";
 import { FleetLedger } from "../engine/fleet/fleet-ledger.ts";
 import { FleetMembership } from "../engine/fleet/membership.ts";
 import type { FleetConfig, FleetEvents } from "../engine/fleet/parts.ts";
@@ -154,6 +155,16 @@ export class AppFleet {
 
   close(): Promise<void> {
     return this.#membership.close();
+  }
+
+  /**
+   * For how long others have told whatever is due; undefined where this replica tells. Whoever polls an upstream tells of
+   * it. Where all poll, that is the eldest. While Redis is away nobody knows who that is, and nothing counts as told.
+   */
+  get toldByOthersAfterMs(): number | undefined {
+    const { fleet, holdings } = this.#joined;
+    if (fleet.mode === "shard" || this.#membership.isEldest) return undefined;
+    return holdings.isSessionValid ? 3 * fleet.ttlMs + MINUTE_MS : Infinity;
   }
 
   snapshot(): FleetSnapshot {

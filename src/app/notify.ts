@@ -177,7 +177,7 @@ export class AppNotify {
       conditions: () => this.#conditionsIn(sources),
       status: () => statusView(sources),
       pageUrl: (fleet?.advertise ?? web.pageUrl)?.replace(/\/+$/, ""),
-      toldByOthersAfterMs: undefined,
+      toldByOthersAfterMs: sources.fleet?.toldByOthersAfterMs,
     };
   }
 

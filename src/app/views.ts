@@ -169,6 +169,7 @@ export function fleetViews(
   polling: AppPolling,
   ledger: RunningLedger,
   clock: Clock,
+  notifier: Pick<Notifier, "toldOf">,
 ): ReadonlyMap<string, Omit<FleetView, "vantage">> {
   const aheadMs = clock.wallNow() - clock.now();
   return new Map(
@@ -193,6 +194,7 @@ export function fleetViews(
         lastDurationMs: history.lastPoll?.durationMs,
         knownUntilMs,
         incident: newest?.endedAtMs === undefined ? newest : undefined,
+        told: notifier.toldOf(name),
       };
       return [[name, view] as const];
     }),

@@ -510,6 +510,7 @@ export function sampleFleetView(changes: Partial<FleetView> = {}): FleetView {
     lastDurationMs: 112,
     knownUntilMs: 47_000,
     incident: undefined,
+    told: [],
     ...changes,
   };
 }

@@ -2,7 +2,17 @@
 
 import type { FleetMode } from "../config/config.ts";
 import { REASON_NAMES } from "../exchange/reasons.ts";
-import { flag, number, objectOf, oneOf, optional, readText, type Row, text } from "../exchange/rows.ts";
+import {
+  flag,
+  listOf,
+  number,
+  objectOf,
+  oneOf,
+  optional,
+  readText,
+  type Row,
+  text,
+} from "../exchange/rows.ts";
 import { HEALTH_STATES, type Health, type HealthState, UNKNOWN_HEALTH } from "../poll/health.ts";
 import { upstreamOnBoard } from "./groups.ts";
 
@@ -18,6 +28,14 @@ export type FleetView = {
   readonly knownUntilMs: number;
   /** The one that is open. */
   readonly incident: OpenIncident | undefined;
+  /** Who was told that something is wrong with it, and not yet that it is over. */
+  readonly told: readonly ToldReceiver[];
+};
+
+export type ToldReceiver = {
+  readonly receiver: string;
+  readonly startedAtMs: number;
+  readonly event: string;
 };
 
 export type OpenIncident = {
@@ -83,7 +101,8 @@ export function viewText(view: FleetView): string {
   const { incident } = view;
   const d = lastDurationMs === undefined ? undefined : Math.round(lastDurationMs);
   const i = incident && { s: incident.state, r: incident.reason, t: incident.startedAtMs, n: incident.polls };
-  return JSON.stringify({ v, s, u, t, p, d, k, i });
+  const n = view.told.map(({ receiver: r, startedAtMs: t, event: e }) => ({ r, t, e }));
+  return JSON.stringify({ v, s, u, t, p, d, k, i, ...(n.length > 0 && { n }) });
 }
 
 const state = oneOf(HEALTH_STATES);
@@ -100,7 +119,12 @@ export function readView(written: string): FleetView | undefined {
     lastDurationMs: view.get("d", optional(number)),
     knownUntilMs: view.get("k", number),
     incident: view.get("i", optional(objectOf(incidentIn))),
+    told: view.get("n", optional(listOf(objectOf(toldIn)))) ?? [],
   }));
+}
+
+function toldIn(told: Row): ToldReceiver {
+  return { receiver: told.get("r", text), startedAtMs: told.get("t", number), event: told.get("e", text) };
 }
 
 function incidentIn(incident: Row): OpenIncident {

@@ -124,11 +124,13 @@ export function planFor(receiver: Receiver, told: Told, scene: Scene, nowMs: num
   return { dues: dues.toSorted((one, other) => one.dueAtMs - other.dueAtMs), quiet, nextAtMs };
 }
 
+export const LONGEST_WAITS = 4;
+
 /** What falls within the wait goes together, and whoever goes on falling is waited for: but not for ever. */
 export function sendAtMs(dues: readonly Due[], groupWaitMs: number): number {
   const [first, last] = [dues.at(0), dues.at(-1)];
   if (first === undefined || last === undefined) return Infinity;
-  return Math.min(last.dueAtMs + groupWaitMs, first.dueAtMs + 4 * groupWaitMs);
+  return Math.min(last.dueAtMs + groupWaitMs, first.dueAtMs + LONGEST_WAITS * groupWaitMs);
 }
 
 class Planning {

@@ -66,7 +66,7 @@ export function troubleOf(incident: Incident, knownAtMs: number): Trouble | unde
 }
 
 /** A name has no slash. */
-function idOf(subject: string, startedAtMs: number): string {
+export function idOf(subject: string, startedAtMs: number): string {
   return `${subject}/${Math.round(startedAtMs).toString(36)}`;
 }
 

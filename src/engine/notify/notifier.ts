@@ -1,4 +1,5 @@
 import type { Receiver } from "../../core/config/config.ts";
+import type { ToldReceiver } from "../../core/fleet/fleet-status.ts";
 import type { ReceiverSnapshot } from "../../core/metrics/snapshot.ts";
 import { NEWS_MS, type Notice, type Scene, type ToldBefore } from "../../core/notify/plan.ts";
 import { type Condition, foldConditions, type Trouble, troubleOf } from "../../core/notify/trouble.ts";
@@ -88,6 +89,22 @@ export class Notifier {
       since: new Map(outboxes.map(([name, { sinceMs }]) => [name, sinceMs])),
       notices: outboxes.flatMap(([, { notices }]) => [...notices]),
     };
+  }
+
+  /** For whoever polls the upstream next. */
+  toldOf(upstream: string): readonly ToldReceiver[] {
+    return [...this.#outboxes.values()].flatMap((outbox) =>
+      outbox.openOf(upstream).map(({ receiver, startedAtMs, event }) => ({ receiver, startedAtMs, event })),
+    );
+  }
+
+  /** It was polled by another replica until now, which told this. */
+  goOn(upstream: string, told: readonly ToldReceiver[]): void {
+    for (const [name, outbox] of this.#outboxes)
+      outbox.goOn(
+        upstream,
+        told.filter(({ receiver }) => receiver === name),
+      );
   }
 
   start(): void {

@@ -1,14 +1,18 @@
 import type { Receiver } from "../../core/config/config.ts";
+import type { ToldReceiver } from "../../core/fleet/fleet-status.ts";
 import { type Message, tellingsOf, type Telling } from "../../core/notify/message.ts";
 import {
   type Due,
   FORGOTTEN_MS,
   type Notice,
   noticesOf,
+  LONGEST_WAITS,
   planFor,
   type Scene,
   sendAtMs,
+  TOLD_EVENTS,
 } from "../../core/notify/plan.ts";
+import { idOf } from "../../core/notify/trouble.ts";
 import type { Status } from "../../core/status/status.ts";
 import type { Log } from "../../core/text/log.ts";
 import type { Clock } from "../../core/time/clock.ts";
@@ -77,6 +81,28 @@ export class Outbox {
     return this.#notices.values();
   }
 
+  /** Of the incidents of an upstream. */
+  openOf(upstream: string): readonly Notice[] {
+    return [...this.#notices.values()].filter(({ isOpen, subject }) => isOpen && subject === upstream);
+  }
+
+  /** What another replica told holds, and nothing that was told here before. */
+  goOn(upstream: string, told: readonly ToldReceiver[]): void {
+    for (const notice of this.openOf(upstream)) this.#note({ ...notice, isOpen: false });
+    for (const { receiver, startedAtMs, event: said } of told) {
+      const event = TOLD_EVENTS.find((each) => each === said);
+      if (event === undefined) continue;
+      const incident = idOf(upstream, startedAtMs);
+      const how = {
+        atMs: this.#parts.clock.wallNow(),
+        thread: upstream,
+        side: "open",
+        isOpen: true,
+      } as const;
+      this.#note({ receiver, incident, subject: upstream, upstream, startedAtMs, event, ...how });
+    }
+  }
+
   /** Sends what is due, if it may. Tells in how many ms to ask again, unless something happens. */
   look({ scene, status, pageUrl, toldByOthersAfterMs }: Outlook): number {
     const { clock } = this.#parts;
@@ -84,7 +110,10 @@ export class Outbox {
     const told = { sinceMs: this.sinceMs, notices: this.#notices };
     const plan = planFor(this.#receiver, told, scene, nowMs);
     for (const notice of plan.quiet) this.#note(notice);
-    if (toldByOthersAfterMs !== undefined) return this.#follow(plan.dues, nowMs - toldByOthersAfterMs);
+    if (toldByOthersAfterMs !== undefined) {
+      const waitMs = LONGEST_WAITS * this.#receiver.groupWaitMs + toldByOthersAfterMs;
+      return this.#follow(plan.dues, nowMs - waitMs);
+    }
     this.#oldestDueMs = plan.dues.at(0)?.dueAtMs;
     if (this.#sending !== undefined) return Infinity;
     const inMs = sendAtMs(plan.dues, this.#receiver.groupWaitMs) - nowMs;

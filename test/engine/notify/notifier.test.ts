@@ -315,3 +315,38 @@ test("a clock that is set back keeps nobody from hearing", async () => {
   await world.clock.advance(MINUTE_MS);
   expect(world.told()).toEqual(["down email"]);
 });
+
+test("a replica that takes an upstream over goes on with what was told of it, and tells the end", async () => {
+  const before = await started(undefined, ["email", "sms", "push"]);
+  const after = await started(undefined, ["email", "sms", "push"]);
+  for (const name of ["email", "sms", "push"]) after.moves(name, true);
+  const ids = ["email", "sms"].map((name) => before.fall(name));
+  for (const name of ["email", "sms"]) after.fall(name);
+  await before.clock.advance(MINUTE_MS);
+  await after.clock.advance(MINUTE_MS);
+  after.rise("sms");
+  for (const name of ["email", "sms", "push"]) {
+    after.moves(name, false, before.toldOf(name));
+    before.moves(name, true);
+  }
+  await after.clock.advance(MINUTE_MS);
+  expect(after.told()).toEqual(["up sms"]);
+  after.rise("email");
+  await after.clock.advance(MINUTE_MS);
+  expect(after.told()).toEqual(["up sms", "up email"]);
+  expect(after.heard.map(({ message }) => message.incident)).toEqual(ids.toReversed());
+  await before.clock.advance(HOUR_MS);
+  expect(before.told()).toEqual(["down email sms"]);
+});
+
+test("what another replica told the end of meanwhile is not told again by who had told its beginning", async () => {
+  const world = await started();
+  world.fall("email");
+  await world.clock.advance(MINUTE_MS);
+  world.moves("email", true);
+  await world.clock.advance(HOUR_MS);
+  world.rise("email");
+  world.moves("email", false, []);
+  await world.clock.advance(HOUR_MS);
+  expect(world.told()).toEqual(["down email"]);
+});

@@ -1,5 +1,6 @@
 import type { Receiver } from "../../../src/core/config/config.ts";
 import type { Message } from "../../../src/core/notify/message.ts";
+import type { ToldReceiver } from "../../../src/core/fleet/fleet-status.ts";
 import type { Notice } from "../../../src/core/notify/plan.ts";
 import type { Condition } from "../../../src/core/notify/trouble.ts";
 import type { HealthState } from "../../../src/core/poll/health.ts";
@@ -92,7 +93,10 @@ export class NotifyWorld {
           const watched = this.upstreams.get(name);
           return watched && { ...watched, labels: { team: name.startsWith("a") ? "growth" : "core" } };
         },
-        incidentsOf: (name) => this.upstreams.get(name)?.incidents.toReversed(),
+        incidentsOf: (name) => {
+          const watched = this.upstreams.get(name);
+          return watched?.isElsewhere === true ? undefined : watched?.incidents.toReversed();
+        },
         conditions: () => this.conditions,
         status: () =>
           sampleStatus({
@@ -111,6 +115,16 @@ export class NotifyWorld {
   reload(receivers: readonly Receiver[]): void {
     this.#receivers = receivers;
     this.#notifier?.change(receivers);
+  }
+
+  toldOf(name: string): readonly ToldReceiver[] {
+    return this.#notifier?.toldOf(name) ?? [];
+  }
+
+  /** It is polled by another replica from now on, or was until now. */
+  moves(name: string, isElsewhere: boolean, told: readonly ToldReceiver[] = []): void {
+    this.#watched(name).isElsewhere = isElsewhere;
+    if (!isElsewhere) this.#notifier?.goOn(name, told);
   }
 
   /** In the middle of whatever it does. */
