@@ -24,7 +24,7 @@ function runApart(program: string): { status: number | null; stdout: string } {
     import { TextFormat } from ${JSON.stringify(TEXT)};
     const reload = { successful: true, lastSuccessAtMs: 0 };
     const build = { version: "0.1.0", node: "24" };
-    const snapshot = () => ({ upstreams: [], budgets: [], stateStoreUp: undefined, stateLostAtMs: undefined, reload, build, startedAtMs: 0 });
+    const snapshot = () => ({ upstreams: [], budgets: [], stateStoreUp: undefined, stateLostAtMs: undefined, receivers: [], reload, build, startedAtMs: 0 });
     const text = async () => Array.from(await scrape(snapshot, new TextFormat(false)), (piece) => Buffer.from(piece ?? "").toString()).join("");
     ${program}`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", module], {
