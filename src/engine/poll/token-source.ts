@@ -61,6 +61,7 @@ type HeldToken = {
   /** From then on. A wall clock that leaps ahead may be right: this process was suspended. */
   readonly usableMs: number;
   readonly renewFromMs: number;
+  wasAccepted: boolean;
   isRejected: boolean;
 };
 
@@ -70,9 +71,9 @@ type Request =
   | { readonly kind: "queued"; readonly ticket: Ticket; readonly dueAtMs: number }
   | { readonly kind: "sent" };
 
-const EXPIRED_EARLY: TokenFailure = {
+const GONE_EARLY: TokenFailure = {
   detail:
-    "no access token: the last one has expired, and the next is requested a minute after it at the earliest",
+    "no access token: the last one has expired or was rejected, and the next is requested a minute after it at the earliest",
   isRefusal: false,
 };
 
@@ -123,12 +124,14 @@ export class TokenSource {
       ask: (waiter) => this.#ask(waiter),
       isUsable: () => this.#isUsable(),
       judged: (accepted) => {
+        const held = this.#held?.value === sent ? this.#held : undefined;
         if (accepted === true) mayReject = true;
+        if (accepted === true && held !== undefined) held.wasAccepted = true;
         if (accepted !== undefined) this.#isRejected = !accepted;
         if (accepted !== false || !mayReject) return;
         // Once, until a token is accepted: an upstream that rejects every token must not have one fetched each minute.
         mayReject = false;
-        if (this.#held?.value === sent) this.#held.isRejected = true;
+        if (held !== undefined) held.isRejected = true;
       },
     };
   }
@@ -153,15 +156,19 @@ export class TokenSource {
     if (isDue) this.#fetch(waiter.dueAtMs);
     else if (this.#failure === undefined && this.#notBeforeMs - nowMs <= SOON_MS)
       this.#fetchSoon(waiter.dueAtMs);
-    if (this.#request === undefined) return { kind: "unavailable", failure: this.#failure ?? EXPIRED_EARLY };
+    if (this.#request === undefined) return { kind: "unavailable", failure: this.#failure ?? GONE_EARLY };
     this.#waiters.add(waiter);
     return { kind: "waiting", ticket: { withdraw: () => this.#withdraw(waiter) } };
   }
 
-  /** A token that was rejected and cannot be renewed is not sent: what it is answered would blame our key. */
+  /**
+   * A token that was rejected and cannot be renewed is not sent: what it is answered would blame our key. One that was
+   * accepted before waits for its renewal too; one that never was tells of the key.
+   */
   #isUsable(): boolean {
     const held = this.#held;
-    if (held === undefined || (held.isRejected && this.#failure !== undefined)) return false;
+    if (held === undefined) return false;
+    if (held.isRejected && (this.#failure !== undefined || held.wasAccepted)) return false;
     return mostSince(held.requestedAt, momentOf(this.#parts.clock)) < held.usableMs;
   }
 
@@ -271,6 +278,7 @@ export class TokenSource {
       requestedAt,
       usableMs,
       renewFromMs: requestedAt.nowMs + usableMs - earlyMs,
+      wasAccepted: false,
       isRejected: false,
     };
     this.#failure = undefined;

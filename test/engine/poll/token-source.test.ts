@@ -263,7 +263,7 @@ test("a token of a few seconds is fetched once a minute, and the slots between s
     outcome: { reason: "auth" },
     durationMs: 0,
     detail:
-      "no access token: the last one has expired, and the next is requested a minute after it at the earliest",
+      "no access token: the last one has expired or was rejected, and the next is requested a minute after it at the earliest",
   });
 });
 
@@ -421,28 +421,32 @@ test("an upstream that rejects every token has one more fetched, and no further"
   expect(accepting.poller.health.state).toBe("up");
 });
 
-test("a rejected token that cannot be renewed is a matter of the token endpoint, not of our key", async () => {
-  let [isBroken, isRevoked] = [false, false];
-  const good = granting(3_600);
-  const world = await new World((turn) => (isBroken ? busy(turn) : good(turn))).begin();
-  const watched = world.watch((token) => observed(answered(token === "t1" && isRevoked ? 401 : 200)));
-  await world.slots([watched], 6);
-  [isBroken, isRevoked] = [true, true];
-  await world.slots([watched], 60);
-  const { story, polls } = watched.recorder;
-  // One poll found out; no other sends what was rejected.
-  expect(watched.probe.sent).toEqual(Array(7).fill("t1"));
-  expect(story.join()).not.toMatch(/down|unauthorized/);
-  expect(polls.at(-1)).toMatchObject({
-    outcome: { kind: "rejected", reason: "auth" },
-    detail: "no access token: the token endpoint answered 503",
-  });
-  isBroken = false;
-  await world.slots([watched], 30);
-  expect(story.at(-1)).toBe("schedule ok");
-  expect(watched.probe.sent.at(-1)).not.toBe("t1");
-  expect(watched.recorder.closes()).toBe(true);
-});
+// After one, the next token cannot be requested yet.
+test.each([1, 6])(
+  "a token that is rejected after %d polls, and cannot be renewed, is a matter of the token endpoint, not of our key",
+  async (accepted) => {
+    let [isBroken, isRevoked] = [false, false];
+    const good = granting(3_600);
+    const world = await new World((turn) => (isBroken ? busy(turn) : good(turn))).begin();
+    const watched = world.watch((token) => observed(answered(token === "t1" && isRevoked ? 401 : 200)));
+    await world.slots([watched], accepted);
+    [isBroken, isRevoked] = [true, true];
+    await world.slots([watched], 60);
+    const { story, polls } = watched.recorder;
+    // One poll found out; no other sends what was rejected.
+    expect(watched.probe.sent).toEqual(Array(accepted + 1).fill("t1"));
+    expect(story.join()).not.toMatch(/down|unauthorized/);
+    expect(polls.at(-1)).toMatchObject({
+      outcome: { kind: "rejected", reason: "auth" },
+      detail: "no access token: the token endpoint answered 503",
+    });
+    isBroken = false;
+    await world.slots([watched], 30);
+    expect(story.at(-1)).toBe("schedule ok");
+    expect(watched.probe.sent.at(-1)).not.toBe("t1");
+    expect(watched.recorder.closes()).toBe(true);
+  },
+);
 
 test("a secret that changes is tried a minute after the last request, however often that failed", async () => {
   const world: World = await new World((turn) =>
