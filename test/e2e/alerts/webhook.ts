@@ -23,6 +23,8 @@ export type Told = {
   /** Empty where the alert is not about one. */
   readonly upstream: string;
   readonly description: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
 };
 
 /** Somebody with a pager: what Alertmanager says, as it comes. */
@@ -63,6 +65,8 @@ export class Webhook implements AsyncDisposable {
         alert: labels["alertname"] ?? "",
         upstream: labels["upstream"] ?? "",
         description: annotations["description"] ?? "",
+        labels,
+        annotations,
       });
     }
   }
