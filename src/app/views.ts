@@ -169,7 +169,7 @@ export function fleetViews(
   polling: AppPolling,
   ledger: RunningLedger,
   clock: Clock,
-  notifier: Pick<Notifier, "toldOf">,
+  { open }: Pick<Notifier, "open">,
 ): ReadonlyMap<string, Omit<FleetView, "vantage">> {
   const aheadMs = clock.wallNow() - clock.now();
   return new Map(
@@ -194,7 +194,7 @@ export function fleetViews(
         lastDurationMs: history.lastPoll?.durationMs,
         knownUntilMs,
         incident: newest?.endedAtMs === undefined ? newest : undefined,
-        told: notifier.toldOf(name),
+        told: open.get(name) ?? [],
       };
       return [[name, view] as const];
     }),

@@ -66,7 +66,7 @@ function opened(
   return { polling, clock, ledger, told };
 }
 
-const NOBODY_TOLD = { toldOf: () => [] };
+const NOBODY_TOLD = { open: new Map() };
 
 test("an upstream that a replica takes over a second and a third time goes on with its values", async () => {
   const { polling, clock } = opened();

@@ -91,11 +91,10 @@ export class Notifier {
     };
   }
 
-  /** For whoever polls the upstream next. */
-  toldOf(upstream: string): readonly ToldReceiver[] {
-    return [...this.#outboxes.values()].flatMap((outbox) =>
-      outbox.openOf(upstream).map(({ receiver, startedAtMs, event }) => ({ receiver, startedAtMs, event })),
-    );
+  /** By upstream, for whoever polls it next. */
+  get open(): ReadonlyMap<string, readonly Notice[]> {
+    const open = this.told.notices.filter(({ isOpen, subject, upstream }) => isOpen && subject === upstream);
+    return Map.groupBy(open, ({ subject }) => subject);
   }
 
   /** It was polled by another replica until now, which told this. */

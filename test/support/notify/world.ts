@@ -118,7 +118,7 @@ export class NotifyWorld {
   }
 
   toldOf(name: string): readonly ToldReceiver[] {
-    return this.#notifier?.toldOf(name) ?? [];
+    return this.#notifier?.open.get(name) ?? [];
   }
 
   /** It is polled by another replica from now on, or was until now. */
