@@ -267,7 +267,7 @@ async function polled(demo: Demo): Promise<void> {
 const THROWER = `
   const { nameSourcesInStackTraces } = await import("./stack-traces.js");
   nameSourcesInStackTraces();
-  try { await import("./load-worker.js"); } catch (error) { console.log(error.stack); }
+  try { await import("./worker.js"); } catch (error) { console.log(error.stack); }
 `;
 
 test("a stack trace names the sources", async () => {
@@ -276,5 +276,5 @@ test("a stack trace names the sources", async () => {
     ["--input-type=module", "-e", THROWER],
     join(folder, "dist/lib"),
   );
-  expect(out).toMatch(/^TypeError: .+\n {4}at src\/app\/load-worker\.ts:\d+:\d+/);
+  expect(out).toMatch(/^TypeError: .+\n {4}at src\/adapters\/sqlite\/worker\.ts:\d+:\d+/);
 });
