@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import {
   copyFile,
   link,
@@ -144,7 +145,8 @@ class World {
       await this.#event(running, environment);
     }
     await this.#end(running);
-    if (lost && random() < 0.7) await this.#sayWhatWasUsed();
+    // Where it was deleted, there is no file to say it in, until the next start.
+    if (lost && existsSync(this.#path) && random() < 0.7) await this.#sayWhatWasUsed();
   }
 
   async #event(daemon: Daemon, environment: Readonly<Record<string, string>>): Promise<void> {
