@@ -1,7 +1,11 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/adapters/clock.ts";
 
-afterEach(() => vi.useRealTimers());
+afterEach(() => {
+  // In this order, or the timers that come back are the false ones, for all files that this process runs.
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 test("a sleep that is longer than a timer can count is one of the longest timer, and not of none", async () => {
   vi.useFakeTimers();
