@@ -75,7 +75,7 @@ describe("the Dockerfile", () => {
   test("lets people type what the pages tell them to type: pacewatch", () => {
     const entry = `${last("WORKDIR")}/${execForm(last("ENTRYPOINT")).at(-1)}`;
     expect(last("RUN")).toContain(`ln -s ${entry} /usr/local/bin/pacewatch`);
-    expect(readFileSync("bin/pacewatch.mjs", "utf8")).toMatch(/^#!\/usr\/bin\/env -S node /u);
+    expect(readFileSync("bin/pacewatch.mjs", "utf8")).toMatch(/^#!\/usr\/bin\/env -S sh -c '.*exec node /u);
   });
 
   test("drops to a user that is not root, by number, after everything was copied", () => {
