@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, readlinkSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openConfigFolder, rawUpstream } from "../../support/config-folder.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -28,8 +28,9 @@ const WAYS: Readonly<Record<string, string>> = {
 /** SIGUSR1's bit in the masks of /proc/PID/status. */
 const USR1 = 0x2_00n;
 
-/** Whether Node.js has decided what the signal does. Before that, it would end the process. */
+/** Whether Node.js has decided what the signal does. Before that, and in the shell that looks for it, it ends the process. */
 function hasDecided(pid: number): boolean {
+  if (basename(readlinkSync(`/proc/${pid}/exe`)) !== "node") return false;
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const masks = [...status.matchAll(/^Sig(?:Blk|Cgt):\s*([0-9a-f]+)$/gm)];
   return masks.some(([, mask]) => (BigInt(`0x${mask}`) & USR1) !== 0n);
