@@ -1,6 +1,6 @@
 import { openProbe } from "../adapters/undici/probe.ts";
 import { openSecret } from "../config/read/secrets.ts";
-import type { Config, Receiver, SecretSource } from "../core/config/config.ts";
+import { type Config, DEFAULT_TLS, type Receiver, type SecretSource } from "../core/config/config.ts";
 import { SMALL_BODY_BYTES } from "../core/exchange/bounds.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { NOTHING_STANDING } from "../core/history/state.ts";
@@ -86,13 +86,7 @@ async function post(
       timeoutMs: answersWithinMs,
       connection: "fresh",
       proxy: { kind: "env" },
-      tls: {
-        caFile: undefined,
-        certFile: undefined,
-        keyFile: undefined,
-        serverName: undefined,
-        insecureSkipVerify: false,
-      },
+      tls: DEFAULT_TLS,
       expect: { maxBodyBytes: SMALL_BODY_BYTES },
       denyAddresses,
     },

@@ -1,6 +1,6 @@
 import { openProbe } from "../adapters/undici/probe.ts";
 import type { Ledger } from "../core/budget/ledger.ts";
-import type { OAuth2, Upstream } from "../core/config/config.ts";
+import { DEFAULT_TLS, type OAuth2, type Upstream } from "../core/config/config.ts";
 import { SMALL_BODY_BYTES } from "../core/exchange/bounds.ts";
 import type { Opened } from "../core/config/opened.ts";
 import { TOKEN_TIMEOUT_MS, tokenIdentity } from "../core/config/oauth2.ts";
@@ -82,13 +82,7 @@ export class AppTokens implements AsyncDisposable {
         proxy,
         denyAddresses,
         // Our own certificate is for the upstream only.
-        tls: {
-          caFile,
-          certFile: undefined,
-          keyFile: undefined,
-          serverName: undefined,
-          insecureSkipVerify: false,
-        },
+        tls: { ...DEFAULT_TLS, caFile },
       },
       credential: () => secret.what(),
       userAgent: USER_AGENT,

@@ -221,6 +221,15 @@ export type Tls = {
   readonly insecureSkipVerify: boolean;
 };
 
+/** The roots that Node.js trusts, and no certificate of ours. */
+export const DEFAULT_TLS: Tls = {
+  caFile: undefined,
+  certFile: undefined,
+  keyFile: undefined,
+  serverName: undefined,
+  insecureSkipVerify: false,
+};
+
 export type Proxy =
   | { readonly kind: "env" }
   | { readonly kind: "none" }
