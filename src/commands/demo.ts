@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { createLogger } from "../adapters/log/logger.ts";
 import type { App } from "../app/build.ts";
 import { AI_ROUTER_DEMO_SCRIPT, EMAIL_DEMO_SCRIPT, startDemoUpstreams } from "../simulator/demo-upstreams.ts";
-import { DIALECT_NAMES, type DialectName, isDialect } from "../simulator/dialects.ts";
+import { DIALECT_NAMES } from "../simulator/dialects.ts";
 import { describeScript } from "../simulator/timeline.ts";
 import { type ProcessEvents, run } from "./run.ts";
 
@@ -22,7 +22,7 @@ const DEMO_CONFIG = fileURLToPath(new URL("../../config/demo.yaml", import.meta.
 /** Both upstreams simulated with their limits enforced, and the daemon watching them. */
 export async function demo(command: DemoCommand): Promise<number> {
   const { out, err, seed, dialect } = command;
-  if (!isDialect(dialect)) {
+  if (!DIALECT_NAMES.includes(dialect)) {
     err(`cannot simulate: --dialect must be one of ${DIALECT_NAMES.join(", ")}, received "${dialect}"\n`);
     return 2;
   }
@@ -53,7 +53,7 @@ export async function demo(command: DemoCommand): Promise<number> {
   return code;
 }
 
-function welcome({ url }: App, dialect: DialectName): string {
+function welcome({ url }: App, dialect: string): string {
   return [
     "",
     "pacewatch is watching two simulated services, one of them also by the completions of two models. Look at:",

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DialectName } from "./dialects.ts";
 import type { Fault, FaultScript, ScriptEntry } from "./faults.ts";
 import { AI_ROUTER_RESOURCES, EMAIL_RESOURCES } from "./resources.ts";
 import { nextChange } from "./timeline.ts";
@@ -8,7 +7,7 @@ import { type SimulatedUpstream, startSimulatedUpstream, type UpstreamOptions } 
 export type DemoOptions = {
   readonly seed: number;
   /** How the email API speaks of its limit. */
-  readonly dialect?: DialectName;
+  readonly dialect?: string;
   /** Called at each change: `("email", "answers 500")`. */
   readonly onFaultChange?: (name: string, words: string) => void;
   readonly scripts?: { readonly email: FaultScript; readonly aiRouter: FaultScript };

@@ -9,7 +9,7 @@ import {
 import { performance } from "node:perf_hooks";
 import { answerTo, latencyMs } from "./answer.ts";
 import { type Bill, Billing, COMPLETIONS_PATH, type Model, readCompletion } from "./completions.ts";
-import { type DialectName, speak } from "./dialects.ts";
+import { speak } from "./dialects.ts";
 import { deliver, isStillThere } from "./delivery.ts";
 import { ALWAYS_HEALTHY, type Fault, faultAt, type FaultScript } from "./faults.ts";
 import { seededRandom, type Span, within } from "./randomness.ts";
@@ -24,7 +24,7 @@ export type UpstreamOptions = {
   readonly limits?: readonly Limit[];
   readonly algorithm?: Algorithm;
   /** How it speaks of its limits; by default as the newest draft does. */
-  readonly dialect?: DialectName;
+  readonly dialect?: string;
   /** From counting the request to answering it. */
   readonly latency?: Span;
   /** From arrival to counting, as behind a queue. A caller that has left is counted too. */
