@@ -1,3 +1,5 @@
+import { request } from "node:http";
+import { codeOf } from "../../core/text/escape.ts";
 import { percentDecoded } from "../../core/text/percent.ts";
 import { BlockList, isIP, type Socket } from "node:net";
 import type { Proxy } from "../../core/config/config.ts";
@@ -108,64 +110,31 @@ function isInNetwork(network: string, address: string): boolean {
   return block.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }
 
-const HEAD_MAX_BYTES = 16_384;
-const INTERIM_MAX = 16;
-
 /**
- * Asks a proxy for a tunnel to `authority`. Written here, not left to undici, so that a refusal is never taken for the
- * upstream's answer, and so that no header of the request can reach the proxy.
+ * Asks a proxy for a tunnel to `authority`. By a request of its own, not left to undici, so that a refusal is never taken
+ * for the upstream's answer, and so that no header of the poll can reach the proxy.
  */
 export function openTunnel(
   socket: Socket,
   authority: string,
-  proxy: ProxyServer,
+  { authorization }: ProxyServer,
   done: (error: WireError | undefined) => void,
 ): void {
-  let received = Buffer.alloc(0);
-  let interim = 0;
-
-  function finish(error: WireError | undefined, rest: Buffer): void {
-    socket.off("data", onData).off("end", onEnd).pause();
-    if (rest.length > 0) socket.unshift(rest);
-    done(error);
-  }
-
-  function refuse(detail: string): void {
-    finish(new WireError("connect", detail), Buffer.alloc(0));
-  }
-
-  function onEnd(): void {
-    refuse("the proxy closed the connection before it answered CONNECT");
-  }
-
-  function onData(chunk: Buffer): void {
-    received = Buffer.concat([received, chunk]);
-    for (;;) {
-      const end = received.indexOf("\r\n\r\n");
-      if (end < 0) break;
-      const status = statusOf(received.toString("latin1", 0, end));
-      received = received.subarray(end + 4);
-      if (status >= 200 && status < 300) return finish(undefined, received);
-      if (!(status >= 100 && status < 200)) return refuse(refusal(status));
-      interim += 1;
-    }
-    if (received.length > HEAD_MAX_BYTES || interim > INTERIM_MAX) {
-      refuse("the proxy's answer to CONNECT is too long");
-    }
-  }
-
-  socket.on("data", onData).on("end", onEnd);
-  const credentials =
-    proxy.authorization === undefined ? "" : `Proxy-Authorization: ${proxy.authorization}\r\n`;
-  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n`, "latin1");
+  const headers = { Host: authority, ...(authorization && { "Proxy-Authorization": authorization }) };
+  const asked = request({ method: "CONNECT", path: authority, headers, createConnection: () => socket });
+  // It would be said of the tunnel.
+  asked.removeHeader("Connection");
+  asked.on("connect", ({ statusCode = 0 }, _socket, rest) => {
+    const isOpen = statusCode >= 200 && statusCode < 300;
+    if (isOpen && rest.length > 0) socket.unshift(rest);
+    done(isOpen ? undefined : new WireError("connect", `the proxy answered ${statusCode} to CONNECT`));
+  });
+  asked.on("error", (error) => done(new WireError("connect", whyNoTunnel(codeOf(error)))));
+  asked.end();
 }
 
-function statusOf(head: string): number {
-  return Number(/^HTTP\/1\.[01] (\d{3})(?: |\r|$)/.exec(head)?.[1] ?? Number.NaN);
-}
-
-function refusal(status: number): string {
-  return Number.isNaN(status)
-    ? "the proxy's answer to CONNECT is not HTTP"
-    : `the proxy answered ${status} to CONNECT`;
+function whyNoTunnel(code = ""): string {
+  if (code === "HPE_HEADER_OVERFLOW") return "the proxy's answer to CONNECT is too long";
+  if (code.startsWith("HPE_")) return "the proxy's answer to CONNECT is not HTTP";
+  return "the proxy closed the connection before it answered CONNECT";
 }
