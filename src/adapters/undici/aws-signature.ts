@@ -1,27 +1,9 @@
 /** Signature Version 4, as Amazon Web Services and those who speak like it ask for. */
 
 import { createHash, createHmac } from "node:crypto";
+import type { Aws } from "../../core/config/config.ts";
 
-export type AwsScope = { readonly service: string; readonly region: string };
-
-export type AwsKeys = {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken: string | undefined;
-};
-
-export type SignedRequest = {
-  readonly method: string;
-  readonly host: string;
-  /** As it is sent. */
-  readonly path: string;
-  readonly query: string;
-  /** Names and values in turn, as they are sent. */
-  readonly headers: readonly string[];
-  readonly body: Uint8Array;
-};
-
-export type Signature = {
+type Signature = {
   /** To be sent besides those that were there. */
   readonly headers: readonly string[];
   /** What was made of the secret key: whoever has one of these can sign, or repeat this request. */
@@ -30,28 +12,34 @@ export type Signature = {
 
 const ALGORITHM = "AWS4-HMAC-SHA256";
 
+/** `keys`: the id of the key, the key, and the token of a session where there is one, a line each. */
 export function signatureOf(
-  request: SignedRequest,
-  scope: AwsScope,
-  keys: AwsKeys,
+  url: Pick<URL, "host" | "pathname" | "search">,
+  request: {
+    readonly method: string;
+    readonly headers: readonly string[];
+    readonly body: string | Uint8Array | null;
+  },
+  { service, region }: Pick<Aws, "service" | "region">,
+  keys: string | undefined,
   wallMs: number,
 ): Signature {
-  const { service, region } = scope;
+  const [accessKeyId = "", secretAccessKey = "", sessionToken] = keys?.split("\n") ?? [];
   const time = new Date(wallMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   const date = time.slice(0, 8);
-  const digest = sha256(request.body);
+  const digest = sha256(request.body ?? "");
   const added = [
     "X-Amz-Date",
     time,
-    ...(keys.sessionToken === undefined ? [] : ["X-Amz-Security-Token", keys.sessionToken]),
+    ...(sessionToken === undefined ? [] : ["X-Amz-Security-Token", sessionToken]),
     ...(service === "s3" ? ["X-Amz-Content-Sha256", digest] : []),
   ];
-  const signed = signedHeaders(request, added);
+  const signed = signedHeaders(["host", url.host, ...request.headers, ...added]);
   const names = signed.map(([name]) => name).join(";");
   const canonical = [
     request.method,
-    service === "s3" ? request.path : encodedPath(request.path),
-    sortedQuery(request.query),
+    service === "s3" ? url.pathname : encodedPath(url.pathname),
+    sortedQuery(url.search),
     ...signed.map(([name, value]) => `${name}:${value}`),
     "",
     names,
@@ -61,10 +49,10 @@ export function signatureOf(
   const text = [ALGORITHM, time, credential, sha256(canonical)].join("\n");
   const key = [date, region, service, "aws4_request"].reduce<string | Buffer>(
     (last, part) => hmac(last, part).digest(),
-    `AWS4${keys.secretAccessKey}`,
+    `AWS4${secretAccessKey}`,
   );
   const signature = hmac(key, text).digest("hex");
-  const value = `${ALGORITHM} Credential=${keys.accessKeyId}/${credential}, SignedHeaders=${names}, Signature=${signature}`;
+  const value = `${ALGORITHM} Credential=${accessKeyId}/${credential}, SignedHeaders=${names}, Signature=${signature}`;
   const derived = Buffer.from(key);
   return {
     headers: [...added, "Authorization", value],
@@ -73,11 +61,7 @@ export function signatureOf(
 }
 
 /** The host, and of the other headers those that only we set: whatever passes a request on may change the rest. */
-function signedHeaders(
-  { host, headers }: SignedRequest,
-  added: readonly string[],
-): readonly (readonly [string, string])[] {
-  const all = ["host", host, ...headers, ...added];
+function signedHeaders(all: readonly string[]): readonly (readonly [string, string])[] {
   const pairs: [string, string][] = [];
   for (let at = 0; at + 1 < all.length; at += 2) {
     const name = (all[at] ?? "").toLowerCase();

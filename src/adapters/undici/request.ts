@@ -1,8 +1,8 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import type { Clock } from "../../core/time/clock.ts";
-import type { Auth, Aws, Method, TokenRequest, Upstream } from "../../core/config/config.ts";
+import type { Auth, Method, TokenRequest, Upstream } from "../../core/config/config.ts";
 import type { Stream } from "../../core/exchange/stream.ts";
-import { type Signature, signatureOf } from "./aws-signature.ts";
+import { signatureOf } from "./aws-signature.ts";
 import { ACCEPTED_ENCODINGS } from "./decode.ts";
 import { WireError } from "./faults.ts";
 import type { ProxyServer } from "./proxy.ts";
@@ -54,76 +54,47 @@ const RESERVED: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Builds the request of an upstream or a token endpoint, anew only when its key has changed. It sends nothing. */
+/** Builds the requests of an upstream or a token endpoint. It sends nothing. */
 export class RequestBuilder {
   readonly #upstream: Endpoint;
-  readonly #userAgent: string;
-  readonly #forwardProxy: ProxyServer | undefined;
   readonly #url: URL;
   readonly #path: string;
-  #built: { readonly key: string | undefined; readonly request: WireRequest } | undefined;
+  readonly #headers: HeadersByName;
 
   /** Throws one sentence where a static header cannot be sent. */
   constructor(upstream: Endpoint, userAgent: string, forwardProxy: ProxyServer | undefined) {
-    const url = new URL(upstream.url);
     this.#upstream = upstream;
-    this.#userAgent = userAgent;
-    this.#forwardProxy = forwardProxy;
-    this.#url = url;
-    this.#path = `${forwardProxy === undefined ? "" : url.origin}${url.pathname}${url.search}`;
-    staticHeaders(upstream, userAgent, forwardProxy);
+    this.#url = new URL(upstream.url);
+    const { origin, pathname, search } = this.#url;
+    this.#path = `${forwardProxy === undefined ? "" : origin}${pathname}${search}`;
+    this.#headers = staticHeaders(upstream, userAgent, forwardProxy);
   }
 
   /** Throws a WireError where the key cannot be sent as it is. */
   build(key: string | undefined, pollId: string | undefined, clock: Clock): WireRequest {
-    if (this.#built === undefined || this.#built.key !== key) this.#built = { key, request: this.#make(key) };
-    const { request } = this.#built;
-    const { auth, idempotencyKey } = this.#upstream;
-    if (idempotencyKey !== true && auth.kind !== "aws") return request;
-    const own = idempotencyKey === true && pollId !== undefined ? ["Idempotency-Key", pollId] : [];
-    const headers = [...request.headers, ...own];
-    if (auth.kind !== "aws") return { ...request, headers };
-    const signature = this.#sign({ ...request, headers }, auth, key, clock.wallNow());
-    return { ...request, headers: [...headers, ...signature.headers], secret: signature.secret };
-  }
-
-  #make(key: string | undefined): WireRequest {
-    const { auth, payload, connection, method } = this.#upstream;
-    const headers = staticHeaders(this.#upstream, this.#userAgent, this.#forwardProxy);
+    const { auth, payload, connection, method, idempotencyKey } = this.#upstream;
     const { path, header, form, secret } = authorize(auth, this.#path, key);
-    if (header !== undefined) headers.set(header[0].toLowerCase(), header);
-    if (form !== undefined)
-      headers.set("content-type", ["Content-Type", "application/x-www-form-urlencoded"]);
-    return {
-      method: form === undefined ? (method ?? "GET") : "POST",
+    const byName = new Map(this.#headers);
+    if (header !== undefined) byName.set(header[0].toLowerCase(), header);
+    if (form !== undefined) byName.set("content-type", ["Content-Type", "application/x-www-form-urlencoded"]);
+    const headers = [...byName.values()].flat();
+    if (idempotencyKey === true && pollId !== undefined) headers.push("Idempotency-Key", pollId);
+    const body = form ?? payload?.bytes ?? null;
+    const request = {
+      method: form === undefined ? (method ?? "GET") : ("POST" as const),
       path,
-      headers: [...headers.values()].flat(),
-      body: form ?? payload?.bytes ?? null,
+      headers,
+      body,
       reset: connection !== "reuse",
       secret,
     };
-  }
-
-  #sign(request: WireRequest, auth: Aws, key: string | undefined, wallMs: number): Signature {
-    const [accessKeyId = "", secretAccessKey = "", sessionToken] = key?.split("\n") ?? [];
-    const { host, pathname, search } = this.#url;
-    return signatureOf(
-      {
-        method: request.method,
-        host,
-        path: pathname,
-        query: search,
-        headers: request.headers,
-        body: this.#upstream.payload?.bytes ?? NO_BODY,
-      },
-      auth,
-      { accessKeyId, secretAccessKey, sessionToken },
-      wallMs,
-    );
+    if (auth.kind !== "aws") return request;
+    const signature = signatureOf(this.#url, request, auth, key, clock.wallNow());
+    return { ...request, headers: [...headers, ...signature.headers], secret: signature.secret };
   }
 }
 
-const NO_BODY = new Uint8Array();
+type HeadersByName = ReadonlyMap<string, readonly [name: string, value: string]>;
 
 /** Errors are JSON. */
 const ACCEPTED_STREAMS: Readonly<Record<Stream["format"], string>> = {
@@ -135,7 +106,7 @@ function staticHeaders(
   upstream: Endpoint,
   userAgent: string,
   forwardProxy: ProxyServer | undefined,
-): Map<string, readonly [string, string]> {
+): HeadersByName {
   const { stream } = upstream;
   const headers = new Map<string, readonly [string, string]>([
     ["user-agent", ["User-Agent", userAgent]],
