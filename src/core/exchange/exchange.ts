@@ -41,7 +41,7 @@ export type KeptHeader = { readonly name: string; readonly bytes: number; readon
 /** The part of a head that is kept. */
 export type KeptHead = { readonly status: number; readonly headers: readonly KeptHeader[] };
 
-/** Faults on the wire. Every other reason is a judgement of an answer. */
+/** Every other reason is a judgement. */
 export type WireFault =
   | "dns"
   | "connect"

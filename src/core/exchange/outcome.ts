@@ -13,39 +13,31 @@ export const SKIP_CAUSES = [
 export type SkipCause = (typeof SKIP_CAUSES)[number];
 
 export type SkipRow = {
+  readonly side: Side;
   /** After a number: `3 left to production`. */
   readonly words: string;
   /** After "because". */
   readonly because: string;
-  readonly side: Side;
 };
 
 export const SKIPS: Readonly<Record<SkipCause, SkipRow>> = {
-  budget: {
-    words: "no lease in time",
-    because: "our share of the rate limit was used up",
-    side: "us",
-  },
-  backoff: {
-    words: "pause requested by the upstream",
-    because: "the upstream requested a pause",
-    side: "limit",
-  },
-  yield: {
-    words: "left to production",
-    because: "little of the upstream's limit is left, and production comes first",
-    side: "limit",
-  },
-  quota: { words: "quota used up", because: "our own quota is used up", side: "limit" },
-  overlap: {
-    words: "previous poll still running",
-    because: "the previous poll was still running",
-    side: "us",
-  },
-  missed: { words: "late or suspended", because: "Pacewatch was late or suspended", side: "us" },
-  ledger: { words: "ledger unreachable", because: "the shared ledger could not be reached", side: "us" },
-  shutdown: { words: "shutting down", because: "Pacewatch was shutting down", side: "us" },
+  budget: skip("us", "no lease in time", "our share of the rate limit was used up"),
+  backoff: skip("limit", "pause requested by the upstream", "the upstream requested a pause"),
+  yield: skip(
+    "limit",
+    "left to production",
+    "little of the upstream's limit is left, and production comes first",
+  ),
+  quota: skip("limit", "quota used up", "our own quota is used up"),
+  overlap: skip("us", "previous poll still running", "the previous poll was still running"),
+  missed: skip("us", "late or suspended", "Pacewatch was late or suspended"),
+  ledger: skip("us", "ledger unreachable", "the shared ledger could not be reached"),
+  shutdown: skip("us", "shutting down", "Pacewatch was shutting down"),
 };
+
+function skip(side: Side, words: string, because: string): SkipRow {
+  return { side, words, because };
+}
 
 /** How a request that was sent ended, and why; only ok needs no reason. */
 export type PollOutcome =

@@ -1,5 +1,5 @@
 import { outcomeOf } from "../exchange/outcome.ts";
-import { rowOf } from "../exchange/reasons.ts";
+import { ON_THE_WAY, rowOf } from "../exchange/reasons.ts";
 import type { Poll } from "../poll/poll.ts";
 import { MINUTE_MS } from "../time/duration.ts";
 import { hostOf } from "../status/neighbours.ts";
@@ -75,7 +75,7 @@ export class OwnNetwork {
     const { kind, reason } = poll.outcome;
     // A token endpoint may not have been reached either, and is no upstream.
     if (watched === undefined || kind === "ours" || reason === "auth") return judged(poll);
-    if (rowOf(reason)?.verdict === "on_the_way") return this.#failed(watched, { poll, judged });
+    if (rowOf(reason)?.verdict === ON_THE_WAY) return this.#failed(watched, { poll, judged });
     this.#answered(watched, poll.endedAtMs);
     judged(poll);
   }

@@ -1,6 +1,6 @@
 /** From what is due to what is said: the page's own sentences, as plain text. Each kind of receiver makes its own of it. */
 
-import { rowOf, reasonWords, type Side, type Verdict, verdictOf } from "../exchange/reasons.ts";
+import { rowOf, reasonWords, type Side, type Verdict } from "../exchange/reasons.ts";
 import { humanDuration } from "../status/humanize.ts";
 import type { Status, UpstreamFacts } from "../status/status.ts";
 import { diagnosisOf } from "../status/verdict.ts";
@@ -136,7 +136,7 @@ function single(due: Due, told: Notice | undefined, status: Status): Said {
 function ended(trouble: Trouble, told: Notice | undefined): Pick<Said, "lines" | "side"> {
   const { reason, polls, says, kind, startedAtMs, endedAtMs = startedAtMs, isUnwatched } = trouble;
   const row = rowOf(reason);
-  const side = told?.side ?? (row === undefined ? "open" : verdictOf(row).side);
+  const side = told?.side ?? (row === undefined ? "open" : row.verdict.side);
   const span = `${dateTime(startedAtMs)} to ${dateTime(endedAtMs)}`;
   const lasted = isUnwatched
     ? `It was seen last at ${dateTime(endedAtMs)}: nobody watched it after that.`

@@ -1,12 +1,12 @@
 import { type Phase, PHASES, type PhaseTimesMs } from "../exchange/exchange.ts";
 import { SKIPS } from "../exchange/outcome.ts";
 import {
+  ON_THE_WAY,
   type Outcome,
   type ReasonRow,
   REASONS,
   rowOf,
   type Verdict,
-  verdictOf,
 } from "../exchange/reasons.ts";
 import { answeredElsewhere, areAllOthersSlow } from "./neighbours.ts";
 import { reasonSentence } from "./reason-sentence.ts";
@@ -38,13 +38,13 @@ export function verdictOn(upstream: UpstreamFacts, status: Status): Verdict {
     case "degraded":
       return verdictOnSlow(upstream, status);
     case "throttled":
-      return verdictOf(newestRow(upstream, "throttled") ?? REASONS.rate);
+      return (newestRow(upstream, "throttled") ?? REASONS.rate).verdict;
     case "unauthorized":
-      return verdictOf(newestRow(upstream, "rejected") ?? REASONS.unauthorized);
+      return (newestRow(upstream, "rejected") ?? REASONS.unauthorized).verdict;
     case "down": {
       const row = newestRow(upstream) ?? REASONS.server_error;
-      if (status.offline && (row === REASONS.offline || row.verdict === "on_the_way")) return OFFLINE_NOW;
-      return row.verdict === "on_the_way" ? verdictOnUnreachable(upstream, status) : verdictOf(row);
+      if (status.offline && (row === REASONS.offline || row.verdict === ON_THE_WAY)) return OFFLINE_NOW;
+      return row.verdict === ON_THE_WAY ? verdictOnUnreachable(upstream, status) : row.verdict;
     }
     case "unknown":
       return verdictOnUnknown(upstream);
@@ -62,11 +62,10 @@ function newestRow({ lastPolls }: UpstreamFacts, outcome?: Outcome): ReasonRow |
 
 function verdictOnUnreachable(upstream: UpstreamFacts, status: Status): Verdict {
   const { lastPolls } = upstream;
-  const first =
-    lastPolls[lastPolls.findLastIndex(({ reason }) => rowOf(reason)?.verdict !== "on_the_way") + 1];
+  const first = lastPolls[lastPolls.findLastIndex(({ reason }) => rowOf(reason)?.verdict !== ON_THE_WAY) + 1];
   const other = answeredElsewhere(status, upstream.url, first?.atMs ?? 0);
   return other === undefined
-    ? verdictOf(REASONS.timeout)
+    ? ON_THE_WAY
     : { side: "them", because: `${other} still answers, so our network works.` };
 }
 
