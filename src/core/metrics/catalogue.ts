@@ -34,380 +34,315 @@ export type Metric<Subject = never> = Description & {
   readonly read: Read<Subject>;
 };
 
-const counter = metric("counter");
-const gauge = metric("gauge");
-const summary = metric("summary");
-const histogram = metric("histogram");
+type Row<Subject> = Pick<Metric<Subject>, "type" | "help" | "read">;
+
+const counter = rowsOf("counter");
+const gauge = rowsOf("gauge");
+const summary = rowsOf("summary");
+const histogram = rowsOf("histogram");
 
 const DIRECTIONS = ["gained", "lost"] as const;
 
-export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = [
-  gauge(
-    "pacewatch_upstream_info{upstream,budget}",
+export const OF_UPSTREAM: readonly Metric<UpstreamSnapshot>[] = metricsOf({
+  "pacewatch_upstream_info{upstream,budget}": gauge(
     "Always 1, for each budget of the upstream: its budget, and the labels and links that the config gives it.",
     ({ upstream }, add) => upstream.budgets.forEach((budget) => add(1, { budget, ...ownLabels(upstream) })),
   ),
-  counter(
-    "pacewatch_slots_total{upstream}",
+  "pacewatch_slots_total{upstream}": counter(
     "Slots that were decided. Always polls + polls in flight + skipped slots.",
     one(({ accounts }) => accounts.slots),
   ),
-  gauge(
-    "pacewatch_polls_in_flight{upstream}",
+  "pacewatch_polls_in_flight{upstream}": gauge(
     "Polls that were sent or are being sent, and have no outcome yet.",
     one(({ accounts }) => accounts.inFlight),
   ),
-  counter(
-    "pacewatch_polls_total{upstream,outcome}",
+  "pacewatch_polls_total{upstream,outcome}": counter(
     "Polls that ended, by outcome. All outcomes exist from the start.",
     ({ accounts }, add) =>
       OUTCOMES.forEach((outcome) =>
         add(accounts.polls(outcome), { outcome }, { exemplar: accounts.duration(outcome)?.exemplar }),
       ),
   ),
-  counter(
-    "pacewatch_poll_reasons_total{upstream,outcome,reason}",
+  "pacewatch_poll_reasons_total{upstream,outcome,reason}": counter(
     "Polls that were not ok, by outcome and reason. A reason exists once it has happened.",
     eachCount(
       ({ accounts }) => accounts.reasons.counts,
       (reason) => ({ outcome: REASONS[reason].outcome, reason }),
     ),
   ),
-  counter(
-    "pacewatch_polls_skipped_total{upstream,cause}",
+  "pacewatch_polls_skipped_total{upstream,cause}": counter(
     "Slots that ended without a poll, by cause. A cause exists once it has happened.",
     eachCount(
       ({ accounts }) => accounts.skips.counts,
       (cause) => ({ cause }),
     ),
   ),
-  counter(
-    "pacewatch_polls_within_objective_total{upstream}",
+  "pacewatch_polls_within_objective_total{upstream}": counter(
     "Polls that were ok, at or under the latency objective.",
     one(({ accounts }) => accounts.withinObjective),
   ),
-  counter(
-    "pacewatch_responses_total{upstream,code}",
+  "pacewatch_responses_total{upstream,code}": counter(
     "Answers whose head arrived, by status code. Expected codes exist from the start, others once seen.",
     eachCount(
       ({ accounts, upstream }) => accounts.responsesWith(upstream.expect.status),
       (code) => ({ code }),
     ),
   ),
-  histogram(
-    "pacewatch_poll_duration_seconds{upstream,outcome}",
+  "pacewatch_poll_duration_seconds{upstream,outcome}": histogram(
     `Duration of whole polls, by outcome. Those that were not ok exist once one ended so, and in text without buckets. The others have buckets up to ${DURATION_BOUNDS.join(", ")}.`,
     ({ accounts }, add) =>
       OUTCOMES.forEach((outcome) => add(accounts.duration(outcome), { outcome }, accounts.duration(outcome))),
   ),
-  summary(
-    "pacewatch_poll_phase_duration_seconds{upstream,phase}",
+  "pacewatch_poll_phase_duration_seconds{upstream,phase}": summary(
     "Time spent in each phase of the polls that reached it. A phase exists once it has happened.",
     ({ accounts }, add) => PHASES.forEach((phase) => add(accounts.phase(phase), { phase })),
   ),
-  histogram(
-    "pacewatch_stream_first_event_seconds{upstream}",
+  "pacewatch_stream_first_event_seconds{upstream}": histogram(
     "From the start of a poll to the first event of its stream that counts; only of upstreams with `stream`, and of polls in which one came.",
     ({ upstream, accounts }, add) => upstream.stream && add(accounts.firstEvent, {}, accounts.firstEvent),
   ),
-  histogram(
-    "pacewatch_stream_longest_gap_seconds{upstream}",
+  "pacewatch_stream_longest_gap_seconds{upstream}": histogram(
     "The longest time in a poll between two events that count, or from the last until the poll timed out; only of upstreams with `stream`.",
     ({ upstream, accounts }, add) => upstream.stream && add(accounts.longestGap, {}, accounts.longestGap),
   ),
-  summary(
-    "pacewatch_poll_delay_seconds{upstream}",
+  "pacewatch_poll_delay_seconds{upstream}": summary(
     "From the slot to the sending: spreading, pacing, and waiting for the right to send.",
     one(({ accounts }) => accounts.delay),
   ),
-  gauge(
-    "pacewatch_poll_delay_max_seconds{upstream}",
+  "pacewatch_poll_delay_max_seconds{upstream}": gauge(
     "The longest such delay of the last minute, or of the last poll if none ended since; absent before the first.",
     one(({ accounts, nowMs }) => accounts.longestDelaySeconds(nowMs)),
   ),
-  gauge(
-    "pacewatch_upstream_up{upstream}",
+  "pacewatch_upstream_up{upstream}": gauge(
     "1 while the upstream answers as expected, 0 once a failure is confirmed; absent while unknown.",
     one(({ health }) => flag(health.up)),
   ),
-  gauge(
-    "pacewatch_upstream_state{upstream,state}",
+  "pacewatch_upstream_state{upstream,state}": gauge(
     "Always 1, for the upstream's present state.",
     ({ health }, add) => add(1, { state: health.state }),
   ),
-  gauge(
-    "pacewatch_last_poll_timestamp_seconds{upstream}",
+  "pacewatch_last_poll_timestamp_seconds{upstream}": gauge(
     "When the last poll ended; absent before the first.",
     one(({ accounts }) => seconds(accounts.lastPollAtMs)),
   ),
-  gauge(
-    "pacewatch_last_success_timestamp_seconds{upstream}",
+  "pacewatch_last_success_timestamp_seconds{upstream}": gauge(
     "When the last poll that was ok ended; absent before the first.",
     one(({ accounts }) => seconds(accounts.lastSuccessAtMs)),
   ),
-  gauge(
-    "pacewatch_schedule_period_seconds{upstream}",
+  "pacewatch_schedule_period_seconds{upstream}": gauge(
     "The longest gap between two slots that the schedule allows.",
     one(({ upstream }) => seconds(upstream.schedule.longestGapMs)),
   ),
-  gauge(
-    "pacewatch_stalled_after_seconds{upstream}",
+  "pacewatch_stalled_after_seconds{upstream}": gauge(
     "How long without a poll is a stall: three of the longest gaps, the silence of a new budget, and a minute.",
     one(({ stalledAfterMs }) => seconds(stalledAfterMs)),
   ),
-  gauge(
-    "pacewatch_confirm_polls{upstream}",
+  "pacewatch_confirm_polls{upstream}": gauge(
     "Further polls that must fail too before a failure is confirmed, from the config.",
     one(({ upstream }) => upstream.confirm),
   ),
-  gauge(
-    "pacewatch_tls_certificate_expiry_timestamp_seconds{upstream}",
+  "pacewatch_tls_certificate_expiry_timestamp_seconds{upstream}": gauge(
     "When the earliest to expire of the certificates in the chain does; absent until one was seen.",
     one(({ accounts }) => seconds(accounts.certificateExpiresAtMs)),
   ),
-  gauge(
-    "pacewatch_upstream_deprecation_timestamp_seconds{upstream}",
+  "pacewatch_upstream_deprecation_timestamp_seconds{upstream}": gauge(
     "Since when the API is deprecated, by its own word, or when it first said so without a date; absent if it does not.",
     one(({ accounts }) => seconds(accounts.deprecatedAtMs)),
   ),
-  gauge(
-    "pacewatch_upstream_sunset_timestamp_seconds{upstream}",
+  "pacewatch_upstream_sunset_timestamp_seconds{upstream}": gauge(
     "When the API is expected to stop answering, by its own word; absent if it does not say.",
     one(({ accounts }) => seconds(accounts.sunsetAtMs)),
   ),
-  gauge(
-    "pacewatch_upstream_value{upstream,name,unit}",
+  "pacewatch_upstream_value{upstream,name,unit}": gauge(
     "A number that the answers tell, as `values` in the config names it; absent once not seen for three periods (at least 10 minutes).",
     eachValue(({ name, unit }, { value }, add) => add(value, { name, unit })),
   ),
-  gauge(
-    "pacewatch_upstream_value_timestamp_seconds{upstream,name}",
+  "pacewatch_upstream_value_timestamp_seconds{upstream,name}": gauge(
     "When the value was last seen; absent with it.",
     eachValue(({ name }, { seenAtMs }, add) => add(seconds(seenAtMs), { name })),
   ),
-  gauge(
-    "pacewatch_upstream_value_readable{upstream,name}",
+  "pacewatch_upstream_value_readable{upstream,name}": gauge(
     "1 if the answers have a number where `values` in the config names one, 0 once they have had none for three periods (at least 10 minutes); absent while nothing is answered.",
     eachValue(({ name }, { isReadable }, add) => add(flag(isReadable), { name })),
   ),
-  gauge(
-    "pacewatch_upstream_credit_burn_per_second{upstream,name,window}",
+  "pacewatch_upstream_credit_burn_per_second{upstream,name,window}": gauge(
     "How fast a credit went down over the window, refills left out; absent until half of the window is known.",
     eachBurn(({ perSecond }) => perSecond),
   ),
-  gauge(
-    "pacewatch_upstream_credit_empty_timestamp_seconds{upstream,name,window}",
+  "pacewatch_upstream_credit_empty_timestamp_seconds{upstream,name,window}": gauge(
     "When a credit runs out at the pace of the window; absent if not within a year. While the credit cannot be read, it stays as it was.",
     eachBurn(({ emptyAtMs }) => seconds(emptyAtMs)),
   ),
-  gauge(
-    "pacewatch_objective_ratio{upstream}",
+  "pacewatch_objective_ratio{upstream}": gauge(
     "Availability objective from the config: the share of polls that should be ok.",
     one(({ upstream }) => upstream.objective.availability),
   ),
-  gauge(
-    "pacewatch_objective_latency_seconds{upstream}",
+  "pacewatch_objective_latency_seconds{upstream}": gauge(
     "Latency objective from the config.",
     one(({ upstream }) => seconds(upstream.objective.latencyMs)),
   ),
-  counter(
-    "pacewatch_spend_total{upstream,currency}",
+  "pacewatch_spend_total{upstream,currency}": counter(
     "What its polls cost, by its price; of a poll whose answer does not tell, the most that it may cost. Absent without a price.",
     ({ accounts, upstream: { price } }, add) =>
       accounts
         .spentIn(price?.currency)
         .forEach((spent) => add(spent.count / UNITS_OF_MONEY, { currency: spent.word }, spent)),
   ),
-  counter(
-    "pacewatch_signals_malformed_total{upstream}",
+  "pacewatch_signals_malformed_total{upstream}": counter(
     "Rate-limit signals in answers that could not be read, and were ignored; absent before the first.",
     one(({ accounts }) => accounts.malformedSignals || undefined),
   ),
-];
+});
 
-export const OF_BUDGET: readonly Metric<BudgetSnapshot>[] = [
-  gauge(
-    "pacewatch_budget_limit_requests{budget,per}",
+export const OF_BUDGET: readonly Metric<BudgetSnapshot>[] = metricsOf({
+  "pacewatch_budget_limit_requests{budget,per}": gauge(
     "Requests that the upstream's owner allows within the period.",
     eachRate(({ limit }) => limit),
   ),
-  gauge(
-    "pacewatch_budget_cap_requests{budget,per}",
+  "pacewatch_budget_cap_requests{budget,per}": gauge(
     "Requests that Pacewatch allows itself within the period: its share of the limit, less when told.",
     eachRate(({ cap }) => cap),
   ),
-  gauge(
-    "pacewatch_budget_leases{budget,per}",
+  "pacewatch_budget_leases{budget,per}": gauge(
     "Leases that are held now: each is the right to one request, kept until it can no longer count.",
     eachRate(({ leases }) => leases),
   ),
-  gauge(
-    "pacewatch_budget_advertised_limit_requests{budget}",
+  "pacewatch_budget_advertised_limit_requests{budget}": gauge(
     "The limit that the upstream last told; absent until it tells one.",
     one(({ advertisedLimit }) => advertisedLimit),
   ),
-  gauge(
-    "pacewatch_budget_advertised_remaining_requests{budget}",
+  "pacewatch_budget_advertised_remaining_requests{budget}": gauge(
     "What was left of the limit, as the upstream last told; absent until it tells.",
     one(({ advertisedRemaining }) => advertisedRemaining),
   ),
-  gauge(
-    "pacewatch_budget_paused_until_timestamp_seconds{budget}",
+  "pacewatch_budget_paused_until_timestamp_seconds{budget}": gauge(
     "Until when the upstream asked for silence; 0 when it does not.",
     one(({ pausedUntilWallMs }) => seconds(pausedUntilWallMs)),
   ),
-  gauge(
-    "pacewatch_budget_quota_limit_requests{budget}",
+  "pacewatch_budget_quota_limit_requests{budget}": gauge(
     "Requests that Pacewatch's own long quota allows; absent without one.",
     one(({ quota }) => quota?.limit),
   ),
-  gauge(
-    "pacewatch_budget_quota_used_requests{budget}",
+  "pacewatch_budget_quota_used_requests{budget}": gauge(
     "Requests of the long quota that are spent.",
     one(({ quota }) => quota?.used),
   ),
-  gauge(
-    "pacewatch_budget_quota_unconfirmed_requests{budget}",
+  "pacewatch_budget_quota_unconfirmed_requests{budget}": gauge(
     "Those of the used ones that were in flight when Pacewatch was killed: they may have been sent, or not.",
     one(({ quota }) => quota?.unconfirmed),
   ),
-  gauge(
-    "pacewatch_budget_quota_forecast_requests{budget}",
+  "pacewatch_budget_quota_forecast_requests{budget}": gauge(
     "Requests that the schedule would spend within the quota's period.",
     one(({ quota }) => quota?.forecast),
   ),
-  gauge(
-    "pacewatch_budget_spend_limit{budget,currency}",
+  "pacewatch_budget_spend_limit{budget,currency}": gauge(
     "Money that Pacewatch may spend in the period of the budget's spend; absent without one, as are the others of it.",
     ofSpend(({ limit }) => limit),
   ),
-  gauge(
-    "pacewatch_budget_spend_used{budget,currency}",
+  "pacewatch_budget_spend_used{budget,currency}": gauge(
     "Money that counts as spent, and the most that polls in flight may cost.",
     ofSpend(({ used }) => used),
   ),
-  gauge(
-    "pacewatch_budget_spend_forecast{budget,currency}",
+  "pacewatch_budget_spend_forecast{budget,currency}": gauge(
     "Money that the schedule would spend at most within the period.",
     ofSpend(({ forecast }) => forecast),
   ),
-  gauge(
-    "pacewatch_budget_quota_burn_per_second{budget,quota,window}",
+  "pacewatch_budget_quota_burn_per_second{budget,quota,window}": gauge(
     "The part of a quota that was spent per second over the window: our own of requests or of money, or one of a day, a week or a month and more that answers tell; absent until half of the window is known.",
     eachQuota(({ perSecond }) => perSecond),
   ),
-  gauge(
-    "pacewatch_budget_quota_empty_timestamp_seconds{budget,quota,window}",
+  "pacewatch_budget_quota_empty_timestamp_seconds{budget,quota,window}": gauge(
     "When a quota is used up at the pace of the window; absent if it refills before.",
     eachQuota(({ emptyAtMs }) => seconds(emptyAtMs)),
   ),
-];
+});
 
-export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = [
-  gauge(
-    "pacewatch_state_store_up",
+export const OF_PROCESS: readonly Metric<MetricsSnapshot>[] = metricsOf({
+  pacewatch_state_store_up: gauge(
     "1 while state can be written, 0 while it cannot; absent without a state file.",
     one(({ stateStoreUp }) => flag(stateStoreUp)),
   ),
-  gauge(
-    "pacewatch_state_lost_timestamp_seconds",
+  pacewatch_state_lost_timestamp_seconds: gauge(
     "When a damaged state file was moved aside with what it knew; for a day, then absent.",
     one(({ stateLostAtMs }) => seconds(stateLostAtMs)),
   ),
-  gauge(
-    "pacewatch_offline_upstreams",
+  pacewatch_offline_upstreams: gauge(
     "Upstreams that cannot be reached because Pacewatch itself is offline; 0 while any upstream answers.",
     one(({ offlineUpstreams }) => offlineUpstreams),
   ),
-  gauge(
-    "pacewatch_fleet_replicas",
+  pacewatch_fleet_replicas: gauge(
     "Replicas that live, as this one knows; absent without a fleet, as are the others of it.",
     one(({ fleet }) => fleet?.replicas),
   ),
-  gauge(
-    "pacewatch_fleet_upstreams",
+  pacewatch_fleet_upstreams: gauge(
     "Upstreams in the config of this replica, for all replicas together to poll.",
     one(({ fleet }) => fleet?.upstreams),
   ),
-  gauge(
-    "pacewatch_fleet_upstreams_held",
+  pacewatch_fleet_upstreams_held: gauge(
     "Upstreams that this replica polls.",
     one(({ fleet }) => fleet?.held),
   ),
-  counter(
-    "pacewatch_fleet_moves_total{direction}",
+  "pacewatch_fleet_moves_total{direction}": counter(
     "Upstreams that came to this replica, and that it let go of.",
     ({ fleet }, add) => DIRECTIONS.forEach((direction) => add(fleet?.moves[direction], { direction })),
   ),
-  gauge(
-    "pacewatch_fleet_session_valid",
+  pacewatch_fleet_session_valid: gauge(
     "1 while this replica is sure of its place in the fleet, 0 while it is not: in shard it polls nothing then.",
     one(({ fleet }) => flag(fleet?.sessionValid)),
   ),
-  gauge(
-    "pacewatch_fleet_reserve_available",
+  pacewatch_fleet_reserve_available: gauge(
     "In the mode everywhere: 1 while this replica may poll from its reserve when Redis is away, 0 while other replicas have all reserves; absent where none is set aside.",
     one(({ fleet }) => flag(fleet?.hasReserve)),
   ),
-  gauge(
-    "pacewatch_fleet_configs",
+  pacewatch_fleet_configs: gauge(
     "Different configs that replicas of the fleet run: 1 where they agree.",
     one(({ fleet }) => fleet?.configs),
   ),
-  gauge(
-    "pacewatch_fleet_clock_ahead_seconds",
+  pacewatch_fleet_clock_ahead_seconds: gauge(
     "How far the wall clock of this replica is ahead of most others'; below 0 where it is behind.",
     one(({ fleet }) => fleet && fleet.clockAheadMs / 1_000),
   ),
-  gauge(
-    "pacewatch_redis_up",
+  pacewatch_redis_up: gauge(
     "1 while Redis answers every call, writes included; 0 while it does not, and until it has for some time.",
     one(({ fleet }) => flag(fleet?.redisUp)),
   ),
-  histogram(
-    "pacewatch_redis_request_duration_seconds{call}",
+  "pacewatch_redis_request_duration_seconds{call}": histogram(
     `Duration of the calls to Redis, by call. A call exists once it has been made. Buckets up to ${REDIS_BOUNDS.join(", ")}.`,
     ({ fleet }, add) => {
       for (const [call, duration] of fleet?.redis.durations ?? []) add(duration, { call }, duration);
     },
   ),
-  counter(
-    "pacewatch_redis_errors_total{kind}",
+  "pacewatch_redis_errors_total{kind}": counter(
     "Calls to Redis without a good answer: it was away, late, or refused.",
     ({ fleet }, add) => REDIS_FAILURES.forEach((kind) => add(fleet?.redis.errors(kind), { kind })),
   ),
-  counter(
-    "pacewatch_notifications_total{receiver,outcome}",
+  "pacewatch_notifications_total{receiver,outcome}": counter(
     "Messages to a receiver: delivered, failed and to be sent again, or refused for good; absent without notify.",
     ({ receivers }, add) => {
       for (const { name: receiver, counts } of receivers)
         for (const outcome of NOTIFY_OUTCOMES) add(counts[outcome], { receiver, outcome });
     },
   ),
-  gauge(
-    "pacewatch_notifications_oldest_pending_seconds{receiver}",
+  "pacewatch_notifications_oldest_pending_seconds{receiver}": gauge(
     "For how long a receiver should know something that it could not be told, group_wait included; 0 while there is nothing.",
     ({ receivers }, add) => {
       for (const { name: receiver, oldestDueMs, nowMs } of receivers)
         add(oldestDueMs === undefined ? 0 : Math.max(0, (nowMs - oldestDueMs) / 1000), { receiver });
     },
   ),
-  gauge(
-    "pacewatch_config_last_reload_successful",
+  pacewatch_config_last_reload_successful: gauge(
     "1 when the last load of the config succeeded, 0 when the old one runs on.",
     one(({ reload }) => flag(reload.successful)),
   ),
-  gauge(
-    "pacewatch_config_last_reload_success_timestamp_seconds",
+  pacewatch_config_last_reload_success_timestamp_seconds: gauge(
     "When the config was last loaded with success.",
     one(({ reload }) => seconds(reload.lastSuccessAtMs)),
   ),
-  gauge(
-    "pacewatch_build_info{version,node}",
+  "pacewatch_build_info{version,node}": gauge(
     "Always 1: the versions of Pacewatch and of Node.js.",
     ({ build }, add) => add(1, build),
   ),
-];
+});
 
 export const METRICS: readonly Metric[] = [...OF_UPSTREAM, ...OF_BUDGET, ...OF_PROCESS];
 
@@ -425,12 +360,16 @@ export const CLOSED_LABELS: Readonly<Record<string, readonly string[]>> = {
   quota: QUOTAS,
 };
 
-/** Its name and labels are written as in a query. */
-function metric(type: MetricType) {
-  return <Subject>(signature: string, help: string, read: Read<Subject>): Metric<Subject> => {
+function rowsOf(type: MetricType) {
+  return <Subject>(help: string, read: Read<Subject>): Row<Subject> => ({ type, help, read });
+}
+
+/** Names and labels are written as in a query. */
+function metricsOf<Subject>(rows: Readonly<Record<string, Row<Subject>>>): readonly Metric<Subject>[] {
+  return Object.entries(rows).map(([signature, row]) => {
     const [name = "", ...labels] = signature.split(/[{},]/).filter((word) => word !== "");
-    return { name, type, help, labels, read };
-  };
+    return { name, labels, ...row };
+  });
 }
 
 /** One sample, without further labels. */
