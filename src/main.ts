@@ -6,7 +6,8 @@ import type { CommandIo } from "./commands/loading.ts";
 import type { Used } from "./commands/quota.ts";
 import type { ReportOptions } from "./commands/report.ts";
 import { messageOf } from "./core/text/escape.ts";
-import { parseListen, type ListenAddress } from "./config/keys/listen.ts";
+import type { Address } from "./core/config/config.ts";
+import { parseListen } from "./config/keys/listen.ts";
 import { VERSION_LINE } from "./version.ts";
 
 const DONE = 0;
@@ -29,7 +30,7 @@ type JsonOption = { readonly json: boolean };
 type UpstreamOption = { readonly upstream?: string };
 type DemoOption = { readonly seed: number; readonly dialect: string };
 type NotifyOption = { readonly test?: string | true; readonly dryRun?: string | true };
-type ListenOption = { readonly listen: ListenAddress | undefined };
+type ListenOption = { readonly listen: Address | undefined };
 
 let outputFault: string | undefined;
 
@@ -233,7 +234,7 @@ function jsonOption(): Option {
 
 function listenOption(): Option {
   const description = "listen here instead of the config's web.listen; :PORT is all IPv4 addresses";
-  return new Option("--listen <host:port>", description).argParser((text): ListenAddress => {
+  return new Option("--listen <host:port>", description).argParser((text): Address => {
     const address = parseListen(text);
     if (address === undefined) throw new InvalidArgumentError('It must be like "127.0.0.1:10429".');
     return address;

@@ -22,7 +22,7 @@ import { LocalLedger } from "../core/budget/local-ledger.ts";
 import { UpstreamPauses } from "../core/budget/pauses.ts";
 import { type BudgetRecord, NOTHING_HELD } from "../core/budget/record.ts";
 import { Quotas } from "../core/budget/quotas.ts";
-import type { Config } from "../core/config/config.ts";
+import type { Address, Config } from "../core/config/config.ts";
 import type { Opened } from "../core/config/opened.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { reportedOf } from "../core/report/report.ts";
@@ -131,7 +131,7 @@ export async function build(
   });
   isStarted = true;
   const { url, probesUrl } = server;
-  const isEverywhere = WILDCARD_HOSTS.has((options.listen ?? config.web).host);
+  const isEverywhere = WILDCARD_HOSTS.has((options.listen ?? config.web.listen).host);
   log.info(
     {
       url,
@@ -176,7 +176,7 @@ async function startHttp(
 ): Promise<Opened<RunningServer>> {
   const { clock, fleet, ledger } = sources;
   const { web } = reload.config;
-  const { host, port } = listen ?? web;
+  const { host, port } = listen ?? web.listen;
   const files = readOpenFiles();
   warnOfOpenFiles(files, reload.config.upstreams.length, log);
   const server = await startServer({
@@ -248,7 +248,7 @@ export type App = {
 export type AppOptions = {
   readonly configPath: string;
   /** In place of the config's own address. */
-  readonly listen: { readonly host: string; readonly port: number } | undefined;
+  readonly listen: Address | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Called with the variables that hold a secret: the process itself no longer needs them. */
   readonly withdraw: (variables: readonly string[]) => void;

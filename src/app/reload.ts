@@ -176,7 +176,7 @@ function withFleetSizesOf({ fleet: running }: Config, wanted: Config): Config {
 
 /** The keys that stay as they are until a restart, and what of a config they are. */
 const FIXED: readonly (readonly [key: string, valueIn: (config: Config) => unknown, but?: string])[] = [
-  ["web.listen", ({ web }) => [web.host, web.port]],
+  ["web.listen", ({ web }) => web.listen],
   ["web.probe_listen", ({ web }) => web.probeListen],
   ["web.config_file", ({ web }) => web.configFile],
   ["fleet", ({ fleet }) => fleet, ", but for replicas and reserve"],

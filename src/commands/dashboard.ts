@@ -11,7 +11,8 @@ export const SHIPPED_STATUS_PAGE = "http://localhost:10429/";
 export async function dashboard(options: CommandIo & LinkOptions): Promise<number> {
   const loaded = await loadOrRefuse(options, "structure");
   if (loaded === undefined) return 1;
-  const { runbooks = SHIPPED_RUNBOOKS, statusPage = `http://localhost:${loaded.config.web.port}/` } = options;
+  const { runbooks = SHIPPED_RUNBOOKS, statusPage = `http://localhost:${loaded.config.web.listen.port}/` } =
+    options;
   const addresses = new Map<unknown, string>([
     [SHIPPED_RUNBOOKS, folderUrl(runbooks)],
     [SHIPPED_STATUS_PAGE, statusPage],

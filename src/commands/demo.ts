@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { createLogger } from "../adapters/log/logger.ts";
+import type { Address } from "../core/config/config.ts";
 import type { App } from "../app/build.ts";
 import { AI_ROUTER_DEMO_SCRIPT, EMAIL_DEMO_SCRIPT, startDemoUpstreams } from "../simulator/demo-upstreams.ts";
 import { DIALECT_NAMES } from "../simulator/dialects.ts";
@@ -7,7 +8,7 @@ import { describeScript } from "../simulator/timeline.ts";
 import { type ProcessEvents, run } from "./run.ts";
 
 export type DemoCommand = {
-  readonly listen: { readonly host: string; readonly port: number } | undefined;
+  readonly listen: Address | undefined;
   readonly seed: number;
   /** How the email API speaks of its limit. */
   readonly dialect: string;

@@ -37,8 +37,7 @@ describe("a config that says only what it must", () => {
     const { config, warnings } = await loaded(withUpstream());
     expect(config).toMatchObject({
       web: {
-        host: "127.0.0.1",
-        port: 10_429,
+        listen: { host: "127.0.0.1", port: 10_429 },
         probeListen: undefined,
         configFile: undefined,
         enableLifecycle: false,

@@ -96,8 +96,7 @@ export function sampleValue(changes: Partial<Value> = {}): Value {
 export function sampleConfig(changes: Partial<Config> = {}): Config {
   return {
     web: {
-      host: "127.0.0.1",
-      port: 0,
+      listen: { host: "127.0.0.1", port: 0 },
       probeListen: undefined,
       configFile: undefined,
       enableLifecycle: false,

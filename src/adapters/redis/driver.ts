@@ -1,5 +1,5 @@
 import { createClient, createCluster } from "@redis/client";
-import type { FleetRedis, RedisAddress } from "../../core/config/config.ts";
+import type { FleetRedis, Address } from "../../core/config/config.ts";
 import { withShortAnswers } from "./answer-size.ts";
 import { messageOf } from "../../core/text/escape.ts";
 import { readRegularText } from "../../files/regular-file.ts";
@@ -40,7 +40,7 @@ export async function openDriver(
 }
 
 async function openClient(
-  { host, port }: RedisAddress,
+  { host, port }: Address,
   options: RedisOptions,
   signal: AbortSignal,
 ): Promise<RedisDriver> {
@@ -62,7 +62,7 @@ async function openClient(
 }
 
 async function openCluster(
-  nodes: readonly RedisAddress[],
+  nodes: readonly Address[],
   options: RedisOptions,
   signal: AbortSignal,
 ): Promise<RedisDriver> {
@@ -174,10 +174,10 @@ const ANSWER_WITHIN_MS = 1_000;
 /** The current master, by the first sentinel that knows it. Asked again for every connection. */
 async function masterOf(
   name: string,
-  sentinels: readonly RedisAddress[],
+  sentinels: readonly Address[],
   socket: RedisSocket,
   signal: AbortSignal,
-): Promise<RedisAddress> {
+): Promise<Address> {
   let problem = "no sentinel was asked";
   for (const sentinel of sentinels) {
     if (signal.aborted) break;
@@ -190,7 +190,7 @@ async function masterOf(
   throw new Error(`cannot find the master: no sentinel knows "${name}": ${problem}`);
 }
 
-async function ask({ host, port }: RedisAddress, name: string, socket: RedisSocket): Promise<RedisAddress> {
+async function ask({ host, port }: Address, name: string, socket: RedisSocket): Promise<Address> {
   const client = createClient({
     RESP: 2,
     disableClientInfo: true,
@@ -209,7 +209,7 @@ async function ask({ host, port }: RedisAddress, name: string, socket: RedisSock
   }
 }
 
-function addressIn(answer: unknown): RedisAddress {
+function addressIn(answer: unknown): Address {
   if (!Array.isArray(answer)) throw new Error("it does not know this name");
   const [host, port]: readonly unknown[] = answer;
   if (typeof host !== "string" || typeof port !== "string") throw new Error("its answer is no address");

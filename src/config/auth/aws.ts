@@ -1,27 +1,22 @@
-import { codec, matching, section } from "../keys/leaves.ts";
+import { matching, named, section } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 import type { AuthKind, AuthOf } from "./kind.ts";
-import { NEVER_LITERAL, sourceOf, sourceSection, writtenSource } from "./source.ts";
+import { source } from "./source.ts";
 
-const PHRASE = `{ env: NAME } or { file: PATH }: ${NEVER_LITERAL}`;
 const part = (phrase: string): ReturnType<typeof matching> =>
   noted(matching(/^[a-z0-9][a-z0-9-]{0,63}$/, phrase), { example: "unset" });
 
 export const aws: AuthKind<AuthOf<"aws">> = {
-  schema: codec(
+  schema: named(
     section(
       {
         service: part("a service's name, such as ses or bedrock").describe(
           "The service's name in its signatures, such as ses or bedrock.",
         ),
         region: part("a region, such as eu-central-1").describe("The region, such as eu-central-1."),
-        access_key_id: sourceSection({}, PHRASE, "the access key's id").describe(
-          "Where the id of the access key is found.",
-        ),
-        secret_access_key: sourceSection({}, PHRASE, "the secret access key").describe(
-          "Where the secret access key is found.",
-        ),
-        session_token: sourceSection({}, PHRASE, "the session token")
+        access_key_id: source("the access key's id").describe("Where the id of the access key is found."),
+        secret_access_key: source("the secret access key").describe("Where the secret access key is found."),
+        session_token: source("the session token")
           .optional()
           .describe("Where the token of temporary keys is found."),
       },
@@ -29,23 +24,8 @@ export const aws: AuthKind<AuthOf<"aws">> = {
     ).describe(
       "Each request is signed with the keys, which are not sent (AWS Signature Version 4). The host, Content-Type and all X-Amz headers are signed.",
     ),
-    {
-      decode: ({ service, region, access_key_id, secret_access_key, session_token }) => ({
-        kind: "aws",
-        service,
-        region,
-        accessKeyId: sourceOf(access_key_id),
-        secret: sourceOf(secret_access_key),
-        sessionToken: session_token && sourceOf(session_token),
-      }),
-      encode: ({ service, region, accessKeyId, secret, sessionToken }) => ({
-        service,
-        region,
-        access_key_id: writtenSource(accessKeyId),
-        secret_access_key: writtenSource(secret),
-        session_token: sessionToken && writtenSource(sessionToken),
-      }),
-    },
+    { secret_access_key: "secret" },
+    { kind: "aws" },
   ),
   header: () => ["authorization", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256"],
 };

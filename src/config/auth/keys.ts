@@ -2,11 +2,11 @@
 
 import { z } from "zod";
 import { isOwnHeader } from "../keys/credential-signs.ts";
-import { codec, headerName, matching, section, text } from "../keys/leaves.ts";
+import { codec, headerName, matching, named, section, text } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { mappingOf, ruled } from "../keys/rules.ts";
 import type { AuthKind, AuthOf } from "./kind.ts";
-import { NEVER_LITERAL, sourceOf, sourceSection, writtenSource } from "./source.ts";
+import { NEVER_LITERAL, source, sourceOf, sourceSection, writtenSource } from "./source.ts";
 
 export const none: AuthKind<AuthOf<"none">> = {
   schema: codec(z.literal(true, { error: "true" }).describe("No key at all."), {
@@ -16,15 +16,10 @@ export const none: AuthKind<AuthOf<"none">> = {
 };
 
 export const bearer: AuthKind<AuthOf<"bearer">> = {
-  schema: codec(
-    sourceSection({}, `{ env: NAME } or { file: PATH }: ${NEVER_LITERAL}`).describe(
-      "Sent as Authorization: Bearer KEY.",
-    ),
-    {
-      decode: (written) => ({ kind: "bearer", secret: sourceOf(written) }),
-      encode: ({ secret }) => writtenSource(secret),
-    },
-  ),
+  schema: codec(source().describe("Sent as Authorization: Bearer KEY."), {
+    decode: (secret) => ({ kind: "bearer", secret }),
+    encode: ({ secret }) => secret,
+  }),
   header: () => "authorization",
 };
 
@@ -75,23 +70,19 @@ export const query: AuthKind<AuthOf<"query">> = {
   ),
 };
 
-const PASSWORD = `{ env: NAME } or { file: PATH }: ${NEVER_LITERAL}`;
-
 export const basic: AuthKind<AuthOf<"basic">> = {
-  schema: codec(
+  schema: named(
     section(
       {
         user: noted(matching(/^[^:\p{Cc}]{1,256}$/u, "a user's name without a colon"), {
           example: "unset",
         }).describe("The user's name. It is shown on pages."),
-        password: sourceSection({}, PASSWORD, "the password").describe("Where the password is found."),
+        password: source("the password").describe("Where the password is found."),
       },
       "a mapping of user and password",
     ).describe("Sent as Authorization: Basic."),
-    {
-      decode: ({ user, password }) => ({ kind: "basic", user, secret: sourceOf(password) }),
-      encode: ({ user, secret }) => ({ user, password: writtenSource(secret) }),
-    },
+    { password: "secret" },
+    { kind: "basic" },
   ),
   header: () => "authorization",
 };

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { looksLikeSecretParameter } from "../keys/credential-signs.ts";
-import { codec, filePath, httpUrl, list, matching, oneOf, section, text } from "../keys/leaves.ts";
+import { codec, filePath, httpUrl, list, matching, named, oneOf, section, text } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { mappingOf, ruled } from "../keys/rules.ts";
 import { budgetName, namesOf, writtenNames } from "../keys/budget-name.ts";
 import type { AuthKind, AuthOf } from "./kind.ts";
-import { NEVER_LITERAL, sourceOf, sourceSection, writtenSource } from "./source.ts";
+import { NEVER_LITERAL, source } from "./source.ts";
 
 /** A scope as RFC 6749 spells it: visible ASCII without quotes and backslashes. */
 const SCOPE_PATTERN = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
@@ -42,10 +42,9 @@ const keys = section(
     client_id: noted(text("a client's id", 256), { example: "unset" }).describe(
       "The id of our client. It is shown on pages.",
     ),
-    client_secret: sourceSection(
-      {},
-      `{ env: NAME } or { file: PATH }: ${NEVER_LITERAL}`,
+    client_secret: source(
       "the client's secret",
+      undefined,
       ". It is read before each token request.",
     ).describe("Where the client's secret is found."),
     scopes: list(matching(SCOPE_PATTERN, "a scope without spaces"), 50, "scopes")
@@ -68,31 +67,17 @@ const keys = section(
 );
 
 export const oauth2: AuthKind<AuthOf<"oauth2">> = {
-  schema: codec(keys, {
-    decode: (written) => ({
+  schema: codec(named(keys, { token_url: "url", client_secret: "secret" }), {
+    decode: ({ secret, budget, url, ...token }) => ({
       kind: "oauth2",
-      secret: sourceOf(written.client_secret),
-      token: {
-        url: new URL(written.token_url).href,
-        clientId: written.client_id,
-        clientAuth: written.client_auth,
-        scopes: written.scopes,
-        parameters: written.parameters,
-        // Its upstream has the budgets and the proxy of a token request that says nothing of them.
-        budgets: namesOf(written.budget ?? []),
-        proxy: { kind: "env" },
-        caFile: written.ca_file,
-      },
+      secret,
+      // Its upstream has the budgets and the proxy of a token request that says nothing of them.
+      token: { ...token, url: new URL(url).href, budgets: namesOf(budget ?? []), proxy: { kind: "env" } },
     }),
-    encode: ({ secret, token: { url, clientId, clientAuth, scopes, parameters, budgets, caFile } }) => ({
-      token_url: url,
-      client_id: clientId,
-      client_secret: writtenSource(secret),
-      scopes,
-      parameters,
-      client_auth: clientAuth,
+    encode: ({ secret, token: { budgets, ...token } }) => ({
+      ...token,
+      secret,
       budget: writtenNames(budgets),
-      ca_file: caFile,
     }),
   }),
   header: () => "authorization",

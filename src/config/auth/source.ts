@@ -1,6 +1,6 @@
 import type { SecretSource } from "../../core/config/config.ts";
 import { type z } from "zod";
-import { filePath, matching, section } from "../keys/leaves.ts";
+import { codec, filePath, matching, section } from "../keys/leaves.ts";
 import { noted } from "../keys/notes.ts";
 import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
 
@@ -30,6 +30,15 @@ export function sourceSection<Shape extends z.core.$ZodShape>(
 ): z.ZodObject<Shape & SourceKeys, z.core.$strict> {
   const keys = section({ ...more, ...sourceKeys(what, read) }, phrase);
   return noted(ruled(keys, exactlyOne("env", "file")), { isSource: true });
+}
+
+/** A mapping of where a key is found, and nothing else. */
+export function source(
+  what?: string,
+  phrase = `{ env: NAME } or { file: PATH }: ${NEVER_LITERAL}`,
+  read?: string,
+): z.ZodType<SecretSource> {
+  return codec(sourceSection({}, phrase, what, read), { decode: sourceOf, encode: writtenSource });
 }
 
 /** A mapping that has neither is refused by its rule: the variable without a name is never read. */

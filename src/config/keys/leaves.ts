@@ -34,20 +34,33 @@ export function codec<Keys, Inner>(
   });
 }
 
+type Camel<Key> = Key extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Key;
+
 type Named<Shape extends z.core.$ZodShape, Names> = {
-  readonly [Key in keyof Shape as Key extends keyof Names ? Names[Key] & string : Key]: z.output<Shape[Key]>;
+  readonly [Key in keyof Shape as Key extends keyof Names ? Names[Key] & string : Camel<Key>]: z.output<
+    Shape[Key]
+  >;
 };
 
-/** A section of which some keys have other names inside. */
-export function named<Shape extends z.core.$ZodShape, const Names extends Readonly<Record<string, string>>>(
+/** A section as it is inside: `max_body` is `maxBody`, but for the keys that have other names. `more` is the same in all. */
+export function named<
+  Shape extends z.core.$ZodShape,
+  const Names extends Readonly<Record<string, string>>,
+  const More extends object,
+>(
   section: z.ZodObject<Shape, z.core.$strict>,
   names: Names,
-): z.ZodType<Named<Shape, Names>> {
+  more?: More,
+): z.ZodType<Named<Shape, Names> & More> {
   const written: z.ZodType<object> = section;
-  const inner: z.ZodType<Named<Shape, Names>, object> = z.custom<Named<Shape, Names>>();
-  const pairs = Object.keys(section.shape).map((key): [string, string] => [key, names[key] ?? key]);
+  const inner: z.ZodType<Named<Shape, Names> & More, object> = z.custom<Named<Shape, Names> & More>();
+  const camel = (key: string): string => key.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  const pairs = Object.keys(section.shape).map((key): [string, string] => [key, names[key] ?? camel(key)]);
   return z.codec(written, inner, {
-    decode: (keys) => Object.fromEntries(pairs.map(([key, name]) => [name, Reflect.get(keys, key)])),
+    decode: (keys) => ({
+      ...more,
+      ...Object.fromEntries(pairs.map(([key, name]) => [name, Reflect.get(keys, key)])),
+    }),
     encode: (inner) => Object.fromEntries(pairs.map(([key, name]) => [key, Reflect.get(inner, name)])),
   });
 }

@@ -1,11 +1,10 @@
 import { isIPv6 } from "node:net";
-
-export type ListenAddress = { readonly host: string; readonly port: number };
+import type { Address } from "../../core/config/config.ts";
 
 const ADDRESS = /^(?:\[(?<v6>[0-9A-Fa-f:.]+)\]|(?<name>[A-Za-z0-9.-]*)):(?<port>\d{1,5})$/;
 
 /** `127.0.0.1:10429`, `[::1]:0`, and `:10429` for all IPv4 addresses. */
-export function parseListen(text: string): ListenAddress | undefined {
+export function parseListen(text: string): Address | undefined {
   const groups = ADDRESS.exec(text)?.groups;
   if (groups === undefined) return undefined;
   const port = Number(groups["port"]);
@@ -14,6 +13,6 @@ export function parseListen(text: string): ListenAddress | undefined {
   return { host: v6 ?? (groups["name"] || "0.0.0.0"), port };
 }
 
-export function formatListen({ host, port }: ListenAddress): string {
+export function formatListen({ host, port }: Address): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
 }

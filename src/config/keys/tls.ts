@@ -14,11 +14,3 @@ export const tlsFiles: Readonly<Record<"ca_file" | "cert_file" | "key_file", Opt
 };
 
 export const certificateAndKey: Rule = together("cert_file", "key_file");
-
-/** Their names inside. */
-export const TLS_NAMES = {
-  ca_file: "caFile",
-  cert_file: "certFile",
-  key_file: "keyFile",
-  server_name: "serverName",
-} as const;

@@ -97,7 +97,6 @@ export const budgetSchema: z.ZodType<BudgetTerms> = noted(
       linger: "lingerMs",
       max_pause: "maxPauseMs",
       blind_after: "blindAfterMs",
-      yield_below: "yieldBelow",
     },
   ),
   { isNeeded: true },

@@ -1,8 +1,8 @@
 import { isIPv6 } from "node:net";
 import { hostname } from "node:os";
 import type { z } from "zod";
-import { FLEET_MODES, type Fleet, type FleetRedis } from "../../core/config/config.ts";
-import { sourceOf, sourceSection, writtenSource } from "../auth/source.ts";
+import { type Address, FLEET_MODES, type Fleet, type FleetRedis } from "../../core/config/config.ts";
+import { source } from "../auth/source.ts";
 import {
   checked,
   codec,
@@ -20,7 +20,7 @@ import {
   text,
   wholeNumber,
 } from "../keys/leaves.ts";
-import { type ListenAddress, formatListen, parseListen } from "../keys/listen.ts";
+import { formatListen, parseListen } from "../keys/listen.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { ADDRESS_PATTERN, REDIS_URL_PATTERN } from "../keys/patterns.ts";
 import { exactlyOne, mappingOf, ruled } from "../keys/rules.ts";
@@ -30,7 +30,7 @@ const ADDRESS_PHRASE = "an address and port, such as 10.0.0.1:6379";
 const MOST_REPLICAS = 1_000;
 const DEFAULT_PORT = 6_379;
 
-type RedisUrl = ListenAddress & { readonly database: number; readonly tls: boolean };
+type RedisUrl = Address & { readonly database: number; readonly tls: boolean };
 
 const url: z.ZodType<RedisUrl> = codec(
   checked(redisUrlFault, "a redis:// or rediss:// URL").meta({ pattern: REDIS_URL_PATTERN }),
@@ -62,12 +62,7 @@ const redis = section({
     .describe("Whether to connect to the sentinels, or to the nodes of a cluster, over TLS."),
   username: noted(text("a user's name", 128), { isSecret: true }).optional().describe("The user (ACL)."),
   password: noted(
-    sourceSection(
-      {},
-      "{ env: NAME } or { file: PATH }: a password is never written in the config",
-      "the password",
-      ".",
-    ),
+    source("the password", "{ env: NAME } or { file: PATH }: a password is never written in the config", "."),
     { isSecret: true },
   )
     .optional()
@@ -102,7 +97,7 @@ const redisSchema: z.ZodType<FleetRedis> = codec(
     decode: (written) => ({
       nodes: nodesOf(written),
       username: written.username,
-      password: written.password && sourceOf(written.password),
+      password: written.password,
       tls:
         (written.url?.tls ?? written.tls) === true
           ? {
@@ -119,7 +114,7 @@ const redisSchema: z.ZodType<FleetRedis> = codec(
       cluster: nodes.kind === "cluster" ? nodes.nodes : undefined,
       tls: tls !== undefined,
       username,
-      password: password && writtenSource(password),
+      password,
       ca_file: tls?.caFile,
       cert_file: tls?.certFile,
       key_file: tls?.keyFile,

@@ -4,10 +4,11 @@ import {
   RECEIVER_KINDS,
   type Receiver,
   type ReceiverKind,
+  type SecretSource,
 } from "../../core/config/config.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time/duration.ts";
-import { sourceOf, sourceSection, writtenSource } from "../auth/source.ts";
-import { codec, duration, filledList, list, name, oneOf, section, text } from "../keys/leaves.ts";
+import { source } from "../auth/source.ts";
+import { duration, filledList, list, name, named, oneOf, section, text } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
 
@@ -25,17 +26,17 @@ const NEEDS: Readonly<Record<ReceiverKind, Readonly<Record<"url" | "key" | "chat
   alertmanager: { url: "must be set", key: "is not known", chat: "is not known" },
 };
 
-function source(what: string, description: string): z.ZodType {
+function secret(what: string, description: string): z.ZodType<SecretSource> {
   const phrase = `{ env: NAME } or { file: PATH }: ${what} is never written in the config`;
-  const found = sourceSection({}, phrase, what, ". It is read for each message.");
+  const found = source(what, phrase, ". It is read for each message.");
   return noted(found, { isSecret: true }).describe(description);
 }
 
 const receiver = section({
   name: noted(name(), { isNeeded: true }).describe("Its name in metrics and in the log."),
   kind: noted(oneOf(RECEIVER_KINDS), { isNeeded: true }).describe("How it is spoken to."),
-  url: source("the URL", "Where its URL is found: whoever has it can write there.").optional(),
-  key: source(
+  url: secret("the URL", "Where its URL is found: whoever has it can write there.").optional(),
+  key: secret(
     "the key",
     "Where its key is found: a webhook's messages are signed with it; it is the routing key of PagerDuty, the bot's token of Telegram, an access token of ntfy.",
   ).optional(),
@@ -78,29 +79,6 @@ const fitsItsKind: Rule = {
   },
 };
 
-const receiverCodec: z.ZodType<Receiver> = codec(ruled(receiver, fitsItsKind), {
-  decode: ({ url, key, only, after, group_wait, remind, ...own }) => ({
-    ...own,
-    chat: own.chat,
-    url: url === undefined ? undefined : sourceOf(mappingOf(url)),
-    key: key === undefined ? undefined : sourceOf(mappingOf(key)),
-    only,
-    afterMs: after,
-    groupWaitMs: group_wait,
-    remindMs: remind,
-  }),
-  encode: ({ url, key, afterMs, groupWaitMs, remindMs, ...own }) => ({
-    ...own,
-    on: [...own.on],
-    only: own.only && { upstreams: own.only.upstreams, labels: { ...own.only.labels } },
-    url: url && writtenSource(url),
-    key: key && writtenSource(key),
-    after: afterMs,
-    group_wait: groupWaitMs,
-    remind: remindMs,
-  }),
-});
-
 const namesOfTheirOwn: Rule = {
   check: (receivers, refuse) => {
     const seen = new Set<unknown>();
@@ -116,6 +94,10 @@ const namesOfTheirOwn: Rule = {
 const MOST_RECEIVERS = 50;
 
 export const notifySchema: z.ZodType<readonly Receiver[]> = ruled(
-  filledList(receiverCodec, MOST_RECEIVERS, "receivers"),
+  filledList(
+    named(ruled(receiver, fitsItsKind), { after: "afterMs", group_wait: "groupWaitMs", remind: "remindMs" }),
+    MOST_RECEIVERS,
+    "receivers",
+  ),
   namesOfTheirOwn,
 ).describe("Who is told when an upstream goes down, comes up again, and what else goes wrong.");

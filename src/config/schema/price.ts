@@ -91,10 +91,9 @@ const quotaKeys = {
       "refuse: a schedule that would use it up early is refused. stop: polls stop once it is used up.",
     ),
 };
-const QUOTA_NAMES = { per: "perMs", on_exhaust: "onExhaust" } as const;
 
 export function quotaSchema(requests: z.ZodType<number>): z.ZodType<Quota> {
-  return named(section({ requests, ...quotaKeys }), { requests: "most", ...QUOTA_NAMES });
+  return named(section({ requests, ...quotaKeys }), { requests: "most", per: "perMs" });
 }
 
 export const spendSchema: z.ZodType<Quota> = named(
@@ -104,5 +103,5 @@ export const spendSchema: z.ZodType<Quota> = named(
     ),
     ...quotaKeys,
   }),
-  { at_most: "most", ...QUOTA_NAMES },
+  { at_most: "most", per: "perMs" },
 );

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { type Config, LOG_LEVELS, type Web } from "../../core/config/config.ts";
+import { type Address, type Config, LOG_LEVELS, type Web } from "../../core/config/config.ts";
 import { type BudgetTerms, budgetSchema } from "./budget.ts";
 import { fleetSchema } from "./fleet.ts";
 import { notifySchema } from "./notify.ts";
@@ -8,7 +8,6 @@ import {
   NAME_PATTERN,
   NAME_PHRASE,
   checked,
-  codec,
   filePath,
   filledList,
   flag,
@@ -21,7 +20,7 @@ import {
   section,
 } from "../keys/leaves.ts";
 import { encoded } from "../keys/encode.ts";
-import { type ListenAddress, formatListen, parseListen } from "../keys/listen.ts";
+import { formatListen, parseListen } from "../keys/listen.ts";
 import { LISTEN_PATTERN, NETWORK_PATTERN } from "../keys/patterns.ts";
 import type { Rule } from "../keys/notes.ts";
 import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
@@ -51,12 +50,12 @@ function isNetwork(text: string): boolean {
   return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (family === 6 ? 128 : 32));
 }
 
-function listen(example: string): z.ZodType<ListenAddress, string> {
+function listen(example: string): z.ZodType<Address, string> {
   const phrase = `an address and port, such as ${example} or ${example.replace("127.0.0.1", "[::1]")}`;
   return reading(LISTEN_PATTERN, phrase, parseListen, formatListen);
 }
 
-const web: z.ZodType<Web> = codec(
+const web: z.ZodType<Web> = named(
   section({
     listen: listen("127.0.0.1:10429")
       .prefault("127.0.0.1:10429")
@@ -88,26 +87,7 @@ const web: z.ZodType<Web> = codec(
       .prefault(false)
       .describe("Whether /badge/NAME.svg tells an upstream's state, availability and latency as a picture."),
   }),
-  {
-    decode: ({ listen, probe_listen, config_file, enable_lifecycle, page_url, allowed_hosts, badges }) => ({
-      ...listen,
-      probeListen: probe_listen,
-      configFile: config_file,
-      enableLifecycle: enable_lifecycle,
-      pageUrl: page_url,
-      allowedHosts: allowed_hosts,
-      badges,
-    }),
-    encode: ({ host, port, probeListen, configFile, enableLifecycle, pageUrl, allowedHosts, badges }) => ({
-      listen: { host, port },
-      probe_listen: probeListen,
-      config_file: configFile,
-      enable_lifecycle: enableLifecycle,
-      page_url: pageUrl,
-      allowed_hosts: allowedHosts,
-      badges,
-    }),
-  },
+  {},
 );
 
 const differentNames: Rule = {
@@ -195,7 +175,7 @@ export const configSchema: z.ZodType<ConfigKeys> = named(
   ruled(keys, differentNames, sameLabels)
     .meta({ allOf: REQUIRED_SOMEWHERE })
     .describe("The configuration of Pacewatch."),
-  { deny_addresses: "denyAddresses" },
+  {},
 );
 
 /**

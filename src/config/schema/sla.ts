@@ -69,12 +69,7 @@ export const slaSchema: z.ZodType<Sla> = named(
       .optional()
       .describe("In which its months and days begin, instead of UTC."),
   }),
-  {
-    at_least: "atLeast",
-    bad_unit: "badUnit",
-    claim_within: "claimWithinMs",
-    time_zone: "timeZone",
-  },
+  { claim_within: "claimWithinMs" },
 ).describe(
   "The availability that the provider promises, counted in the provider's own way: a report says how it was kept.",
 );

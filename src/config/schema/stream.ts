@@ -4,7 +4,7 @@ import { z } from "zod";
 import { MOST_EVENTS } from "../../core/exchange/bounds.ts";
 import { STREAM_FORMATS } from "../../core/exchange/event-reader.ts";
 import type { Stream } from "../../core/exchange/stream.ts";
-import { codec, duration, oneOf, pointer, section, text, wholeNumber } from "../keys/leaves.ts";
+import { codec, duration, named, oneOf, pointer, section, text, wholeNumber } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
 import { itemsOf, mappingOf } from "../keys/rules.ts";
 import { scalar } from "./assertion.ts";
@@ -48,19 +48,11 @@ const keys = section({
     ),
 });
 
-export const streamSchema: z.ZodType<Stream> = codec(keys, {
-  decode: ({ format, ends, at_most, gap_timeout, counts }) => ({
-    format,
-    ends: endsOf(ends),
-    atMost: at_most,
-    gapTimeoutMs: gap_timeout,
-    counts: counts?.path,
-  }),
-  encode: ({ format, ends, atMost, gapTimeoutMs, counts }) => ({
-    format,
+export const streamSchema: z.ZodType<Stream> = codec(named(keys, { gap_timeout: "gapTimeoutMs" }), {
+  decode: ({ ends, counts, ...same }) => ({ ...same, ends: endsOf(ends), counts: counts?.path }),
+  encode: ({ ends, counts, ...same }) => ({
+    ...same,
     ends: writtenEnds(ends),
-    at_most: atMost,
-    gap_timeout: gapTimeoutMs,
     counts: counts === undefined ? undefined : { path: counts },
   }),
 }).describe(

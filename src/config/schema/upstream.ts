@@ -58,7 +58,7 @@ import {
   durationsPattern,
 } from "../keys/patterns.ts";
 import { atMostOne, exactlyOne, itemsOf, mappingOf, ruled } from "../keys/rules.ts";
-import { TLS_NAMES, certificateAndKey, tlsFiles } from "../keys/tls.ts";
+import { certificateAndKey, tlsFiles } from "../keys/tls.ts";
 import { hasQueryParameter, joinTemplate, joinUrl, pathFault, urlFault } from "../keys/upstream-url.ts";
 import { bodyNeedsMethod, bodyOf, noBodyOfHead, requestKeys } from "./request.ts";
 import { priceSchema } from "./price.ts";
@@ -211,7 +211,7 @@ const tls: z.ZodType<Tls> = named(
     }),
     certificateAndKey,
   ),
-  { ...TLS_NAMES, insecure_skip_verify: "insecureSkipVerify" },
+  {},
 );
 
 const proxy: z.ZodType<Proxy> = codec(
@@ -446,12 +446,12 @@ export type UpstreamKeys = Omit<
   "url" | "pathTemplate" | "budgets" | "schedule" | "timeoutMs" | "denyAddresses" | "expect"
 > & {
   readonly expect: ExpectKeys;
-  readonly base_url: string;
+  readonly baseUrl: string;
   readonly path: string;
   readonly budget: string | readonly string[];
   readonly every: string | undefined;
   readonly cron: string | undefined;
-  readonly time_zone: string | undefined;
+  readonly timeZone: string | undefined;
   readonly timeoutMs: number | undefined;
   readonly also: unknown;
   readonly each: unknown;
@@ -465,8 +465,6 @@ export const upstreamSchema: z.ZodType<UpstreamKeys> = named(
   {
     timeout: "timeoutMs",
     degraded_above: "degradedAboveMs",
-    idempotency_key: "idempotencyKey",
-    request_id_headers: "requestIdHeaders",
   },
 );
 
@@ -511,20 +509,20 @@ export function upstreamOf(
   { vantage, denyAddresses, prices, template, writtenBody }: Around,
 ): Upstream | undefined {
   const {
-    base_url: base,
+    baseUrl: base,
     path,
     auth,
     budget,
     every,
     cron,
-    time_zone,
+    timeZone,
     also: _also,
     each: _each,
     timeoutMs,
     expect,
     ...same
   } = keys;
-  const schedule = scheduleOf(same.name, { every, cron, time_zone }, vantage);
+  const schedule = scheduleOf(same.name, { every, cron, timeZone }, vantage);
   if (schedule === undefined) return undefined;
   const budgets = namesOf(budget);
   const ofBudgets = budgets.map((each) => prices.get(each)).filter((each) => each !== undefined);
@@ -563,7 +561,7 @@ export function writtenUpstream(upstream: Upstream): object {
 
 function scheduleOf(
   name: string,
-  { every, cron, time_zone: timeZone }: Pick<UpstreamKeys, "every" | "cron" | "time_zone">,
+  { every, cron, timeZone }: Pick<UpstreamKeys, "every" | "cron" | "timeZone">,
   vantage: string | undefined,
 ): Schedule | undefined {
   if ((every === undefined) === (cron === undefined)) return undefined;

@@ -282,11 +282,13 @@ export type Upstream = {
 /** Stands before the name of a link, in the label that has its URL. */
 export const LINK_LABEL = "link_";
 
+/** Where somebody listens. */
+export type Address = { readonly host: string; readonly port: number };
+
 export type Web = {
-  readonly host: string;
-  readonly port: number;
+  readonly listen: Address;
   /** A second address, for probes alone. */
-  readonly probeListen: { readonly host: string; readonly port: number } | undefined;
+  readonly probeListen: Address | undefined;
   readonly configFile: string | undefined;
   readonly enableLifecycle: boolean;
   /** For people, if not the address that it listens on. */
@@ -297,12 +299,10 @@ export type Web = {
   readonly badges: boolean;
 };
 
-export type RedisAddress = { readonly host: string; readonly port: number };
-
 export type RedisNodes =
-  | ({ readonly kind: "single"; readonly database: number } & RedisAddress)
-  | { readonly kind: "sentinel"; readonly master: string; readonly nodes: readonly RedisAddress[] }
-  | { readonly kind: "cluster"; readonly nodes: readonly RedisAddress[] };
+  | ({ readonly kind: "single"; readonly database: number } & Address)
+  | { readonly kind: "sentinel"; readonly master: string; readonly nodes: readonly Address[] }
+  | { readonly kind: "cluster"; readonly nodes: readonly Address[] };
 
 export type FleetRedis = {
   readonly nodes: RedisNodes;

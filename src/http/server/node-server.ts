@@ -1,6 +1,7 @@
 import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { TLSSocket, TlsOptions } from "node:tls";
+import type { Address } from "../../core/config/config.ts";
 import type { Opened } from "../../core/config/opened.ts";
 import type { ClientAuthType, WebTls } from "../../core/config/web-config.ts";
 import { codeOf, messageOf } from "../../core/text/escape.ts";
@@ -54,8 +55,6 @@ function acceptsClient(type: ClientAuthType, socket: TLSSocket): boolean {
       return type satisfies never;
   }
 }
-
-export type Address = { readonly host: string; readonly port: number };
 
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: "the address is already in use",

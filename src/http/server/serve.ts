@@ -1,10 +1,11 @@
 import type { RequestListener } from "node:http";
+import type { Address } from "../../core/config/config.ts";
 import type { Opened } from "../../core/config/opened.ts";
 import type { WebTls } from "../../core/config/web-config.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { Connections } from "./connections.ts";
 import { limitResponse, type ServerLimits, serverOptions } from "./limits.ts";
-import { type Address, createNodeServer, listen, urlOf } from "./node-server.ts";
+import { createNodeServer, listen, urlOf } from "./node-server.ts";
 
 export type ServeOptions = {
   /** Undefined for plain HTTP. */

@@ -1,3 +1,4 @@
+import type { Address } from "../../core/config/config.ts";
 import type { Opened } from "../../core/config/opened.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { basicAuth } from "../guards/basic-auth.ts";
@@ -6,7 +7,6 @@ import { createProbeRoutes, createRoutes, type RoutesDeps } from "../routes/rout
 import { answerRequests } from "./answer-requests.ts";
 import { LiveWebConfig, type WebConfigChange, type WebConfigSource } from "./live-web-config.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.ts";
-import type { Address } from "./node-server.ts";
 import { serve, type Serving } from "./serve.ts";
 
 export type StartOptions = RoutesDeps &
