@@ -141,8 +141,7 @@ upstreams:
   if (loading.kind === "refused") throw new Error(JSON.stringify(loading.faults));
   expect(loading.config).toMatchObject({
     web: {
-      host: "::1",
-      port: 0,
+      listen: { host: "::1", port: 0 },
       probeListen: { host: "0.0.0.0", port: 10_430 },
       configFile: directory.file("web.yaml"),
       enableLifecycle: true,
