@@ -6,12 +6,12 @@ export type ReportReply =
   | { readonly kind: "written"; readonly parts: readonly Uint8Array<ArrayBuffer>[] }
   | { readonly kind: "failed"; readonly message: string };
 
-const PART_CHARS = 65_536;
 const UTF8 = new TextEncoder();
 
+/** The parts are handed over without a copy. */
 parentPort?.on("message", (question: ReportQuestion) => {
   try {
-    const parts = [...partsOf(writeReport(question))];
+    const parts = Array.from(writeReport(question), (part) => UTF8.encode(part));
     reply(
       { kind: "written", parts },
       parts.map(({ buffer }) => buffer),
@@ -23,16 +23,4 @@ parentPort?.on("message", (question: ReportQuestion) => {
 
 function reply(reply: ReportReply, moved: readonly ArrayBuffer[]): void {
   parentPort?.postMessage(reply, moved);
-}
-
-/** Handed over without a copy. */
-function* partsOf(pieces: Iterable<string>): Generator<Uint8Array<ArrayBuffer>> {
-  let text = "";
-  for (const piece of pieces) {
-    text += piece;
-    if (text.length < PART_CHARS) continue;
-    yield UTF8.encode(text);
-    text = "";
-  }
-  yield UTF8.encode(text);
 }

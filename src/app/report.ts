@@ -1,6 +1,5 @@
 import { keptIn } from "../adapters/sqlite/report-rows.ts";
 import { troubleOf } from "../adapters/sqlite/trouble.ts";
-import type { Kept } from "../core/report/kept.ts";
 import { type Asked, periodOf } from "../core/report/period.ts";
 import { type Report, type Reported, type UpstreamReport, upstreamReport } from "../core/report/report.ts";
 import { csvOf, jsonOf, markdownOf } from "../core/report/text-formats.ts";
@@ -23,21 +22,39 @@ const WRITERS: Readonly<Record<ReportFormat, (report: Report) => Iterable<string
   csv: csvOf,
 };
 
-/** Reads the files at once, and writes in pieces. Throws where one cannot be read. */
-export function writeReport({ paths, upstreams, asked, format, nowMs }: ReportQuestion): Iterable<string> {
-  const byZone = Map.groupBy(upstreams, ({ sla }) => sla?.timeZone ?? "UTC");
+const PART_CHARS = 65_536;
+
+/** Reads the files at once, and writes in parts. Throws where one cannot be read. */
+export function* writeReport({ paths, upstreams, asked, format, nowMs }: ReportQuestion): Generator<string> {
   const reports = new Map<string, UpstreamReport>();
-  for (const [timeZone, some] of byZone) {
+  // Those of one time zone have the same days, and of those that count in the same way the same column is read.
+  const alike = Map.groupBy(upstreams, ({ sla }) => JSON.stringify([sla?.timeZone, sla?.badUnit]));
+  for (const some of alike.values()) {
+    const { timeZone = "UTC", badUnit } = some[0]?.sla ?? {};
     const period = periodOf(asked, timeZone, nowMs);
     const names = some.map(({ name }) => name);
-    const kept = paths.map((path) => readOr(path, () => keptIn(path, names, period)));
+    const files = paths.map((path) => readOr(path, () => keptIn(path, names, period, badUnit)));
     for (const upstream of some) {
-      const those = kept.map((file) => file.get(upstream.name) ?? NOTHING);
-      reports.set(upstream.name, upstreamReport(upstream, together(those), period, nowMs));
+      const kept = files.flatMap((file) => file.get(upstream.name) ?? []);
+      const together = {
+        days: kept.flatMap(({ days }) => days),
+        costs: kept.flatMap(({ costs }) => costs),
+        incidents: kept
+          .flatMap(({ incidents }) => incidents)
+          .sort((one, other) => one.startedAtMs - other.startedAtMs),
+      };
+      reports.set(upstream.name, upstreamReport(upstream, together, period, nowMs));
     }
   }
   const inOrder = upstreams.flatMap(({ name }) => reports.get(name) ?? []);
-  return WRITERS[format]({ version: 1, atMs: nowMs, upstreams: inOrder });
+  let part = "";
+  for (const piece of WRITERS[format]({ version: 1, atMs: nowMs, upstreams: inOrder })) {
+    part += piece;
+    if (part.length < PART_CHARS) continue;
+    yield part;
+    part = "";
+  }
+  yield part;
 }
 
 function readOr<Read>(path: string, read: () => Read): Read {
@@ -46,15 +63,4 @@ function readOr<Read>(path: string, read: () => Read): Read {
   } catch (error) {
     throw new Error(`the state file "${path}" cannot be read: it ${troubleOf(error).says}`, { cause: error });
   }
-}
-
-const NOTHING: Kept = { days: [], incidents: [] };
-
-function together(files: readonly Kept[]): Kept {
-  return {
-    days: files.flatMap(({ days }) => days),
-    incidents: files
-      .flatMap(({ incidents }) => incidents)
-      .sort((one, other) => one.startedAtMs - other.startedAtMs),
-  };
 }

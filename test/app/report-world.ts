@@ -2,10 +2,12 @@ import { StateBuffer } from "../../src/adapters/sqlite/buffer.ts";
 import { StateFile } from "../../src/adapters/sqlite/file.ts";
 import { StateRecorder } from "../../src/adapters/sqlite/recorder.ts";
 import type { Upstream } from "../../src/core/config/config.ts";
+import type { JsonBody } from "../../src/core/exchange/json-body.ts";
 import { OK, outcomeOf, type PollOutcome } from "../../src/core/exchange/outcome.ts";
 import { History } from "../../src/core/history/history.ts";
 import { OwnNetwork } from "../../src/core/history/own-network.ts";
 import { UpstreamRecord } from "../../src/core/history/upstream-record.ts";
+import { costOf } from "../../src/core/poll/cost.ts";
 import { foldHealth, type Health, UNKNOWN_HEALTH } from "../../src/core/poll/health.ts";
 import { DAY_MS, MINUTE_MS } from "../../src/core/time/duration.ts";
 import { samplePoll } from "../support/samples.ts";
@@ -17,6 +19,8 @@ export type LedgerEntry = {
   readonly endedAtMs: number;
   readonly did: Deed;
   readonly requestId: string;
+  /** Used by this request, as it says in its answer; undefined where it answers with an error, or not at all. */
+  readonly tokens: number | undefined;
 };
 
 export type Deed = "answered" | "error" | "hung" | "throttled" | "refused_key" | "unreachable";
@@ -90,7 +94,10 @@ export function live(
     const did = script(upstream.name, sentAtMs);
     const endedAtMs = (nowMs = sentAtMs + TOOK_MS[did]);
     const requestId = `req-${ledger.length}`;
-    ledger.push({ upstream: upstream.name, sentAtMs, endedAtMs, did, requestId });
+    const tokens = did === "answered" ? 1 + ((ledger.length * 7_919) % 997) : undefined;
+    ledger.push({ upstream: upstream.name, sentAtMs, endedAtMs, did, requestId, tokens });
+    const body: JsonBody = { kind: "json", value: { usage: { tokens } } };
+    const { price } = upstream;
     const outcome = OUTCOMES[did];
     const status = STATUS[did];
     const headers = [{ name: "x-request-id", bytes: requestId.length, value: requestId }];
@@ -106,6 +113,8 @@ export function live(
         outcome,
         withinObjective: did === "answered",
         detail: did,
+        // As the engine does it: what was never sent costs nothing.
+        ...(price && did !== "unreachable" && { cost: costOf(price, () => body) }),
         ...(status !== undefined && { head: { status, headers } }),
       }),
     });

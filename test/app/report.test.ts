@@ -31,6 +31,7 @@ const UPSTREAMS = [
     url: "https://email.example.test/v1/resources",
     schedule: sampleSchedule(EVERY_MS),
     sla: sla("all_failed"),
+    price: { currency: "EUR", parts: [{ kind: "request", units: 123_457 }] },
   }),
   sampleUpstream({
     name: "ai-router",
@@ -39,6 +40,19 @@ const UPSTREAMS = [
     sla: sla({ failures: 2 }),
   }),
 ];
+
+/** It has a price from the handover on: 0.002 USD for 1,000 tokens, at most 0.003 USD a poll. */
+const WITH_PRICE = UPSTREAMS.map((upstream) => {
+  if (upstream.name !== "ai-router") return upstream;
+  const tokens = {
+    kind: "answer",
+    of: "/usage/tokens",
+    per: 1_000,
+    units: 2_000_000,
+    mostUnits: 3_000_000,
+  } as const;
+  return { ...upstream, price: { currency: "USD", parts: [tokens] } };
+});
 
 type Window = readonly [upstream: string | undefined, from: string, to: string, did: Deed];
 
@@ -84,8 +98,8 @@ beforeAll(async () => {
   paths = [first, second];
   ledger = [
     ...live(first, UPSTREAMS, script, { fromMs: BEGIN, toMs: HANDOVER }),
-    ...live(second, UPSTREAMS, script, { fromMs: HANDOVER + 2 * MINUTE_MS, toMs: STOPPED }),
-    ...live(second, UPSTREAMS, script, { fromMs: STARTED, toMs: END }),
+    ...live(second, WITH_PRICE, script, { fromMs: HANDOVER + 2 * MINUTE_MS, toMs: STOPPED }),
+    ...live(second, WITH_PRICE, script, { fromMs: STARTED, toMs: END }),
   ];
 }, 120_000);
 
@@ -293,6 +307,33 @@ describe("a report of October in Berlin, with a change of the clock, a handover 
     expect(left("email")).toEqual(["throttled rate", "down offline"]);
     expect(left("ai-router")).toEqual(["unauthorized unauthorized", "down offline"]);
   });
+});
+
+test("what the polls cost is what the upstreams' own ledgers come to, by month and currency", () => {
+  const report = reportOf({ from: "2026-10-01", to: "2026-11-20" });
+  const months = ["2026-10", "2026-11"];
+  const sentIn = (name: string, month: string): readonly LedgerEntry[] =>
+    ledger.filter(
+      ({ upstream, endedAtMs, did }) =>
+        upstream === name && did !== "unreachable" && dayOf(endedAtMs).startsWith(month),
+    );
+  // In billionths, so that this sum is exact too.
+  const perRequest = months.map((month) => {
+    const { length } = sentIn("email", month);
+    return { month, currency: "EUR", polls: length, amount: (length * 123_457) / 1e9 };
+  });
+  expect(upstreamIn(report, "email").costs).toEqual(perRequest);
+  const byTokens = months.map((month) => {
+    const sent = sentIn("ai-router", month).filter(({ sentAtMs }) => sentAtMs >= HANDOVER);
+    const bill = sent.reduce(
+      (sum, { tokens }) => sum + (tokens === undefined ? 3_000_000 : tokens * 2_000),
+      0,
+    );
+    return { month, currency: "USD", polls: sent.length, amount: bill / 1e9 };
+  });
+  expect(upstreamIn(report, "ai-router").costs).toEqual(byTokens);
+  for (const { polls, amount } of [...perRequest, ...byTokens])
+    expect(Math.min(polls, amount)).toBeGreaterThan(0);
 });
 
 test("an outage over the end of a month is in both months, whole, each with its own part", () => {

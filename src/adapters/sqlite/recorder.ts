@@ -25,9 +25,9 @@ export class StateRecorder implements Recorder {
 
   record(event: PollEvent): void {
     if (event.kind === "judged") {
-      const { endedAtMs, withinObjective } = event.poll;
+      const { endedAtMs, withinObjective, cost } = event.poll;
       const status = pollStatusOf(event.poll);
-      this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, status });
+      this.#buffer.addPoll({ upstream: this.#upstream, endedAtMs, withinObjective, status, cost });
       for (const { name } of event.poll.values ?? []) this.#saveValue(name);
       for (const { quota } of event.poll.quotas ?? []) this.#saveValue(quotaTrack(quota));
     } else if (event.kind !== "health_changed" && event.kind !== "unwatched") {

@@ -1,7 +1,15 @@
 import type { DatabaseSync } from "node:sqlite";
-import { FAILURES_COUNTED } from "../../core/config/config.ts";
-import type { DaySums, Kept, KeptIncident } from "../../core/report/kept.ts";
+import type { BadUnit } from "../../core/config/config.ts";
+import { isObject } from "../../core/exchange/json-value.ts";
 import type { Period } from "../../core/report/period.ts";
+import {
+  FIGURES,
+  type Figures,
+  type Kept,
+  type KeptCost,
+  type KeptDay,
+  type KeptIncident,
+} from "../../core/report/report.ts";
 import { hourOf } from "../../core/time/duration.ts";
 import { readBeside } from "./quiet-file.ts";
 import { count, number, readRows, type Row, text, whole } from "../../core/exchange/rows.ts";
@@ -9,20 +17,41 @@ import { newestVersion, versionOf } from "./schema.ts";
 import { evidenceOf, failedMinutes, incidentOf } from "./tables.ts";
 import { StateFileError } from "./trouble.ts";
 
-const sums = (names: readonly string[]): string =>
-  names.map((name) => `total(${name}) AS ${name}`).join(", ");
+const NAMED = "upstream IN (SELECT value FROM json_each(:upstreams))";
 
 /** A day is one range of the table's key, with the hours of all upstreams in it. Sorted a day at a time, they stay in memory. */
-const DAY = `SELECT upstream, :day AS day, ${sums(["polls", "ok", "failed", "throttled", "rejected", "within_objective"])},
-  ${sums(["offline", "ok_duration_ms", "watched_minutes", "all_failed_minutes", ...FAILURES_COUNTED.map(failedMinutes)])},
-  max(slowest_ok_ms) AS slowest_ok_ms, count(*) - count(watched_minutes) AS hours_without_minutes
-  FROM hours WHERE bucket >= :from AND bucket < :to AND upstream IN (SELECT value FROM json_each(:upstreams)) GROUP BY upstream`;
+function daysWith(badUnit: BadUnit | undefined): string {
+  const columns: Readonly<Record<keyof Figures, string>> = {
+    polls: "total(polls)",
+    ok: "total(ok)",
+    failed: "total(failed)",
+    throttled: "total(throttled)",
+    rejected: "total(rejected)",
+    offline: "total(offline)",
+    withinObjective: "total(within_objective)",
+    okMs: "total(ok_duration_ms)",
+    slowestMs: "max(slowest_ok_ms)",
+    watchedMinutes: "total(watched_minutes)",
+    badMinutes: `total(${badUnit === undefined ? 0 : badMinutes(badUnit)})`,
+    hoursWithoutMinutes: "count(*) - count(watched_minutes)",
+  };
+  const named = FIGURES.map((figure) => `${columns[figure]} AS ${figure}`).join(", ");
+  return `SELECT upstream, :day AS day, ${named} FROM hours WHERE bucket >= :from AND bucket < :to AND ${NAMED} GROUP BY upstream`;
+}
+
+function badMinutes(badUnit: BadUnit): string {
+  if (badUnit === "all_failed") return "all_failed_minutes";
+  return failedMinutes(badUnit === "any_failed" ? 1 : badUnit.failures);
+}
+
+const COSTS = `SELECT upstream, :month AS month, currency, total(polls) AS polls, total(units) AS units
+  FROM cost_hours WHERE bucket >= :from AND bucket < :to AND ${NAMED} GROUP BY upstream, currency`;
 
 /** One that was never closed, and was followed by others, ended when it was last heard of. */
 const INCIDENTS = `SELECT *, CASE WHEN ended_at_ms IS NULL AND EXISTS (SELECT 1 FROM incidents AS later
     WHERE later.upstream = incidents.upstream AND later.started_at_ms > incidents.started_at_ms)
   THEN updated_at_ms ELSE ended_at_ms END AS ended_at_ms
-  FROM incidents WHERE upstream IN (SELECT value FROM json_each(:upstreams))
+  FROM incidents WHERE ${NAMED}
   AND coalesce(ended_at_ms, updated_at_ms) >= :from ORDER BY started_at_ms`;
 
 /** They are read in a few milliseconds, so that a daemon that writes each half second leaves time enough. */
@@ -31,30 +60,42 @@ const DAYS_AT_ONCE = 8;
 /** Reads a state file beside the daemon that writes it. By upstream. */
 export function keptIn(
   path: string,
-  upstreams: readonly string[],
-  { fromMs, days }: Period,
+  names: readonly string[],
+  { fromMs, days, months }: Period,
+  badUnit: BadUnit | undefined,
 ): ReadonlyMap<string, Kept> {
-  const named = JSON.stringify(upstreams);
-  const found: DaySums[] = [];
+  const upstreams = JSON.stringify(names);
+  const sql = daysWith(badUnit);
+  const found: NamedDay[] = [];
   for (let place = 0; place < days.length; place += DAYS_AT_ONCE) {
     const some = days.slice(place, place + DAYS_AT_ONCE);
     const read = (database: DatabaseSync): readonly unknown[] => {
-      const day = requireVersion(database).prepare(DAY);
+      const day = requireVersion(database).prepare(sql);
       return some.flatMap(({ name, fromMs: from, toMs: to }) =>
-        day.all({ day: name, from: hourOf(from), to: hourOf(to), upstreams: named }),
+        day.all({ day: name, from: hourOf(from), to: hourOf(to), upstreams }),
       );
     };
-    found.push(...readRows(readBeside(path, read), dayOf));
+    // As SQLite gives it, a row takes four times the memory of a copy.
+    for (const row of readBeside(path, read)) if (isDay(row)) found.push({ ...row });
   }
-  const incidents = readBeside(path, (database) =>
-    requireVersion(database).prepare(INCIDENTS).all({ upstreams: named, from: fromMs }),
-  );
-  const byUpstream = Map.groupBy(found, ({ upstream }) => upstream);
-  const incidentsByUpstream = Map.groupBy(readRows(incidents, keptIncidentOf), ({ upstream }) => upstream);
+  const [costs, incidents] = readBeside(path, (database) => {
+    const cost = requireVersion(database).prepare(COSTS);
+    const ofMonths = months.flatMap(({ name, fromMs: from, toMs: to }) =>
+      cost.all({ month: name, from: hourOf(from), to: hourOf(to), upstreams }),
+    );
+    return [ofMonths, database.prepare(INCIDENTS).all({ upstreams, from: fromMs })] as const;
+  });
+  const daysOf = Map.groupBy(found, ({ upstream }) => upstream);
+  const costsOf = Map.groupBy(readRows(costs, costOf), ({ upstream }) => upstream);
+  const incidentsOf = Map.groupBy(readRows(incidents, keptIncidentOf), ({ upstream }) => upstream);
   return new Map(
-    upstreams.map((name) => [
+    names.map((name) => [
       name,
-      { days: byUpstream.get(name) ?? [], incidents: incidentsByUpstream.get(name) ?? [] },
+      {
+        days: daysOf.get(name) ?? [],
+        costs: costsOf.get(name) ?? [],
+        incidents: incidentsOf.get(name) ?? [],
+      },
     ]),
   );
 }
@@ -69,23 +110,20 @@ function requireVersion(database: DatabaseSync): DatabaseSync {
   throw new StateFileError("foreign", `was written by ${whose}`);
 }
 
-function dayOf(row: Row): DaySums {
+type NamedDay = KeptDay & { readonly upstream: string };
+
+/** Of a year they are tens of thousands: each is taken as it is, if it is what we would write. */
+function isDay(row: unknown): row is NamedDay {
+  return isObject(row) && FIGURES.every((figure) => Number(row[figure]) >= 0);
+}
+
+function costOf(row: Row): KeptCost & { readonly upstream: string } {
   return {
     upstream: row.get("upstream", text),
-    day: row.get("day", text),
+    month: row.get("month", text),
+    currency: row.get("currency", text),
     polls: row.get("polls", count),
-    ok: row.get("ok", count),
-    failed: row.get("failed", count),
-    throttled: row.get("throttled", count),
-    rejected: row.get("rejected", count),
-    offline: row.get("offline", count),
-    withinObjective: row.get("within_objective", count),
-    okMs: row.get("ok_duration_ms", number),
-    slowestMs: row.get("slowest_ok_ms", number),
-    watchedMinutes: row.get("watched_minutes", count),
-    allFailedMinutes: row.get("all_failed_minutes", count),
-    failedMinutes: FAILURES_COUNTED.map((failures) => row.get(failedMinutes(failures), count)),
-    hoursWithoutMinutes: row.get("hours_without_minutes", count),
+    units: row.get("units", number),
   };
 }
 

@@ -87,7 +87,8 @@ export class Upkeep {
     }
     inTransaction(this.#database, () => {
       this.#database.prepare("DELETE FROM minutes WHERE bucket < ?").run(kept.minutesFrom);
-      this.#database.prepare("DELETE FROM hours WHERE bucket < ?").run(kept.hoursFrom);
+      for (const table of ["hours", "cost_hours"])
+        this.#database.prepare(`DELETE FROM ${table} WHERE bucket < ?`).run(kept.hoursFrom);
       this.#database.prepare(OLD_INCIDENTS).run(kept.incidentsFromMs);
       this.#database.prepare("DELETE FROM value_hours WHERE hour < ?").run(kept.valueHoursFrom);
       this.#database.prepare(OLD_NOTICES).run({ over: kept.noticesFromMs, old: kept.incidentsFromMs });

@@ -15,6 +15,15 @@ const NOTICES = `CREATE TABLE notices (
   PRIMARY KEY (receiver, incident)
 ) STRICT, WITHOUT ROWID;`;
 
+const COSTS = `CREATE TABLE cost_hours (
+  bucket INTEGER NOT NULL,
+  upstream TEXT NOT NULL,
+  currency TEXT NOT NULL,
+  polls INTEGER NOT NULL,
+  units INTEGER NOT NULL,
+  PRIMARY KEY (bucket, upstream, currency)
+) STRICT, WITHOUT ROWID;`;
+
 /**
  * Each leads from its version to the next one, the first from 9 to 10. A step that was released is never edited, and
  * what it does is in `SCHEMA` too, for new files. A file is read before its first write, and so before its steps:
@@ -31,6 +40,7 @@ const STEPS: readonly string[] = [
    ALTER TABLE hours ADD COLUMN failed_minutes_5 INTEGER;
    ALTER TABLE incidents ADD COLUMN evidence TEXT`,
   NOTICES,
+  COSTS,
 ];
 
 /** The version whose incidents have evidence. */
@@ -111,6 +121,7 @@ CREATE TABLE upstream_records (
   record TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 ${NOTICES}
+${COSTS}
 CREATE TABLE value_hours (
   upstream TEXT NOT NULL,
   name TEXT NOT NULL,

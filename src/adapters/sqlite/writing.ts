@@ -25,6 +25,8 @@ function addTo(table: string, sums: readonly string[]): string {
 }
 
 const ADD_TO_MINUTE = addTo("minutes", ROLL_UP);
+const ADD_TO_COST = `INSERT INTO cost_hours (bucket, upstream, currency, polls, units) VALUES (?, ?, ?, 1, ?)
+  ON CONFLICT DO UPDATE SET polls = polls + 1, units = units + excluded.units`;
 const ADD_TO_HOUR = addTo("hours", [...ROLL_UP, ...OF_MINUTES]);
 
 /** Writes each batch completely or not at all, so roll-ups always match the polls that they count. */
@@ -45,7 +47,7 @@ export class StateWriter {
 
   #poll(poll: SavedPoll): void {
     this.#put("polls", pollColumns(poll));
-    const { upstream, endedAtMs, withinObjective, status } = poll;
+    const { upstream, endedAtMs, withinObjective, status, cost } = poll;
     const { outcome, reason } = status;
     const okMs = outcome === "ok" ? status.durationMs : 0;
     const outcomes = (["ok", "failed", "throttled", "rejected"] as const).map((each) =>
@@ -57,6 +59,7 @@ export class StateWriter {
     const changes = minuteChanges(outcome, Number(seen?.["ok"]), Number(seen?.["failed"]));
     const ofMinutes = [Number(reason === "offline"), ...changes];
     this.#run(ADD_TO_HOUR, hourOf(endedAtMs), upstream, ...counts, ...ofMinutes, okMs);
+    if (cost !== undefined) this.#run(ADD_TO_COST, hourOf(endedAtMs), upstream, cost.currency, cost.units);
   }
 
   #put(table: string, columns: Columns): void {

@@ -1,5 +1,6 @@
 /** The port of the state file: what survives a restart. */
 
+import type { Cost } from "../config/price.ts";
 import type { Recorder } from "../poll/ports.ts";
 import type { BudgetFile } from "../budget/journaled-ledger.ts";
 import type { KeepPause } from "../budget/pauses.ts";
@@ -17,6 +18,7 @@ export type SavedPoll = {
   readonly endedAtMs: number;
   readonly withinObjective: boolean;
   readonly status: PollStatus;
+  readonly cost?: Cost | undefined;
 };
 
 /** What one upstream continues with after a restart. Not its health: it has not been polled yet. */

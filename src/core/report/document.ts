@@ -1,16 +1,16 @@
 /** A report in words: sentences and tables, which each format writes in its own way. */
 
 import type { BadUnit, Sla } from "../config/config.ts";
+import { formatMoney, UNITS_OF_MONEY } from "../config/price.ts";
 import { happenedPhases } from "../exchange/exchange.ts";
 import { reasonWords } from "../exchange/reasons.ts";
 import { humanLatency } from "../status/humanize.ts";
-import type { PollStatus } from "../status/status.ts";
 import { STATE_WORDS } from "../status/words.ts";
 import { inThousands } from "../text/thousands.ts";
 import { dateTime } from "../time/civil-day.ts";
 import { DAY_MS, formatDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../time/duration.ts";
 import { HOW } from "./how.ts";
-import type { Report, ReportedIncident, ReportedMonth, UpstreamReport } from "./report.ts";
+import type { Report, ReportedCost, ReportedIncident, ReportedMonth, UpstreamReport } from "./report.ts";
 
 /** `said` is what an upstream wrote: text from strangers. A number has its plain value too, and the unit of that. */
 export type Cell =
@@ -50,29 +50,42 @@ function titleOf({ upstreams: [first, ...more] }: Report): string {
     : `Report on ${about}, ${from === to ? from : `${from} to ${String(to)}`}`;
 }
 
+type Column<Of> = readonly [title: string, cellOf: (of: Of, place: number) => Cell];
+
+function tableOf<Of>(
+  title: string,
+  how: string | undefined,
+  all: readonly Of[],
+  columns: readonly Column<Of>[],
+): Table {
+  return {
+    kind: "table",
+    title,
+    how,
+    columns: columns.map(([column]) => column),
+    rows: all.map((each, place) => columns.map(([, cellOf]) => cellOf(each, place))),
+  };
+}
+
 function summary({ atMs, upstreams }: Report): readonly Block[] {
-  const rows = upstreams.map((upstream) => [
-    upstream.upstream,
-    ratio(upstream.watched),
-    ratio(upstream.availability),
-    upstream.months.length === 1 ? providerRatio(upstream.months[0]) : "see below",
-    count(upstream.incidents.filter(({ isOutage }) => isOutage).length),
-    creditsIn(upstream),
-  ]);
   return [
     { kind: "paragraph", text: `Written by Pacewatch on ${dateTime(atMs)}. ${HOW.report}` },
-    {
-      kind: "table",
-      title: "In short",
-      how: HOW.short,
-      columns: ["Upstream", "Watched", "Availability", "As the provider counts", "Outages", "Credit"],
-      rows: rows.map((row, place) => (upstreams[place]?.sla === undefined ? row.with(3, NOT_SAID) : row)),
-    },
+    tableOf("In short", HOW.short, upstreams, [
+      ["Upstream", ({ upstream }) => upstream],
+      ["Watched", ({ watched }) => ratio(watched)],
+      ["Availability", ({ availability }) => ratio(availability)],
+      ["As the provider counts", providerRatio],
+      ["Outages", ({ incidents }) => count(incidents.filter(({ isOutage }) => isOutage).length)],
+      ["Credit", creditsIn],
+      ["Polls cost", ({ costs }) => costsIn(costs)],
+    ]),
   ];
 }
 
 /** What nobody watched counts as good, but of nothing there is nothing to say. */
-function providerRatio(month: ReportedMonth | undefined): Cell {
+function providerRatio({ sla, months: [month, ...more] }: UpstreamReport): Cell {
+  if (sla === undefined) return NOT_SAID;
+  if (more.length > 0) return "see below";
   return ratio(month?.watchedMinutes === 0 ? undefined : month?.availability);
 }
 
@@ -85,8 +98,16 @@ function creditsIn({ sla, months }: UpstreamReport): string {
   return sla === undefined ? NOT_SAID : due.length === 0 ? "none" : due.join(", ");
 }
 
+function costsIn(costs: readonly ReportedCost[]): string {
+  const byCurrency = Map.groupBy(costs, ({ currency }) => currency);
+  const sums = [...byCurrency].map(
+    ([currency, some]) => `${money(some.reduce((sum, { amount }) => sum + amount, 0)).text} ${currency}`,
+  );
+  return sums.length === 0 ? "no price" : sums.join(", ");
+}
+
 function blocksOf(upstream: UpstreamReport): readonly Block[] {
-  const { sla, incidents, timeZone, fromMs, toMs } = upstream;
+  const { sla, incidents, timeZone, fromMs, toMs, costs } = upstream;
   return [
     {
       kind: "paragraph",
@@ -97,6 +118,7 @@ function blocksOf(upstream: UpstreamReport): readonly Block[] {
     ...(incidents.length === 0
       ? [{ kind: "paragraph", text: "No incident in this period." } as const]
       : [incidentTable(incidents), evidenceTable(incidents)]),
+    ...(costs.length === 0 ? [] : [costTable(costs)]),
     dayTable(upstream),
   ];
 }
@@ -104,7 +126,7 @@ function blocksOf(upstream: UpstreamReport): readonly Block[] {
 function figures(upstream: UpstreamReport): Table {
   const { lengthMs, watchedMs, watched, ok, failed, withinObjective, latencyObjectiveMs } = upstream;
   const within = ok === 0 ? undefined : withinObjective / ok;
-  const rows: readonly (readonly [string, Cell, string])[] = [
+  const rows: readonly (readonly [name: string, figure: Cell, how: string])[] = [
     ["Length of the period", time(lengthMs), HOW.lengthMs],
     ["Watched", time(watchedMs), HOW.watchedMs],
     ["Watched, as a part", ratio(watched), HOW.watched],
@@ -119,17 +141,13 @@ function figures(upstream: UpstreamReport): Table {
     ["Mean latency", latency(upstream.meanMs), HOW.meanMs],
     ["Slowest", latency(upstream.slowestMs), HOW.slowestMs],
     [`Within ${formatDuration(latencyObjectiveMs)}`, ratio(within), HOW.withinObjective],
-    ...(upstream.hoursWithoutMinutes === 0
-      ? []
-      : [["Hours without minutes", count(upstream.hoursWithoutMinutes), HOW.hoursWithoutMinutes] as const]),
+    ["Hours without minutes", count(upstream.hoursWithoutMinutes), HOW.hoursWithoutMinutes],
   ];
-  return {
-    kind: "table",
-    title: "Figures",
-    how: undefined,
-    columns: ["Figure", "Value", "How it was computed"],
-    rows,
-  };
+  return tableOf("Figures", undefined, upstream.hoursWithoutMinutes === 0 ? rows.slice(0, -1) : rows, [
+    ["Figure", ([name]) => name],
+    ["Value", ([, figure]) => figure],
+    ["How it was computed", ([, , how]) => how],
+  ]);
 }
 
 function badUnitWords(badUnit: BadUnit): string {
@@ -147,59 +165,43 @@ function providerTable(
     claimWithinMs === undefined
       ? ""
       : ` A claim must be made within ${formatDuration(claimWithinMs)} of the end of the month.`;
-  return {
-    kind: "table",
-    title: "As the provider counts",
-    how: `A minute is bad in which ${badUnitWords(badUnit)}. Promised: ${percent(atLeast)}.${paid === "" ? "" : ` Credits: ${paid}.`}${claim} ${HOW.months}`,
-    columns: [
-      "Month",
-      "Minutes",
-      "Watched",
-      "Bad",
-      "Availability",
-      "Of those watched",
-      "Promise",
+  const how = `A minute is bad in which ${badUnitWords(badUnit)}. Promised: ${percent(atLeast)}.${paid === "" ? "" : ` Credits: ${paid}.`}${claim} ${HOW.months}`;
+  return tableOf("As the provider counts", how, months, [
+    ["Month", ({ month }) => month],
+    ["Minutes", ({ minutes }) => count(minutes)],
+    ["Watched", ({ watchedMinutes }) => count(watchedMinutes)],
+    ["Bad", ({ badMinutes }) => count(badMinutes)],
+    ["Availability", ({ availability }) => ratio(availability)],
+    ["Of those watched", ({ availabilityOfWatched }) => ratio(availabilityOfWatched)],
+    ["Promise", promiseOf],
+    [
       "Credit",
-      "Claim until",
+      ({ isWhole, isOver, credit }) => {
+        if (!isWhole || !isOver) return "not worked out";
+        return credit === undefined ? "none" : ratio(credit);
+      },
     ],
-    rows: months.map((month) => [
-      month.month,
-      count(month.minutes),
-      count(month.watchedMinutes),
-      count(month.badMinutes),
-      ratio(month.availability),
-      ratio(month.availabilityOfWatched),
-      month.watchedMinutes === 0
-        ? "not watched"
-        : `${month.isKept ? "kept" : "missed"}${month.isOver ? "" : " so far"}${month.isWhole ? "" : " in these days"}`,
-      month.isWhole && month.isOver
-        ? month.credit === undefined
-          ? "none"
-          : ratio(month.credit)
-        : "not worked out",
-      month.claimUntilMs === undefined ? "–" : dateTime(month.claimUntilMs),
-    ]),
-  };
+    ["Claim until", ({ claimUntilMs }) => (claimUntilMs === undefined ? UNKNOWN : dateTime(claimUntilMs))],
+  ]);
+}
+
+function promiseOf({ watchedMinutes, isKept, isOver, isWhole }: ReportedMonth): string {
+  if (watchedMinutes === 0) return "not watched";
+  return `${isKept ? "kept" : "missed"}${isOver ? "" : " so far"}${isWhole ? "" : " in these days"}`;
 }
 
 function incidentTable(incidents: readonly ReportedIncident[]): Table {
-  return {
-    kind: "table",
-    title: "Incidents",
-    how: HOW.incidents,
-    columns: ["No.", "From", "To", "Lasted", "In this period", "What", "Why", "Polls", "Counts as"],
-    rows: incidents.map((incident, place) => [
-      String(place + 1),
-      dateTime(incident.fromMs),
-      endOf(incident),
-      time(incident.durationMs),
-      time(incident.inPeriodMs),
-      STATE_WORDS[incident.state].title,
-      reasonWords(incident.reason),
-      count(incident.polls),
-      incident.isOutage ? "outage" : "left out",
-    ]),
-  };
+  return tableOf("Incidents", HOW.incidents, incidents, [
+    ["No.", (_, place) => String(place + 1)],
+    ["From", ({ fromMs }) => dateTime(fromMs)],
+    ["To", endOf],
+    ["Lasted", ({ durationMs }) => time(durationMs)],
+    ["In this period", ({ inPeriodMs }) => time(inPeriodMs)],
+    ["What", ({ state }) => STATE_WORDS[state].title],
+    ["Why", ({ reason }) => reasonWords(reason)],
+    ["Polls", ({ polls }) => count(polls)],
+    ["Counts as", ({ isOutage }) => (isOutage ? "outage" : "left out")],
+  ]);
 }
 
 function endOf({ toMs, seenAtMs, isUnwatched }: ReportedIncident): string {
@@ -208,69 +210,64 @@ function endOf({ toMs, seenAtMs, isUnwatched }: ReportedIncident): string {
 }
 
 function evidenceTable(incidents: readonly ReportedIncident[]): Table {
-  const rows = incidents.flatMap(({ evidence }, place) =>
-    evidence.map((poll) => evidenceRow(place + 1, poll)),
+  const polls = incidents.flatMap(({ evidence }, place) =>
+    evidence.map((poll) => ({ ...poll, incident: place + 1 })),
   );
-  return {
-    kind: "table",
-    title: "Evidence",
-    how: HOW.evidence,
-    columns: ["Incident", "Sent", "Outcome", "Status", "Took", "Phases", "Request ids", "What came back"],
-    rows,
-  };
+  return tableOf("Evidence", HOW.evidence, polls, [
+    ["Incident", ({ incident }) => String(incident)],
+    ["Sent", ({ atMs }) => dateTime(atMs)],
+    ["Outcome", ({ reason }) => reasonWords(reason)],
+    ["Status", ({ status }) => (status === undefined ? "none" : String(status))],
+    ["Took", ({ durationMs }) => latency(durationMs)],
+    [
+      "Phases",
+      ({ phasesMs }) =>
+        happenedPhases(phasesMs)
+          .map(({ phase, ms }) => `${phase} ${humanLatency(ms)}`)
+          .join(", "),
+    ],
+    [
+      "Request ids",
+      ({ headers = [] }) => ({
+        said: headers.flatMap(({ name, value }) => (value === undefined ? [] : [`${name}: ${value}`])),
+      }),
+    ],
+    [
+      "What came back",
+      ({ detail, excerpt = "" }) => ({ said: [detail, excerpt].filter((text) => text !== "") }),
+    ],
+  ]);
 }
 
-function evidenceRow(incident: number, poll: PollStatus): readonly Cell[] {
-  const ids = (poll.headers ?? []).flatMap(({ name, value }) =>
-    value === undefined ? [] : [`${name}: ${value}`],
-  );
-  const phases = happenedPhases(poll.phasesMs).map(({ phase, ms }) => `${phase} ${humanLatency(ms)}`);
-  return [
-    String(incident),
-    dateTime(poll.atMs),
-    reasonWords(poll.reason),
-    poll.status === undefined ? "none" : String(poll.status),
-    latency(poll.durationMs),
-    phases.join(", "),
-    { said: ids },
-    { said: [poll.detail, poll.excerpt ?? ""].filter((text) => text !== "") },
-  ];
+function costTable(costs: readonly ReportedCost[]): Table {
+  return tableOf("What the polls cost", HOW.costs, costs, [
+    ["Month", ({ month }) => month],
+    ["Cost", ({ amount }) => money(amount)],
+    ["Currency", ({ currency }) => currency],
+    ["Polls with a price", ({ polls }) => count(polls)],
+  ]);
 }
 
 function dayTable({ days, sla }: UpstreamReport): Table {
   const isLong = days.length > MOST_DAYS_SHOWN;
-  const columns = [
-    "Watched",
-    "Ok",
-    "Failed",
-    "Availability",
-    "Throttled",
-    "Rejected",
-    "Ours",
-    "Mean latency",
-    "Slowest",
+  const how = `${HOW.days}${isLong ? ` Of more than ${MOST_DAYS_SHOWN} days, those are left out here on which all was watched and ok: they are in the JSON.` : ""}`;
+  const shown = days.filter(
+    ({ failed, watchedMs, fromMs, toMs }) => !isLong || failed > 0 || watchedMs < toMs - fromMs,
+  );
+  const columns: readonly Column<UpstreamReport["days"][number]>[] = [
+    ["Day", ({ day }) => day],
+    ["Watched", ({ watchedMs }) => time(watchedMs)],
+    ["Ok", ({ ok }) => count(ok)],
+    ["Failed", ({ failed }) => count(failed)],
+    ["Availability", ({ availability }) => ratio(availability)],
+    ["Throttled", ({ throttled }) => count(throttled)],
+    ["Rejected", ({ rejected }) => count(rejected)],
+    ["Ours", ({ offline, otherOurs }) => count(offline + otherOurs)],
+    ["Mean latency", ({ meanMs }) => latency(meanMs)],
+    ["Slowest", ({ slowestMs }) => latency(slowestMs)],
+    ["Bad minutes", ({ badMinutes = 0 }) => count(badMinutes)],
   ];
-  return {
-    kind: "table",
-    title: "Day by day",
-    how: `${HOW.days}${isLong ? ` Of more than ${MOST_DAYS_SHOWN} days, those are left out here on which all was watched and ok: they are in the JSON.` : ""}`,
-    columns: ["Day", ...columns, ...(sla === undefined ? [] : ["Bad minutes"])],
-    rows: days
-      .filter(({ failed, watchedMs, fromMs, toMs }) => !isLong || failed > 0 || watchedMs < toMs - fromMs)
-      .map((day) => [
-        day.day,
-        time(day.watchedMs),
-        count(day.ok),
-        count(day.failed),
-        ratio(day.availability),
-        count(day.throttled),
-        count(day.rejected),
-        count(day.offline + day.otherOurs),
-        latency(day.meanMs),
-        latency(day.slowestMs),
-        ...(day.badMinutes === undefined ? [] : [count(day.badMinutes)]),
-      ]),
-  };
+  return tableOf("Day by day", how, shown, sla === undefined ? columns.slice(0, -1) : columns);
 }
 
 const THIN_SPACE = "\u202f";
@@ -287,6 +284,10 @@ function percent(part: number): string {
 
 function ratio(part: number | undefined): Cell {
   return { text: part === undefined ? UNKNOWN : percent(part), value: part, unit: "ratio" };
+}
+
+function money(amount: number): Cell & { readonly text: string } {
+  return { text: formatMoney(Math.round(amount * UNITS_OF_MONEY)), value: amount, unit: "" };
 }
 
 function latency(ms: number | undefined): Cell {

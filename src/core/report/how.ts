@@ -31,5 +31,7 @@ export const HOW = {
     "From: when the first poll that shows it was sent. To: the end of the first poll that was ok. Lasted = to - from. In this period: the part of it that lies in the period. Left out: throttled, our key, or our own network.",
   evidence:
     "Of each incident the first two polls that were not ok, and the last one. Request ids are the provider's own. What came back is quoted: keys are removed, and long texts are cut.",
+  costs:
+    "Of Pacewatch's own polls: what each cost by the price that the config had then, in billionths, rounded up. Where no answer tells how much was used, it is the most that the poll may cost. Polls without a price are not in here, nor are those of an earlier version, which kept no cost.",
   days: "As above, for each day.",
 } as const;

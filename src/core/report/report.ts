@@ -1,11 +1,11 @@
 /** From what is kept and the config to what a report says: numbers and times, in no words yet. */
 
-import type { BadUnit, Sla, Upstream } from "../config/config.ts";
+import type { Sla, Upstream } from "../config/config.ts";
+import { UNITS_OF_MONEY } from "../config/price.ts";
 import { rowOf } from "../exchange/reasons.ts";
 import { cronOf } from "../schedule/schedule.ts";
-import type { PollStatus } from "../status/status.ts";
+import type { Incident, PollStatus } from "../status/status.ts";
 import { DAY_MS, MINUTE_MS } from "../time/duration.ts";
-import type { DaySums, Kept, KeptIncident } from "./kept.ts";
 import type { Month, Period, Span } from "./period.ts";
 
 /** What of an upstream's config a report needs. */
@@ -17,25 +17,60 @@ export type Reported = {
   readonly sla: Sla | undefined;
 };
 
-export type Sums = {
+/** What the state file has of one day, added up of its hours. Those of bad minutes are of hours that know their minutes. */
+export const FIGURES = [
+  "polls",
+  "ok",
+  "failed",
+  "throttled",
+  "rejected",
+  "offline",
+  "withinObjective",
+  "okMs",
+  "slowestMs",
+  "watchedMinutes",
+  "badMinutes",
+  "hoursWithoutMinutes",
+] as const;
+export type Figures = Readonly<Record<(typeof FIGURES)[number], number>>;
+
+export type KeptDay = Figures & { readonly day: string };
+
+export type KeptIncident = Incident & {
+  readonly evidence: readonly PollStatus[];
+  /** When it was written last. */
+  readonly seenAtMs: number;
+};
+
+/** Of a month, as far as it is in the report. */
+export type KeptCost = {
+  readonly month: string;
+  readonly currency: string;
+  /** So many had a price. */
+  readonly polls: number;
+  readonly units: number;
+};
+
+/** Of one upstream. */
+export type Kept = {
+  readonly days: readonly KeptDay[];
+  readonly costs: readonly KeptCost[];
+  readonly incidents: readonly KeptIncident[];
+};
+
+type Plain = "ok" | "failed" | "throttled" | "rejected" | "offline" | "withinObjective" | "watchedMinutes";
+
+export type Sums = Pick<Figures, Plain | "hoursWithoutMinutes"> & {
   readonly watchedMs: number;
-  readonly ok: number;
-  readonly failed: number;
   /** ok / (ok + failed); undefined if both are 0. */
   readonly availability: number | undefined;
-  readonly throttled: number;
-  readonly rejected: number;
-  readonly offline: number;
   /** Suspended, no memory, a bug of ours. */
   readonly otherOurs: number;
-  /** Of ok polls: their mean, the slowest, and how many took no longer than the objective. */
+  /** Of ok polls: their mean, and the slowest. */
   readonly meanMs: number | undefined;
   readonly slowestMs: number | undefined;
-  readonly withinObjective: number;
-  readonly watchedMinutes: number;
   /** By the provider's own way to count; undefined where the config tells none. */
   readonly badMinutes: number | undefined;
-  readonly hoursWithoutMinutes: number;
 };
 
 export type ReportedDay = Sums & { readonly day: string; readonly fromMs: number; readonly toMs: number };
@@ -73,6 +108,8 @@ export type ReportedIncident = Pick<KeptIncident, "state" | "reason" | "polls" |
   readonly isOutage: boolean;
 };
 
+export type ReportedCost = Pick<KeptCost, "month" | "currency" | "polls"> & { readonly amount: number };
+
 export type UpstreamReport = Sums & {
   readonly upstream: string;
   readonly schedule: string;
@@ -85,6 +122,7 @@ export type UpstreamReport = Sums & {
   readonly watched: number;
   readonly sla: Sla | undefined;
   readonly months: readonly ReportedMonth[];
+  readonly costs: readonly ReportedCost[];
   /** The oldest first. */
   readonly incidents: readonly ReportedIncident[];
   readonly days: readonly ReportedDay[];
@@ -103,14 +141,14 @@ export function reportedOf({ name, schedule, objective, sla }: Upstream): Report
 
 export function upstreamReport(
   upstream: Reported,
-  { days, incidents }: Kept,
+  { days, costs, incidents }: Kept,
   period: Period,
   nowMs: number,
 ): UpstreamReport {
   const { name, schedule, latencyObjectiveMs, sla } = upstream;
   const byDay = Map.groupBy(days, ({ day }) => day);
   const sumsIn = (spans: readonly Span[], { fromMs, toMs }: Pick<Span, "fromMs" | "toMs">): Sums => {
-    const those = spans.flatMap((day) => byDay.get(day.name) ?? []);
+    const those = added(spans.flatMap((day) => byDay.get(day.name) ?? []));
     return sumsOf(those, Math.max(0, Math.min(toMs, nowMs) - fromMs), upstream);
   };
   const sumsOfMonth = (month: Month): Sums =>
@@ -133,6 +171,7 @@ export function upstreamReport(
     sla,
     months:
       sla === undefined ? [] : period.months.map((month) => monthOf(month, sumsOfMonth(month), sla, nowMs)),
+    costs: costsIn(costs),
     incidents: incidents
       .map((incident) => incidentOf(incident, period, nowMs))
       .filter(({ fromMs, durationMs }) => fromMs < period.toMs && fromMs + durationMs >= period.fromMs),
@@ -145,38 +184,59 @@ export function upstreamReport(
   };
 }
 
+function added(all: readonly Figures[]): Figures {
+  const sums: Record<keyof Figures, number> = { ...NOTHING };
+  for (const each of all)
+    for (const figure of FIGURES)
+      sums[figure] =
+        figure === "slowestMs" ? Math.max(sums[figure], each[figure]) : sums[figure] + each[figure];
+  return sums;
+}
+
+const NOTHING: Figures = {
+  polls: 0,
+  ok: 0,
+  failed: 0,
+  throttled: 0,
+  rejected: 0,
+  offline: 0,
+  withinObjective: 0,
+  okMs: 0,
+  slowestMs: 0,
+  watchedMinutes: 0,
+  badMinutes: 0,
+  hoursWithoutMinutes: 0,
+};
+
 /** A minute with a poll that was ok or failed is watched; polled less often than that, it stands for a whole gap. */
-function sumsOf(days: readonly DaySums[], lengthMs: number, { meanGapMs, sla }: Reported): Sums {
-  const sum = (of: (day: DaySums) => number): number => days.reduce((total, day) => total + of(day), 0);
-  const [ok, failed, throttled] = [
-    sum((day) => day.ok),
-    sum((day) => day.failed),
-    sum((day) => day.throttled),
-  ];
-  const [rejected, offline] = [sum((day) => day.rejected), sum((day) => day.offline)];
-  const watchedMinutes = sum((day) => day.watchedMinutes);
+function sumsOf(
+  { polls, okMs, slowestMs, badMinutes, ...figures }: Figures,
+  lengthMs: number,
+  { meanGapMs, sla }: Reported,
+): Sums {
+  const { ok, failed, throttled, rejected, offline, watchedMinutes } = figures;
   return {
+    ...figures,
     watchedMs: Math.min(lengthMs, watchedMinutes * Math.max(MINUTE_MS, meanGapMs)),
-    ok,
-    failed,
     availability: ok + failed === 0 ? undefined : ok / (ok + failed),
-    throttled,
-    rejected,
-    offline,
-    otherOurs: sum((day) => day.polls) - ok - failed - throttled - rejected - offline,
-    meanMs: ok === 0 ? undefined : sum((day) => day.okMs) / ok,
-    slowestMs: ok === 0 ? undefined : days.reduce((slowest, day) => Math.max(slowest, day.slowestMs), 0),
-    withinObjective: sum((day) => day.withinObjective),
-    watchedMinutes,
-    badMinutes: sla && sum((day) => badMinutesOf(day, sla.badUnit)),
-    hoursWithoutMinutes: sum((day) => day.hoursWithoutMinutes),
+    otherOurs: polls - ok - failed - throttled - rejected - offline,
+    meanMs: ok === 0 ? undefined : okMs / ok,
+    slowestMs: ok === 0 ? undefined : slowestMs,
+    badMinutes: sla && badMinutes,
   };
 }
 
-function badMinutesOf({ allFailedMinutes, failedMinutes }: DaySums, badUnit: BadUnit): number {
-  if (badUnit === "all_failed") return allFailedMinutes;
-  const failures = badUnit === "any_failed" ? 1 : badUnit.failures;
-  return failedMinutes[failures - 1] ?? 0;
+/** Of several files, one for each month and currency. */
+function costsIn(costs: readonly KeptCost[]): readonly ReportedCost[] {
+  const alike = Map.groupBy(costs, ({ month, currency }) => `${month} ${currency}`);
+  return [...alike.values()].flatMap((some) => {
+    const [first] = some;
+    if (first === undefined) return [];
+    const { month, currency } = first;
+    const units = some.reduce((sum, each) => sum + each.units, 0);
+    const polls = some.reduce((sum, each) => sum + each.polls, 0);
+    return [{ month, currency, polls, amount: units / UNITS_OF_MONEY }];
+  });
 }
 
 function monthOf(

@@ -77,8 +77,8 @@ test("a file of an earlier or a newer version is told, and so is one whose last 
     "UTC",
     NOW_MS + DAY_MS,
   );
-  const read = (): unknown => keptIn(bench.path, ["email"], period);
-  expect(read()).toEqual(new Map([["email", { days: [], incidents: [] }]]));
+  const read = (): unknown => keptIn(bench.path, ["email"], period, undefined);
+  expect(read()).toEqual(new Map([["email", { days: [], costs: [], incidents: [] }]]));
   bench.change("PRAGMA user_version = 9");
   expect(read).toThrow("was written by an earlier pacewatch: start this one once, which takes its steps");
   bench.change("PRAGMA user_version = 99");
@@ -94,10 +94,8 @@ test("the hours of a day are those from its midnight to the next, and no other u
   const polls = [-1, 0, 1, DAY_MS - 1, DAY_MS].map((afterMs) => savedAt(fromMs + afterMs));
   await thread.write(batchAt(NOW_MS, { polls: [...polls, savedAt(fromMs, undefined, "other")] }));
   await thread.close();
-  const [day] =
-    keptIn(bench.path, ["email"], periodOf({ firstDay, lastDay: firstDay }, "UTC", NOW_MS + DAY_MS)).get(
-      "email",
-    )?.days ?? [];
+  const period = periodOf({ firstDay, lastDay: firstDay }, "UTC", NOW_MS + DAY_MS);
+  const [day] = keptIn(bench.path, ["email"], period, undefined).get("email")?.days ?? [];
   expect(day).toMatchObject({ polls: 3, ok: 3, watchedMinutes: 2 });
   expect(hourOf(fromMs) % 24).toBe(0);
 });

@@ -59,7 +59,9 @@ test("hours of an earlier version stay, their minutes unknown; what follows is c
     database.exec(`ALTER TABLE hours DROP COLUMN ${column}`);
   for (const failures of [1, 2, 3, 4, 5])
     database.exec(`ALTER TABLE hours DROP COLUMN failed_minutes_${failures}`);
-  database.exec("ALTER TABLE incidents DROP COLUMN evidence; DROP TABLE notices; PRAGMA user_version = 9");
+  database.exec(
+    "ALTER TABLE incidents DROP COLUMN evidence; DROP TABLE notices; DROP TABLE cost_hours; PRAGMA user_version = 9",
+  );
   inTransaction(database, () => migrate(database));
   poll(60_000);
   poll(3_600_000);
@@ -69,6 +71,7 @@ test("hours of an earlier version stay, their minutes unknown; what follows is c
     { bucket: 1, failed: 1, watched_minutes: 1, failed_minutes_1: 1 },
   ]);
   expect(database.prepare("SELECT evidence FROM incidents").all()).toEqual([]);
+  expect(database.prepare("SELECT units FROM cost_hours").all()).toEqual([]);
 });
 
 test("a new file has the newest shape, and needs no step", () => {

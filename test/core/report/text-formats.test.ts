@@ -52,7 +52,7 @@ function reportOf(said: string): Report {
     latencyObjectiveMs: 1_000,
     sla: undefined,
   };
-  const kept = { days: [], incidents: [incident] };
+  const kept = { days: [], costs: [], incidents: [incident] };
   return { version: 1, atMs: NOW_MS, upstreams: [upstreamReport(upstream, kept, period, NOW_MS)] };
 }
 
