@@ -2,10 +2,9 @@ import { dirname } from "node:path";
 import type { Config } from "../core/config/config.ts";
 import { type Finding, sharedKeys, type Subject } from "../core/proof/findings.ts";
 import { type Proof, prove } from "../core/proof/proof.ts";
-import { type Bodies, openBodies, withBody } from "./check/bodies.ts";
 import { knownKeysIn } from "./check/literal-keys.ts";
 import { type Complaint, complain, faultsOf } from "./check/faults.ts";
-import { type Contracts, openContracts, withContracts } from "./check/contracts.ts";
+import { type Contents, openContents, withContents } from "./check/contents.ts";
 import { expanded } from "./check/defaults.ts";
 import { type Named, namedIn, openFilesAndKeys, readNamedFile } from "./check/files-and-keys.ts";
 import { type Parts, validate } from "./check/validate.ts";
@@ -116,19 +115,16 @@ async function loadBytes(bytes: Uint8Array, file: string, options: LoadOptions):
     config: {
       ...general,
       budgets,
-      upstreams: upstreams.map((upstream) =>
-        withBody(withContracts(upstream, around.contracts), around.bodies),
-      ),
+      upstreams: upstreams.map((upstream) => withContents(upstream, around.contents)),
     },
     proof,
-    warnings: listed([...inFile(warnings), ...around.contracts.warnings]),
+    warnings: listed([...inFile(warnings), ...around.contents.warnings]),
     ...read,
   };
 }
 
 type Around = Omit<ReadFiles, "digest"> & {
-  readonly contracts: Contracts;
-  readonly bodies: Bodies;
+  readonly contents: Contents;
   readonly keys: ReadonlyMap<string, string>;
   /** About the config. */
   readonly complaints: readonly Complaint[];
@@ -136,7 +132,7 @@ type Around = Omit<ReadFiles, "digest"> & {
   readonly faults: readonly Fault[];
 };
 
-/** Opens what a config names. Of its structure, only the contracts and bodies are a part, and they may be missing. */
+/** Opens what a config names. Of its structure, only the contents are a part, and they may be missing. */
 async function openAround(
   parts: Parts,
   file: string,
@@ -144,23 +140,20 @@ async function openAround(
 ): Promise<Around> {
   const named = namedIn(parts);
   const isStructure = resolve === "structure";
-  const contracts = await openContracts(named, !isStructure);
-  const bodies = await openBodies(named, !isStructure);
-  const { faults } = contracts;
-  const complaints = [...contracts.complaints, ...bodies.complaints];
-  if (isStructure) return { ...NO_FILES, contracts, bodies, keys: new Map(), complaints, faults };
+  const contents = await openContents(named, !isStructure);
+  const { complaints, faults } = contents;
+  if (isStructure) return { ...NO_FILES, contents, keys: new Map(), complaints, faults };
   const opened = await openFilesAndKeys(named, parts, environment);
   const web = await openWebConfig(named);
   return {
     ...(await marksOfFiles(named)),
-    contracts,
-    bodies,
+    contents,
     keys: opened.keys,
     complaints: [
       ...complaints,
       ...opened.complaints,
       ...web.complaints,
-      ...knownKeysIn(parts.upstreams, bodies.byFile, opened.secrets),
+      ...knownKeysIn(parts.upstreams, contents.bodies, opened.secrets),
     ],
     faults: [...environmentFaults(environment, file), ...faults, ...web.faults],
   };

@@ -2,7 +2,7 @@ import { type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.
 import { FURTHER_KEYS, SAME_FOR_FURTHER, SCHEDULE_KEYS, SHARED_KEYS } from "../schema/upstream.ts";
 import type { Environment } from "../read/interpolate.ts";
 import { leftOver, madeOf } from "./each.ts";
-import { type Complaint, complain } from "./faults.ts";
+import { type Complaint, complain, complainOfValue } from "./faults.ts";
 
 const DEFAULTS: Path = ["defaults"];
 
@@ -72,7 +72,7 @@ export function expanded(tree: Tree, environment: Environment): Expanded {
       if (valuesLeft < 0) {
         const at = ["upstreams", items.length - 1, also.length > 0 ? "also" : "each"];
         const must = `must be shorter: with all that its entries have from their upstreams, a config may have at most ${MAX_VALUES} values more`;
-        complaints.push(complain(at, (nameOf) => `"${nameOf(at)}" ${must}`));
+        complaints.push(complainOfValue(at, must));
         break;
       }
       for (const [at, entry] of also.entries()) {

@@ -3,7 +3,7 @@
 import { type Environment, EACH, interpolate } from "../read/interpolate.ts";
 import { type Path, type Tree, childOf, entriesOf, itemsOf } from "../read/tree.ts";
 import { MOST_MADE } from "../schema/upstream.ts";
-import { type Complaint, complain } from "./faults.ts";
+import { type Complaint, complainOfValue } from "./faults.ts";
 
 type MapTree = Tree & { readonly kind: "map" };
 type Scalar = Tree & { readonly kind: "scalar" };
@@ -90,6 +90,5 @@ export function leftOver(tree: Tree, path: Path = []): readonly Complaint[] {
     return [...tree.entries].flatMap(([key, value]) => leftOver(value, [...path, key]));
   const [reference] = tree.kind === "scalar" ? (tree.written?.match(EACH) ?? []) : [];
   if (reference === undefined) return [];
-  const must = `must use only what each of its own upstream lists, received ${reference}`;
-  return [complain(path, (nameOf) => `"${nameOf(path)}" ${must}`)];
+  return [complainOfValue(path, `must use only what each of its own upstream lists, received ${reference}`)];
 }

@@ -21,6 +21,11 @@ export function complain(path: Path, sentence: Sentence): Complaint {
   return { path, atKey: false, sentence };
 }
 
+/** The sentence begins with the name of what is there. */
+export function complainOfValue(path: Path, says: string): Complaint {
+  return complain(path, (nameOf) => `"${nameOf(path)}" ${says}`);
+}
+
 export function complainOfKey(path: Path, sentence: Sentence): Complaint {
   return { path, atKey: true, sentence };
 }
@@ -120,10 +125,10 @@ function complaintsOf(issue: Issue, path: Path, schema: Schema, tree: Tree): rea
   }
   const value = treeAt(tree, path);
   if (value === undefined) {
-    return [complain(path, (nameOf) => `"${nameOf(path)}" is missing: it must be ${issue.message}`)];
+    return [complainOfValue(path, `is missing: it must be ${issue.message}`)];
   }
   const must = `must be ${issue.message}, received ${received(value, isSecret)}`;
-  return [complain(path, path.length === 0 ? `the config ${must}` : (nameOf) => `"${nameOf(path)}" ${must}`)];
+  return [path.length === 0 ? complain(path, `the config ${must}`) : complainOfValue(path, must)];
 }
 
 function isSecretAt(schema: Schema, path: Path): boolean {

@@ -13,7 +13,7 @@ import { openSecret } from "../read/secrets.ts";
 import type { Path } from "../read/tree.ts";
 import { shownFile } from "../read/wording.ts";
 import { configSchema } from "../schema/schema.ts";
-import { complain, type Complaint } from "./faults.ts";
+import { complain, complainOfValue, type Complaint } from "./faults.ts";
 import type { Parts } from "./validate.ts";
 
 /** A config names these, and they are not in it: files, and where keys are found. */
@@ -70,7 +70,7 @@ export async function openFilesAndKeys(
     const secret = await opening.what.read();
     secrets.add(secret);
     if (path[0] === "notify" && path.at(-1) === "url" && !isHttpUrl(secret)) {
-      return [complain(path, (nameOf) => `"${nameOf(path)}" must hold an http:// or https:// URL`)];
+      return [complainOfValue(path, "must hold an http:// or https:// URL")];
     }
     const upstream = path[0] === "upstreams" ? upstreams.get(Number(path[1])) : undefined;
     if (upstream === undefined) return [];
@@ -120,7 +120,7 @@ export function checkCertificates({
   if (!isCertificate(cert.text)) return [...complaints, notPem(cert.path)];
   if (fitTogether(cert.text, key.text)) return complaints;
   const must = "must contain the PEM key of cert_file, without a passphrase";
-  return [...complaints, complain(key.path, (nameOf) => `"${nameOf(key.path)}" ${must}`)];
+  return [...complaints, complainOfValue(key.path, must)];
 }
 
 export type ReadFile = (file: string) => Promise<Buffer>;
@@ -144,8 +144,7 @@ export async function readNamedFile(
     return { path, bytes, text: bytes.toString("utf8"), complaints: [] };
   } catch (error) {
     const must = `must be a readable file: ${fileProblem(error)}${shownFile(file)}`;
-    const complaints = [complain(path, (nameOf) => `"${nameOf(path)}" ${must}`)];
-    return { path, bytes: undefined, text: undefined, complaints };
+    return { path, bytes: undefined, text: undefined, complaints: [complainOfValue(path, must)] };
   }
 }
 
@@ -166,9 +165,7 @@ export async function* filesOfKind(
 /** A file that Pacewatch writes may not be there yet, but its place must be. The file itself is not opened: a daemon may hold it. */
 async function complaintsOfPlace(file: string, path: Path): Promise<readonly Complaint[]> {
   const why = await placeProblem(file);
-  return why === undefined
-    ? []
-    : [complain(path, (nameOf) => `"${nameOf(path)}" must be a file that can be written: ${why}`)];
+  return why === undefined ? [] : [complainOfValue(path, `must be a file that can be written: ${why}`)];
 }
 
 async function placeProblem(file: string): Promise<string | undefined> {
@@ -191,7 +188,7 @@ async function placeProblem(file: string): Promise<string | undefined> {
 }
 
 function notPem(path: Path): Complaint {
-  return complain(path, (nameOf) => `"${nameOf(path)}" must contain a PEM certificate`);
+  return complainOfValue(path, "must contain a PEM certificate");
 }
 
 function fitTogether(cert: string, key: string): boolean {

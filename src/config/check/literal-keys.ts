@@ -4,7 +4,7 @@ import type { Upstream } from "../../core/config/config.ts";
 import { NEVER_LITERAL } from "../auth/source.ts";
 import { looksLikeSecretHeader, looksLikeSecretParameter } from "../keys/credential-signs.ts";
 import type { Path, Tree } from "../read/tree.ts";
-import { type Complaint, complain } from "./faults.ts";
+import { type Complaint, complainOfValue } from "./faults.ts";
 
 const USE_A_VARIABLE = `must not contain a key: ${NEVER_LITERAL}, use a variable such as \${NAME}, or auth`;
 
@@ -22,7 +22,7 @@ export function literalKeysIn(tree: Tree | undefined, path: Path): readonly Comp
   const isLiteral =
     tree.value.length >= LEAST_KEY_CHARS &&
     (looksLikeSecretParameter(String(path.at(-1))) || looksLikeSecretHeader("", tree.value));
-  return isLiteral ? [complain(path, (nameOf) => `"${nameOf(path)}" ${USE_A_VARIABLE}`)] : [];
+  return isLiteral ? [complainOfValue(path, USE_A_VARIABLE)] : [];
 }
 
 /** By the keys that the config itself names, which must be in no body. */
@@ -37,7 +37,6 @@ export function knownKeysIn(
     const bytes = body.kind === "file" && files.get(body.file)?.bytes;
     const text = bytes ? Buffer.from(bytes).toString("latin1") : JSON.stringify(body);
     if (!searched.some((key) => text.includes(key))) return [];
-    const path = ["upstreams", index, "body"];
-    return [complain(path, (nameOf) => `"${nameOf(path)}" ${USE_A_VARIABLE}`)];
+    return [complainOfValue(["upstreams", index, "body"], USE_A_VARIABLE)];
   });
 }

@@ -104,3 +104,16 @@ export function inOrder(least: string, most: string): Rule {
     },
   };
 }
+
+/** Each item of a list has a name of its own. */
+export const namesOfTheirOwn: Rule = {
+  check: (items, refuse) => {
+    const seen = new Set<unknown>();
+    for (const [index, item] of itemsOf(items).entries()) {
+      const { name } = mappingOf(item);
+      if (typeof name !== "string") continue;
+      if (seen.has(name)) refuse([index, "name"], `must be a name of its own, received "${name}" again`);
+      seen.add(name);
+    }
+  },
+};

@@ -10,7 +10,7 @@ import { DAY_MS, HOUR_MS } from "../../core/time/duration.ts";
 import { source } from "../auth/source.ts";
 import { duration, filledList, list, name, named, oneOf, section, text } from "../keys/leaves.ts";
 import { type Rule, noted } from "../keys/notes.ts";
-import { itemsOf, mappingOf, ruled } from "../keys/rules.ts";
+import { mappingOf, namesOfTheirOwn, ruled } from "../keys/rules.ts";
 
 type Needs = "must be set" | "may be set" | "is not known";
 
@@ -75,18 +75,6 @@ const fitsItsKind: Rule = {
       const isSet = Object.hasOwn(keys, key);
       if (needs === "must be set" && !isSet) refuse([], `must have ${key}, as its kind is ${kind}`);
       if (needs === "is not known" && isSet) refuse([key], `must not be set where the kind is ${kind}`, []);
-    }
-  },
-};
-
-const namesOfTheirOwn: Rule = {
-  check: (receivers, refuse) => {
-    const seen = new Set<unknown>();
-    for (const [index, receiver] of itemsOf(receivers).entries()) {
-      const { name } = mappingOf(receiver);
-      if (typeof name !== "string") continue;
-      if (seen.has(name)) refuse([index, "name"], `must be a name of its own, received "${name}" again`);
-      seen.add(name);
     }
   },
 };

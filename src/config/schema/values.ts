@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { Value } from "../../core/config/config.ts";
 import { codec, filledList, flag, headerName, matching, name, pointer, section } from "../keys/leaves.ts";
-import { type Rule, noted } from "../keys/notes.ts";
-import { exactlyOne, itemsOf, mappingOf, ruled } from "../keys/rules.ts";
+import { noted } from "../keys/notes.ts";
+import { exactlyOne, namesOfTheirOwn, ruled } from "../keys/rules.ts";
 import { part } from "./assertion.ts";
 
 /** Each value makes some series, for each upstream. */
@@ -43,18 +43,6 @@ const valueCodec: z.ZodType<Value> = codec(ruled(value, exactlyOne("path", "head
     credit,
   }),
 });
-
-const namesOfTheirOwn: Rule = {
-  check: (values, refuse) => {
-    const seen = new Set<unknown>();
-    for (const [index, value] of itemsOf(values).entries()) {
-      const { name } = mappingOf(value);
-      if (typeof name !== "string") continue;
-      if (seen.has(name)) refuse([index, "name"], `must be a name of its own, received "${name}" again`);
-      seen.add(name);
-    }
-  },
-};
 
 export const valuesSchema: z.ZodType<readonly Value[]> = ruled(
   filledList(valueCodec, MOST_VALUES, "values"),

@@ -1,31 +1,35 @@
-import type { BodyAssertion, Upstream } from "../../core/config/config.ts";
+/** What a config takes from other files: the JSON Schemas of its assertions, and the bodies that its polls send. */
+
+import type { BodyAssertion, RequestBody, Upstream } from "../../core/config/config.ts";
 import { readContract } from "../../core/contract/read.ts";
-import type { Fault } from "../read/fault.ts";
 import { digestOf } from "../../files/mark.ts";
 import { type Expressions, openExpressions } from "../read/expressions.ts";
+import type { Fault } from "../read/fault.ts";
+import { nameOfPath } from "../read/wording.ts";
 import { readYaml } from "../read/yaml.ts";
-import { type Complaint, complain, complainOfKey, faultsOf } from "./faults.ts";
+import { MOST_BODY_BYTES } from "../schema/request.ts";
+import { type Complaint, complain, complainOfKey, complainOfValue, faultsOf } from "./faults.ts";
 import { filesOfKind, type Named } from "./files-and-keys.ts";
 import { plainOf } from "./plain.ts";
-import { nameOfPath } from "../read/wording.ts";
 
 const MAX_SCHEMA_BYTES = 1024 * 1024;
 
-type SchemaCheck = Extract<BodyAssertion["check"], { kind: "json_schema" }>;
-type Read = NonNullable<SchemaCheck["read"]>;
+type Contract = NonNullable<Extract<BodyAssertion["check"], { kind: "json_schema" }>["read"]>;
+type Body = NonNullable<Extract<RequestBody, { kind: "file" }>["read"]>;
 
-/** The JSON Schemas that the upstreams name. */
-export type Contracts = {
-  readonly byFile: ReadonlyMap<string, Read>;
+export type Contents = {
+  readonly contracts: ReadonlyMap<string, Contract>;
+  readonly bodies: ReadonlyMap<string, Body>;
   /** About the config. */
   readonly complaints: readonly Complaint[];
-  /** In the files of the schemas themselves. */
+  /** In the files of the JSON Schemas themselves. */
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
 };
 
-export async function openContracts(named: Named, mustBeThere: boolean): Promise<Contracts> {
-  const byFile = new Map<string, Read>();
+export async function openContents(named: Named, mustBeThere: boolean): Promise<Contents> {
+  const contracts = new Map<string, Contract>();
+  const bodies = new Map<string, Body>();
   const complaints: Complaint[] = [];
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
@@ -33,9 +37,8 @@ export async function openContracts(named: Named, mustBeThere: boolean): Promise
   for (const { path, pattern } of named.expressions) {
     engine ??= await openExpressions();
     const fault = engine.faultOf(pattern);
-    if (fault === undefined) continue;
-    const must = `must be an expression that RE2 knows: ${fault}`;
-    complaints.push(complain(path, (nameOf) => `"${nameOf(path)}" ${must}`));
+    if (fault !== undefined)
+      complaints.push(complainOfValue(path, `must be an expression that RE2 knows: ${fault}`));
   }
   for await (const { file, bytes, complaints: why } of filesOfKind(named, "contract", MAX_SCHEMA_BYTES)) {
     if (bytes === undefined) {
@@ -46,28 +49,34 @@ export async function openContracts(named: Named, mustBeThere: boolean): Promise
     const opened = contractIn(bytes, file, engine?.faultOf);
     faults.push(...opened.faults);
     warnings.push(...opened.warnings);
-    if (opened.read !== undefined) byFile.set(file, opened.read);
+    if (opened.read !== undefined) contracts.set(file, opened.read);
   }
-  return { byFile, complaints, faults, warnings };
+  for await (const { file, bytes, complaints: why } of filesOfKind(named, "body", MOST_BODY_BYTES)) {
+    if (bytes !== undefined) bodies.set(file, { bytes, digest: digestOf(bytes) });
+    else if (mustBeThere) complaints.push(...why);
+  }
+  return { contracts, bodies, complaints, faults, warnings };
 }
 
-/** The upstream with what its files say. */
-export function withContracts(upstream: Upstream, { byFile }: Contracts): Upstream {
-  const { body } = upstream.expect;
-  if (body === undefined) return upstream;
-  const filled = body.map((each): BodyAssertion => {
-    const { check } = each;
-    if (check.kind !== "json_schema") return each;
-    return { ...each, check: { ...check, read: byFile.get(check.file) } };
+/** The upstream with what its files hold. */
+export function withContents(upstream: Upstream, { contracts, bodies }: Contents): Upstream {
+  const { body, expect } = upstream;
+  const filled = ({ check, ...at }: BodyAssertion): BodyAssertion => ({
+    ...at,
+    check: check.kind === "json_schema" ? { ...check, read: contracts.get(check.file) } : check,
   });
-  return { ...upstream, expect: { ...upstream.expect, body: filled } };
+  return {
+    ...upstream,
+    ...(body?.kind === "file" && { body: { ...body, read: bodies.get(body.file) } }),
+    ...(expect.body && { expect: { ...expect, body: expect.body.map(filled) } }),
+  };
 }
 
 function contractIn(
   bytes: Uint8Array,
   file: string,
   patternFault: Expressions["faultOf"] | undefined,
-): { readonly read?: Read; readonly faults: readonly Fault[]; readonly warnings: readonly Fault[] } {
+): { readonly read?: Contract; readonly faults: readonly Fault[]; readonly warnings: readonly Fault[] } {
   // JSON is YAML, and this tells where something stands.
   const yaml = readYaml(bytes, file);
   if (yaml.tree === undefined || yaml.faults.length > 0) return { faults: yaml.faults, warnings: [] };
