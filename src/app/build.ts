@@ -27,6 +27,8 @@ import type { Opened } from "../core/config/opened.ts";
 import type { StateStore } from "../core/history/state.ts";
 import { reportedOf } from "../core/report/report.ts";
 import { stackOf } from "../core/text/escape.ts";
+import type { Clock } from "../core/time/clock.ts";
+import { MINUTE_MS } from "../core/time/duration.ts";
 import { hostsToAllow } from "../http/guards/request-checks.ts";
 import type { ReloadResult, RoutesDeps } from "../http/routes/routes.ts";
 import { DEFAULT_SERVER_LIMITS } from "../http/server/limits.ts";
@@ -85,10 +87,9 @@ export async function build(
 
   let isStarted = false;
   const isReady = (): boolean => isStarted && !stopping.signal.aborted;
-  const startedAtMs = clock.wallNow();
   const sources: ViewSources = {
     clock,
-    startedAtMs,
+    startedAtMs: startOf(clock),
     ledger,
     store,
     fleet,
@@ -166,6 +167,16 @@ async function openLedger(
   }
   const { openFleet } = await import("./fleet.ts");
   return openFleet(config, config.fleet, parts, stack);
+}
+
+/** When this process started, by the wall clock as it is now: that may have been set since, by more than clocks drift. */
+function startOf(clock: Clock): () => number {
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const atMs = Math.round(clock.wallNow() - clock.now());
+    if (Math.abs(atMs - startedAtMs) > MINUTE_MS) startedAtMs = atMs;
+    return startedAtMs;
+  };
 }
 
 async function startHttp(

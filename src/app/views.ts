@@ -32,7 +32,7 @@ import { VERSION } from "../version.ts";
 /** What the views are made of: all of it for each scrape, and for a page what it shows. */
 export type ViewSources = {
   readonly clock: Clock;
-  readonly startedAtMs: number;
+  readonly startedAtMs: () => number;
   readonly ledger: RunningLedger;
   readonly store: StateStore | undefined;
   readonly fleet: AppFleet | undefined;
@@ -61,7 +61,7 @@ export function metricsView(sources: ViewSources): MetricsSnapshot {
     receivers: sources.notifier.snapshots,
     reload: reload.status,
     build: { version: VERSION, node: process.versions.node },
-    startedAtMs: sources.startedAtMs,
+    startedAtMs: sources.startedAtMs(),
   };
 }
 
@@ -108,7 +108,7 @@ export function statusView(sources: ViewSources): Status {
   };
   return {
     version: VERSION,
-    startedAtMs: sources.startedAtMs,
+    startedAtMs: sources.startedAtMs(),
     nowMs,
     ready: sources.isReady(),
     offline: polling.offlineUpstreams(nowMs) > 0,

@@ -42,7 +42,7 @@ function sources(): ViewSources & { readonly config: Config } {
   return {
     config,
     clock: systemClock,
-    startedAtMs: nowMs,
+    startedAtMs: () => nowMs,
     ledger: new LocalLedger(config, systemClock),
     store: undefined,
     fleet: undefined,

@@ -7,6 +7,7 @@ import {
 import { expose, type Family } from "../../core/metrics/exposition.ts";
 import type { Format, Labels, Sample, Value } from "../../core/metrics/sample.ts";
 import type { MetricsSnapshot } from "../../core/metrics/snapshot.ts";
+import { SECOND_MS } from "../../core/time/duration.ts";
 
 /** One scrape in pieces, with the numbers of the process last. Other work can run after each piece. */
 export async function scrape(
@@ -22,12 +23,16 @@ export async function scrape(
   );
 }
 
+/** The library goes by what the wall clock said when it was loaded. */
+const STARTED = "process_start_time_seconds";
+
 type LibraryMetric = MetricObjectWithValues<MetricValueWithName<string>>;
 
 function familyOf({ name, help, type, values }: LibraryMetric, startedAtMs: number): Family {
   const bySeries = Map.groupBy(values, ({ labels }) => JSON.stringify({ ...labels, le: undefined }));
   const samples = bySeries.entries().map(([labels, parts]): Sample => {
-    const value = type === "histogram" ? distributionOf(name, parts) : (parts[0]?.value ?? 0);
+    const number = name === STARTED ? startedAtMs / SECOND_MS : (parts[0]?.value ?? 0);
+    const value = type === "histogram" ? distributionOf(name, parts) : number;
     return { labels: labelsOf(labels), value, startedAtMs };
   });
   return { name, help, type, samples: samples.toArray() };

@@ -21,6 +21,9 @@ export const CLAIM_MS: number = 10 * SECOND_MS;
 /** A budget without a quota counts too, in case it gets one, or a longer one, but not for ever. */
 export const QUOTA_HOURS_KEPT: number = 400 * 24;
 
+/** That of 2026-01-01. No clock that shows an earlier one was right: nobody could run this program then. */
+const FIRST_HOUR = 490_896;
+
 /** So many were sent in an hour whose count was lost: as many as the quota allows. */
 export const NOBODY_KNOWS: number = Infinity;
 
@@ -148,9 +151,11 @@ export class QuotaCount {
 
   /**
    * Nobody knows by which time a request was counted before the calendar was set. So what this process sent leaves the
-   * quota later, never earlier.
+   * quota later, never earlier. What any process sent in an impossible hour was sent by now.
    */
   calendarSet(byMs: number, nowMs: number): void {
+    for (const [hour, requests] of this.#byHour)
+      if (hour < FIRST_HOUR && hourOf(nowMs) >= FIRST_HOUR) this.#ownByHour.set(hour, requests);
     const own = [...this.#ownByHour];
     this.#ownByHour.clear();
     for (const [hour, requests] of own) {
@@ -204,11 +209,15 @@ export class QuotaCount {
 
 /** After the calendar was set, an hour becomes this one: it is not earlier, and not in the future. */
 function hourAfter(hour: number, byMs: number, nowMs: number): number {
-  return Math.max(hour, Math.min(hourOf(nowMs), hour + Math.ceil(byMs / HOUR_MS)));
+  const nowHour = hourOf(nowMs);
+  if (hour < FIRST_HOUR && nowHour >= FIRST_HOUR) return nowHour;
+  return Math.max(hour, Math.min(nowHour, hour + Math.ceil(byMs / HOUR_MS)));
 }
 
 function addTo(byHour: Map<number, number>, hour: number, amount: number): void {
-  byHour.set(hour, Math.max(0, (byHour.get(hour) ?? 0) + amount));
+  const after = (byHour.get(hour) ?? 0) + amount;
+  // What nobody knows less what nobody knows is no number.
+  byHour.set(hour, after > 0 ? after : 0);
 }
 
 function sumOf(requests: readonly OpenRequest[]): number {

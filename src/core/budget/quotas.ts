@@ -59,9 +59,11 @@ export class Quotas {
     return [...this.#ofAny, ...ofOne];
   }
 
-  /** Calls back with each row that the file does not hold yet. */
+  /** Calls back with each row that the file does not hold yet. What an impossible hour holds was sent just now at the latest. */
   onChanged(listener: (row: QuotaRow) => void): void {
     this.#onChanged = listener;
+    const nowMs = this.calendar.now();
+    for (const count of this.#counts.values()) count.calendarSet(0, nowMs);
   }
 
   change({ budgets }: Config): void {

@@ -276,6 +276,64 @@ describe("a quota by a wall clock that the monotonic clock does not keep up with
   });
 });
 
+describe("a quota of a process that was killed before it believed the time", () => {
+  const TODAY_MS = 1_790_000_000_000;
+  const today = Math.floor(TODAY_MS / HOUR_MS);
+
+  async function killedIn1970(): Promise<Disk> {
+    const disk = new Disk();
+    const clock = new VirtualClock({ nowMs: 0, wallMs: 2_000 });
+    for (let life = 0; life < 2; life += 1) {
+      const process = new Process(disk, clock, 100);
+      clock.stall(120_000);
+      (await process.granted()).settle("answered");
+      process.file.finish();
+    }
+    expect(disk.total("api")).toBe(2);
+    return disk;
+  }
+
+  test("counts in the next life as if it had been sent just now, once, however often that is killed", async () => {
+    const disk = await killedIn1970();
+    const clock = new VirtualClock({ nowMs: 0, wallMs: TODAY_MS });
+    for (let life = 0; life < 3; life += 1) {
+      const { inner, file } = new Process(disk, clock, 100);
+      expect(inner.usedOf("api")).toBe(2);
+      void file.written();
+      file.finish();
+      expect(disk.total("api", "requests", today)).toBe(2);
+    }
+    const last = new Process(disk, clock, 100);
+    clock.stall(102 * HOUR_MS);
+    expect(last.inner.usedOf("api")).toBe(0);
+  });
+
+  test("counts where the next life begins in 1970 too, and the clock is set while it runs", async () => {
+    const disk = await killedIn1970();
+    const clock = new VirtualClock({ nowMs: 0, wallMs: 2_000 });
+    const process = new Process(disk, clock, 100);
+    clock.stepWall(TODAY_MS);
+    process.inner.quotas.calendar.settle();
+    expect(process.inner.usedOf("api")).toBe(2);
+    void process.file.written();
+    process.file.finish();
+    expect(disk.total("api", "requests", today)).toBe(2);
+  });
+
+  test("is used up where nobody knows what was counted", () => {
+    const disk = new Disk();
+    disk.write([{ budget: "api", hour: 0, requests: Infinity, unconfirmed: Infinity }]);
+    const { inner, file } = new Process(disk, new VirtualClock({ wallMs: TODAY_MS }), 100);
+    expect(inner.usedOf("api")).toBe(100);
+    void file.written();
+    file.finish();
+    expect(disk.rows.map(({ hour, requests }) => [hour, requests])).toEqual([
+      [0, 0],
+      [today, Infinity],
+    ]);
+  });
+});
+
 test("a budget that leaves the config while a claim waits for the file grants nothing, and breaks nothing", async () => {
   const { start } = scene();
   const { inner, ledger, file } = start();

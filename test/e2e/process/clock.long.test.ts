@@ -90,6 +90,47 @@ describe.concurrent("the clocks of the machine", () => {
     },
   );
 
+  it.skipIf(library === undefined)(
+    "may show 1970 at the start: once they are set, so is what is said of it, and a kill loses nothing of a quota",
+    async () => {
+      await using clock = await openWallClock(library ?? "");
+      await using upstream = await startSimulatedUpstream({ name: "api", limits: [LIMIT], dialect: "none" });
+      const quota = { requests: 1_000, per: "30d", on_exhaust: "stop" };
+      await using folder = await openConfigFolder({
+        state: { path: "pacewatch.db" },
+        budgets: { api: { rate: { requests: LIMIT.requests, per: "1s" }, share: "50%", quota } },
+        upstreams: NAMES.map((name) =>
+          rawUpstream(name, upstream.url, { path: `/v1/resources?${name}`, every: "1m" }),
+        ),
+      });
+      await clock.setOffset(100 - Math.floor(Date.now() / 1_000));
+      {
+        await using daemon = await startDaemon({ configPath: folder.path, environment: clock.environment });
+        const polled = async (): Promise<readonly number[]> => {
+          const families = await daemon.metrics();
+          return NAMES.map((name) => sumOfSamples(families, "pacewatch_polls_total", { upstream: name }));
+        };
+        await eventually("each is polled", polled, (polls) => polls.every((count) => count > 0));
+        const startedS = async (): Promise<number> =>
+          sumOfSamples(await daemon.metrics(), "process_start_time_seconds", {});
+        expect(await startedS()).toBeLessThan(200);
+        await clock.setOffset(0);
+        expect(Date.now() / 1_000 - (await startedS())).toBeLessThan(3_600);
+        expect((await daemon.get("/")).body).toContain(
+          `running since ${new Date((await startedS()) * 1_000).toISOString().slice(0, 10)}`,
+        );
+        daemon.kill("SIGKILL");
+        await daemon.exited;
+      }
+      const before = upstream.requests;
+      expect(before).toBeGreaterThanOrEqual(NAMES.length);
+      await using daemon = await startDaemon({ configPath: folder.path, environment: clock.environment });
+      const used = sumOfSamples(await daemon.metrics(), "pacewatch_budget_quota_used_requests", {});
+      expect(used).toBeGreaterThanOrEqual(before);
+      expect(used).toBeLessThanOrEqual(upstream.requests + NAMES.length);
+    },
+  );
+
   it("go on while the process is stopped: its slots are counted as missed, and nothing is made up for", async () => {
     await using upstream = await startSimulatedUpstream({
       name: "api",
