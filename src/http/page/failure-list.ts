@@ -5,9 +5,11 @@ import type { PollStatus } from "../../core/status/status.ts";
 import { phaseBar } from "./plot-phases.ts";
 import { ago, untrusted, moment, type Markup } from "./markup.ts";
 
+export const NONE_ON_RECORD: Markup = html`<p class="none">None on record.</p>`;
+
 /** The newest first. Equal failures in a row are shown once. */
 export function failureList(failures: readonly PollStatus[], nowMs: number): Markup {
-  if (failures.length === 0) return html`<p class="none">None on record.</p>`;
+  if (failures.length === 0) return NONE_ON_RECORD;
   return html`<p class="of">
       Failures are kept longer than successes. Of headers only names, sizes and request ids are kept, of a
       body only the beginning; keys are removed.

@@ -11,7 +11,7 @@ import { humanLatency } from "../../core/status/humanize.ts";
 import type { Status } from "../../core/status/status.ts";
 import { STATE_WORDS } from "../../core/status/words.ts";
 import { WORST_FIRST, worstFirst } from "../../core/status/worst-first.ts";
-import { ago, icon, type Markup, scrollTable } from "./markup.ts";
+import { ago, icon, type Markup, scrollTable, section } from "./markup.ts";
 
 /** What its page calls "1 h ago" misleads. */
 const TOLD_CLOCK_MS = 5_000;
@@ -20,13 +20,13 @@ const ROWS_SHOWN = 200;
 
 export function fleetSection(fleet: FleetStatus, status: Status): Markup {
   const columns = [{ title: "Replica" }, { title: "Upstreams", isNumber: true }, { title: "Where" }];
-  return html`<section>
-    <h2>Fleet</h2>
-    <p>${summaryLine(fleet)}</p>
-    ${scrollTable("Replicas", "replicas", columns, fleet.replicas.map(replicaRow))}
-    ${fleet.mode === "shard" ? remoteTable(fleet, status) : vantageTable(fleet)}
-    <p class="of">As JSON: <a href="api/v1/fleet">the fleet</a></p>
-  </section>`;
+  return section(
+    "Fleet",
+    html`<p>${summaryLine(fleet)}</p>`,
+    scrollTable("Replicas", "replicas", columns, fleet.replicas.map(replicaRow)),
+    fleet.mode === "shard" ? remoteTable(fleet, status) : vantageTable(fleet),
+    html`<p class="of">As JSON: <a href="api/v1/fleet">the fleet</a></p>`,
+  );
 }
 
 function summaryLine(fleet: FleetStatus): Markup {

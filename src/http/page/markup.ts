@@ -72,6 +72,13 @@ export function icon(state: HealthState): Markup {
   return raw(`<svg class="sign" viewBox="0 0 24 24" aria-hidden="true"><use href="#sign-${state}"/></svg>`);
 }
 
+export function section(title: Markup | string, ...content: readonly (Markup | string)[]): Markup {
+  return html`<section>
+    <h2>${title}</h2>
+    ${content}
+  </section>`;
+}
+
 export type Column = { readonly title: string; readonly isNumber?: boolean };
 
 /** Scrolls sideways by itself where the screen is narrow. */

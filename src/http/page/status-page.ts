@@ -9,7 +9,7 @@ import { HOUR_MS } from "../../core/time/duration.ts";
 import { budgetCard } from "./budget-card.ts";
 import { fleetSection, remoteUpstreams } from "./fleet-section.ts";
 import { incidentList } from "./incident-list.ts";
-import { type Markup, moment } from "./markup.ts";
+import { type Markup, moment, section } from "./markup.ts";
 import { type Drawn, plot, type TimeAxis, times } from "./plot.ts";
 import { plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
@@ -39,28 +39,13 @@ export function* renderStatusPage(status: Status, view: View, fleet?: FleetStatu
   const healthy = byHealth.filter((upstream) => !isSick(upstream));
   const axis = { range: view.range, nowMs: status.nowMs };
   const body = html`<h1>${title}</h1>
-    ${notices(status)}
-    ${
-      upstreams.length === 0
-        ? html`<section>
-            <h2>Upstreams</h2>
-            ${noneLine(fleet)}
-          </section>`
-        : ""
-    }
+    ${notices(status)} ${upstreams.length === 0 ? section("Upstreams", noneLine(fleet)) : ""}
     ${upstreams.length > LISTED_ABOVE ? yield* allByState(upstreams) : ""}
     ${upstreams.length === 0 ? "" : html`<div class="head plots">${rangeLinks("./", view)} ${plotLegend()}</div>`}
     ${yield* upstreamList("Needs attention", sick, axis, status)} ${yield* sideBySide(byHealth, axis, status)}
     ${yield* upstreamList("Healthy", healthy, axis, status)}
-    ${fleet === undefined ? "" : fleetSection(fleet, status)}
-    <section>
-      <h2>Budgets</h2>
-      ${yield* budgetList(status)}
-    </section>
-    <section>
-      <h2>Incidents</h2>
-      ${yield* lastIncidents(status)}
-    </section>`;
+    ${fleet === undefined ? "" : fleetSection(fleet, status)} ${section("Budgets", yield* budgetList(status))}
+    ${section("Incidents", yield* lastIncidents(status))}`;
   yield pageShell({ title, root: "./", self: "./", view, body }, status);
 }
 
@@ -166,10 +151,7 @@ function* allByState(upstreams: readonly UpstreamSummary[]): Pieces<Markup> {
         <dd>${links}</dd>`,
     );
   }
-  return html`<section>
-    <h2>All ${upstreams.length} upstreams</h2>
-    <dl class="all">${parts}</dl>
-  </section>`;
+  return section(`All ${upstreams.length} upstreams`, html`<dl class="all">${parts}</dl>`);
 }
 
 function* upstreamList(
@@ -184,13 +166,14 @@ function* upstreamList(
     const facts = status.facts(name);
     return facts === undefined ? "" : upstreamCard(facts, drawnOf(facts, axis, status), axis, status);
   });
-  return html`<section>
-    <h2>${title}</h2>
-    <ul class="upstreams">
+  const left = more > 0 ? html`<p class="of">${more} more are in the list above.</p>` : "";
+  return section(
+    title,
+    html`<ul class="upstreams">
       ${cards}
-    </ul>
-    ${more > 0 ? html`<p class="of">${more} more are in the list above.</p>` : ""}
-  </section>`;
+    </ul>`,
+    left,
+  );
 }
 
 const ROW_HEIGHT = 24;
@@ -210,13 +193,13 @@ function* sideBySide(
       <a href="upstreams/${name}">${name}</a> ${plot(drawnOf(facts, axis, status), axis, size)}
     </li>`;
   });
-  return html`<section>
-    <h2>Side by side <span class="of">times are UTC</span></h2>
-    <ul class="rows">
-      ${rows}
-      <li><span></span> ${times(axis, false)}</li>
-    </ul>
-  </section>`;
+  const axisRow = html`<li><span></span> ${times(axis, false)}</li>`;
+  return section(
+    html`Side by side <span class="of">times are UTC</span>`,
+    html`<ul class="rows">
+      ${rows} ${axisRow}
+    </ul>`,
+  );
 }
 
 function drawnOf(facts: UpstreamFacts, { range }: TimeAxis, status: Status): Drawn {

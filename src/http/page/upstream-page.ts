@@ -12,9 +12,9 @@ import { STATE_WORDS } from "../../core/status/words.ts";
 import { capText } from "../../core/text/escape.ts";
 import { calendar } from "./calendar.ts";
 import { budgetCard } from "./budget-card.ts";
-import { failureList } from "./failure-list.ts";
+import { failureList, NONE_ON_RECORD } from "./failure-list.ts";
 import { incidentList } from "./incident-list.ts";
-import { type Column, icon, type Markup, moment, scrollTable, untrusted } from "./markup.ts";
+import { type Column, icon, type Markup, moment, scrollTable, section, untrusted } from "./markup.ts";
 import { type Drawn, latencyLegend, plot, times } from "./plot.ts";
 import { KIND_WORDS, kindOf, plotLegend } from "./plot-kinds.ts";
 import { pageShell, rangeLinks, type View } from "./shell.ts";
@@ -44,6 +44,12 @@ export function* renderUpstreamPage(
   const links = Object.entries(upstream.links ?? {}).map(
     ([key, url]) => html` · <a href="${url}" rel="noopener noreferrer">${key.replaceAll("_", " ")}</a>`,
   );
+  const cards = budgets.map((budget) => budgetCard(budget, nowMs));
+  const reportLink = hasReports
+    ? html`<p class="of">
+        <a href="../report?upstream=${self}">Report of the last month</a>, as evidence for the provider
+      </p>`
+    : "";
   const body = html`<p class="way"><a href="../">All upstreams</a></p>
     <section class="upstream ${upstream.health.state}">
       <header>
@@ -58,41 +64,21 @@ export function* renderUpstreamPage(
       ${times(axis, true)} ${plotLegend()} ${inNumbers(upstream, status, true)}
       <p class="of">${slotsLine(upstream)}</p>
     </section>
-    ${
-      upstream.values === undefined
-        ? ""
-        : html`<section>
-            <h2>Values</h2>
-            ${valueList(upstream, status)}
-          </section>`
-    }
-    <section>
-      <h2>The last 90 days</h2>
-      ${calendar({ upstream, seen: days, incidents, nowMs, hasReports })}
-      ${hasReports ? html`<p class="of"><a href="../report?upstream=${self}">Report of the last month</a>, as evidence for the provider</p>` : ""}
-    </section>
-    <section>
-      <h2>Last failures</h2>
-      ${failureList(upstream.lastFailures, nowMs)}
-    </section>
-    <section>
-      <h2>Incidents</h2>
-      ${incidents.length === 0 ? html`<p class="none">None on record.</p>` : incidentList(incidents, nowMs)}
-    </section>
+    ${upstream.values === undefined ? "" : section("Values", valueList(upstream, status))}
+    ${section("The last 90 days", calendar({ upstream, seen: days, incidents, nowMs, hasReports }), reportLink)}
+    ${section("Last failures", failureList(upstream.lastFailures, nowMs))}
+    ${section("Incidents", incidents.length === 0 ? NONE_ON_RECORD : incidentList(incidents, nowMs))}
     ${
       budgets.length === 0
         ? ""
-        : html`<section>
-            <h2>${budgets.length === 1 ? "Budget" : "Budgets"}</h2>
-            <ul class="budgets">
-              ${budgets.map((budget) => budgetCard(budget, nowMs))}
-            </ul>
-          </section>`
+        : section(
+            budgets.length === 1 ? "Budget" : "Budgets",
+            html`<ul class="budgets">
+              ${cards}
+            </ul>`,
+          )
     }
-    <section>
-      <h2>Last polls</h2>
-      ${pollTable(upstream.lastPolls, nowMs)}
-    </section>`;
+    ${section("Last polls", pollTable(upstream.lastPolls, nowMs))}`;
   const title = `${name} ${STATE_WORDS[upstream.health.state].sentence}`;
   yield pageShell({ title, root: "../", self, view, body }, status);
 }

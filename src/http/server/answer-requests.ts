@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
 import { type HttpAnswer, textAnswer } from "../guards/guard.ts";
 import { readRequest } from "../guards/http-request.ts";
 import { withResponseHeaders } from "../routes/response-headers.ts";
@@ -42,26 +43,15 @@ async function send(
     return;
   }
   outgoing.writeHead(status, headers);
-  if (!headOnly) {
-    await turns.next();
-    for await (const part of body) {
-      // No part is taken before the client can take it.
-      if (!outgoing.write(part)) await drained(outgoing);
-      if (outgoing.destroyed) return;
-      await turns.next();
-    }
-  }
-  outgoing.end();
+  if (headOnly) return void outgoing.end();
+  await pipeline(inTurns(body, turns), outgoing);
 }
 
-/** Or the client has gone. */
-function drained(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = (): void => {
-      outgoing.off("drain", settle).off("close", settle);
-      resolve();
-    };
-    if (outgoing.destroyed) resolve();
-    else outgoing.on("drain", settle).on("close", settle);
-  });
+/** No part is taken before the client can take it, and before it is its turn. */
+async function* inTurns(body: AsyncIterable<Uint8Array>, turns: SendingTurns): AsyncGenerator<Uint8Array> {
+  await turns.next();
+  for await (const part of body) {
+    yield part;
+    await turns.next();
+  }
 }
