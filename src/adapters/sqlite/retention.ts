@@ -35,12 +35,37 @@ const MANY_POLLS = `DELETE FROM polls WHERE id IN (
 const LONG_POLLS = `UPDATE polls SET facts = ${shortFacts()} WHERE id IN (
   SELECT id FROM polls WHERE length(facts) > ${POLL_IN_FILE_CHARS} LIMIT ${BITE_ROWS})`;
 
-const OLD_INCIDENTS = `DELETE FROM incidents AS old WHERE started_at_ms < ? OR started_at_ms < (
-  SELECT started_at_ms FROM incidents WHERE upstream = old.upstream
-  ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_IN_FILE - 1})`;
+const OLD_ROWS: readonly string[] = [
+  "DELETE FROM minutes WHERE bucket < :minute",
+  "DELETE FROM hours WHERE bucket < :hour",
+  "DELETE FROM cost_hours WHERE bucket < :hour",
+  `DELETE FROM incidents AS old WHERE started_at_ms < :old OR started_at_ms < (
+    SELECT started_at_ms FROM incidents WHERE upstream = old.upstream
+    ORDER BY started_at_ms DESC LIMIT 1 OFFSET ${INCIDENTS_IN_FILE - 1})`,
+  "DELETE FROM value_hours WHERE hour < :valueHour",
+  // What is over and was told is no news two days later.
+  "DELETE FROM notices WHERE incident <> '' AND at_ms < iif(is_open, :old, :told)",
+  "DELETE FROM quota_hours WHERE hour < :quotaHour",
+];
 
-/** What is over and was told is no news two days later. */
-const OLD_NOTICES = `DELETE FROM notices WHERE incident <> '' AND at_ms < iif(is_open, :old, :over)`;
+/** A year, and some weeks in which last year is still asked for. */
+const KEPT_MS = 400 * DAY_MS;
+/** The plots of a day are drawn of them. */
+const MINUTES_KEPT_MS = 2 * DAY_MS;
+
+/** The state file forgets what is older than these moments, minutes and hours. */
+export function retentionAt(nowMs: number): Readonly<Record<string, number>> {
+  return {
+    day: nowMs - DAY_MS,
+    // The newest polls and failures of an upstream outlive a day, but not this.
+    old: nowMs - KEPT_MS,
+    minute: Math.floor((nowMs - MINUTES_KEPT_MS) / MINUTE_MS),
+    hour: hourOf(nowMs - KEPT_MS),
+    valueHour: hourOf(nowMs - LONGEST_WINDOW_MS) - 1,
+    told: nowMs - FORGOTTEN_MS,
+    quotaHour: hourOf(nowMs) - QUOTA_HOURS_KEPT,
+  };
+}
 
 /** Cuts polls that are longer than any that is written now, in bites. Returns how many there were. */
 export function cutLongPolls(database: DatabaseSync): number {
@@ -66,66 +91,33 @@ function take(bite: StatementSync, database: DatabaseSync, times: Record<string,
 export class Upkeep {
   readonly #database: DatabaseSync;
   readonly #bites: readonly StatementSync[];
+  readonly #rest: readonly StatementSync[];
   #roundAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(database: DatabaseSync) {
+    const prepared = (sql: string): StatementSync => {
+      const statement = database.prepare(sql);
+      // Each uses some of the times.
+      statement.setAllowUnknownNamedParameters(true);
+      return statement;
+    };
     this.#database = database;
-    this.#bites = [OLD_POLLS, MANY_POLLS].map((sql) => database.prepare(sql));
+    this.#bites = [OLD_POLLS, MANY_POLLS].map(prepared);
+    this.#rest = OLD_ROWS.map(prepared);
   }
 
   /** Also runs on time after the clock was set back. */
   tidy(nowMs: number): void {
-    if (Math.abs(nowMs - this.#roundAtMs) >= ROUND_EVERY_MS) this.#round(nowMs);
-  }
-
-  #round(nowMs: number): void {
-    const kept = retentionAt(nowMs);
-    const times = { day: kept.pollsFromMs, old: kept.newestFromMs };
-    for (const [index, bite] of this.#bites.entries()) {
+    if (Math.abs(nowMs - this.#roundAtMs) < ROUND_EVERY_MS) return;
+    const times = retentionAt(nowMs);
+    for (const bite of this.#bites) {
       // The next batch is followed by the next bite.
-      if (take(bite, this.#database, index === 0 ? times : {}) === BITE_ROWS) return;
+      if (take(bite, this.#database, times) === BITE_ROWS) return;
     }
     inTransaction(this.#database, () => {
-      this.#database.prepare("DELETE FROM minutes WHERE bucket < ?").run(kept.minutesFrom);
-      for (const table of ["hours", "cost_hours"])
-        this.#database.prepare(`DELETE FROM ${table} WHERE bucket < ?`).run(kept.hoursFrom);
-      this.#database.prepare(OLD_INCIDENTS).run(kept.incidentsFromMs);
-      this.#database.prepare("DELETE FROM value_hours WHERE hour < ?").run(kept.valueHoursFrom);
-      this.#database.prepare(OLD_NOTICES).run({ over: kept.noticesFromMs, old: kept.incidentsFromMs });
-      this.#database.prepare("DELETE FROM quota_hours WHERE hour < ?").run(kept.quotaHoursFrom);
+      for (const statement of this.#rest) statement.run(times);
     });
     this.#database.exec(`PRAGMA incremental_vacuum(${FREED_PAGES})`);
     this.#roundAtMs = nowMs;
   }
-}
-
-/** A year, and some weeks in which last year is still asked for. */
-const KEPT_MS: number = 400 * DAY_MS;
-/** The plots of a day are drawn of them. */
-const MINUTES_MS = 2 * DAY_MS;
-
-/** The state file forgets what is older: polls and incidents by time, roll-ups and quotas by bucket. */
-type Retention = {
-  readonly pollsFromMs: number;
-  /** The newest polls and failures of an upstream outlive a day, but not this. */
-  readonly newestFromMs: number;
-  readonly minutesFrom: number;
-  readonly hoursFrom: number;
-  readonly incidentsFromMs: number;
-  readonly noticesFromMs: number;
-  readonly quotaHoursFrom: number;
-  readonly valueHoursFrom: number;
-};
-
-export function retentionAt(nowMs: number): Retention {
-  return {
-    pollsFromMs: nowMs - DAY_MS,
-    newestFromMs: nowMs - KEPT_MS,
-    minutesFrom: Math.floor((nowMs - MINUTES_MS) / MINUTE_MS),
-    hoursFrom: hourOf(nowMs - KEPT_MS),
-    incidentsFromMs: nowMs - KEPT_MS,
-    noticesFromMs: nowMs - FORGOTTEN_MS,
-    quotaHoursFrom: hourOf(nowMs) - QUOTA_HOURS_KEPT,
-    valueHoursFrom: hourOf(nowMs - LONGEST_WINDOW_MS) - 1,
-  };
 }
