@@ -34,6 +34,7 @@ export type PollerParts = PollOnceParts & {
   readonly recorder: Recorder;
   /** With which it begins: another replica has polled it before. */
   readonly health?: Health | undefined;
+  /** Across reloads. */
   readonly pauses?: UpstreamPauses | undefined;
   /** Without it, what an answer says of limits holds for the whole budget. */
   readonly resourceLimits?: ResourceLimits;

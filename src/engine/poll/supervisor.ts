@@ -1,33 +1,24 @@
 import type { Config, Upstream } from "../../core/config/config.ts";
 import { UNKNOWN_HEALTH, type Health } from "../../core/poll/health.ts";
-import type { UpstreamPauses } from "../../core/budget/pauses.ts";
-import type { Ledger } from "../../core/budget/ledger.ts";
 import type { Triggers } from "../../core/schedule/triggers.ts";
 import type { Probe, Recorder } from "../../core/poll/ports.ts";
-import type { Clock } from "../../core/time/clock.ts";
 import { LeaseQueue } from "./lease-queue.ts";
-import type { PollOnceParts } from "./poll-once.ts";
-import { Poller } from "./poller.ts";
+import { Poller, type PollerParts } from "./poller.ts";
 import { ResourceLimits } from "./resource-limits.ts";
 import { Timetable } from "./timetable.ts";
 
 /** On shutdown, polls in flight get at most this long. */
 const DRAIN_AT_MOST_MS = 10_000;
 
-export type SupervisorParts = {
-  readonly clock: Clock;
-  readonly ledger: Ledger;
+export type SupervisorParts = Omit<
+  PollerParts,
+  "stoodStill" | "queue" | "recorder" | "health" | "resourceLimits"
+> & {
   readonly triggers: Triggers;
-  /** Across reloads. */
-  readonly pauses?: UpstreamPauses | undefined;
-  readonly holds?: ((upstream: string) => boolean) | undefined;
   /** The same recorder for the same upstream, across reloads. */
   readonly recorderOf: (upstream: Upstream) => Recorder;
   /** With which an upstream begins that another replica has polled. */
   readonly healthOf?: ((upstream: string) => Health | undefined) | undefined;
-  readonly nextPollId: () => string;
-  readonly judgeLarge?: PollOnceParts["judgeLarge"];
-  readonly onBug: (error: unknown) => void;
 };
 
 /** Wall clock. */
@@ -127,20 +118,12 @@ export class Supervisor {
   }
 
   #add(upstream: Upstream, probe: Probe): Poller {
-    const { clock, ledger, pauses, holds, healthOf, nextPollId, judgeLarge, onBug } = this.#parts;
-    const recorder = this.#parts.recorderOf(upstream);
     const poller = new Poller(upstream, probe, {
-      clock,
+      ...this.#parts,
       stoodStill: (sinceMs) => this.#timetable.stoodStill(sinceMs),
-      ledger,
-      pauses,
       queue: this.queue,
-      holds,
-      recorder,
-      health: healthOf?.(upstream.name),
-      nextPollId,
-      ...(judgeLarge && { judgeLarge }),
-      onBug,
+      recorder: this.#parts.recorderOf(upstream),
+      health: this.#parts.healthOf?.(upstream.name),
       resourceLimits: this.#resourceLimits,
     });
     this.#pollers.set(upstream.name, poller);
