@@ -1,4 +1,4 @@
-import type { LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import { systemClock } from "../../src/adapters/clock.ts";
 import { NameResolver } from "../../src/adapters/dns/name-resolver.ts";
 import type { Names } from "../../src/adapters/undici/route.ts";
@@ -6,6 +6,14 @@ import type { Names } from "../../src/adapters/undici/route.ts";
 export const systemNames: Names = new NameResolver({ clock: systemClock });
 
 /** Resolved by this function alone. */
-export function namesBy(lookup: LookupFunction): Names {
-  return { lookup, forget: () => {} };
+export function namesBy(addressesOf: Names["addressesOf"]): Names {
+  return { addressesOf, forget: () => {} };
 }
+
+/** A name with these addresses, in this order. */
+export function leadsTo(...addresses: readonly string[]): Names["addressesOf"] {
+  return () => Promise.resolve(addresses.map((address) => ({ address, family: isIP(address) })));
+}
+
+/** No server answers. */
+export const isSilent: Names["addressesOf"] = () => new Promise(() => {});

@@ -1,5 +1,5 @@
-import { lookup as systemLookup, type LookupAddress, type RecordWithTtl, Resolver } from "node:dns";
-import type { LookupFunction } from "node:net";
+import type { LookupAddress, RecordWithTtl } from "node:dns";
+import { lookup, Resolver } from "node:dns/promises";
 import { networkInterfaces } from "node:os";
 import type { Clock } from "../../core/time/clock.ts";
 import { codeOf } from "../../core/text/escape.ts";
@@ -15,8 +15,7 @@ const OTHER_FAMILY_MS = 200;
 const LONGEST_TTL_MS = 300_000;
 const MANY_NAMES = 10_000;
 
-export type Answer = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
-export type AskSystem = (hostname: string, options: { readonly all: true }, callback: Answer) => void;
+export type AskSystem = (hostname: string) => Promise<LookupAddress[]>;
 
 export type NameResolverParts = {
   readonly clock: Pick<Clock, "now">;
@@ -49,7 +48,12 @@ export class NameResolver {
   #resolver: Resolver;
   #system: Promise<unknown> = Promise.resolve();
 
-  constructor({ clock, names = new SystemNames(), servers, askSystem = systemLookup }: NameResolverParts) {
+  constructor({
+    clock,
+    names = new SystemNames(),
+    servers,
+    askSystem = (name) => lookup(name, { all: true }),
+  }: NameResolverParts) {
     this.#clock = clock;
     this.#names = names;
     this.#servers = servers;
@@ -57,21 +61,12 @@ export class NameResolver {
     this.#resolver = this.#newResolver();
   }
 
-  /** As `net.connect` takes it. */
-  readonly lookup: LookupFunction = (hostname, options, callback) => {
+  async addressesOf(hostname: string): Promise<LookupAddress[]> {
     const name = hostname.toLowerCase();
-    const answer: Answer = (error, addresses) => {
-      const [first] = addresses;
-      if (options.all === true) callback(error, addresses);
-      else callback(error, first?.address ?? "", first?.family);
-    };
     const known = this.#known.get(name);
-    if (known !== undefined && this.#clock.now() < known.untilMs) return answer(null, known.addresses);
-    this.#resolved(name).then(
-      ({ addresses }) => answer(null, addresses),
-      (error: NodeJS.ErrnoException) => answer(error, []),
-    );
-  };
+    if (known !== undefined && this.#clock.now() < known.untilMs) return known.addresses;
+    return (await this.#resolved(name)).addresses;
+  }
 
   /** Its addresses did not answer: the next one who asks gets new ones. */
   forget(hostname: string): void {
@@ -108,8 +103,8 @@ export class NameResolver {
   async #query(name: string): Promise<Resolved> {
     const resolver = this.#resolver;
     const families = [
-      queryFamily((answer) => resolver.resolve4(name, { ttl: true }, answer), 4),
-      queryFamily((answer) => resolver.resolve6(name, { ttl: true }, answer), 6),
+      answerOf(resolver.resolve4(name, { ttl: true }), 4),
+      answerOf(resolver.resolve6(name, { ttl: true }), 6),
     ];
     const first = await Promise.race(families);
     const patience = first.kind === "found" ? OTHER_FAMILY_MS : undefined;
@@ -126,15 +121,7 @@ export class NameResolver {
   }
 
   #fromSystem(name: string): Promise<Resolved> {
-    const asking = this.#system.then(
-      () =>
-        new Promise<Resolved>((resolve, reject) => {
-          this.#askSystem(name, { all: true }, (error, addresses) => {
-            if (error === null) resolve({ addresses, ttlMs: 0 });
-            else reject(error);
-          });
-        }),
-    );
+    const asking = this.#system.then(async () => ({ addresses: await this.#askSystem(name), ttlMs: 0 }));
     this.#system = asking.catch(() => undefined);
     return asking;
   }
@@ -160,20 +147,17 @@ export class NameResolver {
 
 type FamilyAnswer =
   | { readonly kind: "found"; readonly addresses: readonly LookupAddress[]; readonly ttlMs: number }
-  | { readonly kind: "failed"; readonly error: NodeJS.ErrnoException };
+  | { readonly kind: "failed"; readonly error: unknown };
 
-type OnRecords = (error: NodeJS.ErrnoException | null, records: RecordWithTtl[]) => void;
-
-function queryFamily(ask: (answer: OnRecords) => void, family: 4 | 6): Promise<FamilyAnswer> {
-  return new Promise((resolve) => {
-    ask((error, records) => {
-      if (error !== null) return resolve({ kind: "failed", error });
-      if (records.length === 0) return resolve({ kind: "failed", error: failureOf("ENODATA") });
-      const addresses = records.map(({ address }) => ({ address, family }));
-      const ttlMs = 1_000 * Math.min(...records.map(({ ttl }) => ttl));
-      resolve({ kind: "found", addresses, ttlMs });
-    });
-  });
+async function answerOf(asked: Promise<RecordWithTtl[]>, family: 4 | 6): Promise<FamilyAnswer> {
+  try {
+    const records = await asked;
+    if (records.length === 0) return { kind: "failed", error: failureOf("ENODATA") };
+    const addresses = records.map(({ address }) => ({ address, family }));
+    return { kind: "found", addresses, ttlMs: 1_000 * Math.min(...records.map(({ ttl }) => ttl)) };
+  } catch (error) {
+    return { kind: "failed", error };
+  }
 }
 
 function withPatience(answer: Promise<FamilyAnswer>, patienceMs: number | undefined): Promise<FamilyAnswer> {

@@ -1,3 +1,4 @@
+import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction, Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { AnswerRead, ConnectionLost, isConnectionLost, isTlsError, WireError } from "./faults.ts";
@@ -105,32 +106,27 @@ export class ConnectionAttempt {
   }
 
   /** The socket's own "lookup" event is emitted for errors too. */
-  readonly #lookup: LookupFunction = (hostname, options, callback) => {
-    const { names, addresses, lookupTimeoutMs } = this.#route;
-    let timer: NodeJS.Timeout | undefined;
-    let isAnswered = false;
-    names.lookup(hostname, options, (error, address, family) => {
-      if (isAnswered) return;
-      isAnswered = true;
-      clearTimeout(timer);
-      if (error !== null) return callback(error, address, family);
-      this.#timer.enter("connect");
-      const found = typeof address === "string" ? [{ address, family: family ?? 0 }] : address;
-      const allowed = found.filter((one) => addresses.refusal(hostname, one.address) === undefined);
-      const [first] = allowed;
-      if (first === undefined) {
-        const refusal = addresses.refusal(hostname, found[0]?.address ?? "") ?? "";
-        callback(new WireError("connect", refusal), "");
-      } else if (typeof address === "string") callback(null, first.address, first.family);
-      else callback(null, allowed);
-    });
-    if (isAnswered) return;
-    timer = setTimeout(() => {
-      isAnswered = true;
-      const detail = `cannot resolve the name of ${hostname}: no answer within ${lookupTimeoutMs} ms`;
-      callback(new WireError("dns", detail), "");
-    }, lookupTimeoutMs).unref();
+  readonly #lookup: LookupFunction = (hostname, _options, callback) => {
+    this.#addressesOf(hostname).then(
+      (addresses) => callback(null, addresses),
+      (error: NodeJS.ErrnoException) => callback(error, []),
+    );
   };
+
+  /** Those that may be reached. */
+  async #addressesOf(hostname: string): Promise<LookupAddress[]> {
+    const { names, addresses, lookupTimeoutMs } = this.#route;
+    const late = Promise.withResolvers<never>();
+    const detail = `cannot resolve the name of ${hostname}: no answer within ${lookupTimeoutMs} ms`;
+    const timer = setTimeout(() => late.reject(new WireError("dns", detail)), lookupTimeoutMs).unref();
+    const found = await Promise.race([names.addressesOf(hostname), late.promise]).finally(() =>
+      clearTimeout(timer),
+    );
+    this.#timer.enter("connect");
+    const allowed = found.filter(({ address }) => addresses.refusal(hostname, address) === undefined);
+    if (allowed.length > 0) return allowed;
+    throw new WireError("connect", addresses.refusal(hostname, found[0]?.address ?? "") ?? "");
+  }
 
   #connected(socket: Socket): void {
     this.#isConnected = true;

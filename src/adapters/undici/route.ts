@@ -1,4 +1,5 @@
-import { isIP, type LookupFunction } from "node:net";
+import type { LookupAddress } from "node:dns";
+import { isIP } from "node:net";
 import type { Clock } from "../../core/time/clock.ts";
 import { type AddressRules, addressRulesOf } from "./address-rules.ts";
 import type { Endpoint } from "./request.ts";
@@ -25,7 +26,7 @@ export type Route = {
 };
 
 export type Names = {
-  readonly lookup: LookupFunction;
+  addressesOf(hostname: string): Promise<LookupAddress[]>;
   /** The addresses of this name did not answer: resolve it anew. */
   forget(hostname: string): void;
 };

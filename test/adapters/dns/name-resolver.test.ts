@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type AskSystem, candidatesOf, NameResolver } from "../../../src/adapters/dns/name-resolver.ts";
 import { SystemNames } from "../../../src/adapters/dns/system-files.ts";
+import { codeOf } from "../../../src/core/text/escape.ts";
 import { type NameAnswer, NameServer } from "../../support/name-server.ts";
 
 const LIVE: NameAnswer = { kind: "addresses", ipv4: ["127.0.0.7"], ttlSeconds: 30 };
 
-const NO_SYSTEM: AskSystem = (_name, _options, callback) =>
-  callback(Object.assign(new Error("the system was asked"), { code: "EAI_FAIL" }), []);
+const NO_SYSTEM: AskSystem = () =>
+  Promise.reject(Object.assign(new Error("the system was asked"), { code: "EAI_FAIL" }));
 
 class World implements AsyncDisposable {
   nowMs = 0;
@@ -45,13 +46,12 @@ class World implements AsyncDisposable {
   }
 
   /** Its addresses, or the code of the error. */
-  lookup(name: string): Promise<readonly string[] | string> {
-    return new Promise((resolve) => {
-      this.resolver.lookup(name, { all: true }, (error, addresses) => {
-        if (error !== null) return resolve(error.code ?? "no code");
-        resolve((addresses as LookupAddress[]).map(({ address }) => address));
-      });
-    });
+  async lookup(name: string): Promise<readonly string[] | string> {
+    try {
+      return (await this.resolver.addressesOf(name)).map(({ address }) => address);
+    } catch (error) {
+      return codeOf(error) ?? "no code";
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -155,9 +155,11 @@ test.each([
 test("the system is asked only where it has more sources, and one name at a time", async () => {
   const asked: string[] = [];
   const answers: (() => void)[] = [];
-  const askSystem: AskSystem = (name, _options, callback) => {
+  const askSystem: AskSystem = (name) => {
+    const { promise, resolve } = Promise.withResolvers<LookupAddress[]>();
     asked.push(name);
-    answers.push(() => callback(null, [{ address: "192.0.2.1", family: 4 }]));
+    answers.push(() => resolve([{ address: "192.0.2.1", family: 4 }]));
+    return promise;
   };
   await using world = await World.start(
     () => ({ kind: "unknown" }),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { AddressRules, addressRulesOf } from "../../../src/adapters/undici/address-rules.ts";
 import type { Names } from "../../../src/adapters/undici/route.ts";
+import { leadsTo, namesBy } from "../../support/names.ts";
 import { answer } from "../../support/raw-upstream.ts";
 import { answeredOf, brokenOf, startProbe, startUpstream } from "./polling.ts";
 
@@ -106,14 +107,7 @@ test("an address that is refused is named with the host that leads to it", () =>
   ]);
 });
 
-const leadingTo = (...addresses: readonly string[]): Names => ({
-  lookup: (_name, { all }, callback) => {
-    const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
-    if (all === true) callback(null, found);
-    else callback(null, found[0]?.address ?? "", found[0]?.family);
-  },
-  forget: () => {},
-});
+const leadingTo = (...addresses: readonly string[]): Names => namesBy(leadsTo(...addresses));
 
 const greets = () =>
   startUpstream(async (connection) => {
@@ -173,14 +167,11 @@ test("localhost is reached as ever", async () => {
 test("the address that is looked at is the one that is connected to, whatever the resolver says the next time", async () => {
   const upstream = await greets();
   let lookups = 0;
-  const rebinding: Names = {
-    lookup: (name, options, callback) => {
-      lookups += 1;
-      // Nobody listens at the first one.
-      leadingTo(lookups === 1 ? "127.0.0.2" : "127.0.0.1").lookup(name, options, callback);
-    },
-    forget: () => {},
-  };
+  const rebinding = namesBy((name) => {
+    lookups += 1;
+    // Nobody listens at the first one.
+    return leadsTo(lookups === 1 ? "127.0.0.2" : "127.0.0.1")(name);
+  });
   const url = `http://rebound.example.test:${upstream.port}/`;
   const probe = await startProbe({ url, denyAddresses: ["127.0.0.1"] }, { names: rebinding });
   expect(brokenOf(await probe.poll(new AbortController().signal))).toMatchObject({

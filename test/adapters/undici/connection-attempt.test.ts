@@ -1,19 +1,19 @@
-import type { LookupFunction, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/adapters/clock.ts";
 import { ConnectionAttempt } from "../../../src/adapters/undici/connection-attempt.ts";
 import { PhaseTimer } from "../../../src/adapters/undici/phases.ts";
-import { findRoute } from "../../../src/adapters/undici/route.ts";
+import { findRoute, type Names } from "../../../src/adapters/undici/route.ts";
 import { certificates } from "../../support/certificates.ts";
 import { sampleUpstream } from "../../support/samples.ts";
 import { NO_TLS_FILES, startUpstream } from "./polling.ts";
-import { namesBy, systemNames } from "../../support/names.ts";
+import { isSilent, namesBy, systemNames } from "../../support/names.ts";
 
 const made = certificates();
 
 async function connect(
   url: string,
-  lookup?: LookupFunction,
+  lookup?: Names["addressesOf"],
 ): Promise<{ connection: ConnectionAttempt; ready: Promise<Socket | Error> }> {
   const tls = { ...NO_TLS_FILES, caFile: made.ca.certFile };
   const route = await findRoute(
@@ -62,7 +62,7 @@ test("a connection that is destroyed in its handshake leaves no socket, and is n
 });
 
 test("a connection whose name is never resolved can be destroyed", async () => {
-  const { connection, ready } = await connect("http://nowhere.test/", () => {});
+  const { connection, ready } = await connect("http://nowhere.test/", isSilent);
   await connection.destroy();
   expect(await Promise.race([ready, Promise.resolve("never")])).toBe("never");
 });

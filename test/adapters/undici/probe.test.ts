@@ -17,7 +17,7 @@ import {
 } from "./polling.ts";
 import { NameResolver } from "../../../src/adapters/dns/name-resolver.ts";
 import { NameServer } from "../../support/name-server.ts";
-import { namesBy } from "../../support/names.ts";
+import { isSilent, leadsTo, namesBy } from "../../support/names.ts";
 
 /** Answers every request with these bytes, then does as it is told. */
 function replies(bytes: string, then: "end" | "reset" | "stay" = "stay"): Script {
@@ -371,10 +371,7 @@ test("names are resolved in a phase of their own, and failing that is no fault o
   const failing = await startProbe(
     { url: "http://nowhere.test:80/" },
     {
-      names: namesBy(
-        (_name, _options, callback) =>
-          void setTimeout(() => callback(Object.assign(new Error("x"), { code: "ENOTFOUND" }), ""), 5),
-      ),
+      names: namesBy(() => Promise.reject(Object.assign(new Error("x"), { code: "ENOTFOUND" }))),
     },
   );
   const observation = await failing.poll(new AbortController().signal);
@@ -390,14 +387,14 @@ test("names are resolved in a phase of their own, and failing that is no fault o
     upstream,
     { url: `http://somewhere.test:${upstream.port}/` },
     {
-      names: namesBy((_name, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }])),
+      names: namesBy(leadsTo("127.0.0.1")),
     },
   );
   expect(Object.keys(phasesMs)).toEqual(["dns", "connect", "wait", "transfer"]);
 });
 
 test("a name that is not resolved in half of the time fails its poll as dns", async () => {
-  const parts = { names: namesBy(() => {}), clock: new VirtualClock() };
+  const parts = { names: namesBy(isSilent), clock: new VirtualClock() };
   const probe = await startProbe({ url: "http://nowhere.test/", timeoutMs: SHORT_MS }, parts);
   expect(brokenOf(await probe.poll(new AbortController().signal))).toMatchObject({
     fault: "dns",
@@ -434,10 +431,7 @@ test("a healthy upstream is polled while the name servers of many others are sil
 test("an address that did not answer is resolved anew", async () => {
   const port = await freePort();
   const forgotten: string[] = [];
-  const { lookup } = namesBy((_name, _options, callback) =>
-    callback(null, [{ address: "127.0.0.1", family: 4 }]),
-  );
-  const names = { lookup, forget: (name: string) => void forgotten.push(name) };
+  const names = { addressesOf: leadsTo("127.0.0.1"), forget: (name: string) => void forgotten.push(name) };
   const probe = await startProbe({ url: `http://moved.test:${port}/` }, { names });
   expect(brokenOf(await probe.poll(new AbortController().signal)).fault).toBe("connect");
   expect(new Set(forgotten)).toEqual(new Set(["moved.test"]));
@@ -449,12 +443,7 @@ test("where the first address of a name is dead, the next one is tried", async (
     upstream,
     { url: `http://both.test:${upstream.port}/` },
     {
-      names: namesBy((_name, _options, callback) =>
-        callback(null, [
-          { address: "::1", family: 6 },
-          { address: "127.0.0.1", family: 4 },
-        ]),
-      ),
+      names: namesBy(leadsTo("::1", "127.0.0.1")),
     },
   );
   expect(answeredOf(observation).head.status).toBe(200);
@@ -465,12 +454,7 @@ test("where every address of a name refuses, it is one refusal", async () => {
   const probe = await startProbe(
     { url: `http://both.test:${port}/` },
     {
-      names: namesBy((_name, _options, callback) =>
-        callback(null, [
-          { address: "127.0.0.2", family: 4 },
-          { address: "127.0.0.1", family: 4 },
-        ]),
-      ),
+      names: namesBy(leadsTo("127.0.0.2", "127.0.0.1")),
     },
   );
   const broken = brokenOf(await probe.poll(new AbortController().signal));

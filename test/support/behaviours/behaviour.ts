@@ -1,4 +1,4 @@
-import type { LookupFunction } from "node:net";
+import type { Names } from "../../../src/adapters/undici/route.ts";
 import type { Upstream } from "../../../src/core/config/config.ts";
 import type { Outcome, Reason } from "../../../src/core/exchange/reasons.ts";
 import type { Script } from "../raw-upstream.ts";
@@ -12,7 +12,7 @@ export type Behaviour = {
   /** How it is polled, where a plain poll would not meet it. */
   readonly poll?: Partial<Upstream>;
   /** In place of the system's resolver. */
-  readonly lookup?: LookupFunction;
+  readonly lookup?: Names["addressesOf"];
   /** In place of the key that is not asked for. */
   readonly credential?: () => Promise<string>;
   /** What its body is encoded with, for those who must be told. */

@@ -1,10 +1,10 @@
-import type { LookupFunction } from "node:net";
+import type { Names } from "../../../src/adapters/undici/route.ts";
+import { isSilent, leadsTo } from "../names.ts";
 import { type Behaviour, briefly, replies } from "./behaviour.ts";
 import { asking, frozen, nowhere, refusing, serving } from "./stage.ts";
 
-function resolverSays(code: string): LookupFunction {
-  return (_name, _options, callback) =>
-    void setTimeout(() => callback(Object.assign(new Error(code), { code }), ""), 5);
+function resolverSays(code: string): Names["addressesOf"] {
+  return () => Promise.reject(Object.assign(new Error(code), { code }));
 }
 
 /** From the name to the connection. */
@@ -32,7 +32,7 @@ export const REACHING: readonly Behaviour[] = [
   {
     does: "has a name that the resolver hangs on",
     open: nowhere("http://hanging.test"),
-    lookup: () => {},
+    lookup: isSilent,
     poll: briefly,
     meets: "failed dns",
     says: "cannot resolve the name of hanging.test: no answer within 300 ms",
@@ -42,11 +42,7 @@ export const REACHING: readonly Behaviour[] = [
     open: asking(serving(replies("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")), (url) =>
       url.replace("127.0.0.1", "both.test"),
     ),
-    lookup: (_name, _options, callback) =>
-      callback(null, [
-        { address: "127.0.0.2", family: 4 },
-        { address: "127.0.0.1", family: 4 },
-      ]),
+    lookup: leadsTo("127.0.0.2", "127.0.0.1"),
     meets: "ok",
     says: "answered 200 with 2 B",
   },
