@@ -11,7 +11,6 @@ import { messageOf, oneLine } from "../../core/text/escape.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { BodyMemory } from "./body-memory.ts";
 import { ClientSlot } from "./client-slot.ts";
-import { Deadlines } from "./deadlines.ts";
 import { decodeBody } from "./decode.ts";
 import type { Environment } from "./proxy.ts";
 import { type Endpoint, RequestBuilder } from "./request.ts";
@@ -51,9 +50,6 @@ export async function openProbe(options: ProbeOptions): Promise<Opened<Probe>> {
     return { kind: "refused", faults: [messageOf(error)] };
   }
 }
-
-/** One for the whole process: one timer looks after all requests. */
-const deadlines = new Deadlines();
 
 class UndiciProbe implements Probe {
   readonly token: Token | undefined;
@@ -123,7 +119,6 @@ class UndiciProbe implements Probe {
 
   /** Never rejects. After a broken exchange it resolves when the connection has closed. */
   async #poll(request: RequestInFlight, pollId: string | undefined): Promise<Observation> {
-    deadlines.add(request);
     let slot: ClientSlot | undefined;
     try {
       try {
@@ -145,7 +140,6 @@ class UndiciProbe implements Probe {
       if (large === undefined) request.releaseMemory();
       return request.observation(this.#shown(exchange), this.#redactor.hide, large);
     } finally {
-      deadlines.delete(request);
       this.#running.delete(request);
     }
   }

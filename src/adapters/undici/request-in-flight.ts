@@ -16,7 +16,6 @@ import { type Stream, StreamFold } from "../../core/exchange/stream.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import type { BodyMemory } from "./body-memory.ts";
 import type { ConnectionAttempt } from "./connection-attempt.ts";
-import type { Watched } from "./deadlines.ts";
 import { explain, type FaultContext } from "./faults.ts";
 import { PhaseTimer } from "./phases.ts";
 
@@ -37,6 +36,7 @@ const REASON_PHRASE_MAX_CHARS = 1_024;
 const WIRE_BYTES_A_BODY_BYTE = 8;
 const WIRE_EXTRA_BYTES = 1_048_576;
 
+const LOOK_EVERY_MS = 50;
 /** A timer may fire by so much too early. */
 const TIMER_EARLY_MS = 1;
 
@@ -55,13 +55,14 @@ export type Target = Pick<FaultContext, "peer" | "upstream" | "encrypted"> & {
 };
 
 /** One request and its answer, as undici reports them. It ends once; what comes later is ignored. */
-export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
+export class RequestInFlight implements Dispatcher.DispatchHandler {
   readonly timer: PhaseTimer;
   readonly #clock: Clock;
   readonly #target: Target;
   readonly #mayWrite: () => boolean;
   readonly #startedAtMs: number;
   readonly #body: ReceivedBody;
+  readonly #looks: NodeJS.Timeout;
   readonly #ended = Promise.withResolvers<Exchange>();
   /** The body is still encoded. */
   readonly ended: Promise<Exchange> = this.#ended.promise;
@@ -88,6 +89,8 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
     this.#mayWrite = mayWrite;
     this.#startedAtMs = clock.now();
     this.#body = new ReceivedBody(target.maxBodyBytes);
+    this.#looks = setInterval(() => this.#look(), LOOK_EVERY_MS);
+    this.#timeOutBeforeNextLook();
   }
 
   get hasEnded(): boolean {
@@ -152,8 +155,16 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
     this.fail(fault, detail);
   }
 
-  get leftMs(): number {
-    return Math.min(this.#wholeLeftMs, this.#gapLeftMs);
+  #look(): void {
+    this.#checkLength();
+    this.#timeOutBeforeNextLook();
+  }
+
+  #timeOutBeforeNextLook(): void {
+    const leftMs = Math.min(this.#wholeLeftMs, this.#gapLeftMs);
+    if (leftMs > LOOK_EVERY_MS) return;
+    // After this process was paused, timers run before the answers that arrived meanwhile: let those be read first.
+    setTimeout(() => setImmediate(() => this.#timeOut()), Math.max(0, leftMs));
   }
 
   get #wholeLeftMs(): number {
@@ -167,7 +178,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
     return stream.lastEventAtMs + gapMs - this.#clock.now();
   }
 
-  timeOut(): void {
+  #timeOut(): void {
     const { timeoutMs: afterMs, stream } = this.#target;
     if (this.#wholeLeftMs > TIMER_EARLY_MS && stream?.gapTimeoutMs !== undefined) {
       // An event may have come since this was planned.
@@ -191,7 +202,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
   }
 
   /** Blank lines, a reason phrase and chunk extensions are neither header nor body, and can be endless too. */
-  checkLength(): void {
+  #checkLength(): void {
     const maxBytes = this.#target.maxBodyBytes * WIRE_BYTES_A_BODY_BYTE + WIRE_EXTRA_BYTES;
     if ((this.#connection?.bytesRead ?? 0) - this.#bytesReadBefore <= maxBytes) return;
     this.fail("protocol", `the answer is longer than ${maxBytes} bytes, though little of it is body`);
@@ -329,6 +340,7 @@ export class RequestInFlight implements Dispatcher.DispatchHandler, Watched {
 
   #end(exchange: Exchange): void {
     if (this.hasEnded) return;
+    clearInterval(this.#looks);
     if (exchange.kind === "broken") {
       this.#body.drop();
       this.releaseMemory();
