@@ -1,4 +1,4 @@
-import type { Lease, LeaseDecision, Ledger } from "../../core/budget/ledger.ts";
+import type { Lease, Ledger } from "../../core/budget/ledger.ts";
 import type { Ticket, WaitReason } from "../../core/poll/ports.ts";
 import type { Clock } from "../../core/time/clock.ts";
 
@@ -64,34 +64,11 @@ export class LeaseQueue {
     });
   }
 
-  /** Undefined where the lease was there at once: then it is granted already. */
-  enter(waiter: Waiter): Ticket | undefined {
-    let asked: LeaseDecision | Promise<LeaseDecision> | undefined;
-    if (this.#nobodyWaitsFor(waiter.budgets)) {
-      asked = this.#ask(waiter);
-      if ("kind" in asked && asked.kind === "granted") {
-        this.#grant(waiter, asked.lease);
-        return undefined;
-      }
-    }
+  enter(waiter: Waiter): Ticket {
     const queue = this.#queueOf(waiter);
     queue.waiters.push(waiter);
-    if (queue.wake === undefined) void this.#serve(queue, asked);
+    if (queue.wake === undefined) void this.#serve(queue);
     return { withdraw: () => this.#withdraw(queue, waiter) };
-  }
-
-  #nobodyWaitsFor(budgets: readonly string[]): boolean {
-    for (const budget of budgets) if (this.#byBudget.has(budget)) return false;
-    return true;
-  }
-
-  /** Never throws, so that there is one place where a ledger that breaks is heard of. */
-  #ask({ budgets, mostCost }: Waiter): LeaseDecision | Promise<LeaseDecision> {
-    try {
-      return this.#ledger.take(budgets, mostCost);
-    } catch (error) {
-      return Promise.reject(error);
-    }
   }
 
   #queueOf({ budgets, mostCost }: Waiter): Queue {
@@ -135,10 +112,8 @@ export class LeaseQueue {
     return queue.reason;
   }
 
-  /** `asked`: what the ledger was asked for this queue already. */
-  async #serve(queue: Queue, asked?: LeaseDecision | Promise<LeaseDecision>): Promise<void> {
+  async #serve(queue: Queue): Promise<void> {
     try {
-      if (asked !== undefined) await this.#serveNext(queue, asked);
       while (queue.waiters.length > 0) await this.#serveNext(queue);
     } catch (error) {
       this.#onBug(error);
@@ -150,11 +125,11 @@ export class LeaseQueue {
   }
 
   /** Grants one lease, or sleeps until there may be one. Whatever may bring it sooner aborts `wake`. */
-  async #serveNext(queue: Queue, asked?: LeaseDecision | Promise<LeaseDecision>): Promise<void> {
+  async #serveNext(queue: Queue): Promise<void> {
     // Made before the ledger is asked: a change during its answer must end the sleep.
     const wake = queue.wake === undefined || queue.wake.signal.aborted ? new AbortController() : queue.wake;
     queue.wake = wake;
-    const first = asked === undefined ? this.#firstInTheWay(queue) : undefined;
+    const first = this.#firstInTheWay(queue);
     if (first !== undefined) {
       first.queue.yielding.add(queue);
       queue.reason = { cause: "budget", budget: first.budget };
@@ -162,7 +137,7 @@ export class LeaseQueue {
       return await this.#sleepUntil(first.untilMs, wake);
     }
     queue.notBeforeMs = undefined;
-    const decision = await (asked ?? this.#ledger.take(queue.budgets, queue.mostCost));
+    const decision = await this.#ledger.take(queue.budgets, queue.mostCost);
     if (decision.kind === "granted") {
       queue.notBeforeMs = this.#clock.now();
       this.#grantFirst(queue, decision.lease);

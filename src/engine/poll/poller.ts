@@ -201,8 +201,7 @@ export class Poller {
         this.#fold({ kind: "paused" });
       },
     });
-    // Without a ticket, the lease was there at once: the slot is past this step already.
-    if (ticket !== undefined) this.#state = { kind: "waiting", slot, ticket };
+    this.#state = { kind: "waiting", slot, ticket };
   }
 
   #useLease(slot: WaitingSlot, lease: Lease): void {

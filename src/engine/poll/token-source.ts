@@ -238,8 +238,7 @@ export class TokenSource {
         this.#failed({ detail: "no access token: its request got no lease", isRefusal: false });
       },
     });
-    // Undefined where the lease was there at once: then it is sent already.
-    if (ticket !== undefined) this.#request = { kind: "queued", ticket, dueAtMs };
+    this.#request = { kind: "queued", ticket, dueAtMs };
   }
 
   async #send(lease: Lease): Promise<void> {

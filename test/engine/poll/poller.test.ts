@@ -237,6 +237,7 @@ test("a shorter wait that an answer asks for does not end a longer one that bega
   expect(probe.sentAtMs.length).toBe(1);
   await clock.advance(15_000);
   poller.slot("schedule", clock.now());
+  await clock.advance(0);
   expect(probe.sentAtMs.length).toBe(2);
 });
 
