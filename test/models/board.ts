@@ -1,14 +1,13 @@
 import type {
-  BeatAnswer,
+  Beat,
   BeatRequest,
-  ClaimAnswer,
+  Claimed,
   ClaimedBudget,
   ClaimRequest,
-  DrawAnswer,
+  Drawn,
   DrawRequest,
   Granted,
   News,
-  ReleaseAnswer,
   ReleaseRequest,
 } from "../../src/core/fleet/board.ts";
 import { nameOf } from "../../src/core/fleet/member.ts";
@@ -91,7 +90,7 @@ export class BoardModel {
     this.#version += 1;
   }
 
-  beat(time: BoardTime, request: BeatRequest): BeatAnswer {
+  beat(time: BoardTime, request: BeatRequest): Beat | "lost" {
     const { session, ttlMs, answeredAgoMs = -1, info, version } = request;
     this.#enter(time, ttlMs);
     let ends = this.#sessions.get(session);
@@ -99,7 +98,7 @@ export class BoardModel {
       this.#sessions.set(session, Math.min(ends, this.#at));
       ends = this.#at;
     }
-    if (ends === undefined ? answeredAgoMs >= 0 : ends <= this.#at) return { kind: "lost" };
+    if (ends === undefined ? answeredAgoMs >= 0 : ends <= this.#at) return "lost";
     let proven = this.#members.get(session)?.proven ?? -1;
     if (proven < 0 && answeredAgoMs >= 0) {
       const died = [...this.#sessions].filter(
@@ -121,7 +120,6 @@ export class BoardModel {
     for (const [name, untilMs] of this.#pauses) if (untilMs <= this.#at) this.#pauses.delete(name);
     const known = `${this.#memory} ${this.#version}`;
     return {
-      kind: "beat",
       wallMs: time.nowMs,
       opensInMs: this.#opensIn,
       isOlderAlive: this.#isOlderAlive,
@@ -199,16 +197,15 @@ export class BoardModel {
     return { seat, rest, isAnew, isMixed };
   }
 
-  claim(time: BoardTime, { session, ttlMs, groups, retakes }: ClaimRequest): ClaimAnswer {
+  claim(time: BoardTime, { session, ttlMs, groups, retakes }: ClaimRequest): readonly Claimed[] | undefined {
     this.#enter(time, ttlMs);
-    if (!this.#isAlive(session)) return { kind: "lost" };
-    if (this.#opensIn > 0 && !retakes) return { kind: "settling", opensInMs: this.#opensIn };
+    if (!this.#isAlive(session) || (this.#opensIn > 0 && !retakes)) return undefined;
     const isFree = (name: string): boolean => {
       const holder = this.#holders.get(name);
       const isNobodys = holder === undefined || holder === session || holder.startsWith("@");
       return isNobodys || processOf(holder) === processOf(session) || !this.#isAlive(holder);
     };
-    const claimed = groups
+    return groups
       .filter(({ names }) => names.every(isFree))
       .flatMap(({ names, budgets }) => {
         const waits = new Map(
@@ -222,7 +219,6 @@ export class BoardModel {
           return { name, unheldMs, waitMs: waits.get(name) ?? 0, record };
         });
       });
-    return { kind: "claimed", claimed };
   }
 
   #begin(
@@ -266,7 +262,7 @@ export class BoardModel {
   release(
     time: BoardTime,
     { session, ttlMs, names, leasesEndInMs, endsSession }: ReleaseRequest,
-  ): ReleaseAnswer {
+  ): true {
     this.#enter(time, ttlMs);
     for (const name of names) {
       if (this.#holders.get(name) !== session) continue;
@@ -283,15 +279,16 @@ export class BoardModel {
       const part = this.#parts.get(nameOf(session));
       if (part?.process === processOf(session)) [part.seatUntil, part.restUntil] = [this.#at, this.#at];
     }
-    return { kind: "released" };
+    return true;
   }
 
-  tell(time: BoardTime, { ttlMs, pauses, resumed, records }: News): void {
+  tell(time: BoardTime, { ttlMs, pauses, resumed, records }: News): true {
     this.#enter(time, ttlMs);
     for (const [name, forMs] of pauses)
       this.#pauses.set(name, Math.max(this.#pauses.get(name) ?? 0, this.#at + forMs));
     for (const name of resumed) this.#pauses.delete(name);
     for (const [name, text] of records) this.#records.set(name, { at: this.#at, text });
+    return true;
   }
 
   records(time: BoardTime): ReadonlyMap<string, string> {
@@ -301,7 +298,7 @@ export class BoardModel {
     );
   }
 
-  draw({ budget, name, limit, oldestHour, used, upTo }: DrawRequest): DrawAnswer {
+  draw({ budget, name, limit, oldestHour, used, upTo }: DrawRequest): Drawn {
     const counts = this.#counts.get(budget) ?? new Map<string, number>();
     this.#counts.set(budget, counts);
     const field = (hour: number): string => `${hour} ${name}`;
@@ -318,7 +315,6 @@ export class BoardModel {
     }
     const own = [...counts].filter(([key]) => key.slice(key.indexOf(" ") + 1) === name);
     return {
-      kind: "drawn",
       own: new Map(own.map(([key, count]) => [Number.parseInt(key, 10), count])),
       total: total(),
     };

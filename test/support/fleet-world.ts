@@ -59,14 +59,14 @@ export class VirtualBoards {
   boardFor(isCutOff: () => boolean, line: () => Line = () => "well"): FleetBoard {
     const ask = async <Answer>(
       call: (board: BoardModel, time: BoardTime) => Answer,
-    ): Promise<Answer | { kind: "away" }> => {
+    ): Promise<Answer | undefined> => {
       const never = new AbortController().signal;
       this.calls += 1;
       this.#lastCallMs = this.#clock.now();
       const { everyMs, phaseMs } = this.#resets;
       if ((this.#lastCallMs - phaseMs) % everyMs < RECONNECTED_AFTER_MS && everyMs < Infinity) {
         await this.#clock.sleep(CALL_TAKES_MS, never);
-        return { kind: "away" };
+        return undefined;
       }
       if (!this.isAway && !isCutOff() && line() !== "cut") {
         await this.#clock.sleep(CALL_TAKES_MS / 2, never);
@@ -75,18 +75,15 @@ export class VirtualBoards {
         if (line() === "well") return answer;
       }
       await this.#clock.sleep(DEADLINE_MS, never);
-      return { kind: "away" };
+      return undefined;
     };
     return {
       beat: (request) => ask((board, time) => board.beat(time, request)),
       claim: (request) => ask((board, time) => board.claim(time, request)),
-      release: (request) => ask((board, time) => board.release(time, request)),
+      release: async (request) => (await ask((board, time) => board.release(time, request))) === true,
       draw: (request) => ask((board) => board.draw(request)),
-      tell: async (news) => (await ask((board, time) => board.tell(time, news))) === undefined,
-      records: async () => {
-        const answer = await ask((board, time) => board.records(time));
-        return answer instanceof Map ? answer : undefined;
-      },
+      tell: async (news) => (await ask((board, time) => board.tell(time, news))) === true,
+      records: () => ask((board, time) => board.records(time)),
     };
   }
 }

@@ -5,24 +5,21 @@ import {
   listOf,
   number,
   objectOf,
-  oneOf,
   optional,
   readText,
   type Row,
   text,
 } from "../../core/exchange/rows.ts";
 import type {
-  BeatAnswer,
+  Beat,
   BeatRequest,
-  ClaimAnswer,
   Claimed,
   ClaimRequest,
-  DrawAnswer,
+  Drawn,
   DrawRequest,
   FleetBoard,
   LiveSession,
   News,
-  ReleaseAnswer,
   ReleaseRequest,
 } from "../../core/fleet/board.ts";
 import type { Redis } from "./connection.ts";
@@ -39,9 +36,6 @@ type Call = "beat" | "claim" | "release" | "tell" | "records" | "draw";
 
 /** In the order in which the scripts expect them. */
 const KEYS = ["clock", "sessions", "members", "holders", "starts", "pauses", "records", "parts"] as const;
-
-type Away = { readonly kind: "away" };
-const AWAY: Away = { kind: "away" };
 
 /** The board of a fleet in Redis. Each call is one script, so it is atomic. */
 export class RedisFleetBoard implements FleetBoard {
@@ -69,13 +63,12 @@ export class RedisFleetBoard implements FleetBoard {
     };
   }
 
-  beat(request: BeatRequest): Promise<BeatAnswer> {
+  beat(request: BeatRequest): Promise<Beat | "lost" | undefined> {
     return this.#ask("beat", request, (answer) => {
-      if (answer.get("kind", oneOf(["beat", "lost"])) === "lost") return { kind: "lost" };
+      if (answer.get("isLost", optional(flag)) === true) return "lost";
       const granted = answer.get("granted", optional(objectOf(grantIn)));
       const { seat = 0, rest = 0 } = request.wants ?? {};
       return {
-        kind: "beat",
         wallMs: answer.get("wallMs", duration),
         opensInMs: answer.get("opensInMs", duration),
         isOlderAlive: answer.get("isOlderAlive", flag),
@@ -88,45 +81,32 @@ export class RedisFleetBoard implements FleetBoard {
     });
   }
 
-  claim(request: ClaimRequest): Promise<ClaimAnswer> {
+  async claim(request: ClaimRequest): Promise<readonly Claimed[] | undefined> {
     const asked = new Set(request.groups.flatMap(({ names }) => names));
-    return this.#ask("claim", request, (answer): ClaimAnswer => {
-      const kind = answer.get("kind", oneOf(["claimed", "settling", "lost"]));
-      if (kind === "lost") return { kind };
-      if (kind === "settling") return { kind, opensInMs: answer.get("opensInMs", duration) };
-      const claimed = answer.get("claimed", list(objectOf(claimedIn)));
-      return { kind: "claimed", claimed: claimed.filter(({ name }) => asked.has(name)) };
-    });
+    const claimed = await this.#ask("claim", request, (answer) =>
+      answer.get("claimed", list(objectOf(claimedIn))),
+    );
+    return claimed?.filter(({ name }) => asked.has(name));
   }
 
-  release(request: ReleaseRequest): Promise<ReleaseAnswer> {
-    return this.#ask("release", request, (answer) => ({ kind: answer.get("kind", oneOf(["released"])) }));
+  async release(request: ReleaseRequest): Promise<boolean> {
+    return (await this.#ask("release", request, isDone)) === true;
   }
 
   async tell(news: News): Promise<boolean> {
-    const answer = await this.#ask("tell", news, (told) => ({ kind: told.get("kind", oneOf(["told"])) }));
-    return answer.kind === "told";
+    return (await this.#ask("tell", news, isDone)) === true;
   }
 
-  async records(): Promise<ReadonlyMap<string, string> | undefined> {
-    const answer = await this.#ask("records", { ttlMs: 0 }, (read) => ({
-      kind: read.get("kind", oneOf(["records"])),
-      records: read.get("records", pairs(text)),
-    }));
-    return answer.kind === "records" ? answer.records : undefined;
+  records(): Promise<ReadonlyMap<string, string> | undefined> {
+    return this.#ask("records", { ttlMs: 0 }, (answer) => answer.get("records", pairs(text)));
   }
 
-  draw(request: DrawRequest): Promise<DrawAnswer> {
-    return this.#ask(
-      "draw",
-      request,
-      (answer) => ({
-        kind: answer.get("kind", oneOf(["drawn"])),
-        own: new Map([...answer.get("own", pairs(digits))].map(([hour, units]) => [Number(hour), units])),
-        total: answer.get("total", digits),
-      }),
-      [this.#quota(request.budget)],
-    );
+  draw(request: DrawRequest): Promise<Drawn | undefined> {
+    const read = (answer: Row): Drawn => ({
+      own: new Map([...answer.get("own", pairs(digits))].map(([hour, units]) => [Number(hour), units])),
+      total: answer.get("total", digits),
+    });
+    return this.#ask("draw", request, read, [this.#quota(request.budget)]);
   }
 
   /** The scripts read the request as it is, a map as the list of its pairs. An answer that is none of ours is none. */
@@ -135,12 +115,16 @@ export class RedisFleetBoard implements FleetBoard {
     request: object,
     read: (answer: Row) => Answer,
     keys = this.#keys,
-  ): Promise<Answer | Away> {
+  ): Promise<Answer | undefined> {
     const asked = JSON.stringify(request, (_, value: unknown) => (value instanceof Map ? [...value] : value));
     const reply = await this.#redis.run(this.#scripts[call], keys, [asked]);
-    if (reply.kind === "failed" || typeof reply.value !== "string") return AWAY;
-    return readText(reply.value, read) ?? AWAY;
+    if (reply.kind === "failed" || typeof reply.value !== "string") return undefined;
+    return readText(reply.value, read);
   }
+}
+
+function isDone(answer: Row): boolean {
+  return answer.get("isDone", flag);
 }
 
 function sessionIn(session: Row): LiveSession {

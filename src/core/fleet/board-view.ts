@@ -1,9 +1,7 @@
-import type { BeatAnswer } from "./board.ts";
+import type { Beat } from "./board.ts";
 import type { Group } from "./groups.ts";
 import { memberOf, nameOf, type FleetMember } from "./member.ts";
 import { assign, type Assignment } from "./assignment.ts";
-
-type Beat = Extract<BeatAnswer, { readonly kind: "beat" }>;
 
 /** Several times what the largest fleet has: a board that invents names takes no more memory than that. */
 const MOST_HOLDERS = 50_000;

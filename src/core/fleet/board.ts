@@ -6,14 +6,17 @@ import { DAY_MS } from "../time/duration.ts";
  * never jumps.
  */
 export interface FleetBoard {
-  beat(request: BeatRequest): Promise<BeatAnswer>;
-  claim(request: ClaimRequest): Promise<ClaimAnswer>;
-  release(request: ReleaseRequest): Promise<ReleaseAnswer>;
+  /** Undefined, as of every call: no answer. `lost`: the board does not know this session any more. */
+  beat(request: BeatRequest): Promise<Beat | "lost" | undefined>;
+  /** Undefined also where nothing may be claimed now. */
+  claim(request: ClaimRequest): Promise<readonly Claimed[] | undefined>;
+  /** Returns whether it succeeded. */
+  release(request: ReleaseRequest): Promise<boolean>;
   /** Leaves for others what they must know. Returns whether it succeeded. */
   tell(news: News): Promise<boolean>;
-  /** What was told of upstreams; undefined without an answer. */
+  /** What was told of upstreams. */
   records(): Promise<ReadonlyMap<string, string> | undefined>;
-  draw(request: DrawRequest): Promise<DrawAnswer>;
+  draw(request: DrawRequest): Promise<Drawn | undefined>;
 }
 
 /** Part of every call. */
@@ -125,44 +128,27 @@ export type Granted = Shares & {
   readonly isMixed: boolean;
 };
 
-type Away = { readonly kind: "away" };
+export type Beat = {
+  /** The server's wall clock, only to be shown. */
+  readonly wallMs: number;
+  /** How long a new board only lets replicas retake what they held. */
+  readonly opensInMs: number;
+  /** Replicas of an older version live: the board is closed. */
+  readonly isOlderAlive: boolean;
+  readonly version: string;
+  readonly sessions: readonly LiveSession[];
+  /** By name; undefined if nothing has changed since the known version. */
+  readonly holders: ReadonlyMap<string, string> | undefined;
+  readonly pauses: ReadonlyMap<string, number>;
+  readonly granted: Granted | undefined;
+};
 
-export type BeatAnswer =
-  | {
-      readonly kind: "beat";
-      /** The server's wall clock, only to be shown. */
-      readonly wallMs: number;
-      /** How long a new board only lets replicas retake what they held. */
-      readonly opensInMs: number;
-      /** Replicas of an older version live: the board is closed. */
-      readonly isOlderAlive: boolean;
-      readonly version: string;
-      readonly sessions: readonly LiveSession[];
-      /** By name; undefined if nothing has changed since the known version. */
-      readonly holders: ReadonlyMap<string, string> | undefined;
-      readonly pauses: ReadonlyMap<string, number>;
-      readonly granted: Granted | undefined;
-    }
-  | { readonly kind: "lost" }
-  | Away;
-
-export type ClaimAnswer =
-  | { readonly kind: "claimed"; readonly claimed: readonly Claimed[] }
-  | { readonly kind: "settling"; readonly opensInMs: number }
-  | { readonly kind: "lost" }
-  | Away;
-
-export type ReleaseAnswer = { readonly kind: "released" } | Away;
-
-export type DrawAnswer =
-  | {
-      readonly kind: "drawn";
-      /** This name's counts on the board, by hour: it may use so much. */
-      readonly own: ReadonlyMap<number, number>;
-      /** Of all names. */
-      readonly total: number;
-    }
-  | Away;
+export type Drawn = {
+  /** This name's counts on the board, by hour: it may use so much. */
+  readonly own: ReadonlyMap<number, number>;
+  /** Of all names. */
+  readonly total: number;
+};
 
 /** What was told of an upstream is kept for so long: it, or its vantage, may be gone. */
 export const RECORDS_KEPT_MS: number = DAY_MS;

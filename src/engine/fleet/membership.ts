@@ -1,4 +1,4 @@
-import type { BeatAnswer } from "../../core/fleet/board.ts";
+import type { Beat } from "../../core/fleet/board.ts";
 import { BoardView } from "../../core/fleet/board-view.ts";
 import type { FleetWait } from "../../core/fleet/fleet-status.ts";
 import { budgetNamed, upstreamNamed } from "../../core/fleet/groups.ts";
@@ -20,8 +20,6 @@ const MOST_AGAIN = 5;
 const AFTER_MS = 20;
 /** A wall clock that is further from the others' misleads whoever reads its times. */
 const TOLD_CLOCK_MS = 5_000;
-
-type Beat = Extract<BeatAnswer, { readonly kind: "beat" }>;
 
 /** This replica in its fleet: sends heartbeats, knows the other members, and checks its session by its own clock. */
 export class FleetMembership {
@@ -187,13 +185,13 @@ export class FleetMembership {
       this.#loseIfExpired();
       const sentAt = momentOf(this.#parts.clock);
       const answer = await this.#beat(sentAt);
-      if (answer.kind === "away") {
+      if (answer === undefined) {
         this.#failures += 1;
         if (this.#failures <= MOST_AGAIN) this.#nextBeatInMs = AGAIN_AFTER_MS;
         return;
       }
       this.#failures = 0;
-      if (answer.kind === "beat") return await this.#continueSession(answer, sentAt);
+      if (answer !== "lost") return await this.#continueSession(answer, sentAt);
       this.#beginAnew();
     }
   }
@@ -204,7 +202,7 @@ export class FleetMembership {
     this.#mustRetake = this.#parts.holdings.claimed.size > 0;
   }
 
-  #beat(sentAt: Moment): Promise<BeatAnswer> {
+  #beat(sentAt: Moment): Promise<Beat | "lost" | undefined> {
     const { board, ttlMs, budgets } = this.#parts;
     return board.beat({
       session: this.session,

@@ -146,8 +146,7 @@ export class Ownership {
       names,
       budgets: drawnOn.map((budget) => budgets.claimOf(budget)),
     }));
-    const answer = await board.claim({ session, ttlMs, groups: asked, retakes });
-    return answer.kind === "claimed" ? answer.claimed : undefined;
+    return await board.claim({ session, ttlMs, groups: asked, retakes });
   }
 
   #gain(session: string, claimed: readonly Claimed[]): void {
@@ -204,8 +203,7 @@ export class Ownership {
           return endInMs === undefined ? [] : [[name, endInMs] as const];
         }),
       );
-      const answer = await board.release({ session, ttlMs, names: slice, leasesEndInMs, endsSession: false });
-      if (answer.kind !== "released") {
+      if (!(await board.release({ session, ttlMs, names: slice, leasesEndInMs, endsSession: false }))) {
         this.#isDoubtful = true;
         return;
       }

@@ -1,6 +1,6 @@
 import type { QuotaBuckets } from "../../core/budget/quota.ts";
 import type { Draw, Quotas } from "../../core/budget/quotas.ts";
-import type { DrawRequest, FleetBoard } from "../../core/fleet/board.ts";
+import type { Drawn, DrawRequest, FleetBoard } from "../../core/fleet/board.ts";
 import { hourOf } from "../../core/time/duration.ts";
 
 export type QuotaDrawsParts = {
@@ -12,12 +12,6 @@ export type QuotaDrawsParts = {
   /** In units of the quota, what all polls ask for, and the most that one of them does. */
   readonly demandOf: (quota: string) => { readonly perSecond: number; readonly most: number };
   readonly onBug: (error: unknown) => void;
-};
-
-type Drawn = {
-  /** By hour: it may use so much, as that is on the board. */
-  readonly upTo: ReadonlyMap<number, number>;
-  readonly total: number;
 };
 
 /** So far ahead of what is sent a quota is drawn on: a killed replica wastes as much. */
@@ -49,7 +43,7 @@ export class QuotaDraws {
     const { limit, buckets } = this.#parts.quotas.of(quota);
     if (limit === undefined) return true;
     const hour = this.#hour;
-    return (buckets.get(hour) ?? 0) + units <= (this.#drawn.get(quota)?.upTo.get(hour) ?? 0);
+    return (buckets.get(hour) ?? 0) + units <= (this.#drawn.get(quota)?.own.get(hour) ?? 0);
   }
 
   /** What is left for all is less than one more request takes, and so is what was drawn for this hour. */
@@ -103,7 +97,7 @@ export class QuotaDraws {
     if (before !== undefined && !this.#isDue(quota, before)) return;
     // Whoever knows of requests that the board has lost tells it.
     const lost = [...count.buckets]
-      .filter(([hour, units]) => units > (before?.upTo.get(hour) ?? 0))
+      .filter(([hour, units]) => units > (before?.own.get(hour) ?? 0))
       .map(([hour, units]) => ({ hour, count: units, drawn: undefined }));
     // What was drawn for an hour that is over is of no more use to this replica.
     const over = before === undefined ? [] : unused(before, count.buckets);
@@ -111,19 +105,19 @@ export class QuotaDraws {
     const upTo = before === undefined ? new Map<number, number>() : this.#wanted(quota);
     const oldestHour = this.#oldestHour(limit.perMs);
     const answer = await board.draw({ budget: quota, name, limit: limit.most, oldestHour, used, upTo });
-    if (answer.kind === "away") return;
+    if (answer === undefined) return;
     if (before === undefined) {
       for (const [hour, requests] of answer.own) count.raise(hour, requests);
     } else if (this.#drawn.get(quota) === undefined) return;
-    this.#drawn.set(quota, { upTo: answer.own, total: answer.total });
+    this.#drawn.set(quota, answer);
     if (before === undefined) await this.#draw(quota);
   }
 
   /** Half of what is drawn ahead is left, or too little for some poll, or the next hour is near. */
-  #isDue(quota: string, { upTo }: Drawn): boolean {
+  #isDue(quota: string, { own }: Drawn): boolean {
     const ahead = this.#ahead(quota);
     const spare = Math.min(ahead / 2, ahead - this.#parts.demandOf(quota).most);
-    for (const [hour, wanted] of this.#wanted(quota)) if ((upTo.get(hour) ?? 0) < wanted - spare) return true;
+    for (const [hour, wanted] of this.#wanted(quota)) if ((own.get(hour) ?? 0) < wanted - spare) return true;
     return false;
   }
 
@@ -142,8 +136,8 @@ export class QuotaDraws {
 }
 
 /** What was drawn and not sent. */
-function unused({ upTo }: Drawn, buckets: QuotaBuckets): DrawRequest["used"] {
-  return [...upTo]
+function unused({ own }: Drawn, buckets: QuotaBuckets): DrawRequest["used"] {
+  return [...own]
     .map(([hour, drawn]) => ({ hour, count: buckets.get(hour) ?? 0, drawn }))
     .filter(({ count, drawn }) => drawn > count);
 }

@@ -41,7 +41,6 @@ test("no number gets through that a timer could not wait for, and no name that w
   await fc.assert(
     fc.asyncProperty(lie, lie, lie, async (inSession, inBeat, inClaimed) => {
       const fields = {
-        kind: "beat",
         wallMs: 1,
         opensInMs: 2,
         isOlderAlive: false,
@@ -51,15 +50,15 @@ test("no number gets through that a timer could not wait for, and no name that w
         pauses: [["b:api", 7]],
       };
       const beat = await boardThatSays(changed(fields, inBeat)).beat({ ...CALLER, ...BEAT });
-      const sessions = beat.kind === "beat" ? beat.sessions : [];
+      const told = beat === "lost" ? undefined : beat;
+      const sessions = told?.sessions ?? [];
       const times = sessions.flatMap(({ endsInMs, provenMs }) => [endsInMs, provenMs ?? 0]);
-      if (beat.kind === "beat") times.push(beat.opensInMs, beat.wallMs, ...beat.pauses.values());
+      if (told !== undefined) times.push(told.opensInMs, told.wallMs, ...told.pauses.values());
       expect(times.every(isDuration)).toBe(true);
       const elsewhere = { ...claimed, name: "elsewhere" };
-      const told = [elsewhere, JSON.parse(changed(claimed, inClaimed))];
-      const board = boardThatSays(JSON.stringify({ kind: "claimed", claimed: told }));
-      const claim = await board.claim({ ...CALLER, ...CLAIM });
-      const given = claim.kind === "claimed" ? claim.claimed : [];
+      const written = [elsewhere, JSON.parse(changed(claimed, inClaimed))];
+      const board = boardThatSays(JSON.stringify({ claimed: written }));
+      const given = (await board.claim({ ...CALLER, ...CLAIM })) ?? [];
       expect(given.every(({ name, waitMs }) => name === "b:api" && isDuration(waitMs))).toBe(true);
       answers += times.length + given.length;
     }),
@@ -68,21 +67,23 @@ test("no number gets through that a timer could not wait for, and no name that w
   expect(answers).toBeGreaterThan(100);
 });
 
-test.each([undefined, "", "{", "[]", "7", JSON.stringify({ kind: "elsewhere" }), 7, ["beat"]])(
+test.each([undefined, "", "{", "[]", "7", JSON.stringify({ at: "elsewhere" }), 7, ["beat"]])(
   "%j is no answer",
   async (value) => {
     const board = boardThatSays(value);
-    expect(await board.beat({ ...CALLER, ...BEAT })).toEqual({ kind: "away" });
-    expect(await board.claim({ ...CALLER, ...CLAIM })).toEqual({ kind: "away" });
+    expect(await board.beat({ ...CALLER, ...BEAT })).toBeUndefined();
+    expect(await board.claim({ ...CALLER, ...CLAIM })).toBeUndefined();
     expect(await board.records()).toBeUndefined();
+    expect(await board.tell({ ttlMs: 1, pauses: new Map(), resumed: [], records: new Map() })).toBe(false);
+    expect(await board.release({ ...CALLER, names: [], leasesEndInMs: {}, endsSession: false })).toBe(false);
     const draw = { budget: "api", name: "", limit: 5, oldestHour: 0, used: [], upTo: new Map() };
-    expect(await board.draw(draw)).toEqual({ kind: "away" });
+    expect(await board.draw(draw)).toBeUndefined();
   },
 );
 
 test("a budget that is claimed without a time to begin is not claimed", async () => {
-  const board = boardThatSays(JSON.stringify({ kind: "claimed", claimed: [{ name: "b:api" }] }));
-  expect(await board.claim({ ...CALLER, ...CLAIM })).toEqual({ kind: "away" });
+  const board = boardThatSays(JSON.stringify({ claimed: [{ name: "b:api" }] }));
+  expect(await board.claim({ ...CALLER, ...CLAIM })).toBeUndefined();
 });
 
 test("what another left of a budget is read as far as it has sense", () => {
@@ -105,7 +106,6 @@ test("holders are not remembered beyond all bounds", () => {
   const names = [endless, ...Array.from({ length: 60_000 }, (_, index) => `b:api-${index}`)];
   const view = new BoardView();
   view.update({
-    kind: "beat",
     wallMs: 1,
     opensInMs: 0,
     isOlderAlive: false,

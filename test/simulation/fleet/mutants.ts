@@ -1,5 +1,5 @@
 import type { Config } from "../../../src/core/config/config.ts";
-import type { ClaimAnswer, FleetBoard } from "../../../src/core/fleet/board.ts";
+import type { FleetBoard } from "../../../src/core/fleet/board.ts";
 import type { ViolationKind } from "../judge/violation.ts";
 import type { FleetBias } from "./generate/generate.ts";
 import type { FleetMutation } from "./mutation.ts";
@@ -14,11 +14,7 @@ export type FleetMutant = FleetMutation & {
 function withoutColdStart(board: FleetBoard): FleetBoard {
   return {
     ...board,
-    claim: async (request): Promise<ClaimAnswer> => {
-      const answer = await board.claim(request);
-      if (answer.kind !== "claimed") return answer;
-      return { ...answer, claimed: answer.claimed.map((each) => ({ ...each, waitMs: 0 })) };
-    },
+    claim: async (request) => (await board.claim(request))?.map((each) => ({ ...each, waitMs: 0 })),
   };
 }
 
@@ -38,7 +34,7 @@ export const FLEET_MUTANTS: readonly FleetMutant[] = [
       ...board,
       beat: async (request) => {
         const answer = await board.beat(request);
-        if (answer.kind !== "beat" || request.wants === undefined) return answer;
+        if (answer === undefined || answer === "lost" || request.wants === undefined) return answer;
         const { seat, rest } = request.wants;
         return { ...answer, granted: { seat, rest, isAnew: false, isMixed: false } };
       },

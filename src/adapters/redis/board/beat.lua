@@ -5,7 +5,7 @@ if answered > ttl * TRUSTED and ends then
   redis.call('ZADD', sessions, num(math.min(ends, at)), session)
   ends = at
 end
-if ends and ends <= at or not ends and answered >= 0 then return cjson.encode({kind = 'lost'}) end
+if ends and ends <= at or not ends and answered >= 0 then return cjson.encode({isLost = true}) end
 local member = redis.call('HGET', members, session)
 local proven = member and tonumber(string.match(member, '^(%S+)')) or -1
 -- Each of its last lives that ended without a word makes it wait longer for its part: by its next death it would take
@@ -97,6 +97,6 @@ if wants then
   granted = {seat = seat > 0, rest = rest > 0, isAnew = isAnew, isMixed = isMixed}
 end
 return cjson.encode({
-  kind = 'beat', wallMs = now, opensInMs = opensIn, isOlderAlive = isOlderAlive, version = version, sessions = live,
+  wallMs = now, opensInMs = opensIn, isOlderAlive = isOlderAlive, version = version, sessions = live,
   holders = held, pauses = paused, granted = granted,
 })

@@ -1,5 +1,4 @@
-if not isAlive(session) then return cjson.encode({kind = 'lost'}) end
-if opensIn > 0 and not ask.retakes then return cjson.encode({kind = 'settling', opensInMs = opensIn}) end
+if not isAlive(session) or opensIn > 0 and not ask.retakes then return '{}' end
 local process = processOf(session)
 -- A former session of the same process no longer polls: the process knows that itself.
 local function isFree(name)
@@ -63,4 +62,4 @@ for _, group in ipairs(ask.groups) do
     end
   end
 end
-return cjson.encode({kind = 'claimed', claimed = claimed})
+return cjson.encode({claimed = claimed})

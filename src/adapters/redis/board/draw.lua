@@ -31,4 +31,4 @@ end
 -- As text: cjson keeps 14 digits of a number, and money has more.
 local counts = {}
 for hour, count in pairs(own) do counts[#counts + 1] = {num(hour), num(count)} end
-return cjson.encode({kind = 'drawn', own = counts, total = num(total)})
+return cjson.encode({own = counts, total = num(total)})

@@ -6,4 +6,4 @@ for name, text in pairs(fields(records)) do
     else found[#found + 1] = {name, record} end
   end
 end
-return cjson.encode({kind = 'records', records = found})
+return cjson.encode({records = found})

@@ -21,4 +21,4 @@ if ask.endsSession then
     redis.call('HSET', parts, nameOf(session), cjson.encode(part))
   end
 end
-return cjson.encode({kind = 'released'})
+return cjson.encode({isDone = true})

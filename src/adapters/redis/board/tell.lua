@@ -4,4 +4,4 @@ for _, pause in ipairs(ask.pauses) do
 end
 for _, name in ipairs(ask.resumed) do redis.call('HDEL', pauses, name) end
 for _, record in ipairs(ask.records) do redis.call('HSET', records, record[1], num(at) .. ' ' .. record[2]) end
-return cjson.encode({kind = 'told'})
+return cjson.encode({isDone = true})

@@ -30,7 +30,7 @@ export function warmBoard(): Board {
     },
     tell: (time, news) => {
       age(time);
-      real.tell(time, news);
+      return real.tell(time, news);
     },
     records: (time) => {
       age(time);

@@ -10,9 +10,9 @@ export function boardOver(way: Way, onClaimed: (names: readonly string[]) => voi
   const ask = async <Answer>(
     step: StoreStep<StoreMemory, Answer>,
     observe?: (answer: Answer) => void,
-  ): Promise<Answer | { readonly kind: "away" }> => {
+  ): Promise<Answer | undefined> => {
     const reply = await way.ask(step, observe);
-    return reply.kind === "answered" ? reply.answer : reply;
+    return reply.kind === "answered" ? reply.answer : undefined;
   };
   return {
     beat: (request) => ask(({ board }, time) => board.beat(time, request)),
@@ -20,18 +20,12 @@ export function boardOver(way: Way, onClaimed: (names: readonly string[]) => voi
       ask(
         ({ board }, time) => board.claim(time, request),
         (answer) => {
-          if (answer.kind === "claimed") onClaimed(answer.claimed.map(({ name }) => name));
+          if (answer !== undefined) onClaimed(answer.map(({ name }) => name));
         },
       ),
-    release: (request) => ask(({ board }, time) => board.release(time, request)),
-    tell: async (news) => {
-      const { kind } = await way.ask(({ board }, time) => board.tell(time, news));
-      return kind === "answered";
-    },
-    records: async () => {
-      const reply = await way.ask(({ board }, time) => board.records(time));
-      return reply.kind === "answered" ? reply.answer : undefined;
-    },
+    release: async (request) => (await ask(({ board }, time) => board.release(time, request))) === true,
+    tell: async (news) => (await ask(({ board }, time) => board.tell(time, news))) === true,
+    records: () => ask(({ board }, time) => board.records(time)),
     draw: (request) => ask(({ board }) => board.draw(request)),
   };
 }
