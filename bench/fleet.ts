@@ -43,21 +43,31 @@ for (let pair = 1; pair <= (pairs ?? 0); pair += 1) {
 }
 const { min, median, max } = summaryOf(pairedRatios(other, one));
 const more = summaryOf(other.map((us, index) => us - (one[index] ?? 0)));
-console.log(`\nalone ${summaryOf(one).median.toFixed(0)} µs, in a fleet ${summaryOf(other).median.toFixed(0)} µs (medians)`);
-console.log(`more ${more.median.toFixed(0)} µs (${more.min.toFixed(0)} to ${more.max.toFixed(0)}); ${median.toFixed(3)} (${min.toFixed(3)} to ${max.toFixed(3)})`);
+console.log(
+  `\nalone ${summaryOf(one).median.toFixed(0)} µs, in a fleet ${summaryOf(other).median.toFixed(0)} µs (medians)`,
+);
+console.log(
+  `more ${more.median.toFixed(0)} µs (${more.min.toFixed(0)} to ${more.max.toFixed(0)}); ${median.toFixed(3)} (${min.toFixed(3)} to ${max.toFixed(3)})`,
+);
 
 async function start(more: object): Promise<Pacewatch> {
   const folder = await mkdtemp(join(tmpdir(), "pacewatch-bench-"));
   const path = join(folder, "pacewatch.yaml");
   const schedule = { every: "1s" };
-  const fleet = { upstreams: upstreams ?? 0, schedule, baseUrl: () => answering.httpUrl, connection: "fresh" } as const;
+  const fleet = {
+    upstreams: upstreams ?? 0,
+    schedule,
+    baseUrl: () => answering.httpUrl,
+    connection: "fresh",
+  } as const;
   const config: object = JSON.parse(pacewatchConfig(fleet)) as object;
   await writeFile(path, JSON.stringify({ ...config, ...more }));
   return await Pacewatch.startWith(path, keysOf(fleet.upstreams), { folder, form: "source" });
 }
 
 async function usPerPoll(pacewatch: Pacewatch): Promise<number> {
-  const polls = async (): Promise<number> => totalOf((await pacewatch.scrape()).text, "pacewatch_polls_total");
+  const polls = async (): Promise<number> =>
+    totalOf((await pacewatch.scrape()).text, "pacewatch_polls_total");
   const before = await polls();
   const beforeMs = await cpuMs(pacewatch.pid);
   await sleep((seconds ?? 0) * 1_000);

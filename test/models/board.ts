@@ -259,10 +259,7 @@ export class BoardModel {
     return ends === undefined ? undefined : Math.max(0, this.#at - (ends - ttlMs));
   }
 
-  release(
-    time: BoardTime,
-    { session, ttlMs, names, leasesEndInMs, endsSession }: ReleaseRequest,
-  ): true {
+  release(time: BoardTime, { session, ttlMs, names, leasesEndInMs, endsSession }: ReleaseRequest): true {
     this.#enter(time, ttlMs);
     for (const name of names) {
       if (this.#holders.get(name) !== session) continue;

@@ -31,7 +31,8 @@ export async function openDriver(
     case "cluster":
       return openCluster(nodes.nodes, options, signal);
     case "sentinel": {
-      const master = await masterOf(nodes.master, nodes.nodes, options.socket, signal);
+      const ofSentinels = await optionsOf({ ...redis, username: undefined }, { password: undefined });
+      const master = await masterOf(nodes.master, nodes.nodes, ofSentinels, signal);
       return openClient(master, options, signal);
     }
     default:
@@ -39,7 +40,7 @@ export async function openDriver(
   }
 }
 
-async function openClient(
+function openClient(
   { host, port }: Address,
   options: RedisOptions,
   signal: AbortSignal,
@@ -49,19 +50,12 @@ async function openClient(
   // Without a listener an error would end the process. The commands themselves are rejected.
   client.on("error", () => ended.resolve());
   client.on("end", () => ended.resolve());
-  const destroy = (): void => {
-    ended.resolve();
-    if (client.isOpen) client.destroy();
-  };
-  await connected(() => withShortAnswers(() => client.connect()), destroy, signal);
-  return {
-    send: (_key, args, aborted) => client.sendCommand([...args], { abortSignal: aborted }),
-    ended: ended.promise,
-    destroy,
-  };
+  const send: RedisDriver["send"] = (_key, args, abortSignal) =>
+    client.sendCommand([...args], { abortSignal });
+  return connected(client, { send, ended }, 1, signal);
 }
 
-async function openCluster(
+function openCluster(
   nodes: readonly Address[],
   options: RedisOptions,
   signal: AbortSignal,
@@ -77,96 +71,84 @@ async function openCluster(
     },
   });
   cluster.on("error", () => {});
-  const ended = Promise.withResolvers<void>();
-  const destroy = (): void => {
-    ended.resolve();
-    if (cluster.isOpen) cluster.destroy();
-  };
-  await connected(() => withShortAnswers(() => cluster.connect()), destroy, signal);
-  return {
-    send: (key, args, aborted) => cluster.sendCommand(key, false, [...args], { abortSignal: aborted }),
-    ended: ended.promise,
-    destroy,
-  };
+  const send: RedisDriver["send"] = (key, args, abortSignal) =>
+    cluster.sendCommand(key, false, [...args], { abortSignal });
+  return connected(cluster, { send, ended: Promise.withResolvers<void>() }, nodes.length, signal);
 }
 
+type Client = { readonly isOpen: boolean; connect(): Promise<unknown>; destroy(): void };
+
 async function connected(
-  connect: () => Promise<unknown>,
-  destroy: () => void,
+  client: Client,
+  { send, ended }: Pick<RedisDriver, "send"> & { readonly ended: PromiseWithResolvers<void> },
+  nodes: number,
   signal: AbortSignal,
-): Promise<void> {
-  signal.addEventListener("abort", destroy, { once: true });
+): Promise<RedisDriver> {
+  const destroy = (): void => {
+    ended.resolve();
+    if (client.isOpen) client.destroy();
+  };
+  const mostMs = (nodes + 1) * CONNECT_WITHIN_MS;
   try {
-    await connect();
+    await inTime(() => withShortAnswers(() => client.connect()), mostMs, destroy, signal);
   } catch (error) {
     destroy();
     throw error;
-  } finally {
-    signal.removeEventListener("abort", destroy);
   }
+  return { send, ended: ended.promise, destroy };
 }
 
-type TlsOptions = {
-  readonly tls?: true;
-  readonly rejectUnauthorized?: true;
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly servername?: string;
-};
-
-type RedisSocket = TlsOptions & {
-  readonly connectTimeout: number;
-  readonly reconnectStrategy: false;
-};
-
-type RedisOptions = {
-  readonly RESP: 2;
-  readonly disableOfflineQueue: true;
-  readonly disableClientInfo: true;
-  readonly maintNotifications: "disabled";
-  readonly username?: string;
-  readonly password?: string;
-  readonly database?: number;
-  readonly socket: RedisSocket;
-};
+/** A server may take what it is told and never answer: then its connection is given up. */
+async function inTime<Result>(
+  act: () => Promise<Result>,
+  mostMs: number,
+  destroy: () => void,
+  signal: AbortSignal,
+): Promise<Result> {
+  const late = AbortSignal.any([signal, AbortSignal.timeout(mostMs)]);
+  late.addEventListener("abort", destroy, { once: true });
+  try {
+    return await act();
+  } finally {
+    late.removeEventListener("abort", destroy);
+  }
+}
 
 const CONNECT_WITHIN_MS = 2_000;
 
 /** Common to all connections. Files and the password are read again each time. */
-async function optionsOf(
-  { username, tls }: FleetRedis,
-  { password }: RedisDriverParts,
-): Promise<RedisOptions> {
+async function optionsOf({ username, tls }: FleetRedis, { password }: RedisDriverParts) {
   const secret = await password?.();
   return {
     RESP: 2,
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: "disabled",
-    ...(username === undefined ? {} : { username }),
-    ...(secret === undefined ? {} : { password: secret }),
+    ...(username !== undefined && { username }),
+    ...(secret !== undefined && { password: secret }),
     socket: {
       connectTimeout: CONNECT_WITHIN_MS,
       reconnectStrategy: false,
-      ...(tls === undefined ? {} : await tlsOf(tls)),
+      ...(tls && (await tlsOf(tls))),
     },
-  };
+  } as const;
 }
 
-async function tlsOf(tls: NonNullable<FleetRedis["tls"]>): Promise<TlsOptions> {
+type RedisOptions = Awaited<ReturnType<typeof optionsOf>> & { readonly database?: number };
+
+async function tlsOf({ caFile, certFile, keyFile, serverName }: NonNullable<FleetRedis["tls"]>) {
   const read = async (path: string | undefined): Promise<string | undefined> =>
     path === undefined ? undefined : await readRegularText(path);
-  const [ca, cert, key] = await Promise.all([read(tls.caFile), read(tls.certFile), read(tls.keyFile)]);
+  const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(read));
   return {
     tls: true,
     // Whatever the environment says.
     rejectUnauthorized: true,
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
-  };
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(serverName !== undefined && { servername: serverName }),
+  } as const;
 }
 
 const ANSWER_WITHIN_MS = 1_000;
@@ -175,14 +157,14 @@ const ANSWER_WITHIN_MS = 1_000;
 async function masterOf(
   name: string,
   sentinels: readonly Address[],
-  socket: RedisSocket,
+  options: RedisOptions,
   signal: AbortSignal,
 ): Promise<Address> {
   let problem = "no sentinel was asked";
   for (const sentinel of sentinels) {
     if (signal.aborted) break;
     try {
-      return await ask(sentinel, name, socket);
+      return await ask(sentinel, name, options, signal);
     } catch (error) {
       problem = messageOf(error);
     }
@@ -190,22 +172,19 @@ async function masterOf(
   throw new Error(`cannot find the master: no sentinel knows "${name}": ${problem}`);
 }
 
-async function ask({ host, port }: Address, name: string, socket: RedisSocket): Promise<Address> {
-  const client = createClient({
-    RESP: 2,
-    disableClientInfo: true,
-    maintNotifications: "disabled",
-    socket: { ...socket, host, port },
-  });
-  client.on("error", () => {});
+async function ask(
+  sentinel: Address,
+  name: string,
+  options: RedisOptions,
+  signal: AbortSignal,
+): Promise<Address> {
+  const driver = await openClient(sentinel, options, signal);
+  const asked = (): Promise<unknown> =>
+    driver.send(undefined, ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name], signal);
   try {
-    await withShortAnswers(() => client.connect());
-    const answer: unknown = await client.sendCommand(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name], {
-      timeout: ANSWER_WITHIN_MS,
-    });
-    return addressIn(answer);
+    return addressIn(await inTime(asked, ANSWER_WITHIN_MS, () => driver.destroy(), signal));
   } finally {
-    if (client.isOpen) client.destroy();
+    driver.destroy();
   }
 }
 

@@ -181,3 +181,29 @@ function slots(lowerPort: number, upperPort: number): string {
     `*3\r\n:${from}\r\n:${to}\r\n*3\r\n$9\r\n127.0.0.1\r\n:${port}\r\n$40\r\n${String(port).padStart(40, "0")}\r\n`;
   return `*2\r\n${range(0, HALF, lowerPort)}${range(HALF + 1, 16_383, upperPort)}`;
 }
+
+test("a sentinel that takes a question and never answers it is passed over", async () => {
+  const master = await serve((command) => (isScript(command) ? ":1\r\n" : UNKNOWN));
+  const silent = await serve(() => undefined);
+  const answering = await serve(
+    () => `*2\r\n$9\r\n127.0.0.1\r\n$${String(master.port).length}\r\n${master.port}\r\n`,
+  );
+  const nodes = [silent, answering].map(({ port }) => ({ host: "127.0.0.1", port }));
+  const redis = open({ kind: "sentinel", master: "mymaster", nodes });
+  await eventually("Redis is connected", () => redis.isUp);
+  expect(silent.commands[0]).toEqual(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster"]);
+});
+
+test("a connection on which no password was ever acknowledged is given up for another one", async () => {
+  let isSilent = true;
+  const server = await serve((command) => {
+    if (isSilent) return undefined;
+    if (command[0] === "AUTH") return "+OK\r\n";
+    return isScript(command) ? ":1\r\n" : UNKNOWN;
+  });
+  const redis = open(single(server.port), new StandingClock(), () => "test-password-1");
+  await eventually("a password was told", () => server.commands.length);
+  isSilent = false;
+  await eventually("Redis is connected", () => redis.isUp);
+  expect(server.connections()).toBeGreaterThan(1);
+});
